@@ -1,0 +1,74 @@
+"""The error tree.
+
+Every error of the package derives from :class:`BilevelVerifyError` and also from the standard type a caller would
+expect. Messages are one line and name the thing to change. The command line turns :class:`InputError` into exit
+status 2 and everything else of this tree into exit status 3; neither loses what was already computed.
+"""
+
+from __future__ import annotations
+
+
+class BilevelVerifyError(Exception):
+    """Root of every error that this package raises on purpose."""
+
+
+class InputError(BilevelVerifyError, ValueError):
+    """Ill-formed input or wrong use: the message names the field and the fix (exit status 2)."""
+
+
+class ExpressionError(InputError):
+    """Text outside the expression language.
+
+    Parameters
+    ----------
+    message : what is wrong and how to mend it.
+    text : the expression, as far as it is safe to show.
+    column : 1-based column of the offending place, if known.
+    """
+
+    def __init__(self, message: str, text: str = "", column: int | None = None) -> None:
+        self.text, self.column, self.plain = text, column, message
+        place = "" if column is None else f" (column {column}: {_excerpt(text, column)!r})"
+        super().__init__(f"{message}{place}")
+
+
+class ProblemError(InputError):
+    """A problem (file or call) that cannot be read: missing field, unknown symbol, impossible domain."""
+
+
+class CardError(InputError):
+    """A theory card that cannot be read; names the card, the statement, the field and the column."""
+
+
+class ParameterError(InputError):
+    """A parameter, tolerance, start or budget outside what the method can run with."""
+
+
+class StoreError(InputError):
+    """A result store that must not be touched: newer version, foreign schema, corrupted file."""
+
+
+class MissingExtraError(BilevelVerifyError, ImportError):
+    """An optional dependency is absent; the message names the extra to install."""
+
+
+class MathematicalError(BilevelVerifyError, ArithmeticError):
+    """A quantity that does not exist here (no minimiser, singular lower level); carries what is known instead."""
+
+
+class InfeasibleError(MathematicalError):
+    """The feasible set (or its intersection with a cut) is empty."""
+
+
+class CertificationError(BilevelVerifyError, ArithmeticError):
+    """A certificate that was asked for could not be produced; never answered by a silent fallback."""
+
+
+class SolverFailure(BilevelVerifyError, RuntimeError):
+    """An external solver failed or was inaccurate; says which one, its status, and what is known all the same."""
+
+
+def _excerpt(text: str, column: int, width: int = 24) -> str:
+    """The neighbourhood of a 1-based column, short enough for one line."""
+    start = max(0, column - 1 - width // 3)
+    return " ".join(text[start : start + width].split())

@@ -1,0 +1,180 @@
+"""The expression tree: what a text in a problem file, a card or a command line means before anything is computed.
+
+One grammar serves all three. A tree is data: frozen, hashable, free of callables. Interpreters (to SymPy, to a unit,
+to an interval, to a number, to LaTeX) live in the rooms that need them and walk the tree with ``match``.
+Sums and products are n-ary, so that a sum of a thousand terms is one level deep.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields
+from fractions import Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """Base of all nodes. ``column`` is the 1-based place in the source text; it takes no part in comparison."""
+
+    column: int = field(default=0, compare=False, kw_only=True)
+
+    def children(self) -> Iterator[Node]:
+        """The direct sub-trees, left to right."""
+        for item in fields(self):
+            value = getattr(self, item.name)
+            for part in value if isinstance(value, tuple) else (value,):
+                if isinstance(part, Node):
+                    yield part
+
+    def walk(self) -> Iterator[Node]:
+        """This node and everything below it, in preorder, without recursion."""
+        stack: list[Node] = [self]
+        while stack:
+            node = stack.pop()
+            yield node
+            stack.extend(reversed(list(node.children())))
+
+
+@dataclass(frozen=True, slots=True)
+class Number(Node):
+    """An exact rational; decimals such as ``0.64`` and ``1e-3`` are read exactly."""
+
+    value: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Truth(Node):
+    """``True`` or ``False``, as the last branch of a ``Piecewise`` has it."""
+
+    value: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Letter(Node):
+    """A named quantity, ``pi``, ``E`` and ``oo`` included."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Add(Node):
+    """Sum of two or more terms; ``a - b`` is ``Add((a, Negate(b)))``."""
+
+    terms: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Multiply(Node):
+    """Product of two or more scalar factors (``*``)."""
+
+    factors: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Divide(Node):
+    """``numerator / denominator``."""
+
+    numerator: Node
+    denominator: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Power(Node):
+    """``base ** exponent``."""
+
+    base: Node
+    exponent: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Modulo(Node):
+    """``left % right``, with the sign of ``right`` as in Python and in mathematics."""
+
+    left: Node
+    right: Node
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixMultiply(Node):
+    """``left @ right``."""
+
+    left: Node
+    right: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Negate(Node):
+    """``-operand``."""
+
+    operand: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Not(Node):
+    """``not operand``."""
+
+    operand: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Logical(Node):
+    """``and`` / ``or`` of two or more conditions."""
+
+    operator: str
+    operands: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Compare(Node):
+    """A chain ``a < b <= c``: ``len(operands) == len(operators) + 1``; each link is judged by itself."""
+
+    operands: tuple[Node, ...]
+    operators: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Conditional(Node):
+    """``yes if test else no``."""
+
+    test: Node
+    yes: Node
+    no: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Node):
+    """``function(arguments)``; ``function`` is a plain name from a whitelist of the interpreter's own."""
+
+    function: str
+    arguments: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Index(Node):
+    """``base[i, j]``: an entry of a sequence or of a data array."""
+
+    base: str
+    indices: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Tuple(Node):
+    """A parenthesised tuple: the range ``(i, lo, hi)`` of a sum, or a ``Piecewise`` branch."""
+
+    items: tuple[Node, ...]
+
+
+def letters(node: Node) -> set[str]:
+    """Every letter and every sequence name that occurs in a tree (bound indices included)."""
+    found: set[str] = set()
+    for part in node.walk():
+        if isinstance(part, Letter):
+            found.add(part.name)
+        elif isinstance(part, Index):
+            found.add(part.base)
+    return found
+
+
+def functions(node: Node) -> set[str]:
+    """Every function name that is called in a tree."""
+    return {part.function for part in node.walk() if isinstance(part, Call)}

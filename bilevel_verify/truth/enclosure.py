@@ -1,0 +1,53 @@
+"""A value with its error: the only form in which truth speaks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Certainty = Literal["proved", "certified", "computed", "sampled"]
+"""Ordered from best to worst; the certainty of a result is the weakest of its ingredients."""
+
+RANK: dict[str, int] = {"proved": 0, "certified": 1, "computed": 2, "sampled": 3}
+
+
+def weakest(*levels: Certainty) -> Certainty:
+    """The weakest of several certainties (``proved`` for none)."""
+    return max(levels, key=RANK.__getitem__, default="proved")
+
+
+@dataclass(frozen=True, slots=True)
+class Enclosure:
+    """The true quantity lies within ``error`` of ``value``.
+
+    Attributes
+    ----------
+    value : float, or array of float64. May be infinite (an unbounded quantity), never NaN.
+    error : radius. Euclidean norm for vectors, spectral (bounded by Frobenius) for matrices, absolute for scalars.
+    certainty : ``certified`` only where the error was bounded with outward rounding all the way.
+    method : how it was found, in a few words ("Krawczyk", "Newton, residual / mu", "Clarabel dual bound").
+    attained : for infima and suprema, whether the value is attained; None where it does not apply or is not known.
+    """
+
+    value: float | NDArray[np.float64]
+    error: float
+    certainty: Certainty = "computed"
+    method: str = ""
+    attained: bool | None = None
+
+    def __post_init__(self) -> None:
+        if bool(np.any(np.isnan(np.asarray(self.value, dtype=float)))) or np.isnan(self.error) or self.error < 0:
+            raise ValueError(f"not an enclosure: value {self.value!r}, error {self.error!r}")
+
+    @property
+    def lower(self) -> float:
+        """Lower end of a scalar enclosure, rounded down."""
+        return float(np.nextafter(float(self.value) - self.error, -np.inf)) if self.error else float(self.value)
+
+    @property
+    def upper(self) -> float:
+        """Upper end of a scalar enclosure, rounded up."""
+        return float(np.nextafter(float(self.value) + self.error, np.inf)) if self.error else float(self.value)
