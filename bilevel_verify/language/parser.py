@@ -92,7 +92,7 @@ def _measure(text: str, limits: Limits) -> None:
         raise ExpressionError(f"{len(text)} characters; at most {limits.length} are allowed", text[:40], 1)
     if not text.strip():
         raise ExpressionError("the expression is empty", text)
-    if "\x00" in text or not text.isprintable() and re.search(r"[^\s\x20-\x7e]", text):
+    if "\x00" in text or (not text.isprintable() and re.search(r"[^\s\x20-\x7e]", text)):
         raise ExpressionError("only printable characters are allowed", text[:40])
     depth = signs = 0
     for place, letter in enumerate(text):

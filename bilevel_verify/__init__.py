@@ -1,0 +1,131 @@
+"""From two closed formulas, an upper-level ``f(x, y)`` and a lower-level ``g(x, y)``, to a verdict on a theorem.
+
+The public names are loaded when they are first used, so that ``import bilevel_verify`` stays fast and silent::
+
+    import bilevel_verify as bv
+
+    p = bv.bilevel(f="sin(x1) + y1**2/2", g="y1**2 - x1*y1", x="x1", y="y1", domain={"x1": (-3, 3), "y1": (-3, 3)})
+    bv.derive(p).hypergradient      # SymPy
+    bv.constants(p)                 # certified smoothness constants
+    bv.verify(p, "ragd-gs/lemma-1") # verdicts, each with its margin
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from bilevel_verify.errors import (
+    BilevelVerifyError,
+    CardError,
+    CertificationError,
+    ExpressionError,
+    InfeasibleError,
+    InputError,
+    MathematicalError,
+    MissingExtraError,
+    ParameterError,
+    ProblemError,
+    SolverFailure,
+    StoreError,
+)
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "problems": (
+        "Problem ProblemFamily bilevel minimax single_level simple_bilevel load dump zoo "
+        "Ball Box Orthant Simplex L1Ball WholeSpace HalfSpace Isotonic Intersection"
+    ),
+    "symbolic": "Derivation derive",
+    "constants": "Constant constants",
+    "oracles": "Oracles oracles",
+    "truth": "Enclosure Truth truth",
+    "methods": "Method Run Trace methods",
+    "theorems": "Card card cards statements",
+    "solving": "solve",
+    "checks": "Row Verification verify",
+    "audit": "Finding audit check",
+    "campaign": "run_campaign",
+    "reporting": "report",
+}
+_ROOM_OF = {name: room for room, names in _HOME.items() for name in names.split()}
+
+__all__ = [
+    "BilevelVerifyError",
+    "CardError",
+    "CertificationError",
+    "ExpressionError",
+    "InfeasibleError",
+    "InputError",
+    "MathematicalError",
+    "MissingExtraError",
+    "ParameterError",
+    "ProblemError",
+    "SolverFailure",
+    "StoreError",
+    "__version__",
+    *_ROOM_OF,
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name from its room on first use."""
+    room = _ROOM_OF.get(name)
+    if room is None:
+        raise AttributeError(f"module 'bilevel_verify' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"bilevel_verify.{room}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
+class _Package(ModuleType):
+    """Keeps ``bv.constants`` the function although a room (sub-package) has the same name.
+
+    Importing a sub-package binds it on its parent; for the few rooms named like the function that they exist for, that
+    binding is dropped. ``from bilevel_verify.constants import ...`` is not affected.
+    """
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if isinstance(value, ModuleType) and name in _ROOM_OF:
+            return
+        super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
+
+if TYPE_CHECKING:  # the same names for type checkers and editors
+    from bilevel_verify.checks import Row, Verification, verify
+    from bilevel_verify.constants import Constant, constants
+    from bilevel_verify.methods import Method, Run, Trace, methods
+    from bilevel_verify.oracles import Oracles, oracles
+    from bilevel_verify.problems import (
+        Ball,
+        Box,
+        HalfSpace,
+        Intersection,
+        Isotonic,
+        L1Ball,
+        Orthant,
+        Problem,
+        ProblemFamily,
+        Simplex,
+        WholeSpace,
+        bilevel,
+        dump,
+        load,
+        minimax,
+        simple_bilevel,
+        single_level,
+        zoo,
+    )
+    from bilevel_verify.solving import solve
+    from bilevel_verify.symbolic import Derivation, derive
+    from bilevel_verify.theorems import Card, card, cards, statements
+    from bilevel_verify.truth import Enclosure, Truth, truth
