@@ -169,7 +169,9 @@ class _Echo:
                     parts.append(f"{RELATIONS[operator]} {self.of(operand, SUM)}")
                 return " ".join(parts)
             case t.Logical(operator=word, operands=operands):
-                return rf" \text{{ {word} }} ".join(self.of(o, SUM) for o in operands)
+                return rf" \text{{ {word} }} ".join(
+                    self.of(o, CONDITION if isinstance(o, t.Not | t.Compare) else SUM) for o in operands
+                )
             case t.Not(operand=operand):
                 return rf"\neg {self.of(operand, SUM)}"
             case t.Conditional(test=test, yes=yes, no=no):

@@ -1,0 +1,71 @@
+"""The house rules that a newcomer relies on: imports go one way, importing is silent and light, names are pinned."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import bilevel_verify as bv
+
+PACKAGE = Path(bv.__file__).parent
+ORDER = (
+    "errors language atoms intervals problems symbolic constants oracles truth methods theorems solving checks audit "
+    "campaign reporting testing cli"
+).split()
+
+
+def _imports(path: Path) -> set[str]:
+    """Rooms that a module imports, wherever in the file."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf8"))):
+        names = []
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names = [node.module]
+            if node.module == "bilevel_verify":
+                names = [f"bilevel_verify.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        found |= {name.split(".")[1] for name in names if name.startswith("bilevel_verify.")}
+    return found
+
+
+def _modules() -> list[Path]:
+    return [p for p in sorted(PACKAGE.rglob("*.py")) if p != PACKAGE / "__init__.py" and "__pycache__" not in p.parts]
+
+
+@pytest.mark.parametrize("path", _modules(), ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_imports_go_one_way(path: Path) -> None:
+    relative = path.relative_to(PACKAGE)
+    room = relative.parts[0].removesuffix(".py")
+    assert room in ORDER, f"{relative}: the room {room!r} has no place in the order"
+    later = {name for name in _imports(path) if name in ORDER and ORDER.index(name) > ORDER.index(room)}
+    assert not later, f"{relative} imports from rooms below its own: {sorted(later)}"
+
+
+def test_import_is_silent_and_light() -> None:
+    heavy = "sympy numpy scipy numba cvxpy matplotlib flint z3 rich jinja2".split()
+    code = f"import sys, bilevel_verify; print(sorted(set({heavy!r}) & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+    assert done.stderr == ""
+
+
+def test_functions_win_over_rooms_of_the_same_name() -> None:
+    import bilevel_verify.constants
+    import bilevel_verify.methods
+    import bilevel_verify.oracles
+    import bilevel_verify.truth  # noqa: F401
+
+    for name in ("constants", "oracles", "truth", "methods"):
+        assert callable(getattr(bv, name)), name
+
+
+def test_every_public_name_loads() -> None:
+    for name in bv.__all__:
+        assert getattr(bv, name) is not None, name
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        _ = bv.nonsense  # type: ignore[attr-defined]
