@@ -1,0 +1,181 @@
+"""Straight-line programs: one expression graph, many arithmetics.
+
+A :class:`Program` is what the rest of the package computes with: floats, arrays of points, multi-precision numbers,
+intervals and generated code are all interpretations of the same list of instructions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any, Protocol
+
+from bilevel_verify.symbolic.graph import Graph, Instruction, reachable
+
+__all__ = ["Arithmetic", "Graph", "Instruction", "Program", "program_of"]
+
+
+class Arithmetic(Protocol):
+    """What a number system must offer to run a program. Operands are whatever the system works on."""
+
+    def constant(self, value: Any) -> Any:
+        """A number: Fraction, or an exact SymPy number that is not rational."""
+
+    def add(self, a: Any, b: Any) -> Any: ...
+    def mul(self, a: Any, b: Any) -> Any: ...
+    def neg(self, a: Any) -> Any: ...
+    def div(self, a: Any, b: Any) -> Any: ...
+    def power(self, a: Any, exponent: Any) -> Any:
+        """``a ** exponent``; the exponent is a positive Fraction, never 1."""
+
+    def atom(self, name: str, order: int, a: Any, parameters: tuple[Any, ...]) -> Any:
+        """Derivative of the given order of a one-argument atom, parameters as in the atom's own definition."""
+
+    def logsumexp(self, args: Sequence[Any]) -> Any: ...
+    def absolute(self, a: Any) -> Any: ...
+    def sign(self, a: Any) -> Any: ...
+    def floor(self, a: Any) -> Any: ...
+    def ceil(self, a: Any) -> Any: ...
+    def maximum(self, a: Any, b: Any) -> Any: ...
+    def minimum(self, a: Any, b: Any) -> Any: ...
+    def compare(self, op: str, a: Any, b: Any) -> Any:
+        """Truth value of ``lt``, ``le`` or ``eq``."""
+
+    def logical(self, op: str, args: Sequence[Any]) -> Any:
+        """``and``, ``or``, ``not`` of truth values, or the constants ``true`` and ``false`` (no arguments)."""
+
+    def select(self, test: Any, yes: Any, no: Any) -> Any: ...
+
+
+@dataclass(frozen=True)
+class Program:
+    """A straight-line program.
+
+    Attributes
+    ----------
+    inputs : names of the inputs, in order.
+    instructions : arguments refer to earlier instructions by index.
+    outputs : indices of the results, in C order of ``shape``.
+    shape : ``()`` for a scalar, ``(n,)`` for a vector, ``(m, n)`` for a matrix ...
+    """
+
+    inputs: tuple[str, ...]
+    instructions: tuple[Instruction, ...]
+    outputs: tuple[int, ...]
+    shape: tuple[int, ...]
+
+    @property
+    def size(self) -> int:
+        """Number of instructions that compute something."""
+        return sum(i.op not in ("input", "const") for i in self.instructions)
+
+    def run(self, arithmetic: Arithmetic, inputs: Sequence[Any]) -> list[Any]:
+        """Interpret the program; returns the outputs in C order of ``shape``."""
+        if len(inputs) != len(self.inputs):
+            raise ValueError(f"the program has {len(self.inputs)} inputs, {len(inputs)} were given")
+        values: list[Any] = []
+        for instruction in self.instructions:
+            args = [values[a] for a in instruction.args]
+            values.append(_step(arithmetic, instruction, args, inputs))
+        return [values[index] for index in self.outputs]
+
+    def restrict(self, outputs: Sequence[int], shape: tuple[int, ...] | None = None) -> Program:
+        """The program of some outputs (given by instruction index), without what they do not need."""
+        return _compact(self.inputs, self.instructions, tuple(outputs), (len(outputs),) if shape is None else shape)
+
+    def graph(self) -> Graph:
+        """A graph to build on; indices of this program stay valid in it."""
+        return Graph.from_instructions(self.inputs, self.instructions)
+
+
+def program_of(expressions: Any, symbols: Sequence[Any]) -> Program:
+    """The program of a SymPy expression, a sequence of them, or a SymPy matrix.
+
+    Parameters
+    ----------
+    expressions : ``Expr`` (shape ``()``), sequence (shape ``(n,)``) or matrix (shape ``(m, n)``).
+    symbols : the inputs, in order; every free symbol must be among them.
+
+    Raises
+    ------
+    ExpressionError : a symbol or a function that the toolkit does not know.
+    """
+    from bilevel_verify.symbolic.reader import Reader
+
+    shape: tuple[int, ...]
+    if hasattr(expressions, "shape") and hasattr(expressions, "tolist"):
+        shape, flat = tuple(int(n) for n in expressions.shape), list(expressions)
+    elif isinstance(expressions, Sequence):
+        shape, flat = (len(expressions),), list(expressions)
+    else:
+        shape, flat = (), [expressions]
+    reader = Reader(symbols)
+    outputs = tuple(reader.read(expression) for expression in flat)
+    return finish(reader.graph, outputs, shape)
+
+
+def finish(graph: Graph, outputs: Sequence[int], shape: tuple[int, ...]) -> Program:
+    """The program of some nodes of a graph, without what they do not need."""
+    return _compact(tuple(graph.inputs), graph.instructions, tuple(outputs), shape)
+
+
+def _compact(
+    inputs: tuple[str, ...], instructions: Sequence[Instruction], outputs: tuple[int, ...], shape: tuple[int, ...]
+) -> Program:
+    needed = reachable(list(instructions), outputs)
+    place: dict[int, int] = {}
+    kept: list[Instruction] = []
+    for index, instruction in enumerate(instructions):
+        if needed[index]:
+            place[index] = len(kept)
+            args = tuple(place[a] for a in instruction.args)
+            kept.append(instruction if args == instruction.args else Instruction(instruction.op, args, instruction.value))
+    return Program(inputs, tuple(kept), tuple(place[o] for o in outputs), shape)
+
+
+def _step(arithmetic: Arithmetic, instruction: Instruction, args: list[Any], inputs: Sequence[Any]) -> Any:
+    match instruction.op:
+        case "input":
+            return inputs[instruction.value]
+        case "const":
+            return arithmetic.constant(instruction.value)
+        case "add":
+            return reduce(arithmetic.add, args)
+        case "mul":
+            return reduce(arithmetic.mul, args)
+        case "neg":
+            return arithmetic.neg(args[0])
+        case "div":
+            return arithmetic.div(args[0], args[1])
+        case "pow":
+            return arithmetic.power(args[0], instruction.value)
+        case "atom":
+            name, order, parameters = instruction.value
+            return arithmetic.atom(name, order, args[0], parameters)
+        case "select":
+            return arithmetic.select(args[0], args[1], args[2])
+        case "lt" | "le" | "eq":
+            return arithmetic.compare(instruction.op, args[0], args[1])
+        case "and" | "or" | "not" | "true" | "false":
+            return arithmetic.logical(instruction.op, args)
+    return _rare_step(arithmetic, instruction.op, args)
+
+
+def _rare_step(arithmetic: Arithmetic, op: str, args: list[Any]) -> Any:
+    match op:
+        case "logsumexp":
+            return arithmetic.logsumexp(args)
+        case "abs":
+            return arithmetic.absolute(args[0])
+        case "sign":
+            return arithmetic.sign(args[0])
+        case "floor":
+            return arithmetic.floor(args[0])
+        case "ceil":
+            return arithmetic.ceil(args[0])
+        case "max":
+            return arithmetic.maximum(args[0], args[1])
+        case "min":
+            return arithmetic.minimum(args[0], args[1])
+    raise ValueError(f"unknown operation {op!r}")
