@@ -1,0 +1,42 @@
+"""One table of atoms: value, derivatives, stable kernels, smoothness."""
+
+from bilevel_verify.atoms.functions import (
+    abspow,
+    huber,
+    huber_d,
+    logcosh,
+    logsumexp,
+    plus,
+    pluspow,
+    psi,
+    psi_d,
+    sgnpow,
+    sigmoid,
+    sigmoid_d,
+    softplus,
+)
+from bilevel_verify.atoms.kernels import PRELUDE, kernel_name, module_source, scalar_source
+from bilevel_verify.atoms.table import TABLE, Atom, recognise
+
+__all__ = [
+    "PRELUDE",
+    "TABLE",
+    "Atom",
+    "abspow",
+    "huber",
+    "huber_d",
+    "kernel_name",
+    "logcosh",
+    "logsumexp",
+    "module_source",
+    "plus",
+    "pluspow",
+    "psi",
+    "psi_d",
+    "recognise",
+    "scalar_source",
+    "sgnpow",
+    "sigmoid",
+    "sigmoid_d",
+    "softplus",
+]

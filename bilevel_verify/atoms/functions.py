@@ -1,0 +1,422 @@
+"""SymPy functions of our own: atoms that SymPy lacks, or whose kinks and tails it loses.
+
+``softplus sigmoid logcosh logsumexp`` never overflow; ``abspow(p, t) = |t|^p``, ``sgnpow(p, t) = sgn(t)|t|^p``,
+``pluspow(p, t) = max(t, 0)^p``, ``huber(delta, t)`` and ``psi(nu, t)`` keep their limited smoothness visible. They are
+differentiated as long as the weak derivative is a locally integrable function; the next derivative is refused with
+:class:`~bilevel_verify.errors.MathematicalError` (SymPy would return zero, or a Dirac delta).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sympy
+from sympy import Function, Integer, Rational, S
+
+from bilevel_verify.atoms.kernels import multiprecision
+from bilevel_verify.errors import MathematicalError
+
+
+class AtomFunction(Function):  # type: ignore[misc]
+    """Base of the atoms of our own. ``atom`` is the name in the table; parameters come before the argument."""
+
+    atom: str = ""
+    is_real = True
+    is_extended_real = True
+    is_finite = True
+
+    @property
+    def order(self) -> int:
+        """Order of the derivative that this node stands for."""
+        return 0
+
+    @property
+    def parameters(self) -> tuple[Any, ...]:
+        """Parameters of the atom (``nu``, ``p``, ``delta``)."""
+        return tuple(self.args[:-1])
+
+    @property
+    def argument(self) -> Any:
+        """The argument that is differentiated."""
+        return self.args[-1]
+
+    def _eval_evalf(self, prec: int) -> Any:
+        from mpmath import mp, workprec
+
+        if self.free_symbols:
+            return None
+        with workprec(prec + 20):
+            values = [mp.mpf(a.evalf(mp.dps + 5)._to_mpmath(prec + 20)) for a in (self.argument, *self.parameters)]
+            result = multiprecision(self.atom, self.order)(*values)
+            return sympy.Expr._from_mpmath(result, prec)
+
+    def _eval_is_real(self) -> bool:
+        return True
+
+    def _latex_argument(self, printer: Any) -> str:
+        return r"\left(" + str(printer._print(self.argument)) + r"\right)"
+
+    def _latex(self, printer: Any, exp: str | None = None) -> str:
+        head = self._latex_head(printer) + self._latex_argument(printer)
+        return head if exp is None else rf"{{{head}}}^{{{exp}}}"
+
+    def _latex_head(self, printer: Any) -> str:
+        return rf"\operatorname{{{self.atom}}}"
+
+
+class softplus(AtomFunction):  # noqa: N801
+    """``log(1 + e^t)``."""
+
+    atom = "softplus"
+    nargs = 1
+    is_positive = True
+
+    @classmethod
+    def eval(cls, t: Any) -> Any:
+        return {S.Zero: sympy.log(2), S.NegativeInfinity: S.Zero, S.Infinity: S.Infinity}.get(t)
+
+    def fdiff(self, argindex: int = 1) -> Any:
+        return sigmoid(self.args[0])
+
+    def _eval_rewrite_as_exp(self, t: Any, **hints: Any) -> Any:
+        return sympy.log(1 + sympy.exp(t), evaluate=False)
+
+
+class sigmoid(AtomFunction):  # noqa: N801
+    """``1/(1 + e^-t)``."""
+
+    atom = "sigmoid"
+    nargs = 1
+    is_positive = True
+
+    @classmethod
+    def eval(cls, t: Any) -> Any:
+        return {S.Zero: S.Half, S.NegativeInfinity: S.Zero, S.Infinity: S.One}.get(t)
+
+    def fdiff(self, argindex: int = 1) -> Any:
+        return sigmoid_d(1, self.args[0])
+
+    def _eval_rewrite_as_exp(self, t: Any, **hints: Any) -> Any:
+        return 1 / (1 + sympy.exp(-t))
+
+    def _latex_head(self, printer: Any) -> str:
+        return r"\sigma"
+
+
+class sigmoid_d(AtomFunction):  # noqa: N801
+    """``sigmoid_d(k, t)``: derivative of order k >= 1 of the sigmoid."""
+
+    atom = "sigmoid"
+    nargs = 2
+
+    @property
+    def order(self) -> int:
+        return int(self.args[0])
+
+    @property
+    def parameters(self) -> tuple[Any, ...]:
+        return ()
+
+    @classmethod
+    def eval(cls, k: Any, t: Any) -> Any:
+        if k == 0:
+            return sigmoid(t)
+        if t == 0:
+            return sigmoid_polynomial(int(k)).eval(Rational(1, 2))
+        return None
+
+    def fdiff(self, argindex: int = 2) -> Any:
+        return sigmoid_d(self.args[0] + 1, self.args[1])
+
+    def _eval_rewrite_as_sigmoid(self, k: Any, t: Any, **hints: Any) -> Any:
+        return sigmoid_polynomial(int(k)).as_expr().subs(_S, sigmoid(t))
+
+    def _latex_head(self, printer: Any) -> str:
+        return r"\sigma" + ("'" * self.order if self.order < 4 else f"^{{({self.order})}}")
+
+
+_S = sympy.Dummy("s", real=True)
+
+
+def sigmoid_polynomial(order: int) -> Any:
+    """``P`` with ``sigmoid^(order) = P(sigmoid)`` (``P -> s(1-s)P'``), as a SymPy polynomial."""
+    p = sympy.Poly(_S, _S)
+    for _ in range(order):
+        p = sympy.Poly(_S - _S**2, _S) * p.diff(_S)
+    return p
+
+
+class logcosh(AtomFunction):  # noqa: N801
+    """``log(cosh(t))``."""
+
+    atom = "logcosh"
+    nargs = 1
+    is_nonnegative = True
+
+    @classmethod
+    def eval(cls, t: Any) -> Any:
+        if t == 0:
+            return S.Zero
+        return cls(-t) if t.could_extract_minus_sign() else None
+
+    def fdiff(self, argindex: int = 1) -> Any:
+        return sympy.tanh(self.args[0])
+
+    def _eval_rewrite_as_cosh(self, t: Any, **hints: Any) -> Any:
+        return sympy.log(sympy.cosh(t), evaluate=False)
+
+    def _latex_head(self, printer: Any) -> str:
+        return r"\log\cosh"
+
+
+class logsumexp(Function):  # type: ignore[misc]  # noqa: N801
+    """``log(e^a1 + ... + e^an)``; its partial derivatives are the softmax ``e^(ai - logsumexp)``, never above 1."""
+
+    is_real = True
+    is_extended_real = True
+    is_finite = True
+
+    @classmethod
+    def eval(cls, *arguments: Any) -> Any:
+        if len(arguments) == 1:
+            return arguments[0]
+        ordered = tuple(sorted(arguments, key=sympy.default_sort_key))
+        if len(arguments) == 2:
+            return ordered[0] + softplus(ordered[1] - ordered[0])
+        return None if ordered == arguments else cls(*ordered)
+
+    def fdiff(self, argindex: int = 1) -> Any:
+        return sympy.exp(self.args[argindex - 1] - self)
+
+    def _eval_is_real(self) -> bool:
+        return True
+
+    def _eval_evalf(self, prec: int) -> Any:
+        from mpmath import mp, workprec
+
+        if self.free_symbols:
+            return None
+        with workprec(prec + 20):
+            values = [mp.mpf(a.evalf(mp.dps + 5)._to_mpmath(prec + 20)) for a in self.args]
+            top = max(values)
+            return sympy.Expr._from_mpmath(top + mp.log(mp.fsum(mp.exp(v - top) for v in values)), prec)
+
+    def _eval_rewrite_as_exp(self, *arguments: Any, **hints: Any) -> Any:
+        return sympy.log(sympy.Add(*(sympy.exp(a) for a in arguments)), evaluate=False)
+
+    def _latex(self, printer: Any, exp: str | None = None) -> str:
+        inner = ", ".join(printer._print(a) for a in self.args)
+        head = rf"\operatorname{{lse}}\left({inner}\right)"
+        return head if exp is None else rf"{{{head}}}^{{{exp}}}"
+
+
+def _needs_integrable(p: Any, what: str) -> None:
+    if p.is_number and (p <= -1) is S.true:
+        raise MathematicalError(f"{what} has no further derivative that is a locally integrable function")
+
+
+class abspow(AtomFunction):  # noqa: N801
+    """``|t|^p``, p > -1."""
+
+    atom = "abspow"
+    nargs = 2
+    is_finite = None
+    is_nonnegative = True
+
+    @classmethod
+    def eval(cls, p: Any, t: Any) -> Any:
+        if p.is_even and p.is_nonnegative:
+            return t**p
+        if t.is_nonnegative:
+            return t**p
+        if t.is_nonpositive:
+            return (-t) ** p
+        if isinstance(t, abspow):
+            return cls(p * t.args[0], t.args[1])
+        return cls(p, -t) if t.could_extract_minus_sign() else None
+
+    def fdiff(self, argindex: int = 2) -> Any:
+        p, t = self.args
+        _needs_integrable(p - 1, f"{self}")
+        return p * sgnpow(p - 1, t)
+
+    def _eval_power(self, exponent: Any) -> Any:
+        return abspow(self.args[0] * exponent, self.args[1]) if exponent.is_number and exponent.is_positive else None
+
+    def _latex(self, printer: Any, exp: str | None = None) -> str:
+        p, t = self.args
+        power = "" if p == 1 and exp is None else f"^{{{printer._print(p)}{'' if exp is None else ' ' + exp}}}"
+        return rf"\left|{{{printer._print(t)}}}\right|{power}"
+
+
+class sgnpow(AtomFunction):  # noqa: N801
+    """``sgn(t)|t|^p``, p > -1; ``p = 0`` is the sign, 0 at 0."""
+
+    atom = "sgnpow"
+    nargs = 2
+    is_finite = None
+
+    @classmethod
+    def eval(cls, p: Any, t: Any) -> Any:
+        if p.is_odd and p.is_positive:
+            return t**p
+        if t.is_zero:
+            return S.Zero
+        if t.is_positive:
+            return t**p
+        if t.is_negative:
+            return -((-t) ** p)
+        return -cls(p, -t) if t.could_extract_minus_sign() else None
+
+    def fdiff(self, argindex: int = 2) -> Any:
+        p, t = self.args
+        if p == 0:
+            raise MathematicalError(f"the derivative of sign({t}) is not a function; {t} = 0 is a kink")
+        _needs_integrable(p - 1, f"{self}")
+        return p * abspow(p - 1, t)
+
+    def _eval_power(self, exponent: Any) -> Any:
+        p, t = self.args
+        if exponent.is_integer and exponent.is_positive:
+            return (abspow if exponent.is_even else sgnpow)(p * exponent, t) if p != 0 or exponent.is_odd else None
+        return None
+
+    def _latex(self, printer: Any, exp: str | None = None) -> str:
+        p, t = self.args
+        inner = printer._print(t)
+        head = rf"\operatorname{{sgn}}\left({inner}\right)"
+        if p != 0:
+            power = "" if p == 1 else f"^{{{printer._print(p)}}}"
+            head += rf"\left|{{{inner}}}\right|{power}"
+        return head if exp is None else rf"\left({head}\right)^{{{exp}}}"
+
+
+class pluspow(AtomFunction):  # noqa: N801
+    """``max(t, 0)^p``, p > -1; ``p = 0`` is the unit step, 0 at 0."""
+
+    atom = "pluspow"
+    nargs = 2
+    is_finite = None
+    is_nonnegative = True
+
+    @classmethod
+    def eval(cls, p: Any, t: Any) -> Any:
+        if t.is_positive or (t.is_nonnegative and p.is_positive):
+            return t**p
+        return S.Zero if t.is_nonpositive else None
+
+    def fdiff(self, argindex: int = 2) -> Any:
+        p, t = self.args
+        if p == 0:
+            raise MathematicalError(f"the derivative of the unit step of {t} is not a function; {t} = 0 is a kink")
+        _needs_integrable(p - 1, f"{self}")
+        return p * pluspow(p - 1, t)
+
+    def _eval_power(self, exponent: Any) -> Any:
+        return pluspow(self.args[0] * exponent, self.args[1]) if exponent.is_number and exponent.is_positive else None
+
+    def _latex(self, printer: Any, exp: str | None = None) -> str:
+        p, t = self.args
+        power = "" if p == 1 else f"^{{{printer._print(p)}}}"
+        head = rf"\left({printer._print(t)}\right)_{{+}}{power}"
+        return head if exp is None else rf"\left({head}\right)^{{{exp}}}"
+
+
+def plus(t: Any) -> Any:
+    """``max(t, 0)``."""
+    return pluspow(Integer(1), sympy.sympify(t) if not isinstance(t, str) else S.NaN)
+
+
+class psi(AtomFunction):  # noqa: N801
+    """``psi(nu, t)``: the period-4 function whose third derivative ``sgn(s)|s|^nu`` is (nu, 2^(1-nu))-Hoelder."""
+
+    atom = "psi"
+    nargs = 2
+
+    @classmethod
+    def eval(cls, nu: Any, t: Any) -> Any:
+        if nu.is_number and not (0 <= nu <= 1):
+            raise MathematicalError(f"psi(nu, t) needs 0 <= nu <= 1, not {nu}")
+        return None
+
+    def fdiff(self, argindex: int = 2) -> Any:
+        return psi_d(1, *self.args)
+
+    def _latex_head(self, printer: Any) -> str:
+        return rf"\psi_{{{printer._print(self.args[0])}}}"
+
+
+class psi_d(AtomFunction):  # noqa: N801
+    """``psi_d(k, nu, t)``: derivative of order k = 1..4 of psi (k = 4 in the weak sense, nu > 0)."""
+
+    atom = "psi"
+    nargs = 3
+    is_finite = None
+
+    @property
+    def order(self) -> int:
+        return int(self.args[0])
+
+    @property
+    def parameters(self) -> tuple[Any, ...]:
+        return (self.args[1],)
+
+    @classmethod
+    def eval(cls, k: Any, nu: Any, t: Any) -> Any:
+        return psi(nu, t) if k == 0 else None
+
+    def fdiff(self, argindex: int = 3) -> Any:
+        k, nu, t = self.args
+        if k >= 4 or (k == 3 and nu == 0):
+            raise MathematicalError(f"the derivative of order {k + 1} of psi({nu}, .) is not a function")
+        return psi_d(k + 1, nu, t)
+
+    def _latex_head(self, printer: Any) -> str:
+        mark = "'" * self.order if self.order < 4 else f"{{({self.order})}}"
+        return rf"\psi_{{{printer._print(self.args[1])}}}^{{{mark}}}".replace("'", r"\prime ")
+
+
+class huber(AtomFunction):  # noqa: N801
+    """``huber(delta, t)``: ``t^2/2`` for ``|t| <= delta``, else ``delta(|t| - delta/2)``; C^1."""
+
+    atom = "huber"
+    nargs = 2
+    is_nonnegative = True
+
+    @classmethod
+    def eval(cls, delta: Any, t: Any) -> Any:
+        if delta.is_number and not delta.is_positive:
+            raise MathematicalError(f"huber(delta, t) needs delta > 0, not {delta}")
+        return cls(delta, -t) if t.could_extract_minus_sign() else None
+
+    def fdiff(self, argindex: int = 2) -> Any:
+        return huber_d(1, *self.args)
+
+    def _latex_head(self, printer: Any) -> str:
+        return rf"\operatorname{{huber}}_{{{printer._print(self.args[0])}}}"
+
+
+class huber_d(AtomFunction):  # noqa: N801
+    """First (clipped identity) and second (indicator, weak) derivative of Huber's function."""
+
+    atom = "huber"
+    nargs = 3
+
+    @property
+    def order(self) -> int:
+        return int(self.args[0])
+
+    @property
+    def parameters(self) -> tuple[Any, ...]:
+        return (self.args[1],)
+
+    def fdiff(self, argindex: int = 3) -> Any:
+        k, delta, t = self.args
+        if k >= 2:
+            raise MathematicalError(f"the third derivative of huber({delta}, .) is not a function")
+        return huber_d(k + 1, delta, t)
+
+    def _latex_head(self, printer: Any) -> str:
+        return rf"\operatorname{{huber}}_{{{printer._print(self.args[1])}}}^{{{chr(39) * self.order}}}".replace(
+            "'", r"\prime "
+        )
