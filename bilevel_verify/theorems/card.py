@@ -1,0 +1,372 @@
+"""A card: one paper as data. What is printed, where, under which hypotheses; nothing here computes.
+
+Every expression is kept twice, as the text of the card and as its parsed tree; the printed LaTeX stands beside it.
+The classes mirror the tables of a card file one to one; :mod:`bilevel_verify.theorems.reader` builds them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Literal
+
+from bilevel_verify.language.tree import Node
+
+Scope = Literal["parameters", "point", "step", "epoch", "run", "order"]
+SCOPES: tuple[Scope, ...] = ("parameters", "point", "step", "epoch", "run", "order")
+LetterSource = Literal["constants", "truth", "user", "run", "problem", "settings"]
+STATEMENT_KINDS = ("theorem", "lemma", "proposition", "corollary", "condition", "remark")
+PASSIVE_KINDS = ("assumption", "definition", "proof", "table")
+ORDER_SYMBOLS = frozenset({"O", "softO", "Omega", "Theta"})
+
+
+def _none() -> Mapping[str, Any]:
+    return MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """One expression: its tree and the text it was read from. Compares by tree."""
+
+    tree: Node
+    text: str = field(compare=False)
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """One relation ``left op right`` of a chain; each link of a chain is judged by itself."""
+
+    left: Expression
+    op: str
+    right: Expression
+    printed: str = ""
+
+    @property
+    def has_order_symbol(self) -> bool:
+        """Whether a side is ``O(...)``, ``softO(...)``, ``Omega(...)`` or ``Theta(...)``."""
+        return any(getattr(side.tree, "function", None) in ORDER_SYMBOLS for side in (self.left, self.right))
+
+    def __str__(self) -> str:
+        return f"{self.left} {self.op} {self.right}"
+
+
+@dataclass(frozen=True, slots=True)
+class Domain:
+    """Where a letter lives: ``(0, oo)``, ``[mu, oo)``, ``integers 1..k_end-1``, ``domain``, ``vectors y``.
+
+    Attributes
+    ----------
+    kind : ``interval`` (real), ``integers``, ``domain`` (all points of the problem's domain; ``space`` says of which
+        block, "x" by default), ``vectors`` (all vectors shaped like the block ``space``), ``weights`` (a list of
+        nonnegative numbers with sum 1).
+    lower, upper : ends (None for an open integer range); they may mention other letters.
+    lower_closed, upper_closed : whether the end belongs to it.
+    """
+
+    text: str
+    kind: Literal["interval", "integers", "domain", "vectors", "weights"]
+    lower: Expression | None = None
+    upper: Expression | None = None
+    lower_closed: bool = True
+    upper_closed: bool = True
+    space: str = "x"
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True, slots=True)
+class LetterSpec:
+    """A declared letter.
+
+    ``source`` says where its value comes from: ``constants`` (room constants, under the name ``called``), ``truth``
+    (``Delta`` and the like), ``user`` (``eps``), ``problem`` (dimensions), ``run`` (sequences and what a run shows),
+    ``settings`` (defined by the card). ``relation`` lists units that its definition declares equal to 1.
+    """
+
+    name: str
+    unit: Expression | None = None
+    domain: Domain | None = None
+    meaning: str = ""
+    source: LetterSource = "settings"
+    called: str = ""
+    sign: Literal["", "any"] = ""
+    display: str = ""
+    relation: tuple[Expression, ...] = ()
+    default: Expression | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionSpec:
+    """A function symbol: units of its arguments and of its value, and what computes it."""
+
+    name: str
+    arguments: tuple[Expression, ...] = ()
+    value: Expression | None = None
+    computes: str = ""
+    meaning: str = ""
+    display: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """A letter that is the only root of an increasing function in a bracket; ``side`` is the safe end for a run."""
+
+    equation: Expression
+    between: tuple[Expression, Expression]
+    define: Mapping[str, Expression] = field(default_factory=_none)
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A letter that is a formula of other letters, with the printed LaTeX beside it.
+
+    ``side`` is the end of its enclosure that a run takes: ``upper``, ``lower`` or ``middle``.
+    """
+
+    name: str
+    value: Expression | Root
+    printed: str = ""
+    source: str = ""
+    side: Literal["upper", "lower", "middle"] = "middle"
+    where: tuple[Expression, ...] = ()
+
+    @property
+    def expression(self) -> Expression:
+        """The defining formula (the equation, for a root)."""
+        return self.value.equation if isinstance(self.value, Root) else self.value
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """One prescribed choice of parameters with its own hypotheses."""
+
+    name: str
+    parameters: Mapping[str, Definition]
+    where: tuple[Expression, ...] = ()
+    source: str = ""
+    printed: str = ""
+    note: str = ""
+    includes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A named reading: numbers or a text taken where the print has an order symbol, a gap, or an ambiguity."""
+
+    name: str
+    label: str
+    why: str = ""
+    literal: bool = False
+    source: str = ""
+    parameters: Mapping[str, Definition] = field(default_factory=_none)
+
+
+@dataclass(frozen=True, slots=True)
+class Refuted:
+    """A known refutation: since which version, and why."""
+
+    since: str = ""
+    why: str = ""
+    at: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """One promise of a statement, in one scope.
+
+    ``chain`` holds its links; ``kind`` is ``bound`` or ``probability`` (then ``probability`` is the least success
+    probability and the chain is the event). ``readings`` and ``repaired`` are complete claims of their own; theirs
+    carry ``reading`` (the label) or ``change``/``why`` and ``as_printed = False``.
+    """
+
+    id: str
+    over: Scope
+    chain: tuple[Link, ...]
+    for_: Mapping[str, Domain] = field(default_factory=_none)
+    where: tuple[Expression, ...] = ()
+    define: Mapping[str, Expression] = field(default_factory=_none)
+    source: str = ""
+    printed: tuple[str, ...] = ()
+    refuted: Refuted | None = None
+    same_as: tuple[str, ...] = ()
+    counted: tuple[str, ...] = ()
+    points: tuple[Expression, ...] = ()
+    probability: Expression | None = None
+    fit: str = ""
+    note: str = ""
+    why: str = ""
+    reading: str = ""
+    literal: bool = False
+    change: str = ""
+    as_printed: bool = True
+    readings: tuple[Claim, ...] = ()
+    repaired: Claim | None = None
+
+    @property
+    def is_order(self) -> bool:
+        """Whether it is known only up to a constant."""
+        return self.over == "order" or any(link.has_order_symbol for link in self.chain)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """What all numbered items share."""
+
+    kind: str
+    id: str
+    source: str = ""
+    title: str = ""
+    for_: Mapping[str, Domain] = field(default_factory=_none)
+    where: tuple[Expression, ...] = ()
+    define: Mapping[str, Expression] = field(default_factory=_none)
+    assumes: tuple[str, ...] = ()
+    printed: tuple[str, ...] = ()
+    text: str = ""
+    refuted: Refuted | None = None
+    same_as: tuple[str, ...] = ()
+    nothing_to_decide: str = ""
+    note: str = ""
+    why: str = ""
+    reading: str = ""
+    settings: tuple[str, ...] = ()
+    parameters: Mapping[str, Definition] = field(default_factory=_none)
+    repaired: Entry | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement(Entry):
+    """A theorem, lemma, proposition, corollary, condition, remark, assumption, definition, proof or table."""
+
+    readings: tuple[str, ...] = ()
+    method: str = ""
+    algorithm: str = ""
+    claims: tuple[Claim, ...] = ()
+    items: tuple[str, ...] = ()
+    uses: tuple[str, ...] = ()
+
+    def claim(self, claim_id: str) -> Claim:
+        """The claim of that id; KeyError if there is none."""
+        for claim in self.claims:
+            if claim.id == claim_id:
+                return claim
+        raise KeyError(f"{self.id} has no claim {claim_id!r}; it has {[c.id for c in self.claims]}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inequality(Entry):
+    """Scalar mathematics inside a proof: a chain, for all letters in their ranges under ``where``."""
+
+    chain: tuple[Link, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step(Entry):
+    """Vector algebra inside a proof, linear in inner products of ``vectors``."""
+
+    vectors: tuple[str, ...] = ()
+    chain: tuple[Link, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Derivation(Entry):
+    """``result`` after ``substitute`` is (of order) ``gives`` in the ``regime``."""
+
+    result: Expression
+    gives: Expression
+    substitute: Mapping[str, Expression] = field(default_factory=_none)
+    regime: tuple[Expression, ...] = ()
+    dimensionless: bool = False
+    free_of: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Identity(Entry):
+    """A printed formula against the object that it claims to be."""
+
+    left: Expression
+    right: Expression
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableRow(Entry):
+    """An entry of a comparison table: column -> expression (usually ``O(...)``); ``regime`` as in a derivation."""
+
+    table: str
+    method: str
+    entries: Mapping[str, Expression] = field(default_factory=_none)
+    regime: tuple[Expression, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Algorithm(Entry):
+    """A printed pseudo-code as data; ``program`` is the parsed statement list (see ``theorems.algorithm``)."""
+
+    inputs: tuple[str, ...]
+    steps: str
+    program: Any = None
+    outputs: tuple[str, ...] = ()
+    functions: tuple[str, ...] = ()
+    supplied_by: tuple[str, ...] = ()
+    method: str = ""
+    variant_of: str = ""
+    literal: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """One paper."""
+
+    key: str
+    title: str
+    path: Path
+    authors: str = ""
+    venue: str = ""
+    note: str = ""
+    units: Mapping[str, str] = field(default_factory=_none)
+    letters: Mapping[str, LetterSpec] = field(default_factory=_none)
+    functions: Mapping[str, FunctionSpec] = field(default_factory=_none)
+    definitions: Mapping[str, Definition] = field(default_factory=_none)
+    settings: Mapping[str, Settings] = field(default_factory=_none)
+    readings: Mapping[str, Reading] = field(default_factory=_none)
+    regimes: Mapping[str, tuple[Expression, ...]] = field(default_factory=_none)
+    entries: Mapping[str, Entry] = field(default_factory=_none)
+    digest: str = ""
+
+    @property
+    def name(self) -> str:
+        """The paper's key."""
+        return self.key
+
+    @property
+    def statements(self) -> tuple[Statement, ...]:
+        """Theorems, lemmas, propositions, corollaries, conditions and remarks, in the order of the file."""
+        return tuple(e for e in self.entries.values() if isinstance(e, Statement) and e.kind in STATEMENT_KINDS)
+
+    @property
+    def algorithms(self) -> tuple[Algorithm, ...]:
+        """Printed algorithms."""
+        return tuple(e for e in self.entries.values() if isinstance(e, Algorithm))
+
+    def of_kind(self, kind: str) -> tuple[Entry, ...]:
+        """All entries of one kind (``inequality``, ``step``, ``table_row`` ...)."""
+        return tuple(e for e in self.entries.values() if e.kind == kind)
+
+    def statement(self, statement_id: str) -> Statement:
+        """The statement of that id; KeyError with what there is."""
+        found = self.entries.get(statement_id)
+        if not isinstance(found, Statement):
+            raise KeyError(f"{self.key} has no statement {statement_id!r}")
+        return found
+
+    def claims(self) -> Iterator[tuple[Statement, Claim]]:
+        """Every claim with its statement."""
+        for entry in self.entries.values():
+            if isinstance(entry, Statement):
+                for claim in entry.claims:
+                    yield entry, claim

@@ -1,0 +1,312 @@
+"""Reading the numbered items of a card: statements with claims, inequalities, steps, derivations, algorithms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from bilevel_verify.errors import CardError
+from bilevel_verify.language import nearest
+from bilevel_verify.theorems.algorithm import read_program
+from bilevel_verify.theorems.card import (
+    SCOPES,
+    Algorithm,
+    Claim,
+    Derivation,
+    Entry,
+    Identity,
+    Inequality,
+    Link,
+    Refuted,
+    Scope,
+    Statement,
+    Step,
+    TableRow,
+)
+from bilevel_verify.theorems.desk import Context, Desk, context_of, read_definitions
+from bilevel_verify.theorems.fields import Names, Place, Table
+
+
+def _refuted(table: Table) -> Refuted | None:
+    if "refuted" not in table.data:
+        return None
+    inner = Table(table.table("refuted"), table.place.at("refuted"))
+    found = Refuted(inner.text("since"), inner.text("why"), inner.text("at"))
+    inner.finish()
+    return found
+
+
+def _common(table: Table, kind: str, context: Context, names: Names, desk: Desk) -> dict[str, Any]:
+    """Fields that every entry has."""
+    return {
+        "kind": kind,
+        "id": table.text("id", None),
+        "source": table.text("source"),
+        "title": table.text("title"),
+        "for_": context.for_,
+        "where": tuple(context.expression(w, table.place.at("where"), names) for w in table.strings("where")),
+        "define": context.define,
+        "assumes": table.strings("assumes"),
+        "printed": table.strings("printed"),
+        "text": table.text("text"),
+        "refuted": _refuted(table),
+        "same_as": table.strings("same_as"),
+        "nothing_to_decide": table.text("nothing_to_decide"),
+        "note": table.text("note"),
+        "why": table.text("why"),
+        "reading": table.text("reading"),
+        "settings": table.strings("settings"),
+        "parameters": read_definitions(table.table("parameters"), desk, table.place.at("parameters")),
+    }
+
+
+def read_statement(table: Table, desk: Desk, kind: str) -> Statement:
+    """A theorem, lemma ... with its claims; also assumptions, definitions, proofs and tables."""
+    claims = table.tables("claim")
+    scopes: set[Scope] = {scope for scope in SCOPES if any(c.get("over") == scope for c in claims)}
+    widest: Scope = max(scopes, key=SCOPES.index, default="point")
+    names = desk.names("run" if widest in ("run", "order") else widest)
+    if kind in PASSIVE and not scopes:
+        names = desk.names("point")
+    context = context_of(table, names)
+    common = _common(table, kind, context, names, desk)
+    found = Statement(
+        **common,
+        readings=table.strings("readings"),
+        method=table.text("method"),
+        algorithm=table.text("algorithm"),
+        claims=tuple(read_claim(c, desk, table.place, context, number) for number, c in enumerate(claims)),
+        items=table.strings("items"),
+        uses=table.strings("uses"),
+    )
+    seen: set[str] = set()
+    for claim in found.claims:
+        if claim.id in seen:
+            raise table.place.fail(f'claim "{claim.id}" occurs twice')
+        seen.add(claim.id)
+    return found
+
+
+PASSIVE = ("assumption", "definition", "proof", "table")
+
+
+def read_claim(data: dict[str, Any], desk: Desk, place: Place, parent: Context, number: int) -> Claim:
+    """One claim with its readings and its repaired form."""
+    table = Table(data, place)
+    identity = table.text("id", str(number + 1))
+    table.place = place.at(f'claim "{identity}"')
+    over = table.text("over", None)
+    if over not in SCOPES:
+        raise table.place.at("over").fail(f"unknown scope '{over}'{nearest(over, SCOPES)}")
+    claim = _claim_body(table, desk, parent, identity, over)
+    readings = tuple(
+        _variant(Table(r, table.place.at("reading")), desk, parent, claim, data) for r in table.tables("reading")
+    )
+    repaired = None
+    if "repaired" in data:
+        repaired = _variant(Table(table.table("repaired"), table.place.at("repaired")), desk, parent, claim, data)
+    table.finish()
+    return replace(claim, readings=readings, repaired=repaired)
+
+
+def _claim_body(table: Table, desk: Desk, parent: Context, identity: str, over: Scope) -> Claim:
+    names = desk.names(over)
+    context = context_of(table, names, parent)
+    probability = table.get("probability")
+    return Claim(
+        id=identity,
+        over=over,
+        chain=_relation(table, names, context),
+        for_=context.for_,
+        where=tuple(context.expression(w, table.place.at("where"), names) for w in table.strings("where")),
+        define=context.define,
+        source=table.text("source"),
+        printed=table.strings("printed"),
+        refuted=_refuted(table),
+        same_as=table.strings("same_as"),
+        counted=table.strings("counted"),
+        points=tuple(context.expression(p, table.place.at("points"), names) for p in table.strings("points")),
+        probability=None if probability is None else context.expression(probability, table.place, names),
+        fit=table.text("fit"),
+        note=table.text("note"),
+        why=table.text("why"),
+    )
+
+
+def _relation(table: Table, names: Names, context: Context) -> tuple[Link, ...]:
+    """``left``/``op``/``right`` or ``chain``."""
+    printed = table.strings("printed")
+    if "chain" in table.data:
+        for key in ("left", "right", "op"):
+            if key in table.data:
+                raise table.place.fail(f"'chain' and '{key}' exclude each other")
+        return context.chain(table.strings("chain"), table.place, names, printed)
+    for key in ("left", "right"):
+        if key not in table.data:
+            raise table.place.fail(f"the field '{key}' is missing (or write a chain)")
+    operator = table.text("op", "<=")
+    if operator not in ("<=", "<", "==", ">=", ">"):
+        raise table.place.at("op").fail(f"'{operator}' is not one of <= < == >= >")
+    left = context.expression(table.get("left"), table.place.at("left"), names)
+    right = context.expression(table.get("right"), table.place.at("right"), names)
+    return (Link(left, operator, right, printed[0] if len(printed) == 1 else ""),)
+
+
+def _variant(table: Table, desk: Desk, parent: Context, claim: Claim, base: dict[str, Any]) -> Claim:
+    """A reading or a repaired form: the claim with some fields replaced."""
+    own = {"change", "why", "name", "label", "literal", "since"}
+    dropped = ("repaired", "reading", "refuted", "note")
+    merged = {k: v for k, v in base.items() if k not in dropped}
+    relation = {"chain", "left", "right", "op"} & table.data.keys()
+    if "chain" in relation or ("chain" in merged and relation):
+        merged = {k: v for k, v in merged.items() if k not in ("left", "right", "op", "chain")}
+    merged |= {k: v for k, v in table.data.items() if k not in own}
+    label = table.text("label") or table.text("name")
+    if label in desk.readings:
+        label = desk.readings[label].label
+    inner = Table(merged, table.place)
+    inner.asked |= {"id", "over", "claim"}
+    over = merged.get("over", claim.over)
+    if over not in SCOPES:
+        raise table.place.at("over").fail(f"unknown scope '{over}'{nearest(str(over), SCOPES)}")
+    body = _claim_body(inner, desk, parent, claim.id, over)
+    inner.finish()
+    return replace(
+        body,
+        reading=label,
+        literal=table.flag("literal"),
+        change=table.text("change"),
+        why=table.text("why"),
+        as_printed=False,
+    )
+
+
+def _scalar_names(desk: Desk) -> Names:
+    names = desk.names("parameters")
+    return names.plus(letters=desk.letters)
+
+
+def read_inequality(table: Table, desk: Desk, kind: str) -> Inequality:
+    """Scalar links; run letters may be named as plain numbers (``k``, ``t``) through ``for``."""
+    names = _scalar_names(desk)
+    context = context_of(table, names)
+    repaired = _repaired_entry(table, desk, kind, read_inequality)
+    return Inequality(
+        **_common(table, kind, context, names, desk), chain=_relation(table, names, context), repaired=repaired
+    )
+
+
+def read_step(table: Table, desk: Desk, kind: str) -> Step:
+    """Vector links, linear in inner products."""
+    vectors = table.strings("vectors")
+    if not vectors:
+        raise table.place.fail("the field 'vectors' is missing")
+    names = _scalar_names(desk).plus(letters=vectors, functions={"norm", "dot"})
+    context = context_of(table, names)
+    repaired = _repaired_entry(table, desk, kind, read_step)
+    return Step(
+        **_common(table, kind, context, names, desk),
+        vectors=vectors,
+        chain=_relation(table, names, context),
+        repaired=repaired,
+    )
+
+
+def read_derivation(table: Table, desk: Desk, kind: str) -> Derivation:
+    """``result`` with ``substitute`` gives ``gives``."""
+    substitute = table.table("substitute")
+    names = _scalar_names(desk).plus(letters=substitute)
+    context = context_of(table, names)
+    regime = table.get("regime", "default")
+    if isinstance(regime, str):
+        if regime not in desk.regimes and regime != "default":
+            raise table.place.at("regime").fail(f"unknown regime '{regime}'{nearest(regime, desk.regimes)}")
+        conditions = desk.regimes.get(regime, ())
+    else:
+        conditions = tuple(context.expression(r, table.place.at("regime"), names) for r in table.strings("regime"))
+    return Derivation(
+        **_common(table, kind, context, names, desk),
+        result=context.expression(table.get("result"), table.place.at("result"), names),
+        gives=context.expression(table.get("gives"), table.place.at("gives"), names),
+        substitute={
+            key: context.expression(text, table.place.at("substitute", key), names) for key, text in substitute.items()
+        },
+        regime=conditions,
+        dimensionless=table.flag("dimensionless"),
+        free_of=table.strings("free_of"),
+        repaired=_repaired_entry(table, desk, kind, read_derivation),
+    )
+
+
+def read_identity(table: Table, desk: Desk, kind: str) -> Identity:
+    """A printed formula and the object it claims to be, at points of the domain."""
+    names = desk.names("point").plus(letters={"x", "y", "v"})
+    context = context_of(table, names)
+    return Identity(
+        **_common(table, kind, context, names, desk),
+        left=context.expression(table.get("left"), table.place.at("left"), names),
+        right=context.expression(table.get("right"), table.place.at("right"), names),
+        repaired=_repaired_entry(table, desk, kind, read_identity),
+    )
+
+
+def read_table_row(table: Table, desk: Desk, kind: str) -> TableRow:
+    """One row of a comparison table."""
+    names = _scalar_names(desk)
+    context = context_of(table, names)
+    entries = table.table("entries")
+    return TableRow(
+        **_common(table, kind, context, names, desk),
+        table=table.text("table", None),
+        method=table.text("method", None),
+        entries={k: context.expression(v, table.place.at("entries", k), names) for k, v in entries.items()},
+        regime=desk.regimes.get("default", ()),
+    )
+
+
+def read_algorithm(table: Table, desk: Desk, kind: str) -> Algorithm:
+    """A pseudo-code, parsed into statements."""
+    names = desk.names("run")
+    context = context_of(table, names)
+    steps = table.text("steps", None)
+    try:
+        program = read_program(steps)
+    except CardError as error:
+        raise table.place.at("steps").fail(str(error)) from None
+    return Algorithm(
+        **_common(table, kind, context, names, desk),
+        inputs=table.strings("inputs"),
+        steps=steps,
+        program=program,
+        outputs=table.strings("outputs"),
+        functions=table.strings("functions"),
+        supplied_by=table.strings("supplied_by"),
+        method=table.text("method"),
+        variant_of=table.text("variant_of"),
+        literal=table.flag("literal", True),
+    )
+
+
+def _repaired_entry(table: Table, desk: Desk, kind: str, reader: Callable[[Table, Desk, str], Entry]) -> Entry | None:
+    """The repaired form of an inequality, step, derivation or identity: a sibling with some fields replaced."""
+    if "repaired" not in table.data:
+        return None
+    change = Table(table.table("repaired"), table.place.at("repaired"))
+    base = {k: v for k, v in table.data.items() if k not in ("repaired", "refuted", "printed", "note")}
+    if "chain" in change.data or ("left" in change.data and kind != "identity"):
+        base = {k: v for k, v in base.items() if k not in ("chain", "left", "right", "op")}
+    merged = Table({**base, **{k: v for k, v in change.data.items() if k != "change"}}, change.place)
+    found = reader(merged, desk, kind)
+    merged.finish()
+    return replace(found, reading=change.text("change"))
+
+
+ENTRY_READERS: dict[str, Callable[[Table, Desk, str], Entry]] = {
+    "algorithm": read_algorithm,
+    "inequality": read_inequality,
+    "step": read_step,
+    "derivation": read_derivation,
+    "identity": read_identity,
+    "table_row": read_table_row,
+}

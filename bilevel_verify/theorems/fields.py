@@ -1,0 +1,294 @@
+"""Reading one table of a card: typed access to its keys, and errors that name the place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from bilevel_verify.errors import CardError, ExpressionError
+from bilevel_verify.language import CARD, Node, nearest, parse, tree
+from bilevel_verify.theorems.card import Domain, Expression, Link, Scope
+from bilevel_verify.theorems.rewrite import binder
+from bilevel_verify.theorems.vocabulary import (
+    FUNCTIONS_OF_SCOPE,
+    LETTERS_OF_SCOPE,
+    NUMBERS,
+    ORACLE_KINDS,
+    SCOPES_WITH_SEQUENCES,
+    SEQUENCES,
+    scopes_of_function,
+    scopes_of_letter,
+)
+
+RELATION = re.compile(r"\s*(<=|>=|==|<|>)(.*)\Z", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What an expression may mention: letters, functions, sequences; ``scope`` only words the error message."""
+
+    letters: frozenset[str] = frozenset()
+    functions: frozenset[str] = frozenset()
+    sequences: frozenset[str] = frozenset()
+    scope: Scope = "parameters"
+    noun: str = "letter"
+
+    def plus(self, letters: Collection[str] = (), functions: Collection[str] = ()) -> Names:
+        """The same with more letters or functions."""
+        return Names(
+            self.letters | set(letters), self.functions | set(functions), self.sequences, self.scope, self.noun
+        )
+
+
+def names_of_scope(scope: Scope, letters: Collection[str], functions: Collection[str], run: Collection[str]) -> Names:
+    """Vocabulary of a scope: card letters plus what the scope has; ``run`` are declared letters of the run."""
+    sequences = SEQUENCES | set(run) if scope in SCOPES_WITH_SEQUENCES else frozenset()
+    known = frozenset(letters) | LETTERS_OF_SCOPE[scope] | (frozenset(run) if sequences else frozenset())
+    hidden = frozenset() if sequences else frozenset(run)
+    return Names(known - hidden, FUNCTIONS_OF_SCOPE[scope] | set(functions), frozenset(sequences), scope)
+
+
+@dataclass(slots=True)
+class Place:
+    """Where in a card we are, for messages: file, statement, claim, field."""
+
+    file: str
+    parts: tuple[str, ...] = ()
+
+    def at(self, *parts: str) -> Place:
+        """A place inside this one."""
+        return Place(self.file, self.parts + parts)
+
+    def fail(self, message: str) -> CardError:
+        """The error, in the words of the card language page: file: place: message."""
+        where = f"{', '.join(self.parts)}: " if self.parts else ""
+        return CardError(f"{self.file}: {where}{message}")
+
+
+@dataclass(slots=True)
+class Table:
+    """One table of the file; every key must be asked for, what is left over is an error."""
+
+    data: Mapping[str, Any]
+    place: Place
+    asked: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.data, Mapping):
+            raise self.place.fail(f"expected a table, found {type(self.data).__name__}")
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """Raw value."""
+        self.asked.add(key)
+        return self.data.get(key, default)
+
+    def text(self, key: str, default: str | None = "") -> str:
+        """A string; ``default=None`` makes it required."""
+        value = self.get(key, default)
+        if value is None:
+            raise self.place.fail(f"the field '{key}' is missing")
+        if isinstance(value, bool) or not isinstance(value, str | int | float):
+            raise self.place.at(key).fail(f"expected a string, found {type(value).__name__}")
+        return value if isinstance(value, str) else repr(value)
+
+    def flag(self, key: str, default: bool = False) -> bool:
+        """true or false."""
+        value = self.get(key, default)
+        if not isinstance(value, bool):
+            raise self.place.at(key).fail("expected true or false")
+        return value
+
+    def strings(self, key: str) -> tuple[str, ...]:
+        """A list of strings; a single string is a list of one."""
+        value = self.get(key, [])
+        items = [value] if isinstance(value, str) else value
+        if not isinstance(items, list) or not all(isinstance(i, str) for i in items):
+            raise self.place.at(key).fail("expected a string or a list of strings")
+        return tuple(items)
+
+    def table(self, key: str) -> dict[str, Any]:
+        """A sub-table (empty if absent)."""
+        value = self.get(key, {})
+        if not isinstance(value, dict):
+            raise self.place.at(key).fail(f"expected a table, found {type(value).__name__}")
+        return value
+
+    def tables(self, key: str) -> list[dict[str, Any]]:
+        """An array of tables; a single table is an array of one."""
+        value = self.get(key, [])
+        items = [value] if isinstance(value, dict) else value
+        if not isinstance(items, list) or not all(isinstance(i, dict) for i in items):
+            raise self.place.at(key).fail("expected an array of tables")
+        return items
+
+    def finish(self) -> None:
+        """Refuse keys that nobody asked for."""
+        for key in self.data:
+            if key not in self.asked:
+                raise self.place.fail(f"unknown field '{key}'{nearest(key, self.asked)}")
+
+
+def expression(text: Any, place: Place, names: Names | None = None) -> Expression:
+    """Parse a text and check its names (no check for ``names=None``)."""
+    if isinstance(text, bool) or not isinstance(text, str | int | float):
+        raise place.fail(f"expected an expression as a string, found {type(text).__name__}")
+    source = text if isinstance(text, str) else repr(text)
+    try:
+        node = parse(source, limits=CARD)
+    except ExpressionError as error:
+        raise place.fail(_plain(error)) from None
+    if names is not None:
+        check(node, names, place, source)
+    return Expression(node, source.strip())
+
+
+def _plain(error: ExpressionError) -> str:
+    column = "" if error.column is None else f" (column {error.column})"
+    head, mark, hint = error.plain.partition(";")
+    return f"{head}{column}{mark}{hint}"
+
+
+def check(node: Node, names: Names, place: Place, text: str, bound: frozenset[str] = frozenset()) -> None:
+    """Refuse unknown letters and functions, and quantities that the scope does not have."""
+
+    def unknown(name: str, what: str, column: int, known: Collection[str], scopes: list[Scope]) -> CardError:
+        if scopes:
+            return place.fail(
+                f"'{name}' (column {column}) is a quantity of scope {' or '.join(scopes)}, not of {names.scope}"
+            )
+        return place.fail(f"unknown {what} '{name}' (column {column}){nearest(name, known)}")
+
+    match node:
+        case tree.Letter(name=name) if name not in NUMBERS | bound | names.letters:
+            elsewhere = scopes_of_letter(name)
+            raise unknown(name, names.noun, node.column, names.letters | NUMBERS, elsewhere)
+        case tree.Index(base=base) if base not in names.sequences and base not in names.letters:
+            elsewhere = sorted(SCOPES_WITH_SEQUENCES) if base in SEQUENCES and not names.sequences else []
+            raise unknown(base, "sequence", node.column, names.sequences | names.letters, elsewhere)
+        case tree.Call(function=name) if name not in names.functions:
+            raise unknown(name, "function", node.column, names.functions, scopes_of_function(name))
+        case tree.Call(function="calls", arguments=arguments):
+            kind = arguments[0].name if len(arguments) == 1 and isinstance(arguments[0], tree.Letter) else ""
+            if kind not in ORACLE_KINDS:
+                raise place.fail(
+                    f"calls(...) needs one oracle kind (column {node.column}){nearest(kind, ORACLE_KINDS)}"
+                )
+            return
+        case tree.Call() if (span := binder(node)) is not None:
+            index, lo, hi = span
+            check(lo, names, place, text, bound)
+            check(hi, names, place, text, bound)
+            for part in node.arguments[:-1]:
+                check(part, names, place, text, bound | {index})
+            return
+    for part in node.children():
+        check(part, names, place, text, bound)
+
+
+def chain_of(parts: tuple[str, ...], place: Place, names: Names, printed: tuple[str, ...] = ()) -> tuple[Link, ...]:
+    """``["a", "<= b", "== c"]`` as links; one text with relations in it (``a <= b <= c``) is a chain too."""
+    sides: list[Expression] = []
+    operators: list[str] = []
+    for number, part in enumerate(parts):
+        here = place.at(f"chain, member {number + 1}")
+        relation = RELATION.match(part)
+        if number and not relation:
+            raise here.fail("a member after the first begins with <=, <, ==, >= or >")
+        if relation and not number:
+            raise here.fail("the first member has no relation in front")
+        if relation:
+            operators.append(relation[1])
+        found = expression(relation[2] if relation else part, here, names)
+        if isinstance(found.tree, tree.Compare):
+            sides.append(Expression(found.tree.operands[0], unparse(found.tree.operands[0])))
+            for operator, operand in zip(found.tree.operators, found.tree.operands[1:]):
+                operators.append(operator)
+                sides.append(Expression(operand, unparse(operand)))
+        else:
+            sides.append(found)
+    if not operators:
+        raise place.fail("a chain needs at least one relation")
+    shown = printed if len(printed) == len(operators) else ("",) * len(operators)
+    return tuple(Link(sides[i], operators[i], sides[i + 1], shown[i]) for i in range(len(operators)))
+
+
+def domain_of(text: Any, place: Place, names: Names) -> Domain:
+    """Read the range of a letter (see :class:`Domain`)."""
+    if not isinstance(text, str):
+        raise place.fail("a range is a string such as '(0, oo)', 'integers 1..', 'domain'")
+    words = text.split()
+    if text.startswith("integers"):
+        low, mark, high = text.removeprefix("integers").partition("..")
+        if not mark:
+            raise place.fail("an integer range is written 'integers 1..' or 'integers 0..k-1'")
+        ends = [expression(e, place, names) if e.strip() else None for e in (low, high)]
+        return Domain(text, "integers", ends[0], ends[1])
+    if words and words[0] in ("domain", "vectors", "weights") and len(words) <= 2:
+        space = words[1] if len(words) == 2 else "x"
+        return Domain(text, words[0], space=space)  # type: ignore[arg-type]
+    stripped = text.strip()
+    if len(stripped) > 2 and stripped[0] in "([" and stripped[-1] in ")]":
+        cut = _top_comma(stripped[1:-1])
+        if cut is not None:
+            low, high = stripped[1 : 1 + cut], stripped[2 + cut : -1]
+            return Domain(
+                text,
+                "interval",
+                expression(low, place, names),
+                expression(high, place, names),
+                stripped[0] == "[",
+                stripped[-1] == "]",
+            )
+    raise place.fail(f"{text!r} is not a range; write '(0, oo)', '[mu, oo)', 'integers 1..', 'domain' or 'vectors y'")
+
+
+def _top_comma(text: str) -> int | None:
+    depth = 0
+    for place, letter in enumerate(text):
+        depth += (letter in "([") - (letter in ")]")
+        if letter == "," and depth == 0:
+            return place
+    return None
+
+
+def unparse(node: Node) -> str:
+    """Text of a tree in the language itself, fully parenthesised where needed; parses back to the same tree."""
+    match node:
+        case tree.Number(value=value):
+            return str(value) if value.denominator == 1 else f"({value})"
+        case tree.Truth(value=value):
+            return str(value)
+        case tree.Letter(name=name):
+            return name
+        case tree.Add(terms=terms):
+            return "(" + " + ".join(map(unparse, terms)) + ")"
+        case tree.Multiply(factors=factors):
+            return "(" + "*".join(map(unparse, factors)) + ")"
+        case tree.Divide(numerator=a, denominator=b):
+            return f"({unparse(a)}/{unparse(b)})"
+        case tree.Power(base=a, exponent=b):
+            return f"({unparse(a)}**{unparse(b)})"
+        case tree.Modulo(left=a, right=b):
+            return f"({unparse(a)} % {unparse(b)})"
+        case tree.MatrixMultiply(left=a, right=b):
+            return f"({unparse(a)} @ {unparse(b)})"
+        case tree.Negate(operand=a):
+            return f"(-{unparse(a)})"
+        case tree.Not(operand=a):
+            return f"(not {unparse(a)})"
+        case tree.Logical(operator=word, operands=parts):
+            return "(" + f" {word} ".join(map(unparse, parts)) + ")"
+        case tree.Compare(operands=parts, operators=signs):
+            body = unparse(parts[0]) + "".join(f" {s} {unparse(p)}" for s, p in zip(signs, parts[1:]))
+            return f"({body})"
+        case tree.Conditional(test=test, yes=yes, no=no):
+            return f"({unparse(yes)} if {unparse(test)} else {unparse(no)})"
+        case tree.Call(function=name, arguments=parts):
+            return f"{name}({', '.join(map(unparse, parts))})"
+        case tree.Index(base=name, indices=parts):
+            return f"{name}[{', '.join(map(unparse, parts))}]"
+        case tree.Tuple(items=parts):
+            return "(" + ", ".join(map(unparse, parts)) + ("," if len(parts) == 1 else "") + ")"
+    raise TypeError(f"no text for {type(node).__name__}")

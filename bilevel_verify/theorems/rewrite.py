@@ -1,0 +1,115 @@
+"""Trees into trees: substitution that respects bound indices, local functions written out, circles found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields, replace
+
+from bilevel_verify.errors import CardError
+from bilevel_verify.language import tree
+from bilevel_verify.theorems.vocabulary import RANGE_FUNCTIONS
+
+BINDERS = RANGE_FUNCTIONS | {"integral"}
+
+
+def binder(node: tree.Call) -> tuple[str, tree.Node, tree.Node] | None:
+    """``(index, lo, hi)`` if the call binds an index: ``sum(body, (i, lo, hi))`` and its kind."""
+    if node.function in BINDERS and len(node.arguments) >= 2 and isinstance(node.arguments[-1], tree.Tuple):
+        items = node.arguments[-1].items
+        if len(items) == 3 and isinstance(items[0], tree.Letter):
+            return items[0].name, items[1], items[2]
+    return None
+
+
+def rebuild(node: tree.Node, change: Callable[[tree.Node], tree.Node]) -> tree.Node:
+    """The same node with ``change`` applied to its direct sub-trees."""
+    altered: dict[str, object] = {}
+    for item in fields(node):
+        value = getattr(node, item.name)
+        if isinstance(value, tree.Node):
+            altered[item.name] = change(value)
+        elif isinstance(value, tuple) and any(isinstance(part, tree.Node) for part in value):
+            altered[item.name] = tuple(change(part) for part in value)
+    return replace(node, **altered) if altered else node  # type: ignore[arg-type]
+
+
+def substitute(node: tree.Node, values: Mapping[str, tree.Node]) -> tree.Node:
+    """Replace free letters by trees; an index bound by a sum hides a letter of the same name."""
+    match node:
+        case tree.Letter(name=name):
+            return values.get(name, node)
+        case tree.Call() if (bound := binder(node)) is not None:
+            index, lo, hi = bound
+            inner = {k: v for k, v in values.items() if k != index}
+            span = node.arguments[-1]
+            assert isinstance(span, tree.Tuple)
+            body = tuple(substitute(a, inner) for a in node.arguments[:-1])
+            ends = replace(span, items=(span.items[0], substitute(lo, values), substitute(hi, values)))
+            return replace(node, arguments=(*body, ends))
+    return rebuild(node, lambda part: substitute(part, values))
+
+
+def inline(node: tree.Node, functions: Mapping[str, tuple[tuple[str, ...], tree.Node]], depth: int = 0) -> tree.Node:
+    """Write out local functions ``name -> (parameters, body)``."""
+    if depth > 20:
+        raise CardError("local functions call each other in a circle")
+    node = rebuild(node, lambda part: inline(part, functions, depth))
+    if isinstance(node, tree.Call) and node.function in functions:
+        parameters, body = functions[node.function]
+        if len(parameters) != len(node.arguments):
+            raise CardError(f"{node.function} takes {len(parameters)} arguments, not {len(node.arguments)}")
+        written = substitute(body, dict(zip(parameters, node.arguments)))
+        return inline(written, functions, depth + 1)
+    return node
+
+
+def free_letters(node: tree.Node, bound: frozenset[str] = frozenset()) -> set[str]:
+    """Letters that are not bound by a sum, product or argmin inside the tree (sequence names included)."""
+    match node:
+        case tree.Letter(name=name):
+            return set() if name in bound else {name}
+        case tree.Call(function="calls"):
+            return set()
+        case tree.Call() if (span := binder(node)) is not None:
+            index, lo, hi = span
+            found = free_letters(lo, bound) | free_letters(hi, bound)
+            for part in node.arguments[:-1]:
+                found |= free_letters(part, bound | {index})
+            return found
+    found = {node.base} if isinstance(node, tree.Index) else set()
+    for part in node.children():
+        found |= free_letters(part, bound)
+    return found
+
+
+def order_of(depends: Mapping[str, set[str]]) -> list[str]:
+    """Names in an order in which each follows what it depends on.
+
+    Raises
+    ------
+    CardError : ``... depend on each other in a circle: M -> rho_bar -> M``.
+    """
+    done: dict[str, bool] = {}
+    order: list[str] = []
+
+    def visit(name: str, path: list[str]) -> None:
+        if done.get(name):
+            return
+        if name in path:
+            circle = [*path[path.index(name) :], name]
+            raise CardError(f"parameters depend on each other in a circle: {' -> '.join(circle)}")
+        for other in sorted(depends.get(name, set()) & depends.keys()):
+            visit(other, [*path, name])
+        done[name] = True
+        order.append(name)
+
+    for name in depends:
+        visit(name, [])
+    return order
+
+
+def calls_in(node: tree.Node) -> Iterator[tree.Call]:
+    """Every call in a tree."""
+    for part in node.walk():
+        if isinstance(part, tree.Call):
+            yield part

@@ -1,0 +1,154 @@
+"""Where the cards stand: found the same way from a wheel, an editable install and a checkout."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from bilevel_verify.errors import CardError
+from bilevel_verify.language import nearest
+from bilevel_verify.theorems.card import PASSIVE_KINDS, STATEMENT_KINDS, Algorithm, Card, Entry, Statement
+from bilevel_verify.theorems.reader import read_card
+
+
+@dataclass(frozen=True, slots=True)
+class CardRecord:
+    """A shipped card: its key, its file, and the error if it cannot be read."""
+
+    name: str
+    path: Path
+    title: str = ""
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StatementRecord:
+    """One numbered item: ``name`` is "paper/id"; ``checks`` says what can be decided about it."""
+
+    name: str
+    paper: str
+    id: str
+    kind: str
+    source: str
+    title: str
+    checks: tuple[str, ...]
+
+
+def theory_directory() -> Path:
+    """The directory of the shipped cards.
+
+    In a wheel it lies inside the package; in a checkout and in an editable install beside it.
+
+    Raises
+    ------
+    CardError : the installation has no cards.
+    """
+    package = Path(__file__).resolve().parent.parent
+    for place in (package / "theory", package.parent / "theory"):
+        if place.is_dir() and any(place.glob("*.toml")):
+            return place
+    raise CardError("the cards of this installation are missing: no directory 'theory' inside or beside the package")
+
+
+def shipped() -> dict[str, Path]:
+    """Paper key -> file of every shipped card, in alphabetical order."""
+    return {path.stem: path for path in sorted(theory_directory().glob("*.toml"))}
+
+
+def load_card(name_or_path: str | Path) -> Card:
+    """A card by the key of its paper (``"ragd-gs"``) or by the path of a file (``"mine.toml"``).
+
+    Raises
+    ------
+    CardError : no such card, or one that cannot be read (names statement, field, column and fix).
+    """
+    text = str(name_or_path)
+    if not text.endswith(".toml"):
+        known = shipped()
+        if text not in known:
+            raise CardError(f"no card {text!r}{nearest(text, known)}; shipped are {', '.join(known)}")
+        path = known[text]
+        return _cached(str(path), path.stat().st_mtime_ns, f"theory/{path.name}")
+    path = Path(name_or_path).expanduser()
+    if not path.is_file():
+        raise CardError(f"{text}: no such file")
+    return _cached(str(path.resolve()), path.stat().st_mtime_ns, text)
+
+
+@lru_cache(maxsize=64)
+def _cached(path: str, stamp: int, label: str) -> Card:
+    return read_card(Path(path), label)
+
+
+card = load_card
+
+
+def cards() -> tuple[CardRecord, ...]:
+    """The shipped cards; one that cannot be read is listed with its error, the others still load."""
+    found = []
+    for key, path in shipped().items():
+        try:
+            found.append(CardRecord(key, path, load_card(key).title))
+        except CardError as error:
+            found.append(CardRecord(key, path, error=str(error)))
+    return tuple(found)
+
+
+def statements(paper: str | None = None) -> tuple[StatementRecord, ...]:
+    """Every numbered item of the shipped cards (or of one of them), with what can be checked about it."""
+    found: list[StatementRecord] = []
+    for record in cards():
+        if record.error or paper not in (None, record.name):
+            continue
+        for entry in load_card(record.name).entries.values():
+            name = f"{record.name}/{entry.id}"
+            found.append(
+                StatementRecord(name, record.name, entry.id, entry.kind, entry.source, entry.title, checks_of(entry))
+            )
+    return tuple(found)
+
+
+def checks_of(entry: Entry) -> tuple[str, ...]:
+    """Kinds of check that an entry gives rise to (empty: nothing is decided about it)."""
+    if isinstance(entry, Statement):
+        kinds = [claim.over for claim in entry.claims]
+        if entry.items:
+            kinds.append("items")  # type: ignore[arg-type]
+        if entry.parameters or entry.settings:
+            kinds.append("parameters")
+        return tuple(dict.fromkeys(kinds))
+    if isinstance(entry, Algorithm):
+        return ("executability",)
+    return (entry.kind.replace("_", " "),)
+
+
+def split_name(name: str) -> tuple[str, str]:
+    """``"ragd-gs/theorem-1"`` -> ``("ragd-gs", "theorem-1")``.
+
+    Raises
+    ------
+    CardError : not of the form paper/id.
+    """
+    paper, slash, identity = name.rpartition("/")
+    if not slash or not paper or not identity:
+        raise CardError(f"{name!r} is not the name of a statement; write 'paper/id', as in 'ragd-gs/theorem-1'")
+    return paper, identity
+
+
+def find_statement(name: str) -> tuple[Card, Entry]:
+    """The entry "paper/id" (the paper may be the path of a card file).
+
+    Raises
+    ------
+    CardError : no such card or entry, with the nearest name.
+    """
+    paper, identity = split_name(name)
+    found = load_card(paper)
+    entry = found.entries.get(identity)
+    if entry is None:
+        raise CardError(f"{paper} has no statement {identity!r}{nearest(identity, found.entries)}")
+    return found, entry
+
+
+KINDS = (*STATEMENT_KINDS, *PASSIVE_KINDS)
