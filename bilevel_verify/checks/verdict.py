@@ -21,9 +21,11 @@ class Row:
     paper, statement, claim : ids of the card ("ragd-gs", "theorem-1", "iterations").
     source : place in the paper, as the card gives it.
     problem, method : names; ``problem`` is None for a row about a statement as a whole.
-    kind : kind of check: ``parameters point step epoch run order probability inequality derivation identity units step-algebra executability bookkeeping``.
+    kind : kind of check: ``parameters point step epoch run order probability inequality derivation identity units
+        step-algebra executability bookkeeping``.
     verdict, certainty, reason : as the design defines them; ``reason`` is a short text, its first words from a small
-        set (``tie``, ``precision``, ``budget``, ``local``, ``not recorded``, ``hypothesis ...``, ``vacuous``, ``survived N attacks ...``).
+        set (``tie``, ``precision``, ``budget``, ``local``, ``not recorded``, ``hypothesis ...``, ``vacuous``,
+        ``survived N attacks ...``).
     left, right : both sides of the relation as text.
     measured, bound : the two sides where the margin is smallest (upper end of left, lower end of right).
     margin : (bound - measured) / max(|bound|, |measured|): positive where it holds, at its smallest place.

@@ -1,0 +1,140 @@
+"""What a claim may ask of a run: recorded entries as exact numbers, and facts that follow from them.
+
+The recorded iterates are taken at their word, bit for bit; whether an epoch ended by a restart, how long it was and
+how many iterations there were is read off the rows of the trace, not off what the solver says about itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from bilevel_verify.checks.values import EvaluationError, Value, Vector, vector
+from bilevel_verify.methods.run import Run, Trace
+
+STARTS_AT_REST = ("x", "w")
+"""Sequences whose entry -1 is their entry 0 where the trace has none (``x[-1] = x[0]``, all methods of the sheets)."""
+SYNONYMS = {"ghat": ("ghat", "u"), "u": ("u", "ghat"), "w": ("w", "y"), "y": ("y",)}
+
+
+class Trajectory:
+    """One run, epoch by epoch.
+
+    Parameters
+    ----------
+    run : the run; its trace may hold floats or multi-precision numbers.
+    """
+
+    def __init__(self, run: Run) -> None:
+        self.run, self.trace = run, run.trace
+        self._first: dict[int, int] = {}
+        self._last: dict[int, int] = {}
+        self._rows: dict[tuple[int, int], int] = {}
+        epochs, ks = np.asarray(self.trace.epoch), np.asarray(self.trace.k)
+        for row, (epoch, k) in enumerate(zip(epochs.tolist(), ks.tolist())):
+            self._rows[epoch, k] = row
+            self._first.setdefault(epoch, row)
+            self._last[epoch] = max(self._last.get(epoch, 0), k)
+        self._cache: dict[tuple[str, int, int], Value] = {}
+
+    @property
+    def epochs(self) -> list[int]:
+        """Recorded epochs."""
+        return sorted(self._last)
+
+    @property
+    def thinned(self) -> bool:
+        """Whether rows are missing."""
+        return self.trace.thinned_from is not None
+
+    def k_end(self, epoch: int) -> int:
+        """Index of the last iterate of an epoch."""
+        return self._last[epoch]
+
+    def ended_by_restart(self, epoch: int) -> bool:
+        """Whether a restart ended the epoch: another one follows, or the run says so of its last."""
+        if epoch + 1 in self._last:
+            return True
+        restarted = self.run.restarted
+        return bool(restarted[epoch]) if 0 <= epoch < len(restarted) else False
+
+    def rows(self, epoch: int) -> int:
+        """Rows of an epoch that were recorded."""
+        return sum(1 for k in range(self.k_end(epoch) + 1) if (epoch, k) in self._rows)
+
+    def forget(self) -> None:
+        """Drop converted entries (called between epochs)."""
+        self._cache.clear()
+
+    def entry(self, name: str, epoch: int, k: int) -> Value:
+        """``name[epoch, k]`` as an exact vector."""
+        key = (name, epoch, k)
+        found = self._cache.get(key)
+        if found is None:
+            found = self._cache[key] = vector(self.raw(name, epoch, k))
+        return found
+
+    def raw(self, name: str, epoch: int, k: int) -> Any:
+        """The recorded row, as it stands in the trace."""
+        for candidate in (name, *SYNONYMS.get(name, ())):
+            row = self._raw(candidate, epoch, k)
+            if row is not None:
+                return row
+        if k == -1 and name in STARTS_AT_REST:
+            return self.raw("x", epoch, 0)
+        raise EvaluationError(f"not recorded: {name}[{epoch}, {k}]")
+
+    def _raw(self, name: str, epoch: int, k: int) -> Any | None:
+        if k == -1:
+            starts = self.trace.epoch_start.get(name)
+            usable = starts is not None and 0 <= epoch < len(starts)
+            return _defined(starts[epoch]) if usable and starts is not None else None
+        rows = self.trace.sequences.get(name)
+        place = self._rows.get((epoch, k))
+        return None if rows is None or place is None or place >= len(rows) else _defined(rows[place])
+
+    def calls(self, kind: str) -> int:
+        """Oracle calls of one kind; ``any`` sums the gradients of f and g."""
+        counts: Mapping[str, int] = self.run.counts
+        if kind == "any":
+            return int(counts.get("grad_f", 0)) + int(counts.get("grad_g", 0))
+        return int(counts.get(kind, 0))
+
+    def fact(self, name: str, bound: dict[str, Any]) -> Value:
+        """Facts about the epoch in force (``bound["t"]``) or the whole run."""
+        match name:
+            case "k_end":
+                return Fraction(self.k_end(int(bound["t"])))
+            case "ended_by_restart":
+                return self.ended_by_restart(int(bound["t"]))
+            case "last_epoch":
+                return int(bound["t"]) == self.epochs[-1]
+            case "iterations":
+                return Fraction(self.iterations())
+            case "epochs":
+                return Fraction(self.run.epochs)
+            case "output":
+                return vector(self.run.x)
+            case "x_int":
+                return self.entry("x", self.epochs[0], 0)
+        raise KeyError(name)
+
+    def iterations(self) -> int:
+        """Outer iterations over all epochs, from the trace while it is whole."""
+        return int(self.run.iterations) if self.thinned else sum(self._last.values())
+
+
+def _defined(row: Any) -> Any | None:
+    """The row, or None where the paper does not define that entry (NaN)."""
+    flat = np.asarray(row).ravel()
+    if flat.dtype == object:
+        return None if any(number != number for number in flat) else flat
+    return None if bool(np.isnan(flat).any()) else flat
+
+
+def single_block(trace: Trace) -> bool:
+    """Whether the method never restarts (one epoch throughout)."""
+    return len(set(np.asarray(trace.epoch).tolist())) <= 1

@@ -1,0 +1,498 @@
+"""What an expression of a card can be worth: exact rationals, balls, vectors and matrices of balls, and answers.
+
+A scalar is a :class:`fractions.Fraction` while it is exact, and an ``arb`` ball of python-flint otherwise. A ball whose
+radius is zero is exact too: sums and products of floats stay exact as long as they fit the working precision, so that
+two printed sides that are equal compare as equal. Nothing here rounds inwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+import numpy as np
+from flint import arb, arb_mat, fmpq
+
+from bilevel_verify.errors import CertificationError
+
+Scalar: TypeAlias = "Fraction | arb"
+Answer: TypeAlias = "bool | None"
+"""True, False, or None where the enclosures do not decide."""
+
+EXACT_BITS = 4096
+"""Exact rationals longer than this become balls."""
+
+
+class EvaluationError(Exception):
+    """An expression that has no value here; ``reason`` is a reason of a verdict (``precision``, ``not recorded``...)."""
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+        super().__init__(reason)
+
+
+@dataclass(frozen=True, slots=True)
+class Vector:
+    """A point or a gradient: a tuple of balls."""
+
+    entries: tuple[arb, ...]
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """A Hessian or a Jacobian, row by row."""
+
+    rows: tuple[tuple[arb, ...], ...]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows, columns."""
+        return len(self.rows), len(self.rows[0]) if self.rows else 0
+
+
+Value: TypeAlias = "Scalar | Vector | Matrix | bool | None"
+
+
+def ball(number: Any) -> arb:
+    """Exact ball of a float, an integer, a rational; a ball as it is."""
+    if isinstance(number, arb):
+        return number
+    if isinstance(number, Fraction):
+        return arb(fmpq(number.numerator, number.denominator))
+    if isinstance(number, int | np.integer):
+        return arb(int(number))
+    if isinstance(number, float | np.floating):
+        return arb(float(number))
+    if hasattr(number, "_mpf_"):
+        sign, mantissa, exponent, _ = number._mpf_
+        if mantissa == 0 and exponent != 0:
+            raise EvaluationError("precision")
+        return _dyadic(-int(mantissa) if sign else int(mantissa), int(exponent))
+    raise TypeError(f"not a number: {number!r}")
+
+
+def _dyadic(mantissa: int, exponent: int) -> arb:
+    """Exact ``mantissa * 2**exponent``; arb keeps every bit of an exact conversion."""
+    if exponent >= 0:
+        return arb(mantissa << exponent)
+    return arb((mantissa, exponent))
+
+
+def vector(numbers: Iterable[Any]) -> Vector:
+    """Exact vector of floats (or whatever :func:`ball` takes)."""
+    return Vector(tuple(ball(number) for number in numbers))
+
+
+def enclose(value: float, error: float) -> arb:
+    """The ball ``value +- error``."""
+    return arb(float(value), float(error))
+
+
+def is_exact(value: Scalar) -> bool:
+    """Whether a scalar is known exactly."""
+    return isinstance(value, Fraction) or bool(value.is_exact())
+
+
+def trim(value: Scalar) -> Scalar:
+    """An exact rational that grew too long, as a ball."""
+    if isinstance(value, Fraction) and value.numerator.bit_length() + value.denominator.bit_length() > EXACT_BITS:
+        return ball(value)
+    return value
+
+
+def ends(value: Scalar) -> tuple[float, float]:
+    """Lower and upper end as floats, rounded outwards (NaN stays NaN)."""
+    if isinstance(value, Fraction):
+        value = ball(value)
+    if value.is_nan():
+        return float("nan"), float("nan")
+    lower, upper = value.lower(), value.upper()
+    low, high = float(lower), float(upper)
+    if not arb(low) <= lower:
+        low = float(np.nextafter(low, -np.inf))
+    if not arb(high) >= upper:
+        high = float(np.nextafter(high, np.inf))
+    return low, high
+
+
+# --- arithmetic -------------------------------------------------------------------------------------------------------
+
+
+def add(left: Value, right: Value) -> Value:
+    """Sum of two scalars, vectors or matrices of one shape."""
+    match left, right:
+        case Fraction(), Fraction():
+            return trim(left + right)
+        case Vector(), Vector():
+            _same(len(left), len(right))
+            return Vector(tuple(a + b for a, b in zip(left.entries, right.entries)))
+        case Matrix(), Matrix():
+            _same(left.shape, right.shape)
+            return Matrix(tuple(tuple(a + b for a, b in zip(r, s)) for r, s in zip(left.rows, right.rows)))
+        case Vector() | Matrix(), Fraction() if right == 0:
+            return left
+        case Fraction(), Vector() | Matrix() if left == 0:
+            return right
+    return scalar_ball(left) + scalar_ball(right)
+
+
+def negate(value: Value) -> Value:
+    """The negative of a scalar, vector or matrix."""
+    match value:
+        case Vector(entries):
+            return Vector(tuple(-a for a in entries))
+        case Matrix(rows):
+            return Matrix(tuple(tuple(-a for a in row) for row in rows))
+        case Fraction():
+            return -value
+    return -scalar_ball(value)
+
+
+def multiply(left: Value, right: Value) -> Value:
+    """Product of scalars, or of a scalar with a vector or matrix (``*`` of the language)."""
+    match left, right:
+        case Fraction(), Fraction():
+            return trim(left * right)
+        case Vector() | Matrix(), Vector() | Matrix():
+            raise EvaluationError("'*' between two vectors or matrices; '@' or dot is meant")
+        case Vector() | Matrix(), _:
+            return multiply(right, left)
+        case _, Vector(entries):
+            factor = scalar_ball(left)
+            return Vector(tuple(factor * a for a in entries))
+        case _, Matrix(rows):
+            factor = scalar_ball(left)
+            return Matrix(tuple(tuple(factor * a for a in row) for row in rows))
+    return scalar_ball(left) * scalar_ball(right)
+
+
+def divide(top: Value, bottom: Value) -> Value:
+    """Quotient; a denominator that may be zero has no value."""
+    if isinstance(bottom, Fraction):
+        if bottom == 0:
+            raise EvaluationError("a division by zero")
+        if isinstance(top, Fraction):
+            return trim(top / bottom)
+        if not isinstance(top, arb):
+            return multiply(Fraction(1) / bottom, top)
+        return top / ball(bottom)
+    inverse = scalar_ball(bottom)
+    if not inverse != 0:
+        raise EvaluationError("precision: a denominator cannot be told from zero")
+    if isinstance(top, Vector | Matrix):
+        return multiply(arb(1) / inverse, top)
+    return scalar_ball(top) / inverse
+
+
+def power(base: Value, exponent: Value) -> Value:
+    """Real power of a scalar; integer powers of exact rationals stay exact."""
+    if isinstance(exponent, Fraction) and exponent.denominator == 1:
+        return _integer_power(base, exponent.numerator)
+    foot = scalar_ball(base)
+    if isinstance(exponent, Fraction) and exponent == Fraction(1, 2):
+        return square_root(foot)
+    if foot.is_zero():
+        if scalar_ball(exponent) > 0:
+            return Fraction(0)
+        raise EvaluationError("zero to a power that is not positive")
+    if not foot >= 0:
+        raise EvaluationError("precision: the base of a real power cannot be told from a negative number")
+    if not foot > 0:
+        return _power_near_zero(foot, scalar_ball(exponent))
+    return foot ** scalar_ball(exponent)
+
+
+def _integer_power(base: Value, exponent: int) -> Value:
+    if isinstance(base, Fraction):
+        if exponent < 0 and base == 0:
+            raise EvaluationError("a division by zero")
+        if abs(exponent) * (base.numerator.bit_length() + base.denominator.bit_length()) <= 4 * EXACT_BITS:
+            return trim(base**exponent)
+    foot = scalar_ball(base)
+    if exponent < 0:
+        return divide(Fraction(1), foot ** (-exponent))
+    if exponent % 2 == 0 and not is_exact(foot):
+        return abs_ball(foot) ** exponent
+    return foot**exponent
+
+
+def _power_near_zero(foot: arb, exponent: arb) -> arb:
+    """``foot ** exponent`` for a ball that touches zero from above and a positive exponent."""
+    if not exponent > 0:
+        raise EvaluationError("precision: a power of a number that may be zero")
+    top = arb(foot.upper()) ** exponent
+    return arb(0).union(top)
+
+
+def square_root(value: Value) -> Scalar:
+    """Square root; an exact rational square stays exact, a ball that dips below zero by rounding is cut there."""
+    if isinstance(value, Fraction):
+        if value < 0:
+            raise EvaluationError("the square root of a negative number")
+        root = _rational_root(value)
+        return root if root is not None else ball(value).sqrt()
+    number = scalar_ball(value)
+    if number < 0:
+        raise EvaluationError("the square root of a negative number")
+    if number >= 0:
+        return number.sqrt()
+    if not number.is_finite():
+        raise EvaluationError("precision")
+    return arb(0).union(arb(number.upper()).sqrt())
+
+
+def _rational_root(value: Fraction) -> Fraction | None:
+    from math import isqrt
+
+    top, bottom = isqrt(value.numerator), isqrt(value.denominator)
+    return Fraction(top, bottom) if top * top == value.numerator and bottom * bottom == value.denominator else None
+
+
+def abs_ball(value: arb) -> arb:
+    """Absolute value as a tight ball."""
+    return abs(value)
+
+
+def scalar_ball(value: Any) -> arb:
+    """A scalar as a ball; vectors, matrices and answers are refused."""
+    if isinstance(value, arb):
+        return value
+    if isinstance(value, Fraction):
+        return ball(value)
+    if isinstance(value, Vector) and len(value) == 1:
+        return value.entries[0]
+    raise EvaluationError(f"a number was expected, not a {type(value).__name__.lower()}")
+
+
+def _same(left: Any, right: Any) -> None:
+    if left != right:
+        raise EvaluationError(f"shapes {left} and {right} do not fit")
+
+
+# --- linear algebra ---------------------------------------------------------------------------------------------------
+
+
+def dot(left: Value, right: Value) -> Scalar:
+    """Euclidean inner product."""
+    a, b = _vector(left), _vector(right)
+    _same(len(a), len(b))
+    return sum((p * q for p, q in zip(a.entries, b.entries)), arb(0))
+
+
+def square_norm(value: Value) -> Scalar:
+    """Squared Euclidean norm of a vector, squared spectral norm of a matrix: no root is taken on the way."""
+    if isinstance(value, Matrix):
+        return lambda_max(matmul(transpose(value), value))
+    if isinstance(value, Vector):
+        return sum((abs_ball(a) ** 2 if not a.is_exact() else a * a for a in value.entries), arb(0))
+    return _integer_power(value, 2)  # type: ignore[return-value]
+
+
+def norm(value: Value) -> Scalar:
+    """Euclidean norm of a vector (exact in one dimension), spectral norm of a matrix, absolute value of a number."""
+    if isinstance(value, Vector):
+        return abs_ball(value.entries[0]) if len(value) == 1 else square_root(square_norm(value))
+    if isinstance(value, Matrix):
+        return abs_ball(value.rows[0][0]) if value.shape == (1, 1) else square_root(square_norm(value))
+    return abs(value) if isinstance(value, Fraction) else abs_ball(scalar_ball(value))
+
+
+def frobenius(value: Value) -> Scalar:
+    """Root of the sum of squares of all entries."""
+    rows = value.rows if isinstance(value, Matrix) else (_vector(value).entries,)
+    return square_root(sum((a * a for row in rows for a in row), arb(0)))
+
+
+def matmul(left: Value, right: Value) -> Value:
+    """``@``: matrix-matrix, matrix-vector, vector-matrix, and inner product of two vectors."""
+    match left, right:
+        case Matrix(), Vector():
+            _same(left.shape[1], len(right))
+            return Vector(tuple(dot(Vector(row), right) for row in left.rows))  # type: ignore[misc]
+        case Vector(), Matrix():
+            return matmul(transpose(right), left)
+        case Vector(), Vector():
+            return dot(left, right)
+        case Matrix(), Matrix():
+            _same(left.shape[1], right.shape[0])
+            columns = transpose(right).rows
+            return Matrix(tuple(tuple(dot(Vector(r), Vector(c)) for c in columns) for r in left.rows))  # type: ignore[misc]
+    raise EvaluationError("'@' needs a matrix or a vector on each side")
+
+
+def transpose(value: Value) -> Matrix:
+    """Transpose of a matrix."""
+    if not isinstance(value, Matrix):
+        raise EvaluationError("T() needs a matrix")
+    return Matrix(tuple(zip(*value.rows)))
+
+
+def inverse(value: Value) -> Matrix:
+    """Verified inverse of a square matrix."""
+    if not isinstance(value, Matrix) or value.shape[0] != value.shape[1]:
+        raise EvaluationError("inv() needs a square matrix")
+    try:
+        return _from_flint(_to_flint(value).inv())
+    except ZeroDivisionError:
+        raise EvaluationError("precision: a matrix cannot be told from a singular one") from None
+
+
+def solve(matrix: Matrix, right: Vector) -> Vector:
+    """Verified solution of ``matrix @ v = right``."""
+    try:
+        column = _to_flint(matrix).solve(arb_mat([[a] for a in right.entries]))
+    except ZeroDivisionError:
+        raise EvaluationError("precision: a matrix cannot be told from a singular one") from None
+    return Vector(tuple(column[i, 0] for i in range(len(right))))
+
+
+def _to_flint(value: Matrix) -> arb_mat:
+    return arb_mat([list(row) for row in value.rows])
+
+
+def _from_flint(value: arb_mat) -> Matrix:
+    return Matrix(tuple(tuple(value[i, j] for j in range(value.ncols())) for i in range(value.nrows())))
+
+
+def lambda_min(value: Value) -> arb:
+    """Smallest eigenvalue of a symmetric matrix: Rayleigh quotient above, verified Cholesky factorisation below."""
+    if not isinstance(value, Matrix) or value.shape[0] != value.shape[1]:
+        raise EvaluationError("lambda_min() needs a square matrix")
+    if value.shape == (1, 1):
+        return value.rows[0][0]
+    middle = np.array([[float(a.mid()) for a in row] for row in value.rows])
+    if not np.all(np.isfinite(middle)):
+        raise EvaluationError("precision")
+    approximate, basis = np.linalg.eigh((middle + middle.T) / 2)
+    direction = vector(basis[:, 0])
+    upper = scalar_ball(dot(direction, matmul(value, direction))) / scalar_ball(dot(direction, direction))
+    slack = 1e-15 * max(float(np.abs(approximate).max()), 1e-300) * len(approximate)
+    for _ in range(60):
+        shift = arb(float(approximate[0]) - slack)
+        if _positive_definite(value, shift):
+            return arb(shift.lower()).union(upper)
+        slack *= 4
+    raise CertificationError("the smallest eigenvalue could not be bounded from below")
+
+
+def lambda_max(value: Value) -> arb:
+    """Largest eigenvalue of a symmetric matrix."""
+    return -lambda_min(negate(value))
+
+
+def _positive_definite(value: Matrix, shift: arb) -> bool:
+    """Whether ``value - shift * I`` has a verified Cholesky factorisation (uses the lower triangle)."""
+    n = value.shape[0]
+    factor: list[list[arb]] = []
+    for i in range(n):
+        row: list[arb] = []
+        for j in range(i):
+            entry = value.rows[i][j] - sum((row[k] * factor[j][k] for k in range(j)), arb(0))
+            row.append(entry / factor[j][j])
+        pivot = value.rows[i][i] - shift - sum((a * a for a in row), arb(0))
+        if not pivot > 0:
+            return False
+        factor.append([*row, pivot.sqrt()])
+    return True
+
+
+def _vector(value: Value) -> Vector:
+    if isinstance(value, Vector):
+        return value
+    if isinstance(value, Fraction | arb):
+        return Vector((scalar_ball(value),))
+    raise EvaluationError("a vector was expected")
+
+
+# --- answers ----------------------------------------------------------------------------------------------------------
+
+
+def compare(left: Value, operator: str, right: Value) -> Answer:
+    """``left operator right`` for certain, its opposite for certain, or None. NaN is never True."""
+    if isinstance(left, Fraction) and isinstance(right, Fraction):
+        return _ORDER[operator](left, right)
+    a, b = scalar_ball(left), scalar_ball(right)
+    if a.is_nan() or b.is_nan():
+        return None
+    if _ORDER[operator](a, b):
+        return True
+    return False if _ORDER[_OPPOSITE[operator]](a, b) else None
+
+
+_ORDER: dict[str, Callable[[Any, Any], bool]] = {
+    "<": lambda a, b: bool(a < b),
+    "<=": lambda a, b: bool(a <= b),
+    ">": lambda a, b: bool(a > b),
+    ">=": lambda a, b: bool(a >= b),
+    "==": lambda a, b: bool(a == b),
+    "!=": lambda a, b: bool(a != b),
+}
+_OPPOSITE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
+
+
+def conjunction(answers: Iterable[Answer]) -> Answer:
+    """Three-valued ``and``."""
+    known: Answer = True
+    for answer in answers:
+        if answer is False:
+            return False
+        known = None if answer is None else known
+    return known
+
+
+def disjunction(answers: Iterable[Answer]) -> Answer:
+    """Three-valued ``or``."""
+    known: Answer = False
+    for answer in answers:
+        if answer is True:
+            return True
+        known = None if answer is None else known
+    return known
+
+
+def integer(value: Value, what: str) -> int:
+    """An index or a range end; a ball that holds one integer only is that integer if it is exact."""
+    if isinstance(value, Fraction):
+        if value.denominator == 1:
+            return value.numerator
+        raise EvaluationError(f"{what} is {value}, not an integer")
+    number = scalar_ball(value)
+    whole = number.unique_fmpz()
+    if whole is None or not number.is_exact():
+        raise EvaluationError(f"precision: {what} cannot be told from its neighbours")
+    return int(whole)
+
+
+def floor_of(value: Value, upwards: bool = False) -> Scalar:
+    """``floor`` (or ``ceil``) of a scalar; undecided where a ball straddles an integer."""
+    if isinstance(value, Fraction):
+        return Fraction(-((-value) // 1)) if upwards else Fraction(value // 1)
+    number = scalar_ball(value)
+    result = number.ceil() if upwards else number.floor()
+    whole = result.unique_fmpz()
+    if whole is None:
+        raise EvaluationError("precision: a rounded number cannot be told from its neighbours")
+    return Fraction(int(whole))
+
+
+def extreme(values: Sequence[Value], largest: bool) -> Scalar:
+    """``max`` or ``min`` of scalars."""
+    best = values[0]
+    for value in values[1:]:
+        if isinstance(best, Fraction) and isinstance(value, Fraction):
+            best = max(best, value) if largest else min(best, value)
+            continue
+        answer = compare(value, ">=" if largest else "<=", best)
+        if answer is None:
+            a, b = scalar_ball(best), scalar_ball(value)
+            best = a.max(b) if largest else a.min(b)
+        elif answer:
+            best = value
+    if not isinstance(best, Fraction | arb):
+        raise EvaluationError("max and min need numbers")
+    return best

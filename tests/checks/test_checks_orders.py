@@ -1,0 +1,124 @@
+"""The design's rule for orders and for probabilities, on synthetic and on measured counts."""
+
+from __future__ import annotations
+
+from math import log
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bilevel_verify.checks.orders import judge_order
+from bilevel_verify.checks.probability import binomial_bounds, judge_frequency
+
+EPS = [10.0 ** (-1 - j / 2) for j in range(7)]
+DRIVER = [1 / e for e in EPS]
+
+
+def power(exponent: float, factor: float = 1.0) -> list[float]:
+    return [factor * d**exponent for d in DRIVER]
+
+
+@given(st.floats(0.5, 3), st.floats(1e-3, 1e3))
+def test_the_exact_rate_is_consistent(exponent, factor):
+    rate = judge_order(DRIVER, power(exponent, factor), power(exponent))
+    assert rate.verdict == "consistent"
+    assert rate.slope == pytest.approx(exponent)
+    assert rate.interval[0] - 1e-9 <= exponent <= rate.interval[1] + 1e-9
+    assert rate.fraction == pytest.approx(factor)
+
+
+@given(st.floats(0.06, 1.5), st.floats(0.5, 2.5))
+def test_a_planted_slower_method_is_inconsistent(excess, exponent):
+    assert judge_order(DRIVER, power(exponent + excess), power(exponent)).verdict == "inconsistent"
+
+
+@given(st.floats(0.35, 1.5))
+def test_an_easy_problem_shows_nothing(deficit):
+    assert judge_order(DRIVER, power(1.75 - deficit), power(1.75)).verdict == "uninformative"
+
+
+def test_a_soft_logarithm_is_not_inconsistent():
+    counts = [d**1.75 * log(d) for d in DRIVER]
+    rate = judge_order(DRIVER, counts, power(1.75))
+    assert rate.slopes[-1] > 1.75 + 0.05
+    assert rate.verdict == "consistent"
+    assert rate.drift < 0
+
+
+def test_a_logarithm_that_is_printed_is_part_of_the_bound():
+    counts = [d**1.75 * log(d) for d in DRIVER]
+    rate = judge_order(DRIVER, counts, counts)
+    assert rate.verdict == "consistent"
+    assert rate.exponent == pytest.approx(rate.slopes[-1])
+
+
+def test_rising_slopes_above_the_exponent_are_inconsistent():
+    counts = [d ** (1.8 + 0.02 * j) for j, d in enumerate(DRIVER)]
+    assert judge_order(DRIVER, counts, power(1.75)).verdict == "inconsistent"
+
+
+def test_one_bad_slope_is_not_enough():
+    counts = power(1.75)
+    counts[-1] *= 1.5
+    assert judge_order(DRIVER, counts, power(1.75)).verdict == "consistent"
+
+
+def test_too_few_points_and_bad_counts_say_so():
+    assert judge_order(DRIVER[:2], power(2)[:2], power(1.75)[:2]).verdict == "uninformative"
+    assert judge_order(DRIVER, [0.0, *power(2)[1:]], power(1.75)).verdict == "uninformative"
+    assert judge_order(DRIVER, [float("nan"), *power(2)[1:]], power(1.75)).verdict == "uninformative"
+    with pytest.raises(ValueError):
+        judge_order(DRIVER[::-1], power(2), power(2))
+    with pytest.raises(ValueError):
+        judge_order([1.0], [1.0], [1.0])
+
+
+def test_short_sweeps_say_how_short_they_are():
+    assert "decades" in judge_order(DRIVER[:4], power(1.75)[:4], power(1.75)[:4]).reason
+    assert judge_order(DRIVER, power(1.75), power(1.75)).reason == ""
+
+
+# Counts of an independent scalar loop on the zoo's hard instances (ramp, log-well; L and rho exact): slope near the theorem's.
+def ramp_gd(eps: float) -> int:
+    """Gradient descent, step 1/L, on s (sqrt(s + x^2) - sqrt(s)) with s = 2 eps and drop 1, until |gradient| <= eps."""
+    s = 2 * eps
+    x, count = -(1 / s + s**0.5), 0
+    while True:
+        gradient = s * x / (s + x * x) ** 0.5
+        if abs(gradient) <= eps:
+            return count
+        x, count = x - gradient, count + 1
+
+
+def test_controls_gradient_descent_on_the_ramp():
+    eps = [10 ** (-1 - j / 4) for j in range(7)]
+    counts = [float(ramp_gd(e)) for e in eps]
+    driver = [1 / e for e in eps]
+    assert judge_order(driver, counts, [d**2 for d in driver]).verdict == "consistent"
+    slow = judge_order(driver, counts, [d**1.75 for d in driver])
+    assert slow.verdict == "inconsistent"
+    assert judge_order(driver, counts, [d**2.5 for d in driver]).verdict == "uninformative"
+
+
+@pytest.mark.parametrize(("successes", "trials"), [(0, 5), (5, 5), (3, 10), (97, 100)])
+def test_binomial_bounds_are_exact_tails(successes, trials):
+    from scipy.stats import binom
+
+    level = 1e-3
+    lower, upper = binomial_bounds(successes, trials, level)
+    assert lower <= successes / trials <= upper
+    if successes:
+        assert binom.sf(successes - 1, trials, lower) == pytest.approx(level, rel=1e-6)
+    if successes < trials:
+        assert binom.cdf(successes, trials, upper) == pytest.approx(level, rel=1e-6)
+
+
+def test_probabilities_never_hold():
+    assert judge_frequency(1000, 1000, 0.9).verdict == "undecided"
+    assert judge_frequency(0, 200, 0.9).verdict == "refuted"
+    assert judge_frequency(85, 100, 0.9).verdict == "undecided"
+    assert judge_frequency(60, 100, 0.9).verdict == "refuted"
+    assert judge_frequency(60, 100, 0.9, rows=10**9).verdict == "undecided"
+    with pytest.raises(ValueError):
+        judge_frequency(3, 2, 0.5)
