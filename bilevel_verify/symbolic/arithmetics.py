@@ -5,18 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from bilevel_verify.symbolic import kernels
-
-
-@lru_cache(maxsize=65536)
-def nearest_float(value: Any) -> float:
-    """The float64 nearest to an exact number (Fraction, or SymPy number that is not rational)."""
-    return float(value) if isinstance(value, Fraction) else float(value.evalf(40))
+from bilevel_verify.symbolic.kernels import nearest_float
 
 
 class PythonFloat:

@@ -7,12 +7,16 @@ and higher derivatives in forward mode over what reverse mode left.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from itertools import combinations_with_replacement
+from typing import Any
 
 import sympy
 
+from bilevel_verify.atoms.table import TABLE
+from bilevel_verify.errors import MathematicalError
 from bilevel_verify.symbolic.graph import ONE, ZERO, Graph, reachable
 from bilevel_verify.symbolic.program import Program, finish
 
@@ -173,7 +177,7 @@ def _contribution(graph: Graph, index: int, position: int, seed: int) -> int:
             return _power_rule(graph, index, a, instruction.value, seed)
         case "atom":
             name, order, parameters = instruction.value
-            return atom_rule(graph, index, a, (name, order, parameters), seed)
+            return atom_rule(graph, a, name, order, parameters, seed)
     return _nonsmooth_rule(graph, index, position, seed)
 
 
@@ -199,59 +203,44 @@ def _nonsmooth_rule(graph: Graph, index: int, position: int, seed: int) -> int:
             return graph.select(first, seed, zero) if position == 0 else graph.select(first, zero, seed)
         case "abs":
             return graph.mul((seed, graph.emit("sign", (a,))))
+        case "sign":
+            raise MathematicalError("a second derivative of an absolute value is not a function; its kink is at zero")
         case "logsumexp":
             return graph.mul((seed, graph.atom("exp", graph.sub(a, index))))
     return zero
 
 
-Rule = Callable[[Graph, int, int, int], int]
-"""``rule(graph, node of the atom, node of its argument, seed)`` -> node of seed times derivative."""
-
-
-def _times(factor: Callable[[Graph, int, int], int]) -> Rule:
-    return lambda graph, node, a, seed: graph.mul((seed, factor(graph, node, a)))
-
-
-def _over(divisor: Callable[[Graph, int, int], int]) -> Rule:
-    return lambda graph, node, a, seed: graph.div(seed, divisor(graph, node, a))
-
-
-def _square_plus_one(graph: Graph, a: int) -> int:
-    return graph.add((graph.const(ONE), graph.pow(a, 2)))
-
-
-def _erf_slope(graph: Graph, node: int, a: int) -> int:
-    return graph.mul((graph.const(2 / sympy.sqrt(sympy.pi)), graph.atom("exp", graph.neg(graph.pow(a, 2)))))
-
-
-RULES: dict[str, Rule] = {
-    "exp": _times(lambda g, node, a: node),
-    "log": _over(lambda g, node, a: a),
-    "sin": _times(lambda g, node, a: g.atom("cos", a)),
-    "cos": lambda g, node, a, seed: g.neg(g.mul((seed, g.atom("sin", a)))),
-    "tan": _times(lambda g, node, a: _square_plus_one(g, node)),
-    "sinh": _times(lambda g, node, a: g.atom("cosh", a)),
-    "cosh": _times(lambda g, node, a: g.atom("sinh", a)),
-    "tanh": _times(lambda g, node, a: g.sub(g.const(ONE), g.pow(node, 2))),
-    "asinh": _over(lambda g, node, a: g.pow(_square_plus_one(g, a), HALF)),
-    "atan": _over(lambda g, node, a: _square_plus_one(g, a)),
-    "erf": _times(_erf_slope),
-    "softplus": _times(lambda g, node, a: g.atom("sigmoid", a)),
-    "sigmoid": _times(lambda g, node, a: g.mul((node, g.atom("sigmoid", g.neg(a))))),
-    "logcosh": _times(lambda g, node, a: g.atom("tanh", a)),
+CYCLES: dict[str, tuple[str, int]] = {
+    "exp": ("exp", 1),
+    "sin": ("cos", 1),
+    "cos": ("sin", -1),
+    "sinh": ("cosh", 1),
+    "cosh": ("sinh", 1),
+    "softplus": ("sigmoid", 1),
+    "logcosh": ("tanh", 1),
 }
-"""Derivatives of elementary atoms, written so that they share work with the atom and stay finite where it is."""
+"""Atoms whose derivative is another atom, up to sign; all others go on as ``(name, order + 1)``."""
 
 
-def atom_rule(graph: Graph, node: int, a: int, which: tuple[str, int, tuple[object, ...]], seed: int) -> int:
-    """Seed times the derivative of an atom: by rule, or the atom's own next derivative."""
-    name, order, parameters = which
-    rule = RULES.get(name) if order == 0 else None
-    if rule is not None:
-        return rule(graph, node, a, seed)
+def atom_rule(graph: Graph, a: int, name: str, order: int, parameters: tuple[Any, ...], seed: int) -> int:
+    """Seed times the derivative of an atom.
+
+    Raises
+    ------
+    MathematicalError : the derivative is not a function (a jump or worse).
+    """
+    if order == 0 and name in CYCLES:
+        other, sign = CYCLES[name]
+        product = graph.mul((seed, graph.atom(other, a)))
+        return product if sign > 0 else graph.neg(product)
+    if order == 0 and name == "log":
+        return graph.div(seed, a)
+    if parameters:
+        _check_derivative(name, order + 1, parameters)
     return graph.mul((seed, graph.atom(name, a, order + 1, parameters)))
 
 
-def inputs_of(program: Program) -> Iterator[tuple[int, str]]:
-    """Positions and names of the inputs."""
-    return enumerate(program.inputs)
+@lru_cache(maxsize=None)
+def _check_derivative(name: str, order: int, parameters: tuple[Any, ...]) -> None:
+    """Refuse derivatives that are not functions; the table of atoms knows which."""
+    TABLE[name].derivative(order, sympy.Dummy("t", real=True), tuple(sympy.sympify(p) for p in parameters))

@@ -1,6 +1,7 @@
 """Numerical kernels of atoms in the three ready arithmetics, stable where the textbook formula is not.
 
-Scalar kernels follow IEEE rules where Python raises: overflow gives inf, an argument outside the domain NaN.
+The kernels themselves live in the table of atoms; here they get their parameters and never raise: overflow gives inf,
+an argument outside the domain NaN.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from functools import lru_cache, reduce
 from typing import Any
 
 import numpy as np
+
+from bilevel_verify.atoms import kernels as atom_kernels
 
 Kernel = Callable[[Any], Any]
 
@@ -42,110 +45,44 @@ def real_power(a: float, exponent: float) -> float:
         return math.inf
 
 
-def ieee(function: Callable[[float], float], overflow: Kernel, domain: Kernel = lambda a: math.nan) -> Kernel:
-    """A function of ``math`` that answers instead of raising."""
+def scalar(name: str, order: int, parameters: tuple[Any, ...]) -> Kernel:
+    """Kernel of a (derivative of an) atom on Python floats; never raises."""
+    return _scalar(name, order, tuple(nearest_float(p) for p in parameters))
 
-    def kernel(a: float) -> float:
+
+@lru_cache(maxsize=None)
+def _scalar(name: str, order: int, parameters: tuple[float, ...]) -> Kernel:
+    plain, fallback = atom_kernels.scalar(name, order), atom_kernels.array(name, order)
+
+    def kernel(t: float) -> float:
         try:
-            return function(a)
-        except OverflowError:
-            return float(overflow(a))
-        except ValueError:
-            return float(domain(a))
+            return float(plain(t, *parameters))
+        except (ArithmeticError, ValueError):
+            return float(fallback(t, *parameters))
 
     return kernel
 
 
-def _signed_infinity(a: float) -> float:
-    return math.copysign(math.inf, a)
-
-
-def softplus(a: float) -> float:
-    """``log(1 + exp(a))``."""
-    return a + math.log1p(math.exp(-a)) if a > 0.0 else math.log1p(math.exp(a))
-
-
-def sigmoid(a: float) -> float:
-    """``1 / (1 + exp(-a))``."""
-    if a >= 0.0:
-        return 1.0 / (1.0 + math.exp(-a))
-    e = math.exp(a)
-    return e / (1.0 + e)
-
-
-def logcosh(a: float) -> float:
-    """``log(cosh(a))``."""
-    b = abs(a)
-    return b + math.log1p(math.exp(-2.0 * b)) - 0.6931471805599453
-
-
-SCALAR: dict[str, Kernel] = {
-    "exp": ieee(math.exp, lambda a: math.inf),
-    "log": ieee(math.log, lambda a: math.inf, lambda a: -math.inf if a == 0.0 else math.nan),
-    "sin": ieee(math.sin, lambda a: math.nan),
-    "cos": ieee(math.cos, lambda a: math.nan),
-    "tan": ieee(math.tan, lambda a: math.nan),
-    "sinh": ieee(math.sinh, _signed_infinity),
-    "cosh": ieee(math.cosh, lambda a: math.inf),
-    "tanh": math.tanh,
-    "asinh": math.asinh,
-    "atan": math.atan,
-    "erf": math.erf,
-    "softplus": softplus,
-    "sigmoid": sigmoid,
-    "logcosh": logcosh,
-}
-
-
-def scalar(name: str, order: int, parameters: tuple[Any, ...]) -> Kernel:
-    """Kernel of an atom on Python floats."""
-    return SCALAR[name]
-
-
-def _softplus_array(a: Any) -> Any:
-    if np.iscomplexobj(a):
-        return np.where(a.real > 0, a + np.log1p(np.exp(-np.abs(a.real)) * np.exp(-1j * a.imag)), np.log1p(np.exp(a)))
-    return np.logaddexp(0.0, a)
-
-
-def _sigmoid_array(a: Any) -> Any:
-    positive = np.real(a) >= 0
-    e = np.exp(np.where(positive, -a, a))
-    return np.where(positive, 1.0 / (1.0 + e), e / (1.0 + e))
-
-
-def _logcosh_array(a: Any) -> Any:
-    b = np.where(np.real(a) < 0, -a, a)
-    return b + np.log1p(np.exp(-2.0 * b)) - 0.6931471805599453
-
-
-def _erf_array(a: Any) -> Any:
-    from scipy.special import erf
-
-    return erf(a)
-
-
-ARRAY: dict[str, Kernel] = {
-    "exp": np.exp,
-    "log": np.log,
-    "sin": np.sin,
-    "cos": np.cos,
-    "tan": np.tan,
-    "sinh": np.sinh,
-    "cosh": np.cosh,
-    "tanh": np.tanh,
+ELEMENTARY: dict[str, Kernel] = {
+    **{name: getattr(np, name) for name in "exp log sin cos tan sinh cosh tanh".split()},
     "asinh": np.arcsinh,
     "atan": np.arctan,
-    "erf": _erf_array,
-    "softplus": _softplus_array,
-    "sigmoid": _sigmoid_array,
-    "logcosh": _logcosh_array,
 }
+"""Array kernels that work on complex arrays too."""
 
 
 def array(name: str, order: int, parameters: tuple[Any, ...]) -> Kernel:
-    """Kernel of an atom on NumPy arrays."""
-    return ARRAY[name]
+    """Kernel of a (derivative of an) atom on NumPy arrays."""
+    if order == 0 and name in ELEMENTARY:
+        return ELEMENTARY[name]
+    kernel, numbers = atom_kernels.array(name, order), tuple(nearest_float(p) for p in parameters)
+    return lambda t: kernel(t, *numbers)
+
+
+@lru_cache(maxsize=65536)
+def nearest_float(value: Any) -> float:
+    """The float64 nearest to an exact number (Fraction, or SymPy number that is not rational)."""
+    return float(value.evalf(40)) if hasattr(value, "evalf") else float(value)
 
 
 def mp_module() -> Any:
@@ -165,26 +102,10 @@ def mp_constant(value: Any) -> Any:
     return mp.mpf(value)
 
 
-@lru_cache(maxsize=1)
-def _mp_kernels() -> dict[str, Kernel]:
-    mp = mp_module()
-
-    def softplus_mp(a: Any) -> Any:
-        return a + mp.log1p(mp.exp(-a)) if a > 0 else mp.log1p(mp.exp(a))
-
-    def sigmoid_mp(a: Any) -> Any:
-        return 1 / (1 + mp.exp(-a)) if a >= 0 else mp.exp(a) / (1 + mp.exp(a))
-
-    def logcosh_mp(a: Any) -> Any:
-        return abs(a) + mp.log1p(mp.exp(-2 * abs(a))) - mp.log(2)
-
-    own = {"softplus": softplus_mp, "sigmoid": sigmoid_mp, "logcosh": logcosh_mp}
-    return {name: own.get(name) or getattr(mp, name) for name in SCALAR}
-
-
 def multiprecision(name: str, order: int, parameters: tuple[Any, ...]) -> Kernel:
-    """Kernel of an atom on mpmath numbers."""
-    return _mp_kernels()[name]
+    """Kernel of a (derivative of an) atom on mpmath numbers."""
+    kernel, numbers = atom_kernels.multiprecision(name, order), tuple(mp_constant(p) for p in parameters)
+    return lambda t: kernel(t, *numbers)
 
 
 def logsumexp(args: Sequence[float]) -> float:

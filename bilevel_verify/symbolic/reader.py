@@ -16,14 +16,15 @@ import sympy
 from sympy.functions.elementary.piecewise import ExprCondPair
 from sympy.logic.boolalg import And, BooleanFalse, BooleanTrue, Not, Or
 
+from bilevel_verify.atoms.table import recognise
 from bilevel_verify.errors import ExpressionError
 from bilevel_verify.symbolic.graph import ONE, ZERO, Graph
 
-ATOMS = frozenset("exp log sin cos tan sinh cosh tanh asinh atan erf softplus sigmoid logcosh".split())
-"""One-argument atoms that a SymPy function of the same name stands for."""
-
-FRAGILE = frozenset("exp log tan sinh cosh".split())
+FRAGILE = frozenset("exp log tan sinh cosh abspow sgnpow pluspow".split())
 """Atoms whose argument is guarded inside branches."""
+
+PLAIN = frozenset("abs sign floor ceil".split())
+"""Functions that are instructions of their own."""
 
 NAMES = {"Abs": "abs", "Max": "max", "Min": "min", "ceiling": "ceil"}
 
@@ -142,10 +143,15 @@ class Reader:
     def _function(self, expression: Any, guard: int | None) -> int:
         graph, name = self.graph, type(expression).__name__
         name = NAMES.get(name, name)
+        known = recognise(expression)
+        if known is not None and name not in PLAIN:
+            atom, order, parameters, argument = known
+            inner = self.read(argument, guard)
+            if atom in FRAGILE:
+                inner = self._guarded(inner, guard)
+            return graph.atom(atom, inner, order, tuple(exact(sympy.sympify(p)) for p in parameters))
         args = tuple(self.read(a, guard) for a in expression.args)
-        if name in ATOMS and len(args) == 1:
-            return graph.atom(name, self._guarded(args[0], guard) if name in FRAGILE else args[0])
-        if name in ("abs", "sign", "floor", "ceil"):
+        if name in PLAIN:
             return graph.emit(name, args)
         if name in ("max", "min"):
             return self._fold(name, args)

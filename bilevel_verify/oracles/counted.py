@@ -1,0 +1,239 @@
+"""The only place where oracles are called and counted by solver loops: plain Python that numba compiles as it is.
+
+``ask_NAME(P, counts, x, y, out)`` evaluates the oracle ``P.NAME`` and counts it; ``ask_NAME(P, counts, x, y, v, out)``
+for products; ``stop_grad_f`` ... evaluate for a stopping test that the paper does not count. After every call
+``exhausted(counts)`` says whether the budget has been exceeded; a loop leaves at its next convenience.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bilevel_verify.oracles.convention import (
+    BUDGET,
+    CALLS,
+    EXHAUSTED,
+    GRAD_F,
+    GRAD_G,
+    HESS_F,
+    HESS_G,
+    HVP_F,
+    HVP_G,
+    HVP_YY_F,
+    HVP_YY_G,
+    JVP_XY_F,
+    JVP_XY_G,
+    PROJECTION,
+    STOP_GRAD_F,
+    STOP_GRAD_G,
+    STOP_HESS_F,
+    STOP_HESS_G,
+    STOP_VALUE_F,
+    STOP_VALUE_G,
+    THIRD_F,
+    THIRD_G,
+    VALUE_F,
+    VALUE_G,
+)
+from bilevel_verify.oracles.twin import loop
+
+
+@loop
+def count(counts: Any, kind: int) -> None:
+    """One call of this kind."""
+    counts[kind] += 1
+    counts[CALLS] += 1
+    if counts[CALLS] > counts[BUDGET]:
+        counts[EXHAUSTED] = 1
+
+
+@loop
+def exhausted(counts: Any) -> bool:
+    """Whether more calls were made than the budget allows."""
+    return bool(counts[EXHAUSTED] != 0)
+
+
+@loop
+def count_projection(counts: Any) -> None:
+    """One projection onto the feasible set."""
+    count(counts, PROJECTION)
+
+
+@loop
+def ask_value_f(P: Any, counts: Any, x: Any, y: Any, out: Any) -> None:
+    P.value_f(x, y, out)
+    count(counts, VALUE_F)
+
+
+@loop
+def ask_grad_f(P: Any, counts: Any, x: Any, y: Any, out: Any) -> None:
+    P.grad_f(x, y, out)
+    count(counts, GRAD_F)
+
+
+@loop
+def ask_grad_x_f(P: Any, counts: Any, x: Any, y: Any, out: Any) -> None:
+    P.grad_x_f(x, y, out)
+    count(counts, GRAD_F)
+
+
+@loop
+def ask_grad_y_f(P: Any, counts: Any, x: Any, y: Any, out: Any) -> None:
+    P.grad_y_f(x, y, out)
+    count(counts, GRAD_F)
+
+
+@loop
+def ask_hess_f(P: Any, counts: Any, x: Any, y: Any, out: Any) -> None:
+    P.hess_f(x, y, out)
+    count(counts, HESS_F)
+
+
+@loop
+def ask_third_f(P: Any, counts: Any, x: Any, y: Any, out: Any) -> None:
+    P.third_f(x, y, out)
+    count(counts, THIRD_F)
+
+
+@loop
+def ask_value_g(P: Any, counts: Any, x: Any, y: Any, out: Any) -> None:
+    P.value_g(x, y, out)
+    count(counts, VALUE_G)
+
+
+@loop
+def ask_grad_g(P: Any, counts: Any, x: Any, y: Any, out: Any) -> None:
+    P.grad_g(x, y, out)
+    count(counts, GRAD_G)
+
+
+@loop
+def ask_grad_x_g(P: Any, counts: Any, x: Any, y: Any, out: Any) -> None:
+    P.grad_x_g(x, y, out)
+    count(counts, GRAD_G)
+
+
+@loop
+def ask_grad_y_g(P: Any, counts: Any, x: Any, y: Any, out: Any) -> None:
+    P.grad_y_g(x, y, out)
+    count(counts, GRAD_G)
+
+
+@loop
+def ask_hess_g(P: Any, counts: Any, x: Any, y: Any, out: Any) -> None:
+    P.hess_g(x, y, out)
+    count(counts, HESS_G)
+
+
+@loop
+def ask_third_g(P: Any, counts: Any, x: Any, y: Any, out: Any) -> None:
+    P.third_g(x, y, out)
+    count(counts, THIRD_G)
+
+
+@loop
+def ask_hvp_f(P: Any, counts: Any, x: Any, y: Any, v: Any, out: Any) -> None:
+    P.hvp_f(x, y, v, out)
+    count(counts, HVP_F)
+
+
+@loop
+def ask_hvp_yy_f(P: Any, counts: Any, x: Any, y: Any, v: Any, out: Any) -> None:
+    P.hvp_yy_f(x, y, v, out)
+    count(counts, HVP_YY_F)
+
+
+@loop
+def ask_jvp_xy_f(P: Any, counts: Any, x: Any, y: Any, v: Any, out: Any) -> None:
+    P.jvp_xy_f(x, y, v, out)
+    count(counts, JVP_XY_F)
+
+
+@loop
+def ask_jvp_yx_f(P: Any, counts: Any, x: Any, y: Any, v: Any, out: Any) -> None:
+    P.jvp_yx_f(x, y, v, out)
+    count(counts, JVP_XY_F)
+
+
+@loop
+def ask_hvp_g(P: Any, counts: Any, x: Any, y: Any, v: Any, out: Any) -> None:
+    P.hvp_g(x, y, v, out)
+    count(counts, HVP_G)
+
+
+@loop
+def ask_hvp_yy_g(P: Any, counts: Any, x: Any, y: Any, v: Any, out: Any) -> None:
+    P.hvp_yy_g(x, y, v, out)
+    count(counts, HVP_YY_G)
+
+
+@loop
+def ask_jvp_xy_g(P: Any, counts: Any, x: Any, y: Any, v: Any, out: Any) -> None:
+    P.jvp_xy_g(x, y, v, out)
+    count(counts, JVP_XY_G)
+
+
+@loop
+def ask_jvp_yx_g(P: Any, counts: Any, x: Any, y: Any, v: Any, out: Any) -> None:
+    P.jvp_yx_g(x, y, v, out)
+    count(counts, JVP_XY_G)
+
+
+@loop
+def stop_grad_f(P: Any, counts: Any, x: Any, y: Any, out: Any) -> None:
+    P.grad_f(x, y, out)
+    count(counts, STOP_GRAD_F)
+
+
+@loop
+def stop_grad_y_f(P: Any, counts: Any, x: Any, y: Any, out: Any) -> None:
+    P.grad_y_f(x, y, out)
+    count(counts, STOP_GRAD_F)
+
+
+@loop
+def stop_grad_x_f(P: Any, counts: Any, x: Any, y: Any, out: Any) -> None:
+    P.grad_x_f(x, y, out)
+    count(counts, STOP_GRAD_F)
+
+
+@loop
+def stop_grad_g(P: Any, counts: Any, x: Any, y: Any, out: Any) -> None:
+    P.grad_g(x, y, out)
+    count(counts, STOP_GRAD_G)
+
+
+@loop
+def stop_grad_y_g(P: Any, counts: Any, x: Any, y: Any, out: Any) -> None:
+    P.grad_y_g(x, y, out)
+    count(counts, STOP_GRAD_G)
+
+
+@loop
+def stop_grad_x_g(P: Any, counts: Any, x: Any, y: Any, out: Any) -> None:
+    P.grad_x_g(x, y, out)
+    count(counts, STOP_GRAD_G)
+
+
+@loop
+def stop_value_f(P: Any, counts: Any, x: Any, y: Any, out: Any) -> None:
+    P.value_f(x, y, out)
+    count(counts, STOP_VALUE_F)
+
+
+@loop
+def stop_value_g(P: Any, counts: Any, x: Any, y: Any, out: Any) -> None:
+    P.value_g(x, y, out)
+    count(counts, STOP_VALUE_G)
+
+
+@loop
+def stop_hess_f(P: Any, counts: Any, x: Any, y: Any, out: Any) -> None:
+    P.hess_f(x, y, out)
+    count(counts, STOP_HESS_F)
+
+
+@loop
+def stop_hess_g(P: Any, counts: Any, x: Any, y: Any, out: Any) -> None:
+    P.hess_g(x, y, out)
+    count(counts, STOP_HESS_G)
