@@ -1,0 +1,179 @@
+"""Interval arithmetic on arrays: thousands of intervals at once, every operation rounded outward.
+
+An :class:`Interval` is a pair of float64 arrays. Ends may be infinite; the product 0 * inf is 0 because infinity is
+never attained. A NaN (an undefined end) is widened to the whole line at once, so no comparison ever sees one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bilevel_verify.intervals.rounding import Array, down, up
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """Closed intervals ``[lo, hi]``, element by element; ``lo`` and ``hi`` broadcast against other operands."""
+
+    lo: Array
+    hi: Array
+
+    @staticmethod
+    def of(lo: ArrayLike, hi: ArrayLike | None = None) -> Interval:
+        """Intervals from ends (a point if ``hi`` is omitted); NaN becomes the whole line."""
+        low = np.asarray(lo, dtype=float)
+        return clean(low, low if hi is None else np.asarray(hi, dtype=float))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Common shape of the two ends."""
+        return self.lo.shape
+
+    def __getitem__(self, key: Any) -> Interval:
+        return Interval(self.lo[key], self.hi[key])
+
+    def __neg__(self) -> Interval:
+        return Interval(-self.hi, -self.lo)
+
+    def __add__(self, other: Interval) -> Interval:
+        return clean(down(self.lo + other.lo), up(self.hi + other.hi))
+
+    def __sub__(self, other: Interval) -> Interval:
+        return clean(down(self.lo - other.hi), up(self.hi - other.lo))
+
+    def __mul__(self, other: Interval) -> Interval:
+        with np.errstate(invalid="ignore", over="ignore"):
+            a, b = self.lo * other.lo, self.lo * other.hi
+            c, d = self.hi * other.lo, self.hi * other.hi
+            low = np.fmin(np.fmin(a, b), np.fmin(c, d))
+            high = np.fmax(np.fmax(a, b), np.fmax(c, d))
+        # fmin/fmax skip 0*inf = NaN; all four are NaN only for [0,0]*[-inf,inf] = 0
+        missing = np.isnan(low)
+        if missing.any():
+            low, high = np.where(missing, 0.0, low), np.where(missing, 0.0, high)
+        return Interval(np.where(low == 0, _exact_zero(self, other, low, -1), down(low)),
+                        np.where(high == 0, _exact_zero(self, other, high, 1), up(high)))  # fmt: skip
+
+    def __truediv__(self, other: Interval) -> Interval:
+        return self * other.reciprocal()
+
+    def reciprocal(self) -> Interval:
+        """``1 / x``; the whole line where 0 lies inside, a half line where it is an end."""
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            low, high = down(1.0 / self.hi), up(1.0 / self.lo)
+        inside = (self.lo < 0) & (self.hi > 0)
+        zero = (self.lo == 0) & (self.hi == 0)
+        low = np.where(self.hi == 0, -np.inf, low)
+        high = np.where(self.lo == 0, np.inf, high)
+        bad = inside | zero
+        return Interval(np.where(bad, -np.inf, low), np.where(bad, np.inf, high))
+
+    def square(self) -> Interval:
+        """``x * x`` with both factors equal, hence never negative."""
+        with np.errstate(over="ignore"):
+            a, b = self.lo * self.lo, self.hi * self.hi
+        straddles = (self.lo <= 0) & (self.hi >= 0)
+        low = np.where(straddles, 0.0, np.maximum(down(np.minimum(a, b)), 0.0))
+        return Interval(low, up(np.maximum(a, b)))
+
+    def magnitude(self) -> Array:
+        """``sup |x|``."""
+        return np.asarray(np.maximum(np.abs(self.lo), np.abs(self.hi)))
+
+    def mignitude(self) -> Array:
+        """``inf |x|``."""
+        return np.asarray(np.where((self.lo <= 0) & (self.hi >= 0), 0.0, np.minimum(np.abs(self.lo), np.abs(self.hi))))
+
+    def absolute(self) -> Interval:
+        """``|x|``."""
+        return Interval(self.mignitude(), self.magnitude())
+
+    def hull(self, other: Interval) -> Interval:
+        """Smallest interval containing both."""
+        return Interval(np.minimum(self.lo, other.lo), np.maximum(self.hi, other.hi))
+
+    def meet(self, other: Interval) -> Interval:
+        """Intersection of two enclosures of the same quantity (never empty unless one of them is wrong)."""
+        return Interval(np.maximum(self.lo, other.lo), np.minimum(self.hi, other.hi))
+
+    def scaled(self, factor: float) -> Interval:
+        """Product with one float (exact for powers of two up to the rounding step)."""
+        return self * Interval.of(factor)
+
+    def centre(self) -> Array:
+        """A float inside (not rounded: any point of the interval will do); 0 or an end for infinite intervals."""
+        with np.errstate(invalid="ignore", over="ignore"):
+            middle = 0.5 * self.lo + 0.5 * self.hi
+        biggest = float(np.finfo(float).max)
+        low, high = np.maximum(self.lo, -biggest), np.minimum(self.hi, biggest)
+        middle = np.where(np.isfinite(self.lo) & np.isfinite(self.hi), middle, 0.0)
+        return np.asarray(np.clip(middle, low, high))
+
+    def radius(self, centre: Array | None = None) -> Array:
+        """Largest distance from ``centre``, rounded up."""
+        middle = self.centre() if centre is None else centre
+        return np.asarray(np.maximum(np.maximum(up(self.hi - middle), up(middle - self.lo)), 0.0))
+
+
+def _exact_zero(first: Interval, second: Interval, end: Array, sign: int) -> Array:
+    """A product end of 0 is exact if a factor end is 0; otherwise it underflowed and gets one step of room."""
+    touches = (first.lo == 0) | (first.hi == 0) | (second.lo == 0) | (second.hi == 0)
+    return np.asarray(np.where(touches, 0.0, sign * 5e-324))
+
+
+def clean(lo: Array, hi: Array) -> Interval:
+    """An interval whose NaN ends became infinite."""
+    if np.isnan(lo).any() or np.isnan(hi).any():
+        lost = np.isnan(lo) | np.isnan(hi)
+        lo, hi = np.where(lost, -np.inf, lo), np.where(lost, np.inf, hi)
+    return Interval(lo, hi)
+
+
+def sum_of(parts: list[Interval]) -> Interval:
+    """Sum of several intervals, one rounding step each."""
+    total = parts[0]
+    for part in parts[1:]:
+        total = total + part
+    return total
+
+
+def integer_power(base: Interval, exponent: int) -> Interval:
+    """``x ** n`` for an integer ``n`` with the exact range up to rounding (monotone, or even and folded at 0)."""
+    if exponent < 0:
+        return integer_power(base, -exponent).reciprocal()
+    if exponent == 0:
+        return Interval(np.ones_like(base.lo), np.ones_like(base.hi))
+    if exponent == 1:
+        return base
+    folded = base if exponent % 2 else base.absolute()
+    low, high = _monotone_power(folded.lo, exponent), _monotone_power(folded.hi, exponent)
+    return Interval(low.lo, high.hi)
+
+
+def _monotone_power(point: Array, exponent: int) -> Interval:
+    result: Interval | None = None
+    square = Interval(point, point)
+    while exponent:
+        if exponent & 1:
+            result = square if result is None else result * square
+        exponent >>= 1
+        if exponent:
+            square = square.square()
+    assert result is not None
+    return result
+
+
+def square_root(t: Interval) -> Interval:
+    """``sqrt`` of non-negative intervals; IEEE roots are correctly rounded."""
+    with np.errstate(invalid="ignore"):
+        low, high = np.sqrt(t.lo), np.sqrt(t.hi)
+    exact_low = low * low == t.lo
+    exact_high = high * high == t.hi
+    tidy = (np.abs(low) < 2**26) & (low == np.round(low)), (np.abs(high) < 2**26) & (high == np.round(high))
+    low = np.where(exact_low & tidy[0], low, np.maximum(down(low), 0.0))
+    high = np.where(exact_high & tidy[1], high, up(high))
+    return clean(low, high)

@@ -1,0 +1,116 @@
+"""Elementary functions at float points, as enclosures: NumPy widened by 8 ulp, or ball arithmetic.
+
+NumPy's accuracy (worst seen 1.14 ulp) is an assumption. Inside ``with ball_ends():`` every point value comes from
+``arb`` instead, so that a covering found fast can be certified by running it once more.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
+from typing import Any
+
+import numpy as np
+
+from bilevel_verify.intervals.batch import Interval
+from bilevel_verify.intervals.rounding import Array, down, floats_of, up
+
+ULPS = 8
+"""Widening of a NumPy elementary function, in units in the last place."""
+
+_BALLS: ContextVar[bool] = ContextVar("ball_ends", default=False)
+
+
+@contextlib.contextmanager
+def ball_ends() -> Iterator[None]:
+    """Within this block elementary functions are evaluated by ``arb`` (proved), not by NumPy (assumed)."""
+    token = _BALLS.set(True)
+    try:
+        yield
+    finally:
+        _BALLS.reset(token)
+
+
+def balls_in_use() -> bool:
+    """True inside :func:`ball_ends`."""
+    return _BALLS.get()
+
+
+def _erf(points: Array) -> Array:
+    from scipy.special import erf
+
+    return np.asarray(erf(points), dtype=float)
+
+
+_NUMPY: dict[str, Callable[[Array], Array]] = {
+    "exp": np.exp, "log": np.log, "sin": np.sin, "cos": np.cos, "tan": np.tan, "sinh": np.sinh, "cosh": np.cosh,
+    "tanh": np.tanh, "asinh": np.arcsinh, "atan": np.arctan, "log1p": np.log1p, "erf": _erf,
+}  # fmt: skip
+
+_RANGE: dict[str, tuple[float, float]] = {
+    "exp": (0.0, np.inf), "sin": (-1.0, 1.0), "cos": (-1.0, 1.0), "tanh": (-1.0, 1.0), "erf": (-1.0, 1.0),
+    "cosh": (1.0, np.inf),
+}  # fmt: skip
+
+
+def point_values(name: str, points: Array) -> Interval:
+    """Enclosure of ``name`` at float points (infinite points give the limit, undefined ones the whole line)."""
+    points = np.asarray(points, dtype=float)
+    if _BALLS.get():
+        low, high = _by_balls(name, points)
+    else:
+        with np.errstate(all="ignore"):
+            value = _NUMPY[name](points)
+            room = np.abs(value) * (ULPS * 2.0**-52) + 5e-324
+            low, high = np.where(np.isinf(value), value, value - room), np.where(np.isinf(value), value, value + room)
+            low, high = _overflow(name, points, low, high)
+    floor, ceiling = _RANGE.get(name, (-np.inf, np.inf))
+    lost = np.isnan(low) | np.isnan(high)
+    return Interval(np.where(lost, floor, np.maximum(low, floor)), np.where(lost, ceiling, np.minimum(high, ceiling)))
+
+
+def _overflow(name: str, points: Array, low: Array, high: Array) -> tuple[Array, Array]:
+    """A finite argument has a finite value: an end that overflowed to infinity is only an outer bound on one side."""
+    finite = np.isfinite(points)
+    if name == "log":
+        return np.where(points == 0, -np.inf, low), np.where(points == 0, -np.inf, high)
+    biggest = np.finfo(float).max
+    return np.where(finite & (low == np.inf), biggest, low), np.where(finite & (high == -np.inf), -biggest, high)
+
+
+def _by_balls(name: str, points: Array) -> tuple[Array, Array]:
+    unique, where = np.unique(points, return_inverse=True)
+    low, high = np.empty(unique.shape), np.empty(unique.shape)
+    for index, point in enumerate(unique.tolist()):
+        low[index], high[index] = _ball_value(name, point)
+    return low[where].reshape(points.shape), high[where].reshape(points.shape)
+
+
+_LIMITS: dict[str, tuple[float, float]] = {
+    "exp": (0.0, np.inf), "tanh": (-1.0, 1.0), "erf": (-1.0, 1.0), "sinh": (-np.inf, np.inf), "cosh": (np.inf, np.inf),
+    "asinh": (-np.inf, np.inf), "log": (np.nan, np.inf), "log1p": (np.nan, np.inf),
+}  # fmt: skip
+
+
+def _ball_value(name: str, point: float) -> tuple[float, float]:
+    import flint
+
+    if np.isnan(point):
+        return np.nan, np.nan
+    if np.isinf(point):
+        if name == "atan":
+            end = float(np.arctan(point))
+            return float(down(end)), float(up(end))
+        limit = _LIMITS.get(name, (np.nan, np.nan))[1 if point > 0 else 0]
+        return limit, limit
+    if name == "log" and point == 0:
+        return -np.inf, -np.inf
+    value: Any = getattr(flint.arb(point), name)()
+    if value.is_nan() or not value.is_finite():
+        return np.nan, np.nan
+    if value.rel_accuracy_bits() >= 50:
+        near = float(value)
+        if 1e-290 < abs(near) < 1e290:  # the midpoint is correctly rounded: one step on each side is enough
+            return float(down(near)), float(up(near))
+    return floats_of(value)
