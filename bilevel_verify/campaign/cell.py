@@ -1,0 +1,120 @@
+"""One cell of a campaign: a question as plain data, its seed, and the key of its answer."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal
+
+from bilevel_verify.errors import InputError
+
+Kind = Literal["verify", "solve", "audit"]
+KINDS: tuple[Kind, ...] = ("verify", "solve", "audit")
+Scalar = float | int | str
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one cell may use.
+
+    Attributes
+    ----------
+    seconds : wall-clock time of a cell; None for no limit.
+    megabytes : resident memory of the process that works on it; None for no limit.
+    """
+
+    seconds: float | None = None
+    megabytes: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("seconds", "megabytes"):
+            value = getattr(self, name)
+            if value is not None and not 0 < value < float("inf"):
+                raise InputError(f"limits: {name} must be a positive number, not {value!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One question: a statement (or a method alone, or a paper's audit) on one problem with everything that decides it.
+
+    Attributes
+    ----------
+    kind : ``verify`` (a statement on a problem), ``solve`` (a method on a problem), ``audit`` (a paper by itself).
+    problem : ``zoo:NAME`` or the path of a problem file; None for an audit.
+    knobs : values of a family's knobs; text may depend on eps, kappa, d, nu.
+    statement : ``paper/id``, or a paper's key for an audit; None for ``solve``.
+    card : path of a user's card; None for a built-in one.
+    method : name of a method; None for the statement's own.
+    eps : tolerances of the sweep, as the statement wants them together.
+    x0, y0 : start; None for the problem's own.
+    parameters : explicit letters, which win over the card's.
+    budget : most oracle calls of a run; None for the default of the checker.
+    replicate : number of the repetition; with the content it makes the seed.
+    """
+
+    kind: Kind = "verify"
+    problem: str | None = None
+    knobs: Mapping[str, Scalar] = field(default_factory=dict)
+    statement: str | None = None
+    card: str | None = None
+    method: str | None = None
+    eps: tuple[float, ...] = ()
+    x0: tuple[float, ...] | None = None
+    y0: tuple[float, ...] | None = None
+    parameters: Mapping[str, Scalar] = field(default_factory=dict)
+    budget: int | None = None
+    replicate: int = 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Only the fields that say something; strict JSON."""
+        said: dict[str, Any] = {"kind": self.kind}
+        for name in ("problem", "statement", "card", "method", "budget"):
+            if getattr(self, name) is not None:
+                said[name] = getattr(self, name)
+        for name in ("eps", "x0", "y0"):
+            if getattr(self, name):
+                said[name] = list(getattr(self, name))
+        for name in ("knobs", "parameters"):
+            if getattr(self, name):
+                said[name] = dict(getattr(self, name))
+        if self.replicate:
+            said["replicate"] = self.replicate
+        return said
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Cell:
+        """Inverse of :meth:`to_dict`."""
+        unknown = set(data) - {f.name for f in fields(cls)}
+        if unknown:
+            raise InputError(f"cell: unknown field {sorted(unknown)[0]!r}")
+        tuples = {"eps", "x0", "y0"}
+        return cls(**{k: tuple(v) if k in tuples else v for k, v in data.items()})
+
+    @property
+    def content(self) -> str:
+        """SHA-256 of the question as stated (names only): the same cell before and after a change of the sources."""
+        return digest(self.to_dict())
+
+    @property
+    def seed(self) -> int:
+        """Seed of everything random in the cell: the first 63 bits of its content, whatever the order of the cells."""
+        return int(self.content[:16], 16) >> 1
+
+    @property
+    def label(self) -> str:
+        """Short name for progress bars and messages."""
+        knobs = "".join(f":{k}={v}" for k, v in sorted(self.knobs.items()))
+        parts = [self.statement or "", self.method or "", f"{self.problem or ''}{knobs}"]
+        return " on ".join(p for p in (" by ".join(x for x in parts[:2] if x), parts[2]) if p)
+
+
+def canonical(data: Any) -> str:
+    """JSON with sorted keys and no spaces; NaN and infinities are refused."""
+    return json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+
+
+def digest(data: Any) -> str:
+    """SHA-256 of the canonical JSON of ``data``."""
+    return hashlib.sha256(canonical(data).encode()).hexdigest()

@@ -1,0 +1,367 @@
+"""Run a campaign: what is done, what is to do, and doing it without ever losing an answer."""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from bilevel_verify.campaign.cell import Cell, Limits
+from bilevel_verify.campaign.fingerprint import identity, key_of
+from bilevel_verify.campaign.grid import Campaign
+from bilevel_verify.campaign.pool import CellPool, Result, Task, executor_results
+from bilevel_verify.campaign.store import Failure, Store
+from bilevel_verify.campaign.worker import DEFAULT_WORK
+from bilevel_verify.errors import InputError
+
+STORE_NAME = "results.sqlite"
+LEASE_SECONDS = 120.0
+LEASE_BATCH = 16
+Progress = Callable[["State"], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A cell with the key of its answer."""
+
+    cell: Cell
+    key: str
+    depends: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Every cell of a campaign in one of four states.
+
+    Attributes
+    ----------
+    done : answered under the present sources, versions and texts.
+    todo : never answered.
+    stale : answered, but under other sources, versions or texts; will be answered anew.
+    failed : ended without an answer under the same limits; left alone unless asked to ``retry``.
+    """
+
+    done: tuple[Entry, ...] = ()
+    todo: tuple[Entry, ...] = ()
+    stale: tuple[Entry, ...] = ()
+    failed: tuple[Entry, ...] = ()
+
+    @property
+    def work(self) -> tuple[Entry, ...]:
+        """What a run would work on."""
+        return self.todo + self.stale
+
+    def to_dict(self) -> dict[str, Any]:
+        """Counts, with the labels of what is left; the form of ``--dry-run --json``."""
+        counts = {name: len(getattr(self, name)) for name in ("done", "todo", "stale", "failed")}
+        return counts | {"total": sum(counts.values()), "cells": [e.cell.label for e in self.work[:1000]]}
+
+
+@dataclass(slots=True)
+class State:
+    """How far a run is; handed to the progress callback after every answer and about twenty times a second."""
+
+    total: int
+    finished: int = 0
+    failed: int = 0
+    elsewhere: int = 0
+    label: str = ""
+    began: float = field(default_factory=time.monotonic)
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Estimate from the pace so far; None before the first answer."""
+        if not self.finished:
+            return None
+        return (time.monotonic() - self.began) / self.finished * (self.total - self.finished)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a run did. ``store`` has the answers; ``keys`` are those of the campaign's cells, in its order."""
+
+    store: Path
+    keys: tuple[str, ...]
+    done: int
+    answered: int
+    failures: tuple[Failure, ...]
+    interrupted: bool = False
+    out_of_time: bool = False
+    seconds: float = 0.0
+
+
+def plan(campaign: Campaign, store: Store | None, *, retry: bool = False) -> Plan:
+    """Sort the cells of a campaign by what the store knows about them.
+
+    Raises
+    ------
+    InputError
+        A problem, card, statement or method named by the campaign does not exist.
+    """
+    from bilevel_verify.campaign.sources import check_names
+
+    check_names(campaign.cells)
+    answered = store.keys() if store else set()
+    known = store.contents() if store else set()
+    failures = store.failures() if store else {}
+    groups: dict[str, list[Entry]] = {"done": [], "todo": [], "stale": [], "failed": []}
+    for cell in campaign.cells:
+        depends = identity(cell)
+        entry = Entry(cell, key_of(cell, depends), depends)
+        if entry.key in answered:
+            state = "done"
+        elif not retry and entry.key in failures and _same_limits(failures[entry.key], campaign.limits):
+            state = "failed"
+        else:
+            state = "stale" if cell.content in known else "todo"
+        groups[state].append(entry)
+    return Plan(**{name: tuple(entries) for name, entries in groups.items()})
+
+
+def run_campaign(
+    campaign: Campaign,
+    out: str | Path,
+    *,
+    jobs: int | None = None,
+    limits: Limits | None = None,
+    executor: Executor | None = None,
+    retry: bool = False,
+    progress: Progress | None = None,
+    work: str = DEFAULT_WORK,
+) -> Outcome:
+    """Answer every cell that has no answer yet; start it again after any interruption and nothing is repeated.
+
+    Parameters
+    ----------
+    campaign : the cells.
+    out : folder of the store (``results.sqlite``), created if missing.
+    jobs : local worker processes, one BLAS thread each; default: the number of processors.
+    limits : of one cell; they win over the campaign's own.
+    executor : any ``concurrent.futures`` executor (a cluster's, say) instead of local processes.
+    retry : work again on cells that failed before.
+    progress : called with the :class:`State` after every answer and about twenty times a second.
+    work : ``module:function`` that answers a cell; only tests and extensions need another one.
+
+    Returns
+    -------
+    Outcome
+        ``interrupted`` after Ctrl-C: the answers so far are stored, only the cells in flight are lost.
+
+    Raises
+    ------
+    InputError, StoreError
+        The campaign or the store cannot be used; nothing was overwritten.
+    StoreUnavailableError
+        The disk is full; all earlier answers are kept.
+    """
+    if jobs is not None and jobs < 1:
+        raise InputError(f"jobs must be at least 1, not {jobs}")
+    if limits is not None:
+        campaign = replace(campaign, limits=limits)
+    began = time.monotonic()
+    with Store(Path(out) / STORE_NAME) as store:
+        planned = plan(campaign, store, retry=retry)
+        state = State(len(planned.work))
+        agenda = _Agenda(planned.work, store, jobs or os.cpu_count() or 1)
+        interrupted = out_of_time = False
+        try:
+            if planned.work:
+                out_of_time = _work_off(agenda, campaign, executor, jobs, work, state, progress)
+        except KeyboardInterrupt:
+            interrupted = True
+        finally:
+            store.release(agenda.owner)
+        keys = tuple(e.key for e in _in_order(campaign, planned))
+        failures = store.failures()
+        lost = tuple(failures[k] for k in keys if k in failures)
+    seconds = time.monotonic() - began
+    return Outcome(
+        Path(out) / STORE_NAME, keys, len(planned.done), state.finished, lost, interrupted, out_of_time, seconds
+    )
+
+
+def _work_off(
+    agenda: _Agenda,
+    campaign: Campaign,
+    executor: Executor | None,
+    jobs: int | None,
+    work: str,
+    state: State,
+    progress: Progress | None,
+) -> bool:
+    """The main loop; True if the total time ran out first."""
+    deadline = None if campaign.total_seconds is None else time.monotonic() + campaign.total_seconds
+    if executor is not None:
+        window = 2 * (jobs or os.cpu_count() or 1)
+        return _consume(
+            executor_results(executor, agenda, work, campaign.limits, window),
+            agenda,
+            campaign,
+            state,
+            progress,
+            deadline,
+        )
+    with CellPool(min(agenda.jobs, state.total), work, campaign.limits) as pool:
+        return _consume(pool.results(agenda), agenda, campaign, state, progress, deadline)
+
+
+def _consume(
+    results: Iterator[Result | None],
+    agenda: _Agenda,
+    campaign: Campaign,
+    state: State,
+    progress: Progress | None,
+    deadline: float | None,
+) -> bool:
+    for result in results:
+        if result is not None:
+            entry = agenda.finish(result["id"])
+            _keep(agenda.store, entry, result, campaign.limits)
+            state.finished += 1
+            state.failed += result["status"] != "done"
+            state.label = entry.cell.label
+        agenda.attend()
+        state.elsewhere = agenda.elsewhere
+        if progress:
+            progress(state)
+        if deadline is not None and time.monotonic() > deadline:
+            return True
+    return False
+
+
+def _keep(store: Store, entry: Entry, result: Result, limits: Limits) -> None:
+    cell = entry.cell.to_dict()
+    if result["status"] == "done":
+        store.add(
+            entry.key,
+            entry.cell.content,
+            cell,
+            entry.depends,
+            result["answer"],
+            documents=result.get("documents", ()),
+            seconds=result["seconds"],
+            worker=socket.gethostname(),
+        )
+    else:
+        record = {"seconds": limits.seconds, "megabytes": limits.megabytes, "fault": result.get("fault", "ours")}
+        store.add_failure(entry.key, entry.cell.content, cell, result["status"], record, result["message"])
+
+
+def _same_limits(failure: Failure, limits: Limits) -> bool:
+    """Whether trying again under ``limits`` must end the same way: limits that were not the cause do not matter."""
+    cause = {"time": "seconds", "memory": "megabytes"}.get(failure.status)
+    return cause is None or failure.limits.get(cause) == getattr(limits, cause)
+
+
+def _in_order(campaign: Campaign, planned: Plan) -> Iterator[Entry]:
+    entries = {e.cell.content: e for e in planned.done + planned.todo + planned.stale + planned.failed}
+    return (entries[cell.content] for cell in campaign.cells)
+
+
+class _Agenda:
+    """Hands out cells, those of one problem to one worker as far as possible (what it derives once, it keeps).
+
+    Cells are leased in the store before they are worked on, so that two processes on one store share the work.
+    Cells leased by somebody else wait until they are answered or their owner is gone.
+    """
+
+    def __init__(self, entries: tuple[Entry, ...], store: Store, jobs: int) -> None:
+        self.store, self.jobs = store, jobs
+        self.owner = f"{socket.gethostname()}:{os.getpid()}:{_start_time(os.getpid())}"
+        self.elsewhere = 0
+        self._entries = {e.key: e for e in entries}
+        self._groups: dict[str, deque[str]] = {}
+        for entry in entries:
+            group = f"{entry.cell.problem}|{sorted(entry.cell.knobs.items())}"
+            self._groups.setdefault(group, deque()).append(entry.key)
+        self._assigned: dict[int, str] = {}
+        self._leased: dict[str, deque[str]] = {}
+        self._waiting: set[str] = set()
+        self._in_flight: set[str] = set()
+        self._asked = self._renewed = time.monotonic()
+
+    def take(self, slot: int) -> Task | None:
+        """The next task for a worker, from its own problem first, then a new one, then the longest queue."""
+        while (group := self._group_for(slot)) is not None:
+            leased = self._leased.setdefault(group, deque())
+            if not leased:
+                self._lease(group, leased)
+                continue
+            key = leased.popleft()
+            self._in_flight.add(key)
+            return {"id": key, "cell": self._entries[key].cell.to_dict()}
+        return None
+
+    def exhausted(self) -> bool:
+        """No cell is left to hand out, and none is being waited for."""
+        return not self._waiting and not any(self._groups.values()) and not any(self._leased.values())
+
+    def finish(self, key: str) -> Entry:
+        """Strike a cell off."""
+        self._in_flight.discard(key)
+        return self._entries[key]
+
+    def attend(self) -> None:
+        """Keep the leases alive and look after the cells of others; cheap, call it often."""
+        now = time.monotonic()
+        if now - self._renewed > LEASE_SECONDS / 4:
+            self._renewed = now
+            self.store.renew(self.owner, LEASE_SECONDS)
+        if self._waiting and now - self._asked > 0.5:
+            self._asked = now
+            waiting = sorted(self._waiting)
+            free = self.store.lease(waiting[:LEASE_BATCH], self.owner, LEASE_SECONDS, owner_alive)
+            answered = self.store.answered(waiting)
+            self._leased.setdefault("left by others", deque()).extend(sorted(free))
+            self.elsewhere += len(answered - free)
+            self._waiting -= free | answered
+
+    def _group_for(self, slot: int) -> str | None:
+        own = self._assigned.get(slot)
+        if own is not None and self._left(own):
+            return own
+        busy = set(self._assigned.values())
+        names = {*self._groups, *self._leased}
+        fresh = next((g for g in names if self._left(g) and g not in busy), None)
+        chosen = fresh or max((g for g in names if self._left(g)), key=self._left, default=None)
+        if chosen is not None:
+            self._assigned[slot] = chosen
+        return chosen
+
+    def _left(self, group: str) -> int:
+        return len(self._groups.get(group, ())) + len(self._leased.get(group, ()))
+
+    def _lease(self, group: str, leased: deque[str]) -> None:
+        queue = self._groups[group]
+        batch = [queue.popleft() for _ in range(min(LEASE_BATCH, len(queue)))]
+        free = self.store.lease(batch, self.owner, LEASE_SECONDS, owner_alive)
+        leased.extend(k for k in batch if k in free)
+        self._waiting |= set(batch) - free
+
+
+def owner_alive(owner: str) -> bool:
+    """Whether the process behind a lease still exists; one on another machine is believed until its lease expires."""
+    host, process, began = owner.rsplit(":", 2)
+    return host != socket.gethostname() or _start_time(int(process)) == began
+
+
+def _start_time(process: int) -> str:
+    """When a process started, in ticks since boot (so that a reused number is noticed); "" if there is none."""
+    try:
+        text = Path(f"/proc/{process}/stat").read_text(encoding="ascii", errors="replace")
+        return text.rpartition(")")[2].split()[19]
+    except (OSError, IndexError):
+        pass
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return ""
+    except OSError:
+        pass
+    return "" if Path("/proc/self/stat").exists() else "alive"

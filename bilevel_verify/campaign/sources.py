@@ -1,0 +1,200 @@
+"""Names of problems and cards: how they are written, what text is behind them, and how they are opened.
+
+A problem is named ``zoo:NAME``, ``zoo:NAME:knob=value,knob=value`` or by the path of a TOML file (knobs may follow the
+path in the same way). Looking up the text needs no heavy import, so a campaign of many cells is planned in a moment.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from bilevel_verify.campaign.cell import Scalar
+from bilevel_verify.errors import CardError, InputError, ProblemError
+from bilevel_verify.language import nearest
+
+ZOO = Path(__file__).parents[1] / "problems" / "zoo"
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+def split_reference(reference: str) -> tuple[str, dict[str, Scalar]]:
+    """``zoo:ramp:s=2*eps,drop=1`` -> (``zoo:ramp``, ``{"s": "2*eps", "drop": 1}``); the same for a path.
+
+    Raises
+    ------
+    InputError
+        A knob is not written ``name=value``.
+    """
+    prefix = "zoo:" if reference.startswith("zoo:") else ""
+    rest = reference[len(prefix) :]
+    name, separator, knobs = rest.rpartition(":") if "=" in rest.rpartition(":")[2] else (rest, "", "")
+    if not name:
+        raise InputError(f"problem {reference!r}: write zoo:NAME, zoo:NAME:knob=value or the path of a problem file")
+    return prefix + name, _knobs(knobs, reference) if separator else {}
+
+
+def _knobs(text: str, reference: str) -> dict[str, Scalar]:
+    found: dict[str, Scalar] = {}
+    for part in _split_outside_brackets(text):
+        name, equals, value = part.partition("=")
+        if not equals or not _NAME.fullmatch(name.strip()) or not value.strip():
+            raise InputError(f"problem {reference!r}: knob {part!r} must be written name=value")
+        found[name.strip()] = _scalar(value.strip())
+    return found
+
+
+def _split_outside_brackets(text: str) -> list[str]:
+    """Split at commas that are not inside parentheses (``s=max(a,b),drop=1``)."""
+    parts, depth, start = [], 0, 0
+    for place, character in enumerate(text):
+        depth += (character == "(") - (character == ")")
+        if character == "," and depth == 0:
+            parts.append(text[start:place])
+            start = place + 1
+    return parts + [text[start:]]
+
+
+def _scalar(text: str) -> Scalar:
+    try:
+        return int(text)
+    except ValueError:
+        pass
+    try:
+        number = float(text)
+    except ValueError:
+        return text
+    if number != number or number in (float("inf"), float("-inf")):
+        raise InputError(f"a knob must be finite, not {text!r}")
+    return number
+
+
+def join_reference(reference: str, knobs: Mapping[str, Scalar]) -> str:
+    """Inverse of :func:`split_reference`."""
+    return reference + (":" + ",".join(f"{k}={v}" for k, v in sorted(knobs.items())) if knobs else "")
+
+
+def open_problem(reference: str, knobs: Mapping[str, Scalar] | None = None) -> Any:
+    """The problem (or family) behind a name.
+
+    Raises
+    ------
+    ProblemError
+        There is no such zoo problem or file, or it cannot be read.
+    """
+    from bilevel_verify import problems
+
+    name, own = split_reference(reference)
+    values: dict[str, Any] = own | dict(knobs or {})
+    if name.startswith("zoo:"):
+        return problems.zoo(name[4:], **values)
+    return problems.load(name, **values) if values else problems.load(name)
+
+
+def problem_fingerprint(reference: str) -> str:
+    """SHA-256 of the text behind a problem's name (knobs are part of the cell)."""
+    name, _ = split_reference(reference)
+    if not name.startswith("zoo:"):
+        return _file_digest(Path(name), ProblemError, "problem file")
+    path = ZOO / f"{name[4:]}.toml"
+    if path.is_file():
+        return _file_digest(path, ProblemError, "zoo problem")
+    known = zoo_names()
+    if name[4:] not in known:
+        raise ProblemError(f"no zoo problem {name[4:]!r}{nearest(name[4:], known)}")
+    return _folder_digest(ZOO)
+
+
+def zoo_names() -> list[str]:
+    """Names of the built-in problems."""
+    from bilevel_verify import problems
+
+    return [record.name for record in problems.zoo()]
+
+
+def card_fingerprint(statement: str | None, card: str | None) -> str | None:
+    """SHA-256 of the text of the card that states ``statement``, or of the user's card; None where none is involved."""
+    if card is not None:
+        return _file_digest(Path(card), CardError, "card")
+    if statement is None:
+        return None
+    return _file_digest(card_path(statement), CardError, "card")
+
+
+def card_path(statement: str) -> Path:
+    """The file of the card of ``paper/id`` (or of a paper's key alone; the paper may be the path of a card file)."""
+    from bilevel_verify.theorems.shelf import shipped
+
+    paper = statement.partition(".toml/")[0] + ".toml" if ".toml" in statement else statement.partition("/")[0]
+    if paper.endswith(".toml"):
+        return Path(paper)
+    known = shipped()
+    if paper not in known:
+        raise CardError(f"no card {paper!r}{nearest(paper, known)}; shipped are {', '.join(known)}")
+    return known[paper]
+
+
+def _file_digest(path: Path, error: type[InputError], what: str) -> str:
+    try:
+        state = path.stat()
+    except OSError:
+        raise error(f"{path}: no such {what}") from None
+    if not path.is_file():
+        raise error(f"{path}: not a file")
+    return _digest_of(path, state.st_mtime_ns, state.st_size)
+
+
+@lru_cache(maxsize=4096)
+def _digest_of(path: Path, modified: int, size: int) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+@lru_cache(maxsize=1)
+def _folder_digest(folder: Path) -> str:
+    state = hashlib.sha256()
+    for path in sorted(p for p in folder.rglob("*") if p.is_file() and "__pycache__" not in p.parts):
+        state.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    return state.hexdigest()
+
+
+def check_names(cells: Any) -> None:
+    """Refuse unknown problems, cards, statements and methods before anything runs, each name looked up once.
+
+    Raises
+    ------
+    InputError
+        A name is not known; the message gives the nearest known one.
+    """
+    unique: dict[str, set[str]] = {"problem": set(), "statement": set(), "card": set(), "method": set()}
+    for cell in cells:
+        for name, seen in unique.items():
+            value = getattr(cell, name)
+            if value is not None:
+                seen.add(value)
+    for reference in sorted(unique["problem"]):
+        problem_fingerprint(reference)
+    for path in sorted(unique["card"]):
+        _file_digest(Path(path), CardError, "card")
+    for statement in sorted(unique["statement"]):
+        _check_statement(statement)
+    if unique["method"]:
+        _check_methods(unique["method"])
+
+
+def _check_statement(statement: str) -> None:
+    from bilevel_verify.theorems import find_statement
+
+    path = card_path(statement)
+    if "/" in statement and not statement.endswith(".toml") and path.is_file():
+        find_statement(statement)
+
+
+def _check_methods(wanted: set[str]) -> None:
+    from bilevel_verify import methods
+
+    known = sorted(methods.METHODS)
+    for name in sorted(wanted - set(known)):
+        raise InputError(f"no method {name!r}{nearest(name, known)}; `bilevel-verify list` shows all")

@@ -1,0 +1,225 @@
+"""Running, resuming, limits, and being killed."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+from campaign_toy import campaign, rows_of
+
+from bilevel_verify.campaign import Campaign, Limits, Store, plan, run_campaign
+from bilevel_verify.campaign.run import STORE_NAME, owner_alive
+from bilevel_verify.errors import InputError
+
+WORK = "campaign_toy:work"
+CHILD = Path(__file__).with_name("campaign_child.py")
+SEED = int(os.environ.get("BILEVEL_VERIFY_SEED", date.today().toordinal()))
+
+
+def answers(out: Path) -> dict[str, Any]:
+    with Store(out / STORE_NAME, read_only=True) as store:
+        return {c.key: (c.cell, c.answer) for c in store.cells()}
+
+
+def child(folder: Path, count: int, **environment: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, str(CHILD), str(folder), str(count)],
+        env=os.environ | environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def expect_complete(folder: Path, count: int) -> None:
+    """Every cell has exactly the answer that the work must give, whatever happened on the way."""
+    found = answers(folder / "out")
+    wanted = [rows_of(cell) for cell in campaign(folder, count).cells]
+    assert sorted(a["rows"][0]["measured"] for _, a in found.values()) == sorted(r[0]["measured"] for r in wanted)
+
+
+def test_a_second_run_repeats_nothing(tmp_path: Path) -> None:
+    first = run_campaign(campaign(tmp_path, 20), tmp_path / "out", jobs=2, work=WORK)
+    before = answers(tmp_path / "out")
+    again = run_campaign(campaign(tmp_path, 25), tmp_path / "out", jobs=2, work=WORK)
+    assert (first.answered, again.answered, again.done) == (20, 5, 20)
+    after = answers(tmp_path / "out")
+    assert {k: after[k] for k in before} == before
+    expect_complete(tmp_path, 25)
+
+
+def test_answers_do_not_depend_on_jobs_or_executor(tmp_path: Path) -> None:
+    grid = campaign(tmp_path, 12)
+    run_campaign(grid, tmp_path / "a", jobs=1, work=WORK)
+    run_campaign(grid, tmp_path / "b", jobs=3, work=WORK)
+    with ThreadPoolExecutor(2) as threads:
+        run_campaign(grid, tmp_path / "c", executor=threads, work=WORK)
+    with ProcessPoolExecutor(2) as processes:
+        run_campaign(grid, tmp_path / "d", executor=processes, work=WORK)
+    assert answers(tmp_path / "a") == answers(tmp_path / "b") == answers(tmp_path / "c") == answers(tmp_path / "d")
+
+
+def test_limits_end_the_cell_not_the_campaign(tmp_path: Path) -> None:
+    grid = campaign(tmp_path, 2)
+    bad = tuple(replace(grid.cells[0], replicate=n) for n in (1001, 1002, 1003, 1004))
+    grid = Campaign(bad + grid.cells, limits=Limits(seconds=3, megabytes=400))
+    outcome = run_campaign(grid, tmp_path / "out", jobs=2, work=WORK)
+    failures = {f.cell["replicate"]: f for f in outcome.failures}
+    assert {n: f.status for n, f in failures.items()} == {1001: "time", 1002: "memory", 1003: "crashed", 1004: "error"}
+    assert "exit status 7" in failures[1003].message
+    assert failures[1004].message == "ValueError: two lines"
+    assert len(answers(tmp_path / "out")) == 2
+
+
+def test_failed_cells_are_left_alone_until_limits_or_wish_change(tmp_path: Path) -> None:
+    grid = campaign(tmp_path, 1)
+    slow = Campaign((replace(grid.cells[0], replicate=1001),), limits=Limits(seconds=0.3))
+    run_campaign(slow, tmp_path / "out", jobs=1, work=WORK)
+    with Store(tmp_path / "out" / STORE_NAME) as store:
+        assert len(plan(slow, store).failed) == 1
+        assert len(plan(slow, store, retry=True).todo) == 1
+        assert len(plan(replace(slow, limits=Limits(seconds=0.4)), store).todo) == 1
+
+
+def test_limits_hold_on_a_foreign_executor(tmp_path: Path) -> None:
+    grid = campaign(tmp_path, 2)
+    grid = Campaign((replace(grid.cells[0], replicate=1001), *grid.cells), limits=Limits(seconds=1.0))
+    with ThreadPoolExecutor(1) as threads:
+        outcome = run_campaign(grid, tmp_path / "out", executor=threads, work=WORK)
+    assert [f.status for f in outcome.failures] == ["time"]
+    assert len(answers(tmp_path / "out")) == 2
+
+
+def test_a_killed_worker_costs_one_attempt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOY_FLAG", str(tmp_path / "flag"))
+    grid = campaign(tmp_path, 3)
+    grid = Campaign((*grid.cells, replace(grid.cells[0], replicate=1005)))
+    outcome = run_campaign(grid, tmp_path / "out", jobs=2, work=WORK)
+    assert (tmp_path / "flag").exists()
+    assert not outcome.failures
+    assert len(answers(tmp_path / "out")) == 4
+
+
+def test_stale_answers_are_seen_and_replaced(tmp_path: Path) -> None:
+    grid = campaign(tmp_path, 4)
+    run_campaign(grid, tmp_path / "out", jobs=1, work=WORK)
+    (tmp_path / "first.toml").write_text('kind = "single_level"\nf = "x1**4"\nx = "x1"\nname = "first"\n')
+    with Store(tmp_path / "out" / STORE_NAME) as store:
+        seen = plan(grid, store).to_dict()
+    assert {k: seen[k] for k in ("done", "todo", "stale", "failed", "total")} == {
+        "done": 2, "todo": 0, "stale": 2, "failed": 0, "total": 4
+    }  # fmt: skip
+    assert run_campaign(grid, tmp_path / "out", jobs=1, work=WORK).answered == 2
+    assert len(answers(tmp_path / "out")) == 6  # append-only: the old answers stay
+
+
+def test_changed_sources_make_answers_stale(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    grid = campaign(tmp_path, 3)
+    run_campaign(grid, tmp_path / "out", jobs=1, work=WORK)
+    monkeypatch.setattr("bilevel_verify.campaign.fingerprint.source_fingerprint", lambda *rooms: "edited")
+    with Store(tmp_path / "out" / STORE_NAME) as store:
+        assert len(plan(grid, store).stale) == 3
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs signals")
+def test_killed_at_random_instants_it_ends_up_the_same(tmp_path: Path) -> None:
+    print(f"BILEVEL_VERIFY_SEED={SEED}")
+    kill_and_resume(tmp_path, count=120, kills=6, seed=SEED)
+
+
+def kill_and_resume(folder: Path, count: int, kills: int, seed: int) -> int:
+    """Kill a run ``kills`` times at random instants, then let it finish; returns how many kills hit a living run."""
+    chance, hit = random.Random(seed), 0
+    for _ in range(kills):
+        process = child(folder, count, TOY_SLEEP="0.02")
+        with process:
+            time.sleep(chance.uniform(0.05, 1.2))
+            hit += process.poll() is None
+            process.kill()
+    with child(folder, count) as process:
+        assert process.wait() == 0, process.communicate()
+        process.communicate()
+    expect_complete(folder, count)
+    return hit
+
+
+def test_interrupt_keeps_what_is_done(tmp_path: Path) -> None:
+    with child(tmp_path, 200, TOY_SLEEP="0.05") as process:
+        store = tmp_path / "out" / STORE_NAME
+        deadline = time.monotonic() + 20
+        while time.monotonic() < deadline and not (store.exists() and answers_or_none(store)):
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=20)
+        assert process.returncode == 130, err
+        assert "Traceback" not in err
+    kept = len(answers(tmp_path / "out"))
+    assert 0 < kept < 200
+    with Store(store) as opened:  # no lease is left behind
+        assert opened.lease(["x"], "other:1:1", 1.0, lambda owner: True) == {"x"}
+
+
+def answers_or_none(path: Path) -> int:
+    with Store(path, read_only=True) as store:
+        return store.count()
+
+
+def test_a_full_disk_keeps_what_is_done(tmp_path: Path) -> None:
+    with child(tmp_path, 400, TOY_FILE_SIZE="200000") as process:
+        out, err = process.communicate(timeout=60)
+        assert process.returncode == 3, (out, err)
+    assert "Traceback" not in err
+    assert len(err.strip().splitlines()) == 1
+    assert "make room" in err
+    kept = len(answers(tmp_path / "out"))
+    assert 0 < kept < 400
+    with child(tmp_path, 400) as process:
+        out, err = process.communicate(timeout=60)
+        assert process.returncode == 0, err
+        assert int(out) == 400 - kept
+    expect_complete(tmp_path, 400)
+
+
+def test_two_processes_share_the_work(tmp_path: Path) -> None:
+    campaign(tmp_path, 1)
+    pair = [child(tmp_path, 80, TOY_SLEEP="0.02") for _ in range(2)]
+    done = []
+    for process in pair:
+        with process:
+            out, err = process.communicate(timeout=60)
+            assert process.returncode == 0, err
+            done.append(int(out))
+    assert sum(done) == 80  # nothing twice
+    expect_complete(tmp_path, 80)
+
+
+def test_the_lease_of_a_dead_process_is_taken_over() -> None:
+    with subprocess.Popen([sys.executable, "-c", "pass"]) as process:
+        process.wait()
+    import socket
+
+    assert not owner_alive(f"{socket.gethostname()}:{process.pid}:123")
+    assert owner_alive("another-machine:1:2")
+
+
+def test_total_time_ends_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOY_SLEEP", "0.1")
+    grid = replace(campaign(tmp_path, 200), total_seconds=1.5)
+    outcome = run_campaign(grid, tmp_path / "out", jobs=1, work=WORK)
+    assert outcome.out_of_time
+    assert 0 < outcome.answered < 200
+
+
+def test_jobs_must_be_positive(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="jobs must be at least 1"):
+        run_campaign(campaign(tmp_path, 1), tmp_path / "out", jobs=0, work=WORK)
