@@ -98,6 +98,9 @@ class Problem:
             "y": [s.name for s in self.y],
             "domain": {k: [sympy.srepr(a), sympy.srepr(b)] for k, (a, b) in sorted(self.domain.items())},
             "feasible": None if self.feasible is None else repr(self.feasible),
-            "data": {k: hashlib.sha256(v.tobytes() + repr(v.shape).encode()).hexdigest() for k, v in sorted(self.data.items())},
+            "data": {
+                k: hashlib.sha256(v.tobytes() + repr(v.shape).encode()).hexdigest()
+                for k, v in sorted(self.data.items())
+            },
         }
         return hashlib.sha256(json.dumps(payload, sort_keys=True).encode()).hexdigest()

@@ -1,0 +1,40 @@
+"""Problems: what the user states. Four kinds, domains, feasible sets, files, the zoo."""
+
+from bilevel_verify.problems.construct import bilevel, minimax, simple_bilevel, single_level
+from bilevel_verify.problems.feasible import (
+    Ball,
+    Box,
+    FeasibleSet,
+    HalfSpace,
+    Intersection,
+    Isotonic,
+    L1Ball,
+    Orthant,
+    Simplex,
+    WholeSpace,
+)
+from bilevel_verify.problems.problem import KINDS, Interval, Kind, Problem
+from bilevel_verify.problems.to_sympy import KNOWN_FUNCTIONS, to_sympy
+
+__all__ = [
+    "KINDS",
+    "KNOWN_FUNCTIONS",
+    "Ball",
+    "Box",
+    "FeasibleSet",
+    "HalfSpace",
+    "Intersection",
+    "Interval",
+    "Isotonic",
+    "Kind",
+    "L1Ball",
+    "Orthant",
+    "Problem",
+    "Simplex",
+    "WholeSpace",
+    "bilevel",
+    "minimax",
+    "simple_bilevel",
+    "single_level",
+    "to_sympy",
+]

@@ -1,0 +1,363 @@
+"""State a problem: the four kinds, from strings or SymPy expressions, with every mistake named in one line."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import sympy
+from numpy.typing import NDArray
+
+from bilevel_verify import language
+from bilevel_verify.errors import ExpressionError, ProblemError
+from bilevel_verify.problems import feasible as sets
+from bilevel_verify.problems.names import block_names, check_name
+from bilevel_verify.problems.problem import Interval, Kind, Problem
+from bilevel_verify.problems.stable import stabilise
+from bilevel_verify.problems.to_sympy import exact_number, to_sympy
+
+Formula = str | sympy.Expr | int | float
+Domain = Mapping[str, Any]
+MAXIMUM_VARIABLES = 2_000
+
+
+def bilevel(
+    *,
+    f: Formula,
+    g: Formula,
+    x: Any,
+    y: Any,
+    domain: Domain | None = None,
+    knobs: Mapping[str, Any] | None = None,
+    data: Mapping[str, Any] | None = None,
+    rewrite: bool = True,
+    **record: Any,
+) -> Problem:
+    """``min_x f(x, y*(x))`` with ``y*(x) = argmin_y g(x, y)``.
+
+    Parameters
+    ----------
+    f, g : text of the whitelisted language, or SymPy expressions.
+    x, y : names of the variables: ``"x1 x2"``, a list of names or of SymPy symbols, ``"x{1..d}"`` with a knob ``d``.
+    domain : variable or block (``"x"``, ``"y"``) -> ``(low, high)``; numbers, texts, None or infinity for no bound.
+    knobs : name -> number (or text over other knobs) put in for a letter of the texts.
+    data : name -> array of float64 used by the texts (``A[i]``, ``dot(A[i], y)``).
+    rewrite : write ``log(1 + exp(t))`` and its kin with the stable atoms.
+    record : ``name title source note known start`` of :class:`~bilevel_verify.problems.problem.Problem`.
+
+    Raises
+    ------
+    ProblemError, ExpressionError : one line that names the field and the fix.
+    """
+    return _build("bilevel", {"f": f, "g": g}, x, y, domain, knobs, data, None, rewrite, record)
+
+
+def minimax(
+    *,
+    f: Formula,
+    x: Any,
+    y: Any,
+    domain: Domain | None = None,
+    knobs: Mapping[str, Any] | None = None,
+    data: Mapping[str, Any] | None = None,
+    rewrite: bool = True,
+    **record: Any,
+) -> Problem:
+    """``min_x max_y f(x, y)``; parameters as in :func:`bilevel`."""
+    return _build("minimax", {"f": f}, x, y, domain, knobs, data, None, rewrite, record)
+
+
+def single_level(
+    *,
+    f: Formula,
+    x: Any,
+    domain: Domain | None = None,
+    knobs: Mapping[str, Any] | None = None,
+    data: Mapping[str, Any] | None = None,
+    rewrite: bool = True,
+    **record: Any,
+) -> Problem:
+    """``min_x f(x)``; parameters as in :func:`bilevel`."""
+    return _build("single_level", {"f": f}, x, (), domain, knobs, data, None, rewrite, record)
+
+
+def simple_bilevel(
+    *,
+    f: Formula,
+    g: Formula,
+    x: Any,
+    feasible: sets.FeasibleSet | Mapping[str, Any] | None = None,
+    domain: Domain | None = None,
+    knobs: Mapping[str, Any] | None = None,
+    data: Mapping[str, Any] | None = None,
+    rewrite: bool = True,
+    **record: Any,
+) -> Problem:
+    """``min f`` over ``argmin_Z g``, ``Z`` the feasible set (the whole space if None); parameters as in :func:`bilevel`."""
+    if feasible is None:
+        feasible = sets.WholeSpace()
+    elif isinstance(feasible, Mapping):
+        feasible = sets.from_dict(feasible)
+    elif not isinstance(feasible, sets.FeasibleSet):
+        raise ProblemError("feasible must be a feasible set such as Ball(radius=1)")
+    return _build("simple_bilevel", {"f": f, "g": g}, x, (), domain, knobs, data, feasible, rewrite, record)
+
+
+RECORD = ("name", "title", "source", "note", "known", "start")
+
+
+def _build(
+    kind: Kind,
+    formulas: Mapping[str, Any],
+    x: Any,
+    y: Any,
+    domain: Domain | None,
+    knobs: Mapping[str, Any] | None,
+    data: Mapping[str, Any] | None,
+    feasible: sets.FeasibleSet | None,
+    rewrite: bool,
+    record: Mapping[str, Any],
+) -> Problem:
+    for name in record:
+        if name not in RECORD:
+            raise ProblemError(f"unknown field {name!r}{language.nearest(name, RECORD)}")
+    values = read_knobs(knobs)
+    arrays = read_data(data)
+    xs, ys = block_names(x, "x", values), block_names(y, "y", values) if kind in ("bilevel", "minimax") else ()
+    _check_blocks(xs, ys, values, arrays)
+    symbols = {n: sympy.Symbol(n, real=True) for n in xs + ys}
+    scope = _Scope(symbols, values, arrays, {"x": xs, "y": ys}, rewrite)
+    expressions = {field: scope.formula(field, text) for field, text in formulas.items()}
+    ranges = _domain(domain, xs, ys, values)
+    if feasible is not None:
+        sets.check_dimension(feasible, len(xs))
+    return Problem(
+        kind=kind,
+        f=expressions["f"],
+        g=expressions.get("g"),
+        x=tuple(symbols[n] for n in xs),
+        y=tuple(symbols[n] for n in ys),
+        domain=MappingProxyType(ranges),
+        feasible=feasible,
+        knobs=MappingProxyType(values),
+        data=MappingProxyType(arrays),
+        known=MappingProxyType(dict(record.get("known") or {})),
+        start=_start(record.get("start"), len(xs)),
+        text=MappingProxyType({k: v if isinstance(v, str) else str(v) for k, v in formulas.items()}),
+        **{k: _plain_text(k, record.get(k, "")) for k in ("name", "title", "source", "note")},
+    )
+
+
+def _plain_text(field: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise ProblemError(f"{field} must be text, not {type(value).__name__}")
+    return value
+
+
+def _check_blocks(xs: tuple[str, ...], ys: tuple[str, ...], knobs: Mapping[str, Any], data: Mapping[str, Any]) -> None:
+    both = [n for n in ys if n in xs]
+    if both:
+        raise ProblemError(f"{both[0]!r} is in x and in y; a variable belongs to one level")
+    if len(xs) + len(ys) > MAXIMUM_VARIABLES:
+        raise ProblemError(f"{len(xs) + len(ys)} variables; at most {MAXIMUM_VARIABLES} are supported")
+    for name in (*knobs, *data):
+        if name in xs or name in ys:
+            raise ProblemError(f"{name!r} is a variable and a knob or data array at once; rename one")
+    for name in data:
+        if name in knobs:
+            raise ProblemError(f"{name!r} is a knob and a data array at once; rename one")
+
+
+class _Scope:
+    """Reads the formulas of one problem."""
+
+    def __init__(
+        self,
+        symbols: Mapping[str, Any],
+        knobs: Mapping[str, Any],
+        data: Mapping[str, Any],
+        blocks: Mapping[str, tuple[str, ...]],
+        rewrite: bool,
+    ) -> None:
+        self.symbols, self.data, self.rewrite = symbols, data, rewrite
+        self.letters = {**knobs, **symbols}
+        self.vectors = {
+            block: tuple(symbols[n] for n in names)
+            for block, names in blocks.items()
+            if names and block not in self.letters and block not in data
+        }
+
+    def formula(self, field: str, value: Any) -> Any:
+        """Field ``f`` or ``g`` as an expression of the variables alone."""
+        if value is None:
+            raise ProblemError(f"missing field {field!r}: give the formula as text or as a SymPy expression")
+        if isinstance(value, str):
+            return self._text(field, value)
+        if isinstance(value, bool) or not isinstance(value, sympy.Expr | int | float):
+            raise ProblemError(f"{field} must be text or a SymPy expression, not {type(value).__name__}")
+        return self._expression(field, sympy.Integer(value) if isinstance(value, int) else value)
+
+    def _text(self, field: str, text: str) -> Any:
+        try:
+            node = language.parse(text, limits=language.PROBLEM)
+            return to_sympy(node, self.letters, text=text, vectors=self.vectors, data=self.data, rewrite=self.rewrite)
+        except ExpressionError as error:
+            raise ExpressionError(f"{field}: {error.plain}", error.text, error.column) from None
+
+    def _expression(self, field: str, value: Any) -> Any:
+        if isinstance(value, float):
+            if not math.isfinite(value):
+                raise ProblemError(f"{field} is {value}; it must be finite")
+            return exact_number(value)
+        if value.has(sympy.nan, sympy.zoo, sympy.oo, -sympy.oo, sympy.I):
+            raise ProblemError(f"{field} contains an undefined, infinite or imaginary number")
+        replaced = {}
+        for symbol in value.free_symbols:
+            known = self.letters.get(symbol.name)
+            if known is None:
+                raise ProblemError(
+                    f"{field}: unknown symbol {symbol.name!r}{language.nearest(symbol.name, self.letters)}"
+                )
+            if known != symbol:
+                replaced[symbol] = known
+        for function in value.atoms(sympy.core.function.AppliedUndef):
+            raise ProblemError(f"{field}: {function} is an undefined function; write a formula")
+        floats = {number: exact_number(number) for number in value.atoms(sympy.Float)}
+        result = value.xreplace(floats).subs(replaced, simultaneous=True) if replaced or floats else value
+        return stabilise(result) if self.rewrite else result
+
+
+def read_knobs(knobs: Mapping[str, Any] | None, letters: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Knobs as exact numbers; a text may use other knobs (and ``letters``), in any order.
+
+    Raises
+    ------
+    ProblemError : not a number, NaN, infinite, circular.
+    """
+    given = _mapping(knobs, "knobs")
+    values: dict[str, Any] = {}
+    waiting: dict[str, Any] = {}
+    for name, value in given.items():
+        check_name(name, "knob")
+        if isinstance(value, str):
+            waiting[name] = (language.parse(value), value)
+        else:
+            values[name] = number(value, f"knob {name!r}")
+    while waiting:
+        ready = [n for n, (node, _) in waiting.items() if not (language.letters(node) - {n}) & waiting.keys()]
+        if not ready or any(n in language.letters(waiting[n][0]) for n in ready):
+            raise ProblemError(f"the knobs {', '.join(sorted(waiting))} depend on each other in a circle")
+        for name in ready:
+            node, text = waiting.pop(name)
+            values[name] = _constant(to_sympy(node, {**(letters or {}), **values}, text=text), f"knob {name!r}")
+    return {name: values[name] for name in given}
+
+
+def _constant(value: Any, what: str) -> Any:
+    if value.free_symbols or not value.is_number or not value.is_real:
+        raise ProblemError(f"{what} must be a real number, not {str(value)[:60]}")
+    return value
+
+
+def number(value: Any, what: str, *, infinite: bool = False) -> Any:
+    """One exact real number from Python, NumPy or SymPy; NaN and (unless allowed) infinities are refused."""
+    if isinstance(value, str):
+        node = language.parse(value)
+        inner = node.operand if isinstance(node, language.tree.Negate) else node
+        if infinite and inner == language.tree.Letter("oo"):
+            return sympy.oo if inner is node else -sympy.oo
+        return _constant(to_sympy(node, {}, text=value), what)
+    if isinstance(value, sympy.Expr):
+        if infinite and value in (sympy.oo, -sympy.oo):
+            return value
+        if value.has(sympy.nan, sympy.oo, sympy.zoo):
+            raise ProblemError(f"{what} must be finite, not {value}")
+        return _constant(exact_number(value), what)
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | Fraction | np.number):
+        raise ProblemError(f"{what} must be a number, not {type(value).__name__}")
+    if isinstance(value, complex | np.complexfloating):
+        raise ProblemError(f"{what} must be real")
+    plain = float(value) if not isinstance(value, int | Fraction) else value
+    if isinstance(plain, float) and not math.isfinite(plain):
+        if infinite and not math.isnan(plain):
+            return sympy.oo if plain > 0 else -sympy.oo
+        raise ProblemError(f"{what} must be finite, not {plain}")
+    return exact_number(value)
+
+
+def _mapping(value: Any, what: str) -> Mapping[str, Any]:
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping) or not all(isinstance(k, str) for k in value):
+        raise ProblemError(f"{what} must map names to values")
+    return value
+
+
+def read_data(data: Mapping[str, Any] | None) -> dict[str, NDArray[np.float64]]:
+    """Data arrays: finite float64, one to three dimensions, read-only copies."""
+    arrays: dict[str, NDArray[np.float64]] = {}
+    for name, value in _mapping(data, "data").items():
+        check_name(name, "data array")
+        try:
+            array = np.array(value, dtype=np.float64, order="C")
+        except (TypeError, ValueError):
+            raise ProblemError(f"data array {name!r} must be a rectangular array of numbers") from None
+        if array.ndim not in (1, 2, 3) or array.size == 0:
+            raise ProblemError(f"data array {name!r} has shape {array.shape}; one to three non-empty axes are allowed")
+        if not bool(np.all(np.isfinite(array))):
+            raise ProblemError(f"data array {name!r} contains NaN or infinity")
+        array.flags.writeable = False
+        arrays[name] = array
+    return arrays
+
+
+def _domain(
+    domain: Domain | None, xs: Sequence[str], ys: Sequence[str], knobs: Mapping[str, Any]
+) -> dict[str, Interval]:
+    ranges: dict[str, Interval] = {}
+    given = _mapping(domain, "domain")
+    for key in sorted(given, key=lambda k: k in xs or k in ys):  # blocks first, so that single variables win
+        names = (key,) if key in xs or key in ys else {"x": tuple(xs), "y": tuple(ys)}.get(key, ())
+        if not names:
+            raise ProblemError(f"domain: unknown variable {key!r}{language.nearest(key, [*xs, *ys, 'x', 'y'])}")
+        for name in names:
+            ranges[name] = _interval(given[key], key, knobs)
+    return {n: ranges[n] for n in (*xs, *ys) if n in ranges and ranges[n] != (-sympy.oo, sympy.oo)}
+
+
+def _interval(value: Any, key: str, knobs: Mapping[str, Any]) -> Interval:
+    if isinstance(value, str) or not isinstance(value, Iterable) or isinstance(value, Mapping):
+        raise ProblemError(f"domain of {key!r} must be a pair (low, high)")
+    ends = list(value)
+    if len(ends) != 2:
+        raise ProblemError(f"domain of {key!r} must be a pair (low, high), not {len(ends)} values")
+    low, high = (_end(end, infinity, key, knobs) for end, infinity in zip(ends, (-sympy.oo, sympy.oo)))
+    if (low < high) != sympy.true:
+        raise ProblemError(
+            f"domain of {key!r}: [{low}, {high}] is empty or a point; the low end must be below the high end"
+        )
+    return low, high
+
+
+def _end(value: Any, infinity: Any, key: str, knobs: Mapping[str, Any]) -> Any:
+    if value is None:
+        return infinity
+    if isinstance(value, str) and not re.fullmatch(r"\s*-?\s*oo\s*", value):
+        return _constant(to_sympy(language.parse(value), knobs, text=value), f"domain of {key!r}")
+    return number(value, f"domain of {key!r}", infinite=True)
+
+
+def _start(value: Any, dimension: int) -> tuple[float, ...] | None:
+    if value is None:
+        return None
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise ProblemError("start must be a list of numbers")
+    point = tuple(float(number(v, "start")) for v in value)
+    if len(point) != dimension:
+        raise ProblemError(f"start has {len(point)} entries, the problem {dimension}")
+    return point

@@ -1,0 +1,140 @@
+"""Recognise well-known expressions and write them with the stable atoms; take SymPy's own kinks over to ours.
+
+``log(1 + e^t) -> softplus(t)``, ``log(e^a + e^b + ...) -> logsumexp``, ``1/(1 + e^-t) -> sigmoid(t)``,
+``log(cosh t) -> logcosh(t)``, ``|t|``, ``max``, ``min``, ``sign`` -> powers whose smoothness is known. The value is the
+same function everywhere; only overflow and lost kinks go away.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sympy
+from sympy import S
+
+from bilevel_verify import atoms
+
+
+def stabilise(expression: Any) -> Any:
+    """Bottom-up rewriting of one expression (shared subexpressions once)."""
+    return _Rewriter().visit(expression)
+
+
+class _Rewriter:
+    def __init__(self) -> None:
+        self.known: dict[Any, Any] = {}
+
+    def visit(self, node: Any) -> Any:
+        if not node.args:
+            return node
+        found = self.known.get(node)
+        if found is None:
+            arguments = [self.visit(a) for a in node.args]
+            same = all(a is b for a, b in zip(arguments, node.args))
+            found = self.known[node] = _rule(node if same else node.func(*arguments))
+        return found
+
+
+def _rule(node: Any) -> Any:
+    if isinstance(node, sympy.log):
+        return _logarithm(node)
+    if isinstance(node, sympy.Mul):
+        return _sign_products(_logistic(node))
+    if isinstance(node, sympy.Pow):
+        return _logistic(node)
+    if isinstance(node, sympy.Abs):
+        return atoms.abspow(S.One, node.args[0])
+    if isinstance(node, sympy.sign):
+        return atoms.sgnpow(S.Zero, node.args[0])
+    if isinstance(node, sympy.Max | sympy.Min):
+        return _extreme(node)
+    return node
+
+
+def _extreme(node: Any) -> Any:
+    flip = 1 if isinstance(node, sympy.Max) else -1
+    values = sorted((flip * a for a in node.args), key=sympy.default_sort_key)
+    result = values[0]
+    for value in values[1:]:
+        result = atoms.plus(value) if result == 0 else result + atoms.plus(value - result)
+    return flip * result
+
+
+def _logarithm(node: Any) -> Any:
+    inner = node.args[0]
+    if isinstance(inner, sympy.cosh):
+        return atoms.logcosh(inner.args[0])
+    if not isinstance(inner, sympy.Add) or not inner.has(sympy.exp):
+        return node
+    exponents = [_exponent(term) for term in inner.args]
+    if any(e is None for e in exponents) or all(e.is_number for e in exponents):
+        return node
+    if len(exponents) == 2 and S.Zero in exponents:
+        exponents.remove(S.Zero)
+        return atoms.softplus(exponents[0])
+    return atoms.logsumexp(*exponents)
+
+
+def _exponent(term: Any) -> Any:
+    """``a`` with ``term == e^a``: exponentials, positive numbers, and their products; None for anything else."""
+    if isinstance(term, sympy.exp):
+        return term.args[0]
+    if term.is_number:
+        return sympy.log(term) if term.is_positive else None
+    if isinstance(term, sympy.Mul):
+        parts = [_exponent(f) for f in term.args]
+        return None if any(p is None for p in parts) else sympy.Add(*parts)
+    return None
+
+
+def _logistic(node: Any) -> Any:
+    """``1/(1 + e^t)`` and ``e^t/(1 + e^t)``, also to integer powers and inside products."""
+    factors = list(node.args) if isinstance(node, sympy.Mul) else [node]
+    for place, factor in enumerate(factors):
+        if not isinstance(factor, sympy.Pow) or not factor.exp.is_integer or not factor.exp.is_negative:
+            continue
+        t = _one_plus_exponential(factor.base)
+        if t is None:
+            continue
+        count = -factor.exp
+        rest = factors[:place] + factors[place + 1 :]
+        matching = next(
+            (f for f in rest if isinstance(f, sympy.exp) and sympy.expand(f.args[0] - count * t) == 0), None
+        )
+        if matching is not None:
+            rest.remove(matching)
+            return _rule(sympy.Mul(*rest, atoms.sigmoid(t) ** count)) if rest else atoms.sigmoid(t) ** count
+        replaced = sympy.Mul(*rest, atoms.sigmoid(-t) ** count)
+        return _rule(replaced) if isinstance(replaced, sympy.Mul) else replaced
+    return node
+
+
+def _one_plus_exponential(base: Any) -> Any:
+    if not isinstance(base, sympy.Add) or len(base.args) != 2 or S.One not in base.args:
+        return None
+    other = base.args[0] if base.args[1] == 1 else base.args[1]
+    return other.args[0] if isinstance(other, sympy.exp) else None
+
+
+def _sign_products(node: Any) -> Any:
+    """``sgn(t)|t|^p |t|^q`` and ``|t|^p t`` as one power, so that no kink is invented by the product rule."""
+    if not isinstance(node, sympy.Mul):
+        return node
+    powers = [f for f in node.args if isinstance(f, atoms.abspow | atoms.sgnpow)]
+    if not powers:
+        return node
+    argument = powers[0].argument
+    total, odd, rest = S.Zero, False, []
+    for factor in node.args:
+        base, exponent = factor.as_base_exp()
+        if isinstance(factor, atoms.abspow | atoms.sgnpow) and factor.argument == argument:
+            total += factor.parameters[0]
+            odd ^= isinstance(factor, atoms.sgnpow)
+        elif base == argument and exponent.is_Integer and exponent.is_positive:
+            total += exponent
+            odd ^= bool(exponent.is_odd)
+        else:
+            rest.append(factor)
+    if len(rest) >= len(node.args) - 1:
+        return node
+    return sympy.Mul(*rest, (atoms.sgnpow if odd else atoms.abspow)(total, argument))
