@@ -1,0 +1,1 @@
+"""Scalar mathematics: one inequality over a range, decided by the first engine that can."""

@@ -1,0 +1,178 @@
+"""Refutation first: random points with log-uniform scales, a local search, and a simple rational point at the end.
+
+Only a rational point at which every condition holds and the relation fails *in ball arithmetic* refutes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from math import isfinite
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim
+from bilevel_verify.audit.scalar.numeric import evaluate
+from bilevel_verify.checks.evaluate import Evaluator
+from bilevel_verify.checks.values import EvaluationError, compare, ends
+from bilevel_verify.errors import CertificationError
+from bilevel_verify.theorems.card import Domain
+
+Array = NDArray[np.float64]
+BATCH = 4096
+DENOMINATORS = (1, 2, 4, 10, 100, 1_000, 10**6)
+BITS = 256
+
+
+def attack(claim: ScalarClaim, seed: int = 0, rounds: int = 4) -> Decision:
+    """Look for a counterexample; ``undecided`` with the largest ratio met where none was found."""
+    random = np.random.default_rng(seed)
+    tried, largest = 0, -np.inf
+    for _ in range(rounds):
+        points = _sample(claim, random, BATCH)
+        keep, excess, ratio = _judge(claim, points)
+        tried += int(keep.sum())
+        if keep.any():
+            largest = max(largest, float(np.max(ratio[keep], initial=-np.inf)))
+            best = [i for i in np.argsort(-np.where(keep, excess, -np.inf))[:6] if keep[i]]
+            for place in best:
+                start = {name: float(values[place]) for name, values in points.items()}
+                found = _refute_near(claim, start, random, float(excess[place]))
+                if found is not None:
+                    return found
+    ratio_met = largest if isfinite(largest) else None
+    return Decision("undecided", "attack", f"survived {tried} attacks", ratio=ratio_met, attacks=tried)
+
+
+def refuted_at(claim: ScalarClaim, point: Mapping[str, Fraction]) -> tuple[float, float] | None:
+    """Both sides at a rational point if it refutes the claim in ball arithmetic, else None."""
+    from flint import ctx
+
+    before = ctx.prec
+    ctx.prec = BITS
+    try:
+        evaluator = Evaluator({name: (value, "proved") for name, value in point.items()})
+        if any(evaluator.answer(condition) is not True for condition in claim.conditions()):
+            return None
+        if any(point[name].denominator != 1 for name in claim.integers):
+            return None
+        left, right = evaluator.scalar(claim.left), evaluator.scalar(claim.right)
+        if compare(left, claim.op, right) is not False:
+            return None
+        return sum(ends(left)) / 2, sum(ends(right)) / 2
+    except (EvaluationError, CertificationError, ArithmeticError, ValueError):
+        return None
+    finally:
+        ctx.prec = before
+
+
+def _judge(claim: ScalarClaim, points: dict[str, Array]) -> tuple[NDArray[np.bool_], Array, Array]:
+    """Which points satisfy all conditions, by how much the relation fails there, and left/right."""
+    size = len(next(iter(points.values()))) if points else 1
+    keep = np.ones(size, dtype=bool)
+    for condition in claim.conditions():
+        keep &= np.broadcast_to(evaluate(condition, points), (size,)).astype(bool)
+    left = np.broadcast_to(np.asarray(evaluate(claim.left, points), float), (size,))
+    right = np.broadcast_to(np.asarray(evaluate(claim.right, points), float), (size,))
+    keep &= np.isfinite(left) & np.isfinite(right)
+    low, high = (left, right) if claim.op in ("<=", "<", "==") else (right, left)
+    with np.errstate(all="ignore"):
+        scale = np.abs(low) + np.abs(high)
+        excess = np.where(scale > 0, (low - high) / scale, 0.0)
+        ratio = np.where(high > 0, low / high, np.where(low > 0, np.inf, -np.inf))
+    if claim.op == "==":
+        excess = np.abs(excess)
+    if claim.op in ("<", ">"):
+        excess = np.where(low == high, 1e-9, excess)
+    return keep, np.where(keep, excess, -np.inf), np.where(keep, ratio, -np.inf)
+
+
+def _refute_near(claim: ScalarClaim, start: dict[str, float], random: np.random.Generator, excess: float) -> Decision | None:
+    """Round the start (and what a local search makes of it) to simple rationals until one refutes for certain."""
+    candidates = [start]
+    climbed = _climb(claim, start, random, excess)
+    if climbed is not start:
+        candidates.append(climbed)
+    for candidate in candidates:
+        for point in _simple_points(claim, candidate):
+            sides = refuted_at(claim, point)
+            if sides is not None:
+                certificate = "the relation fails at a rational point where every condition holds (256-bit balls)"
+                return Decision("refuted", "attack", certificate, dict(point), sides[0], sides[1])
+    return None
+
+
+def _climb(claim: ScalarClaim, start: dict[str, float], random: np.random.Generator, excess: float) -> dict[str, float]:
+    """Pattern search in log coordinates around a start; returns the best point met."""
+    best, width = start, 0.5
+    for _ in range(12):
+        names = list(best)
+        factors = {n: np.exp(width * random.standard_normal(96)) for n in names}
+        cloud = {n: best[n] * factors[n] for n in names}
+        for n in names:
+            if n in claim.integers:
+                cloud[n] = np.round(cloud[n])
+            move = random.random(96) < 0.5
+            cloud[n] = np.where(move, cloud[n], best[n])
+        keep, found, _ = _judge(claim, cloud)
+        place = int(np.argmax(found))
+        if keep[place] and found[place] > excess:
+            excess, best = float(found[place]), {n: float(cloud[n][place]) for n in names}
+        else:
+            width *= 0.6
+    return best
+
+
+def _simple_points(claim: ScalarClaim, point: dict[str, float]) -> Iterator[dict[str, Fraction]]:
+    if not point:
+        yield {}
+        return
+    for denominator in DENOMINATORS:
+        rounded = {}
+        for name, value in point.items():
+            if name in claim.integers:
+                rounded[name] = Fraction(round(value))
+            elif value and abs(value) < 1 / denominator:
+                rounded[name] = Fraction(1, max(1, round(1 / abs(value)))) * (1 if value > 0 else -1)
+            else:
+                rounded[name] = Fraction(value).limit_denominator(denominator)
+        yield rounded
+    yield {name: Fraction(value) for name, value in point.items()}
+
+
+def _sample(claim: ScalarClaim, random: np.random.Generator, size: int) -> dict[str, Array]:
+    """Points of the ranges: end points with probability 1/8 each, small integers, log-uniform scales."""
+    points: dict[str, Array] = {}
+    waiting = list(claim.letters)
+    for _ in range(len(waiting) + 1):
+        for name in list(waiting):
+            try:
+                points[name] = _draw(claim.domains[name], points, random, size)
+            except KeyError:  # an end that mentions a letter not drawn yet
+                continue
+            waiting.remove(name)
+    for name in waiting:
+        points[name] = 10.0 ** random.uniform(-3, 3, size)
+    return points
+
+
+def _draw(domain: Domain, points: dict[str, Array], random: np.random.Generator, size: int) -> Array:
+    low = np.full(size, -np.inf) if domain.lower is None else np.broadcast_to(evaluate(domain.lower.tree, points), (size,))
+    high = np.full(size, np.inf) if domain.upper is None else np.broadcast_to(evaluate(domain.upper.tree, points), (size,))
+    low, high = np.asarray(low, float), np.asarray(high, float)
+    if domain.kind == "integers":
+        reach = np.floor(np.where(random.random(size) < 0.5, random.integers(0, 6, size), 10.0 ** random.uniform(0, 2.7, size)))
+        base = np.where(np.isfinite(low), np.ceil(low), 0.0)
+        return np.minimum(base + reach, np.floor(high))
+    wide = 10.0 ** random.uniform(-5, 5, size)
+    narrow = 10.0 ** random.uniform(-5, 0, size)
+    whole = random.integers(1, 12, size).astype(float)
+    step = np.where(random.random(size) < 0.3, whole, np.where(random.random(size) < 0.5, wide, 10.0 ** random.uniform(-1, 1, size)))
+    with np.errstate(all="ignore"):
+        span = high - low
+        both = np.where(random.random(size) < 0.5, low + span * random.random(size), np.where(random.random(size) < 0.5, low + span * narrow, high - span * narrow))
+        value = np.where(np.isfinite(low) & np.isfinite(high), both, np.where(np.isfinite(low), low + step * np.where(low > 0, np.maximum(low, 1e-9), 1.0), np.where(np.isfinite(high), high - step, step * random.choice([-1.0, 1.0], size))))
+    corner = random.random(size)
+    value = np.where((corner < 0.125) & np.isfinite(low), low, value)
+    return np.where((corner > 0.875) & np.isfinite(high), high, value)

@@ -1,0 +1,122 @@
+"""One relation between two scalar expressions, for all letters in their ranges: what the engines work on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from types import MappingProxyType
+from typing import Any, Literal
+
+from bilevel_verify.language import tree
+from bilevel_verify.theorems.card import Domain
+from bilevel_verify.theorems.rewrite import free_letters, substitute
+from bilevel_verify.theorems.vocabulary import NUMBERS
+
+Outcome = Literal["proved", "refuted", "undecided"]
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What an engine says.
+
+    Attributes
+    ----------
+    outcome : ``proved`` and ``refuted`` are exact; everything else is ``undecided``.
+    engine : the engine that decided, or the one that got furthest.
+    certificate : what a reader can follow ("unsat by nlsat, 7 letters, 2 roots").
+    point : a rational counterexample, letter -> value (``refuted`` only).
+    left, right : both sides at that point (floats, for display; the decision was made in ball arithmetic).
+    ratio : largest left/right met, where that makes sense.
+    """
+
+    outcome: Outcome
+    engine: str
+    certificate: str = ""
+    point: Mapping[str, Fraction] = field(default_factory=lambda: MappingProxyType({}))
+    left: float | None = None
+    right: float | None = None
+    ratio: float | None = None
+    attacks: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ScalarClaim:
+    """``left op right`` for all letters in ``domains`` under the conditions ``where``.
+
+    Every free letter must have a domain; equalities of the form ``letter == formula`` in ``where`` are substituted
+    away by :func:`prepared`, the ends of the domains become conditions.
+    """
+
+    left: tree.Node
+    op: str
+    right: tree.Node
+    domains: Mapping[str, Domain]
+    where: tuple[tree.Node, ...] = ()
+
+    @property
+    def letters(self) -> tuple[str, ...]:
+        """Letters that occur, in the order of their domains."""
+        used = set().union(*(free_letters(n) for n in (self.left, self.right, *self.where))) - NUMBERS
+        for name in list(used):
+            used |= _end_letters(self.domains.get(name), self.domains)
+        return tuple(name for name in self.domains if name in used)
+
+    @property
+    def integers(self) -> frozenset[str]:
+        """Letters that range over integers."""
+        return frozenset(n for n in self.letters if self.domains[n].kind == "integers")
+
+    def conditions(self) -> tuple[tree.Node, ...]:
+        """``where`` and the ends of all domains, as conditions."""
+        return (*self.where, *(c for name in self.letters for c in end_conditions(name, self.domains[name])))
+
+    def with_values(self, values: Mapping[str, tree.Node]) -> ScalarClaim:
+        """The claim with some letters replaced by formulas (their domains become conditions)."""
+        kept = {n: d for n, d in self.domains.items() if n not in values}
+        moved = [c for n in values if n in self.domains for c in end_conditions(n, self.domains[n])]
+        sub = lambda node: substitute(node, values)  # noqa: E731
+        where = tuple(sub(w) for w in (*self.where, *moved))
+        return replace(self, left=sub(self.left), right=sub(self.right), domains=kept, where=where)
+
+
+def end_conditions(name: str, domain: Domain) -> tuple[tree.Node, ...]:
+    """``name >= lower`` and ``name <= upper`` of a domain (strict where the end is open, absent where infinite)."""
+    letter, found = tree.Letter(name), []
+    if domain.lower is not None and not _infinite(domain.lower.tree):
+        op = ">=" if domain.lower_closed or domain.kind == "integers" else ">"
+        found.append(tree.Compare((letter, domain.lower.tree), (op,)))
+    if domain.upper is not None and not _infinite(domain.upper.tree):
+        op = "<=" if domain.upper_closed or domain.kind == "integers" else "<"
+        found.append(tree.Compare((letter, domain.upper.tree), (op,)))
+    return tuple(found)
+
+
+def prepared(claim: ScalarClaim) -> ScalarClaim:
+    """Substitute hypotheses ``letter == formula`` away, as long as there are any."""
+    for _ in range(len(claim.where) + 1):
+        for place, condition in enumerate(claim.where):
+            match condition:
+                case tree.Compare(operands=(tree.Letter(name=name), formula), operators=("==",)) if (
+                    name in claim.domains and name not in free_letters(formula)
+                ):
+                    rest = claim.where[:place] + claim.where[place + 1 :]
+                    claim = replace(claim, where=rest).with_values({name: formula})
+                    break
+        else:
+            return claim
+    return claim
+
+
+def _infinite(node: tree.Node) -> bool:
+    inner = node.operand if isinstance(node, tree.Negate) else node
+    return isinstance(inner, tree.Letter) and inner.name == "oo"
+
+
+def _end_letters(domain: Domain | None, domains: Mapping[str, Any]) -> set[str]:
+    found: set[str] = set()
+    for end in (domain.lower, domain.upper) if domain is not None else ():
+        if end is not None and not _infinite(end.tree):
+            for name in free_letters(end.tree) - NUMBERS:
+                found |= {name} | _end_letters(domains.get(name), domains)
+    return found

@@ -1,0 +1,235 @@
+"""Nonlinear real arithmetic: a relation is proved by the unsatisfiability of its negation (z3, tactic nlsat).
+
+Roots become fresh variables (``w >= 0, w**q == b``); logarithms, exponentials and powers with a letter in the exponent
+become fresh variables with facts that are true of them, so that ``unsat`` stays a proof. Integer letters are relaxed to
+reals. Division in SMT is total, therefore every denominator is declared non-zero: whether a link is *defined* on its
+whole range is a separate check. A model (``sat``) proves nothing here; refutations come from the attack.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import reduce
+from typing import Any
+
+from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim
+from bilevel_verify.language import tree
+from bilevel_verify.theorems.rewrite import binder
+
+ROOT_LIMIT = 24
+POWER_LIMIT = 40
+
+
+class Unsupported(Exception):
+    """A function outside the theory."""
+
+
+def prove(claim: ScalarClaim, milliseconds: int = 4000) -> Decision:
+    """``proved`` if the negation is unsatisfiable, else ``undecided``."""
+    import z3
+
+    try:
+        problem = _Translation(z3)
+        assumptions = [problem.condition(c) for c in claim.conditions()]
+        left, right = problem.term(claim.left), problem.term(claim.right)
+        negation = z3.Not(problem.relation(claim.op, left, right))
+    except Unsupported as reason:
+        return Decision("undecided", "smt", str(reason))
+    for tactic in ("qfnra-nlsat", "smt"):
+        solver = z3.Tactic(tactic).solver() if tactic != "smt" else z3.Solver()
+        solver.set("timeout", milliseconds)
+        solver.add(*assumptions, *problem.facts, negation)
+        try:
+            answer = solver.check()
+        except z3.Z3Exception as reason:
+            return Decision("undecided", "smt", f"z3 gave up: {str(reason)[:80]}")
+        if answer == z3.unsat:
+            return Decision("proved", "smt", f"negation unsatisfiable ({tactic}; {problem.size()})")
+        if answer == z3.sat:
+            break
+    return Decision("undecided", "smt", f"no proof by nlsat ({problem.size()})")
+
+
+class _Translation:
+    """Trees to z3 terms; collects the facts that belong to fresh variables."""
+
+    def __init__(self, z3: Any) -> None:
+        self.z3 = z3
+        self.facts: list[Any] = []
+        self.letters: dict[str, Any] = {}
+        self.fresh: dict[tuple[Any, ...], Any] = {}
+
+    def size(self) -> str:
+        """What the translation consists of, for the certificate."""
+        return f"{len(self.letters)} letters, {len(self.fresh)} auxiliary variables"
+
+    def letter(self, name: str) -> Any:
+        if name in ("oo", "E"):
+            raise Unsupported(f"{name} is outside real arithmetic")
+        if name == "pi":
+            pi = self.letters.setdefault("pi", self.z3.Real("pi"))
+            self.facts += [pi > self.z3.RealVal("3.14159265358979"), pi < self.z3.RealVal("3.14159265358980")]
+            return pi
+        return self.letters.setdefault(name, self.z3.Real(name))
+
+    def number(self, value: Fraction) -> Any:
+        return self.z3.RealVal(f"{value.numerator}/{value.denominator}")
+
+    def term(self, node: tree.Node) -> Any:
+        match node:
+            case tree.Number(value=value):
+                return self.number(value)
+            case tree.Letter(name=name):
+                return self.letter(name)
+            case tree.Add(terms=terms):
+                return self.z3.Sum([self.term(t) for t in terms])
+            case tree.Multiply(factors=factors):
+                return reduce(lambda a, b: a * b, [self.term(f) for f in factors])
+            case tree.Divide(numerator=top, denominator=bottom):
+                below = self.term(bottom)
+                self.facts.append(below != 0)
+                return self.term(top) / below
+            case tree.Negate(operand=operand):
+                return -self.term(operand)
+            case tree.Power(base=base, exponent=exponent):
+                return self.power(base, exponent)
+            case tree.Conditional(test=test, yes=yes, no=no):
+                return self.z3.If(self.condition(test), self.term(yes), self.term(no))
+            case tree.Call():
+                return self.call(node)
+        raise Unsupported(f"{type(node).__name__} is outside real arithmetic")
+
+    def condition(self, node: tree.Node) -> Any:
+        z3 = self.z3
+        match node:
+            case tree.Compare(operands=operands, operators=operators):
+                terms = [self.term(o) for o in operands]
+                return z3.And([self.relation(op, a, b) for op, a, b in zip(operators, terms, terms[1:])])
+            case tree.Logical(operator=word, operands=operands):
+                parts = [self.condition(o) for o in operands]
+                return z3.And(parts) if word == "and" else z3.Or(parts)
+            case tree.Not(operand=operand):
+                return z3.Not(self.condition(operand))
+            case tree.Truth(value=value):
+                return z3.BoolVal(value)
+        raise Unsupported(f"{type(node).__name__} is not a condition")
+
+    @staticmethod
+    def relation(op: str, left: Any, right: Any) -> Any:
+        return {"<=": left <= right, "<": left < right, ">=": left >= right, ">": left > right, "==": left == right}[op]
+
+    def power(self, base: tree.Node, exponent: tree.Node) -> Any:
+        constant, rest = _split_exponent(exponent)
+        result = self.rational_power(base, constant)
+        for letter, factor in rest:
+            if factor.denominator > ROOT_LIMIT:
+                raise Unsupported("an exponent with a large denominator")
+            piece = self.letter_power(base, letter)
+            result = result * self.rational_power_of_term(piece, factor, ("letter", base, letter))
+        return result
+
+    def rational_power(self, base: tree.Node, exponent: Fraction) -> Any:
+        if exponent == 0:
+            return self.number(Fraction(1))
+        return self.rational_power_of_term(self.term(base), exponent, ("root", base))
+
+    def rational_power_of_term(self, term: Any, exponent: Fraction, key: tuple[Any, ...]) -> Any:
+        top, bottom = exponent.numerator, exponent.denominator
+        if abs(top) > POWER_LIMIT or bottom > ROOT_LIMIT:
+            raise Unsupported(f"the exponent {exponent}")
+        root = term
+        if bottom > 1:
+            root = self.auxiliary((*key, bottom))
+            self.facts += [root >= 0, _product(root, bottom) == term]
+        if top < 0:
+            self.facts.append(root != 0)
+            return self.number(Fraction(1)) / _product(root, -top)
+        return _product(root, top) if top else self.number(Fraction(1))
+
+    def letter_power(self, base: tree.Node, letter: str) -> Any:
+        """``base**letter`` for a positive base: a fresh variable with what is true for a letter in [0, 1]."""
+        known = ("letter power", base, letter)
+        if known in self.fresh:
+            return self.fresh[known]
+        value, b, e = self.auxiliary(known), self.term(base), self.letter(letter)
+        z3, unit = self.z3, self.z3.And(self.letter(letter) >= 0, self.letter(letter) <= 1)
+        self.facts += [b > 0, value > 0, z3.Implies(e == 0, value == 1), z3.Implies(e == 1, value == b)]
+        self.facts += [z3.Implies(b == 1, value == 1), z3.Implies(z3.And(b >= 1, e >= 0), value >= 1)]
+        self.facts += [z3.Implies(z3.And(b <= 1, e >= 0), value <= 1)]
+        self.facts += [z3.Implies(z3.And(unit, b >= 1), value <= b), z3.Implies(z3.And(unit, b <= 1), value >= b)]
+        self.facts += [z3.Implies(unit, value <= 1 + e * (b - 1))]
+        self.facts += [z3.Implies(unit, value * (1 + e * (1 / b - 1)) >= 1)]
+        return value
+
+    def call(self, node: tree.Call) -> Any:
+        z3 = self.z3
+        if binder(node) is not None:
+            raise Unsupported(f"a {node.function} over a range")
+        if node.function in ("log", "exp"):
+            return self.transcendental(node)
+        arguments = [self.term(a) for a in node.arguments]
+        match node.function:
+            case "sqrt":
+                return self.rational_power_of_term(arguments[0], Fraction(1, 2), ("root", node.arguments[0]))
+            case "abs":
+                return z3.If(arguments[0] >= 0, arguments[0], -arguments[0])
+            case "plus":
+                return z3.If(arguments[0] >= 0, arguments[0], self.number(Fraction(0)))
+            case "max":
+                return reduce(lambda a, b: z3.If(a >= b, a, b), arguments)
+            case "min":
+                return reduce(lambda a, b: z3.If(a <= b, a, b), arguments)
+            case "floor":
+                return self.rounded(node, arguments[0], up=False)
+            case "ceil":
+                return self.rounded(node, arguments[0], up=True)
+        raise Unsupported(f"{node.function} is outside real arithmetic")
+
+    def rounded(self, node: tree.Call, term: Any, up: bool) -> Any:
+        """Relaxation: the rounded value lies less than 1 away on the right side."""
+        value = self.auxiliary(("rounded", node.function, node.arguments[0]))
+        self.facts += [value >= term, value < term + 1] if up else [value <= term, value > term - 1]
+        return value
+
+    def transcendental(self, node: tree.Call) -> Any:
+        """``log`` and ``exp`` as fresh variables with their tangent bounds and their order among each other."""
+        z3, argument = self.z3, self.term(node.arguments[0])
+        known = (node.function, node.arguments[0])
+        if known in self.fresh:
+            return self.fresh[known]
+        value = self.auxiliary(known)
+        if node.function == "log":
+            self.facts += [argument > 0, value <= argument - 1, value * argument >= argument - 1]
+        else:
+            self.facts += [value > 0, value >= 1 + argument, z3.Implies(argument < 1, value * (1 - argument) <= 1)]
+        for other, variable in list(self.fresh.items()):
+            if other[0] == node.function and other != known:
+                there = self.term(other[1])
+                self.facts += [z3.Implies(argument <= there, value <= variable)]
+                self.facts += [z3.Implies(argument >= there, value >= variable)]
+        return value
+
+    def auxiliary(self, key: tuple[Any, ...]) -> Any:
+        if key not in self.fresh:
+            self.fresh[key] = self.z3.Real(f"aux{len(self.fresh)}")
+        return self.fresh[key]
+
+
+def _product(term: Any, times: int) -> Any:
+    return reduce(lambda a, b: a * b, [term] * times)
+
+
+def _split_exponent(node: tree.Node) -> tuple[Fraction, list[tuple[str, Fraction]]]:
+    """An exponent as constant plus rational multiples of letters.
+
+    Raises
+    ------
+    Unsupported : it is not of that form.
+    """
+    from bilevel_verify.audit.scalar.linear import linear_form
+
+    form = linear_form(node)
+    if form is None:
+        raise Unsupported("an exponent that is not affine in the letters")
+    constant, coefficients = form
+    return constant, sorted(coefficients.items())
