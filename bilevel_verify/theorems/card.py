@@ -86,7 +86,9 @@ class LetterSpec:
 
     ``source`` says where its value comes from: ``constants`` (room constants, under the name ``called``), ``truth``
     (``Delta`` and the like), ``user`` (``eps``), ``problem`` (dimensions), ``run`` (sequences and what a run shows),
-    ``settings`` (defined by the card). ``relation`` lists units that its definition declares equal to 1.
+    ``settings`` (defined by the card). ``relation`` lists units that its definition declares equal to 1;
+    ``needs`` are letters that must be known before its truth can be asked for (``Delta_lam`` needs ``lam``);
+    ``rounding = "up"`` marks a loop limit: ``while k < K`` runs ceil(K) times.
     """
 
     name: str
@@ -99,6 +101,8 @@ class LetterSpec:
     display: str = ""
     relation: tuple[Expression, ...] = ()
     default: Expression | None = None
+    needs: tuple[str, ...] = ()
+    rounding: Literal["", "up"] = ""
 
 
 @dataclass(frozen=True, slots=True)

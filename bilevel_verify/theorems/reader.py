@@ -153,6 +153,8 @@ class _Reader:
                 display=table.text("display"),
                 relation=tuple(self.unit(r, place.at("relation"), units, exponents) for r in table.strings("relation")),
                 default=None if default is None else expression(default, place.at("default"), everything),
+                needs=table.strings("needs"),
+                rounding=table.text("rounding"),  # type: ignore[arg-type]
             )
             table.finish()
         return found
