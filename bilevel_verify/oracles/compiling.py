@@ -1,0 +1,177 @@
+"""The one adapter to numba: signatures, first-class functions, machine code kept in our own store.
+
+Everything here is imported when something is compiled; nothing else in the package touches numba's internals.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import pickle
+import platform
+import sys
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from bilevel_verify.oracles.convention import EVALUATIONS, FIELDS, VERSION, OracleSet
+from bilevel_verify.oracles.notices import say_once
+from bilevel_verify.oracles.store import store
+
+PLAIN_VARIABLE = "BILEVEL_VERIFY_PLAIN"
+"""Environment variable: anything but empty or 0 forces plain Python."""
+
+
+def can_compile() -> bool:
+    """Whether numba is there and wanted; its absence is said once."""
+    if os.environ.get(PLAIN_VARIABLE, "0") not in ("", "0"):
+        return False
+    if importlib.util.find_spec("numba") is None:
+        say_once("numba", "numba is not installed: oracles and solver loops run as plain Python, 10 to 100 times slower")
+        return False
+    return True
+
+
+@lru_cache(maxsize=1)
+def toolkit_fingerprint() -> str:
+    """Versions, platform, convention, and the text of every module that takes part in generating code."""
+    import llvmlite
+    import numba
+    import numpy
+
+    digest = hashlib.sha256()
+    versions = (sys.version, numba.__version__, llvmlite.__version__, numpy.__version__, platform.machine(), VERSION)
+    digest.update(repr(versions).encode())
+    digest.update(repr(_processor()).encode())
+    package = Path(__file__).parent.parent
+    for room in ("atoms", "symbolic", "oracles"):
+        for path in sorted((package / room).glob("*.py")):
+            digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()
+
+
+def _processor() -> Any:
+    """What numba's own cache keys on: target triple, processor and its features, and the flags that change code."""
+    from numba.core import config
+    from numba.core.registry import cpu_target
+
+    return cpu_target.target_context.codegen().magic_tuple(), config.OPT, config.BOUNDSCHECK
+
+
+def digest_of(*parts: str) -> str:
+    """Key of a cache entry."""
+    return hashlib.sha256("\0".join((toolkit_fingerprint(), *parts)).encode()).hexdigest()
+
+
+def oracle_signature(field: str) -> Any:
+    """numba signature of an oracle."""
+    from numba import float64, void
+
+    vector = float64[::1]
+    return void(vector, vector, vector) if field in EVALUATIONS else void(vector, vector, vector, vector)
+
+
+@lru_cache(maxsize=1)
+def oracle_set_type() -> Any:
+    """numba type of an :class:`OracleSet` of compiled functions, for explicit signatures of solver loops."""
+    from numba import types
+
+    return types.NamedTuple([types.FunctionType(oracle_signature(field)) for field in FIELDS], OracleSet)
+
+
+def compile_cached(function: Callable[..., Any], signature: Any, key: str) -> Any:
+    """Compile a function for one signature, or load its machine code.
+
+    Parameters
+    ----------
+    function : plain Python function that numba can compile.
+    signature : numba signature.
+    key : cache key (64 hexadecimal digits, from :func:`digest_of`) that decides the machine code completely.
+    """
+    import numba
+
+    dispatcher = numba.njit(error_model="numpy", nogil=True)(function)
+    dispatcher._cache = _machine_code(key)
+    dispatcher.compile(signature)
+    dispatcher.disable_compile()
+    return dispatcher
+
+
+def is_kept(key: str) -> bool:
+    """Whether machine code for this key can be loaded."""
+    return store().load(key) is not None
+
+
+def load_compiled(key: str, signature: Any) -> Any | None:
+    """Address and signature of machine code in the store as a first-class function; None if there is none."""
+    from numba.core.registry import cpu_target
+
+    cache = _machine_code(key)
+    result = cache.load_overload(signature, cpu_target.target_context)
+    return None if result is None else first_class(result, signature)
+
+
+def first_class(result: Any, signature: Any) -> Any:
+    """A compile result (or a dispatcher) as an object that numba passes around as a function."""
+    return _first_class_type()(result, signature)
+
+
+@lru_cache(maxsize=1)
+def _first_class_type() -> Any:
+    from numba.core.types import WrapperAddressProtocol
+
+    class CompiledOracle(WrapperAddressProtocol):  # type: ignore[misc]
+        """A compiled function: callable from Python, and by address from compiled code."""
+
+        def __init__(self, compiled: Any, wanted: Any) -> None:
+            result = compiled.overloads[wanted.args] if hasattr(compiled, "overloads") else compiled
+            self._result, self._signature = result, wanted
+            self._address = result.library.get_pointer_to_function(result.fndesc.llvm_cfunc_wrapper_name)
+            self.__name__ = result.fndesc.qualname.split(".")[-1]
+
+        def __wrapper_address__(self) -> int:
+            return int(self._address)
+
+        def signature(self) -> Any:
+            return self._signature
+
+        @property
+        def __call__(self) -> Any:
+            return self._result.entry_point
+
+        def __repr__(self) -> str:
+            return f"<compiled {self.__name__}>"
+
+    return CompiledOracle
+
+
+def _machine_code(key: str) -> Any:
+    """numba's view of our store: one entry, verified before it is unpickled."""
+    from numba.core.caching import CompileResultCacheImpl, _Cache
+
+    class MachineCode(_Cache):  # type: ignore[misc]
+        cache_path = ""
+
+        def load_overload(self, sig: Any, target_context: Any) -> Any:
+            target_context.refresh()
+            content = store().load(key)
+            if content is None:
+                return None
+            try:
+                return CompileResultCacheImpl.rebuild(self, target_context, pickle.loads(content))
+            except Exception as error:  # machine code of an incompatible numba build: any error may come out of it
+                say_once("rebuild", f"cached machine code could not be loaded ({type(error).__name__}); compiled anew")
+                return None
+
+        def save_overload(self, sig: Any, data: Any) -> None:
+            if data.library.has_dynamic_globals or data.lifted:
+                return
+            store().save(key, pickle.dumps(CompileResultCacheImpl.reduce(self, data), protocol=pickle.HIGHEST_PROTOCOL))
+
+        def enable(self) -> None: ...
+        def disable(self) -> None: ...
+        def flush(self) -> None: ...
+
+    return MachineCode()

@@ -1,0 +1,128 @@
+"""The three forms of an oracle: plain Python, multi-precision, compiled; all from one source."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from bilevel_verify.errors import ParameterError
+from bilevel_verify.oracles import compiling
+from bilevel_verify.oracles.convention import EVALUATIONS
+from bilevel_verify.oracles.namespaces import (
+    ieee_namespace,
+    multiprecision_namespace,
+    njit_namespace,
+    plain_namespace,
+    run_source,
+)
+from bilevel_verify.oracles.notices import say_once
+from bilevel_verify.oracles.workshop import Workshop
+from bilevel_verify.symbolic.generate import Source
+
+Oracle = Callable[..., None]
+
+LARGEST_COMPILED = 20_000
+"""Operations of one oracle beyond which compiling takes minutes; such oracles run as plain Python."""
+
+
+def define(source: Source, namespace: dict[str, Any]) -> Any:
+    """The function of a generated source in a namespace."""
+    return run_source(source.text, namespace, source.name)[source.name]
+
+
+def plain_oracle(source: Source) -> Oracle:
+    """The oracle on lists or arrays of floats; IEEE results (inf, NaN) where Python would raise."""
+    function = define(source, plain_namespace(source))
+    careful: list[Oracle] = []
+
+    def oracle(*arguments: Any) -> None:
+        try:
+            function(*arguments)
+        except (ArithmeticError, ValueError):
+            if not careful:
+                careful.append(define(source, ieee_namespace(source)))
+            _run_careful(careful[0], arguments)
+
+    oracle.__name__ = source.name
+    return oracle
+
+
+def _run_careful(function: Oracle, arguments: tuple[Any, ...]) -> None:
+    *inputs, out = arguments
+    scalars = [[np.float64(value) for value in block] for block in inputs]
+    result = [0.0] * len(out)
+    with np.errstate(all="ignore"):
+        function(*scalars, result)
+    for place, value in enumerate(result):
+        out[place] = float(value)
+
+
+def multiprecision_oracle(source: Source) -> Oracle:
+    """The oracle on mpmath numbers, at the working precision of each call; NaN where it is not defined."""
+    by_precision: dict[int, Oracle] = {}
+
+    def oracle(*arguments: Any) -> None:
+        import mpmath
+
+        precision = mpmath.mp.prec
+        if precision not in by_precision:
+            by_precision[precision] = define(source, multiprecision_namespace(source))
+        try:
+            by_precision[precision](*arguments)
+        except (ArithmeticError, ValueError):
+            for place in range(len(arguments[-1])):
+                arguments[-1][place] = mpmath.mp.nan
+
+    oracle.__name__ = source.name
+    return oracle
+
+
+def compiled_oracle(workshop: Workshop, field: str) -> Any | None:
+    """The oracle as a first-class compiled function: loaded, or derived and compiled; None if it is too large."""
+    signature = compiling.oracle_signature(field)
+    key = compiling.digest_of("oracle", workshop.problem.content_hash(), field)
+    loaded = compiling.load_compiled(key, signature)
+    if loaded is not None:
+        return loaded
+    source = workshop.source(field)
+    if source.size > LARGEST_COMPILED:
+        message = f"{field} has {source.size} operations, more than {LARGEST_COMPILED}: it runs as plain Python"
+        say_once(f"size {key}", message)
+        return None
+    function = define(source, njit_namespace(source))
+    return compiling.first_class(compiling.compile_cached(function, signature, key), signature)
+
+
+def plain_stub(field: str) -> Oracle:
+    """Stands for an oracle that was not asked for; says so when it is called all the same."""
+
+    def stub(*arguments: Any) -> None:
+        raise ParameterError(f"the oracle {field} was not asked for when the oracle set was made")
+
+    return stub
+
+
+def compiled_stub(field: str) -> Any:
+    """The same in compiled code, which cannot raise: fills ``out`` with NaN."""
+    kind = "evaluation" if field in EVALUATIONS else "product"
+    if kind not in _STUBS:
+        signature = compiling.oracle_signature(field)
+        function = _no_evaluation if kind == "evaluation" else _no_product
+        key = compiling.digest_of("stub", kind)
+        _STUBS[kind] = compiling.first_class(compiling.compile_cached(function, signature, key), signature)
+    return _STUBS[kind]
+
+
+_STUBS: dict[str, Any] = {}
+
+
+def _no_evaluation(x: Any, y: Any, out: Any) -> None:
+    for i in range(len(out)):
+        out[i] = np.nan
+
+
+def _no_product(x: Any, y: Any, v: Any, out: Any) -> None:
+    for i in range(len(out)):
+        out[i] = np.nan

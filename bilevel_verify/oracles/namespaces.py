@@ -1,0 +1,139 @@
+"""What the names in generated source mean: on floats, on floats where Python would raise, on mpmath numbers, in numba."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+from bilevel_verify.atoms import kernels as atom_kernels
+from bilevel_verify.symbolic.generate import Source
+from bilevel_verify.symbolic.kernels import mp_constant, nearest_float
+
+FUNCTIONS = "exp log log1p sqrt sin cos tan sinh cosh tanh asinh atan erf".split()
+"""Functions of one argument that lowered programs call."""
+
+HELPERS = '''\
+def maximum(a, b):
+    return a if a >= b or a != a else b
+
+
+def minimum(a, b):
+    return a if a <= b or a != a else b
+
+
+def floor_(a):
+    return 1.0*floor(a) if abs(a) < 4503599627370496.0 else a
+
+
+def ceil_(a):
+    return 1.0*ceil(a) if abs(a) < 4503599627370496.0 else a
+
+
+def real_power(a, p):
+    return a**p if a >= 0.0 else nan
+'''
+"""Helpers of generated code, in the style of the atoms' own prelude (which has ``sign`` and ``where``)."""
+
+HELPER_NAMES = ("maximum", "minimum", "floor_", "ceil_", "real_power", "sign", "where")
+
+
+def run_source(text: str, namespace: dict[str, Any], name: str) -> dict[str, Any]:
+    """Define the functions of generated text (ours, printed from programs) in a namespace."""
+    exec(compile(text, f"<generated {name}>", "exec"), namespace)
+    return namespace
+
+
+@lru_cache(maxsize=1)
+def _float_base() -> dict[str, Any]:
+    return run_source(HELPERS, run_source(atom_kernels.PRELUDE, {}, "prelude"), "helpers")
+
+
+def plain_namespace(source: Source) -> dict[str, Any]:
+    """Names for Python floats (``math`` functions, which raise on overflow and outside their domain)."""
+    namespace = dict(_float_base()) | {name: getattr(math, name) for name in FUNCTIONS}
+    run_source("\n\n".join(atom_kernels.scalar_source(*key) for key in source.kernels), namespace, "kernels")
+    return namespace | _constants(source, nearest_float)
+
+
+def ieee_namespace(source: Source) -> dict[str, Any]:
+    """The same, except that overflow gives inf and an argument outside the domain NaN (inputs are NumPy scalars)."""
+    namespace = plain_namespace(source)
+    namespace |= {name: _never_raises(name) for name in FUNCTIONS}
+    for name, order in source.kernels:
+        key = atom_kernels.kernel_name(name, order)
+        namespace[key] = _quiet(namespace[key], atom_kernels.array(name, order))
+    return namespace
+
+
+def multiprecision_namespace(source: Source) -> dict[str, Any]:
+    """Names for mpmath numbers at the working precision of this moment."""
+    import mpmath
+
+    mp = mpmath.mp
+    names: dict[str, Any] = {name: getattr(mp, name) for name in FUNCTIONS}
+    names |= {"floor": mp.floor, "ceil": mp.ceil, "nan": mp.nan, "inf": mp.inf, "sign": mp.sign}
+    names["where"] = lambda test, yes, no: yes if test else no
+    run_source(HELPERS, names, "helpers")
+    names["floor_"], names["ceil_"] = mp.floor, mp.ceil
+    for name, order in source.kernels:
+        names[atom_kernels.kernel_name(name, order)] = atom_kernels.multiprecision(name, order)
+    return names | _constants(source, mp_constant)
+
+
+def _constants(source: Source, convert: Callable[[Any], Any]) -> dict[str, Any]:
+    def nested(value: Any) -> Any:
+        return [nested(v) for v in value] if isinstance(value, tuple) else convert(value)
+
+    scalars = {name: convert(value) for name, value in source.constants.items()}
+    return scalars | {name: nested(value) for name, value in source.arrays.items()}
+
+
+def _quiet(function: Callable[..., Any], fallback: Callable[..., Any]) -> Callable[..., Any]:
+    def quiet(*args: Any) -> Any:
+        try:
+            return function(*args)
+        except (ArithmeticError, ValueError):
+            return float(fallback(*args))
+
+    return quiet
+
+
+def _never_raises(name: str) -> Callable[..., Any]:
+    import numpy as np
+
+    array = {"asinh": np.arcsinh, "atan": np.arctan}.get(name) or getattr(np, name, None) or math.erf
+    return _quiet(getattr(math, name), array)
+
+
+def njit_namespace(source: Source) -> dict[str, Any]:
+    """Names for numba: compiled helpers and kernels, constants as floats, arrays as constant NumPy arrays."""
+    import numba
+    import numpy as np
+
+    compile_helper = numba.njit(error_model="numpy")
+    namespace = plain_namespace(source)
+    for name in HELPER_NAMES:
+        namespace[name] = _compiled_helper(name)
+    for name, value in source.arrays.items():
+        namespace[name] = np.array(_constants_of(value), dtype=np.float64)
+    raw = {"exp_": math.exp, "log_": math.log, "sinh_": math.sinh, "cosh_": math.cosh, "power": _compiled_helper("power")}
+    inside = namespace | raw
+    text = "\n\n".join(atom_kernels.scalar_source(*key) for key in source.kernels)
+    run_source(text, inside, "kernels")
+    for key in source.kernels:
+        name = atom_kernels.kernel_name(*key)
+        namespace[name] = compile_helper(inside[name])
+    return namespace
+
+
+@lru_cache(maxsize=None)
+def _compiled_helper(name: str) -> Any:
+    import numba
+
+    return numba.njit(error_model="numpy")(_float_base()[name])
+
+
+def _constants_of(value: Any) -> Any:
+    return [_constants_of(v) for v in value] if isinstance(value, tuple) else nearest_float(value)

@@ -1,0 +1,320 @@
+"""What a solver may ask: exact oracles that count their own calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bilevel_verify.errors import BilevelVerifyError, ParameterError
+from bilevel_verify.oracles import forms
+from bilevel_verify.oracles.compiling import can_compile
+from bilevel_verify.oracles.convention import (
+    BUDGET,
+    CALLS,
+    COUNTERS,
+    EXHAUSTED,
+    FIELDS,
+    KIND_OF,
+    NO_BUDGET,
+    OracleSet,
+    named_counts,
+    new_counts,
+)
+from bilevel_verify.oracles.workshop import Workshop, direction_block
+from bilevel_verify.problems.problem import Problem
+from bilevel_verify.symbolic.arithmetics import NUMPY
+
+FloatArray = NDArray[np.float64]
+
+COMPILE_AFTER = 1000
+"""Calls of one oracle from Python after which it is compiled (if compiling was left to us)."""
+
+
+class BudgetExhausted(BilevelVerifyError, RuntimeError):
+    """More oracle calls than the budget allows."""
+
+
+class Oracles:
+    """The oracles of one problem; made by :func:`oracles`.
+
+    Every method counts once per call (both parts of a gradient are one gradient). Arrays are float64: ``x`` of shape
+    (dx,), ``y`` of shape (dy,), left out for problems of one block. Batch methods (``*_batch``) serve checks and truth;
+    they take points in rows and do not count.
+    """
+
+    def __init__(self, problem: Problem, compiled: bool | None = None, budget: int | None = None) -> None:
+        self.problem = problem
+        self.workshop = Workshop(problem)
+        self._compile = compiled
+        self._counts = new_counts(budget)
+        self._plain: dict[str, Callable[..., None]] = {}
+        self._fast: dict[str, Any] = {}
+        self._asked: dict[str, int] = {}
+
+    def __repr__(self) -> str:
+        name = self.problem.name or self.problem.kind
+        return f"<oracles of {name}: {dict(self.counts) or 'nothing asked yet'}>"
+
+    # counting
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """Kind -> calls so far."""
+        return MappingProxyType(named_counts(self._counts, minimax=self.problem.kind == "minimax"))
+
+    @property
+    def counts_array(self) -> NDArray[np.int64]:
+        """The counters themselves, for solver loops (see :mod:`bilevel_verify.oracles.convention`)."""
+        return self._counts
+
+    def reset(self) -> None:
+        """Forget all counts; the budget stays."""
+        self._counts[: len(COUNTERS)] = 0
+        self._counts[CALLS] = self._counts[EXHAUSTED] = 0
+
+    @property
+    def budget(self) -> int | None:
+        """Most calls of all kinds together; None for no limit."""
+        return None if self._counts[BUDGET] == NO_BUDGET else int(self._counts[BUDGET])
+
+    @budget.setter
+    def budget(self, most: int | None) -> None:
+        self._counts[BUDGET] = NO_BUDGET if most is None else most
+
+    # oracles, as a reader of the paper would ask
+
+    def value_f(self, x: ArrayLike, y: ArrayLike = ()) -> float:
+        """f(x, y)."""
+        return float(self._ask("value_f", x, y)[0])
+
+    def value_g(self, x: ArrayLike, y: ArrayLike = ()) -> float:
+        """g(x, y)."""
+        return float(self._ask("value_g", x, y)[0])
+
+    def grad_f(self, x: ArrayLike, y: ArrayLike = ()) -> tuple[FloatArray, FloatArray]:
+        """Both parts of the gradient of f, one call: shapes (dx,) and (dy,)."""
+        return self._split(self._ask("grad_f", x, y))
+
+    def grad_g(self, x: ArrayLike, y: ArrayLike = ()) -> tuple[FloatArray, FloatArray]:
+        """Both parts of the gradient of g, one call: shapes (dx,) and (dy,)."""
+        return self._split(self._ask("grad_g", x, y))
+
+    def grad_x_f(self, x: ArrayLike, y: ArrayLike = ()) -> FloatArray:
+        """The x-part of the gradient of f; counts as one gradient."""
+        return self._ask("grad_x_f", x, y)
+
+    def grad_y_f(self, x: ArrayLike, y: ArrayLike) -> FloatArray:
+        """The y-part of the gradient of f; counts as one gradient."""
+        return self._ask("grad_y_f", x, y)
+
+    def grad_x_g(self, x: ArrayLike, y: ArrayLike = ()) -> FloatArray:
+        """The x-part of the gradient of g; counts as one gradient."""
+        return self._ask("grad_x_g", x, y)
+
+    def grad_y_g(self, x: ArrayLike, y: ArrayLike) -> FloatArray:
+        """The y-part of the gradient of g; counts as one gradient."""
+        return self._ask("grad_y_g", x, y)
+
+    def hvp_f(self, x: ArrayLike, y: ArrayLike, v: ArrayLike) -> FloatArray:
+        """The full Hessian of f over (x, y) times v of shape (dx + dy,)."""
+        return self._ask("hvp_f", x, y, v)
+
+    def hvp_g(self, x: ArrayLike, y: ArrayLike, v: ArrayLike) -> FloatArray:
+        """The full Hessian of g over (x, y) times v of shape (dx + dy,)."""
+        return self._ask("hvp_g", x, y, v)
+
+    def hvp_yy_f(self, x: ArrayLike, y: ArrayLike, v: ArrayLike) -> FloatArray:
+        """(nabla^2_yy f) v, shape (dy,)."""
+        return self._ask("hvp_yy_f", x, y, v)
+
+    def hvp_yy_g(self, x: ArrayLike, y: ArrayLike, v: ArrayLike) -> FloatArray:
+        """(nabla^2_yy g) v, shape (dy,)."""
+        return self._ask("hvp_yy_g", x, y, v)
+
+    def jvp_xy_f(self, x: ArrayLike, y: ArrayLike, v: ArrayLike) -> FloatArray:
+        """(nabla^2_xy f) v with v of shape (dy,); shape (dx,)."""
+        return self._ask("jvp_xy_f", x, y, v)
+
+    def jvp_xy_g(self, x: ArrayLike, y: ArrayLike, v: ArrayLike) -> FloatArray:
+        """(nabla^2_xy g) v with v of shape (dy,); shape (dx,)."""
+        return self._ask("jvp_xy_g", x, y, v)
+
+    def jvp_yx_f(self, x: ArrayLike, y: ArrayLike, u: ArrayLike) -> FloatArray:
+        """(nabla^2_xy f)^T u with u of shape (dx,); shape (dy,)."""
+        return self._ask("jvp_yx_f", x, y, u)
+
+    def jvp_yx_g(self, x: ArrayLike, y: ArrayLike, u: ArrayLike) -> FloatArray:
+        """(nabla^2_xy g)^T u with u of shape (dx,); shape (dy,)."""
+        return self._ask("jvp_yx_g", x, y, u)
+
+    def hess_f(self, x: ArrayLike, y: ArrayLike = ()) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Blocks (xx, xy, yy) of the Hessian of f, one call."""
+        return self._blocks(self._ask("hess_f", x, y))
+
+    def hess_g(self, x: ArrayLike, y: ArrayLike = ()) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Blocks (xx, xy, yy) of the Hessian of g, one call."""
+        return self._blocks(self._ask("hess_g", x, y))
+
+    def third_f(self, x: ArrayLike, y: ArrayLike = ()) -> FloatArray:
+        """Third derivatives of f in symmetric storage; :func:`unpack_third` gives the full array."""
+        return self._ask("third_f", x, y)
+
+    def third_g(self, x: ArrayLike, y: ArrayLike = ()) -> FloatArray:
+        """Third derivatives of g in symmetric storage; :func:`unpack_third` gives the full array."""
+        return self._ask("third_g", x, y)
+
+    # many points at once (not counted)
+
+    def batch(self, field: str, X: ArrayLike, Y: ArrayLike | None = None, V: ArrayLike | None = None) -> FloatArray:
+        """One oracle at many points: rows of ``X`` (n, dx), ``Y`` (n, dy), for products ``V``; result (n, length)."""
+        columns = [np.atleast_2d(np.asarray(block, dtype=float)) for block in (X, Y, V) if block is not None]
+        points = np.concatenate(columns, axis=1) if len(columns) > 1 else columns[0]
+        program = self.workshop.program(field)
+        if points.shape[1] != len(program.inputs):
+            raise ParameterError(f"{field} takes points of {len(program.inputs)} coordinates, not {points.shape[1]}")
+        with np.errstate(all="ignore"):
+            outputs = program.run(NUMPY, list(points.T))
+        result = np.empty((len(points), len(outputs)))
+        for place, output in enumerate(outputs):
+            result[:, place] = output
+        return result
+
+    def value_f_batch(self, X: ArrayLike, Y: ArrayLike | None = None) -> FloatArray:
+        """f at the rows: (n,)."""
+        return self.batch("value_f", X, Y)[:, 0]
+
+    def value_g_batch(self, X: ArrayLike, Y: ArrayLike | None = None) -> FloatArray:
+        """g at the rows: (n,)."""
+        return self.batch("value_g", X, Y)[:, 0]
+
+    def grad_f_batch(self, X: ArrayLike, Y: ArrayLike | None = None) -> tuple[FloatArray, FloatArray]:
+        """Gradients of f at the rows: (n, dx) and (n, dy)."""
+        return self._split(self.batch("grad_f", X, Y))
+
+    def grad_g_batch(self, X: ArrayLike, Y: ArrayLike | None = None) -> tuple[FloatArray, FloatArray]:
+        """Gradients of g at the rows: (n, dx) and (n, dy)."""
+        return self._split(self.batch("grad_g", X, Y))
+
+    def hess_f_batch(self, X: ArrayLike, Y: ArrayLike | None = None) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Blocks (xx, xy, yy) of the Hessians of f at the rows, each (n, rows, columns)."""
+        return self._blocks(self.batch("hess_f", X, Y))
+
+    def hess_g_batch(self, X: ArrayLike, Y: ArrayLike | None = None) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Blocks (xx, xy, yy) of the Hessians of g at the rows, each (n, rows, columns)."""
+        return self._blocks(self.batch("hess_g", X, Y))
+
+    # for solver loops
+
+    def function_set(self, names: Sequence[str], form: str = "compiled") -> OracleSet:
+        """The named oracles as functions ``(x, y, out)`` and ``(x, y, v, out)``; stubs for all others.
+
+        Parameters
+        ----------
+        names : fields of :class:`OracleSet`; nothing else is derived or compiled.
+        form : ``compiled`` (numba), ``plain`` (Python floats in lists or arrays), ``multiprecision`` (mpmath numbers).
+
+        Raises
+        ------
+        ParameterError : unknown name or form, or no compiler (see :meth:`can_compile`).
+        """
+        unknown = sorted(set(names) - set(FIELDS))
+        if unknown:
+            raise ParameterError(f"there is no oracle {unknown[0]!r}; there are {', '.join(FIELDS)}")
+        if form == "compiled" and not self.can_compile(names):
+            raise ParameterError("these oracles cannot be compiled here; ask for form='plain'")
+        make = {"compiled": self._compiled, "plain": self._plain_oracle, "multiprecision": self._multiprecision}.get(form)
+        if make is None:
+            raise ParameterError(f"form is 'compiled', 'plain' or 'multiprecision', not {form!r}")
+        stub = forms.compiled_stub if form == "compiled" else forms.plain_stub
+        return OracleSet(*(make(field) if field in names else stub(field) for field in FIELDS))
+
+    def can_compile(self, names: Sequence[str]) -> bool:
+        """Whether these oracles exist in compiled form (compiles them)."""
+        if self._compile is False or not can_compile():
+            return False
+        return all(self._compiled(name) is not None for name in names)
+
+    # inside
+
+    def _compiled(self, field: str) -> Any:
+        if field not in self._fast:
+            self._fast[field] = forms.compiled_oracle(self.workshop, field)
+        return self._fast[field]
+
+    def _plain_oracle(self, field: str) -> Callable[..., None]:
+        if field not in self._plain:
+            self._plain[field] = forms.plain_oracle(self.workshop.source(field))
+        return self._plain[field]
+
+    def _multiprecision(self, field: str) -> Callable[..., None]:
+        return forms.multiprecision_oracle(self.workshop.source(field))
+
+    def _ask(self, field: str, x: ArrayLike, y: ArrayLike, v: ArrayLike | None = None) -> FloatArray:
+        lengths = self.workshop.ranges
+        arguments = [_vector(x, len(lengths["x"]), "x"), _vector(y, len(lengths["y"]), "y")]
+        if v is not None:
+            arguments.append(_vector(v, len(lengths[direction_block(field)]), "v"))
+        self._count(field)
+        asked = self._asked[field] = self._asked.get(field, 0) + 1
+        wanted = self._compile or (self._compile is None and asked > COMPILE_AFTER)
+        fast = self._compiled(field) if wanted and can_compile() else None
+        if fast is not None:
+            out = np.empty(self.workshop.length(field))
+            fast(*arguments, out)
+            return out
+        result = [0.0] * self.workshop.length(field)
+        self._plain_oracle(field)(*(a.tolist() for a in arguments), result)
+        return np.array(result)
+
+    def _count(self, field: str) -> None:
+        counts = self._counts
+        if counts[CALLS] >= counts[BUDGET]:
+            counts[EXHAUSTED] = 1
+            raise BudgetExhausted(f"the budget of {self.budget} oracle calls is used up; raise budget=")
+        counts[COUNTERS.index(KIND_OF[field])] += 1
+        counts[CALLS] += 1
+
+    def _split(self, both: FloatArray) -> tuple[FloatArray, FloatArray]:
+        return both[..., : self.problem.dx], both[..., self.problem.dx :]
+
+    def _blocks(self, flat: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        dx, n = self.problem.dx, self.problem.dx + self.problem.dy
+        full = flat.reshape(*flat.shape[:-1], n, n)
+        return full[..., :dx, :dx], full[..., :dx, dx:], full[..., dx:, dx:]
+
+
+def oracles(problem: Problem, compiled: bool | None = None, budget: int | None = None) -> Oracles:
+    """Exact oracles of a problem.
+
+    Parameters
+    ----------
+    problem : any of the four kinds. For minimax ``g`` stands for ``-f`` and counts as ``f``.
+    compiled : True compiles at once, False never; None compiles an oracle once it was asked often.
+    budget : most calls of all kinds together.
+    """
+    return Oracles(problem, compiled, budget)
+
+
+def unpack_third(packed: ArrayLike, n: int) -> FloatArray:
+    """Symmetric storage to the full (n, n, n) array (leading batch axes are kept)."""
+    from itertools import permutations
+
+    from bilevel_verify.symbolic.differentiate import packed_positions
+
+    values = np.asarray(packed, dtype=float)
+    full = np.empty((*values.shape[:-1], n, n, n))
+    for place, position in enumerate(packed_positions(n)):
+        for i, j, k in set(permutations(position)):
+            full[..., i, j, k] = values[..., place]
+    return full
+
+
+def _vector(value: ArrayLike, length: int, name: str) -> FloatArray:
+    array = np.ascontiguousarray(value, dtype=np.float64).reshape(-1)
+    if array.shape[0] != length:
+        raise ParameterError(f"{name} has {array.shape[0]} entries; the problem has {length}")
+    return array

@@ -1,0 +1,144 @@
+"""The cache folder: files private to the user, verified before they are read, written atomically.
+
+A file is one line ``bilevel-verify 1 <SHA-256 of the rest>`` and the content. What does not verify is treated as absent,
+removed, and said once; a folder that is not ours alone is not used at all, and that is said once too. Processes may
+share a folder: a file appears complete or not at all, and two writers of one key write the same thing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import stat
+import tempfile
+from functools import lru_cache
+from pathlib import Path
+
+from bilevel_verify.oracles.notices import say_once
+
+FOLDER_VARIABLE = "BILEVEL_VERIFY_CACHE"
+"""Environment variable: the cache folder; ``off`` for none."""
+
+MAGIC = b"bilevel-verify 1 "
+LARGEST = 64 * 1024 * 1024
+
+
+class Store:
+    """A folder of verified files.
+
+    Parameters
+    ----------
+    folder : made on first use with mode 0700; None for a store that keeps nothing.
+    """
+
+    def __init__(self, folder: Path | None) -> None:
+        self.folder = folder if folder is not None and _prepare(folder) else None
+
+    def load(self, key: str) -> bytes | None:
+        """Content of a key, or None if it is absent or damaged."""
+        if self.folder is None:
+            return None
+        path = self._path(key)
+        try:
+            raw = _read(path)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            say_once(f"unreadable {path}", f"the cache file {path} cannot be read ({error.strerror}); compiled anew")
+            return None
+        content = _verified(raw)
+        if content is None:
+            say_once("damaged", f"the cache file {path} is damaged; it is rebuilt")
+            with contextlib.suppress(OSError):
+                path.unlink()
+        return content
+
+    def save(self, key: str, content: bytes) -> None:
+        """Keep the content of a key; a full disk or a folder that went away is no error."""
+        if self.folder is None or len(content) > LARGEST:
+            return
+        header = MAGIC + hashlib.sha256(content).hexdigest().encode() + b"\n"
+        try:
+            handle, temporary = tempfile.mkstemp(prefix=".writing-", dir=self.folder)
+        except OSError as error:
+            say_once("unwritable", f"the cache folder {self.folder} cannot be written ({error.strerror}); nothing is kept")
+            return
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(header + content)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, self._path(key))
+        except OSError as error:
+            say_once("unwritable", f"the cache folder {self.folder} cannot be written ({error.strerror}); nothing is kept")
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+
+    def _path(self, key: str) -> Path:
+        assert self.folder is not None
+        assert len(key) == 64
+        assert set(key) <= set("0123456789abcdef")
+        return self.folder / f"{key}.bin"
+
+
+def default_folder() -> Path | None:
+    """The cache folder of this user; None if there is none or it is switched off."""
+    named = os.environ.get(FOLDER_VARIABLE)
+    if named == "off":
+        return None
+    if named:
+        return Path(named)
+    base = os.environ.get("XDG_CACHE_HOME")
+    try:
+        return (Path(base) if base else Path.home() / ".cache") / "bilevel-verify"
+    except RuntimeError:
+        return None
+
+
+def store() -> Store:
+    """The store of this process (looked up again when the environment changes)."""
+    return _store(default_folder())
+
+
+@lru_cache(maxsize=8)
+def _store(folder: Path | None) -> Store:
+    return Store(folder)
+
+
+def _prepare(folder: Path) -> bool:
+    """Make the folder if need be; True if it belongs to this user alone."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        information = folder.lstat()
+    except OSError as error:
+        say_once(f"folder {folder}", f"no cache: {folder} cannot be used ({error.strerror})")
+        return False
+    if not stat.S_ISDIR(information.st_mode):
+        problem = "is a link or not a folder"
+    elif hasattr(os, "getuid") and information.st_uid != os.getuid():
+        problem = "belongs to another user"
+    elif os.name == "posix" and information.st_mode & 0o022:
+        problem = "can be written by other users"
+    else:
+        return True
+    say_once(f"folder {folder}", f"no cache: {folder} {problem}; set {FOLDER_VARIABLE} to a folder of your own")
+    return False
+
+
+def _read(path: Path) -> bytes:
+    """The whole file; links and files of other users are refused."""
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0))
+    with os.fdopen(handle, "rb") as file:
+        information = os.fstat(file.fileno())
+        foreign = hasattr(os, "getuid") and information.st_uid != os.getuid()
+        if foreign or not stat.S_ISREG(information.st_mode) or (os.name == "posix" and information.st_mode & 0o022):
+            return b""
+        return file.read(LARGEST + 256)
+
+
+def _verified(raw: bytes) -> bytes | None:
+    head, separator, content = raw.partition(b"\n")
+    if not separator or not head.startswith(MAGIC):
+        return None
+    return content if head[len(MAGIC) :] == hashlib.sha256(content).hexdigest().encode() else None

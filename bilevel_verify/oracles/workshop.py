@@ -1,0 +1,107 @@
+"""From a problem to the programs and sources of its oracles, each derived when it is first asked for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bilevel_verify.errors import ParameterError
+from bilevel_verify.oracles.convention import EVALUATIONS, FIELDS, PRODUCTS
+from bilevel_verify.problems.problem import Problem
+from bilevel_verify.symbolic import differentiate
+from bilevel_verify.symbolic.generate import Source, generate
+from bilevel_verify.symbolic.program import Program, program_of
+
+
+class Workshop:
+    """Derives the oracles of one problem; everything is kept."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        dx, dy = problem.dx, problem.dy
+        self.ranges = {"x": range(dx), "y": range(dx, dx + dy), "z": range(dx + dy)}
+        self._programs: dict[str, Program] = {}
+        self._sources: dict[str, Source] = {}
+
+    def expression(self, which: str) -> Any:
+        """``f``, or the lower-level function ``g`` (``-f`` for minimax).
+
+        Raises
+        ------
+        ParameterError : the problem has no lower level.
+        """
+        expression = self.problem.f if which == "f" else self.problem.lower
+        if expression is None:
+            raise ParameterError(f"a {self.problem.kind} problem has no g; ask for the oracles of f")
+        return expression
+
+    def base(self, which: str) -> Program:
+        """Program of ``f`` or ``g`` over (x, y)."""
+        if which not in self._programs:
+            self._programs[which] = program_of(self.expression(which), self.problem.variables)
+        return self._programs[which]
+
+    def program(self, field: str) -> Program:
+        """Program of an oracle; inputs are x, y and, for products, v."""
+        if field not in FIELDS:
+            raise ParameterError(f"there is no oracle {field!r}; there are {', '.join(FIELDS)}")
+        if field not in self._programs:
+            self._programs[field] = self._derive(field)
+        return self._programs[field]
+
+    def _derive(self, field: str) -> Program:
+        kind, which = field.rsplit("_", 1)
+        base, x, y, z = self.base(which), *(self.ranges[b] for b in "xyz")
+        match kind:
+            case "value":
+                return base
+            case "grad":
+                return differentiate.gradient(base, z)
+            case "grad_x":
+                return differentiate.gradient(base, x)
+            case "grad_y":
+                return differentiate.gradient(base, y)
+            case "hess":
+                return differentiate.hessian(base, z)
+            case "third":
+                return differentiate.third_derivative(base, z)
+            case "hvp":
+                return differentiate.hessian_product(base, z, z)
+            case "hvp_yy":
+                return differentiate.hessian_product(base, y, y)
+            case "jvp_xy":
+                return differentiate.hessian_product(base, x, y)
+        return differentiate.hessian_product(base, y, x)
+
+    def source(self, field: str) -> Source:
+        """Generated source of an oracle."""
+        if field not in self._sources:
+            self._sources[field] = generate(field, self.program(field), self.blocks(field))
+        return self._sources[field]
+
+    def blocks(self, field: str) -> list[tuple[str, int]]:
+        """Array arguments of an oracle with their lengths."""
+        blocks = [("x", self.problem.dx), ("y", self.problem.dy)]
+        if field in PRODUCTS:
+            blocks.append(("v", len(self.ranges[direction_block(field)])))
+        return blocks
+
+    def length(self, field: str) -> int:
+        """Length of ``out``."""
+        n = len(self.ranges["z"])
+        kind = field.rsplit("_", 1)[0]
+        special = {"value": 1, "hess": n * n, "third": n * (n + 1) * (n + 2) // 6}
+        return special[kind] if kind in special else len(self.ranges[result_block(field)])
+
+
+def direction_block(field: str) -> str:
+    """Block that the direction of a product lives in: ``x``, ``y`` or ``z`` (both)."""
+    return {"hvp": "z", "hvp_yy": "y", "jvp_xy": "y", "jvp_yx": "x"}[field.rsplit("_", 1)[0]]
+
+
+def result_block(field: str) -> str:
+    """Block of a vector-valued oracle's result."""
+    kind = field.rsplit("_", 1)[0]
+    return {"grad": "z", "grad_x": "x", "grad_y": "y", "hvp": "z", "hvp_yy": "y", "jvp_xy": "x", "jvp_yx": "y"}[kind]
+
+
+__all__ = ["EVALUATIONS", "Workshop", "direction_block", "result_block"]
