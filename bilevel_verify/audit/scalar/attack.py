@@ -88,7 +88,9 @@ def _judge(claim: ScalarClaim, points: dict[str, Array]) -> tuple[NDArray[np.boo
     return keep, np.where(keep, excess, -np.inf), np.where(keep, ratio, -np.inf)
 
 
-def _refute_near(claim: ScalarClaim, start: dict[str, float], random: np.random.Generator, excess: float) -> Decision | None:
+def _refute_near(
+    claim: ScalarClaim, start: dict[str, float], random: np.random.Generator, excess: float
+) -> Decision | None:
     """Round the start (and what a local search makes of it) to simple rationals until one refutes for certain."""
     candidates = [start]
     climbed = _climb(claim, start, random, excess)
@@ -158,21 +160,43 @@ def _sample(claim: ScalarClaim, random: np.random.Generator, size: int) -> dict[
 
 
 def _draw(domain: Domain, points: dict[str, Array], random: np.random.Generator, size: int) -> Array:
-    low = np.full(size, -np.inf) if domain.lower is None else np.broadcast_to(evaluate(domain.lower.tree, points), (size,))
-    high = np.full(size, np.inf) if domain.upper is None else np.broadcast_to(evaluate(domain.upper.tree, points), (size,))
+    low = (
+        np.full(size, -np.inf)
+        if domain.lower is None
+        else np.broadcast_to(evaluate(domain.lower.tree, points), (size,))
+    )
+    high = (
+        np.full(size, np.inf) if domain.upper is None else np.broadcast_to(evaluate(domain.upper.tree, points), (size,))
+    )
     low, high = np.asarray(low, float), np.asarray(high, float)
     if domain.kind == "integers":
-        reach = np.floor(np.where(random.random(size) < 0.5, random.integers(0, 6, size), 10.0 ** random.uniform(0, 2.7, size)))
+        reach = np.floor(
+            np.where(random.random(size) < 0.5, random.integers(0, 6, size), 10.0 ** random.uniform(0, 2.7, size))
+        )
         base = np.where(np.isfinite(low), np.ceil(low), 0.0)
         return np.minimum(base + reach, np.floor(high))
     wide = 10.0 ** random.uniform(-5, 5, size)
     narrow = 10.0 ** random.uniform(-5, 0, size)
     whole = random.integers(1, 12, size).astype(float)
-    step = np.where(random.random(size) < 0.3, whole, np.where(random.random(size) < 0.5, wide, 10.0 ** random.uniform(-1, 1, size)))
+    step = np.where(
+        random.random(size) < 0.3, whole, np.where(random.random(size) < 0.5, wide, 10.0 ** random.uniform(-1, 1, size))
+    )
     with np.errstate(all="ignore"):
         span = high - low
-        both = np.where(random.random(size) < 0.5, low + span * random.random(size), np.where(random.random(size) < 0.5, low + span * narrow, high - span * narrow))
-        value = np.where(np.isfinite(low) & np.isfinite(high), both, np.where(np.isfinite(low), low + step * np.where(low > 0, np.maximum(low, 1e-9), 1.0), np.where(np.isfinite(high), high - step, step * random.choice([-1.0, 1.0], size))))
+        both = np.where(
+            random.random(size) < 0.5,
+            low + span * random.random(size),
+            np.where(random.random(size) < 0.5, low + span * narrow, high - span * narrow),
+        )
+        value = np.where(
+            np.isfinite(low) & np.isfinite(high),
+            both,
+            np.where(
+                np.isfinite(low),
+                low + step * np.where(low > 0, np.maximum(low, 1e-9), 1.0),
+                np.where(np.isfinite(high), high - step, step * random.choice([-1.0, 1.0], size)),
+            ),
+        )
     corner = random.random(size)
     value = np.where((corner < 0.125) & np.isfinite(low), low, value)
     return np.where((corner > 0.875) & np.isfinite(high), high, value)

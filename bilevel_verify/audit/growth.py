@@ -1,0 +1,346 @@
+"""Order algebra: how a positive expression grows when the letters of a regime do.
+
+An expression becomes a tree of maxima and minima over *log-linear forms*: a vector of exponents, one for each letter,
+and a log-degree as a second, lexicographically smaller coordinate. ``A = O(B)`` on a regime (a cone of directions in
+log-space) fails exactly if along some direction A grows faster; that is a linear programme for each pair of branches,
+and its solution is a rational ray a reader can follow: ``kappa = t**2, eps = t**-3, ratio ~ t**(1/2)``.
+Exponents may contain letters themselves (``nu_f``); they are compared symbolically first and then on a grid.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import product
+from typing import Literal
+
+import sympy
+
+from bilevel_verify.language import tree
+
+Exponents = Mapping[str, sympy.Expr]
+BRANCH_LIMIT = 4_000
+
+
+class NoOrder(Exception):
+    """The expression has no order of growth in this algebra (a difference, a trigonometric function ...)."""
+
+
+@dataclass(frozen=True)
+class Monomial:
+    """``prod letter**exponent * log**degree``; ``symbol`` tells which order symbol it was read under."""
+
+    exponents: Exponents
+    logs: sympy.Expr = sympy.S.Zero
+
+    def times(self, other: Monomial) -> Monomial:
+        """Product."""
+        names = {**self.exponents, **other.exponents}
+        total = {n: self.exponents.get(n, 0) + other.exponents.get(n, 0) for n in names}
+        return Monomial({n: e for n, e in total.items() if e != 0}, self.logs + other.logs)
+
+    def power(self, exponent: sympy.Expr) -> Monomial:
+        """Power with any exponent."""
+        return Monomial({n: e * exponent for n, e in self.exponents.items()}, self.logs * exponent)
+
+    def at(self, values: Mapping[str, Fraction]) -> tuple[dict[str, Fraction], Fraction]:
+        """Exponents with the letters in them replaced by numbers."""
+        put = {sympy.Symbol(n): sympy.Rational(v.numerator, v.denominator) for n, v in values.items()}
+        return {n: _fraction(sympy.sympify(e).subs(put)) for n, e in self.exponents.items()}, _fraction(
+            sympy.sympify(self.logs).subs(put)
+        )
+
+
+@dataclass(frozen=True)
+class Growth:
+    """Maximum over minima of monomials (``clauses``): the normal form of a sum of quotients."""
+
+    clauses: tuple[tuple[Monomial, ...], ...]
+
+    @property
+    def monomial(self) -> Monomial | None:
+        """The only monomial, if there is just one."""
+        return self.clauses[0][0] if len(self.clauses) == 1 and len(self.clauses[0]) == 1 else None
+
+    def times(self, other: Growth) -> Growth:
+        """Product: minima distribute over minima, maxima over maxima."""
+        if len(self.clauses) * len(other.clauses) > BRANCH_LIMIT:
+            raise NoOrder("too many branches")
+        pairs = product(self.clauses, other.clauses)
+        return Growth(tuple(_reduced(tuple(a.times(b) for a, b in product(x, y))) for x, y in pairs))
+
+    def largest(self, other: Growth) -> Growth:
+        """Maximum (and sum, up to a factor of two)."""
+        return Growth(self.clauses + other.clauses)
+
+    def smallest(self, other: Growth) -> Growth:
+        """Minimum."""
+        return Growth(tuple(_reduced(x + y) for x, y in product(self.clauses, other.clauses)))
+
+    def power(self, exponent: sympy.Expr) -> Growth:
+        """Power; a negative exponent turns maxima into minima."""
+        sign = _sign(exponent)
+        if sign >= 0:
+            return Growth(tuple(tuple(m.power(exponent) for m in clause) for clause in self.clauses))
+        return Growth(tuple(_reduced(tuple(m.power(exponent) for m in clause)) for clause in self.dual()))
+
+    def dual(self) -> tuple[tuple[Monomial, ...], ...]:
+        """The same as a minimum over maxima: one monomial of every clause."""
+        size = 1
+        for clause in self.clauses:
+            size *= len(clause)
+        if size > BRANCH_LIMIT:
+            raise NoOrder("too many branches")
+        return tuple(_reduced(choice) for choice in product(*self.clauses))
+
+
+@dataclass(frozen=True)
+class Ray:
+    """A direction along which a claimed order fails: letter -> exponent of t, and by how much the ratio grows."""
+
+    direction: Mapping[str, Fraction]
+    rate: Fraction
+    logs: Fraction = Fraction(0)
+    at: Mapping[str, Fraction] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        path = ", ".join(
+            f"{n} = t**({v})" if v.denominator > 1 or v < 0 else f"{n} = t**{v}" for n, v in self.direction.items()
+        )
+        speed = f"t**({self.rate})" if self.rate else f"log(t)**({self.logs})"
+        where = "; ".join(f"{n} = {v}" for n, v in self.at.items())
+        return f"{path}: ratio grows like {speed}" + (f" at {where}" if where else "")
+
+
+@dataclass(frozen=True)
+class Regime:
+    """Directions in which the letters may go: rows ``<row, u> >= 0``; ``exponents`` are letters that stay in a range."""
+
+    letters: tuple[str, ...]
+    rows: tuple[Mapping[str, Fraction], ...]
+    exponents: Mapping[str, tuple[Fraction, Fraction]] = field(default_factory=dict)
+
+
+def growth_of(node: tree.Node, exponent_letters: frozenset[str] = frozenset()) -> Growth:
+    """Growth of a positive expression; order symbols are transparent, ``softO`` adds one logarithm.
+
+    Raises
+    ------
+    NoOrder : a difference or a function without an order.
+    """
+    match node:
+        case tree.Number(value=value):
+            if value <= 0:
+                raise NoOrder("a number that is not positive")
+            return _single(Monomial({}))
+        case tree.Letter(name=name):
+            if name in exponent_letters or name in ("pi", "E"):
+                return _single(Monomial({}))
+            return _single(Monomial({name: sympy.S.One}))
+        case tree.Add(terms=terms):
+            return _sum(terms, exponent_letters)
+        case tree.Multiply(factors=factors):
+            return _fold("times", [growth_of(f, exponent_letters) for f in factors])
+        case tree.Divide(numerator=top, denominator=bottom):
+            below = growth_of(bottom, exponent_letters).power(sympy.S.NegativeOne)
+            return growth_of(top, exponent_letters).times(below)
+        case tree.Power(base=base, exponent=exponent):
+            return growth_of(base, exponent_letters).power(exponent_of(exponent, exponent_letters))
+        case tree.Call():
+            return _call(node, exponent_letters)
+    raise NoOrder(f"{type(node).__name__} has no order of growth")
+
+
+def exponent_of(node: tree.Node, exponent_letters: frozenset[str]) -> sympy.Expr:
+    """An exponent as a rational function of the letters that stay bounded.
+
+    Raises
+    ------
+    NoOrder : a letter that grows stands in the exponent.
+    """
+    match node:
+        case tree.Number(value=value):
+            return sympy.Rational(value.numerator, value.denominator)
+        case tree.Letter(name=name) if name in exponent_letters:
+            return sympy.Symbol(name)
+        case tree.Add(terms=terms):
+            return sympy.Add(*[exponent_of(t, exponent_letters) for t in terms])
+        case tree.Multiply(factors=factors):
+            return sympy.Mul(*[exponent_of(f, exponent_letters) for f in factors])
+        case tree.Divide(numerator=top, denominator=bottom):
+            return exponent_of(top, exponent_letters) / exponent_of(bottom, exponent_letters)
+        case tree.Negate(operand=operand):
+            return -exponent_of(operand, exponent_letters)
+        case tree.Power(base=base, exponent=tree.Number(value=value)) if value.denominator == 1:
+            return exponent_of(base, exponent_letters) ** int(value)
+    raise NoOrder("an exponent that grows")
+
+
+def compare(left: Growth, right: Growth, regime: Regime) -> Ray | None:
+    """None if ``left = O(right)`` on the regime at every tried value of the exponent letters, else a ray on which it fails."""
+    for values in _grid(regime.exponents):
+        for clause in left.clauses:
+            for maximum in right.dual():
+                ray = _separate(clause, maximum, regime, values)
+                if ray is not None:
+                    return ray
+    return None
+
+
+def same_monomial(left: Growth, right: Growth) -> bool | None:
+    """Whether two single monomials agree in every exponent (symbolically); None if they are not single monomials."""
+    a, b = left.monomial, right.monomial
+    if a is None or b is None:
+        return None
+    names = {**a.exponents, **b.exponents}
+    gaps = [a.exponents.get(n, 0) - b.exponents.get(n, 0) for n in names] + [a.logs - b.logs]
+    return all(sympy.cancel(sympy.sympify(g)) == 0 for g in gaps)
+
+
+def _separate(
+    clause: tuple[Monomial, ...], maximum: tuple[Monomial, ...], regime: Regime, values: Mapping[str, Fraction]
+) -> Ray | None:
+    """A direction in which every monomial of ``clause`` outgrows every monomial of ``maximum``."""
+    import numpy as np
+    from scipy.optimize import linprog
+
+    names, gaps, logs = regime.letters, [], []
+    for one, other in product(clause, maximum):
+        (a, p), (b, q) = one.at(values), other.at(values)
+        missing = (a.keys() | b.keys()) - set(names)
+        gap = {n: a.get(n, Fraction(0)) - b.get(n, Fraction(0)) for n in a.keys() | b.keys()}
+        if any(gap[n] for n in missing):
+            raise NoOrder(f"the regime does not say how {sorted(n for n in missing if gap[n])} grow")
+        gaps.append([gap.get(n, Fraction(0)) for n in names])
+        logs.append(p - q)
+    if not names:
+        return None
+    rows = [[-float(row.get(n, 0)) for n in names] for row in regime.rows]
+    for need in ([Fraction(1)] * len(gaps), [Fraction(0) if extra > 0 else Fraction(1) for extra in logs]):
+        if all(v == 0 for v in need) and not any(any(g) for g in gaps):
+            return _log_ray(regime, logs, values) if all(extra > 0 for extra in logs) else None
+        matrix = np.array([[-float(v) for v in gap] for gap in gaps] + rows)
+        bound = np.array([-float(v) for v in need] + [0.0] * len(rows))
+        solved = linprog(
+            np.zeros(len(names)), A_ub=matrix, b_ub=bound, bounds=[(-1e3, 1e3)] * len(names), method="highs"
+        )
+        if solved.status == 0:
+            ray = _rational_ray(solved.x, names, gaps, logs, need, regime, values)
+            if ray is not None:
+                return ray
+    return None
+
+
+def _rational_ray(
+    point: object,
+    names: tuple[str, ...],
+    gaps: list[list[Fraction]],
+    logs: list[Fraction],
+    need: list[Fraction],
+    regime: Regime,
+    values: Mapping[str, Fraction],
+) -> Ray | None:
+    """Round a direction to rationals and verify it exactly."""
+    for denominator in (1, 2, 3, 4, 6, 12, 60, 5040):
+        direction = [Fraction(float(v)).limit_denominator(denominator) for v in point]  # type: ignore[attr-defined]
+        if not any(direction):
+            continue
+        inside = all(sum(Fraction(row.get(n, 0)) * d for n, d in zip(names, direction)) >= 0 for row in regime.rows)
+        rates = [sum(g * d for g, d in zip(gap, direction)) for gap in gaps]
+        faster = all(
+            rate > 0 or (rate == 0 and extra > 0 and not wanted) for rate, extra, wanted in zip(rates, logs, need)
+        )
+        if inside and faster:
+            moving = {n: d for n, d in zip(names, direction) if d}
+            return Ray(moving, min(rates), min(logs), dict(values))
+    return None
+
+
+def _log_ray(regime: Regime, logs: list[Fraction], values: Mapping[str, Fraction]) -> Ray | None:
+    """Equal powers, one logarithm too many: any direction of the regime shows it."""
+    for name in regime.letters:
+        for sign in (1, -1):
+            if all(Fraction(row.get(name, 0)) * sign >= 0 for row in regime.rows):
+                return Ray({name: Fraction(sign)}, Fraction(0), min(logs), dict(values))
+    return None
+
+
+def _grid(exponents: Mapping[str, tuple[Fraction, Fraction]]) -> list[dict[str, Fraction]]:
+    steps = [Fraction(0), Fraction(1, 4), Fraction(1, 2), Fraction(3, 4), Fraction(1)]
+    names = list(exponents)
+    axes = [[lo + (hi - lo) * s for s in steps] for lo, hi in exponents.values()]
+    return [dict(zip(names, choice)) for choice in product(*axes)]
+
+
+def _single(monomial: Monomial) -> Growth:
+    return Growth(((monomial,),))
+
+
+def _sum(terms: tuple[tree.Node, ...], letters: frozenset[str]) -> Growth:
+    """A sum of positive terms is its largest; a difference is refused unless a constant is taken from a constant."""
+    kept = []
+    for term in terms:
+        if isinstance(term, tree.Negate):
+            raise NoOrder("a difference")
+        kept.append(growth_of(term, letters))
+    return _fold("largest", kept)
+
+
+def _call(node: tree.Call, letters: frozenset[str]) -> Growth:
+    inner = (
+        [growth_of(a, letters) for a in node.arguments if not isinstance(a, tree.Tuple)]
+        if node.function != "log"
+        else []
+    )
+    match node.function:
+        case "O" | "Theta" | "Omega" | "ceil" | "floor" | "abs":
+            return inner[0]
+        case "softO":
+            return inner[0].times(_single(Monomial({}, sympy.S.One)))
+        case "sqrt":
+            return inner[0].power(sympy.Rational(1, 2))
+        case "max":
+            return _fold("largest", inner)
+        case "min":
+            return _fold("smallest", inner)
+        case "log":
+            return _single(Monomial({}, sympy.S.One))
+    raise NoOrder(f"{node.function} has no order of growth")
+
+
+def _fold(method: Literal["times", "largest", "smallest"], parts: list[Growth]) -> Growth:
+    result = parts[0]
+    for part in parts[1:]:
+        result = getattr(result, method)(part)
+    return result
+
+
+def _reduced(monomials: tuple[Monomial, ...]) -> tuple[Monomial, ...]:
+    seen: dict[tuple[object, ...], Monomial] = {}
+    for m in monomials:
+        seen.setdefault((tuple(sorted((n, sympy.cancel(e)) for n, e in m.exponents.items())), m.logs), m)
+    return tuple(seen.values())
+
+
+def _sign(exponent: sympy.Expr) -> int:
+    """Sign of an exponent for all letters in [0, 1] (exponent letters are exponents of smoothness)."""
+    if exponent.is_number:
+        return int(sympy.sign(exponent))
+    values = [
+        exponent.subs({s: v for s, v in zip(sorted(exponent.free_symbols, key=str), p)})
+        for p in product((0, sympy.Rational(1, 2), 1), repeat=len(exponent.free_symbols))
+    ]
+    finite = [v for v in values if v.is_finite]
+    if all(v >= 0 for v in finite):
+        return 1
+    if all(v <= 0 for v in finite):
+        return -1
+    raise NoOrder("an exponent that changes its sign")
+
+
+def _fraction(value: sympy.Expr) -> Fraction:
+    value = sympy.nsimplify(value) if not value.is_Rational else value
+    if not value.is_Rational:
+        raise NoOrder("an exponent that is not rational")
+    return Fraction(int(value.p), int(value.q))
