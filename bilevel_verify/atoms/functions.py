@@ -22,8 +22,6 @@ class AtomFunction(Function):  # type: ignore[misc]
 
     atom: str = ""
     is_real = True
-    is_extended_real = True
-    is_finite = True
 
     @property
     def order(self) -> int:
@@ -173,8 +171,6 @@ class logsumexp(Function):  # type: ignore[misc]  # noqa: N801
     """``log(e^a1 + ... + e^an)``; its partial derivatives are the softmax ``e^(ai - logsumexp)``, never above 1."""
 
     is_real = True
-    is_extended_real = True
-    is_finite = True
 
     @classmethod
     def eval(cls, *arguments: Any) -> Any:
@@ -220,7 +216,6 @@ class abspow(AtomFunction):  # noqa: N801
 
     atom = "abspow"
     nargs = 2
-    is_finite = None
     is_nonnegative = True
 
     @classmethod
@@ -254,7 +249,6 @@ class sgnpow(AtomFunction):  # noqa: N801
 
     atom = "sgnpow"
     nargs = 2
-    is_finite = None
 
     @classmethod
     def eval(cls, p: Any, t: Any) -> Any:
@@ -296,7 +290,6 @@ class pluspow(AtomFunction):  # noqa: N801
 
     atom = "pluspow"
     nargs = 2
-    is_finite = None
     is_nonnegative = True
 
     @classmethod
@@ -351,7 +344,6 @@ class psi_d(AtomFunction):  # noqa: N801
 
     atom = "psi"
     nargs = 3
-    is_finite = None
 
     @property
     def order(self) -> int:
