@@ -1,0 +1,288 @@
+"""The smallest value of phi: a certified lower bound by branch and bound, an attained upper bound by descent.
+
+Every box of x gets enclosures of y*, phi, nabla phi and nabla^2 phi (Krawczyk for the lower level, interval formulas
+above it). Its lower bound is the best of the natural one and of the Taylor bound
+``phi(c) + sum_i min over the box of (g_i d_i + m d_i^2 / 2)`` with ``m`` a lower bound of the eigenvalues of the Hessian
+on the box. Boxes may be unbounded: then only the natural bound remains, which is what calculus on the whole space gives.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bilevel_verify.errors import MathematicalError
+from bilevel_verify.intervals.batch import Interval
+from bilevel_verify.truth.algebra import Boxes
+from bilevel_verify.truth.descent import descend, start_points, values_only
+from bilevel_verify.truth.enclosure import Certainty, Enclosure
+from bilevel_verify.truth.formulas import Hyper
+from bilevel_verify.truth.points import Points
+
+FloatArray = NDArray[np.float64]
+BOXES = Boxes()
+
+
+@dataclass(frozen=True, slots=True)
+class Minimum:
+    """What is known about ``inf phi`` on the declared range of x.
+
+    Attributes
+    ----------
+    lower, upper : enclosure of the infimum; ``upper`` is (a bound of) phi at ``x``.
+    x : best point found, shape (dx,).
+    bounded_part : True if it is proved that points outside a bounded region cannot do better (or the range is bounded).
+    boxes : number of boxes examined.
+    complete : the gap reached the tolerance (otherwise the budget ended the search).
+    method : how the bounds were found.
+    """
+
+    lower: float
+    upper: float
+    x: FloatArray
+    bounded_part: bool
+    boxes: int
+    complete: bool
+    method: str
+    attained: bool | None = None
+
+    def enclosure(self, certainty: Certainty) -> Enclosure:
+        """The infimum as an enclosure; minus infinity where it is known to be unbounded below.
+
+        Raises
+        ------
+        MathematicalError : no lower bound, or no attained value, is known.
+        """
+        if self.upper == -np.inf:
+            return Enclosure(-np.inf, 0.0, certainty, self.method, False)
+        if not (np.isfinite(self.lower) and np.isfinite(self.upper)):
+            raise MathematicalError(
+                f"inf phi is only known to lie in [{self.lower:g}, {self.upper:.17g}]; best point {self.x.tolist()}. "
+                "Declare a bounded domain for x to get a lower bound"
+            )
+        value = 0.5 * self.lower + 0.5 * self.upper
+        error = (
+            0.0
+            if self.lower == self.upper
+            else float(np.nextafter(max(self.upper - value, value - self.lower), np.inf))
+        )
+        return Enclosure(value, error, certainty, self.method, self.attained)
+
+
+@dataclass
+class Search:
+    """State of a branch and bound run over boxes of x."""
+
+    points: Points
+    best: FloatArray
+    upper: float
+    tolerance: float
+    floor: float = np.inf
+    count: int = 0
+    low: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
+    high: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
+    bounds: FloatArray = field(default_factory=lambda: np.empty(0))
+
+    @property
+    def lower(self) -> float:
+        """Proved lower bound so far."""
+        return min(self.floor, float(np.min(self.bounds, initial=np.inf)), self.upper)
+
+    @property
+    def cutoff(self) -> float:
+        return self.upper - self.tolerance * (1 + abs(self.upper))
+
+
+def minimise_phi(
+    points: Points, low: FloatArray, high: FloatArray, tolerance: float = 1e-12, budget: int | None = None
+) -> Minimum:
+    """Enclose the infimum of phi over the box ``[low, high]`` (ends may be infinite).
+
+    Parameters
+    ----------
+    points : evaluator of the problem.
+    low, high : shape (dx,).
+    tolerance : relative gap at which boxes are given up.
+    budget : most boxes to examine; None chooses by the size of the programs.
+    """
+    best, upper = attained_value(points, low, high)
+    if budget is None:
+        budget = _default_budget(points)
+    search = Search(points, best, upper, tolerance)
+    bounds, _ = lower_bounds(points, low[None], high[None], best)
+    search.low, search.high, search.bounds, search.count = low[None], high[None], bounds, 1
+    _run(search, budget)
+    finite = bool(np.all(np.isfinite(search.low)) and np.all(np.isfinite(search.high)))
+    method = "interval branch and bound on x through y*(x), attained value by Newton from many starts"
+    return Minimum(
+        search.lower,
+        search.upper,
+        search.best,
+        finite,
+        search.count,
+        search.lower >= search.cutoff,
+        method,
+        attained=True if finite else None,
+    )
+
+
+def attained_value(points: Points, low: FloatArray, high: FloatArray, starts: int = 256) -> tuple[FloatArray, float]:
+    """Best point of a multi-start descent and a proved upper bound of phi there (inf if nothing could be proved)."""
+    model = points.model
+    level = points.level if model.lower is not None else None
+    sample = start_points(low, high, starts if model.dz_size() <= 20000 else 16)
+    value = values_only(model, level, sample)
+    order = np.argsort(value)[: 24 if model.dx <= 4 else 8]
+    final = descend(model, level, sample[order], low, high)
+    value = values_only(model, level, final)
+    best = final[int(np.argmin(value))]
+    phi = points.hyper(best[None])[0].value
+    return best, float(phi.hi[0])
+
+
+def _default_budget(points: Points) -> int:
+    size = max(1, points.model.dz_size())
+    return int(np.clip(4_000_000 // size, 200, 40_000))
+
+
+def _run(search: Search, budget: int) -> None:
+    """Split the boxes that may still hold smaller values, widest side first, in waves."""
+    while search.count < budget and search.bounds.size:
+        keep = search.bounds < search.cutoff
+        search.floor = min(search.floor, float(np.min(search.bounds[~keep], initial=np.inf)))
+        search.low, search.high, search.bounds = search.low[keep], search.high[keep], search.bounds[keep]
+        if not search.bounds.size:
+            return
+        order = np.argsort(search.bounds)[: min(1024, max(1, (budget - search.count) // 2))]
+        low, high, stuck = split(search.low[order], search.high[order])
+        rest = np.setdiff1d(np.arange(search.bounds.size), order)
+        parents = np.repeat(search.bounds[order][~stuck], 2)
+        search.floor = min(search.floor, float(np.min(search.bounds[order][stuck], initial=np.inf)))
+        bounds, middles = lower_bounds(search.points, low, high, search.best)
+        search.count += len(low)
+        bounds = np.maximum(bounds, parents)
+        _improve(search, middles)
+        search.low = np.vstack([search.low[rest], low])
+        search.high = np.vstack([search.high[rest], high])
+        search.bounds = np.concatenate([search.bounds[rest], bounds])
+
+
+def _improve(search: Search, middles: FloatArray) -> None:
+    """A better attained value among the centres of the boxes, proved in intervals."""
+    if not len(middles):
+        return
+    model = search.points.model
+    level = search.points.level if model.lower is not None else None
+    values = values_only(model, level, middles)
+    best = int(np.argmin(values))
+    if values[best] < search.upper:
+        phi = float(search.points.hyper(middles[best][None])[0].value.hi[0])
+        if phi < search.upper:
+            search.best, search.upper = middles[best], phi
+
+
+def split(low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray, NDArray[np.bool_]]:
+    """Halve every box along its widest side (unbounded sides first, at a point that doubles); tiny boxes are stuck."""
+    n = len(low)
+    rows = np.arange(n)
+    with np.errstate(invalid="ignore", over="ignore"):
+        width = np.where(np.isfinite(low) & np.isfinite(high), high - low, np.inf)
+    side = np.argmax(width, axis=1)
+    a, b = low[rows, side], high[rows, side]
+    with np.errstate(invalid="ignore", over="ignore"):
+        middle = np.where(np.isfinite(a) & np.isfinite(b), 0.5 * a + 0.5 * b, 0.0)
+        middle = np.where(
+            np.isfinite(a) & ~np.isfinite(b), np.where(a >= 0, 2 * a + 1, np.where(a < -1, a / 2, 0.0)), middle
+        )
+        middle = np.where(
+            ~np.isfinite(a) & np.isfinite(b), np.where(b <= 0, 2 * b - 1, np.where(b > 1, b / 2, 0.0)), middle
+        )
+    stuck = ~((a < middle) & (middle < b) & np.isfinite(middle)) | (np.abs(middle) > 1e150)
+    go = rows[~stuck]
+    left_high, right_low = high[go].copy(), low[go].copy()
+    left_high[np.arange(go.size), side[go]] = middle[go]
+    right_low[np.arange(go.size), side[go]] = middle[go]
+    new_low, new_high = np.empty((2 * go.size, low.shape[1])), np.empty((2 * go.size, low.shape[1]))
+    new_low[0::2], new_low[1::2], new_high[0::2], new_high[1::2] = low[go], right_low, left_high, high[go]
+    return new_low, new_high, stuck
+
+
+def lower_bounds(points: Points, low: FloatArray, high: FloatArray, best: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Proved lower bounds of phi on boxes (n,), and the expansion points that were used (n, dx).
+
+    A box that holds ``best`` is expanded there, so that the bound at a minimiser is sharp to second order.
+    """
+    if not len(low):
+        return np.empty(0), low
+    centre = _expansion_points(low, high, best)
+    hyper = box_hyper(points, low, high, centre)
+    bounds = hyper.value.lo.copy()
+    rows = np.flatnonzero(np.isfinite(low).all(axis=1) & np.isfinite(high).all(axis=1))
+    if rows.size:
+        taylor = _taylor(points, low[rows], high[rows], centre[rows])
+        bounds[rows] = np.maximum(bounds[rows], taylor)
+    return bounds, centre
+
+
+def box_hyper(points: Points, low: FloatArray, high: FloatArray, centre: FloatArray) -> Hyper:
+    """phi's ingredients on boxes of x: y* is enclosed around its float value at the centre."""
+    X = [Interval(np.ascontiguousarray(a), np.ascontiguousarray(b)) for a, b in zip(low.T, high.T)]
+    if points.model.lower is None:
+        return Hyper(BOXES, points.model, X, [])
+    Y = points.level.solve(centre).y
+    return Hyper(BOXES, points.model, X, points.level.enclose(X, Y)[0])
+
+
+def _expansion_points(low: FloatArray, high: FloatArray, best: FloatArray) -> FloatArray:
+    with np.errstate(invalid="ignore", over="ignore"):
+        middle = np.where(np.isfinite(low) & np.isfinite(high), 0.5 * low + 0.5 * high, 0.0)
+    middle = np.clip(middle, np.maximum(low, -1e150), np.minimum(high, 1e150))
+    holds = ((low <= best) & (best <= high)).all(axis=1)
+    return np.where(holds[:, None], best, middle)
+
+
+def _taylor(points: Points, low: FloatArray, high: FloatArray, centre: FloatArray) -> FloatArray:
+    """Second-order lower bound of phi on bounded boxes; -inf where an enclosure is missing."""
+    over = box_hyper(points, low, high, centre)
+    at = points.hyper(centre)[0]
+    with np.errstate(invalid="ignore", over="ignore"):
+        bend = smallest_eigenvalue(over.hessian)
+        left, right = np.nextafter(low - centre, -np.inf), np.nextafter(high - centre, np.inf)
+        gradient = at.gradient
+        total = at.value.lo.copy()
+        for i in range(low.shape[1]):
+            total = np.nextafter(total + _parabola(gradient[:, i, 0], bend, left[:, i], right[:, i]), -np.inf)
+    return np.where(np.isfinite(total), total, -np.inf)
+
+
+def _parabola(slope: Interval, bend: FloatArray, left: FloatArray, right: FloatArray) -> FloatArray:
+    """Lower bound of ``g d + m d^2 / 2`` for d in [left, right] (0 inside), g in ``slope``; rounded down by a margin."""
+    ends = np.minimum(np.minimum(slope.lo * left, slope.hi * left) + 0.5 * bend * left**2,
+                      np.minimum(slope.lo * right, slope.hi * right) + 0.5 * bend * right**2)  # fmt: skip
+    size = np.maximum(np.abs(slope.lo), np.abs(slope.hi))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        vertex = np.where(bend > 0, -0.5 * size**2 / np.where(bend > 0, bend, 1.0), ends)
+    # for bend > 0 the parabola has its least value at an end or at the vertex, if the vertex lies inside
+    rightmost, leftmost = -slope.lo, -slope.hi
+    inside = (bend > 0) & (rightmost > bend * left) & (leftmost < bend * right)
+    lowest = np.where(inside, np.minimum(ends, vertex), ends)
+    reach = np.maximum(np.abs(left), np.abs(right))
+    margin = 1e-15 * (size * reach + np.abs(bend) * reach**2) + 1e-300
+    return np.minimum(lowest, 0.0) - margin
+
+
+def smallest_eigenvalue(matrix: Interval) -> FloatArray:
+    """Lower bounds of the eigenvalues of symmetric interval matrices (n, d, d): midpoint minus radius and rounding."""
+    finite = (np.isfinite(matrix.lo) & np.isfinite(matrix.hi)).all(axis=(1, 2))
+    low, high = np.where(finite[:, None, None], matrix.lo, 0.0), np.where(finite[:, None, None], matrix.hi, 0.0)
+    middle = 0.5 * (low + high)
+    middle = 0.5 * (middle + np.swapaxes(middle, 1, 2))
+    d = middle.shape[1]
+    radius = np.maximum(high - middle, middle - low) * (1 + 1e-14)
+    radius = np.minimum(radius, np.swapaxes(radius, 1, 2)) + 1e-300  # both entries enclose the same derivative
+    spread = np.sqrt(np.sum(radius**2, axis=(1, 2))) * (1 + 1e-13)
+    size = np.sqrt(np.sum(middle**2, axis=(1, 2)))
+    lowest = middle[:, 0, 0] if d == 1 else np.linalg.eigvalsh(middle)[:, 0]
+    return np.where(finite, lowest - spread - (8 * d + 8) * 2.0**-52 * size, -np.inf)

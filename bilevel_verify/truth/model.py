@@ -1,0 +1,164 @@
+"""The functions of a problem as straight-line programs, in the form in which truth needs them.
+
+Everything is derived once per problem and evaluated in whatever arithmetic the caller brings: NumPy arrays for
+batches, intervals for certificates, balls of any precision for single points.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import sympy
+
+from bilevel_verify.errors import InputError
+from bilevel_verify.problems.problem import Problem
+from bilevel_verify.symbolic.differentiate import adjoints, hessian, tangents
+from bilevel_verify.symbolic.program import Program, finish, program_of
+
+
+class Function:
+    """One scalar function of z = (x, y) with its derivatives as programs, built on first use.
+
+    Parameters
+    ----------
+    expression : SymPy expression.
+    variables : symbols of z, x first.
+    dx : how many of them belong to x.
+    """
+
+    def __init__(self, expression: sympy.Expr, variables: Sequence[sympy.Symbol], dx: int) -> None:
+        self.program = program_of(expression, list(variables))
+        self.dx, self.dz = dx, len(variables)
+        self.dy = self.dz - dx
+
+    @cached_property
+    def value_and_gradient(self) -> Program:
+        """Shape ``(1 + dz,)``: value, then gradient."""
+        graph = self.program.graph()
+        root = self.program.outputs[0]
+        return finish(graph, [root, *adjoints(graph, root, range(self.dz))], (1 + self.dz,))
+
+    @cached_property
+    def gradient_y(self) -> Program:
+        """Gradient with respect to y alone; shape ``(dy,)``."""
+        graph = self.program.graph()
+        return finish(graph, adjoints(graph, self.program.outputs[0], range(self.dx, self.dz)), (self.dy,))
+
+    @cached_property
+    def second_order(self) -> Program:
+        """Shape ``(1 + dz + dz * dz,)``: value, gradient, Hessian in C order."""
+        return self._second_order(range(self.dz))
+
+    @cached_property
+    def second_order_y(self) -> Program:
+        """Shape ``(1 + dy + dy * dy,)``: value, gradient and Hessian with respect to y alone."""
+        return self._second_order(range(self.dx, self.dz))
+
+    def _second_order(self, wanted: range) -> Program:
+        graph = self.program.graph()
+        root, n = self.program.outputs[0], len(wanted)
+        first = adjoints(graph, root, wanted)
+        entries: dict[tuple[int, int], int] = {}
+        for j, variable in enumerate(wanted):
+            seed = {variable: graph.const(1)}
+            for i, entry in enumerate(tangents(graph, first[: j + 1], seed)):
+                entries[i, j] = entries[j, i] = entry
+        flat = [entries[i, j] for i in range(n) for j in range(n)]
+        return finish(graph, [root, *first, *flat], (1 + n + n * n,))
+
+    @cached_property
+    def weighted_third(self) -> Program:
+        """Hessian over z of ``v . grad_y``; inputs z, then v (dy of them); shape ``(dz, dz)``."""
+        graph = self.program.graph()
+        first = adjoints(graph, self.program.outputs[0], range(self.dx, self.dz))
+        weights = [graph.input(f"weight{i}") for i in range(self.dy)]
+        total = graph.add(graph.mul((w, entry)) for w, entry in zip(weights, first, strict=True))
+        return hessian(finish(graph, [total], ()), list(range(self.dz)))
+
+
+@dataclass(frozen=True)
+class Model:
+    """Programs of a problem: ``upper`` is f, ``lower`` the function that y minimises (None for one level).
+
+    ``negated`` says that the lower function is ``-f`` (minimax).
+    """
+
+    problem: Problem
+    upper: Function
+    lower: Function | None
+    negated: bool = False
+
+    @property
+    def dx(self) -> int:
+        return self.problem.dx
+
+    @property
+    def dy(self) -> int:
+        return self.problem.dy
+
+    def dz_size(self) -> int:
+        """Rough cost of one second-order evaluation, in instructions."""
+        total = len(self.upper.second_order.instructions)
+        return total + (0 if self.lower is None else len(self.lower.second_order.instructions))
+
+
+def model_of(problem: Problem) -> Model:
+    """Programs of a bilevel, minimax or single-level problem.
+
+    Raises
+    ------
+    InputError : simple bilevel problems, which have a truth of their own.
+    """
+    if problem.kind == "simple_bilevel":
+        raise InputError("a simple bilevel problem has no lower-level map y*(x); ask for f_star, g_star, x_star")
+    z = problem.variables
+    lower = problem.lower
+    return Model(
+        problem,
+        Function(problem.f, z, problem.dx),
+        None if lower is None or not problem.y else Function(lower, z, problem.dx),
+        problem.kind == "minimax",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Blocks:
+    """Value and derivatives of one function at one point (or batch), as matrices of one algebra.
+
+    ``gx`` (dx, 1), ``gy`` (dy, 1), ``xx``, ``xy`` (dx, dy), ``yy``; scalars are numbers of the algebra.
+    """
+
+    value: Any
+    gx: Any
+    gy: Any
+    xx: Any
+    xy: Any
+    yy: Any
+    full: Any
+
+
+def blocks(algebra: Any, function: Function, z: Sequence[Any]) -> Blocks:
+    """Evaluate a function with its first two derivatives in an algebra."""
+    out = function.second_order.run(algebra.arithmetic, z)
+    dx, dz = function.dx, function.dz
+    gradient, rows = out[1 : 1 + dz], [out[1 + dz + i * dz : 1 + dz + (i + 1) * dz] for i in range(dz)]
+    pick = lambda a, b, c, d: algebra.matrix([row[c:d] for row in rows[a:b]], z)
+    return Blocks(
+        value=algebra.number(out[0], z),
+        gx=algebra.matrix([[v] for v in gradient[:dx]], z),
+        gy=algebra.matrix([[v] for v in gradient[dx:]], z),
+        xx=pick(0, dx, 0, dx),
+        xy=pick(0, dx, dx, dz),
+        yy=pick(dx, dz, dx, dz),
+        full=pick(0, dz, 0, dz),
+    )
+
+
+def weighted_third(algebra: Any, function: Function, z: Sequence[Any], weights: Sequence[Any]) -> Any:
+    """Hessian over z of ``weights . grad_y function`` at z, a (dz, dz) matrix of the algebra."""
+    out = function.weighted_third.run(algebra.arithmetic, [*z, *weights])
+    dz = function.dz
+    return algebra.matrix([out[i * dz : (i + 1) * dz] for i in range(dz)], z)

@@ -1,0 +1,188 @@
+"""phi, L*_lam and their derivatives at points: batches in intervals, single points in balls of any precision."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bilevel_verify.errors import InputError, MathematicalError
+from bilevel_verify.intervals.batch import Interval
+from bilevel_verify.intervals.rounding import floats_of
+from bilevel_verify.truth.algebra import Balls, Boxes
+from bilevel_verify.truth.enclosure import Certainty, Enclosure
+from bilevel_verify.truth.formulas import Hyper, Penalty
+from bilevel_verify.truth.lower_level import LowerLevel
+from bilevel_verify.truth.model import Model
+
+FloatArray = NDArray[np.float64]
+BOXES, BALLS = Boxes(), Balls()
+CHUNK = 4096
+DEFAULT_BITS = 160
+
+
+@contextmanager
+def precision(bits: int) -> Iterator[None]:
+    """FLINT's working precision inside the block."""
+    import flint
+
+    saved = flint.ctx.prec
+    flint.ctx.prec = bits
+    try:
+        yield
+    finally:
+        flint.ctx.prec = saved
+
+
+def rows_of(X: ArrayLike, dx: int) -> FloatArray:
+    """A batch of points as a finite (n, dx) array."""
+    points = np.asarray(X, dtype=float)
+    if points.ndim == 1 and dx == 1:
+        points = points[:, None]
+    if points.ndim != 2 or points.shape[1] != dx:
+        raise InputError(f"a batch of points has shape (n, {dx}), not {points.shape}")
+    if not np.all(np.isfinite(points)):
+        raise InputError("a batch of points must be finite")
+    return points
+
+
+def point_of(x: ArrayLike, dx: int) -> FloatArray:
+    """One finite point, shape (dx,)."""
+    point = np.asarray(x, dtype=float).reshape(-1)
+    if point.size != dx:
+        raise InputError(f"x has {dx} components, {point.size} were given")
+    if not np.all(np.isfinite(point)):
+        raise InputError("x must be finite")
+    return point
+
+
+def spread(intervals: Interval, like: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
+    """Midpoints and errors of a batch: ``(n,)`` or ``(n, r, c)`` intervals; the error of a row is its Frobenius norm.
+
+    Rows without information have error infinity and a finite value.
+    """
+    finite = np.isfinite(intervals.lo) & np.isfinite(intervals.hi)
+    with np.errstate(invalid="ignore", over="ignore"):
+        value = np.where(finite, 0.5 * intervals.lo + 0.5 * intervals.hi, 0.0 if like is None else like)
+        radius = np.where(finite, np.nextafter(np.maximum(intervals.hi - value, value - intervals.lo), np.inf), np.inf)
+        radius = np.where(intervals.lo == intervals.hi, 0.0, radius)
+        if radius.ndim == 1:
+            return value, radius
+        total = np.sqrt(np.sum(radius**2, axis=tuple(range(1, radius.ndim)))) * (
+            1 + np.prod(radius.shape[1:]) * 2.0**-51 + 2.0**-50
+        )
+    return value, np.where(np.isfinite(total), total, np.inf)
+
+
+class Points:
+    """Evaluates quantities of one problem at points; keeps the last float solutions as warm starts."""
+
+    def __init__(self, model: Model, mu: Callable[[], float | None]) -> None:
+        self.model = model
+        self._mu = mu
+        self._level: LowerLevel | None = None
+        self._last: dict[bytes, FloatArray] = {}
+
+    @property
+    def level(self) -> LowerLevel:
+        if self._level is None:
+            self._level = LowerLevel(self.model, self._mu())
+        return self._level
+
+    # ---- batches --------------------------------------------------------------------------------------------------
+
+    def hyper(self, X: FloatArray) -> tuple[Hyper, FloatArray]:
+        """phi's ingredients in intervals at a batch of points, and the float y*."""
+        boxes = [Interval(column, column) for column in np.ascontiguousarray(X.T)]
+        if self.model.lower is None:
+            return Hyper(BOXES, self.model, boxes, []), np.empty((len(X), 0))
+        Y = self.level.solve(X).y
+        return Hyper(BOXES, self.model, boxes, self.level.enclose(boxes, Y)[0]), Y
+
+    def penalty(self, X: FloatArray, lam: FloatArray) -> Penalty:
+        """The same for ``L*_lam``, one exact lam per row."""
+        boxes = [Interval(column, column) for column in np.ascontiguousarray(X.T)]
+        Y = self.level.solve(X).y
+        Z = self.level.solve(X, lam, Y).y
+        lower, penalised = self.level.enclose(boxes, Y)[0], self.level.enclose(boxes, Z, lam)[0]
+        return Penalty(BOXES, self.model, Interval(lam, lam), boxes, lower, penalised)
+
+    def batch(self, X: ArrayLike, pick: Callable[[Hyper], Interval]) -> tuple[FloatArray, FloatArray]:
+        """Values and errors of one quantity over a batch."""
+        points = rows_of(X, self.model.dx)
+        parts = [spread(pick(self.hyper(points[a : a + CHUNK])[0])) for a in range(0, max(len(points), 1), CHUNK)]
+        return np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])
+
+    def batch_penalty(
+        self, X: ArrayLike, lam: ArrayLike, pick: Callable[[Penalty], Interval]
+    ) -> tuple[FloatArray, FloatArray]:
+        """Values and errors of one quantity of ``L*_lam`` over a batch."""
+        points = rows_of(X, self.model.dx)
+        weights = np.broadcast_to(np.asarray(lam, dtype=float), (len(points),))
+        if not np.all(np.isfinite(weights)) or np.any(weights <= 0):
+            raise InputError("the penalty lam must be positive and finite")
+        parts = [
+            spread(pick(self.penalty(points[a : a + CHUNK], weights[a : a + CHUNK])))
+            for a in range(0, max(len(points), 1), CHUNK)
+        ]
+        return np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])
+
+    # ---- one point ------------------------------------------------------------------------------------------------
+
+    def float_y(self, x: FloatArray, lam: float | None = None) -> FloatArray:
+        """Float solution at one point.
+
+        Raises
+        ------
+        MathematicalError : no minimiser was found (with what is known about the last iterate).
+        """
+        key = x.tobytes() + repr(lam).encode()
+        if key in self._last:
+            return self._last[key]
+        found = self.level.solve(x[None, :], None if lam is None else np.array([lam]))
+        if not found.converged[0]:
+            what = "lower level" if lam is None else f"penalised lower level (lam = {lam:g})"
+            raise MathematicalError(
+                f"no nondegenerate minimiser of the {what} was found at x = {x.tolist()}: Newton stopped at "
+                f"y = {found.y[0].tolist()} with gradient norm {found.residual[0]:.3g} and smallest curvature {found.curvature[0]:.3g}"
+            )
+        if len(self._last) > 256:
+            self._last.clear()
+        self._last[key] = found.y[0]
+        return found.y[0]
+
+    def ball_hyper(self, x: Sequence[Any], near: FloatArray) -> Hyper:
+        """phi's ingredients in balls at one point (dx balls); ``near`` is the float point for the warm start."""
+        if self.model.lower is None:
+            return Hyper(BALLS, self.model, list(x), [])
+        y = self.level.ball(x, [float(v) for v in self.float_y(near)])
+        return Hyper(BALLS, self.model, list(x), y)
+
+    def ball_penalty(self, x: Sequence[Any], lam: Any, near: FloatArray, near_lam: float) -> Penalty:
+        """The same for ``L*_lam``."""
+        y = self.level.ball(x, [float(v) for v in self.float_y(near)])
+        y_lam = self.level.ball(x, [float(v) for v in self.float_y(near, near_lam)], lam)
+        return Penalty(BALLS, self.model, lam, list(x), y, y_lam)
+
+
+def enclosure_of(ball: Any, certainty: Certainty, method: str) -> Enclosure:
+    """A float enclosure of a ball or of a matrix of balls (columns become vectors)."""
+    if not hasattr(ball, "nrows"):
+        value, error = _float_ball(ball)
+        return Enclosure(value, error, certainty, method)
+    pairs = [_float_ball(entry) for row in ball.tolist() for entry in row]
+    values = np.array([p[0] for p in pairs]).reshape(ball.nrows(), ball.ncols())
+    error = float(np.sqrt(np.sum(np.array([p[1] for p in pairs]) ** 2)) * (1 + len(pairs) * 2.0**-51)) if pairs else 0.0
+    return Enclosure(values, error, certainty, method)
+
+
+def _float_ball(ball: Any) -> tuple[float, float]:
+    low, high = floats_of(ball)
+    if not (np.isfinite(low) and np.isfinite(high)):
+        raise MathematicalError("the ball evaluation lost all information; raise the precision or move the point")
+    value = 0.5 * low + 0.5 * high if low < high else low
+    exact = low == high
+    return value, 0.0 if exact else float(np.nextafter(max(high - value, value - low), np.inf))
