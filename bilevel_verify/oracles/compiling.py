@@ -92,6 +92,7 @@ def compile_cached(function: Callable[..., Any], signature: Any, key: str) -> An
     """
     import numba
 
+    function.__qualname__ = f"{function.__name__}_{key[:24]}"  # symbols of one process must not collide with loaded ones
     dispatcher = numba.njit(error_model="numpy", nogil=True)(function)
     dispatcher._cache = _machine_code(key)
     dispatcher.compile(signature)
@@ -150,6 +151,7 @@ def _first_class_type() -> Any:
 def _machine_code(key: str) -> Any:
     """numba's view of our store: one entry, verified before it is unpickled."""
     from numba.core.caching import CompileResultCacheImpl, _Cache
+    from numba.core.serialize import dumps
 
     class MachineCode(_Cache):  # type: ignore[misc]
         cache_path = ""
@@ -168,7 +170,7 @@ def _machine_code(key: str) -> Any:
         def save_overload(self, sig: Any, data: Any) -> None:
             if data.library.has_dynamic_globals or data.lifted:
                 return
-            store().save(key, pickle.dumps(CompileResultCacheImpl.reduce(self, data), protocol=pickle.HIGHEST_PROTOCOL))
+            store().save(key, dumps(CompileResultCacheImpl.reduce(self, data)))
 
         def enable(self) -> None: ...
         def disable(self) -> None: ...

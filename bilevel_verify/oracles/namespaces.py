@@ -41,6 +41,7 @@ HELPER_NAMES = ("maximum", "minimum", "floor_", "ceil_", "real_power", "sign", "
 
 def run_source(text: str, namespace: dict[str, Any], name: str) -> dict[str, Any]:
     """Define the functions of generated text (ours, printed from programs) in a namespace."""
+    namespace.setdefault("__name__", "bilevel_verify.oracles.generated")
     exec(compile(text, f"<generated {name}>", "exec"), namespace)
     return namespace
 
