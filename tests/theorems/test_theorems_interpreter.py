@@ -1,0 +1,161 @@
+"""The statement language and its literal interpreter: findings, exactness of indices, two number systems."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bilevel_verify.errors import CardError
+from bilevel_verify.theorems import load_card
+from bilevel_verify.theorems.algorithm import Assign, While, read_program
+from bilevel_verify.theorems.card import Algorithm
+from bilevel_verify.theorems.executability import static_findings
+from bilevel_verify.theorems.interpreter import interpret
+from bilevel_verify.theorems.numbers import Multiprecision
+
+BROKEN = """
+x[0] = x_int; k = 0                              # 1
+while norm(x[k] - x[k-1]) > 0:                   # 2   x[-1] was never assigned
+    x[k+1] = x[k] - eta*grad_f(x[k])             # 3
+    k = k + 1                                    # 4
+return x_best                                    # 5   never assigned
+"""
+
+
+def algorithm(steps: str, inputs: tuple[str, ...] = ()) -> Algorithm:
+    return Algorithm(kind="algorithm", id="trial", inputs=inputs, steps=steps, program=read_program(steps))
+
+
+def test_example_broken_has_three_findings() -> None:
+    broken = algorithm(BROKEN, ("x_int", "eta", "B"))
+    found = static_findings(broken)
+    assert [f.kind for f in found] == ["unused input", "unassigned output"]
+    assert "'B'" in found[0].message
+    assert found[1].line == "line 5"
+    run = interpret(broken, {"x_int": [1.0], "eta": 0.1, "B": 1.0}, {"grad_f": lambda x: x})
+    assert [(f.kind, f.line) for f in run.findings] == [("unassigned", "line 2")]
+    assert "x[-1]" in run.findings[0].message
+    assert run.output is None
+
+
+def test_a_sound_algorithm_has_no_finding() -> None:
+    found = load_card("restarted-agd-hb").entries["algorithm-1"]
+    assert isinstance(found, Algorithm)
+    assert static_findings(found, supplied=found.inputs) == ()
+
+
+@pytest.mark.parametrize(
+    ("steps", "kind", "line"),
+    [
+        ("k = 1/2\nx[k] = 1 # 2\nreturn k", "non-integer index", "line 2"),
+        ("k = argmin(i, (i, 3, 2)) # 4\nreturn k", "empty range", "line 4"),
+        ("k = max(i, (i, 1, 0))\nreturn k", "empty range", "text line 1"),
+        ("k = 1/(2-2) # 7\nreturn k", "division by zero", "line 7"),
+        ("k = 0**(-1)\nreturn k", "division by zero", "text line 1"),
+        ("k = sqrt(-1) # 3\nreturn k", "not a number", "line 3"),
+        ("k = log(0) # 3\nreturn k", "not a number", "line 3"),
+        ("k = frobnicate(1)\nreturn k", "unknown function", "text line 1"),
+        ("k = 0 # 1\nwhile k < 3: # 2\n    j = k # 3\nreturn k", "unreachable exit", "line 2"),
+        ("k = 0\nwhile k >= 0:\n    k = k + 1\nreturn k", "budget", "text line 2"),
+        ("k = 0", "no output", ""),
+    ],
+)
+def test_findings_of_a_run(steps: str, kind: str, line: str) -> None:
+    run = interpret(algorithm(steps), {}, {}, budget=5000)
+    assert [(f.kind, f.line) for f in run.findings] == [(kind, line)]
+
+
+def test_a_stuck_loop_is_also_seen_without_a_run() -> None:
+    found = static_findings(algorithm("k = 0\nwhile k < K: # 2\n    j = k\nreturn k", ("K",)))
+    assert [(f.kind, f.line) for f in found] == [("unreachable exit", "line 2")]
+
+
+def test_a_long_loop_that_ends_is_no_finding() -> None:
+    """Control: values recur here too (k is reset), but not all of them."""
+    steps = "k = 0; n = 0\nwhile n < 50:\n    k = k + 1\n    if k > 3:\n        k = 0; n = n + 1\nreturn n"
+    run = interpret(algorithm(steps), {}, {})
+    assert run.findings == ()
+    assert run.output == 50
+
+
+def test_indices_stay_exact() -> None:
+    steps = "K = 7\nm = floor(K/2)\ns = sum(1/i, (i, 1, 3))\nreturn m, s, ceil(2*K/3), 10 % 4"
+    run = interpret(algorithm(steps), {}, {})
+    assert [str(v) for v in run.outputs] == ["3", "11/6", "5", "2"]
+
+
+def test_parameters_as_functions_and_partial_application() -> None:
+    steps = "x = descend(g(w, _), T[3], z)\nreturn x"
+    calls = {"g": lambda w, y: w + y, "descend": lambda h, count, z: h(z) * count}
+    run = interpret(algorithm(steps), {"w": [1.0], "z": [2.0], "T": lambda k: k + 1}, calls)
+    assert run.output == pytest.approx(np.array([12.0]))
+
+
+def test_called_algorithms_report_their_own_line() -> None:
+    inner = algorithm("q = v/0 # 9\nreturn q", ("v",))
+    run = interpret(algorithm("x = INNER(1) # 2\nreturn x"), {}, {}, library={"INNER": inner})
+    assert run.findings[0].kind == "division by zero"
+    assert run.findings[0].line == "line 2"
+    assert "line 9" in run.findings[0].message
+
+
+def test_two_number_systems_agree() -> None:
+    card = load_card("restarted-agd-hb")
+    found = card.entries["algorithm-1"]
+    assert isinstance(found, Algorithm)
+    inputs = {"x_int": [0.9, -1.3], "eta": 0.25, "theta": 0.25, "B": 0.2, "K": 4}
+    plain = interpret(found, inputs, {"grad_f": lambda x: np.array([x[0], np.sin(x[1])])})
+    field = Multiprecision(40)
+    exactly = interpret(
+        found, inputs, {"grad_f": lambda x: field.vector([x[0], field.context.sin(x[1])])}, numbers=field
+    )
+    assert plain.findings == exactly.findings == ()
+    assert plain.letters["t"] == exactly.letters["t"]
+    assert np.allclose(plain.output, exactly.output.astype(float), rtol=1e-13)
+    assert plain.order == exactly.order
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        "import os",
+        "x = 1\nexec('1')",
+        "def f(x): return x",
+        "x = [1, 2]",
+        "x = lambda y: y",
+        "x.y = 1",
+        "for k in items: x = 1",
+        "break",
+        "x += 1",
+        "x = 'text'",
+        "x = y.__class__",
+        "x = " + "(" * 200 + "1" + ")" * 200,
+        "while True:\n    x = 1\nelse:\n    x = 2",
+        "x = 1\n\u00e9 = 2",
+        "x = open('f')['a']",
+    ],
+)
+def test_steps_outside_the_language_are_refused(steps: str) -> None:
+    with pytest.raises(CardError):
+        read_program(steps)
+
+
+def test_paper_lines_and_chained_assignments() -> None:
+    program = read_program("a = b = 1   # 3\nwhile a < 2:  # 4-5\n    a = a + 1 # 6a")
+    first, loop = program.statements
+    assert isinstance(first, Assign)
+    assert len(first.targets) == 2
+    assert first.label == "3"
+    assert isinstance(loop, While)
+    assert loop.label == "4-5"
+    assert loop.body[0].label == "6a"
+
+
+def test_no_card_text_is_executed(tmp_path: Path) -> None:
+    marker = tmp_path / "marker"
+    steps = f"x = open_file({len(str(marker))})\nreturn x"
+    run = interpret(algorithm(steps), {}, {})
+    assert run.findings[0].kind == "unknown function"
+    assert not marker.exists()
