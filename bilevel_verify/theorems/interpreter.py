@@ -458,9 +458,8 @@ class _Machine:
 
 
 def _rounded(value: Value, up: bool) -> int:
-    if is_exact(value):
-        return math.ceil(value) if up else math.floor(value)
-    return int(math.ceil(value)) if up else int(math.floor(value))
+    whole: int = math.ceil(value) if up else math.floor(value)
+    return whole
 
 
 def _recurs(reads: list[Value], seen: list[list[Value]]) -> bool:
