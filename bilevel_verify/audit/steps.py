@@ -1,0 +1,189 @@
+"""Step algebra: displays that are linear in inner products of a few vectors.
+
+``left <= right`` for *all* vectors means that the Gram polynomial matrix of the difference is positive semidefinite on the
+whole range of the scalars; every principal minor is a scalar inequality of its own. A refuted minor gives vectors, in as
+many dimensions as the minor has rows. Equalities compare coefficients.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import combinations
+
+import sympy
+
+from bilevel_verify.audit.scalar.algebra import NotAlgebraic, to_sympy
+from bilevel_verify.audit.scalar.back import to_tree
+from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim
+from bilevel_verify.audit.scalar.prove import decide
+from bilevel_verify.language import tree
+
+ZERO = tree.Number(Fraction(0))
+Linear = dict[str, sympy.Expr]
+Pair = tuple[str, str]
+
+
+class NotQuadratic(Exception):
+    """A side that is not linear in inner products (a single norm, a product of two of them ...)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """``sum coefficient[i, j] <v_i, v_j> + constant`` with i <= j."""
+
+    pairs: Mapping[Pair, sympy.Expr]
+    constant: sympy.Expr = sympy.S.Zero
+
+    def plus(self, other: Form, factor: sympy.Expr = sympy.S.One) -> Form:
+        """Sum with a multiple of another form."""
+        total = dict(self.pairs)
+        for pair, value in other.pairs.items():
+            total[pair] = total.get(pair, sympy.S.Zero) + factor * value
+        return Form(total, self.constant + factor * other.constant)
+
+
+def decide_step(claim: ScalarClaim, vectors: tuple[str, ...], *, seed: int = 0, seconds: float = 20.0) -> Decision:
+    """Prove or refute one relation between two forms for all vectors and all scalars of the range."""
+    reader = _Reader(claim, vectors)
+    try:
+        difference = reader.form(claim.right).plus(reader.form(claim.left), sympy.S.NegativeOne)
+    except (NotQuadratic, NotAlgebraic) as reason:
+        return Decision("undecided", "step algebra", str(reason))
+    if claim.op in (">=", ">"):
+        difference = Form({}).plus(difference, sympy.S.NegativeOne)
+    if claim.op == "==":
+        return _coefficients(claim, difference, seed)
+    return _semidefinite(claim, difference, vectors, seed, seconds)
+
+
+def _coefficients(claim: ScalarClaim, difference: Form, seed: int) -> Decision:
+    """An equality for all vectors: every coefficient is zero."""
+    for name, value in [*difference.pairs.items(), ("constant", difference.constant)]:
+        decision = decide(replace(claim, left=to_tree(sympy.expand(value)), op="==", right=ZERO), seed=seed)
+        if decision.outcome != "proved":
+            place = f"coefficient of {name}: {sympy.factor(value)}"
+            return replace(decision, engine="step algebra", certificate=f"{place}; {decision.certificate}")
+    return Decision("proved", "step algebra", f"all {len(difference.pairs) + 1} coefficients agree")
+
+
+def _semidefinite(
+    claim: ScalarClaim, difference: Form, vectors: tuple[str, ...], seed: int, seconds: float
+) -> Decision:
+    matrix = sympy.Matrix(len(vectors), len(vectors), lambda i, j: _entry(difference, vectors[i], vectors[j]))
+    minors = [
+        (claim_letters, matrix.extract(list(claim_letters), list(claim_letters)).det(method="berkowitz"))
+        for size in range(1, len(vectors) + 1)
+        for claim_letters in combinations(range(len(vectors)), size)
+    ]
+    engines = set()
+    checks = [((), difference.constant), *minors]
+    for rows, minor in checks:
+        value = sympy.expand(minor)
+        if value == 0:
+            continue
+        decision = decide(replace(claim, left=ZERO, op="<=", right=to_tree(value)), seed=seed, seconds=seconds)
+        engines.add(decision.engine)
+        if decision.outcome == "proved":
+            continue
+        where = f"principal minor of {', '.join(vectors[i] for i in rows)}" if rows else "the constant"
+        if decision.outcome == "refuted":
+            shown = _vectors(matrix, rows, vectors, decision.point)
+            return replace(decision, engine="step algebra", certificate=f"{where} is negative; {shown}")
+        return replace(decision, engine="step algebra", certificate=f"{where} is undecided: {decision.certificate}")
+    text = f"all {len(minors)} principal minors are nonnegative ({', '.join(sorted(engines)) or 'zero'})"
+    return Decision("proved", "step algebra", text)
+
+
+def _entry(form: Form, one: str, other: str) -> sympy.Expr:
+    value = form.pairs.get((one, other), form.pairs.get((other, one), sympy.S.Zero))
+    return value if one == other else value / 2
+
+
+def _vectors(matrix: sympy.Matrix, rows: tuple[int, ...], names: tuple[str, ...], point: Mapping[str, Fraction]) -> str:
+    """Vectors that show a negative minor: an eigenvector of the numeric matrix, in one dimension per vector."""
+    import numpy as np
+
+    put = {
+        s: sympy.Rational(v.numerator, v.denominator)
+        for n, v in point.items()
+        for s in matrix.free_symbols
+        if s.name == n
+    }
+    numbers = np.array(matrix.extract(list(rows), list(rows)).subs(put).evalf(), dtype=float)
+    values, bases = np.linalg.eigh(numbers)
+    coordinates = bases[:, 0] / np.abs(bases[:, 0]).max()
+    shown = ", ".join(f"{names[i]} = {c:.4g}" for i, c in zip(rows, coordinates))
+    return f"one-dimensional vectors {shown} (form value {values[0]:.3g})"
+
+
+class _Reader:
+    """Trees to forms."""
+
+    def __init__(self, claim: ScalarClaim, vectors: tuple[str, ...]) -> None:
+        self.claim, self.vectors = claim, frozenset(vectors)
+
+    def scalar(self, node: tree.Node) -> sympy.Expr:
+        return to_sympy(node, self.claim)
+
+    def has_vector(self, node: tree.Node) -> bool:
+        return any(isinstance(p, tree.Letter) and p.name in self.vectors for p in node.walk())
+
+    def form(self, node: tree.Node) -> Form:
+        if not self.has_vector(node):
+            return Form({}, self.scalar(node))
+        match node:
+            case tree.Add(terms=terms):
+                total = Form({})
+                for term in terms:
+                    total = total.plus(self.form(term))
+                return total
+            case tree.Negate(operand=operand):
+                return Form({}).plus(self.form(operand), sympy.S.NegativeOne)
+            case tree.Divide(numerator=top, denominator=bottom) if not self.has_vector(bottom):
+                return Form({}).plus(self.form(top), 1 / self.scalar(bottom))
+            case tree.Multiply(factors=factors):
+                carriers = [f for f in factors if self.has_vector(f)]
+                if len(carriers) != 1:
+                    raise NotQuadratic("a product of two inner products")
+                weight = sympy.Mul(*[self.scalar(f) for f in factors if f is not carriers[0]])
+                return Form({}).plus(self.form(carriers[0]), weight)
+            case tree.Power(base=tree.Call(function="norm", arguments=(v,)), exponent=tree.Number(value=value)) if (
+                value == 2
+            ):
+                return _inner(self.linear(v), self.linear(v))
+            case tree.Call(function="dot", arguments=(u, v)):
+                return _inner(self.linear(u), self.linear(v))
+        raise NotQuadratic("a side that is not linear in inner products")
+
+    def linear(self, node: tree.Node) -> Linear:
+        match node:
+            case tree.Letter(name=name) if name in self.vectors:
+                return {name: sympy.S.One}
+            case tree.Add(terms=terms):
+                total: Linear = {}
+                for term in terms:
+                    for name, value in self.linear(term).items():
+                        total[name] = total.get(name, sympy.S.Zero) + value
+                return total
+            case tree.Negate(operand=operand):
+                return {n: -c for n, c in self.linear(operand).items()}
+            case tree.Divide(numerator=top, denominator=bottom):
+                below = self.scalar(bottom)
+                return {n: c / below for n, c in self.linear(top).items()}
+            case tree.Multiply(factors=factors):
+                carriers = [f for f in factors if self.has_vector(f)]
+                if len(carriers) == 1:
+                    weight = sympy.Mul(*[self.scalar(f) for f in factors if f is not carriers[0]])
+                    return {n: weight * c for n, c in self.linear(carriers[0]).items()}
+        raise NotQuadratic("a vector that is not a linear combination")
+
+
+def _inner(one: Linear, other: Linear) -> Form:
+    total: dict[Pair, sympy.Expr] = {}
+    for a, p in one.items():
+        for b, q in other.items():
+            pair = (a, b) if a <= b else (b, a)
+            total[pair] = total.get(pair, sympy.S.Zero) + p * q
+    return Form(total)
