@@ -2,25 +2,37 @@
 
 ``@loop`` marks a function and leaves it as it is, so plain runs pay nothing and a debugger sees the source.
 :func:`compiled` returns the numba twin: the same code object with every marked function among its globals replaced by
-that function's twin. Twins are made once per process; their machine code is kept on disk (see ``cache.py``).
+that function's twin. Twins are made once per process; machine code of twins with a signature is kept on disk.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from types import FunctionType
+import hashlib
+from collections.abc import Callable, Iterator
+from types import CodeType, FunctionType
 from typing import Any, TypeVar
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_MARKED: dict[Any, Callable[..., Any]] = {}
+_MARKED: set[Any] = set()
+_REPLACED: dict[Any, Any] = {}
 _TWINS: dict[Any, Any] = {}
 
 
 def loop(function: F) -> F:
     """Mark a function as one that has a compiled twin."""
-    _MARKED[function] = function
+    _MARKED.add(function)
     return function
+
+
+def compiled_as(replacement: Any) -> Callable[[F], F]:
+    """Decorator: compiled code calls ``replacement`` (something numba knows, such as ``math.sqrt``) instead."""
+
+    def mark(function: F) -> F:
+        _REPLACED[function] = replacement
+        return function
+
+    return mark
 
 
 def compiled(function: Callable[..., Any], signature: Any = None) -> Any:
@@ -39,23 +51,53 @@ def compiled(function: Callable[..., Any], signature: Any = None) -> Any:
     key = (function, str(signature))
     if key not in _TWINS:
         twin = _copy(function)
-        decorator = numba.njit(error_model="numpy", nogil=True)
         if signature is None:
-            _TWINS[key] = decorator(twin)
+            _TWINS[key] = numba.njit(error_model="numpy", nogil=True)(twin)
         else:
-            from bilevel_verify.oracles.compiling import compile_cached
+            from bilevel_verify.oracles.compiling import compile_cached, digest_of
 
-            _TWINS[key] = compile_cached(twin, signature)
+            place = f"{function.__module__}.{function.__qualname__}"
+            _TWINS[key] = compile_cached(twin, signature, digest_of("loop", place, str(signature), code_digest(function)))
     return _TWINS[key]
+
+
+def code_digest(function: Callable[..., Any]) -> str:
+    """SHA-256 of everything that decides what a marked function does: its code, that of all marked functions below it,
+    and the values of the plain constants that they use."""
+    digest = hashlib.sha256()
+    for part in _everything_below(function, set()):
+        digest.update(part.encode())
+    return digest.hexdigest()
+
+
+def _everything_below(function: Any, seen: set[Any]) -> Iterator[str]:
+    if function in seen:
+        return
+    seen.add(function)
+    yield f"function {function.__module__}.{function.__qualname__} {_code_text(function.__code__)} {function.__defaults__!r}"
+    for name in sorted(_names(function.__code__)):
+        value = function.__globals__.get(name)
+        if _is_marked(value):
+            yield from _everything_below(value, seen)
+        elif isinstance(value, bool | int | float | str | tuple):
+            yield f"constant {name} {value!r}"
+
+
+def _code_text(code: CodeType) -> str:
+    constants = [_code_text(c) if isinstance(c, CodeType) else repr(c) for c in code.co_consts]
+    return repr((code.co_code, constants, code.co_names, code.co_varnames, code.co_exceptiontable))
 
 
 def _copy(function: Callable[..., Any]) -> FunctionType:
     """The same code with marked globals replaced by their twins."""
     assert isinstance(function, FunctionType)
-    names = _global_names(function.__code__)
-    replaced = {
-        name: compiled(value) for name in names if (value := function.__globals__.get(name)) is not None and _is_marked(value)
-    }
+    replaced = {}
+    for name in _names(function.__code__):
+        value = function.__globals__.get(name)
+        if isinstance(value, FunctionType) and value in _REPLACED:
+            replaced[name] = _REPLACED[value]
+        elif _is_marked(value):
+            replaced[name] = compiled(value)  # type: ignore[arg-type]
     twin = FunctionType(function.__code__, {**function.__globals__, **replaced}, function.__name__, function.__defaults__)
     twin.__module__ = function.__module__
     twin.__qualname__ = function.__qualname__
@@ -66,5 +108,5 @@ def _is_marked(value: Any) -> bool:
     return isinstance(value, FunctionType) and value in _MARKED
 
 
-def _global_names(code: Any) -> set[str]:
+def _names(code: CodeType) -> set[str]:
     return set(code.co_names)
