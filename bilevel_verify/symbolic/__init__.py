@@ -1,1 +1,5 @@
 """What follows from a problem: derivatives, hypergradient, penalty, and the straight-line programs behind everything."""
+
+from bilevel_verify.symbolic.derivation import Derivation, derive
+
+__all__ = ["Derivation", "derive"]

@@ -156,7 +156,9 @@ class Derivation:
             return _sum(self.block("f_xx"), _product(-f_xy, inverse(self.block("f_yy")), f_xy.T))
         step = self.grad_y_star
         xx, xy, yy = (self._curvature(b) for b in ("xx", "xy", "yy"))
-        return _sum(xx, _product(xy, _transpose(step)), _product(step, _transpose(xy)), _product(step, yy, _transpose(step)))
+        return _sum(
+            xx, _product(xy, _transpose(step)), _product(step, _transpose(xy)), _product(step, yy, _transpose(step))
+        )
 
     def _curvature(self, block: str) -> Any:
         """``f_block - sum_k v_k g_(block, y_k)``."""
@@ -347,7 +349,9 @@ def _scaled(vector: Any, place: int, matrix: Any) -> Any:
         return vector[place, 0] * matrix
     if all(e == 0 for e in matrix):
         return matrix
-    return sympy.MatMul(sympy.MatrixElement(vector, place, 0) if hasattr(sympy, "MatrixElement") else vector[place, 0], matrix)
+    return sympy.MatMul(
+        sympy.MatrixElement(vector, place, 0) if hasattr(sympy, "MatrixElement") else vector[place, 0], matrix
+    )
 
 
 def mapping_of(symbols: Sequence[sympy.Symbol], values: Sequence[Any]) -> Mapping[sympy.Symbol, Any]:

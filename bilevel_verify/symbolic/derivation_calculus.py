@@ -65,7 +65,9 @@ def _refuse_jump_of_branches(node: Any) -> None:
                 raise MathematicalError(f"a Piecewise jumps where {border} = 0; its derivative is not a function")
 
 
-def _crossing(border: Any, symbols: list[sympy.Symbol], draw: random.Random) -> tuple[dict[Any, Any], dict[Any, Any]] | None:
+def _crossing(
+    border: Any, symbols: list[sympy.Symbol], draw: random.Random
+) -> tuple[dict[Any, Any], dict[Any, Any]] | None:
     """Two points a hair apart on both sides of ``border = 0``, by bisection along a random line."""
     base = [sympy.Rational(draw.randint(-300, 300), 100) for _ in symbols]
     way = [sympy.Rational(draw.randint(-100, 100), 100) for _ in symbols]

@@ -92,7 +92,9 @@ def _grouped(left: Any, right: Any, unknown: sympy.Symbol) -> Any:
     if slope.has(unknown) or slope == 0:
         return None
     dummy = sympy.Dummy("u", real=True)
-    rest = sympy.expand(left.subs(combination, dummy).subs(unknown, (dummy - combination.subs(unknown, 0)) / slope) - right)
+    rest = sympy.expand(
+        left.subs(combination, dummy).subs(unknown, (dummy - combination.subs(unknown, 0)) / slope) - right
+    )
     value = None if rest.has(unknown) else _odd_root(rest, dummy)
     return None if value is None else (value - combination.subs(unknown, 0)) / slope
 

@@ -141,5 +141,7 @@ def _solve(matrix: Any, right: Any) -> Any:
             for i in range(matrix.rows):
                 result[i, j] = column[i]
     except ZeroDivisionError:
-        raise MathematicalError("the lower-level Hessian is singular at this point; the hypergradient is undefined") from None
+        raise MathematicalError(
+            "the lower-level Hessian is singular at this point; the hypergradient is undefined"
+        ) from None
     return result

@@ -129,7 +129,9 @@ def mathml(expression: Any) -> str:
 def _size(value: Any) -> int:
     if value is None:
         return 0
-    entries = sympy.flatten(value) if isinstance(value, sympy.MatrixBase) else value if isinstance(value, tuple) else [value]
+    entries = (
+        sympy.flatten(value) if isinstance(value, sympy.MatrixBase) else value if isinstance(value, tuple) else [value]
+    )
     return sum(1 + e.count_ops() for e in entries)
 
 
@@ -158,7 +160,7 @@ def derivation_latex(derivation: Derivation, name: str | None) -> str:
     value = _value(derivation, name)
     right = [] if formula is None or derivation.problem.kind == "minimax" else [formula]
     right += [] if value is None else [latex(value)]
-    return f"{left} = {' = '.join(right or [r'\\text{(too long to print)}'])}"
+    return " = ".join([left, *(right or [r"\text{(too long to print)}"])])
 
 
 def derivation_mathml(derivation: Derivation, name: str | None) -> str:
