@@ -13,6 +13,8 @@ from bilevel_verify.problems.feasible import (
     Simplex,
     WholeSpace,
 )
+from bilevel_verify.problems.family import ProblemFamily
+from bilevel_verify.problems.files import dump, load, loads, save
 from bilevel_verify.problems.problem import KINDS, Interval, Kind, Problem
 from bilevel_verify.problems.to_sympy import KNOWN_FUNCTIONS, to_sympy
 
@@ -30,10 +32,15 @@ __all__ = [
     "L1Ball",
     "Orthant",
     "Problem",
+    "ProblemFamily",
     "Simplex",
     "WholeSpace",
     "bilevel",
+    "dump",
+    "load",
+    "loads",
     "minimax",
+    "save",
     "simple_bilevel",
     "single_level",
     "to_sympy",

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
@@ -19,7 +20,8 @@ from bilevel_verify.problems import feasible as sets
 from bilevel_verify.problems.names import block_names, check_name
 from bilevel_verify.problems.problem import Interval, Kind, Problem
 from bilevel_verify.problems.stable import stabilise
-from bilevel_verify.problems.to_sympy import exact_number, to_sympy
+from bilevel_verify.problems.text import to_text
+from bilevel_verify.problems.to_sympy import Definition, exact_number, to_sympy
 
 Formula = str | sympy.Expr | int | float
 Domain = Mapping[str, Any]
@@ -35,6 +37,7 @@ def bilevel(
     domain: Domain | None = None,
     knobs: Mapping[str, Any] | None = None,
     data: Mapping[str, Any] | None = None,
+    define: Mapping[str, str] | None = None,
     rewrite: bool = True,
     **record: Any,
 ) -> Problem:
@@ -47,6 +50,7 @@ def bilevel(
     domain : variable or block (``"x"``, ``"y"``) -> ``(low, high)``; numbers, texts, None or infinity for no bound.
     knobs : name -> number (or text over other knobs) put in for a letter of the texts.
     data : name -> array of float64 used by the texts (``A[i]``, ``dot(A[i], y)``).
+    define : abbreviations used by the texts: ``{"u": "y1 - x1", "h(t)": "log(1 + t**2)"}``.
     rewrite : write ``log(1 + exp(t))`` and its kin with the stable atoms.
     record : ``name title source note known start`` of :class:`~bilevel_verify.problems.problem.Problem`.
 
@@ -54,7 +58,7 @@ def bilevel(
     ------
     ProblemError, ExpressionError : one line that names the field and the fix.
     """
-    return _build("bilevel", {"f": f, "g": g}, x, y, domain, knobs, data, None, rewrite, record)
+    return _build("bilevel", {"f": f, "g": g}, x, y, _Given(domain, knobs, data, define), None, rewrite, record)
 
 
 def minimax(
@@ -65,11 +69,12 @@ def minimax(
     domain: Domain | None = None,
     knobs: Mapping[str, Any] | None = None,
     data: Mapping[str, Any] | None = None,
+    define: Mapping[str, str] | None = None,
     rewrite: bool = True,
     **record: Any,
 ) -> Problem:
     """``min_x max_y f(x, y)``; parameters as in :func:`bilevel`."""
-    return _build("minimax", {"f": f}, x, y, domain, knobs, data, None, rewrite, record)
+    return _build("minimax", {"f": f}, x, y, _Given(domain, knobs, data, define), None, rewrite, record)
 
 
 def single_level(
@@ -79,11 +84,12 @@ def single_level(
     domain: Domain | None = None,
     knobs: Mapping[str, Any] | None = None,
     data: Mapping[str, Any] | None = None,
+    define: Mapping[str, str] | None = None,
     rewrite: bool = True,
     **record: Any,
 ) -> Problem:
     """``min_x f(x)``; parameters as in :func:`bilevel`."""
-    return _build("single_level", {"f": f}, x, (), domain, knobs, data, None, rewrite, record)
+    return _build("single_level", {"f": f}, x, (), _Given(domain, knobs, data, define), None, rewrite, record)
 
 
 def simple_bilevel(
@@ -95,6 +101,7 @@ def simple_bilevel(
     domain: Domain | None = None,
     knobs: Mapping[str, Any] | None = None,
     data: Mapping[str, Any] | None = None,
+    define: Mapping[str, str] | None = None,
     rewrite: bool = True,
     **record: Any,
 ) -> Problem:
@@ -105,10 +112,22 @@ def simple_bilevel(
         feasible = sets.from_dict(feasible)
     elif not isinstance(feasible, sets.FeasibleSet):
         raise ProblemError("feasible must be a feasible set such as Ball(radius=1)")
-    return _build("simple_bilevel", {"f": f, "g": g}, x, (), domain, knobs, data, feasible, rewrite, record)
+    return _build(
+        "simple_bilevel", {"f": f, "g": g}, x, (), _Given(domain, knobs, data, define), feasible, rewrite, record
+    )
 
 
 RECORD = ("name", "title", "source", "note", "known", "start")
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """What may accompany the formulas."""
+
+    domain: Domain | None
+    knobs: Mapping[str, Any] | None
+    data: Mapping[str, Any] | None
+    define: Mapping[str, str] | None
 
 
 def _build(
@@ -116,9 +135,7 @@ def _build(
     formulas: Mapping[str, Any],
     x: Any,
     y: Any,
-    domain: Domain | None,
-    knobs: Mapping[str, Any] | None,
-    data: Mapping[str, Any] | None,
+    given: _Given,
     feasible: sets.FeasibleSet | None,
     rewrite: bool,
     record: Mapping[str, Any],
@@ -126,14 +143,15 @@ def _build(
     for name in record:
         if name not in RECORD:
             raise ProblemError(f"unknown field {name!r}{language.nearest(name, RECORD)}")
-    values = read_knobs(knobs)
-    arrays = read_data(data)
+    values = read_knobs(given.knobs)
+    arrays = read_data(given.data)
+    definitions = read_definitions(given.define)
     xs, ys = block_names(x, "x", values), block_names(y, "y", values) if kind in ("bilevel", "minimax") else ()
-    _check_blocks(xs, ys, values, arrays)
+    _check_blocks(xs, ys, {"knob": values, "data array": arrays, "definition": definitions})
     symbols = {n: sympy.Symbol(n, real=True) for n in xs + ys}
-    scope = _Scope(symbols, values, arrays, {"x": xs, "y": ys}, rewrite)
+    scope = _Scope(symbols, values, arrays, {"x": xs, "y": ys}, definitions, rewrite)
     expressions = {field: scope.formula(field, text) for field, text in formulas.items()}
-    ranges = _domain(domain, xs, ys, values)
+    ranges = _domain(given.domain, xs, ys, values)
     if feasible is not None:
         sets.check_dimension(feasible, len(xs))
     return Problem(
@@ -146,9 +164,11 @@ def _build(
         feasible=feasible,
         knobs=MappingProxyType(values),
         data=MappingProxyType(arrays),
-        known=MappingProxyType(dict(record.get("known") or {})),
-        start=_start(record.get("start"), len(xs)),
-        text=MappingProxyType({k: v if isinstance(v, str) else str(v) for k, v in formulas.items()}),
+        known=MappingProxyType(read_known(record.get("known"), scope)),
+        start=_start(record.get("start"), len(xs), values),
+        text=MappingProxyType(
+            {k: v if isinstance(v, str) else to_text(v) for k, v in {**formulas, **(given.define or {})}.items()}
+        ),
         **{k: _plain_text(k, record.get(k, "")) for k in ("name", "title", "source", "note")},
     )
 
@@ -159,18 +179,37 @@ def _plain_text(field: str, value: Any) -> str:
     return value
 
 
-def _check_blocks(xs: tuple[str, ...], ys: tuple[str, ...], knobs: Mapping[str, Any], data: Mapping[str, Any]) -> None:
+def _check_blocks(xs: tuple[str, ...], ys: tuple[str, ...], others: Mapping[str, Mapping[str, Any]]) -> None:
     both = [n for n in ys if n in xs]
     if both:
         raise ProblemError(f"{both[0]!r} is in x and in y; a variable belongs to one level")
     if len(xs) + len(ys) > MAXIMUM_VARIABLES:
         raise ProblemError(f"{len(xs) + len(ys)} variables; at most {MAXIMUM_VARIABLES} are supported")
-    for name in (*knobs, *data):
-        if name in xs or name in ys:
-            raise ProblemError(f"{name!r} is a variable and a knob or data array at once; rename one")
-    for name in data:
-        if name in knobs:
-            raise ProblemError(f"{name!r} is a knob and a data array at once; rename one")
+    owner = dict.fromkeys(xs + ys, "variable")
+    for what, names in others.items():
+        for name in names:
+            if name in owner:
+                raise ProblemError(f"{name!r} is a {owner[name]} and a {what} at once; rename one")
+            owner[name] = what
+
+
+def read_definitions(define: Mapping[str, str] | None) -> dict[str, Definition]:
+    """Abbreviations ``{"u": text, "h(t)": text}``."""
+    result: dict[str, Definition] = {}
+    for head, text in _mapping(define, "define").items():
+        match = HEAD.fullmatch(head.strip())
+        if match is None or not isinstance(text, str):
+            raise ProblemError(f"define: {head[:40]!r} must be a name or name(arguments), with a text as its value")
+        parameters = tuple(p.strip() for p in match[2].split(",")) if match[2] else ()
+        for name in (match[1], *parameters):
+            check_name(name, "definition")
+        if len(set(parameters)) < len(parameters) or match[1] in result or match[1] in ("f", "g"):
+            raise ProblemError(f"define: {head[:40]!r} repeats a name or takes one that means something else")
+        result[match[1]] = Definition(parameters, language.parse(text, limits=language.PROBLEM), text)
+    return result
+
+
+HEAD = re.compile(r"([A-Za-z]\w*)\s*(?:\(\s*([A-Za-z]\w*(?:\s*,\s*[A-Za-z]\w*)*)\s*\))?")
 
 
 class _Scope:
@@ -182,9 +221,10 @@ class _Scope:
         knobs: Mapping[str, Any],
         data: Mapping[str, Any],
         blocks: Mapping[str, tuple[str, ...]],
+        definitions: Mapping[str, Definition],
         rewrite: bool,
     ) -> None:
-        self.symbols, self.data, self.rewrite = symbols, data, rewrite
+        self.symbols, self.data, self.definitions, self.rewrite = symbols, data, definitions, rewrite
         self.letters = {**knobs, **symbols}
         self.vectors = {
             block: tuple(symbols[n] for n in names)
@@ -204,8 +244,15 @@ class _Scope:
 
     def _text(self, field: str, text: str) -> Any:
         try:
-            node = language.parse(text, limits=language.PROBLEM)
-            return to_sympy(node, self.letters, text=text, vectors=self.vectors, data=self.data, rewrite=self.rewrite)
+            return to_sympy(
+                language.parse(text, limits=language.PROBLEM),
+                self.letters,
+                text=text,
+                vectors=self.vectors,
+                data=self.data,
+                definitions=self.definitions,
+                rewrite=self.rewrite,
+            )
         except ExpressionError as error:
             raise ExpressionError(f"{field}: {error.plain}", error.text, error.column) from None
 
@@ -298,6 +345,28 @@ def _mapping(value: Any, what: str) -> Mapping[str, Any]:
     return value
 
 
+WORDS = frozenset({"on", "note", "why", "source", "attained", "verdict"})
+"""Fields of ``known`` that stay as they are; every other text is a formula of the variables and knobs."""
+
+
+def read_known(known: Any, scope: _Scope) -> dict[str, Any]:
+    """What the author states about a problem: texts become exact numbers or expressions, tables stay tables."""
+
+    def read(value: Any, field: str) -> Any:
+        if isinstance(value, Mapping):
+            return {k: v if k in WORDS else read(v, f"{field}.{k}") for k, v in value.items()}
+        if isinstance(value, list | tuple):
+            return tuple(read(v, field) for v in value)
+        if isinstance(value, bool):
+            return value
+        if isinstance(value, str) and re.fullmatch(r"\s*-?\s*oo\s*", value):
+            return number(value, field, infinite=True)
+        return scope.formula(field, value) if isinstance(value, str) else number(value, field, infinite=True)
+
+    result: dict[str, Any] = read(_mapping(known, "known"), "known")
+    return result
+
+
 def read_data(data: Mapping[str, Any] | None) -> dict[str, NDArray[np.float64]]:
     """Data arrays: finite float64, one to three dimensions, read-only copies."""
     arrays: dict[str, NDArray[np.float64]] = {}
@@ -348,16 +417,22 @@ def _end(value: Any, infinity: Any, key: str, knobs: Mapping[str, Any]) -> Any:
     if value is None:
         return infinity
     if isinstance(value, str) and not re.fullmatch(r"\s*-?\s*oo\s*", value):
-        return _constant(to_sympy(language.parse(value), knobs, text=value), f"domain of {key!r}")
-    return number(value, f"domain of {key!r}", infinite=True)
+        return _constant(
+            to_sympy(language.parse(value), knobs, text=value), f"domain of {key!r}" if key != "start" else key
+        )
+    return number(value, f"domain of {key!r}" if key != "start" else key, infinite=True)
 
 
-def _start(value: Any, dimension: int) -> tuple[float, ...] | None:
+def _start(value: Any, dimension: int, knobs: Mapping[str, Any]) -> tuple[float, ...] | None:
     if value is None:
         return None
-    if isinstance(value, str) or not isinstance(value, Iterable):
-        raise ProblemError("start must be a list of numbers")
-    point = tuple(float(number(v, "start")) for v in value)
+    if isinstance(value, str):
+        value = [value] * dimension
+    if not isinstance(value, Iterable):
+        raise ProblemError("start must be a list of numbers, or one text for all coordinates")
+    point = tuple(float(_end(v, sympy.nan, "start", knobs)) for v in value)
+    if any(math.isnan(v) or math.isinf(v) for v in point):
+        raise ProblemError("start must be finite")
     if len(point) != dimension:
         raise ProblemError(f"start has {len(point)} entries, the problem {dimension}")
     return point

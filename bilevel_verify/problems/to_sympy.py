@@ -2,7 +2,8 @@
 
 Every function has an explicit entry in a table; nothing else can be called. Numbers stay exact. Data arrays are known
 by name: ``A[i, j]`` is an entry, ``A[i]`` a row (both 0-based), the name of a block (``x``, ``y``) the vector of its
-variables, ``y[i]`` its i-th variable (0-based). A constant array may be used as a whole in ``dot``, ``norm``, ``@``, ``T``.
+variables, ``y[i]`` its i-th variable (0-based).
+Whole arrays take part in ``dot``, ``norm``, ``@`` and ``T``.
 """
 
 from __future__ import annotations
@@ -71,6 +72,7 @@ FUNCTIONS: dict[str, tuple[int, Callable[..., Any]]] = {
     "sign": (1, _sign),
     "floor": (1, sympy.floor),
     "ceil": (1, sympy.ceiling),
+    "ceiling": (1, sympy.ceiling),
     "plus": (1, lambda t: atoms.plus(t)),
     "softplus": (1, atoms.softplus),
     "sigmoid": (1, atoms.sigmoid),
@@ -94,6 +96,15 @@ SMALL_INTEGER = 500
 """Largest argument of ``factorial`` and ``binomial``."""
 
 
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """An abbreviation of a problem file: a letter (no parameters) or a function, expanded where it is used."""
+
+    parameters: tuple[str, ...]
+    body: Node
+    text: str
+
+
 @dataclass(slots=True)
 class Scope:
     """What names mean: scalars (symbols, knobs), vectors of symbols, data arrays."""
@@ -101,10 +112,16 @@ class Scope:
     scalars: Mapping[str, Any]
     vectors: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     data: Mapping[str, Any] = field(default_factory=dict)
+    definitions: Mapping[str, Definition] = field(default_factory=dict)
 
     def names(self) -> set[str]:
         """Every name that a text may use."""
-        return {*self.scalars, *self.vectors, *self.data, *CONSTANTS}
+        plain = {n for n, d in self.definitions.items() if not d.parameters}
+        return {*self.scalars, *self.vectors, *self.data, *CONSTANTS, *plain}
+
+    def functions(self) -> set[str]:
+        """Every function that a text may call."""
+        return {*KNOWN_FUNCTIONS, *(n for n, d in self.definitions.items() if d.parameters)}
 
 
 def to_sympy(
@@ -114,6 +131,7 @@ def to_sympy(
     text: str = "",
     vectors: Mapping[str, tuple[Any, ...]] | None = None,
     data: Mapping[str, Any] | None = None,
+    definitions: Mapping[str, Definition] | None = None,
     rewrite: bool = True,
     operations: int = 200_000,
 ) -> Any:
@@ -123,6 +141,7 @@ def to_sympy(
     ----------
     letters : name -> SymPy expression (symbols and knobs). ``pi`` and ``E`` are always known.
     vectors, data : names of blocks of variables, and of numeric arrays.
+    definitions : abbreviations that the text may use.
     rewrite : replace ``log(1 + exp(t))``, ``1/(1 + exp(-t))``, ``log(cosh(t))``, ``log(exp(a) + exp(b) + ...)`` by the
         stable atoms (same function, never overflowing).
     operations : budget of the whole evaluation; nested sums multiply.
@@ -131,7 +150,7 @@ def to_sympy(
     ------
     ExpressionError : unknown name or function, wrong number of arguments, budget exceeded, undefined; with the column.
     """
-    scope = Scope(letters, vectors or {}, data or {})
+    scope = Scope(letters, vectors or {}, data or {}, definitions or {})
     try:
         budget = Budget(text, operations)
         result = budget.defined(_Interpreter(scope, budget, text).scalar(node), node)
@@ -155,7 +174,8 @@ def exact_number(value: Any) -> Any:
 class _Interpreter:
     def __init__(self, scope: Scope, budget: Budget, text: str) -> None:
         self.scope, self.budget, self.text = scope, budget, text
-        self.indices: dict[str, int] = {}
+        self.indices: dict[str, Any] = {}
+        self.depth = 0
 
     def scalar(self, node: Node) -> Any:
         """A single SymPy expression."""
@@ -209,7 +229,9 @@ class _Interpreter:
     def _letter(self, node: tree.Letter) -> Any:
         name = node.name
         if name in self.indices:
-            return sympy.Integer(self.indices[name])
+            return self.indices[name]
+        if name in self.scope.definitions and not self.scope.definitions[name].parameters:
+            return self._expand(node, self.scope.definitions[name], ())
         for table in (self.scope.scalars, CONSTANTS):
             if name in table:
                 return table[name]
@@ -327,8 +349,11 @@ class _Interpreter:
             return self._integers(node)
         if name in ("sum", "mean", "prod"):
             return self._reduce(node)
+        definition = self.scope.definitions.get(name)
+        if definition is not None and definition.parameters:
+            return self._expand(node, definition, arguments)
         if name not in FUNCTIONS:
-            raise self.budget.fail(f"unknown function {name!r}{nearest(name, KNOWN_FUNCTIONS)}", node)
+            raise self.budget.fail(f"unknown function {name!r}{nearest(name, self.scope.functions())}", node)
         count, function = FUNCTIONS[name]
         if not arguments or (count >= 0 and len(arguments) != count):
             raise self.budget.fail(
@@ -338,6 +363,21 @@ class _Interpreter:
         if name in ("exp", "log", "sinh", "cosh") and values[0].is_number:
             self._guard_number(node, values[0])
         return self._finish(node, lambda: function(*values))
+
+    def _expand(self, node: Node, definition: Definition, arguments: tuple[Node, ...]) -> Any:
+        """An abbreviation, its parameters bound to the values of the arguments; nothing else of the caller is seen."""
+        if len(arguments) != len(definition.parameters):
+            raise self.budget.fail(f"takes {len(definition.parameters)} arguments, not {len(arguments)}", node)
+        if self.depth >= 20:
+            raise self.budget.fail("definitions nested deeper than 20 levels (a circle?)", node)
+        bound = dict(zip(definition.parameters, (self.scalar(a) for a in arguments)))
+        outer, self.indices, text, self.budget.text = self.indices, bound, self.budget.text, definition.text
+        self.depth += 1
+        try:
+            return self.visit(definition.body)
+        finally:
+            self.indices, self.budget.text = outer, text
+            self.depth -= 1
 
     def _guard_number(self, node: Node, value: Any) -> None:
         """``exp(10**9*log(9))`` would be evaluated exactly by SymPy."""
@@ -384,7 +424,7 @@ class _Interpreter:
         values = []
         try:
             for value in range(low, high + 1):
-                self.indices[name] = value
+                self.indices[name] = sympy.Integer(value)
                 values.append(self.visit(body[0]))
         finally:
             self.indices.pop(name, None)
