@@ -309,11 +309,18 @@ class TableRow(Entry):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Algorithm(Entry):
-    """A printed pseudo-code as data; ``program`` is the parsed statement list (see ``theorems.algorithm``)."""
+    """A printed pseudo-code as data.
+
+    ``program`` is the parsed statement list (see ``theorems.algorithm``); ``called`` the name by which other
+    algorithms call this one; ``families`` sequences of parameters: name -> (indices, formula), as ``T[t, k]`` from
+    ``T_0`` and ``T_k``.
+    """
 
     inputs: tuple[str, ...]
     steps: str
     program: Any = None
+    called: str = ""
+    families: Mapping[str, tuple[tuple[str, ...], Expression]] = field(default_factory=_none)
     outputs: tuple[str, ...] = ()
     functions: tuple[str, ...] = ()
     supplied_by: tuple[str, ...] = ()

@@ -15,6 +15,7 @@ from bilevel_verify.theorems.card import (
     Claim,
     Derivation,
     Entry,
+    Expression,
     Identity,
     Inequality,
     Link,
@@ -24,8 +25,8 @@ from bilevel_verify.theorems.card import (
     Step,
     TableRow,
 )
-from bilevel_verify.theorems.desk import Context, Desk, context_of, read_definitions
-from bilevel_verify.theorems.fields import Names, Place, Table
+from bilevel_verify.theorems.desk import SIGNATURE, Context, Desk, context_of, read_definitions
+from bilevel_verify.theorems.fields import Names, Place, Table, expression
 
 
 def _refuted(table: Table) -> Refuted | None:
@@ -279,6 +280,8 @@ def read_algorithm(table: Table, desk: Desk, kind: str) -> Algorithm:
         inputs=table.strings("inputs"),
         steps=steps,
         program=program,
+        called=table.text("called"),
+        families=_families(table, desk),
         outputs=table.strings("outputs"),
         functions=table.strings("functions"),
         supplied_by=table.strings("supplied_by"),
@@ -286,6 +289,19 @@ def read_algorithm(table: Table, desk: Desk, kind: str) -> Algorithm:
         variant_of=table.text("variant_of"),
         literal=table.flag("literal", True),
     )
+
+
+def _families(table: Table, desk: Desk) -> dict[str, tuple[tuple[str, ...], Expression]]:
+    """``"T(t, k)" = "T_m1 if k == -1 else T_k"``."""
+    found: dict[str, tuple[tuple[str, ...], Expression]] = {}
+    for key, text in table.table("families").items():
+        place = table.place.at("families", key)
+        signature = SIGNATURE.match(key)
+        if signature is None:
+            raise place.fail("write the indices of the sequence, as in 'T(t, k)'")
+        indices = tuple(part.strip() for part in signature[2].split(",") if part.strip())
+        found[signature[1]] = (indices, expression(text, place, desk.names("parameters").plus(letters=indices)))
+    return found
 
 
 def _repaired_entry(table: Table, desk: Desk, kind: str, reader: Callable[[Table, Desk, str], Entry]) -> Entry | None:

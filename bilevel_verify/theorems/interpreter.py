@@ -19,7 +19,7 @@ import numpy as np
 from bilevel_verify.language import tree
 from bilevel_verify.theorems import algorithm as script
 from bilevel_verify.theorems.card import Algorithm
-from bilevel_verify.theorems.numbers import Field, Floats, Value, is_array, is_exact, norm, pair, same
+from bilevel_verify.theorems.numbers import Field, Floats, LinearOperator, Value, is_array, is_exact, norm, pair, same
 from bilevel_verify.theorems.rewrite import binder
 
 MAXIMAL_TERMS = 1_000_000
@@ -235,7 +235,7 @@ class _Machine:
         """Refuse NaN and infinities where a value is kept."""
         entries = value.ravel() if is_array(value) else [value]
         for entry in entries:
-            number = not (is_exact(entry) or callable(entry) or isinstance(entry, bool))
+            number = not (is_exact(entry) or callable(entry) or isinstance(entry, bool | LinearOperator))
             if number and not self.field.is_finite(entry):
                 raise Halt("not a number", f"the value is {entry}", self.line)
         return value

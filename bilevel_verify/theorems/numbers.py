@@ -7,7 +7,8 @@ everything that touches a real number becomes a number of the field.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Protocol
 
@@ -56,13 +57,12 @@ class Floats:
 
 
 class Multiprecision:
-    """mpmath with so many decimal digits."""
+    """mpmath numbers at the working precision that holds when the run is made (``with mpmath.workdps(50): ...``)."""
 
-    def __init__(self, digits: int = 50) -> None:
+    def __init__(self) -> None:
         import mpmath
 
-        self.context = mpmath.MPContext()
-        self.context.dps = digits
+        self.context = mpmath.mp
 
     def number(self, value: Any) -> Number:
         """A number rounded to the precision of the context; rationals are divided in it."""
@@ -89,6 +89,16 @@ class Multiprecision:
     def is_finite(self, value: Number) -> bool:
         """Whether a number is finite."""
         return bool(self.context.isfinite(value))
+
+
+@dataclass(frozen=True, slots=True)
+class LinearOperator:
+    """A matrix that is only multiplied: ``A @ v`` asks an oracle once."""
+
+    product: Callable[[Any], Any]
+
+    def __matmul__(self, vector: Any) -> Any:
+        return self.product(vector)
 
 
 def is_exact(value: Value) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import mpmath
 import numpy as np
 import pytest
 
@@ -107,10 +108,10 @@ def test_two_number_systems_agree() -> None:
     assert isinstance(found, Algorithm)
     inputs = {"x_int": [0.9, -1.3], "eta": 0.25, "theta": 0.25, "B": 0.2, "K": 4}
     plain = interpret(found, inputs, {"grad_f": lambda x: np.array([x[0], np.sin(x[1])])})
-    field = Multiprecision(40)
-    exactly = interpret(
-        found, inputs, {"grad_f": lambda x: field.vector([x[0], field.context.sin(x[1])])}, numbers=field
-    )
+    field = Multiprecision()
+    with mpmath.workdps(40):
+        calls = {"grad_f": lambda x: field.vector([x[0], field.context.sin(x[1])])}
+        exactly = interpret(found, inputs, calls, numbers=field)
     assert plain.findings == exactly.findings == ()
     assert plain.letters["t"] == exactly.letters["t"]
     assert np.allclose(plain.output, exactly.output.astype(float), rtol=1e-13)

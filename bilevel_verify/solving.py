@@ -1,0 +1,165 @@
+"""One call from a problem to a run: the parameters that the method's theorem prescribes, explicit ones winning."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from types import MappingProxyType
+from typing import Any, Literal
+
+import numpy as np
+
+from bilevel_verify.errors import InputError, ParameterError
+from bilevel_verify.methods import METHODS, run_method
+from bilevel_verify.methods.registry import Method, look_up
+from bilevel_verify.methods.run import Run
+from bilevel_verify.problems.problem import Problem
+from bilevel_verify.theorems.card import Card, Statement
+from bilevel_verify.theorems.instance import Leaves
+from bilevel_verify.theorems.resolve import Resolved, resolve
+from bilevel_verify.theorems.shelf import find_statement, load_card, shipped
+
+Start = Sequence[float] | np.ndarray | float | None
+
+
+def solve(
+    problem: Problem,
+    method: str,
+    eps: Any = None,
+    x0: Start = None,
+    y0: Start = None,
+    v0: Start = None,
+    parameters: Mapping[str, Any] | None = None,
+    noise: Sequence[Any] | None = None,
+    budget: int | Mapping[str, int] | None = None,
+    seed: int = 0,
+    record: Literal["all", "thin"] = "all",
+    compiled: bool | None = None,
+    digits: int | None = None,
+    statement: str | None = None,
+    values: Mapping[str, Any] | None = None,
+) -> Run:
+    """Run a published method on a problem.
+
+    Parameters
+    ----------
+    method : its name, as in ``methods()``; ``name:variant`` for a literal reading.
+    eps : target accuracy. ``x0``, ``y0``, ``v0`` : starts (zeros for y and v by default).
+    parameters : explicit letters, the paper's in ASCII; they win over what the theorem prescribes. If they are all that
+        the method needs, nothing is derived: no constants, no truth.
+    noise : explicit perturbations, used in order. ``budget`` : most oracle calls.
+    digits : run in so many decimal digits instead of floats.
+    statement : "paper/id" whose settings are taken; by default the method's own theorem.
+    values : leaf letters given by hand (``Delta``, ``zeta``, ``nu_f``, a constant ...).
+
+    Raises
+    ------
+    ParameterError : a parameter has no value; says what would supply it.
+    InputError : no such method or statement.
+    """
+    record_of_method = look_up(METHODS, method.partition(":")[0], "method")
+    explicit = dict(parameters or {})
+    absent = _absent(record_of_method, explicit, eps)
+    resolved: Resolved | None = None
+    if absent:
+        resolved = _prescribed(problem, record_of_method, absent, explicit, eps, x0, statement, values or {})
+    chosen = {**_for_run(resolved, absent, digits), **explicit}
+    options = {"y0": y0, "v0": v0, "noise": noise, "budget": budget, "compiled": compiled, "eps": eps, "digits": digits}
+    given = {key: value for key, value in options.items() if value is not None}
+    run = run_method(problem, method, chosen, x0, seed=seed, record=record, **given)
+    return run if resolved is None else _with_letters(run, resolved)
+
+
+def _absent(method: Method, explicit: Mapping[str, Any], eps: Any) -> list[str]:
+    """Letters that the method needs and nobody gave."""
+    given = set(explicit) | ({"eps"} if eps is not None else set())
+    return [x.name for x in method.letters if x.name not in given and x.default is None and not x.optional]
+
+
+def statement_of(method: Method, name: str | None = None) -> tuple[Card, Statement]:
+    """The theorem that prescribes the parameters of a method.
+
+    Raises
+    ------
+    InputError : no shipped card prescribes them.
+    """
+    if name is not None:
+        card, entry = find_statement(name)
+        if not isinstance(entry, Statement):
+            raise InputError(f"{name} is no statement with settings")
+        return card, entry
+    for key in [method.paper] if method.paper in shipped() else shipped():
+        card = load_card(key)
+        found = card.entries.get(method.statement) if method.paper == key else None
+        if isinstance(found, Statement) and found.settings:
+            return card, found
+        for candidate in card.statements:
+            if candidate.method == method.name and (candidate.settings or candidate.parameters):
+                return card, candidate
+    raise InputError(f"no theorem of the shipped cards prescribes parameters for {method.name}; give parameters=")
+
+
+def _prescribed(
+    problem: Problem,
+    method: Method,
+    absent: list[str],
+    explicit: Mapping[str, Any],
+    eps: Any,
+    x0: Start,
+    statement: str | None,
+    values: Mapping[str, Any],
+) -> Resolved:
+    try:
+        card, entry = statement_of(method, statement)
+    except InputError as error:
+        raise ParameterError(f"{method.name} needs {', '.join(absent)}: {error}") from None
+    start = problem.start if x0 is None else x0
+    point = None if start is None else np.atleast_1d(np.asarray(start, dtype=float))
+    known = {**values, **({} if eps is None else {"eps": _accuracy(eps)})}
+    leaves = Leaves(problem, card.key, point, known)
+    # letters of the method and of the card are the same letters; what the card does not know stays the method's own
+    own = {name: value for name, value in explicit.items() if name in card.letters}
+    resolved = resolve(card, entry, leaves, own, targets=[name for name in absent if name in card.letters])
+    unknown = [name for name in absent if name not in card.letters]
+    if unknown:
+        raise ParameterError(f"{card.key}/{entry.id} prescribes no {', '.join(unknown)} for {method.name}; give it")
+    resolved.need(absent)
+    return resolved
+
+
+def _accuracy(eps: Any) -> Any:
+    try:
+        positive = bool(eps > 0) if not isinstance(eps, str) else True
+    except TypeError:
+        positive = False
+    if not positive or isinstance(eps, bool):
+        raise ParameterError(f"eps must be a positive number, not {eps!r}")
+    return eps
+
+
+def _for_run(resolved: Resolved | None, names: list[str], digits: int | None) -> dict[str, Any]:
+    if resolved is None:
+        return {}
+    found: dict[str, Any] = {}
+    for name in names:
+        letter = resolved.letters[name]
+        precise = digits is not None and not isinstance(letter.run, int)
+        found[name] = _precise(letter.for_check) if precise else letter.run
+    return found
+
+
+def _precise(scalar: Any) -> Any:
+    """An exact rational, or the middle of a ball with all its bits."""
+    if isinstance(scalar, Fraction):
+        return scalar
+    mantissa, exponent = scalar.mid().man_exp()
+    power = int(exponent)
+    return Fraction(int(mantissa)) * (Fraction(2) ** power)
+
+
+def _with_letters(run: Run, resolved: Resolved) -> Run:
+    """The run with every resolved letter on record, and the readings that they lean on."""
+    letters = {name: letter.run for name, letter in resolved.letters.items()}
+    note = "; ".join(part for part in (run.note, f"reading: {resolved.reading}" if resolved.reading else "") if part)
+    return replace(run, parameters=MappingProxyType({**letters, **run.parameters}), note=note)

@@ -1,0 +1,87 @@
+"""Leaf letters of a card for one problem: constants, truth, dimensions, what the user gave. Asked for when needed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from bilevel_verify.errors import BilevelVerifyError, ParameterError
+from bilevel_verify.problems.problem import Problem
+from bilevel_verify.theorems.card import LetterSpec
+from bilevel_verify.truth.enclosure import Enclosure
+
+KNOWN_PAPERS = ("ragd-gs", "rahgd", "fsba", "restarted-agd-hb", "agm-bio")
+
+
+class Leaves:
+    """Provider of leaf letters for :func:`bilevel_verify.theorems.resolve.resolve`.
+
+    Parameters
+    ----------
+    problem : the problem. ``paper`` : key of the card, which decides what a letter such as ``rho`` means.
+    x0 : start, shape (dx,); needed for ``Delta`` and the norm of ``y*(x0)``.
+    values : letters that the user gave (``eps``, ``zeta``, ``nu_f`` ...); they win.
+    """
+
+    def __init__(self, problem: Problem, paper: str, x0: np.ndarray | None, values: Mapping[str, Any]) -> None:
+        self.problem, self.paper, self.x0, self.values = problem, paper, x0, dict(values)
+
+    @cached_property
+    def truth(self) -> Any:
+        """The truth of the problem."""
+        from bilevel_verify.truth import truth
+
+        return truth(self.problem)
+
+    def __call__(self, spec: LetterSpec, known: Mapping[str, Any]) -> Any:
+        """Value of a leaf letter.
+
+        Raises
+        ------
+        KeyError : nobody has a value.
+        ParameterError : the room that should have it could not give it; says why.
+        """
+        if spec.name in self.values:
+            return self.values[spec.name]
+        name = spec.called or spec.name
+        try:
+            if spec.source == "constants":
+                return self._constant(name)
+            if spec.source == "problem":
+                return {"dx": self.problem.dx, "d": self.problem.dx, "d_x": self.problem.dx, "dy": self.problem.dy}[
+                    name
+                ]
+            if spec.source == "truth":
+                return self._truth(name, known)
+        except KeyError:
+            raise
+        except BilevelVerifyError as error:
+            raise ParameterError(str(error)) from None
+        raise KeyError(spec.name)
+
+    def _constant(self, name: str) -> Any:
+        from bilevel_verify.constants import constants
+
+        paper = self.paper if self.paper in KNOWN_PAPERS else None
+        if paper == "rahgd" and self.problem.kind == "minimax":
+            paper = "minimax"
+        options = {"nu": self.values["nu_f"]} if "nu_f" in self.values and name in ("H_f",) else {}
+        return constants(self.problem, paper=paper, only=(name,), **options)[name]
+
+    def _truth(self, name: str, known: Mapping[str, Any]) -> Enclosure:
+        if self.x0 is None:
+            raise ParameterError("x0 is needed")
+        if name in ("delta", "Delta"):
+            found: Enclosure = self.truth.delta(self.x0)
+            return found
+        if name == "delta_lam":
+            lam = float(known["lam"].value)
+            above, below = self.truth.L_star(self.x0, lam), self.truth.L_star_min(lam)
+            return Enclosure(float(above.value) - float(below.value), above.error + below.error, "computed")
+        if name == "norm_y_star":
+            at = self.truth.y_star(self.x0)
+            return Enclosure(float(np.linalg.norm(at.value)), at.error + 1e-15 * (1 + float(np.linalg.norm(at.value))))
+        raise KeyError(name)
