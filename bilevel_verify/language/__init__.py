@@ -2,6 +2,7 @@
 
 from bilevel_verify.language.latex import letter_latex, to_latex
 from bilevel_verify.language.parser import CARD, PROBLEM, Limits, check_names, convert, nearest, parse
+from bilevel_verify.language.text import to_text
 from bilevel_verify.language.tree import Node, functions, letters
 
 __all__ = [
@@ -17,4 +18,5 @@ __all__ = [
     "nearest",
     "parse",
     "to_latex",
+    "to_text",
 ]

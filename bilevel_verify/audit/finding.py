@@ -1,0 +1,115 @@
+"""A finding of the audit: one printed statement, what was decided about it, and how anybody can check that."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from bilevel_verify.audit.scalar.claim import Decision
+from bilevel_verify.checks.verdict import Row, Verdict
+
+VERDICTS: dict[str, Verdict] = {"proved": "holds", "refuted": "refuted", "undecided": "undecided"}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A row of the audit.
+
+    Attributes
+    ----------
+    row : verdict in the common form (``problem`` is None: it is about the statement itself).
+    printed : the printed LaTeX of the relation.
+    counterexample : letter -> value of the smallest counterexample found, as exact text; None unless refuted.
+    repaired : the nearest true form, as text of the card language; None where there is none (yet).
+    script : a minimal, independent Python script that shows the counterexample; None unless refuted.
+    """
+
+    row: Row
+    printed: str | None = None
+    counterexample: Mapping[str, str] | None = None
+    repaired: str | None = None
+    script: str | None = None
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict of the row."""
+        return self.row.verdict
+
+    @property
+    def statement(self) -> str:
+        """``paper/id`` of the statement."""
+        return f"{self.row.paper}/{self.row.statement}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """All fields of the row and of the finding, for JSON; a field that does not apply is None."""
+        extra = {
+            "printed": self.printed,
+            "counterexample": None if self.counterexample is None else dict(self.counterexample),
+            "repaired": self.repaired,
+            "script": self.script,
+        }
+        return self.row.to_dict() | extra
+
+    def __str__(self) -> str:
+        text = f"{self.row.verdict:14} {self.statement} {self.row.claim or ''}: {self.row.left} <= {self.row.right}"
+        if self.counterexample:
+            text += " at " + ", ".join(f"{k} = {v}" for k, v in self.counterexample.items())
+        return text
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Which statement a decision is about, for the row."""
+
+    paper: str
+    statement: str
+    claim: str | None = None
+    source: str | None = None
+    reading: str | None = None
+    as_printed: bool = True
+    known_refuted: bool = False
+    details: dict[str, Any] = field(default_factory=dict)
+
+
+def row_of(place: Place, kind: str, decision: Decision, left: str, op: str, right: str) -> Row:
+    """The common row of a decision of an engine."""
+    proved = decision.outcome != "undecided"
+    reason = f"{decision.engine}: {decision.certificate}" if decision.certificate else decision.engine
+    if not proved and decision.attacks:
+        ratio = "" if decision.ratio is None else f", largest ratio {decision.ratio:.6g}"
+        reason = f"survived {decision.attacks} attacks{ratio}"
+    margin = None
+    if decision.left is not None and decision.right is not None:
+        low, high = (decision.left, decision.right) if op in ("<=", "<", "==") else (decision.right, decision.left)
+        scale = max(abs(low), abs(high))
+        margin = (high - low) / scale if scale else 0.0
+    return Row(
+        paper=place.paper,
+        statement=place.statement,
+        claim=place.claim,
+        source=place.source,
+        problem=None,
+        method=None,
+        kind=kind,
+        verdict=VERDICTS[decision.outcome],
+        certainty="proved" if proved else None,
+        left=left,
+        right=f"{right}" if op == "<=" else f"{op} {right}",
+        measured=decision.left,
+        bound=decision.right,
+        margin=margin,
+        where=", ".join(f"{n} = {v}" for n, v in decision.point.items()) or None,
+        reason=reason,
+        reproduce=f"bilevel-verify audit {place.paper} --statement {place.statement}",
+        reading=place.reading,
+        as_printed=place.as_printed,
+        known_refuted=place.known_refuted,
+        details=place.details,
+    )
+
+
+def exact_text(point: Mapping[str, Fraction]) -> dict[str, str]:
+    """A rational point as text."""
+    return {name: str(value) for name, value in point.items()}

@@ -1,0 +1,96 @@
+"""From a card to what the engines work on: letters written out, ranges in force, standing assumptions attached."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from bilevel_verify.audit.scalar.claim import ScalarClaim
+from bilevel_verify.language import tree
+from bilevel_verify.theorems.card import Card, Domain, Entry, Expression, Link, Root
+from bilevel_verify.theorems.resolve import formulas_of
+from bilevel_verify.theorems.rewrite import free_letters, substitute
+from bilevel_verify.theorems.vocabulary import NUMBERS
+
+POSITIVE = Domain("(0, oo)", "interval", Expression(tree.Number(Fraction(0)), "0"), None, False, False)
+DEPTH_LIMIT = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """The letters of an entry: formulas to write out, ranges of the rest, standing conditions."""
+
+    formulas: Mapping[str, tree.Node]
+    domains: Mapping[str, Domain]
+    where: tuple[tree.Node, ...]
+
+    def out(self, node: tree.Node) -> tree.Node:
+        """A tree with every defined letter replaced by its formula.
+
+        Raises
+        ------
+        ValueError : definitions that never end.
+        """
+        for _ in range(DEPTH_LIMIT):
+            used = free_letters(node) & self.formulas.keys()
+            if not used:
+                return node
+            node = substitute(node, {name: self.formulas[name] for name in used})
+        raise ValueError("definitions that do not end")
+
+    def claim(self, link: Link) -> ScalarClaim:
+        """A link of a chain as a scalar claim; conditions that mention none of its letters are left out."""
+        left, right = self.out(link.left.tree), self.out(link.right.tree)
+        domains = dict(self.domains)
+        used = self._reach({left, right}, domains)
+        where = tuple(w for w in self.where if free_letters(w) - NUMBERS <= used)
+        for name in used - domains.keys():
+            domains[name] = POSITIVE
+        return ScalarClaim(left, link.op, right, {n: domains[n] for n in domains if n in used}, where)
+
+    def _reach(self, trees: Iterable[tree.Node], domains: Mapping[str, Domain]) -> set[str]:
+        """Letters of the sides, and letters tied to them by conditions and by the ends of ranges."""
+        used = set().union(*(free_letters(t) for t in trees)) - NUMBERS
+        grown = True
+        while grown:
+            before = len(used)
+            for condition in self.where:
+                inside = free_letters(condition) - NUMBERS
+                if inside & used:
+                    used |= inside
+            for name in list(used):
+                domain = domains.get(name)
+                for end in (domain.lower, domain.upper) if domain else ():
+                    used |= (free_letters(end.tree) - NUMBERS) if end is not None else set()
+            grown = len(used) > before
+        return used
+
+
+def written(card: Card, entry: Entry) -> Written:
+    """What is known about the letters of an entry: its quantified letters are free again, the rest is written out."""
+    formulas: dict[str, tree.Node] = {}
+    for name, (definition, _label, _chosen) in formulas_of(card, entry).items():
+        if name not in entry.for_ and not isinstance(definition.value, Root):
+            formulas[name] = definition.value.tree
+    formulas |= {name: value.tree for name, value in entry.define.items()}
+    domains = {name: spec.domain for name, spec in card.letters.items() if spec.domain is not None}
+    domains |= dict(entry.for_)
+    first = Written(formulas, {}, ())
+    where = [first.out(w.tree) for w in entry.where]
+    for name in entry.settings:
+        where += [first.out(w.tree) for w in card.settings[name].where]
+    kept = {n: _written_domain(d, first) for n, d in domains.items() if n not in formulas and d.kind in KINDS}
+    return Written(formulas, kept, tuple(where))
+
+
+KINDS = ("interval", "integers")
+
+
+def _written_domain(domain: Domain, table: Written) -> Domain:
+    def end(value: Expression | None) -> Expression | None:
+        return None if value is None else Expression(table.out(value.tree), value.text)
+
+    return Domain(
+        domain.text, domain.kind, end(domain.lower), end(domain.upper), domain.lower_closed, domain.upper_closed
+    )

@@ -1,0 +1,124 @@
+"""A minimal, independent script for a counterexample: printed from the parsed tree alone, mpmath only.
+
+No text of a card enters it (names are letters of the grammar, everything else is generated), and it does not import
+this package: a reader can check a refutation without believing us.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+
+from bilevel_verify.audit.scalar.claim import ScalarClaim, prepared
+from bilevel_verify.language import to_text, tree
+from bilevel_verify.theorems.rewrite import binder
+
+HEADER = '''"""Counterexample to one printed relation. Needs mpmath only; prints both sides and every hypothesis."""
+from mpmath import mp, mpf, {imports}
+
+mp.dps = 60
+
+
+def total(term, low, high, start=0, times=False):
+    """Sum (or product) of term(i) for the integers low..high, both included."""
+    value = mpf(1 if times else start)
+    for i in range(int(low), int(high) + 1):
+        value = value * term(mpf(i)) if times else value + term(mpf(i))
+    return value
+
+
+'''
+MPMATH = {
+    "sqrt": "sqrt", "log": "log", "exp": "exp", "sin": "sin", "cos": "cos", "tan": "tan", "sinh": "sinh", "cosh": "cosh",
+    "tanh": "tanh", "asinh": "asinh", "atan": "atan", "erf": "erf", "floor": "floor", "ceil": "ceil", "sign": "sign",
+    "binomial": "binomial", "factorial": "factorial",
+}  # fmt: skip
+PYTHON = {"abs": "abs", "max": "max", "min": "min"}
+
+
+def scalar_script(claim: ScalarClaim, point: Mapping[str, Fraction]) -> str:
+    """Source of a script that evaluates a scalar claim and its hypotheses at a rational point; exit status 1 if it holds."""
+    claim = prepared(claim)
+    used: set[str] = set()
+    printer = _Printer(used)
+    left, right = printer.of(claim.left), printer.of(claim.right)
+    conditions = [(printer.of(c), _plain(c)) for c in claim.conditions()]
+    lines = [f"v_{name} = mpf({value.numerator})/{value.denominator}" for name, value in point.items()]
+    lines += [f"left = {left}", f"right = {right}"]
+    lines += [f'print("hypothesis", {shown!r}, bool({source}))' for source, shown in conditions]
+    lines += [f"refuted = not (left {claim.op} right)" + "".join(f" and bool({s})" for s, _ in conditions)]
+    lines += ['print("left ", mp.nstr(left, 30))', 'print("right", mp.nstr(right, 30))']
+    lines += [
+        f'print("left {claim.op} right is", bool(left {claim.op} right))',
+        "raise SystemExit(0 if refuted else 1)",
+    ]
+    imports = ", ".join(sorted({*(MPMATH[f] for f in used if f in MPMATH), "pi", "e"}))
+    return HEADER.format(imports=imports) + "\n".join(lines) + "\n"
+
+
+def _plain(node: tree.Node) -> str:
+    return to_text(node)
+
+
+class _Printer:
+    """Trees to Python source; every name gets the prefix ``v_``, so that nothing can be shadowed."""
+
+    def __init__(self, used: set[str]) -> None:
+        self.used = used
+
+    def of(self, node: tree.Node) -> str:
+        match node:
+            case tree.Number(value=value):
+                return (
+                    f"(mpf({value.numerator})/{value.denominator})"
+                    if value.denominator > 1
+                    else f"mpf({value.numerator})"
+                )
+            case tree.Truth(value=value):
+                return str(value)
+            case tree.Letter(name=name):
+                return {"pi": "pi", "E": "e", "oo": "mp.inf"}.get(name, f"v_{name}")
+            case tree.Add(terms=terms):
+                return "(" + " + ".join(self.of(t) for t in terms) + ")"
+            case tree.Multiply(factors=factors):
+                return "(" + " * ".join(self.of(f) for f in factors) + ")"
+            case tree.Divide(numerator=top, denominator=bottom):
+                return f"({self.of(top)} / {self.of(bottom)})"
+            case tree.Power(base=base, exponent=exponent):
+                return f"({self.of(base)} ** {self.of(exponent)})"
+            case tree.Negate(operand=operand):
+                return f"(-{self.of(operand)})"
+            case tree.Modulo(left=left, right=right):
+                return f"({self.of(left)} % {self.of(right)})"
+            case tree.Compare(operands=operands, operators=operators):
+                parts = [f"{self.of(a)} {op} {self.of(b)}" for op, a, b in zip(operators, operands, operands[1:])]
+                return "(" + " and ".join(parts) + ")"
+            case tree.Logical(operator=word, operands=operands):
+                return "(" + f" {word} ".join(self.of(o) for o in operands) + ")"
+            case tree.Not(operand=operand):
+                return f"(not {self.of(operand)})"
+            case tree.Conditional(test=test, yes=yes, no=no):
+                return f"({self.of(yes)} if {self.of(test)} else {self.of(no)})"
+            case tree.Call():
+                return self.call(node)
+        raise TypeError(f"no script for {type(node).__name__}")
+
+    def call(self, node: tree.Call) -> str:
+        span = binder(node)
+        self.used.add(node.function)
+        if span is not None and node.function in ("sum", "prod"):
+            index, low, high = span
+            term = f"lambda v_{index}: {self.of(node.arguments[0])}"
+            times = ", times=True" if node.function == "prod" else ""
+            return f"total({term}, {self.of(low)}, {self.of(high)}{times})"
+        if span is not None:
+            index, low, high = span
+            body = f"{self.of(node.arguments[0])} for v_{index} in map(mpf, range(int({self.of(low)}), int({self.of(high)}) + 1))"
+            return f"{node.function}({body})"
+        inner = ", ".join(self.of(a) for a in node.arguments)
+        if node.function == "plus":
+            return f"max(0, {inner})"
+        name = MPMATH.get(node.function) or PYTHON.get(node.function)
+        if name is None:
+            raise TypeError(f"no script for {node.function}")
+        return f"{name}({inner})"
