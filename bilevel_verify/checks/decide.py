@@ -138,7 +138,10 @@ class Tally:
     def outcome(self) -> tuple[Verdict, str]:
         """Verdict and reason from the places alone, hypotheses not yet considered."""
         if self.places == 0:
-            return "not applicable", f"vacuous: no place to check ({self.skipped} skipped)" if self.skipped else "vacuous"
+            return (
+                "not applicable",
+                f"vacuous: no place to check ({self.skipped} skipped)" if self.skipped else "vacuous",
+            )
         if self.violated:
             return "refuted", f"violated at {self.violated} of {self.places} places"
         if self.open_ is not None:
@@ -167,9 +170,9 @@ def summary(verdicts: Sequence[Verdict]) -> Verdict:
     bounds = [verdict for verdict in verdicts if verdict in ("holds", "refuted", "undecided")]
     for verdict in ("refuted", "undecided", "holds"):
         if verdict in bounds:
-            return verdict  # type: ignore[return-value]
+            return verdict
     orders = [verdict for verdict in verdicts if verdict in ("consistent", "inconsistent", "uninformative")]
     for verdict in ("inconsistent", "consistent", "uninformative"):
         if verdict in orders:
-            return verdict  # type: ignore[return-value]
+            return verdict
     return "not applicable"

@@ -9,6 +9,7 @@ below. A logarithm in the bound is treated as printed: it is part of the bound's
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isfinite, log
@@ -63,7 +64,7 @@ def judge_order(
     """
     if len(driver) < 2 or len(counts) != len(driver) or len(bound) != len(driver):
         raise ValueError("an order needs at least two points, one count and one bound for each")
-    if any(b <= a for a, b in zip(driver, driver[1:])):
+    if any(b <= a for a, b in itertools.pairwise(driver)):
         raise ValueError("the driver of an order must increase")
     if not all(isfinite(x) and x > 0 for x in (*driver, *counts, *bound)):
         return _nothing("uninformative", "a count or a bound is zero or not finite")
@@ -123,4 +124,3 @@ def _thin(driver: Sequence[float], slopes: int) -> str:
 def _nothing(verdict: Verdict, reason: str) -> Rate:
     nan = float("nan")
     return Rate(verdict, reason, (), (), (nan, nan), nan, nan, nan)
-

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from bilevel_verify.checks.values import EvaluationError, Value, Vector, vector
+from bilevel_verify.checks.values import EvaluationError, Value, vector
 from bilevel_verify.methods.run import Run, Trace
 
 STARTS_AT_REST = ("x", "w")

@@ -26,7 +26,7 @@ EXACT_BITS = 4096
 
 
 class EvaluationError(Exception):
-    """An expression that has no value here; ``reason`` is a reason of a verdict (``precision``, ``not recorded``...)."""
+    """An expression that has no value here; ``reason`` is that of a verdict (``precision``, ``not recorded``)."""
 
     def __init__(self, reason: str) -> None:
         self.reason = reason

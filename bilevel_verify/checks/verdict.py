@@ -67,7 +67,8 @@ class Row:
     def from_dict(cls, data: dict[str, Any]) -> Row:
         """Inverse of :meth:`to_dict`; unknown keys are refused by the constructor."""
         numeric = {"measured", "bound", "margin"}
-        return cls(**{k: float(v) if k in numeric and isinstance(v, str) else v for k, v in data.items()})
+        fields_: dict[str, Any] = {k: float(v) if k in numeric and isinstance(v, str) else v for k, v in data.items()}
+        return cls(**fields_)
 
 
 FIELD_NAMES: tuple[str, ...] = tuple(f.name for f in fields(Row))

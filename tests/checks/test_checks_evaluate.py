@@ -43,7 +43,8 @@ def evaluator(letters=None, definitions=None, sequences=None):
 
 
 leaves = st.one_of(
-    st.integers(0, 20).map(str), st.fractions(0, 5, max_denominator=20).map(lambda q: f"({q.numerator}/{q.denominator})")
+    st.integers(0, 20).map(str),
+    st.fractions(0, 5, max_denominator=20).map(lambda q: f"({q.numerator}/{q.denominator})"),
 )
 expressions = st.recursive(
     leaves,

@@ -79,7 +79,7 @@ def test_short_sweeps_say_how_short_they_are():
     assert judge_order(DRIVER, power(1.75), power(1.75)).reason == ""
 
 
-# Counts of an independent scalar loop on the zoo's hard instances (ramp, log-well; L and rho exact): slope near the theorem's.
+# Counts of an independent scalar loop on a hard instance of the zoo: its slope is the one of the theorem.
 def ramp_gd(eps: float) -> int:
     """Gradient descent, step 1/L, on s (sqrt(s + x^2) - sqrt(s)) with s = 2 eps and drop 1, until |gradient| <= eps."""
     s = 2 * eps

@@ -1,0 +1,34 @@
+"""The built-in job: which statements are checked on which problems, as data in ``builtin.toml``."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+JOB_FILE = Path(__file__).with_name("builtin.toml")
+
+
+def builtin_jobs(paper: str | None = None, text: str | None = None) -> list[dict[str, Any]]:
+    """Keyword arguments of :func:`bilevel_verify.checks.verify`, one mapping for each cell of the built-in job.
+
+    A table ``[[job]]`` names ``problem`` (with ``knobs``), ``statements``, and optionally ``eps`` (numbers, or lists
+    for sweeps), ``x0`` (one start or several), ``parameters``, ``values``, ``method``, ``budget`` and ``control`` (the
+    verdict that a negative control must get). Every statement of a job is one cell.
+
+    Parameters
+    ----------
+    paper : only the statements of this paper.
+    text : another job file as text.
+    """
+    data = tomllib.loads(JOB_FILE.read_text(encoding="utf-8") if text is None else text)
+    return [cell for job in data["job"] for cell in _cells(job) if paper in (None, cell["statement"].split("/")[0])]
+
+
+def _cells(job: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    shared = {key: value for key, value in job.items() if key not in ("statements", "eps")}
+    tolerances = job.get("eps")
+    for statement in job["statements"]:
+        for eps in tolerances if isinstance(tolerances, list) else [tolerances]:
+            yield {**shared, "statement": statement, "eps": eps}

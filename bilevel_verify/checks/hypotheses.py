@@ -1,0 +1,176 @@
+"""Are the hypotheses of a statement true on this instance? Each answer is a row of its own.
+
+A hypothesis that is false for certain makes every claim ``not applicable``; one that could not be verified makes it
+``undecided: hypothesis``. Constants certified on a box are valid while every point that the run used stays inside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from math import isfinite, isinf
+
+import numpy as np
+from flint import arb
+
+from bilevel_verify.checks.functions import ProblemFunctions
+from bilevel_verify.checks.instance import Instance
+from bilevel_verify.checks.trajectory import Trajectory
+from bilevel_verify.checks.values import EvaluationError, Vector, vector
+from bilevel_verify.checks.verdict import Verdict
+from bilevel_verify.constants.constant import Constant
+from bilevel_verify.theorems.resolve import Resolved
+from bilevel_verify.truth.enclosure import Certainty, Enclosure
+
+POINTS = {"x": "x", "w": "x", "wbar": "x", "y": "y", "z": "y"}
+"""Sequences that are points, and the block they live in where there are two levels."""
+
+
+@dataclass(frozen=True, slots=True)
+class Premise:
+    """One hypothesis on the instance: its text, whether it holds, and why not."""
+
+    text: str
+    verdict: Verdict
+    reason: str = ""
+    certainty: Certainty = "certified"
+    source: str = ""
+    margin: float | None = None
+    witness: str = ""
+
+
+def of_constant(name: str, constant: Constant) -> Premise:
+    """Is the constant finite (positive, for ``mu``) and certified?"""
+    text = f"{name}: {constant.meaning or 'constant'} exists on {constant.domain}"
+    witness = ", ".join(f"{k} = {v:.6g}" for k, v in constant.witness.items())
+    source = f"constants, {constant.route}"
+    if constant.side == "lower":
+        if constant.upper <= 0:
+            reason = f"{name} <= {constant.upper:.6g}"
+            return Premise(text, "not applicable", reason, "certified", source, witness=witness)
+        if not constant.value > 0:
+            return Premise(text, "undecided", f"hypothesis: no positive lower bound of {name} was found", source=source)
+    elif isinf(constant.value):
+        why = str(constant.why).splitlines()[0] if str(constant.why) else "unbounded"
+        if isinf(constant.lower):
+            return Premise(text, "not applicable", f"{name} is infinite: {why}", "certified", source, witness=witness)
+        reason = f"hypothesis: no finite bound of {name} ({why})"
+        return Premise(text, "undecided", reason, source=source, witness=witness)
+    if not constant.certified:
+        kind: Certainty = "sampled" if constant.route == "sampling" else "computed"
+        return Premise(text, "undecided", f"hypothesis: {name} is {kind}, not certified", kind, source)
+    return Premise(text, "holds", "", "certified", source)
+
+
+def of_truth(name: str, enclosure: Enclosure) -> Premise:
+    """Is a truth of the instance (``Delta`` ...) finite?"""
+    text, value = f"{name} is finite", np.asarray(enclosure.value, dtype=float)
+    if bool(np.any(np.isinf(value))):
+        if enclosure.certainty in ("proved", "certified"):
+            return Premise(text, "not applicable", f"{name} is infinite: {enclosure.method}", enclosure.certainty)
+        return Premise(text, "undecided", f"hypothesis: {name} may be infinite", enclosure.certainty)
+    if not isfinite(enclosure.error):
+        return Premise(text, "undecided", f"hypothesis: {name} has no finite enclosure", enclosure.certainty)
+    return Premise(text, "holds", "", enclosure.certainty, enclosure.method)
+
+
+def of_statement(resolved: Resolved) -> list[Premise]:
+    """The ``where`` lines of the statement and of its settings, and the ranges of the letters that were chosen."""
+    found = []
+    for line in resolved.hypotheses:
+        certainty: Certainty = "certified"
+        if line.answer is True:
+            found.append(Premise(line.text, "holds", "", certainty, line.source, line.margin))
+        elif line.answer is False:
+            reason = f"{line.text} is false ({line.source})"
+            found.append(Premise(line.text, "not applicable", reason, certainty, line.source, line.margin))
+        else:
+            why = line.reason or "the enclosures do not decide it"
+            found.append(Premise(line.text, "undecided", f"hypothesis: {line.text}: {why}", certainty, line.source))
+    return found
+
+
+def premises(instance: Instance, resolved: Resolved) -> list[Premise]:
+    """All hypotheses that need no run."""
+    found = [of_constant(name, constant) for name, constant in instance.used.items()]
+    found += [of_truth(name, enclosure) for name, enclosure in instance.asked.items()]
+    problem = instance.problem
+    if problem.y and "mu" not in instance.used:
+        with suppress(KeyError):
+            found.append(of_constant("mu", instance.constant_quietly("mu")))
+    found += of_statement(resolved)
+    return found
+
+
+def combine(found: Iterable[Premise]) -> Premise | None:
+    """The premise that decides for all: a false one, else one that is open, else None."""
+    worst: Premise | None = None
+    for premise in found:
+        if premise.verdict == "not applicable":
+            return premise
+        if premise.verdict == "undecided" and worst is None:
+            worst = premise
+    return worst
+
+
+# --- containment ------------------------------------------------------------------------------------------------------
+
+
+def containment(instance: Instance, trajectory: Trajectory, functions: ProblemFunctions) -> Premise | None:
+    """Do all points of the run stay in the box on which constants are certified? None where they hold everywhere.
+
+    Points are the recorded iterates, extrapolated points and averages, the lower-level iterates, y* and y*_lam at all
+    upper-level points. The box is convex, so segments between points inside stay inside.
+    """
+    local = instance.local
+    if not local:
+        return None
+    text = f"the points of the run stay in the box where {', '.join(local)} hold"
+    try:
+        for label, block, point in _points(instance, trajectory):
+            if not _inside(instance, block, point):
+                return Premise(text, "undecided", f"local: {label} lies outside the certified box", "certified")
+            if block == "x" and instance.problem.y:
+                outside = _lower_points(functions, point, label)
+                if outside:
+                    return Premise(text, "undecided", f"local: {outside}", "certified")
+    except EvaluationError as error:
+        return Premise(text, "undecided", f"local: containment was not decided ({error.reason})", "computed")
+    return Premise(text, "holds", "local constants", "certified")
+
+
+def _points(instance: Instance, trajectory: Trajectory) -> Iterable[tuple[str, str, Vector]]:
+    one_level = not instance.problem.y
+    trace = trajectory.trace
+    for name, rows in trace.sequences.items():
+        block = "x" if one_level and name in ("x", "w", "y", "z", "wbar") else POINTS.get(name)
+        if block is None:
+            continue
+        for place, row in enumerate(rows):
+            if not any(number != number for number in row):
+                yield f"{name}[{trace.epoch[place]}, {trace.k[place]}]", block, vector(row)
+    for name, rows in trace.epoch_start.items():
+        block = "x" if one_level and name in ("x", "w", "y", "z") else POINTS.get(name)
+        for epoch, row in enumerate(rows):
+            if block is not None and not any(number != number for number in row):
+                yield f"{name}[{epoch}, -1]", block, vector(row)
+    yield "the output", "x", vector(trajectory.run.x)
+
+
+def _inside(instance: Instance, block: str, point: Vector) -> bool:
+    symbols: Sequence[object] = instance.problem.x if block == "x" else instance.problem.y
+    ends = [instance.problem.range_of(symbol) for symbol in symbols]
+    return all(
+        bool(arb(float(low)) <= a) and bool(a <= arb(float(high))) for (low, high), a in zip(ends, point.entries)
+    )
+
+
+def _lower_points(functions: ProblemFunctions, point: Vector, label: str) -> str:
+    """What is wrong with y* (and y*_lam) at an upper-level point; empty if they are inside for certain."""
+    for name in ("y_star", "y_star_lam"):
+        if name == "y_star_lam" and functions.lam is None:
+            continue
+        if functions.call(name, [point])[1] != "certified":
+            return f"{name} at {label} is not inside the certified box for certain"
+    return ""

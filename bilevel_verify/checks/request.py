@@ -1,0 +1,115 @@
+"""What is to be verified: statements found by name, tolerances, the instances of a family."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bilevel_verify.errors import InputError
+from bilevel_verify.problems.problem import Problem
+from bilevel_verify.theorems.card import Card, Statement
+from bilevel_verify.theorems.shelf import find_statement, load_card
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the caller asked for, the same for every instance of a sweep."""
+
+    card: Card
+    statement: Statement
+    method: str | Callable[..., Any] | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    values: Mapping[str, Any] = field(default_factory=dict)
+    readings: tuple[str, ...] | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    family: Any = None
+    label: str = ""
+
+    @property
+    def name(self) -> str:
+        """ "paper/statement"."""
+        return f"{self.card.key}/{self.statement.id}"
+
+
+def statements_of(statement: Any) -> list[tuple[Card, Statement]]:
+    """The statements that a caller's argument names.
+
+    Raises
+    ------
+    InputError : nothing to verify under that name.
+    """
+    if isinstance(statement, Card):
+        found = [(statement, entry) for entry in statement.statements if entry.claims]
+    elif isinstance(statement, tuple) and len(statement) == 2:
+        found = [statement]
+    else:
+        text = str(statement)
+        if Path(text).suffix == ".toml" or "/" not in text:
+            return statements_of(load_card(text))
+        one_card, entry = find_statement(text)
+        if not isinstance(entry, Statement):
+            raise InputError(f"{text} is {entry.kind}, not a statement with claims; see bilevel-verify audit")
+        found = [(one_card, entry)]
+    if not found:
+        raise InputError(f"{statement}: no statement with claims")
+    return found
+
+
+def with_settings(card: Card, statement: Statement) -> Statement:
+    """A lemma about a method without parameters of its own takes those of the card's theorem on that method."""
+    if not statement.method or statement.settings or statement.parameters:
+        return statement
+    for donor in card.statements:
+        if donor.method == statement.method and (donor.settings or donor.parameters) and donor is not statement:
+            readings = statement.readings or donor.readings
+            return replace(statement, settings=donor.settings, parameters=donor.parameters, readings=readings)
+    return statement
+
+
+def tolerances(eps: float | Sequence[float] | None) -> list[float | None]:
+    """Tolerances as a list, largest first.
+
+    Raises
+    ------
+    InputError : one that is not a positive finite number.
+    """
+    if eps is None:
+        return [None]
+    numbers = [float(e) for e in (eps if isinstance(eps, Sequence | np.ndarray) else [eps])]
+    if not numbers or any(not np.isfinite(e) or e <= 0 for e in numbers):
+        raise InputError(f"eps must be positive and finite, not {eps}")
+    return list[float | None](sorted(set(numbers), reverse=True))
+
+
+def instance_problem(family: Any, eps: float | None) -> Problem:
+    """The problem of a sweep at one tolerance.
+
+    Raises
+    ------
+    InputError : a family without a tolerance, or something that is no problem.
+    """
+    if isinstance(family, Problem):
+        return family
+    if isinstance(family, str):
+        from bilevel_verify import problems
+
+        return instance_problem(problems.zoo(family.removeprefix("zoo:")), eps)
+    at = getattr(family, "at", family if callable(family) else None)
+    if at is None:
+        raise InputError(f"{family!r} is neither a problem, a family, nor the name of a zoo entry")
+    if eps is None:
+        raise InputError("a family of problems needs eps")
+    found = at(eps=eps)
+    if not isinstance(found, Problem):
+        raise InputError("a family must give a problem for every eps")
+    return found
+
+
+def assumed(card: Card, statement: Statement) -> list[Statement]:
+    """Conditions that a statement assumes and that have claims of their own (checked along the run)."""
+    entries = [card.entries.get(name) for name in statement.assumes]
+    return [entry for entry in entries if isinstance(entry, Statement) and entry.claims]

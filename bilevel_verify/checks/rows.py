@@ -1,0 +1,200 @@
+"""Rows: the verdict of one relation with its evidence, and the command that repeats it."""
+
+from __future__ import annotations
+
+import shlex
+from math import isnan
+from typing import TYPE_CHECKING, Any
+
+from bilevel_verify.checks import hypotheses as hyp
+from bilevel_verify.checks.claims import Judged
+from bilevel_verify.checks.confirm import confirmed
+from bilevel_verify.checks.verdict import Row, Verdict
+from bilevel_verify.theorems.card import Claim
+from bilevel_verify.truth.enclosure import Certainty, weakest
+
+if TYPE_CHECKING:
+    from bilevel_verify.checks.engine import Case
+
+
+def verdict_of(case: Case, judged: Judged, along_run: bool) -> tuple[Verdict, str]:
+    """Verdict and reason of one relation, hypotheses and containment included."""
+    verdict, reason = judged.tally.outcome()
+    worst = hyp.combine(case.premises)
+    if worst is not None and worst.verdict == "not applicable":
+        return "not applicable", worst.reason
+    if verdict == "not applicable":
+        return verdict, reason
+    if worst is not None:
+        return "undecided", worst.reason
+    contained = case.contained if along_run else None
+    if contained is not None and contained.verdict != "holds":
+        return "undecided", contained.reason
+    if along_run and case.run is not None:
+        verdict, reason = _cut_short(case, judged, verdict, reason)
+    if verdict == "refuted":
+        return _publish(case, judged, along_run, reason)
+    if verdict == "holds" and case.instance.local:
+        return "holds", "local constants"
+    return verdict, reason
+
+
+def _cut_short(case: Case, judged: Judged, verdict: Verdict, reason: str) -> tuple[Verdict, str]:
+    """A run that was cut short decides nothing about its end; counts only grow, so a broken bound stays broken."""
+    assert case.run is not None
+    status = case.run.status
+    if status in ("finished", "stationary"):
+        return verdict, reason
+    if judged.claim.over == "run":
+        counted = "calls(" in str(judged.link.left) or str(judged.link.left).strip() in ("iterations", "epochs")
+        if verdict == "refuted" and counted and judged.link.op in ("<", "<=") and status == "budget":
+            return verdict, f"{reason}; the run was not even finished"
+        return "undecided", _status_reason(status)
+    if verdict == "holds":
+        return verdict, f"over the first {case.run.iterations} iterations ({status})"
+    return verdict, reason
+
+
+def _status_reason(status: str) -> str:
+    if status == "budget":
+        return "budget: the run was not finished"
+    if status in ("precision", "not finite", "diverged"):
+        return f"precision: the run ended as {status}"
+    return f"budget: the run ended as {status}"
+
+
+def _publish(case: Case, judged: Judged, along_run: bool, reason: str) -> tuple[Verdict, str]:
+    """A refutation stands on the theorem's own domain, with a trajectory that agrees in 50 digits."""
+    if case.instance.local and not judged.claim.points:
+        names = ", ".join(case.instance.local)
+        return "undecided", f"local: {reason}, but {names} hold on a box only"
+    if not along_run:
+        return "refuted", reason
+    return confirmed(case, judged, reason)
+
+
+def row_of(case: Case, judged: Judged, outcome: tuple[Verdict, str]) -> Row:
+    """The row of one relation."""
+    claim, tally = judged.claim, judged.tally
+    verdict, reason = outcome
+    shown = tally.shown
+    letters = case.resolved.letters
+    request = case.request
+    from bilevel_verify.checks.engine import method_of
+
+    name = claim.id if len(claim.chain) == 1 else f"{claim.id}/{judged.number + 1}"
+    return Row(
+        paper=request.card.key,
+        statement=request.statement.id,
+        claim=name,
+        source=claim.source or request.statement.source or None,
+        problem=case.problem.name or None,
+        method=method_of(case) if claim.over in ("step", "epoch", "run", "order") else None,
+        kind=claim.over,
+        verdict=verdict,
+        certainty=_certainty(case, judged) if verdict in ("holds", "refuted") else None,
+        left=str(judged.link.left),
+        right=f"{judged.link.op} {judged.link.right}",
+        measured=_finite(shown.measured) if shown else None,
+        bound=_finite(shown.bound) if shown else None,
+        margin=_finite(shown.margin) if shown else None,
+        where=_where(case, shown.where if shown else ""),
+        places=tally.places or None,
+        reason=reason or None,
+        reproduce=command(case),
+        reading=readings_of(case, claim),
+        as_printed=claim.as_printed,
+        known_refuted=claim.refuted is not None or request.statement.refuted is not None,
+        printed=_printed(judged),
+        details={
+            "eps": case.eps,
+            "x0": [float(a) for a in case.instance.x0],
+            "skipped": tally.skipped,
+            "parameters": {n: letters[n].run for n in letters if letters[n].chosen},
+        },
+    )
+
+
+def readings_of(case: Case, claim: Claim) -> str | None:
+    """Labels of the named readings behind a row."""
+    return "; ".join(dict.fromkeys([*case.resolved.readings, *([claim.reading] if claim.reading else [])])) or None
+
+
+def _printed(judged: Judged) -> str | None:
+    printed = judged.claim.printed
+    if judged.link.printed:
+        return judged.link.printed
+    if len(printed) == len(judged.claim.chain):
+        return printed[judged.number]
+    return printed[0] if printed else None
+
+
+def _certainty(case: Case, judged: Judged) -> Certainty:
+    parts = [judged.tally.certainty, *(p.certainty for p in case.premises if p.verdict == "holds")]
+    if case.contained is not None:
+        parts.append(case.contained.certainty)
+    return weakest(*parts)
+
+
+def _finite(number: float) -> float | None:
+    return None if isnan(number) else number
+
+
+def _where(case: Case, place: str) -> str | None:
+    parts = [f"eps = {case.eps:g}"] if case.eps is not None else []
+    return ", ".join([*parts, place] if place else parts) or None
+
+
+def command(case: Case) -> str:
+    """The command line that repeats a check, quoted for the shell."""
+    request = case.request
+    words = ["bilevel-verify", "verify", request.name]
+    problem = case.problem
+    words += ["--problem", request.label or (f"zoo:{problem.name}" if problem.name else "PROBLEM.toml")]
+    for knob, value in problem.knobs.items():
+        words += ["--knob", f"{knob}={value}"]
+    if case.eps is not None:
+        words += ["--eps", f"{case.eps:g}" if float(f"{case.eps:g}") == case.eps else repr(case.eps)]
+    words += ["--x0=" + ",".join(repr(float(a)) for a in case.instance.x0)]
+    for name, value in {**request.values, **request.parameters}.items():
+        words += ["--set", f"{name}={value}"]
+    if isinstance(request.method, str):
+        words += ["--method", request.method]
+    return " ".join(shlex.quote(word) for word in words)
+
+
+def premise_row(case: Case, premise: hyp.Premise) -> Row:
+    """A hypothesis as a row."""
+    request = case.request
+    return Row(
+        paper=request.card.key,
+        statement=request.statement.id,
+        claim=None,
+        source=premise.source or None,
+        problem=case.problem.name or None,
+        method=None,
+        kind="hypothesis",
+        verdict=premise.verdict,
+        certainty=premise.certainty if premise.verdict == "holds" else None,
+        left=premise.text,
+        margin=premise.margin,
+        where=_where(case, premise.witness),
+        reason=premise.reason or None,
+        reproduce=command(case),
+        details={"eps": case.eps},
+    )
+
+
+def plain_row(case: Case, **fields: Any) -> Row:
+    """A row about the statement on this instance, for scopes that judge in their own way."""
+    request = case.request
+    base: dict[str, Any] = {
+        "paper": request.card.key,
+        "statement": request.statement.id,
+        "source": request.statement.source or None,
+        "problem": case.problem.name or None,
+        "method": None,
+        "reproduce": command(case),
+        "reading": case.resolved.reading,
+    }
+    return Row(**{**base, **fields})

@@ -1,0 +1,116 @@
+"""Produce the run that the claims are about: a named method, a card's own steps, or the user's callable."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from bilevel_verify.errors import InputError, ParameterError
+from bilevel_verify.methods.run import Run, Trace
+from bilevel_verify.problems.problem import Problem
+from bilevel_verify.theorems.card import Card, Statement
+
+LITERAL = "literal"
+"""Name of the method "the card's own steps"."""
+Solver = Callable[..., Any]
+
+
+def method_name(method: str | Solver | None, statement: Statement) -> str | None:
+    """What a row calls the method."""
+    if method is None:
+        return statement.method or (LITERAL if statement.algorithm else None)
+    return method if isinstance(method, str) else getattr(method, "__name__", "callable")
+
+
+def make_run(
+    problem: Problem,
+    card: Card,
+    statement: Statement,
+    method: str | Solver | None,
+    parameters: Mapping[str, Any],
+    x0: np.ndarray,
+    **options: Any,
+) -> Run:
+    """Run the method of a statement (or another) with resolved parameters.
+
+    Parameters
+    ----------
+    options : ``y0 v0 noise budget seed record eps digits`` as the methods take them.
+
+    Raises
+    ------
+    InputError : there is nothing to run.
+    """
+    if callable(method):
+        return _from_callable(problem, method, parameters, x0, options)
+    name = method_name(method, statement)
+    if name is None:
+        raise InputError(f"{card.key}/{statement.id} names no method; give one with method=")
+    if name == LITERAL:
+        return _literal(problem, card, statement, parameters, x0, options)
+    from bilevel_verify.methods import METHODS, run_method
+
+    if name not in METHODS:
+        from bilevel_verify.language import nearest
+
+        raise InputError(f"unknown method {name!r}{nearest(name, list(METHODS))}")
+    given = {key: value for key, value in options.items() if value is not None}
+    return run_method(problem, name, parameters, x0, **given)
+
+
+def _literal(
+    problem: Problem,
+    card: Card,
+    statement: Statement,
+    parameters: Mapping[str, Any],
+    x0: np.ndarray,
+    options: Mapping[str, Any],
+) -> Run:
+    """The literal run of the statement's printed algorithm."""
+    from bilevel_verify.theorems import literal
+
+    return literal.run(  # type: ignore[no-any-return]
+        card, statement.algorithm, problem, parameters, x0, **{k: v for k, v in options.items() if v is not None}
+    )
+
+
+def _from_callable(
+    problem: Problem, solver: Solver, parameters: Mapping[str, Any], x0: np.ndarray, options: Mapping[str, Any]
+) -> Run:
+    """A user's solver: ``solver(oracles, x0, parameters) -> iterates``; its word counts for the iterates only."""
+    from bilevel_verify.oracles import oracles
+
+    asked = oracles(problem)
+    budget = options.get("budget")
+    if budget is not None:
+        asked.budget = budget
+    result = solver(asked, x0.copy(), dict(parameters))
+    if isinstance(result, Run):
+        return result
+    output, iterates = result if isinstance(result, tuple) and len(result) == 2 else (None, result)
+    rows = np.atleast_2d(np.asarray(iterates, dtype=float))
+    if rows.shape[1] != problem.dx and rows.size % problem.dx == 0:
+        rows = rows.reshape(-1, problem.dx)
+    if rows.ndim != 2 or rows.shape[1] != problem.dx or not len(rows):
+        raise ParameterError(f"the solver returned iterates of shape {rows.shape}, not rows of length {problem.dx}")
+    if not np.array_equal(rows[0], x0):
+        rows = np.vstack([x0, rows])
+    finite = bool(np.all(np.isfinite(rows)))
+    trace = Trace(np.zeros(len(rows), dtype=np.int64), np.arange(len(rows)), MappingProxyType({"x": rows}))
+    return Run(
+        method=getattr(solver, "__name__", "callable"),
+        problem=problem.name,
+        x=rows[-1] if output is None else np.asarray(output, dtype=float).reshape(problem.dx),
+        status="finished" if finite else "not finite",
+        counts=MappingProxyType(dict(asked.counts)),
+        iterations=len(rows) - 1,
+        epochs=1,
+        trace=trace,
+        parameters=MappingProxyType(dict(parameters)),
+        restarted=(False,),
+        seed=options.get("seed"),
+        eps=options.get("eps"),
+    )

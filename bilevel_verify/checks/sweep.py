@@ -1,0 +1,205 @@
+"""Order claims over a sweep: counts against tolerances (or kappa, nu, d), by the design's rule."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import log
+from typing import TYPE_CHECKING, Any
+
+from bilevel_verify.checks import hypotheses as hyp
+from bilevel_verify.checks.claims import all_claims
+from bilevel_verify.checks.orders import Rate, judge_order
+from bilevel_verify.checks.rows import plain_row, readings_of
+from bilevel_verify.checks.values import EvaluationError, ends
+from bilevel_verify.checks.verdict import Row, Verdict
+from bilevel_verify.language import tree
+from bilevel_verify.theorems import exact
+from bilevel_verify.theorems.card import ORDER_SYMBOLS, Claim, Link
+
+if TYPE_CHECKING:
+    from bilevel_verify.checks.engine import Case, Request
+
+FINISHED = ("finished", "stationary")
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One point of a sweep: the driver's value, the measured left side, the bound inside the order symbol."""
+
+    driver: float
+    count: float
+    bound: float
+
+
+def order_rows(request: Request, cases: list[Case]) -> list[Row]:
+    """Rows of all order claims of a statement over the instances of a sweep, one series for each start."""
+    claims = [claim for claim in all_claims(request.statement.claims) if claim.is_order]
+    rows: list[Row] = []
+    for claim in claims:
+        if claim.over in ("point", "parameters"):
+            continue
+        for series in _series(cases):
+            rows += [_judge_link(claim, link, number, series) for number, link in enumerate(claim.chain)]
+    return rows
+
+
+def _series(cases: list[Case]) -> list[list[Case]]:
+    """Cases of one start each, or all of them where the starts move with the family."""
+    by_eps: dict[Any, list[Case]] = {}
+    for case in cases:
+        by_eps.setdefault(case.eps, []).append(case)
+    width = min((len(group) for group in by_eps.values()), default=0)
+    return [[group[place] for group in by_eps.values()] for place in range(width)]
+
+
+def _judge_link(claim: Claim, link: Link, number: int, series: list[Case]) -> Row:
+    blocked = _blocked(series)
+    if blocked is not None:
+        return _row(claim, link, number, series, [], blocked, None)
+    rate: Rate | None = None
+    samples: list[Sample] = []
+    outcome: tuple[Verdict, str]
+    try:
+        with exact.precision():
+            samples = sorted((_sample(claim, link, case) for case in series), key=lambda s: s.driver)
+        outcome, rate = _judge(link, samples)
+    except (EvaluationError, ArithmeticError, ValueError) as error:
+        outcome = ("undecided", f"precision: {error}")
+    return _row(claim, link, number, series, samples, outcome, rate)
+
+
+def _blocked(series: list[Case]) -> tuple[Verdict, str] | None:
+    """Why no rate can be read off: a false hypothesis, or a run that was not finished."""
+    for case in series:
+        worst = hyp.combine(case.premises)
+        if worst is not None and worst.verdict == "not applicable":
+            return "not applicable", worst.reason
+    for case in series:
+        worst = hyp.combine(case.premises)
+        if worst is not None:
+            return "undecided", worst.reason
+    for case in series:
+        if case.contained is not None and case.contained.verdict != "holds":
+            return "undecided", case.contained.reason
+        if case.run is None:
+            return "undecided", "budget: there is no run"
+        if case.run.status not in FINISHED:
+            return "undecided", f"budget: the run at eps = {case.eps:g} ended as {case.run.status}"
+    if len(series) < 2:
+        return "uninformative", "one tolerance is no sweep"
+    return None
+
+
+def _judge(link: Link, samples: list[Sample]) -> tuple[tuple[Verdict, str], Rate | None]:
+    if any(b.driver <= a.driver for a, b in itertools.pairwise(samples)):
+        return ("uninformative", "the driver of the sweep does not grow"), None
+    symbol = _symbol(link)
+    counts = [s.count for s in samples]
+    bounds = [s.bound for s in samples]
+    if symbol == "Omega":
+        counts, bounds = bounds, counts
+    rate = judge_order([s.driver for s in samples], counts, bounds, two_sided=symbol == "Theta")
+    return (rate.verdict, rate.reason), rate
+
+
+def _symbol(link: Link) -> str:
+    for side in (link.right, link.left):
+        if isinstance(side.tree, tree.Call) and side.tree.function in ORDER_SYMBOLS:
+            return side.tree.function
+    return "O"
+
+
+def inside_order(node: tree.Node) -> tree.Node:
+    """What stands inside an order symbol; the tree itself where there is none."""
+    if isinstance(node, tree.Call) and node.function in ORDER_SYMBOLS:
+        return node.arguments[0]
+    return node
+
+
+def _sample(claim: Claim, link: Link, case: Case) -> Sample:
+    evaluator = case.evaluator(claim)
+    place = {"t": case.trajectory.epochs[-1]} if case.trajectory is not None else {}
+    middle: Callable[[tree.Node], float] = lambda node: _middle(evaluator.scalar(inside_order(node), place))
+    return Sample(driver_of(case), middle(link.left.tree), middle(link.right.tree))
+
+
+def driver_of(case: Case) -> float:
+    """What grows along the sweep: ``1/eps``, else a knob of the family."""
+    if case.eps is not None:
+        return 1.0 / case.eps
+    for knob in ("kappa", "d", "nu"):
+        if knob in case.problem.knobs:
+            return float(case.problem.knobs[knob])
+    raise ValueError("nothing grows along this sweep")
+
+
+def _middle(value: Any) -> float:
+    low, high = ends(value)
+    return 0.5 * (low + high)
+
+
+def _row(
+    claim: Claim,
+    link: Link,
+    number: int,
+    series: list[Case],
+    samples: list[Sample],
+    outcome: tuple[Verdict, str],
+    rate: Rate | None,
+) -> Row:
+    from bilevel_verify.checks.engine import method_of
+
+    last = series[-1]
+    verdict, reason = outcome
+    tolerances = [case.eps for case in series]
+    return plain_row(
+        last,
+        claim=claim.id if len(claim.chain) == 1 else f"{claim.id}/{number + 1}",
+        source=claim.source or last.request.statement.source or None,
+        method=method_of(last),
+        kind="order",
+        verdict=verdict,
+        certainty="computed" if rate is not None else None,
+        left=str(link.left),
+        right=f"{link.op} {link.right}",
+        measured=None if rate is None else rate.slope,
+        bound=None if rate is None else rate.exponent,
+        margin=None if rate is None else rate.exponent - rate.slope,
+        where=_range(series),
+        places=len(series),
+        reason=reason or None,
+        reproduce=_command(series),
+        reading=readings_of(last, claim),
+        as_printed=claim.as_printed,
+        known_refuted=claim.refuted is not None,
+        printed=claim.printed[0] if claim.printed else None,
+        details={
+            "eps": tolerances,
+            "driver": [s.driver for s in samples],
+            "counts": [s.count for s in samples],
+            "bounds": [s.bound for s in samples],
+            "slopes": [] if rate is None else list(rate.slopes),
+            "interval": None if rate is None else list(rate.interval),
+            "drift": None if rate is None else rate.drift,
+            "fraction": None if rate is None else rate.fraction,
+            "decades": log(samples[-1].driver / samples[0].driver, 10) if len(samples) > 1 else 0.0,
+        },
+    )
+
+
+def _range(series: list[Case]) -> str | None:
+    known = [case.eps for case in series if case.eps is not None]
+    return f"eps = {max(known):g} .. {min(known):g}" if known else None
+
+
+def _command(series: list[Case]) -> str:
+    from bilevel_verify.checks.rows import command
+
+    words = command(series[-1])
+    known = [case.eps for case in series if case.eps is not None]
+    if len(known) < 2:
+        return words
+    last = f"--eps {known[-1]:g}" if float(f"{known[-1]:g}") == known[-1] else f"--eps {known[-1]!r}"
+    return words.replace(last, "--eps " + ",".join(f"{e:g}" if float(f"{e:g}") == e else repr(e) for e in known), 1)
