@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
@@ -84,11 +85,12 @@ def multiprecision_namespace(source: Source) -> dict[str, Any]:
 
 
 def _constants(source: Source, convert: Callable[[Any], Any]) -> dict[str, Any]:
-    def nested(value: Any) -> Any:
-        return [nested(v) for v in value] if isinstance(value, tuple) else convert(value)
-
     scalars = {name: convert(value) for name, value in source.constants.items()}
-    return scalars | {name: nested(value) for name, value in source.arrays.items()}
+    arrays = {
+        name: [v if type(v) is int else convert(v) for v in values]  # plain integers are indices
+        for name, values in source.arrays.items()
+    }
+    return scalars | arrays | {"zeros": lambda count: [convert(Fraction(0))] * count}
 
 
 def _quiet(function: Callable[..., Any], fallback: Callable[..., Any]) -> Callable[..., Any]:
@@ -117,8 +119,10 @@ def njit_namespace(source: Source) -> dict[str, Any]:
     namespace = plain_namespace(source)
     for name in HELPER_NAMES:
         namespace[name] = _compiled_helper(name)
-    for name, value in source.arrays.items():
-        namespace[name] = np.array(_constants_of(value), dtype=np.float64)
+    for name in source.arrays:
+        integers = all(type(v) is int for v in source.arrays[name])
+        namespace[name] = np.array(namespace[name], dtype=np.int64 if integers else np.float64)
+    namespace["zeros"] = stack_zeros()
     raw = {"exp_": math.exp, "log_": math.log, "sinh_": math.sinh, "cosh_": math.cosh, "power": _compiled_helper("power")}
     inside = namespace | raw
     text = "\n\n".join(atom_kernels.scalar_source(*key) for key in source.kernels)
@@ -136,5 +140,32 @@ def _compiled_helper(name: str) -> Any:
     return numba.njit(error_model="numpy")(_float_base()[name])
 
 
-def _constants_of(value: Any) -> Any:
-    return [_constants_of(v) for v in value] if isinstance(value, tuple) else nearest_float(value)
+
+@lru_cache(maxsize=1)
+def stack_zeros() -> Any:
+    """``zeros(n)`` for a literal n in compiled code: a work array on the stack, gone when the function returns."""
+    from llvmlite import ir
+    from numba.core import cgutils, types
+    from numba.extending import intrinsic
+    from numba.np.arrayobj import make_array, populate_array
+
+    @intrinsic(prefer_literal=True)  # type: ignore[untyped-decorator]
+    def zeros(typing_context: Any, count: Any) -> Any:
+        if not isinstance(count, types.IntegerLiteral):
+            return None
+        array_type = types.Array(types.float64, 1, "C")
+
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            length = count.literal_value
+            memory = cgutils.alloca_once(builder, ir.ArrayType(ir.DoubleType(), length))
+            builder.store(ir.Constant(ir.ArrayType(ir.DoubleType(), length), None), memory)
+            data = builder.bitcast(memory, ir.PointerType(ir.DoubleType()))
+            array = make_array(array_type)(context, builder)
+            size, width = context.get_constant(types.intp, length), context.get_constant(types.intp, 8)
+            shape, strides = (cgutils.pack_array(builder, [value]) for value in (size, width))
+            populate_array(array, data=data, shape=shape, strides=strides, itemsize=width, meminfo=None)
+            return array._getvalue()
+
+        return array_type(count), generate
+
+    return zeros

@@ -10,6 +10,8 @@ from bilevel_verify.problems.problem import Problem
 from bilevel_verify.symbolic import differentiate
 from bilevel_verify.symbolic.generate import Source, generate
 from bilevel_verify.symbolic.program import Program, program_of
+from bilevel_verify.symbolic.structure import Structure, decompose
+from bilevel_verify.symbolic.structured import WORTHWHILE, generate_structured
 
 
 class Workshop:
@@ -20,6 +22,7 @@ class Workshop:
         dx, dy = problem.dx, problem.dy
         self.ranges = {"x": range(dx), "y": range(dx, dx + dy), "z": range(dx + dy)}
         self._programs: dict[str, Program] = {}
+        self._structures: dict[str, Structure] = {}
         self._sources: dict[str, Source] = {}
 
     def expression(self, which: str) -> Any:
@@ -75,8 +78,22 @@ class Workshop:
     def source(self, field: str) -> Source:
         """Generated source of an oracle."""
         if field not in self._sources:
-            self._sources[field] = generate(field, self.program(field), self.blocks(field))
+            kind, which = field.rsplit("_", 1)
+            if self.is_structured(which) and kind != "third":
+                self._sources[field] = generate_structured(field, kind, self.structure(which), self.problem.dx)
+            else:
+                self._sources[field] = generate(field, self.program(field), self.blocks(field))
         return self._sources[field]
+
+    def structure(self, which: str) -> Structure:
+        """Quadratic part, affine forms and core of ``f`` or ``g``."""
+        if which not in self._structures:
+            self._structures[which] = decompose(self.base(which))
+        return self._structures[which]
+
+    def is_structured(self, which: str) -> bool:
+        """Whether the arrays of ``f`` or ``g`` are large enough to be kept as arrays."""
+        return self.base(which).size >= WORTHWHILE and self.structure(which).dense_entries >= WORTHWHILE
 
     def blocks(self, field: str) -> list[tuple[str, int]]:
         """Array arguments of an oracle with their lengths."""

@@ -59,7 +59,7 @@ def generate(name: str, program: Program, blocks: Sequence[tuple[str, int]]) -> 
     blocks : names and lengths of the array arguments, for example ``[("x", 2), ("y", 3)]``.
     """
     writer = Writer(lower(program), [f"{block}[{i}]" for block, length in blocks for i in range(length)])
-    body = writer.body()
+    body = writer.body([f"out[{i}] =" for i in range(len(program.outputs))])
     arguments = ", ".join([block for block, _ in blocks] + ["out"])
     lines = [f"def {name}({arguments}):", *(f"    {line}" for line in body or ["pass"])]
     return Source(name, "\n".join(lines) + "\n", writer.constants, {}, tuple(writer.kernels), program.size)
@@ -68,23 +68,32 @@ def generate(name: str, program: Program, blocks: Sequence[tuple[str, int]]) -> 
 class Writer:
     """Prints a lowered program statement by statement."""
 
-    def __init__(self, program: Program, inputs: Sequence[str], target: str = "out[{}]", prefix: str = "t") -> None:
-        self.program, self.inputs, self.target, self.prefix = program, inputs, target, prefix
-        self.constants: dict[str, Any] = {}
-        self.kernels: dict[tuple[str, int], None] = {}
+    def __init__(
+        self,
+        program: Program,
+        inputs: Sequence[str],
+        constants: dict[str, Any] | None = None,
+        kernels: dict[tuple[str, int], None] | None = None,
+        prefix: str = "t",
+    ) -> None:
+        self.program, self.inputs, self.prefix = program, inputs, prefix
+        self.constants: dict[str, Any] = {} if constants is None else constants
+        self.kernels: dict[tuple[str, int], None] = {} if kernels is None else kernels
         self.texts: list[tuple[str, int]] = []
         self.lines: list[str] = []
         self.uses = self._count_uses()
 
-    def body(self) -> list[str]:
-        """The statements of the function."""
+    def body(self, targets: Sequence[str]) -> list[str]:
+        """The statements of the function; ``targets`` are the left sides (``out[0] =``, ``s[2] +=``) of the outputs."""
         for index, instruction in enumerate(self.program.instructions):
             text, level = self._print(instruction)
             if self._keep(index, instruction, text):
                 self.lines.append(f"{self.prefix}{index} = {text}")
                 text, level = f"{self.prefix}{index}", ATOM
             self.texts.append((text, level))
-        self.lines.extend(f"{self.target.format(i)} = {self.texts[o][0]}" for i, o in enumerate(self.program.outputs))
+        for target, output in zip(targets, self.program.outputs, strict=True):
+            if not (target.endswith("+=") and self.texts[output][0] == "0.0"):
+                self.lines.append(f"{target} {self.texts[output][0]}")
         return self.lines
 
     def _count_uses(self) -> list[int]:

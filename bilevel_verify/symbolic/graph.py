@@ -85,6 +85,10 @@ class Graph:
         self.inputs.append(name)
         return self.emit("input", (), len(self.inputs) - 1)
 
+    def input_at(self, position: int) -> int:
+        """The instruction of an input that exists."""
+        return self.emit("input", (), position)
+
     def const(self, value: Any) -> int:
         """An exact number: int and Fraction, or a SymPy number that is not rational."""
         return self.emit("const", (), Fraction(value) if isinstance(value, int) else value)

@@ -1,0 +1,220 @@
+"""Affine and quadratic parts of a function, kept as arrays instead of being unrolled.
+
+Every function of the toolkit is written ``h(z) = c + q'z + z'Az + r(z, Wz + b)``: a polynomial of degree two, taken
+out exactly, and a nonlinear core ``r`` that sees dense affine forms ``t = Wz + b`` as inputs of their own. With dense
+forms the core is small, so deriving and compiling it does not grow with the dimension.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import sympy
+
+from bilevel_verify.symbolic.graph import ONE, ZERO, Graph, reachable
+from bilevel_verify.symbolic.program import Program, finish
+
+Form = tuple[dict[int, Any], Any]
+"""Coefficients by input, and the constant."""
+
+
+@dataclass(frozen=True)
+class Structure:
+    """``h(z) = constant + sum linear[i] z_i + sum quadratic[i, j] z_i z_j (i <= j) + core(z, t)``.
+
+    ``forms[k]`` is ``t_k``; the inputs of ``core`` are the n variables, then the forms. ``core`` is None if nothing is
+    left. All numbers are exact.
+    """
+
+    size: int
+    constant: Any
+    linear: dict[int, Any]
+    quadratic: dict[tuple[int, int], Any]
+    forms: tuple[Form, ...]
+    core: Program | None
+
+    @property
+    def dense_entries(self) -> int:
+        """Numbers that arrays hold and unrolled code would repeat."""
+        return len(self.quadratic) + sum(len(coefficients) for coefficients, _ in self.forms)
+
+
+def decompose(program: Program) -> Structure:
+    """Split a scalar program into its polynomial part of degree two and its nonlinear core."""
+    return _Decomposition(program).run()
+
+
+def times(a: Any, b: Any) -> Any:
+    """Exact product of two numbers (Fractions, or SymPy numbers)."""
+    return a * b if isinstance(a, Fraction) and isinstance(b, Fraction) else _back(_sympy(a) * _sympy(b))
+
+
+def plus(a: Any, b: Any) -> Any:
+    """Exact sum of two numbers."""
+    return a + b if isinstance(a, Fraction) and isinstance(b, Fraction) else _back(_sympy(a) + _sympy(b))
+
+
+def _sympy(a: Any) -> Any:
+    return sympy.Rational(a.numerator, a.denominator) if isinstance(a, Fraction) else a
+
+
+def _back(a: Any) -> Any:
+    return Fraction(int(a.p), int(a.q)) if a.is_Rational else a
+
+
+Polynomial = dict[tuple[int, ...], Any]
+"""Monomial (sorted inputs, at most two) -> coefficient."""
+
+
+class _Decomposition:
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.instructions = program.instructions
+        self.size = len(program.inputs)
+        self.degrees: list[int | None] = []
+        for index in range(len(self.instructions)):
+            self.degrees.append(self._degree(index))
+        self.polynomials: dict[int, Polynomial] = {}
+        self.graph = Graph([*program.inputs])
+        self.copies: dict[int, int] = {}
+        self.forms: dict[Any, int] = {}
+        self.list_of_forms: list[Form] = []
+
+    def _degree(self, index: int) -> int | None:
+        """0, 1, 2, or None for anything else."""
+        instruction = self.instructions[index]
+        below = [self.degrees[a] for a in instruction.args]
+        match instruction.op:
+            case "const":
+                return 0
+            case "input":
+                return 1
+            case "add" | "neg":
+                known = [d for d in below if d is not None]
+                return max(known) if len(known) == len(below) else None
+            case "mul":
+                total = sum(d for d in below if d is not None)
+                return total if None not in below and total <= 2 else None
+            case "pow" if instruction.value == 2 and below[0] in (0, 1):
+                return 2 * below[0]
+        return None
+
+    def run(self) -> Structure:
+        polynomial: Polynomial = {}
+        rest: list[int] = []
+        self._split(self.program.outputs[0], ONE, polynomial, rest)
+        core = finish(self.graph, [self.graph.add(rest)], ()) if rest else None
+        clean = {m: c for m, c in polynomial.items() if c != 0}
+        return Structure(
+            self.size,
+            clean.get((), ZERO),
+            {m[0]: c for m, c in clean.items() if len(m) == 1},
+            {(m[0], m[1]): c for m, c in clean.items() if len(m) == 2},
+            tuple(self.list_of_forms),
+            core,
+        )
+
+    def _split(self, index: int, scale: Any, polynomial: Polynomial, rest: list[int]) -> None:
+        """Terms of a sum, through signs and constant factors: into the polynomial, or into the core."""
+        stack = [(index, scale)]
+        while stack:
+            place, factor = stack.pop()
+            instruction = self.instructions[place]
+            if self.degrees[place] is not None:
+                for monomial, coefficient in self._polynomial(place).items():
+                    polynomial[monomial] = plus(polynomial.get(monomial, ZERO), times(factor, coefficient))
+            elif instruction.op == "add":
+                stack.extend((a, factor) for a in reversed(instruction.args))
+            elif instruction.op == "neg":
+                stack.append((instruction.args[0], times(factor, Fraction(-1))))
+            elif instruction.op == "mul" and any(self.instructions[a].op == "const" for a in instruction.args):
+                numbers = [a for a in instruction.args if self.instructions[a].op == "const"]
+                others = [a for a in instruction.args if self.instructions[a].op != "const"]
+                for number in numbers:
+                    factor = times(factor, self.instructions[number].value)
+                if len(others) == 1:
+                    stack.append((others[0], factor))
+                else:
+                    copied = [self._copy(a) for a in others]
+                    rest.append(self.graph.mul((self.graph.const(factor), *copied)))
+            else:
+                rest.append(self.graph.mul((self.graph.const(factor), self._copy(place))))
+
+    def _polynomial(self, index: int) -> Polynomial:
+        """The polynomial of an instruction of degree at most two (arguments first, without recursion)."""
+        needed = reachable(self.instructions[: index + 1], (index,))
+        for place in range(index + 1):
+            if needed[place] and place not in self.polynomials and self.degrees[place] is not None:
+                self.polynomials[place] = self._expand(place)
+        return self.polynomials[index]
+
+    def _expand(self, index: int) -> Polynomial:
+        instruction = self.instructions[index]
+        below = [self.polynomials[a] for a in instruction.args]
+        match instruction.op:
+            case "const":
+                return {(): instruction.value}
+            case "input":
+                return {(instruction.value,): ONE}
+            case "neg":
+                return {m: times(Fraction(-1), c) for m, c in below[0].items()}
+            case "add":
+                total: Polynomial = {}
+                for part in below:
+                    for monomial, coefficient in part.items():
+                        total[monomial] = plus(total[monomial], coefficient) if monomial in total else coefficient
+                return total
+            case "pow":
+                return _multiply(below[0], below[0])
+        product = below[0]
+        for part in below[1:]:
+            product = _multiply(product, part)
+        return product
+
+    def _copy(self, index: int) -> int:
+        """An instruction in the core; dense affine forms become inputs."""
+        stack = [index]
+        while stack:
+            place = stack[-1]
+            if place in self.copies:
+                stack.pop()
+                continue
+            instruction = self.instructions[place]
+            if self.degrees[place] == 1 and instruction.op != "input":
+                polynomial = self._polynomial(place)
+                if sum(1 for m, c in polynomial.items() if m and c != 0) > 1:
+                    self.copies[place] = self._form(polynomial)
+                    continue
+            missing = [a for a in instruction.args if a not in self.copies]
+            if missing:
+                stack.extend(missing)
+                continue
+            self.copies[place] = self._rebuild(instruction.op, tuple(self.copies[a] for a in instruction.args), instruction.value)
+        return self.copies[index]
+
+    def _rebuild(self, op: str, args: tuple[int, ...], value: Any) -> int:
+        return self.graph.input_at(value) if op == "input" else self.graph.emit(op, args, value)
+
+    def _form(self, polynomial: Polynomial) -> int:
+        coefficients = {m[0]: c for m, c in polynomial.items() if m and c != 0}
+        constant = polynomial.get((), ZERO)
+        key = (tuple(sorted(coefficients.items())), constant)
+        opposite = (tuple((i, times(Fraction(-1), c)) for i, c in key[0]), times(Fraction(-1), constant))
+        if opposite in self.forms:
+            return self.graph.neg(self.forms[opposite])
+        if key not in self.forms:
+            self.forms[key] = self.graph.input(f"t{len(self.forms)}")
+            self.list_of_forms.append((coefficients, constant))
+        return self.forms[key]
+
+
+def _multiply(a: Polynomial, b: Polynomial) -> Polynomial:
+    result: Polynomial = {}
+    for left, p in a.items():
+        for right, q in b.items():
+            monomial = tuple(sorted(left + right))
+            product = times(p, q)
+            result[monomial] = plus(result[monomial], product) if monomial in result else product
+    return result

@@ -1,0 +1,308 @@
+"""Code generation for structured functions: loops over constant arrays around the unrolled nonlinear core.
+
+Loops run over columns outside and rows inside (``out[i] += A[j*n + i]*a``), so that a compiler can vectorise them
+without changing the order of any sum: plain Python, compiled code and multi-precision stay in step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+from bilevel_verify.symbolic import differentiate
+from bilevel_verify.symbolic.generate import Source, Writer
+from bilevel_verify.symbolic.graph import ZERO, reachable
+from bilevel_verify.symbolic.lower import lower
+from bilevel_verify.symbolic.program import Program
+from bilevel_verify.symbolic.structure import Structure, times
+
+WORTHWHILE = 80
+"""Entries of dense arrays from which on loops are faster to compile and to run than unrolled sums (measured)."""
+
+SPARSE = 0.3
+"""Fill below which a matrix is stored by entries."""
+
+Matrix = dict[tuple[int, int], Any]
+Block = tuple[str, Sequence[int]]
+"""Name of an array argument, and the variables it holds."""
+
+
+def generate_structured(name: str, kind: str, structure: Structure, dx: int) -> Source:
+    """Source of one oracle of a structured function.
+
+    Parameters
+    ----------
+    name : of the function.
+    kind : ``value grad grad_x grad_y hess hvp hvp_yy jvp_xy jvp_yx`` (see the oracle convention).
+    dx : the first dx variables are ``x``, the others ``y``.
+    """
+    return _Generator(structure, dx).source(name, kind)
+
+
+class _Generator:
+    def __init__(self, structure: Structure, dx: int) -> None:
+        self.structure = structure
+        n = structure.size
+        self.x, self.y, self.z = range(dx), range(dx, n), range(n)
+        self.blocks: list[Block] = [("x", self.x), ("y", self.y)]
+        self.lines: list[str] = []
+        self.arrays: dict[str, Any] = {}
+        self.constants: dict[str, Any] = {}
+        self.kernels: dict[tuple[str, int], None] = {}
+        self.operations = 0
+        self.hessian: Matrix = {}
+        for (i, j), value in structure.quadratic.items():
+            if i == j:
+                self.hessian[i, i] = times(Fraction(2), value)
+            else:
+                self.hessian[i, j] = self.hessian[j, i] = value
+        self.forms: Matrix = {(k, i): v for k, (row, _) in enumerate(structure.forms) for i, v in row.items()}
+
+    def source(self, name: str, kind: str) -> Source:
+        ranges = {
+            "grad": (self.z, self.z),
+            "grad_x": (self.x, self.z),
+            "grad_y": (self.y, self.z),
+            "hvp": (self.z, self.z),
+            "hvp_yy": (self.y, self.y),
+            "jvp_xy": (self.x, self.y),
+            "jvp_yx": (self.y, self.x),
+        }
+        arguments = ["x", "y"]
+        if kind == "value":
+            self._value()
+        elif kind == "hess":
+            self._hessian()
+        elif kind.startswith("grad"):
+            self._gradient(ranges[kind][0])
+        else:
+            arguments.append("v")
+            self._product(*ranges[kind])
+        lines = [f"def {name}({', '.join([*arguments, 'out'])}):", *(f"    {line}" for line in self.lines)]
+        text = "\n".join(lines) + "\n"
+        return Source(name, text, self.constants, self.arrays, tuple(self.kernels), self.operations)
+
+    # pieces
+
+    def array(self, values: Sequence[Any]) -> str:
+        """Name of a constant array (equal arrays are stored once)."""
+        content = tuple(values)
+        for name, known in self.arrays.items():
+            if known == content:
+                return name
+        name = f"A{len(self.arrays)}"
+        self.arrays[name] = content
+        return name
+
+    def start(self, target: str, values: Sequence[Any], *, make: bool) -> None:
+        """``target[i] = values[i]``; ``make`` allocates it."""
+        count = len(values)
+        if make:
+            self.lines.append(f"{target} = zeros({count})")
+        if any(v != 0 for v in values):
+            self.lines += [f"for i in range({count}):", f"    {target}[i] = {self.array(values)}[i]"]
+        elif not make and count:
+            self.lines += [f"for i in range({count}):", f"    {target}[i] = 0.0"]
+
+    def multiply(self, target: str, matrix: Matrix, rows: Sequence[int], block: Block) -> None:
+        """``target += matrix[rows, columns] block``."""
+        name, columns = block
+        row_place = {r: i for i, r in enumerate(rows)}
+        column_place = {c: j for j, c in enumerate(columns)}
+        entries = {
+            (row_place[r], column_place[c]): v for (r, c), v in matrix.items() if r in row_place and c in column_place
+        }
+        self.multiply_entries(target, entries, len(rows), name, len(columns))
+
+    def multiply_entries(self, target: str, entries: Matrix, height: int, name: str, width: int) -> None:
+        """``target += entries name`` in the cheapest of three storages: diagonal, dense by columns, by entries."""
+        if not entries:
+            return
+        self.operations += len(entries)
+        if height == width and all(r == c for r, c in entries):
+            diagonal = self.array([entries.get((i, i), ZERO) for i in range(height)])
+            self.lines += [f"for i in range({height}):", f"    {target}[i] += {diagonal}[i]*{name}[i]"]
+        elif len(entries) > SPARSE * height * width:
+            dense = self.array([entries.get((i, j), ZERO) for j in range(width) for i in range(height)])
+            self.lines += [
+                f"for j in range({width}):",
+                f"    a = {name}[j]",
+                f"    for i in range({height}):",
+                f"        {target}[i] += {dense}[j*{height} + i]*a",
+            ]
+        else:
+            order = sorted(entries)
+            r, c = self.array([r for r, _ in order]), self.array([c for _, c in order])
+            v = self.array([entries[e] for e in order])
+            self.lines += [f"for e in range({len(order)}):", f"    {target}[{r}[e]] += {v}[e]*{name}[{c}[e]]"]
+
+    def transposed(self, target: str, rows: Sequence[int], name: str) -> None:
+        """``target += forms[:, rows]' name``."""
+        place = {r: i for i, r in enumerate(rows)}
+        entries = {(place[i], k): v for (k, i), v in self.forms.items() if i in place}
+        self.multiply_entries(target, entries, len(rows), name, len(self.structure.forms))
+
+    def evaluate_forms(self) -> None:
+        """``t = Wz + b``."""
+        if self.structure.forms:
+            self.start("t", [constant for _, constant in self.structure.forms], make=True)
+            for block in self.blocks:
+                self.multiply("t", self.forms, range(len(self.structure.forms)), block)
+
+    def variable(self, i: int) -> str:
+        """Text of a variable."""
+        return f"x[{i}]" if i in self.x else f"y[{i - len(self.x)}]"
+
+    def core_inputs(self) -> list[str]:
+        """Texts of the inputs of the core."""
+        return [self.variable(i) for i in self.z] + [f"t[{k}]" for k in range(len(self.structure.forms))]
+
+    def used(self) -> tuple[list[int], list[int]]:
+        """Variables and forms (as positions among the inputs) that the core depends on."""
+        core = self.structure.core
+        if core is None:
+            return [], []
+        needed = reachable(core.instructions, core.outputs)
+        found = sorted(i.value for i, flag in zip(core.instructions, needed, strict=True) if flag and i.op == "input")
+        return [p for p in found if p < self.structure.size], [p for p in found if p >= self.structure.size]
+
+    def unroll(self, program: Program, inputs: Sequence[str], targets: Sequence[str]) -> None:
+        """Statements of a program of the core."""
+        writer = Writer(lower(program), inputs, self.constants, self.kernels, prefix="w")
+        self.lines += writer.body(targets)
+        self.operations += program.size
+
+    # oracles
+
+    def _value(self) -> None:
+        n = self.structure.size
+        self.start("w", [self.structure.linear.get(i, ZERO) for i in self.z], make=True)
+        half = {place: times(Fraction(1, 2), v) for place, v in self.hessian.items()}
+        for block in self.blocks:
+            self.multiply("w", half, self.z, block)
+        self.evaluate_forms()
+        self.lines.append("total = 0.0")
+        for name, variables in self.blocks:
+            if len(variables):
+                self.lines += [f"for i in range({len(variables)}):", f"    total += w[{variables[0]} + i]*{name}[i]"]
+        constant = self.array([self.structure.constant])
+        self.lines.append(f"out[0] = total + {constant}[0]")
+        if self.structure.core is not None:
+            self.unroll(self.structure.core, self.core_inputs(), ["out[0] +="])
+        self.operations += 2 * n
+
+    def _gradient(self, rows: Sequence[int]) -> None:
+        core = self.structure.core
+        direct, forms = self.used()
+        wanted = [p for p in direct if p in rows]
+        self.evaluate_forms()
+        self.start("out", [self.structure.linear.get(i, ZERO) for i in rows], make=False)
+        if core is not None:
+            if forms:
+                self.lines.append(f"s = zeros({len(self.structure.forms)})")
+            targets = [f"s[{p - self.structure.size}] =" for p in forms] + [f"out[{rows.index(p)}] +=" for p in wanted]
+            self.unroll(differentiate.gradient(core, [*forms, *wanted]), self.core_inputs(), targets)
+        for block in self.blocks:
+            self.multiply("out", self.hessian, rows, block)
+        if forms:
+            self.transposed("out", rows, "s")
+
+    def _product(self, rows: Sequence[int], columns: Sequence[int]) -> None:
+        core, n = self.structure.core, self.structure.size
+        direct, forms = self.used()
+        self.start("out", [ZERO] * len(rows), make=False)
+        self.multiply("out", self.hessian, rows, ("v", columns))
+        if core is None:
+            return
+        self.evaluate_forms()
+        moved = set(columns)
+        along_forms = [p for p in forms if any(i in moved for i in self.structure.forms[p - n][0])]
+        along = [*along_forms, *(p for p in direct if p in moved)]
+        wanted = [p for p in direct if p in rows]
+        if forms:
+            count = len(self.structure.forms)
+            self.lines += [f"d = zeros({count})", f"s = zeros({count})"]
+            self.multiply("d", self.forms, range(count), ("v", columns))
+        program = differentiate.jacobian_product(differentiate.gradient(core, [*forms, *wanted]), along)
+        inputs = self.core_inputs() + [f"d[{p - n}]" if p >= n else f"v[{columns.index(p)}]" for p in along]
+        targets = [f"s[{p - n}] =" for p in forms] + [f"out[{rows.index(p)}] +=" for p in wanted]
+        self.unroll(program, inputs, targets)
+        if forms:
+            self.transposed("out", rows, "s")
+
+    def _hessian(self) -> None:
+        n, core = self.structure.size, self.structure.core
+        self.start("out", [self.hessian.get((i, j), ZERO) for i in self.z for j in self.z], make=False)
+        if core is None:
+            return
+        self.evaluate_forms()
+        direct, forms = self.used()
+        entries, program = _core_hessian(core, [*direct, *forms])
+        inside = [(place, a, b) for place, (a, b) in enumerate(entries) if a >= n and b >= n]
+        across = [(place, a, b) for place, (a, b) in enumerate(entries) if a < n <= b]
+        alone = [(place, a, b) for place, (a, b) in enumerate(entries) if b < n]
+        if entries:
+            self.lines.append(f"h = zeros({len(entries)})")
+            self.unroll(program, self.core_inputs(), [f"h[{place}] =" for place in range(len(entries))])
+        for place, a, b in alone:
+            self.lines.append(f"out[{a * n + b}] += h[{place}]")
+        self._mixed_terms(across, n)
+        self._congruence(inside, n)
+        self.lines += [
+            f"for i in range({n}):",
+            "    for j in range(i):",
+            f"        out[i*{n} + j] = out[j*{n} + i]",
+        ]
+
+    def _mixed_terms(self, across: Sequence[tuple[int, int, int]], n: int) -> None:
+        """Entries d2r/dz_a dt_k: ``e_a w_k' + w_k e_a'`` onto the upper triangle."""
+        for place, a, b in across:
+            for i, value in self.structure.forms[b - n][0].items():
+                low, high = min(a, i), max(a, i)
+                factor = times(Fraction(2), value) if i == a else value
+                self.lines.append(f"out[{low * n + high}] += {self.array([factor])}[0]*h[{place}]")
+
+    def _congruence(self, inside: Sequence[tuple[int, int, int]], n: int) -> None:
+        """``W' H W`` onto the upper triangle: first P = H W by rows, then W' P."""
+        if not inside:
+            return
+        m = len(self.structure.forms)
+        dense = self.array([self.forms.get((k, i), ZERO) for k in range(m) for i in range(n)])
+        kept = self.array([place for place, _, _ in inside])
+        left, right = self.array([a - n for _, a, _ in inside]), self.array([b - n for _, _, b in inside])
+        self.operations += m * n * n
+        self.lines += [
+            f"p = zeros({m * n})",
+            f"for e in range({len(inside)}):",
+            f"    a = h[{kept}[e]]",
+            f"    k = {left}[e]*{n}",
+            f"    l = {right}[e]*{n}",
+            f"    for i in range({n}):",
+            f"        p[k + i] += a*{dense}[l + i]",
+            "    if k != l:",
+            f"        for i in range({n}):",
+            f"            p[l + i] += a*{dense}[k + i]",
+            f"for k in range({m}):",
+            f"    for i in range({n}):",
+            f"        a = {dense}[k*{n} + i]",
+            f"        for j in range(i, {n}):",
+            f"            out[i*{n} + j] += a*p[k*{n} + j]",
+        ]
+
+
+def _core_hessian(core: Program, inputs: Sequence[int]) -> tuple[list[tuple[int, int]], Program]:
+    """The entries (a <= b) of the Hessian of the core that are not identically zero, and their program."""
+    full = differentiate.hessian(core, list(inputs))
+    count = len(inputs)
+    kept: list[tuple[int, int]] = []
+    outputs: list[int] = []
+    for i in range(count):
+        for j in range(i, count):
+            output = full.outputs[i * count + j]
+            instruction = full.instructions[output]
+            if not (instruction.op == "const" and instruction.value == 0):
+                kept.append((inputs[i], inputs[j]))
+                outputs.append(output)
+    return kept, full.restrict(outputs)
+
