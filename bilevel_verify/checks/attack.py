@@ -29,8 +29,10 @@ from bilevel_verify.theorems.card import Claim, Domain
 if TYPE_CHECKING:
     from bilevel_verify.checks.engine import Case
 
-DRAWS = 120
-POLISH = 80
+FIRST_DRAWS = 24
+"""Draws before a proof is tried."""
+DRAWS = 96
+POLISH = 60
 CORNERS = 0.4
 REACH = 6.0
 """Half-width of the search box where a variable is unbounded."""
@@ -61,8 +63,11 @@ def _attack_claim(case: Case, claim: Claim) -> list[Row]:
         judged = Judged(claim, link, number, Tally(), evaluator)
         try:
             letters = [_letter(name, domain, case, evaluator) for name, domain in claim.for_.items()]
-            largest = _search(judged, letters, case, rng)
-            outcome = _outcome(case, judged, largest)
+            largest = _search(judged, letters, case, rng, FIRST_DRAWS, 0)
+            proof = None if judged.tally.violated else _proof(case, judged)
+            if proof is None:
+                largest = max(largest, _search(judged, letters, case, rng, DRAWS, POLISH))
+            outcome = _outcome(case, judged, largest, proof)
         except EvaluationError as error:
             judged.tally.take(guarded(error, ""))
             outcome = ("undecided", error.reason)
@@ -76,7 +81,14 @@ def _number_of(text: str) -> int:
     return zlib.crc32(text.encode())
 
 
-def _outcome(case: Case, judged: Judged, largest: float) -> tuple[Verdict, str]:
+def _proof(case: Case, judged: Judged) -> str | None:
+    """A proof by branch and bound, where one is worth trying."""
+    from bilevel_verify.checks.boxes import prove
+
+    return prove(case, judged) if hyp.combine(case.premises) is None else None
+
+
+def _outcome(case: Case, judged: Judged, largest: float, proof: str | None) -> tuple[Verdict, str]:
     worst = hyp.combine(case.premises)
     if worst is not None and worst.verdict == "not applicable":
         return "not applicable", worst.reason
@@ -91,9 +103,6 @@ def _outcome(case: Case, judged: Judged, largest: float) -> tuple[Verdict, str]:
             names = ", ".join(case.instance.local)
             return "undecided", f"local: violated at {tally.worst.where}, but {names} hold on a box only"
         return "refuted", f"violated at {tally.worst.where} (found after {tally.places} attacks)"
-    from bilevel_verify.checks.boxes import prove
-
-    proof = prove(case, judged)
     if proof is not None:
         return "holds", "; ".join([proof, *(["local constants"] if case.instance.local else [])])
     ratio = f"{largest:.4g}" if isfinite(largest) else "none"
@@ -152,7 +161,10 @@ def _between(u: float, low: float, high: float) -> float:
 # --- search -----------------------------------------------------------------------------------------------------------
 
 
-def _search(judged: Judged, letters: list[Letter], case: Case, rng: np.random.Generator) -> float:
+def _search(
+    judged: Judged, letters: list[Letter], case: Case, rng: np.random.Generator, draws: int, polish: int
+) -> float:
+    """The largest ratio found by random draws and ``polish`` evaluations of local search from each of the best."""
     size = sum(letter.size for letter in letters)
     if size == 0:
         _attack(judged, {}, case)
@@ -163,7 +175,7 @@ def _search(judged: Judged, letters: list[Letter], case: Case, rng: np.random.Ge
         judgement = _attack(judged, _place(letters, np.clip(u, 0.0, 1.0)), case)
         return -inf if judgement is None else _ratio(judgement)
 
-    for _ in range(DRAWS):
+    for _ in range(draws):
         u = rng.random(size)
         corner = rng.random(size) < CORNERS
         u = np.where(corner, rng.integers(0, 2, size), u)
@@ -171,19 +183,21 @@ def _search(judged: Judged, letters: list[Letter], case: Case, rng: np.random.Ge
     best.sort(key=lambda pair: -pair[0])
     largest = best[0][0]
     for value, u in best[:3]:
-        if isfinite(value):
-            largest = max(largest, _polish(score, u))
+        if polish and isfinite(value):
+            largest = max(largest, _polish(score, u, polish))
     return largest
 
 
-def _polish(score: Callable[[np.ndarray], float], start: np.ndarray) -> float:
+def _polish(score: Callable[[np.ndarray], float], start: np.ndarray, evaluations: int) -> float:
     from scipy.optimize import minimize
 
     def objective(u: np.ndarray) -> float:
         value = score(u)
         return -value if isfinite(value) else 1e300
 
-    found = minimize(objective, start, method="Nelder-Mead", options={"maxfev": POLISH, "xatol": 1e-9, "fatol": 1e-12})
+    found = minimize(
+        objective, start, method="Nelder-Mead", options={"maxfev": evaluations, "xatol": 1e-9, "fatol": 1e-12}
+    )
     return float(-found.fun)
 
 

@@ -128,20 +128,18 @@ class _World:
         """Float minimisers at the centres."""
         key = f"solved {lam}"
         if key not in self._kept:
-            weights = np.full(self.n, float(self.lam())) if lam else None
+            weights = self.lam().centre() if lam else None
             start = self.solved(False) if lam else None
             self._kept[key] = self.level.solve(self.centre, weights, start).y
         return self._kept[key]  # type: ignore[no-any-return]
 
-    def lam(self) -> Any:
-        """The penalty parameter, which must be one float for boxes."""
+    def lam(self) -> Interval:
+        """The penalty parameter, one for all boxes."""
         functions = self.case.functions
-        if functions is None or functions.lam is None or not functions.lam.is_exact():
+        if functions is None or functions.lam is None:
             raise NotHere
-        number = float(functions.lam)
-        if not v.ball(number) == functions.lam:
-            raise NotHere
-        return number
+        low, high = v.ends(functions.lam)
+        return Interval(np.full(self.n, low), np.full(self.n, high))
 
     def hyper(self, wide: bool) -> Any:
         """phi's ingredients over the boxes or at their centres."""
@@ -162,11 +160,11 @@ class _World:
         key = f"penalty {wide}"
         if key not in self._kept:
             where = self.boxes if wide else self.points
-            weights = np.full(self.n, self.lam())
+            weights = self.lam()
             y = self.level.enclose(where, self.solved(False))[0]
             y_lam = self.level.enclose(where, self.solved(True), weights)[0]
             model = self.case.instance.truth.model
-            self._kept[key] = Penalty(self.algebra, model, Interval(weights, weights), where, y, y_lam)
+            self._kept[key] = Penalty(self.algebra, model, weights, where, y, y_lam)
         return self._kept[key]
 
     # --- trees --------------------------------------------------------------------------------------------------------
@@ -261,7 +259,7 @@ class _World:
         """Entries of a vector- or matrix-valued truth over the boxes."""
         if name in ("y_star", "y_star_lam"):
             lam = name == "y_star_lam"
-            weights = np.full(self.n, self.lam()) if lam else None
+            weights = self.lam() if lam else None
             return tuple(self.level.enclose(self.boxes, self.solved(lam), weights)[0])
         sources = {
             "grad_phi": (self.hyper, "gradient"),

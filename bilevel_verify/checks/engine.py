@@ -205,7 +205,7 @@ def prepare(request: Request, problem: Problem, eps: float | None, x0: np.ndarra
     resolved = resolve(
         request.card,
         request.statement,
-        instance.provide,
+        instance,
         dict(request.parameters),
         request.readings,
         _targets(request),
@@ -297,7 +297,7 @@ def _run(case: Case, **more: Any) -> Run:
         request.statement,
         request.method,
         case.resolved.parameters,
-        case.instance.x0,
+        case.instance.start,
         **options,
     )
 

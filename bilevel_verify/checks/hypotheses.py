@@ -7,7 +7,6 @@ A hypothesis that is false for certain makes every claim ``not applicable``; one
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from math import isfinite, isinf
 
@@ -95,10 +94,12 @@ def premises(instance: Instance, resolved: Resolved) -> list[Premise]:
     """All hypotheses that need no run."""
     found = [of_constant(name, constant) for name, constant in instance.used.items()]
     found += [of_truth(name, enclosure) for name, enclosure in instance.asked.items()]
-    problem = instance.problem
-    if problem.y and "mu" not in instance.used:
-        with suppress(KeyError):
-            found.append(of_constant("mu", instance.constant_quietly("mu")))
+    convexity = instance.strong_convexity()
+    if convexity is not None and "mu" not in instance.used:
+        found.append(of_constant("mu", convexity))
+    for name, why in instance.failures.items():
+        if name not in instance.used and name not in instance.asked:
+            found.append(Premise(f"{name} exists", "undecided", f"hypothesis: {name}: {why}", "computed"))
     found += of_statement(resolved)
     return found
 

@@ -108,7 +108,7 @@ def row_of(case: Case, judged: Judged, outcome: tuple[Verdict, str]) -> Row:
         printed=_printed(judged),
         details={
             "eps": case.eps,
-            "x0": [float(a) for a in case.instance.x0],
+            "x0": [float(a) for a in case.instance.start],
             "skipped": tally.skipped,
             "parameters": {n: letters[n].run for n in letters if letters[n].chosen},
         },
@@ -155,7 +155,7 @@ def command(case: Case) -> str:
         words += ["--knob", f"{knob}={value}"]
     if case.eps is not None:
         words += ["--eps", f"{case.eps:g}" if float(f"{case.eps:g}") == case.eps else repr(case.eps)]
-    words += ["--x0=" + ",".join(repr(float(a)) for a in case.instance.x0)]
+    words += ["--x0=" + ",".join(repr(float(a)) for a in case.instance.start)]
     for name, value in {**request.values, **request.parameters}.items():
         words += ["--set", f"{name}={value}"]
     if isinstance(request.method, str):

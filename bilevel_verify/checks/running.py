@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -16,6 +17,8 @@ from bilevel_verify.theorems.card import Card, Statement
 LITERAL = "literal"
 """Name of the method "the card's own steps"."""
 Solver = Callable[..., Any]
+MOST_ROWS = 2_000_000
+"""Longest run whose every step is judged."""
 
 
 def method_name(method: str | Solver | None, statement: Statement) -> str | None:
@@ -51,14 +54,38 @@ def make_run(
         raise InputError(f"{card.key}/{statement.id} names no method; give one with method=")
     if name == LITERAL:
         return _literal(problem, card, statement, parameters, x0, options)
-    from bilevel_verify.methods import METHODS, run_method
+    from bilevel_verify.methods import stream
 
-    if name not in METHODS:
-        from bilevel_verify.language import nearest
-
-        raise InputError(f"unknown method {name!r}{nearest(name, list(METHODS))}")
     given = {key: value for key, value in options.items() if value is not None}
-    return run_method(problem, name, parameters, x0, **given)
+    running = stream(problem, name, parameters, x0, **given)
+    blocks = _keep(running)
+    run: Run = running.run
+    return run if run.trace.thinned_from is None or not blocks else replace(run, trace=joined(blocks))
+
+
+def _keep(running: Iterable[Trace]) -> list[Trace]:
+    """All blocks of a run, before anything is thinned; none if there are more rows than a checker can look at."""
+    blocks: list[Trace] = []
+    rows = 0
+    for block in running:
+        rows += len(block)
+        if rows <= MOST_ROWS:
+            blocks.append(block)
+    return blocks if rows <= MOST_ROWS else []
+
+
+def joined(blocks: Sequence[Trace]) -> Trace:
+    """Blocks of a run as one trace."""
+
+    def table(parts: list[Mapping[str, np.ndarray]]) -> Mapping[str, np.ndarray]:
+        return MappingProxyType({name: np.concatenate([part[name] for part in parts]) for name in parts[0]})
+
+    return Trace(
+        np.concatenate([block.epoch for block in blocks]),
+        np.concatenate([block.k for block in blocks]),
+        table([dict(block.sequences) for block in blocks]),
+        table([dict(block.epoch_start) for block in blocks]),
+    )
 
 
 def _literal(

@@ -38,6 +38,9 @@ class Trajectory:
             self._rows[epoch, k] = row
             self._first.setdefault(epoch, row)
             self._last[epoch] = max(self._last.get(epoch, 0), k)
+        stamps = self.trace.epoch_start.get("epoch")
+        rows_of_starts = range(len(self._last)) if stamps is None else np.asarray(stamps, dtype=float).ravel().tolist()
+        self._starts = {int(epoch): row for row, epoch in enumerate(rows_of_starts)}
         self._cache: dict[tuple[str, int, int], Value] = {}
 
     @property
@@ -89,9 +92,8 @@ class Trajectory:
 
     def _raw(self, name: str, epoch: int, k: int) -> Any | None:
         if k == -1:
-            starts = self.trace.epoch_start.get(name)
-            usable = starts is not None and 0 <= epoch < len(starts)
-            return _defined(starts[epoch]) if usable and starts is not None else None
+            starts, row = self.trace.epoch_start.get(name), self._starts.get(epoch)
+            return None if starts is None or row is None or row >= len(starts) else _defined(starts[row])
         rows = self.trace.sequences.get(name)
         place = self._rows.get((epoch, k))
         return None if rows is None or place is None or place >= len(rows) else _defined(rows[place])

@@ -112,7 +112,7 @@ class LowerLevel:
     # ---- intervals ------------------------------------------------------------------------------------------------
 
     def enclose(
-        self, X: Sequence[Interval], Y: FloatArray, lam: FloatArray | None = None
+        self, X: Sequence[Interval], Y: FloatArray, lam: FloatArray | Interval | None = None
     ) -> tuple[list[Interval], NDArray[np.bool_]]:
         """Enclosures of the minimisers for every x in the boxes X, and where they are proved.
 
@@ -120,7 +120,7 @@ class LowerLevel:
         ----------
         X : dx intervals of shape (n,).
         Y : approximate minimisers, shape (n, dy).
-        lam : penalty per row (exact floats).
+        lam : penalty per row (exact floats, or an interval that holds it).
         """
         n, dy = Y.shape
         point = [Interval(Y[:, j], Y[:, j]) for j in range(dy)]
@@ -149,7 +149,7 @@ class LowerLevel:
         self,
         X: Sequence[Interval],
         Y: FloatArray,
-        lam: FloatArray | None,
+        lam: FloatArray | Interval | None,
         rows: NDArray[np.intp],
         guess: FloatArray,
         inverse: FloatArray,
@@ -168,7 +168,7 @@ class LowerLevel:
         return np.where(np.isfinite(total), total, np.inf)
 
     def _by_mu(
-        self, radius: FloatArray, at_point: Interval, lam: FloatArray | None, proved: NDArray[np.bool_]
+        self, radius: FloatArray, at_point: Interval, lam: FloatArray | Interval | None, proved: NDArray[np.bool_]
     ) -> FloatArray:
         """Where a certified mu is known, the bound ``||grad|| / mu`` for rows that Krawczyk did not prove."""
         if self.mu is None or self.mu <= 0 or lam is not None:
@@ -179,14 +179,14 @@ class LowerLevel:
         proved |= np.isfinite(bound)
         return np.where(np.isfinite(bound)[:, None], np.minimum(radius, bound[:, None]), radius)
 
-    def _gradient(self, z: Sequence[Interval], lam: FloatArray | None) -> Interval:
+    def _gradient(self, z: Sequence[Interval], lam: FloatArray | Interval | None) -> Interval:
         def column(function: Function) -> Interval:
             out = function.gradient_y.run(BOXES.arithmetic, z)
             return BOXES.matrix([[v] for v in out], z)
 
         return self._combine(column, lam)
 
-    def _hessian(self, z: Sequence[Interval], lam: FloatArray | None) -> Interval:
+    def _hessian(self, z: Sequence[Interval], lam: FloatArray | Interval | None) -> Interval:
         def matrix(function: Function) -> Interval:
             d = function.dy
             out = function.second_order_y.run(BOXES.arithmetic, z)[1 + d :]
@@ -194,10 +194,11 @@ class LowerLevel:
 
         return self._combine(matrix, lam)
 
-    def _combine(self, part: Any, lam: FloatArray | None) -> Interval:
+    def _combine(self, part: Any, lam: FloatArray | Interval | None) -> Interval:
         if lam is None:
             return part(self.lower)  # type: ignore[no-any-return]
-        return BOXES.add(part(self.model.upper), BOXES.scale(Interval(lam, lam), part(self.lower)))
+        weight = lam if isinstance(lam, Interval) else Interval(lam, lam)
+        return BOXES.add(part(self.model.upper), BOXES.scale(weight, part(self.lower)))
 
     # ---- balls ----------------------------------------------------------------------------------------------------
 
