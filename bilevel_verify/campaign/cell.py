@@ -50,8 +50,10 @@ class Cell:
     eps : tolerances of the sweep, as the statement wants them together.
     x0, y0 : start; None for the problem's own.
     parameters : explicit letters, which win over the card's.
+    values : leaf letters given by hand (``zeta``, ``nu_f`` ...).
     budget : most oracle calls of a run; None for the default of the checker.
     replicate : number of the repetition; with the content it makes the seed.
+    control : the verdict that a negative control must get.
     """
 
     kind: Kind = "verify"
@@ -64,19 +66,21 @@ class Cell:
     x0: tuple[float, ...] | None = None
     y0: tuple[float, ...] | None = None
     parameters: Mapping[str, Scalar] = field(default_factory=dict)
+    values: Mapping[str, Scalar] = field(default_factory=dict)
     budget: int | None = None
     replicate: int = 0
+    control: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Only the fields that say something; strict JSON."""
         said: dict[str, Any] = {"kind": self.kind}
-        for name in ("problem", "statement", "card", "method", "budget"):
+        for name in ("problem", "statement", "card", "method", "budget", "control"):
             if getattr(self, name) is not None:
                 said[name] = getattr(self, name)
         for name in ("eps", "x0", "y0"):
             if getattr(self, name):
                 said[name] = list(getattr(self, name))
-        for name in ("knobs", "parameters"):
+        for name in ("knobs", "parameters", "values"):
             if getattr(self, name):
                 said[name] = dict(getattr(self, name))
         if self.replicate:
@@ -90,7 +94,8 @@ class Cell:
         if unknown:
             raise InputError(f"cell: unknown field {sorted(unknown)[0]!r}")
         tuples = {"eps", "x0", "y0"}
-        return cls(**{k: tuple(v) if k in tuples else v for k, v in data.items()})
+        fields_given: dict[str, Any] = {k: tuple(v) if k in tuples else v for k, v in data.items()}
+        return cls(**fields_given)
 
     @property
     def content(self) -> str:

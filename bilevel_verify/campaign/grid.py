@@ -127,8 +127,8 @@ def _expand(table: Mapping[str, Any], where: str, folder: Path | None) -> Iterat
     questions = _questions(table, where, folder)
     methods: list[str | None] = [*_list(table, "methods", where, str)] or [None]
     tolerances = _tolerances(table, where)
-    starts = [_point(p, where, "x0") for p in _list(table, "x0", where, list)] or [None]
-    lower = [_point(p, where, "y0") for p in _list(table, "y0", where, list)] or [None]
+    starts: list[tuple[float, ...] | None] = [_point(p, where, "x0") for p in _list(table, "x0", where, list)]
+    lower: list[tuple[float, ...] | None] = [_point(p, where, "y0") for p in _list(table, "y0", where, list)]
     knobs, parameters = _combinations(table, "knobs", where), _combinations(table, "parameters", where)
     budget, replicates = table.get("budget"), table.get("seeds", 1)
     if budget is not None and (not isinstance(budget, int) or budget <= 0):
@@ -141,13 +141,25 @@ def _expand(table: Mapping[str, Any], where: str, folder: Path | None) -> Iterat
         raise InputError(f"{where}: name statements, cards or methods")
     if questions and not problems:
         raise InputError(f"{where}: name problems")
-    kind = "verify" if questions else "solve"
     space = itertools.product(
-        problems, questions or [(None, None)], methods, knobs, parameters, starts, lower, tolerances, range(replicates)
+        problems, questions or [(None, None)], methods, knobs, parameters, starts or [None], lower or [None], tolerances, range(replicates)
     )
     for problem, (statement, card), method, knob, letters, x0, y0, eps, replicate in space:
         name, own = _split_knobs(problem)
-        yield Cell(kind, name, own | knob, statement, card, method, eps, x0, y0, letters, budget, replicate)  # type: ignore[arg-type]
+        yield Cell(
+            kind="verify" if questions else "solve",
+            problem=name,
+            knobs=own | knob,
+            statement=statement,
+            card=card,
+            method=method,
+            eps=eps,
+            x0=x0,
+            y0=y0,
+            parameters=letters,
+            budget=budget,
+            replicate=replicate,
+        )
 
 
 def _questions(table: Mapping[str, Any], where: str, folder: Path | None) -> list[tuple[str | None, str | None]]:

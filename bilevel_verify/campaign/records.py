@@ -1,0 +1,179 @@
+"""Results as plain JSON data: what the store keeps and the report shows, with nothing of Python in it.
+
+A number that JSON cannot say (an infinity) becomes text; NaN becomes None.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from bilevel_verify.campaign.cell import digest
+from bilevel_verify.checks.verdict import Verification
+from bilevel_verify.constants.constant import Constant, Reason
+from bilevel_verify.methods.run import Run
+from bilevel_verify.problems.problem import Problem
+from bilevel_verify.truth.enclosure import Enclosure
+
+Json = dict[str, Any]
+LONGEST_LATEX = 3000
+LONGEST_LIST = 24
+
+
+def plain(value: Any) -> Any:
+    """Any result as JSON data; unknown objects become their text, long arrays their shape."""
+    if value is None or isinstance(value, bool | str | int):
+        return value
+    if isinstance(value, float):
+        return None if math.isnan(value) else value if math.isfinite(value) else str(value)
+    if isinstance(value, Constant):
+        return constant_record(value)
+    if isinstance(value, Enclosure):
+        return enclosure_record(value)
+    if isinstance(value, Mapping):
+        return {str(k): plain(v) for k, v in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [plain(v) for v in value]
+    if hasattr(value, "tolist"):
+        size = getattr(value, "size", 1)
+        return plain(value.tolist()) if size <= LONGEST_LIST else f"array of shape {getattr(value, 'shape', ())}"
+    return str(value)
+
+
+def constant_record(constant: Constant) -> Json:
+    """A constant with its provenance and its derivation as a tree."""
+    return {
+        "name": constant.name,
+        "value": plain(constant.value),
+        "lower": plain(constant.lower),
+        "upper": plain(constant.upper),
+        "side": constant.side,
+        "certified": constant.certified,
+        "route": constant.route,
+        "norm": constant.norm,
+        "domain": constant.domain,
+        "exact": None if constant.exact is None else _latex(constant.exact),
+        "attained": constant.attained,
+        "whole_space": constant.whole_space,
+        "meaning": constant.meaning,
+        "witness": plain(constant.witness),
+        "why": _tree(constant.why),
+    }
+
+
+def _tree(reason: Reason) -> Json:
+    return {"rule": reason.rule, "statement": reason.statement, "parts": [_tree(p) for p in reason.parts]}
+
+
+def enclosure_record(enclosure: Enclosure) -> Json:
+    """A true value with its error bar."""
+    return {
+        "value": plain(enclosure.value),
+        "error": plain(enclosure.error),
+        "certainty": enclosure.certainty,
+        "method": enclosure.method,
+        "attained": enclosure.attained,
+    }
+
+
+def run_record(run: Run) -> Json:
+    """What a run did: how it ended and what it cost, without its iterates and without times."""
+    return {
+        "method": run.method,
+        "problem": run.problem,
+        "eps": plain(run.eps),
+        "status": run.status,
+        "iterations": run.iterations,
+        "epochs": run.epochs,
+        "counts": {k: int(v) for k, v in sorted(run.counts.items()) if v},
+        "x": plain(run.x),
+        "seed": run.seed,
+        "note": run.note,
+        "parameters": plain({k: v for k, v in run.parameters.items() if _short(v)}),
+    }
+
+
+def _short(value: Any) -> bool:
+    return getattr(value, "size", 1) <= LONGEST_LIST
+
+
+def problem_record(problem: Problem) -> Json:
+    """A problem for a reader: formulas as LaTeX, domain, knobs, what its author states about it."""
+    return {
+        "name": problem.name,
+        "title": problem.title,
+        "kind": problem.kind,
+        "source": problem.source,
+        "note": problem.note,
+        "f": formula_latex(problem, "f"),
+        "g": formula_latex(problem, "g") if problem.g is not None else None,
+        "text": {k: v[:LONGEST_LATEX] for k, v in problem.text.items()},
+        "x": [s.name for s in problem.x[:LONGEST_LIST]],
+        "y": [s.name for s in problem.y[:LONGEST_LIST]],
+        "dx": problem.dx,
+        "dy": problem.dy,
+        "domain": {k: [_latex(a), _latex(b)] for k, (a, b) in list(problem.domain.items())[:LONGEST_LIST]},
+        "feasible": None if problem.feasible is None else str(problem.feasible),
+        "knobs": plain(problem.knobs),
+        "known": plain(problem.known),
+        "data": {k: list(v.shape) for k, v in problem.data.items()},
+        "hash": problem.content_hash(),
+    }
+
+
+def formula_latex(problem: Problem, level: str) -> str:
+    """LaTeX of ``f`` or ``g``: from the author's text where there is one (as it was understood), else from SymPy."""
+    from bilevel_verify import language
+    from bilevel_verify.errors import InputError
+
+    text = problem.text.get(level)
+    if text and len(text) <= LONGEST_LATEX:
+        try:
+            return language.to_latex(language.parse(text, language.PROBLEM))
+        except (InputError, TypeError):
+            pass
+    return _latex(getattr(problem, level))
+
+
+def _latex(expression: Any) -> str:
+    import sympy
+
+    if sympy.count_ops(expression) > 400:
+        return rf"\text{{an expression of {sympy.count_ops(expression)} operations}}"
+    return str(sympy.latex(expression))
+
+
+def answer_of(verification: Verification, problem: Problem | None = None) -> tuple[Json, list[Json]]:
+    """A verification as data, with the documents it refers to by hash (``problem``, ``constants``, ``truth``)."""
+    documents: list[Json] = []
+
+    def keep(kind: str, body: Any) -> str | None:
+        if not body:
+            return None
+        document = {"kind": kind, "body": body}
+        documents.append(document)
+        return digest(document)
+
+    answer = {
+        "statement": verification.statement,
+        "problem": verification.problem,
+        "verdict": verification.verdict,
+        "rows": [row.to_dict() for row in verification.claims],
+        "hypotheses": [row.to_dict() for row in verification.hypotheses],
+        "runs": [run_record(run) for run in verification.runs if isinstance(run, Run)],
+        "parameters": [plain(p) for p in verification.parameters],
+        "constants": keep("constants", plain(verification.constants)),
+        "truth": keep("truth", plain(verification.truth)),
+        "problem_record": keep("problem", None if problem is None else problem_record(problem)),
+    }
+    return answer, documents
+
+
+def restore(answer: Json, document: Any) -> Json:
+    """An answer with its documents put back in; ``document`` maps a hash to a stored document."""
+    full = dict(answer)
+    for name in ("constants", "truth", "problem_record"):
+        reference = full.get(name)
+        full[name] = document(reference)["body"] if reference else None
+    return full

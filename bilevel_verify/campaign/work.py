@@ -1,0 +1,99 @@
+"""What a worker does with a cell: open what it names, ask the rooms above, give the answer back as data."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import replace
+from typing import Any
+
+from bilevel_verify.campaign.cell import Cell
+from bilevel_verify.campaign.records import Json, answer_of, run_record
+from bilevel_verify.campaign.sources import open_problem, split_reference
+from bilevel_verify.checks.verdict import Row, Verification
+from bilevel_verify.errors import InputError
+
+
+def work(cell: Cell) -> tuple[Json, list[Json]]:
+    """The answer to a cell and the documents that it refers to.
+
+    Raises
+    ------
+    InputError
+        The cell names something that does not exist or does not fit together.
+    """
+    return {"verify": _verify, "solve": _solve, "audit": _audit}[cell.kind](cell)
+
+
+def _verify(cell: Cell) -> tuple[Json, list[Json]]:
+    from bilevel_verify.checks import verify
+
+    problem = open_problem(cell.problem or "", cell.knobs)
+    options: dict[str, Any] = {"parameters": dict(cell.parameters), "values": dict(cell.values), "seed": cell.seed}
+    if cell.budget is not None:
+        options["budget"] = cell.budget
+    found = verify(
+        problem,
+        cell.card or cell.statement,
+        eps=list(cell.eps) or None,
+        method=cell.method,
+        x0=None if cell.x0 is None else list(cell.x0),
+        **options,
+    )
+    found = with_commands(found, cell)
+    return answer_of(found, instance_of(problem, cell.eps))
+
+
+def _solve(cell: Cell) -> tuple[Json, list[Json]]:
+    from bilevel_verify.solving import solve
+
+    if cell.method is None:
+        raise InputError("a cell without a statement needs a method")
+    family = open_problem(cell.problem or "", cell.knobs)
+    runs = []
+    for eps in cell.eps or (None,):
+        problem = family if eps is None else instance_of(family, (eps,))
+        given = {"x0": cell.x0 and list(cell.x0), "y0": cell.y0 and list(cell.y0), "budget": cell.budget}
+        given = {k: v for k, v in given.items() if v is not None}
+        parameters = dict(cell.parameters)
+        runs.append(solve(problem, cell.method, eps=eps, parameters=parameters, seed=cell.seed, record="thin", **given))
+    answer = {"statement": None, "problem": runs[0].problem, "verdict": None, "rows": [], "hypotheses": []}
+    return answer | {"runs": [run_record(r) for r in runs], "parameters": []}, []
+
+
+def _audit(cell: Cell) -> tuple[Json, list[Json]]:
+    from bilevel_verify.audit import audit  # type: ignore[attr-defined]
+
+    findings = audit(cell.statement)
+    rows = [f.row.to_dict() | {"details": {**f.row.details, "script": f.script, "repaired": f.repaired}} for f in findings]
+    answer = {"statement": cell.statement, "problem": None, "verdict": None, "rows": rows, "hypotheses": []}
+    return answer | {"runs": [], "parameters": []}, []
+
+
+def instance_of(problem: Any, eps: tuple[float, ...]) -> Any:
+    """A problem as it is, or the member of a family at the first tolerance; None where that does not exist."""
+    if hasattr(problem, "content_hash"):
+        return problem
+    try:
+        return problem.at(eps=eps[0]) if eps else None
+    except InputError:
+        return None
+
+
+def with_commands(found: Verification, cell: Cell) -> Verification:
+    """The verification with command lines that name the cell's own files, seed and budget."""
+    claims = tuple(_with_command(row, cell) for row in found.claims)
+    return replace(found, claims=claims, hypotheses=tuple(_with_command(row, cell) for row in found.hypotheses))
+
+
+def _with_command(row: Row, cell: Cell) -> Row:
+    if not row.reproduce:
+        return row
+    words = shlex.split(row.reproduce)
+    if cell.card and len(words) > 2:
+        words[2] = f"{cell.card}/{row.statement}"
+    if "--problem" in words and cell.problem:
+        words[words.index("--problem") + 1] = split_reference(cell.problem)[0]
+    words += ["--seed", str(cell.seed)]
+    if cell.budget is not None:
+        words += ["--budget", str(cell.budget)]
+    return replace(row, reproduce=shlex.join(words))

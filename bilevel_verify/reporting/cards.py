@@ -1,0 +1,189 @@
+"""What the cards print, as data for the page: statements, parameters, algorithms, errata, coverage."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from bilevel_verify.errors import BilevelVerifyError
+
+Json = dict[str, Any]
+
+
+def paper_records(rows: Sequence[Json]) -> list[Json]:
+    """One record a paper that occurs in the rows, its statements in the order of the card.
+
+    A paper without a readable card (a user's card that has moved, say) is recorded by what its rows say.
+    """
+    return [_paper(key, [r for r in rows if r["paper"] == key]) for key in sorted({r["paper"] for r in rows if r["paper"]})]
+
+
+def _paper(key: str, rows: Sequence[Json]) -> Json:
+    from bilevel_verify.theorems import load_card
+
+    try:
+        card = load_card(key)
+    except BilevelVerifyError:
+        names = list(dict.fromkeys(r["statement"] for r in rows if r["statement"]))
+        bare = [_bare_statement(key, name, rows) for name in names]
+        return {"key": key, "title": key, "authors": "", "venue": "", "statements": bare, "algorithms": [], "coverage": []}
+    display = {name: spec.display for name, spec in card.letters.items() if spec.display}
+    display |= {name: spec.display for name, spec in card.functions.items() if spec.display}
+    wanted = {r["statement"] for r in rows}
+    return {
+        "key": key,
+        "title": card.title,
+        "authors": card.authors,
+        "venue": card.venue,
+        "statements": [_entry(card, entry, display) for entry in card.entries.values() if entry.id in wanted],
+        "algorithms": [_algorithm(a, display) for a in card.algorithms],
+        "coverage": coverage(card, rows),
+    }
+
+
+def _bare_statement(key: str, name: str, rows: Sequence[Json]) -> Json:
+    claims = dict.fromkeys(r["claim"] for r in rows if r["statement"] == name and r["claim"])
+    shown = [bare_claim(c) for c in claims]
+    blank = {"source": "", "title": "", "text": "", "note": "", "printed": [], "parsed": [], "where": [], "assumes": []}
+    more = {"parameters": [], "refuted": None, "method": "", "algorithm": ""}
+    return {"name": f"{key}/{name}", "id": name, "kind": "statement", "claims": shown, **blank, **more}
+
+
+def bare_claim(name: str | None, **fields: Any) -> Json:
+    """A claim of which no card tells more than its name; the same fields as one from a card."""
+    texts = dict.fromkeys(("over", "source", "reading", "change", "why", "note"), "")
+    lists: Json = {field: [] for field in ("printed", "parsed", "text", "for", "where")}
+    return {"id": name, "as_printed": True, "refuted": None} | texts | lists | fields
+
+
+def _entry(card: Any, entry: Any, display: Mapping[str, str]) -> Json:
+    return {
+        "name": f"{card.key}/{entry.id}",
+        "id": entry.id,
+        "kind": entry.kind.replace("_", " "),
+        "source": entry.source,
+        "title": entry.title,
+        "text": entry.text,
+        "note": entry.note,
+        "printed": list(entry.printed),
+        "parsed": [_relation(link, display) for link in getattr(entry, "chain", ())],
+        "where": [_latex(w, display) for w in entry.where],
+        "assumes": list(entry.assumes),
+        "method": getattr(entry, "method", ""),
+        "algorithm": getattr(entry, "algorithm", ""),
+        "parameters": _parameters(card, entry, display),
+        "claims": [_claim(c, display) for c in _all_claims(getattr(entry, "claims", ()))],
+        "refuted": _refuted(entry.refuted),
+    }
+
+
+def _all_claims(claims: Sequence[Any]) -> list[Any]:
+    """Every claim followed by its named readings and its repaired form."""
+    found = []
+    for claim in claims:
+        found += [claim, *claim.readings, *([claim.repaired] if claim.repaired else [])]
+    return found
+
+
+def _claim(claim: Any, display: Mapping[str, str]) -> Json:
+    return {
+        "id": claim.id,
+        "over": claim.over,
+        "source": claim.source,
+        "printed": list(claim.printed) or [link.printed for link in claim.chain if link.printed],
+        "parsed": [_relation(link, display) for link in claim.chain],
+        "text": [str(link) for link in claim.chain],
+        "for": [f"{name} in {domain}" for name, domain in claim.for_.items()],
+        "where": [_latex(w, display) for w in claim.where],
+        "reading": claim.reading,
+        "change": claim.change,
+        "why": claim.why,
+        "note": claim.note,
+        "as_printed": claim.as_printed,
+        "refuted": _refuted(claim.refuted),
+    }
+
+
+def _refuted(refuted: Any) -> Json | None:
+    return None if refuted is None else {"since": refuted.since, "why": refuted.why, "at": refuted.at}
+
+
+def _relation(link: Any, display: Mapping[str, str]) -> str:
+    from bilevel_verify.language.latex import RELATIONS
+
+    operator = RELATIONS.get(link.op, link.op)
+    return f"{_latex(link.left, display)} {operator} {_latex(link.right, display)}"
+
+
+def _latex(expression: Any, display: Mapping[str, str]) -> str:
+    """LaTeX of what was understood; the text itself (as text) where the echo has no form for it."""
+    from bilevel_verify.language import to_latex
+
+    try:
+        return to_latex(expression.tree, display)
+    except TypeError:
+        return rf"\text{{{expression.text}}}"
+
+
+def _parameters(card: Any, entry: Any, display: Mapping[str, str]) -> list[Json]:
+    """Letters that the statement prescribes, from its own parameters and from its settings."""
+    found: list[Json] = []
+    named = [("", getattr(entry, "parameters", {}), ())]
+    for name in getattr(entry, "settings", ()):
+        settings = card.settings.get(name)
+        if settings is not None:
+            named.append((name, settings.parameters, settings.where))
+    for settings_name, parameters, where in named:
+        for letter, definition in parameters.items():
+            found.append(
+                {
+                    "letter": letter,
+                    "latex": display.get(letter) or _letter(letter),
+                    "value": _latex(definition.expression, display),
+                    "printed": definition.printed,
+                    "settings": settings_name,
+                    "where": [_latex(w, display) for w in where],
+                }
+            )
+    return found
+
+
+def _letter(name: str) -> str:
+    from bilevel_verify.language import letter_latex
+
+    return letter_latex(name)
+
+
+def _algorithm(algorithm: Any, display: Mapping[str, str]) -> Json:
+    return {
+        "id": algorithm.id,
+        "source": algorithm.source,
+        "title": algorithm.title,
+        "method": algorithm.method,
+        "inputs": [display.get(i) or _letter(i) for i in algorithm.inputs],
+        "steps": algorithm.steps.strip("\n"),
+        "note": algorithm.note,
+        "reading": algorithm.reading,
+        "variant_of": algorithm.variant_of,
+    }
+
+
+def coverage(card: Any, rows: Sequence[Json]) -> list[Json]:
+    """What was decided about every numbered item of a card: its rows by verdict, or why there is nothing to decide."""
+    by_statement: dict[str, Counter[str]] = {}
+    for row in rows:
+        by_statement.setdefault(row["statement"] or "", Counter())[row["verdict"]] += 1
+    table = []
+    for entry in card.entries.values():
+        verdicts = by_statement.get(entry.id, Counter())
+        table.append(
+            {
+                "id": entry.id,
+                "kind": entry.kind.replace("_", " "),
+                "source": entry.source,
+                "verdicts": dict(verdicts),
+                "nothing_to_decide": entry.nothing_to_decide,
+            }
+        )
+    return table

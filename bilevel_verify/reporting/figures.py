@@ -1,0 +1,56 @@
+"""Plots of a document as SVG and PDF files for papers (matplotlib, loaded when used)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from bilevel_verify.reporting.words import slug
+
+Json = dict[str, Any]
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
+MARKS = ("o", "s", "D", "^")
+MOST_FIGURES = 200
+
+
+def write_figures(document: Json, folder: Path) -> list[Path]:
+    """Write every plot as ``NAME.svg`` and ``NAME.pdf``; returns the files. Text stays text, dates are left out."""
+    plots = document["plots"][:MOST_FIGURES]
+    if not plots:
+        return []
+    from matplotlib import rc_context
+    from matplotlib.backends.backend_pdf import FigureCanvasPdf
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    settings = {"svg.fonttype": "none", "svg.hashsalt": "bilevel-verify", "pdf.fonttype": 42, "text.usetex": False}
+    with rc_context(settings | {"text.parse_math": False}):
+        for plot in plots:
+            name = slug(plot["statement"], plot["problem"], plot["method"], plot["claim"]).replace("/", "-")
+            figure = _figure(plot)
+            svg, pdf = folder / f"{name}.svg", folder / f"{name}.pdf"
+            FigureCanvasSVG(figure).print_svg(str(svg), metadata={"Date": None})
+            FigureCanvasPdf(figure).print_pdf(str(pdf), metadata={"CreationDate": None})
+            written += [svg, pdf]
+    return written
+
+
+def _figure(plot: Json) -> Any:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(4.6, 3.2), layout="constrained")
+    axes = figure.add_subplot()
+    for number, line in enumerate(plot["lines"]):
+        pairs = [(x, y) for x, y in zip(line["x"], line["y"], strict=True) if x > 0 and y > 0]
+        x, y = [p[0] for p in pairs], [p[1] for p in pairs]
+        if line["style"] == "bound":
+            axes.plot(x, y, "--", color="black", label=line["name"])
+        else:
+            colour, mark = COLOURS[number % len(COLOURS)], MARKS[number % len(MARKS)]
+            axes.plot(x, y, marker=mark, color=colour, label=line["name"], markersize=4, linewidth=1.2)
+    axes.set(xscale="log", yscale="log", xlabel=plot["x_label"], ylabel=plot["y_label"])
+    axes.set_title(f"{plot['statement']} on {plot['problem']}", fontsize=9)
+    axes.grid(True, which="major", linewidth=0.4, alpha=0.5)
+    axes.legend(fontsize=7, frameon=False)
+    return figure

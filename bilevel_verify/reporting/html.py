@@ -1,0 +1,277 @@
+"""The page: one HTML file without any outside resource, from a report document.
+
+Everything that comes from users, cards or problems passes through autoescape or :mod:`reporting.mathml`; the only markup
+put in unescaped is written by this room. A content security policy with hashes forbids every other script and style.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Sequence
+from importlib import resources
+from typing import Any
+
+from bilevel_verify.checks.verdict import Row
+from bilevel_verify.reporting import words
+from bilevel_verify.reporting.build import SHOWN_ROWS, WORST_ROWS
+from bilevel_verify.reporting.cards import bare_claim
+from bilevel_verify.reporting.mathml import mixed_to_html, to_mathml
+from bilevel_verify.reporting.plots import svg
+
+Json = dict[str, Any]
+MOST_LINES = 400
+"""Lines of one claim table; more are summed up (the rest lies in the table of all rows)."""
+COLUMNS = (
+    *("verdict", "certainty", "paper", "statement", "claim", "problem", "method", "kind", "measured", "bound"),
+    *("margin", "where", "places", "reason", "left", "right", "reading", "reproduce"),
+)
+TEXT_COLUMNS = frozenset(COLUMNS) - {"measured", "bound", "margin", "places"}
+
+
+def render(document: Json) -> str:
+    """The whole page as text."""
+    import jinja2
+    from markupsafe import Markup
+
+    environment = jinja2.Environment(
+        loader=jinja2.FunctionLoader(_template),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    environment.filters |= {
+        "math": lambda latex: Markup(to_mathml(latex or "")),
+        "display": lambda latex: Markup(to_mathml(latex or "", block=True)),
+        "mixed": lambda text: Markup(mixed_to_html(text)) if "$" in text else text,
+        "formula": lambda text: Markup(mixed_to_html(text, block=True)),
+        "number": words.number,
+        "percent": words.percent,
+        "slug": words.slug,
+    }
+    environment.globals |= {"look": words.LOOKS, "certainties": words.CERTAINTIES}
+    environment.globals["plot"] = lambda p, name: Markup(svg(p, name))
+    looks = list(words.LOOKS.items())
+    style, script = _template("page.css"), _template("page.js")
+    data = json_for_page(row_table(document["rows"]))
+    return environment.get_template("page.html").render(
+        document=document,
+        view=View(document),
+        policy=content_policy(style, script),
+        style=Markup(style),
+        script=Markup(script),
+        data=Markup(data),
+        look_data=Markup(json_for_page({w: {"symbol": k.symbol, "style": k.style, "rank": k.rank} for w, k in looks})),
+    )
+
+
+def _template(name: str) -> str:
+    return resources.files("bilevel_verify.reporting").joinpath("templates", name).read_text(encoding="utf-8")
+
+
+def content_policy(style: str, script: str) -> str:
+    """A policy under which this style and this script run and nothing else is loaded or run."""
+    hashes = [base64.b64encode(hashlib.sha256(t.encode()).digest()).decode() for t in (style, script)]
+    return (
+        f"default-src 'none'; style-src 'sha256-{hashes[0]}'; script-src 'sha256-{hashes[1]}'; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
+    )
+
+
+def json_for_page(value: Any) -> str:
+    """JSON that can stand inside a script element: no character can end the element or start markup."""
+    text = json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return (
+        text.replace("<", "\\u003c")
+        .replace(">", "\\u003e")
+        .replace("&", "\\u0026")
+        .replace("\u2028", "\\u2028")
+        .replace("\u2029", "\\u2029")
+    )
+
+
+def row_table(rows: Sequence[Json]) -> Json:
+    """Rows for the page's own table: column-wise, each distinct text once; the worst only, if there are too many."""
+    shown = list(rows) if len(rows) <= SHOWN_ROWS else worst_rows(rows)
+    texts: dict[str, int] = {}
+    columns: dict[str, list[Any]] = {}
+    for name in COLUMNS:
+        values = [row.get(name) for row in shown]
+        if name in TEXT_COLUMNS:
+            columns[name] = [None if v is None else texts.setdefault(str(v), len(texts)) for v in values]
+        else:
+            columns[name] = [_short_number(v) for v in values]
+    return {"columns": columns, "texts": list(texts), "total": len(rows), "shown": len(shown)}
+
+
+def _short_number(value: Any) -> Any:
+    return float(f"{value:.6g}") if isinstance(value, float) else value
+
+
+def worst_rows(rows: Sequence[Json], count: int = WORST_ROWS) -> list[Json]:
+    """The most serious rows first, then those with the smallest margin."""
+
+    def badness(row: Json) -> tuple[int, float]:
+        margin = row["margin"] if isinstance(row["margin"], int | float) else float("inf")
+        return words.LOOKS[row["verdict"]].rank, margin
+
+    return sorted(rows, key=badness)[:count]
+
+
+class View:
+    """The document arranged for the page: lines, matrix, pages. Everything the template needs and nothing else."""
+
+    def __init__(self, document: Json) -> None:
+        self.document = document
+        rows = document["rows"]
+        self.lines = _lines(rows)
+        self.statement_names = list(dict.fromkeys(_name(r) for r in rows if r["statement"] or r["paper"]))
+        self.problem_names = sorted({r["problem"] for r in rows if r["problem"]})
+        self.whole = any(r["problem"] is None for r in rows)
+        self.records = {s["name"]: s for p in document["papers"] for s in p["statements"]}
+        self.by_statement: dict[str, list[Json]] = {}
+        self.by_problem: dict[str, list[Json]] = {}
+        for line in self.lines:
+            self.by_statement.setdefault(line["name"], []).append(line)
+            if line["row"]["problem"]:
+                self.by_problem.setdefault(line["row"]["problem"], []).append(line)
+        self.problems = {p["name"]: p for p in document["problems"]}
+        self.plots = _indexed(document["plots"])
+        self.worst = worst_rows(rows)
+
+    def matrix(self) -> list[Json]:
+        """Rows of the summary matrix: a statement with a cell for every problem (and for the statement as a whole)."""
+        table = []
+        cells: dict[tuple[str, str | None], Counter[str]] = {}
+        for row in self.document["rows"]:
+            cells.setdefault((_name(row), row["problem"]), Counter())[row["verdict"]] += 1
+        for name in self.statement_names:
+            line = [_cell(name, p, cells.get((name, p))) for p in self.columns()]
+            paper, _, statement = name.rpartition("/")
+            table.append({"name": name, "paper": paper or name, "statement": statement, "cells": line})
+        return table
+
+    def columns(self) -> list[str | None]:
+        """Column heads of the matrix; None is the statement as a whole."""
+        return ([None] if self.whole else []) + list(self.problem_names)
+
+    def ratios(self) -> dict[str, Any]:
+        """Heat map of the share of each bound that was used."""
+        from bilevel_verify.campaign.statistics import bound_ratios
+
+        rows = [Row.from_dict(r) for r in self.document["rows"] if isinstance(r["bound"], int | float)]
+        found = {(r.statement, r.problem): r for r in bound_ratios(rows)}
+        statements = list(dict.fromkeys(s for s, _ in found))
+        problems = sorted({p for _, p in found})
+        return {"statements": statements, "problems": problems, "cells": found, "level": _heat}
+
+    def methods(self) -> list[Json]:
+        """Method pages: the printed algorithms, and the parameters that the runs used."""
+        rows = self.document["rows"]
+        names = sorted({r["method"] for r in rows if r["method"]} | {r["method"] for r in self.document["runs"]})
+        found = []
+        for name in names:
+            algorithms = [
+                a | {"paper": p["key"]} for p in self.document["papers"] for a in p["algorithms"] if a["method"] == name
+            ]
+            runs = [r for r in self.document["runs"] if r["method"] == name][:40]
+            letters = list(dict.fromkeys(k for r in runs for k, v in r["parameters"].items() if not isinstance(v, list)))
+            lines = [line for line in self.lines if line["row"]["method"] == name]
+            found.append({"name": name, "algorithms": algorithms, "runs": runs, "letters": letters[:14], "lines": lines})
+        return found
+
+    def errata(self) -> list[Json]:
+        """Everything refuted as printed, and everything whose card records a refutation, with its repaired form."""
+        found = []
+        for name, record in self.records.items():
+            for claim in record["claims"]:
+                if not claim["as_printed"]:
+                    continue
+                lines = [x for x in self.by_statement.get(name, []) if x["row"]["claim"] == claim["id"]]
+                broken = [x for x in lines if x["verdict"] in ("refuted", "inconsistent") and x["row"]["as_printed"]]
+                if broken or claim["refuted"]:
+                    repaired = [c for c in record["claims"] if c["id"] == claim["id"] and c["change"]]
+                    mended = [x for x in lines if not x["row"]["as_printed"] and not x["row"]["reading"]]
+                    item = {"name": name, "record": record, "claim": claim, "broken": broken}
+                    found.append(item | {"repaired": repaired, "mended": mended})
+        found += self._bare_errata({(x["name"], x["claim"]["id"]) for x in found})
+        return found
+
+    def _bare_errata(self, known: set[tuple[str, str]]) -> list[Json]:
+        """Refuted lines whose statement has no such claim on its card (inequalities, steps, identities ...)."""
+        bare = []
+        for line in self.lines:
+            row = line["row"]
+            if line["verdict"] in ("refuted", "inconsistent") and row["as_printed"]:
+                if (line["name"], row["claim"]) in known:
+                    continue
+                sides = f"{row['left'] or ''} against {row['right'] or ''}"
+                printed = [row["printed"]] if row["printed"] else []
+                claim = bare_claim(row["claim"], printed=printed, text=[sides])
+                item = {"name": line["name"], "record": self.records.get(line["name"]), "claim": claim}
+                bare.append(item | {"broken": [line], "repaired": [], "mended": []})
+        return bare
+
+    def hypotheses(self, name: str) -> list[Json]:
+        """Checked hypotheses of a statement, one line for each distinct outcome."""
+        found = [h for h in self.document["hypotheses"] if _name(h) == name]
+        return [line["row"] | {"count": line["count"]} for line in _lines(found)][:MOST_LINES]
+
+
+def _name(row: Json) -> str:
+    return "/".join(p for p in (row["paper"], row["statement"]) if p)
+
+
+def _lines(rows: Sequence[Json]) -> list[Json]:
+    """Rows of one claim on one problem by one method as one line: the worst of them, and how many of each verdict."""
+    groups: dict[tuple[Any, ...], list[Json]] = {}
+    for row in rows:
+        key = (*(row[k] for k in ("paper", "statement", "claim", "problem", "method", "kind", "reading")), row["as_printed"])
+        groups.setdefault(key, []).append(row)
+    lines = []
+    for number, members in enumerate(groups.values()):
+        shown = worst_rows(members, 1)[0]
+        counts = Counter(m["verdict"] for m in members)
+        places = [m["places"] for m in members if m["places"]]
+        lines.append(
+            {
+                "id": f"line-{number}",
+                "name": _name(shown),
+                "row": shown,
+                "verdict": shown["verdict"],
+                "count": len(members),
+                "counts": {v: counts[v] for v in words.LOOKS if counts[v]},
+                "places": sum(places) if places else None,
+            }
+        )
+    return lines
+
+
+def _cell(name: str, problem: str | None, counts: Counter[str] | None) -> Json:
+    if not counts:
+        return {"verdict": None, "count": 0, "title": "", "anchor": ""}
+    verdict = words.worst(list(counts))
+    listed = ", ".join(f"{counts[v]} {v}" for v in words.LOOKS if counts[v])
+    place = problem or "the statement as a whole"
+    anchor = words.slug("s", name, problem or "whole")
+    return {"verdict": verdict, "count": sum(counts.values()), "title": f"{name}, {place}: {listed}", "anchor": anchor}
+
+
+def _heat(ratio: float) -> int:
+    """Level 0 (hardly used) to 6 (the bound is reached), 7 beyond it."""
+    if ratio > 1:
+        return 7
+    for level, edge in enumerate((1e-4, 1e-3, 1e-2, 0.1, 0.3, 0.7)):
+        if ratio <= edge:
+            return level
+    return 6
+
+
+def _indexed(plots: Sequence[Json]) -> dict[str, list[Json]]:
+    found: dict[str, list[Json]] = {}
+    for number, plot in enumerate(plots):
+        found.setdefault(plot["statement"], []).append(plot | {"id": f"plot-{number}"})
+    return found

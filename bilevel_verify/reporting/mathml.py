@@ -1,0 +1,394 @@
+"""LaTeX to MathML for the subset that cards and derivations use, so that a page shows mathematics without a network.
+
+What is not understood is shown as its source, never guessed and never passed through as markup: every character of the
+input ends up escaped inside an element that this module wrote.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from html import escape
+
+GREEK = {
+    name: chr(code)
+    for start, names in (
+        (0x3B1, "alpha beta gamma delta varepsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho"),
+        (0x3C3, "sigma tau upsilon varphi chi psi omega"),
+        (0x391, "Alpha Beta Gamma Delta Epsilon Zeta Eta Theta Iota Kappa Lambda Mu Nu Xi Omicron Pi Rho"),
+        (0x3A3, "Sigma Tau Upsilon Phi Chi Psi Omega"),
+    )
+    for code, name in enumerate(names.split(), start)
+} | {"epsilon": "ϵ", "phi": "ϕ", "vartheta": "ϑ", "varrho": "ϱ", "varsigma": "ς", "varkappa": "ϰ"}
+LETTERLIKE = GREEK | {
+    **{"ell": "ℓ", "nabla": "∇", "partial": "∂", "infty": "∞", "emptyset": "∅", "hbar": "ℏ", "imath": "ı", "jmath": "ȷ"},
+    **{"top": "⊤", "bot": "⊥", "Re": "ℜ", "Im": "ℑ", "varnothing": "∅"},
+}
+OPERATORS = {
+    **{"le": "≤", "leq": "≤", "leqslant": "≤", "ge": "≥", "geq": "≥", "geqslant": "≥", "ne": "≠", "neq": "≠"},
+    **{"ll": "≪", "gg": "≫", "lesssim": "≲", "gtrsim": "≳", "equiv": "≡", "approx": "≈", "sim": "∼", "simeq": "≃"},
+    **{"propto": "∝", "in": "∈", "notin": "∉", "ni": "∋", "subset": "⊂", "subseteq": "⊆", "cup": "∪", "cap": "∩"},
+    **{"cdot": "⋅", "times": "×", "pm": "±", "mp": "∓", "circ": "∘", "ast": "∗", "star": "⋆", "otimes": "⊗"},
+    **{"oplus": "⊕", "odot": "⊙", "div": "÷", "setminus": "∖", "to": "→", "rightarrow": "→", "leftarrow": "←"},
+    **{"mapsto": "↦", "Rightarrow": "⇒", "implies": "⟹", "iff": "⟺", "Leftrightarrow": "⇔", "gets": "←"},
+    **{"longrightarrow": "⟶", "uparrow": "↑", "downarrow": "↓", "forall": "∀", "exists": "∃", "neg": "¬"},
+    **{"land": "∧", "wedge": "∧", "lor": "∨", "vee": "∨", "succ": "≻", "succeq": "⪰", "prec": "≺", "preceq": "⪯"},
+    **{"mid": "∣", "parallel": "∥", "perp": "⊥", "colon": ":", "ldots": "…", "dots": "…", "dotsc": "…", "cdots": "⋯"},
+    **{"vdots": "⋮", "ddots": "⋱", "prime": "′", "coloneqq": "≔", "triangleq": "≜", "bmod": "mod", "dotsb": "⋯"},
+    **{"langle": "⟨", "rangle": "⟩", "lfloor": "⌊", "rfloor": "⌋", "lceil": "⌈", "rceil": "⌉", "lbrace": "{"},
+    **{"rbrace": "}", "lvert": "|", "rvert": "|", "vert": "|", "lVert": "‖", "rVert": "‖", "Vert": "‖", "|": "‖"},
+    **{"{": "{", "}": "}", "backslash": "∖", "lbrack": "[", "rbrack": "]", "leftrightarrow": "↔", "square": "□"},
+}
+LARGE = {"sum": "∑", "prod": "∏", "int": "∫", "bigcup": "⋃", "bigcap": "⋂"}
+LIMITS = frozenset("max min sup inf lim limsup liminf argmax argmin".split())
+FUNCTIONS = frozenset(
+    "log ln exp sin cos tan cot sinh cosh tanh arcsin arccos arctan det dim ker deg gcd Pr arg sec csc coth".split()
+)
+SPACES = {",": "0.167em", ":": "0.222em", ";": "0.278em", " ": "0.25em", "quad": "1em", "qquad": "2em", "!": "0"}
+SPACES |= {"~": "0.25em", "enspace": "0.5em", "thinspace": "0.167em", "medspace": "0.222em", "thickspace": "0.278em"}
+ACCENTS = {"bar": "¯", "overline": "¯", "hat": "^", "widehat": "^", "tilde": "~", "widetilde": "~", "vec": "→"}
+ACCENTS |= {"dot": "˙", "ddot": "¨", "check": "ˇ", "breve": "˘"}
+ALPHABETS = {"mathcal": 0x1D49C, "mathscr": 0x1D49C, "mathbb": 0x1D538, "mathbf": 0x1D400, "boldsymbol": 0x1D400}
+ALPHABETS |= {"mathfrak": 0x1D504, "bm": 0x1D400}
+HOLES = {
+    **{0x1D49C: "", 0x1D49D: "ℬ", 0x1D4A0: "ℰ", 0x1D4A1: "ℱ", 0x1D4A3: "ℋ", 0x1D4A4: "ℐ", 0x1D4A7: "ℒ", 0x1D4A8: "ℳ"},
+    **{0x1D4AD: "ℛ", 0x1D53A: "ℂ", 0x1D53F: "ℍ", 0x1D545: "ℕ", 0x1D547: "ℙ", 0x1D548: "ℚ", 0x1D549: "ℝ"},
+    **{0x1D551: "ℤ", 0x1D506: "ℭ", 0x1D50B: "ℌ", 0x1D50C: "ℑ", 0x1D515: "ℜ", 0x1D51D: "ℨ"},
+}
+UPRIGHT = frozenset({"mathrm", "operatorname", "mathsf", "mathtt", "rm", "mathit"})
+TEXT = frozenset({"text", "textrm", "textit", "textbf", "mbox", "textnormal", "textsc", "textsf", "emph"})
+IGNORED = frozenset(
+    "displaystyle textstyle scriptstyle limits nolimits nonumber notag big Big bigg Bigg bigl bigr Bigl Bigr biggl biggr "
+    "Biggl Biggr bigm Bigm allowbreak hfill noindent".split()
+)
+FENCED = {"pmatrix": ("(", ")"), "bmatrix": ("[", "]"), "vmatrix": ("|", "|"), "Vmatrix": ("‖", "‖"), "cases": ("{", "")}
+TABLES = frozenset({*FENCED, "matrix", "array", "aligned", "align", "align*", "split", "gathered", "smallmatrix"})
+_TOKEN = re.compile(r"\\[A-Za-z]+\*?|\\.|\s+|[0-9]+(?:\.[0-9]+)?|.", re.S)
+_NESTING = 200
+
+
+class LatexError(ValueError):
+    """LaTeX outside the subset; carries a short reason."""
+
+
+def to_mathml(latex: str, *, block: bool = False) -> str:
+    """MathML of a formula; the source as escaped ``<code>`` where it is not understood.
+
+    Parameters
+    ----------
+    latex : a formula without dollar signs.
+    block : a display of its own instead of one inside a line.
+    """
+    try:
+        body = _Parser(latex).formula()
+    except (LatexError, RecursionError):
+        return f'<code class="latex">{escape(latex)}</code>'
+    display = ' display="block"' if block else ""
+    return f"<math{display}>{body}</math>"
+
+
+def mixed_to_html(text: str, *, block: bool = False) -> str:
+    """Running text with formulas between dollar signs; a text without any dollar sign is one formula."""
+    if "$" not in text:
+        return to_mathml(text, block=block)
+    parts = re.split(r"\$\$(.+?)\$\$|\$(.+?)\$", text, flags=re.S)
+    out = []
+    for plain, display, inline in zip(parts[0::3], [*parts[1::3], None], [*parts[2::3], None], strict=True):
+        out.append(escape(plain))
+        if display is not None:
+            out.append(to_mathml(display, block=True))
+        elif inline is not None:
+            out.append(to_mathml(inline))
+    return "".join(out)
+
+
+def _row(items: Sequence[str]) -> str:
+    return items[0] if len(items) == 1 else f"<mrow>{''.join(items)}</mrow>"
+
+
+def _styled(letter: str, base: int) -> str:
+    """A letter of one of the mathematical alphabets."""
+    if letter.isascii() and letter.isupper():
+        code = base + ord(letter) - ord("A")
+    elif letter.isascii() and letter.islower():
+        code = base + 26 + ord(letter) - ord("a")
+    elif letter.isascii() and letter.isdigit() and base in (0x1D538, 0x1D400):
+        code = (0x1D7D8 if base == 0x1D538 else 0x1D7CE) + int(letter)
+    else:
+        return letter
+    return HOLES.get(code) or chr(code)
+
+
+class _Parser:
+    """Recursive descent over tokens; every method returns MathML of what it consumed."""
+
+    def __init__(self, latex: str) -> None:
+        if len(latex) > 20_000:
+            raise LatexError("too long")
+        self.tokens = [t for t in _TOKEN.findall(latex.strip()) if not t.isspace()]
+        self.raw = _TOKEN.findall(latex.strip())
+        self.place = 0
+        self.depth = 0
+        self._spaced = [i for i, t in enumerate(self.raw) if not t.isspace()]
+
+    def formula(self) -> str:
+        items = self._until(())
+        if self.place < len(self.tokens):
+            raise LatexError(f"unexpected {self.tokens[self.place]!r}")
+        return _row(items) if items else "<mrow></mrow>"
+
+    # ---- structure -----------------------------------------------------------------------------------------------
+
+    def _peek(self) -> str:
+        return self.tokens[self.place] if self.place < len(self.tokens) else ""
+
+    def _take(self) -> str:
+        token = self._peek()
+        if not token:
+            raise LatexError("ends too early")
+        self.place += 1
+        return token
+
+    def _until(self, stops: tuple[str, ...]) -> list[str]:
+        self.depth += 1
+        if self.depth > _NESTING:
+            raise LatexError("nested too deeply")
+        items: list[str] = []
+        while self._peek() and self._peek() not in stops and self._peek() != "}":
+            part = self._scripted()
+            if part:
+                items.append(part)
+        self.depth -= 1
+        return items
+
+    def _scripted(self) -> str:
+        """An atom with its sub- and superscripts."""
+        limits = self._peek().lstrip("\\").rstrip("*") in LIMITS | LARGE.keys() or self._arg_operator()
+        base = self._atom()
+        below: str | None = None
+        above: str | None = None
+        while self._peek() in ("_", "^", "'", "\\limits", "\\nolimits"):
+            token = self._take()
+            if token == "_":
+                below = self._argument() if below is None else _row([below, self._argument()])
+            elif token == "^":
+                above = self._argument() if above is None else _row([above, self._argument()])
+            elif token == "'":
+                prime = "<mo>′</mo>"
+                above = prime if above is None else _row([above, prime])
+        if below is None and above is None:
+            return base
+        base = base or "<mrow></mrow>"
+        under, both, over = ("munder", "munderover", "mover") if limits else ("msub", "msubsup", "msup")
+        if below is not None and above is not None:
+            return f"<{both}>{base}{below}{above}</{both}>"
+        if below is not None:
+            return f"<{under}>{base}{below}</{under}>"
+        return f"<{over}>{base}{above}</{over}>"
+
+    def _arg_operator(self) -> bool:
+        return self.tokens[self.place : self.place + 2] in (["\\arg", "\\min"], ["\\arg", "\\max"])
+
+    def _argument(self) -> str:
+        """One braced group or one atom."""
+        if self._peek() == "{":
+            return self._group()
+        return self._atom()
+
+    def _group(self) -> str:
+        if self._take() != "{":
+            raise LatexError("a brace is missing")
+        items = self._until(())
+        if self._peek() != "}":
+            raise LatexError("a brace is not closed")
+        self._take()
+        return _row(items) if items else "<mrow></mrow>"
+
+    def _atom(self) -> str:
+        token = self._peek()
+        if token == "{":
+            return self._group()
+        if self._arg_operator():
+            self._take()
+            return f"<mo>arg&nbsp;{self._take()[1:]}</mo>".replace("&nbsp;", " ")
+        self._take()
+        if token.startswith("\\"):
+            return self._command(token[1:])
+        return self._character(token)
+
+    @staticmethod
+    def _character(token: str) -> str:
+        if token[0].isdigit():
+            return f"<mn>{token}</mn>"
+        if token.isalpha():
+            return f"<mi>{escape(token)}</mi>"
+        if token in ("_", "^", "&", "#", "%", "$", "~"):
+            if token == "~":
+                return '<mspace width="0.25em"></mspace>'
+            raise LatexError(f"unexpected {token!r}")
+        symbol = {"-": "−", "*": "∗", "'": "′"}.get(token, token)
+        stretch = ' stretchy="false"' if token in "()[]|/" else ""
+        return f"<mo{stretch}>{escape(symbol)}</mo>"
+
+    # ---- commands ------------------------------------------------------------------------------------------------
+
+    def _command(self, name: str) -> str:
+        simple = self._symbol(name)
+        if simple is not None:
+            return simple
+        if name in ("frac", "dfrac", "tfrac", "cfrac"):
+            return f"<mfrac>{self._argument()}{self._argument()}</mfrac>"
+        if name == "binom":
+            inner = f'<mfrac linethickness="0">{self._argument()}{self._argument()}</mfrac>'
+            return f"<mrow><mo>(</mo>{inner}<mo>)</mo></mrow>"
+        if name == "sqrt":
+            return self._root()
+        if name in ACCENTS:
+            stretchy = "true" if name.startswith(("over", "wide")) else "false"
+            return f'<mover accent="true">{self._argument()}<mo stretchy="{stretchy}">{ACCENTS[name]}</mo></mover>'
+        if name == "underline":
+            return f"<munder>{self._argument()}<mo>_</mo></munder>"
+        if name in ("underbrace", "overbrace"):
+            return self._argument()
+        if name in ALPHABETS:
+            return "".join(self._styled_group(ALPHABETS[name]))
+        if name in UPRIGHT or name in TEXT or name == "operatorname*":
+            return self._upright(name)
+        if name in ("left", "middle", "right"):
+            return self._fence(name)
+        if name == "begin":
+            return self._environment()
+        if name in ("tag", "label", "eqref", "ref", "cite", "tag*"):
+            self._plain_group()
+            return ""
+        if name == "not":
+            return f"<mo>{escape(_negated(self._argument()))}</mo>"
+        if name in ("stackrel", "overset"):
+            above, base = self._argument(), self._argument()
+            return f"<mover>{base}{above}</mover>"
+        if name == "underset":
+            below, base = self._argument(), self._argument()
+            return f"<munder>{base}{below}</munder>"
+        raise LatexError(f"unknown command \\{name}")
+
+    def _symbol(self, name: str) -> str | None:
+        if name in LETTERLIKE:
+            return f"<mi>{LETTERLIKE[name]}</mi>"
+        if name in OPERATORS:
+            fence = ' stretchy="false"' if OPERATORS[name] in "⟨⟩⌊⌋⌈⌉{}|‖[]" else ""
+            return f"<mo{fence}>{escape(OPERATORS[name])}</mo>"
+        if name in LARGE:
+            return f'<mo movablelimits="true">{LARGE[name]}</mo>'
+        if name in LIMITS:
+            return f'<mo movablelimits="true">{name.replace("arg", "arg ")}</mo>'
+        if name in FUNCTIONS:
+            return f"<mi>{name}</mi><mo>⁡</mo>"
+        if name in SPACES:
+            return f'<mspace width="{SPACES[name]}"></mspace>' if SPACES[name] != "0" else ""
+        if name in IGNORED:
+            return ""
+        if name in ("_", "%", "&", "#", "$"):
+            return f"<mo>{escape(name)}</mo>"
+        return None
+
+    def _root(self) -> str:
+        if self._peek() != "[":
+            return f"<msqrt>{self._argument()}</msqrt>"
+        self._take()
+        degree = _row(self._until(("]",)) or ["<mrow></mrow>"])
+        self._take()
+        return f"<mroot>{self._argument()}{degree}</mroot>"
+
+    def _styled_group(self, base: int) -> list[str]:
+        braced = self._peek() == "{"
+        if braced:
+            self._take()
+        out = []
+        while True:
+            token = self._take()
+            if token.startswith("\\"):
+                out.append(self._command(token[1:]))
+            else:
+                out += [f"<mi>{escape(_styled(c, base))}</mi>" for c in token]
+            if not braced:
+                return out
+            if self._peek() == "}":
+                self._take()
+                return [_row(out)]
+
+    def _upright(self, name: str) -> str:
+        text = self._plain_group()
+        if name in TEXT:
+            return f"<mtext>{escape(text)}</mtext>"
+        return f'<mi mathvariant="normal">{escape(text.replace("~", " "))}</mi>'
+
+    def _plain_group(self) -> str:
+        """The characters of a braced group with their spaces (for text)."""
+        if self._peek() != "{":
+            return self._take().lstrip("\\")
+        start = self.place
+        depth = 0
+        while True:
+            token = self._take()
+            depth += (token == "{") - (token == "}")
+            if depth == 0:
+                break
+        first, last = self._spaced[start] + 1, self._spaced[self.place - 1]
+        words = {"\\,": " ", "\\ ": " ", "\\_": "_", "\\%": "%", "$": "", "{": "", "}": ""}
+        return "".join(words.get(t, re.sub(r"\s+", " ", t)) for t in self.raw[first:last])
+
+    def _fence(self, name: str) -> str:
+        """``\\left( ... \\right)`` as stretching operators around a row."""
+        opening = self._delimiter()
+        if name != "left":
+            return f"<mo stretchy='true'>{opening}</mo>".replace("'", '"')
+        items = self._until(("\\right",))
+        if self._peek() != "\\right":
+            raise LatexError("\\left without \\right")
+        self._take()
+        closing = self._delimiter()
+        left = f'<mo fence="true" stretchy="true">{opening}</mo>' if opening else ""
+        right = f'<mo fence="true" stretchy="true">{closing}</mo>' if closing else ""
+        return f"<mrow>{left}{''.join(items)}{right}</mrow>"
+
+    def _delimiter(self) -> str:
+        token = self._take()
+        if token == ".":
+            return ""
+        if token.startswith("\\"):
+            if token[1:] not in OPERATORS:
+                raise LatexError(f"{token} is no delimiter")
+            return escape(OPERATORS[token[1:]])
+        return escape(token)
+
+    def _environment(self) -> str:
+        name = self._plain_group()
+        if name not in TABLES:
+            raise LatexError(f"unknown environment {name}")
+        if name == "array" and self._peek() == "{":
+            self._plain_group()
+        rows: list[list[str]] = [[]]
+        while True:
+            rows[-1].append(_row(self._until(("&", "\\\\", "\\end")) or ["<mrow></mrow>"]))
+            token = self._take()
+            if token == "\\\\":
+                rows.append([])
+            elif token == "\\end":
+                break
+            elif token != "&":
+                raise LatexError(f"unexpected {token!r}")
+        if self._plain_group() != name:
+            raise LatexError(f"\\begin{{{name}}} is not closed")
+        body = "".join(
+            "<mtr>" + "".join(f"<mtd>{cell}</mtd>" for cell in row) + "</mtr>" for row in rows if row != ["<mrow></mrow>"]
+        )
+        opening, closing = FENCED.get(name, ("", ""))
+        left = f'<mo fence="true" stretchy="true">{opening}</mo>' if opening else ""
+        right = f'<mo fence="true" stretchy="true">{closing}</mo>' if closing else ""
+        align = ' columnalign="left"' if name in ("cases", "aligned", "align", "align*", "split") else ""
+        return f"<mrow>{left}<mtable{align}>{body}</mtable>{right}</mrow>"
+
+
+def _negated(element: str) -> str:
+    text = re.sub("<[^>]*>", "", element)
+    return {"=": "≠", "∈": "∉", "&lt;": "≮", "≤": "≰"}.get(text, text + "\u0338")

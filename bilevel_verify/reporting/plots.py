@@ -1,0 +1,240 @@
+"""Counts against eps with the bound drawn in: the data of a plot, and the plot as inline SVG.
+
+Two sources: a row that carries its own series (``details["series"]``), and runs of one method on one problem at several
+tolerances. A plot says what is counted, on which scale, and where the bound comes from.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from html import escape
+from typing import Any
+
+Json = dict[str, Any]
+WIDTH, HEIGHT = 520, 330
+LEFT, RIGHT, TOP, BOTTOM = 64, 16, 16, 50
+MARKS = ("circle", "square", "diamond", "triangle")
+KIND_NAMES = {
+    "grad_f": "gradients of f",
+    "grad_g": "gradients of g",
+    "hvp_yy_g": "Hessian-vector products",
+    "jvp_xy_g": "Jacobian-vector products",
+    "hess_f": "Hessians of f",
+    "hess_g": "Hessians of g",
+    "value_f": "values of f",
+    "value_g": "values of g",
+    "iterations": "iterations",
+}
+
+
+def plot_records(rows: Sequence[Json], runs: Sequence[Json]) -> list[Json]:
+    """The plots of a document, at most one a statement, problem and method."""
+    judged = list(_from_rows(rows))
+    covered = {(p["statement"], p["problem"]) for p in judged}
+    return judged + [p for p in _from_runs(runs) if (p["statement"], p["problem"]) not in covered]
+
+
+def _from_rows(rows: Sequence[Json]) -> Iterable[Json]:
+    """Order rows carry their sweep; run rows at several tolerances make one together."""
+    for row in rows:
+        details = row.get("details") or {}
+        if len(details.get("driver") or ()) >= 2:
+            label = "1/ε" if any(e is not None for e in details.get("eps") or ()) else "driver of the family"
+            lines = _measured_and_bound(row, details["driver"], details.get("counts"), details.get("bounds"))
+            yield _plot(row, label, lines) | {
+                "slope": row["measured"],
+                "interval": details.get("interval"),
+                "exponent": row["bound"],
+                "verdict": row["verdict"],
+            }
+    for members in _sweeps(rows):
+        shown = members[0]
+        driver = [1 / r["details"]["eps"] for r in members]
+        lines = _measured_and_bound(shown, driver, [r["measured"] for r in members], [r["bound"] for r in members])
+        yield _plot(shown, "1/ε", lines) | {"slope": _slope(lines[0])}
+
+
+def _sweeps(rows: Sequence[Json]) -> Iterable[list[Json]]:
+    """Rows of one counting claim on one problem at two or more tolerances, largest tolerance first."""
+    groups: dict[tuple[Any, ...], dict[float, Json]] = {}
+    for row in rows:
+        eps = (row.get("details") or {}).get("eps")
+        counting = "calls(" in (row["left"] or "") or row["left"] in ("iterations", "epochs")
+        numbers = all(isinstance(v, int | float) and v > 0 for v in (eps, row["measured"], row["bound"]))
+        if row["kind"] == "run" and counting and numbers:
+            key = tuple(row[k] for k in ("paper", "statement", "claim", "problem", "method", "reading"))
+            groups.setdefault(key, {}).setdefault(float(eps), row)
+    for by_eps in groups.values():
+        if len(by_eps) >= 2:
+            yield [by_eps[e] for e in sorted(by_eps, reverse=True)]
+
+
+def _plot(row: Json, x_label: str, lines: list[Json]) -> Json:
+    return {
+        "statement": f"{row['paper']}/{row['statement']}",
+        "problem": row["problem"],
+        "method": row["method"],
+        "claim": row["claim"],
+        "x_label": x_label,
+        "y_label": _counted(row["left"] or "count"),
+        "lines": lines,
+        "slope": None,
+        "interval": None,
+        "exponent": None,
+        "verdict": None,
+    }
+
+
+def _counted(left: str) -> str:
+    """What is counted, in words where the text is ``calls(kind)`` alone."""
+    kind = left.removeprefix("calls(").removesuffix(")")
+    return KIND_NAMES.get(kind, left if len(left) <= 40 else "count")
+
+
+def _measured_and_bound(row: Json, driver: Any, counts: Any, bounds: Any) -> list[Json]:
+    x = _clean(driver)
+    lines = [{"name": "measured", "x": x, "y": _clean(counts or ()), "style": "points"}]
+    if bounds:
+        lines.append({"name": _bound_name(row), "x": x, "y": _clean(bounds), "style": "bound"})
+    return [line for line in lines if len(line["y"]) == len(x)]
+
+
+def _bound_name(row: Json) -> str:
+    right = row.get("right") or ""
+    shape = "order, up to its constant: " if row["kind"] == "order" else "bound: "
+    return shape + right if 0 < len(right) <= 52 else shape.rstrip(": ")
+
+
+def _from_runs(runs: Sequence[Json]) -> Iterable[Json]:
+    """Counts of every kind over the tolerances of a sweep, where no row carries a series of its own."""
+    groups: dict[tuple[str, str, str], dict[float, Json]] = {}
+    for run in runs:
+        if isinstance(run.get("eps"), int | float) and run["eps"] > 0:
+            key = (run.get("statement") or "", run["problem"], run["method"])
+            groups.setdefault(key, {})[float(run["eps"])] = run
+    for (statement, problem, method), by_eps in groups.items():
+        if len(by_eps) < 2:
+            continue
+        eps = sorted(by_eps, reverse=True)
+        kinds = list(dict.fromkeys(k for e in eps for k in by_eps[e]["counts"] if not k.startswith("stop_")))
+        lines = []
+        for kind in kinds[:4]:
+            pairs = [(1 / e, by_eps[e]["counts"].get(kind, 0)) for e in eps]
+            kept = [(x, y) for x, y in pairs if y > 0]
+            if len(kept) >= 2:
+                name = KIND_NAMES.get(kind, kind)
+                lines.append({"name": name, "x": [p[0] for p in kept], "y": [p[1] for p in kept], "style": "points"})
+        if lines:
+            base = {"statement": statement, "problem": problem, "method": method, "claim": None}
+            rest = {"slope": _slope(lines[0]), "interval": None, "exponent": None, "verdict": None}
+            yield base | {"x_label": "1/ε", "y_label": "oracle calls", "lines": lines} | rest
+
+
+def _clean(values: Iterable[Any]) -> list[float]:
+    return [float(v) if isinstance(v, int | float) and math.isfinite(v) else 0.0 for v in values]
+
+
+def _slope(line: Json) -> float | None:
+    from bilevel_verify.campaign.statistics import straight_line
+
+    points = [(math.log(x), math.log(y)) for x, y in zip(line["x"], line["y"], strict=True) if x > 0 and y > 0]
+    if len(points) < 2 or points[0][0] == points[-1][0]:
+        return None
+    return straight_line([p[0] for p in points], [p[1] for p in points])[0]
+
+
+def svg(plot: Json, identifier: str) -> str:
+    """A log-log plot as SVG without any style attribute; colours come from the page's style sheet (light and dark)."""
+    points = [(x, y) for line in plot["lines"] for x, y in zip(line["x"], line["y"], strict=True) if x > 0 and y > 0]
+    if len(points) < 2:
+        return ""
+    horizontal = _Axis([p[0] for p in points], LEFT, WIDTH - RIGHT)
+    vertical = _Axis([p[1] for p in points], HEIGHT - BOTTOM, TOP)
+    height = HEIGHT + 20 * len(plot["lines"])
+    title = f"{plot['y_label']} against {plot['x_label']}, {plot['statement']} on {plot['problem']}"
+    parts = [
+        f'<svg class="plot" viewBox="0 0 {WIDTH} {height}" role="img" aria-labelledby="{identifier}-title">',
+        f'<title id="{identifier}-title">{escape(title)}</title>',
+        *_grid(horizontal, vertical),
+        f'<text class="axis" x="{(LEFT + WIDTH - RIGHT) / 2}" y="{HEIGHT - 10}" text-anchor="middle">'
+        f"{escape(plot['x_label'])}</text>",
+        f'<text class="axis" transform="translate(14 {(TOP + HEIGHT - BOTTOM) / 2}) rotate(-90)" text-anchor="middle">'
+        f"{escape(plot['y_label'])}</text>",
+    ]
+    for number, line in enumerate(plot["lines"]):
+        parts += _line(line, number, horizontal, vertical)
+    return "".join([*parts, "</svg>"])
+
+
+class _Axis:
+    """A logarithmic axis from data to pixels, with about six ticks."""
+
+    def __init__(self, values: Sequence[float], start: float, end: float) -> None:
+        low, high = math.log10(min(values)), math.log10(max(values))
+        margin = max(0.06 * (high - low), 0.05)
+        self.low, self.high, self.start, self.end = low - margin, high + margin, start, end
+
+    def place(self, value: float) -> float:
+        """Pixel of a value."""
+        share = (math.log10(value) - self.low) / (self.high - self.low)
+        return round(self.start + share * (self.end - self.start), 2)
+
+    def ticks(self) -> list[float]:
+        """Powers of ten, or 1-2-5 steps where the range is short."""
+        first, last = math.ceil(self.low), math.floor(self.high)
+        if last - first >= 2:
+            step = max(1, (last - first) // 5)
+            return [10.0**e for e in range(first, last + 1, step)]
+        fine = [m * 10.0**e for e in range(first - 1, last + 2) for m in (1, 2, 5)]
+        return [v for v in fine if self.low <= math.log10(v) <= self.high]
+
+
+def _grid(horizontal: _Axis, vertical: _Axis) -> list[str]:
+    parts = []
+    for value in horizontal.ticks():
+        x = horizontal.place(value)
+        parts.append(f'<line class="grid" x1="{x}" y1="{TOP}" x2="{x}" y2="{HEIGHT - BOTTOM}"/>')
+        parts.append(f'<text class="tick" x="{x}" y="{HEIGHT - BOTTOM + 16}" text-anchor="middle">{_tick(value)}</text>')
+    for value in vertical.ticks():
+        y = vertical.place(value)
+        parts.append(f'<line class="grid" x1="{LEFT}" y1="{y}" x2="{WIDTH - RIGHT}" y2="{y}"/>')
+        parts.append(f'<text class="tick" x="{LEFT - 6}" y="{y + 4}" text-anchor="end">{_tick(value)}</text>')
+    return parts
+
+
+def _tick(value: float) -> str:
+    exponent = math.floor(math.log10(value) + 1e-9)
+    lead = round(value / 10.0**exponent)
+    if -2 <= exponent <= 3:
+        return f"{value:g}"
+    power = f'10<tspan class="up" dy="-5">{str(exponent).replace("-", "−")}</tspan>'
+    return power if lead == 1 else f"{lead}·{power}"
+
+
+def _line(line: Json, number: int, horizontal: _Axis, vertical: _Axis) -> list[str]:
+    pairs = zip(line["x"], line["y"], strict=True)
+    places = [(horizontal.place(x), vertical.place(y)) for x, y in pairs if x > 0 and y > 0]
+    kind = "bound" if line["style"] == "bound" else f"series series-{number % len(MARKS)}"
+    path = " ".join(f"{x},{y}" for x, y in places)
+    parts = [f'<polyline class="{kind}" points="{path}" fill="none"/>']
+    key = HEIGHT + 20 * number + 8
+    parts.append(f'<line class="{kind}" x1="{LEFT}" y1="{key}" x2="{LEFT + 30}" y2="{key}"/>')
+    if line["style"] != "bound":
+        parts += [_mark(x, y, number) for x, y in places]
+        parts.append(_mark(LEFT + 15, key, number))
+    parts.append(f'<text class="key" x="{LEFT + 38}" y="{key + 4}">{escape(line["name"])}</text>')
+    return parts
+
+
+def _mark(x: float, y: float, number: int) -> str:
+    kind = MARKS[number % len(MARKS)]
+    style = f'class="mark mark-{number % len(MARKS)}"'
+    if kind == "circle":
+        return f'<circle {style} cx="{x}" cy="{y}" r="4"/>'
+    shape = {
+        "square": f"{x - 4},{y - 4} {x + 4},{y - 4} {x + 4},{y + 4} {x - 4},{y + 4}",
+        "diamond": f"{x},{y - 5} {x + 5},{y} {x},{y + 5} {x - 5},{y}",
+        "triangle": f"{x},{y - 5} {x + 5},{y + 4} {x - 5},{y + 4}",
+    }[kind]
+    return f'<polygon {style} points="{shape}"/>'

@@ -1,0 +1,116 @@
+"""The summary for papers and for text: LaTeX tables with booktabs rules, and Markdown. Everything is escaped."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from bilevel_verify.reporting.words import LOOKS, number, worst
+
+Json = dict[str, Any]
+_LATEX = {
+    **{"\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "_": r"\_", "%": r"\%"},
+    **{"^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "<": r"\textless{}", ">": r"\textgreater{}"},
+    **{"|": r"\textbar{}", '"': r"\textquotedbl{}", "`": r"\textasciigrave{}", "−": "$-$", "∞": r"$\infty$", "—": "---"},
+    **{"\u202f": r"\,", "≈": r"$\approx$", "≠": r"$\neq$", "≤": r"$\le$", "≥": r"$\ge$", "…": r"\dots{}"},
+}
+_WORDS = {"not applicable": "n/a"}
+_MARKDOWN = re.compile(r"([\\`*_{}\[\]<>()#+!|$~&])")
+
+
+def latex_escape(text: str) -> str:
+    """Any text as text in LaTeX; a character that pdfLaTeX may not know becomes ``?``."""
+    plain = "".join(_LATEX.get(c, c if c.isascii() and c.isprintable() else " " if c.isspace() else "?") for c in text)
+    return plain
+
+
+def markdown_escape(text: str) -> str:
+    """Any text as text in Markdown, fit for a table cell."""
+    return _MARKDOWN.sub(r"\\\1", " ".join(text.split()))
+
+
+def latex_matrix(document: Json) -> str:
+    """The summary matrix as a booktabs table."""
+    problems, statements, cells = _matrix(document["rows"])
+    head = " & ".join(["statement", *(rf"\rotatebox{{90}}{{{latex_escape(p)}}}" for p in problems)])
+    lines = [
+        "% needs \\usepackage{booktabs,graphicx}",
+        rf"\begin{{tabular}}{{l{'c' * len(problems)}}}",
+        r"\toprule",
+        head + r" \\",
+        r"\midrule",
+    ]
+    for name in statements:
+        entries = [_latex_verdict(cells.get((name, p))) for p in problems]
+        lines.append(" & ".join([latex_escape(name), *entries]) + r" \\")
+    lines += [r"\bottomrule", r"\end{tabular}"]
+    return "\n".join(lines) + "\n"
+
+
+def latex_rows(document: Json, count: int = 60) -> str:
+    """The tightest and worst verdicts as a booktabs table."""
+    from bilevel_verify.reporting.html import worst_rows
+
+    lines = [
+        "% needs \\usepackage{booktabs}",
+        r"\begin{tabular}{lllrrrl}",
+        r"\toprule",
+        r"statement & claim & problem & measured & bound & margin & verdict \\",
+        r"\midrule",
+    ]
+    for row in worst_rows(document["rows"], count):
+        cells = [_statement(row), row["claim"] or "", row["problem"] or "", *(number(row[k]) for k in _NUMBERS)]
+        lines.append(" & ".join(latex_escape(c) for c in [*cells, row["verdict"]]) + r" \\")
+    lines += [r"\bottomrule", r"\end{tabular}"]
+    return "\n".join(lines) + "\n"
+
+
+_NUMBERS = ("measured", "bound", "margin")
+
+
+def markdown(document: Json, count: int = 100) -> str:
+    """Title, counts, matrix and worst rows as Markdown."""
+    from bilevel_verify.reporting.html import worst_rows
+
+    summary = document["summary"]
+    problems, statements, cells = _matrix(document["rows"])
+    counts = ", ".join(f"{n} {v}" for v, n in summary["verdicts"].items()) or "no verdicts"
+    split = ", ".join(f"{n} {c}" for c, n in summary["holds_by_certainty"].items())
+    out = [f"# {markdown_escape(document['title'])}", "", f"{counts}." + (f" Holds by certainty: {split}." if split else "")]
+    if document["command"]:
+        out += ["", "Repeat with `" + document["command"].replace("`", "'") + "`."]
+    if statements:
+        out += ["", _line(["statement", *(p or "as a whole" for p in problems)]), _line(["---"] * (len(problems) + 1))]
+        for name in statements:
+            verdicts = [cells.get((name, p)) for p in problems]
+            out.append(_line([name, *(f"{LOOKS[v].symbol} {v}" if v else "" for v in verdicts)]))  # type: ignore[index]
+    out += ["", _line(["verdict", "statement", "claim", "problem", "measured", "bound", "margin", "reason"])]
+    out.append(_line(["---", "---", "---", "---", "---:", "---:", "---:", "---"]))
+    for row in worst_rows(document["rows"], count):
+        numbers = [number(row[k]) for k in _NUMBERS]
+        ends = [row["verdict"], _statement(row), row["claim"] or "", row["problem"] or ""]
+        out.append(_line([*ends, *numbers, row["reason"] or ""]))
+    return "\n".join(out) + "\n"
+
+
+def _line(cells: Sequence[str]) -> str:
+    rule = all(set(c) <= {"-", ":"} and c for c in cells)
+    return "| " + " | ".join(cells if rule else [markdown_escape(c) for c in cells]) + " |"
+
+
+def _matrix(rows: Sequence[Json]) -> tuple[list[str], list[str], dict[tuple[str, str], str]]:
+    found: dict[tuple[str, str], list[str]] = {}
+    for row in rows:
+        found.setdefault((_statement(row), row["problem"] or "as a whole"), []).append(row["verdict"])
+    statements = list(dict.fromkeys(s for s, _ in found))
+    problems = sorted({p for _, p in found})
+    return problems, statements, {k: worst(v) for k, v in found.items()}
+
+
+def _statement(row: Json) -> str:
+    return "/".join(p for p in (row["paper"], row["statement"]) if p)
+
+
+def _latex_verdict(verdict: str | None) -> str:
+    return "" if verdict is None else latex_escape(_WORDS.get(verdict, verdict))

@@ -1,0 +1,88 @@
+"""How verdicts, numbers and names are shown: one place, so that page, tables and terminal agree."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from bilevel_verify.checks.verdict import Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """Symbol and name of the style class of a verdict, what it means, and how bad it is (for sorting and summaries)."""
+
+    symbol: str
+    style: str
+    rank: int
+    meaning: str
+
+
+LOOKS: dict[Verdict, Look] = {
+    "refuted": Look("✗", "refuted", 0, "the promise is broken here: every hypothesis holds and the bound does not"),
+    "inconsistent": Look("≠", "inconsistent", 1, "the count grows faster than the promised order"),
+    "undecided": Look("?", "undecided", 2, "neither side could be decided; the reason says what was missing"),
+    "uninformative": Look("∘", "uninformative", 3, "this family of instances cannot show the rate"),
+    "not applicable": Look("–", "na", 4, "a hypothesis is false here, with a witness, or there was no place to check"),
+    "consistent": Look("≈", "consistent", 5, "the count grows no faster than the promised order on this family"),
+    "holds": Look("✓", "holds", 6, "kept on this instance, every hypothesis verified"),
+}
+CERTAINTIES: dict[str, str] = {
+    "proved": "exact or symbolic",
+    "certified": "outward rounded all the way",
+    "computed": "floating point with an error estimate",
+    "sampled": "from sampling only",
+}
+
+
+def number(value: Any, digits: int = 4) -> str:
+    """A number as a person would write it: ``0.01234``, ``1.2e−7``, ``∞``; a dash for None."""
+    if value is None:
+        return "—"
+    if isinstance(value, str):
+        return {"inf": "∞", "-inf": "−∞", "nan": "not a number"}.get(value, value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int) and abs(value) < 10**9:
+        return f"{value:,}".replace(",", "\u202f").replace("-", "−")
+    value = float(value)
+    if math.isnan(value):
+        return "not a number"
+    if math.isinf(value):
+        return "∞" if value > 0 else "−∞"
+    if value == 0:
+        return "0"
+    if 1e-3 <= abs(value) < 1e6:
+        text = f"{value:.{digits}g}" if abs(value) < 10**digits else f"{value:.0f}"
+        return text.replace("-", "−")
+    mantissa, _, exponent = f"{value:.{digits - 1}e}".partition("e")
+    mantissa = mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa
+    return f"{mantissa}e{int(exponent)}".replace("-", "−")
+
+
+def percent(value: Any) -> str:
+    """A share as a percentage with at most one decimal."""
+    if value is None or isinstance(value, str):
+        return number(value)
+    share = 100 * float(value)
+    return f"{share:.0f}\u202f%" if abs(share) >= 10 or share == 0 else f"{share:.2g}\u202f%"
+
+
+def slug(*parts: str | None) -> str:
+    """A name that can be a fragment of an address: letters, digits, dashes and slashes, unique for distinct simple names."""
+    text = "--".join(p for p in parts if p)
+    safe = re.sub(r"[^A-Za-z0-9_./-]+", "-", text).strip("-")
+    if safe == text:
+        return safe
+    import hashlib
+
+    return f"{safe[:60]}-{hashlib.sha256(text.encode()).hexdigest()[:6]}"
+
+
+def worst(verdicts: list[str]) -> str:
+    """The verdict that a summary shows: the most serious one; ``not applicable`` only if nothing else is there."""
+    known = [v for v in verdicts if v in LOOKS]
+    meaningful = [v for v in known if v != "not applicable"]
+    return min(meaningful or known or ["undecided"], key=lambda v: LOOKS[v].rank)  # type: ignore[index]

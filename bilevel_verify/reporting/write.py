@@ -1,0 +1,127 @@
+"""Write a report into a folder: page, JSON, Markdown, LaTeX, figures."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from bilevel_verify.campaign.store import Failure, Store
+from bilevel_verify.checks.verdict import Verification
+from bilevel_verify.errors import InputError
+from bilevel_verify.reporting.build import SHOWN_ROWS, WORST_ROWS, document_of, document_of_store
+from bilevel_verify.reporting.html import worst_rows
+
+Json = dict[str, Any]
+FORMATS = ("html", "json", "markdown", "latex", "figures")
+
+
+def report(
+    verifications: Verification | Sequence[Verification],
+    out: str | Path,
+    *,
+    title: str = "Verification report",
+    command: str = "",
+    problems: Sequence[Any] = (),
+    formats: Sequence[str] = FORMATS,
+) -> Path:
+    """Write a report of some verifications; returns the page.
+
+    Parameters
+    ----------
+    verifications : what ``verify`` returned, one or several.
+    out : folder, created if missing. It receives ``index.html`` (one self-contained page), ``report.json`` (schema in
+        ``reporting/schema.json``), ``report.md``, ``tables/*.tex`` (booktabs) and ``figures/*.svg``, ``*.pdf``.
+    title, command : shown at the top; ``command`` is what repeats the whole.
+    problems : the problems in the order of the verifications, for their formulas; zoo problems are found by name.
+    formats : which of ``html json markdown latex figures``.
+
+    Raises
+    ------
+    InputError
+        An unknown format, or a folder that cannot be written.
+    """
+    many = [verifications] if isinstance(verifications, Verification) else list(verifications)
+    return write_document(document_of(many, title=title, command=command, problems=problems), out, formats)
+
+
+def report_store(
+    store: Store,
+    out: str | Path,
+    *,
+    keys: Iterable[str] | None = None,
+    title: str = "Verification report",
+    command: str = "",
+    failures: Iterable[Failure] = (),
+    formats: Sequence[str] = FORMATS,
+) -> Path:
+    """Write a report of stored answers (of ``keys``, or all); see :func:`report`."""
+    document = document_of_store(store, keys, title=title, command=command, failures=failures)
+    return write_document(document, out, formats)
+
+
+def write_document(document: Json, out: str | Path, formats: Sequence[str] = FORMATS) -> Path:
+    """Write a report document in the given formats; every file appears only when it is complete."""
+    unknown = sorted(set(formats) - set(FORMATS))
+    if unknown:
+        raise InputError(f"unknown report format {unknown[0]!r}; there are {', '.join(FORMATS)}")
+    folder = Path(out)
+    page = folder / "index.html"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        _write_formats(document, folder, page, formats)
+    except OSError as error:
+        raise InputError(f"{folder}: {error.strerror or error}: choose another --out folder") from None
+    return page
+
+
+def _write_formats(document: Json, folder: Path, page: Path, formats: Sequence[str]) -> None:
+    from bilevel_verify.reporting import tables
+
+    if "html" in formats:
+        from bilevel_verify.reporting.html import render
+
+        _write(page, render(_shortened(document)))
+    if "json" in formats:
+        text = json.dumps(document, indent=None, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+        _write(folder / "report.json", text + "\n")
+    if "markdown" in formats:
+        _write(folder / "report.md", tables.markdown(document))
+    if "latex" in formats:
+        (folder / "tables").mkdir(exist_ok=True)
+        _write(folder / "tables" / "summary.tex", tables.latex_matrix(document))
+        _write(folder / "tables" / "rows.tex", tables.latex_rows(document))
+    if "figures" in formats:
+        from bilevel_verify.reporting.figures import write_figures
+
+        write_figures(document, folder / "figures")
+
+
+def _shortened(document: Json) -> Json:
+    """A document for the page: with very many rows only the worst, the counts of all of them kept."""
+    if len(document["rows"]) <= SHOWN_ROWS:
+        return document
+    return document | {"rows": _spread(document["rows"]), "hypotheses": document["hypotheses"][:WORST_ROWS]}
+
+
+def _spread(rows: Sequence[Json]) -> list[Json]:
+    """The worst rows, and the worst one of every claim on every problem, so that the matrix stays complete."""
+    seen: dict[tuple[Any, ...], Json] = {}
+    for row in worst_rows(rows, len(rows)):
+        seen.setdefault(tuple(row[k] for k in ("paper", "statement", "claim", "problem", "verdict")), row)
+    chosen = {id(r): r for r in [*worst_rows(rows), *list(seen.values())[:SHOWN_ROWS]]}
+    return list(chosen.values())
+
+
+def _write(path: Path, text: str) -> None:
+    partial = path.with_name(path.name + ".partial")
+    partial.write_text(text, encoding="utf-8")
+    os.replace(partial, path)
+
+
+def shell_command(words: Sequence[str]) -> str:
+    """A command line quoted for the shell."""
+    return shlex.join(words)
