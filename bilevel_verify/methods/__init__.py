@@ -1,0 +1,53 @@
+"""Who asks: outer schemes fed by gradient estimators, and the methods that papers name.
+
+``run_method(problem, name, parameters, x0, ...)`` runs a method; ``stream(...)`` delivers the trace block by block
+while the run goes on; ``compose(scheme, estimator)`` makes a cell of the table that no paper has named; ``methods()``
+lists what there is.
+"""
+
+from __future__ import annotations
+
+from bilevel_verify.methods import named, table  # noqa: F401  (they fill the registry)
+from bilevel_verify.methods.registry import (
+    ESTIMATORS,
+    METHODS,
+    SCHEMES,
+    Estimator,
+    Letter,
+    Method,
+    Reading,
+    Scheme,
+    compose,
+    register,
+    register_estimator,
+    register_scheme,
+)
+from bilevel_verify.methods.run import Run, Trace
+from bilevel_verify.methods.solve import find_method, run_method, stream
+
+
+def methods() -> list[Method]:
+    """Every named method."""
+    return list(METHODS.values())
+
+
+__all__ = [
+    "ESTIMATORS",
+    "METHODS",
+    "SCHEMES",
+    "Estimator",
+    "Letter",
+    "Method",
+    "Reading",
+    "Run",
+    "Scheme",
+    "Trace",
+    "compose",
+    "find_method",
+    "methods",
+    "register",
+    "register_estimator",
+    "register_scheme",
+    "run_method",
+    "stream",
+]

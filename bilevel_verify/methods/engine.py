@@ -1,0 +1,288 @@
+"""Runs: block after block of a solver loop, until its own exit, the budget, or trouble."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Protocol
+
+import numpy as np
+
+from bilevel_verify.methods import memory as storage
+from bilevel_verify.methods.forms import loops
+from bilevel_verify.methods.keeper import Block, TraceKeeper
+from bilevel_verify.methods.kernels import layout
+from bilevel_verify.methods.memory import Arithmetic, new_memory
+from bilevel_verify.methods.perturbations import Perturbations
+from bilevel_verify.methods.registry import ESTIMATORS, SCHEMES, Method
+from bilevel_verify.methods.run import Run, Status, Trace
+from bilevel_verify.oracles import named_counts, new_counts, oracles
+from bilevel_verify.oracles.convention import BUDGET, NO_BUDGET
+from bilevel_verify.problems.problem import Problem
+
+PATIENCE = 0.15
+"""Seconds that one block should take: how long an interrupt may have to wait."""
+FIRST_ROWS = 64
+
+REASONS: Mapping[int, Status] = MappingProxyType(
+    {
+        layout.FINISHED: "finished",
+        layout.STATIONARY: "stationary",
+        layout.OUT_OF_BUDGET: "budget",
+        layout.NOT_FINITE: "not finite",
+        layout.DIVERGED: "diverged",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """Everything a run needs, checked.
+
+    Attributes
+    ----------
+    letters : every letter of the method, resolved in the arithmetic of the run.
+    starts : ``x0 y0 v0`` as lists of numbers, ``v_given``.
+    budget : most oracle calls, most iterations.
+    """
+
+    problem: Problem
+    method: Method
+    letters: Mapping[str, Any]
+    starts: Mapping[str, Any]
+    noise: list[list[Any]] | None
+    budget: tuple[int, int]
+    seed: int
+    record: str
+    arithmetic: Arithmetic
+    eps: float | None = None
+    reported_name: str = ""
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What a stepper knows at its end."""
+
+    status: Status
+    x: Any
+    epochs: int
+    iterations: int
+    restarted_last: bool = False
+    note: str = ""
+    outputs: dict[str, Any] = field(default_factory=dict)
+
+
+class Stepper(Protocol):
+    """A method in the middle of a run. Methods that are no cell of the table bring their own."""
+
+    counts: Any
+    """Counter array (see :mod:`bilevel_verify.oracles.convention`)."""
+
+    def advance(self, rows: int) -> tuple[Block, Outcome | None]:
+        """Go on for at most about ``rows`` rows of the trace; the outcome if this was the end."""
+
+    def stop(self, status: Status) -> Outcome:
+        """The outcome of a run that is cut short from outside."""
+
+
+class KernelStepper:
+    """A cell of the table: one solver loop fed by one estimator, in any of the three forms."""
+
+    def __init__(self, setup: Setup) -> None:
+        method, arithmetic = setup.method, setup.arithmetic
+        self.setup = setup
+        self.scheme, self.estimator = SCHEMES[method.scheme or ""], ESTIMATORS[method.estimator or ""]
+        form = "multiprecision" if arithmetic.form == "multiprecision" else arithmetic.form
+        self.function, self.estimate = loops(self.scheme, self.estimator, form)
+        self.oracles = oracles(setup.problem).function_set(sorted(needed_oracles(method, setup.letters)), form)
+        self.counts = new_counts(setup.budget[0])
+        if form != "compiled":
+            self.counts = self.counts.tolist()
+        with self._precision():
+            self.memory = new_memory(
+                arithmetic, method, self.scheme, self.estimator, setup.letters, setup.starts, FIRST_ROWS
+            )
+        self.memory.whole[layout.ITERATIONS_MOST] = setup.budget[1]
+        self.perturbations = Perturbations(
+            setup.problem.dx, setup.letters.get("r"), setup.seed, setup.noise, arithmetic
+        )
+        self.rows = FIRST_ROWS
+
+    def _precision(self) -> AbstractContextManager[Any]:
+        return working_precision(self.setup.arithmetic)
+
+    def advance(self, rows: int) -> tuple[Block, Outcome | None]:
+        """See :class:`Stepper`."""
+        self._new_block(rows)
+        with self._precision():
+            while True:
+                code = self._call()
+                if code == layout.NOISE_USED_UP:
+                    self.memory = self.memory._replace(noise=self.perturbations.next_chunk())
+                    self.memory.whole[layout.USED] = 0
+                elif code == layout.HISTORY_FULL:
+                    self._longer_history()
+                else:
+                    break
+        block = self._block()
+        return block, None if code == layout.MORE else self._outcome(REASONS[code], block)
+
+    def stop(self, status: Status) -> Outcome:
+        """See :class:`Stepper`."""
+        return self._outcome(status, self._block())
+
+    def _call(self) -> int:
+        try:
+            return int(self.function(self.oracles, self.estimate, self.counts, self.memory))
+        except (OverflowError, ZeroDivisionError):
+            return layout.NOT_FINITE
+
+    def _new_block(self, rows: int) -> None:
+        arithmetic, dx, dy = self.setup.arithmetic, self.setup.problem.dx, self.setup.problem.dy
+        self.memory = self.memory._replace(
+            stamps=np.zeros((rows, 2), dtype=np.int64),
+            points=arithmetic.empty_trace(storage.SEQUENCES, rows, dx),
+            lowers=arithmetic.empty_trace(storage.LOWER_SEQUENCES, rows, dy),
+        )
+        self.memory.whole[layout.ROWS] = 0
+
+    def _longer_history(self) -> None:
+        old = self.memory.history
+        kinds, entries, dx = old.shape
+        new = self.setup.arithmetic.empty_trace(kinds, 2 * entries, dx)
+        new[:, :entries] = old
+        self.memory = self.memory._replace(history=new)
+
+    def _block(self) -> Block:
+        used = int(self.memory.whole[layout.ROWS])
+        stamps = self.memory.stamps[:used]
+        named = self.setup.method.sequences
+        groups = {"points": self.memory.points, "lowers": self.memory.lowers}
+        values = {name: groups[group][place][:used] for name, (group, place) in named.items()}
+        return Block(stamps[:, 0].copy(), stamps[:, 1].copy(), values)
+
+    def _outcome(self, status: Status, block: Block) -> Outcome:
+        whole = self.memory.whole
+        done = status in ("finished", "stationary")
+        last = [row for row in range(len(block.k)) if block.k[row] >= 0 and _all_finite(block.values["x"][row])]
+        if done:
+            x = self.memory.outer[layout.OUT]
+        else:
+            x = block.values["x"][last[-1]] if last else self.setup.starts["x0"]
+        t, k = int(whole[layout.EPOCH]), int(whole[layout.STEP])
+        outputs: dict[str, Any] = {}
+        if "y" in self.setup.method.sequences and self.setup.problem.dy:
+            outputs["y"] = list(self.memory.inner[layout.Y])
+        note = "" if done else f"stopped at t = {t}, k = {k}: {status}"
+        return Outcome(status, list(x), t + 1, int(whole[layout.ITERATIONS]), False, note, outputs)
+
+
+def needed_oracles(method: Method, letters: Mapping[str, Any]) -> frozenset[str]:
+    """The oracles that this run asks for; nothing else is derived or compiled."""
+    estimator, scheme = ESTIMATORS[method.estimator or ""], SCHEMES[method.scheme or ""]
+    needs = estimator.picks(letters) if estimator.picks is not None else estimator.needs
+    if scheme.values:
+        needs |= estimator.value_needs
+    if scheme.stopping and "eps" in letters:
+        needs |= estimator.stopping_needs
+    return needs
+
+
+def working_precision(arithmetic: Arithmetic) -> AbstractContextManager[Any]:
+    """The working precision of multi-precision runs, set while the loop runs."""
+    if arithmetic.digits is None:
+        return nullcontext()
+    import mpmath
+
+    return mpmath.workdps(arithmetic.digits)  # type: ignore[no-any-return]
+
+
+def _all_finite(row: Sequence[Any]) -> bool:
+    return all(bool(value - value == 0) for value in row)
+
+
+class RunStream:
+    """A run as an iterator over blocks of its trace; afterwards ``run`` is the result.
+
+    Blocks are complete: a checker that reads them sees every row, whatever is thinned later. A KeyboardInterrupt while
+    a block is computed ends the run with the status ``interrupted``; what was done is kept.
+    """
+
+    def __init__(self, setup: Setup, make: Callable[[Setup], Stepper]) -> None:
+        self.setup = setup
+        self.stepper = make(setup)
+        self.keeper = TraceKeeper(setup.record, setup.arithmetic.dtype)
+        self._run: Run | None = None
+        self._started = time.perf_counter()
+
+    @property
+    def run(self) -> Run:
+        """The result; only after the last block."""
+        if self._run is None:
+            raise RuntimeError("the run is not finished: read all its blocks first")
+        return self._run
+
+    def __iter__(self) -> Iterator[Trace]:
+        rows, most = FIRST_ROWS, storage.block_rows(self.setup.problem.dx, self.setup.problem.dy)
+        outcome: Outcome | None = None
+        while outcome is None:
+            begin = time.perf_counter()
+            try:
+                block, outcome = self.stepper.advance(rows)
+            except KeyboardInterrupt:
+                outcome = self.stepper.stop("interrupted")
+                break
+            took = time.perf_counter() - begin
+            rows = max(FIRST_ROWS, min(most, int(rows * min(4.0, PATIENCE / max(took, 1e-9)))))
+            self.keeper.add(block)
+            if outcome is not None:
+                self._run = self._finish(outcome)
+            yield block.trace()
+        if self._run is None:
+            self._run = self._finish(outcome)
+
+    def _finish(self, outcome: Outcome) -> Run:
+        setup = self.setup
+        exact = setup.arithmetic.form == "multiprecision"
+        as_array = (lambda v: np.array(v, dtype=object)) if exact else (lambda v: np.array(v, dtype=np.float64))
+        epochs = outcome.epochs if setup.method.restarts else 1
+        last = outcome.status == "budget" and outcome.restarted_last
+        return Run(
+            method=setup.reported_name or setup.method.name,
+            problem=setup.problem.name or setup.problem.kind,
+            x=as_array(outcome.x),
+            status=outcome.status,
+            counts=MappingProxyType(named_counts(self.stepper.counts, minimax=setup.problem.kind == "minimax")),
+            iterations=outcome.iterations,
+            epochs=epochs,
+            trace=self.keeper.trace(),
+            parameters=MappingProxyType(dict(setup.letters)),
+            outputs=MappingProxyType({name: as_array(value) for name, value in outcome.outputs.items()}),
+            restarted=(True,) * (epochs - 1) + (last,),
+            seed=setup.seed if setup.method.noisy and setup.noise is None else None,
+            eps=setup.eps,
+            compiled=setup.arithmetic.form == "compiled",
+            seconds=time.perf_counter() - self._started,
+            note=outcome.note,
+            versions=MappingProxyType(_versions()),
+        )
+
+
+def _versions() -> dict[str, str]:
+    import platform
+    from importlib import metadata
+
+    from bilevel_verify import __version__
+
+    found = {"bilevel_verify": __version__, "python": platform.python_version(), "numpy": np.__version__}
+    try:
+        found["numba"] = metadata.version("numba")
+    except metadata.PackageNotFoundError:
+        pass
+    return found
+
+
+__all__ = ["BUDGET", "NO_BUDGET", "KernelStepper", "Outcome", "RunStream", "Setup", "Stepper", "working_precision"]

@@ -1,0 +1,98 @@
+"""Solver loops in the three forms: plain functions as they stand, or their compiled twins with explicit signatures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any
+
+from bilevel_verify.methods.kernels.layout import Memory
+from bilevel_verify.methods.registry import Estimator, Scheme
+
+Loop = Callable[..., int]
+
+
+def loops(scheme: Scheme, estimator: Estimator, form: str) -> tuple[Loop, Any]:
+    """The scheme and the estimator as functions of one form."""
+    if form != "compiled":
+        return scheme.function, estimator.function
+    return _compiled_scheme(scheme.function), _compiled_estimator(estimator.function)
+
+
+@cache
+def _compiled_scheme(function: Loop) -> Any:
+    from numba import int64, types
+
+    from bilevel_verify.oracles.compiling import oracle_set_type
+
+    estimate = types.FunctionType(_estimator_signature())
+    return _compile(function, int64(oracle_set_type(), estimate, int64[::1], memory_type()))
+
+
+@cache
+def _compiled_estimator(function: Loop) -> Any:
+    return _compile(function, _estimator_signature())
+
+
+@lru_cache(maxsize=1)
+def _estimator_signature() -> Any:
+    from numba import float64, int64
+
+    from bilevel_verify.oracles.compiling import oracle_set_type
+
+    return int64(oracle_set_type(), int64[::1], float64[::1], memory_type(), int64, int64)
+
+
+@lru_cache(maxsize=1)
+def memory_type() -> Any:
+    """numba type of :class:`Memory`."""
+    from numba import float64, int64, types
+
+    vector, table, block = float64[::1], float64[:, ::1], float64[:, :, ::1]
+    kind = {
+        "real": vector,
+        "whole": int64[::1],
+        "number": vector,
+        "joint": vector,
+        "scratch": vector,
+        "letters": vector,
+        "lengths": int64[:, ::1],
+        "stamps": int64[:, ::1],
+        "history": block,
+        "points": block,
+        "lowers": block,
+    }
+    return types.NamedTuple([kind.get(name, table) for name in Memory._fields], Memory)
+
+
+def _compile(function: Loop, signature: Any) -> Any:
+    """Compile, or load the machine code that an earlier process left."""
+    from bilevel_verify.oracles.compiling import compile_cached, digest_of
+    from bilevel_verify.oracles.twin import compiled
+
+    _teach_square_root()
+    twin = compiled(function).py_func
+    key = digest_of("loop", function.__module__, function.__qualname__, _text_of_kernels(), str(signature))
+    return compile_cached(twin, signature, key)
+
+
+@lru_cache(maxsize=1)
+def _text_of_kernels() -> str:
+    """Every line that may end up in the machine code of a loop."""
+    folder = Path(__file__).parent / "kernels"
+    return "\0".join(path.read_text(encoding="utf8") for path in sorted(folder.glob("*.py")))
+
+
+@lru_cache(maxsize=1)
+def _teach_square_root() -> None:
+    """The compiled form of ``scalars.square_root``."""
+    import math
+
+    from numba.extending import overload
+
+    from bilevel_verify.methods.kernels.scalars import square_root
+
+    @overload(square_root)  # type: ignore[untyped-decorator]
+    def _square_root(a: Any) -> Any:
+        return lambda a: math.sqrt(a)

@@ -1,0 +1,118 @@
+"""What is kept of a trace: everything up to a limit, then a thinned tail."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bilevel_verify.methods.run import Trace
+
+FULL_ROWS = 100_000
+"""Rows that ``record="all"`` keeps before it thins."""
+THIN_ROWS = 1_000
+"""Rows that ``record="thin"`` keeps before it thins."""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Rows of a trace as a stepper delivers them; rows with k = -1 hold what a paper indexes by (t, -1)."""
+
+    epoch: NDArray[np.int64]
+    k: NDArray[np.int64]
+    values: Mapping[str, Any]
+
+    def trace(self, thinned_from: int | None = None) -> Trace:
+        """The rows k >= 0 as a trace; those with k = -1 in ``epoch_start``, by epoch in order."""
+        ordinary, first = self.k >= 0, self.k < 0
+        starts = {name: _frozen(array[first]) for name, array in self.values.items()}
+        starts["epoch"] = self.epoch[first].astype(np.float64)[:, None]
+        return Trace(
+            _frozen(self.epoch[ordinary]),
+            _frozen(self.k[ordinary]),
+            MappingProxyType({name: _frozen(array[ordinary]) for name, array in self.values.items()}),
+            MappingProxyType(starts),
+            thinned_from,
+        )
+
+
+class TraceKeeper:
+    """Collects blocks: all rows up to a limit, then every 2nd, 4th ... and always the last two."""
+
+    def __init__(self, record: str, dtype: Any) -> None:
+        self.limit = THIN_ROWS if record == "thin" else FULL_ROWS
+        self.dtype = dtype
+        self._full: list[Block] = []
+        self._full_rows = 0
+        self._tail: list[Block] = []
+        self._tail_rows = 0
+        self._seen = 0
+        self._stride = 1
+        self._last: Block | None = None
+
+    def add(self, block: Block) -> None:
+        """Take the next rows."""
+        if len(block.k) == 0:
+            return
+        head = min(self.limit - self._full_rows, len(block.k))
+        if head > 0:
+            self._full.append(_slice(block, slice(0, head)))
+            self._full_rows += head
+        if head < len(block.k):
+            self._thin(_slice(block, slice(head, None)))
+        self._last = _slice(block, slice(-2, None)) if len(block.k) > 1 or self._last is None else _joined(
+            [_slice(self._last, slice(-1, None)), block]
+        )  # fmt: skip
+
+    def trace(self) -> Trace:
+        """Everything that was kept."""
+        if self._last is None:
+            return Trace(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), MappingProxyType({}))
+        if not self._tail_rows and not self._seen:
+            return _joined(self._full).trace()
+        missing = min(len(self._last.k), self._since_kept)
+        blocks = [*self._full, *self._tail]
+        if missing:
+            blocks.append(_slice(self._last, slice(-missing, None)))
+        kept = _joined(blocks)
+        return kept.trace(thinned_from=int(np.count_nonzero(_joined(self._full).k >= 0)))
+
+    @property
+    def _since_kept(self) -> int:
+        """Rows since the last one that was kept in the tail."""
+        return (self._seen - 1) % self._stride if self._seen else 0
+
+    def _thin(self, block: Block) -> None:
+        first = -self._seen % self._stride
+        self._tail.append(_slice(block, slice(first, None, self._stride)))
+        self._tail_rows += len(self._tail[-1].k)
+        self._seen += len(block.k)
+        while self._tail_rows > self.limit:
+            joined = _joined(self._tail)
+            self._tail = [_slice(joined, slice(0, None, 2))]
+            self._tail_rows = len(self._tail[0].k)
+            self._stride *= 2
+
+
+def _slice(block: Block, rows: slice) -> Block:
+    """A copy of some rows, so that the memory of the rest is freed."""
+    values = {name: array[rows].copy() for name, array in block.values.items()}
+    return Block(block.epoch[rows].copy(), block.k[rows].copy(), values)
+
+
+def _joined(blocks: list[Block]) -> Block:
+    if len(blocks) == 1:
+        return blocks[0]
+    values = {name: np.concatenate([block.values[name] for block in blocks]) for name in blocks[0].values}
+    return Block(
+        np.concatenate([block.epoch for block in blocks]), np.concatenate([block.k for block in blocks]), values
+    )
+
+
+def _frozen(array: Any) -> Any:
+    array.flags.writeable = False
+    return array

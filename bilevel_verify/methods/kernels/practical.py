@@ -1,0 +1,283 @@
+"""Schemes that ask for function values: practical restarts, AGD-Jin, "convex until proven guilty"."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bilevel_verify.methods.kernels.layout import (
+    ADAPTIVE,
+    AUX,
+    BASE,
+    BEST_FIRST,
+    BEST_STEP,
+    BEST_STEP_FIRST,
+    EPOCH,
+    FINISHED,
+    FRESH,
+    GUESS_L,
+    GUESS_RHO,
+    HEAVY_BALL,
+    LAST,
+    LENGTH,
+    MOVED,
+    OK,
+    ONE,
+    OUT,
+    PATH,
+    POINT_W,
+    RADIUS,
+    ROWS,
+    STEP,
+    SUM,
+    TAIL,
+    VALUE,
+    VALUE_NEW,
+    X_NEW,
+    X_OLD,
+    Memory,
+    U,
+    Vector,
+    W,
+    X,
+)
+from bilevel_verify.methods.kernels.scalars import square_root
+from bilevel_verify.methods.kernels.schemes import heavy_ball_restart_point
+from bilevel_verify.methods.kernels.steps import (
+    advance,
+    average_on_the_fly,
+    begin_epoch,
+    broken,
+    close_row,
+    next_epoch,
+    note_outer,
+    open_row,
+    output_is,
+    pause,
+)
+from bilevel_verify.methods.kernels.vectors import copy_into, set_zero, squared_distance, squared_norm
+from bilevel_verify.oracles.twin import loop
+
+
+@loop
+def required_decrease(m: Memory) -> Any:
+    """min(eps^(3/2)/sqrt(rho), eps L/rho), the latter times 3/16 for heavy ball (Algorithms 2 and 4, line 7)."""
+    eps, L, rho = m.real[5], m.number[GUESS_L], m.number[GUESS_RHO]
+    first = eps * square_root(eps) / square_root(rho)
+    second = eps * L / rho
+    if m.whole[HEAVY_BALL] == 1:
+        second = 3 * second / 16
+    return min(first, second)
+
+
+@loop
+def raise_the_guesses(m: Memory) -> None:
+    """Remark 2: B0/c1, L c2, rho c3; eta, theta, B, K are the theorem's for the new guesses, K rounded up."""
+    m.number[RADIUS] = m.number[RADIUS] / m.real[6]
+    m.number[GUESS_L] = m.number[GUESS_L] * m.real[7]
+    m.number[GUESS_RHO] = m.number[GUESS_RHO] * m.real[8]
+    one, eps, L, rho = m.number[ONE], m.real[5], m.number[GUESS_L], m.number[GUESS_RHO]
+    eta = one / (4 * L)
+    root = square_root(square_root(eps * rho * eta * eta))
+    theta = 10 * root if m.whole[HEAVY_BALL] == 1 else 4 * root
+    m.real[0] = eta
+    m.real[1] = theta
+    m.real[2] = square_root(eps / (4 * rho)) if m.whole[HEAVY_BALL] == 1 else square_root(eps / rho)
+    K = int(one / theta)
+    m.whole[LENGTH] = max(K + 1 if K * theta < 1 else K, 1)
+
+
+@loop
+def practical(P: Any, estimate: Any, counts: Vector, m: Memory) -> int:
+    """Practical restarted AGD and HB (Li & Lin Algorithms 2 and 4): radius B0 first, invalid epochs are dropped.
+
+    Letters eta, theta, B, B0, c, eps (and c1, c2, c3 for unknown L, rho: Remark 2); L and rho are guesses; K.
+    """
+    heavy = m.whole[HEAVY_BALL] == 1
+    x, x_old, x_new, w, u = m.outer[X], m.outer[X_OLD], m.outer[X_NEW], m.outer[W], m.outer[U]
+    while True:
+        eta, theta, B, K = m.real[0], m.real[1], m.real[2], m.whole[LENGTH]
+        radius = m.number[RADIUS]
+        t, k = m.whole[EPOCH], m.whole[STEP]
+        if k >= K and radius <= B:
+            open_row(m, t, k)
+            return better_of_last_and_average(P, estimate, counts, m)
+        code = pause(m, False)
+        if code == OK and m.whole[FRESH] == 1:
+            code = begin_epoch(P, estimate, counts, x, m)
+            copy_into(x, m.outer[BASE])
+        if code != OK:
+            return code
+        open_row(m, t, k)
+        for i in range(len(x)):
+            w[i] = x[i] if heavy else x[i] + (1 - theta) * (x[i] - x_old[i])
+        code = estimate(P, counts, w, m, t, k)
+        if code != OK:
+            return int(code)
+        close_row(m, not heavy)
+        for i in range(len(x)):
+            momentum = (1 - theta) * (x[i] - x_old[i]) if heavy else 0.0 * theta
+            x_new[i] = w[i] - eta * u[i] + momentum
+        code = advance(m)
+        k = k + 1
+        m.whole[STEP] = k
+        if code != OK:
+            return broken(m, t, k, code)
+        average_on_the_fly(m, w, k - 1, K // 2)
+        m.number[PATH] = m.number[PATH] + m.number[MOVED]
+        if k * m.number[PATH] > max(B * B, radius * radius) or k > K:
+            open_row(m, t, k)
+            code = end_of_practical_epoch(P, estimate, counts, m)
+            if code != OK:
+                return code
+
+
+@loop
+def end_of_practical_epoch(P: Any, estimate: Any, counts: Vector, m: Memory) -> int:
+    """Lines 7-11: keep the epoch if f has decreased enough, else drop it and shrink B0. Two function values."""
+    x, t = m.outer[X], m.whole[EPOCH]
+    end = m.outer[W]
+    if m.whole[HEAVY_BALL] == 1:
+        heavy_ball_restart_point(m, m.real[1], end)
+        note_outer(m, m.whole[ROWS] - 1, POINT_W, end)
+    else:
+        end = x
+    code = estimate(P, counts, end, m, t, VALUE)
+    value = m.number[VALUE_NEW]
+    if code == OK:
+        code = estimate(P, counts, m.outer[BASE], m, t, VALUE)
+    if code != OK:
+        return int(code)
+    if value - m.number[VALUE_NEW] <= -required_decrease(m):
+        copy_into(end, x)
+    else:
+        copy_into(m.outer[BASE], x)
+        if m.whole[ADAPTIVE] == 1:
+            raise_the_guesses(m)
+        else:
+            m.number[RADIUS] = m.number[RADIUS] / m.real[4]
+    copy_into(x, m.outer[X_OLD])
+    next_epoch(m)
+    return OK
+
+
+@loop
+def better_of_last_and_average(P: Any, estimate: Any, counts: Vector, m: Memory) -> int:
+    """Lines 14-16: of x[K] and the average, the one with the smaller gradient; a tie goes to x[K]. Two gradients."""
+    x, average, total, t = m.outer[X], m.outer[AUX], m.outer[SUM], m.whole[EPOCH]
+    for i in range(len(x)):
+        average[i] = total[i] / (m.whole[BEST_STEP] + 1)
+    code = estimate(P, counts, x, m, t, LAST)
+    if code != OK:
+        return int(code)
+    size = squared_norm(m.outer[U])
+    code = estimate(P, counts, average, m, t, LAST)
+    if code != OK:
+        return int(code)
+    if size <= squared_norm(m.outer[U]):
+        return output_is(m, x, FINISHED)
+    return output_is(m, average, FINISHED)
+
+
+@loop
+def agd_jin(P: Any, estimate: Any, counts: Vector, m: Memory) -> int:
+    """AGD with negative curvature exploitation (Li & Lin Algorithms 5 and 6). Letters eta, theta, B, gamma, s; K.
+
+    The velocity v[k] lives in outer[AUX]. Case 1 (exploitation) restarts with v = 0, case 2 keeps v.
+    """
+    eta, theta, B, gamma = m.real[0], m.real[1], m.real[2], m.real[3]
+    K = m.whole[LENGTH]
+    x, x_old, x_new, w, u, v = m.outer[X], m.outer[X_OLD], m.outer[X_NEW], m.outer[W], m.outer[U], m.outer[AUX]
+    while True:
+        t, k = m.whole[EPOCH], m.whole[STEP]
+        if k >= K:
+            open_row(m, t, k)
+            return average_between(m)
+        code = pause(m, False)
+        if code == OK and m.whole[FRESH] == 1:
+            code = begin_epoch(P, estimate, counts, x, m)
+        if code != OK:
+            return code
+        open_row(m, t, k)
+        for i in range(len(x)):
+            w[i] = x[i] + (1 - theta) * v[i]
+        code = estimate(P, counts, w, m, t, k)
+        if code != OK:
+            return int(code)
+        close_row(m, True)
+        code = estimate(P, counts, x, m, t, VALUE)
+        value_at_x = m.number[VALUE_NEW]
+        if code == OK:
+            code = estimate(P, counts, w, m, t, VALUE)
+        if code != OK:
+            return int(code)
+        model = m.number[VALUE_NEW]
+        for i in range(len(x)):
+            model = model + u[i] * (x[i] - w[i])
+        guilty = value_at_x < model - gamma / 2 * squared_distance(x, w)
+        if guilty:
+            code = exploit_negative_curvature(P, estimate, counts, m)
+            if code != OK:
+                return code
+        else:
+            for i in range(len(x)):
+                x_new[i] = w[i] - eta * u[i]
+        code = advance(m)
+        for i in range(len(x)):
+            v[i] = x[i] - x_old[i]
+        k = k + 1
+        m.whole[STEP] = k
+        if code != OK:
+            return broken(m, t, k, code)
+        m.number[PATH] = m.number[PATH] + m.number[MOVED]
+        if guilty:
+            set_zero(v)
+            open_row(m, t, k)
+            next_epoch(m)
+        elif k * m.number[PATH] > B * B:
+            open_row(m, t, k)
+            next_epoch(m)
+        else:
+            note_for_average_between(m, k - 1, K)
+
+
+@loop
+def exploit_negative_curvature(P: Any, estimate: Any, counts: Vector, m: Memory) -> int:
+    """x_new <- x if ||v|| >= s, else the better of x + delta, x - delta with delta = s v/||v|| (Algorithm 6)."""
+    x, x_new, v, other, s, t = m.outer[X], m.outer[X_NEW], m.outer[AUX], m.outer[OUT], m.real[4], m.whole[EPOCH]
+    size = square_root(squared_norm(v))
+    copy_into(x, x_new)
+    if size >= s or size == 0:
+        return OK
+    for i in range(len(x)):
+        x_new[i] = x[i] + s * v[i] / size
+        other[i] = x[i] - s * v[i] / size
+    code = estimate(P, counts, x_new, m, t, VALUE)
+    value = m.number[VALUE_NEW]
+    if code == OK:
+        code = estimate(P, counts, other, m, t, VALUE)
+    if code == OK and m.number[VALUE_NEW] < value:
+        copy_into(other, x_new)
+    return int(code)
+
+
+@loop
+def note_for_average_between(m: Memory, k: int, K: int) -> None:
+    """Algorithm 5, lines 15-17, on the fly: K_1 over 1..ceil(K/3), K_2 over floor(2K/3)..K-1, sum of y[K_1 .. K_2]."""
+    average_on_the_fly(m, m.outer[W], k, 2 * K // 3)
+    if k + 1 <= (K + 2) // 3 and (k == 0 or m.number[MOVED] < m.number[BEST_FIRST]):
+        m.whole[BEST_STEP_FIRST] = k + 1
+        m.number[BEST_FIRST] = m.number[MOVED]
+        set_zero(m.outer[SUM])
+        set_zero(m.outer[TAIL])
+
+
+@loop
+def average_between(m: Memory) -> int:
+    """Output (1/(K_2-K_1+1)) sum of y[K_1 .. K_2]; for K = 1 the printed sum is empty and y[0] is returned."""
+    terms = m.whole[BEST_STEP] - m.whole[BEST_STEP_FIRST] + 1
+    if terms < 1:
+        return output_is(m, m.outer[W], FINISHED)
+    total, out = m.outer[SUM], m.outer[OUT]
+    for i in range(len(out)):
+        out[i] = total[i] / terms
+    return FINISHED

@@ -1,0 +1,194 @@
+"""Parameters, starts and budgets of a run, checked before anything is run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from bilevel_verify.errors import ParameterError
+from bilevel_verify.methods.registry import Letter, Method
+from bilevel_verify.problems.problem import Problem
+
+Number = Callable[[Any], Any]
+"""Turns what a user gives into a number of the arithmetic of the run."""
+
+
+def to_float(value: Any) -> float:
+    """A float from anything that is a number; strings only where they are plain decimals."""
+    return float(value)
+
+
+def to_multiprecision(value: Any) -> Any:
+    """An mpmath number, exact for rationals and floats, correctly rounded for decimals in strings."""
+    import mpmath
+
+    if isinstance(value, Fraction):
+        return mpmath.mpf(value.numerator) / value.denominator
+    if getattr(value, "is_Rational", False):
+        return mpmath.mpf(int(value.p)) / int(value.q)
+    if isinstance(value, (np.floating, np.integer)):
+        return mpmath.mpf(value.item())
+    if hasattr(value, "evalf"):
+        return mpmath.mpf(value.evalf(mpmath.mp.dps + 5))
+    return mpmath.mpf(value)
+
+
+def resolve_letters(method: Method, parameters: Mapping[str, Any], eps: Any, number: Number) -> dict[str, Any]:
+    """Every letter of the method with its value in the arithmetic of the run; absent optional ones are left out.
+
+    Raises
+    ------
+    ParameterError : a letter that is missing, not a number, NaN, infinite or out of range.
+    """
+    given = dict(parameters)
+    if eps is not None:
+        if not _is_number(eps) or not float(eps) > 0:
+            raise ParameterError(f"eps must be a positive number, not {eps!r}")
+        given.setdefault("eps", eps)
+    resolved: dict[str, Any] = {}
+    for letter in method.letters:
+        value = given.get(letter.name)
+        if value is None:
+            value = letter.default
+        if value is None:
+            if letter.optional:
+                continue
+            known = {entry.name for entry in method.letters}
+            unknown = sorted(set(given) - known)
+            also = f" (not a letter of this method: {', '.join(unknown)})" if unknown else ""
+            raise ParameterError(f"{method.name} needs the parameter {letter.name!r}{also}")
+        resolved[letter.name] = _letter_value(method, letter, value, number)
+    return resolved
+
+
+def _letter_value(method: Method, letter: Letter, value: Any, number: Number) -> Any:
+    where = f"parameter {letter.name!r} of {method.name}"
+    if letter.kind == "length":
+        return _length(where, value)
+    if not _is_number(value):
+        raise ParameterError(f"{where} must be a finite number, not {value!r}")
+    if letter.kind == "count":
+        return _whole(where, value, least=1)
+    plain = float(value)
+    if letter.kind == "positive" and not plain > 0:
+        raise ParameterError(f"{where} must be positive, not {value!r}")
+    if letter.kind == "nonnegative" and not plain >= 0:
+        raise ParameterError(f"{where} must not be negative, not {value!r}")
+    return number(value)
+
+
+def _length(where: str, value: Any) -> int | tuple[int, ...]:
+    """An inner length, or one per epoch."""
+    if isinstance(value, (Sequence, np.ndarray)) and not isinstance(value, str):
+        if len(value) == 0:
+            raise ParameterError(f"{where}: a list of lengths needs at least one entry")
+        return tuple(_whole(where, entry, least=0) for entry in value)
+    return _whole(where, value, least=0)
+
+
+def _whole(where: str, value: Any, least: int) -> int:
+    if not _is_number(value) or float(value) != int(float(value)) or int(float(value)) < least:
+        raise ParameterError(f"{where} must be an integer >= {least}, not {value!r}")
+    whole = int(value)
+    if whole > 2**62:
+        raise ParameterError(f"{where} is beyond 2^62")
+    return whole
+
+
+def _is_number(value: Any) -> bool:
+    """True for finite numbers of any arithmetic (and decimals in strings)."""
+    if isinstance(value, (bool, complex)) or value is None:
+        return False
+    try:
+        return math.isfinite(float(value))
+    except OverflowError:
+        return isinstance(value, int)
+    except (TypeError, ValueError):
+        return False
+
+
+def resolve_start(problem: Problem, name: str, value: Any, number: Number) -> list[Any]:
+    """A start as a list of numbers.
+
+    Parameters
+    ----------
+    name : ``x0`` (length dx, inside the domain), ``y0`` (length dy, inside the domain) or ``v0`` (length dy).
+
+    Raises
+    ------
+    ParameterError : wrong shape, not finite, outside the domain.
+    """
+    symbols = problem.x if name == "x0" else problem.y
+    if value is None:
+        if name == "x0":
+            if problem.start is None:
+                raise ParameterError(f"this problem suggests no start: give x0 ({len(symbols)} numbers)")
+            value = problem.start
+        else:
+            return [number(0)] * len(symbols)
+    entries = [value] if np.ndim(value) == 0 else list(value)
+    if len(entries) != len(symbols) or any(np.ndim(entry) for entry in entries):
+        raise ParameterError(f"{name} must be {len(symbols)} numbers, not {_shape(value)}")
+    if not all(_is_number(entry) for entry in entries):
+        raise ParameterError(f"{name} must be finite numbers, not {value!r}")
+    if name != "v0":
+        for symbol, entry in zip(symbols, entries):
+            low, high = (float(end) for end in problem.range_of(symbol))
+            if not low <= float(entry) <= high:
+                raise ParameterError(f"{name} leaves the domain: {symbol} = {float(entry)!r} is not in [{low}, {high}]")
+    return [number(entry) for entry in entries]
+
+
+def resolve_noise(problem: Problem, noise: Any, number: Number) -> list[list[Any]] | None:
+    """Explicit perturbations, one row each.
+
+    Raises
+    ------
+    ParameterError : empty, wrong shape, not finite.
+    """
+    if noise is None:
+        return None
+    try:
+        table = np.array(noise, dtype=object)
+    except ValueError:
+        table = np.empty((0,))
+    if table.ndim == 1 and problem.dx == 1:
+        table = table[:, None]
+    if table.ndim != 2 or table.shape[0] == 0 or table.shape[1] != problem.dx:
+        raise ParameterError(f"noise must be a list of perturbations of {problem.dx} numbers each, not {_shape(noise)}")
+    if not all(_is_number(entry) for entry in table.ravel()):
+        raise ParameterError("noise must be finite numbers")
+    return [[number(entry) for entry in row] for row in table]
+
+
+def resolve_budget(budget: Any) -> tuple[int, int]:
+    """Most oracle calls of all kinds together, most iterations.
+
+    Parameters
+    ----------
+    budget : an integer (oracle calls), or a mapping with ``calls`` and ``iterations``.
+
+    Raises
+    ------
+    ParameterError : not a positive integer.
+    """
+    unlimited = 2**62
+    wanted = dict(budget) if isinstance(budget, Mapping) else {"calls": budget}
+    unknown = sorted(set(wanted) - {"calls", "iterations"})
+    if unknown:
+        raise ParameterError(f"a budget limits 'calls' and 'iterations', not {', '.join(map(repr, unknown))}")
+    return tuple(  # type: ignore[return-value]
+        _whole(f"budget ({key})", wanted.get(key, unlimited), least=1) for key in ("calls", "iterations")
+    )
+
+
+def _shape(value: Any) -> str:
+    try:
+        shape = np.shape(value)
+    except ValueError:
+        return "a ragged list"
+    return "one number" if shape == () else f"an array of shape {shape}"

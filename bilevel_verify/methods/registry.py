@@ -1,0 +1,245 @@
+"""Records of the table "outer scheme x gradient estimator": schemes, estimators, and the methods that papers name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any, Literal
+
+from bilevel_verify.errors import InputError
+from bilevel_verify.problems.problem import Kind
+
+LetterKind = Literal["positive", "nonnegative", "real", "count", "length"]
+"""``count``: an integer >= 1; ``length``: an inner length, an integer >= 0 or one per epoch."""
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """A parameter of a method.
+
+    Attributes
+    ----------
+    name : the paper's letter in ASCII (a prime is a ``p``: ``Tp_0``).
+    kind : what values it takes.
+    default : used where the letter is not given; None: it must be given.
+    optional : may be absent altogether (a test that is then not made).
+    """
+
+    name: str
+    kind: LetterKind = "positive"
+    default: float | None = None
+    optional: bool = False
+
+
+def _empty() -> Mapping[str, Any]:
+    return MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Scheme:
+    """An outer scheme: a solver loop of ``kernels`` and what it needs.
+
+    Attributes
+    ----------
+    function : the loop, plain Python marked for compilation.
+    letters : real letters, in the order in which the loop unpacks them.
+    whole : integer letter -> its place in ``Memory.whole``.
+    flags : place in ``Memory.whole`` -> value.
+    restarts : whether it has epochs.
+    noisy : whether it asks for perturbations.
+    values, stopping : whether it asks the estimator for function values, for exact gradients of a stopping test.
+    prepare : called with the memory and the letters before the run.
+    sequences : name -> place in the trace, ("points" | "lowers", index).
+    histories : kinds of vectors kept for a whole epoch (0: none).
+    """
+
+    name: str
+    function: Callable[..., int]
+    letters: tuple[Letter, ...]
+    whole: tuple[tuple[Letter, int], ...] = ()
+    flags: Mapping[int, int] = field(default_factory=_empty)
+    restarts: bool = True
+    noisy: bool = False
+    values: bool = False
+    stopping: bool = False
+    prepare: Callable[[Any, Mapping[str, Any]], None] | None = None
+    sequences: Mapping[str, tuple[str, int]] = field(default_factory=_empty)
+    histories: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Estimator:
+    """A gradient estimator: how a scheme learns the gradient.
+
+    Attributes
+    ----------
+    kinds : problem kinds it is for.
+    letters, lengths : real letters and inner lengths, in the order in which the function unpacks them.
+    needs, value_needs, stopping_needs : oracles that are asked for gradients, values, exact gradients.
+    inner_first : the trace holds y[k] as it was when iteration k began (else as it was left).
+    picks : given the letters, the oracles that are asked, where this depends on them.
+    tape : name of the length whose iterates are kept (unrolled differentiation), else None.
+    sequences : inner sequences it fills.
+    """
+
+    name: str
+    function: Callable[..., int]
+    kinds: tuple[Kind, ...]
+    letters: tuple[Letter, ...] = ()
+    lengths: tuple[Letter, ...] = ()
+    needs: frozenset[str] = frozenset()
+    value_needs: frozenset[str] = frozenset()
+    stopping_needs: frozenset[str] = frozenset()
+    inner_first: bool = False
+    picks: Callable[[Mapping[str, Any]], frozenset[str]] | None = None
+    tape: str | None = None
+    sequences: Mapping[str, tuple[str, int]] = field(default_factory=_empty)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How a printed line was read where it cannot be executed as it stands or leaves something open.
+
+    Attributes
+    ----------
+    line : where it is printed.
+    printed, taken : what is printed, and what is run.
+    reason : why.
+    literal : True if the method runs the line as printed (and another reading is the variant).
+    """
+
+    line: str
+    printed: str
+    taken: str
+    reason: str
+    literal: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A runnable method.
+
+    Attributes
+    ----------
+    name, title : the name that ``solve`` takes, and a readable one.
+    kinds : problem kinds.
+    scheme, estimator : names of the cell of the table; None for methods that are not cells of it.
+    letters : every letter it takes.
+    sequences : names of the sequences its trace holds, as the paper names them.
+    paper, statement : where the default parameters are prescribed (id of the paper's sheet and of its statement).
+    readings : how printed lines were read.
+    variants : literal readings and the like that can be run as ``name:variant``.
+    restarts : whether it has epochs (``Run.epochs`` counts restarts + 1).
+    runner : makes the stepper of a run from a prepared set-up; None for cells of the table.
+    """
+
+    name: str
+    title: str
+    kinds: tuple[Kind, ...]
+    letters: tuple[Letter, ...]
+    scheme: str | None = None
+    estimator: str | None = None
+    sequences: Mapping[str, tuple[str, int]] = field(default_factory=_empty)
+    paper: str = ""
+    statement: str = ""
+    readings: tuple[Reading, ...] = ()
+    variants: tuple[str, ...] = ()
+    restarts: bool = True
+    noisy: bool = False
+    renamed: Mapping[str, str] = field(default_factory=_empty)
+    flags: Mapping[int, int] = field(default_factory=_empty)
+    oracles: frozenset[str] = frozenset()
+    runner: Callable[..., Any] | None = None
+    source: str = ""
+    note: str = ""
+
+    def letter(self, name: str) -> Letter | None:
+        """The letter of this name, or None."""
+        return next((letter for letter in self.letters if letter.name == name), None)
+
+
+SCHEMES: dict[str, Scheme] = {}
+ESTIMATORS: dict[str, Estimator] = {}
+METHODS: dict[str, Method] = {}
+
+
+def register_scheme(scheme: Scheme) -> Scheme:
+    """Add a scheme to the table."""
+    return _register(SCHEMES, scheme, "scheme")
+
+
+def register_estimator(estimator: Estimator) -> Estimator:
+    """Add an estimator to the table."""
+    return _register(ESTIMATORS, estimator, "estimator")
+
+
+def register(method: Method) -> Method:
+    """Add a method."""
+    return _register(METHODS, method, "method")
+
+
+def _register(table: dict[str, Any], record: Any, what: str) -> Any:
+    if record.name in table:
+        raise ValueError(f"the {what} {record.name!r} is registered twice")
+    table[record.name] = record
+    return record
+
+
+def compose(
+    scheme: str,
+    estimator: str,
+    *,
+    name: str | None = None,
+    renamed: Mapping[str, str] | None = None,
+    flags: Mapping[int, int] | None = None,
+    **more: Any,
+) -> Method:
+    """The method of a cell of the table, named by a paper or not.
+
+    Parameters
+    ----------
+    scheme, estimator : names in ``SCHEMES`` and ``ESTIMATORS``.
+    name : default ``scheme+estimator``.
+    renamed : letter of the scheme or estimator -> the letter of this method, where the paper uses another one.
+    flags : place in ``Memory.whole`` -> value, on top of the scheme's.
+    more : further fields of :class:`Method`.
+
+    Raises
+    ------
+    InputError : no such scheme or estimator.
+    """
+    outer, inner = look_up(SCHEMES, scheme, "scheme"), look_up(ESTIMATORS, estimator, "estimator")
+    change = dict(renamed or {})
+    letters = (*outer.letters, *(letter for letter, _ in outer.whole), *inner.letters, *inner.lengths)
+    chosen = {change.get(letter.name, letter.name): letter for letter in reversed(letters)}
+    more.setdefault("title", f"{outer.name} with the {inner.name} gradient")
+    more.setdefault("kinds", inner.kinds)
+    more.setdefault("sequences", MappingProxyType({**outer.sequences, **inner.sequences}))
+    extra = tuple(more.pop("extra_letters", ()))
+    oracles = inner.needs
+    oracles |= inner.value_needs if outer.values else frozenset()
+    oracles |= inner.stopping_needs if outer.stopping else frozenset()
+    return Method(
+        name=name or f"{scheme}+{estimator}",
+        letters=(*(replace(letter, name=new) for new, letter in reversed(chosen.items())), *extra),
+        scheme=scheme,
+        estimator=estimator,
+        restarts=outer.restarts,
+        noisy=more.pop("noisy", outer.noisy),
+        renamed=MappingProxyType(change),
+        flags=MappingProxyType(dict(flags or {})),
+        oracles=oracles,
+        **more,
+    )
+
+
+def look_up(table: Mapping[str, Any], name: str, what: str) -> Any:
+    """An entry by name; an error that names the nearest ones."""
+    if name in table:
+        return table[name]
+    import difflib
+
+    near = difflib.get_close_matches(name, table, n=3, cutoff=0.5)
+    hint = f"; did you mean {' or '.join(repr(n) for n in near)}?" if near else f"; there are {', '.join(table)}"
+    raise InputError(f"no {what} named {name!r}{hint}")

@@ -1,0 +1,144 @@
+"""The front of the room: a method by name, with checked parameters, starts and budget."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from bilevel_verify.errors import ParameterError
+from bilevel_verify.methods.engine import KernelStepper, RunStream, Setup, working_precision
+from bilevel_verify.methods.letters import resolve_budget, resolve_letters, resolve_noise, resolve_start
+from bilevel_verify.methods.memory import Arithmetic
+from bilevel_verify.methods.named import variant_of
+from bilevel_verify.methods.registry import METHODS, Method, look_up
+from bilevel_verify.methods.run import Run
+from bilevel_verify.oracles.compiling import can_compile
+from bilevel_verify.problems.problem import Problem
+
+
+def find_method(method: str | Method, parameters: Mapping[str, Any] | None = None) -> Method:
+    """A method by name (``name`` or ``name:variant``).
+
+    ``gradient-descent`` with the letters B and K means the restart frame.
+
+    Raises
+    ------
+    InputError : no such method or variant.
+    """
+    if isinstance(method, Method):
+        return method
+    name, _, variant = method.partition(":")
+    found: Method = look_up(METHODS, name, "method")
+    if name == "gradient-descent" and parameters is not None and {"B", "K"} <= set(parameters):
+        found = METHODS["gradient-descent-restarted"]
+    return variant_of(found, variant) if variant else found
+
+
+def stream(
+    problem: Problem,
+    method: str | Method,
+    parameters: Mapping[str, Any],
+    x0: Any = None,
+    y0: Any = None,
+    v0: Any = None,
+    noise: Any = None,
+    budget: Any = 10**6,
+    seed: int = 0,
+    record: str = "all",
+    compiled: bool | None = None,
+    eps: Any = None,
+    digits: int | None = None,
+) -> RunStream:
+    """Start a run and deliver its trace block by block; the parameters are those of :func:`run_method`."""
+    found = find_method(method, parameters)
+    if problem.kind not in found.kinds:
+        wanted = " or ".join(found.kinds)
+        raise ParameterError(f"{found.name} is for {wanted} problems, and this one is {problem.kind}")
+    if record not in ("all", "thin"):
+        raise ParameterError(f"record is 'all' or 'thin', not {record!r}")
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        raise ParameterError(f"seed must be an integer >= 0, not {seed!r}")
+    arithmetic = _arithmetic(compiled, digits)
+    with working_precision(arithmetic):
+        number = arithmetic.number
+        letters = resolve_letters(found, parameters, eps, number)
+        starts = {
+            name: resolve_start(problem, name, value, number) for name, value in (("x0", x0), ("y0", y0), ("v0", v0))
+        }
+        noisy = resolve_noise(problem, noise, number)
+    if found.noisy and noisy is None and "r" not in letters:
+        raise ParameterError(f"{found.name} needs the radius 'r' of its perturbations, or explicit ones in noise=")
+    setup = Setup(
+        problem=problem,
+        method=found,
+        letters=letters,
+        starts={**starts, "v_given": [1] if v0 is not None else []},
+        noise=noisy,
+        budget=resolve_budget(budget),
+        seed=seed,
+        record=record,
+        arithmetic=arithmetic,
+        eps=None if eps is None else float(eps),
+        reported_name=method if isinstance(method, str) else found.name,
+    )
+    if arithmetic.form == "compiled" and found.runner is None and not _compilable(setup, compiled):
+        setup = replace(setup, arithmetic=Arithmetic("plain"))
+    return RunStream(setup, found.runner or KernelStepper)
+
+
+def run_method(
+    problem: Problem,
+    method: str | Method,
+    parameters: Mapping[str, Any],
+    x0: Any = None,
+    y0: Any = None,
+    v0: Any = None,
+    noise: Any = None,
+    budget: Any = 10**6,
+    seed: int = 0,
+    record: str = "all",
+    compiled: bool | None = None,
+    eps: Any = None,
+    digits: int | None = None,
+) -> Run:
+    """Run a method.
+
+    Parameters
+    ----------
+    problem : of a kind that the method is for.
+    method : a name of ``METHODS`` (``rahgd``, or ``rahgd:literal`` for a variant), or a :class:`Method` (``compose``).
+    parameters : letter -> number; further letters are ignored, missing ones named in the error.
+    x0, y0, v0 : starts, shapes (dx,), (dy,), (dy,); y0 and v0 default to 0, x0 to the start the problem suggests.
+    noise : explicit perturbations, shape (n, dx), used in order and again from the beginning.
+    budget : most oracle calls of all kinds together, or ``{"calls": ..., "iterations": ...}``.
+    seed : of the perturbations.
+    record : ``all`` keeps every row up to 10^5, then a thinned tail; ``thin`` thins from 10^3 rows on.
+    compiled : True or None: machine code (plain Python where there is no compiler); False: plain Python.
+    eps : tolerance; used for the letter ``eps`` of methods that have it, unless ``parameters`` gives one.
+    digits : run in this many decimal digits (plain Python on mpmath numbers; the trace then holds such numbers).
+
+    Raises
+    ------
+    ParameterError : one line that names what to change.
+    """
+    running = stream(problem, method, parameters, x0, y0, v0, noise, budget, seed, record, compiled, eps, digits)
+    for _ in running:
+        pass
+    return running.run
+
+
+def _arithmetic(compiled: bool | None, digits: Any) -> Arithmetic:
+    if digits is not None:
+        if isinstance(digits, bool) or not isinstance(digits, int) or not 15 <= digits <= 100_000:
+            raise ParameterError(f"digits must be an integer from 15 to 100000, not {digits!r}")
+        return Arithmetic("multiprecision", digits)
+    return Arithmetic("compiled" if compiled is not False and can_compile() else "plain")
+
+
+def _compilable(setup: Setup, compiled: bool | None) -> bool:
+    """Whether the oracles of this run exist as machine code (they may be too large)."""
+    from bilevel_verify.methods.engine import needed_oracles
+    from bilevel_verify.oracles import oracles
+
+    return oracles(setup.problem).can_compile(sorted(needed_oracles(setup.method, setup.letters)))
