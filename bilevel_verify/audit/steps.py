@@ -15,6 +15,7 @@ from itertools import combinations
 import sympy
 
 from bilevel_verify.audit.scalar.algebra import NotAlgebraic, to_sympy
+from bilevel_verify.audit.scalar.attack import feasible_point
 from bilevel_verify.audit.scalar.back import to_tree
 from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim
 from bilevel_verify.audit.scalar.prove import decide
@@ -89,8 +90,12 @@ def _semidefinite(
             continue
         where = f"principal minor of {', '.join(vectors[i] for i in rows)}" if rows else "the constant"
         if decision.outcome == "refuted":
-            shown = _vectors(matrix, rows, vectors, decision.point)
-            return replace(decision, engine="step algebra", certificate=f"{where} is negative; {shown}")
+            point = feasible_point(claim, decision.point, seed)
+            if point is None:
+                return Decision("undecided", "step algebra", f"{where} is negative, no point of the range was found")
+            shown = _vectors(matrix, rows, vectors, point)
+            text = f"{where} is negative; {shown}"
+            return replace(decision, engine="step algebra", certificate=text, point=point)
         return replace(decision, engine="step algebra", certificate=f"{where} is undecided: {decision.certificate}")
     text = f"all {len(minors)} principal minors are nonnegative ({', '.join(sorted(engines)) or 'zero'})"
     return Decision("proved", "step algebra", text)

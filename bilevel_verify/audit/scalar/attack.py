@@ -6,6 +6,7 @@ Only a rational point at which every condition holds and the relation fails *in 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from math import isfinite
 
@@ -17,10 +18,18 @@ from bilevel_verify.audit.scalar.numeric import evaluate
 from bilevel_verify.checks.evaluate import Evaluator
 from bilevel_verify.checks.values import EvaluationError, compare, ends
 from bilevel_verify.errors import CertificationError
+from bilevel_verify.language import tree
 from bilevel_verify.theorems.card import Domain
+from bilevel_verify.theorems.rewrite import binder
 
 Array = NDArray[np.float64]
+ZERO, ONE = tree.Number(Fraction(0)), tree.Number(Fraction(1))
 BATCH = 4096
+REACH = 500
+RANGED_BATCH, RANGED_REACH = 256, 40
+"""Sums over a range are evaluated term by term: fewer points, shorter ranges."""
+NEAR = 1e-3
+"""Relative excess above which a point is worth rounding to rationals."""
 DENOMINATORS = (1, 2, 4, 10, 100, 1_000, 10**6)
 BITS = 256
 
@@ -29,8 +38,9 @@ def attack(claim: ScalarClaim, seed: int = 0, rounds: int = 4) -> Decision:
     """Look for a counterexample; ``undecided`` with the largest ratio met where none was found."""
     random = np.random.default_rng(seed)
     tried, largest = 0, -np.inf
-    for _ in range(rounds):
-        points = _sample(claim, random, BATCH)
+    ranged = any(_has_range(node) for node in (claim.left, claim.right, *claim.where))
+    for _ in range(1 if ranged else rounds):
+        points = _sample(claim, random, RANGED_BATCH if ranged else BATCH, RANGED_REACH if ranged else REACH)
         keep, excess, ratio = _judge(claim, points)
         tried += int(keep.sum())
         if keep.any():
@@ -38,7 +48,7 @@ def attack(claim: ScalarClaim, seed: int = 0, rounds: int = 4) -> Decision:
             best = [i for i in np.argsort(-np.where(keep, excess, -np.inf))[:6] if keep[i]]
             for place in best:
                 start = {name: float(values[place]) for name, values in points.items()}
-                found = _refute_near(claim, start, random, float(excess[place]))
+                found = _refute_near(claim, start, random, float(excess[place]), climb=not ranged)
                 if found is not None:
                     return found
     ratio_met = largest if isfinite(largest) else None
@@ -67,6 +77,16 @@ def refuted_at(claim: ScalarClaim, point: Mapping[str, Fraction]) -> tuple[float
         ctx.prec = before
 
 
+def feasible_point(claim: ScalarClaim, given: Mapping[str, Fraction], seed: int = 0) -> dict[str, Fraction] | None:
+    """A simple rational point of the range that continues ``given`` and satisfies every condition, if one is found."""
+    names = [n for n in claim.domains if n not in given]
+    never = replace(claim.with_values({n: tree.Number(v) for n, v in given.items()}), left=ONE, op="<=", right=ZERO)
+    for condition in names:
+        never = replace(never, where=(*never.where, tree.Compare((tree.Letter(condition),) * 2, ("==",))))
+    found = attack(never, seed, rounds=1)
+    return {**given, **found.point} if found.outcome == "refuted" else None
+
+
 def _judge(claim: ScalarClaim, points: dict[str, Array]) -> tuple[NDArray[np.bool_], Array, Array]:
     """Which points satisfy all conditions, by how much the relation fails there, and left/right."""
     size = len(next(iter(points.values()))) if points else 1
@@ -89,11 +109,11 @@ def _judge(claim: ScalarClaim, points: dict[str, Array]) -> tuple[NDArray[np.boo
 
 
 def _refute_near(
-    claim: ScalarClaim, start: dict[str, float], random: np.random.Generator, excess: float
+    claim: ScalarClaim, start: dict[str, float], random: np.random.Generator, excess: float, climb: bool
 ) -> Decision | None:
     """Round the start (and what a local search makes of it) to simple rationals until one refutes for certain."""
-    candidates = [start]
-    climbed = _climb(claim, start, random, excess)
+    candidates = [start] if excess > -NEAR else []
+    climbed = _climb(claim, start, random, excess) if climb else start
     if climbed is not start:
         candidates.append(climbed)
     for candidate in candidates:
@@ -143,14 +163,18 @@ def _simple_points(claim: ScalarClaim, point: dict[str, float]) -> Iterator[dict
     yield {name: Fraction(value) for name, value in point.items()}
 
 
-def _sample(claim: ScalarClaim, random: np.random.Generator, size: int) -> dict[str, Array]:
+def _has_range(node: tree.Node) -> bool:
+    return any(isinstance(part, tree.Call) and binder(part) is not None for part in node.walk())
+
+
+def _sample(claim: ScalarClaim, random: np.random.Generator, size: int, reach: int) -> dict[str, Array]:
     """Points of the ranges: end points with probability 1/8 each, small integers, log-uniform scales."""
     points: dict[str, Array] = {}
     waiting = list(claim.letters)
     for _ in range(len(waiting) + 1):
         for name in list(waiting):
             try:
-                points[name] = _draw(claim.domains[name], points, random, size)
+                points[name] = _draw(claim.domains[name], points, random, size, reach)
             except KeyError:  # an end that mentions a letter not drawn yet
                 continue
             waiting.remove(name)
@@ -159,44 +183,40 @@ def _sample(claim: ScalarClaim, random: np.random.Generator, size: int) -> dict[
     return points
 
 
-def _draw(domain: Domain, points: dict[str, Array], random: np.random.Generator, size: int) -> Array:
-    low = (
-        np.full(size, -np.inf)
-        if domain.lower is None
-        else np.broadcast_to(evaluate(domain.lower.tree, points), (size,))
-    )
-    high = (
-        np.full(size, np.inf) if domain.upper is None else np.broadcast_to(evaluate(domain.upper.tree, points), (size,))
-    )
-    low, high = np.asarray(low, float), np.asarray(high, float)
+def _draw(domain: Domain, points: dict[str, Array], random: np.random.Generator, size: int, reach: int) -> Array:
+    """Values of one letter; the ends may differ from point to point."""
+
+    def end(node: tree.Node | None, default: float) -> Array:
+        value = default if node is None else evaluate(node, points)
+        return np.array(np.broadcast_to(np.asarray(value, float), (size,)))
+
+    low = end(None if domain.lower is None else domain.lower.tree, -np.inf)
+    high = end(None if domain.upper is None else domain.upper.tree, np.inf)
+    coin = random.random(size)
     if domain.kind == "integers":
-        reach = np.floor(
-            np.where(random.random(size) < 0.5, random.integers(0, 6, size), 10.0 ** random.uniform(0, 2.7, size))
-        )
-        base = np.where(np.isfinite(low), np.ceil(low), 0.0)
-        return np.minimum(base + reach, np.floor(high))
-    wide = 10.0 ** random.uniform(-5, 5, size)
-    narrow = 10.0 ** random.uniform(-5, 0, size)
-    whole = random.integers(1, 12, size).astype(float)
-    step = np.where(
-        random.random(size) < 0.3, whole, np.where(random.random(size) < 0.5, wide, 10.0 ** random.uniform(-1, 1, size))
-    )
-    with np.errstate(all="ignore"):
-        span = high - low
-        both = np.where(
-            random.random(size) < 0.5,
-            low + span * random.random(size),
-            np.where(random.random(size) < 0.5, low + span * narrow, high - span * narrow),
-        )
-        value = np.where(
-            np.isfinite(low) & np.isfinite(high),
-            both,
-            np.where(
-                np.isfinite(low),
-                low + step * np.where(low > 0, np.maximum(low, 1e-9), 1.0),
-                np.where(np.isfinite(high), high - step, step * random.choice([-1.0, 1.0], size)),
-            ),
-        )
+        far = np.floor(reach ** random.random(size))
+        steps = np.where(coin < 0.5, random.integers(0, 6, size), far)
+        return np.minimum(np.where(np.isfinite(low), np.ceil(low), 0.0) + steps, np.floor(high))
+    value = _between(low, high, random, size)
     corner = random.random(size)
     value = np.where((corner < 0.125) & np.isfinite(low), low, value)
     return np.where((corner > 0.875) & np.isfinite(high), high, value)
+
+
+def _between(low: Array, high: Array, random: np.random.Generator, size: int) -> Array:
+    """Real values: uniform and close to the ends where both are finite, log-uniform and small integers elsewhere."""
+    uniform, narrow = random.random(size), 10.0 ** random.uniform(-5, 0, size)
+    kind = random.random(size)
+    whole = random.integers(1, 12, size).astype(float)
+    step = np.where(
+        kind < 0.3, whole, 10.0 ** np.where(kind < 0.65, random.uniform(-5, 5, size), random.uniform(-1, 1, size))
+    )
+    with np.errstate(all="ignore"):
+        span = high - low
+        inside = np.where(
+            kind < 0.5, low + span * uniform, np.where(kind < 0.75, low + span * narrow, high - span * narrow)
+        )
+        above = low + step * np.where(low > 0, low, 1.0)
+        free = step * random.choice([-1.0, 1.0], size)
+        one_sided = np.where(np.isfinite(low), above, np.where(np.isfinite(high), high - step, free))
+        return np.where(np.isfinite(low) & np.isfinite(high), inside, one_sided)

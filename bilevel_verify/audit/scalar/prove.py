@@ -28,7 +28,7 @@ def decide(claim: ScalarClaim, *, seed: int = 0, seconds: float = 20.0) -> Decis
     """
     claim = prepared(claim)
     began = time.monotonic()
-    engines: list[Engine] = [by_number, lambda c: attack(c, seed), by_identity, by_roots, by_smt]
+    engines: list[Engine] = [by_number, by_identity, lambda c: attack(c, seed), by_roots, by_smt]
     best = Decision("undecided", "none", "no engine applies")
     for engine in engines:
         decision = engine(claim)

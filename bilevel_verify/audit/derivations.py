@@ -1,0 +1,146 @@
+"""Derivations: substituting the prescribed parameters into one bound gives the other, in every letter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+
+from bilevel_verify.audit.growth import Growth, NoOrder, Regime, compare, growth_of, same_monomial
+from bilevel_verify.audit.reading import Written
+from bilevel_verify.audit.scalar.claim import Decision
+from bilevel_verify.audit.scalar.linear import linear_form
+from bilevel_verify.language import tree
+from bilevel_verify.theorems.card import Card, Derivation, Domain, Expression
+from bilevel_verify.theorems.rewrite import free_letters, substitute
+from bilevel_verify.theorems.vocabulary import NUMBERS, ORDER_FUNCTIONS
+
+
+def decide_derivation(card: Card, entry: Derivation, table: Written) -> Decision:
+    """Compare ``result`` after the substitutions with ``gives``: orders by linear programming, formulas exactly."""
+    values = {name: value.tree for name, value in entry.substitute.items()}
+    complaint = bookkeeping(entry.result.tree, values)
+    if complaint:
+        return Decision("undecided", "order algebra", complaint)
+    result = _written_out(entry.result.tree, values, table)
+    gives = table.out(entry.gives.tree)
+    bounded = exponent_letters(card, entry)
+    try:
+        left, right = growth_of(result, bounded), growth_of(gives, bounded)
+        regime = regime_of(card, entry, (result, gives), bounded)
+        return _judge(left, right, regime, _symbol(gives))
+    except NoOrder as reason:
+        return Decision("undecided", "order algebra", str(reason))
+
+
+def bookkeeping(node: tree.Node, values: dict[str, tree.Node]) -> str:
+    """What an order symbol does not allow: ``O`` in a denominator, ``Omega`` in a numerator; '' if all is well."""
+    for name, value in values.items():
+        symbol = _symbol(value)
+        if symbol not in ("O", "softO", "Omega"):
+            continue
+        signs = _signs_of(node, name, 1)
+        if symbol in ("O", "softO") and -1 in signs:
+            return f"{name} is known only as {symbol}(...) and occurs with a negative exponent"
+        if symbol == "Omega" and 1 in signs:
+            return f"{name} is known only as Omega(...) and occurs with a positive exponent"
+    return ""
+
+
+def exponent_letters(card: Card, entry: Derivation) -> frozenset[str]:
+    """Letters that stand in exponents and stay in a finite range there."""
+    names: set[str] = set()
+    for expression in (entry.result, entry.gives, *entry.substitute.values()):
+        for part in expression.tree.walk():
+            if isinstance(part, tree.Power):
+                names |= free_letters(part.exponent) - NUMBERS
+    return frozenset(n for n in names if _finite(_domain(card, entry, n)) is not None)
+
+
+def regime_of(card: Card, entry: Derivation, sides: Iterable[tree.Node], bounded: frozenset[str]) -> Regime:
+    """Directions allowed by the regime: ``kappa >= 1``, ``eps <= 1``, ``lam >= kappa`` as rows in log-space.
+
+    Raises
+    ------
+    NoOrder : a condition that is not a relation between two monomials.
+    """
+    letters = sorted(set().union(*(free_letters(s) for s in sides)) - NUMBERS - bounded)
+    conditions = entry.regime or card.regimes.get("default", ())
+    names = set(letters)
+    rows = []
+    for condition in conditions:
+        node = condition.tree
+        if not isinstance(node, tree.Compare):
+            raise NoOrder(f"the regime {condition.text!r} is not a relation")
+        for one, op, other in zip(node.operands, node.operators, node.operands[1:]):
+            names |= (free_letters(one) | free_letters(other)) - NUMBERS - bounded
+            rows.append(_row(one, op, other, bounded))
+    exponents = {n: span for n in bounded if (span := _finite(_domain(card, entry, n))) is not None}
+    return Regime(tuple(sorted(names)), tuple(rows), exponents)
+
+
+def _judge(left: Growth, right: Growth, regime: Regime, symbol: str) -> Decision:
+    equal = same_monomial(left, right)
+    if equal:
+        return Decision("proved", "order algebra", "the same monomial: every exponent agrees in every letter")
+    if symbol == "Omega":
+        left, right = right, left
+    ray = compare(left, right, regime)
+    back = compare(right, left, regime) if symbol == "Theta" or not symbol else None
+    if ray is not None or back is not None:
+        return Decision("refuted", "order algebra", str(ray or back))
+    weaker = compare(right, left, regime) if back is None and symbol not in ("Theta", "") else None
+    kind = "implied but weaker" if weaker is not None else "the same order"
+    grid = " (exponents with letters compared on a grid)" if regime.exponents and equal is None else ""
+    if grid:
+        return Decision("undecided", "order algebra", f"{kind}{grid}: no ray found")
+    return Decision("proved", "order algebra", f"{kind}: no direction of the regime separates the two")
+
+
+def _written_out(node: tree.Node, values: dict[str, tree.Node], table: Written) -> tree.Node:
+    """Substitutions first (they win over definitions), then the definitions of what is left."""
+    for _ in range(len(values) + 1):
+        node = substitute(node, values)
+    return table.out(node)
+
+
+def _symbol(node: tree.Node) -> str:
+    return node.function if isinstance(node, tree.Call) and node.function in ORDER_FUNCTIONS else ""
+
+
+def _signs_of(node: tree.Node, name: str, sign: int) -> set[int]:
+    """Signs of the exponents with which a letter occurs."""
+    match node:
+        case tree.Letter(name=found):
+            return {sign} if found == name else set()
+        case tree.Divide(numerator=top, denominator=bottom):
+            return _signs_of(top, name, sign) | _signs_of(bottom, name, -sign)
+        case tree.Power(base=base, exponent=exponent):
+            form = linear_form(exponent)
+            negative = form is not None and form[0] <= 0 and all(c <= 0 for c in form[1].values())
+            return _signs_of(base, name, -sign if negative else sign)
+    return set().union(*(_signs_of(child, name, sign) for child in node.children()), set())
+
+
+def _domain(card: Card, entry: Derivation, name: str) -> Domain | None:
+    if name in entry.for_:
+        return entry.for_[name]
+    spec = card.letters.get(name)
+    return None if spec is None else spec.domain
+
+
+def _finite(domain: Domain | None) -> tuple[Fraction, Fraction] | None:
+    if domain is None or domain.lower is None or domain.upper is None:
+        return None
+    low, high = (linear_form(e.tree) for e in (domain.lower, domain.upper) if isinstance(e, Expression))
+    if low is None or high is None or low[1] or high[1]:
+        return None
+    return low[0], high[0]
+
+
+def _row(one: tree.Node, op: str, other: tree.Node, bounded: frozenset[str]) -> dict[str, Fraction]:
+    a, b = growth_of(one, bounded).monomial, growth_of(other, bounded).monomial
+    if a is None or b is None:
+        raise NoOrder("a regime compares monomials")
+    (big, _), (small, _) = (a.at({}), b.at({})) if op in (">=", ">") else (b.at({}), a.at({}))
+    gap = {n: big.get(n, Fraction(0)) - small.get(n, Fraction(0)) for n in big.keys() | small.keys()}
+    return {n: v for n, v in gap.items() if v}

@@ -1,0 +1,117 @@
+"""The unit check applied to a card: letters, functions, definitions, settings, claims, links."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from bilevel_verify.audit.finding import Finding
+from bilevel_verify.audit.units import Mismatch, Unit, UnitCheck, read_unit, show
+from bilevel_verify.checks.verdict import Row
+from bilevel_verify.language import to_latex, to_text, tree
+from bilevel_verify.theorems.card import Card, Derivation, Entry, Identity, Inequality, Statement, Step, TableRow
+
+BUILT_IN = {
+    "f": "F", "grad_f": "F/X", "grad_x_f": "F/X", "hess_f": "F/X**2", "hess_xx_f": "F/X**2",
+    "phi": "F", "grad_phi": "F/X", "hess_phi": "F/X**2", "L_star": "F", "grad_L_star": "F/X", "hess_L_star": "F/X**2",
+    "y_star": "Y", "y_star_lam": "Y", "grad_y_star": "Y/X", "grad_y_star_lam": "Y/X", "h": "F", "grad_h": "F/X",
+    "hess_h": "F/X**2", "g": "G", "grad_g": "G/X", "grad_x_g": "G/X", "grad_y_g": "G/Y", "grad_y_f": "F/Y",
+    "hess_yy_g": "G/Y**2", "hess_xy_g": "G/(X*Y)", "hess_xx_g": "G/X**2", "hess_yy_f": "F/Y**2",
+    "hess_xy_f": "F/(X*Y)", "hess_yx_g": "G/(X*Y)", "hess_yx_f": "F/(X*Y)", "hess_g": "G/X**2",
+}  # fmt: skip
+SEQUENCE_UNITS = {"x": "X", "w": "X", "wbar": "X", "xi": "X", "x_int": "X", "output": "X", "y": "Y", "z": "Y"}
+
+
+def unit_findings(card: Card, entry: Entry) -> Iterator[Finding]:
+    """Findings of the unit check about one entry; nothing where the card declares no units."""
+    if not card.units:
+        return
+    table = unit_table(card)
+    for claim_id, sides, printed in relations(entry):
+        found = table.relation(*sides)
+        yield _finding(card, entry, claim_id, sides, printed, found)
+
+
+def unit_table(card: Card) -> UnitCheck:
+    """Units of everything a card names. x and y share a unit where the card has no ``Y``."""
+    bases = frozenset(card.units)
+    swap = {"Y": "X"} if "Y" not in bases else {}
+
+    def unit(text: str) -> Unit | None:
+        from bilevel_verify.language import parse
+
+        node = parse(text)
+        for old, new in swap.items():
+            from bilevel_verify.theorems.rewrite import substitute
+
+            node = substitute(node, {old: tree.Letter(new)})
+        names = {p.name for p in node.walk() if isinstance(p, tree.Letter)}
+        return read_unit(node, bases) if names <= bases else None
+
+    letters = {n: u for n, t in SEQUENCE_UNITS.items() if (u := unit(t)) is not None}
+    letters |= {n: read_unit(s.unit.tree, bases) for n, s in card.letters.items() if s.unit is not None}
+    functions = {n: ((), u) for n, t in BUILT_IN.items() if (u := unit(t)) is not None}
+    for name, spec in card.functions.items():
+        if spec.value is not None:
+            arguments = tuple(read_unit(a.tree, bases) for a in spec.arguments)
+            functions[name] = (arguments, read_unit(spec.value.tree, bases))  # type: ignore[assignment]
+    related = {n: tuple(read_unit(r.tree, bases) for r in s.relation) for n, s in card.letters.items() if s.relation}
+    return UnitCheck(letters, functions, related)
+
+
+def relations(entry: Entry) -> Iterator[tuple[str, tuple[tree.Node, ...], str]]:
+    """Everything of an entry whose two sides must have one unit: (claim id, sides, printed LaTeX)."""
+    for name, definition in entry.parameters.items():
+        yield f"parameters/{name}", (tree.Letter(name), definition.expression.tree), definition.printed
+    match entry:
+        case Inequality() | Step():
+            for number, link in enumerate(entry.chain):
+                yield f"link-{number + 1}", (link.left.tree, link.right.tree), link.printed
+        case Derivation():
+            yield "derivation", (entry.result.tree, entry.gives.tree), ""
+            for name, value in entry.substitute.items():
+                yield f"substitute/{name}", (tree.Letter(name), value.tree), ""
+        case Identity():
+            yield "identity", (entry.left.tree, entry.right.tree), ""
+        case TableRow():
+            for column, value in entry.entries.items():
+                yield f"column/{column}", (value.tree, tree.Letter("_one")), ""
+        case Statement():
+            for claim in entry.claims:
+                for number, link in enumerate(claim.chain):
+                    suffix = f"/{number + 1}" if len(claim.chain) > 1 else ""
+                    yield claim.id + suffix, (link.left.tree, link.right.tree), link.printed
+
+
+def _finding(
+    card: Card, entry: Entry, claim: str, sides: tuple[tree.Node, ...], printed: str, found: list[Mismatch]
+) -> Finding:
+    hard = [m for m in found if m.kind == "hard"]
+    weak = [m for m in found if m.kind == "weak"]
+    texts = [to_text(side) for side in sides]
+    display = {n: s.display for n, s in card.letters.items() if s.display}
+    row = Row(
+        paper=card.key,
+        statement=entry.id,
+        claim=claim,
+        source=entry.source or None,
+        problem=None,
+        method=None,
+        kind="units",
+        verdict="refuted" if hard else ("undecided" if weak else "holds"),
+        certainty="proved" if hard or not weak else None,
+        left=texts[0],
+        right=texts[-1],
+        where=f"column {(hard or weak)[0].column}" if found else None,
+        reason="; ".join(m.message for m in hard or weak) or "homogeneous in every base unit",
+        reproduce=f"bilevel-verify audit {card.key} --statement {entry.id}",
+        reading=entry.reading or None,
+        known_refuted=entry.refuted is not None,
+    )
+    shown = printed or " = ".join(to_latex(side, display) for side in sides)
+    witness = {"unit": hard[0].message} if hard else None
+    return Finding(row, printed=shown, counterexample=witness)
+
+
+def describe(unit: Unit | None) -> str:
+    """A unit as text."""
+    return show(unit)

@@ -1,0 +1,45 @@
+"""Executability: what the printed pseudo-code does not say or cannot do, found by reading it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from bilevel_verify.audit.finding import Finding
+from bilevel_verify.checks.verdict import Row
+from bilevel_verify.theorems.card import Algorithm, Card, Entry
+from bilevel_verify.theorems.executability import static_findings
+
+
+def executability_findings(card: Card, entry: Entry) -> Iterator[Finding]:
+    """One finding per defect of an algorithm, or one that says that none was found."""
+    if not isinstance(entry, Algorithm) or entry.program is None:
+        return
+    functions = {*card.functions, *entry.functions, *(a.id for a in card.algorithms)}
+    found = static_findings(entry, supplied=entry.supplied_by, functions=functions)
+    for number, defect in enumerate(found):
+        yield Finding(
+            _row(card, entry, f"defect-{number + 1}", "refuted", f"{defect.kind}: {defect}", defect.line),
+            counterexample={"line": defect.line or "-", "defect": defect.message},
+        )
+    if not found:
+        yield Finding(
+            _row(card, entry, "static", "holds", "every name that is read is assigned, every input is used", "")
+        )
+
+
+def _row(card: Card, entry: Algorithm, claim: str, verdict: str, reason: str, where: str) -> Row:
+    return Row(
+        paper=card.key,
+        statement=entry.id,
+        claim=claim,
+        source=entry.source or None,
+        problem=None,
+        method=entry.method or None,
+        kind="executability",
+        verdict=verdict,  # type: ignore[arg-type]
+        certainty="proved",
+        where=where or None,
+        reason=reason,
+        reproduce=f"bilevel-verify audit {card.key} --statement {entry.id}",
+        known_refuted=entry.refuted is not None,
+    )
