@@ -1,5 +1,6 @@
 """Problems: what the user states. Four kinds, domains, feasible sets, files, the zoo."""
 
+from bilevel_verify.problems.catalogue import ProblemRecord, zoo
 from bilevel_verify.problems.construct import bilevel, minimax, simple_bilevel, single_level
 from bilevel_verify.problems.feasible import (
     Ball,
@@ -33,6 +34,7 @@ __all__ = [
     "Orthant",
     "Problem",
     "ProblemFamily",
+    "ProblemRecord",
     "Simplex",
     "WholeSpace",
     "bilevel",
@@ -44,4 +46,5 @@ __all__ = [
     "simple_bilevel",
     "single_level",
     "to_sympy",
+    "zoo",
 ]

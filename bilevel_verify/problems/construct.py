@@ -106,11 +106,8 @@ def simple_bilevel(
     **record: Any,
 ) -> Problem:
     """``min f`` over ``argmin_Z g``, ``Z`` the feasible set (the whole space if None); parameters as in :func:`bilevel`."""
-    if feasible is None:
-        feasible = sets.WholeSpace()
-    elif isinstance(feasible, Mapping):
-        feasible = sets.from_dict(feasible)
-    elif not isinstance(feasible, sets.FeasibleSet):
+    feasible = sets.WholeSpace() if feasible is None else feasible
+    if not isinstance(feasible, Mapping | sets.FeasibleSet):
         raise ProblemError("feasible must be a feasible set such as Ball(radius=1)")
     return _build(
         "simple_bilevel", {"f": f, "g": g}, x, (), _Given(domain, knobs, data, define), feasible, rewrite, record
@@ -136,7 +133,7 @@ def _build(
     x: Any,
     y: Any,
     given: _Given,
-    feasible: sets.FeasibleSet | None,
+    feasible: sets.FeasibleSet | Mapping[str, Any] | None,
     rewrite: bool,
     record: Mapping[str, Any],
 ) -> Problem:
@@ -152,6 +149,8 @@ def _build(
     scope = _Scope(symbols, values, arrays, {"x": xs, "y": ys}, definitions, rewrite)
     expressions = {field: scope.formula(field, text) for field, text in formulas.items()}
     ranges = _domain(given.domain, xs, ys, values)
+    if isinstance(feasible, Mapping):
+        feasible = sets.from_dict(_numbers_of_set(feasible, len(xs), values))
     if feasible is not None:
         sets.check_dimension(feasible, len(xs))
     return Problem(
@@ -413,14 +412,37 @@ def _interval(value: Any, key: str, knobs: Mapping[str, Any]) -> Interval:
     return low, high
 
 
+def _what(key: str) -> str:
+    return key if key in ("start", "feasible") else f"domain of {key!r}"
+
+
 def _end(value: Any, infinity: Any, key: str, knobs: Mapping[str, Any]) -> Any:
     if value is None:
         return infinity
     if isinstance(value, str) and not re.fullmatch(r"\s*-?\s*oo\s*", value):
-        return _constant(
-            to_sympy(language.parse(value), knobs, text=value), f"domain of {key!r}" if key != "start" else key
-        )
-    return number(value, f"domain of {key!r}" if key != "start" else key, infinite=True)
+        return _constant(to_sympy(language.parse(value), knobs, text=value), _what(key))
+    return number(value, _what(key), infinite=True)
+
+
+def _numbers_of_set(spec: Mapping[str, Any], dimension: int, knobs: Mapping[str, Any]) -> dict[str, Any]:
+    """Texts of a feasible set as numbers; one number for ``lo`` or ``hi`` of a Box means all entries."""
+
+    def read(value: Any) -> Any:
+        if isinstance(value, str):
+            return float(_end(value, None, "feasible", knobs))
+        return [read(v) for v in value] if isinstance(value, list | tuple) else value
+
+    result: dict[str, Any] = {}
+    for field, value in spec.items():
+        if field == "set":
+            result[field] = value
+        elif field == "sets" and isinstance(value, list | tuple):
+            result[field] = [_numbers_of_set(s, dimension, knobs) if isinstance(s, Mapping) else s for s in value]
+        else:
+            number_or_list = read(value)
+            broadcast = field in ("lo", "hi") and isinstance(number_or_list, int | float)
+            result[field] = [float(number_or_list)] * dimension if broadcast else number_or_list
+    return result
 
 
 def _start(value: Any, dimension: int, knobs: Mapping[str, Any]) -> tuple[float, ...] | None:

@@ -55,6 +55,12 @@ def _sign(t: Any) -> Any:
     return atoms.sgnpow(S.Zero, t)
 
 
+def _order(k: Any, largest: int) -> Any:
+    if not k.is_Integer or not 1 <= k <= largest:
+        raise MathematicalError(f"the order of a derivative must be an integer from 1 to {largest}, not {k}")
+    return k
+
+
 FUNCTIONS: dict[str, tuple[int, Callable[..., Any]]] = {
     "sqrt": (1, sympy.sqrt),
     "log": (1, sympy.log),
@@ -79,6 +85,9 @@ FUNCTIONS: dict[str, tuple[int, Callable[..., Any]]] = {
     "logcosh": (1, atoms.logcosh),
     "psi": (2, atoms.psi),
     "huber": (2, atoms.huber),
+    "psi_d": (3, lambda k, nu, t: atoms.psi_d(_order(k, 4), nu, t)),
+    "huber_d": (3, lambda k, delta, t: atoms.huber_d(_order(k, 2), delta, t)),
+    "sigmoid_d": (2, lambda k, t: atoms.sigmoid_d(_order(k, 20), t)),
     "abspow": (2, atoms.abspow),
     "sgnpow": (2, atoms.sgnpow),
     "pluspow": (2, atoms.pluspow),
