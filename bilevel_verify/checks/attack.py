@@ -18,12 +18,13 @@ import numpy as np
 from bilevel_verify.checks import hypotheses as hyp
 from bilevel_verify.checks import values as v
 from bilevel_verify.checks.claims import Judged
-from bilevel_verify.checks.decide import Judgement, Tally, guarded, judge
+from bilevel_verify.checks.decide import Judgement, Tally, guarded, judge, reason_of
 from bilevel_verify.checks.evaluate import Bound, Evaluator
 from bilevel_verify.checks.functions import ProblemFunctions
 from bilevel_verify.checks.rows import row_of
 from bilevel_verify.checks.values import EvaluationError
 from bilevel_verify.checks.verdict import Row, Verdict
+from bilevel_verify.errors import MathematicalError
 from bilevel_verify.theorems.card import Claim, Domain
 
 if TYPE_CHECKING:
@@ -68,9 +69,9 @@ def _attack_claim(case: Case, claim: Claim) -> list[Row]:
             if proof is None:
                 largest = max(largest, _search(judged, letters, case, rng, DRAWS, POLISH))
             outcome = _outcome(case, judged, largest, proof)
-        except EvaluationError as error:
+        except MathematicalError as error:
             judged.tally.take(guarded(error, ""))
-            outcome = ("undecided", error.reason)
+            outcome = ("undecided", reason_of(error))
         rows.append(row_of(case, judged, outcome))
     return rows
 
@@ -224,7 +225,7 @@ def _attack(judged: Judged, place: Bound, case: Case) -> Judgement | None:
         left = evaluator.value(judged.link.left.tree, place)
         right = evaluator.value(judged.link.right.tree, place)
         found = judge(left, judged.link.op, right, evaluator.certainty, where)
-    except EvaluationError as error:
+    except MathematicalError as error:
         found = guarded(error, where)
     judged.tally.take(found)
     return found

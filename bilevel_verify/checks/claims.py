@@ -12,6 +12,7 @@ from bilevel_verify.checks.decide import Tally, guarded, judge
 from bilevel_verify.checks.evaluate import Bound, Evaluator
 from bilevel_verify.checks.trajectory import Trajectory
 from bilevel_verify.checks.values import EvaluationError
+from bilevel_verify.errors import MathematicalError
 from bilevel_verify.theorems.card import Claim, Domain, Link
 
 MOST_PLACES = 5_000_000
@@ -85,7 +86,7 @@ def _at_places(judged: Judged, starts: list[Bound]) -> None:
     for start in starts:
         try:
             places = list(expand(judged.claim.for_, judged.evaluator, start))
-        except EvaluationError as error:
+        except MathematicalError as error:
             judged.tally.take(guarded(error, describe(start)))
             continue
         for place in places:
@@ -108,7 +109,7 @@ def _at_place(judged: Judged, place: Bound) -> None:
             return
         left, right = evaluator.value(judged.link.left.tree, place), evaluator.value(judged.link.right.tree, place)
         judged.tally.take(judge(left, judged.link.op, right, evaluator.certainty, where))
-    except EvaluationError as error:
+    except MathematicalError as error:
         judged.tally.take(guarded(error, where))
 
 

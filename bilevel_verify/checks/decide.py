@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import inf, isnan
 
-from bilevel_verify.checks.values import Answer, EvaluationError, Scalar, Value, compare, ends, scalar_ball
+from bilevel_verify.checks.values import Answer, Scalar, Value, compare, ends, scalar_ball
 from bilevel_verify.checks.verdict import Verdict
+from bilevel_verify.errors import MathematicalError
 from bilevel_verify.truth.enclosure import Certainty, weakest
 
 WIDE = 1e-6
@@ -158,10 +159,15 @@ def _before(a: float, b: float) -> bool:
     return a < b or isnan(b)
 
 
-def guarded(reason: EvaluationError, where: str, certainty: Certainty = "computed") -> Judgement:
+def reason_of(error: MathematicalError) -> str:
+    """The reason of a verdict behind an error of evaluation."""
+    return str(getattr(error, "reason", error))
+
+
+def guarded(error: MathematicalError, where: str, certainty: Certainty = "computed") -> Judgement:
     """The judgement of a place whose evaluation failed; reasons outside the known set become ``precision``."""
     known = ("tie", "precision", "budget", "local", "not recorded", "hypothesis", "vacuous")
-    text = reason.reason
+    text = reason_of(error)
     return undecided(text if text.startswith(known) else f"precision: {text}", certainty, where)
 
 

@@ -17,6 +17,7 @@ from flint import arb
 from bilevel_verify.checks import values as v
 from bilevel_verify.checks.values import EvaluationError, Scalar, Value
 from bilevel_verify.language import tree
+from bilevel_verify.theorems import exact
 from bilevel_verify.truth.enclosure import RANK, Certainty, weakest
 
 Bound = dict[str, Any]
@@ -417,29 +418,10 @@ def _join(name: str, before: Any, term: Value, place: int) -> Any:
     return (place, term) if better else before
 
 
-def _plus(value: Value) -> Value:
-    return v.extreme([value, Fraction(0)], largest=True)
-
-
 def _elementary(name: str) -> Callable[[Value], Value]:
-    exact = {"exp": (0, 1), "log": (1, 0), "cos": (0, 1), "cosh": (0, 1)}.get(name, (0, 0))
-
-    def apply(value: Value) -> Value:
-        if value == exact[0] and isinstance(value, Fraction):
-            return Fraction(exact[1])
-        number = v.scalar_ball(value)
-        if name == "log" and not number > 0:
-            raise EvaluationError("precision: the logarithm of a number that may be zero")
-        return getattr(number, name)()  # type: ignore[no-any-return]
-
-    return apply
-
-
-def _sign(value: Value) -> Value:
-    for operator, result in ((">", 1), ("<", -1), ("==", 0)):
-        if v.compare(value, operator, Fraction(0)):
-            return Fraction(result)
-    raise EvaluationError("precision: a sign cannot be told")
+    """A function of one number, from the exact arithmetic of the theorems room."""
+    apply = exact.UNARY[name]
+    return lambda value: apply(value if isinstance(value, Fraction) else v.scalar_ball(value))
 
 
 def _whole(function: Callable[..., int]) -> Callable[..., Value]:
@@ -464,12 +446,8 @@ def _eigenvalue(matrix: Value, j: Value) -> Value:
 FUNCTIONS: dict[str, Callable[..., Value]] = {
     "sqrt": v.square_root,
     "abs": v.norm,
-    "sign": _sign,
-    "floor": v.floor_of,
-    "ceil": lambda value: v.floor_of(value, upwards=True),
     "max": lambda *values: v.extreme(values, largest=True),
     "min": lambda *values: v.extreme(values, largest=False),
-    "plus": _plus,
     "binomial": _whole(comb),
     "factorial": _whole(factorial),
     "norm": v.norm,
@@ -481,5 +459,8 @@ FUNCTIONS: dict[str, Callable[..., Value]] = {
     "lambda_max": v.lambda_max,
     "eigenvalue": _eigenvalue,
     "dim": lambda value: Fraction(len(value) if isinstance(value, v.Vector) else 1),
-    **{name: _elementary(name) for name in "log exp sin cos tan sinh cosh tanh asinh atan erf".split()},
+    **{
+        name: _elementary(name)
+        for name in "log exp sin cos tan sinh cosh tanh asinh atan erf plus sign floor ceil".split()
+    },
 }

@@ -13,12 +13,14 @@ from math import isfinite, isinf
 import numpy as np
 from flint import arb
 
+from bilevel_verify.checks.decide import reason_of
 from bilevel_verify.checks.functions import ProblemFunctions
 from bilevel_verify.checks.instance import Instance
 from bilevel_verify.checks.trajectory import Trajectory
-from bilevel_verify.checks.values import EvaluationError, Vector, vector
+from bilevel_verify.checks.values import Vector, vector
 from bilevel_verify.checks.verdict import Verdict
 from bilevel_verify.constants.constant import Constant
+from bilevel_verify.errors import MathematicalError
 from bilevel_verify.theorems.resolve import Resolved
 from bilevel_verify.truth.enclosure import Certainty, Enclosure
 
@@ -136,8 +138,8 @@ def containment(instance: Instance, trajectory: Trajectory, functions: ProblemFu
                 outside = _lower_points(functions, point, label)
                 if outside:
                     return Premise(text, "undecided", f"local: {outside}", "certified")
-    except EvaluationError as error:
-        return Premise(text, "undecided", f"local: containment was not decided ({error.reason})", "computed")
+    except MathematicalError as error:
+        return Premise(text, "undecided", f"local: containment was not decided ({reason_of(error)})", "computed")
     return Premise(text, "holds", "local constants", "certified")
 
 

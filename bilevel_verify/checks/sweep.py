@@ -12,7 +12,7 @@ from bilevel_verify.checks import hypotheses as hyp
 from bilevel_verify.checks.claims import all_claims
 from bilevel_verify.checks.orders import Rate, judge_order
 from bilevel_verify.checks.rows import plain_row, readings_of
-from bilevel_verify.checks.values import EvaluationError, ends
+from bilevel_verify.checks.values import ends
 from bilevel_verify.checks.verdict import Row, Verdict
 from bilevel_verify.language import tree
 from bilevel_verify.theorems import exact
@@ -65,7 +65,7 @@ def _judge_link(claim: Claim, link: Link, number: int, series: list[Case]) -> Ro
         with exact.precision():
             samples = sorted((_sample(claim, link, case) for case in series), key=lambda s: s.driver)
         outcome, rate = _judge(link, samples)
-    except (EvaluationError, ArithmeticError, ValueError) as error:
+    except (ArithmeticError, ValueError) as error:
         outcome = ("undecided", f"precision: {error}")
     return _row(claim, link, number, series, samples, outcome, rate)
 

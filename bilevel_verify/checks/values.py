@@ -7,25 +7,23 @@ two printed sides that are equal compare as equal. Nothing here rounds inwards.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeAlias
 
 import numpy as np
-from flint import arb, arb_mat, fmpq
+from flint import arb, arb_mat
 
-from bilevel_verify.errors import CertificationError
+from bilevel_verify.errors import CertificationError, MathematicalError
+from bilevel_verify.theorems import exact
 
 Scalar: TypeAlias = "Fraction | arb"
 Answer: TypeAlias = "bool | None"
 """True, False, or None where the enclosures do not decide."""
 
-EXACT_BITS = 4096
-"""Exact rationals longer than this become balls."""
 
-
-class EvaluationError(Exception):
+class EvaluationError(MathematicalError):
     """An expression that has no value here; ``reason`` is that of a verdict (``precision``, ``not recorded``)."""
 
     def __init__(self, reason: str) -> None:
@@ -60,10 +58,8 @@ Value: TypeAlias = "Scalar | Vector | Matrix | bool | None"
 
 def ball(number: Any) -> arb:
     """Exact ball of a float, an integer, a rational; a ball as it is."""
-    if isinstance(number, arb):
-        return number
-    if isinstance(number, Fraction):
-        return arb(fmpq(number.numerator, number.denominator))
+    if isinstance(number, arb | Fraction):
+        return exact.ball(number)
     if isinstance(number, int | np.integer):
         return arb(int(number))
     if isinstance(number, float | np.floating):
@@ -98,26 +94,11 @@ def is_exact(value: Scalar) -> bool:
     return isinstance(value, Fraction) or bool(value.is_exact())
 
 
-def trim(value: Scalar) -> Scalar:
-    """An exact rational that grew too long, as a ball."""
-    if isinstance(value, Fraction) and value.numerator.bit_length() + value.denominator.bit_length() > EXACT_BITS:
-        return ball(value)
-    return value
-
-
 def ends(value: Scalar) -> tuple[float, float]:
     """Lower and upper end as floats, rounded outwards (NaN stays NaN)."""
-    if isinstance(value, Fraction):
-        value = ball(value)
-    if value.is_nan():
+    if isinstance(value, arb) and value.is_nan():
         return float("nan"), float("nan")
-    lower, upper = value.lower(), value.upper()
-    low, high = float(lower), float(upper)
-    if not arb(low) <= lower:
-        low = float(np.nextafter(low, -np.inf))
-    if not arb(high) >= upper:
-        high = float(np.nextafter(high, np.inf))
-    return low, high
+    return exact.ends(value)
 
 
 # --- arithmetic -------------------------------------------------------------------------------------------------------
@@ -126,8 +107,6 @@ def ends(value: Scalar) -> tuple[float, float]:
 def add(left: Value, right: Value) -> Value:
     """Sum of two scalars, vectors or matrices of one shape."""
     match left, right:
-        case Fraction(), Fraction():
-            return trim(left + right)
         case Vector(), Vector():
             _same(len(left), len(right))
             return Vector(tuple(a + b for a, b in zip(left.entries, right.entries)))
@@ -138,7 +117,7 @@ def add(left: Value, right: Value) -> Value:
             return left
         case Fraction(), Vector() | Matrix() if left == 0:
             return right
-    return scalar_ball(left) + scalar_ball(right)
+    return exact.add(_scalar(left), _scalar(right))
 
 
 def negate(value: Value) -> Value:
@@ -148,16 +127,12 @@ def negate(value: Value) -> Value:
             return Vector(tuple(-a for a in entries))
         case Matrix(rows):
             return Matrix(tuple(tuple(-a for a in row) for row in rows))
-        case Fraction():
-            return -value
-    return -scalar_ball(value)
+    return -_scalar(value)
 
 
 def multiply(left: Value, right: Value) -> Value:
     """Product of scalars, or of a scalar with a vector or matrix (``*`` of the language)."""
     match left, right:
-        case Fraction(), Fraction():
-            return trim(left * right)
         case Vector() | Matrix(), Vector() | Matrix():
             raise EvaluationError("'*' between two vectors or matrices; '@' or dot is meant")
         case Vector() | Matrix(), _:
@@ -168,74 +143,30 @@ def multiply(left: Value, right: Value) -> Value:
         case _, Matrix(rows):
             factor = scalar_ball(left)
             return Matrix(tuple(tuple(factor * a for a in row) for row in rows))
-    return scalar_ball(left) * scalar_ball(right)
+    return exact.multiply(_scalar(left), _scalar(right))
 
 
 def divide(top: Value, bottom: Value) -> Value:
     """Quotient; a denominator that may be zero has no value."""
-    if isinstance(bottom, Fraction):
-        if bottom == 0:
-            raise EvaluationError("a division by zero")
-        if isinstance(top, Fraction):
-            return trim(top / bottom)
-        if not isinstance(top, arb):
-            return multiply(Fraction(1) / bottom, top)
-        return top / ball(bottom)
-    inverse = scalar_ball(bottom)
-    if not inverse != 0:
-        raise EvaluationError("precision: a denominator cannot be told from zero")
     if isinstance(top, Vector | Matrix):
-        return multiply(arb(1) / inverse, top)
-    return scalar_ball(top) / inverse
+        return multiply(exact.divide(Fraction(1), _scalar(bottom)), top)
+    return exact.divide(_scalar(top), _scalar(bottom))
 
 
-def power(base: Value, exponent: Value) -> Value:
-    """Real power of a scalar; integer powers of exact rationals stay exact."""
-    if isinstance(exponent, Fraction) and exponent.denominator == 1:
-        return _integer_power(base, exponent.numerator)
-    foot = scalar_ball(base)
-    if isinstance(exponent, Fraction) and exponent == Fraction(1, 2):
+def power(base: Value, exponent: Value) -> Scalar:
+    """Real power of a scalar; a rational where it is one."""
+    foot, height = _scalar(base), _scalar(exponent)
+    if height == Fraction(1, 2):
         return square_root(foot)
-    if foot.is_zero():
-        if scalar_ball(exponent) > 0:
-            return Fraction(0)
-        raise EvaluationError("zero to a power that is not positive")
-    if not foot >= 0:
-        raise EvaluationError("precision: the base of a real power cannot be told from a negative number")
-    if not foot > 0:
-        return _power_near_zero(foot, scalar_ball(exponent))
-    return foot ** scalar_ball(exponent)
-
-
-def _integer_power(base: Value, exponent: int) -> Value:
-    if isinstance(base, Fraction):
-        if exponent < 0 and base == 0:
-            raise EvaluationError("a division by zero")
-        if abs(exponent) * (base.numerator.bit_length() + base.denominator.bit_length()) <= 4 * EXACT_BITS:
-            return trim(base**exponent)
-    foot = scalar_ball(base)
-    if exponent < 0:
-        return divide(Fraction(1), foot ** (-exponent))
-    if exponent % 2 == 0 and not is_exact(foot):
-        return abs_ball(foot) ** exponent
-    return foot**exponent
-
-
-def _power_near_zero(foot: arb, exponent: arb) -> arb:
-    """``foot ** exponent`` for a ball that touches zero from above and a positive exponent."""
-    if not exponent > 0:
-        raise EvaluationError("precision: a power of a number that may be zero")
-    top = arb(foot.upper()) ** exponent
-    return arb(0).union(top)
+    if isinstance(height, Fraction) and height.denominator == 1 and height > 0 and height % 2 == 0:
+        return exact.power(foot if is_exact(foot) else abs(foot), height)
+    return exact.power(foot, height)
 
 
 def square_root(value: Value) -> Scalar:
     """Square root; an exact rational square stays exact, a ball that dips below zero by rounding is cut there."""
     if isinstance(value, Fraction):
-        if value < 0:
-            raise EvaluationError("the square root of a negative number")
-        root = _rational_root(value)
-        return root if root is not None else ball(value).sqrt()
+        return exact.power(value, Fraction(1, 2))
     number = scalar_ball(value)
     if number < 0:
         raise EvaluationError("the square root of a negative number")
@@ -246,16 +177,9 @@ def square_root(value: Value) -> Scalar:
     return arb(0).union(arb(number.upper()).sqrt())
 
 
-def _rational_root(value: Fraction) -> Fraction | None:
-    from math import isqrt
-
-    top, bottom = isqrt(value.numerator), isqrt(value.denominator)
-    return Fraction(top, bottom) if top * top == value.numerator and bottom * bottom == value.denominator else None
-
-
-def abs_ball(value: arb) -> arb:
-    """Absolute value as a tight ball."""
-    return abs(value)
+def _scalar(value: Any) -> Scalar:
+    """A scalar as it is, exact or not; vectors, matrices and answers are refused."""
+    return value if isinstance(value, Fraction) else scalar_ball(value)
 
 
 def scalar_ball(value: Any) -> arb:
@@ -289,17 +213,17 @@ def square_norm(value: Value) -> Scalar:
     if isinstance(value, Matrix):
         return lambda_max(matmul(transpose(value), value))
     if isinstance(value, Vector):
-        return sum((abs_ball(a) ** 2 if not a.is_exact() else a * a for a in value.entries), arb(0))
-    return _integer_power(value, 2)  # type: ignore[return-value]
+        return sum((a * a if a.is_exact() else abs(a) ** 2 for a in value.entries), arb(0))
+    return power(value, Fraction(2))
 
 
 def norm(value: Value) -> Scalar:
     """Euclidean norm of a vector (exact in one dimension), spectral norm of a matrix, absolute value of a number."""
     if isinstance(value, Vector):
-        return abs_ball(value.entries[0]) if len(value) == 1 else square_root(square_norm(value))
+        return abs(value.entries[0]) if len(value) == 1 else square_root(square_norm(value))
     if isinstance(value, Matrix):
-        return abs_ball(value.rows[0][0]) if value.shape == (1, 1) else square_root(square_norm(value))
-    return abs(value) if isinstance(value, Fraction) else abs_ball(scalar_ball(value))
+        return abs(value.rows[0][0]) if value.shape == (1, 1) else square_root(square_norm(value))
+    return abs(value) if isinstance(value, Fraction) else abs(scalar_ball(value))
 
 
 def frobenius(value: Value) -> Scalar:
@@ -414,25 +338,7 @@ def _vector(value: Value) -> Vector:
 
 def compare(left: Value, operator: str, right: Value) -> Answer:
     """``left operator right`` for certain, its opposite for certain, or None. NaN is never True."""
-    if isinstance(left, Fraction) and isinstance(right, Fraction):
-        return _ORDER[operator](left, right)
-    a, b = scalar_ball(left), scalar_ball(right)
-    if a.is_nan() or b.is_nan():
-        return None
-    if _ORDER[operator](a, b):
-        return True
-    return False if _ORDER[_OPPOSITE[operator]](a, b) else None
-
-
-_ORDER: dict[str, Callable[[Any, Any], bool]] = {
-    "<": lambda a, b: bool(a < b),
-    "<=": lambda a, b: bool(a <= b),
-    ">": lambda a, b: bool(a > b),
-    ">=": lambda a, b: bool(a >= b),
-    "==": lambda a, b: bool(a == b),
-    "!=": lambda a, b: bool(a != b),
-}
-_OPPOSITE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
+    return exact.compare(_scalar(left), operator, _scalar(right))
 
 
 def conjunction(answers: Iterable[Answer]) -> Answer:
@@ -469,30 +375,13 @@ def integer(value: Value, what: str) -> int:
 
 
 def floor_of(value: Value, upwards: bool = False) -> Scalar:
-    """``floor`` (or ``ceil``) of a scalar; undecided where a ball straddles an integer."""
-    if isinstance(value, Fraction):
-        return Fraction(-((-value) // 1)) if upwards else Fraction(value // 1)
-    number = scalar_ball(value)
-    result = number.ceil() if upwards else number.floor()
-    whole = result.unique_fmpz()
-    if whole is None:
-        raise EvaluationError("precision: a rounded number cannot be told from its neighbours")
-    return Fraction(int(whole))
+    """``floor`` (or ``ceil``) of a scalar; a ball of both answers where it straddles an integer."""
+    return exact.rounded(_scalar(value), upwards)
 
 
 def extreme(values: Sequence[Value], largest: bool) -> Scalar:
     """``max`` or ``min`` of scalars."""
-    best = values[0]
+    best = _scalar(values[0])
     for value in values[1:]:
-        if isinstance(best, Fraction) and isinstance(value, Fraction):
-            best = max(best, value) if largest else min(best, value)
-            continue
-        answer = compare(value, ">=" if largest else "<=", best)
-        if answer is None:
-            a, b = scalar_ball(best), scalar_ball(value)
-            best = a.max(b) if largest else a.min(b)
-        elif answer:
-            best = value
-    if not isinstance(best, Fraction | arb):
-        raise EvaluationError("max and min need numbers")
+        best = (exact.larger if largest else exact.smaller)(best, _scalar(value))
     return best
