@@ -11,7 +11,7 @@ import numpy as np
 from bilevel_verify.errors import BilevelVerifyError, ParameterError
 from bilevel_verify.problems.problem import Problem
 from bilevel_verify.theorems.card import LetterSpec
-from bilevel_verify.truth.enclosure import Enclosure
+from bilevel_verify.truth.enclosure import Enclosure, weakest
 
 KNOWN_PAPERS = ("ragd-gs", "rahgd", "fsba", "restarted-agd-hb", "agm-bio")
 
@@ -80,8 +80,13 @@ class Leaves:
         if name == "delta_lam":
             lam = float(known["lam"].value)
             above, below = self.truth.L_star(self.x0, lam), self.truth.L_star_min(lam)
-            return Enclosure(float(above.value) - float(below.value), above.error + below.error, "computed")
+            size = abs(float(above.value)) + abs(float(below.value))
+            error = above.error + below.error + 4e-16 * size
+            certainty = weakest(above.certainty, below.certainty)
+            return Enclosure(float(above.value) - float(below.value), error, certainty, f"{above.method}; {below.method}")
         if name == "norm_y_star":
             at = self.truth.y_star(self.x0)
-            return Enclosure(float(np.linalg.norm(at.value)), at.error + 1e-15 * (1 + float(np.linalg.norm(at.value))))
+            size = float(np.linalg.norm(at.value))
+            error = at.error + (np.size(at.value) + 4) * 2.3e-16 * size
+            return Enclosure(size, error, at.certainty, f"norm of {at.method}")
         raise KeyError(name)
