@@ -86,10 +86,13 @@ def multiprecision_namespace(source: Source) -> dict[str, Any]:
 
 def _constants(source: Source, convert: Callable[[Any], Any]) -> dict[str, Any]:
     scalars = {name: convert(value) for name, value in source.constants.items()}
-    arrays = {
-        name: [v if type(v) is int else convert(v) for v in values]  # plain integers are indices
-        for name, values in source.arrays.items()
-    }
+
+    def converted(values: Any) -> Any:
+        if isinstance(values, tuple):
+            return [converted(v) for v in values]
+        return values if type(values) is int else convert(values)  # plain integers are indices
+
+    arrays = {name: converted(values) for name, values in source.arrays.items()}
     return scalars | arrays | {"zeros": lambda count: [convert(Fraction(0))] * count}
 
 

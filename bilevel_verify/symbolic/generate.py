@@ -36,7 +36,7 @@ class Source:
     name : of the function.
     text : ``def name(x, y, out): ...``
     constants : name -> exact number (Fraction, or SymPy number that is not rational).
-    arrays : name -> nested tuples of exact numbers.
+    arrays : name -> tuple of exact numbers, of tuples of them (rows), or of plain integers (indices).
     kernels : (atom, order) whose scalar kernels are called.
     size : number of operations.
     """
