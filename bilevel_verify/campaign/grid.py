@@ -142,7 +142,15 @@ def _expand(table: Mapping[str, Any], where: str, folder: Path | None) -> Iterat
     if questions and not problems:
         raise InputError(f"{where}: name problems")
     space = itertools.product(
-        problems, questions or [(None, None)], methods, knobs, parameters, starts or [None], lower or [None], tolerances, range(replicates)
+        problems,
+        questions or [(None, None)],
+        methods,
+        knobs,
+        parameters,
+        starts or [None],
+        lower or [None],
+        tolerances,
+        range(replicates),
     )
     for problem, (statement, card), method, knob, letters, x0, y0, eps, replicate in space:
         name, own = _split_knobs(problem)

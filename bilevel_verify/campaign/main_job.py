@@ -2,8 +2,67 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from bilevel_verify.campaign.cell import Cell, Limits
 from bilevel_verify.campaign.grid import Campaign
+from bilevel_verify.errors import InputError
+from bilevel_verify.language import nearest
+
+LIMITS = Limits(seconds=300.0, megabytes=4000.0)
 
 
-def main_job() -> Campaign:
-    raise NotImplementedError
+def main_job(paper: str | None = None) -> Campaign:
+    """The cells of the main job, or those of one paper.
+
+    Raises
+    ------
+    InputError
+        No cell of the main job is about that paper.
+    """
+    from bilevel_verify.checks import builtin_jobs
+
+    jobs = builtin_jobs(paper)
+    if not jobs:
+        papers = sorted({job["statement"].partition("/")[0] for job in builtin_jobs()})
+        raise InputError(
+            f"the main job has nothing on {paper!r}{nearest(str(paper), papers)}; it has {', '.join(papers)}"
+        )
+    cells: dict[str, Cell] = {}
+    for job in jobs:
+        for cell in cells_of(job):
+            cells.setdefault(cell.content, cell)
+    return Campaign(tuple(cells.values()), "main job", "Every card on the built-in zoo", LIMITS)
+
+
+def cells_of(job: Mapping[str, Any]) -> list[Cell]:
+    """The cells of one job of the plan: one for each of its starts."""
+    eps = job.get("eps")
+    tolerances = () if eps is None else tuple(float(e) for e in (eps if isinstance(eps, Sequence) else [eps]))
+    problem = str(job["problem"])
+    return [
+        Cell(
+            problem=problem if ":" in problem or problem.endswith(".toml") else f"zoo:{problem}",
+            knobs=job.get("knobs") or {},
+            statement=job["statement"],
+            method=job.get("method"),
+            eps=tolerances,
+            x0=start,
+            parameters=job.get("parameters") or {},
+            values=job.get("values") or {},
+            budget=job.get("budget"),
+            control=job.get("control"),
+        )
+        for start in _starts(job.get("x0"))
+    ]
+
+
+def _starts(x0: Any) -> list[tuple[float, ...] | None]:
+    if x0 is None:
+        return [None]
+    if isinstance(x0, int | float):
+        return [(float(x0),)]
+    if any(isinstance(entry, Sequence) for entry in x0):
+        return [tuple(float(v) for v in start) for start in x0]
+    return [tuple(float(v) for v in x0)]

@@ -39,7 +39,7 @@ def _verify(cell: Cell) -> tuple[Json, list[Json]]:
         x0=None if cell.x0 is None else list(cell.x0),
         **options,
     )
-    found = with_commands(found, cell)
+    found = with_commands(found, split_reference(cell.problem or "")[0], cell.card, cell.seed, cell.budget)
     return answer_of(found, instance_of(problem, cell.eps))
 
 
@@ -64,7 +64,9 @@ def _audit(cell: Cell) -> tuple[Json, list[Json]]:
     from bilevel_verify.audit import audit  # type: ignore[attr-defined]
 
     findings = audit(cell.statement)
-    rows = [f.row.to_dict() | {"details": {**f.row.details, "script": f.script, "repaired": f.repaired}} for f in findings]
+    rows = [
+        f.row.to_dict() | {"details": {**f.row.details, "script": f.script, "repaired": f.repaired}} for f in findings
+    ]
     answer = {"statement": cell.statement, "problem": None, "verdict": None, "rows": rows, "hypotheses": []}
     return answer | {"runs": [], "parameters": []}, []
 
@@ -79,21 +81,28 @@ def instance_of(problem: Any, eps: tuple[float, ...]) -> Any:
         return None
 
 
-def with_commands(found: Verification, cell: Cell) -> Verification:
-    """The verification with command lines that name the cell's own files, seed and budget."""
-    claims = tuple(_with_command(row, cell) for row in found.claims)
-    return replace(found, claims=claims, hypotheses=tuple(_with_command(row, cell) for row in found.hypotheses))
+def with_commands(
+    found: Verification, problem: str, card: str | None = None, seed: int = 0, budget: int | None = None
+) -> Verification:
+    """The verification with command lines that name the caller's own files, seed and budget.
 
+    Parameters
+    ----------
+    problem : reference of the problem (``zoo:NAME`` or a path) without its knobs.
+    card : path of a user's card, if it is one.
+    """
 
-def _with_command(row: Row, cell: Cell) -> Row:
-    if not row.reproduce:
-        return row
-    words = shlex.split(row.reproduce)
-    if cell.card and len(words) > 2:
-        words[2] = f"{cell.card}/{row.statement}"
-    if "--problem" in words and cell.problem:
-        words[words.index("--problem") + 1] = split_reference(cell.problem)[0]
-    words += ["--seed", str(cell.seed)]
-    if cell.budget is not None:
-        words += ["--budget", str(cell.budget)]
-    return replace(row, reproduce=shlex.join(words))
+    def mended(row: Row) -> Row:
+        if not row.reproduce:
+            return row
+        words = shlex.split(row.reproduce)
+        if card and len(words) > 2:
+            words[2] = f"{card}/{row.statement}"
+        if "--problem" in words:
+            words[words.index("--problem") + 1] = problem
+        words += [] if seed == 0 else ["--seed", str(seed)]
+        words += [] if budget is None else ["--budget", str(budget)]
+        return replace(row, reproduce=shlex.join(words))
+
+    hypotheses = tuple(mended(row) for row in found.hypotheses)
+    return replace(found, claims=tuple(mended(row) for row in found.claims), hypotheses=hypotheses)

@@ -16,7 +16,9 @@ def paper_records(rows: Sequence[Json]) -> list[Json]:
 
     A paper without a readable card (a user's card that has moved, say) is recorded by what its rows say.
     """
-    return [_paper(key, [r for r in rows if r["paper"] == key]) for key in sorted({r["paper"] for r in rows if r["paper"]})]
+    return [
+        _paper(key, [r for r in rows if r["paper"] == key]) for key in sorted({r["paper"] for r in rows if r["paper"]})
+    ]
 
 
 def _paper(key: str, rows: Sequence[Json]) -> Json:
@@ -27,16 +29,23 @@ def _paper(key: str, rows: Sequence[Json]) -> Json:
     except BilevelVerifyError:
         names = list(dict.fromkeys(r["statement"] for r in rows if r["statement"]))
         bare = [_bare_statement(key, name, rows) for name in names]
-        return {"key": key, "title": key, "authors": "", "venue": "", "statements": bare, "algorithms": [], "coverage": []}
-    display = {name: spec.display for name, spec in card.letters.items() if spec.display}
-    display |= {name: spec.display for name, spec in card.functions.items() if spec.display}
+        return {
+            "key": key,
+            "title": key,
+            "authors": "",
+            "venue": "",
+            "statements": bare,
+            "algorithms": [],
+            "coverage": [],
+        }
+    display = display_of(card)
     wanted = {r["statement"] for r in rows}
     return {
         "key": key,
         "title": card.title,
         "authors": card.authors,
         "venue": card.venue,
-        "statements": [_entry(card, entry, display) for entry in card.entries.values() if entry.id in wanted],
+        "statements": [entry_record(card, entry) for entry in card.entries.values() if entry.id in wanted],
         "algorithms": [_algorithm(a, display) for a in card.algorithms],
         "coverage": coverage(card, rows),
     }
@@ -57,7 +66,15 @@ def bare_claim(name: str | None, **fields: Any) -> Json:
     return {"id": name, "as_printed": True, "refuted": None} | texts | lists | fields
 
 
-def _entry(card: Any, entry: Any, display: Mapping[str, str]) -> Json:
+def display_of(card: Any) -> dict[str, str]:
+    """Letter or function -> the paper's own symbol, as the card gives it."""
+    display = {name: spec.display for name, spec in card.letters.items() if spec.display}
+    return display | {name: spec.display for name, spec in card.functions.items() if spec.display}
+
+
+def entry_record(card: Any, entry: Any) -> Json:
+    """One numbered item: what is printed, what was understood (as LaTeX), and the text it was read from."""
+    display = display_of(card)
     return {
         "name": f"{card.key}/{entry.id}",
         "id": entry.id,

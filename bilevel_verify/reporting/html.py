@@ -178,9 +178,13 @@ class View:
                 a | {"paper": p["key"]} for p in self.document["papers"] for a in p["algorithms"] if a["method"] == name
             ]
             runs = [r for r in self.document["runs"] if r["method"] == name][:40]
-            letters = list(dict.fromkeys(k for r in runs for k, v in r["parameters"].items() if not isinstance(v, list)))
+            letters = list(
+                dict.fromkeys(k for r in runs for k, v in r["parameters"].items() if not isinstance(v, list))
+            )
             lines = [line for line in self.lines if line["row"]["method"] == name]
-            found.append({"name": name, "algorithms": algorithms, "runs": runs, "letters": letters[:14], "lines": lines})
+            found.append(
+                {"name": name, "algorithms": algorithms, "runs": runs, "letters": letters[:14], "lines": lines}
+            )
         return found
 
     def errata(self) -> list[Json]:
@@ -229,7 +233,10 @@ def _lines(rows: Sequence[Json]) -> list[Json]:
     """Rows of one claim on one problem by one method as one line: the worst of them, and how many of each verdict."""
     groups: dict[tuple[Any, ...], list[Json]] = {}
     for row in rows:
-        key = (*(row[k] for k in ("paper", "statement", "claim", "problem", "method", "kind", "reading")), row["as_printed"])
+        key = (
+            *(row[k] for k in ("paper", "statement", "claim", "problem", "method", "kind", "reading")),
+            row["as_printed"],
+        )
         groups.setdefault(key, []).append(row)
     lines = []
     for number, members in enumerate(groups.values()):

@@ -21,7 +21,16 @@ GREEK = {
     for code, name in enumerate(names.split(), start)
 } | {"epsilon": "ϵ", "phi": "ϕ", "vartheta": "ϑ", "varrho": "ϱ", "varsigma": "ς", "varkappa": "ϰ"}
 LETTERLIKE = GREEK | {
-    **{"ell": "ℓ", "nabla": "∇", "partial": "∂", "infty": "∞", "emptyset": "∅", "hbar": "ℏ", "imath": "ı", "jmath": "ȷ"},
+    **{
+        "ell": "ℓ",
+        "nabla": "∇",
+        "partial": "∂",
+        "infty": "∞",
+        "emptyset": "∅",
+        "hbar": "ℏ",
+        "imath": "ı",
+        "jmath": "ȷ",
+    },
     **{"top": "⊤", "bot": "⊥", "Re": "ℜ", "Im": "ℑ", "varnothing": "∅"},
 }
 OPERATORS = {
@@ -61,7 +70,13 @@ IGNORED = frozenset(
     "displaystyle textstyle scriptstyle limits nolimits nonumber notag big Big bigg Bigg bigl bigr Bigl Bigr biggl biggr "
     "Biggl Biggr bigm Bigm allowbreak hfill noindent".split()
 )
-FENCED = {"pmatrix": ("(", ")"), "bmatrix": ("[", "]"), "vmatrix": ("|", "|"), "Vmatrix": ("‖", "‖"), "cases": ("{", "")}
+FENCED = {
+    "pmatrix": ("(", ")"),
+    "bmatrix": ("[", "]"),
+    "vmatrix": ("|", "|"),
+    "Vmatrix": ("‖", "‖"),
+    "cases": ("{", ""),
+}
 TABLES = frozenset({*FENCED, "matrix", "array", "aligned", "align", "align*", "split", "gathered", "smallmatrix"})
 _TOKEN = re.compile(r"\\[A-Za-z]+\*?|\\.|\s+|[0-9]+(?:\.[0-9]+)?|.", re.S)
 _NESTING = 200
@@ -380,7 +395,9 @@ class _Parser:
         if self._plain_group() != name:
             raise LatexError(f"\\begin{{{name}}} is not closed")
         body = "".join(
-            "<mtr>" + "".join(f"<mtd>{cell}</mtd>" for cell in row) + "</mtr>" for row in rows if row != ["<mrow></mrow>"]
+            "<mtr>" + "".join(f"<mtd>{cell}</mtd>" for cell in row) + "</mtr>"
+            for row in rows
+            if row != ["<mrow></mrow>"]
         )
         opening, closing = FENCED.get(name, ("", ""))
         left = f'<mo fence="true" stretchy="true">{opening}</mo>' if opening else ""

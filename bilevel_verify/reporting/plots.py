@@ -195,7 +195,9 @@ def _grid(horizontal: _Axis, vertical: _Axis) -> list[str]:
     for value in horizontal.ticks():
         x = horizontal.place(value)
         parts.append(f'<line class="grid" x1="{x}" y1="{TOP}" x2="{x}" y2="{HEIGHT - BOTTOM}"/>')
-        parts.append(f'<text class="tick" x="{x}" y="{HEIGHT - BOTTOM + 16}" text-anchor="middle">{_tick(value)}</text>')
+        parts.append(
+            f'<text class="tick" x="{x}" y="{HEIGHT - BOTTOM + 16}" text-anchor="middle">{_tick(value)}</text>'
+        )
     for value in vertical.ticks():
         y = vertical.place(value)
         parts.append(f'<line class="grid" x1="{LEFT}" y1="{y}" x2="{WIDTH - RIGHT}" y2="{y}"/>')

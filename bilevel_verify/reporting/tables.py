@@ -12,7 +12,14 @@ Json = dict[str, Any]
 _LATEX = {
     **{"\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "_": r"\_", "%": r"\%"},
     **{"^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "<": r"\textless{}", ">": r"\textgreater{}"},
-    **{"|": r"\textbar{}", '"': r"\textquotedbl{}", "`": r"\textasciigrave{}", "−": "$-$", "∞": r"$\infty$", "—": "---"},
+    **{
+        "|": r"\textbar{}",
+        '"': r"\textquotedbl{}",
+        "`": r"\textasciigrave{}",
+        "−": "$-$",
+        "∞": r"$\infty$",
+        "—": "---",
+    },
     **{"\u202f": r"\,", "≈": r"$\approx$", "≠": r"$\neq$", "≤": r"$\le$", "≥": r"$\ge$", "…": r"\dots{}"},
 }
 _WORDS = {"not applicable": "n/a"}
@@ -77,7 +84,11 @@ def markdown(document: Json, count: int = 100) -> str:
     problems, statements, cells = _matrix(document["rows"])
     counts = ", ".join(f"{n} {v}" for v, n in summary["verdicts"].items()) or "no verdicts"
     split = ", ".join(f"{n} {c}" for c, n in summary["holds_by_certainty"].items())
-    out = [f"# {markdown_escape(document['title'])}", "", f"{counts}." + (f" Holds by certainty: {split}." if split else "")]
+    out = [
+        f"# {markdown_escape(document['title'])}",
+        "",
+        f"{counts}." + (f" Holds by certainty: {split}." if split else ""),
+    ]
     if document["command"]:
         out += ["", "Repeat with `" + document["command"].replace("`", "'") + "`."]
     if statements:

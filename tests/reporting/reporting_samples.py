@@ -57,7 +57,9 @@ def constants() -> dict[str, object]:
         "mu", 1.5, 1.5, 1.5, "lower", True, "exact", "spectral in y", "the whole space", why,
         exact=sympy.Rational(3, 2), attained=True, meaning="strong convexity of g in y",
     )  # fmt: skip
-    big = Constant("L_g", 3.1, 2.9, 3.1, "upper", False, "sampling", "spectral, joint", "box [-3, 3]^2", why, whole_space=False)
+    big = Constant(
+        "L_g", 3.1, 2.9, 3.1, "upper", False, "sampling", "spectral, joint", "box [-3, 3]^2", why, whole_space=False
+    )
     return {"mu": mu, "L_g": big, "M_g": float("inf")}
 
 
@@ -68,17 +70,46 @@ def verifications(title: str = "") -> list[Verification]:
         row("holds"),
         row("holds", claim="output", measured=0.0081, bound=0.82, margin=0.99, certainty="computed"),
         row("consistent", claim="rate", kind="order", measured=1.75, bound=1.75, margin=0.0, details=series()),
-        row("undecided", claim="decrease", statement="lemma-1", reason="tie (2 of 81 places)", kind="epoch", margin=1e-16),
+        row(
+            "undecided",
+            claim="decrease",
+            statement="lemma-1",
+            reason="tie (2 of 81 places)",
+            kind="epoch",
+            margin=1e-16,
+        ),
     ]
     wave = [
         row("refuted", problem="wave", claim="decrease", statement="lemma-1", measured=-0.1, bound=-0.2, margin=-0.5),
-        row("not applicable", problem="wave", reason="hypothesis: theta < 1 is false (theta = 1.33)", measured=None, bound=None),
+        row(
+            "not applicable",
+            problem="wave",
+            reason="hypothesis: theta < 1 is false (theta = 1.33)",
+            measured=None,
+            bound=None,
+        ),
         row("inconsistent", problem="wave", claim="rate", kind="order", known_refuted=True),
-        row("holds", problem="wave", claim="decrease", statement="lemma-1", as_printed=False, margin=0.01, certainty="proved"),
+        row(
+            "holds",
+            problem="wave",
+            claim="decrease",
+            statement="lemma-1",
+            as_printed=False,
+            margin=0.01,
+            certainty="proved",
+        ),
     ]
     odd = [
         row("uninformative", problem="<b>bold</b> & co", claim=ATTACK, reason=ATTACK, where=ATTACK, left=ATTACK),
-        row("holds", problem="<b>bold</b> & co", paper="mine", statement=ATTACK, claim="c", measured=float("inf"), bound=None),
+        row(
+            "holds",
+            problem="<b>bold</b> & co",
+            paper="mine",
+            statement=ATTACK,
+            claim="c",
+            measured=float("inf"),
+            bound=None,
+        ),
         row("holds", problem=None, paper="mine", statement="lemma-9", kind="inequality", certainty="proved"),
     ]
     made = {"constants": constants(), "truth": truth, "parameters": ({"eta": 0.25, "B": 0.1},)}

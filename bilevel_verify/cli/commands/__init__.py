@@ -1,0 +1,1 @@
+"""The commands, one module a group, loaded when they are called."""

@@ -1,0 +1,201 @@
+"""``run`` and ``report``: campaigns into a store, stores into pages."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from bilevel_verify.campaign.cell import Limits
+from bilevel_verify.campaign.grid import Campaign, load_campaign
+from bilevel_verify.campaign.run import STORE_NAME, Outcome, plan, run_campaign
+from bilevel_verify.campaign.store import Store
+from bilevel_verify.cli import output
+from bilevel_verify.errors import InputError
+
+INTERRUPTED, OUR_ERROR = 130, 3
+
+
+def run_command(arguments: Any) -> int:
+    """Run a campaign (the main job by default), then write its report."""
+    campaign = _campaign(arguments)
+    if arguments.dry_run:
+        return _dry_run(campaign, arguments)
+    with output.ProgressBar(_left(campaign, arguments)) as bar:
+        outcome = run_campaign(campaign, arguments.out, jobs=arguments.jobs, retry=arguments.retry, progress=bar)
+    for failure in outcome.failures:
+        output.say(f"{failure.cell.get('statement') or failure.cell.get('card')}: {failure.status}: {failure.message}")
+    with Store(outcome.store, read_only=True) as store:
+        rows = [row for stored in store.cells(outcome.keys) for row in stored.answer.get("rows", ())]
+        document = None if arguments.no_report else _document(store, outcome, campaign, arguments)
+        if arguments.export:
+            _export(store, Path(arguments.out), arguments.export, outcome.keys)
+    page = None
+    if document is not None:
+        from bilevel_verify.reporting.write import write_document
+
+        page = write_document(document, arguments.out)
+    _say_result(rows, outcome, page, arguments)
+    if outcome.interrupted:
+        output.say("interrupted; what was done is kept, run the same command again to go on")
+        return INTERRUPTED
+    if any(f.limits.get("fault") in ("ours", "crashed") for f in outcome.failures):
+        return OUR_ERROR
+    return output.exit_status(rows, arguments.strict)
+
+
+def _campaign(arguments: Any) -> Campaign:
+    if arguments.campaign:
+        campaign = load_campaign(arguments.campaign)
+    else:
+        from bilevel_verify.campaign.main_job import main_job
+
+        campaign = main_job(arguments.paper)
+    own = campaign.limits
+    limits = Limits(arguments.time_limit or own.seconds, arguments.memory_limit or own.megabytes)
+    return replace(campaign, limits=limits)
+
+
+def _left(campaign: Campaign, arguments: Any) -> int:
+    """Number of cells to work on, for the bar; the run plans again by itself."""
+    path = Path(arguments.out) / STORE_NAME
+    if not path.exists():
+        return len(campaign.cells)
+    with Store(path, read_only=True) as store:
+        return len(plan(campaign, store, retry=arguments.retry).work)
+
+
+def _dry_run(campaign: Campaign, arguments: Any) -> int:
+    path = Path(arguments.out) / STORE_NAME
+    if path.exists():
+        with Store(path, read_only=True) as store:
+            planned = plan(campaign, store, retry=arguments.retry)
+    else:
+        planned = plan(campaign, None)
+    found = planned.to_dict()
+    if arguments.json:
+        output.print_json(found)
+    else:
+        print(", ".join(f"{found[k]} {k}" for k in ("done", "todo", "stale", "failed")) + f" of {found['total']} cells")
+        for label in found["cells"][:50]:
+            print(f"  {label}")
+    return 0
+
+
+def _document(store: Store, outcome: Outcome, campaign: Campaign, arguments: Any) -> dict[str, Any]:
+    from bilevel_verify.reporting import document_of_store
+
+    words = ["bilevel-verify", "run", *([arguments.campaign] if arguments.campaign else []), "--out", arguments.out]
+    title = campaign.title or f"Campaign {campaign.name}"
+    return document_of_store(store, outcome.keys, title=title, command=shlex.join(words), failures=outcome.failures)
+
+
+def _say_result(rows: list[dict[str, Any]], outcome: Outcome, page: Path | None, arguments: Any) -> None:
+    summary = {
+        "cells": len(outcome.keys),
+        "done_before": outcome.done,
+        "answered": outcome.answered,
+        "failures": [
+            {"cell": f.cell, "status": f.status, "message": f.message, "limits": f.limits} for f in outcome.failures
+        ],
+        "interrupted": outcome.interrupted,
+        "out_of_time": outcome.out_of_time,
+        "seconds": round(outcome.seconds, 3),
+        "store": str(outcome.store),
+        "report": None if page is None else str(page),
+    }
+    if arguments.json:
+        output.print_json({"summary": summary, "rows": rows})
+        return
+    _summary_table(rows)
+    output.console().print(output.verdict_counts(rows), markup=False)
+    print(f"{outcome.answered} cells answered in {outcome.seconds:.1f} s, {outcome.done} were known")
+    if page is not None:
+        print(f"report: {page}")
+
+
+def _summary_table(rows: list[dict[str, Any]]) -> None:
+    """One line a statement: how many rows of each verdict, on how many problems, with the smallest margin."""
+    from collections import Counter
+
+    from bilevel_verify.reporting.words import LOOKS, number
+
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        groups.setdefault("/".join(p for p in (row["paper"], row["statement"]) if p), []).append(row)
+    lines = []
+    for name, members in sorted(groups.items()):
+        counts = Counter(r["verdict"] for r in members)
+        margins = [r["margin"] for r in members if r["verdict"] == "holds" and isinstance(r["margin"], int | float)]
+        verdicts = "  ".join(f"{LOOKS[v].symbol} {counts[v]} {v}" for v in LOOKS if counts[v])
+        problems = len({r["problem"] for r in members if r["problem"]})
+        lines.append([name, problems or "", verdicts, number(min(margins), 3) if margins else ""])
+    output.table(
+        "", ["statement", "problems", "verdicts", "smallest margin"], lines, numeric=("problems", "smallest margin")
+    )
+
+
+def report_command(arguments: Any) -> int:
+    """Write the report of a stored campaign, or render a report.json again."""
+    from bilevel_verify.reporting import document_of_store
+    from bilevel_verify.reporting.write import FORMATS, write_document
+
+    source = Path(arguments.source)
+    formats = tuple(arguments.format.replace(",", " ").split()) if arguments.format else FORMATS
+    if source.suffix == ".json":
+        document = load_document(source)
+        if arguments.title:
+            document["title"] = arguments.title
+        out = arguments.out or source.parent
+    else:
+        path = source / STORE_NAME if source.is_dir() else source
+        out = arguments.out or path.parent
+        words = shlex.join(["bilevel-verify", "report", arguments.source, "--out", str(out)])
+        with Store(path, read_only=True) as store:
+            title = arguments.title or "Verification report"
+            failures = store.failures().values()
+            document = document_of_store(store, title=title, command=words, failures=failures)
+            if arguments.export:
+                _export(store, Path(out), arguments.export, None)
+    page = write_document(document, out, formats)
+    if arguments.json:
+        output.print_json({"report": str(page), "summary": document["summary"]})
+    else:
+        print(f"report: {page}")
+    return 0
+
+
+def load_document(path: Path) -> dict[str, Any]:
+    """A report document from its JSON file.
+
+    Raises
+    ------
+    InputError
+        The file is missing, no JSON, or not a report of this schema.
+    """
+    from bilevel_verify.reporting.build import SCHEMA_NAME
+    from bilevel_verify.reporting.schema import problems_with
+
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}") from None
+    except (ValueError, RecursionError):
+        raise InputError(f"{path}: not JSON") from None
+    if not isinstance(document, dict) or document.get("schema") != SCHEMA_NAME:
+        raise InputError(f"{path}: not a report of schema {SCHEMA_NAME!r}")
+    faults = problems_with(document)
+    if faults:
+        raise InputError(f"{path}: {faults[0]}")
+    return document
+
+
+def _export(store: Store, folder: Path, kind: str, keys: Any) -> None:
+    from bilevel_verify.campaign.export import export_csv, export_parquet
+
+    folder.mkdir(parents=True, exist_ok=True)
+    write = export_csv if kind == "csv" else export_parquet
+    count = write(store, folder / f"rows.{kind}", keys)
+    output.say(f"{count} rows: {folder / f'rows.{kind}'}")

@@ -1,0 +1,149 @@
+"""``list``: what there is, and one of it in full."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bilevel_verify.campaign.records import plain, problem_record
+from bilevel_verify.cli import output
+from bilevel_verify.errors import InputError
+
+KINDS = ("problems", "statements", "methods", "cards")
+
+
+def list_command(arguments: Any) -> int:
+    """List problems, statements, methods and cards, or show one of them."""
+    if arguments.show:
+        found = _found(arguments.show)
+        if arguments.json:
+            output.print_json(found)
+        else:
+            _print_tree(found)
+        return 0
+    kinds = [arguments.kind] if arguments.kind else ["statements"] if arguments.paper else list(KINDS)
+    lists = {kind: _records(kind, arguments.paper) for kind in kinds}
+    if arguments.json:
+        output.print_json(lists)
+        return 0
+    for kind, records in lists.items():
+        columns = list(records[0]) if records else ["name"]
+        lines = [[", ".join(map(str, v)) if isinstance(v, list) else v or "" for v in r.values()] for r in records]
+        output.table(f"{kind} ({len(records)})", columns, lines)
+    return 0
+
+
+def _records(kind: str, paper: str | None) -> list[dict[str, Any]]:
+    if kind == "problems":
+        from bilevel_verify.problems import zoo
+
+        return [{"name": r.name, "kind": getattr(r, "kind", ""), "title": getattr(r, "title", "")} for r in zoo()]
+    if kind == "methods":
+        from bilevel_verify.methods import methods
+
+        return [_method(m) for m in methods()]
+    from bilevel_verify import theorems
+
+    if kind == "cards":
+        return [{"name": r.name, "title": r.title, "error": r.error} for r in theorems.cards()]
+    return [
+        {"name": r.name, "kind": r.kind, "source": r.source, "title": r.title, "checks": list(r.checks)}
+        for r in theorems.statements(paper)
+    ]
+
+
+def _method(method: Any) -> dict[str, Any]:
+    fields = {name: getattr(method, name, "") for name in ("name", "paper", "statement", "scheme", "estimator")}
+    return {k: v if isinstance(v, str) else getattr(v, "name", str(v)) for k, v in fields.items()}
+
+
+def _found(name: str) -> dict[str, Any]:
+    """One thing in full, whatever it is: statement, card, method or problem."""
+    from bilevel_verify.methods import METHODS
+    from bilevel_verify.theorems.shelf import shipped
+
+    if "/" in name and not name.startswith("zoo:") and not name.endswith(".toml"):
+        return _statement(name)
+    if name in METHODS:
+        return _described_method(METHODS[name])
+    if name in shipped() or (name.endswith(".toml") and _is_card(name)):
+        return _card(name)
+    from bilevel_verify.campaign.sources import open_problem, zoo_names
+
+    reference = name if name.startswith("zoo:") or name.endswith(".toml") else f"zoo:{name}"
+    if reference.startswith("zoo:") and reference[4:].partition(":")[0] not in zoo_names():
+        from bilevel_verify.language import nearest
+
+        known = [*zoo_names(), *METHODS, *shipped()]
+        raise InputError(f"nothing is called {name!r}{nearest(name, known)}; `bilevel-verify list` shows all")
+    problem = open_problem(reference)
+    if not hasattr(problem, "content_hash"):
+        return {"family": str(problem), "knobs": plain(problem.knobs), "letters": list(problem.letters)}
+    return problem_record(problem)
+
+
+def _is_card(path: str) -> bool:
+    import tomllib
+
+    try:
+        with open(path, "rb") as stream:
+            return "paper" in tomllib.load(stream)
+    except (OSError, tomllib.TOMLDecodeError):
+        return False
+
+
+def _statement(name: str) -> dict[str, Any]:
+    """A statement with the LaTeX of what was understood next to what is printed and to the source text."""
+    from bilevel_verify.reporting.cards import entry_record
+    from bilevel_verify.theorems import find_statement
+
+    card, entry = find_statement(name)
+    return entry_record(card, entry)
+
+
+def _described_method(method: Any) -> dict[str, Any]:
+    letters = [{"name": x.name, "kind": x.kind, "default": x.default} for x in getattr(method, "letters", ())]
+    readings = [plain(_fields(r)) for r in getattr(method, "readings", ())]
+    return {**_method(method), "letters": letters, "readings": readings}
+
+
+def _fields(record: Any) -> dict[str, Any]:
+    return {name: getattr(record, name) for name in getattr(record, "__dataclass_fields__", {})}
+
+
+def _card(name: str) -> dict[str, Any]:
+    from bilevel_verify.theorems import load_card
+
+    card = load_card(name)
+    entries = [{"id": e.id, "kind": e.kind, "source": e.source} for e in card.entries.values()]
+    letters = {
+        k: {"meaning": s.meaning, "from": s.source, "domain": str(s.domain or "")} for k, s in card.letters.items()
+    }
+    return {"name": card.key, "title": card.title, "authors": card.authors, "letters": letters, "entries": entries}
+
+
+def _print_tree(value: Any, indent: int = 0, name: str = "") -> None:
+    """Nested data as indented text, empty parts left out."""
+    space = "  " * indent
+    if isinstance(value, dict):
+        if name:
+            print(f"{space}{name}:")
+        for key, inner in value.items():
+            if inner not in (None, "", [], {}):
+                _print_tree(inner, indent + bool(name), str(key))
+    elif isinstance(value, list):
+        simple = all(not isinstance(v, dict | list) for v in value)
+        if simple and sum(len(str(v)) for v in value) < 100:
+            print(f"{space}{name}: {', '.join(map(str, value))}")
+            return
+        print(f"{space}{name}:")
+        for inner in value:
+            if (
+                isinstance(inner, dict)
+                and "id" in inner
+                and all(not isinstance(v, dict | list) for v in inner.values())
+            ):
+                print("  " * (indent + 1) + "  ".join(str(v) for v in inner.values() if v not in (None, "")))
+            else:
+                _print_tree(inner, indent + 1, "-")
+    else:
+        print(f"{space}{name}: {value}")

@@ -1,0 +1,122 @@
+"""``derive`` and ``constants``: what follows from the formulas, and how smooth they are."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from bilevel_verify.campaign.records import constant_record
+from bilevel_verify.cli import output, values
+from bilevel_verify.errors import BilevelVerifyError, InputError
+
+
+def derive_command(arguments: Any) -> int:
+    """Print the derived quantities."""
+    from bilevel_verify.symbolic import derive
+
+    problem = values.member_of(values.problem_of(arguments)[0])
+    derivation = derive(problem)
+    known = list(derivation.names)
+    names = _chosen(arguments.only, known, "quantity")
+    latex = {name: derivation.latex(name) for name in names}
+    if arguments.out:
+        body = "\n".join(f"\\[ {text} \\]" for text in latex.values())
+        _write(Path(arguments.out), {"derivation.tex": body, "derivation.json": json.dumps(latex, indent=1)})
+    if arguments.json:
+        quantities = {name: {"latex": latex[name], "text": str(derivation.quantity(name))} for name in names}
+        output.print_json({"problem": problem.name, "kind": problem.kind, "quantities": quantities})
+    elif arguments.latex:
+        print("\n\n".join(latex.values()))
+    else:
+        for name in names:
+            print(f"{name} = {derivation.quantity(name)}")
+    return 0
+
+
+def constants_command(arguments: Any) -> int:
+    """Print the constants of a problem with where they come from."""
+    from bilevel_verify.constants import constants
+
+    problem = values.member_of(values.problem_of(arguments)[0])
+    only = arguments.only.replace(",", " ").split() if arguments.only else None
+    if arguments.nu is not None and not 0 <= arguments.nu <= 1:
+        raise InputError(f"--nu: a Hoelder exponent lies in [0, 1], not {arguments.nu}")
+    table = constants(problem, paper=arguments.paper, nu=arguments.nu, only=only)
+    found = {}
+    for name in table:
+        try:
+            found[name] = constant_record(table[name])
+        except BilevelVerifyError as error:
+            found[name] = {"name": name, "value": None, "reason": " ".join(str(error).split())}
+    if arguments.out:
+        texts = {
+            "constants.json": json.dumps(found, indent=1, allow_nan=False),
+            "constants.tex": constants_latex(found),
+        }
+        _write(Path(arguments.out), texts)
+    if arguments.json:
+        output.print_json({"problem": problem.name, "paper": arguments.paper, "constants": found})
+    elif arguments.latex:
+        print(constants_latex(found))
+    else:
+        _show(found, arguments.why)
+    return 0
+
+
+def constants_latex(found: dict[str, Any]) -> str:
+    """The constants as a booktabs table."""
+    from bilevel_verify.language import letter_latex
+    from bilevel_verify.reporting.tables import latex_escape
+    from bilevel_verify.reporting.words import number
+
+    lines = [r"\begin{tabular}{lrlll}", r"\toprule", r"letter & value & status & norm & domain \\", r"\midrule"]
+    for name, c in found.items():
+        value = f"${c['exact']}$" if c.get("exact") else latex_escape(number(c["value"], 6))
+        status = "certified" if c.get("certified") else "not certified"
+        texts = [status, c.get("norm", ""), c.get("domain", c.get("reason", ""))]
+        lines.append(" & ".join([f"${letter_latex(name)}$", value, *(latex_escape(t) for t in texts)]) + r" \\")
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"])
+
+
+def _show(found: dict[str, Any], why: bool) -> None:
+    from bilevel_verify.reporting.words import number
+
+    lines = []
+    for name, c in found.items():
+        status = "certified" if c.get("certified") else "not certified"
+        mark = " (tight)" if c.get("attained") else ""
+        place = f"{c.get('norm', '')}; {c.get('domain', '')}" if "norm" in c else c.get("reason", "")
+        lines.append([name, number(c["value"], 6) + mark, status, c.get("route", ""), place, c.get("meaning", "")])
+    output.table("", ["letter", "value", "status", "route", "norm; domain", "meaning"], lines, numeric=("value",))
+    if why:
+        for name, c in found.items():
+            if "why" in c:
+                print(f"{name}:")
+                print("\n".join(_tree(c["why"], 1)))
+
+
+def _tree(reason: dict[str, Any], depth: int) -> list[str]:
+    own = ["  " * depth + f"{reason['statement']}  [{reason['rule']}]"]
+    return own + [line for part in reason["parts"] for line in _tree(part, depth + 1)]
+
+
+def _chosen(text: str | None, known: list[str], what: str) -> list[str]:
+    if text is None:
+        return known
+    from bilevel_verify.language import nearest
+
+    wanted = text.replace(",", " ").split()
+    for name in wanted:
+        if name not in known:
+            raise InputError(f"--only: no {what} {name!r}{nearest(name, known)}; there are {', '.join(known)}")
+    return wanted
+
+
+def _write(folder: Path, files: dict[str, str]) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, text in files.items():
+            (folder / name).write_text(text + "\n", encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{folder}: {error.strerror or error}: choose another --out folder") from None

@@ -1,0 +1,115 @@
+"""``solve``: one run of a method, with the truth beside it if asked for."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any
+
+from bilevel_verify.campaign.records import plain, run_record
+from bilevel_verify.cli import output, values
+from bilevel_verify.errors import BilevelVerifyError, InputError
+
+
+def solve_command(arguments: Any) -> int:
+    """Run a method and show its output, counts and parameters."""
+    from bilevel_verify.solving import solve
+
+    tolerances = values.tolerances(arguments.eps)
+    if tolerances is not None and len(tolerances) > 1:
+        raise InputError("--eps: solve takes one tolerance; verify takes several")
+    eps = tolerances[0] if tolerances else None
+    problem = values.member_of(values.problem_of(arguments)[0], eps)
+    options: dict[str, Any] = {
+        "x0": values.numbers(arguments.x0, "--x0"),
+        "y0": values.numbers(arguments.y0, "--y0"),
+        "budget": arguments.budget,
+        "statement": arguments.statement,
+    }
+    if options["x0"] is not None:
+        from bilevel_verify.checks.starts import point_of
+
+        point_of(problem, options["x0"])
+    letters = values.assignments(arguments.letters, "--set")
+    given = {k: v for k, v in options.items() if v is not None}
+    run = solve(problem, arguments.method, eps=eps, parameters=letters, seed=arguments.seed, **given)
+    record = run_record(run) | {"versions": dict(run.versions), "seconds": run.seconds}
+    if arguments.truth:
+        record["truth"] = truth_at(problem, run.x)
+    if arguments.out:
+        _write(run, record, Path(arguments.out))
+    if arguments.json:
+        output.print_json(record)
+    else:
+        _show(record)
+    return 0
+
+
+def truth_at(problem: Any, x: Any) -> dict[str, Any]:
+    """True quantities at the output, each with its error bar; what does not exist says why."""
+    from bilevel_verify.truth import truth
+
+    found: dict[str, Any] = {}
+    answers = truth(problem)
+    simple = problem.kind == "simple_bilevel"
+    names = ("f_star", "g_star", "distance_to_solutions") if simple else ("phi", "grad_phi", "phi_min", "delta")
+    for name in names:
+        try:
+            quantity = getattr(answers, name)
+            at_x = name in ("phi", "grad_phi", "delta", "distance_to_solutions")
+            found[name] = plain((quantity(x) if at_x else quantity()) if callable(quantity) else quantity)
+        except BilevelVerifyError as error:
+            found[name] = {"error": " ".join(str(error).split())}
+    return found
+
+
+def _show(record: dict[str, Any]) -> None:
+    from bilevel_verify.reporting.words import number
+
+    counts = ", ".join(f"{k} {v}" for k, v in record["counts"].items())
+    x = record["x"]
+    point = ", ".join(number(v, 8) for v in x) if isinstance(x, list) else str(x)
+    lines = [
+        ("method", record["method"]),
+        ("problem", record["problem"]),
+        ("ended", record["status"]),
+        ("x", point),
+        ("iterations", f"{record['iterations']} in {record['epochs']} epoch(s)"),
+        ("oracle calls", counts or "none"),
+        ("time", f"{record['seconds']:.3g} s"),
+    ]
+    lines += [
+        (f"parameter {k}", number(v, 6)) for k, v in record["parameters"].items() if not isinstance(v, list | dict)
+    ]
+    for name, value in record.get("truth", {}).items():
+        if not isinstance(value, dict):
+            lines.append((f"true {name}", str(value)))
+        elif "error" in value and "value" not in value:
+            lines.append((f"true {name}", value["error"]))
+        else:
+            inner = value["value"]
+            shown = ", ".join(number(v, 8) for v in inner) if isinstance(inner, list) else number(inner, 8)
+            lines.append((f"true {name}", f"{shown} ± {number(value['error'], 2)} ({value['certainty']})"))
+    if record["note"]:
+        lines.append(("note", record["note"]))
+    output.table("", ["", ""], lines)
+
+
+def _write(run: Any, record: dict[str, Any], folder: Path) -> None:
+    import json
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        text = json.dumps(record, indent=1, allow_nan=False, ensure_ascii=False)
+        (folder / "run.json").write_text(text + "\n", encoding="utf-8")
+        with (folder / "trace.csv").open("w", newline="", encoding="utf-8") as stream:
+            writer = csv.writer(stream)
+            trace = run.trace
+            names = [n for n, rows in trace.sequences.items() if len(rows) == len(trace.k)]
+            heads = [f"{n}{i + 1}" for n in names for i in range(trace.sequences[n].shape[1])]
+            writer.writerow(["epoch", "k", *heads])
+            for row in range(len(trace.k)):
+                entries = [repr(float(v)) for n in names for v in trace.sequences[n][row]]
+                writer.writerow([int(trace.epoch[row]), int(trace.k[row]), *entries])
+    except OSError as error:
+        raise InputError(f"{folder}: {error.strerror or error}: choose another --out folder") from None

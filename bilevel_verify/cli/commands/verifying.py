@@ -1,0 +1,70 @@
+"""``verify``: statements on a problem, in this process."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bilevel_verify.campaign.cell import Scalar
+from bilevel_verify.campaign.work import instance_of, with_commands
+from bilevel_verify.cli import output, values
+from bilevel_verify.errors import InputError
+
+
+def verify_command(arguments: Any) -> int:
+    """Verify every named statement and card on the problem."""
+    from bilevel_verify.checks import verify
+
+    wanted = [*arguments.statements, *arguments.statement, *arguments.card]
+    if not wanted:
+        raise InputError("name a statement (paper/id), a paper's key, or --card FILE.toml")
+    eps = values.tolerances(arguments.eps)
+    x0 = values.numbers(arguments.x0, "--x0")
+    letters = values.assignments(arguments.letters, "--set")
+    problem, reference = values.problem_of(arguments)
+    options: dict[str, Any] = {} if arguments.budget is None else {"budget": arguments.budget}
+    if arguments.y0 is not None:
+        options["y0"] = values.numbers(arguments.y0, "--y0")
+    found = []
+    for name in wanted:
+        explicit, leaves = split_letters(name, letters)
+        one = verify(
+            problem,
+            name,
+            eps=eps,
+            method=arguments.method,
+            x0=x0,
+            parameters=explicit,
+            values=leaves,
+            seed=arguments.seed,
+            **options,
+        )
+        card = name.partition(".toml")[0] + ".toml" if ".toml" in name else None
+        found.append(with_commands(one, reference, card, arguments.seed, arguments.budget))
+    rows = [row.to_dict() for one in found for row in one.claims]
+    if arguments.out:
+        from bilevel_verify.reporting import report
+
+        instance = instance_of(problem, tuple(eps or ()))
+        page = report(
+            found, arguments.out, title=f"Verification of {', '.join(wanted)}", problems=[instance] * len(found)
+        )
+        output.say(f"report: {page}")
+    if arguments.json:
+        hypotheses = [row.to_dict() for one in found for row in one.hypotheses]
+        output.print_json({"rows": rows, "hypotheses": hypotheses})
+    else:
+        output.verdict_table(rows)
+        output.console().print(output.verdict_counts(rows), markup=False)
+    return output.exit_status(rows, arguments.strict)
+
+
+def split_letters(statement: str, letters: dict[str, Scalar]) -> tuple[dict[str, Scalar], dict[str, Scalar]]:
+    """Explicit letters as (prescribed by settings, leaves such as ``zeta`` or a constant), by the statement's card."""
+    if not letters:
+        return {}, {}
+    from bilevel_verify.checks.request import statements_of
+
+    card = statements_of(statement)[0][0]
+    leaves = {n for n, spec in card.letters.items() if spec.source in ("constants", "truth", "user", "problem")}
+    explicit = {n: v for n, v in letters.items() if n not in leaves}
+    return explicit, {n: v for n, v in letters.items() if n in leaves}

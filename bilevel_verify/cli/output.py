@@ -1,0 +1,137 @@
+"""What a command says: tables for a person, JSON for a program, a progress bar on stderr."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from bilevel_verify.campaign.run import State
+
+COLOURS = {
+    **{"holds": "green", "refuted": "bold red", "undecided": "yellow", "not applicable": "bright_black"},
+    **{"consistent": "cyan", "inconsistent": "bold magenta", "uninformative": "bright_black"},
+}
+PLAIN_WIDTH = 160
+ROWS_SHOWN = 200
+
+
+def console(stderr: bool = False) -> Console:
+    """A console; wide where the output is not a terminal, so that nothing is cut."""
+    from rich.console import Console
+
+    stream = sys.stderr if stderr else sys.stdout
+    return Console(file=stream, highlight=False, width=None if stream.isatty() else PLAIN_WIDTH)
+
+
+def print_json(value: Any) -> None:
+    """Strict JSON on stdout."""
+    json.dump(value, sys.stdout, ensure_ascii=False, allow_nan=False, indent=1)
+    sys.stdout.write("\n")
+
+
+def say(text: str) -> None:
+    """A message for a person, on stderr."""
+    print(text, file=sys.stderr)
+
+
+def table(title: str, columns: Sequence[str], lines: Sequence[Sequence[Any]], numeric: Sequence[str] = ()) -> None:
+    """A table on stdout; every cell is text, never markup."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+    from rich.text import Text
+
+    shown = Table(title=Text(title) if title else None, box=SIMPLE_HEAD, title_justify="left", pad_edge=False)
+    for name in columns:
+        shown.add_column(name, justify="right" if name in numeric else "left", overflow="fold")
+    for line in lines:
+        shown.add_row(*(c if isinstance(c, Text) else Text(str(c)) for c in line))
+    console().print(shown)
+
+
+def verdict_table(rows: Sequence[Mapping[str, Any]], title: str = "") -> None:
+    """Rows as a table, the worst first when there are very many."""
+    from rich.text import Text
+
+    from bilevel_verify.reporting.words import LOOKS, number
+
+    shown = list(rows)
+    if len(shown) > ROWS_SHOWN:
+        from bilevel_verify.reporting.html import worst_rows
+
+        shown = worst_rows([dict(r) for r in rows], ROWS_SHOWN)
+    lines = []
+    for row in shown:
+        look = LOOKS[row["verdict"]]
+        verdict = Text(f"{look.symbol} {row['verdict']}", style=COLOURS[row["verdict"]])
+        name = "/".join(p for p in (row["paper"], row["statement"]) if p)
+        marks = "" if row["as_printed"] else (" (reading)" if row["reading"] else " (repaired)")
+        why = "; ".join(p for p in (row["where"], row["reason"]) if p)
+        numbers = [number(row[k], 4) for k in ("measured", "bound", "margin")]
+        lines.append([verdict, name, (row["claim"] or row["kind"]) + marks, row["problem"] or "", *numbers, why])
+    columns = ["verdict", "statement", "claim", "problem", "measured", "bound", "margin", "where, why"]
+    table(title, columns, lines, numeric=("measured", "bound", "margin"))
+    if len(rows) > len(shown):
+        say(f"the worst {len(shown)} of {len(rows)} rows are shown; --json has all")
+
+
+def verdict_counts(rows: Sequence[Mapping[str, Any]]) -> str:
+    """``12 holds (4 proved, 8 certified), 1 undecided``."""
+    from bilevel_verify.reporting.build import summary_of
+
+    summary = summary_of([dict(r) for r in rows], 0, 0.0)
+    parts = []
+    for verdict, count in summary["verdicts"].items():
+        split = ", ".join(f"{n} {c}" for c, n in summary["holds_by_certainty"].items())
+        parts.append(f"{count} {verdict}" + (f" ({split})" if verdict == "holds" and split else ""))
+    return ", ".join(parts) or "no verdicts"
+
+
+def exit_status(rows: Sequence[Mapping[str, Any]], strict: bool) -> int:
+    """0, or 1 for a refutation that no card records (``strict``: or an undecided row)."""
+    from bilevel_verify.reporting.build import is_new_refutation
+
+    if any(is_new_refutation(r) for r in rows):
+        return 1
+    return 1 if strict and any(r["verdict"] == "undecided" for r in rows) else 0
+
+
+class ProgressBar:
+    """A bar with the time left on a terminal, a line every few seconds elsewhere; always on stderr."""
+
+    def __init__(self, total: int, quiet: bool = False) -> None:
+        self._bar: Any = None
+        self._total, self._quiet, self._said = total, quiet, time.monotonic()
+        if sys.stderr.isatty() and total and not quiet:
+            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+            columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), TextColumn("{task.description}"))
+            self._bar = Progress(*columns, console=console(stderr=True), transient=True)
+            self._task = self._bar.add_task("starting", total=total)
+
+    def __enter__(self) -> ProgressBar:
+        if self._bar:
+            self._bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar:
+            self._bar.stop()
+
+    def __call__(self, state: State) -> None:
+        """Show the state of a run."""
+        from rich.markup import escape
+
+        if self._bar:
+            done = state.finished + state.elsewhere
+            self._bar.update(self._task, completed=done, description=escape(state.label or "starting"))
+        elif not self._quiet and time.monotonic() - self._said > 5:
+            self._said = time.monotonic()
+            left = state.seconds_left
+            rest = "" if left is None else f", about {left:.0f} s left"
+            say(f"{state.finished} of {self._total} cells{rest}")

@@ -1,0 +1,203 @@
+"""The command line as argparse sees it. Nothing heavy is imported here."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any, NoReturn
+
+COMMANDS = "bilevel_verify.cli.commands"
+EPILOG = """examples:
+  bilevel-verify run --out report
+  bilevel-verify verify ragd-gs/theorem-1 --problem zoo:ramp --eps 0.1,0.03,0.01
+  bilevel-verify verify --card mine.toml --problem mine-too.toml --eps 0.01
+  bilevel-verify solve ragd-gs --problem mine.toml --eps 0.01 --x0=1.0 --truth
+  bilevel-verify derive mine.toml --latex
+  bilevel-verify check '1 + t <= exp(t)' --for 't = [0, 1]'
+
+exit status: 0 nothing newly refuted, 1 newly refuted, 2 wrong use, 3 an error of our own, 130 interrupted
+"""
+
+
+class Parser(argparse.ArgumentParser):
+    """Errors on one line instead of the usage text."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: error: {' '.join(message.split())} (see {self.prog} --help)\n")
+
+
+class _Version(argparse.Action):
+    """``--version`` without importing the package before it is asked for."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any, **__: Any) -> NoReturn:
+        from bilevel_verify import __version__
+
+        parser.exit(0, f"bilevel-verify {__version__}\n")
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The parser of all commands; each sets ``run`` to ``module:function``."""
+    parser = Parser(
+        prog="bilevel-verify",
+        description="From two closed formulas to a verdict on a theorem.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=Parser)
+    for add in (_run, _verify, _solve, _derive, _constants, _audit, _check, _list, _report):
+        add(commands)
+    return parser
+
+
+def _command(commands: Any, name: str, module: str, summary: str) -> argparse.ArgumentParser:
+    command: argparse.ArgumentParser = commands.add_parser(name, help=summary, description=summary, allow_abbrev=False)
+    command.set_defaults(run=f"{COMMANDS}.{module}:{name}_command")
+    command.add_argument("--json", action="store_true", help="JSON alone on stdout; messages go to stderr")
+    command.add_argument("--debug", action="store_true", help="show the traceback of an error")
+    return command
+
+
+def _problem_options(command: argparse.ArgumentParser, positional: bool) -> None:
+    if positional:
+        command.add_argument("target", nargs="?", metavar="PROBLEM", help="zoo:NAME[:knob=value,...] or a TOML file")
+    command.add_argument("--problem", metavar="PROBLEM", help="zoo:NAME[:knob=value,...] or a TOML file")
+    command.add_argument(
+        "--knob", action="append", default=[], metavar="NAME=VALUE", help="value of a knob (repeatable)"
+    )
+
+
+def _run_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--x0", metavar="A,B,...", help="start (--x0=-1,2 for a negative one)")
+    command.add_argument("--y0", metavar="A,B,...", help="start of the lower level")
+    command.add_argument(
+        *("--set", "--parameter"), action="append", default=[], dest="letters", metavar="LETTER=VALUE",
+        help="explicit letter, wins over the card (repeatable)",
+    )  # fmt: skip
+    command.add_argument("--budget", type=_count, metavar="N", help="most oracle calls of one run")
+    command.add_argument("--seed", type=_natural, default=0, metavar="N", help="seed of everything random (default 0)")
+
+
+def _strict(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--strict", action="store_true", help="exit 1 for undecided rows too")
+
+
+def _run(commands: Any) -> None:
+    c = _command(commands, "run", "campaigns", "run a campaign; without a file every card on the built-in zoo")
+    c.add_argument("campaign", nargs="?", metavar="CAMPAIGN", help="campaign file (TOML)")
+    c.add_argument("--out", default="bilevel-verify-report", metavar="DIR", help="folder of store and report")
+    c.add_argument("--jobs", type=_count, metavar="N", help="worker processes (default: the number of processors)")
+    c.add_argument("--dry-run", action="store_true", help="only say what is done, to do and stale")
+    c.add_argument("--retry", action="store_true", help="work again on cells that failed before")
+    c.add_argument("--time-limit", type=_positive, metavar="S", help="seconds for one cell")
+    c.add_argument("--memory-limit", type=_positive, metavar="MB", help="resident megabytes for one cell")
+    c.add_argument("--paper", metavar="KEY", help="main job: only this paper's card")
+    c.add_argument("--export", choices=("csv", "parquet"), help="write all rows as a flat table beside the report")
+    c.add_argument("--no-report", action="store_true", help="only fill the store")
+    _strict(c)
+
+
+def _verify(commands: Any) -> None:
+    c = _command(commands, "verify", "verifying", "check a statement, or all of a card, on a problem")
+    c.add_argument("statements", nargs="*", metavar="STATEMENT", help="paper/id, a paper's key, or FILE.toml/id")
+    c.add_argument("--statement", action="append", default=[], metavar="STATEMENT", help="the same as an option")
+    c.add_argument(
+        "--card", action="append", default=[], metavar="FILE", help="a card of your own (all its statements)"
+    )
+    _problem_options(c, positional=False)
+    c.add_argument("--eps", metavar="E,E,...", help="tolerances; orders need several")
+    c.add_argument("--method", metavar="NAME", help="method instead of the statement's own")
+    _run_options(c)
+    c.add_argument("--out", metavar="DIR", help="write a report")
+    _strict(c)
+
+
+def _solve(commands: Any) -> None:
+    c = _command(commands, "solve", "solving", "run a method with the parameters of its theorem")
+    c.add_argument("method", metavar="METHOD", help="name of a method (see list methods)")
+    _problem_options(c, positional=False)
+    c.add_argument("--eps", metavar="E", help="target accuracy")
+    c.add_argument("--statement", metavar="STATEMENT", help="theorem whose parameters are taken")
+    c.add_argument("--truth", action="store_true", help="compare the output with the truth")
+    _run_options(c)
+    c.add_argument("--out", metavar="DIR", help="write run.json and the trace as CSV")
+
+
+def _derive(commands: Any) -> None:
+    c = _command(commands, "derive", "formulas", "derivatives, hypergradient, penalty: as text, LaTeX or JSON")
+    _problem_options(c, positional=True)
+    c.add_argument("--only", metavar="NAME,...", help="some quantities instead of all")
+    c.add_argument("--latex", action="store_true", help="LaTeX instead of text")
+    c.add_argument("--out", metavar="DIR", help="write derivation.tex and derivation.json")
+
+
+def _constants(commands: Any) -> None:
+    c = _command(commands, "constants", "formulas", "certified smoothness constants with their derivation")
+    _problem_options(c, positional=True)
+    c.add_argument("--paper", metavar="KEY", help="whose letters (the same letter means different things)")
+    c.add_argument("--nu", type=float, metavar="NU", help="Hoelder exponent wanted, in [0, 1]")
+    c.add_argument("--only", metavar="NAME,...", help="some letters instead of all")
+    c.add_argument("--latex", action="store_true", help="a LaTeX table")
+    c.add_argument("--why", action="store_true", help="show the derivations")
+    c.add_argument("--out", metavar="DIR", help="write constants.json and constants.tex")
+
+
+def _audit(commands: Any) -> None:
+    c = _command(commands, "audit", "auditing", "judge every printed formula of a paper that needs no run")
+    c.add_argument("paper", nargs="?", metavar="PAPER", help="a paper's key or a card file; all cards by default")
+    c.add_argument("--statement", metavar="ID", help="only this entry")
+    c.add_argument("--budget", type=_positive, default=20.0, metavar="S", help="seconds for one link (default 20)")
+    c.add_argument("--seed", type=_natural, default=0, metavar="N", help="seed of the search")
+    c.add_argument("--out", metavar="DIR", help="write a report and the counterexample scripts")
+    _strict(c)
+
+
+def _check(commands: Any) -> None:
+    c = _command(commands, "check", "auditing", "prove or refute one chain of relations")
+    c.add_argument("formula", metavar="CHAIN", help="'a <= b < c'")
+    c.add_argument("--for", dest="ranges", action="append", default=[], metavar="RANGE", help="'k = integers 1..'")
+    c.add_argument("--where", action="append", default=[], metavar="CONDITION", help="hypothesis (repeatable)")
+    c.add_argument("--budget", type=_positive, default=20.0, metavar="S", help="seconds for one link (default 20)")
+    c.add_argument("--seed", type=_natural, default=0, metavar="N", help="seed of the search")
+    _strict(c)
+
+
+def _list(commands: Any) -> None:
+    c = _command(commands, "list", "catalogue", "what there is: problems, statements, methods, cards")
+    kinds = ("problems", "statements", "methods", "cards")
+    c.add_argument("kind", nargs="?", choices=kinds, help="only one of them")
+    c.add_argument("--paper", metavar="KEY", help="only the statements of this paper")
+    c.add_argument("--show", metavar="ID", help="one problem, statement, method or card in full")
+
+
+def _report(commands: Any) -> None:
+    c = _command(commands, "report", "campaigns", "write the report of what was stored")
+    c.add_argument("source", metavar="SOURCE", help="folder of a run, its results.sqlite, or a report.json")
+    c.add_argument("--out", metavar="DIR", help="folder of the report (default: beside the source)")
+    c.add_argument("--title", metavar="TEXT", help="title of the report")
+    c.add_argument("--format", metavar="F,...", help="of html, json, markdown, latex, figures (default: all)")
+    c.add_argument("--export", choices=("csv", "parquet"), help="write all rows as a flat table too")
+
+
+def _count(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"must be at least 1, not {text}")
+    return value
+
+
+def _natural(text: str) -> int:
+    value = int(text)
+    if value < 0:
+        raise argparse.ArgumentTypeError(f"must not be negative, not {text}")
+    return value
+
+
+def _positive(text: str) -> float:
+    value = float(text)
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"must be positive and finite, not {text}")
+    return value
+
+
+_count.__name__, _natural.__name__, _positive.__name__ = "whole number", "whole number", "number"

@@ -1,0 +1,86 @@
+"""Values on the command line: numbers, lists, assignments, problems. Every mistake is one line that names the option."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from bilevel_verify.campaign.cell import Scalar
+from bilevel_verify.campaign.sources import open_problem, split_reference
+from bilevel_verify.errors import InputError, ParameterError
+
+
+def numbers(text: str | None, option: str) -> list[float] | None:
+    """``"0.1,0.03"`` or ``"0.1 0.03"`` as finite numbers; None stays None."""
+    if text is None:
+        return None
+    parts = text.replace(",", " ").split()
+    if not parts:
+        raise ParameterError(f"{option}: no number in {text!r}")
+    return [_number(part, option) for part in parts]
+
+
+def _number(text: str, option: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        raise ParameterError(f"{option}: {text!r} is not a number") from None
+    if not math.isfinite(value):
+        raise ParameterError(f"{option}: {text!r} is not finite")
+    return value
+
+
+def tolerances(text: str | None) -> list[float] | None:
+    """Positive tolerances of ``--eps``."""
+    values = numbers(text, "--eps")
+    if values is not None and any(v <= 0 for v in values):
+        raise ParameterError(f"--eps: tolerances must be positive, not {text}")
+    return values
+
+
+def assignments(items: Sequence[str], option: str) -> dict[str, Scalar]:
+    """``["kappa=16", "s=2*eps"]`` as a mapping; a value that is no number stays text."""
+    found: dict[str, Scalar] = {}
+    for item in items:
+        name, equals, value = item.partition("=")
+        name, value = name.strip(), value.strip()
+        if not equals or not name.isidentifier() or not value:
+            raise InputError(f"{option}: write NAME=VALUE, not {item!r}")
+        if name in found:
+            raise InputError(f"{option}: {name} is given twice")
+        found[name] = scalar(value, f"{option} {name}")
+    return found
+
+
+def scalar(text: str, option: str) -> Scalar:
+    """An integer, a finite float, or the text itself."""
+    try:
+        return int(text)
+    except ValueError:
+        pass
+    try:
+        value = float(text)
+    except ValueError:
+        return text
+    if not math.isfinite(value):
+        raise ParameterError(f"{option}: {text!r} is not finite")
+    return value
+
+
+def problem_of(arguments: Any) -> tuple[Any, str]:
+    """The problem (or family) that ``--problem`` and ``--knob`` name, and its name as given."""
+    names = [n for n in (getattr(arguments, "target", None), arguments.problem) if n]
+    if len(names) != 1:
+        what = "once" if names else "with --problem zoo:NAME or --problem FILE.toml"
+        raise InputError(f"name the problem {what}")
+    reference, knobs = split_reference(names[0])
+    return open_problem(reference, knobs | assignments(arguments.knob, "--knob")), reference
+
+
+def member_of(problem: Any, eps: float | None = None) -> Any:
+    """A problem as it is; of a family the member at ``eps``."""
+    if hasattr(problem, "content_hash"):
+        return problem
+    letters = {} if eps is None else {"eps": eps}
+    return problem.at(**letters)
