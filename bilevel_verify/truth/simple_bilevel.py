@@ -1,0 +1,381 @@
+"""Simple bilevel problems: ``min f over argmin_Z g`` through the exact description of the argmin.
+
+1. Solve ``min_Z g`` to machine precision (interior point, polish, optimality conditions checked).
+2. Replace the argmin by linear constraints: inequality constraints of Z with a positive multiplier become equations,
+   every ridge ``a_i . z`` of g is fixed to its value (or confined to the interval on which its profile is affine), and
+   ``Q z`` is fixed for the quadratic part. A ball with a positive multiplier leaves a single point.
+3. Minimise f over that set, polish, check the optimality conditions, and turn what is left into error bars.
+
+Without such structure the value is extrapolated from ``min_Z g + eps f`` and labelled as an estimate.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bilevel_verify.errors import BilevelVerifyError, InfeasibleError, InputError, MathematicalError
+from bilevel_verify.problems.feasible import Intersection, WholeSpace
+from bilevel_verify.problems.problem import Problem
+from bilevel_verify.truth.convex import Constraints, Smooth, Solution, minimise_convex, polish, project_reduced
+from bilevel_verify.truth.enclosure import Enclosure
+from bilevel_verify.truth.model import Function
+from bilevel_verify.truth.newton import evaluate
+from bilevel_verify.truth.polyhedra import Description, Reduced, describe, reduce
+from bilevel_verify.truth.projections import project
+from bilevel_verify.truth.recession import Recession, recession
+from bilevel_verify.truth.structure import Structure, ldl, quadratic_of, structure_of
+
+FloatArray = NDArray[np.float64]
+EPS = float(np.finfo(float).eps)
+
+
+@dataclass(frozen=True, slots=True)
+class SolutionSet:
+    """Exact description of ``argmin_Z g`` around a lower-level solution.
+
+    Attributes
+    ----------
+    reduced : the set; None where no exact description is known (``missing`` says why).
+    point : a lower-level solution.
+    unique : the lower level has a single solution.
+    slack : how far the right-hand sides of the description may be off (from the accuracy of the lower-level solution).
+    """
+
+    reduced: Reduced | None
+    point: FloatArray
+    unique: bool
+    slack: float
+    missing: str = ""
+
+
+class SimpleTruth:
+    """``f*``, ``g*``, ``x*`` and distances of one simple bilevel problem, each with an error bound.
+
+    Parameters
+    ----------
+    problem : kind ``simple_bilevel``.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        if problem.g is None:
+            raise InputError("a simple bilevel problem needs g")
+        self.problem = problem
+        self.n = problem.dx
+        self._f = Function(problem.f, problem.x, problem.dx)
+        self._g = Function(problem.g, problem.x, problem.dx)
+
+    # ---- ingredients ----------------------------------------------------------------------------------------------
+
+    def smooth(self, function: Function) -> Smooth:
+        """Value, gradient and Hessian of f or g as a plain function of one point."""
+
+        def at(z: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+            row = evaluate(function.second_order, [np.array([v]) for v in z], 1)[0]
+            n = function.dz
+            return float(row[0]), row[1 : 1 + n], row[1 + n :].reshape(n, n)
+
+        return at
+
+    @cached_property
+    def feasible(self) -> Description:
+        """The feasible set as linear constraints and balls."""
+        return describe(self.problem.feasible or WholeSpace(), self.n)
+
+    @cached_property
+    def _reduced(self) -> Reduced:
+        return reduce(self.feasible)
+
+    @cached_property
+    def structure(self) -> Structure:
+        """Decomposition of g into a quadratic and ridge functions."""
+        assert self.problem.g is not None
+        return structure_of(self.problem.g, self.problem.x)
+
+    def _check_convex(self, name: str, function: Function) -> None:
+        """Reject a function that is visibly not convex on the feasible set (a witness is named)."""
+        quadratic = quadratic_of(self.problem.f if name == "f" else self.problem.g, self.problem.x)
+        if quadratic is not None and ldl(quadratic.Q).sign == 1:
+            return
+        B = self._reduced.B
+        if not B.shape[1]:
+            return
+        sample = self._sample
+        table = evaluate(function.second_order, list(np.ascontiguousarray(sample.T)), len(sample))
+        hessians = B.T @ table[:, 1 + self.n :].reshape(len(sample), self.n, self.n) @ B
+        fine = np.isfinite(hessians).all(axis=(1, 2))
+        for z, inside in zip(sample[fine], hessians[fine]):
+            lowest = float(np.linalg.eigvalsh(0.5 * (inside + inside.T))[0])
+            if lowest < -1e-7 * (1 + float(np.max(np.abs(inside)))):
+                raise MathematicalError(
+                    f"{name} is not convex on the feasible set: its Hessian has the eigenvalue {lowest:.3g} "
+                    f"at {np.round(z, 6).tolist()}"
+                )
+
+    @cached_property
+    def _sample(self) -> FloatArray:
+        """Feasible points: projections of random ones, and points between them."""
+        rng = np.random.default_rng(0)
+        feasible = self.problem.feasible or WholeSpace()
+        count = 4 if isinstance(feasible, Intersection) else 16
+        corners = np.array([project(feasible, p) for p in rng.normal(size=(count, self.n)) * 1.5])
+        weights = rng.dirichlet(np.ones(count), size=32)
+        return np.vstack([corners, weights @ corners])
+
+    @cached_property
+    def recession(self) -> Recession:
+        """Directions in which g never grows: whether the lower level is bounded below and attains its infimum."""
+        return recession(self.structure, self.feasible)
+
+    # ---- lower level ----------------------------------------------------------------------------------------------
+
+    @cached_property
+    def lower(self) -> Solution:
+        """A solution of ``min_Z g``, polished.
+
+        Raises
+        ------
+        MathematicalError : g is visibly not convex on Z, or has no minimiser.
+        InfeasibleError : Z is empty.
+        """
+        self._check_convex("g", self._g)
+        if self.recession.verdict:
+            raise MathematicalError(f"the lower level has no minimiser: {self.recession.verdict}")
+        found = minimise_convex(self.smooth(self._g), self._reduced)
+        return self._free_ridges(found)
+
+    def _free_ridges(self, found: Solution) -> Solution:
+        """Where no ball constraint presses, solve the linear part alone again: interior iterates stop short of a tangent ball."""
+        reduced = self._reduced
+        if not reduced.balls or float(np.max(found.multipliers[len(reduced.b) :], initial=0.0)) > 1e-6:
+            return found
+        alone = Reduced(reduced.z0, reduced.B, reduced.A, reduced.b, (), reduced.rows, reduced.equal)
+        constraints = Constraints(alone)
+        active = np.flatnonzero(-constraints.values(found.u) < found.multipliers[: len(reduced.b)])
+        better = polish(self.smooth(self._g), constraints, found.u, found.multipliers[: len(reduced.b)], active)
+        if better is None or better.quality > found.quality:
+            return found
+        try:
+            z = self._point_of(self._describe(better, alone)[0], better.z)
+        except BilevelVerifyError:
+            return found
+        value, gradient, _ = self.smooth(self._g)(z)
+        multipliers = np.concatenate([better.multipliers, np.zeros(len(reduced.balls))])
+        u = np.linalg.lstsq(reduced.B, z - reduced.z0, rcond=None)[0]
+        return Solution(z, u, value, multipliers, better.stationarity, better.violation, better.gap)
+
+    def _point_of(self, description: Description, near: FloatArray) -> FloatArray:
+        """A point of the described set that satisfies the balls (or touches one)."""
+        return project_reduced(reduce(description), near)
+
+    def _describe(self, found: Solution, reduced: Reduced) -> tuple[Description, list[float]]:
+        """Linear description of the argmin: Z with pressed constraints as equations, fixed ridges, fixed ``Q z``."""
+        size = 1 + float(np.max(np.abs(found.multipliers), initial=0.0))
+        pressed = [row for row, m in zip(reduced.rows, found.multipliers) if m > 1e-9 * size]
+        base = self.feasible
+        description = Description(
+            base.T, base.G, base.h, np.vstack([base.E, base.G[pressed]]), np.concatenate([base.e, base.h[pressed]]), base.balls
+        )
+        rows_E, rhs_E, rows_G, rhs_G, spread = self._fixed(found.z)
+        n = self.n
+        return description.with_rows(
+            np.array(rows_G).reshape(-1, n), np.array(rhs_G), np.array(rows_E).reshape(-1, n), np.array(rhs_E)
+        ), spread
+
+    def _fixed(self, z: FloatArray) -> tuple[list[FloatArray], list[float], list[FloatArray], list[float], list[float]]:
+        """Equations and inequalities that every minimiser satisfies, given one of them."""
+        rows_E: list[FloatArray] = []
+        rhs_E: list[float] = []
+        rows_G: list[FloatArray] = []
+        rhs_G: list[float] = []
+        for _, normal in ldl(self.structure.quadratic.Q).squares:
+            row = np.array([float(v) for v in normal])
+            rows_E.append(row)
+            rhs_E.append(float(row @ z))
+        for ridge in self.structure.ridges:
+            row, shift = ridge.row()
+            t = float(row @ z) + shift
+            piece = next((p for p in ridge.pieces if p[0] - 1e-9 <= t <= p[1] + 1e-9), None) if ridge.kind == "kinked" else None
+            if piece is None:
+                rows_E.append(row)
+                rhs_E.append(float(row @ z))
+                continue
+            if np.isfinite(piece[1]):
+                rows_G.append(row)
+                rhs_G.append(piece[1] - shift)
+            if np.isfinite(piece[0]):
+                rows_G.append(-row)
+                rhs_G.append(shift - piece[0])
+        return rows_E, rhs_E, rows_G, rhs_G, []
+
+    @cached_property
+    def solutions(self) -> SolutionSet:
+        """The solution set of the lower level."""
+        found = self.lower
+        reduced = self._reduced
+        rounds = found.multipliers[len(reduced.b) :]
+        slack = self._lower_accuracy(found)
+        if np.any(rounds > 1e-7 * (1 + float(np.max(np.abs(found.multipliers), initial=0.0)))) or reduced.dimension == 0:
+            point = Reduced(found.z, np.zeros((self.n, 0)), np.zeros((0, 0)), np.zeros(0), (), (), ())
+            return SolutionSet(point, found.z, True, slack)
+        hessian = reduced.B.T @ self.smooth(self._g)(found.z)[2] @ reduced.B
+        if self.structure.missing:
+            if float(np.linalg.eigvalsh(hessian)[0]) > 1e-8 * (1 + float(np.max(np.abs(hessian)))):
+                point = Reduced(found.z, np.zeros((self.n, 0)), np.zeros((0, 0)), np.zeros(0), (), (), ())
+                return SolutionSet(point, found.z, True, slack)
+            return SolutionSet(None, found.z, False, slack, self.structure.missing)
+        exact = reduce(self._describe(found, reduced)[0])
+        return SolutionSet(exact, found.z, exact.dimension == 0, slack)
+
+    def _lower_accuracy(self, found: Solution) -> float:
+        """How far the fixed values of the description may be off: the last Newton step, at least rounding."""
+        reduced = self._reduced
+        gradient, hessian = self.smooth(self._g)(found.z)[1:]
+        H = reduced.B.T @ hessian @ reduced.B
+        values = np.linalg.eigvalsh(0.5 * (H + H.T)) if len(H) else np.empty(0)
+        top = float(values[-1]) if len(values) else 0.0
+        positive = values[values > 1e-9 * max(top, 1e-300)] if top > 0 else np.empty(0)
+        scale = 1 + float(np.linalg.norm(found.z))
+        rounding = 8 * EPS * scale * np.sqrt(self.n)
+        if not len(positive) or top < 1e-6:
+            flat = any(ridge.kind == "strict" for ridge in self.structure.ridges)
+            return max(rounding, 1e-8 * scale if flat else 0.0)
+        noise = 8 * EPS * (1 + float(np.linalg.norm(gradient)) + top * scale)
+        return rounding + 4 * (found.stationarity + found.violation * top + noise) / float(positive[0])
+
+    # ---- results --------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def g_star(self) -> Enclosure:
+        """Optimal value of the lower level; the error is the duality gap of the polished solution plus rounding."""
+        found = self.lower
+        span = self._span(found.z)
+        error = found.gap + found.stationarity * span + self._multiplier_size(found) * found.violation
+        error += self._rounding(self._g, found.z)
+        return Enclosure(found.value, error, "computed", "interior point and active-set polish, duality gap", True)
+
+    @cached_property
+    def upper(self) -> Solution:
+        """A solution of the upper level over the exact description."""
+        self._check_convex("f", self._f)
+        assert self.solutions.reduced is not None
+        return minimise_convex(self.smooth(self._f), self.solutions.reduced)
+
+    @cached_property
+    def f_star(self) -> Enclosure:
+        """Optimal value of the bilevel problem."""
+        if self.solutions.reduced is None:
+            return self._estimate[0]
+        found, reduced = self.upper, self.solutions.reduced
+        span = self._span(found.z)
+        gradient = self.smooth(self._f)(found.z)[1]
+        sensitivity = float(np.linalg.norm(gradient)) + self._multiplier_size(found) * (1 + span)
+        error = found.gap + found.stationarity * span + self._multiplier_size(found) * found.violation
+        condition = _condition(reduced)
+        error += sensitivity * condition * self.solutions.slack + self._rounding(self._f, found.z)
+        return Enclosure(found.value, error, "computed", "exact description of the argmin, polish, optimality conditions", True)
+
+    @cached_property
+    def x_star(self) -> Enclosure:
+        """An optimal solution; its error bound uses the curvature of f on the solution set (infinite where there is none)."""
+        if self.solutions.reduced is None:
+            return self._estimate[1]
+        found, reduced = self.upper, self.solutions.reduced
+        if reduced.dimension == 0:
+            error = self.solutions.slack * _condition(reduced) + 4 * EPS * (1 + float(np.linalg.norm(found.z)))
+            return Enclosure(found.z, error, "computed", "the lower level has one solution")
+        active = np.flatnonzero(found.multipliers > 1e-9 * (1 + np.max(found.multipliers, initial=0.0)))
+        constraints = Constraints(reduced)
+        hessian = reduced.B.T @ self.smooth(self._f)(found.z)[2] @ reduced.B
+        curved = found.multipliers[[i for i in active if i >= constraints.linear]]
+        hessian = hessian + float(np.sum(curved)) * (reduced.B.T @ reduced.B)
+        rows = constraints.jacobian(found.u)[active]
+        _, s, Vt = np.linalg.svd(rows, full_matrices=True) if len(rows) else (None, np.empty(0), np.eye(reduced.dimension))
+        kernel = Vt[int(np.count_nonzero(s > 1e-10 * (s[0] if len(s) else 1))) :]
+        bend = float(np.linalg.eigvalsh(kernel @ hessian @ kernel.T)[0]) if len(kernel) else np.inf
+        if bend <= 1e-9 * (1 + float(np.max(np.abs(hessian)))):
+            return Enclosure(found.z, float(np.inf), "computed", "one of possibly many optimal solutions")
+        grip = float(np.min(s[s > 1e-10 * s[0]])) if len(s) else 1.0
+        error = (found.stationarity + 16 * EPS * (1 + float(np.linalg.norm(found.z)))) / bend
+        error += (found.violation + 4 * EPS) / grip * (1 + float(np.linalg.norm(hessian, 2)) / bend)
+        error += self.solutions.slack * _condition(reduced) * (1 + 1 / bend)
+        return Enclosure(found.z, error, "computed", "exact description of the argmin, polish, optimality conditions")
+
+    def distance(self, x: ArrayLike) -> Enclosure:
+        """Euclidean distance of x to the solution set of the lower level.
+
+        Raises
+        ------
+        MathematicalError : the solution set has no exact description here.
+        """
+        v = np.asarray(x, dtype=float).reshape(-1)
+        if v.size != self.n or not np.all(np.isfinite(v)):
+            raise InputError(f"x needs {self.n} finite components")
+        if self.solutions.reduced is None:
+            raise MathematicalError(f"the solution set has no exact description: {self.solutions.missing}")
+        z = project_reduced(self.solutions.reduced, v)
+        value = float(np.linalg.norm(z - v))
+        error = self.solutions.slack * _condition(self.solutions.reduced) + 16 * EPS * (1 + float(np.linalg.norm(v)) + value)
+        return Enclosure(value, error, "computed", "projection onto the exact description of the argmin")
+
+    def distance_batch(self, X: ArrayLike) -> tuple[FloatArray, FloatArray]:
+        """Distances of the rows of X: values (n,), errors (n,)."""
+        found = [self.distance(row) for row in np.asarray(X, dtype=float)]
+        return np.array([float(d.value) for d in found]), np.array([d.error for d in found])
+
+    # ---- what is left ---------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _estimate(self) -> tuple[Enclosure, Enclosure]:
+        """f* extrapolated from ``min_Z g + eps f``: an estimate, whose error is the last change, never a certificate."""
+        self._check_convex("f", self._f)
+        f, g = self.smooth(self._f), self.smooth(self._g)
+        values, z = [], self.lower.z
+        for weight in 10.0 ** -np.arange(1, 7):
+
+            def mixed(p: FloatArray, weight: float = weight) -> tuple[float, FloatArray, FloatArray]:
+                a, b = g(p), f(p)
+                return a[0] / weight + b[0], a[1] / weight + b[1], a[2] / weight + b[2]
+
+            try:
+                found = minimise_convex(mixed, self._reduced)
+            except (MathematicalError, InfeasibleError, RuntimeError):
+                break
+            values.append(f(found.z)[0])
+            z = found.z
+        if len(values) < 3:
+            raise MathematicalError(f"f* could not be estimated, and no exact description is known: {self.solutions.missing}")
+        a, b, c = values[-3:]
+        bend = (c - b) - (b - a)
+        limit = c - (c - b) ** 2 / bend if abs(bend) > 1e-14 * (1 + abs(c)) and abs((c - b) ** 2 / bend) < 10 * abs(c - b) else c
+        error = 2 * abs(limit - c) + abs(c - b) + 1e-9 * (1 + abs(c))
+        why = f"extrapolated estimate from min g + eps f, no certificate ({self.solutions.missing})"
+        return Enclosure(limit, error, "sampled", why), Enclosure(z, float(np.inf), "sampled", why)
+
+    def _span(self, z: FloatArray) -> float:
+        """A length for turning a gradient residual into a value: the size of the set if it is bounded, else of the point."""
+        from bilevel_verify.truth.projections import diameter
+
+        size = diameter(self.problem.feasible or WholeSpace(), self.n)
+        return size if np.isfinite(size) else 10 * (1 + float(np.linalg.norm(z)))
+
+    def _multiplier_size(self, found: Solution) -> float:
+        return float(np.sum(found.multipliers))
+
+    def _rounding(self, function: Function, z: FloatArray) -> float:
+        """Rounding error of one evaluation, from its interval enclosure."""
+        from bilevel_verify.intervals.batch import Interval
+        from bilevel_verify.truth.arithmetics import IntervalBatch
+
+        out: Any = function.program.run(IntervalBatch(), [Interval(np.array([v]), np.array([v])) for v in z])[0]
+        width = float(np.max(out.hi - out.lo))
+        return width if np.isfinite(width) else 1e-12 * (1 + abs(function.dz))
+
+
+def _condition(reduced: Reduced) -> float:
+    """How much an error in the right-hand sides of the description moves its points (1 for orthonormal rows)."""
+    return 4.0 * float(np.sqrt(max(1, len(reduced.z0))))
