@@ -1,6 +1,6 @@
 """The auditor: every entry of a card through every engine that applies to it.
 
-Runs (claims along trajectories and attacks on lemmas) are the business of ``checks``; here is what needs the text alone.
+Runs (claims along trajectories, attacks on lemmas) are the business of ``checks``; here is what needs the text alone.
 """
 
 from __future__ import annotations

@@ -115,7 +115,7 @@ class Ray:
 
 @dataclass(frozen=True)
 class Regime:
-    """Directions in which the letters may go: rows ``<row, u> >= 0``; ``exponents`` are letters that stay in a range."""
+    """Directions in which the letters may go, ``<row, u> >= 0``; ``exponents`` are letters that stay in a range."""
 
     letters: tuple[str, ...]
     rows: tuple[Mapping[str, Fraction], ...]
@@ -178,7 +178,7 @@ def exponent_of(node: tree.Node, exponent_letters: frozenset[str]) -> sympy.Expr
 
 
 def compare(left: Growth, right: Growth, regime: Regime) -> Ray | None:
-    """None if ``left = O(right)`` on the regime at every tried value of the exponent letters, else a ray on which it fails."""
+    """None if ``left = O(right)`` at every tried value of the exponent letters, else a ray on which it fails."""
     for values in _grid(regime.exponents):
         for clause in left.clauses:
             for maximum in right.dual():
@@ -247,7 +247,7 @@ def _rational_ray(
         if not any(direction):
             continue
         inside = all(sum(Fraction(row.get(n, 0)) * d for n, d in zip(names, direction)) >= 0 for row in regime.rows)
-        rates = [sum(g * d for g, d in zip(gap, direction)) for gap in gaps]
+        rates = [sum((g * d for g, d in zip(gap, direction)), Fraction(0)) for gap in gaps]
         faster = all(
             rate > 0 or (rate == 0 and extra > 0 and not wanted) for rate, extra, wanted in zip(rates, logs, need)
         )
@@ -328,7 +328,7 @@ def _sign(exponent: sympy.Expr) -> int:
     if exponent.is_number:
         return int(sympy.sign(exponent))
     values = [
-        exponent.subs({s: v for s, v in zip(sorted(exponent.free_symbols, key=str), p)})
+        exponent.subs(dict(zip(sorted(exponent.free_symbols, key=str), p)))
         for p in product((0, sympy.Rational(1, 2), 1), repeat=len(exponent.free_symbols))
     ]
     finite = [v for v in values if v.is_finite]

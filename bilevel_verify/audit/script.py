@@ -29,15 +29,16 @@ def total(term, low, high, start=0, times=False):
 
 '''
 MPMATH = {
-    "sqrt": "sqrt", "log": "log", "exp": "exp", "sin": "sin", "cos": "cos", "tan": "tan", "sinh": "sinh", "cosh": "cosh",
-    "tanh": "tanh", "asinh": "asinh", "atan": "atan", "erf": "erf", "floor": "floor", "ceil": "ceil", "sign": "sign",
+    "sqrt": "sqrt", "log": "log", "exp": "exp", "sin": "sin", "cos": "cos", "tan": "tan", "sinh": "sinh",
+    "cosh": "cosh", "tanh": "tanh",
+    "asinh": "asinh", "atan": "atan", "erf": "erf", "floor": "floor", "ceil": "ceil", "sign": "sign",
     "binomial": "binomial", "factorial": "factorial",
 }  # fmt: skip
 PYTHON = {"abs": "abs", "max": "max", "min": "min"}
 
 
 def scalar_script(claim: ScalarClaim, point: Mapping[str, Fraction]) -> str:
-    """Source of a script that evaluates a scalar claim and its hypotheses at a rational point; exit status 1 if it holds."""
+    """Source of a script that evaluates a claim and its hypotheses at a rational point; exit status 1 if it holds."""
     claim = prepared(claim)
     used: set[str] = set()
     printer = _Printer(used)
@@ -113,8 +114,8 @@ class _Printer:
             return f"total({term}, {self.of(low)}, {self.of(high)}{times})"
         if span is not None:
             index, low, high = span
-            body = f"{self.of(node.arguments[0])} for v_{index} in map(mpf, range(int({self.of(low)}), int({self.of(high)}) + 1))"
-            return f"{node.function}({body})"
+            places = f"map(mpf, range(int({self.of(low)}), int({self.of(high)}) + 1))"
+            return f"{node.function}({self.of(node.arguments[0])} for v_{index} in {places})"
         inner = ", ".join(self.of(a) for a in node.arguments)
         if node.function == "plus":
             return f"max(0, {inner})"

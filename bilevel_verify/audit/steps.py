@@ -1,8 +1,8 @@
 """Step algebra: displays that are linear in inner products of a few vectors.
 
-``left <= right`` for *all* vectors means that the Gram polynomial matrix of the difference is positive semidefinite on the
-whole range of the scalars; every principal minor is a scalar inequality of its own. A refuted minor gives vectors, in as
-many dimensions as the minor has rows. Equalities compare coefficients.
+``left <= right`` for *all* vectors means that the Gram polynomial matrix of the difference is positive semidefinite on
+the whole range of the scalars; every principal minor is a scalar inequality of its own. A refuted minor gives vectors,
+in as many dimensions as the minor has rows. Equalities compare coefficients.
 """
 
 from __future__ import annotations

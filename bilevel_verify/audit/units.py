@@ -120,7 +120,8 @@ class UnitCheck:
     def _letter(self, node: tree.Node, name: str) -> Unit | None:
         if name == "oo":
             return None
-        return self.letters.get(name, DIMENSIONLESS)
+        known: Unit = self.letters.get(name, DIMENSIONLESS)
+        return known
 
     def _same(self, parts: list[tuple[tree.Node, Unit | None]], what: str) -> Unit | None:
         known = [(n, u) for n, u in parts if u is not None]

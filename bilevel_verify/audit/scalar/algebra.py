@@ -241,7 +241,7 @@ def _root_order(difference: sympy.Expr, symbol: sympy.Symbol) -> int:
 def _nonnegative(
     product: sympy.Poly, low: Fraction | None, high: Fraction | None, order: int, strict: bool
 ) -> Decision:
-    """Sign of ``numerator * denominator`` on the range; ends are mapped to the letter's root where roots were cleared."""
+    """Sign of ``numerator * denominator`` on the range; ends are mapped to the root where roots were cleared."""
     ends = []
     for end in (low, high):
         if end is not None and order > 1:

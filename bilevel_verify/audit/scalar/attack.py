@@ -196,7 +196,7 @@ def _draw(domain: Domain, points: dict[str, Array], random: np.random.Generator,
     if domain.kind == "integers":
         far = np.floor(reach ** random.random(size))
         steps = np.where(coin < 0.5, random.integers(0, 6, size), far)
-        return np.minimum(np.where(np.isfinite(low), np.ceil(low), 0.0) + steps, np.floor(high))
+        return np.asarray(np.minimum(np.where(np.isfinite(low), np.ceil(low), 0.0) + steps, np.floor(high)))
     value = _between(low, high, random, size)
     corner = random.random(size)
     value = np.where((corner < 0.125) & np.isfinite(low), low, value)

@@ -75,9 +75,9 @@ class ScalarClaim:
         """The claim with some letters replaced by formulas (their domains become conditions)."""
         kept = {n: d for n, d in self.domains.items() if n not in values}
         moved = [c for n in values if n in self.domains for c in end_conditions(n, self.domains[n])]
-        sub = lambda node: substitute(node, values)
-        where = tuple(sub(w) for w in (*self.where, *moved))
-        return replace(self, left=sub(self.left), right=sub(self.right), domains=kept, where=where)
+        where = tuple(substitute(w, values) for w in (*self.where, *moved))
+        left, right = substitute(self.left, values), substitute(self.right, values)
+        return replace(self, left=left, right=right, domains=kept, where=where)
 
 
 def end_conditions(name: str, domain: Domain) -> tuple[tree.Node, ...]:

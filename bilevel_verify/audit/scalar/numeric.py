@@ -44,7 +44,7 @@ def _value(node: tree.Node, p: Points) -> Array:
         case tree.Divide(numerator=top, denominator=bottom):
             return np.divide(_value(top, p), _value(bottom, p))
         case tree.Power(base=base, exponent=exponent):
-            return np.power(np.asarray(_value(base, p), float), _value(exponent, p))
+            return np.asarray(np.power(np.asarray(_value(base, p), float), _value(exponent, p)))
         case tree.Negate(operand=operand):
             return -_value(operand, p)
         case tree.Modulo(left=left, right=right):
