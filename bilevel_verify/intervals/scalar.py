@@ -341,15 +341,15 @@ def _family_critical(name: str, order: int) -> tuple[Critical, ...]:
                 value = horner(suprema.polynomial(name, order)[0], _thin(a, b))
             else:
                 value = scalar.at(order, Interval(where.lo, where.lo)).hull(scalar.at(order, Interval(where.hi, where.hi)))
-                value = _widen_by_slope(scalar, order, where, value)
+                value = _widen_by_slope(order, where, value)
         found.append((float(where.lo), float(where.hi), float(value.lo), float(value.hi)))
     return tuple(found)
 
 
-def _widen_by_slope(scalar: FamilyScalar, order: int, where: Interval, value: Interval) -> Interval:
+def _widen_by_slope(order: int, where: Interval, value: Interval) -> Interval:
     """The turning point lies between two neighbouring floats; a second-order term far below rounding is added."""
     width = float(where.hi - where.lo)
-    room = 1e3 * math.factorial(order + 3) * width * width
+    room = 1e3 * math.factorial(order + 3) * width * width * max(1.0, float(value.magnitude()))
     return Interval(np.asarray(value.lo - room), np.asarray(value.hi + room)) if width else value
 
 
@@ -410,6 +410,96 @@ def _antiderivative(name: str, t: Interval) -> Interval:
             square = Interval(points, points).square()
             return point_values("log1p", square.lo).hull(point_values("log1p", square.hi))
     raise ValueError(f"no value rule for {name}")
+
+
+class WeightedPolynomial(Scalar):
+    """``P(t) exp(-t^2/2)`` (kind ``gauss``) or ``P(t) (1+t^2)^(-e)`` (kind ``rational``), any rational ``P`` and ``e``.
+
+    The derivatives keep that shape, so critical points are roots of polynomials and ranges on half lines are exact.
+    """
+
+    def __init__(self, kind: str, p: tuple[Fraction, ...], power: Fraction = Fraction(0)) -> None:
+        self.kind, self.first, self.power = kind, p, power
+        body = " + ".join(f"{c} t^{i}" for i, c in enumerate(p) if c)
+        self.name = f"({body}) exp(-t^2/2)" if kind == "gauss" else f"({body}) (1+t^2)^(-{power / 2})"
+        self._shapes: dict[int, tuple[tuple[Fraction, ...], Fraction]] = {0: (p, power)}
+        self._critical: dict[int, tuple[Critical, ...]] = {}
+
+    def shape(self, order: int) -> tuple[tuple[Fraction, ...], Fraction]:
+        """Polynomial of the derivative and twice the exponent of ``1/(1+t^2)``."""
+        if order not in self._shapes:
+            p, power = self.shape(order - 1)
+            slope = tuple(i * c for i, c in enumerate(p))[1:] or (Fraction(0),)
+            if self.kind == "gauss":
+                self._shapes[order] = _combine(slope, (Fraction(0), *p), Fraction(-1)), power
+            else:
+                raised = _combine(slope, (Fraction(0), Fraction(0), *slope), Fraction(1))
+                self._shapes[order] = _combine(raised, (Fraction(0), *p), -power), power + 2
+        return self._shapes[order]
+
+    def at(self, order: int, t: Interval) -> Interval:
+        p, power = self.shape(order)
+        return self._gauss(p, t) if self.kind == "gauss" else self._rational(p, power, t)
+
+    def _gauss(self, p: tuple[Fraction, ...], t: Interval) -> Interval:
+        far = np.abs(t.lo) > 60.0  # beyond: |P| exp(-1800) is below every float for the degrees in use
+        near = np.where(far, 0.0, t.lo)
+        here = Interval(near, near)
+        exponent = here.square() * Interval.of(-0.5)
+        weight = point_values("exp", exponent.lo).hull(point_values("exp", exponent.hi))
+        value = rational_horner(p, here) * weight
+        return Interval(np.where(far, -1e-300, value.lo), np.where(far, 1e-300, value.hi))
+
+    def _rational(self, p: tuple[Fraction, ...], power: Fraction, t: Interval) -> Interval:
+        """``sum p_j u^j c^(power - j)``, ``u = t/sqrt(1+t^2)``, ``c = 1/sqrt(1+t^2)``."""
+        one = Interval.of(1.0)
+        size = np.minimum(np.abs(t.lo), 1e150)
+        huge = np.abs(t.lo) > 1e150
+        root = square_root(one + Interval(size, size).square())
+        inverse = root.reciprocal()
+        c = Interval(np.where(huge, 0.0, np.maximum(inverse.lo, 0.0)), inverse.hi)
+        u = Interval(size, size) * inverse
+        u = Interval(np.where(huge, np.nextafter(1.0, 0), np.maximum(u.lo, 0.0)), np.where(huge, 1.0, np.minimum(u.hi, 1.0)))
+        negative = t.lo < 0
+        total = Interval(np.zeros_like(size), np.zeros_like(size))
+        for j, coefficient in enumerate(p):
+            if coefficient:
+                term = integer_power(u, j) * signed_power(c, power - j) * point(coefficient)
+                total = total + (Interval(np.where(negative, -term.hi, term.lo), np.where(negative, -term.lo, term.hi)) if j % 2 else term)
+        return total
+
+    def critical(self, order: int) -> tuple[Critical, ...]:
+        if order not in self._critical:
+            q, _ = self.shape(order + 1)
+            denominator = math.lcm(*(c.denominator for c in q))
+            found = []
+            for a, b in suprema.real_roots(tuple(int(c * denominator) for c in q)):
+                where = _thin(a, b)
+                with ball_ends():
+                    left, right = (self.at(order, Interval(end, end)) for end in (where.lo, where.hi))
+                value = _widen_by_slope(order, where, left.hull(right))
+                found.append((float(where.lo), float(where.hi), float(value.lo), float(value.hi)))
+            self._critical[order] = tuple(found)
+        return self._critical[order]
+
+
+def rational_horner(p: tuple[Fraction, ...], s: Interval) -> Interval:
+    """A rational polynomial at thin intervals."""
+    total = Interval(np.zeros_like(s.lo), np.zeros_like(s.hi)) + point(p[-1])
+    for coefficient in reversed(p[:-1]):
+        total = total * s
+        if coefficient:
+            total = total + point(coefficient)
+    return total
+
+
+def _combine(p: tuple[Fraction, ...], q: tuple[Fraction, ...], factor: Fraction) -> tuple[Fraction, ...]:
+    size = max(len(p), len(q))
+    zero = Fraction(0)
+    out = [(p[i] if i < len(p) else zero) + factor * (q[i] if i < len(q) else zero) for i in range(size)]
+    while len(out) > 1 and out[-1] == 0:
+        out.pop()
+    return tuple(out)
 
 
 class Erf(Scalar):
@@ -604,6 +694,8 @@ def scalar(name: str, *parameters: Fraction) -> Scalar:
         return Power(Fraction(1, 2))
     if name == "power":
         return Power(parameters[0])
+    if name == "bell":
+        return WeightedPolynomial("rational", (Fraction(1),), parameters[0])
     if name in ("abspow", "sgnpow", "pluspow"):
         return Power(parameters[0], name[:-3])
     if name == "huber":

@@ -1,0 +1,171 @@
+"""``constants(p)``: a mapping from a paper's letters to certified constants, computed when a letter is looked up."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import sympy
+
+from bilevel_verify.constants.constant import Constant, Reason
+from bilevel_verify.constants.domain import domain_of
+from bilevel_verify.constants.engine import Analysis, Bound
+from bilevel_verify.constants.papers import Letter, letters_of
+from bilevel_verify.constants.structure import normalise, structure_of
+from bilevel_verify.errors import InputError
+from bilevel_verify.problems.problem import Problem
+
+_CACHE: dict[tuple[str, str, float], Analysis] = {}
+_CACHE_LIMIT = 256
+
+
+def constants(p: Problem, paper: str | None = None, nu: float | Mapping[str, float] | None = None,
+              only: Iterable[str] | None = None, effort: float = 1.0) -> Mapping[str, Constant]:  # fmt: skip
+    """Certified constants of a problem under the letters of one paper.
+
+    Parameters
+    ----------
+    p : the problem.
+    paper : ``ragd-gs`` (bilevel default), ``rahgd``, ``fsba``, ``minimax``, ``restarted-agd-hb``, ``agm-bio``.
+    nu : exponent wanted for the Hoelder pairs: one number, or ``{"nu_g": ..., "nu_f": ...}``. By default the largest one
+        that can be certified.
+    only : letters to offer (all by default). Nothing is computed before a letter is looked up.
+    effort : multiplies the box budgets of branch and bound (deterministic: budgets count boxes, not seconds).
+
+    Returns
+    -------
+    Mapping from letter to :class:`Constant`; iteration in the paper's order.
+
+    Raises
+    ------
+    InputError : unknown paper or letter, exponent outside [0, 1].
+    """
+    name, letters = letters_of(paper, p.kind)
+    chosen = _chosen(letters, only, name)
+    return Constants(p, name, chosen, letters, _exponents(nu), effort)
+
+
+def _chosen(letters: tuple[Letter, ...], only: Iterable[str] | None, paper: str) -> tuple[Letter, ...]:
+    if only is None:
+        return letters
+    wanted = [only] if isinstance(only, str) else list(only)
+    known = {letter.name for letter in letters}
+    for word in wanted:
+        if word not in known:
+            raise InputError(f"{paper} has no constant {word!r}; it has {', '.join(letter.name for letter in letters)}")
+    return tuple(letter for letter in letters if letter.name in wanted)
+
+
+def _exponents(nu: float | Mapping[str, float] | None) -> dict[str, Any]:
+    given = {} if nu is None else dict(nu) if isinstance(nu, Mapping) else {"nu_g": nu, "nu_f": nu}
+    for name, value in given.items():
+        if not 0 <= value <= 1:
+            raise InputError(f"{name} = {value}: a Hoelder exponent lies in [0, 1]")
+    return given
+
+
+class Constants(Mapping[str, Constant]):
+    """Lazily computed constants; prints as a table."""
+
+    def __init__(self, problem: Problem, paper: str, letters: tuple[Letter, ...], every: tuple[Letter, ...],
+                 exponents: dict[str, Any], effort: float) -> None:  # fmt: skip
+        self.problem, self.paper, self.exponents, self.effort = problem, paper, exponents, effort
+        self._letters = {letter.name: letter for letter in letters}
+        self._every = {letter.name: letter for letter in every}
+        self._known: dict[str, Constant] = {}
+
+    def __getitem__(self, name: str) -> Constant:
+        if name not in self._letters:
+            raise KeyError(name)
+        return self._get(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._letters)
+
+    def __len__(self) -> int:
+        return len(self._letters)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._letters
+
+    def _get(self, name: str) -> Constant:
+        if name not in self._known:
+            self._known[name] = self._compute(self._every[name])
+        return self._known[name]
+
+    def analysis(self, function: str) -> Analysis:
+        """The analysis of ``f`` or ``g`` (the lower level: ``-f`` for minimax), shared between calls."""
+        key = (self.problem.content_hash(), function, self.effort)
+        if key not in _CACHE:
+            if len(_CACHE) >= _CACHE_LIMIT:
+                _CACHE.pop(next(iter(_CACHE)))
+            expression = self.problem.f if function == "f" else self.problem.lower
+            structure = structure_of(normalise(sympy.sympify(expression)), self.problem.variables)
+            is_x = (True,) * self.problem.dx + (False,) * self.problem.dy
+            _CACHE[key] = Analysis(structure, is_x, domain_of(self.problem), function, self.effort)
+        return _CACHE[key]
+
+    def _compute(self, letter: Letter) -> Constant:
+        match letter.measure:
+            case "norm":
+                return self._norm(letter)
+            case "strong convexity":
+                return self._mu(letter)
+            case "exponent" | "hoelder":
+                return self._hoelder(letter)
+            case "ratio":
+                return self._ratio(letter)
+        from bilevel_verify.constants.simple import simple_constant
+
+        return simple_constant(self, letter)
+
+    def _constant(self, letter: Letter, bound: Bound, side: str = "upper") -> Constant:
+        domain = domain_of(self.problem)
+        value = bound.upper if side == "upper" else bound.lower
+        return Constant(letter.name, value, bound.lower, bound.upper, side, bound.certified, bound.route, letter.norm,  # type: ignore[arg-type]
+                        domain.text, bound.why, bound.exact, domain.whole_space, bound.attained, bound.witness, letter.meaning)  # fmt: skip
+
+    def _norm(self, letter: Letter) -> Constant:
+        bounds = [self.analysis(function).norm(form) for function, form in letter.parts]
+        return self._constant(letter, _largest(letter, bounds))
+
+    def _mu(self, letter: Letter) -> Constant:
+        return self._constant(letter, self.analysis("g").convexity(), "lower")
+
+    def _ratio(self, letter: Letter) -> Constant:
+        top, bottom = (self._get(name) for name in letter.partner)
+        from bilevel_verify.intervals.rounding import enclose
+
+        closed = top.exact / bottom.exact if top.exact is not None and bottom.exact is not None and bottom.value > 0 else None
+        if bottom.value <= 0:
+            upper = math.inf
+        else:
+            upper = enclose(closed)[1] if closed is not None else math.nextafter(top.value / bottom.value, math.inf)
+        lower = max(top.lower, 0.0) / bottom.upper if bottom.upper > 0 else math.inf
+        why = Reason("definition", f"{letter.name} = {top.name} / {bottom.name}", (top.why, bottom.why))
+        bound = Bound(upper, min(lower, upper), top.certified and bottom.certified, top.route, why, closed, top.attained and bottom.attained)
+        return self._constant(letter, bound)
+
+    def _hoelder(self, letter: Letter) -> Constant:
+        from bilevel_verify.constants.hoelder import hoelder_pair
+
+        exponent_name = letter.name if letter.measure == "exponent" else letter.partner[0]
+        function, form = letter.parts[0]
+        pair = hoelder_pair(self.analysis(function), form, self.exponents.get(exponent_name))
+        bound = pair.exponent_bound() if letter.measure == "exponent" else pair.constant_bound()
+        return self._constant(letter, bound)
+
+    def __repr__(self) -> str:
+        return "\n".join(f"{c.name:6s} = {c.value:.9g}  {c.route}" for c in self.values())
+
+
+def _largest(letter: Letter, bounds: list[Bound]) -> Bound:
+    if len(bounds) == 1:
+        return bounds[0]
+    best = max(bounds, key=lambda b: b.upper)
+    names = [f"{function}: {form}" for function, form in letter.parts]
+    parts = tuple(Reason("part", f"{name} <= {b.upper:.9g}", (b.why,)) for name, b in zip(names, bounds))
+    why = Reason("largest of the parts", f"{letter.name} <= {best.upper:.9g}", parts)
+    return Bound(best.upper, max(b.lower for b in bounds), all(b.certified for b in bounds), best.route, why, best.exact,
+                 best.attained, best.witness)  # fmt: skip

@@ -1,0 +1,157 @@
+"""Branch and bound for suprema over boxes, in bulk: thousands of boxes per step, the worst ones split first.
+
+The boxes always cover the domain. The search uses NumPy's elementary functions; the final covering is bounded once more
+with ball arithmetic, and only that number is certified.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from bilevel_verify.intervals.elementary import ball_ends
+from bilevel_verify.intervals.rounding import Array
+
+Bound = Callable[[Array, Array], Array]
+"""``(lo, hi) -> upper bounds`` over boxes of shape (boxes, n)."""
+Sample = Callable[[Array], Array]
+"""``points -> attained values`` (lower bounds of the supremum)."""
+
+FAR = 8.0
+"""First cut of unbounded ranges; further cuts at its powers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Supremum:
+    """Outcome of a search.
+
+    ``upper`` is certified if ``certified``; ``lower`` was attained at ``where``; ``worst`` is a box with the largest
+    bound; ``boxes`` counts evaluations.
+    """
+
+    upper: float
+    lower: float
+    where: Array
+    worst: tuple[Array, Array]
+    boxes: int
+    certified: bool
+
+
+def supremum(bound: Bound, sample: Sample, lo: Array, hi: Array, tolerance: float, budget: int, floor: float = 0.0,
+             split: Array | None = None) -> Supremum:  # fmt: skip
+    """Upper and lower bound of a supremum over the box ``[lo, hi]`` (ends may be infinite).
+
+    Parameters
+    ----------
+    tolerance : relative gap at which the search stops.
+    budget : largest number of box evaluations.
+    floor : a lower bound known beforehand (boxes below it are not split).
+    split : variables that may be split (all by default).
+    """
+    search = _Search(bound, sample, lo, hi, tolerance, floor, split)
+    while search.boxes < budget and search.step(min(2048, max(64, budget - search.boxes))):
+        pass
+    return search.finish()
+
+
+class _Search:
+    def __init__(self, bound: Bound, sample: Sample, lo: Array, hi: Array, tolerance: float, floor: float,
+                 split: Array | None) -> None:  # fmt: skip
+        self.bound, self.sample, self.tolerance = bound, sample, tolerance
+        self.lo, self.hi = lo[None, :].astype(float), hi[None, :].astype(float)
+        self.split = np.ones(len(lo), dtype=bool) if split is None else split
+        finite = np.where(np.isfinite(hi) & np.isfinite(lo), hi - lo, 1.0)
+        self.scale = np.where(finite > 0, finite, 1.0)
+        self.upper = _checked(bound(self.lo, self.hi))
+        self.boxes = 1
+        self.lower, self.where = floor, middle_of(self.lo, self.hi)[0]
+        self._probe(middle_of(self.lo, self.hi))
+
+    def _probe(self, points: Array) -> None:
+        values = self.sample(points)
+        values = np.where(np.isfinite(values), values, -np.inf)
+        best = int(np.argmax(values))
+        if values[best] > self.lower:
+            self.lower, self.where = float(values[best]), points[best]
+
+    def target(self) -> float:
+        return self.lower + self.tolerance * max(abs(self.lower), 1e-300)
+
+    def step(self, most: int) -> bool:
+        """Split the worst boxes once; False if nothing is left to do."""
+        widths = self._widths()
+        active = (self.upper > self.target()) & (widths.max(axis=1) > 1e-11) & self._worth_it()
+        if not active.any():
+            return False
+        chosen = np.flatnonzero(active)
+        if len(chosen) > most:
+            order = np.argpartition(-self.upper[chosen], most - 1)[:most]
+            chosen = chosen[order]
+        left_lo, left_hi, right_lo, right_hi = self._cut(chosen, widths[chosen])
+        fresh_lo, fresh_hi = np.concatenate([left_lo, right_lo]), np.concatenate([left_hi, right_hi])
+        bounds = _checked(self.bound(fresh_lo, fresh_hi))
+        bounds = np.minimum(bounds, np.tile(self.upper[chosen], 2))
+        self.boxes += len(bounds)
+        keep = np.ones(len(self.upper), dtype=bool)
+        keep[chosen] = False
+        self.lo, self.hi = np.concatenate([self.lo[keep], fresh_lo]), np.concatenate([self.hi[keep], fresh_hi])
+        self.upper = np.concatenate([self.upper[keep], bounds])
+        promising = np.argsort(-bounds)[:512]
+        self._probe(middle_of(fresh_lo[promising], fresh_hi[promising]))
+        return True
+
+    def _worth_it(self) -> Array:
+        """Tails beyond 1e12 are not chased further."""
+        near = (np.where(np.isposinf(self.hi), self.lo, 0.0) < 1e12) & (np.where(np.isneginf(self.lo), self.hi, 0.0) > -1e12)
+        return np.asarray(near.all(axis=1))
+
+    def _widths(self) -> Array:
+        with np.errstate(invalid="ignore"):
+            widths = (self.hi - self.lo) / self.scale
+        return np.where(self.split, np.where(np.isnan(widths), 0.0, widths), 0.0)
+
+    def _cut(self, chosen: Array, widths: Array) -> tuple[Array, Array, Array, Array]:
+        axis = np.argmax(widths, axis=1)
+        lo, hi = self.lo[chosen], self.hi[chosen]
+        rows = np.arange(len(chosen))
+        at = middle_of(lo, hi)[rows, axis]
+        left_hi, right_lo = hi.copy(), lo.copy()
+        left_hi[rows, axis], right_lo[rows, axis] = at, at
+        return lo, left_hi, right_lo, hi
+
+    def finish(self) -> Supremum:
+        """Certify the covering: every box again, elementary functions from ball arithmetic."""
+        worst = int(np.argmax(self.upper))
+        if math.isinf(self.upper[worst]):
+            return Supremum(math.inf, self.lower, self.where, (self.lo[worst], self.hi[worst]), self.boxes, True)
+        sure = self._certify()
+        return Supremum(max(sure, self.lower * (1 - 1e-12)), self.lower, self.where, (self.lo[worst], self.hi[worst]), self.boxes, True)
+
+    def _certify(self) -> float:
+        """Children may rest on a parent's bound: boxes whose own bound is larger are judged by the larger one."""
+        best = -math.inf
+        with ball_ends():
+            for start in range(0, len(self.lo), 4096):
+                part = slice(start, start + 4096)
+                best = max(best, float(_checked(self.bound(self.lo[part], self.hi[part])).max()))
+        return best
+
+
+def _checked(values: Array) -> Array:
+    return np.where(np.isnan(values), np.inf, values)
+
+
+def middle_of(lo: Array, hi: Array) -> Array:
+    """Where to cut, and where to look: mid-points; powers of 8 on half lines; 0 on the whole line."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        middle = 0.5 * lo + 0.5 * hi
+    up_open, down_open = np.isposinf(hi), np.isneginf(lo)
+    with np.errstate(over="ignore", invalid="ignore"):
+        above = np.minimum(np.maximum(np.where(lo > 0, FAR * lo, FAR), FAR), 1e300)
+        below = np.maximum(np.minimum(np.where(hi < 0, FAR * hi, -FAR), -FAR), -1e300)
+    middle = np.where(up_open & ~down_open, above, middle)
+    middle = np.where(down_open & ~up_open, below, middle)
+    return np.where(up_open & down_open, 0.0, middle)

@@ -1,0 +1,318 @@
+"""Norms of derivative tensors, slot by slot: from ridge ranges and interval entries to an upper bound per box.
+
+A form is a word over ``x y z``: one letter per slot, naming the block in which the vector of that slot lives. ``zz`` is
+the Hessian, ``zzz`` the third derivative, ``xyz`` the mixed block as a function of both variables, ``y`` the gradient in
+y. Vectors in slots with the same letter may be taken equal (Banach), except that ``x``, ``y`` and ``z`` slots differ.
+
+Two engines. *Nets* (small blocks): the form is evaluated exactly, over all coefficients in their intervals, at every
+direction of a net of covering angle delta, and divided by ``cos(k delta)`` for each group of k equal slots (M. Riesz).
+*Matrices* (any dimension): Loewner order for two slots; for more, projector sums, Gram matrices of the ridges and
+flattenings of the entries.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+
+from bilevel_verify.constants.model import Model, Pieces
+from bilevel_verify.intervals import linalg
+from bilevel_verify.intervals.batch import Interval
+from bilevel_verify.intervals.jets import jet_space
+from bilevel_verify.intervals.rounding import Array, up
+
+NET_DIMENSION = 3
+"""Largest dimension of a block for which nets are used."""
+
+ROOM = 1e-12
+"""Relative room for rounding in products with a net (a few thousand units)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Net:
+    """Directions for every slot at once.
+
+    ``ridge`` (ridges, directions) and ``entry`` (count, directions) hold the values of the basis tensors; ``factor`` is
+    the covering factor; ``slack`` (ridges,) and (count,) bound the rounding of a column.
+    """
+
+    ridge: Array
+    entry: Array
+    factor: float
+    ridge_slack: Array
+    entry_slack: Array
+
+
+class Form:
+    """Upper bounds (and attained lower ones) of one derivative form of a model.
+
+    Parameters
+    ----------
+    model : the function.
+    slots : word over ``x y z``.
+    resolution : directions per two-dimensional block (three-dimensional ones get about a quarter of its square).
+    """
+
+    def __init__(self, model: Model, slots: str, resolution: int = 96) -> None:
+        self.model, self.slots, self.order = model, slots, len(slots)
+        self.empty = any(not model.slots(s) for s in slots)
+        self.symmetric = len(set(slots)) == 1
+        self.net = None if self.empty else self._make_net(resolution)
+
+    # -- nets ------------------------------------------------------------------------------------------------------
+
+    def _make_net(self, resolution: int) -> Net | None:
+        groups = Counter(self.slots)
+        pieces: dict[str, tuple[Array, float]] = {}
+        for letter, count in groups.items():
+            basis = self._basis(letter)
+            dimension = basis.shape[0]
+            if dimension > NET_DIMENSION:
+                return None
+            size = resolution if dimension == 2 else resolution * resolution // 4
+            directions, delta = linalg.sphere_net(dimension, size)
+            if delta * count >= 1.2:
+                return None
+            pieces[letter] = directions @ basis, 1.0 / math.cos(count * delta)
+        total = math.prod(len(v) for v, _ in pieces.values())
+        if total > 40 * resolution * resolution:
+            return None
+        factor = math.prod(f for _, f in pieces.values()) * (1 + 1e-12)
+        vectors = _grid({letter: v for letter, (v, _) in pieces.items()})
+        return self._values(vectors, factor)
+
+    def _basis(self, letter: str) -> Array:
+        """Orthonormal rows spanning what the form can see of a block: coordinates, or the row space of the ridges."""
+        members = self.model.slots(letter)
+        coordinates = np.zeros((len(members), self.model.n))
+        coordinates[range(len(members)), members] = 1.0
+        if self.has_entries() or len(members) <= 1:
+            return coordinates
+        rows = self.model.row_centres[:, members]
+        if not rows.size or not rows.any():
+            return coordinates[:1]
+        _, values, right = np.linalg.svd(rows, full_matrices=False)
+        rank = int((values > 1e-9 * values[0]).sum())
+        reduced = np.zeros((rank, self.model.n))
+        reduced[:, members] = right[:rank]
+        return reduced
+
+    def has_entries(self) -> bool:
+        """Whether anything besides ridges can contribute at this order."""
+        s = self.model.structure
+        return s.rest is not None or (self.order == 2 and bool(s.quadratic)) or self.order == 1
+
+    def _values(self, vectors: dict[str, Array], factor: float) -> Net:
+        count = len(next(iter(vectors.values())))
+        rows = self.model.row_centres
+        ridge = np.ones((len(rows), count))
+        size = np.ones(len(rows))
+        for letter in self.slots:
+            ridge = ridge * (rows @ vectors[letter].T)
+            size = size * np.sqrt((rows[:, self.model.slots(letter)] ** 2).sum(axis=1))
+        space = jet_space(self.model.n, self.order)
+        numbers = space.of_degree(self.order) if self.has_entries() else []
+        entry = np.zeros((len(numbers), count))
+        for row, number in enumerate(numbers):
+            positions = [i for i, a in enumerate(space.indices[number]) for _ in range(a)]
+            for order in set(itertools.permutations(positions)):
+                entry[row] += math.prod(vectors[s][:, i] for s, i in zip(self.slots, order))
+        bound = np.abs(entry).max(axis=1, initial=0.0)
+        return Net(ridge, entry, factor, size * ROOM, bound * ROOM)
+
+    # -- bounds ----------------------------------------------------------------------------------------------------
+
+    def upper(self, pieces: Pieces) -> Array:
+        """Upper bound of the norm of the form over each box."""
+        boxes = len(pieces.ridges.lo)
+        if self.empty:
+            return np.zeros(boxes)
+        bounds = []
+        if self.net is not None:
+            bounds.append(self._by_net(self.net, pieces))
+        if self.net is None or (self.order == 2 and self.symmetric):
+            bounds.append(self._by_matrices(pieces))
+        return np.asarray(np.minimum.reduce(bounds))
+
+    def _by_net(self, net: Net, pieces: Pieces) -> Array:
+        with np.errstate(invalid="ignore"):
+            ridges, lost_r = _finite(pieces.ridges, np.abs(net.ridge).max(axis=1, initial=0.0) > 0)
+            entries = pieces.entries if self.has_entries() else Interval(pieces.entries.lo[:, :0], pieces.entries.hi[:, :0])
+            entries, lost_e = _finite(entries, np.abs(net.entry).max(axis=1, initial=0.0) > 0)
+        middle_r, middle_e = ridges.centre(), entries.centre()
+        radius_r, radius_e = ridges.radius(middle_r), entries.radius(middle_e)
+        value = np.abs(middle_r @ net.ridge + middle_e @ net.entry)
+        value += radius_r @ np.abs(net.ridge) + radius_e @ np.abs(net.entry)
+        slack = ridges.magnitude() @ net.ridge_slack + entries.magnitude() @ net.entry_slack
+        best = up((value.max(axis=1, initial=0.0) * (1 + ROOM) + slack) * net.factor)
+        return np.asarray(np.where(lost_r | lost_e, np.inf, best))
+
+    def lower(self, pieces: Pieces) -> Array:
+        """Attained values at thin boxes (float arithmetic, for tightness and pruning)."""
+        boxes = len(pieces.ridges.lo)
+        if self.empty:
+            return np.zeros(boxes)
+        if self.order == 2 and self.symmetric:
+            return np.asarray(np.abs(np.linalg.eigvalsh(self.matrix(pieces))).max(axis=1))
+        if self.net is not None:
+            return np.abs(self._centre_values(self.net, pieces)).max(axis=1, initial=0.0)
+        return self._ascent(pieces)
+
+    def _centre_values(self, net: Net, pieces: Pieces) -> Array:
+        entries = pieces.entries.centre() if self.has_entries() else pieces.entries.lo[:, :0]
+        return np.asarray(pieces.ridges.centre() @ net.ridge + entries @ net.entry)
+
+    def matrix(self, pieces: Pieces) -> Array:
+        """Centre matrix of a two-slot form."""
+        first, second = (self.model.slots(s) for s in self.slots)
+        full = _matrix(pieces.entries.centre(), self.model.n)
+        rows = self.model.row_centres
+        full = full + np.einsum("bl,li,lj->bij", pieces.ridges.centre(), rows, rows)
+        return full[:, first][:, :, second]
+
+    def extremes(self, pieces: Pieces) -> tuple[Array, Array]:
+        """For a symmetric two-slot form: lower bound of lambda_min and upper bound of lambda_max over each box."""
+        members = list(self.model.slots(self.slots[0]))
+        rows = self.model.row_centres[:, members]
+        touched = np.abs(rows).max(axis=1, initial=0.0) > 0
+        low_c = np.where(touched, pieces.ridges.lo, 0.0)
+        high_c = np.where(touched, pieces.ridges.hi, 0.0)
+        lost_low, lost_high = np.isneginf(low_c).any(axis=1), np.isposinf(high_c).any(axis=1)
+        low_c, high_c = np.where(np.isfinite(low_c), low_c, 0.0), np.where(np.isfinite(high_c), high_c, 0.0)
+        entries_lo = _matrix(pieces.entries.lo, self.model.n)[:, members][:, :, members]
+        entries_hi = _matrix(pieces.entries.hi, self.model.n)[:, members][:, :, members]
+        size = (rows * rows).sum(axis=1)
+        n = len(members)
+        room = (np.maximum(np.abs(low_c), np.abs(high_c)) @ size) * ((len(rows) + n + 6) * 3e-16)
+        outer_low = np.einsum("bl,li,lj->bij", low_c, rows, rows)
+        outer_high = np.einsum("bl,li,lj->bij", high_c, rows, rows)
+        with np.errstate(invalid="ignore"):
+            size_low = np.abs(entries_lo).max(axis=(1, 2)) + np.abs(outer_low).max(axis=(1, 2))
+            size_high = np.abs(entries_hi).max(axis=(1, 2)) + np.abs(outer_high).max(axis=(1, 2))
+        least = linalg.eigenvalue_range(entries_lo + outer_low, entries_hi + outer_low)[0]
+        most = linalg.eigenvalue_range(entries_lo + outer_high, entries_hi + outer_high)[1]
+        flat = (len(low_c), n * n)
+        exact = _dyadic(rows, low_c, high_c) & _tidy(entries_lo.reshape(flat)) & _tidy(entries_hi.reshape(flat))
+        step_low = np.where(exact, 0.0, room + n * 3e-16 * np.where(np.isfinite(size_low), size_low, 0.0))
+        step_high = np.where(exact, 0.0, room + n * 3e-16 * np.where(np.isfinite(size_high), size_high, 0.0))
+        least = np.where(lost_low, -np.inf, np.where(exact, least, least - step_low))
+        most = np.where(lost_high, np.inf, np.where(exact, most, most + step_high))
+        return least, most
+
+    def _by_matrices(self, pieces: Pieces) -> Array:
+        if self.order == 1:
+            return self._gradient(pieces)
+        if self.order == 2 and self.symmetric:
+            least, most = self.extremes(pieces)
+            return np.asarray(np.maximum(np.maximum(-least, most), 0.0))
+        from bilevel_verify.constants.tensors import tensor_bound
+
+        return tensor_bound(self.model, self.slots, pieces)
+
+    def _gradient(self, pieces: Pieces) -> Array:
+        members = list(self.model.slots(self.slots[0]))
+        entries = gradient_entries(pieces, self.model.n)[:, members]
+        total = entries
+        for number in range(pieces.ridges.lo.shape[1]):
+            row = self.model.rows[number][members]
+            total = total + pieces.ridges[:, number : number + 1] * Interval(row.lo[None, :], row.hi[None, :])
+        return linalg.vector_norm(total)
+
+    def _ascent(self, pieces: Pieces, starts: int = 6, steps: int = 25) -> Array:
+        """Best of a few alternating power ascents per point (lower bound; float arithmetic)."""
+        tensor = centre_tensor(self.model, pieces)
+        rng = np.random.default_rng(5)
+        best = np.zeros(len(tensor))
+        masks = [np.isin(np.arange(self.model.n), self.model.slots(s)).astype(float) for s in self.slots]
+        for _ in range(starts):
+            vectors = [rng.normal(size=(len(tensor), self.model.n)) * m for m in masks]
+            vectors = [_unit(v) for v in vectors]
+            for step in range(steps):
+                place = step % self.order
+                contracted = _contract(tensor, vectors, place) * masks[place]
+                length = np.sqrt((contracted**2).sum(axis=1))
+                best = np.maximum(best, length)
+                vectors[place] = _unit(contracted)
+        return best
+
+
+def _tidy(values: Array) -> Array:
+    """Rows of moderate multiples of 1/64, on which sums of a few terms are exact in floats."""
+    with np.errstate(invalid="ignore"):
+        return np.asarray(((values * 64 == np.round(values * 64)) & (np.abs(values) < 1e6)).all(axis=1))
+
+
+def _dyadic(rows: Array, low: Array, high: Array) -> Array:
+    """Boxes on which the ridge sums are exact in floats: small integer rows times tidy coefficients."""
+    tidy_rows = bool((rows == np.round(rows)).all() and (np.abs(rows) < 64).all())
+    return _tidy(low) & _tidy(high) & tidy_rows
+
+
+def _finite(values: Interval, matters: Array) -> tuple[Interval, Array]:
+    """Infinite coefficients set to zero, with a flag for the boxes where one of them matters."""
+    infinite = ~(np.isfinite(values.lo) & np.isfinite(values.hi))
+    if not infinite.any():
+        return values, np.zeros(len(values.lo), dtype=bool)
+    lost = (infinite & matters[None, :]).any(axis=1)
+    return Interval(np.where(infinite, 0.0, values.lo), np.where(infinite, 0.0, values.hi)), lost
+
+
+def _grid(vectors: dict[str, Array]) -> dict[str, Array]:
+    """All combinations of the directions of the groups, one row each."""
+    letters = list(vectors)
+    index = np.indices([len(vectors[letter]) for letter in letters]).reshape(len(letters), -1)
+    return {letter: vectors[letter][index[k]] for k, letter in enumerate(letters)}
+
+
+def _matrix(entries: Array, n: int) -> Array:
+    """Symmetric matrices from second derivatives by multi-index, shape (boxes, n, n)."""
+    space = jet_space(n, 2)
+    out = np.zeros((len(entries), n, n))
+    for column, number in enumerate(space.of_degree(2)):
+        i, j = [k for k, a in enumerate(space.indices[number]) for _ in range(a)]
+        out[:, i, j] = out[:, j, i] = entries[:, column]
+    return out
+
+
+def gradient_entries(pieces: Pieces, n: int) -> Interval:
+    """Gradient entries in the order of the variables."""
+    space = jet_space(n, 1)
+    order = [space.indices[number].index(1) for number in space.of_degree(1)]
+    columns = np.argsort(order)
+    return pieces.entries[:, columns]
+
+
+def centre_tensor(model: Model, pieces: Pieces) -> Array:
+    """Full float tensor at the centres, shape (boxes, n, ..., n)."""
+    k, n = pieces.order, model.n
+    space = jet_space(n, k)
+    out = np.zeros((len(pieces.ridges.lo), *[n] * k))
+    centre = pieces.entries.centre()
+    for column, number in enumerate(space.of_degree(k)):
+        if not centre[:, column].any():
+            continue
+        positions = [i for i, a in enumerate(space.indices[number]) for _ in range(a)]
+        for place in set(itertools.permutations(positions)):
+            out[(slice(None), *place)] = centre[:, column]
+    rows = model.row_centres
+    letters = "ijkl"[:k]
+    if len(rows):
+        out += np.einsum(",".join(["bm", *[f"m{c}" for c in letters]]) + "->b" + letters, pieces.ridges.centre(), *[rows] * k)
+    return out
+
+
+def _contract(tensor: Array, vectors: list[Array], skip: int) -> Array:
+    out = tensor
+    for place in reversed(range(len(vectors))):
+        if place != skip:
+            out = np.einsum("b...i,bi->b...", np.moveaxis(out, place + 1, -1), vectors[place])
+    return out
+
+
+def _unit(v: Array) -> Array:
+    length = np.sqrt((v**2).sum(axis=1, keepdims=True))
+    return np.asarray(v / np.where(length > 0, length, 1.0))
