@@ -121,7 +121,7 @@ def power(base: Scalar, exponent: Scalar) -> Scalar:
         if exponent.denominator == 1:
             if exponent < 0 and ball(base).contains(0):
                 raise MathematicalError("a negative power of a number that may be 0")
-            return ball(base) ** int(exponent)
+            return _whole_power(ball(base), int(exponent))
     wide = ball(base)
     if bool(wide == 0) and bool(ball(exponent) > 0):
         return Fraction(0)
@@ -131,6 +131,19 @@ def power(base: Scalar, exponent: Scalar) -> Scalar:
             return ball(Fraction(0)).union(top)
         raise MathematicalError("a broken power of a number that may be negative")
     return (wide.log() * ball(exponent)).exp() if not isinstance(exponent, Fraction) else wide ** ball(exponent)
+
+
+def _whole_power(base: Any, exponent: int) -> Any:
+    """By repeated squaring: ``arb ** int`` itself is NaN for a ball that contains 0."""
+    if exponent < 0:
+        return 1 / _whole_power(base, -exponent)
+    result, square = ball(Fraction(1)), base
+    while exponent:
+        if exponent & 1:
+            result = result * square
+        exponent >>= 1
+        square = square * square if exponent else square
+    return result
 
 
 def _rational_power(base: Fraction, exponent: Fraction) -> Fraction | None:
