@@ -48,7 +48,10 @@ def judge(left: Value, operator: str, right: Value, certainty: Certainty = "prov
     (a_low, a_high), (b_low, b_high) = ends(a), ends(b)
     measured, bound = _counting_ends((a_low, a_high), operator, (b_low, b_high), answer)
     reason = "" if answer is not None else _why((a_low, a_high), (b_low, b_high))
-    return Judgement(answer, measured, bound, margin_of(measured, operator, bound), reason, certainty, where)
+    margin = margin_of(measured, operator, bound)
+    if answer is not None:  # both ends are rounded outwards: a decided relation has the sign of its decision
+        margin = max(margin, 0.0) if answer else min(margin, 0.0)
+    return Judgement(answer, measured, bound, margin, reason, certainty, where)
 
 
 def undecided(reason: str, certainty: Certainty = "computed", where: str = "") -> Judgement:

@@ -52,6 +52,7 @@ class Case:
     trajectory: Trajectory | None = None
     functions: ProblemFunctions | None = None
     contained: hyp.Premise | None = None
+    trouble: str = ""
     rows: list[Row] = field(default_factory=list)
 
     @property
@@ -239,6 +240,7 @@ def _judge_along(case: Case, claims: list[Claim]) -> None:
     blocked = hyp.combine(case.premises)
     missing = _missing(case)
     if missing:
+        case.trouble = f"hypothesis: {missing}"
         _all_undecided(case, claims, missing)
         return
     try:
@@ -246,6 +248,7 @@ def _judge_along(case: Case, claims: list[Claim]) -> None:
     except (ParameterError, ArithmeticError, BilevelVerifyError) as error:
         if isinstance(error, InputError) and not isinstance(error, ParameterError) and blocked is None:
             raise
+        case.trouble = f"precision: {error}"
         _all_undecided(case, claims, blocked.reason if blocked else f"precision: {error}", blocked)
         return
     case.trajectory = Trajectory(case.run)

@@ -195,8 +195,9 @@ class Evaluator:
         return entry
 
     def _compile_add(self, node: tree.Add) -> Evaluate:
-        parts = [self._compile(term) for term in node.terms]
-        return lambda bound: _fold(v.add, parts, bound)
+        signs = [isinstance(term, tree.Negate) for term in node.terms]
+        parts = [self._compile(t.operand if isinstance(t, tree.Negate) else t) for t in node.terms]
+        return lambda bound: _sum([part(bound) for part in parts], signs)
 
     def _compile_multiply(self, node: tree.Multiply) -> Evaluate:
         parts = [self._compile(factor) for factor in node.factors]
@@ -385,6 +386,27 @@ def _fold(combine: Callable[[Value, Value], Value], parts: list[Evaluate], bound
     return result
 
 
+def _sum(values: list[Value], signs: list[bool]) -> Value:
+    """A signed sum; one object added and subtracted cancels exactly, and exact zeros leave the others as they are."""
+    kept: list[tuple[Value, bool]] = []
+    for value, negative in zip(values, signs):
+        twin = next((n for n, (other, sign) in enumerate(kept) if other is value and sign != negative), None)
+        if twin is not None and not isinstance(value, Fraction):
+            zero = v.multiply(Fraction(0), value)
+            kept[twin] = (zero, False)
+        elif kept and v.is_zero(value):
+            continue
+        elif len(kept) == 1 and v.is_zero(kept[0][0]):
+            kept[0] = (value, negative)
+        else:
+            kept.append((value, negative))
+    total: Value = None
+    for value, negative in kept:
+        part = v.negate(value) if negative else value
+        total = part if total is None else v.add(total, part)
+    return total
+
+
 def _square_of_norm(node: tree.Power) -> tree.Node | None:
     """``u`` of ``norm(u)**2``, which needs no root."""
     two = isinstance(node.exponent, tree.Number) and node.exponent.value == 2
@@ -434,13 +456,27 @@ def _whole(function: Callable[..., int]) -> Callable[..., Value]:
     return apply
 
 
+_SPECTRA: dict[int, tuple[v.Matrix, v.Spectrum]] = {}
+
+
+def _eigen(matrix: Value) -> v.Spectrum:
+    """The spectrum of a matrix, computed once while the matrix lives."""
+    if not isinstance(matrix, v.Matrix):
+        raise EvaluationError("eigenvalues need a matrix")
+    found = _SPECTRA.get(id(matrix))
+    if found is None or found[0] is not matrix:
+        if len(_SPECTRA) > 64:
+            _SPECTRA.clear()
+        found = _SPECTRA[id(matrix)] = (matrix, v.Spectrum(matrix))
+    return found[1]
+
+
 def _eigenvalue(matrix: Value, j: Value) -> Value:
-    number = v.integer(j, "an index")
-    if isinstance(matrix, v.Matrix) and number == 1:
-        return v.lambda_min(matrix)
-    if isinstance(matrix, v.Matrix) and number == len(matrix.rows):
-        return v.lambda_max(matrix)
-    raise EvaluationError("an inner eigenvalue has no enclosure yet")
+    return _eigen(matrix).value(v.integer(j, "an index"))
+
+
+def _coordinate(matrix: Value, vector: Value, j: Value) -> Value:
+    return _eigen(matrix).component(vector, v.integer(j, "an index"))
 
 
 FUNCTIONS: dict[str, Callable[..., Value]] = {
@@ -458,6 +494,7 @@ FUNCTIONS: dict[str, Callable[..., Value]] = {
     "lambda_min": v.lambda_min,
     "lambda_max": v.lambda_max,
     "eigenvalue": _eigenvalue,
+    "coordinate": _coordinate,
     "dim": lambda value: Fraction(len(value) if isinstance(value, v.Vector) else 1),
     **{
         name: _elementary(name)

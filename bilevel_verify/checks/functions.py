@@ -59,11 +59,12 @@ class ProblemFunctions:
         KeyError : a symbol that this problem does not have.
         """
         points = [_point(argument) for argument in arguments]
-        for prefix, parts in (("hess_", _HESSIANS), ("grad_", _GRADIENTS)):
-            if name.startswith(prefix) and name[-2:] in ("_f", "_g", "_L"):
-                return self._derivative(name, prefix, parts, points)
         if name in ("f", "g"):
-            return self._value(name, points)
+            return self._once(name, points, lambda: self._value(name, points))
+        prefix = name[:5]
+        if prefix in ("grad_", "hess_") and name[-2:] in ("_f", "_g", "_L"):
+            parts = _GRADIENTS if prefix == "grad_" else _HESSIANS
+            return self._once(name, points, lambda: self._derivative(name, prefix, parts, points))
         method = _TRUTH[name]
         return self._once(name, points, lambda: method(self, points))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Mapping
 from math import isfinite
 from typing import Any
@@ -13,7 +14,11 @@ from bilevel_verify.errors import BilevelVerifyError, MathematicalError
 from bilevel_verify.problems.problem import Problem
 from bilevel_verify.theorems.card import LetterSpec
 from bilevel_verify.theorems.instance import Leaves
+from bilevel_verify.truth import truth as truth_of
 from bilevel_verify.truth.enclosure import Enclosure
+
+TRUTHS_KEPT = 32
+_TRUTHS: OrderedDict[str, Any] = OrderedDict()
 
 
 class Instance(Leaves):
@@ -30,6 +35,17 @@ class Instance(Leaves):
         self.used: dict[str, Constant] = {}
         self.asked: dict[str, Enclosure] = {}
         self.failures: dict[str, str] = {}
+
+    @property
+    def truth(self) -> Any:
+        """The truth of the problem, shared by all statements that are checked on it."""
+        key = self.problem.content_hash()
+        if key not in _TRUTHS:
+            _TRUTHS[key] = truth_of(self.problem)
+            while len(_TRUTHS) > TRUTHS_KEPT:
+                _TRUTHS.popitem(last=False)
+        _TRUTHS.move_to_end(key)
+        return _TRUTHS[key]
 
     def __call__(self, spec: LetterSpec, known: Mapping[str, Any]) -> Any:
         """Value of a leaf letter; see :class:`Leaves`."""

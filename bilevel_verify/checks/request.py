@@ -95,9 +95,9 @@ def instance_problem(family: Any, eps: float | None) -> Problem:
     if isinstance(family, Problem):
         return family
     if isinstance(family, str):
-        from bilevel_verify import problems
+        from bilevel_verify.problems.catalogue import zoo
 
-        return instance_problem(problems.zoo(family.removeprefix("zoo:")), eps)
+        return instance_problem(zoo(family.removeprefix("zoo:")), eps)
     at = getattr(family, "at", family if callable(family) else None)
     if at is None:
         raise InputError(f"{family!r} is neither a problem, a family, nor the name of a zoo entry")

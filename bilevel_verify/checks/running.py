@@ -17,6 +17,8 @@ from bilevel_verify.theorems.card import Card, Statement
 LITERAL = "literal"
 """Name of the method "the card's own steps"."""
 Solver = Callable[..., Any]
+QUICK_BUDGET = 40_000
+"""Oracle calls that plain Python makes sooner than a compiler starts; longer runs are compiled."""
 MOST_ROWS = 2_000_000
 """Longest run whose every step is judged."""
 
@@ -54,9 +56,20 @@ def make_run(
         raise InputError(f"{card.key}/{statement.id} names no method; give one with method=")
     if name == LITERAL:
         return _literal(problem, card, statement, parameters, x0, options)
+    given = {key: value for key, value in options.items() if value is not None}
+    budget = given.get("budget")
+    if given.get("compiled") is None and given.get("digits") is None and (budget is None or isinstance(budget, int)):
+        short = QUICK_BUDGET if budget is None else min(budget, QUICK_BUDGET)
+        run = _whole(problem, name, parameters, x0, {**given, "budget": short, "compiled": False})
+        if run.status != "budget" or short == budget:
+            return run
+    return _whole(problem, name, parameters, x0, given)
+
+
+def _whole(problem: Problem, name: str, parameters: Mapping[str, Any], x0: np.ndarray, given: dict[str, Any]) -> Run:
+    """A run with its whole trace, before anything is thinned."""
     from bilevel_verify.methods import stream
 
-    given = {key: value for key, value in options.items() if value is not None}
     running = stream(problem, name, parameters, x0, **given)
     blocks = _keep(running)
     run: Run = running.run

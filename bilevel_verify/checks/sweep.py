@@ -84,7 +84,7 @@ def _blocked(series: list[Case]) -> tuple[Verdict, str] | None:
         if case.contained is not None and case.contained.verdict != "holds":
             return "undecided", case.contained.reason
         if case.run is None:
-            return "undecided", "budget: there is no run"
+            return "undecided", case.trouble or "budget: there is no run"
         if case.run.status not in FINISHED:
             return "undecided", f"budget: the run at eps = {case.eps:g} ended as {case.run.status}"
     if len(series) < 2:

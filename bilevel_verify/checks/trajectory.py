@@ -42,6 +42,7 @@ class Trajectory:
         rows_of_starts = range(len(self._last)) if stamps is None else np.asarray(stamps, dtype=float).ravel().tolist()
         self._starts = {int(epoch): row for row, epoch in enumerate(rows_of_starts)}
         self._cache: dict[tuple[str, int, int], Value] = {}
+        self._interned: dict[Any, Value] = {}
 
     @property
     def epochs(self) -> list[int]:
@@ -71,13 +72,19 @@ class Trajectory:
     def forget(self) -> None:
         """Drop converted entries (called between epochs)."""
         self._cache.clear()
+        self._interned.clear()
 
     def entry(self, name: str, epoch: int, k: int) -> Value:
-        """``name[epoch, k]`` as an exact vector."""
+        """``name[epoch, k]`` as an exact vector; equal points are one object, so that what depends on them cancels."""
         key = (name, epoch, k)
         found = self._cache.get(key)
         if found is None:
-            found = self._cache[key] = vector(self.raw(name, epoch, k))
+            row = self.raw(name, epoch, k)
+            same = row.tobytes() if row.dtype != object else tuple(number._mpf_ for number in row)
+            found = self._interned.get(same)
+            if found is None:
+                found = self._interned[same] = vector(row)
+            self._cache[key] = found
         return found
 
     def raw(self, name: str, epoch: int, k: int) -> Any:

@@ -213,7 +213,7 @@ def square_norm(value: Value) -> Scalar:
     if isinstance(value, Matrix):
         return lambda_max(matmul(transpose(value), value))
     if isinstance(value, Vector):
-        return sum((a * a if a.is_exact() else abs(a) ** 2 for a in value.entries), arb(0))
+        return sum((a * a for a in value.entries), arb(0))
     return power(value, Fraction(2))
 
 
@@ -333,11 +333,73 @@ def _vector(value: Value) -> Vector:
     raise EvaluationError("a vector was expected")
 
 
+def is_zero(value: Value) -> bool:
+    """Whether a value is exactly zero."""
+    match value:
+        case Fraction():
+            return value == 0
+        case arb():
+            return bool(value.is_zero())
+        case Vector(entries):
+            return all(a.is_zero() for a in entries)
+    return False
+
+
+class Spectrum:
+    """Eigenvalues of a symmetric matrix with the components of vectors along its eigenvectors, all verified.
+
+    Diagonal matrices keep the unit vectors; others need simple eigenvalues.
+    """
+
+    def __init__(self, matrix: Matrix) -> None:
+        n, columns = matrix.shape
+        if n != columns:
+            raise EvaluationError("eigenvalues need a square matrix")
+        off = [matrix.rows[i][j] for i in range(n) for j in range(n) if i != j]
+        if all(a.is_zero() for a in off):
+            unit = [Vector(tuple(arb(int(i == j)) for i in range(n))) for j in range(n)]
+            pairs = [(matrix.rows[j][j], unit[j]) for j in range(n)]
+        else:
+            pairs = _eigenpairs(matrix)
+        self.pairs = sorted(pairs, key=lambda pair: float(pair[0].mid()))
+
+    def value(self, j: int) -> arb:
+        """The j-th smallest eigenvalue, j from 1."""
+        return self._pair(j)[0]
+
+    def component(self, vector: Value, j: int) -> Scalar:
+        """Component along the j-th unit eigenvector (its sign is fixed once for each matrix)."""
+        return dot(self._pair(j)[1], vector)
+
+    def _pair(self, j: int) -> tuple[arb, Vector]:
+        if not 1 <= j <= len(self.pairs):
+            raise EvaluationError(f"there is no eigenvalue number {j}")
+        return self.pairs[j - 1]
+
+
+def _eigenpairs(matrix: Matrix) -> list[tuple[arb, Vector]]:
+    """Verified eigenpairs of a symmetric matrix with simple eigenvalues."""
+    try:
+        values, right = _to_flint(matrix).eig(right=True)
+    except (ValueError, ZeroDivisionError):
+        raise EvaluationError("precision: eigenvalues that cannot be told apart") from None
+    pairs = []
+    for j, value in enumerate(values):
+        column = Vector(tuple(right[i, j].real for i in range(len(values))))
+        pairs.append((value.real, multiply(divide(Fraction(1), norm(column)), column)))
+    return pairs  # type: ignore[return-value]
+
+
 # --- answers ----------------------------------------------------------------------------------------------------------
 
 
 def compare(left: Value, operator: str, right: Value) -> Answer:
-    """``left operator right`` for certain, its opposite for certain, or None. NaN is never True."""
+    """``left operator right`` for certain, its opposite for certain, or None. NaN is never True.
+
+    One object compared with itself is one number, however wide its ball.
+    """
+    if left is right and isinstance(left, arb) and left.is_finite():
+        return operator in ("<=", ">=", "==")
     return exact.compare(_scalar(left), operator, _scalar(right))
 
 
