@@ -1,8 +1,12 @@
 """Affine and quadratic parts of a function, kept as arrays instead of being unrolled.
 
-Every function of the toolkit is written ``h(z) = c + q'z + z'Az + r(z, Wz + b)``: a polynomial of degree two, taken
-out exactly, and a nonlinear core ``r`` that sees dense affine forms ``t = Wz + b`` as inputs of their own. With dense
-forms the core is small, so deriving and compiling it does not grow with the dimension.
+Every function of the toolkit is written
+
+    ``h(z) = c + q'z + z'Az + sum over groups sum_k phi(u_k; p_k) + r(z, Wz + b)``:
+
+a polynomial of degree two, taken out exactly; groups of terms that are one small function ``phi`` of a few affine forms
+``u_k = W_1 z + b_1, ...`` with different numbers ``p_k`` in it; and a nonlinear core ``r`` that sees dense affine forms
+as inputs of their own. What is derived and compiled is ``phi`` and ``r``, whatever the dimension.
 """
 
 from __future__ import annotations
@@ -13,11 +17,29 @@ from typing import Any
 
 import sympy
 
-from bilevel_verify.symbolic.graph import ONE, ZERO, Graph, reachable
+from bilevel_verify.symbolic.graph import ONE, ZERO, Graph, Instruction, reachable
 from bilevel_verify.symbolic.program import Program, finish
 
 Form = tuple[dict[int, Any], Any]
 """Coefficients by input, and the constant."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """Terms ``phi(u_1, ..., u_s; p_1, ..., p_q)`` that differ in the affine forms and in the numbers.
+
+    ``template`` has the inputs u, then p; ``forms[a][k]`` is the a-th form of term k, ``parameters[b][k]`` its b-th
+    number.
+    """
+
+    template: Program
+    forms: tuple[tuple[Form, ...], ...]
+    parameters: tuple[tuple[Any, ...], ...]
+
+    @property
+    def count(self) -> int:
+        """Number of terms."""
+        return len(self.forms[0])
 
 
 @dataclass(frozen=True)
@@ -34,11 +56,13 @@ class Structure:
     quadratic: dict[tuple[int, int], Any]
     forms: tuple[Form, ...]
     core: Program | None
+    groups: tuple[Group, ...] = ()
 
     @property
     def dense_entries(self) -> int:
         """Numbers that arrays hold and unrolled code would repeat."""
-        return len(self.quadratic) + sum(len(coefficients) for coefficients, _ in self.forms)
+        slots = [self.forms, *(forms for group in self.groups for forms in group.forms)]
+        return len(self.quadratic) + sum(len(coefficients) for forms in slots for coefficients, _ in forms)
 
 
 def decompose(program: Program) -> Structure:
@@ -105,15 +129,17 @@ class _Decomposition:
         polynomial: Polynomial = {}
         rest: list[int] = []
         self._split(self.program.outputs[0], ONE, polynomial, rest)
-        core = finish(self.graph, [self.graph.add(rest)], ()) if rest else None
+        groups, rest = _group(self.graph, rest, self.size, self.list_of_forms)
+        core, forms = _with_used_forms(self.graph, rest, self.size, self.list_of_forms)
         clean = {m: c for m, c in polynomial.items() if c != 0}
         return Structure(
             self.size,
             clean.get((), ZERO),
             {m[0]: c for m, c in clean.items() if len(m) == 1},
             {(m[0], m[1]): c for m, c in clean.items() if len(m) == 2},
-            tuple(self.list_of_forms),
+            forms,
             core,
+            groups,
         )
 
     def _split(self, index: int, scale: Any, polynomial: Polynomial, rest: list[int]) -> None:
@@ -218,3 +244,106 @@ def _multiply(a: Polynomial, b: Polynomial) -> Polynomial:
             product = times(p, q)
             result[monomial] = plus(result[monomial], product) if monomial in result else product
     return result
+
+
+LEAST = 4
+"""Terms of one shape from which on they make a group."""
+
+MOST_SLOTS = 3
+"""Most affine forms in one term of a group."""
+
+
+def _group(graph: Graph, terms: list[int], size: int, forms: list[Form]) -> tuple[tuple[Group, ...], list[int]]:
+    """Terms of equal shape as groups, and the terms that are left."""
+    shapes: dict[Any, list[tuple[int, list[int], list[Any]]]] = {}
+    left: list[int] = []
+    for term in terms:
+        shape, slots, numbers = _shape(graph, term)
+        if 1 <= len(slots) <= MOST_SLOTS:
+            shapes.setdefault(shape, []).append((term, slots, numbers))
+        else:
+            left.append(term)
+    groups: list[Group] = []
+    for shape, members in shapes.items():
+        if len(members) < LEAST:
+            left.extend(term for term, _, _ in members)
+            continue
+        count_slots, count_numbers = len(members[0][1]), len(members[0][2])
+        places = [[m[1][a] for m in members] for a in range(count_slots)]
+        groups.append(
+            Group(
+                _template(shape, count_slots, count_numbers),
+                tuple(tuple(_as_form(p, size, forms) for p in column) for column in places),
+                tuple(tuple(m[2][b] for m in members) for b in range(count_numbers)),
+            )
+        )
+    return tuple(groups), sorted(left)
+
+
+def _as_form(position: int, size: int, forms: list[Form]) -> Form:
+    return ({position: ONE}, ZERO) if position < size else forms[position - size]
+
+
+def _shape(graph: Graph, term: int) -> tuple[Any, list[int], list[Any]]:
+    """What a term looks like without its inputs and its numbers: (shape, inputs, numbers)."""
+    place: dict[int, int] = {}
+    shape: list[Any] = []
+    slots: list[int] = []
+    numbers: list[Any] = []
+    order: list[int] = []
+    stack = [term]
+    while stack:  # arguments in the order in which they are used, so that equal terms get equal shapes
+        index = stack[-1]
+        missing = [a for a in graph[index].args if a not in place]
+        if missing:
+            stack.append(missing[0])
+            continue
+        stack.pop()
+        if index in place:
+            continue
+        place[index] = len(order)
+        order.append(index)
+        instruction = graph[index]
+        if instruction.op == "input":
+            slots.append(instruction.value)
+            shape.append(("slot",))
+        elif instruction.op == "const":
+            numbers.append(instruction.value)
+            shape.append(("number",))
+        else:
+            shape.append((instruction.op, tuple(place[a] for a in instruction.args), instruction.value))
+    return tuple(shape), slots, numbers
+
+
+def _template(shape: Any, slots: int, numbers: int) -> Program:
+    """The function of a shape: inputs ``u0, u1, ...`` and ``p0, p1, ...``."""
+    graph = Graph([*(f"u{a}" for a in range(slots)), *(f"p{b}" for b in range(numbers))])
+    places: list[int] = []
+    slot = number = 0
+    for op, *rest in shape:
+        if op == "slot":
+            places.append(graph.input_at(slot))
+            slot += 1
+        elif op == "number":
+            places.append(graph.input_at(slots + number))
+            number += 1
+        else:
+            args, value = rest
+            places.append(graph.emit(op, tuple(places[a] for a in args), value))
+    return finish(graph, [places[-1]], ())
+
+
+def _with_used_forms(
+    graph: Graph, terms: list[int], size: int, forms: list[Form]
+) -> tuple[Program | None, tuple[Form, ...]]:
+    """The core of the terms that are left, with only the forms that it uses as inputs."""
+    if not terms:
+        return None, ()
+    program = finish(graph, [graph.add(terms)], ())
+    used = sorted(i.value for i in program.instructions if i.op == "input" and i.value >= size)
+    new = {old: size + place for place, old in enumerate(used)}
+    instructions = tuple(
+        Instruction("input", (), new[i.value]) if i.op == "input" and i.value >= size else i for i in program.instructions
+    )
+    names = program.inputs[:size] + tuple(program.inputs[p] for p in used)
+    return Program(names, instructions, program.outputs, ()), tuple(forms[p - size] for p in used)

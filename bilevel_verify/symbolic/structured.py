@@ -16,9 +16,9 @@ from bilevel_verify.symbolic.generate import Source, Writer
 from bilevel_verify.symbolic.graph import ZERO, reachable
 from bilevel_verify.symbolic.lower import lower
 from bilevel_verify.symbolic.program import Program
-from bilevel_verify.symbolic.structure import Structure, times
+from bilevel_verify.symbolic.structure import Form, Group, Structure, plus, times
 
-WORTHWHILE = 80
+WORTHWHILE = 120
 """Entries of dense arrays from which on loops are faster to compile and to run than unrolled sums (measured)."""
 
 SPARSE = 0.3
@@ -58,7 +58,7 @@ class _Generator:
                 self.hessian[i, i] = times(Fraction(2), value)
             else:
                 self.hessian[i, j] = self.hessian[j, i] = value
-        self.forms: Matrix = {(k, i): v for k, (row, _) in enumerate(structure.forms) for i, v in row.items()}
+        self.forms = _matrix(structure.forms)
 
     def source(self, name: str, kind: str) -> Source:
         ranges = {
@@ -146,18 +146,38 @@ class _Generator:
         products = " + ".join(f"r{s}[i]*a{s}" for s in range(step))
         self.lines += [f"    for i in range({height}):", f"        {target}[i] = {target}[i] + {products}"]
 
-    def transposed(self, target: str, rows: Sequence[int], name: str) -> None:
-        """``target += forms[:, rows]' name``."""
+    def transposed(self, target: str, rows: Sequence[int], forms: Matrix, name: str, count: int) -> None:
+        """``target += forms[:, rows]' name``; there are ``count`` forms."""
         place = {r: i for i, r in enumerate(rows)}
-        entries = {(place[i], k): v for (k, i), v in self.forms.items() if i in place}
-        self.multiply_entries(target, entries, len(rows), name, len(self.structure.forms))
+        entries = {(place[i], k): v for (k, i), v in forms.items() if i in place}
+        self.multiply_entries(target, entries, len(rows), name, count)
 
     def evaluate_forms(self) -> None:
-        """``t = Wz + b``."""
-        if self.structure.forms:
-            self.start("t", [constant for _, constant in self.structure.forms])
+        """``t = Wz + b`` for the core."""
+        self.evaluate("t", self.structure.forms, self.forms)
+
+    def evaluate(self, target: str, forms: Sequence[Form], matrix: Matrix) -> None:
+        """Affine forms at (x, y) into a work array."""
+        if forms:
+            self.start(target, [constant for _, constant in forms])
             for block in self.blocks:
-                self.multiply("t", self.forms, range(len(self.structure.forms)), block)
+                self.multiply(target, matrix, range(len(forms)), block)
+
+    def group_loop(self, number: int, group: Group, program: Program, inputs: Sequence[str], targets: Sequence[str]) -> None:
+        """One loop over the terms of a group; ``inputs`` are the texts of what follows the slots and the numbers."""
+        slots = [f"u{number}_{a}[k]" for a in range(len(group.forms))]
+        numbers = [f"{self.array(values)}[k]" for values in group.parameters]
+        writer = Writer(lower(program), [*slots, *numbers, *inputs], self.constants, self.kernels, prefix="w")
+        self.lines.append(f"for k in range({group.count}):")
+        self.lines += [f"    {line}" for line in writer.body(targets) or ["pass"]]
+        self.operations += program.size
+
+    def evaluate_slots(self, number: int, group: Group) -> list[Matrix]:
+        """The affine forms of a group into ``u<number>_<slot>``; their matrices."""
+        matrices = [_matrix(forms) for forms in group.forms]
+        for a, (forms, matrix) in enumerate(zip(group.forms, matrices, strict=True)):
+            self.evaluate(f"u{number}_{a}", forms, matrix)
+        return matrices
 
     def variable(self, i: int) -> str:
         """Text of a variable."""
@@ -197,6 +217,11 @@ class _Generator:
                 self.lines += [f"for i in range({len(variables)}):", f"    total += w[{variables[0]} + i]*{name}[i]"]
         constant = self.array([self.structure.constant])
         self.lines.append(f"out[0] = total + {constant}[0]")
+        for number, group in enumerate(self.structure.groups):
+            self.evaluate_slots(number, group)
+            self.lines.append("total = 0.0")
+            self.group_loop(number, group, group.template, [], ["total +="])
+            self.lines.append("out[0] += total")
         if self.structure.core is not None:
             self.unroll(self.structure.core, self.core_inputs(), ["out[0] +="])
         self.operations += 2 * n
@@ -215,14 +240,46 @@ class _Generator:
         for block in self.blocks:
             self.multiply("o", self.hessian, rows, block)
         if forms:
-            self.transposed("o", rows, "s")
+            self.transposed("o", rows, self.forms, "s", len(self.structure.forms))
+        for number, group in enumerate(self.structure.groups):
+            self._group_gradient(number, group, rows)
         self.deliver(len(rows))
+
+    def _group_gradient(self, number: int, group: Group, rows: Sequence[int]) -> None:
+        matrices = [_matrix(forms) for forms in group.forms]
+        slots = [a for a, matrix in enumerate(matrices) if any(i in rows for _, i in matrix)]
+        if not slots:
+            return
+        self.evaluate_slots(number, group)
+        self.lines += [f"s{number}_{a} = zeros({group.count})" for a in slots]
+        program = differentiate.gradient(group.template, slots)
+        self.group_loop(number, group, program, [], [f"s{number}_{a}[k] =" for a in slots])
+        for a in slots:
+            self.transposed("o", rows, matrices[a], f"s{number}_{a}", group.count)
+
+    def _group_product(self, number: int, group: Group, rows: Sequence[int], columns: Sequence[int]) -> None:
+        matrices = [_matrix(forms) for forms in group.forms]
+        slots = [a for a, matrix in enumerate(matrices) if any(i in rows for _, i in matrix)]
+        moved = [a for a, matrix in enumerate(matrices) if any(i in columns for _, i in matrix)]
+        program = differentiate.jacobian_product(differentiate.gradient(group.template, slots), moved)
+        if not slots or not moved or all(_is_zero(program, o) for o in program.outputs):
+            return
+        self.evaluate_slots(number, group)
+        for a in moved:
+            self.lines.append(f"d{number}_{a} = zeros({group.count})")
+            self.multiply(f"d{number}_{a}", matrices[a], range(group.count), ("v", columns))
+        self.lines += [f"s{number}_{a} = zeros({group.count})" for a in slots]
+        self.group_loop(number, group, program, [f"d{number}_{a}[k]" for a in moved], [f"s{number}_{a}[k] =" for a in slots])
+        for a in slots:
+            self.transposed("o", rows, matrices[a], f"s{number}_{a}", group.count)
 
     def _product(self, rows: Sequence[int], columns: Sequence[int]) -> None:
         core, n = self.structure.core, self.structure.size
         direct, forms = self.used()
         self.start("o", [ZERO] * len(rows))
         self.multiply("o", self.hessian, rows, ("v", columns))
+        for number, group in enumerate(self.structure.groups):
+            self._group_product(number, group, rows, columns)
         if core is None:
             self.deliver(len(rows))
             return
@@ -240,7 +297,7 @@ class _Generator:
         targets = [f"s[{p - n}] =" for p in forms] + [f"o[{rows.index(p)}] +=" for p in wanted]
         self.unroll(program, inputs, targets)
         if forms:
-            self.transposed("o", rows, "s")
+            self.transposed("o", rows, self.forms, "s", len(self.structure.forms))
         self.deliver(len(rows))
 
     def _hessian(self) -> None:
@@ -252,8 +309,62 @@ class _Generator:
             f"    for j in range({n}):",
             f"        out[i*{n} + j] = r0[j]",
         ]
-        if core is None:
+        for number, group in enumerate(self.structure.groups):
+            self._group_hessian(number, group, n)
+        if core is not None:
+            self._core_hessian(core, n)
+        self.lines += [
+            f"for i in range({n}):",
+            "    for j in range(i):",
+            f"        out[i*{n} + j] = out[j*{n} + i]",
+        ]
+
+    def _group_hessian(self, number: int, group: Group, n: int) -> None:
+        """``sum_k h_ab[k] (W_a[k]' W_b[k] + its transpose)`` onto the upper triangle, for every pair of slots."""
+        count = len(group.forms)
+        full = differentiate.hessian(group.template, range(count))
+        pairs = [(a, b) for a in range(count) for b in range(a, count) if not _is_zero(full, full.outputs[a * count + b])]
+        if not pairs:
             return
+        matrices = self.evaluate_slots(number, group)
+        self.lines += [f"h{number}_{a}_{b} = zeros({group.count})" for a, b in pairs]
+        program = full.restrict([full.outputs[a * count + b] for a, b in pairs])
+        self.group_loop(number, group, program, [], [f"h{number}_{a}_{b}[k] =" for a, b in pairs])
+        for a, b in pairs:
+            self._outer_products(f"h{number}_{a}_{b}", matrices[a], matrices[b], group.count, n)
+
+    def _outer_products(self, weights: str, left: Matrix, right: Matrix, count: int, n: int) -> None:
+        same = left is right
+        if len(left) <= 3 * count and len(right) <= 3 * count:
+            self._sparse_outer_products(weights, left, right, count, n)
+            return
+        p, q = (self.array([tuple(m.get((k, i), ZERO) for i in range(n)) for k in range(count)]) for m in (left, right))
+        self.operations += count * n * n
+        self.lines += [f"for k in range({count}):", f"    b = {weights}[k]", f"    r0 = {p}[k]", f"    r1 = {q}[k]"]
+        self.lines += [f"    for i in range({n}):", "        a0 = r0[i]*b"]
+        if same:
+            self.lines += [f"        for j in range(i, {n}):", f"            out[i*{n} + j] += a0*r1[j]"]
+        else:
+            self.lines += ["        a1 = r1[i]*b", f"        for j in range(i, {n}):"]
+            self.lines += [f"            out[i*{n} + j] += a0*r1[j] + a1*r0[j]"]
+
+    def _sparse_outer_products(self, weights: str, left: Matrix, right: Matrix, count: int, n: int) -> None:
+        rows: list[list[tuple[int, Any]]] = [[] for _ in range(count)]
+        for (k, j), v in sorted(right.items(), key=lambda item: item[0]):
+            rows[k].append((j, v))
+        total: dict[tuple[int, int], Any] = {}
+        for (k, i), u in left.items():
+            for j, v in rows[k]:
+                places = [(i, j)] if left is right else [(i, j), (j, i)]
+                for a, b in places:
+                    if a <= b:
+                        total[k, a * n + b] = plus(total.get((k, a * n + b), ZERO), times(u, v))
+        order = sorted(total)
+        k, place = self.array([k for k, _ in order]), self.array([p for _, p in order])
+        value = self.array([total[e] for e in order])
+        self.lines += [f"for e in range({len(order)}):", f"    out[{place}[e]] += {value}[e]*{weights}[{k}[e]]"]
+
+    def _core_hessian(self, core: Program, n: int) -> None:
         self.evaluate_forms()
         direct, forms = self.used()
         entries, program = _core_hessian(core, [*direct, *forms])
@@ -265,11 +376,6 @@ class _Generator:
                 self.lines.append(f"out[{a * n + b}] += h[{place}]")
         self._mixed_terms([(place, a, b) for place, (a, b) in enumerate(entries) if a < n <= b], n)
         self._congruence([(place, a, b) for place, (a, b) in enumerate(entries) if a >= n], n)
-        self.lines += [
-            f"for i in range({n}):",
-            "    for j in range(i):",
-            f"        out[i*{n} + j] = out[j*{n} + i]",
-        ]
 
     def _mixed_terms(self, across: Sequence[tuple[int, int, int]], n: int) -> None:
         """Entries d2r/dz_a dt_k: ``e_a w_k' + w_k e_a'`` onto the upper triangle."""
@@ -319,9 +425,18 @@ def _core_hessian(core: Program, inputs: Sequence[int]) -> tuple[list[tuple[int,
     for i in range(count):
         for j in range(i, count):
             output = full.outputs[i * count + j]
-            instruction = full.instructions[output]
-            if not (instruction.op == "const" and instruction.value == 0):
+            if not _is_zero(full, output):
                 kept.append((inputs[i], inputs[j]))
                 outputs.append(output)
     return kept, full.restrict(outputs)
 
+
+
+def _is_zero(program: Program, output: int) -> bool:
+    instruction = program.instructions[output]
+    return bool(instruction.op == "const" and instruction.value == 0)
+
+
+def _matrix(forms: Sequence[Form]) -> Matrix:
+    """Coefficients of affine forms, by (form, variable)."""
+    return {(k, i): v for k, (row, _) in enumerate(forms) for i, v in row.items()}
