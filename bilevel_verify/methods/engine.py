@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Protocol
@@ -96,14 +96,22 @@ class KernelStepper:
         self.setup = setup
         self.scheme, self.estimator = SCHEMES[method.scheme or ""], ESTIMATORS[method.estimator or ""]
         form = "multiprecision" if arithmetic.form == "multiprecision" else arithmetic.form
-        self.function, self.estimate = loops(self.scheme, self.estimator, form)
-        self.oracles = oracles(setup.problem).function_set(sorted(needed_oracles(method, setup.letters)), form)
+        self.function, self.answers = loops(self.scheme, self.estimator, form)
+        needs = needed_oracles(method, setup.letters)
+        self.oracles = oracles(setup.problem).function_set(sorted(needs), form)
         self.counts = new_counts(setup.budget[0])
         if form != "compiled":
             self.counts = self.counts.tolist()
         with self._precision():
             self.memory = new_memory(
-                arithmetic, method, self.scheme, self.estimator, setup.letters, setup.starts, FIRST_ROWS
+                arithmetic,
+                method,
+                self.scheme,
+                self.estimator,
+                setup.letters,
+                setup.starts,
+                FIRST_ROWS,
+                bool(needs & {"hess_f", "hess_g"}),
             )
         self.memory.whole[layout.ITERATIONS_MOST] = setup.budget[1]
         self.perturbations = Perturbations(
@@ -121,8 +129,7 @@ class KernelStepper:
             while True:
                 code = self._call()
                 if code == layout.NOISE_USED_UP:
-                    self.memory = self.memory._replace(noise=self.perturbations.next_chunk())
-                    self.memory.whole[layout.USED] = 0
+                    self._more_noise()
                 elif code == layout.HISTORY_FULL:
                     self._longer_history()
                 else:
@@ -136,33 +143,36 @@ class KernelStepper:
 
     def _call(self) -> int:
         try:
-            return int(self.function(self.oracles, self.estimate, self.counts, self.memory))
+            return int(self.function(self.oracles, *self.answers, self.counts, self.memory))
         except (OverflowError, ZeroDivisionError):
             return layout.NOT_FINITE
 
     def _new_block(self, rows: int) -> None:
-        arithmetic, dx, dy = self.setup.arithmetic, self.setup.problem.dx, self.setup.problem.dy
-        self.memory = self.memory._replace(
-            stamps=np.zeros((rows, 2), dtype=np.int64),
-            points=arithmetic.empty_trace(storage.SEQUENCES, rows, dx),
-            lowers=arithmetic.empty_trace(storage.LOWER_SEQUENCES, rows, dy),
-        )
+        trace = self.setup.arithmetic.empty_trace(rows, self.setup.problem.dx, self.setup.problem.dy)
+        self.memory = self.memory._replace(trace=trace)
         self.memory.whole[layout.ROWS] = 0
 
+    def _more_noise(self) -> None:
+        chunk = self.perturbations.next_chunk(storage.NOISE_ROWS)
+        for place, row in enumerate(chunk):
+            self.memory.outer[layout.OUTER_ROWS + place][:] = row
+        self.memory.whole[layout.USED] = 0
+        self.memory.whole[layout.SUPPLY] = len(chunk)
+
     def _longer_history(self) -> None:
-        old = self.memory.history
-        kinds, entries, dx = old.shape
-        new = self.setup.arithmetic.empty_trace(kinds, 2 * entries, dx)
-        new[:, :entries] = old
-        self.memory = self.memory._replace(history=new)
+        outer = self.memory.outer
+        longer = self.setup.arithmetic.rows(2 * len(outer), self.setup.problem.dx)
+        for place, row in enumerate(outer):
+            longer[place][:] = row
+        self.memory = self.memory._replace(outer=longer)
 
     def _block(self) -> Block:
-        used = int(self.memory.whole[layout.ROWS])
-        stamps = self.memory.stamps[:used]
-        named = self.setup.method.sequences
-        groups = {"points": self.memory.points, "lowers": self.memory.lowers}
-        values = {name: groups[group][place][:used] for name, (group, place) in named.items()}
-        return Block(stamps[:, 0].copy(), stamps[:, 1].copy(), values)
+        rows, problem = self.memory.trace[: int(self.memory.whole[layout.ROWS])], self.setup.problem
+        values = {
+            name: rows[:, storage.trace_columns(place, problem.dx, problem.dy)]
+            for name, place in self.setup.method.sequences.items()
+        }
+        return Block(rows[:, 0].astype(np.int64), rows[:, 1].astype(np.int64), values)
 
     def _outcome(self, status: Status, block: Block) -> Outcome:
         whole = self.memory.whole
@@ -278,10 +288,8 @@ def _versions() -> dict[str, str]:
     from bilevel_verify import __version__
 
     found = {"bilevel_verify": __version__, "python": platform.python_version(), "numpy": np.__version__}
-    try:
+    with suppress(metadata.PackageNotFoundError):
         found["numba"] = metadata.version("numba")
-    except metadata.PackageNotFoundError:
-        pass
     return found
 
 

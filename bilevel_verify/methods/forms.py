@@ -13,11 +13,17 @@ from bilevel_verify.methods.registry import Estimator, Scheme
 Loop = Callable[..., int]
 
 
-def loops(scheme: Scheme, estimator: Estimator, form: str) -> tuple[Loop, Any]:
-    """The scheme and the estimator as functions of one form."""
+def loops(scheme: Scheme, estimator: Estimator, form: str) -> tuple[Loop, tuple[Any, Any, Any]]:
+    """The scheme, and what it asks: gradient, value, exact gradient, as functions of one form.
+
+    What a scheme never asks for is not compiled: the gradient stands in its place.
+    """
+    value = estimator.value if scheme.values else estimator.function
+    exact = estimator.exact if scheme.stopping else estimator.function
+    asked = (estimator.function, value, exact)
     if form != "compiled":
-        return scheme.function, estimator.function
-    return _compiled_scheme(scheme.function), _compiled_estimator(estimator.function)
+        return scheme.function, asked
+    return _compiled_scheme(scheme.function), tuple(_compiled_answer(function) for function in asked)  # type: ignore[return-value]
 
 
 @cache
@@ -26,12 +32,12 @@ def _compiled_scheme(function: Loop) -> Any:
 
     from bilevel_verify.oracles.compiling import oracle_set_type
 
-    estimate = types.FunctionType(_estimator_signature())
-    return _compile(function, int64(oracle_set_type(), estimate, int64[::1], memory_type()))
+    ask = types.FunctionType(_estimator_signature())
+    return _compile(function, int64(oracle_set_type(), ask, ask, ask, int64[::1], memory_type()))
 
 
 @cache
-def _compiled_estimator(function: Loop) -> Any:
+def _compiled_answer(function: Loop) -> Any:
     return _compile(function, _estimator_signature())
 
 
@@ -49,20 +55,8 @@ def memory_type() -> Any:
     """numba type of :class:`Memory`."""
     from numba import float64, int64, types
 
-    vector, table, block = float64[::1], float64[:, ::1], float64[:, :, ::1]
-    kind = {
-        "real": vector,
-        "whole": int64[::1],
-        "number": vector,
-        "joint": vector,
-        "scratch": vector,
-        "letters": vector,
-        "lengths": int64[:, ::1],
-        "stamps": int64[:, ::1],
-        "history": block,
-        "points": block,
-        "lowers": block,
-    }
+    vector, table = float64[::1], float64[:, ::1]
+    kind = {"whole": int64[::1], "real": vector, "joint": vector}
     return types.NamedTuple([kind.get(name, table) for name in Memory._fields], Memory)
 
 
@@ -93,6 +87,10 @@ def _teach_square_root() -> None:
 
     from bilevel_verify.methods.kernels.scalars import square_root
 
-    @overload(square_root)  # type: ignore[untyped-decorator]
-    def _square_root(a: Any) -> Any:
-        return lambda a: math.sqrt(a)
+    def of_float(a):  # type: ignore[no-untyped-def]
+        def root(a):  # type: ignore[no-untyped-def]
+            return math.sqrt(a)
+
+        return root
+
+    overload(square_root)(of_float)

@@ -16,8 +16,8 @@ from bilevel_verify.methods.registry import Estimator, Method, Scheme
 Form = Literal["compiled", "plain", "multiprecision"]
 TRACE_BYTES = 16 * 2**20
 """Most memory for one block of the trace."""
-SEQUENCES = 4
-LOWER_SEQUENCES = 3
+NOISE_ROWS = 256
+HISTORY_ROWS = 4 * 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +63,25 @@ class Arithmetic:
         """Integers, zero."""
         return np.zeros(size, dtype=np.int64) if self.form == "compiled" else [0] * size
 
-    def empty_trace(self, kinds: int, rows: int, columns: int) -> Any:
+    def empty_trace(self, rows: int, dx: int, dy: int) -> Any:
         """A block of the trace, NaN everywhere."""
         missing = self.number("nan") if self.form == "multiprecision" else np.nan
-        return np.full((kinds, rows, columns), missing, dtype=self.dtype)
+        return np.full((rows, trace_width(dx, dy)), missing, dtype=self.dtype)
+
+
+def trace_width(dx: int, dy: int) -> int:
+    """Entries of one row of the trace."""
+    return layout.STAMPS + layout.POINTS * dx + layout.LOWERS * dy
+
+
+def trace_columns(place: tuple[str, int], dx: int, dy: int) -> slice:
+    """Where a sequence lies in a row of the trace."""
+    group, index = place
+    if group == "points":
+        start = layout.STAMPS + index * dx
+        return slice(start, start + dx)
+    start = layout.STAMPS + layout.POINTS * dx + index * dy
+    return slice(start, start + dy)
 
 
 def new_memory(
@@ -77,6 +92,7 @@ def new_memory(
     letters: Mapping[str, Any],
     starts: Mapping[str, list[Any]],
     rows: int,
+    needs_hessians: bool,
 ) -> Memory:
     """Memory of a run before its first iteration.
 
@@ -85,6 +101,7 @@ def new_memory(
     letters : of the method, resolved.
     starts : ``x0``, ``y0``, ``v0``, and ``v_given`` (empty or not).
     rows : capacity of the first block of the trace.
+    needs_hessians : whether full Hessians are asked for.
     """
     dx, dy = len(starts["x0"]), len(starts["y0"])
     name_of = {**{letter.name: letter.name for letter in method.letters}, **method.renamed}
@@ -93,27 +110,27 @@ def new_memory(
         return letters.get(name_of.get(letter, letter), default)
 
     zero = arithmetic.number(0)
-    real = [value(letter.name, zero) for letter in scheme.letters]
-    lengths = [value(letter.name, -1) for letter in estimator.lengths]
+    real = [zero] * layout.REAL_SIZE
+    for place, letter in enumerate(scheme.letters):
+        real[place] = value(letter.name, zero)
+    for place, letter in enumerate(estimator.letters):
+        real[layout.LETTERS + place] = value(letter.name, zero)
+    real[layout.ONE], real[layout.PRECISION] = arithmetic.number(1), arithmetic.precision
+    lengths = _length_table([value(letter.name, -1) for letter in estimator.lengths])
+    extra = HISTORY_ROWS if scheme.history else NOISE_ROWS if method.noisy else 0
+    tape = _most(value(estimator.tape, 1)) if estimator.tape else 0
     memory = Memory(
-        real=arithmetic.vector(real + [zero] * (12 - len(real))),
-        whole=arithmetic.whole(layout.WHOLE_SIZE),
-        number=arithmetic.vector([zero] * layout.NUMBER_SIZE),
-        outer=arithmetic.rows(layout.OUTER_ROWS, dx),
-        inner=arithmetic.rows(layout.INNER_ROWS, dy),
-        joint=arithmetic.vector([zero] * (dx + dy)),
-        square=arithmetic.rows(dy, dy),
-        blocks=arithmetic.rows(2, (dx + dy) ** 2 if _wants_hessians(method) else 1),
-        scratch=arithmetic.vector([zero]),
-        tape=arithmetic.rows(_most(value(estimator.tape, 1)) if estimator.tape else 1, dy),
-        letters=arithmetic.vector([value(letter.name, zero) for letter in estimator.letters] or [zero]),
-        lengths=_length_table(lengths),
-        noise=np.zeros((0, dx), dtype=arithmetic.dtype),
-        history=arithmetic.empty_trace(max(scheme.histories, 1), 64 if scheme.histories else 1, dx),
-        stamps=np.zeros((rows, 2), dtype=np.int64),
-        points=arithmetic.empty_trace(SEQUENCES, rows, dx),
-        lowers=arithmetic.empty_trace(LOWER_SEQUENCES, rows, dy),
+        whole=arithmetic.whole(layout.LENGTHS + lengths.size),
+        real=arithmetic.vector(real),
+        outer=arithmetic.rows(layout.OUTER_ROWS + extra, dx),
+        inner=arithmetic.rows(layout.MATRIX + dy + tape, dy),
+        joint=arithmetic.vector([zero] * max(dx + dy, 1)),
+        blocks=arithmetic.rows(2, (dx + dy) ** 2 if needs_hessians else 1),
+        trace=arithmetic.empty_trace(rows, dx, dy),
     )
+    memory.whole[layout.COLUMNS] = lengths.shape[1]
+    for place, entry in enumerate(lengths.ravel().tolist()):
+        memory.whole[layout.LENGTHS + place] = entry
     _fill(memory, arithmetic, method, scheme, estimator, starts, value)
     if scheme.prepare is not None:
         scheme.prepare(memory, letters)
@@ -137,20 +154,16 @@ def _fill(
     memory.inner[layout.V][:] = starts["v0"]
     memory.inner[layout.V_START][:] = starts["v0"]
     memory.outer[layout.UNDEFINED][:] = [arithmetic.number(0) * float("nan")] * len(starts["x0"])
-    memory.number[layout.ONE] = arithmetic.number(1)
-    memory.number[layout.PRECISION] = arithmetic.precision
     for letter, place in scheme.whole:
         memory.whole[place] = value(letter.name, 0)
     for place, flag in {**scheme.flags, **method.flags}.items():
         memory.whole[place] = flag
+    if memory.whole[layout.COLD] == layout.COLD_IF_GIVEN:
+        memory.whole[layout.COLD] = int(any(entry != 0 for entry in starts["y0"]))
     memory.whole[layout.FRESH] = 1
     memory.whole[layout.INNER_FIRST] = int(estimator.inner_first)
     memory.whole[layout.V_GIVEN] = int(bool(starts["v_given"]))
     memory.whole[layout.ITERATIONS_MOST] = 2**62
-
-
-def _wants_hessians(method: Method) -> bool:
-    return bool(method.oracles & {"hess_f", "hess_g"})
 
 
 def _most(length: Any) -> int:
@@ -169,4 +182,4 @@ def _length_table(lengths: list[Any]) -> Any:
 
 def block_rows(dx: int, dy: int) -> int:
     """Most rows of one block of the trace."""
-    return int(max(64, min(65536, TRACE_BYTES // (8 * (SEQUENCES * dx + LOWER_SEQUENCES * dy + 2)))))
+    return int(max(64, min(65536, TRACE_BYTES // (8 * trace_width(dx, dy)))))

@@ -6,7 +6,17 @@ from types import MappingProxyType
 from typing import Any
 
 from bilevel_verify.methods import table
-from bilevel_verify.methods.kernels.layout import ALWAYS, COLD, LAST_TIE, LITERAL, PERTURB, SMALL_GRADIENT
+from bilevel_verify.methods.kernels.layout import (
+    ALWAYS,
+    COLD,
+    COLD_IF_GIVEN,
+    COLD_START,
+    LAST_TIE,
+    LITERAL,
+    PERTURB,
+    SMALL_GRADIENT,
+    WARM,
+)
 from bilevel_verify.methods.registry import Letter, Method, Reading, compose, register
 
 LI_LIN, YANG, RAGD = "restarted-agd-hb", "rahgd", "ragd-gs"
@@ -210,7 +220,7 @@ register(
         "penalty-agd",
         name="ragd-gs",
         title="RAGD-GS",
-        flags={COLD: 1},
+        flags={COLD: COLD_START},
         sequences=_named(
             x=table.X_SEQUENCE,
             w=table.W_SEQUENCE,
@@ -286,11 +296,12 @@ register(
             Reading(
                 "start of the inner loop",
                 "y_0 given: the same y_0 at each k",
-                "y is warm-started; variant 'cold': from y0 at each k",
-                "both are in use; with a warm start the growing length is not spent on the way back",
+                "from y0 at each k where a start other than 0 is given, else warm-started; variants 'cold' and 'warm'",
+                "both are in use; from an arbitrary 0 the growing length would be spent on the way back",
             ),
         ),
-        variants=("cold",),
+        flags={COLD: COLD_IF_GIVEN},
+        variants=("cold", "warm"),
     )
 )
 register(
@@ -443,7 +454,9 @@ register(
     )
 )
 
-VARIANT_FLAGS = MappingProxyType({"last-tie": {LAST_TIE: 1}, "literal": {LITERAL: 1}, "cold": {COLD: 1}})
+VARIANT_FLAGS = MappingProxyType(
+    {"last-tie": {LAST_TIE: 1}, "literal": {LITERAL: 1}, "cold": {COLD: COLD_START}, "warm": {COLD: WARM}}
+)
 """What a variant changes."""
 
 

@@ -9,8 +9,6 @@ import numpy as np
 from bilevel_verify.errors import ParameterError
 from bilevel_verify.methods.memory import Arithmetic
 
-CHUNK = 256
-
 
 class Perturbations:
     """A supply of perturbations, chunk by chunk.
@@ -29,23 +27,24 @@ class Perturbations:
     ) -> None:
         self.dimension, self.radius, self.arithmetic = dimension, radius, arithmetic
         self.generator = np.random.default_rng(seed)
-        self.explicit = None if explicit is None else np.array(explicit, dtype=arithmetic.dtype)
+        self.explicit = explicit
+        self.place = 0
 
-    def next_chunk(self) -> Any:
-        """The next perturbations, shape (n, dx).
+    def next_chunk(self, most: int) -> list[Any]:
+        """The next perturbations, at most that many.
 
         Raises
         ------
         ParameterError : neither a radius nor explicit perturbations.
         """
         if self.explicit is not None:
-            return self.explicit
+            first, self.place = self.place, (self.place + most) % len(self.explicit)
+            return [self.explicit[(first + row) % len(self.explicit)] for row in range(most)]
         if self.radius is None:
             raise ParameterError("a perturbed method needs the radius 'r', or explicit perturbations noise=")
-        chunk = np.empty((CHUNK, self.dimension), dtype=self.arithmetic.dtype)
-        for row in range(CHUNK):
-            direction = self.generator.standard_normal(self.dimension)
-            length = self.generator.random() ** (1.0 / self.dimension) / np.linalg.norm(direction)
-            for column in range(self.dimension):
-                chunk[row, column] = self.radius * self.arithmetic.number(length * direction[column])
-        return chunk
+        return [self._draw() for _ in range(most)]
+
+    def _draw(self) -> list[Any]:
+        direction = self.generator.standard_normal(self.dimension)
+        length = self.generator.random() ** (1.0 / self.dimension) / float(np.linalg.norm(direction))
+        return [self.radius * self.arithmetic.number(length * float(entry)) for entry in direction]

@@ -51,7 +51,7 @@ class Scheme:
     values, stopping : whether it asks the estimator for function values, for exact gradients of a stopping test.
     prepare : called with the memory and the letters before the run.
     sequences : name -> place in the trace, ("points" | "lowers", index).
-    histories : kinds of vectors kept for a whole epoch (0: none).
+    history : whether it keeps all iterates of an epoch.
     """
 
     name: str
@@ -65,7 +65,7 @@ class Scheme:
     stopping: bool = False
     prepare: Callable[[Any, Mapping[str, Any]], None] | None = None
     sequences: Mapping[str, tuple[str, int]] = field(default_factory=_empty)
-    histories: int = 0
+    history: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +74,7 @@ class Estimator:
 
     Attributes
     ----------
+    function, value, exact : kernels for the gradient, for function values, for exact gradients of stopping tests.
     kinds : problem kinds it is for.
     letters, lengths : real letters and inner lengths, in the order in which the function unpacks them.
     needs, value_needs, stopping_needs : oracles that are asked for gradients, values, exact gradients.
@@ -85,6 +86,8 @@ class Estimator:
 
     name: str
     function: Callable[..., int]
+    value: Callable[..., int]
+    exact: Callable[..., int]
     kinds: tuple[Kind, ...]
     letters: tuple[Letter, ...] = ()
     lengths: tuple[Letter, ...] = ()

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from bilevel_verify.methods.kernels import estimators as gradient
-from bilevel_verify.methods.kernels import guilty, practical, schemes
+from bilevel_verify.methods.kernels import gradients, guilty, practical, schemes, values
 from bilevel_verify.methods.kernels.layout import (
     AUX_KNOWN,
     GUESS_L,
@@ -64,17 +63,17 @@ def _guesses(memory: Any, letters: Mapping[str, Any]) -> None:
     """B0 is the first radius; L and rho are guesses where c1, c2, c3 are given (Remark 2)."""
     from bilevel_verify.methods.kernels.layout import ADAPTIVE
 
-    memory.number[RADIUS] = letters["B0"]
-    memory.number[GUESS_L], memory.number[GUESS_RHO] = letters["L"], letters["rho"]
+    memory.real[RADIUS] = letters["B0"]
+    memory.real[GUESS_L], memory.real[GUESS_RHO] = letters["L"], letters["rho"]
     memory.whole[ADAPTIVE] = int("c2" in letters or "c3" in letters)
     memory.real[6] = letters.get("c1", letters["c"])
     for place, name in ((7, "c2"), (8, "c3")):
-        memory.real[place] = letters.get(name, memory.number[ONE])
+        memory.real[place] = letters.get(name, memory.real[ONE])
 
 
 def _guilty_letters(memory: Any, letters: Mapping[str, Any]) -> None:
-    """alpha = 2 sqrt(rho eps), eta_nc = alpha/rho, L_hat = L + 2 alpha, kappa = L_hat/alpha, omega, exp(-1/sqrt(kappa))."""
-    one = memory.number[ONE]
+    """alpha = 2 sqrt(rho eps), eta_nc = alpha/rho, L_hat = L + 2 alpha, kappa = L_hat/alpha, omega, e^(-1/sqrt(kappa))."""
+    one = memory.real[ONE]
     eps, L, rho = letters["eps"], letters["L"], letters["rho"]
     alpha = letters.get("alpha", 2 * square_root(rho * eps))
     eta_nc = letters.get("eta_nc", alpha / rho)
@@ -181,7 +180,7 @@ register_scheme(
         values=True,
         prepare=_guilty_letters,
         sequences=_sequences(x=X_SEQUENCE, w=W_SEQUENCE, p=AUX_SEQUENCE),
-        histories=guilty.HISTORIES,
+        history=True,
     )
 )
 
@@ -210,7 +209,9 @@ _TWO_LEVELS: Any = ("bilevel", "minimax")
 register_estimator(
     Estimator(
         "exact",
-        gradient.exact,
+        gradients.exact,
+        values.value_exact,
+        values.exact_itself,
         ("single_level",),
         needs=frozenset({"grad_f"}),
         value_needs=frozenset({"value_f"}),
@@ -220,7 +221,9 @@ register_estimator(
 register_estimator(
     Estimator(
         "implicit-agd-cg",
-        gradient.implicit_agd_cg,
+        gradients.implicit_agd_cg,
+        values.value_after_agd,
+        values.exact_hypergradient,
         _TWO_LEVELS,
         (ALPHA, BETA),
         _lengths("T_m1", "T_k", "Tp_0", "Tp_k"),
@@ -233,7 +236,9 @@ register_estimator(
 register_estimator(
     Estimator(
         "implicit-gd-cg",
-        gradient.implicit_gd_cg,
+        gradients.implicit_gd_cg,
+        values.value_after_descent,
+        values.exact_hypergradient,
         _TWO_LEVELS,
         (ALPHA,),
         _lengths("D", "N_cg"),
@@ -246,7 +251,9 @@ register_estimator(
 register_estimator(
     Estimator(
         "implicit-ba",
-        gradient.implicit_ba,
+        gradients.implicit_ba,
+        values.value_after_ba,
+        values.exact_hypergradient,
         _TWO_LEVELS,
         (Letter("beta"), Letter("c")),
         (Letter("N_cg", "length", optional=True),),
@@ -260,7 +267,9 @@ register_estimator(
 register_estimator(
     Estimator(
         "unrolled",
-        gradient.unrolled,
+        gradients.unrolled,
+        values.value_after_descent,
+        values.exact_hypergradient,
         _TWO_LEVELS,
         (ALPHA,),
         _lengths("D"),
@@ -274,7 +283,9 @@ register_estimator(
 register_estimator(
     Estimator(
         "penalty-agd",
-        gradient.penalty_agd,
+        gradients.penalty_agd,
+        values.value_penalty_agd,
+        values.exact_penalty_agd,
         _TWO_LEVELS,
         (ALPHA, BETA, Letter("alpha_p"), Letter("beta_p", "real"), Letter("lam")),
         _lengths("T_0", "T_k", "Tp_0", "Tp_k"),
@@ -287,7 +298,9 @@ register_estimator(
 register_estimator(
     Estimator(
         "penalty-gd",
-        gradient.penalty_gd,
+        gradients.penalty_gd,
+        values.value_penalty_gd,
+        values.exact_penalty_gd,
         _TWO_LEVELS,
         (ALPHA, Letter("tau"), Letter("lam")),
         _lengths("D"),
@@ -302,7 +315,9 @@ _DANSKIN_STOP = frozenset({"grad_y_g", "grad_x_f", "hess_g"})
 register_estimator(
     Estimator(
         "danskin-agd",
-        gradient.danskin_agd,
+        gradients.danskin_agd,
+        values.value_after_agd,
+        values.exact_danskin,
         ("minimax",),
         (ALPHA, BETA),
         _lengths("T_m1", "T_k"),
@@ -315,7 +330,9 @@ register_estimator(
 register_estimator(
     Estimator(
         "danskin-gd",
-        gradient.danskin_gd,
+        gradients.danskin_gd,
+        values.value_after_descent,
+        values.exact_danskin,
         ("minimax",),
         (Letter("eta_y"),),
         _lengths("D"),
@@ -328,7 +345,9 @@ register_estimator(
 register_estimator(
     Estimator(
         "danskin-simultaneous",
-        gradient.danskin_simultaneous,
+        gradients.danskin_simultaneous,
+        values.value_as_it_is,
+        values.exact_danskin,
         ("minimax",),
         (Letter("eta_y"),),
         needs=frozenset({"grad_f"}),

@@ -1,6 +1,7 @@
 """Convex until proven guilty (Carmon, Duchi, Hinder, Sidford 2017), a baseline.
 
-Histories: 0 the points x_j, 1 the points y_j, 2 the gradients of f_hat at x_j, 3 (first entry) the values f(y_j).
+Histories, entry after entry behind the other vectors of ``outer``: the point x_j, the point y_j, the gradient of f_hat
+at x_j, and a row whose first number is f(y_j).
 f_hat(x) = f(x) + alpha ||x - p||^2 around the centre p = outer[BASE].
 """
 
@@ -20,12 +21,12 @@ from bilevel_verify.methods.kernels.layout import (
     OK,
     ONE,
     OUT,
+    OUTER_ROWS,
     STATIONARY,
     STEP,
     SUM,
     TAIL,
     UNDEFINED,
-    VALUE,
     VALUE_NEW,
     VALUE_OLD,
     X_NEW,
@@ -39,7 +40,6 @@ from bilevel_verify.methods.kernels.scalars import square_root
 from bilevel_verify.methods.kernels.steps import (
     advance,
     begin_epoch,
-    broken,
     close_row,
     next_epoch,
     open_row,
@@ -56,15 +56,13 @@ HISTORIES = 4
 @loop
 def remember(m: Memory, kind: int, entry: int, vector: Vector) -> None:
     """history[kind, entry] <- vector."""
-    for i in range(len(vector)):
-        m.history[kind, entry, i] = vector[i]
+    copy_into(vector, m.outer[OUTER_ROWS + HISTORIES * entry + kind])
 
 
 @loop
 def recall(m: Memory, kind: int, entry: int, vector: Vector) -> None:
     """vector <- history[kind, entry]."""
-    for i in range(len(vector)):
-        vector[i] = m.history[kind, entry, i]
+    copy_into(m.outer[OUTER_ROWS + HISTORIES * entry + kind], vector)
 
 
 @loop
@@ -84,7 +82,7 @@ def value_hat(m: Memory, value: Any, point: Vector) -> Any:
 
 
 @loop
-def until_guilty(P: Any, estimate: Any, counts: Vector, m: Memory) -> int:
+def until_guilty(P: Any, estimate: Any, value: Any, exact: Any, counts: Vector, m: Memory) -> int:
     """Guarded nonconvex AGD. Prepared letters eps, alpha, eta_nc, L_hat, kappa^(1/2), omega, exp(-1/kappa^(1/2)).
 
     One epoch is one call of AGD-until-proven-guilty; row (t, k) of the trace holds x_k, y_k (as w) and the centre p.
@@ -93,13 +91,13 @@ def until_guilty(P: Any, estimate: Any, counts: Vector, m: Memory) -> int:
     x, x_new, y, u, p = m.outer[X], m.outer[X_NEW], m.outer[W], m.outer[U], m.outer[BASE]
     while True:
         t, k = m.whole[EPOCH], m.whole[STEP]
-        code = pause(m, False)
-        if code == OK and k + 2 > m.history.shape[1]:
+        code = pause(m.whole, len(m.trace), False)
+        if code == OK and OUTER_ROWS + HISTORIES * (k + 2) > len(m.outer):
             code = HISTORY_FULL
         if code == OK and m.whole[FRESH] == 1:
             code = begin_epoch(P, estimate, counts, x, m)
             if code == OK:
-                code = open_case(P, estimate, counts, m)
+                code = open_case(P, value, counts, m)
         if code != OK:
             return code
         open_row(m, t, k)
@@ -115,11 +113,10 @@ def until_guilty(P: Any, estimate: Any, counts: Vector, m: Memory) -> int:
             y[i] = y_new
         code = advance(m)
         k = k + 1
-        m.whole[STEP] = k
-        m.number[DECAY] = m.number[DECAY] * m.real[6]
+        m.real[DECAY] = m.real[DECAY] * m.real[6]
         if code != OK:
-            return broken(m, t, k, code)
-        code = judge(P, estimate, counts, k, m)
+            return code
+        code = judge(P, estimate, value, counts, k, m)
         if code > 0:
             return code
         if code < 0:
@@ -135,17 +132,17 @@ def until_guilty(P: Any, estimate: Any, counts: Vector, m: Memory) -> int:
 
 
 @loop
-def open_case(P: Any, estimate: Any, counts: Vector, m: Memory) -> int:
+def open_case(P: Any, value: Any, counts: Vector, m: Memory) -> int:
     """p <- x, y_0 <- x_0 <- p, and f(y_0)."""
     x = m.outer[X]
     copy_into(x, m.outer[BASE])
     copy_into(x, m.outer[AUX])
     copy_into(x, m.outer[W])
-    m.number[DECAY] = m.number[ONE]
+    m.real[DECAY] = m.real[ONE]
     remember(m, ANSWERS, 0, x)
-    code = estimate(P, counts, x, m, m.whole[EPOCH], VALUE)
-    m.history[VALUES, 0, 0] = m.number[VALUE_NEW]
-    m.number[VALUE_OLD] = m.number[VALUE_NEW]
+    code = value(P, counts, x, m, m.whole[EPOCH], 0)
+    m.outer[OUTER_ROWS + VALUES][0] = m.real[VALUE_NEW]
+    m.real[VALUE_OLD] = m.real[VALUE_NEW]
     return int(code)
 
 
@@ -154,31 +151,31 @@ CLOSED = -1
 
 
 @loop
-def judge(P: Any, estimate: Any, counts: Vector, k: int, m: Memory) -> int:
+def judge(P: Any, estimate: Any, value: Any, counts: Vector, k: int, m: Memory) -> int:
     """Certify progress, find a witness pair, stop at a small gradient: ``OK`` to go on, ``CLOSED``, or a reason."""
     y, u, z, t = m.outer[W], m.outer[U], m.outer[EXACT], m.whole[EPOCH]
-    L_hat, sigma, first = m.real[3], m.real[1], m.number[VALUE_OLD]
-    code = estimate(P, counts, y, m, t, VALUE)
+    L_hat, sigma, first = m.real[3], m.real[1], m.real[VALUE_OLD]
+    code = value(P, counts, y, m, t, 0)
     if code != OK:
         return int(code)
     remember(m, ANSWERS, k, y)
-    m.history[VALUES, k, 0] = m.number[VALUE_NEW]
-    if value_hat(m, m.number[VALUE_NEW], y) > first:
+    m.outer[OUTER_ROWS + HISTORIES * k + VALUES][0] = m.real[VALUE_NEW]
+    if value_hat(m, m.real[VALUE_NEW], y) > first:
         recall(m, ANSWERS, 0, z)
-        return convict(P, estimate, counts, k, first, m)
+        return convict(P, value, counts, k, m.outer[OUTER_ROWS + VALUES][0], m)
     code = slope_hat(P, estimate, counts, y, LAST, m)
     if code != OK:
         return code
     size = squared_norm(u)
     for i in range(len(z)):
         z[i] = y[i] - u[i] / L_hat
-    code = estimate(P, counts, z, m, t, VALUE)
+    code = value(P, counts, z, m, t, 0)
     if code != OK:
         return int(code)
-    value_z = m.number[VALUE_NEW]
+    value_z = m.real[VALUE_NEW]
     psi = first - value_hat(m, value_z, z) + sigma / 2 * squared_distance(z, m.outer[BASE])
-    if size > 2 * L_hat * psi * m.number[DECAY]:
-        return convict(P, estimate, counts, k, value_hat(m, value_z, z), m)
+    if size > 2 * L_hat * psi * m.real[DECAY]:
+        return convict(P, value, counts, k, value_z, m)
     if size <= m.real[0] * m.real[0] / 100:
         copy_into(y, m.outer[BASE])
         return CLOSED
@@ -186,46 +183,44 @@ def judge(P: Any, estimate: Any, counts: Vector, k: int, m: Memory) -> int:
 
 
 @loop
-def convict(P: Any, estimate: Any, counts: Vector, k: int, value_w: Any, m: Memory) -> int:
-    """Find a witness pair (u, v) with w_t in outer[EXACT], then the better of b1 and b2 becomes the next centre."""
-    witness, v, trial, slope, t = m.outer[SUM], m.outer[UNDEFINED], m.outer[OUT], m.outer[TAIL], m.whole[EPOCH]
+def convict(P: Any, value: Any, counts: Vector, k: int, value_w: Any, m: Memory) -> int:
+    """Find a witness pair (u, v), w_t in outer[EXACT] and f(w_t) given; the better of b1 and b2 is the next centre."""
+    witness, v, slope, t = m.outer[SUM], m.outer[UNDEFINED], m.outer[TAIL], m.whole[EPOCH]
     sigma = m.real[1]
     for j in range(k):
         recall(m, POINTS, j, v)
         recall(m, SLOPES, j, slope)
-        code = estimate(P, counts, v, m, t, VALUE)
+        code = value(P, counts, v, m, t, 0)
         if code != OK:
             return int(code)
-        value_v = value_hat(m, m.number[VALUE_NEW], v)
+        value_v = value_hat(m, m.real[VALUE_NEW], v)
         for candidate in range(2):
             if candidate == 0:
                 recall(m, ANSWERS, j, witness)
-                value_u = value_hat(m, m.history[VALUES, j, 0], witness)
+                value_u = m.outer[OUTER_ROWS + HISTORIES * j + VALUES][0]
             else:
                 copy_into(m.outer[EXACT], witness)
                 value_u = value_w
             model = value_v + sigma / 2 * squared_distance(witness, v)
             for i in range(len(v)):
                 model = model + slope[i] * (witness[i] - v[i])
-            if value_u < model:
-                value = value_u - m.real[1] * squared_distance(witness, m.outer[BASE])
-                return sentence(P, estimate, counts, k, value, m)
-    # A witness exists in exact arithmetic; where rounding hides it the best y so far goes on.
+            if value_hat(m, value_u, witness) < model:
+                return sentence(P, value, counts, k, value_u, m)
+    # A witness exists in exact arithmetic; where rounding hides it, the best point so far goes on.
     copy_into(m.outer[EXACT], witness)
     copy_into(witness, v)
-    copy_into(witness, trial)
-    return sentence(P, estimate, counts, k, value_w - m.real[1] * squared_distance(witness, m.outer[BASE]), m)
+    return sentence(P, value, counts, k, value_w, m)
 
 
 @loop
-def sentence(P: Any, estimate: Any, counts: Vector, k: int, value: Any, m: Memory) -> int:
+def sentence(P: Any, value: Any, counts: Vector, k: int, value_u: Any, m: Memory) -> int:
     """outer[BASE] <- the best of u, y_0 .. y_t, u + eta_nc delta, u - eta_nc delta by f; delta = (u - v)/||u - v||."""
     witness, v, trial, base, t = m.outer[SUM], m.outer[UNDEFINED], m.outer[OUT], m.outer[BASE], m.whole[EPOCH]
     eta_nc = m.real[2]
-    best, best_value = -1, value
+    best, best_value = -1, value_u
     for j in range(k + 1):
-        if m.history[VALUES, j, 0] < best_value:
-            best, best_value = j, m.history[VALUES, j, 0]
+        if m.outer[OUTER_ROWS + HISTORIES * j + VALUES][0] < best_value:
+            best, best_value = j, m.outer[OUTER_ROWS + HISTORIES * j + VALUES][0]
     if best >= 0:
         recall(m, ANSWERS, best, base)
     else:
@@ -236,10 +231,10 @@ def sentence(P: Any, estimate: Any, counts: Vector, k: int, value: Any, m: Memor
             for i in range(len(trial)):
                 step = eta_nc * (witness[i] - v[i]) / size
                 trial[i] = witness[i] + step if sign == 0 else witness[i] - step
-            code = estimate(P, counts, trial, m, t, VALUE)
+            code = value(P, counts, trial, m, t, 0)
             if code != OK:
                 return int(code)
-            if m.number[VALUE_NEW] < best_value:
-                best_value = m.number[VALUE_NEW]
+            if m.real[VALUE_NEW] < best_value:
+                best_value = m.real[VALUE_NEW]
                 copy_into(trial, base)
     return CLOSED

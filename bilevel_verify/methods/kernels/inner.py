@@ -7,7 +7,10 @@ from typing import Any
 from bilevel_verify.methods.kernels.layout import (
     BLOCK_F,
     BLOCK_G,
+    COLUMNS,
     DIRECTION,
+    LENGTHS,
+    MATRIX,
     NEWTON,
     ONE,
     PRECISION,
@@ -34,9 +37,9 @@ from bilevel_verify.oracles.twin import loop
 
 
 @loop
-def length(lengths: Any, letter: int, epoch: int) -> int:
+def length(whole: Vector, letter: int, epoch: int) -> int:
     """Inner length of an epoch: constants have one column, per-epoch lists go on with their last entry."""
-    return int(lengths[letter, min(epoch, lengths.shape[1] - 1)])
+    return int(whole[LENGTHS + letter * whole[COLUMNS] + min(epoch, whole[COLUMNS] - 1)])
 
 
 # What an inner solver works on: g(x, .), which is -f(x, .) for minimax problems, or f(x, .) + lam g(x, .).
@@ -115,33 +118,37 @@ def conjugate_gradients(
 
 
 @loop
-def solve_in_place(a: Any, b: Vector, n: int) -> bool:
-    """b <- A^{-1} b by Gaussian elimination with partial pivoting; A is destroyed. False for a singular matrix."""
+def solve_in_place(a: Any, top: int, b: Vector) -> bool:
+    """b <- A^{-1} b by Gaussian elimination with partial pivoting; False for a singular matrix.
+
+    The rows of A are those of ``a`` from ``top`` on; they are destroyed.
+    """
+    n = len(b)
     for j in range(n):
         pivot = j
         for i in range(j + 1, n):
-            if abs(a[i][j]) > abs(a[pivot][j]):
+            if abs(a[top + i][j]) > abs(a[top + pivot][j]):
                 pivot = i
-        if a[pivot][j] == 0 or not is_finite(a[pivot][j]):
+        if a[top + pivot][j] == 0 or not is_finite(a[top + pivot][j]):
             return False
         if pivot != j:
             for k in range(n):
-                held = a[j][k]
-                a[j][k] = a[pivot][k]
-                a[pivot][k] = held
+                held = a[top + j][k]
+                a[top + j][k] = a[top + pivot][k]
+                a[top + pivot][k] = held
             held = b[j]
             b[j] = b[pivot]
             b[pivot] = held
         for i in range(j + 1, n):
-            factor = a[i][j] / a[j][j]
+            factor = a[top + i][j] / a[top + j][j]
             for k in range(j, n):
-                a[i][k] = a[i][k] - factor * a[j][k]
+                a[top + i][k] = a[top + i][k] - factor * a[top + j][k]
             b[i] = b[i] - factor * b[j]
     for back in range(n):
         j = n - 1 - back
         for k in range(j + 1, n):
-            b[j] = b[j] - a[j][k] * b[k]
-        b[j] = b[j] / a[j][j]
+            b[j] = b[j] - a[top + j][k] * b[k]
+        b[j] = b[j] / a[top + j][j]
     return True
 
 
@@ -166,7 +173,7 @@ def stopping_matrix(P: Any, counts: Vector, x: Vector, y: Vector, which: int, la
     if which == PENALTY:
         stop_hess_f(P, counts, x, y, f)
     for i in range(dy):
-        row = m.square[i]
+        row = m.inner[MATRIX + i]
         for j in range(dy):
             place = (dx + i) * (dx + dy) + dx + j
             row[j] = f[place] + lam * g[place] if which == PENALTY else g[place]
@@ -178,7 +185,7 @@ def newton(P: Any, counts: Vector, x: Vector, y: Vector, which: int, lam: Any, m
 
     Damped by halving while the gradient does not shrink; stops at a zero gradient or at a step that rounding eats.
     """
-    step, trial, slope, accuracy = m.inner[NEWTON], m.inner[TRIAL], m.inner[SLOPE], m.number[PRECISION]
+    step, trial, slope, accuracy = m.inner[NEWTON], m.inner[TRIAL], m.inner[SLOPE], m.real[PRECISION]
     stopping_slope(P, counts, x, y, which, lam, m)
     size = squared_norm(slope)
     for _ in range(100):
@@ -186,10 +193,10 @@ def newton(P: Any, counts: Vector, x: Vector, y: Vector, which: int, lam: Any, m
             return True
         stopping_matrix(P, counts, x, y, which, lam, m)
         copy_into(slope, step)
-        if not is_finite(size) or not solve_in_place(m.square, step, len(y)):
+        if not is_finite(size) or not solve_in_place(m.inner, MATRIX, step):
             return False
         tiny = squared_norm(step) <= 16 * accuracy * accuracy * (1 + squared_norm(y))
-        weight = m.number[ONE]
+        weight = m.real[ONE]
         accepted = False
         for _ in range(60):
             for i in range(len(y)):

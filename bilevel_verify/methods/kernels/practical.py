@@ -27,10 +27,10 @@ from bilevel_verify.methods.kernels.layout import (
     POINT_W,
     RADIUS,
     ROWS,
+    STAMPS,
     STEP,
     SUM,
     TAIL,
-    VALUE,
     VALUE_NEW,
     X_NEW,
     X_OLD,
@@ -46,10 +46,9 @@ from bilevel_verify.methods.kernels.steps import (
     advance,
     average_on_the_fly,
     begin_epoch,
-    broken,
     close_row,
     next_epoch,
-    note_outer,
+    note,
     open_row,
     output_is,
     pause,
@@ -61,7 +60,7 @@ from bilevel_verify.oracles.twin import loop
 @loop
 def required_decrease(m: Memory) -> Any:
     """min(eps^(3/2)/sqrt(rho), eps L/rho), the latter times 3/16 for heavy ball (Algorithms 2 and 4, line 7)."""
-    eps, L, rho = m.real[5], m.number[GUESS_L], m.number[GUESS_RHO]
+    eps, L, rho = m.real[5], m.real[GUESS_L], m.real[GUESS_RHO]
     first = eps * square_root(eps) / square_root(rho)
     second = eps * L / rho
     if m.whole[HEAVY_BALL] == 1:
@@ -72,10 +71,10 @@ def required_decrease(m: Memory) -> Any:
 @loop
 def raise_the_guesses(m: Memory) -> None:
     """Remark 2: B0/c1, L c2, rho c3; eta, theta, B, K are the theorem's for the new guesses, K rounded up."""
-    m.number[RADIUS] = m.number[RADIUS] / m.real[6]
-    m.number[GUESS_L] = m.number[GUESS_L] * m.real[7]
-    m.number[GUESS_RHO] = m.number[GUESS_RHO] * m.real[8]
-    one, eps, L, rho = m.number[ONE], m.real[5], m.number[GUESS_L], m.number[GUESS_RHO]
+    m.real[RADIUS] = m.real[RADIUS] / m.real[6]
+    m.real[GUESS_L] = m.real[GUESS_L] * m.real[7]
+    m.real[GUESS_RHO] = m.real[GUESS_RHO] * m.real[8]
+    one, eps, L, rho = m.real[ONE], m.real[5], m.real[GUESS_L], m.real[GUESS_RHO]
     eta = one / (4 * L)
     root = square_root(square_root(eps * rho * eta * eta))
     theta = 10 * root if m.whole[HEAVY_BALL] == 1 else 4 * root
@@ -87,7 +86,7 @@ def raise_the_guesses(m: Memory) -> None:
 
 
 @loop
-def practical(P: Any, estimate: Any, counts: Vector, m: Memory) -> int:
+def practical(P: Any, estimate: Any, value: Any, exact: Any, counts: Vector, m: Memory) -> int:
     """Practical restarted AGD and HB (Li & Lin Algorithms 2 and 4): radius B0 first, invalid epochs are dropped.
 
     Letters eta, theta, B, B0, c, eps (and c1, c2, c3 for unknown L, rho: Remark 2); L and rho are guesses; K.
@@ -96,12 +95,12 @@ def practical(P: Any, estimate: Any, counts: Vector, m: Memory) -> int:
     x, x_old, x_new, w, u = m.outer[X], m.outer[X_OLD], m.outer[X_NEW], m.outer[W], m.outer[U]
     while True:
         eta, theta, B, K = m.real[0], m.real[1], m.real[2], m.whole[LENGTH]
-        radius = m.number[RADIUS]
+        radius = m.real[RADIUS]
         t, k = m.whole[EPOCH], m.whole[STEP]
         if k >= K and radius <= B:
             open_row(m, t, k)
             return better_of_last_and_average(P, estimate, counts, m)
-        code = pause(m, False)
+        code = pause(m.whole, len(m.trace), False)
         if code == OK and m.whole[FRESH] == 1:
             code = begin_epoch(P, estimate, counts, x, m)
             copy_into(x, m.outer[BASE])
@@ -118,43 +117,41 @@ def practical(P: Any, estimate: Any, counts: Vector, m: Memory) -> int:
             momentum = (1 - theta) * (x[i] - x_old[i]) if heavy else 0.0 * theta
             x_new[i] = w[i] - eta * u[i] + momentum
         code = advance(m)
-        k = k + 1
-        m.whole[STEP] = k
         if code != OK:
-            return broken(m, t, k, code)
+            return code
+        k = k + 1
         average_on_the_fly(m, w, k - 1, K // 2)
-        m.number[PATH] = m.number[PATH] + m.number[MOVED]
-        if k * m.number[PATH] > max(B * B, radius * radius) or k > K:
+        if k * m.real[PATH] > max(B * B, radius * radius) or k > K:
             open_row(m, t, k)
-            code = end_of_practical_epoch(P, estimate, counts, m)
+            code = end_of_practical_epoch(P, value, counts, m)
             if code != OK:
                 return code
 
 
 @loop
-def end_of_practical_epoch(P: Any, estimate: Any, counts: Vector, m: Memory) -> int:
+def end_of_practical_epoch(P: Any, value: Any, counts: Vector, m: Memory) -> int:
     """Lines 7-11: keep the epoch if f has decreased enough, else drop it and shrink B0. Two function values."""
     x, t = m.outer[X], m.whole[EPOCH]
     end = m.outer[W]
     if m.whole[HEAVY_BALL] == 1:
         heavy_ball_restart_point(m, m.real[1], end)
-        note_outer(m, m.whole[ROWS] - 1, POINT_W, end)
+        note(m.trace[m.whole[ROWS] - 1], STAMPS + POINT_W * len(x), end)
     else:
         end = x
-    code = estimate(P, counts, end, m, t, VALUE)
-    value = m.number[VALUE_NEW]
+    code = value(P, counts, end, m, t, 0)
+    at_end = m.real[VALUE_NEW]
     if code == OK:
-        code = estimate(P, counts, m.outer[BASE], m, t, VALUE)
+        code = value(P, counts, m.outer[BASE], m, t, 0)
     if code != OK:
         return int(code)
-    if value - m.number[VALUE_NEW] <= -required_decrease(m):
+    if at_end - m.real[VALUE_NEW] <= -required_decrease(m):
         copy_into(end, x)
     else:
         copy_into(m.outer[BASE], x)
         if m.whole[ADAPTIVE] == 1:
             raise_the_guesses(m)
         else:
-            m.number[RADIUS] = m.number[RADIUS] / m.real[4]
+            m.real[RADIUS] = m.real[RADIUS] / m.real[4]
     copy_into(x, m.outer[X_OLD])
     next_epoch(m)
     return OK
@@ -179,7 +176,7 @@ def better_of_last_and_average(P: Any, estimate: Any, counts: Vector, m: Memory)
 
 
 @loop
-def agd_jin(P: Any, estimate: Any, counts: Vector, m: Memory) -> int:
+def agd_jin(P: Any, estimate: Any, value: Any, exact: Any, counts: Vector, m: Memory) -> int:
     """AGD with negative curvature exploitation (Li & Lin Algorithms 5 and 6). Letters eta, theta, B, gamma, s; K.
 
     The velocity v[k] lives in outer[AUX]. Case 1 (exploitation) restarts with v = 0, case 2 keeps v.
@@ -192,7 +189,7 @@ def agd_jin(P: Any, estimate: Any, counts: Vector, m: Memory) -> int:
         if k >= K:
             open_row(m, t, k)
             return average_between(m)
-        code = pause(m, False)
+        code = pause(m.whole, len(m.trace), False)
         if code == OK and m.whole[FRESH] == 1:
             code = begin_epoch(P, estimate, counts, x, m)
         if code != OK:
@@ -204,36 +201,34 @@ def agd_jin(P: Any, estimate: Any, counts: Vector, m: Memory) -> int:
         if code != OK:
             return int(code)
         close_row(m, True)
-        code = estimate(P, counts, x, m, t, VALUE)
-        value_at_x = m.number[VALUE_NEW]
+        code = value(P, counts, x, m, t, 0)
+        value_at_x = m.real[VALUE_NEW]
         if code == OK:
-            code = estimate(P, counts, w, m, t, VALUE)
+            code = value(P, counts, w, m, t, 0)
         if code != OK:
             return int(code)
-        model = m.number[VALUE_NEW]
+        model = m.real[VALUE_NEW]
         for i in range(len(x)):
             model = model + u[i] * (x[i] - w[i])
         guilty = value_at_x < model - gamma / 2 * squared_distance(x, w)
         if guilty:
-            code = exploit_negative_curvature(P, estimate, counts, m)
+            code = exploit_negative_curvature(P, value, counts, m)
             if code != OK:
                 return code
         else:
             for i in range(len(x)):
                 x_new[i] = w[i] - eta * u[i]
         code = advance(m)
+        if code != OK:
+            return code
         for i in range(len(x)):
             v[i] = x[i] - x_old[i]
         k = k + 1
-        m.whole[STEP] = k
-        if code != OK:
-            return broken(m, t, k, code)
-        m.number[PATH] = m.number[PATH] + m.number[MOVED]
         if guilty:
             set_zero(v)
             open_row(m, t, k)
             next_epoch(m)
-        elif k * m.number[PATH] > B * B:
+        elif k * m.real[PATH] > B * B:
             open_row(m, t, k)
             next_epoch(m)
         else:
@@ -241,7 +236,7 @@ def agd_jin(P: Any, estimate: Any, counts: Vector, m: Memory) -> int:
 
 
 @loop
-def exploit_negative_curvature(P: Any, estimate: Any, counts: Vector, m: Memory) -> int:
+def exploit_negative_curvature(P: Any, value: Any, counts: Vector, m: Memory) -> int:
     """x_new <- x if ||v|| >= s, else the better of x + delta, x - delta with delta = s v/||v|| (Algorithm 6)."""
     x, x_new, v, other, s, t = m.outer[X], m.outer[X_NEW], m.outer[AUX], m.outer[OUT], m.real[4], m.whole[EPOCH]
     size = square_root(squared_norm(v))
@@ -251,11 +246,11 @@ def exploit_negative_curvature(P: Any, estimate: Any, counts: Vector, m: Memory)
     for i in range(len(x)):
         x_new[i] = x[i] + s * v[i] / size
         other[i] = x[i] - s * v[i] / size
-    code = estimate(P, counts, x_new, m, t, VALUE)
-    value = m.number[VALUE_NEW]
+    code = value(P, counts, x_new, m, t, 0)
+    at_plus = m.real[VALUE_NEW]
     if code == OK:
-        code = estimate(P, counts, other, m, t, VALUE)
-    if code == OK and m.number[VALUE_NEW] < value:
+        code = value(P, counts, other, m, t, 0)
+    if code == OK and m.real[VALUE_NEW] < at_plus:
         copy_into(other, x_new)
     return int(code)
 
@@ -264,9 +259,9 @@ def exploit_negative_curvature(P: Any, estimate: Any, counts: Vector, m: Memory)
 def note_for_average_between(m: Memory, k: int, K: int) -> None:
     """Algorithm 5, lines 15-17, on the fly: K_1 over 1..ceil(K/3), K_2 over floor(2K/3)..K-1, sum of y[K_1 .. K_2]."""
     average_on_the_fly(m, m.outer[W], k, 2 * K // 3)
-    if k + 1 <= (K + 2) // 3 and (k == 0 or m.number[MOVED] < m.number[BEST_FIRST]):
+    if k + 1 <= (K + 2) // 3 and (k == 0 or m.real[MOVED] < m.real[BEST_FIRST]):
         m.whole[BEST_STEP_FIRST] = k + 1
-        m.number[BEST_FIRST] = m.number[MOVED]
+        m.real[BEST_FIRST] = m.real[MOVED]
         set_zero(m.outer[SUM])
         set_zero(m.outer[TAIL])
 

@@ -18,7 +18,6 @@ from bilevel_verify.methods.kernels.layout import (
     FRESH,
     LENGTH,
     MARK,
-    MOVED,
     NEVER,
     OK,
     ONE,
@@ -27,9 +26,9 @@ from bilevel_verify.methods.kernels.layout import (
     POINT_AUX,
     POINT_W,
     ROWS,
+    STAMPS,
     STATIONARY,
     STEP,
-    STOPPING,
     SUM,
     TESTED,
     X_NEW,
@@ -44,11 +43,10 @@ from bilevel_verify.methods.kernels.steps import (
     advance,
     average_on_the_fly,
     begin_epoch,
-    broken,
     close_row,
     finish_with_average,
     next_epoch,
-    note_outer,
+    note,
     open_row,
     output_is,
     pause,
@@ -60,7 +58,7 @@ from bilevel_verify.oracles.twin import loop
 
 
 @loop
-def gradient_descent(P: Any, estimate: Any, counts: Vector, m: Memory) -> int:
+def gradient_descent(P: Any, estimate: Any, value: Any, exact: Any, counts: Vector, m: Memory) -> int:
     """x[k+1] = x[k] - eta u[k]. Letters eta, eps (tested before the update, if given); N updates."""
     eta, eps = m.real[0], m.real[1]
     x, x_new, u = m.outer[X], m.outer[X_NEW], m.outer[U]
@@ -69,7 +67,7 @@ def gradient_descent(P: Any, estimate: Any, counts: Vector, m: Memory) -> int:
         if k >= m.whole[LENGTH]:
             open_row(m, 0, k)
             return output_is(m, x, FINISHED)
-        code = pause(m, False)
+        code = pause(m.whole, len(m.trace), False)
         if code == OK and m.whole[FRESH] == 1:
             code = begin_epoch(P, estimate, counts, x, m)
         if code != OK:
@@ -84,25 +82,24 @@ def gradient_descent(P: Any, estimate: Any, counts: Vector, m: Memory) -> int:
         for i in range(len(x)):
             x_new[i] = x[i] - eta * u[i]
         code = advance(m)
-        m.whole[STEP] = k + 1
         if code != OK:
-            return broken(m, 0, k + 1, code)
+            return code
 
 
 @loop
-def perturbed_gradient_descent(P: Any, estimate: Any, counts: Vector, m: Memory) -> int:
+def perturbed_gradient_descent(P: Any, estimate: Any, value: Any, exact: Any, counts: Vector, m: Memory) -> int:
     """Gradient descent that perturbs x and estimates again where ||u|| <= (4/5) eps, at most every T_pert steps (PAID).
 
     Letters eta, eps; integer letters N, T_pert (in ``MARK`` the step of the last perturbation).
     """
-    eta, eps = m.real[0], m.number[ONE] * 4 * m.real[1] / 5
+    eta, eps = m.real[0], m.real[ONE] * 4 * m.real[1] / 5
     x, x_new, u = m.outer[X], m.outer[X_NEW], m.outer[U]
     while True:
         k = m.whole[STEP]
         if k >= m.whole[LENGTH]:
             open_row(m, 0, k)
             return output_is(m, x, FINISHED)
-        code = pause(m, True)
+        code = pause(m.whole, len(m.trace), True)
         if code == OK and m.whole[FRESH] == 1:
             code = begin_epoch(P, estimate, counts, x, m)
         if code != OK:
@@ -121,13 +118,12 @@ def perturbed_gradient_descent(P: Any, estimate: Any, counts: Vector, m: Memory)
         for i in range(len(x)):
             x_new[i] = x[i] - eta * u[i]
         code = advance(m)
-        m.whole[STEP] = k + 1
         if code != OK:
-            return broken(m, 0, k + 1, code)
+            return code
 
 
 @loop
-def restarted_gradient_descent(P: Any, estimate: Any, counts: Vector, m: Memory) -> int:
+def restarted_gradient_descent(P: Any, estimate: Any, value: Any, exact: Any, counts: Vector, m: Memory) -> int:
     """Gradient descent in the restart frame (Li & Lin section 5.2): output (1/K) sum of x[0 .. K-1].
 
     Letters eta, B; K.
@@ -140,7 +136,7 @@ def restarted_gradient_descent(P: Any, estimate: Any, counts: Vector, m: Memory)
         if k >= K:
             open_row(m, t, k)
             return finish_with_average(m, K)
-        code = pause(m, False)
+        code = pause(m.whole, len(m.trace), False)
         if code == OK and m.whole[FRESH] == 1:
             code = begin_epoch(P, estimate, counts, x, m)
         if code != OK:
@@ -154,18 +150,16 @@ def restarted_gradient_descent(P: Any, estimate: Any, counts: Vector, m: Memory)
         for i in range(len(x)):
             x_new[i] = x[i] - eta * u[i]
         code = advance(m)
-        k = k + 1
-        m.whole[STEP] = k
         if code != OK:
-            return broken(m, t, k, code)
-        m.number[PATH] = m.number[PATH] + m.number[MOVED]
-        if k * m.number[PATH] > B * B:
+            return code
+        k = k + 1
+        if k * m.real[PATH] > B * B:
             open_row(m, t, k)
             next_epoch(m)
 
 
 @loop
-def restarted_agd(P: Any, estimate: Any, counts: Vector, m: Memory) -> int:
+def restarted_agd(P: Any, estimate: Any, value: Any, exact: Any, counts: Vector, m: Memory) -> int:
     """Restarted AGD (Li & Lin Algorithm 1, RAHGD/PRAHGD Algorithm 3, PRAGDA Algorithm 4, AccF2BA).
 
     Letters eta, theta, B; K. A restart is perturbed never, always, or where the last gradient is at most B/eta.
@@ -178,7 +172,7 @@ def restarted_agd(P: Any, estimate: Any, counts: Vector, m: Memory) -> int:
         if k >= K:
             open_row(m, t, k)
             return finish_with_average(m, m.whole[BEST_STEP] + 1)
-        code = pause(m, noisy)
+        code = pause(m.whole, len(m.trace), noisy)
         if code == OK and m.whole[FRESH] == 1:
             code = begin_epoch(P, estimate, counts, x_old, m)
         if code != OK:
@@ -193,13 +187,11 @@ def restarted_agd(P: Any, estimate: Any, counts: Vector, m: Memory) -> int:
         for i in range(len(x)):
             x_new[i] = w[i] - eta * u[i]
         code = advance(m)
-        m.whole[STEP] = k + 1
         if code != OK:
-            return broken(m, t, k + 1, code)
+            return code
         average_on_the_fly(m, w, k, K // 2)
-        m.number[PATH] = m.number[PATH] + m.number[MOVED]
         k = k + 1
-        if k * m.number[PATH] > B * B:
+        if k * m.real[PATH] > B * B:
             open_row(m, t, k)
             if m.whole[PERTURB] == ALWAYS or (noisy and eta * eta * squared_norm(u) <= B * B):
                 perturb(m, x)
@@ -208,7 +200,7 @@ def restarted_agd(P: Any, estimate: Any, counts: Vector, m: Memory) -> int:
 
 
 @loop
-def restarted_heavy_ball(P: Any, estimate: Any, counts: Vector, m: Memory) -> int:
+def restarted_heavy_ball(P: Any, estimate: Any, value: Any, exact: Any, counts: Vector, m: Memory) -> int:
     """Restarted HB (Li & Lin Algorithm 3): restart from z[k], average of x. Letters eta, theta, B; K."""
     eta, theta, B = m.real[0], m.real[1], m.real[2]
     K = m.whole[LENGTH]
@@ -218,7 +210,7 @@ def restarted_heavy_ball(P: Any, estimate: Any, counts: Vector, m: Memory) -> in
         if k >= K:
             open_row(m, t, k)
             return finish_with_average(m, m.whole[BEST_STEP] + 1)
-        code = pause(m, False)
+        code = pause(m.whole, len(m.trace), False)
         if code == OK and m.whole[FRESH] == 1:
             code = begin_epoch(P, estimate, counts, x, m)
         if code != OK:
@@ -231,16 +223,14 @@ def restarted_heavy_ball(P: Any, estimate: Any, counts: Vector, m: Memory) -> in
         for i in range(len(x)):
             x_new[i] = x[i] - eta * u[i] + (1 - theta) * (x[i] - x_old[i])
         code = advance(m)
-        m.whole[STEP] = k + 1
         if code != OK:
-            return broken(m, t, k + 1, code)
+            return code
         average_on_the_fly(m, x_old, k, K // 2)
-        m.number[PATH] = m.number[PATH] + m.number[MOVED]
         k = k + 1
-        if k * m.number[PATH] > B * B:
+        if k * m.real[PATH] > B * B:
             open_row(m, t, k)
             heavy_ball_restart_point(m, theta, z)
-            note_outer(m, m.whole[ROWS] - 1, POINT_W, z)
+            note(m.trace[m.whole[ROWS] - 1], STAMPS + POINT_W * len(x), z)
             copy_into(z, x)
             copy_into(z, x_old)
             next_epoch(m)
@@ -256,19 +246,19 @@ def heavy_ball_restart_point(m: Memory, theta: Any, z: Vector) -> None:
 
 
 @loop
-def general_smoothness(P: Any, estimate: Any, counts: Vector, m: Memory) -> int:
+def general_smoothness(P: Any, estimate: Any, value: Any, exact: Any, counts: Vector, m: Memory) -> int:
     """Restarted AGD under general smoothness (RAGD-GS Algorithm 1). Letters L, H_nu, nu_f, eps.
 
     The output test asks for the exact gradient at wbar[t, k] after every iteration that does not end the epoch: right
     after a restart k = 0 and wbar[t, 0] is not defined.
     """
     L, H_nu, nu_f, eps = m.real[0], m.real[1], m.real[2], m.real[3]
-    one = m.number[ONE]
+    one = m.real[ONE]
     x, x_old, x_new, w, u = m.outer[X], m.outer[X_OLD], m.outer[X_NEW], m.outer[W], m.outer[U]
     average = m.outer[AUX]
     while True:
         t, k = m.whole[EPOCH], m.whole[STEP]
-        code = pause(m, False)
+        code = pause(m.whole, len(m.trace), False)
         if code == OK and m.whole[FRESH] == 1:
             code = begin_epoch(P, estimate, counts, x, m)
             copy_into(x, w)
@@ -276,7 +266,7 @@ def general_smoothness(P: Any, estimate: Any, counts: Vector, m: Memory) -> int:
             return code
         open_row(m, t, k)
         if k > 0:
-            note_outer(m, m.whole[ROWS] - 1, POINT_AUX, average)
+            note(m.trace[m.whole[ROWS] - 1], STAMPS + POINT_AUX * len(x), average)
         code = estimate(P, counts, w, m, t, k)
         if code != OK:
             return int(code)
@@ -286,19 +276,18 @@ def general_smoothness(P: Any, estimate: Any, counts: Vector, m: Memory) -> int:
             x_new[i] = w[i] - u[i] / L
             average[i] = one * (k - 1) / (k + 1) * average[i] + one * 2 / (k + 1) * w[i]
         code = advance(m)
+        if code != OK:
+            return code
         for i in range(len(x)):
             w[i] = x[i] + one * k / (k + 1) * (x[i] - x_old[i])
-        m.whole[STEP] = k
-        if code != OK:
-            return broken(m, t, k, code)
-        m.number[PATH] = m.number[PATH] + m.number[MOVED]
-        if (one * (k + 1)) ** (4 + nu_f) * H_nu * H_nu * m.number[PATH] ** nu_f > L * L:
+        if (one * (k + 1)) ** (4 + nu_f) * H_nu * H_nu * m.real[PATH] ** nu_f > L * L:
             last_row(m, t, k)
             next_epoch(m)
         elif m.whole[TESTED] == 1:
-            code = estimate(P, counts, average, m, t, STOPPING)
+            code = exact(P, counts, average, m, t, k)
             if code != OK:
-                return broken(m, t, k, int(code))
+                open_row(m, t, k)
+                return int(code)
             if small_enough(m.outer[EXACT], eps, m):
                 last_row(m, t, k)
                 return output_is(m, average, STATIONARY)
@@ -308,5 +297,6 @@ def general_smoothness(P: Any, estimate: Any, counts: Vector, m: Memory) -> int:
 def last_row(m: Memory, t: int, k: int) -> None:
     """The row (t, k) at which an epoch of ``general_smoothness`` ends, with w[t, k] and wbar[t, k]."""
     open_row(m, t, k)
-    note_outer(m, m.whole[ROWS] - 1, POINT_W, m.outer[W])
-    note_outer(m, m.whole[ROWS] - 1, POINT_AUX, m.outer[AUX])
+    row, dx = m.trace[m.whole[ROWS] - 1], len(m.outer[X])
+    note(row, STAMPS + POINT_W * dx, m.outer[W])
+    note(row, STAMPS + POINT_AUX * dx, m.outer[AUX])

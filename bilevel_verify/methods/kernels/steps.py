@@ -20,9 +20,6 @@ from bilevel_verify.methods.kernels.layout import (
     ITERATIONS_MOST,
     LAST_TIE,
     LITERAL,
-    LOWER_V,
-    LOWER_Y,
-    LOWER_Z,
     MORE,
     MOVED,
     NOISE_USED_UP,
@@ -30,15 +27,18 @@ from bilevel_verify.methods.kernels.layout import (
     OK,
     OUT,
     OUT_OF_BUDGET,
+    OUTER_ROWS,
     PATH,
     POINT_AUX,
     POINT_U,
     POINT_W,
-    POINT_X,
+    POINTS,
     ROWS,
+    STAMPS,
     START,
     STEP,
     SUM,
+    SUPPLY,
     TAIL,
     TESTED,
     UNDEFINED,
@@ -62,57 +62,56 @@ ROWS_OF_AN_ITERATION = 3
 
 
 @loop
-def pause(m: Memory, noisy: bool) -> int:
+def pause(whole: Vector, capacity: int, noisy: bool) -> int:
     """Why the scheme has to return to the engine before another iteration, or ``OK``."""
-    if m.whole[ROWS] + ROWS_OF_AN_ITERATION > m.stamps.shape[0]:
+    if whole[ROWS] + ROWS_OF_AN_ITERATION > capacity:
         return MORE
-    if m.whole[ITERATIONS] >= m.whole[ITERATIONS_MOST]:
+    if whole[ITERATIONS] >= whole[ITERATIONS_MOST]:
         return OUT_OF_BUDGET
-    if noisy and m.whole[USED] >= m.noise.shape[0]:
+    if noisy and whole[USED] >= whole[SUPPLY]:
         return NOISE_USED_UP
     return OK
 
 
 @loop
-def note_inner(m: Memory, row: int) -> None:
-    """Write y, z and v into a row of the trace."""
-    y, z, v = m.inner[Y], m.inner[Z], m.inner[V]
-    for i in range(len(y)):
-        m.lowers[LOWER_Y, row, i] = y[i]
-        m.lowers[LOWER_Z, row, i] = z[i]
-        m.lowers[LOWER_V, row, i] = v[i]
+def note(row: Vector, first: int, vector: Vector) -> None:
+    """Write a vector into a row of the trace."""
+    for i in range(len(vector)):
+        row[first + i] = vector[i]
 
 
 @loop
-def note_outer(m: Memory, row: int, sequence: int, vector: Vector) -> None:
-    """Write a vector of dimension dx into a row of the trace."""
-    for i in range(len(vector)):
-        m.points[sequence, row, i] = vector[i]
+def note_inner(row: Vector, inner: Any, first: int) -> None:
+    """Write y, z and v into a row of the trace."""
+    dy = len(inner[Y])
+    note(row, first, inner[Y])
+    note(row, first + dy, inner[Z])
+    note(row, first + 2 * dy, inner[V])
 
 
 @loop
 def open_row(m: Memory, t: int, k: int) -> None:
     """Begin the row (t, k) with x[t, k] and whatever else is known before the iteration."""
-    row = m.whole[ROWS]
-    m.stamps[row, 0] = t
-    m.stamps[row, 1] = k
-    note_outer(m, row, POINT_X, m.outer[X])
-    if m.whole[INNER_FIRST] == 1:
-        note_inner(m, row)
+    row, dx = m.trace[m.whole[ROWS]], len(m.outer[X])
+    row[0] = t
+    row[1] = k
+    note(row, STAMPS, m.outer[X])
     if m.whole[AUX_KNOWN] == 1:
-        note_outer(m, row, POINT_AUX, m.outer[AUX])
-    m.whole[ROWS] = row + 1
+        note(row, STAMPS + POINT_AUX * dx, m.outer[AUX])
+    if m.whole[INNER_FIRST] == 1:
+        note_inner(row, m.inner, STAMPS + POINTS * dx)
+    m.whole[ROWS] += 1
 
 
 @loop
 def close_row(m: Memory, extrapolated: bool) -> None:
     """Complete the last row with what the iteration found: w (if there is one), the estimate u, and y, z, v."""
-    row = m.whole[ROWS] - 1
+    row, dx = m.trace[m.whole[ROWS] - 1], len(m.outer[X])
     if extrapolated:
-        note_outer(m, row, POINT_W, m.outer[W])
-    note_outer(m, row, POINT_U, m.outer[U])
+        note(row, STAMPS + POINT_W * dx, m.outer[W])
+    note(row, STAMPS + POINT_U * dx, m.outer[U])
     if m.whole[INNER_FIRST] == 0:
-        note_inner(m, row)
+        note_inner(row, m.inner, STAMPS + POINTS * dx)
 
 
 @loop
@@ -121,22 +120,24 @@ def begin_epoch(P: Any, estimate: Any, counts: Vector, point: Vector, m: Memory)
     t = m.whole[EPOCH]
     if t == 0 and m.whole[LITERAL] == 1:
         point = m.outer[UNDEFINED]
-    code = estimate(P, counts, point, m, t, START)
-    if code != OK:
-        return int(code)
-    row = m.whole[ROWS]
-    m.stamps[row, 0] = t
-    m.stamps[row, 1] = START
-    note_outer(m, row, POINT_X, point)
-    note_inner(m, row)
-    m.whole[ROWS] = row + 1
-    m.whole[FRESH] = 0
-    return OK
+    code = int(estimate(P, counts, point, m, t, START))
+    if code == OK:
+        row = m.trace[m.whole[ROWS]]
+        row[0] = t
+        row[1] = START
+        note(row, STAMPS, point)
+        note_inner(row, m.inner, STAMPS + POINTS * len(point))
+        m.whole[ROWS] += 1
+        m.whole[FRESH] = 0
+    return code
 
 
 @loop
 def advance(m: Memory) -> int:
-    """x_old <- x, x <- x_new; number[MOVED] <- ||x_new - x||^2. Says so when the new iterate is not finite or huge."""
+    """x_old <- x, x <- x_new, k <- k + 1; real[MOVED] <- ||x_new - x||^2, real[PATH] grows by it.
+
+    Says so when the new iterate is not finite or huge; that iterate is then recorded.
+    """
     x, x_old, x_new = m.outer[X], m.outer[X_OLD], m.outer[X_NEW]
     moved = 0.0
     size = 0.0
@@ -146,36 +147,26 @@ def advance(m: Memory) -> int:
         size = size + x_new[i] * x_new[i]
         x_old[i] = x[i]
         x[i] = x_new[i]
-    m.number[MOVED] = moved
+    m.real[MOVED] = moved
+    m.real[PATH] = m.real[PATH] + moved
     m.whole[ITERATIONS] += 1
-    if not is_finite(size):
-        return NOT_FINITE
-    return DIVERGED if size > HUGE else OK
-
-
-@loop
-def broken(m: Memory, t: int, k: int, code: int) -> int:
-    """Record the iterate (t, k) at which the run broke off."""
-    open_row(m, t, k)
-    return code
-
-
-@loop
-def clear_epoch(m: Memory) -> None:
-    """Reset what belongs to one epoch: index, path length, sums of the average."""
-    m.whole[STEP] = 0
-    m.number[PATH] = 0.0
-    set_zero(m.outer[SUM])
-    set_zero(m.outer[TAIL])
-    m.whole[BEST_STEP] = 0
+    m.whole[STEP] += 1
+    if is_finite(size) and size <= HUGE:
+        return OK
+    open_row(m, m.whole[EPOCH], m.whole[STEP])
+    return DIVERGED if is_finite(size) else NOT_FINITE
 
 
 @loop
 def next_epoch(m: Memory) -> None:
-    """t <- t + 1, k <- 0."""
-    clear_epoch(m)
+    """t <- t + 1, k <- 0; path length and sums of the average are reset."""
     m.whole[EPOCH] += 1
     m.whole[FRESH] = 1
+    m.whole[STEP] = 0
+    m.whole[BEST_STEP] = 0
+    m.real[PATH] = 0.0
+    set_zero(m.outer[SUM])
+    set_zero(m.outer[TAIL])
 
 
 @loop
@@ -184,19 +175,16 @@ def average_on_the_fly(m: Memory, point: Vector, k: int, first: int) -> None:
 
     Ties go to the smallest index; with ``LAST_TIE`` to the largest, as Algorithm 7 is printed.
     """
-    total, tail, moved = m.outer[SUM], m.outer[TAIL], m.number[MOVED]
-    if k <= first:
-        add_to(total, point)
-        m.whole[BEST_STEP] = k
-        m.number[BEST] = moved
-    elif moved < m.number[BEST] or (m.whole[LAST_TIE] == 1 and moved == m.number[BEST]):
-        for i in range(len(total)):
-            total[i] = total[i] + tail[i] + point[i]
-            tail[i] = 0.0
-        m.whole[BEST_STEP] = k
-        m.number[BEST] = moved
-    else:
+    total, tail, moved = m.outer[SUM], m.outer[TAIL], m.real[MOVED]
+    better = moved < m.real[BEST] or (m.whole[LAST_TIE] == 1 and moved == m.real[BEST])
+    if k > first and not better:
         add_to(tail, point)
+        return
+    for i in range(len(total)):
+        total[i] = total[i] + tail[i] + point[i]
+        tail[i] = 0.0
+    m.whole[BEST_STEP] = k
+    m.real[BEST] = moved
 
 
 @loop
@@ -211,9 +199,7 @@ def finish_with_average(m: Memory, terms: int) -> int:
 @loop
 def perturb(m: Memory, point: Vector) -> None:
     """point <- point + the next perturbation."""
-    noise = m.noise[m.whole[USED]]
-    for i in range(len(point)):
-        point[i] = point[i] + noise[i]
+    add_to(point, m.outer[OUTER_ROWS + m.whole[USED]])
     m.whole[USED] += 1
 
 
@@ -223,12 +209,10 @@ def small_enough(vector: Vector, eps: Any, m: Memory) -> bool:
 
     Single-loop estimators add the size of their inner gradient: there both have to be small.
     """
-    if m.whole[TESTED] == 0:
-        return False
-    total = m.number[INNER_SLOPE]
+    total = m.real[INNER_SLOPE]
     for i in range(len(vector)):
         total = total + vector[i] * vector[i]
-    return bool(total <= eps * eps)
+    return bool(m.whole[TESTED] == 1 and total <= eps * eps)
 
 
 @loop
