@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from bilevel_verify.audit.finding import Finding
 from bilevel_verify.audit.units import Mismatch, Unit, UnitCheck, read_unit, show
 from bilevel_verify.checks.verdict import Row
-from bilevel_verify.language import to_latex, to_text, tree
+from bilevel_verify.language import parse, to_latex, to_text, tree
 from bilevel_verify.theorems.card import Card, Derivation, Entry, Identity, Inequality, Statement, Step, TableRow
+from bilevel_verify.theorems.rewrite import substitute
+from bilevel_verify.theorems.vocabulary import ORDER_FUNCTIONS
 
 BUILT_IN = {
     "f": "F", "grad_f": "F/X", "grad_x_f": "F/X", "hess_f": "F/X**2", "hess_xx_f": "F/X**2",
@@ -26,8 +28,13 @@ def unit_findings(card: Card, entry: Entry) -> Iterator[Finding]:
     if not card.units:
         return
     table = unit_table(card)
-    for claim_id, sides, printed in relations(entry):
-        found = table.relation(*sides)
+    for claim_id, sides, printed, local in relations(entry):
+        found = table.relation(*(_written_out(side, local) for side in sides))
+        if any(_is_order(side) for side in sides):
+            found = [
+                Mismatch("weak", f"{m.message} (an order symbol may hide constants with units)", m.column)
+                for m in found
+            ]
         yield _finding(card, entry, claim_id, sides, printed, found)
 
 
@@ -37,12 +44,8 @@ def unit_table(card: Card) -> UnitCheck:
     swap = {"Y": "X"} if "Y" not in bases else {}
 
     def unit(text: str) -> Unit | None:
-        from bilevel_verify.language import parse
-
         node = parse(text)
         for old, new in swap.items():
-            from bilevel_verify.theorems.rewrite import substitute
-
             node = substitute(node, {old: tree.Letter(new)})
         names = {p.name for p in node.walk() if isinstance(p, tree.Letter)}
         return read_unit(node, bases) if names <= bases else None
@@ -58,28 +61,44 @@ def unit_table(card: Card) -> UnitCheck:
     return UnitCheck(letters, functions, related)
 
 
-def relations(entry: Entry) -> Iterator[tuple[str, tuple[tree.Node, ...], str]]:
-    """Everything of an entry whose two sides must have one unit: (claim id, sides, printed LaTeX)."""
+Relation = tuple[str, tuple[tree.Node, ...], str, Mapping[str, tree.Node]]
+
+
+def relations(entry: Entry) -> Iterator[Relation]:
+    """Everything of an entry whose sides must have one unit: (claim id, sides, printed LaTeX, local definitions)."""
+    local = {name: value.tree for name, value in entry.define.items()}
     for name, definition in entry.parameters.items():
-        yield f"parameters/{name}", (tree.Letter(name), definition.expression.tree), definition.printed
+        yield f"parameters/{name}", (tree.Letter(name), definition.expression.tree), definition.printed, local
     match entry:
         case Inequality() | Step():
             for number, link in enumerate(entry.chain):
-                yield f"link-{number + 1}", (link.left.tree, link.right.tree), link.printed
+                yield f"link-{number + 1}", (link.left.tree, link.right.tree), link.printed, local
         case Derivation():
-            yield "derivation", (entry.result.tree, entry.gives.tree), ""
+            yield "derivation", (entry.result.tree, entry.gives.tree), "", local
             for name, value in entry.substitute.items():
-                yield f"substitute/{name}", (tree.Letter(name), value.tree), ""
+                yield f"substitute/{name}", (tree.Letter(name), value.tree), "", local
         case Identity():
-            yield "identity", (entry.left.tree, entry.right.tree), ""
+            yield "identity", (entry.left.tree, entry.right.tree), "", local
         case TableRow():
             for column, value in entry.entries.items():
-                yield f"column/{column}", (value.tree, tree.Letter("_one")), ""
+                yield f"column/{column}", (value.tree, tree.Letter("_one")), "", local
         case Statement():
             for claim in entry.claims:
+                inner = local | {name: value.tree for name, value in claim.define.items()}
                 for number, link in enumerate(claim.chain):
                     suffix = f"/{number + 1}" if len(claim.chain) > 1 else ""
-                    yield claim.id + suffix, (link.left.tree, link.right.tree), link.printed
+                    yield claim.id + suffix, (link.left.tree, link.right.tree), link.printed, inner
+
+
+def _written_out(node: tree.Node, local: Mapping[str, tree.Node]) -> tree.Node:
+    """Local definitions written out, so that a letter has the unit of its formula."""
+    for _ in range(len(local) + 1):
+        node = substitute(node, local)
+    return node
+
+
+def _is_order(node: tree.Node) -> bool:
+    return any(isinstance(part, tree.Call) and part.function in ORDER_FUNCTIONS for part in node.walk())
 
 
 def _finding(

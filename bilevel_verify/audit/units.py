@@ -173,8 +173,10 @@ class UnitCheck:
             for argument in arguments:
                 self._pure(argument, f"the argument of {name}")
             return DIMENSIONLESS
-        if name in ("mode", "eigenvalue", "coordinate", "integral"):
-            return _product([self.unit(a) for a in arguments if not isinstance(a, tree.Tuple | tree.Number)])
+        if name == "mode":
+            return _product([self.unit(arguments[0]), self.unit(arguments[2])])
+        if name == "coordinate":
+            return self.unit(arguments[1])
         return self.unit(arguments[0]) if arguments else DIMENSIONLESS
 
     def _declared(self, node: tree.Call) -> Unit | None:
