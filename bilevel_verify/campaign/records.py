@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bilevel_verify.campaign.cell import digest
-from bilevel_verify.checks.verdict import Verification
-from bilevel_verify.constants.constant import Constant, Reason
-from bilevel_verify.methods.run import Run
-from bilevel_verify.problems.problem import Problem
 from bilevel_verify.truth.enclosure import Enclosure
+
+if TYPE_CHECKING:
+    from bilevel_verify.checks.verdict import Verification
+    from bilevel_verify.constants.constant import Constant, Reason
+    from bilevel_verify.methods.run import Run
+    from bilevel_verify.problems.problem import Problem
 
 Json = dict[str, Any]
 LONGEST_LATEX = 3000
@@ -27,10 +29,10 @@ def plain(value: Any) -> Any:
         return value
     if isinstance(value, float):
         return None if math.isnan(value) else value if math.isfinite(value) else str(value)
-    if isinstance(value, Constant):
-        return constant_record(value)
     if isinstance(value, Enclosure):
         return enclosure_record(value)
+    if hasattr(value, "route") and hasattr(value, "why"):  # a Constant; its room is not loaded to find that out
+        return constant_record(value)
     if isinstance(value, Mapping):
         return {str(k): plain(v) for k, v in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
@@ -130,7 +132,7 @@ def formula_latex(problem: Problem, level: str) -> str:
     text = problem.text.get(level)
     if text and len(text) <= LONGEST_LATEX:
         try:
-            return language.to_latex(language.parse(text, language.PROBLEM))
+            return language.to_latex(language.parse(text, limits=language.PROBLEM))
         except (InputError, TypeError):
             pass
     return _latex(getattr(problem, level))
@@ -161,7 +163,7 @@ def answer_of(verification: Verification, problem: Problem | None = None) -> tup
         "verdict": verification.verdict,
         "rows": [row.to_dict() for row in verification.claims],
         "hypotheses": [row.to_dict() for row in verification.hypotheses],
-        "runs": [run_record(run) for run in verification.runs if isinstance(run, Run)],
+        "runs": [run_record(run) for run in verification.runs if hasattr(run, "counts")],
         "parameters": [plain(p) for p in verification.parameters],
         "constants": keep("constants", plain(verification.constants)),
         "truth": keep("truth", plain(verification.truth)),

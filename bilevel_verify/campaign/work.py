@@ -52,16 +52,16 @@ def _solve(cell: Cell) -> tuple[Json, list[Json]]:
     runs = []
     for eps in cell.eps or (None,):
         problem = family if eps is None else instance_of(family, (eps,))
-        given = {"x0": cell.x0 and list(cell.x0), "y0": cell.y0 and list(cell.y0), "budget": cell.budget}
-        given = {k: v for k, v in given.items() if v is not None}
+        options: dict[str, Any] = {"x0": cell.x0, "y0": cell.y0, "budget": cell.budget}
+        given = {k: v for k, v in options.items() if v is not None}
         parameters = dict(cell.parameters)
         runs.append(solve(problem, cell.method, eps=eps, parameters=parameters, seed=cell.seed, record="thin", **given))
-    answer = {"statement": None, "problem": runs[0].problem, "verdict": None, "rows": [], "hypotheses": []}
+    answer: Json = {"statement": None, "problem": runs[0].problem, "verdict": None, "rows": [], "hypotheses": []}
     return answer | {"runs": [run_record(r) for r in runs], "parameters": []}, []
 
 
 def _audit(cell: Cell) -> tuple[Json, list[Json]]:
-    from bilevel_verify.audit import audit  # type: ignore[attr-defined]
+    from bilevel_verify.audit import audit
 
     findings = audit(cell.statement)
     rows = [

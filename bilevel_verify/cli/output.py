@@ -14,8 +14,13 @@ if TYPE_CHECKING:
     from bilevel_verify.campaign.run import State
 
 COLOURS = {
-    **{"holds": "green", "refuted": "bold red", "undecided": "yellow", "not applicable": "bright_black"},
-    **{"consistent": "cyan", "inconsistent": "bold magenta", "uninformative": "bright_black"},
+    "holds": "green",
+    "refuted": "bold red",
+    "undecided": "yellow",
+    "not applicable": "bright_black",
+    "consistent": "cyan",
+    "inconsistent": "bold magenta",
+    "uninformative": "bright_black",
 }
 PLAIN_WIDTH = 160
 ROWS_SHOWN = 200
@@ -60,11 +65,11 @@ def verdict_table(rows: Sequence[Mapping[str, Any]], title: str = "") -> None:
 
     from bilevel_verify.reporting.words import LOOKS, number
 
-    shown = list(rows)
+    shown: list[Mapping[str, Any]] = list(rows)
     if len(shown) > ROWS_SHOWN:
-        from bilevel_verify.reporting.html import worst_rows
+        from bilevel_verify.reporting.build import worst_rows
 
-        shown = worst_rows([dict(r) for r in rows], ROWS_SHOWN)
+        shown = [*worst_rows([dict(r) for r in rows], ROWS_SHOWN)]
     lines = []
     for row in shown:
         look = LOOKS[row["verdict"]]
@@ -84,7 +89,7 @@ def verdict_counts(rows: Sequence[Mapping[str, Any]]) -> str:
     """``12 holds (4 proved, 8 certified), 1 undecided``."""
     from bilevel_verify.reporting.build import summary_of
 
-    summary = summary_of([dict(r) for r in rows], 0, 0.0)
+    summary = summary_of([dict(r) for r in rows])
     parts = []
     for verdict, count in summary["verdicts"].items():
         split = ", ".join(f"{n} {c}" for c, n in summary["holds_by_certainty"].items())

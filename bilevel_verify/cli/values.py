@@ -1,4 +1,4 @@
-"""Values on the command line: numbers, lists, assignments, problems. Every mistake is one line that names the option."""
+"""Values on the command line: numbers, lists, assignments, problems. A mistake is one line that names the option."""
 
 from __future__ import annotations
 

@@ -5,11 +5,13 @@ Nothing is judged here. Rows are grouped, counted and put beside what the cards 
 
 from __future__ import annotations
 
+import heapq
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from bilevel_verify.campaign.cell import canonical, digest
 from bilevel_verify.campaign.records import answer_of, restore
 from bilevel_verify.campaign.store import Failure, Store
 from bilevel_verify.checks.verdict import Verification
@@ -40,7 +42,7 @@ def document_of(
     known = [*problems, *[None] * (len(verifications) - len(tuple(problems)))]
     for verification, problem in zip(verifications, known, strict=False):
         answer, documents = answer_of(verification, problem or _zoo_problem(verification.problem))
-        bodies = {_digest(d): d for d in documents}
+        bodies = {digest(d): d for d in documents}
         answers.append(restore(answer, bodies.__getitem__))
     seconds = sum(v.seconds for v in verifications)
     return build(answers, title=title, command=command, seconds=seconds)
@@ -55,19 +57,23 @@ def document_of_store(
     failures: Iterable[Failure] = (),
 ) -> Json:
     """The report document of stored answers (of ``keys``, or all)."""
-    seconds = 0.0
-    answers = []
     documents: dict[str, Json] = {}
+    seconds = 0.0
 
     def document(reference: str) -> Json:
         if reference not in documents:
             documents[reference] = store.document(reference)
         return documents[reference]
 
-    for stored in store.cells(keys):
-        seconds += stored.seconds
-        answers.append(restore(stored.answer, document) | {"cell": stored.cell})
-    return build(answers, title=title, command=command, seconds=seconds, failures=failures)
+    def answers() -> Iterator[Json]:
+        nonlocal seconds
+        for stored in store.cells(keys):
+            seconds += stored.seconds
+            yield restore(stored.answer, document)
+
+    made = build(answers(), title=title, command=command, failures=failures)
+    made["summary"]["seconds"] = round(seconds, 3)
+    return made
 
 
 def build(
@@ -76,55 +82,123 @@ def build(
     """Put a document together from answers whose shared parts are restored."""
     from bilevel_verify.campaign.fingerprint import versions
 
-    rows: list[Json] = []
-    hypotheses: list[Json] = []
-    runs: list[Json] = []
+    keeper = RowKeeper()
+    hypotheses: dict[str, Json] = {}
+    runs: dict[str, Json] = {}
     problems: dict[str, Json] = {}
     cells = 0
     for answer in answers:
         cells += 1
-        rows += answer.get("rows") or []
-        hypotheses += answer.get("hypotheses") or []
-        runs += [run | {"statement": answer.get("statement")} for run in answer.get("runs") or []]
+        keeper.add(answer.get("rows") or [])
+        _remember(hypotheses, answer.get("hypotheses") or [])
+        _remember(runs, [run | {"statement": answer.get("statement")} for run in answer.get("runs") or []])
         _remember_problem(problems, answer)
     lost = [failure_row(f) for f in failures]
-    rows += lost
-    rows.sort(key=_order)
+    keeper.add(lost)
+    rows = sorted(keeper.rows(), key=_order)
     return {
         "schema": SCHEMA_NAME,
         "title": title,
         "command": command,
         "created": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
         "versions": versions(),
-        "summary": summary_of(rows, cells + len(lost), seconds),
+        "summary": keeper.summary() | {"cells": cells + len(lost), "seconds": round(seconds, 3)},
+        "matrix": keeper.matrix(),
         "rows": rows,
-        "hypotheses": _distinct(hypotheses),
-        "runs": _distinct(runs),
+        "hypotheses": list(hypotheses.values()),
+        "runs": list(runs.values()),
         "problems": [problems[name] for name in sorted(problems)],
         "papers": paper_records(rows),
-        "plots": plot_records(rows, runs),
+        "plots": plot_records(rows, list(runs.values())),
     }
 
 
-def summary_of(rows: Sequence[Json], cells: int, seconds: float) -> Json:
-    """Counts for the top of the page and the terminal; ``holds`` is always split by certainty."""
-    verdicts = Counter(r["verdict"] for r in rows)
-    newly = sum(is_new_refutation(r) for r in rows)
-    return {
-        "cells": cells,
-        "rows": len(rows),
-        "verdicts": {v: verdicts[v] for v in LOOKS if verdicts[v]},
-        "holds_by_certainty": dict(
-            sorted(Counter(r["certainty"] or "computed" for r in rows if r["verdict"] == "holds").items())
-        ),
-        "newly_refuted": newly,
-        "known_refuted": sum(r["verdict"] in ("refuted", "inconsistent") and r["known_refuted"] for r in rows),
-        "problems": len({r["problem"] for r in rows if r["problem"]}),
-        "statements": len({(r["paper"], r["statement"]) for r in rows if r["statement"]}),
-        "papers": len({r["paper"] for r in rows if r["paper"]}),
-        "methods": len({r["method"] for r in rows if r["method"]}),
-        "seconds": round(seconds, 3),
-    }
+class RowKeeper:
+    """Counts every row and keeps as many as a page can carry.
+
+    Up to :data:`SHOWN_ROWS` rows all are kept; of more, the worst :data:`WORST_ROWS` and the worst one of each claim,
+    problem and verdict, so that memory does not grow with a campaign.
+    """
+
+    def __init__(self) -> None:
+        self._rows: list[Json] = []
+        self._cells: dict[tuple[str, str, str | None], Counter[str]] = {}
+        self._certainty: Counter[str] = Counter()
+        self._newly = self._known = self._total = 0
+        self._methods: set[str] = set()
+
+    def add(self, rows: Iterable[Json]) -> None:
+        """Count some rows and keep them for now."""
+        for row in rows:
+            place = (row["paper"] or "", row["statement"] or "", row["problem"])
+            self._cells.setdefault(place, Counter())[row["verdict"]] += 1
+            if row["verdict"] == "holds":
+                self._certainty[row["certainty"] or "computed"] += 1
+            self._newly += is_new_refutation(row)
+            self._known += row["verdict"] in ("refuted", "inconsistent") and row["known_refuted"]
+            self._methods.update([row["method"]] if row["method"] else [])
+            self._total += 1
+            self._rows.append(row)
+        if len(self._rows) > 2 * SHOWN_ROWS:
+            self._rows = spread(self._rows)
+
+    def rows(self) -> list[Json]:
+        """The rows that are shown."""
+        return self._rows if self._total <= SHOWN_ROWS else spread(self._rows)
+
+    def summary(self) -> Json:
+        """Counts for the top of the page and the terminal; ``holds`` is always split by certainty."""
+        verdicts: Counter[str] = Counter()
+        for counts in self._cells.values():
+            verdicts.update(counts)
+        return {
+            "rows": self._total,
+            "verdicts": {v: verdicts[v] for v in LOOKS if verdicts[v]},
+            "holds_by_certainty": dict(sorted(self._certainty.items())),
+            "newly_refuted": self._newly,
+            "known_refuted": self._known,
+            "problems": len({p for _, _, p in self._cells if p}),
+            "statements": len({(paper, s) for paper, s, _ in self._cells if s}),
+            "papers": len({paper for paper, _, _ in self._cells if paper}),
+            "methods": len(self._methods),
+        }
+
+    def matrix(self) -> list[Json]:
+        """Counts of each verdict for every statement and problem (None: the statement as a whole)."""
+        found = []
+        for paper, statement, problem in sorted(self._cells, key=lambda place: (*place[:2], place[2] or "")):
+            counts = self._cells[paper, statement, problem]
+            verdicts = {v: counts[v] for v in LOOKS if counts[v]}
+            found.append({"paper": paper, "statement": statement, "problem": problem, "verdicts": verdicts})
+        return found
+
+
+def summary_of(rows: Iterable[Json]) -> Json:
+    """The summary of some rows."""
+    keeper = RowKeeper()
+    keeper.add(rows)
+    return keeper.summary()
+
+
+def badness(row: Json) -> tuple[int, float]:
+    """Most serious first, then by the smallest margin."""
+    margin = row["margin"] if isinstance(row["margin"], int | float) else float("inf")
+    return LOOKS[row["verdict"]].rank, margin
+
+
+def worst_rows(rows: Sequence[Json], count: int = WORST_ROWS) -> list[Json]:
+    """The most serious rows, those with the smallest margin first."""
+    return heapq.nsmallest(count, rows, key=badness) if count < len(rows) else sorted(rows, key=badness)
+
+
+def spread(rows: Sequence[Json]) -> list[Json]:
+    """The worst rows, and the worst one of every claim on every problem with every verdict."""
+    ordered = sorted(rows, key=badness)
+    kept: dict[tuple[Any, ...], Json] = {}
+    for row in ordered:
+        kept.setdefault(tuple(row[k] for k in ("paper", "statement", "claim", "problem", "verdict")), row)
+    chosen = {id(r): r for r in [*ordered[:WORST_ROWS], *list(kept.values())[: SHOWN_ROWS // 2]]}
+    return list(chosen.values())
 
 
 def is_new_refutation(row: Mapping[str, Any]) -> bool:
@@ -180,10 +254,11 @@ def blank_problem(name: str) -> Json:
     return {"name": name, "x": [], "y": [], "parameters": []} | texts | none | tables
 
 
-def _distinct(records: Sequence[Json]) -> list[Json]:
-    from bilevel_verify.campaign.cell import canonical
-
-    return list({canonical(r): r for r in records}.values())
+def _remember(known: dict[str, Json], records: Iterable[Json]) -> None:
+    """Keep distinct records, up to a number that a page can carry."""
+    for record in records:
+        if len(known) < SHOWN_ROWS // 4:
+            known.setdefault(canonical(record), record)
 
 
 def _order(row: Json) -> tuple[Any, ...]:
@@ -205,9 +280,3 @@ def _zoo_problem(name: str) -> Any:
     except (ImportError, BilevelVerifyError, KeyError, TypeError):
         return None
     return found if hasattr(found, "content_hash") else None
-
-
-def _digest(document: Json) -> str:
-    from bilevel_verify.campaign.cell import digest
-
-    return digest(document)

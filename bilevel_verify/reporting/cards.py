@@ -55,7 +55,7 @@ def _bare_statement(key: str, name: str, rows: Sequence[Json]) -> Json:
     claims = dict.fromkeys(r["claim"] for r in rows if r["statement"] == name and r["claim"])
     shown = [bare_claim(c) for c in claims]
     blank = {"source": "", "title": "", "text": "", "note": "", "printed": [], "parsed": [], "where": [], "assumes": []}
-    more = {"parameters": [], "refuted": None, "method": "", "algorithm": ""}
+    more: Json = {"parameters": [], "refuted": None, "method": "", "algorithm": ""}
     return {"name": f"{key}/{name}", "id": name, "kind": "statement", "claims": shown, **blank, **more}
 
 
@@ -146,7 +146,7 @@ def _latex(expression: Any, display: Mapping[str, str]) -> str:
 def _parameters(card: Any, entry: Any, display: Mapping[str, str]) -> list[Json]:
     """Letters that the statement prescribes, from its own parameters and from its settings."""
     found: list[Json] = []
-    named = [("", getattr(entry, "parameters", {}), ())]
+    named: list[tuple[str, Any, Any]] = [("", getattr(entry, "parameters", {}), ())]
     for name in getattr(entry, "settings", ()):
         settings = card.settings.get(name)
         if settings is not None:

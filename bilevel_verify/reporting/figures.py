@@ -24,14 +24,18 @@ def write_figures(document: Json, folder: Path) -> list[Path]:
 
     folder.mkdir(parents=True, exist_ok=True)
     written = []
-    settings = {"svg.fonttype": "none", "svg.hashsalt": "bilevel-verify", "pdf.fonttype": 42, "text.usetex": False}
+    settings: Any = {"svg.fonttype": "none", "svg.hashsalt": "bilevel-verify", "pdf.fonttype": 42, "text.usetex": False}
     with rc_context(settings | {"text.parse_math": False}):
         for plot in plots:
             name = slug(plot["statement"], plot["problem"], plot["method"], plot["claim"]).replace("/", "-")
             figure = _figure(plot)
             svg, pdf = folder / f"{name}.svg", folder / f"{name}.pdf"
-            FigureCanvasSVG(figure).print_svg(str(svg), metadata={"Date": None})
-            FigureCanvasPdf(figure).print_pdf(str(pdf), metadata={"CreationDate": None})
+            FigureCanvasSVG(figure).print_svg(  # type: ignore[no-untyped-call]
+                str(svg), metadata={"Date": None}
+            )
+            FigureCanvasPdf(figure).print_pdf(  # type: ignore[no-untyped-call]
+                str(pdf), metadata={"CreationDate": None}
+            )
             written += [svg, pdf]
     return written
 

@@ -1,7 +1,8 @@
 """The page: one HTML file without any outside resource, from a report document.
 
-Everything that comes from users, cards or problems passes through autoescape or :mod:`reporting.mathml`; the only markup
-put in unescaped is written by this room. A content security policy with hashes forbids every other script and style.
+Everything that comes from users, cards or problems passes through autoescape or :mod:`reporting.mathml`; the only
+markup put in unescaped is written by this room. A content security policy with hashes forbids every other
+script and style.
 """
 
 from __future__ import annotations
@@ -10,13 +11,13 @@ import base64
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib import resources
 from typing import Any
 
 from bilevel_verify.checks.verdict import Row
 from bilevel_verify.reporting import words
-from bilevel_verify.reporting.build import SHOWN_ROWS, WORST_ROWS
+from bilevel_verify.reporting.build import worst_rows
 from bilevel_verify.reporting.cards import bare_claim
 from bilevel_verify.reporting.mathml import mixed_to_html, to_mathml
 from bilevel_verify.reporting.plots import svg
@@ -56,7 +57,7 @@ def render(document: Json) -> str:
     environment.globals["plot"] = lambda p, name: Markup(svg(p, name))
     looks = list(words.LOOKS.items())
     style, script = _template("page.css"), _template("page.js")
-    data = json_for_page(row_table(document["rows"]))
+    data = json_for_page(row_table(document["rows"], document["summary"]["rows"]))
     return environment.get_template("page.html").render(
         document=document,
         view=View(document),
@@ -93,9 +94,8 @@ def json_for_page(value: Any) -> str:
     )
 
 
-def row_table(rows: Sequence[Json]) -> Json:
-    """Rows for the page's own table: column-wise, each distinct text once; the worst only, if there are too many."""
-    shown = list(rows) if len(rows) <= SHOWN_ROWS else worst_rows(rows)
+def row_table(shown: Sequence[Json], total: int) -> Json:
+    """Rows for the page's own table: column-wise, each distinct text once. ``total`` counts those not shown too."""
     texts: dict[str, int] = {}
     columns: dict[str, list[Any]] = {}
     for name in COLUMNS:
@@ -104,21 +104,11 @@ def row_table(rows: Sequence[Json]) -> Json:
             columns[name] = [None if v is None else texts.setdefault(str(v), len(texts)) for v in values]
         else:
             columns[name] = [_short_number(v) for v in values]
-    return {"columns": columns, "texts": list(texts), "total": len(rows), "shown": len(shown)}
+    return {"columns": columns, "texts": list(texts), "total": total, "shown": len(shown)}
 
 
 def _short_number(value: Any) -> Any:
     return float(f"{value:.6g}") if isinstance(value, float) else value
-
-
-def worst_rows(rows: Sequence[Json], count: int = WORST_ROWS) -> list[Json]:
-    """The most serious rows first, then those with the smallest margin."""
-
-    def badness(row: Json) -> tuple[int, float]:
-        margin = row["margin"] if isinstance(row["margin"], int | float) else float("inf")
-        return words.LOOKS[row["verdict"]].rank, margin
-
-    return sorted(rows, key=badness)[:count]
 
 
 class View:
@@ -128,10 +118,12 @@ class View:
         self.document = document
         rows = document["rows"]
         self.lines = _lines(rows)
-        self.statement_names = list(dict.fromkeys(_name(r) for r in rows if r["statement"] or r["paper"]))
-        self.problem_names = sorted({r["problem"] for r in rows if r["problem"]})
-        self.whole = any(r["problem"] is None for r in rows)
+        places = document["matrix"]
+        self.cells = {("/".join(p for p in (m["paper"], m["statement"]) if p), m["problem"]): m for m in places}
+        self.problem_names = sorted({p for _, p in self.cells if p})
+        self.whole = any(p is None for _, p in self.cells)
         self.records = {s["name"]: s for p in document["papers"] for s in p["statements"]}
+        self.statement_names = self._ordered(dict.fromkeys(n for n, _ in self.cells if n))
         self.by_statement: dict[str, list[Json]] = {}
         self.by_problem: dict[str, list[Json]] = {}
         for line in self.lines:
@@ -142,16 +134,18 @@ class View:
         self.plots = _indexed(document["plots"])
         self.worst = worst_rows(rows)
 
+    def _ordered(self, names: Iterable[str]) -> list[str]:
+        """Statements paper by paper, in the order of their cards; those without a card after them, by name."""
+        place = {name: number for number, name in enumerate(self.records)}
+        return sorted(names, key=lambda n: (n.partition("/")[0], place.get(n, len(place)), n))
+
     def matrix(self) -> list[Json]:
         """Rows of the summary matrix: a statement with a cell for every problem (and for the statement as a whole)."""
         table = []
-        cells: dict[tuple[str, str | None], Counter[str]] = {}
-        for row in self.document["rows"]:
-            cells.setdefault((_name(row), row["problem"]), Counter())[row["verdict"]] += 1
         for name in self.statement_names:
-            line = [_cell(name, p, cells.get((name, p))) for p in self.columns()]
-            paper, _, statement = name.rpartition("/")
-            table.append({"name": name, "paper": paper or name, "statement": statement, "cells": line})
+            line = [_cell(name, p, self.cells.get((name, p))) for p in self.columns()]
+            paper, _, statement = name.partition("/")
+            table.append({"name": name, "paper": paper, "statement": statement, "cells": line})
         return table
 
     def columns(self) -> list[str | None]:
@@ -219,6 +213,23 @@ class View:
                 bare.append(item | {"broken": [line], "repaired": [], "mended": []})
         return bare
 
+    def statements_on(self, problem: str) -> list[Json]:
+        """The statements judged on a problem, one line each: the worst verdict, the counts, the smallest margin."""
+        groups: dict[str, list[Json]] = {}
+        for line in self.by_problem.get(problem, []):
+            groups.setdefault(line["name"], []).append(line)
+        found = []
+        for name, lines in groups.items():
+            counts = Counter(v for line in lines for v, n in line["counts"].items() for _ in range(n))
+            verdict = words.worst(list(counts))
+            shown = worst_rows([line["row"] for line in lines if line["verdict"] == verdict], 1)[0]
+            margins = [m for x in lines if isinstance(m := x["row"]["margin"], int | float) and x["verdict"] == "holds"]
+            item = {"name": name, "verdict": verdict, "counts": {v: counts[v] for v in words.LOOKS if counts[v]}}
+            record = self.records.get(name)
+            item |= {"row": shown, "margin": min(margins, default=None), "source": record["source"] if record else ""}
+            found.append(item | {"anchor": words.slug("s", name, problem)})
+        return found
+
     def hypotheses(self, name: str) -> list[Json]:
         """Checked hypotheses of a statement, one line for each distinct outcome."""
         found = [h for h in self.document["hypotheses"] if _name(h) == name]
@@ -257,14 +268,14 @@ def _lines(rows: Sequence[Json]) -> list[Json]:
     return lines
 
 
-def _cell(name: str, problem: str | None, counts: Counter[str] | None) -> Json:
-    if not counts:
+def _cell(name: str, problem: str | None, found: Json | None) -> Json:
+    if found is None:
         return {"verdict": None, "count": 0, "title": "", "anchor": ""}
-    verdict = words.worst(list(counts))
-    listed = ", ".join(f"{counts[v]} {v}" for v in words.LOOKS if counts[v])
-    place = problem or "the statement as a whole"
+    counts = found["verdicts"]
+    listed = ", ".join(f"{n} {v}" for v, n in counts.items())
+    title = f"{name}, {problem or 'the statement as a whole'}: {listed}"
     anchor = words.slug("s", name, problem or "whole")
-    return {"verdict": verdict, "count": sum(counts.values()), "title": f"{name}, {place}: {listed}", "anchor": anchor}
+    return {"verdict": words.worst(list(counts)), "count": sum(counts.values()), "title": title, "anchor": anchor}
 
 
 def _heat(ratio: float) -> int:

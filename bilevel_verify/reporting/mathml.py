@@ -10,74 +10,23 @@ import re
 from collections.abc import Sequence
 from html import escape
 
-GREEK = {
-    name: chr(code)
-    for start, names in (
-        (0x3B1, "alpha beta gamma delta varepsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho"),
-        (0x3C3, "sigma tau upsilon varphi chi psi omega"),
-        (0x391, "Alpha Beta Gamma Delta Epsilon Zeta Eta Theta Iota Kappa Lambda Mu Nu Xi Omicron Pi Rho"),
-        (0x3A3, "Sigma Tau Upsilon Phi Chi Psi Omega"),
-    )
-    for code, name in enumerate(names.split(), start)
-} | {"epsilon": "ϵ", "phi": "ϕ", "vartheta": "ϑ", "varrho": "ϱ", "varsigma": "ς", "varkappa": "ϰ"}
-LETTERLIKE = GREEK | {
-    **{
-        "ell": "ℓ",
-        "nabla": "∇",
-        "partial": "∂",
-        "infty": "∞",
-        "emptyset": "∅",
-        "hbar": "ℏ",
-        "imath": "ı",
-        "jmath": "ȷ",
-    },
-    **{"top": "⊤", "bot": "⊥", "Re": "ℜ", "Im": "ℑ", "varnothing": "∅"},
-}
-OPERATORS = {
-    **{"le": "≤", "leq": "≤", "leqslant": "≤", "ge": "≥", "geq": "≥", "geqslant": "≥", "ne": "≠", "neq": "≠"},
-    **{"ll": "≪", "gg": "≫", "lesssim": "≲", "gtrsim": "≳", "equiv": "≡", "approx": "≈", "sim": "∼", "simeq": "≃"},
-    **{"propto": "∝", "in": "∈", "notin": "∉", "ni": "∋", "subset": "⊂", "subseteq": "⊆", "cup": "∪", "cap": "∩"},
-    **{"cdot": "⋅", "times": "×", "pm": "±", "mp": "∓", "circ": "∘", "ast": "∗", "star": "⋆", "otimes": "⊗"},
-    **{"oplus": "⊕", "odot": "⊙", "div": "÷", "setminus": "∖", "to": "→", "rightarrow": "→", "leftarrow": "←"},
-    **{"mapsto": "↦", "Rightarrow": "⇒", "implies": "⟹", "iff": "⟺", "Leftrightarrow": "⇔", "gets": "←"},
-    **{"longrightarrow": "⟶", "uparrow": "↑", "downarrow": "↓", "forall": "∀", "exists": "∃", "neg": "¬"},
-    **{"land": "∧", "wedge": "∧", "lor": "∨", "vee": "∨", "succ": "≻", "succeq": "⪰", "prec": "≺", "preceq": "⪯"},
-    **{"mid": "∣", "parallel": "∥", "perp": "⊥", "colon": ":", "ldots": "…", "dots": "…", "dotsc": "…", "cdots": "⋯"},
-    **{"vdots": "⋮", "ddots": "⋱", "prime": "′", "coloneqq": "≔", "triangleq": "≜", "bmod": "mod", "dotsb": "⋯"},
-    **{"langle": "⟨", "rangle": "⟩", "lfloor": "⌊", "rfloor": "⌋", "lceil": "⌈", "rceil": "⌉", "lbrace": "{"},
-    **{"rbrace": "}", "lvert": "|", "rvert": "|", "vert": "|", "lVert": "‖", "rVert": "‖", "Vert": "‖", "|": "‖"},
-    **{"{": "{", "}": "}", "backslash": "∖", "lbrack": "[", "rbrack": "]", "leftrightarrow": "↔", "square": "□"},
-}
-LARGE = {"sum": "∑", "prod": "∏", "int": "∫", "bigcup": "⋃", "bigcap": "⋂"}
-LIMITS = frozenset("max min sup inf lim limsup liminf argmax argmin".split())
-FUNCTIONS = frozenset(
-    "log ln exp sin cos tan cot sinh cosh tanh arcsin arccos arctan det dim ker deg gcd Pr arg sec csc coth".split()
+from bilevel_verify.reporting.symbols import (
+    ACCENTS,
+    ALPHABETS,
+    FENCED,
+    FUNCTIONS,
+    HOLES,
+    IGNORED,
+    LARGE,
+    LETTERLIKE,
+    LIMITS,
+    OPERATORS,
+    SPACES,
+    TABLES,
+    TEXT,
+    UPRIGHT,
 )
-SPACES = {",": "0.167em", ":": "0.222em", ";": "0.278em", " ": "0.25em", "quad": "1em", "qquad": "2em", "!": "0"}
-SPACES |= {"~": "0.25em", "enspace": "0.5em", "thinspace": "0.167em", "medspace": "0.222em", "thickspace": "0.278em"}
-ACCENTS = {"bar": "¯", "overline": "¯", "hat": "^", "widehat": "^", "tilde": "~", "widetilde": "~", "vec": "→"}
-ACCENTS |= {"dot": "˙", "ddot": "¨", "check": "ˇ", "breve": "˘"}
-ALPHABETS = {"mathcal": 0x1D49C, "mathscr": 0x1D49C, "mathbb": 0x1D538, "mathbf": 0x1D400, "boldsymbol": 0x1D400}
-ALPHABETS |= {"mathfrak": 0x1D504, "bm": 0x1D400}
-HOLES = {
-    **{0x1D49C: "", 0x1D49D: "ℬ", 0x1D4A0: "ℰ", 0x1D4A1: "ℱ", 0x1D4A3: "ℋ", 0x1D4A4: "ℐ", 0x1D4A7: "ℒ", 0x1D4A8: "ℳ"},
-    **{0x1D4AD: "ℛ", 0x1D53A: "ℂ", 0x1D53F: "ℍ", 0x1D545: "ℕ", 0x1D547: "ℙ", 0x1D548: "ℚ", 0x1D549: "ℝ"},
-    **{0x1D551: "ℤ", 0x1D506: "ℭ", 0x1D50B: "ℌ", 0x1D50C: "ℑ", 0x1D515: "ℜ", 0x1D51D: "ℨ"},
-}
-UPRIGHT = frozenset({"mathrm", "operatorname", "mathsf", "mathtt", "rm", "mathit"})
-TEXT = frozenset({"text", "textrm", "textit", "textbf", "mbox", "textnormal", "textsc", "textsf", "emph"})
-IGNORED = frozenset(
-    "displaystyle textstyle scriptstyle limits nolimits nonumber notag big Big bigg Bigg bigl bigr Bigl Bigr biggl biggr "
-    "Biggl Biggr bigm Bigm allowbreak hfill noindent".split()
-)
-FENCED = {
-    "pmatrix": ("(", ")"),
-    "bmatrix": ("[", "]"),
-    "vmatrix": ("|", "|"),
-    "Vmatrix": ("‖", "‖"),
-    "cases": ("{", ""),
-}
-TABLES = frozenset({*FENCED, "matrix", "array", "aligned", "align", "align*", "split", "gathered", "smallmatrix"})
+
 _TOKEN = re.compile(r"\\[A-Za-z]+\*?|\\.|\s+|[0-9]+(?:\.[0-9]+)?|.", re.S)
 _NESTING = 200
 

@@ -64,7 +64,7 @@ def _sweeps(rows: Sequence[Json]) -> Iterable[list[Json]]:
         numbers = all(isinstance(v, int | float) and v > 0 for v in (eps, row["measured"], row["bound"]))
         if row["kind"] == "run" and counting and numbers:
             key = tuple(row[k] for k in ("paper", "statement", "claim", "problem", "method", "reading"))
-            groups.setdefault(key, {}).setdefault(float(eps), row)
+            groups.setdefault(key, {}).setdefault(float(eps or 0.0), row)
     for by_eps in groups.values():
         if len(by_eps) >= 2:
             yield [by_eps[e] for e in sorted(by_eps, reverse=True)]

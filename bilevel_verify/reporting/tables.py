@@ -10,17 +10,30 @@ from bilevel_verify.reporting.words import LOOKS, number, worst
 
 Json = dict[str, Any]
 _LATEX = {
-    **{"\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "_": r"\_", "%": r"\%"},
-    **{"^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "<": r"\textless{}", ">": r"\textgreater{}"},
-    **{
-        "|": r"\textbar{}",
-        '"': r"\textquotedbl{}",
-        "`": r"\textasciigrave{}",
-        "−": "$-$",
-        "∞": r"$\infty$",
-        "—": "---",
-    },
-    **{"\u202f": r"\,", "≈": r"$\approx$", "≠": r"$\neq$", "≤": r"$\le$", "≥": r"$\ge$", "…": r"\dots{}"},
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "$": r"\$",
+    "&": r"\&",
+    "#": r"\#",
+    "_": r"\_",
+    "%": r"\%",
+    "^": r"\textasciicircum{}",
+    "~": r"\textasciitilde{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': r"\textquotedbl{}",
+    "`": r"\textasciigrave{}",
+    "−": "$-$",
+    "∞": r"$\infty$",
+    "—": "---",
+    "\u202f": r"\,",
+    "≈": r"$\approx$",
+    "≠": r"$\neq$",
+    "≤": r"$\le$",
+    "≥": r"$\ge$",
+    "…": r"\dots{}",
 }
 _WORDS = {"not applicable": "n/a"}
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>()#+!|$~&])")
@@ -39,7 +52,7 @@ def markdown_escape(text: str) -> str:
 
 def latex_matrix(document: Json) -> str:
     """The summary matrix as a booktabs table."""
-    problems, statements, cells = _matrix(document["rows"])
+    problems, statements, cells = _matrix(document)
     head = " & ".join(["statement", *(rf"\rotatebox{{90}}{{{latex_escape(p)}}}" for p in problems)])
     lines = [
         "% needs \\usepackage{booktabs,graphicx}",
@@ -57,7 +70,7 @@ def latex_matrix(document: Json) -> str:
 
 def latex_rows(document: Json, count: int = 60) -> str:
     """The tightest and worst verdicts as a booktabs table."""
-    from bilevel_verify.reporting.html import worst_rows
+    from bilevel_verify.reporting.build import worst_rows
 
     lines = [
         "% needs \\usepackage{booktabs}",
@@ -78,10 +91,10 @@ _NUMBERS = ("measured", "bound", "margin")
 
 def markdown(document: Json, count: int = 100) -> str:
     """Title, counts, matrix and worst rows as Markdown."""
-    from bilevel_verify.reporting.html import worst_rows
+    from bilevel_verify.reporting.build import worst_rows
 
     summary = document["summary"]
-    problems, statements, cells = _matrix(document["rows"])
+    problems, statements, cells = _matrix(document)
     counts = ", ".join(f"{n} {v}" for v, n in summary["verdicts"].items()) or "no verdicts"
     split = ", ".join(f"{n} {c}" for c, n in summary["holds_by_certainty"].items())
     out = [
@@ -110,13 +123,9 @@ def _line(cells: Sequence[str]) -> str:
     return "| " + " | ".join(cells if rule else [markdown_escape(c) for c in cells]) + " |"
 
 
-def _matrix(rows: Sequence[Json]) -> tuple[list[str], list[str], dict[tuple[str, str], str]]:
-    found: dict[tuple[str, str], list[str]] = {}
-    for row in rows:
-        found.setdefault((_statement(row), row["problem"] or "as a whole"), []).append(row["verdict"])
-    statements = list(dict.fromkeys(s for s, _ in found))
-    problems = sorted({p for _, p in found})
-    return problems, statements, {k: worst(v) for k, v in found.items()}
+def _matrix(document: Json) -> tuple[list[str], list[str], dict[tuple[str, str], str]]:
+    found = {(_statement(m), m["problem"] or "as a whole"): worst(list(m["verdicts"])) for m in document["matrix"]}
+    return sorted({p for _, p in found}), list(dict.fromkeys(s for s, _ in found)), found
 
 
 def _statement(row: Json) -> str:

@@ -71,7 +71,7 @@ def percent(value: Any) -> str:
 
 
 def slug(*parts: str | None) -> str:
-    """A name that can be a fragment of an address: letters, digits, dashes and slashes, unique for distinct simple names."""
+    """A name that can be a fragment of an address: letters, digits, dashes, slashes; unique."""
     text = "--".join(p for p in parts if p)
     safe = re.sub(r"[^A-Za-z0-9_./-]+", "-", text).strip("-")
     if safe == text:
@@ -85,4 +85,4 @@ def worst(verdicts: list[str]) -> str:
     """The verdict that a summary shows: the most serious one; ``not applicable`` only if nothing else is there."""
     known = [v for v in verdicts if v in LOOKS]
     meaningful = [v for v in known if v != "not applicable"]
-    return min(meaningful or known or ["undecided"], key=lambda v: LOOKS[v].rank)  # type: ignore[index]
+    return min(meaningful or known or ["undecided"], key=lambda v: LOOKS[v].rank)

@@ -12,8 +12,7 @@ from typing import Any
 from bilevel_verify.campaign.store import Failure, Store
 from bilevel_verify.checks.verdict import Verification
 from bilevel_verify.errors import InputError
-from bilevel_verify.reporting.build import SHOWN_ROWS, WORST_ROWS, document_of, document_of_store
-from bilevel_verify.reporting.html import worst_rows
+from bilevel_verify.reporting.build import document_of, document_of_store
 
 Json = dict[str, Any]
 FORMATS = ("html", "json", "markdown", "latex", "figures")
@@ -60,7 +59,20 @@ def report_store(
 ) -> Path:
     """Write a report of stored answers (of ``keys``, or all); see :func:`report`."""
     document = document_of_store(store, keys, title=title, command=command, failures=failures)
-    return write_document(document, out, formats)
+    page = write_document(document, out, formats)
+    export_rest(store, document, out, keys)
+    return page
+
+
+def export_rest(store: Store, document: Json, out: str | Path, keys: Iterable[str] | None = None) -> Path | None:
+    """Where a page cannot carry all rows, write all of them as ``rows.csv`` beside it."""
+    if len(document["rows"]) == document["summary"]["rows"]:
+        return None
+    from bilevel_verify.campaign.export import export_csv
+
+    path = Path(out) / "rows.csv"
+    export_csv(store, path, keys)
+    return path
 
 
 def write_document(document: Json, out: str | Path, formats: Sequence[str] = FORMATS) -> Path:
@@ -84,7 +96,7 @@ def _write_formats(document: Json, folder: Path, page: Path, formats: Sequence[s
     if "html" in formats:
         from bilevel_verify.reporting.html import render
 
-        _write(page, render(_shortened(document)))
+        _write(page, render(document))
     if "json" in formats:
         text = json.dumps(document, indent=None, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
         _write(folder / "report.json", text + "\n")
@@ -98,22 +110,6 @@ def _write_formats(document: Json, folder: Path, page: Path, formats: Sequence[s
         from bilevel_verify.reporting.figures import write_figures
 
         write_figures(document, folder / "figures")
-
-
-def _shortened(document: Json) -> Json:
-    """A document for the page: with very many rows only the worst, the counts of all of them kept."""
-    if len(document["rows"]) <= SHOWN_ROWS:
-        return document
-    return document | {"rows": _spread(document["rows"]), "hypotheses": document["hypotheses"][:WORST_ROWS]}
-
-
-def _spread(rows: Sequence[Json]) -> list[Json]:
-    """The worst rows, and the worst one of every claim on every problem, so that the matrix stays complete."""
-    seen: dict[tuple[Any, ...], Json] = {}
-    for row in worst_rows(rows, len(rows)):
-        seen.setdefault(tuple(row[k] for k in ("paper", "statement", "claim", "problem", "verdict")), row)
-    chosen = {id(r): r for r in [*worst_rows(rows), *list(seen.values())[:SHOWN_ROWS]]}
-    return list(chosen.values())
 
 
 def _write(path: Path, text: str) -> None:

@@ -34,9 +34,11 @@ def run_command(arguments: Any) -> int:
             _export(store, Path(arguments.out), arguments.export, outcome.keys)
     page = None
     if document is not None:
-        from bilevel_verify.reporting.write import write_document
+        from bilevel_verify.reporting.write import export_rest, write_document
 
         page = write_document(document, arguments.out)
+        with Store(outcome.store, read_only=True) as store:
+            export_rest(store, document, arguments.out, outcome.keys)
     _say_result(rows, outcome, page, arguments)
     if outcome.interrupted:
         output.say("interrupted; what was done is kept, run the same command again to go on")

@@ -55,9 +55,9 @@
     return done;
   };
   document.addEventListener("click", (event) => {
-    const button = event.target.closest("button[data-copy]");
+    const button = event.target.closest("button[data-copy], button[data-copy-before]");
     if (!button) return;
-    const text = button.dataset.copy;
+    const text = button.dataset.copy ?? button.previousElementSibling.textContent;
     if (navigator.clipboard && isSecureContext) {
       navigator.clipboard.writeText(text).then(() => copied(button), () => copyByHand(text) && copied(button));
     } else if (copyByHand(text)) copied(button);

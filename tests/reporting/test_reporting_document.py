@@ -1,0 +1,192 @@
+"""The document and its forms: schema, escaping, LaTeX, Markdown, figures, size."""
+
+from __future__ import annotations
+
+import html.parser
+import json
+import re
+from pathlib import Path
+
+import pytest
+from reporting_samples import ATTACK, problem, row, verifications
+
+from bilevel_verify.checks.verdict import FIELD_NAMES, Verification
+from bilevel_verify.errors import InputError
+from bilevel_verify.reporting import document_of, report
+from bilevel_verify.reporting.html import content_policy, render, row_table
+from bilevel_verify.reporting.schema import problems_with, schema
+from bilevel_verify.reporting.tables import latex_escape, latex_matrix, latex_rows, markdown
+from bilevel_verify.reporting.words import number, percent, slug, worst
+
+NAMED = {"title": f"Report {ATTACK}", "command": "bilevel-verify run --out 'my dir'"}
+PROBLEMS = (None, problem("wave", ATTACK), None)
+
+
+class Collector(html.parser.HTMLParser):
+    """Tags, attributes and addresses of a page."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str, str | None]] = []
+        self.ids: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        for name, value in attrs:
+            self.attributes.append((tag, name, value))
+            if name == "id":
+                self.ids.append(value or "")
+
+
+def page_of(document: dict) -> Collector:  # type: ignore[type-arg]
+    collector = Collector()
+    collector.feed(render(document))
+    return collector
+
+
+def test_the_document_fits_the_published_schema() -> None:
+    document = document_of(verifications(), problems=PROBLEMS, **NAMED)
+    assert problems_with(json.loads(json.dumps(document, allow_nan=False))) == []
+    assert set(schema()["$defs"]["row"]["required"]) == set(FIELD_NAMES)
+
+
+def test_the_schema_refuses_what_it_should() -> None:
+    document = json.loads(json.dumps(document_of(verifications(), **NAMED)))
+    document["rows"][0]["verdict"] = "true"
+    del document["summary"]["cells"]
+    document["extra"] = 1
+    faults = " | ".join(problems_with(document))
+    assert "verdict" in faults
+    assert "lacks 'cells'" in faults
+    assert "unknown field 'extra'" in faults
+
+
+def test_holds_are_split_by_certainty_and_new_refutations_counted() -> None:
+    summary = document_of(verifications(), **NAMED)["summary"]
+    assert summary["holds_by_certainty"] == {"certified": 2, "computed": 1, "proved": 2}
+    assert summary["newly_refuted"] == 1
+    assert summary["known_refuted"] == 1
+
+
+def test_nothing_that_a_user_wrote_becomes_markup() -> None:
+    page = page_of(document_of(verifications(), problems=PROBLEMS, **NAMED))
+    assert page.tags.count("script") == 3  # data, looks, and the page's own
+    assert "img" not in page.tags
+    assert "b" not in {t for t, n, v in page.attributes if n == "onerror"}
+    assert not [a for a in page.attributes if a[1].startswith("on")]
+    assert not [a for a in page.attributes if a[1] == "style"]
+
+
+def test_the_page_asks_for_nothing_outside() -> None:
+    text = render(document_of(verifications(), problems=PROBLEMS, **NAMED))
+    page = page_of(document_of(verifications(), problems=PROBLEMS, **NAMED))
+    addresses = [v for _, n, v in page.attributes if n in ("src", "href") and v]
+    assert all(a.startswith("#") or a == "data:," for a in addresses)
+    assert not re.search(r"url\(|@import|https?://", text.replace("http-equiv", ""))
+    assert "default-src 'none'" in content_policy("", "")
+
+
+def test_every_link_has_a_target_and_every_id_is_unique() -> None:
+    page = page_of(document_of(verifications(), problems=PROBLEMS, **NAMED))
+    targets = {v[1:] for _, n, v in page.attributes if n == "href" and v and v.startswith("#")}
+    assert targets - set(page.ids) == set()
+    assert len(page.ids) == len(set(page.ids))
+
+
+def test_a_report_has_all_its_files(tmp_path: Path) -> None:
+    page = report(verifications(), tmp_path / "out", problems=PROBLEMS, **NAMED)
+    names = {p.relative_to(tmp_path / "out").as_posix() for p in (tmp_path / "out").rglob("*") if p.is_file()}
+    assert page.name == "index.html"
+    assert {"index.html", "report.json", "report.md", "tables/summary.tex", "tables/rows.tex"} <= names
+    assert any(n.endswith(".svg") for n in names)
+    assert any(n.endswith(".pdf") for n in names)
+    assert not any(n.endswith(".partial") for n in names)
+    assert problems_with(json.loads((tmp_path / "out" / "report.json").read_text())) == []
+
+
+def test_reports_are_the_same_twice(tmp_path: Path) -> None:
+    for name in "ab":
+        report(verifications(), tmp_path / name, problems=PROBLEMS, **NAMED)
+    for first in sorted((tmp_path / "a" / "figures").iterdir()):
+        assert first.read_bytes() == (tmp_path / "b" / "figures" / first.name).read_bytes()
+
+
+def test_an_unknown_format_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="unknown report format 'docx'"):
+        report(verifications(), tmp_path, formats=["docx"])
+
+
+def test_a_folder_that_is_a_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "taken").write_text("mine")
+    with pytest.raises(InputError, match="choose another --out folder"):
+        report(verifications(), tmp_path / "taken")
+    assert (tmp_path / "taken").read_text() == "mine"
+
+
+def test_latex_tables_are_booktabs_and_escaped() -> None:
+    document = document_of(verifications(), **NAMED)
+    for text in (latex_matrix(document), latex_rows(document)):
+        assert r"\toprule" in text
+        assert "<" not in text
+        assert text.count("{") == text.count("}")
+        columns = {line.count("&") - line.count(r"\&") for line in text.splitlines() if line.endswith(r"\\")}
+        assert len(columns) == 1
+    assert latex_escape(r"50% of $x_1 & \input{a}") == r"50\% of \$x\_1 \& \textbackslash{}input\{a\}"
+
+
+def test_markdown_has_no_markup_from_users() -> None:
+    text = markdown(document_of(verifications(), **NAMED))
+    assert "<script>" not in text
+    rows = text[text.index("| verdict") :].strip().splitlines()
+    assert {line.replace(r"\|", "").count("|") for line in rows} == {9}
+
+
+def test_numbers_as_people_write_them() -> None:
+    assert number(None) == "—"
+    assert number(1234567) == "1\u202f234\u202f567"
+    assert number(0.000012345) == "1.234e−5"
+    assert number("inf") == "∞"
+    assert number(float("nan")) == "not a number"
+    assert number(-0.25) == "−0.25"
+    assert percent(0.123) == "12\u202f%"
+    assert worst(["holds", "not applicable"]) == "holds"
+    assert worst(["holds", "undecided", "refuted"]) == "refuted"
+    assert slug("a b") != slug("a-b")
+
+
+def test_an_empty_report_still_reads(tmp_path: Path) -> None:
+    page = report([], tmp_path / "empty", title="Nothing")
+    assert "Nothing was refuted" in page.read_text(encoding="utf-8")
+
+
+def many(cells: int, claims: int) -> list[Verification]:
+    """Synthetic verifications: ``cells`` of ``claims`` rows each on 20 problems and 25 statements."""
+    made = []
+    for n in range(cells):
+        statement, name = f"theorem-{n % 25}", f"problem-{n // 25 % 20}"
+        rows = tuple(
+            row("holds" if (n + c) % 9 else "undecided", statement=statement, problem=name, claim=f"claim-{c}",
+                margin=((n * 7 + c) % 100) / 100, where=f"eps = {10 ** -(n % 5):g}, epoch {n % 17}, k = {c}",
+                reason=None if (n + c) % 9 else f"tie ({c} of 81 places)")
+            for c in range(claims)
+        )  # fmt: skip
+        made.append(Verification(f"restarted-agd-hb/{statement}", name, "holds", rows))
+    return made
+
+
+def test_a_thousand_cells_fit_in_five_megabytes() -> None:
+    document = document_of(many(1000, 8))
+    assert len(document["rows"]) == 8000
+    assert len(render(document).encode()) <= 5_000_000
+    assert row_table(document["rows"], 8000)["shown"] == 8000
+
+
+def test_beyond_that_the_worst_rows_are_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bilevel_verify.reporting.build.SHOWN_ROWS", 1000)
+    page = report(many(300, 8), tmp_path / "big", formats=["html", "json"])
+    assert page.stat().st_size <= 5_000_000
+    assert "2\u202f400" in page.read_text(encoding="utf-8")  # the counts are those of all rows
+    document = json.loads((tmp_path / "big" / "report.json").read_text())
+    assert 500 <= len(document["rows"]) < 2400
+    assert sum(n for cell in document["matrix"] for n in cell["verdicts"].values()) == 2400
