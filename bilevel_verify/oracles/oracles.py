@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bilevel_verify.errors import BilevelVerifyError, ParameterError
 from bilevel_verify.oracles import forms
+from bilevel_verify.oracles.batch import batch
 from bilevel_verify.oracles.compiling import can_compile
 from bilevel_verify.oracles.convention import (
     BUDGET,
@@ -26,7 +27,6 @@ from bilevel_verify.oracles.convention import (
 )
 from bilevel_verify.oracles.workshop import Workshop, direction_block
 from bilevel_verify.problems.problem import Problem
-from bilevel_verify.symbolic.arithmetics import NUMPY
 
 FloatArray = NDArray[np.float64]
 
@@ -173,15 +173,11 @@ class Oracles:
         """One oracle at many points: rows of ``X`` (n, dx), ``Y`` (n, dy), for products ``V``; result (n, length)."""
         columns = [np.atleast_2d(np.asarray(block, dtype=float)) for block in (X, Y, V) if block is not None]
         points = np.concatenate(columns, axis=1) if len(columns) > 1 else columns[0]
-        program = self.workshop.program(field)
-        if points.shape[1] != len(program.inputs):
-            raise ParameterError(f"{field} takes points of {len(program.inputs)} coordinates, not {points.shape[1]}")
+        wanted = sum(length for _, length in self.workshop.blocks(field))
+        if points.shape[1] != wanted:
+            raise ParameterError(f"{field} takes points of {wanted} coordinates, not {points.shape[1]}")
         with np.errstate(all="ignore"):
-            outputs = program.run(NUMPY, list(points.T))
-        result = np.empty((len(points), len(outputs)))
-        for place, output in enumerate(outputs):
-            result[:, place] = output
-        return result
+            return batch(self.workshop, field, points)
 
     def value_f_batch(self, X: ArrayLike, Y: ArrayLike | None = None) -> FloatArray:
         """f at the rows: (n,)."""

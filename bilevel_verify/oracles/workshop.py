@@ -9,6 +9,7 @@ from bilevel_verify.oracles.convention import EVALUATIONS, FIELDS, PRODUCTS
 from bilevel_verify.problems.problem import Problem
 from bilevel_verify.symbolic import differentiate
 from bilevel_verify.symbolic.generate import Source, generate
+from bilevel_verify.symbolic.numeric import NumericStructure, numeric
 from bilevel_verify.symbolic.program import Program, program_of
 from bilevel_verify.symbolic.structure import Structure, decompose
 from bilevel_verify.symbolic.structured import WORTHWHILE, generate_structured
@@ -23,6 +24,7 @@ class Workshop:
         self.ranges = {"x": range(dx), "y": range(dx, dx + dy), "z": range(dx + dy)}
         self._programs: dict[str, Program] = {}
         self._structures: dict[str, Structure] = {}
+        self._numeric: dict[str, NumericStructure] = {}
         self._sources: dict[str, Source] = {}
 
     def expression(self, which: str) -> Any:
@@ -90,6 +92,12 @@ class Workshop:
         if which not in self._structures:
             self._structures[which] = decompose(self.base(which))
         return self._structures[which]
+
+    def numeric(self, which: str) -> NumericStructure:
+        """``f`` or ``g`` on arrays."""
+        if which not in self._numeric:
+            self._numeric[which] = numeric(self.structure(which))
+        return self._numeric[which]
 
     def is_structured(self, which: str) -> bool:
         """Whether the arrays of ``f`` or ``g`` are large enough to be kept as arrays."""
