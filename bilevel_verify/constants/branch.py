@@ -41,7 +41,7 @@ class Supremum:
 
 
 def supremum(bound: Bound, sample: Sample, lo: Array, hi: Array, tolerance: float, budget: int, floor: float = 0.0,
-             split: Array | None = None) -> Supremum:  # fmt: skip
+             split: Array | None = None, ceiling: float = math.inf) -> Supremum:  # fmt: skip
     """Upper and lower bound of a supremum over the box ``[lo, hi]`` (ends may be infinite).
 
     Parameters
@@ -50,10 +50,12 @@ def supremum(bound: Bound, sample: Sample, lo: Array, hi: Array, tolerance: floa
     budget : largest number of box evaluations.
     floor : a lower bound known beforehand (boxes below it are not split).
     split : variables that may be split (all by default).
+    ceiling : an upper bound known beforehand: a search that has not come below it after a quarter of the budget stops.
     """
     search = _Search(bound, sample, lo, hi, tolerance, floor, split)
     while search.boxes < budget and search.step(min(2048, max(64, budget - search.boxes))):
-        pass
+        if search.boxes > budget // 4 and float(search.upper.max()) >= ceiling:
+            break
     return search.finish()
 
 

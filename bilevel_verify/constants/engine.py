@@ -15,6 +15,7 @@ from bilevel_verify.constants.constant import Reason, Route
 from bilevel_verify.constants.domain import Domain, one_period
 from bilevel_verify.constants.forms import Form
 from bilevel_verify.constants.model import Model
+from bilevel_verify.constants.specials import Special, specials_of
 from bilevel_verify.constants.structure import Structure, restrict
 from bilevel_verify.intervals.elementary import ball_ends
 from bilevel_verify.intervals.rounding import Array, enclose
@@ -114,6 +115,10 @@ class Part:
         self.structure, self.is_x, self.domain, self.name, self.effort = structure, is_x, domain, name, effort
         self.model = Model(structure, is_x)
         self.n = len(is_x)
+        self.specials: list[Special] = []
+        if structure.rest is not None:
+            self.specials, remaining = specials_of(structure.rest, structure.variables)
+            self.plain = Model(replace(structure, rest=remaining), is_x) if self.specials else self.model
 
     def touches(self, slots: str) -> bool:
         """False if a slot's block is empty here, or nothing of this order can be there."""
@@ -136,7 +141,7 @@ class Part:
         first = self._calculus(slots)
         gap = first.upper - first.lower
         tolerance = TOLERANCE[len(slots)]
-        if first.attained or gap <= tolerance * abs(first.lower) or self._hopeless():
+        if first.attained or first.upper == 0 or gap <= tolerance * abs(first.lower) or self._hopeless():
             return first
         second = self._search(slots, first)
         return second
@@ -168,14 +173,16 @@ class Part:
 
     def _calculus(self, slots: str) -> Bound:
         k = len(slots)
-        form = Form(self.model, slots, resolution=2048 if self.n <= 2 or not self.structure.rest else 128)
+        form = Form(self.model, slots, 4096)
         lo, hi = self._whole()
         with ball_ends():
-            pieces = self.model.evaluate(k, lo, hi)
-            upper = float(form.upper(pieces)[0])
+            upper = float(form.upper(self.model.evaluate(k, lo, hi))[0])
+            special = self._with_specials(slots)
+        if special < upper:
+            upper, form = special, form
         free = self._free_arguments()
         closed = self._closed(slots) if free else None
-        sample_lower = self._sampled(slots, form)
+        sample_lower = self._sampled(slots, Form(self.model, slots))
         rule = self._rule(slots)
         if closed is not None:
             top = enclose(closed)[1]
@@ -188,6 +195,38 @@ class Part:
             sample_lower = max(sample_lower, upper / factor * (1 - 1e-9)) if self._tight_at(slots, form) else sample_lower
         witness = self._infinite_witness(upper)
         return Bound(upper, min(sample_lower, upper), True, "calculus", why, None, attained and sample_lower > upper * (1 - 1e-5), witness)
+
+    def _with_specials(self, slots: str) -> float:
+        """Ridges, quadratic and plain rest by forms, special terms by their own rules, added up."""
+        if not self.specials:
+            return math.inf
+        lo, hi = self._whole()
+        form = Form(self.plain, slots, 4096)
+        pieces = self.plain.evaluate(len(slots), lo, hi)
+        blocks = {s: self.model.slots(s) for s in "xyz"}
+        total = float(form.upper(pieces)[0])
+        for special in self.specials:
+            total = float(np.nextafter(total + special.bound(slots, blocks, lo[0], hi[0])[0], math.inf)) if total else \
+                special.bound(slots, blocks, lo[0], hi[0])[0]  # fmt: skip
+        if len(slots) == 2 and form.symmetric:
+            least, most = self._special_extremes(form)
+            total = min(total, max(-least, most, 0.0))
+        return total
+
+    def _special_extremes(self, form: Form) -> tuple[float, float]:
+        """Loewner bounds: quadratic, ridges, and the special terms between their own matrices."""
+        lo, hi = self._whole()
+        pieces = self.plain.evaluate(2, lo, hi)
+        choices = [special.loewner(self.n, lo[0], hi[0]) for special in self.specials]
+        least, most = -math.inf, math.inf
+        for pick in range(max(max(len(a), len(b)) for a, b in choices)):
+            below = sum((a[min(pick, len(a) - 1)] for a, _ in choices), np.zeros((self.n, self.n)))
+            above = sum((b[min(pick, len(b) - 1)] for _, b in choices), np.zeros((self.n, self.n)))
+            if not (np.isfinite(below).all() and np.isfinite(above).all()):
+                continue
+            low, high = form.extremes(pieces, below, above)
+            least, most = max(least, float(low[0])), min(most, float(high[0]))
+        return least, most
 
     def _tight_at(self, slots: str, form: Form) -> bool:
         """The bound over independent coefficient ranges is a supremum (nets, or eigenvalues of the extreme matrices)."""
@@ -218,7 +257,7 @@ class Part:
             best = values[0]
             for value in values[1:]:
                 best = _larger(best, value)
-            return sympy.nsimplify(best) if best.is_Rational else best
+            return sympy.sqrtdenest(sympy.expand(best)) if not best.is_Rational else best
         return None
 
     def _length(self, ridge: object, slots: str) -> Expr:
@@ -296,7 +335,8 @@ class Part:
             return form.lower(self.model.evaluate(k, points, points))
 
         budget = self._budget(k, math.isinf(first.upper))
-        found = supremum(bound, sample, domain.lo, domain.hi, TOLERANCE[k] / 2, budget, first.lower, split)
+        found = supremum(bound, sample, domain.lo, domain.hi, TOLERANCE[k] / 2, budget, first.lower, split,
+                         first.upper)
         if found.upper >= first.upper:
             return replace(first, lower=min(max(first.lower, found.lower), first.upper), witness=first.witness or self._blow_up(found))
         statement = f"{self._label(slots)} <= {found.upper:.9g} (at least {found.lower:.9g}), {found.boxes} boxes"
@@ -306,6 +346,8 @@ class Part:
 
     def _budget(self, k: int, infinite: bool) -> int:
         base = BUDGET[k] * self.effort / max(1, self.n - 2) ** 2
+        if self.structure.rest is not None and self.domain.unbounded:
+            base /= 4
         return max(32, int(min(base, 1500) if infinite else base))
 
     def _free_variables(self, k: int) -> Array:
@@ -334,6 +376,8 @@ class Part:
         lo, hi = self._whole()
         with ball_ends():
             least = float(form.extremes(self.model.evaluate(2, lo, hi))[0][0])
+            if self.specials:
+                least = max(least, self._special_extremes(Form(self.plain, "yy"))[0])
         closed = self._closed_convexity() if self._free_arguments() else None
         reasons = self._range_reasons(2)
         if lost is not None and lost.order < 1:
@@ -380,7 +424,7 @@ class Part:
             return -np.linalg.eigvalsh(form.matrix(self.model.evaluate(2, points, points)))[:, 0]
 
         found = supremum(bound, sample, domain.lo, domain.hi, TOLERANCE[2] / 2, self._budget(2, math.isinf(least)), -best,
-                         self._free_variables(2))  # fmt: skip
+                         self._free_variables(2), -least)  # fmt: skip
         del top
         if -found.upper <= least:
             return Bound(min(best, -found.lower), least, True, "calculus", why, None, False, witness)

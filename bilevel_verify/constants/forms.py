@@ -54,36 +54,33 @@ class Form:
     ----------
     model : the function.
     slots : word over ``x y z``.
-    resolution : directions per two-dimensional block (three-dimensional ones get about a quarter of its square).
+    directions : size of the net (all groups of slots together).
     """
 
-    def __init__(self, model: Model, slots: str, resolution: int = 96) -> None:
+    def __init__(self, model: Model, slots: str, directions: int = 1500) -> None:
         self.model, self.slots, self.order = model, slots, len(slots)
         self.empty = any(not model.slots(s) for s in slots)
         self.symmetric = len(set(slots)) == 1
-        self.net = None if self.empty else self._make_net(resolution)
+        self.net = None if self.empty else self._make_net(directions)
 
     # -- nets ------------------------------------------------------------------------------------------------------
 
-    def _make_net(self, resolution: int) -> Net | None:
+    def _make_net(self, directions: int) -> Net | None:
         groups = Counter(self.slots)
+        bases = {letter: self._basis(letter) for letter in groups}
+        if any(len(basis) > NET_DIMENSION for basis in bases.values()):
+            return None
+        freedom = sum(len(basis) - 1 for basis in bases.values())
         pieces: dict[str, tuple[Array, float]] = {}
         for letter, count in groups.items():
-            basis = self._basis(letter)
-            dimension = basis.shape[0]
-            if dimension > NET_DIMENSION:
+            basis = bases[letter]
+            share = directions ** ((len(basis) - 1) / freedom) if freedom else 1.0
+            vectors, delta = linalg.sphere_net(len(basis), max(24, int(share)) if len(basis) > 1 else 1)
+            if delta * count >= 1.0:
                 return None
-            size = resolution if dimension == 2 else resolution * resolution // 4
-            directions, delta = linalg.sphere_net(dimension, size)
-            if delta * count >= 1.2:
-                return None
-            pieces[letter] = directions @ basis, 1.0 / math.cos(count * delta)
-        total = math.prod(len(v) for v, _ in pieces.values())
-        if total > 40 * resolution * resolution:
-            return None
+            pieces[letter] = vectors @ basis, 1.0 / math.cos(count * delta)
         factor = math.prod(f for _, f in pieces.values()) * (1 + 1e-12)
-        vectors = _grid({letter: v for letter, (v, _) in pieces.items()})
-        return self._values(vectors, factor)
+        return self._values(_grid({letter: v for letter, (v, _) in pieces.items()}), factor)
 
     def _basis(self, letter: str) -> Array:
         """Orthonormal rows spanning what the form can see of a block: coordinates, or the row space of the ridges."""
@@ -148,7 +145,8 @@ class Form:
         value = np.abs(middle_r @ net.ridge + middle_e @ net.entry)
         value += radius_r @ np.abs(net.ridge) + radius_e @ np.abs(net.entry)
         slack = ridges.magnitude() @ net.ridge_slack + entries.magnitude() @ net.entry_slack
-        best = up((value.max(axis=1, initial=0.0) * (1 + ROOM) + slack) * net.factor)
+        best = (value.max(axis=1, initial=0.0) * (1 + ROOM) + slack) * net.factor
+        best = np.where(best > 0, up(best), 0.0)
         return np.asarray(np.where(lost_r | lost_e, np.inf, best))
 
     def lower(self, pieces: Pieces) -> Array:
@@ -174,8 +172,11 @@ class Form:
         full = full + np.einsum("bl,li,lj->bij", pieces.ridges.centre(), rows, rows)
         return full[:, first][:, :, second]
 
-    def extremes(self, pieces: Pieces) -> tuple[Array, Array]:
-        """For a symmetric two-slot form: lower bound of lambda_min and upper bound of lambda_max over each box."""
+    def extremes(self, pieces: Pieces, below: Array | None = None, above: Array | None = None) -> tuple[Array, Array]:
+        """For a symmetric two-slot form: lower bound of lambda_min and upper bound of lambda_max over each box.
+
+        ``below`` and ``above`` are matrices (n, n) that bound further terms in the Loewner order.
+        """
         members = list(self.model.slots(self.slots[0]))
         rows = self.model.row_centres[:, members]
         touched = np.abs(rows).max(axis=1, initial=0.0) > 0
@@ -190,13 +191,16 @@ class Form:
         room = (np.maximum(np.abs(low_c), np.abs(high_c)) @ size) * ((len(rows) + n + 6) * 3e-16)
         outer_low = np.einsum("bl,li,lj->bij", low_c, rows, rows)
         outer_high = np.einsum("bl,li,lj->bij", high_c, rows, rows)
+        if below is not None and above is not None:
+            outer_low = outer_low + below[np.ix_(members, members)]
+            outer_high = outer_high + above[np.ix_(members, members)]
         with np.errstate(invalid="ignore"):
             size_low = np.abs(entries_lo).max(axis=(1, 2)) + np.abs(outer_low).max(axis=(1, 2))
             size_high = np.abs(entries_hi).max(axis=(1, 2)) + np.abs(outer_high).max(axis=(1, 2))
         least = linalg.eigenvalue_range(entries_lo + outer_low, entries_hi + outer_low)[0]
         most = linalg.eigenvalue_range(entries_lo + outer_high, entries_hi + outer_high)[1]
         flat = (len(low_c), n * n)
-        exact = _dyadic(rows, low_c, high_c) & _tidy(entries_lo.reshape(flat)) & _tidy(entries_hi.reshape(flat))
+        exact = np.full(len(low_c), below is None) & _dyadic(rows, low_c, high_c) & _tidy(entries_lo.reshape(flat)) & _tidy(entries_hi.reshape(flat))
         step_low = np.where(exact, 0.0, room + n * 3e-16 * np.where(np.isfinite(size_low), size_low, 0.0))
         step_high = np.where(exact, 0.0, room + n * 3e-16 * np.where(np.isfinite(size_high), size_high, 0.0))
         least = np.where(lost_low, -np.inf, np.where(exact, least, least - step_low))
@@ -220,7 +224,15 @@ class Form:
         for number in range(pieces.ridges.lo.shape[1]):
             row = self.model.rows[number][members]
             total = total + pieces.ridges[:, number : number + 1] * Interval(row.lo[None, :], row.hi[None, :])
-        return linalg.vector_norm(total)
+        by_entries = linalg.vector_norm(total)
+        rows = self.model.row_centres[:, members]
+        size = pieces.ridges.magnitude()
+        if len(rows) < 2 or not np.isfinite(size).all():
+            return by_entries
+        # |sum c_l a_l| <= |W A| sqrt(ridges) for |c_l| <= w_l: better when the rows are nearly orthogonal
+        scaled = size[:, :, None] * rows[None]
+        top = linalg.spectral_norm(scaled, scaled) * math.sqrt(len(rows)) * (1 + 1e-12)
+        return np.asarray(np.minimum(by_entries, up(top + linalg.vector_norm(entries))))
 
     def _ascent(self, pieces: Pieces, starts: int = 6, steps: int = 25) -> Array:
         """Best of a few alternating power ascents per point (lower bound; float arithmetic)."""

@@ -14,7 +14,7 @@ from typing import Any
 import sympy
 from sympy import Add, Expr, Integer, Mul, Pow, Rational, Symbol
 
-from bilevel_verify.atoms.functions import AtomFunction
+from bilevel_verify.atoms.functions import AtomFunction, logsumexp, softplus
 from bilevel_verify.atoms.table import recognise
 from bilevel_verify.constants.scalars import CompositeScalar
 from bilevel_verify.intervals.scalar import Derived, Scalar, WeightedPolynomial, scalar
@@ -263,10 +263,13 @@ def as_ridge(core: Expr, symbols: set[Symbol]) -> tuple[Expr, Scalar, Expr, str]
             return None
     if _undefined(inner):
         return None
-    return Integer(1), weighted_polynomial(inner, t) or CompositeScalar(inner, t), argument, f"({inner})"
+    weighted = weighted_polynomial(inner, t)
+    if weighted is not None:
+        return weighted[0], weighted[1], argument, weighted[1].name
+    return Integer(1), CompositeScalar(inner, t), argument, f"({inner})"
 
 
-def weighted_polynomial(inner: Expr, t: Symbol) -> Scalar | None:
+def weighted_polynomial(inner: Expr, t: Symbol) -> tuple[Expr, Scalar] | None:
     """``P(t) gauss(t)`` and ``P(t) (1+t^2)^(-e)`` with rational ``P``, which have exact ranges on half lines."""
     weights = [f for f in Mul.make_args(inner) if isinstance(f, lorentz | gauss | bell | hypot1)]
     weights += [f for f in Mul.make_args(inner) if isinstance(f, Pow) and isinstance(f.base, lorentz) and f.exp.is_Integer]
@@ -278,13 +281,15 @@ def weighted_polynomial(inner: Expr, t: Symbol) -> Scalar | None:
     if base.argument != t or not polynomial.is_polynomial(t):
         return None
     coefficients = list(reversed(sympy.Poly(polynomial, t).all_coeffs()))
+    front = next(c for c in reversed(coefficients) if c != 0)
+    coefficients = [sympy.nsimplify(sympy.radsimp(c / front)) for c in coefficients]
     if not all(c.is_Rational for c in coefficients) or len(coefficients) > 12:
         return None
     p = tuple(_fraction(c) for c in coefficients)
     if isinstance(base, gauss):
-        return WeightedPolynomial("gauss", p)
+        return front, WeightedPolynomial("gauss", p)
     power = {"lorentz": Fraction(2 * count), "hypot1": Fraction(-1)}.get(base.atom)
-    return WeightedPolynomial("rational", p, _fraction(base.args[0]) if power is None else power)
+    return front, WeightedPolynomial("rational", p, _fraction(base.args[0]) if power is None else power)
 
 
 def _undefined(inner: Expr) -> bool:
@@ -357,6 +362,9 @@ def _normalise(expression: Expr) -> Expr:
             return sympy.log(c) + log1psquare(q)
     if isinstance(node, sympy.exp):
         return _gaussian(node)
+    if isinstance(node, logsumexp) and len(node.args) == 2:
+        first, second = node.args
+        return second + softplus(sympy.expand(first - second))
     return node
 
 

@@ -36,6 +36,8 @@ def ridge_bound(model: Model, slots: str, coefficients: Interval) -> Array:
     Two slots are kept and the others replaced by norms, with the weights that make the result never worse than the
     triangle inequality; symmetric third and fourth order forms also use the entrywise square of the Gram matrix.
     """
+    if not model.rows.lo.size:
+        return np.zeros(len(coefficients.lo))
     size = coefficients.magnitude()
     rows = np.maximum(np.abs(model.rows.lo), np.abs(model.rows.hi))
     norms = {s: np.sqrt((rows[:, list(model.slots(s))] ** 2).sum(axis=1)) * (1 + 1e-14) for s in set(slots)}

@@ -40,10 +40,12 @@ class Interval:
         return Interval(-self.hi, -self.lo)
 
     def __add__(self, other: Interval) -> Interval:
-        return clean(down(self.lo + other.lo), up(self.hi + other.hi))
+        with np.errstate(over="ignore", invalid="ignore"):
+            return clean(down(self.lo + other.lo), up(self.hi + other.hi))
 
     def __sub__(self, other: Interval) -> Interval:
-        return clean(down(self.lo - other.hi), up(self.hi - other.lo))
+        with np.errstate(over="ignore", invalid="ignore"):
+            return clean(down(self.lo - other.hi), up(self.hi - other.lo))
 
     def __mul__(self, other: Interval) -> Interval:
         with np.errstate(invalid="ignore", over="ignore"):
