@@ -46,17 +46,14 @@ class Forms:
         return len(self.columns) == n and bool(np.array_equal(self.columns, np.arange(n)))
 
     def restricted(self, variables: range) -> Forms:
-        """The part that depends on some variables; columns are counted from their start. (Selections stay selections.)"""
+        """The part that depends on some variables, whose columns are counted from their start."""
         inside = (self.columns >= variables.start) & (self.columns < variables.stop)
-        columns = self.columns - variables.start
         if bool(inside.all()):
-            return Forms(columns, self.matrix, self.offset)
-        matrix = self.dense if self.matrix is None else self.matrix
-        picked = np.arange(len(self.columns)) if self.matrix is not None else self.columns
-        if self.matrix is None:
-            matrix, inside = matrix[:, np.unique(picked)], np.isin(np.unique(picked), np.arange(variables.start, variables.stop))
-            columns = np.unique(picked) - variables.start
-        return Forms(columns[inside], np.ascontiguousarray(matrix[:, inside]), self.offset)
+            return Forms(self.columns - variables.start, self.matrix, self.offset)
+        if self.matrix is not None:
+            return Forms(self.columns[inside] - variables.start, np.ascontiguousarray(self.matrix[:, inside]), self.offset)
+        columns = np.arange(variables.start, min(variables.stop, self.dense.shape[1]))
+        return Forms(columns - variables.start, np.ascontiguousarray(self.dense[:, columns]), self.offset)
 
     @cached_property
     def dense(self) -> FloatArray:

@@ -127,7 +127,7 @@ class _Decomposition:
 
     def run(self) -> Structure:
         polynomial: Polynomial = {}
-        rest: list[int] = []
+        rest: list[tuple[Any, int]] = []
         self._split(self.program.outputs[0], ONE, polynomial, rest)
         groups, rest = _group(self.graph, rest, self.size, self.list_of_forms)
         core, forms = _with_used_forms(self.graph, rest, self.size, self.list_of_forms)
@@ -142,7 +142,7 @@ class _Decomposition:
             groups,
         )
 
-    def _split(self, index: int, scale: Any, polynomial: Polynomial, rest: list[int]) -> None:
+    def _split(self, index: int, scale: Any, polynomial: Polynomial, rest: list[tuple[Any, int]]) -> None:
         """Terms of a sum, through signs and constant factors: into the polynomial, or into the core."""
         stack = [(index, scale)]
         while stack:
@@ -163,10 +163,9 @@ class _Decomposition:
                 if len(others) == 1:
                     stack.append((others[0], factor))
                 else:
-                    copied = [self._copy(a) for a in others]
-                    rest.append(self.graph.mul((self.graph.const(factor), *copied)))
+                    rest.append((factor, self.graph.mul(self._copy(a) for a in others)))
             else:
-                rest.append(self.graph.mul((self.graph.const(factor), self._copy(place))))
+                rest.append((factor, self._copy(place)))
 
     def _polynomial(self, index: int) -> Polynomial:
         """The polynomial of an instruction of degree at most two (arguments first, without recursion)."""
@@ -253,14 +252,18 @@ MOST_SLOTS = 3
 """Most affine forms in one term of a group."""
 
 
-def _group(graph: Graph, terms: list[int], size: int, forms: list[Form]) -> tuple[tuple[Group, ...], list[int]]:
+Terms = list[tuple[Any, int]]
+"""Terms of a sum: factor, and node of a graph."""
+
+
+def _group(graph: Graph, terms: Terms, size: int, forms: list[Form]) -> tuple[tuple[Group, ...], Terms]:
     """Terms of equal shape as groups, and the terms that are left."""
-    shapes: dict[Any, list[tuple[int, list[int], list[Any]]]] = {}
-    left: list[int] = []
+    shapes: dict[Any, list[tuple[tuple[Any, int], list[int], list[Any]]]] = {}
+    left: Terms = []
     for term in terms:
-        shape, slots, numbers = _shape(graph, term)
+        shape, slots, numbers = _shape(graph, term[1])
         if 1 <= len(slots) <= MOST_SLOTS:
-            shapes.setdefault(shape, []).append((term, slots, numbers))
+            shapes.setdefault(shape, []).append((term, slots, [*numbers, term[0]]))
         else:
             left.append(term)
     groups: list[Group] = []
@@ -268,16 +271,10 @@ def _group(graph: Graph, terms: list[int], size: int, forms: list[Form]) -> tupl
         if len(members) < LEAST:
             left.extend(term for term, _, _ in members)
             continue
-        count_slots, count_numbers = len(members[0][1]), len(members[0][2])
-        places = [[m[1][a] for m in members] for a in range(count_slots)]
-        groups.append(
-            Group(
-                _template(shape, count_slots, count_numbers),
-                tuple(tuple(_as_form(p, size, forms) for p in column) for column in places),
-                tuple(tuple(m[2][b] for m in members) for b in range(count_numbers)),
-            )
-        )
-    return tuple(groups), sorted(left)
+        columns = [tuple(_as_form(p, size, forms) for p in column) for column in zip(*(slots for _, slots, _ in members))]
+        numbers = list(zip(*(numbers for _, _, numbers in members)))
+        groups.append(Group(_template(shape, len(columns), len(numbers)), tuple(columns), tuple(numbers)))
+    return tuple(groups), sorted(left, key=lambda term: term[1])
 
 
 def _as_form(position: int, size: int, forms: list[Form]) -> Form:
@@ -316,7 +313,7 @@ def _shape(graph: Graph, term: int) -> tuple[Any, list[int], list[Any]]:
 
 
 def _template(shape: Any, slots: int, numbers: int) -> Program:
-    """The function of a shape: inputs ``u0, u1, ...`` and ``p0, p1, ...``."""
+    """The function of a shape: inputs ``u0, u1, ...`` and ``p0, p1, ...``, the last of which is a factor."""
     graph = Graph([*(f"u{a}" for a in range(slots)), *(f"p{b}" for b in range(numbers))])
     places: list[int] = []
     slot = number = 0
@@ -330,16 +327,16 @@ def _template(shape: Any, slots: int, numbers: int) -> Program:
         else:
             args, value = rest
             places.append(graph.emit(op, tuple(places[a] for a in args), value))
-    return finish(graph, [places[-1]], ())
+    return finish(graph, [graph.mul((graph.input_at(slots + numbers - 1), places[-1]))], ())
 
 
 def _with_used_forms(
-    graph: Graph, terms: list[int], size: int, forms: list[Form]
+    graph: Graph, terms: Terms, size: int, forms: list[Form]
 ) -> tuple[Program | None, tuple[Form, ...]]:
     """The core of the terms that are left, with only the forms that it uses as inputs."""
     if not terms:
         return None, ()
-    program = finish(graph, [graph.add(terms)], ())
+    program = finish(graph, [graph.add(graph.mul((graph.const(factor), node)) for factor, node in terms)], ())
     used = sorted(i.value for i in program.instructions if i.op == "input" and i.value >= size)
     new = {old: size + place for place, old in enumerate(used)}
     instructions = tuple(
