@@ -19,7 +19,15 @@ from bilevel_verify.checks.decide import summary
 from bilevel_verify.checks.evaluate import Evaluator
 from bilevel_verify.checks.functions import ProblemFunctions
 from bilevel_verify.checks.instance import Instance
-from bilevel_verify.checks.request import Request, assumed, instance_problem, statements_of, tolerances, with_settings
+from bilevel_verify.checks.request import (
+    Member,
+    Request,
+    assumed,
+    instance_problem,
+    members,
+    statements_of,
+    with_settings,
+)
 from bilevel_verify.checks.rows import command, premise_row, row_of, verdict_of
 from bilevel_verify.checks.running import make_run, method_name
 from bilevel_verify.checks.starts import default_starts, point_of
@@ -47,13 +55,18 @@ class Case:
     instance: Instance
     resolved: Resolved
     premises: list[hyp.Premise]
-    eps: float | None
+    member: Member
     run: Run | None = None
     trajectory: Trajectory | None = None
     functions: ProblemFunctions | None = None
     contained: hyp.Premise | None = None
     trouble: str = ""
     rows: list[Row] = field(default_factory=list)
+
+    @property
+    def eps(self) -> float | None:
+        """The tolerance, if there is one."""
+        return self.member.get("eps")
 
     @property
     def problem(self) -> Problem:
@@ -83,6 +96,7 @@ def verify(
     parameters: Mapping[str, Any] | None = None,
     values: Mapping[str, Any] | None = None,
     readings: Sequence[str] | None = None,
+    sweep: Mapping[str, Sequence[float]] | None = None,
     budget: int = DEFAULT_BUDGET,
     seed: int = 0,
     record: str = "all",
@@ -95,7 +109,8 @@ def verify(
     ----------
     problem : a problem, a family (knobs that depend on eps), or the name of a zoo entry.
     statement : "paper/id", a card, the path of a card file (all its statements), or "file.toml/id".
-    eps : one tolerance or several; orders need several.
+    eps : one tolerance or several; orders need several. ``sweep`` : values of another letter of a family, as in
+        ``{"kappa": [16, 32, 64]}``.
     method : name, "literal" (the card's own steps), or ``solver(oracles, x0, parameters) -> iterates``.
     x0 : one start, or a list of starts; by default the problem's own.
     parameters : letters that win over the card's formulas. ``values`` : leaf letters (``zeta``, ``nu_f`` ...).
@@ -118,7 +133,7 @@ def verify(
             {"budget": budget, "seed": seed, "record": record, **options},
             problem,
         )
-        parts.append(_verify_statement(request, tolerances(eps), x0, progress))
+        parts.append(_verify_statement(request, members(eps, sweep), x0, progress))
     return _merge(parts, time.perf_counter() - clock)
 
 
@@ -128,16 +143,16 @@ def verify_all(jobs: Sequence[Mapping[str, Any]], progress: Progress | None = No
         yield from verify(**{**job, "progress": progress}).claims
 
 
-def _verify_statement(request: Request, sweep: list[float | None], x0: Any, progress: Progress | None) -> Verification:
+def _verify_statement(request: Request, sweep: list[Member], x0: Any, progress: Progress | None) -> Verification:
     from bilevel_verify.checks.sweep import order_rows
 
     cases: list[Case] = []
-    for eps in sweep:
-        problem = instance_problem(request.family, eps)
+    for member in sweep:
+        problem, eps = instance_problem(request.family, member), member.get("eps")
         for start in default_starts(problem) if x0 is None else point_of(problem, x0):
             if progress is not None:
                 progress(f"{request.name} on {problem.name or 'the problem'}" + (f", eps = {eps:g}" if eps else ""))
-            cases.append(check_instance(request, problem, eps, start))
+            cases.append(check_instance(request, problem, member, start))
     rows = [row for case in cases for row in case.rows] + order_rows(request, cases)
     premises = [premise_row(case, premise) for case in cases for premise in _premises_shown(case)]
     first = cases[0]
@@ -179,10 +194,11 @@ def _merge(parts: list[Verification], seconds: float) -> Verification:
 # --- one instance -----------------------------------------------------------------------------------------------------
 
 
-def check_instance(request: Request, problem: Problem, eps: float | None, x0: np.ndarray) -> Case:
+def check_instance(request: Request, problem: Problem, member: Member, x0: np.ndarray) -> Case:
     """Judge all claims of a statement on one problem from one start."""
-    case = prepare(request, problem, eps, x0)
-    claims = all_claims(request.statement.claims)
+    case = prepare(request, problem, member, x0)
+    # an order claim about points names no constant: it is judged through its reading
+    claims = [c for c in all_claims(request.statement.claims) if not (c.is_order and c.over == "point")]
     scopes: dict[str, list[Claim]] = {}
     for claim in claims:
         scopes.setdefault("order" if claim.is_order else claim.over, []).append(claim)
@@ -199,9 +215,9 @@ def check_instance(request: Request, problem: Problem, eps: float | None, x0: np
     return case
 
 
-def prepare(request: Request, problem: Problem, eps: float | None, x0: np.ndarray) -> Case:
+def prepare(request: Request, problem: Problem, member: Member, x0: np.ndarray) -> Case:
     """Letters and hypotheses of an instance; nothing runs."""
-    values = dict(request.values) if eps is None else {**request.values, "eps": eps}
+    values = {**request.values, **{name: number for name, number in member.items() if name == "eps"}}
     instance = Instance(problem, request.card.key, x0, values)
     resolved = resolve(
         request.card,
@@ -212,7 +228,7 @@ def prepare(request: Request, problem: Problem, eps: float | None, x0: np.ndarra
         _targets(request),
     )
     with exact.precision(BITS):
-        return Case(request, instance, resolved, hyp.premises(instance, resolved), eps)
+        return Case(request, instance, resolved, hyp.premises(instance, resolved), member)
 
 
 def _targets(request: Request) -> set[str]:
