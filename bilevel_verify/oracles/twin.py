@@ -52,7 +52,7 @@ def compiled(function: Callable[..., Any], signature: Any = None) -> Any:
     if key not in _TWINS:
         twin = _copy(function)
         if signature is None:
-            _TWINS[key] = numba.njit(error_model="numpy", nogil=True)(twin)
+            _TWINS[key] = numba.njit(error_model="numpy", nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)(twin)
         else:
             from bilevel_verify.oracles.compiling import compile_cached, digest_of
 
