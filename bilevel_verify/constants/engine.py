@@ -16,7 +16,7 @@ from bilevel_verify.constants.domain import Domain, one_period
 from bilevel_verify.constants.forms import Form
 from bilevel_verify.constants.model import Model
 from bilevel_verify.constants.specials import Special, specials_of
-from bilevel_verify.constants.structure import Structure, restrict
+from bilevel_verify.constants.structure import Structure, restrict, ridge_text
 from bilevel_verify.intervals.elementary import ball_ends
 from bilevel_verify.intervals.rounding import Array, enclose
 
@@ -193,7 +193,9 @@ class Part:
         if free and (k == 2 or form.net is not None) and k >= 2 and math.isfinite(upper):
             factor = 1.0 if form.net is None or (k == 2 and form.symmetric) else form.net.factor
             sample_lower = max(sample_lower, upper / factor * (1 - 1e-9)) if self._tight_at(slots, form) else sample_lower
-        witness = self._infinite_witness(upper)
+        if math.isinf(upper):
+            why = Reason(rule, f"{self._label(slots)}: no finite bound", (self._culprit(k), *why.parts))
+        witness: dict[str, float] = {}
         return Bound(upper, min(sample_lower, upper), True, "calculus", why, None, attained and sample_lower > upper * (1 - 1e-5), witness)
 
     def _with_specials(self, slots: str) -> float:
@@ -222,10 +224,10 @@ class Part:
         for pick in range(max(max(len(a), len(b)) for a, b in choices)):
             below = sum((a[min(pick, len(a) - 1)] for a, _ in choices), np.zeros((self.n, self.n)))
             above = sum((b[min(pick, len(b) - 1)] for _, b in choices), np.zeros((self.n, self.n)))
-            if not (np.isfinite(below).all() and np.isfinite(above).all()):
-                continue
-            low, high = form.extremes(pieces, below, above)
-            least, most = max(least, float(low[0])), min(most, float(high[0]))
+            if np.isfinite(below).all():
+                least = max(least, float(form.extremes(pieces, below, below)[0][0]))
+            if np.isfinite(above).all():
+                most = min(most, float(form.extremes(pieces, above, above)[1][0]))
         return least, most
 
     def _tight_at(self, slots: str, form: Form) -> bool:
@@ -291,8 +293,36 @@ class Part:
                                   f"phi^({k}) in [{float(values.lo[0]):.9g}, {float(values.hi[0]):.9g}]"))  # fmt: skip
         return tuple(reasons)
 
-    def _infinite_witness(self, upper: float) -> dict[str, float]:
-        return {}
+    def _culprit(self, k: int) -> Reason:
+        """Which terms have an unbounded k-th derivative, and a box that makes all of them finite."""
+        guilty = []
+        lo, hi = self._whole()
+        slopes = self.model.ridge_ranges(k, self.model.arguments(lo, hi))
+        for number, ridge in enumerate(self.structure.ridges):
+            if not np.isfinite(slopes.magnitude()[0, number]):
+                guilty.append(ridge_text(ridge, self.structure))
+        if k == 1 and self.domain.unbounded and self.structure.quadratic:
+            guilty.append("the quadratic part")
+        for term in sympy.Add.make_args(self.structure.rest) if self.structure.rest is not None else ():
+            alone = Model(replace(self.structure, rest=term, ridges=(), quadratic={}, linear={}), self.is_x)
+            if not np.isfinite(alone.evaluate(k, lo, hi).entries.magnitude()).all():
+                guilty.append(str(term))
+        return Reason("blows up", f"derivative {k} of {'; '.join(guilty[:4]) or 'the sum'} is unbounded on this domain{self._advice(k)}")
+
+    def _advice(self, k: int) -> str:
+        """A bounded box on which the derivative is finite, if a simple one is found."""
+        for size in (10.0, 1.0):
+            lo = np.where(np.isneginf(self.domain.lo), -size, self.domain.lo)
+            hi = np.where(np.isposinf(self.domain.hi), size, self.domain.hi)
+            if (lo > hi).any() or not self.domain.unbounded:
+                continue
+            pieces = self.model.evaluate(k, lo[None], hi[None])
+            if np.isfinite(pieces.ridges.magnitude()).all() and np.isfinite(pieces.entries.magnitude()).all():
+                open_ends = [v.name for v, a, b in zip(self.structure.variables, self.domain.lo, self.domain.hi) if math.isinf(b - a)]
+                return f"; it is finite for {', '.join(open_ends[:6])} in [-{size:g}, {size:g}]"
+        if not self.domain.unbounded:
+            return "; a smaller box that keeps away from the singularity makes it finite"
+        return ""
 
     # -- sampling --------------------------------------------------------------------------------------------------
 
@@ -403,12 +433,7 @@ class Part:
 
     def _convexity_sample(self, form: Form) -> tuple[float, dict[str, float]]:
         def values(points: Array) -> Array:
-            matrices = form.matrix(self.model.evaluate(2, points, points))
-            good = np.isfinite(matrices).all(axis=(1, 2))
-            out = np.full(len(points), -np.inf)
-            if good.any():
-                out[good] = -np.linalg.eigvalsh(matrices[good])[:, 0]
-            return out
+            return -form.least_eigenvalue(self.model.evaluate(2, points, points))
 
         value, where = _climb(values, self.points(), self.domain.lo, self.domain.hi)
         return -value, self._named(where)
@@ -421,7 +446,7 @@ class Part:
             return -form.extremes(self.model.evaluate(2, lo, hi))[0]
 
         def sample(points: Array) -> Array:
-            return -np.linalg.eigvalsh(form.matrix(self.model.evaluate(2, points, points)))[:, 0]
+            return -form.least_eigenvalue(self.model.evaluate(2, points, points))
 
         found = supremum(bound, sample, domain.lo, domain.hi, TOLERANCE[2] / 2, self._budget(2, math.isinf(least)), -best,
                          self._free_variables(2), -least)  # fmt: skip

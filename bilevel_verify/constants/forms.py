@@ -154,11 +154,27 @@ class Form:
         boxes = len(pieces.ridges.lo)
         if self.empty:
             return np.zeros(boxes)
+        known = defined(pieces)
+        out = np.full(boxes, -np.inf)
+        if known.any():
+            out[known] = self._lower(Pieces(pieces.order, pieces.ridges[known], pieces.entries[known]))
+        return out
+
+    def _lower(self, pieces: Pieces) -> Array:
         if self.order == 2 and self.symmetric:
             return np.asarray(np.abs(np.linalg.eigvalsh(self.matrix(pieces))).max(axis=1))
         if self.net is not None:
-            return np.abs(self._centre_values(self.net, pieces)).max(axis=1, initial=0.0)
+            return np.asarray(np.abs(self._centre_values(self.net, pieces)).max(axis=1, initial=0.0))
         return self._ascent(pieces)
+
+    def least_eigenvalue(self, pieces: Pieces) -> Array:
+        """``lambda_min`` at thin boxes (float arithmetic; infinite where a derivative is not known there)."""
+        known = defined(pieces)
+        out = np.full(len(known), np.inf)
+        if known.any():
+            chosen = Pieces(pieces.order, pieces.ridges[known], pieces.entries[known])
+            out[known] = np.linalg.eigvalsh(self.matrix(chosen))[:, 0]
+        return out
 
     def _centre_values(self, net: Net, pieces: Pieces) -> Array:
         entries = pieces.entries.centre() if self.has_entries() else pieces.entries.lo[:, :0]
@@ -250,6 +266,16 @@ class Form:
                 best = np.maximum(best, length)
                 vectors[place] = _unit(contracted)
         return best
+
+
+def defined(pieces: Pieces) -> Array:
+    """Boxes on which every coefficient is finite and known to a relative 1e-3 (so that its centre is a value)."""
+    good = np.ones(len(pieces.ridges.lo), dtype=bool)
+    for part in (pieces.ridges, pieces.entries):
+        with np.errstate(invalid="ignore"):
+            width = part.hi - part.lo
+        good &= (np.isfinite(width) & (width <= 1e-3 * (1.0 + part.magnitude()))).all(axis=1)
+    return good
 
 
 def _tidy(values: Array) -> Array:

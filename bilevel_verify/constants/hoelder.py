@@ -1,36 +1,365 @@
-"""Hoelder pairs ``(nu, H)`` of a derivative: the exponent is found, not only the constant."""
+"""Hoelder pairs ``(nu, H)`` of a derivative: the exponent is found, not only the constant.
+
+``|D^k h(z) - D^k h(z')| <= H |z - z'|^nu`` for all points of the domain. Every ridge and every other part brings an
+exponent of its own, a constant, and an oscillation (largest minus smallest value); parts are combined distance by
+distance, so that a smooth part with bounded oscillation never spoils a small exponent.
+"""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import sympy
+from sympy import Expr, Integer, Rational
 
+from bilevel_verify.constants import exact
 from bilevel_verify.constants.constant import Reason
-from bilevel_verify.constants.engine import Analysis, Bound
+from bilevel_verify.constants.engine import Analysis, Bound, Part
+from bilevel_verify.constants.forms import Form
+from bilevel_verify.constants.model import Pieces
+from bilevel_verify.constants.specials import Radial
+from bilevel_verify.intervals.batch import Interval
+from bilevel_verify.intervals.rounding import enclose
+from bilevel_verify.intervals.scalar import Derived, Huber, Power, Psi, Scalar, Trigonometric
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
     """Exponent and constant with their derivation."""
 
-    nu: float
-    nu_exact: sympy.Expr
+    nu: Expr
     constant: Bound
 
     def exponent_bound(self) -> Bound:
         """The exponent as a constant of its own."""
-        why = Reason("Hoelder exponent", f"nu = {self.nu_exact}", (self.constant.why,))
-        return Bound(self.nu, self.nu, self.constant.certified, self.constant.route, why, self.nu_exact, True)
+        value = float(self.nu)
+        why = Reason("Hoelder exponent", f"nu = {self.nu}", (self.constant.why,))
+        return Bound(value, value, self.constant.certified, self.constant.route, why, self.nu, self.constant.attained)
 
     def constant_bound(self) -> Bound:
         """The constant."""
         return self.constant
 
 
+@dataclass(frozen=True, slots=True)
+class Modulus:
+    """``|F(z) - F(z')| <= min(constant |z - z'|^nu, oscillation)``; ``closed`` is an exact form of the constant."""
+
+    nu: Expr
+    constant: float
+    oscillation: float
+    text: str
+    closed: Expr | None = None
+    sharp: bool = False
+    ridges: tuple[int, ...] = ()
+
+
 def hoelder_pair(analysis: Analysis, form: str, wanted: Any = None) -> Pair:
-    """Pair of the derivative block ``form`` as a function of all variables."""
+    """Pair of the derivative block ``form`` (as a function of all variables).
+
+    Parameters
+    ----------
+    wanted : exponent asked for; by default the largest one with a finite constant.
+    """
+    target = None if wanted is None else sympy.nsimplify(wanted, rational=True)
+    parts = [part for part in analysis.parts if _matters(part, form)]
     lipschitz = analysis.norm(form + "z")
-    return Pair(1.0, sympy.Integer(1), lipschitz) if wanted is None or math.isclose(float(wanted), 1.0) else Pair(1.0, sympy.Integer(1), lipschitz)
+    if target in (None, Integer(1)) and (math.isfinite(lipschitz.upper) or not parts):
+        return Pair(Integer(1), lipschitz)
+    groups = [moduli(part, form) for part in parts]
+    diameter = _diameter(analysis)
+    found = min((m.nu for group in groups for m in group), default=Integer(1), key=lambda v: enclose(v)[0])
+    nu = found if target is None else target
+    if enclose(nu)[0] > enclose(found)[1]:
+        return Pair(nu, _impossible(nu, found, groups))
+    bounds = [_best_of(part, form, group, nu, diameter) for part, group in zip(parts, groups)]
+    best = max(bounds, key=lambda b: b.upper) if bounds else replace(lipschitz, upper=0.0)
+    if math.isinf(best.upper):
+        best = _unbounded(best, nu, groups, diameter)
+    return Pair(nu, best)
+
+
+def _best_of(part: Part, form: str, group: list[Modulus], nu: Expr, diameter: float) -> Bound:
+    """The smallest of the valid combinations: sum over distances, orthogonal maximum, sharp constants of sine and cosine."""
+    candidates = [combine(group, nu, diameter)]
+    if len(set(form)) == 1 and len(form) >= 2 and _orthogonal_groups(part, group):
+        singles = [combine([m], nu, diameter) for m in group]
+        best = max(singles, key=lambda b: b.upper)
+        why = Reason("orthogonal ridges", f"largest of {len(singles)} parts on orthogonal subspaces", tuple(b.why for b in singles))
+        candidates.append(replace(best, why=why))
+    if nu != 1 and _has_waves(part):
+        candidates.append(combine(moduli(part, form, nu), nu, diameter))
+    return min(candidates, key=lambda b: b.upper)
+
+
+def _has_waves(part: Part) -> bool:
+    return any(isinstance(r.function.base if isinstance(r.function, Derived) else r.function, Trigonometric)
+               for r in part.structure.ridges)  # fmt: skip
+
+
+def _orthogonal_groups(part: Part, group: list[Modulus]) -> bool:
+    ridges = part.structure.ridges
+    if len(group) < 2 or any(not m.ridges for m in group):
+        return False
+    return all(
+        exact.orthogonal((ridges[i], ridges[j]))
+        for number, m in enumerate(group) for other in group[number + 1 :] for i in m.ridges for j in other.ridges
+    )  # fmt: skip
+
+
+def _matters(part: Part, form: str) -> bool:
+    return part.touches(form) and (part.structure.rest is not None or bool(part.structure.ridges))
+
+
+def _diameter(analysis: Analysis) -> float:
+    sides = analysis.domain.hi - analysis.domain.lo
+    return float(np.nextafter(math.sqrt(float((sides * sides).sum())) * (1 + 1e-14), math.inf)) if np.isfinite(sides).all() else math.inf
+
+
+def moduli(part: Part, form: str, waves: Expr | None = None) -> list[Modulus]:
+    """Moduli of continuity of one group of variables: ridges with the same exponent together, special terms, the rest.
+
+    ``waves``: exponent at which sines and cosines enter with their sharp constant instead of as Lipschitz functions.
+    """
+    k = len(form)
+    model = part.model if not part.specials else part.plain
+    lo, hi = part._whole()
+    arguments = model.arguments(lo, hi)
+    by_exponent: dict[Expr, list[tuple[int, Expr | None, float, float, str]]] = {}
+    for number, ridge in enumerate(model.structure.ridges):
+        span = float(arguments.lo[0, number]), float(arguments.hi[0, number])
+        nu, constant, closed, oscillation, text = scalar_modulus(ridge.function, k, span)
+        wave = ridge.function.base if isinstance(ridge.function, Derived) else ridge.function
+        if waves is not None and isinstance(wave, Trigonometric):
+            nu, constant, closed = waves, periodic_constant(float(waves)), None
+            text = f"sine and cosine are ({waves}, {constant:.9g})-Hoelder"
+        by_exponent.setdefault(nu, []).append((number, closed, constant, oscillation, text))
+    found = [_ridges_together(part, model, form, nu, members) for nu, members in by_exponent.items()]
+    for special in part.specials:
+        found.append(_special_modulus(part, special, form))
+    if model.structure.rest is not None:
+        found.append(_rest_modulus(part, model, form))
+    return [m for m in found if m.constant > 0]
+
+
+def _ridges_together(part: Part, model: Any, form: str, nu: Expr, members: list[tuple[int, Expr | None, float, float, str]]) -> Modulus:
+    count = len(model.structure.ridges)
+    weights, spreads = np.zeros((1, count)), np.zeros((1, count))
+    exponent = enclose(nu)
+    for number, _, constant, oscillation, _ in members:
+        row = model.rows[number]
+        length = math.sqrt(float((np.maximum(np.abs(row.lo), np.abs(row.hi)) ** 2).sum())) * (1 + 1e-14)
+        size = float(model.weights[number].magnitude())
+        power = max(length ** exponent[0], length ** exponent[1]) * (1 + 1e-14)
+        weights[0, number], spreads[0, number] = size * constant * power, size * oscillation
+    exact_size = _closed_single(part, model, form, nu, members)
+    constant = _form_of(model, form, weights) if exact_size is None else enclose(exact_size)[1]
+    oscillation = _form_of(model, form, spreads)
+    text = "; ".join(member[4] for member in members[:3])
+    sharp = len(members) == 1 and part.domain.free
+    return Modulus(nu, constant, oscillation, text, exact_size, sharp, tuple(member[0] for member in members))
+
+
+def _form_of(model: Any, form: str, weights: Any) -> float:
+    """Largest norm of ``sum c_l a_l (x) ...`` with ``|c_l| <= weights_l``."""
+    if np.isinf(weights).any():
+        return math.inf
+    from bilevel_verify.constants.model import Model
+
+    ridges_only = Model(replace(model.structure, rest=None, quadratic={}, linear={}), model.is_x)
+    entries = Interval(np.zeros((1, 0)), np.zeros((1, 0)))
+    pieces = Pieces(len(form), Interval(-weights, weights), _no_entries(ridges_only, len(form)))
+    del entries
+    return float(Form(ridges_only, form, 4096).upper(pieces)[0])
+
+
+def _no_entries(model: Any, order: int) -> Interval:
+    from bilevel_verify.intervals.jets import jet_space
+
+    count = len(jet_space(model.n, order).of_degree(order))
+    return Interval(np.zeros((1, count)), np.zeros((1, count)))
+
+
+def _closed_single(part: Part, model: Any, form: str, nu: Expr, members: list[tuple[int, Expr | None, float, float, str]]) -> Expr | None:
+    """``|w| H |a_s1| ... |a_sk| |a|^nu`` for a single ridge, and the largest of them for mutually orthogonal ones."""
+    ridges = [model.structure.ridges[number] for number, *_ in members]
+    if any(closed is None for _, closed, *_ in members):
+        return None
+    if len(ridges) > 1 and not (exact.orthogonal(tuple(ridges)) and len(set(form)) == 1 and len(form) >= 2):
+        return None
+    values = []
+    for ridge, (_, closed, *_) in zip(ridges, members):
+        square = sum((c**2 for _, c in ridge.row), Integer(0))
+        values.append(sympy.Abs(ridge.weight) * closed * part._length(ridge, form) * sympy.expand(square) ** (nu / 2))
+    return sympy.powsimp(max(values, key=lambda v: enclose(v)[1]))
+
+
+def scalar_modulus(function: Scalar, k: int, span: tuple[float, float]) -> tuple[Expr, float, Expr | None, float, str]:
+    """``(nu, H, closed form of H, oscillation, text)`` of ``phi^(k)`` on an interval of arguments."""
+    if isinstance(function, Derived):
+        return scalar_modulus(function.base, k + function.order, span)
+    values = function.range(k, Interval(np.asarray(span[0]), np.asarray(span[1])))
+    oscillation = float(np.nextafter(float(values.hi) - float(values.lo), math.inf)) if np.isfinite(values.magnitude()).all() else math.inf
+    rough = _rough_modulus(function, k, span)
+    if rough is not None:
+        nu, closed = rough
+        constant = enclose(closed)[1]
+        return nu, constant, closed, oscillation, f"({function.name})^({k}) is ({nu}, {closed})-Hoelder"
+    slope = function.range(k + 1, Interval(np.asarray(span[0]), np.asarray(span[1])))
+    constant = float(slope.magnitude())
+    closed = _closed_sup(function, k + 1) if math.isinf(span[0]) and math.isinf(span[1]) else None
+    if math.isinf(constant) and math.isfinite(oscillation) and function.smooth < k + 1:
+        return Integer(0), oscillation, None, oscillation, f"({function.name})^({k}) only has bounded oscillation"
+    return Integer(1), constant, closed, oscillation, f"|({function.name})^({k + 1})| <= {constant:.9g}"
+
+
+def _closed_sup(function: Scalar, order: int) -> Expr | None:
+    bounds = exact.exact_range(function, order)
+    return None if bounds is None else sympy.Max(-bounds[0], bounds[1])
+
+
+def _rough_modulus(function: Scalar, k: int, span: tuple[float, float]) -> tuple[Expr, Expr] | None:
+    """Atoms whose k-th derivative is Hoelder and not Lipschitz: powers at 0, psi_nu, Huber."""
+    if isinstance(function, Psi) and k == 3:
+        nu = Rational(function.nu.numerator, function.nu.denominator)
+        return nu, 2 ** (1 - nu)
+    if isinstance(function, Psi) and k == 2 and function.nu == 0:
+        return Integer(1), Integer(1)
+    if isinstance(function, Huber) and k == 2:
+        return Integer(0), Integer(1)
+    if isinstance(function, Power) and function.kind != "log":
+        return _power_modulus(function, k, span)
+    return None
+
+
+def _power_modulus(function: Power, k: int, span: tuple[float, float]) -> tuple[Expr, Expr] | None:
+    p = function.exponent
+    if not (span[0] <= 0 <= span[1]) or not k < p <= k + 1 or function.smooth == math.inf and function.kind != "plain":
+        return None
+    if function.kind == "plain" and p.denominator == 1:
+        return None
+    nu = Rational(p.numerator, p.denominator) - k
+    factor = function.factor(k)
+    constant: Expr = sympy.Abs(Rational(factor.numerator, factor.denominator))
+    sign_type = (function.kind == "abs") == (k % 2 == 1) and function.kind in ("abs", "sgn")
+    if sign_type and span[0] < 0 < span[1]:
+        constant = constant * 2 ** (1 - nu)
+    return nu, constant
+
+
+def _special_modulus(part: Part, special: Any, form: str) -> Modulus:
+    """Radial powers keep the one-dimensional constants; other special terms by their next derivative."""
+    lo, hi = part._whole()
+    blocks = {s: part.model.slots(s) for s in "xyz"}
+    k = len(form)
+    size = special.bound(form, blocks, lo[0], hi[0])[0]
+    if isinstance(special, Radial):
+        power = _radial_power(special)
+        if power is not None and k < power <= k + 1 and not power.is_integer:
+            nu = power - k
+            constant = sympy.Abs(special.weight) * _radial_factor(special, power) * sympy.prod([power - j for j in range(k)])
+            constant = sympy.Abs(constant) * (2 ** (1 - nu) if k % 2 else 1)
+            whole = set(form) == {"z"} or all(set(special.members) <= set(blocks[s]) for s in form)
+            return Modulus(nu, enclose(constant)[1], 2 * size, f"|z|^{power}: ({nu}, {constant})", constant, whole and part.domain.free)
+    constant_float = special.bound(form + "z", blocks, lo[0], hi[0])[0]
+    return Modulus(Integer(1), constant_float, 2 * size, f"next derivative <= {constant_float:.9g}")
+
+
+def _radial_power(special: Radial) -> Expr | None:
+    """``p`` with ``Phi = c (2s)^(p/2)``, a pure power of the distance."""
+    ratio = sympy.simplify(sympy.diff(special.phi, special.variable) * special.variable / special.phi)
+    return 2 * ratio if ratio.is_number and ratio.is_Rational else None
+
+
+def _radial_factor(special: Radial, power: Expr) -> Expr:
+    return sympy.simplify(special.phi.subs(special.variable, Rational(1, 2)))
+
+
+def _rest_modulus(part: Part, model: Any, form: str) -> Modulus:
+    k = len(form)
+    upper = part.norm(form + "z").upper
+    lo, hi = part._whole()
+    pieces = model.evaluate(k, lo, hi)
+    entries = pieces.entries
+    with np.errstate(invalid="ignore"):
+        width = np.where(np.isfinite(entries.hi) & np.isfinite(entries.lo), entries.hi - entries.lo, np.inf)
+    oscillation = float(np.nextafter(float(np.sqrt((width**2).sum()) * math.factorial(k)), math.inf))
+    return Modulus(Integer(1), upper, oscillation, f"|D^{k + 1}| <= {upper:.9g} (everything together)")
+
+
+def combine(group: list[Modulus], nu: Expr, diameter: float) -> Bound:
+    """Constant of the sum of several moduli at one exponent, on a set of the given diameter.
+
+    ``H = max_d d^(-nu) sum_i min(H_i d^nu_i, omega_i)`` over the distances where a minimum changes sides and the
+    diameter: between them the expression is convex in ``log d``.
+    """
+    if not group:
+        return Bound(0.0, 0.0, True, "calculus", Reason("Hoelder rules", "constant derivative"), Integer(0), True)
+    single = _single(group, nu, diameter)
+    if single is not None:
+        return single
+    target = float(nu)
+    distances = [d for m in group if math.isfinite(d := _break(m)) and 0 < d <= diameter]
+    if math.isfinite(diameter):
+        distances.append(diameter)
+    best = 0.0
+    for d in distances:
+        total = math.fsum(min(m.constant * d ** float(m.nu), m.oscillation) for m in group)
+        best = max(best, total / d**target)
+    # towards 0 only the parts of exactly this exponent remain; towards infinity every part must be bounded
+    best = max(best, math.fsum(m.constant for m in group if m.nu == nu))
+    if math.isinf(diameter) and any(math.isinf(m.oscillation) and m.nu != nu for m in group):
+        best = math.inf
+    value = float(np.nextafter(best * (1 + 1e-12), math.inf)) if best else 0.0
+    why = Reason("Hoelder sum over distances", f"H <= {value:.9g} at nu = {nu}", tuple(Reason("part", m.text) for m in group))
+    return Bound(value, 0.0, True, "calculus", why)
+
+
+def _break(m: Modulus) -> float:
+    if m.nu == 0 or not math.isfinite(m.oscillation) or not math.isfinite(m.constant) or m.constant == 0:
+        return math.inf
+    return float((m.oscillation / m.constant) ** (1 / float(m.nu)))
+
+
+def _single(group: list[Modulus], nu: Expr, diameter: float) -> Bound | None:
+    if len(group) != 1:
+        return None
+    m = group[0]
+    if m.nu == nu or math.isinf(m.constant):
+        why = Reason("Hoelder rule", f"H = {m.closed if m.closed is not None else f'{m.constant:.9g}'} at nu = {nu}", (Reason("part", m.text),))
+        lower = enclose(m.closed)[0] if m.closed is not None and m.sharp else 0.0
+        route = "exact" if m.closed is not None else "calculus"
+        return Bound(m.constant, lower, True, route, why, m.closed, m.sharp and m.closed is not None)  # type: ignore[arg-type]
+    return None
+
+
+def periodic_constant(nu: float) -> float:
+    """Sharp constant of sine and cosine: ``2^(1-nu) sin s / s^nu`` with ``tan s = s / nu`` (any s gives the maximum)."""
+    if nu == 0:
+        return 2.0
+    low, high = 1e-9, math.pi / 2 - 1e-12
+    for _ in range(200):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if math.tan(middle) < middle / nu else (low, middle)
+    return float(2 ** (1 - nu) * math.sin(low) / low**nu * (1 + 1e-12))
+
+
+def _impossible(nu: Expr, found: Expr, groups: list[list[Modulus]]) -> Bound:
+    blocking = [m for group in groups for m in group if enclose(m.nu)[0] < enclose(nu)[0]]
+    parts = tuple(Reason("part", m.text) for m in blocking)
+    why = Reason("Hoelder exponent", f"no constant at nu = {nu}: the largest exponent is {found}", parts)
+    return Bound(math.inf, math.inf, True, "calculus", why, sympy.oo, True)
+
+
+def _unbounded(bound: Bound, nu: Expr, groups: list[list[Modulus]], diameter: float) -> Bound:
+    growing = [m for group in groups for m in group if math.isinf(m.oscillation) or math.isinf(m.constant)]
+    parts = tuple(Reason("grows", m.text) for m in growing)
+    advice = "a bounded domain makes it finite" if math.isinf(diameter) else "a derivative is unbounded on the domain"
+    return replace(bound, why=Reason("Hoelder rules", f"no finite constant at nu = {nu}; {advice}", parts))
+
+
+__all__ = ["Fraction", "Modulus", "Pair", "Trigonometric", "combine", "hoelder_pair", "moduli", "periodic_constant", "scalar_modulus"]

@@ -102,7 +102,10 @@ class Model:
         ridges = self.ridge_ranges(order, self.arguments(lo, hi))
         entries = self.polynomial_part(order, lo, hi)
         if self.program is not None:
-            entries = entries + self._rest(order, lo, hi)
+            rest = self._rest(order, lo, hi)
+            used = (entries.lo != 0).any(axis=0) | (entries.hi != 0).any(axis=0)
+            total = entries + rest if used.any() else rest
+            entries = Interval(np.where(used, total.lo, rest.lo), np.where(used, total.hi, rest.hi))
         return Pieces(order, ridges, entries)
 
     def polynomial_part(self, order: int, lo: Array, hi: Array) -> Interval:

@@ -240,6 +240,12 @@ def restrict(structure: Structure, group: Sequence[int]) -> Structure:
     return Structure(variables, linear, quadratic, ridges, rest, Integer(0), (tuple(range(len(group))),))
 
 
+def ridge_text(ridge: Ridge, structure: Structure) -> str:
+    """``weight * (phi)(row . z + shift)`` for a reader."""
+    argument = sympy.Add(ridge.shift, *[c * structure.variables[i] for i, c in ridge.row])
+    return f"{ridge.weight}*({ridge.function.name})({argument})"
+
+
 def is_affine(expression: Expr, symbols: set[Symbol]) -> bool:
     """True if the expression is a polynomial of degree one in the symbols."""
     if not expression.is_polynomial(*symbols):
