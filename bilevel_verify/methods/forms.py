@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache, lru_cache
-from pathlib import Path
 from typing import Any
 
 from bilevel_verify.methods.kernels.layout import Memory
 from bilevel_verify.methods.registry import Estimator, Scheme
+from bilevel_verify.oracles.twin import compiled
 
 Loop = Callable[..., int]
 
@@ -33,12 +33,12 @@ def _compiled_scheme(function: Loop) -> Any:
     from bilevel_verify.oracles.compiling import oracle_set_type
 
     ask = types.FunctionType(_estimator_signature())
-    return _compile(function, int64(oracle_set_type(), ask, ask, ask, int64[::1], memory_type()))
+    return compiled(function, int64(oracle_set_type(), ask, ask, ask, int64[::1], memory_type()))
 
 
 @cache
 def _compiled_answer(function: Loop) -> Any:
-    return _compile(function, _estimator_signature())
+    return compiled(function, _estimator_signature())
 
 
 @lru_cache(maxsize=1)
@@ -58,39 +58,3 @@ def memory_type() -> Any:
     vector, table = float64[::1], float64[:, ::1]
     kind = {"whole": int64[::1], "real": vector, "joint": vector}
     return types.NamedTuple([kind.get(name, table) for name in Memory._fields], Memory)
-
-
-def _compile(function: Loop, signature: Any) -> Any:
-    """Compile, or load the machine code that an earlier process left."""
-    from bilevel_verify.oracles.compiling import compile_cached, digest_of
-    from bilevel_verify.oracles.twin import compiled
-
-    _teach_square_root()
-    twin = compiled(function).py_func
-    key = digest_of("loop", function.__module__, function.__qualname__, _text_of_kernels(), str(signature))
-    return compile_cached(twin, signature, key)
-
-
-@lru_cache(maxsize=1)
-def _text_of_kernels() -> str:
-    """Every line that may end up in the machine code of a loop."""
-    folder = Path(__file__).parent / "kernels"
-    return "\0".join(path.read_text(encoding="utf8") for path in sorted(folder.glob("*.py")))
-
-
-@lru_cache(maxsize=1)
-def _teach_square_root() -> None:
-    """The compiled form of ``scalars.square_root``."""
-    import math
-
-    from numba.extending import overload
-
-    from bilevel_verify.methods.kernels.scalars import square_root
-
-    def of_float(a):  # type: ignore[no-untyped-def]
-        def root(a):  # type: ignore[no-untyped-def]
-            return math.sqrt(a)
-
-        return root
-
-    overload(square_root)(of_float)

@@ -5,7 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from bilevel_verify.oracles.twin import compiled_as
 
+
+@compiled_as(math.sqrt)
 def square_root(a: Any) -> Any:
     """sqrt(a), correctly rounded for floats; NaN below zero."""
     if isinstance(a, (int, float)):
