@@ -54,7 +54,10 @@ def _run_careful(function: Oracle, arguments: tuple[Any, ...]) -> None:
     scalars = [[np.float64(value) for value in block] for block in inputs]
     result = [0.0] * len(out)
     with np.errstate(all="ignore"):
-        function(*scalars, result)
+        try:
+            function(*scalars, result)
+        except (ArithmeticError, ValueError):
+            result = [np.nan] * len(out)
     for place, value in enumerate(result):
         out[place] = float(value)
 

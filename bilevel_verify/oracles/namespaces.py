@@ -97,11 +97,14 @@ def _constants(source: Source, convert: Callable[[Any], Any]) -> dict[str, Any]:
 
 
 def _quiet(function: Callable[..., Any], fallback: Callable[..., Any]) -> Callable[..., Any]:
+    """The function on NumPy scalars (whose division never raises), with the fallback where it raises."""
+    import numpy as np
+
     def quiet(*args: Any) -> Any:
         try:
-            return function(*args)
+            return np.float64(function(*args))
         except (ArithmeticError, ValueError):
-            return float(fallback(*args))
+            return np.float64(fallback(*args))
 
     return quiet
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import random
+from functools import lru_cache
 from typing import Any
 
 import sympy
 
 from bilevel_verify.errors import MathematicalError
 
-_SAMPLES = 24
+_SAMPLES = 5
 _STEP = sympy.Rational(1, 10**25)
 
 
@@ -40,47 +41,71 @@ def _refuse_jumps(expression: Any, symbol: sympy.Symbol) -> None:
             raise MathematicalError(f"{node} jumps; it has no derivative by {symbol}")
     for node in expression.atoms(sympy.Piecewise):
         if symbol in node.free_symbols:
-            _refuse_jump_of_branches(node)
-
-
-def _refuse_jump_of_branches(node: Any) -> None:
-    """Compare neighbouring branches in 60 digits on both sides of each border, at random points of it."""
-    borders = {
-        (c.lhs - c.rhs)
-        for _, condition in node.args
-        for c in condition.atoms(sympy.core.relational.Relational)
-        if c.lhs != c.rhs
-    }
-    symbols = sorted(node.free_symbols, key=lambda s: s.name)
-    draw = random.Random(len(symbols) * 7919 + 17)
-    for border in borders:
-        for _ in range(_SAMPLES):
-            ends = _crossing(border, symbols, draw)
-            if ends is None:
-                continue
-            low, high = (node.subs(e).evalf(60) for e in ends)
-            if not low.is_Number or not high.is_Number or not low.is_finite or not high.is_finite:
-                continue
-            if abs(low - high) > sympy.Float("1e-12", 60) * (1 + abs(low)):
+            border = jump(node)
+            if border is not None:
                 raise MathematicalError(f"a Piecewise jumps where {border} = 0; its derivative is not a function")
 
 
-def _crossing(
-    border: Any, symbols: list[sympy.Symbol], draw: random.Random
-) -> tuple[dict[Any, Any], dict[Any, Any]] | None:
-    """Two points a hair apart on both sides of ``border = 0``, by bisection along a random line."""
-    base = [sympy.Rational(draw.randint(-300, 300), 100) for _ in symbols]
-    way = [sympy.Rational(draw.randint(-100, 100), 100) for _ in symbols]
+@lru_cache(maxsize=4096)
+def jump(node: Any) -> Any:
+    """A border across which the branches of a Piecewise disagree, or None where it is continuous.
+
+    Both sides are compared in 40 digits, at the exact border point where the border is affine (a hair beside it where
+    a branch is undefined on it), else at points found by bisection along random lines.
+    """
+    symbols = sorted(node.free_symbols, key=lambda s: s.name)
+    draw = random.Random(len(symbols) * 7919 + 17)
+    for border in sorted(_borders(node), key=sympy.default_sort_key):
+        for _ in range(1 if len(symbols) == 1 else _SAMPLES):
+            if _disagree(node, _crossing(border, symbols, draw)):
+                return border
+    return None
+
+
+def _borders(node: Any) -> set[Any]:
+    found = set()
+    for _, condition in node.args:
+        for relation in condition.atoms(sympy.core.relational.Relational):
+            found.add(sympy.expand(relation.lhs - relation.rhs))
+    return {b if not b.could_extract_minus_sign() else -b for b in found}
+
+
+Point = dict[Any, Any]
+
+
+def _disagree(node: Any, ends: tuple[Point, Point] | None) -> bool:
+    if ends is None:
+        return False
+    low, high = (node.subs(e).evalf(40) for e in ends)
+    if not all(v.is_Number and v.is_finite for v in (low, high)):
+        return False
+    return bool(abs(low - high) > sympy.Float("1e-12", 40) * (1 + abs(low)))
+
+
+def _crossing(border: Any, symbols: list[sympy.Symbol], draw: random.Random) -> tuple[Point, Point] | None:
+    """Two points a hair apart on both sides of ``border = 0``."""
+    base = {s: sympy.Rational(draw.randint(-300, 300), 100) for s in symbols}
+    for symbol in symbols:
+        slope = border.diff(symbol)
+        if slope.is_number and slope != 0:
+            rest = {s: v for s, v in base.items() if s != symbol}
+            place = (-border.subs(symbol, 0) / slope).subs(rest)
+            return {**rest, symbol: place - _STEP}, {**rest, symbol: place + _STEP}
+    return _bisection(border, base, draw)
+
+
+def _bisection(border: Any, base: Point, draw: random.Random) -> tuple[Point, Point] | None:
+    way = {s: sympy.Rational(draw.randint(-100, 100), 100) for s in base}
     line = sympy.Symbol("t")
-    along = border.subs({s: b + line * w for s, b, w in zip(symbols, base, way)}, simultaneous=True)
+    along = border.subs({s: b + line * way[s] for s, b in base.items()}, simultaneous=True)
     low, high = sympy.Rational(-8), sympy.Rational(8)
 
     def sign(t: Any) -> int:
-        value = along.subs(line, t).evalf(60)
+        value = along.subs(line, t).evalf(40)
         return 0 if not value.is_Number else int(sympy.sign(value))
 
-    first, last = sign(low), sign(high)
-    if first * last >= 0:
+    first = sign(low)
+    if first * sign(high) >= 0:
         return None
     while high - low > _STEP:
         middle = (low + high) / 2
@@ -91,4 +116,4 @@ def _crossing(
             low = middle
         else:
             high = middle
-    return tuple({s: b + t * w for s, b, w in zip(symbols, base, way)} for t in (low, high))  # type: ignore[return-value]
+    return tuple({s: b + t * way[s] for s, b in base.items()} for t in (low, high))  # type: ignore[return-value]

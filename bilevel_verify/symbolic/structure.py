@@ -273,7 +273,9 @@ def _group(graph: Graph, terms: Terms, size: int, forms: list[Form]) -> tuple[tu
             continue
         columns = [tuple(_as_form(p, size, forms) for p in column) for column in zip(*(slots for _, slots, _ in members))]
         numbers = list(zip(*(numbers for _, _, numbers in members)))
-        groups.append(Group(_template(shape, len(columns), len(numbers)), tuple(columns), tuple(numbers)))
+        fixed = [column[0] if all(v == column[0] for v in column) else None for column in numbers]
+        varying = tuple(column for column, value in zip(numbers, fixed) if value is None)
+        groups.append(Group(_template(shape, len(columns), fixed), tuple(columns), varying))
     return tuple(groups), sorted(left, key=lambda term: term[1])
 
 
@@ -312,22 +314,26 @@ def _shape(graph: Graph, term: int) -> tuple[Any, list[int], list[Any]]:
     return tuple(shape), slots, numbers
 
 
-def _template(shape: Any, slots: int, numbers: int) -> Program:
-    """The function of a shape: inputs ``u0, u1, ...`` and ``p0, p1, ...``, the last of which is a factor."""
-    graph = Graph([*(f"u{a}" for a in range(slots)), *(f"p{b}" for b in range(numbers))])
+def _template(shape: Any, slots: int, fixed: list[Any]) -> Program:
+    """The function of a shape: inputs ``u0, u1, ...``, then the numbers that vary (None in ``fixed``) as ``p0, p1, ...``.
+
+    The last number is a factor of the whole.
+    """
+    varying = sum(value is None for value in fixed)
+    graph = Graph([*(f"u{a}" for a in range(slots)), *(f"p{b}" for b in range(varying))])
+    free = iter(range(slots, slots + varying))
+    numbers = iter([graph.input_at(next(free)) if value is None else graph.const(value) for value in fixed])
+    variables = iter(range(slots))
     places: list[int] = []
-    slot = number = 0
     for op, *rest in shape:
         if op == "slot":
-            places.append(graph.input_at(slot))
-            slot += 1
+            places.append(graph.input_at(next(variables)))
         elif op == "number":
-            places.append(graph.input_at(slots + number))
-            number += 1
+            places.append(next(numbers))
         else:
             args, value = rest
             places.append(graph.emit(op, tuple(places[a] for a in args), value))
-    return finish(graph, [graph.mul((graph.input_at(slots + numbers - 1), places[-1]))], ())
+    return finish(graph, [graph.mul((next(numbers), places[-1]))], ())
 
 
 def _with_used_forms(
