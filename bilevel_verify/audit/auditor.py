@@ -115,13 +115,13 @@ def _decision(
 ) -> tuple[ScalarClaim | None, Decision]:
     try:
         claim = table.claim(link)
-    except ValueError as reason:
+        if not vectors:
+            return claim, decide(claim, seed=seed, seconds=budget)
+        domains = {n: d for n, d in claim.domains.items() if n not in vectors}
+        scalars = ScalarClaim(claim.left, claim.op, claim.right, domains, claim.where)
+        return scalars, decide_step(scalars, vectors, seed=seed, seconds=budget)
+    except ValueError as reason:  # definitions that do not end, functions without a scalar value
         return None, Decision("undecided", "reading", str(reason))
-    if not vectors:
-        return claim, decide(claim, seed=seed, seconds=budget)
-    domains = {n: d for n, d in claim.domains.items() if n not in vectors}
-    scalars = ScalarClaim(claim.left, claim.op, claim.right, domains, claim.where)
-    return scalars, decide_step(scalars, vectors, seed=seed, seconds=budget)
 
 
 def display(card: Card) -> dict[str, str]:

@@ -11,7 +11,7 @@ from bilevel_verify.language import tree
 from bilevel_verify.theorems.card import Card, Domain, Entry, Expression, Link, Root
 from bilevel_verify.theorems.resolve import formulas_of
 from bilevel_verify.theorems.rewrite import free_letters, substitute
-from bilevel_verify.theorems.vocabulary import NUMBERS
+from bilevel_verify.theorems.vocabulary import NUMBERS, ORDER_FUNCTIONS
 
 POSITIVE = Domain("(0, oo)", "interval", Expression(tree.Number(Fraction(0)), "0"), None, False, False)
 DEPTH_LIMIT = 40
@@ -71,7 +71,7 @@ def written(card: Card, entry: Entry) -> Written:
     """What is known about the letters of an entry: its quantified letters are free again, the rest is written out."""
     formulas: dict[str, tree.Node] = {}
     for name, (definition, _label, _chosen) in formulas_of(card, entry).items():
-        if name not in entry.for_ and not isinstance(definition.value, Root):
+        if name not in entry.for_ and not isinstance(definition.value, Root) and not _is_order(definition.value.tree):
             formulas[name] = definition.value.tree
     formulas |= {name: value.tree for name, value in entry.define.items()}
     domains = {name: spec.domain for name, spec in card.letters.items() if spec.domain is not None}
@@ -82,6 +82,11 @@ def written(card: Card, entry: Entry) -> Written:
         where += [first.out(w.tree) for w in card.settings[name].where]
     kept = {n: _written_domain(d, first) for n, d in domains.items() if n not in formulas and d.kind in KINDS}
     return Written(formulas, kept, tuple(where))
+
+
+def _is_order(node: tree.Node) -> bool:
+    """A letter that is known only up to a constant stays free."""
+    return any(isinstance(part, tree.Call) and part.function in ORDER_FUNCTIONS for part in node.walk())
 
 
 KINDS = ("interval", "integers")
