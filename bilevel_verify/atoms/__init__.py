@@ -16,6 +16,7 @@ from bilevel_verify.atoms.functions import (
     softplus,
 )
 from bilevel_verify.atoms.kernels import PRELUDE, kernel_name, module_source, scalar_source
+from bilevel_verify.atoms.numeric import evaluator, lambdify_modules
 from bilevel_verify.atoms.table import TABLE, Atom, recognise
 
 __all__ = [
@@ -23,9 +24,11 @@ __all__ = [
     "TABLE",
     "Atom",
     "abspow",
+    "evaluator",
     "huber",
     "huber_d",
     "kernel_name",
+    "lambdify_modules",
     "logcosh",
     "logsumexp",
     "module_source",
