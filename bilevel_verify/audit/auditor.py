@@ -79,7 +79,7 @@ def _links(
             for number, link in enumerate(entry.chain):
                 yield _link(card, entry, table, link, number, vectors, budget, seed, as_printed)
         case Derivation():
-            decision = decide_derivation(card, entry, table)
+            decision = decide_derivation(card, entry)
             place = _place(card, entry, "derivation", as_printed)
             row = row_of(place, "derivation", decision, entry.result.text, "<=", entry.gives.text)
             yield Finding(row, printed=_printed(entry, 0), repaired=_repair_text(entry))

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from fractions import Fraction
 
 from bilevel_verify.audit.growth import Growth, NoOrder, Regime, compare, growth_of, same_monomial
-from bilevel_verify.audit.reading import Written
 from bilevel_verify.audit.scalar.claim import Decision
 from bilevel_verify.audit.scalar.linear import linear_form
 from bilevel_verify.language import tree
@@ -15,14 +14,13 @@ from bilevel_verify.theorems.rewrite import free_letters, substitute
 from bilevel_verify.theorems.vocabulary import NUMBERS, ORDER_FUNCTIONS
 
 
-def decide_derivation(card: Card, entry: Derivation, table: Written) -> Decision:
+def decide_derivation(card: Card, entry: Derivation) -> Decision:
     """Compare ``result`` after the substitutions with ``gives``: orders by linear programming, formulas exactly."""
-    values = {name: value.tree for name, value in entry.substitute.items()}
+    values = {name: value.tree for name, value in {**entry.define, **entry.substitute}.items()}
     complaint = bookkeeping(entry.result.tree, values)
     if complaint:
         return Decision("undecided", "order algebra", complaint)
-    result = _written_out(entry.result.tree, values, table)
-    gives = table.out(entry.gives.tree)
+    result, gives = (_written_out(side.tree, values) for side in (entry.result, entry.gives))
     bounded = exponent_letters(card, entry)
     try:
         left, right = growth_of(result, bounded), growth_of(gives, bounded)
@@ -96,11 +94,11 @@ def _judge(left: Growth, right: Growth, regime: Regime, symbol: str) -> Decision
     return Decision("proved", "order algebra", f"{kind}: no direction of the regime separates the two")
 
 
-def _written_out(node: tree.Node, values: dict[str, tree.Node], table: Written) -> tree.Node:
-    """Substitutions first (they win over definitions), then the definitions of what is left."""
+def _written_out(node: tree.Node, values: dict[str, tree.Node]) -> tree.Node:
+    """The substitutions of the entry, and nothing else: letters of the regime stay letters."""
     for _ in range(len(values) + 1):
         node = substitute(node, values)
-    return table.out(node)
+    return node
 
 
 def _symbol(node: tree.Node) -> str:
