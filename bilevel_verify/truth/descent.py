@@ -1,50 +1,13 @@
-"""Float minimisation of phi over a box: the attained upper bounds that branch and bound starts from."""
+"""Float minimisation of phi (or L*_lam) over a box: the attained upper bounds that branch and bound starts from."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bilevel_verify.truth.algebra import Floats
-from bilevel_verify.truth.formulas import Hyper
-from bilevel_verify.truth.lower_level import LowerLevel
-from bilevel_verify.truth.model import Model
+from bilevel_verify.truth.objective import Objective
 
 FloatArray = NDArray[np.float64]
-FLOATS = Floats()
-
-
-def float_hyper(
-    model: Model, level: LowerLevel | None, X: FloatArray, Y0: FloatArray | None = None
-) -> tuple[Hyper, FloatArray]:
-    """phi's ingredients in floats at a batch of points, and y* (rows without a minimiser are NaN in y)."""
-    inputs = list(np.ascontiguousarray(X.T))
-    if level is None or model.lower is None:
-        return Hyper(FLOATS, model, inputs, []), np.empty((len(X), 0))
-    found = level.solve(X, Y0=Y0)
-    Y = np.where(found.converged[:, None], found.y, np.nan)
-    return Hyper(FLOATS, model, inputs, list(np.ascontiguousarray(Y.T))), Y
-
-
-def value_gradient_hessian(
-    model: Model, level: LowerLevel | None, X: FloatArray
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """phi (n,), gradient (n, dx) and Hessian (n, dx, dx) in floats; infinite values where phi is not defined."""
-    with np.errstate(all="ignore"):
-        hyper, _ = float_hyper(model, level, X)
-        try:
-            value, gradient, hessian = hyper.value, hyper.gradient[:, :, 0], hyper.hessian
-        except np.linalg.LinAlgError:
-            n, d = X.shape
-            return np.full(n, np.inf), np.zeros((n, d)), np.zeros((n, d, d))
-    return np.where(np.isfinite(value), value, np.inf), gradient, hessian
-
-
-def values_only(model: Model, level: LowerLevel | None, X: FloatArray) -> FloatArray:
-    """phi (n,) in floats, infinite where it is not defined."""
-    with np.errstate(all="ignore"):
-        value = float_hyper(model, level, X)[0].value
-    return np.where(np.isfinite(value), value, np.inf)
 
 
 def start_points(low: FloatArray, high: FloatArray, count: int, seed: int = 0) -> FloatArray:
@@ -76,7 +39,7 @@ def start_points(low: FloatArray, high: FloatArray, count: int, seed: int = 0) -
 
 
 def descend(
-    model: Model, level: LowerLevel | None, starts: FloatArray, low: FloatArray, high: FloatArray, steps: int = 60
+    objective: Objective, starts: FloatArray, low: FloatArray, high: FloatArray, steps: int = 60
 ) -> FloatArray:
     """Projected Newton (moduli of eigenvalues, backtracking) from every start; returns the final points (n, dx)."""
     X = np.clip(np.array(starts, dtype=float), low, high)
@@ -84,9 +47,9 @@ def descend(
     for _ in range(steps):
         if not active.size:
             break
-        value, gradient, hessian = value_gradient_hessian(model, level, X[active])
+        value, gradient, hessian = objective.floats(X[active])
         direction = np.array([_direction(X[i], g, h, low, high) for i, g, h in zip(active, gradient, hessian)])
-        moved = _line_search(model, level, X, active, value, gradient, direction, low, high)
+        moved = _line_search(objective, X, active, value, gradient, direction, low, high)
         active = active[moved]
     return X
 
@@ -109,8 +72,7 @@ def _direction(
 
 
 def _line_search(
-    model: Model,
-    level: LowerLevel | None,
+    objective: Objective,
     X: FloatArray,
     active: NDArray[np.intp],
     value: FloatArray,
@@ -129,7 +91,7 @@ def _line_search(
         rows = active[todo]
         trial = np.clip(X[rows] + length * direction[todo], low, high)
         change = np.einsum("ij,ij->i", gradient[todo], trial - X[rows])
-        new = values_only(model, level, trial)
+        new = objective.float_values(trial)
         good = new <= value[todo] + 1e-4 * np.minimum(change, 0) + 4e-16 * np.abs(value[todo])
         accepted = todo[good]
         shift = np.linalg.norm(trial[good] - X[rows[good]], axis=1)

@@ -2,27 +2,228 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
+import sympy
 from numpy.typing import NDArray
 
 from bilevel_verify.problems.problem import Problem
 from bilevel_verify.truth.enclosure import Enclosure
-from bilevel_verify.truth.minimum import Minimum, minimise_phi
+from bilevel_verify.truth.minimum import Minimum, lower_bounds, minimise_phi, split
+from bilevel_verify.truth.model import Model, model_of
+from bilevel_verify.truth.objective import Objective, PenaltyObjective, PhiObjective
 from bilevel_verify.truth.points import Points
+from bilevel_verify.truth.structure import Factor, ldl, quadratic_of
 
 if TYPE_CHECKING:
     from bilevel_verify.truth.truth import Truth
 
 FloatArray = NDArray[np.float64]
+LIMIT_SIZE = 120
+"""Largest expression (in operations) whose limits are asked of SymPy."""
 
 
+@np.errstate(all="ignore")
 def infimum(problem: Problem, points: Points, low: FloatArray, high: FloatArray) -> Minimum:
     """Enclose ``inf phi`` on the declared range of x."""
-    return minimise_phi(points, low, high)
+    objective: Objective = PhiObjective(points)
+    if np.all(np.isfinite(low)) and np.all(np.isfinite(high)):
+        return minimise_phi(objective, low, high)
+    explicit = closed_form(problem)
+    if explicit is not None and points.model.lower is not None:
+        objective = PhiObjective(Points(explicit_model(problem, explicit), lambda: None))
+    ray = falls_without_end(problem, explicit)
+    if ray:
+        return Minimum(-np.inf, -np.inf, np.zeros(problem.dx), False, 0, True, f"not bounded below: {ray}", False)
+    found = minimise_phi(objective, low, high)
+    found = _far_probes(objective, found, low, high)
+    return _attainment(objective, found, low, high, explicit)
 
 
+@np.errstate(all="ignore")
 def penalty_infimum(truth: Truth, lam: float) -> Enclosure:
-    """Enclosure of ``inf L*_lam``: it lies below inf phi and above inf phi minus ``D_0 / lam`` (ragd-gs 9.1 (i))."""
-    raise NotImplementedError
+    """Enclosure of ``inf L*_lam`` on the declared range of x, by the same search as for phi."""
+    low, high = truth.range_of_x
+    found = minimise_phi(PenaltyObjective(truth.points, lam), low, high)
+    if not np.isfinite(found.lower):
+        least = truth.phi_min()
+        drop = _gap_to_phi(truth, lam)
+        if drop is not None and least.lower - drop > found.lower:
+            found = replace(found, lower=least.lower - drop, method="inf phi minus C_f^2 / (2 mu lam) (ragd-gs 9.1 (i))")
+    return found.enclosure(truth.certainty)
+
+
+def _gap_to_phi(truth: Truth, lam: float) -> float | None:
+    """Certified ``D_0 / lam = C_f^2 / (2 mu lam)``, an upper bound of ``phi - L*_lam``; None where it is not known."""
+    from bilevel_verify.constants import constants
+
+    try:
+        found = constants(truth.problem, paper="ragd-gs", only=["C_f", "mu", "L_f"])
+    except Exception:
+        return None
+    C_f, mu, L_f = (found.get(name) for name in ("C_f", "mu", "L_f"))
+    if C_f is None or mu is None or L_f is None or not (C_f.certified and mu.certified and L_f.certified):
+        return None
+    if not (mu.value > 0 and np.isfinite(C_f.value) and lam * mu.value > L_f.value):
+        return None
+    return float(np.nextafter(C_f.value**2 / (2 * mu.value * lam) * (1 + 1e-15), np.inf))
+
+
+def closed_form(problem: Problem) -> sympy.Expr | None:
+    """phi as an explicit expression of x: f itself for one level, or through y*(x) where g is quadratic in y (dy <= 3)."""
+    lower = problem.lower
+    if lower is None or not problem.y:
+        return with_squares(problem.f, problem.x) if problem.f.count_ops() < 2000 else problem.f
+    if problem.dy > 3:
+        return None
+    try:
+        gradient = [sympy.diff(lower, v) for v in problem.y]
+        matrix = sympy.Matrix([[sympy.diff(row, v) for v in problem.y] for row in gradient])
+        if matrix.free_symbols & set(problem.y):
+            return None
+        origin = dict.fromkeys(problem.y, sympy.Integer(0))
+        y = matrix.LUsolve(-sympy.Matrix([row.subs(origin) for row in gradient]))
+        if any(entry.has(sympy.zoo, sympy.nan) for entry in y):
+            return None
+        phi = problem.f.subs(dict(zip(problem.y, (sympy.simplify(v) for v in y))), simultaneous=True)
+        return with_squares(phi, problem.x) if phi.count_ops() < 2000 else phi
+    except Exception:
+        return None
+
+
+def with_squares(phi: sympy.Expr, x: tuple[sympy.Symbol, ...]) -> sympy.Expr:
+    """The quadratic terms of an expression as a sum of squares (exact LDL'), where they are convex and bounded below.
+
+    Squares keep their sign over unbounded boxes, which products such as ``x1 x2`` do not.
+    """
+    expanded = sympy.expand(phi)
+    terms = sympy.Add.make_args(expanded)
+    flat = [term for term in terms if quadratic_of(term, x) is not None]
+    quadratic = quadratic_of(sympy.Add(*flat), x)
+    if quadratic is None:
+        return phi
+    factor = ldl(quadratic.Q)
+    if factor.sign != 1 or not factor.squares:
+        return phi
+    rational = lambda v: sympy.Rational(v.numerator, v.denominator)
+    rest, constant = list(quadratic.q), quadratic.c
+    squares: list[sympy.Expr] = []
+    for weight, normal in factor.squares:
+        # normal has 1 at its pivot and the later squares do not contain that variable: complete the square there
+        pivot = next(i for i, v in enumerate(normal) if v == 1 and all(other[i] == 0 for _, other in factor.squares if other is not normal and _after(factor, normal, other)))
+        shift = rest[pivot] / weight
+        rest = [r - shift * weight * v for r, v in zip(rest, normal)]
+        constant -= weight * shift * shift / 2
+        squares.append(rational(weight) / 2 * (sympy.Add(*(rational(v) * s for v, s in zip(normal, x))) + rational(shift)) ** 2)
+    if any(rest):
+        return phi
+    others = [term for term in terms if quadratic_of(term, x) is None]
+    return sympy.Add(*squares, rational(constant), *others)
+
+
+def _after(factor: Factor, first: tuple[Fraction, ...], second: tuple[Fraction, ...]) -> bool:
+    normals = [normal for _, normal in factor.squares]
+    return normals.index(second) > normals.index(first)
+
+
+def explicit_model(problem: Problem, phi: sympy.Expr) -> Model:
+    """The single-level problem of an explicit phi."""
+    return model_of(Problem(kind="single_level", f=phi, x=problem.x, domain=problem.domain))
+
+
+def falls_without_end(problem: Problem, phi: sympy.Expr | None) -> str:
+    """A coordinate ray along which an explicit phi tends to minus infinity (SymPy's limit), else an empty string."""
+    if phi is None or phi.count_ops() > LIMIT_SIZE or phi.has(sympy.sin, sympy.cos, sympy.tan, sympy.Piecewise):
+        return ""
+    t = sympy.Symbol("t", positive=True)
+    for symbol in problem.x:
+        low, high = problem.range_of(symbol)
+        for sign, end in ((1, high), (-1, low)):
+            if end not in (sympy.oo, -sympy.oo):
+                continue
+            base = {s: _inside(problem, s) for s in problem.x}
+            try:
+                limit = sympy.limit(phi.subs({**base, symbol: sign * t}), t, sympy.oo)
+            except Exception:
+                continue
+            if limit == -sympy.oo:
+                others = ", ".join(f"{s.name} = {v}" for s, v in base.items() if s != symbol)
+                return f"phi tends to -oo as {symbol.name} tends to {'' if sign > 0 else '-'}oo" + (f" at {others}" if others else "")
+    return ""
+
+
+def _inside(problem: Problem, symbol: sympy.Symbol) -> sympy.Expr:
+    low, high = problem.range_of(symbol)
+    if low <= 0 <= high:
+        return sympy.Integer(0)
+    return low if low > 0 else high
+
+
+def _far_probes(objective: Objective, found: Minimum, low: FloatArray, high: FloatArray) -> Minimum:
+    """Values far out along the coordinate rays: an infimum that is only approached shows itself there."""
+    reach = np.minimum(10.0 ** np.arange(1, 150, 4), objective.far)
+    probes = []
+    for i in range(low.size):
+        for sign, end in ((1, high[i]), (-1, low[i])):
+            if np.isinf(end):
+                block = np.tile(found.x, (len(reach), 1))
+                block[:, i] = sign * reach
+                probes.append(block)
+    X = np.clip(np.vstack(probes), low, high)
+    with np.errstate(all="ignore"):
+        values = objective.float_values(X)
+    best = int(np.argmin(values))
+    if not values[best] < found.upper:
+        return found
+    upper = float(objective.at(X[best][None]).value.hi[0])
+    return replace(found, x=X[best], upper=upper) if upper < found.upper else found
+
+
+def _attainment(objective: Objective, found: Minimum, low: FloatArray, high: FloatArray, phi: sympy.Expr | None) -> Minimum:
+    """Decide whether the infimum on an unbounded range is attained: coercivity by outer boxes, or a proof of strictness."""
+    size = float(np.max(np.abs(found.x), initial=1.0))
+    budget = 600 if objective.far > 1e9 else 24
+    for radius in (2 * size, 20 * size, 1e4 * size) if size < 1e9 else ():
+        outer_low, outer_high = _outside(low, high, float(radius))
+        if not len(outer_low):
+            break
+        if _excluded(objective, outer_low, outer_high, found.upper, budget):
+            return replace(found, attained=True, bounded_part=True)
+    if phi is not None and abs(found.lower) <= 1e-12 and phi.is_positive and found.lower <= 0:
+        return replace(found, lower=0.0, attained=False if found.upper <= 1e-12 else None, method=found.method + "; phi > 0 everywhere (SymPy)")
+    return found
+
+
+def _excluded(objective: Objective, low: FloatArray, high: FloatArray, upper: float, budget: int) -> bool:
+    """Whether the objective is proved to exceed ``upper`` on all the boxes (split as long as the budget lasts)."""
+    nowhere = np.full(low.shape[1], np.nan)
+    while len(low) and budget > 0:
+        bounds, _ = lower_bounds(objective, low, high, nowhere)
+        budget -= len(low)
+        keep = ~(bounds > upper)
+        if not keep.any():
+            return True
+        low, high, stuck = split(low[keep], high[keep], objective.far)
+        if stuck.any():
+            return False
+    return not len(low)
+
+
+def _outside(low: FloatArray, high: FloatArray, radius: float) -> tuple[FloatArray, FloatArray]:
+    """Half-spaces of the range beyond a cube: together they cover everything outside of it."""
+    lows, highs = [], []
+    for i in range(low.size):
+        if high[i] > radius:
+            a = low.copy()
+            a[i] = max(radius, low[i])
+            lows.append(a)
+            highs.append(high)
+        if low[i] < -radius:
+            b = high.copy()
+            b[i] = min(-radius, high[i])
+            lows.append(low)
+            highs.append(b)
+    return np.array(lows).reshape(-1, low.size), np.array(highs).reshape(-1, low.size)

@@ -42,7 +42,7 @@ class LowerLevel:
     def __init__(self, model: Model, mu: float | None = None) -> None:
         self.model = model
         self.mu = mu
-        self._known: dict[Any, FloatArray] = {}
+        self._recent: tuple[bytes, Minimised] | None = None
 
     @property
     def lower(self) -> Function:
@@ -76,6 +76,14 @@ class LowerLevel:
         lam : penalty per row, shape (n,); None for the lower level itself.
         Y0 : warm start, shape (n, dy).
         """
+        if lam is None and Y0 is None:
+            key = X.tobytes()
+            if self._recent is None or self._recent[0] != key:
+                self._recent = (key, self._solve(X, None, None))
+            return self._recent[1]
+        return self._solve(X, lam, Y0)
+
+    def _solve(self, X: FloatArray, lam: FloatArray | None, Y0: FloatArray | None) -> Minimised:
         low, high = self.range_of_y
         if Y0 is None:
             Y0 = self.default_start(len(X)) if lam is None else self.solve(X).y

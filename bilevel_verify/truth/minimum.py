@@ -15,14 +15,14 @@ from numpy.typing import NDArray
 
 from bilevel_verify.errors import MathematicalError
 from bilevel_verify.intervals.batch import Interval
-from bilevel_verify.truth.algebra import Boxes
-from bilevel_verify.truth.descent import descend, start_points, values_only
-from bilevel_verify.truth.enclosure import Certainty, Enclosure
-from bilevel_verify.truth.formulas import Hyper
-from bilevel_verify.truth.points import Points
+from bilevel_verify.intervals.elementary import ball_ends
+from bilevel_verify.truth.descent import descend, start_points
+from bilevel_verify.truth.enclosure import Certainty, Enclosure, weakest
+from bilevel_verify.truth.objective import Objective
 
 FloatArray = NDArray[np.float64]
-BOXES = Boxes()
+PATIENCE = 60
+"""Waves without a better lower bound after which a search gives up (unbounded boxes that no split improves)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +37,7 @@ class Minimum:
     boxes : number of boxes examined.
     complete : the gap reached the tolerance (otherwise the budget ended the search).
     method : how the bounds were found.
+    certified : the final covering was evaluated with proved elementary functions (not NumPy's).
     """
 
     lower: float
@@ -47,6 +48,7 @@ class Minimum:
     complete: bool
     method: str
     attained: bool | None = None
+    certified: bool = False
 
     def enclosure(self, certainty: Certainty) -> Enclosure:
         """The infimum as an enclosure; minus infinity where it is known to be unbounded below.
@@ -55,9 +57,14 @@ class Minimum:
         ------
         MathematicalError : no lower bound, or no attained value, is known.
         """
+        certainty = certainty if self.certified else weakest(certainty, "computed")
         if self.upper == -np.inf:
             return Enclosure(-np.inf, 0.0, certainty, self.method, False)
-        if not (np.isfinite(self.lower) and np.isfinite(self.upper)):
+        if not np.isfinite(self.upper):
+            raise MathematicalError(
+                "phi could not be evaluated at any point tried: no nondegenerate minimiser of the lower level was proved"
+            )
+        if not np.isfinite(self.lower):
             raise MathematicalError(
                 f"inf phi is only known to lie in [{self.lower:g}, {self.upper:.17g}]; best point {self.x.tolist()}. "
                 "Declare a bounded domain for x to get a lower bound"
@@ -75,7 +82,7 @@ class Minimum:
 class Search:
     """State of a branch and bound run over boxes of x."""
 
-    points: Points
+    objective: Objective
     best: FloatArray
     upper: float
     tolerance: float
@@ -84,6 +91,7 @@ class Search:
     low: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
     high: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
     bounds: FloatArray = field(default_factory=lambda: np.empty(0))
+    leaves: list[tuple[FloatArray, FloatArray]] = field(default_factory=list)
 
     @property
     def lower(self) -> float:
@@ -95,100 +103,113 @@ class Search:
         return self.upper - self.tolerance * (1 + abs(self.upper))
 
 
+@np.errstate(all="ignore")
 def minimise_phi(
-    points: Points, low: FloatArray, high: FloatArray, tolerance: float = 1e-12, budget: int | None = None
+    objective: Objective, low: FloatArray, high: FloatArray, tolerance: float = 1e-12, budget: int | None = None
 ) -> Minimum:
     """Enclose the infimum of phi over the box ``[low, high]`` (ends may be infinite).
 
     Parameters
     ----------
-    points : evaluator of the problem.
+    objective : phi or L*_lam.
     low, high : shape (dx,).
     tolerance : relative gap at which boxes are given up.
     budget : most boxes to examine; None chooses by the size of the programs.
     """
-    best, upper = attained_value(points, low, high)
+    best, upper = attained_value(objective, low, high)
     if budget is None:
-        budget = _default_budget(points)
-    search = Search(points, best, upper, tolerance)
-    bounds, _ = lower_bounds(points, low[None], high[None], best)
+        budget = _default_budget(objective)
+    search = Search(objective, best, upper, tolerance)
+    bounds, _ = lower_bounds(objective, low[None], high[None], best)
     search.low, search.high, search.bounds, search.count = low[None], high[None], bounds, 1
     _run(search, budget)
-    finite = bool(np.all(np.isfinite(search.low)) and np.all(np.isfinite(search.high)))
+    finite = bool(np.all(np.isfinite(low)) and np.all(np.isfinite(high)))
     method = "interval branch and bound on x through y*(x), attained value by Newton from many starts"
+    complete = search.lower >= search.cutoff
+    lower, upper, certified = _with_proved_functions(search)
     return Minimum(
-        search.lower,
-        search.upper,
-        search.best,
-        finite,
-        search.count,
-        search.lower >= search.cutoff,
-        method,
-        attained=True if finite else None,
+        lower, upper, search.best, finite, search.count, complete, method, attained=True if finite else None, certified=certified
     )
 
 
-def attained_value(points: Points, low: FloatArray, high: FloatArray, starts: int = 256) -> tuple[FloatArray, float]:
+MOST_LEAVES = 6000
+
+
+def _with_proved_functions(search: Search) -> tuple[float, float, bool]:
+    """Both ends once more on the final covering, with elementary functions from ball arithmetic."""
+    low = np.vstack([search.low, *(leaf[0] for leaf in search.leaves)])
+    high = np.vstack([search.high, *(leaf[1] for leaf in search.leaves)])
+    if len(low) * search.objective.cost > MOST_LEAVES * 150 or not np.isfinite(search.upper):
+        return search.lower, search.upper, False
+    with ball_ends():
+        bounds, _ = lower_bounds(search.objective, low, high, search.best)
+        upper = float(search.objective.at(search.best[None]).value.hi[0])
+    return min(float(np.min(bounds, initial=np.inf)), upper), upper, True
+
+
+def attained_value(
+    objective: Objective, low: FloatArray, high: FloatArray, starts: int = 256) -> tuple[FloatArray, float]:
     """Best point of a multi-start descent and a proved upper bound of phi there (inf if nothing could be proved)."""
-    model = points.model
-    level = points.level if model.lower is not None else None
-    sample = start_points(low, high, starts if model.dz_size() <= 20000 else 16)
-    value = values_only(model, level, sample)
-    order = np.argsort(value)[: 24 if model.dx <= 4 else 8]
-    final = descend(model, level, sample[order], low, high)
-    value = values_only(model, level, final)
-    best = final[int(np.argmin(value))]
-    phi = points.hyper(best[None])[0].value
-    return best, float(phi.hi[0])
+    sample = start_points(low, high, starts if objective.cost <= 20000 else 16)
+    value = objective.float_values(sample)
+    order = np.argsort(value)[: 24 if objective.dx <= 4 else 8]
+    final = descend(objective, sample[order], low, high, 40)
+    candidates = np.vstack([final, sample[order]])
+    ranked = candidates[np.argsort(objective.float_values(candidates), kind="stable")]
+    proved = objective.at(ranked).value.hi
+    best = int(np.argmin(np.where(np.isnan(proved), np.inf, proved)))
+    return ranked[best], float(proved[best])
 
 
-def _default_budget(points: Points) -> int:
-    size = max(1, points.model.dz_size())
-    return int(np.clip(4_000_000 // size, 200, 40_000))
+def _default_budget(objective: Objective) -> int:
+    return int(np.clip(4_000_000 // objective.cost, 200, 40_000))
 
 
 def _run(search: Search, budget: int) -> None:
     """Split the boxes that may still hold smaller values, widest side first, in waves."""
-    while search.count < budget and search.bounds.size:
+    best_lower, since = search.lower, 0
+    while search.count < budget and search.bounds.size and since < PATIENCE:
         keep = search.bounds < search.cutoff
         search.floor = min(search.floor, float(np.min(search.bounds[~keep], initial=np.inf)))
+        search.leaves.append((search.low[~keep], search.high[~keep]))
         search.low, search.high, search.bounds = search.low[keep], search.high[keep], search.bounds[keep]
         if not search.bounds.size:
             return
         order = np.argsort(search.bounds)[: min(1024, max(1, (budget - search.count) // 2))]
-        low, high, stuck = split(search.low[order], search.high[order])
+        low, high, stuck = split(search.low[order], search.high[order], search.objective.far)
         rest = np.setdiff1d(np.arange(search.bounds.size), order)
         parents = np.repeat(search.bounds[order][~stuck], 2)
         search.floor = min(search.floor, float(np.min(search.bounds[order][stuck], initial=np.inf)))
-        bounds, middles = lower_bounds(search.points, low, high, search.best)
+        search.leaves.append((search.low[order][stuck], search.high[order][stuck]))
+        bounds, middles = lower_bounds(search.objective, low, high, search.best)
         search.count += len(low)
         bounds = np.maximum(bounds, parents)
         _improve(search, middles)
         search.low = np.vstack([search.low[rest], low])
         search.high = np.vstack([search.high[rest], high])
         search.bounds = np.concatenate([search.bounds[rest], bounds])
+        best_lower, since = (search.lower, 0) if search.lower > best_lower else (best_lower, since + 1)
 
 
 def _improve(search: Search, middles: FloatArray) -> None:
     """A better attained value among the centres of the boxes, proved in intervals."""
     if not len(middles):
         return
-    model = search.points.model
-    level = search.points.level if model.lower is not None else None
-    values = values_only(model, level, middles)
+    values = search.objective.float_values(middles)
     best = int(np.argmin(values))
     if values[best] < search.upper:
-        phi = float(search.points.hyper(middles[best][None])[0].value.hi[0])
+        phi = float(search.objective.at(middles[best][None]).value.hi[0])
         if phi < search.upper:
             search.best, search.upper = middles[best], phi
 
 
-def split(low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray, NDArray[np.bool_]]:
+def split(low: FloatArray, high: FloatArray, far: float = 1e150) -> tuple[FloatArray, FloatArray, NDArray[np.bool_]]:
     """Halve every box along its widest side (unbounded sides first, at a point that doubles); tiny boxes are stuck."""
     n = len(low)
     rows = np.arange(n)
     with np.errstate(invalid="ignore", over="ignore"):
-        width = np.where(np.isfinite(low) & np.isfinite(high), high - low, np.inf)
+        near = np.minimum(np.abs(low), np.abs(high))  # of a half line: its finite end
+        width = np.where(np.isfinite(low) & np.isfinite(high), high - low, np.where(np.isinf(near), np.inf, 1e200 / (1 + near)))
     side = np.argmax(width, axis=1)
     a, b = low[rows, side], high[rows, side]
     with np.errstate(invalid="ignore", over="ignore"):
@@ -199,7 +220,7 @@ def split(low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray, ND
         middle = np.where(
             ~np.isfinite(a) & np.isfinite(b), np.where(b <= 0, 2 * b - 1, np.where(b > 1, b / 2, 0.0)), middle
         )
-    stuck = ~((a < middle) & (middle < b) & np.isfinite(middle)) | (np.abs(middle) > 1e150)
+    stuck = ~((a < middle) & (middle < b) & np.isfinite(middle)) | (np.abs(middle) > far)
     go = rows[~stuck]
     left_high, right_low = high[go].copy(), low[go].copy()
     left_high[np.arange(go.size), side[go]] = middle[go]
@@ -209,46 +230,38 @@ def split(low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray, ND
     return new_low, new_high, stuck
 
 
-def lower_bounds(points: Points, low: FloatArray, high: FloatArray, best: FloatArray) -> tuple[FloatArray, FloatArray]:
+@np.errstate(all="ignore")
+def lower_bounds(
+    objective: Objective, low: FloatArray, high: FloatArray, best: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Proved lower bounds of phi on boxes (n,), and the expansion points that were used (n, dx).
 
     A box that holds ``best`` is expanded there, so that the bound at a minimiser is sharp to second order.
     """
     if not len(low):
         return np.empty(0), low
-    centre = _expansion_points(low, high, best)
-    hyper = box_hyper(points, low, high, centre)
-    bounds = hyper.value.lo.copy()
+    centre = _expansion_points(low, high, best, objective.far)
+    over = objective.over(low, high, centre)
+    bounds = over.value.lo.copy()
     rows = np.flatnonzero(np.isfinite(low).all(axis=1) & np.isfinite(high).all(axis=1))
     if rows.size:
-        taylor = _taylor(points, low[rows], high[rows], centre[rows])
+        taylor = _taylor(objective, over.hessian[rows], low[rows], high[rows], centre[rows])
         bounds[rows] = np.maximum(bounds[rows], taylor)
     return bounds, centre
 
 
-def box_hyper(points: Points, low: FloatArray, high: FloatArray, centre: FloatArray) -> Hyper:
-    """phi's ingredients on boxes of x: y* is enclosed around its float value at the centre."""
-    X = [Interval(np.ascontiguousarray(a), np.ascontiguousarray(b)) for a, b in zip(low.T, high.T)]
-    if points.model.lower is None:
-        return Hyper(BOXES, points.model, X, [])
-    Y = points.level.solve(centre).y
-    return Hyper(BOXES, points.model, X, points.level.enclose(X, Y)[0])
-
-
-def _expansion_points(low: FloatArray, high: FloatArray, best: FloatArray) -> FloatArray:
+def _expansion_points(low: FloatArray, high: FloatArray, best: FloatArray, far: float) -> FloatArray:
     with np.errstate(invalid="ignore", over="ignore"):
         middle = np.where(np.isfinite(low) & np.isfinite(high), 0.5 * low + 0.5 * high, 0.0)
-    middle = np.clip(middle, np.maximum(low, -1e150), np.minimum(high, 1e150))
+    middle = np.clip(middle, np.maximum(low, -far), np.minimum(high, far))
     holds = ((low <= best) & (best <= high)).all(axis=1)
     return np.where(holds[:, None], best, middle)
 
 
-def _taylor(points: Points, low: FloatArray, high: FloatArray, centre: FloatArray) -> FloatArray:
+def _taylor(objective: Objective, hessian: Interval, low: FloatArray, high: FloatArray, centre: FloatArray) -> FloatArray:
     """Second-order lower bound of phi on bounded boxes; -inf where an enclosure is missing."""
-    over = box_hyper(points, low, high, centre)
-    at = points.hyper(centre)[0]
+    at = objective.at(centre)
     with np.errstate(invalid="ignore", over="ignore"):
-        bend = smallest_eigenvalue(over.hessian)
+        bend = smallest_eigenvalue(hessian)
         left, right = np.nextafter(low - centre, -np.inf), np.nextafter(high - centre, np.inf)
         gradient = at.gradient
         total = at.value.lo.copy()

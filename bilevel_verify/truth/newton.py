@@ -22,7 +22,7 @@ Local = Callable[[FloatArray, FloatArray, NDArray[np.intp]], tuple[FloatArray, F
 """``(X, Y, rows) -> values (n,), gradients (n, dy), Hessians (n, dy, dy)`` in y; ``rows`` are the original indices."""
 
 CHUNK = 4096
-MOST_STEPS = 200
+MOST_STEPS = 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +73,7 @@ def penalty_of(upper: Function, lower: Function, lam: FloatArray) -> Local:
     return local
 
 
+@np.errstate(all="ignore")
 def minimise(
     local: Local, X: FloatArray, Y0: FloatArray, low: FloatArray | None = None, high: FloatArray | None = None
 ) -> Minimised:

@@ -94,6 +94,7 @@ class Points:
 
     # ---- batches --------------------------------------------------------------------------------------------------
 
+    @np.errstate(all="ignore")
     def hyper(self, X: FloatArray) -> tuple[Hyper, FloatArray]:
         """phi's ingredients in intervals at a batch of points, and the float y*."""
         boxes = [Interval(column, column) for column in np.ascontiguousarray(X.T)]
@@ -102,6 +103,7 @@ class Points:
         Y = self.level.solve(X).y
         return Hyper(BOXES, self.model, boxes, self.level.enclose(boxes, Y)[0]), Y
 
+    @np.errstate(all="ignore")
     def penalty(self, X: FloatArray, lam: FloatArray) -> Penalty:
         """The same for ``L*_lam``, one exact lam per row."""
         boxes = [Interval(column, column) for column in np.ascontiguousarray(X.T)]
@@ -110,6 +112,7 @@ class Points:
         lower, penalised = self.level.enclose(boxes, Y)[0], self.level.enclose(boxes, Z, lam)[0]
         return Penalty(BOXES, self.model, Interval(lam, lam), boxes, lower, penalised)
 
+    @np.errstate(all="ignore")
     def batch(self, X: ArrayLike, pick: Callable[[Hyper], Interval]) -> tuple[FloatArray, FloatArray]:
         """Values and errors of one quantity over a batch."""
         points = rows_of(X, self.model.dx)
@@ -132,6 +135,7 @@ class Points:
 
     # ---- one point ------------------------------------------------------------------------------------------------
 
+    @np.errstate(all="ignore")
     def float_y(self, x: FloatArray, lam: float | None = None) -> FloatArray:
         """Float solution at one point.
 

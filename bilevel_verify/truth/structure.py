@@ -90,23 +90,13 @@ def as_fraction(number: sympy.Expr) -> Fraction | None:
 
 def quadratic_of(expression: sympy.Expr, z: Sequence[sympy.Symbol]) -> Quadratic | None:
     """The expression as an exact quadratic, or None (higher degree, other functions, irrational coefficients)."""
-    expression = sympy.nsimplify(expression, rational=True) if expression.has(sympy.Float) else expression
-    if not expression.is_polynomial(*z):
-        return None
-    try:
-        polynomial = sympy.Poly(expression, *z)
-    except sympy.PolynomialError:
-        return None
-    if polynomial.total_degree() > 2:
+    terms = _degree_two(expression, {symbol: i for i, symbol in enumerate(z)})
+    if terms is None:
         return None
     n = len(z)
     Q: Matrix = [[Fraction(0)] * n for _ in range(n)]
     q, c = [Fraction(0)] * n, Fraction(0)
-    for powers, coefficient in polynomial.terms():
-        value = as_fraction(coefficient)
-        if value is None:
-            return None
-        places = [i for i, power in enumerate(powers) for _ in range(power)]
+    for places, value in terms.items():
         if len(places) == 2:
             i, j = places
             Q[i][j] += value
@@ -116,6 +106,51 @@ def quadratic_of(expression: sympy.Expr, z: Sequence[sympy.Symbol]) -> Quadratic
         else:
             c += value
     return Quadratic(Q, q, c)
+
+
+Terms = dict[tuple[int, ...], Fraction]
+"""Polynomial of degree at most two: sorted variable positions -> coefficient."""
+
+
+def _degree_two(expression: sympy.Expr, places: dict[sympy.Symbol, int]) -> Terms | None:
+    """Coefficients of an expression that is visibly a polynomial of degree at most two, else None."""
+    if expression in places:
+        return {(places[expression],): Fraction(1)}
+    if expression.is_number:
+        value = as_fraction(expression)
+        return None if value is None else {(): value} if value else {}
+    if isinstance(expression, sympy.Add):
+        total: Terms = {}
+        for part in expression.args:
+            found = _degree_two(part, places)
+            if found is None:
+                return None
+            for key, value in found.items():
+                total[key] = total.get(key, Fraction(0)) + value
+        return {key: value for key, value in total.items() if value}
+    if isinstance(expression, sympy.Mul):
+        product: Terms | None = {(): Fraction(1)}
+        for part in expression.args:
+            found = _degree_two(part, places)
+            product = None if found is None or product is None else _times(product, found)
+            if product is None:
+                return None
+        return product
+    if isinstance(expression, sympy.Pow) and expression.exp == 2:
+        base = _degree_two(expression.base, places)
+        return None if base is None else _times(base, base)
+    return None
+
+
+def _times(left: Terms, right: Terms) -> Terms | None:
+    out: Terms = {}
+    for first, a in left.items():
+        for second, b in right.items():
+            key = tuple(sorted(first + second))
+            if len(key) > 2:
+                return None
+            out[key] = out.get(key, Fraction(0)) + a * b
+    return {key: value for key, value in out.items() if value}
 
 
 def ldl(matrix: Matrix) -> Factor:

@@ -12,15 +12,16 @@ from numpy.typing import ArrayLike, NDArray
 from bilevel_verify.errors import BilevelVerifyError, InputError, MathematicalError
 from bilevel_verify.intervals.batch import Interval
 from bilevel_verify.problems.problem import Problem
-from bilevel_verify.truth.enclosure import Certainty, Enclosure
+from bilevel_verify.truth.enclosure import Certainty, Enclosure, weakest
 from bilevel_verify.truth.formulas import Hyper, Penalty
-from bilevel_verify.truth.minimum import Minimum, minimise_phi, smallest_eigenvalue
+from bilevel_verify.truth.minimum import Minimum, smallest_eigenvalue
 from bilevel_verify.truth.model import Model, model_of
 from bilevel_verify.truth.points import DEFAULT_BITS, Points, enclosure_of, point_of, precision, rows_of, spread
 
 if TYPE_CHECKING:
     from bilevel_verify.truth.high_precision import HighPrecision
     from bilevel_verify.truth.simple_bilevel import SimpleTruth
+    from bilevel_verify.truth.stationary import StationarySet
 
 FloatArray = NDArray[np.float64]
 Batch = tuple[FloatArray, FloatArray]
@@ -69,8 +70,11 @@ class Truth:
 
     @property
     def certainty(self) -> Certainty:
-        """What enclosures at points may claim: ``certified`` if the lower level is certified to be strongly convex on the
-        declared range of y, so that the proved stationary point is the minimiser; otherwise ``computed``."""
+        """What enclosures at points may claim.
+
+        ``certified`` if the lower level is certified to be strongly convex on the declared range of y, so that the
+        proved stationary point is the minimiser; otherwise ``computed``.
+        """
         return "certified" if self._mu[1] else "computed"
 
     def _method(self, text: str) -> str:
@@ -279,11 +283,13 @@ class Truth:
         high = float(np.nextafter(start.upper - least.lower, np.inf))
         return _between(low, high, self.certainty, f"phi(x0) minus the infimum ({least.method})")
 
-    def stationary_points(self, budget: int = 20_000) -> Any:
+    def stationary_points(self, budget: int = 20_000) -> StationarySet:
         """Stationary points of phi in the declared (bounded) range of x; see :func:`stationary.stationary_points`."""
+        from bilevel_verify.truth.objective import PhiObjective
         from bilevel_verify.truth.stationary import stationary_points
 
-        return stationary_points(self.points, *self.range_of_x, budget=budget, certainty=self.certainty)
+        certainty = weakest(self.certainty, "computed")  # elementary functions of the batch are NumPy's
+        return stationary_points(PhiObjective(self.points), *self.range_of_x, budget=budget, certainty=certainty)
 
     def L_star_min(self, lam: float) -> Enclosure:
         """Enclosure of ``inf_x L*_lam(x)`` on the declared range of x."""
@@ -332,7 +338,7 @@ class Truth:
     # ---- precision ------------------------------------------------------------------------------------------------
 
     def with_digits(self, digits: int) -> HighPrecision:
-        """The same quantities in ``digits`` decimal digits, for points given as mpmath numbers, strings or fractions."""
+        """The same quantities in ``digits`` decimal digits, for points as mpmath numbers, strings or fractions."""
         from bilevel_verify.truth.high_precision import HighPrecision
 
         return HighPrecision(self, digits)

@@ -1,0 +1,164 @@
+"""The same truth in as many digits as asked: proved balls handed over as mpmath numbers.
+
+For recomputing a trajectory in 50 digits: points come as mpmath numbers (or strings, fractions, integers), results as
+:class:`Precise` with an mpmath value and a proved error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bilevel_verify.errors import InputError
+from bilevel_verify.truth.algebra import Balls
+from bilevel_verify.truth.enclosure import Certainty
+from bilevel_verify.truth.formulas import Hyper, Penalty
+from bilevel_verify.truth.points import precision
+
+if TYPE_CHECKING:
+    from bilevel_verify.truth.truth import Truth
+
+
+@dataclass(frozen=True, slots=True)
+class Precise:
+    """``value`` (mpmath number, or nested lists of them for vectors and matrices) and a bound of every entry's error."""
+
+    value: Any
+    error: Any
+    certainty: Certainty
+
+
+class HighPrecision:
+    """Quantities of a :class:`~bilevel_verify.truth.truth.Truth` in ``digits`` decimal digits.
+
+    Parameters
+    ----------
+    truth : the problem's truth.
+    digits : decimal digits wanted; 15 guard digits are added.
+    """
+
+    def __init__(self, truth: Truth, digits: int) -> None:
+        if not 1 <= digits <= 10_000:
+            raise InputError("digits must lie between 1 and 10000")
+        self.truth = truth
+        self.digits = digits
+        self.bits = int((digits + 15) * 3.3219281) + 8
+
+    def _ball(self, value: Any) -> Any:
+        """An exact number as a ball (mpmath numbers are binary and exact)."""
+        import flint
+        import mpmath
+
+        if isinstance(value, mpmath.mpf):
+            sign, mantissa, exponent, _ = value._mpf_
+            return flint.arb(int(-mantissa if sign else mantissa)) * flint.arb(2) ** int(exponent)
+        if isinstance(value, Fraction | int | str) and not isinstance(value, bool):
+            number = Fraction(value)
+            return flint.arb(flint.fmpq(number.numerator, number.denominator))
+        return flint.arb(float(value))
+
+    def _point(self, x: Sequence[Any], size: int) -> list[Any]:
+        values = list(x) if isinstance(x, list | tuple | np.ndarray) else [x]
+        if len(values) != size:
+            raise InputError(f"a point has {size} components, {len(values)} were given")
+        return [self._ball(v) for v in values]
+
+    def _hyper(self, x: Sequence[Any]) -> Hyper:
+        balls = self._point(x, self.truth.model.dx)
+        near = np.array([float(b.mid()) for b in balls])
+        return self.truth.points.ball_hyper(balls, near)
+
+    def _penalty(self, x: Sequence[Any], lam: Any) -> Penalty:
+        balls, weight = self._point(x, self.truth.model.dx), self._ball(lam)
+        near = np.array([float(b.mid()) for b in balls])
+        return self.truth.points.ball_penalty(balls, weight, near, float(weight.mid()))
+
+    def _result(self, ball: Any) -> Precise:
+        import mpmath
+
+        certainty = self.truth.certainty
+        with mpmath.workprec(self.bits):
+            if not hasattr(ball, "nrows"):
+                value, error = _mpf(ball)
+                return Precise(value, error, certainty)
+            pairs = [[_mpf(entry) for entry in row] for row in ball.tolist()]
+            values: Any = [[p[0] for p in row] for row in pairs]
+            if ball.ncols() == 1:
+                values = [row[0] for row in values]
+            return Precise(values, max((p[1] for row in pairs for p in row), default=mpmath.mpf(0)), certainty)
+
+    def y_star(self, x: Sequence[Any]) -> Precise:
+        """Minimiser of the lower level (list of dy numbers)."""
+        with precision(self.bits):
+            return self._result(Balls().matrix([[v] for v in self._hyper(x).y], []))
+
+    def phi(self, x: Sequence[Any]) -> Precise:
+        """Hyper-objective."""
+        with precision(self.bits):
+            return self._result(self._hyper(x).value)
+
+    def grad_phi(self, x: Sequence[Any]) -> Precise:
+        """Hypergradient (list of dx numbers)."""
+        with precision(self.bits):
+            return self._result(self._hyper(x).gradient)
+
+    def hess_phi(self, x: Sequence[Any]) -> Precise:
+        """Hyper-Hessian (dx rows of dx numbers)."""
+        with precision(self.bits):
+            return self._result(_square(self._hyper(x).hessian))
+
+    def y_star_lam(self, x: Sequence[Any], lam: Any) -> Precise:
+        """Minimiser of the penalised lower level."""
+        with precision(self.bits):
+            return self._result(Balls().matrix([[v] for v in self._penalty(x, lam).y_lam], []))
+
+    def L_star(self, x: Sequence[Any], lam: Any) -> Precise:
+        """``L*_lam``."""
+        with precision(self.bits):
+            return self._result(self._penalty(x, lam).value)
+
+    def grad_L_star(self, x: Sequence[Any], lam: Any) -> Precise:
+        """Gradient of ``L*_lam``."""
+        with precision(self.bits):
+            return self._result(self._penalty(x, lam).gradient)
+
+    def hess_L_star(self, x: Sequence[Any], lam: Any) -> Precise:
+        """Hessian of ``L*_lam``."""
+        with precision(self.bits):
+            return self._result(_square(self._penalty(x, lam).hessian))
+
+
+@dataclass(frozen=True, slots=True)
+class _Square:
+    """A matrix that stays a matrix even if it has one column."""
+
+    matrix: Any
+
+    def nrows(self) -> int:
+        return int(self.matrix.nrows())
+
+    def ncols(self) -> int:
+        return max(2, int(self.matrix.ncols()))
+
+    def tolist(self) -> list[list[Any]]:
+        return list(self.matrix.tolist())
+
+
+def _square(matrix: Any) -> _Square:
+    return _Square(matrix)
+
+
+def _mpf(ball: Any) -> tuple[Any, Any]:
+    import mpmath
+
+    def exact(number: Any) -> Any:
+        mantissa, exponent = number.man_exp()
+        return mpmath.ldexp(mpmath.mpf(int(mantissa)), int(exponent))
+
+    if not ball.is_finite():
+        raise InputError("the ball evaluation lost all information; ask for more digits")
+    return exact(ball.mid()), exact(ball.rad())
