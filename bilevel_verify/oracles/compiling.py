@@ -6,6 +6,7 @@ Everything here is imported when something is compiled; nothing else in the pack
 from __future__ import annotations
 
 import hashlib
+import importlib
 import importlib.util
 import os
 import pickle
@@ -29,7 +30,9 @@ def can_compile() -> bool:
     if os.environ.get(PLAIN_VARIABLE, "0") not in ("", "0"):
         return False
     if importlib.util.find_spec("numba") is None:
-        say_once("numba", "numba is not installed: oracles and solver loops run as plain Python, 10 to 100 times slower")
+        say_once(
+            "numba", "numba is not installed: oracles and solver loops run as plain Python, 10 to 100 times slower"
+        )
         return False
     return True
 
@@ -54,10 +57,14 @@ def toolkit_fingerprint() -> str:
 
 def _processor() -> Any:
     """What numba's own cache keys on: target triple, processor and its features, and the flags that change code."""
-    from numba.core import config
-    from numba.core.registry import cpu_target
-
+    config = _internal("numba.core.config")
+    cpu_target = _internal("numba.core.registry").cpu_target
     return cpu_target.target_context.codegen().magic_tuple(), config.OPT, config.BOUNDSCHECK
+
+
+def _internal(module: str) -> Any:
+    """A module of numba of which nothing typed is known."""
+    return importlib.import_module(module)
 
 
 def digest_of(*parts: str) -> str:
@@ -76,8 +83,7 @@ def oracle_signature(field: str) -> Any:
 @lru_cache(maxsize=1)
 def oracle_set_type() -> Any:
     """numba type of an :class:`OracleSet` of compiled functions, for explicit signatures of solver loops."""
-    from numba import types
-
+    types = _internal("numba.core.types")
     return types.NamedTuple([types.FunctionType(oracle_signature(field)) for field in FIELDS], OracleSet)
 
 
@@ -90,14 +96,20 @@ def compile_cached(function: Callable[..., Any], signature: Any, key: str) -> An
     signature : numba signature.
     key : cache key (64 hexadecimal digits, from :func:`digest_of`) that decides the machine code completely.
     """
-    import numba
-
-    function.__qualname__ = f"{function.__name__}_{key[:24]}"  # symbols of one process must not collide with loaded ones
-    dispatcher = numba.njit(error_model="numpy", nogil=True)(function)
+    function.__qualname__ = (
+        f"{function.__name__}_{key[:24]}"  # symbols of one process must not collide with loaded ones
+    )
+    dispatcher = _internal("numba").njit(error_model="numpy", nogil=True)(function)
     dispatcher._cache = _machine_code(key)
     dispatcher.compile(signature)
     dispatcher.disable_compile()
     return dispatcher
+
+
+def part(function: Callable[..., Any]) -> Any:
+    """A function that is compiled as a part of others: no way in from Python, so less to compile."""
+    njit = _internal("numba").njit
+    return njit(error_model="numpy", nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
 
 
 def is_kept(key: str) -> bool:
@@ -107,10 +119,8 @@ def is_kept(key: str) -> bool:
 
 def load_compiled(key: str, signature: Any) -> Any | None:
     """Address and signature of machine code in the store as a first-class function; None if there is none."""
-    from numba.core.registry import cpu_target
-
-    cache = _machine_code(key)
-    result = cache.load_overload(signature, cpu_target.target_context)
+    target = _internal("numba.core.registry").cpu_target
+    result = _machine_code(key).load_overload(signature, target.target_context)
     return None if result is None else first_class(result, signature)
 
 
@@ -121,9 +131,9 @@ def first_class(result: Any, signature: Any) -> Any:
 
 @lru_cache(maxsize=1)
 def _first_class_type() -> Any:
-    from numba.core.types import WrapperAddressProtocol
+    protocol = _internal("numba.core.types").WrapperAddressProtocol
 
-    class CompiledOracle(WrapperAddressProtocol):  # type: ignore[misc]
+    class CompiledOracle(protocol):  # type: ignore[misc, valid-type]
         """A compiled function: callable from Python, and by address from compiled code."""
 
         def __init__(self, compiled: Any, wanted: Any) -> None:
@@ -150,10 +160,10 @@ def _first_class_type() -> Any:
 
 def _machine_code(key: str) -> Any:
     """numba's view of our store: one entry, verified before it is unpickled."""
-    from numba.core.caching import CompileResultCacheImpl, _Cache
-    from numba.core.serialize import dumps
+    caching, serialize = _internal("numba.core.caching"), _internal("numba.core.serialize")
+    implementation = caching.CompileResultCacheImpl
 
-    class MachineCode(_Cache):  # type: ignore[misc]
+    class MachineCode(caching._Cache):  # type: ignore[misc, name-defined]
         cache_path = ""
 
         def load_overload(self, sig: Any, target_context: Any) -> Any:
@@ -162,7 +172,7 @@ def _machine_code(key: str) -> Any:
             if content is None:
                 return None
             try:
-                return CompileResultCacheImpl.rebuild(self, target_context, pickle.loads(content))
+                return implementation.rebuild(self, target_context, pickle.loads(content))
             except Exception as error:  # machine code of an incompatible numba build: any error may come out of it
                 say_once("rebuild", f"cached machine code could not be loaded ({type(error).__name__}); compiled anew")
                 return None
@@ -170,7 +180,7 @@ def _machine_code(key: str) -> Any:
         def save_overload(self, sig: Any, data: Any) -> None:
             if data.library.has_dynamic_globals or data.lifted:
                 return
-            store().save(key, dumps(CompileResultCacheImpl.reduce(self, data)))
+            store().save(key, serialize.dumps(implementation.reduce(self, data)))
 
         def enable(self) -> None: ...
         def disable(self) -> None: ...

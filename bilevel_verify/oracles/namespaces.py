@@ -1,21 +1,23 @@
-"""What the names in generated source mean: on floats, on floats where Python would raise, on mpmath numbers, in numba."""
+"""What the names in generated source mean: on floats, where Python would raise, on mpmath numbers, in numba."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache, lru_cache
+from importlib import import_module
 from typing import Any
 
 from bilevel_verify.atoms import kernels as atom_kernels
+from bilevel_verify.oracles.compiling import part
 from bilevel_verify.symbolic.generate import Source
 from bilevel_verify.symbolic.kernels import mp_constant, nearest_float
 
 FUNCTIONS = "exp log log1p sqrt sin cos tan sinh cosh tanh asinh atan erf".split()
 """Functions of one argument that lowered programs call."""
 
-HELPERS = '''\
+HELPERS = """\
 def maximum(a, b):
     return a if a >= b or a != a else b
 
@@ -34,7 +36,7 @@ def ceil_(a):
 
 def real_power(a, p):
     return a**p if a >= 0.0 else nan
-'''
+"""
 """Helpers of generated code, in the style of the atoms' own prelude (which has ``sign`` and ``where``)."""
 
 HELPER_NAMES = ("maximum", "minimum", "floor_", "ceil_", "real_power", "sign", "where")
@@ -118,10 +120,8 @@ def _never_raises(name: str) -> Callable[..., Any]:
 
 def njit_namespace(source: Source) -> dict[str, Any]:
     """Names for numba: compiled helpers and kernels, constants as floats, arrays as constant NumPy arrays."""
-    import numba
     import numpy as np
 
-    compile_helper = numba.njit(error_model="numpy")
     namespace = plain_namespace(source)
     for name in HELPER_NAMES:
         namespace[name] = _compiled_helper(name)
@@ -129,33 +129,34 @@ def njit_namespace(source: Source) -> dict[str, Any]:
         integers = all(type(v) is int for v in source.arrays[name])
         namespace[name] = np.array(namespace[name], dtype=np.int64 if integers else np.float64)
     namespace["zeros"] = stack_zeros()
-    raw = {"exp_": math.exp, "log_": math.log, "sinh_": math.sinh, "cosh_": math.cosh, "power": _compiled_helper("power")}
+    raw = {
+        "exp_": math.exp,
+        "log_": math.log,
+        "sinh_": math.sinh,
+        "cosh_": math.cosh,
+        "power": _compiled_helper("power"),
+    }
     inside = namespace | raw
     text = "\n\n".join(atom_kernels.scalar_source(*key) for key in source.kernels)
     run_source(text, inside, "kernels")
     for key in source.kernels:
         name = atom_kernels.kernel_name(*key)
-        namespace[name] = compile_helper(inside[name])
+        namespace[name] = part(inside[name])
     return namespace
 
 
-@lru_cache(maxsize=None)
+@cache
 def _compiled_helper(name: str) -> Any:
-    import numba
-
-    return numba.njit(error_model="numpy")(_float_base()[name])
-
+    return part(_float_base()[name])
 
 
 @lru_cache(maxsize=1)
 def stack_zeros() -> Any:
     """``zeros(n)`` for a literal n in compiled code: a work array on the stack, gone when the function returns."""
-    from llvmlite import ir
-    from numba.core import cgutils, types
-    from numba.extending import intrinsic
-    from numba.np.arrayobj import make_array, populate_array
+    places = ("llvmlite.ir", "numba.core.cgutils", "numba.core.types", "numba.extending", "numba.np.arrayobj")
+    ir, cgutils, types, extending, arrays = (import_module(place) for place in places)
 
-    @intrinsic(prefer_literal=True)  # type: ignore[untyped-decorator]
+    @extending.intrinsic(prefer_literal=True)  # type: ignore[untyped-decorator]
     def zeros(typing_context: Any, count: Any) -> Any:
         if not isinstance(count, types.IntegerLiteral):
             return None
@@ -166,10 +167,10 @@ def stack_zeros() -> Any:
             memory = cgutils.alloca_once(builder, ir.ArrayType(ir.DoubleType(), length))
             builder.store(ir.Constant(ir.ArrayType(ir.DoubleType(), length), None), memory)
             data = builder.bitcast(memory, ir.PointerType(ir.DoubleType()))
-            array = make_array(array_type)(context, builder)
+            array = arrays.make_array(array_type)(context, builder)
             size, width = context.get_constant(types.intp, length), context.get_constant(types.intp, 8)
             shape, strides = (cgutils.pack_array(builder, [value]) for value in (size, width))
-            populate_array(array, data=data, shape=shape, strides=strides, itemsize=width, meminfo=None)
+            arrays.populate_array(array, data=data, shape=shape, strides=strides, itemsize=width, meminfo=None)
             return array._getvalue()
 
         return array_type(count), generate

@@ -69,7 +69,8 @@ class Oracles:
     @property
     def counts_array(self) -> NDArray[np.int64]:
         """The counters themselves, for solver loops (see :mod:`bilevel_verify.oracles.convention`)."""
-        return self._counts
+        counts: NDArray[np.int64] = self._counts
+        return counts
 
     def reset(self) -> None:
         """Forget all counts; the budget stays."""
@@ -222,7 +223,9 @@ class Oracles:
             raise ParameterError(f"there is no oracle {unknown[0]!r}; there are {', '.join(FIELDS)}")
         if form == "compiled" and not self.can_compile(names):
             raise ParameterError("these oracles cannot be compiled here; ask for form='plain'")
-        make = {"compiled": self._compiled, "plain": self._plain_oracle, "multiprecision": self._multiprecision}.get(form)
+        make = {"compiled": self._compiled, "plain": self._plain_oracle, "multiprecision": self._multiprecision}.get(
+            form
+        )
         if make is None:
             raise ParameterError(f"form is 'compiled', 'plain' or 'multiprecision', not {form!r}")
         stub = forms.compiled_stub if form == "compiled" else forms.plain_stub

@@ -1,8 +1,8 @@
 """The cache folder: files private to the user, verified before they are read, written atomically.
 
-A file is one line ``bilevel-verify 1 <SHA-256 of the rest>`` and the content. What does not verify is treated as absent,
-removed, and said once; a folder that is not ours alone is not used at all, and that is said once too. Processes may
-share a folder: a file appears complete or not at all, and two writers of one key write the same thing.
+A file is one line ``bilevel-verify 1 <SHA-256 of the rest>`` and the content. What does not verify is treated as
+absent, removed, and said once; a folder that is not ours alone is not used at all, and that is said once too.
+Processes may share a folder: a file appears complete or not at all, and two writers of one key write the same thing.
 """
 
 from __future__ import annotations
@@ -62,7 +62,9 @@ class Store:
         try:
             handle, temporary = tempfile.mkstemp(prefix=".writing-", dir=self.folder)
         except OSError as error:
-            say_once("unwritable", f"the cache folder {self.folder} cannot be written ({error.strerror}); nothing is kept")
+            say_once(
+                "unwritable", f"the cache folder {self.folder} cannot be written ({error.strerror}); nothing is kept"
+            )
             return
         try:
             with os.fdopen(handle, "wb") as file:
@@ -71,7 +73,9 @@ class Store:
                 os.fsync(file.fileno())
             os.replace(temporary, self._path(key))
         except OSError as error:
-            say_once("unwritable", f"the cache folder {self.folder} cannot be written ({error.strerror}); nothing is kept")
+            say_once(
+                "unwritable", f"the cache folder {self.folder} cannot be written ({error.strerror}); nothing is kept"
+            )
             with contextlib.suppress(OSError):
                 os.unlink(temporary)
 

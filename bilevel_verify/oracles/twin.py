@@ -44,7 +44,7 @@ def compiled(function: Callable[..., Any], signature: Any = None) -> Any:
     signature : numba signature; with one, the twin is compiled now (or read from the cache) and its code is kept on
         disk. Without one it is compiled where a caller needs it, as part of the caller.
     """
-    import numba
+    from bilevel_verify.oracles.compiling import compile_cached, digest_of, part
 
     if function not in _MARKED:
         raise ValueError(f"{function!r} is not marked with @loop")
@@ -52,12 +52,12 @@ def compiled(function: Callable[..., Any], signature: Any = None) -> Any:
     if key not in _TWINS:
         twin = _copy(function)
         if signature is None:
-            _TWINS[key] = numba.njit(error_model="numpy", nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)(twin)
+            _TWINS[key] = part(twin)
         else:
-            from bilevel_verify.oracles.compiling import compile_cached, digest_of
-
             place = f"{function.__module__}.{function.__qualname__}"
-            _TWINS[key] = compile_cached(twin, signature, digest_of("loop", place, str(signature), code_digest(function)))
+            _TWINS[key] = compile_cached(
+                twin, signature, digest_of("loop", place, str(signature), code_digest(function))
+            )
     return _TWINS[key]
 
 
@@ -74,7 +74,8 @@ def _everything_below(function: Any, seen: set[Any]) -> Iterator[str]:
     if function in seen:
         return
     seen.add(function)
-    yield f"function {function.__module__}.{function.__qualname__} {_code_text(function.__code__)} {function.__defaults__!r}"
+    place = f"{function.__module__}.{function.__qualname__}"
+    yield f"function {place} {_code_text(function.__code__)} {function.__defaults__!r}"
     for name in sorted(_names(function.__code__)):
         value = function.__globals__.get(name)
         if _is_marked(value):
@@ -98,7 +99,9 @@ def _copy(function: Callable[..., Any]) -> FunctionType:
             replaced[name] = _REPLACED[value]
         elif _is_marked(value):
             replaced[name] = compiled(value)  # type: ignore[arg-type]
-    twin = FunctionType(function.__code__, {**function.__globals__, **replaced}, function.__name__, function.__defaults__)
+    twin = FunctionType(
+        function.__code__, {**function.__globals__, **replaced}, function.__name__, function.__defaults__
+    )
     twin.__module__ = function.__module__
     twin.__qualname__ = function.__qualname__
     return twin

@@ -65,7 +65,7 @@ class PythonFloat:
         return a if a <= b or a != a else b
 
     def compare(self, op: str, a: float, b: float) -> bool:
-        return _COMPARE[op](a, b)
+        return bool(_COMPARE[op](a, b))
 
     def logical(self, op: str, args: Sequence[bool]) -> bool:
         return _logical(op, args)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache
 from itertools import combinations_with_replacement
 from typing import Any
 
@@ -89,7 +89,7 @@ def third_derivative(program: Program, variables: Sequence[int] | None = None) -
 
 
 def third_product(program: Program, rows: Sequence[int], first: Sequence[int], second: Sequence[int]) -> Program:
-    """``d^3 f [., v, w]`` restricted to ``rows``: shape ``(len(rows),)``; inputs ``v`` and ``w`` appended in this order."""
+    """``d^3 f [., v, w]`` restricted to ``rows``: shape ``(len(rows),)``; inputs ``v``, then ``w`` appended."""
     return jacobian_product(jacobian_product(gradient(program, rows), first, "v"), second, "w")
 
 
@@ -113,7 +113,9 @@ def adjoints(graph: Graph, output: int, variables: Sequence[int]) -> list[int]:
                 if graph.rational(part) != 0:
                     bars.setdefault(argument, []).append(part)
     places = {graph[index].value: index for index in range(len(depends)) if graph[index].op == "input"}
-    return [graph.add(bars.get(places[variable], ())) if variable in places else graph.const(ZERO) for variable in variables]
+    return [
+        graph.add(bars.get(places[variable], ())) if variable in places else graph.const(ZERO) for variable in variables
+    ]
 
 
 def tangents(graph: Graph, outputs: Sequence[int], seeds: Mapping[int, int]) -> list[int]:
@@ -240,7 +242,7 @@ def atom_rule(graph: Graph, a: int, name: str, order: int, parameters: tuple[Any
     return graph.mul((seed, graph.atom(name, a, order + 1, parameters)))
 
 
-@lru_cache(maxsize=None)
+@cache
 def _check_derivative(name: str, order: int, parameters: tuple[Any, ...]) -> None:
     """Refuse derivatives that are not functions; the table of atoms knows which."""
     TABLE[name].derivative(order, sympy.Dummy("t", real=True), tuple(sympy.sympify(p) for p in parameters))

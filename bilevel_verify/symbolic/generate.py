@@ -160,7 +160,9 @@ class Writer:
         text = self._text(args[0], SUM)
         for term in args[1:]:
             instruction = self.program.instructions[term]
-            inline_minus = instruction.op == "neg" and self.texts[term][1] == SUM and self.texts[term][0].startswith("-")
+            inline_minus = (
+                instruction.op == "neg" and self.texts[term][1] == SUM and self.texts[term][0].startswith("-")
+            )
             text += f" - {self.texts[term][0][1:]}" if inline_minus else f" + {self._text(term, PRODUCT)}"
         return text
 
@@ -184,4 +186,6 @@ class Writer:
 
 def _is_short(value: Fraction) -> bool:
     """Exactly a float with a short decimal form, so that the literal means the same number in every arithmetic."""
-    return value.denominator <= 1024 and value.denominator & (value.denominator - 1) == 0 and abs(value.numerator) < 2**31
+    return (
+        value.denominator <= 1024 and value.denominator & (value.denominator - 1) == 0 and abs(value.numerator) < 2**31
+    )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from functools import lru_cache, reduce
+from functools import cache, lru_cache, reduce
 from typing import Any
 
 import numpy as np
@@ -38,7 +38,7 @@ def real_power(a: float, exponent: float) -> float:
     if a < 0.0 or a != a:
         return math.nan
     try:
-        return a**exponent
+        return float(a**exponent)
     except OverflowError:
         return math.inf
     except ZeroDivisionError:
@@ -50,7 +50,7 @@ def scalar(name: str, order: int, parameters: tuple[Any, ...]) -> Kernel:
     return _scalar(name, order, tuple(nearest_float(p) for p in parameters))
 
 
-@lru_cache(maxsize=None)
+@cache
 def _scalar(name: str, order: int, parameters: tuple[float, ...]) -> Kernel:
     plain, fallback = atom_kernels.scalar(name, order), atom_kernels.array(name, order)
 

@@ -1,8 +1,8 @@
 """Lowering: from mathematical instructions to what a machine does, just before code is generated.
 
 Integer powers become products, roots become ``sqrt``, the stable atoms become a few operations that they share
-(``softplus``, ``sigmoid`` and its derivative at the same point cost one exponential together). Atoms without a rule
-here stay ``atom`` instructions and are printed as calls of their scalar kernels.
+(``softplus``, ``sigmoid`` and its derivative at the same point cost one exponential). Atoms without a
+rule here stay ``atom`` instructions and are printed as calls of their scalar kernels.
 
 Lowered graphs know one more operation: ``call``, ``value`` = name of a function of one argument (``exp sqrt log1p``...).
 """
@@ -61,7 +61,8 @@ class _Lowering:
                 return graph.add((top, self.call("log", total)))
             case "atom":
                 assert isinstance(value, tuple)
-                return self.atom(*value, args[0], original[0])
+                name, order, parameters = value
+                return self.atom(name, order, parameters, args[0], original[0])
             case "const":
                 return graph.const(value)
         return graph.emit(op, args, value)

@@ -1,8 +1,8 @@
 """Structured functions on NumPy arrays: many points at once, or one point and many samples, by matrix products.
 
-A :class:`NumericStructure` is a :class:`~bilevel_verify.symbolic.structure.Structure` in float64. Its groups may also come
-straight from data arrays, which are never copied into expressions: ``sum_k phi(A[k] @ z; b[k])`` costs one product with
-``A`` for the forms and one with its transpose for the gradient, whatever ``phi`` is.
+A :class:`NumericStructure` is a :class:`~bilevel_verify.symbolic.structure.Structure` in float64. Its groups may also
+come straight from data arrays, which are never copied into expressions: ``sum_k phi(A[k] @ z; b[k])`` costs one product
+with ``A`` for the forms and one with its transpose for the gradient, whatever ``phi`` is.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ FloatArray = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Forms:
-    """m affine forms ``u = z[:, columns] @ matrix.T + offset`` (``matrix`` None: ``u_k = z[columns[k]] + offset_k``)."""
+    """m affine forms ``u = z[:, columns] @ matrix.T + offset`` (no ``matrix``: ``z[columns[k]] + offset_k``)."""
 
     columns: NDArray[np.intp]
     matrix: FloatArray | None
@@ -51,7 +51,9 @@ class Forms:
         if bool(inside.all()):
             return Forms(self.columns - variables.start, self.matrix, self.offset)
         if self.matrix is not None:
-            return Forms(self.columns[inside] - variables.start, np.ascontiguousarray(self.matrix[:, inside]), self.offset)
+            return Forms(
+                self.columns[inside] - variables.start, np.ascontiguousarray(self.matrix[:, inside]), self.offset
+            )
         columns = np.arange(variables.start, min(variables.stop, self.dense.shape[1]))
         return Forms(columns - variables.start, np.ascontiguousarray(self.dense[:, columns]), self.offset)
 
@@ -77,7 +79,7 @@ class Forms:
             else:
                 target[:, self.columns] += product
         else:
-            np.add.at(target, (slice(None), self.columns), weights)
+            np.add.at(target.T, self.columns, weights.T)
 
     def rows(self, n: int) -> FloatArray:
         """Coefficients as an (m, n) matrix."""
@@ -117,6 +119,7 @@ class NumericStructure:
         self.size, self.constant, self.linear, self.hessian = size, constant, linear, hessian
         self.groups, self.core, self.core_forms = list(groups), core, core_forms
         self._programs: dict[Any, Program] = {}
+        self._parts: dict[Any, Forms] = {}
         self._last: tuple[bytes, list[list[FloatArray]]] | None = None
 
     def value(self, z: FloatArray) -> FloatArray:
@@ -125,7 +128,9 @@ class NumericStructure:
         if self.hessian is not None:
             total = total + 0.5 * np.einsum("ni,ni->n", z @ self.hessian, z)
         for group, values in zip(self.groups, self.slots(z), strict=True):
-            total = total + group.scale * _spread(_run(group.template, [*values, *group.parameters]), values[0]).sum(axis=1)
+            total = total + group.scale * _spread(_run(group.template, [*values, *group.parameters]), values[0]).sum(
+                axis=1
+            )
         if self.core is not None:
             total = total + _spread(_run(self.core, self.core_inputs(z)), total)
         return total
@@ -137,7 +142,9 @@ class NumericStructure:
             result += z @ self.hessian[:, rows.start : rows.stop]
         for group, values in zip(self.groups, self.slots(z), strict=True):
             wanted = [a for a, forms in enumerate(group.forms) if _meets(forms, rows)]
-            program = self.program((group, "gradient", tuple(wanted)), lambda g=group, w=wanted: differentiate.gradient(g.template, w))
+            program = self.program(
+                (group, "gradient", tuple(wanted)), lambda g=group, w=wanted: differentiate.gradient(g.template, w)
+            )
             weights = program.run(NUMPY, [*values, *group.parameters])
             for a, weight in zip(wanted, weights, strict=True):
                 part = self.restricted(group.forms[a], rows)
@@ -170,7 +177,9 @@ class NumericStructure:
         result = np.zeros((len(z), n, n)) if self.hessian is None else np.tile(self.hessian, (len(z), 1, 1))
         for group, values in zip(self.groups, self.slots(z), strict=True):
             count = len(group.forms)
-            program = self.program((group, "hessian"), lambda g=group, c=count: differentiate.hessian(g.template, range(c)))
+            program = self.program(
+                (group, "hessian"), lambda g=group, c=count: differentiate.hessian(g.template, range(c))
+            )
             entries = program.run(NUMPY, [*values, *group.parameters])
             rows = [forms.rows(n) for forms in group.forms]
             for a in range(count):
@@ -196,7 +205,8 @@ class NumericStructure:
     def _core_gradient(self, z: FloatArray, rows: range, result: FloatArray) -> None:
         if self.core is None:
             return
-        program = self.program("core gradient", lambda: differentiate.gradient(self.core))  # type: ignore[arg-type]
+        core = self.core
+        program = self.program("core gradient", lambda: differentiate.gradient(core))
         weights = np.stack([_spread(w, z[:, 0]) for w in program.run(NUMPY, self.core_inputs(z))], axis=1)
         result += weights @ self._core_rows()[:, rows.start : rows.stop]
 
@@ -214,7 +224,8 @@ class NumericStructure:
     def _core_full_hessian(self, z: FloatArray, result: FloatArray) -> None:
         if self.core is None:
             return
-        program = self.program("core hessian", lambda: differentiate.hessian(self.core))  # type: ignore[arg-type]
+        core = self.core
+        program = self.program("core hessian", lambda: differentiate.hessian(core))
         count = len(program.inputs)
         entries = [_spread(e, z[:, 0]) for e in program.run(NUMPY, self.core_inputs(z))]
         inner = np.stack(entries, axis=1).reshape(len(z), count, count)
@@ -241,9 +252,9 @@ class NumericStructure:
     def restricted(self, forms: Forms, variables: range) -> Forms:
         """``forms.restricted(variables)``, computed once."""
         key = (id(forms), variables)
-        if key not in self._programs:
-            self._programs[key] = forms.restricted(variables)  # type: ignore[assignment]
-        return self._programs[key]  # type: ignore[return-value]
+        if key not in self._parts:
+            self._parts[key] = forms.restricted(variables)
+        return self._parts[key]
 
 
 def numeric(structure: Structure) -> NumericStructure:

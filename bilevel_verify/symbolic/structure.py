@@ -216,7 +216,9 @@ class _Decomposition:
             if missing:
                 stack.extend(missing)
                 continue
-            self.copies[place] = self._rebuild(instruction.op, tuple(self.copies[a] for a in instruction.args), instruction.value)
+            self.copies[place] = self._rebuild(
+                instruction.op, tuple(self.copies[a] for a in instruction.args), instruction.value
+            )
         return self.copies[index]
 
     def _rebuild(self, op: str, args: tuple[int, ...], value: Any) -> int:
@@ -271,7 +273,9 @@ def _group(graph: Graph, terms: Terms, size: int, forms: list[Form]) -> tuple[tu
         if len(members) < LEAST:
             left.extend(term for term, _, _ in members)
             continue
-        columns = [tuple(_as_form(p, size, forms) for p in column) for column in zip(*(slots for _, slots, _ in members))]
+        columns = [
+            tuple(_as_form(p, size, forms) for p in column) for column in zip(*(slots for _, slots, _ in members))
+        ]
         numbers = list(zip(*(numbers for _, _, numbers in members)))
         fixed = [column[0] if all(v == column[0] for v in column) else None for column in numbers]
         varying = tuple(column for column, value in zip(numbers, fixed) if value is None)
@@ -315,7 +319,7 @@ def _shape(graph: Graph, term: int) -> tuple[Any, list[int], list[Any]]:
 
 
 def _template(shape: Any, slots: int, fixed: list[Any]) -> Program:
-    """The function of a shape: inputs ``u0, u1, ...``, then the numbers that vary (None in ``fixed``) as ``p0, p1, ...``.
+    """The function of a shape: inputs ``u0, u1, ...``, then the numbers that vary (None in ``fixed``) as ``p0 ...``.
 
     The last number is a factor of the whole.
     """
@@ -346,7 +350,8 @@ def _with_used_forms(
     used = sorted(i.value for i in program.instructions if i.op == "input" and i.value >= size)
     new = {old: size + place for place, old in enumerate(used)}
     instructions = tuple(
-        Instruction("input", (), new[i.value]) if i.op == "input" and i.value >= size else i for i in program.instructions
+        Instruction("input", (), new[i.value]) if i.op == "input" and i.value >= size else i
+        for i in program.instructions
     )
     names = program.inputs[:size] + tuple(program.inputs[p] for p in used)
     return Program(names, instructions, program.outputs, ()), tuple(forms[p - size] for p in used)

@@ -163,7 +163,9 @@ class _Generator:
             for block in self.blocks:
                 self.multiply(target, matrix, range(len(forms)), block)
 
-    def group_loop(self, number: int, group: Group, program: Program, inputs: Sequence[str], targets: Sequence[str]) -> None:
+    def group_loop(
+        self, number: int, group: Group, program: Program, inputs: Sequence[str], targets: Sequence[str]
+    ) -> None:
         """One loop over the terms of a group; ``inputs`` are the texts of what follows the slots and the numbers."""
         slots = [f"u{number}_{a}[k]" for a in range(len(group.forms))]
         numbers = [f"{self.array(values)}[k]" for values in group.parameters]
@@ -269,7 +271,9 @@ class _Generator:
             self.lines.append(f"d{number}_{a} = zeros({group.count})")
             self.multiply(f"d{number}_{a}", matrices[a], range(group.count), ("v", columns))
         self.lines += [f"s{number}_{a} = zeros({group.count})" for a in slots]
-        self.group_loop(number, group, program, [f"d{number}_{a}[k]" for a in moved], [f"s{number}_{a}[k] =" for a in slots])
+        self.group_loop(
+            number, group, program, [f"d{number}_{a}[k]" for a in moved], [f"s{number}_{a}[k] =" for a in slots]
+        )
         for a in slots:
             self.transposed("o", rows, matrices[a], f"s{number}_{a}", group.count)
 
@@ -323,7 +327,9 @@ class _Generator:
         """``sum_k h_ab[k] (W_a[k]' W_b[k] + its transpose)`` onto the upper triangle, for every pair of slots."""
         count = len(group.forms)
         full = differentiate.hessian(group.template, range(count))
-        pairs = [(a, b) for a in range(count) for b in range(a, count) if not _is_zero(full, full.outputs[a * count + b])]
+        pairs = [
+            (a, b) for a in range(count) for b in range(a, count) if not _is_zero(full, full.outputs[a * count + b])
+        ]
         if not pairs:
             return
         matrices = self.evaluate_slots(number, group)
@@ -360,9 +366,9 @@ class _Generator:
                     if a <= b:
                         total[k, a * n + b] = plus(total.get((k, a * n + b), ZERO), times(u, v))
         order = sorted(total)
-        k, place = self.array([k for k, _ in order]), self.array([p for _, p in order])
+        term, place = self.array([k for k, _ in order]), self.array([p for _, p in order])
         value = self.array([total[e] for e in order])
-        self.lines += [f"for e in range({len(order)}):", f"    out[{place}[e]] += {value}[e]*{weights}[{k}[e]]"]
+        self.lines += [f"for e in range({len(order)}):", f"    out[{place}[e]] += {value}[e]*{weights}[{term}[e]]"]
 
     def _core_hessian(self, core: Program, n: int) -> None:
         self.evaluate_forms()
@@ -391,7 +397,9 @@ class _Generator:
             return
         m = len(self.structure.forms)
         dense = self.array([tuple(self.forms.get((k, i), ZERO) for i in range(n)) for k in range(m)])
-        entries = sorted({(a - n, b - n, place) for place, a, b in inside} | {(b - n, a - n, place) for place, a, b in inside})
+        entries = sorted(
+            {(a - n, b - n, place) for place, a, b in inside} | {(b - n, a - n, place) for place, a, b in inside}
+        )
         starts = [0]
         for k in range(m):
             starts.append(starts[-1] + sum(1 for row, _, _ in entries if row == k))
@@ -429,7 +437,6 @@ def _core_hessian(core: Program, inputs: Sequence[int]) -> tuple[list[tuple[int,
                 kept.append((inputs[i], inputs[j]))
                 outputs.append(output)
     return kept, full.restrict(outputs)
-
 
 
 def _is_zero(program: Program, output: int) -> bool:

@@ -136,7 +136,9 @@ def test_complex_steps_confirm_the_gradient() -> None:
 
 def test_each_subexpression_occurs_once() -> None:
     program = program_of([sin(x * y) + 1, sin(x * y) * cos(x * y), y * x], VARIABLES)
-    contents = [(i.op, tuple(sorted(i.args)) if i.op in ("add", "mul") else i.args, i.value) for i in program.instructions]
+    contents = [
+        (i.op, tuple(sorted(i.args)) if i.op in ("add", "mul") else i.args, i.value) for i in program.instructions
+    ]
     assert len(contents) == len(set(contents))
     assert sum(i.op == "atom" for i in program.instructions) == 2
 

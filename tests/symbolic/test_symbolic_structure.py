@@ -37,8 +37,11 @@ def functions() -> dict[str, sympy.Expr]:
         "groups": sympy.Add(*[softplus(f) * Rational(k + 1, 3) for k, f in enumerate(forms)]) + Z[0] ** 2,
         "two slots": sympy.Add(*[sigmoid(Z[k % 3]) * f**2 * sin(f) for k, f in enumerate(forms)]),
         "separable": sympy.Add(*[sin(2 * v) + v**4 for v in Z]) - Z[1] * Z[5],
-        "core": logsumexp(*forms[:3]) + exp(-forms[3] ** 2) * Z[6] + sin(Z[0] * Z[5]),
-        "mixed": sympy.Add(*[softplus(f) for f in forms]) + logsumexp(*forms[:4]) + sin(Z[2]) * Z[3] ** 2 + forms[0] ** 2 / 5,
+        "core": logsumexp(*forms[:3]) + exp(-(forms[3] ** 2)) * Z[6] + sin(Z[0] * Z[5]),
+        "mixed": sympy.Add(*[softplus(f) for f in forms])
+        + logsumexp(*forms[:4])
+        + sin(Z[2]) * Z[3] ** 2
+        + forms[0] ** 2 / 5,
     }
 
 
@@ -163,7 +166,9 @@ def test_generated_size_does_not_grow_with_the_dimension() -> None:
     sizes = []
     for d in (10, 40):
         u = symbols(f"u1:{d + 1}", real=True)
-        expression = sympy.Add(*[softplus(sympy.Add(*[((i * j) % 7 - 3) * v for j, v in enumerate(u)])) for i in range(d)])
+        expression = sympy.Add(
+            *[softplus(sympy.Add(*[((i * j) % 7 - 3) * v for j, v in enumerate(u)])) for i in range(d)]
+        )
         source = generate_structured("oracle", "grad", decompose(program_of(expression, u)), d)
         sizes.append(len(source.text))
     assert sizes[1] <= 1.2 * sizes[0]
