@@ -71,10 +71,19 @@ def spread(intervals: Interval, like: FloatArray | None = None) -> tuple[FloatAr
         radius = np.where(intervals.lo == intervals.hi, 0.0, radius)
         if radius.ndim == 1:
             return value, radius
-        total = np.sqrt(np.sum(radius**2, axis=tuple(range(1, radius.ndim)))) * (
-            1 + np.prod(radius.shape[1:]) * 2.0**-51 + 2.0**-50
-        )
+        total = frobenius(radius)
     return value, np.where(np.isfinite(total), total, np.inf)
+
+
+def frobenius(radius: FloatArray) -> FloatArray:
+    """Norms of the rows (n, ...) of non-negative radii, rounded up; scaled, so that nothing underflows to zero."""
+    axes = tuple(range(1, radius.ndim))
+    top = np.max(radius, axis=axes, initial=0.0, keepdims=True)
+    scaled = np.where(np.isfinite(top) & (top > 0), radius / np.where(top > 0, top, 1.0), 0.0)
+    count = float(np.prod(radius.shape[1:]))
+    size = np.sqrt(np.sum(scaled**2, axis=axes)) * (1 + (count + 8) * 2.0**-51)
+    flat = top.reshape(len(radius))
+    return np.where(flat > 0, np.nextafter(flat * np.where(np.isfinite(flat), size, 1.0), np.inf), 0.0)
 
 
 class Points:
@@ -179,7 +188,7 @@ def enclosure_of(ball: Any, certainty: Certainty, method: str) -> Enclosure:
         return Enclosure(value, error, certainty, method)
     pairs = [_float_ball(entry) for row in ball.tolist() for entry in row]
     values = np.array([p[0] for p in pairs]).reshape(ball.nrows(), ball.ncols())
-    error = float(np.sqrt(np.sum(np.array([p[1] for p in pairs]) ** 2)) * (1 + len(pairs) * 2.0**-51)) if pairs else 0.0
+    error = float(frobenius(np.array([[p[1] for p in pairs]]))[0]) if pairs else 0.0
     return Enclosure(values, error, certainty, method)
 
 

@@ -18,6 +18,7 @@ from bilevel_verify.truth.algebra import Boxes, float_inverse
 from bilevel_verify.truth.enclosure import Certainty, Enclosure
 from bilevel_verify.truth.minimum import smallest_eigenvalue, split
 from bilevel_verify.truth.objective import Objective
+from bilevel_verify.truth.points import frobenius
 
 FloatArray = NDArray[np.float64]
 BOXES = Boxes()
@@ -78,8 +79,9 @@ def stationary_points(
         boxes_low, boxes_high, centre, hessian = boxes_low[alive], boxes_high[alive], centre[alive], hessian[alive]
         if not len(boxes_low):
             break
-        image, proved = _krawczyk(objective, boxes_low, boxes_high, centre, hessian)
+        image, _ = _krawczyk(objective, boxes_low, boxes_high, centre, hessian)
         empty = (image.hi < boxes_low).any(axis=1) | (image.lo > boxes_high).any(axis=1)
+        image, proved = _inflated_test(objective, boxes_low, boxes_high, centre, image, empty)
         for i in np.flatnonzero(proved & ~empty):
             _add(found, _refine(objective, image.lo[i], image.hi[i], certainty), low, high, margin)
         rest = ~(proved | empty)
@@ -91,6 +93,27 @@ def stationary_points(
     undecided += list(zip(boxes_low, boxes_high))
     ordered = sorted(found, key=lambda p: tuple(np.asarray(p.x.value).tolist()))
     return StationarySet(tuple(ordered), tuple(_outside_of(undecided, found)))
+
+
+def _inflated_test(
+    objective: Objective, low: FloatArray, high: FloatArray, centre: FloatArray, image: Interval, empty: NDArray[np.bool_]
+) -> tuple[Interval, NDArray[np.bool_]]:
+    """Krawczyk on boxes widened by a tenth, so that a point on the boundary between boxes is proved as well.
+
+    Only boxes that Newton did not already empty are tried. A proof says that the widened box holds exactly one point.
+    """
+    proved = np.zeros(len(low), dtype=bool)
+    rows = np.flatnonzero(~empty)
+    if not rows.size:
+        return image, proved
+    room = 0.1 * (high[rows] - low[rows]) + 1e-14 * (1 + np.abs(centre[rows]))
+    wide_low, wide_high = low[rows] - room, high[rows] + room
+    hessian = objective.over(wide_low, wide_high, centre[rows]).hessian
+    wide, inside = _krawczyk(objective, wide_low, wide_high, centre[rows], hessian)
+    proved[rows] = inside
+    new_low, new_high = image.lo.copy(), image.hi.copy()
+    new_low[rows[inside]], new_high[rows[inside]] = wide.lo[inside], wide.hi[inside]
+    return Interval(new_low, new_high), proved
 
 
 def _krawczyk(
@@ -124,7 +147,7 @@ def _refine(objective: Objective, low: FloatArray, high: FloatArray, certainty: 
             break
         low, high = new_low, new_high
     centre = 0.5 * (low + high)
-    error = float(np.linalg.norm(np.nextafter(np.maximum(high - centre, centre - low), np.inf)) * (1 + 1e-14))
+    error = float(frobenius(np.nextafter(np.maximum(high - centre, centre - low), np.inf)[None])[0])
     hessian = objective.over(low[None], high[None], centre[None]).hessian
     middle = 0.5 * (hessian.lo[0] + hessian.hi[0])
     eigenvalues = np.linalg.eigvalsh(0.5 * (middle + middle.T))

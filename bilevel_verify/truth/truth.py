@@ -11,8 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from bilevel_verify.errors import BilevelVerifyError, InputError, MathematicalError
 from bilevel_verify.intervals.batch import Interval
+from bilevel_verify.intervals.elementary import ball_ends
 from bilevel_verify.problems.problem import Problem
-from bilevel_verify.truth.enclosure import Certainty, Enclosure, weakest
+from bilevel_verify.truth.enclosure import Certainty, Enclosure
 from bilevel_verify.truth.formulas import Hyper, Penalty
 from bilevel_verify.truth.minimum import Minimum, smallest_eigenvalue
 from bilevel_verify.truth.model import Model, model_of
@@ -288,8 +289,8 @@ class Truth:
         from bilevel_verify.truth.objective import PhiObjective
         from bilevel_verify.truth.stationary import stationary_points
 
-        certainty = weakest(self.certainty, "computed")  # elementary functions of the batch are NumPy's
-        return stationary_points(PhiObjective(self.points), *self.range_of_x, budget=budget, certainty=certainty)
+        with ball_ends():
+            return stationary_points(PhiObjective(self.points), *self.range_of_x, budget=budget, certainty=self.certainty)
 
     def L_star_min(self, lam: float) -> Enclosure:
         """Enclosure of ``inf_x L*_lam(x)`` on the declared range of x."""
