@@ -17,7 +17,8 @@ from bilevel_verify.methods.run import Run, Trace
 
 STARTS_AT_REST = ("x", "w")
 """Sequences whose entry -1 is their entry 0 where the trace has none (``x[-1] = x[0]``, all methods of the sheets)."""
-SYNONYMS = {"ghat": ("ghat", "u"), "u": ("u", "ghat"), "w": ("w", "y"), "y": ("y",)}
+SYNONYMS = {"ghat": ("u",), "u": ("ghat",), "w": ("y",)}
+"""Other names under which a trace without that sequence may have it."""
 
 
 class Trajectory:
@@ -30,14 +31,13 @@ class Trajectory:
 
     def __init__(self, run: Run) -> None:
         self.run, self.trace = run, run.trace
-        self._first: dict[int, int] = {}
-        self._last: dict[int, int] = {}
-        self._rows: dict[tuple[int, int], int] = {}
-        epochs, ks = np.asarray(self.trace.epoch), np.asarray(self.trace.k)
-        for row, (epoch, k) in enumerate(zip(epochs.tolist(), ks.tolist())):
-            self._rows[epoch, k] = row
-            self._first.setdefault(epoch, row)
-            self._last[epoch] = max(self._last.get(epoch, 0), k)
+        stamps_of_rows = np.asarray(self.trace.epoch)
+        self._k = np.asarray(self.trace.k)
+        breaks = np.flatnonzero(np.diff(stamps_of_rows)) + 1
+        starts = np.concatenate([[0], breaks]) if len(stamps_of_rows) else np.zeros(0, dtype=int)
+        ends = np.concatenate([breaks, [len(stamps_of_rows)]]) if len(stamps_of_rows) else starts
+        self._span = {int(stamps_of_rows[a]): (int(a), int(b)) for a, b in zip(starts, ends)}
+        self._last = {epoch: int(self._k[b - 1]) for epoch, (_, b) in self._span.items()}
         stamps = self.trace.epoch_start.get("epoch")
         rows_of_starts = range(len(self._last)) if stamps is None else np.asarray(stamps, dtype=float).ravel().tolist()
         self._starts = {int(epoch): row for row, epoch in enumerate(rows_of_starts)}
@@ -54,6 +54,11 @@ class Trajectory:
         """Whether rows are missing."""
         return self.trace.thinned_from is not None
 
+    def complete(self, epoch: int) -> bool:
+        """Whether every row of the epoch was kept."""
+        first_lost = self.trace.thinned_from
+        return first_lost is None or self._span[epoch][1] <= first_lost
+
     def k_end(self, epoch: int) -> int:
         """Index of the last iterate of an epoch."""
         return self._last[epoch]
@@ -65,9 +70,16 @@ class Trajectory:
         restarted = self.run.restarted
         return bool(restarted[epoch]) if 0 <= epoch < len(restarted) else False
 
-    def rows(self, epoch: int) -> int:
-        """Rows of an epoch that were recorded."""
-        return sum(1 for k in range(self.k_end(epoch) + 1) if (epoch, k) in self._rows)
+    def _row(self, epoch: int, k: int) -> int | None:
+        """Place of the row (epoch, k); None where it was not recorded."""
+        span = self._span.get(epoch)
+        if span is None or not 0 <= k <= self._last[epoch]:
+            return None
+        first, end = span
+        if first + k < end and self._k[first + k] == k:
+            return first + k
+        place = first + int(np.searchsorted(self._k[first:end], k))
+        return place if place < end and self._k[place] == k else None
 
     def forget(self) -> None:
         """Drop converted entries (called between epochs)."""
@@ -89,7 +101,8 @@ class Trajectory:
 
     def raw(self, name: str, epoch: int, k: int) -> Any:
         """The recorded row, as it stands in the trace."""
-        for candidate in (name, *SYNONYMS.get(name, ())):
+        known = name in self.trace.sequences
+        for candidate in (name,) if known else SYNONYMS.get(name, ()):
             row = self._raw(candidate, epoch, k)
             if row is not None:
                 return row
@@ -102,7 +115,7 @@ class Trajectory:
             starts, row = self.trace.epoch_start.get(name), self._starts.get(epoch)
             return None if starts is None or row is None or row >= len(starts) else _defined(starts[row])
         rows = self.trace.sequences.get(name)
-        place = self._rows.get((epoch, k))
+        place = self._row(epoch, k)
         return None if rows is None or place is None or place >= len(rows) else _defined(rows[place])
 
     def calls(self, kind: str) -> int:
