@@ -9,20 +9,20 @@ import numpy as np
 import sympy
 
 from bilevel_verify.intervals.batch import Interval
-from bilevel_verify.intervals.elementary import balls_in_use
+from bilevel_verify.intervals.elementary import balls_in_use, fast_ends
 from bilevel_verify.intervals.jets import JetArithmetic, coefficients_of
 from bilevel_verify.intervals.rounding import Array
-from bilevel_verify.intervals.scalar import Critical, Scalar
+from bilevel_verify.intervals.scalar import Direct
 
 PIECES = 8
 """Equal pieces of every interval of a batch."""
 
 
-class CompositeScalar(Scalar):
+class CompositeScalar(Direct):
     """A function of one variable given by a formula in ``t``.
 
     A batch of intervals is bounded piecewise (8 pieces each); a single interval, possibly the whole line, is bounded
-    adaptively to a relative accuracy of 1e-6 of its own range.
+    adaptively to a relative accuracy of 1e-5 of its own range.
     """
 
     def __init__(self, expression: sympy.Expr, t: sympy.Symbol) -> None:
@@ -31,6 +31,7 @@ class CompositeScalar(Scalar):
         self.expression, self.variable = expression, t
         self.name = str(expression)
         self.program = program_of(expression, [t])
+        self.partitions: dict[tuple[int, float, float], tuple[Array, Array]] = {}
         self.cache: dict[tuple[int, float, float, bool], tuple[float, float]] = {}
 
     def range(self, order: int, t: Interval) -> Interval:
@@ -64,37 +65,35 @@ class CompositeScalar(Scalar):
         return self.cache[key]
 
     def _adaptive(self, order: int, lo: float, hi: float) -> tuple[float, float]:
-        """Subdivide whatever decides one of the two ends; ends by accuracy or after 40 rounds."""
+        """Partition found with fast arithmetic; bounded once more in the arithmetic that is asked for."""
+        key = (order, lo, hi)
+        if key not in self.partitions:
+            with fast_ends():
+                self.partitions[key] = self._partition(order, lo, hi)
+        left, right = self.partitions[key]
+        bounds = self._bounds(order, left, right)
+        return float(bounds.lo.min()), float(bounds.hi.max())
+
+    def _partition(self, order: int, lo: float, hi: float) -> tuple[Array, Array]:
+        """Subdivide whatever decides one of the two ends, until both are known to 1e-5 of the range or 600 pieces."""
         left, right = _first_cut(lo, hi)
         bounds = self._bounds(order, left, right)
-        for _ in range(40):
-            bottom, top = float(bounds.lo.min()), float(bounds.hi.max())
+        for _ in range(30):
             middle = _middles(left, right)
             seen = self._bounds(order, middle, middle)
             reached_low, reached_high = float(seen.hi.min()), float(seen.lo.max())
-            room = 1e-6 * max(reached_high - reached_low, abs(reached_high), abs(reached_low), 1e-12)
-            if math.isinf(room) or math.isnan(room):
-                room = 0.0
+            room = 1e-5 * max(reached_high - reached_low, abs(reached_high), abs(reached_low), 1e-12)
+            room = room if math.isfinite(room) else 0.0
             active = (bounds.lo < reached_low - room) | (bounds.hi > reached_high + room)
-            active &= (right - left > 1e-12 * np.maximum(1.0, np.abs(left))) | ~np.isfinite(right - left)
-            if not active.any() or len(left) > 4000:
+            active &= (right - left > 1e-9 * np.maximum(1.0, np.abs(left))) & (np.minimum(np.abs(left), np.abs(right)) < 1e9)
+            if not active.any() or len(left) > 600:
                 break
             new_left = np.concatenate([left[active], middle[active]])
             new_right = np.concatenate([middle[active], right[active]])
             fresh = self._bounds(order, new_left, new_right)
-            count = int(active.sum())
-            parent = Interval(np.tile(bounds.lo[active], 2), np.tile(bounds.hi[active], 2))
-            fresh = fresh.meet(parent)
-            del count
             left, right = np.concatenate([left[~active], new_left]), np.concatenate([right[~active], new_right])
             bounds = Interval(np.concatenate([bounds.lo[~active], fresh.lo]), np.concatenate([bounds.hi[~active], fresh.hi]))
-        return float(bounds.lo.min()), float(bounds.hi.max())
-
-    def at(self, order: int, t: Interval) -> Interval:
-        return self.range(order, t)
-
-    def critical(self, order: int) -> tuple[Critical, ...]:
-        return ()
+        return left, right
 
 
 @lru_cache(maxsize=512)

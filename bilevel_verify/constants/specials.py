@@ -21,7 +21,7 @@ from bilevel_verify.constants.structure import as_ridge, is_affine, normalise
 from bilevel_verify.intervals.batch import Interval
 from bilevel_verify.intervals.linalg import sphere_net
 from bilevel_verify.intervals.rounding import Array, enclose
-from bilevel_verify.intervals.scalar import Scalar
+from bilevel_verify.intervals.scalar import Direct, Scalar
 
 THIRD = 1 / (6 * sympy.sqrt(3))
 """Largest third cumulant of a variable of unit range."""
@@ -251,7 +251,7 @@ def _constant_one(r: Symbol) -> Scalar:
     return scalar("power", Fraction(0))
 
 
-class _Scaled(Scalar):
+class _Scaled(Direct):
     """``function(slope * r + shift)`` as a function of ``r``."""
 
     def __init__(self, function: Scalar, slope: Expr, shift: Expr) -> None:
@@ -301,7 +301,7 @@ def _radial_norm(phi: Expr, s: Symbol, order: int, r: tuple[float, float]) -> fl
     def sample(points: Array) -> Array:
         return bound(points, points) / factor * (1 - 1e-12)
 
-    return supremum(bound, sample, np.array([r[0]]), np.array([r[1]]), 1e-6, 3000).upper
+    return supremum(bound, sample, np.array([r[0]]), np.array([r[1]]), 2e-5, 1500).upper
 
 
 @lru_cache(maxsize=1024)

@@ -54,11 +54,16 @@ class Interval:
             low = np.fmin(np.fmin(a, b), np.fmin(c, d))
             high = np.fmax(np.fmax(a, b), np.fmax(c, d))
         # fmin/fmax skip 0*inf = NaN; all four are NaN only for [0,0]*[-inf,inf] = 0
+        flat_low, flat_high = low == 0, high == 0
         missing = np.isnan(low)
         if missing.any():
-            low, high = np.where(missing, 0.0, low), np.where(missing, 0.0, high)
-        return Interval(np.where(low == 0, _exact_zero(self, other, low, -1), down(low)),
-                        np.where(high == 0, _exact_zero(self, other, high, 1), up(high)))  # fmt: skip
+            flat_low, flat_high = flat_low | missing, flat_high | missing
+        lo, hi = down(low), up(high)
+        if flat_low.any():
+            lo = np.where(flat_low, _exact_zero(self, other, -1), lo)
+        if flat_high.any():
+            hi = np.where(flat_high, _exact_zero(self, other, 1), hi)
+        return Interval(lo, hi)
 
     def __truediv__(self, other: Interval) -> Interval:
         return self * other.reciprocal()
@@ -121,10 +126,15 @@ class Interval:
         return np.asarray(np.maximum(np.maximum(up(self.hi - middle), up(middle - self.lo)), 0.0))
 
 
-def _exact_zero(first: Interval, second: Interval, end: Array, sign: int) -> Array:
+def _exact_zero(first: Interval, second: Interval, sign: int) -> Array:
     """A product end of 0 is exact if a factor end is 0; otherwise it underflowed and gets one step of room."""
     touches = (first.lo == 0) | (first.hi == 0) | (second.lo == 0) | (second.hi == 0)
     return np.asarray(np.where(touches, 0.0, sign * 5e-324))
+
+
+def product_of_positive(a: Interval, b: Interval) -> Interval:
+    """Product of non-negative bounded intervals (no case distinctions)."""
+    return Interval(np.maximum(down(a.lo * b.lo), 0.0), up(a.hi * b.hi))
 
 
 def clean(lo: Array, hi: Array) -> Interval:

@@ -185,7 +185,7 @@ def compose(function: Scalar, inner: Jet, base_order: int = 0) -> Jet:
     """``phi^(base_order)`` of a jet: its Taylor coefficients over the range of the inner value, times powers."""
     space = inner.space
     value = inner.constant_term()
-    coefficients = [function.range(base_order + k, value) for k in range(space.order + 1)]
+    coefficients = function.ranges([base_order + k for k in range(space.order + 1)], value)
     return substitute(coefficients, inner)
 
 

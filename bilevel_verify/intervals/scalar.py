@@ -8,20 +8,22 @@ the critical points inside (where "inside" cannot be decided in floats the point
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
 
 from bilevel_verify.atoms import suprema
-from bilevel_verify.intervals.batch import Interval, clean, integer_power, square_root
+from bilevel_verify.intervals.batch import Interval, clean, integer_power, product_of_positive, square_root
 from bilevel_verify.intervals.elementary import ball_ends, point_values
-from bilevel_verify.intervals.rounding import Array, float_above, float_below
+from bilevel_verify.intervals.rounding import Array, float_above, float_below, up
 
 Critical = tuple[float, float, float, float]
 """Enclosure of a critical point (lo, hi) and of the value there (lo, hi)."""
 
 
+@lru_cache(maxsize=16384)
 def point(value: float | Fraction) -> Interval:
     """A thin interval around one number."""
     exact = Fraction(value)
@@ -60,11 +62,33 @@ class Scalar:
         """Where the derivative of that order turns, and its value there."""
         raise NotImplementedError
 
+    def prepare(self, points: Array) -> object:
+        """Whatever all derivatives at these points have in common (None: nothing)."""
+        return None
+
+    def at_prepared(self, order: int, points: Array, base: object) -> Interval:
+        """:meth:`at` for float points, with what :meth:`prepare` returned."""
+        return self.at(order, Interval(points, points))
+
     def range(self, order: int, t: Interval) -> Interval:
         """Range of the derivative over each interval of a batch (the whole line outside the domain)."""
-        left = self.at(order, Interval(t.lo, t.lo))
-        right = self.at(order, Interval(t.hi, t.hi))
-        low, high = np.minimum(left.lo, right.lo), np.maximum(left.hi, right.hi)
+        return self.ranges((order,), t)[0]
+
+    def ranges(self, orders: Sequence[int], t: Interval) -> list[Interval]:
+        """Ranges of several derivatives over the same intervals."""
+        low, high = np.broadcast_arrays(t.lo, t.hi)
+        thin = bool((low == high).all())
+        points = low.ravel() if thin else np.concatenate([low.ravel(), high.ravel()])
+        base = self.prepare(points)
+        return [self._one_range(order, t, points, base, thin) for order in orders]
+
+    def _one_range(self, order: int, t: Interval, points: Array, base: object, thin: bool) -> Interval:
+        value = self.at_prepared(order, points, base)
+        count, shape = t.lo.size, t.lo.shape
+        if thin:
+            return self._outside(t, value.lo.reshape(shape), value.hi.reshape(shape))
+        low = np.minimum(value.lo[:count], value.lo[count:]).reshape(shape)
+        high = np.maximum(value.hi[:count], value.hi[count:]).reshape(shape)
         for a, b, bottom, top in self.critical(order):
             inside = (t.lo <= b) & (t.hi >= a)
             if inside.any():
@@ -90,22 +114,41 @@ def limit_at(value: Interval, t: Interval, below: tuple[float, float], above: tu
     return clean(low, high)
 
 
-class Trigonometric(Scalar):
-    """``sin`` (shift 0) and ``cos`` (shift 1); every derivative is a sine with another phase."""
+class Direct(Scalar):
+    """A function whose ranges are computed without end points and critical points."""
 
-    def __init__(self, name: str) -> None:
-        self.name, self.shift = name, {"sin": 0, "cos": 1}[name]
+    def ranges(self, orders: Sequence[int], t: Interval) -> list[Interval]:
+        return [self.range(order, t) for order in orders]
 
     def range(self, order: int, t: Interval) -> Interval:
-        phase = (self.shift + order) % 4
-        value = sine_range(t, cosine=phase % 2 == 1)
-        return -value if phase >= 2 else value
+        raise NotImplementedError
 
     def at(self, order: int, t: Interval) -> Interval:
         return self.range(order, t)
 
     def critical(self, order: int) -> tuple[Critical, ...]:
         return ()
+
+
+class Trigonometric(Direct):
+    """``sin`` (shift 0) and ``cos`` (shift 1); every derivative is a sine with another phase."""
+
+    def __init__(self, name: str) -> None:
+        self.name, self.shift = name, {"sin": 0, "cos": 1}[name]
+
+    def range(self, order: int, t: Interval) -> Interval:
+        return self.ranges((order,), t)[0]
+
+    def ranges(self, orders: Sequence[int], t: Interval) -> list[Interval]:
+        known: dict[bool, Interval] = {}
+        out = []
+        for order in orders:
+            phase = (self.shift + order) % 4
+            cosine = phase % 2 == 1
+            if cosine not in known:
+                known[cosine] = sine_range(t, cosine)
+            out.append(-known[cosine] if phase >= 2 else known[cosine])
+        return out
 
 
 _PI = math.pi  # the float is below pi; pi < nextafter(pi)
@@ -271,55 +314,29 @@ class FamilyScalar(Scalar):
         self.name = name
         self.family = suprema.FAMILIES[name]
 
-    def at(self, order: int, t: Interval) -> Interval:
-        if order < self.family.start:
-            return _antiderivative(self.name, t)
-        p, power = suprema.polynomial(self.name, order)
+    def prepare(self, points: Array) -> object:
         match self.family.kind:
             case "generator":
-                return horner(p, _generator(self.family.generator, t))
+                return _generator(self.family.generator, points)
             case "gauss":
-                return self._gauss(p, t)
-        return self._rational(p, power, t)
+                return gauss_base(points)
+        return rational_base(points)
 
-    def _gauss(self, p: tuple[int, ...], t: Interval) -> Interval:
-        far = np.abs(t.lo) > 1e3
-        near = Interval(np.where(far, 0.0, t.lo), np.where(far, 0.0, t.lo))
-        exponent = near.square() * Interval.of(-0.5)
-        weight = point_values("exp", exponent.lo).hull(point_values("exp", exponent.hi))
-        value = horner(p, near) * weight
-        tiny = 1e-300 if len(p) > 1 else 0.0
-        return Interval(np.where(far, -tiny, value.lo), np.where(far, max(tiny, 1e-300), value.hi))
+    def at(self, order: int, t: Interval) -> Interval:
+        return self.at_prepared(order, t.lo, self.prepare(t.lo))
 
-    def _rational(self, p: tuple[int, ...], power: int, t: Interval) -> Interval:
-        """``sum n_j u^j c^(power - j)`` with ``u = t/sqrt(1+t^2)``, ``c = 1/sqrt(1+t^2)``: nothing overflows."""
-        size = np.minimum(np.abs(t.lo), 1e150)
-        big = Interval(size, size)
-        one = Interval.of(1.0)
-        huge = np.abs(t.lo) > 1e150
-        if self.name == "hypot1" and len(p) == 1 and power < 0:
-            root = square_root(one + big.square())
-            return Interval(np.where(huge, np.where(np.isinf(t.lo), np.inf, size), root.lo), np.where(huge, np.inf, root.hi))
-        root = square_root(one + big.square())
-        c = Interval(np.where(huge, 0.0, np.maximum(root.reciprocal().lo, 0.0)), root.reciprocal().hi)
-        u = Interval(np.maximum((big * root.reciprocal()).lo, 0.0), np.minimum((big * root.reciprocal()).hi, 1.0))
-        u = Interval(np.where(huge, np.nextafter(1.0, 0), u.lo), np.where(huge, 1.0, u.hi))
-        total = self._mixed(p, power, u, c)
-        odd = (len(p) - 1) % 2 == 1
-        negative = odd & (t.lo < 0)
-        return Interval(np.where(negative, -total.hi, total.lo), np.where(negative, -total.lo, total.hi))
-
-    @staticmethod
-    def _mixed(p: tuple[int, ...], power: int, u: Interval, c: Interval) -> Interval:
-        """Homogeneous polynomial in (u, c) of degree ``power`` for t >= 0, by Horner in u with powers of c."""
-        total: Interval | None = None
-        for j, coefficient in enumerate(p):
-            if coefficient == 0:
-                continue
-            term = integer_power(u, j) * integer_power(c, power - j) * point(Fraction(coefficient))
-            total = term if total is None else total + term
-        assert total is not None
-        return total
+    def at_prepared(self, order: int, points: Array, base: object) -> Interval:
+        if order < self.family.start:
+            return _antiderivative(self.name, points)
+        p, power = suprema.polynomial(self.name, order)
+        if self.family.kind == "generator":
+            assert isinstance(base, Interval)
+            return horner(p, base)
+        if self.family.kind == "gauss":
+            return gauss_value(tuple(map(Fraction, p)), base)
+        if self.name == "hypot1" and order == 0:
+            return _hypot(points)
+        return rational_value(tuple(map(Fraction, p)), Fraction(power), points, base)
 
     def critical(self, order: int) -> tuple[Critical, ...]:
         return _family_critical(self.name, order)
@@ -371,10 +388,8 @@ def _argument(generator: str, a: Fraction, b: Fraction) -> Interval:
     return Interval(np.asarray(ends[0][0]), np.asarray(ends[1][1]))
 
 
-def _generator(name: str, t: Interval) -> Interval:
-    if name == "tanh":
-        return point_values("tanh", t.lo).hull(point_values("tanh", t.hi))
-    return sigmoid(t.lo).hull(sigmoid(t.hi))
+def _generator(name: str, points: Array) -> Interval:
+    return point_values("tanh", points) if name == "tanh" else sigmoid(points)
 
 
 def sigmoid(points: Array) -> Interval:
@@ -389,9 +404,8 @@ def sigmoid(points: Array) -> Interval:
     return Interval(low, high)
 
 
-def _antiderivative(name: str, t: Interval) -> Interval:
+def _antiderivative(name: str, points: Array) -> Interval:
     """Value of softplus, logcosh, atan, asinh, log(1+t^2) at float points."""
-    points = t.lo
     match name:
         case "softplus" | "logcosh":
             scale = 1.0 if name == "softplus" else 2.0
@@ -437,36 +451,15 @@ class WeightedPolynomial(Scalar):
                 self._shapes[order] = _combine(raised, (Fraction(0), *p), -power), power + 2
         return self._shapes[order]
 
+    def prepare(self, points: Array) -> object:
+        return gauss_base(points) if self.kind == "gauss" else rational_base(points)
+
     def at(self, order: int, t: Interval) -> Interval:
+        return self.at_prepared(order, t.lo, self.prepare(t.lo))
+
+    def at_prepared(self, order: int, points: Array, base: object) -> Interval:
         p, power = self.shape(order)
-        return self._gauss(p, t) if self.kind == "gauss" else self._rational(p, power, t)
-
-    def _gauss(self, p: tuple[Fraction, ...], t: Interval) -> Interval:
-        far = np.abs(t.lo) > 60.0  # beyond: |P| exp(-1800) is below every float for the degrees in use
-        near = np.where(far, 0.0, t.lo)
-        here = Interval(near, near)
-        exponent = here.square() * Interval.of(-0.5)
-        weight = point_values("exp", exponent.lo).hull(point_values("exp", exponent.hi))
-        value = rational_horner(p, here) * weight
-        return Interval(np.where(far, -1e-300, value.lo), np.where(far, 1e-300, value.hi))
-
-    def _rational(self, p: tuple[Fraction, ...], power: Fraction, t: Interval) -> Interval:
-        """``sum p_j u^j c^(power - j)``, ``u = t/sqrt(1+t^2)``, ``c = 1/sqrt(1+t^2)``."""
-        one = Interval.of(1.0)
-        size = np.minimum(np.abs(t.lo), 1e150)
-        huge = np.abs(t.lo) > 1e150
-        root = square_root(one + Interval(size, size).square())
-        inverse = root.reciprocal()
-        c = Interval(np.where(huge, 0.0, np.maximum(inverse.lo, 0.0)), inverse.hi)
-        u = Interval(size, size) * inverse
-        u = Interval(np.where(huge, np.nextafter(1.0, 0), np.maximum(u.lo, 0.0)), np.where(huge, 1.0, np.minimum(u.hi, 1.0)))
-        negative = t.lo < 0
-        total = Interval(np.zeros_like(size), np.zeros_like(size))
-        for j, coefficient in enumerate(p):
-            if coefficient:
-                term = integer_power(u, j) * signed_power(c, power - j) * point(coefficient)
-                total = total + (Interval(np.where(negative, -term.hi, term.lo), np.where(negative, -term.lo, term.hi)) if j % 2 else term)
-        return total
+        return gauss_value(p, base) if self.kind == "gauss" else rational_value(p, power, points, base)
 
     def critical(self, order: int) -> tuple[Critical, ...]:
         if order not in self._critical:
@@ -481,6 +474,67 @@ class WeightedPolynomial(Scalar):
                 found.append((float(where.lo), float(where.hi), float(value.lo), float(value.hi)))
             self._critical[order] = tuple(found)
         return self._critical[order]
+
+
+def gauss_base(points: Array) -> tuple[Array, Interval, Interval]:
+    """For ``P(t) exp(-t^2/2)``: which points are far out, the near ones, and the weight there.
+
+    Beyond 60 the weight is below exp(-1800): every polynomial in use times it is below the smallest float.
+    """
+    far = np.abs(points) > 60.0
+    near = np.where(far, 0.0, points)
+    here = Interval(near, near)
+    exponent = here.square() * Interval.of(-0.5)
+    return far, here, point_values("exp", exponent.lo).hull(point_values("exp", exponent.hi))
+
+
+def gauss_value(p: tuple[Fraction, ...], base: object) -> Interval:
+    """``P(t) exp(-t^2/2)`` at prepared points."""
+    far, here, weight = base  # type: ignore[misc]
+    value = rational_horner(p, here) * weight
+    floor = 0.0 if len(p) == 1 and p[0] >= 0 else -1e-300
+    return Interval(np.where(far, floor, value.lo), np.where(far, 1e-300, value.hi))
+
+
+def rational_base(points: Array) -> tuple[Interval, Interval]:
+    """``u = |t|/sqrt(1+t^2)`` and ``c = 1/sqrt(1+t^2)`` at points, both in [0, 1]."""
+    size = np.minimum(np.abs(points), 1e150)
+    huge = np.abs(points) > 1e150
+    root = square_root(Interval.of(1.0) + Interval(size, size).square())
+    inverse = root.reciprocal()
+    c = Interval(np.where(huge, 0.0, np.maximum(inverse.lo, 0.0)), np.minimum(inverse.hi, 1.0))
+    u = product_of_positive(Interval(size, size), inverse)
+    return Interval(np.where(huge, np.nextafter(1.0, 0), u.lo), np.where(huge, 1.0, np.minimum(u.hi, 1.0))), c
+
+
+def rational_value(p: tuple[Fraction, ...], power: Fraction, points: Array, base: object) -> Interval:
+    """``sum_j p_j t^j (1+t^2)^(-power/2) = sum_j p_j (+-u)^j c^(power - j)``: nothing overflows for j <= power."""
+    u, c = base  # type: ignore[misc]
+    negative = points < 0
+    lead = signed_power(c, power - (len(p) - 1))
+    shrink = [lead]  # c^(power - d), c^(power - d + 1), ... up to c^power
+    for _ in range(len(p) - 1):
+        shrink.append(shrink[-1] * c)
+    total: Interval | None = None
+    grow: Interval | None = None
+    for j, coefficient in enumerate(p):
+        grow = None if j == 0 else u if grow is None else product_of_positive(grow, u)
+        if not coefficient:
+            continue
+        term = shrink[len(p) - 1 - j] if grow is None else grow * shrink[len(p) - 1 - j]
+        if coefficient != 1:
+            term = term * point(coefficient)
+        if j % 2:
+            term = Interval(np.where(negative, -term.hi, term.lo), np.where(negative, -term.lo, term.hi))
+        total = term if total is None else total + term
+    return Interval(np.zeros_like(points), np.zeros_like(points)) if total is None else total
+
+
+def _hypot(points: Array) -> Interval:
+    size = np.minimum(np.abs(points), 1e150)
+    root = square_root(Interval.of(1.0) + Interval(size, size).square())
+    far = np.abs(points) > 1e150
+    return Interval(np.where(far, np.abs(points), root.lo), np.where(far, np.where(np.isinf(points), np.inf, up(np.abs(points))), root.hi))
 
 
 def rational_horner(p: tuple[Fraction, ...], s: Interval) -> Interval:
@@ -502,7 +556,7 @@ def _combine(p: tuple[Fraction, ...], q: tuple[Fraction, ...], factor: Fraction)
     return tuple(out)
 
 
-class Erf(Scalar):
+class Erf(Direct):
     """``erf``: derivatives are scaled Gaussians, ``erf^(k)(t) = 2/sqrt(pi) sqrt(2)^(k-1) G^(k-1)(sqrt(2) t)``."""
 
     name = "erf"
@@ -520,7 +574,7 @@ class Erf(Scalar):
         return inner * self.front * integer_power(self.root, order - 1)
 
 
-class Psi(Scalar):
+class Psi(Direct):
     """The period-4 function of exponent ``nu`` whose third derivative is ``sgn(s)|s|^nu``, s a triangle wave.
 
     (ragd-gs, numerical section.) ``psi, psi', psi'', psi'''`` are monotone between integers.
@@ -605,7 +659,7 @@ class Psi(Scalar):
         return Interval(low, high)
 
 
-class Huber(Scalar):
+class Huber(Direct):
     """``t^2/2`` for ``|t| <= delta``, ``delta |t| - delta^2/2`` outside: the second derivative jumps at ``+-delta``."""
 
     smooth = 1
@@ -641,7 +695,7 @@ class Huber(Scalar):
         return ()
 
 
-class Derived(Scalar):
+class Derived(Direct):
     """The derivative of another scalar function, as a function of its own."""
 
     def __init__(self, base: Scalar, order: int) -> None:
@@ -651,6 +705,9 @@ class Derived(Scalar):
 
     def range(self, order: int, t: Interval) -> Interval:
         return self.base.range(order + self.order, t)
+
+    def ranges(self, orders: Sequence[int], t: Interval) -> list[Interval]:
+        return self.base.ranges([order + self.order for order in orders], t)
 
     def at(self, order: int, t: Interval) -> Interval:
         return self.base.at(order + self.order, t)
