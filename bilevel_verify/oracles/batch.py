@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from bilevel_verify.errors import ParameterError
 from bilevel_verify.oracles.workshop import Workshop, direction_block, result_block
 from bilevel_verify.symbolic.arithmetics import NUMPY
 
@@ -17,6 +18,8 @@ AT_ONCE = 2_000_000
 def batch(workshop: Workshop, field: str, points: FloatArray) -> FloatArray:
     """One oracle at the rows of ``points`` (x, y and, for products, v side by side): shape (N, length)."""
     kind, which = field.rsplit("_", 1)
+    if workshop.has_data_sums(which) and kind == "third":
+        raise ParameterError(f"{field} of a sum over data is not available; ask for Hessians or products")
     if workshop.is_structured(which) and kind != "third":
         return _structured(workshop, field, points)
     program = workshop.program(field)

@@ -9,6 +9,7 @@ import numpy as np
 
 from bilevel_verify.errors import ParameterError
 from bilevel_verify.oracles import compiling
+from bilevel_verify.oracles.batch import batch
 from bilevel_verify.oracles.convention import EVALUATIONS
 from bilevel_verify.oracles.namespaces import (
     ieee_namespace,
@@ -82,8 +83,30 @@ def multiprecision_oracle(source: Source) -> Oracle:
     return oracle
 
 
+def array_oracle(workshop: Workshop, field: str) -> Oracle:
+    """The oracle of a function with sums over data, on NumPy arrays inside (lists are accepted)."""
+
+    def oracle(*arguments: Any) -> None:
+        *inputs, out = arguments
+        point = np.concatenate([np.asarray(block, dtype=np.float64) for block in inputs])[None]
+        with np.errstate(all="ignore"):
+            result = batch(workshop, field, point)[0]
+        if isinstance(out, np.ndarray):
+            out[:] = result
+        else:
+            out[:] = result.tolist()
+
+    oracle.__name__ = field
+    return oracle
+
+
 def compiled_oracle(workshop: Workshop, field: str) -> Any | None:
-    """The oracle as a first-class compiled function: loaded, or derived and compiled; None if it is too large."""
+    """The oracle as a first-class compiled function: loaded, or derived and compiled.
+
+    None if it is too large, or sums over data (it is then evaluated on arrays, as fast as they can be read).
+    """
+    if workshop.has_data_sums(field[-1]):
+        return None
     signature = compiling.oracle_signature(field)
     key = compiling.digest_of("oracle", workshop.problem.content_hash(), field)
     loaded = compiling.load_compiled(key, signature)

@@ -246,10 +246,14 @@ class Oracles:
 
     def _plain_oracle(self, field: str) -> Callable[..., None]:
         if field not in self._plain:
-            self._plain[field] = forms.plain_oracle(self.workshop.source(field))
+            data = self.workshop.has_data_sums(field[-1])
+            make = forms.array_oracle(self.workshop, field) if data else forms.plain_oracle(self.workshop.source(field))
+            self._plain[field] = make
         return self._plain[field]
 
     def _multiprecision(self, field: str) -> Callable[..., None]:
+        if self.workshop.has_data_sums(field[-1]):
+            raise ParameterError(f"{field} sums over data, which are float64: there is no multi-precision form of it")
         return forms.multiprecision_oracle(self.workshop.source(field))
 
     def _ask(self, field: str, x: ArrayLike, y: ArrayLike, v: ArrayLike | None = None) -> FloatArray:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from bilevel_verify.atoms.datasum import DataSum, split_data_sums
 from bilevel_verify.errors import ParameterError
 from bilevel_verify.oracles.convention import EVALUATIONS, FIELDS, PRODUCTS
 from bilevel_verify.problems.problem import Problem
 from bilevel_verify.symbolic import differentiate
 from bilevel_verify.symbolic.generate import Source, generate
-from bilevel_verify.symbolic.numeric import NumericStructure, numeric
+from bilevel_verify.symbolic.numeric import NumericStructure, data_group, numeric
 from bilevel_verify.symbolic.program import Program, program_of
 from bilevel_verify.symbolic.structure import Structure, decompose
 from bilevel_verify.symbolic.structured import WORTHWHILE, generate_structured
@@ -23,6 +24,7 @@ class Workshop:
         dx, dy = problem.dx, problem.dy
         self.ranges = {"x": range(dx), "y": range(dx, dx + dy), "z": range(dx + dy)}
         self._programs: dict[str, Program] = {}
+        self._parts: dict[str, tuple[Any, list[tuple[Any, DataSum]]]] = {}
         self._structures: dict[str, Structure] = {}
         self._numeric: dict[str, NumericStructure] = {}
         self._sources: dict[str, Source] = {}
@@ -39,10 +41,31 @@ class Workshop:
             raise ParameterError(f"a {self.problem.kind} problem has no g; ask for the oracles of f")
         return expression
 
+    def parts(self, which: str) -> tuple[Any, list[tuple[Any, DataSum]]]:
+        """``f`` or ``g`` without its data sums, and those with their factors."""
+        if which not in self._parts:
+            expression = self.expression(which)
+            self._parts[which] = split_data_sums(expression) if expression.has(DataSum) else (expression, [])
+        return self._parts[which]
+
+    def has_data_sums(self, which: str) -> bool:
+        """Whether ``f`` or ``g`` has a sum over data: it is then evaluated on arrays, never unrolled."""
+        return bool(self.parts(which)[1])
+
     def base(self, which: str) -> Program:
-        """Program of ``f`` or ``g`` over (x, y)."""
+        """Program of ``f`` or ``g`` over (x, y).
+
+        Raises
+        ------
+        ParameterError : it holds a sum over data, which is never written out.
+        """
+        if self.has_data_sums(which):
+            raise ParameterError(f"{which} is a sum over data; it has no straight-line program")
+        return self._rest(which)
+
+    def _rest(self, which: str) -> Program:
         if which not in self._programs:
-            self._programs[which] = program_of(self.expression(which), self.problem.variables)
+            self._programs[which] = program_of(self.parts(which)[0], self.problem.variables)
         return self._programs[which]
 
     def program(self, field: str) -> Program:
@@ -90,17 +113,22 @@ class Workshop:
     def structure(self, which: str) -> Structure:
         """Quadratic part, affine forms and core of ``f`` or ``g``."""
         if which not in self._structures:
-            self._structures[which] = decompose(self.base(which))
+            self._structures[which] = decompose(self._rest(which))
         return self._structures[which]
 
     def numeric(self, which: str) -> NumericStructure:
         """``f`` or ``g`` on arrays."""
         if which not in self._numeric:
-            self._numeric[which] = numeric(self.structure(which))
+            arrays = numeric(self.structure(which))
+            positions = {symbol: place for place, symbol in enumerate(self.problem.variables)}
+            arrays.groups += [data_group(factor, data, positions) for factor, data in self.parts(which)[1]]
+            self._numeric[which] = arrays
         return self._numeric[which]
 
     def is_structured(self, which: str) -> bool:
         """Whether the arrays of ``f`` or ``g`` are large enough to be kept as arrays."""
+        if self.has_data_sums(which):
+            return True
         return self.base(which).size >= WORTHWHILE and self.structure(which).dense_entries >= WORTHWHILE
 
     def blocks(self, field: str) -> list[tuple[str, int]]:

@@ -21,6 +21,7 @@ from bilevel_verify import atoms
 from bilevel_verify.errors import ExpressionError, MathematicalError
 from bilevel_verify.language import Node, nearest, tree
 from bilevel_verify.problems.budget import MAXIMUM_RANGE, Budget
+from bilevel_verify.problems.data_sum import NotOneForm, SampleReader, is_large
 from bilevel_verify.problems.stable import stabilise
 
 CONSTANTS = {"pi": sympy.pi, "E": sympy.E}
@@ -430,6 +431,10 @@ class _Interpreter:
         low, high = self.integer(first), self.integer(last)
         if high - low >= MAXIMUM_RANGE:
             raise self.budget.fail(f"a range of more than {MAXIMUM_RANGE} terms", span)
+        if node.function in ("sum", "mean") and is_large(body[0], high - low + 1, self.scope.data):
+            kept = self._data_sum(node, body[0], name, low, high)
+            if kept is not None:
+                return kept
         values = []
         try:
             for value in range(low, high + 1):
@@ -438,6 +443,20 @@ class _Interpreter:
         finally:
             self.indices.pop(name, None)
         return self._collect(node, values)
+
+    def _data_sum(self, node: tree.Call, body: Node, index: str, low: int, high: int) -> Any:
+        """The sum as one closed form over data; None if its terms are not of one form."""
+        reader = SampleReader(index, low, high, self.scope.vectors, self.scope.data)
+        try:
+            rewritten = reader.rewrite(body)
+        except NotOneForm:
+            return None
+        names = {name: sympy.Symbol(name, real=True) for name in (*reader.forms, *reader.columns)}
+        outer, self.indices = self.indices, {**self.indices, **names}
+        try:
+            return reader.finish(self.scalar(rewritten), names, node.function == "mean")
+        finally:
+            self.indices = outer
 
     def _collect(self, node: tree.Call, values: list[Any]) -> Any:
         if any(isinstance(v, np.ndarray) for v in values):

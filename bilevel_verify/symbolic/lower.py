@@ -4,7 +4,7 @@ Integer powers become products, roots become ``sqrt``, the stable atoms become a
 (``softplus``, ``sigmoid`` and its derivative at the same point cost one exponential). Atoms without a
 rule here stay ``atom`` instructions and are printed as calls of their scalar kernels.
 
-Lowered graphs know one more operation: ``call``, ``value`` = name of a function of one argument (``exp sqrt log1p``...).
+Lowered graphs know one more operation: ``call``, ``value`` = a function of one argument (``exp sqrt log1p``...).
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ with ``A`` for the forms and one with its transpose for the gradient, whatever `
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,10 +15,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bilevel_verify.atoms.datasum import DataForm, DataSum
+from bilevel_verify.errors import ExpressionError
 from bilevel_verify.symbolic import differentiate
 from bilevel_verify.symbolic.arithmetics import NUMPY
 from bilevel_verify.symbolic.kernels import nearest_float
-from bilevel_verify.symbolic.program import Program
+from bilevel_verify.symbolic.program import Program, program_of
+from bilevel_verify.symbolic.reader import exact
 from bilevel_verify.symbolic.structure import Form, Group, Structure
 
 FloatArray = NDArray[np.float64]
@@ -271,6 +274,25 @@ def numeric(structure: Structure) -> NumericStructure:
     groups = [_numeric_group(group) for group in structure.groups]
     forms = _numeric_forms(structure.forms) if structure.forms else None
     return NumericStructure(n, nearest_float(structure.constant), linear, hessian, groups, structure.core, forms)
+
+
+def data_group(factor: Any, data: DataSum, positions: Mapping[Any, int]) -> NumericGroup:
+    """A sum over data as a group; ``positions`` says which input a variable is."""
+    names = data.bound_symbols
+    template = program_of(data.body, names)
+    forms = tuple(_data_forms(form, data.count, positions) for form in data.forms.values())
+    parameters = tuple(column.values for column in data.columns.values())
+    scale = nearest_float(exact(factor * data.scale))
+    return NumericGroup(template, forms, parameters, scale)
+
+
+def _data_forms(form: DataForm, count: int, positions: Mapping[Any, int]) -> Forms:
+    try:
+        columns = np.array([positions[v] for v in form.variables], dtype=np.intp)
+    except KeyError as error:
+        raise ExpressionError(f"a sum over data needs plain variables, not {error}") from None
+    matrix = form.matrix if form.kind == "rows" else None
+    return Forms(np.repeat(columns, count) if form.kind == "same" else columns, matrix, np.zeros(count))
 
 
 def _numeric_group(group: Group) -> NumericGroup:

@@ -16,6 +16,7 @@ import sympy
 from sympy.functions.elementary.piecewise import ExprCondPair
 from sympy.logic.boolalg import And, BooleanFalse, BooleanTrue, Not, Or
 
+from bilevel_verify.atoms.datasum import DataSum
 from bilevel_verify.atoms.table import recognise
 from bilevel_verify.errors import ExpressionError
 from bilevel_verify.symbolic.graph import ONE, ZERO, Graph
@@ -65,7 +66,18 @@ class Reader:
             return self._piecewise(expression.args, guard)
         if isinstance(expression, sympy.Function | sympy.Max | sympy.Min):
             return self._function(expression, guard)
+        if isinstance(expression, DataSum):
+            return self._data_sum(expression, guard)
         raise ExpressionError(f"{type(expression).__name__} cannot be computed: {str(expression)[:60]}")
+
+    def _data_sum(self, expression: DataSum, guard: int | None) -> int:
+        written = expression.doit()
+        if written is expression:
+            size = expression.count * expression.width
+            raise ExpressionError(
+                f"a sum over {expression.count} samples ({size} numbers) is too large to be written out"
+            )
+        return self.read(written, guard)
 
     def _symbol(self, symbol: sympy.Symbol) -> int:
         place = self.places.get(symbol, self.names.get(symbol.name))

@@ -1,0 +1,117 @@
+"""Sums over data stay sums: same numbers as the sum written out, from the same problem text."""
+
+from __future__ import annotations
+
+import datetime
+import os
+
+import numpy as np
+import pytest
+import sympy
+
+from bilevel_verify.atoms.datasum import DataSum, split_data_sums
+from bilevel_verify.errors import ExpressionError, ParameterError
+from bilevel_verify.oracles import Oracles, oracles
+from bilevel_verify.oracles.convention import FIELDS, PRODUCTS
+from bilevel_verify.oracles.workshop import direction_block
+from bilevel_verify.problems import data_sum
+from bilevel_verify.problems.construct import bilevel
+from bilevel_verify.problems.problem import Problem
+from bilevel_verify.symbolic.program import program_of
+
+SEED = int(os.environ.get("BILEVEL_VERIFY_SEED", datetime.date.today().toordinal()))
+SAMPLES, WIDTH = 40, 3
+
+TEXTS = {
+    "logistic": "mean(softplus(-b[i]*dot(A[i], y)), (i, 0, 39)) + exp(x1)*dot(y, y)/2",
+    "hyper-cleaning": "mean(sigmoid(x[i])*(dot(y, A[i]) - b[i])**2, (i, 0, 39)) + dot(y, y)/10",
+    "part of the samples": "3*sum(sin(dot(A[i], y) + A[i, 1]*x1), (i, 5, 20)) - y1*x1",
+    "the index itself": "sum(i*cos(y1*b[i]), (i, 0, 39))/7 + mean(exp(-x1)*dot(A[i], y)**4, (i, 0, 39))",
+}
+
+
+def build(text: str, limit: int, monkeypatch: pytest.MonkeyPatch) -> Problem:
+    monkeypatch.setattr(data_sum, "WRITE_OUT", limit)
+    rng = np.random.default_rng(SEED)
+    data = {"A": rng.standard_normal((SAMPLES, WIDTH)).round(3), "b": rng.standard_normal(SAMPLES).round(3)}
+    x = [f"x{k}" for k in range(1, (SAMPLES if "x[i]" in text else 1) + 1)]
+    return bilevel(f="dot(y, y)/2 + x1", g=text, x=x, y=["y1", "y2", "y3"], data=data)
+
+
+def pair(name: str, monkeypatch: pytest.MonkeyPatch) -> tuple[Oracles, Oracles]:
+    kept, written = build(TEXTS[name], 10, monkeypatch), build(TEXTS[name], 10**9, monkeypatch)
+    assert kept.g is not None
+    assert written.g is not None
+    assert kept.g.has(DataSum)
+    assert not written.g.has(DataSum)
+    return oracles(kept, compiled=False), oracles(written, compiled=False)
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_oracles_of_a_kept_sum_are_those_of_the_sum_written_out(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept, written = pair(name, monkeypatch)
+    rng = np.random.default_rng(SEED + 1)
+    problem = kept.problem
+    lengths = {"x": problem.dx, "y": problem.dy, "z": problem.dx + problem.dy}
+    for field in FIELDS:
+        if field.endswith("_f") or field.startswith("third"):
+            continue
+        blocks = ["x", "y"] + ([direction_block(field)] if field in PRODUCTS else [])
+        values = [rng.uniform(-1, 1, lengths[b]) for b in blocks]
+        one, two = kept._ask(field, *values), written._ask(field, *values)
+        assert np.allclose(one, two, rtol=1e-11, atol=1e-12), (SEED, name, field)
+        rows = [rng.uniform(-1, 1, (4, lengths[b])) for b in blocks]
+        assert np.allclose(kept.batch(field, *rows), written.batch(field, *rows), rtol=1e-11, atol=1e-12), (name, field)
+
+
+@pytest.mark.parametrize("name", ["logistic", "the index itself"])
+def test_derivatives_in_sympy_agree_with_the_oracles(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept, _ = pair(name, monkeypatch)
+    g, x1, y1 = kept.problem.g, sympy.Symbol("x1", real=True), sympy.Symbol("y1", real=True)
+    point = dict(zip(kept.problem.variables, [0.3, -0.2, 0.5, 0.7]))
+    slope = sympy.diff(g, y1)
+    assert slope.has(DataSum)
+    values = [slope.doit(), sympy.diff(g, y1, x1).doit(), slope.subs(point)]
+    numbers = [float(v.subs(point).doit().evalf(25)) for v in values]
+    assert numbers[0] == pytest.approx(kept.grad_y_g([0.3], [-0.2, 0.5, 0.7])[0], rel=1e-11)
+    assert numbers[1] == pytest.approx(kept.hess_g([0.3], [-0.2, 0.5, 0.7])[1][0, 0], rel=1e-11, abs=1e-12)
+    assert numbers[2] == pytest.approx(numbers[0], rel=1e-11)
+
+
+def test_equal_data_make_equal_problems_and_other_data_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    one, two = (build(TEXTS["logistic"], 10, monkeypatch) for _ in range(2))
+    assert one.g == two.g
+    assert one.content_hash() == two.content_hash()
+    changed = bilevel(
+        f="y1", g=TEXTS["logistic"], x="x1", y=["y1", "y2", "y3"], data={"A": one.data["A"] + 1e-9, "b": one.data["b"]}
+    )
+    assert changed.g != one.g
+
+
+def test_sums_are_split_off_with_their_factors(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = build(TEXTS["the index itself"], 10, monkeypatch)
+    rest, sums = split_data_sums(problem.g)
+    assert rest == 0
+    assert sorted(float(factor * s.scale) for factor, s in sums) == pytest.approx([1 / 40, 1 / 7])
+
+
+def test_what_is_too_large_or_not_there_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bilevel_verify.atoms.datasum.MOST_WRITTEN_OUT", 10)
+    problem = build(TEXTS["logistic"], 10, monkeypatch)
+    with pytest.raises(ExpressionError, match="40 samples"):
+        program_of(problem.g, problem.variables)
+    o = oracles(problem)
+    assert not o.can_compile(["grad_y_g"])
+    with pytest.raises(ParameterError, match="multi-precision"):
+        o.function_set(["grad_y_g"], "multiprecision")
+    with pytest.raises(ParameterError, match="third"):
+        o.third_g([0.0], [0.0] * 3)
+    out = [0.0] * 3
+    o.function_set(["grad_y_g"], "plain").grad_y_g([0.1], [0.1, 0.2, 0.3], out)
+    assert out == pytest.approx(o.grad_y_g([0.1], [0.1, 0.2, 0.3]), rel=1e-15)
+
+
+def test_the_page_shows_the_sum(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = build(TEXTS["logistic"], 10, monkeypatch)
+    assert r"\sum_{i=1}^{40}" in sympy.latex(problem.g)
+    assert "40 samples" in str(problem.g)
