@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from fractions import Fraction
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -141,21 +140,8 @@ def _accuracy(eps: Any) -> Any:
 def _for_run(resolved: Resolved | None, names: list[str], digits: int | None) -> dict[str, Any]:
     if resolved is None:
         return {}
-    found: dict[str, Any] = {}
-    for name in names:
-        letter = resolved.letters[name]
-        precise = digits is not None and not isinstance(letter.run, int)
-        found[name] = _precise(letter.for_check) if precise else letter.run
-    return found
-
-
-def _precise(scalar: Any) -> Any:
-    """An exact rational, or the middle of a ball with all its bits."""
-    if isinstance(scalar, Fraction):
-        return scalar
-    mantissa, exponent = scalar.mid().man_exp()
-    power = int(exponent)
-    return Fraction(int(mantissa)) * (Fraction(2) ** power)
+    exactly = {} if digits is None else resolved.precise_parameters()
+    return {name: exactly.get(name, resolved.letters[name].run) for name in names}
 
 
 def _with_letters(run: Run, resolved: Resolved) -> Run:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -39,11 +40,13 @@ from bilevel_verify.methods.run import Run
 from bilevel_verify.problems.problem import Problem
 from bilevel_verify.theorems import exact
 from bilevel_verify.theorems.card import Claim
-from bilevel_verify.theorems.resolve import Resolved, resolve
+from bilevel_verify.theorems.resolve import Resolved, ResolvedLetter, resolve
 
 BITS = 256
 DEFAULT_BUDGET = 2_000_000
 TRUNCATED = ("budget", "diverged", "not finite", "interrupted", "precision")
+RUNS_KEPT = 8
+_RUNS: dict[str | None, Run] = {}
 Progress = Callable[[str], None]
 
 
@@ -308,17 +311,44 @@ def _empty_tally() -> Any:
 
 
 def _run(case: Case, **more: Any) -> Run:
+    """The run of a case; runs are kept for the other statements about the same method on the same instance."""
     request = case.request
     options = {**request.options, "eps": case.eps, **more}
-    return make_run(
-        case.problem,
-        request.card,
-        request.statement,
-        request.method,
-        case.resolved.parameters,
-        case.instance.start,
-        **options,
+    parameters = dict(case.resolved.parameters)
+    if "digits" in more:
+        parameters = {name: precise(letter) for name, letter in case.resolved.letters.items()}
+    key = None
+    if not callable(request.method):
+        name = method_name(request.method, request.statement)
+        what = request.statement.algorithm if name == "literal" else name
+        ingredients = (
+            request.card.key,
+            what,
+            sorted((n, str(p)) for n, p in parameters.items()),
+            sorted(options.items()),
+        )
+        key = f"{case.problem.content_hash()} {ingredients} {case.instance.start.tolist()}"
+    if key in _RUNS:
+        return _RUNS[key]
+    run = make_run(
+        case.problem, request.card, request.statement, request.method, parameters, case.instance.start, **options
     )
+    if key is not None:
+        _RUNS[key] = run
+        while len(_RUNS) > RUNS_KEPT:
+            _RUNS.pop(next(iter(_RUNS)))
+    return run
+
+
+def precise(letter: ResolvedLetter) -> Any:
+    """The value of a letter for a run in many digits: exact where it is rational, else the middle of its ball."""
+    if isinstance(letter.run, int):
+        return letter.run
+    scalar = letter.for_check
+    if isinstance(scalar, Fraction):
+        return scalar
+    mantissa, exponent = scalar.mid().man_exp()
+    return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
 
 
 def _judge_conditions(case: Case) -> None:

@@ -82,6 +82,14 @@ def middle(value: Scalar) -> float:
     return _nearest_float(value) if isinstance(value, Fraction) else float(value.mid())
 
 
+def rational(value: Scalar) -> Fraction:
+    """An exact rational as it is, or the middle of a ball with all its bits."""
+    if isinstance(value, Fraction):
+        return value
+    mantissa, exponent = value.mid().man_exp()
+    return Fraction(int(mantissa)) * (Fraction(2) ** int(exponent))
+
+
 def exact_root(value: Fraction, degree: int) -> Fraction | None:
     """The rational ``degree``-th root of a nonnegative rational, if there is one."""
     top, bottom = _integer_root(value.numerator, degree), _integer_root(value.denominator, degree)

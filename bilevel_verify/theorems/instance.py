@@ -51,9 +51,7 @@ class Leaves:
             if spec.source == "constants":
                 return self._constant(name)
             if spec.source == "problem":
-                return {"dx": self.problem.dx, "d": self.problem.dx, "d_x": self.problem.dx, "dy": self.problem.dy}[
-                    name
-                ]
+                return self._of_problem()[name]
             if spec.source == "truth":
                 return self._truth(name, known)
         except KeyError:
@@ -61,6 +59,11 @@ class Leaves:
         except BilevelVerifyError as error:
             raise ParameterError(str(error)) from None
         raise KeyError(spec.name)
+
+    def _of_problem(self) -> dict[str, int]:
+        """What the statement of the problem itself says: dimensions, and 1 where it is a minimax problem."""
+        p = self.problem
+        return {"dx": p.dx, "d": p.dx, "d_x": p.dx, "dy": p.dy, "is_minimax": int(p.kind == "minimax")}
 
     def _constant(self, name: str) -> Any:
         from bilevel_verify.constants import constants
@@ -83,7 +86,9 @@ class Leaves:
             size = abs(float(above.value)) + abs(float(below.value))
             error = above.error + below.error + 4e-16 * size
             certainty = weakest(above.certainty, below.certainty)
-            return Enclosure(float(above.value) - float(below.value), error, certainty, f"{above.method}; {below.method}")
+            return Enclosure(
+                float(above.value) - float(below.value), error, certainty, f"{above.method}; {below.method}"
+            )
         if name == "norm_y_star":
             at = self.truth.y_star(self.x0)
             size = float(np.linalg.norm(at.value))

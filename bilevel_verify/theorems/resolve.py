@@ -119,6 +119,15 @@ class Resolved:
         """Letter -> number, as a solver takes them."""
         return {name: letter.run for name, letter in self.letters.items()}
 
+    def precise_parameters(self) -> dict[str, Any]:
+        """Chosen letters that are no integers, as rationals with all bits of their formula: for runs in many digits."""
+        found: dict[str, Any] = {}
+        for name, letter in self.letters.items():
+            if letter.chosen and not isinstance(letter.run, int):
+                used = letter.for_check
+                found[name] = used if isinstance(used, Fraction) else exact.rational(letter.scalar)
+        return found
+
     def scalars(self) -> dict[str, Scalar]:
         """Letter -> enclosure for a check."""
         return {name: letter.for_check for name, letter in self.letters.items()}
