@@ -132,7 +132,7 @@ class Part:
 
     def norm(self, slots: str) -> Bound:
         """Calculus on the whole domain, then branch and bound where that leaves a gap."""
-        lost = smoothness.first_jump(self.structure, self.domain)
+        lost = smoothness.first_jump(self.structure, self.domain, tuple(self.model.slots(s) for s in slots))
         if lost is not None and lost.order < len(slots):
             return _jump_bound(lost, len(slots))
         endless = self._endless_gradient(slots)
@@ -141,7 +141,7 @@ class Part:
         first = self._calculus(slots)
         gap = first.upper - first.lower
         tolerance = TOLERANCE[len(slots)]
-        if first.attained or first.upper == 0 or gap <= tolerance * abs(first.lower) or self._hopeless():
+        if self.effort <= 0 or first.attained or first.upper == 0 or gap <= tolerance * abs(first.lower) or self._hopeless():
             return first
         second = self._search(slots, first)
         return second
@@ -348,6 +348,8 @@ class Part:
             found = form.lower(self.model.evaluate(k, points, points))
             return np.where(np.isfinite(found), found, -np.inf)
 
+        if self.effort <= 0:
+            return 0.0
         return max(0.0, _climb(values, self.points(), self.domain.lo, self.domain.hi)[0])
 
     # -- branch and bound ------------------------------------------------------------------------------------------
@@ -401,7 +403,9 @@ class Part:
 
     def convexity(self) -> Bound:
         """``inf lambda_min(nabla^2_yy)``."""
-        lost = smoothness.first_jump(self.structure, self.domain)
+        lost = smoothness.first_jump(self.structure, self.domain, (self.model.y,))
+        if lost is not None and lost.order < 2:
+            return self._nonsmooth_convexity(lost)
         form = Form(self.model, "yy")
         lo, hi = self._whole()
         with ball_ends():
@@ -410,17 +414,35 @@ class Part:
                 least = max(least, self._special_extremes(Form(self.plain, "yy"))[0])
         closed = self._closed_convexity() if self._free_arguments() else None
         reasons = self._range_reasons(2)
-        if lost is not None and lost.order < 1:
-            reasons = (*reasons, Reason("smoothness", lost.text))
         if closed is not None:
             value = enclose(closed)[0]
             why = Reason("Loewner bound lambda_min(Q_yy + A_y' diag(inf phi'') A_y)", f"mu = {closed}", reasons)
             return Bound(value, value, True, "exact", why, closed, True, self._convexity_sample(form)[1])
         best, witness = self._convexity_sample(form)
         why = Reason("Loewner bound lambda_min(Q_yy + A_y' diag(inf phi'') A_y)", f"mu >= {least:.9g}", reasons)
-        if self._free_arguments() or best - least <= TOLERANCE[2] * max(abs(best), 1e-9) or self._hopeless():
+        if self.effort <= 0 or self._free_arguments() or best - least <= TOLERANCE[2] * max(abs(best), 1e-9) or self._hopeless():
             return Bound(best, least, True, "calculus", why, None, self._free_arguments(), witness)
         return self._search_convexity(form, least, best, witness, why)
+
+    def _nonsmooth_convexity(self, lost: smoothness.Jump) -> Bound:
+        """The gradient jumps: only kinks of convex ridges (|t|, max(t, 0) with positive weight) keep a lower bound."""
+        from bilevel_verify.intervals.scalar import Power
+
+        kept, dropped = [], []
+        for ridge in self.structure.ridges:
+            convex = (isinstance(ridge.function, Power) and ridge.function.kind in ("abs", "plus")
+                      and ridge.function.exponent == 1 and enclose(ridge.weight)[0] >= 0)  # fmt: skip
+            (dropped if convex else kept).append(ridge)
+        smooth = replace(self.structure, ridges=tuple(kept))
+        if len(kept) < len(self.structure.ridges):
+            again = smoothness.first_jump(smooth, self.domain, (self.model.y,))
+            if again is None or again.order >= 2:
+                part = Part(smooth, self.is_x, self.domain, self.name, self.effort)
+                inner = part.convexity()
+                why = Reason("convex kinks add nothing negative", f"mu >= {inner.lower:.9g}", (inner.why,))
+                return Bound(inner.upper, inner.lower, True, inner.route, why, inner.exact, inner.attained, inner.witness)
+        why = Reason("lost smoothness", f"{lost.text}; no curvature bound")
+        return Bound(math.inf, -math.inf, True, "calculus", why, None, False, lost.where)
 
     def _closed_convexity(self) -> Expr | None:
         ridges = self.structure.ridges
@@ -435,7 +457,8 @@ class Part:
         def values(points: Array) -> Array:
             return -form.least_eigenvalue(self.model.evaluate(2, points, points))
 
-        value, where = _climb(values, self.points(), self.domain.lo, self.domain.hi)
+        points = self.points() if self.effort > 0 else self.points(8)
+        value, where = _climb(values, points, self.domain.lo, self.domain.hi, self.effort > 0)
         return -value, self._named(where)
 
     def _search_convexity(self, form: Form, least: float, best: float, witness: dict[str, float], why: Reason) -> Bound:
@@ -462,7 +485,8 @@ class Part:
 
 def _jump_bound(lost: smoothness.Jump, order: int) -> Bound:
     why = Reason("lost smoothness", f"{lost.text}; no Lipschitz constant of the derivative of order {order - 1}")
-    return Bound(math.inf, math.inf, True, "calculus", why, sympy.oo, True, lost.where)
+    lower = math.inf if lost.sure else 0.0
+    return Bound(math.inf, lower, True, "calculus", why, sympy.oo if lost.sure else None, lost.sure, lost.where)
 
 
 def _scale(weight: Expr, bounds: tuple[Expr, Expr]) -> tuple[Expr, Expr]:
@@ -493,7 +517,7 @@ def _corners(lo: Array, hi: Array, n: int) -> Array:
     return np.where(pattern == 0, lo, hi)
 
 
-def _climb(values: object, points: Array, lo: Array, hi: Array) -> tuple[float, Array]:
+def _climb(values: object, points: Array, lo: Array, hi: Array, refine: bool = True) -> tuple[float, Array]:
     """Best sampled value: a start set, then random steps of shrinking length around the leaders."""
     measure = values  # callable on (m, n)
     found = measure(points)  # type: ignore[operator]
@@ -501,7 +525,7 @@ def _climb(values: object, points: Array, lo: Array, hi: Array) -> tuple[float, 
     leaders = np.argsort(-found)[:8]
     best_points, best_values = points[leaders], found[leaders]
     span = np.where(np.isfinite(hi - lo), hi - lo, 4.0)
-    for scale in (0.2, 0.05, 0.01, 2e-3, 2e-4):
+    for scale in (0.2, 0.05, 0.01, 2e-3, 2e-4) if refine else ():
         trial = best_points[:, None, :] + rng.normal(size=(len(best_points), 12, points.shape[1])) * span * scale
         trial = np.clip(trial.reshape(-1, points.shape[1]), lo, hi)
         everything = np.concatenate([best_points, trial])

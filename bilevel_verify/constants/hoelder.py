@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -362,4 +361,4 @@ def _unbounded(bound: Bound, nu: Expr, groups: list[list[Modulus]], diameter: fl
     return replace(bound, why=Reason("Hoelder rules", f"no finite constant at nu = {nu}; {advice}", parts))
 
 
-__all__ = ["Fraction", "Modulus", "Pair", "Trigonometric", "combine", "hoelder_pair", "moduli", "periodic_constant", "scalar_modulus"]
+__all__ = ["Modulus", "Pair", "combine", "hoelder_pair", "moduli", "periodic_constant", "scalar_modulus"]

@@ -1,40 +1,60 @@
-"""Where a formula loses smoothness: the first derivative that jumps or blows up, and where."""
+"""Where a formula loses smoothness: the first derivative that jumps or does not exist, and where."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import sympy
+from sympy import Expr
 
+from bilevel_verify.atoms.table import recognise
 from bilevel_verify.constants.domain import Domain
 from bilevel_verify.constants.structure import Ridge, Structure
 from bilevel_verify.intervals.batch import Interval
-from bilevel_verify.intervals.scalar import Derived, Huber, Power, Psi, Scalar
+from bilevel_verify.intervals.jets import JetArithmetic
+from bilevel_verify.intervals.rounding import enclose
+from bilevel_verify.intervals.scalar import Derived, Huber, Power, Psi, Scalar, scalar
+
+DEEPEST = 6
+"""Highest derivative whose continuity is examined at the joints of a Piecewise."""
 
 
 @dataclass(frozen=True, slots=True)
 class Jump:
-    """The derivative of order ``order`` is the first that is not continuous (it jumps, or does not exist)."""
+    """The derivative of order ``order`` is the first that is not continuous (it jumps, or does not exist).
+
+    ``sure`` is False where only the proof of smoothness failed (so that an infinite constant is not certified).
+    """
 
     order: int
     text: str
     where: dict[str, float] = field(default_factory=dict)
+    sure: bool = True
 
 
-def first_jump(structure: Structure, domain: Domain) -> Jump | None:
-    """The worst loss of smoothness on the domain, None if everything in use is smooth.
-
-    Ridges are judged by their atoms. ``Max``, ``Min``, ``Abs``, ``sign``, ``floor`` and ``Piecewise`` in the rest are
-    judged as merely continuous unless intervals decide the branch on the whole domain.
-    """
-    jumps = [j for r in structure.ridges if (j := _ridge_jump(r, structure, domain)) is not None]
-    return min(jumps, key=lambda j: j.order) if jumps else None
+def first_jump(structure: Structure, domain: Domain, blocks: tuple[tuple[int, ...], ...] = ()) -> Jump | None:
+    """The worst loss of smoothness on the domain that a form with the given slots can see, None if there is none."""
+    jumps = []
+    for ridge in structure.ridges:
+        members = {i for i, _ in ridge.row}
+        if all(members & set(block) for block in blocks):
+            jump = _ridge_jump(ridge, structure, domain)
+            if jump is not None:
+                jumps.append(jump)
+    if len(jumps) > 1:
+        jumps = [Jump(j.order, j.text, j.where, False) for j in jumps]  # several kinks might cancel
+    if structure.rest is not None:
+        jumps += list(_rest_jumps(structure, domain))
+    return min(jumps, key=lambda j: (j.order, j.sure)) if jumps else None
 
 
 def kinks(function: Scalar) -> tuple[float, list[float] | None]:
-    """Number of continuous derivatives and the places of the kinks (None: every odd integer, for psi_0 ...)."""
+    """Number of continuous derivatives and the places of the kinks (None: at integers)."""
     if isinstance(function, Derived):
         smooth, places = kinks(function.base)
         return smooth - function.order, places
@@ -51,30 +71,121 @@ def _ridge_jump(ridge: Ridge, structure: Structure, domain: Domain) -> Jump | No
     smooth, places = kinks(ridge.function)
     if math.isinf(smooth):
         return None
-    low, high = _argument(ridge, structure, domain)
+    low, high = _argument(ridge, domain)
+    row = sympy.Add(ridge.shift, *[c * structure.variables[i] for i, c in ridge.row])
+    return _jump_of(ridge.function, smooth, places, low, high, str(row))
+
+
+def _jump_of(function: Scalar, smooth: float, places: list[float] | None, low: float, high: float, argument: str) -> Jump | None:
     if places is not None:
         hit = [p for p in places if low <= p <= high]
         if not hit:
             return None
-        place = f"argument {hit[0]:g}"
+        place = f"{argument} = {hit[0]:g}"
     else:
-        place = "integer arguments"
-    text = f"derivative {int(smooth) + 1} of {ridge.function.name} is not continuous at {place} of {_row_text(ridge, structure)}"
+        place = f"odd integers of {argument}"
     if smooth < 0:
-        text = f"{ridge.function.name} itself jumps at {place} of {_row_text(ridge, structure)}"
-    return Jump(int(smooth) + 1, text)
+        return Jump(0, f"{function.name} itself jumps at {place}")
+    return Jump(int(smooth) + 1, f"derivative {int(smooth) + 1} of {function.name} is not continuous at {place}")
 
 
-def _argument(ridge: Ridge, structure: Structure, domain: Domain) -> tuple[float, float]:
-    from bilevel_verify.intervals.rounding import enclose
-
+def _argument(ridge: Ridge, domain: Domain) -> tuple[float, float]:
     total = Interval(*(np.asarray(v) for v in enclose(ridge.shift)))
     for i, c in ridge.row:
-        a, b = enclose(c)
-        total = total + Interval(np.asarray(domain.lo[i]), np.asarray(domain.hi[i])) * Interval(np.asarray(a), np.asarray(b))
+        factor = Interval(*(np.asarray(v) for v in enclose(c)))
+        total = total + Interval(np.asarray(domain.lo[i]), np.asarray(domain.hi[i])) * factor
     return float(total.lo), float(total.hi)
 
 
-def _row_text(ridge: Ridge, structure: Structure) -> str:
-    row = sum((c * structure.variables[i] for i, c in ridge.row), ridge.shift)
-    return str(sympy.sympify(row))
+def _rest_jumps(structure: Structure, domain: Domain) -> Iterator[Jump]:
+    """Nonsmooth nodes inside the rest whose kink may lie in the domain."""
+    assert structure.rest is not None
+    for node in sympy.preorder_traversal(structure.rest):
+        if isinstance(node, sympy.Piecewise):
+            yield from _piecewise_jumps(node, structure, domain)
+        elif isinstance(node, sympy.Max | sympy.Min):
+            yield Jump(1, f"derivative 1 of {node} may jump where its arguments meet", sure=False)
+        elif isinstance(node, sympy.Heaviside | sympy.floor | sympy.ceiling):
+            yield Jump(0, f"{node} itself may jump", sure=False)
+        else:
+            yield from _atom_jumps(node, structure, domain)
+
+
+def _atom_jumps(node: Any, structure: Structure, domain: Domain) -> Iterator[Jump]:
+    known = recognise(node) if isinstance(node, sympy.Function) else None
+    if known is None or known[0] not in ("abspow", "sgnpow", "pluspow", "psi", "huber"):
+        return
+    name, order, parameters, argument = known
+    function = scalar(name, *(Fraction(int(p.p), int(p.q)) for p in parameters))
+    smooth, places = kinks(Derived(function, order) if order else function)
+    if math.isinf(smooth):
+        return
+    low, high = _range_of(argument, structure, domain)
+    jump = _jump_of(function, smooth, places, low, high, str(argument))
+    if jump is not None:
+        yield Jump(jump.order, jump.text, jump.where, False)
+
+
+def _range_of(expression: Expr, structure: Structure, domain: Domain) -> tuple[float, float]:
+    from bilevel_verify.symbolic.program import program_of
+
+    arithmetic = JetArithmetic(len(structure.variables), 0)
+    jet = program_of(expression, list(structure.variables)).run(arithmetic, arithmetic.variables(domain.lo[None], domain.hi[None]))[0]
+    value = jet.constant_term()
+    return float(value.lo[0]), float(value.hi[0])
+
+
+def _piecewise_jumps(node: Any, structure: Structure, domain: Domain) -> Iterator[Jump]:
+    """One variable: one-sided values of the derivatives at every joint, exactly. Otherwise nothing is proved."""
+    symbols = node.free_symbols
+    if len(symbols) != 1:
+        yield Jump(0, f"{str(node)[:80]}: smoothness of a Piecewise in several variables is not proved", sure=False)
+        return
+    variable = next(iter(symbols))
+    place = structure.variables.index(variable)
+    joints = _joints(node, variable)
+    if joints is None:
+        yield Jump(0, f"{str(node)[:80]}: the joints of this Piecewise are not simple", sure=False)
+        return
+    for joint in joints:
+        low, high = enclose(joint)
+        if high <= domain.lo[place] or low >= domain.hi[place]:
+            continue
+        order = _first_mismatch(node, variable, joint)
+        if order is not None:
+            where = {variable.name: float(low)}
+            text = f"derivative {order} of {str(node)[:80]} jumps at {variable} = {joint}" if order else f"{str(node)[:80]} jumps at {variable} = {joint}"
+            yield Jump(order, text, where)
+
+
+def _joints(node: Any, variable: Any) -> list[Expr] | None:
+    found: set[Expr] = set()
+    for _, condition in node.args:
+        for relation in condition.atoms(sympy.core.relational.Relational):
+            gap = sympy.expand(relation.lhs - relation.rhs)
+            if not gap.is_polynomial(variable) or sympy.Poly(gap, variable).degree() != 1:
+                return None
+            found.add(-gap.coeff(variable, 0) / gap.coeff(variable, 1))
+    return sorted(found, key=lambda v: enclose(v)[0])
+
+
+def _first_mismatch(node: Any, variable: Any, joint: Expr) -> int | None:
+    """Lowest order at which the branches left and right of a joint differ (None: none up to the deepest in use)."""
+    near = [j for j in _joints(node, variable) or [] if j != joint]
+    gap = min([abs(joint - j) for j in near], default=sympy.Integer(2), key=lambda v: enclose(v)[0]) / 2
+    left, right = (_branch_at(node, variable, joint + side * gap) for side in (-1, 1))
+    if left is None or right is None:
+        return 0
+    for order in range(DEEPEST):
+        values = [sympy.limit(sympy.diff(branch, variable, order), variable, joint, side) for branch, side in ((left, "-"), (right, "+"))]
+        difference = sympy.simplify(values[0] - values[1])
+        if difference != 0:
+            return order
+    return None
+
+
+def _branch_at(node: Any, variable: Any, where: Expr) -> Expr | None:
+    for branch, condition in node.args:
+        if condition == sympy.true or condition.subs(variable, where) == sympy.true:
+            return branch
+    return None
