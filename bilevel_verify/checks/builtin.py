@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,8 @@ def builtin_jobs(paper: str | None = None, text: str | None = None) -> list[dict
 
     A table ``[[job]]`` names ``problem`` (with ``knobs``), ``statements``, and optionally ``eps`` (numbers, or lists
     for sweeps), ``x0`` (one start or several), ``parameters``, ``values``, ``method``, ``budget`` and ``control`` (the
-    verdict that a negative control must get). Every statement of a job is one cell.
+    verdict that a negative control must get). ``"paper/*"`` means every statement of a card that has claims, those in
+    ``skip`` left out. Every statement with every entry of ``eps`` is one cell.
 
     Parameters
     ----------
@@ -27,8 +28,20 @@ def builtin_jobs(paper: str | None = None, text: str | None = None) -> list[dict
 
 
 def _cells(job: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    shared = {key: value for key, value in job.items() if key not in ("statements", "eps")}
+    shared = {key: value for key, value in job.items() if key not in ("statements", "eps", "skip")}
     tolerances = job.get("eps")
-    for statement in job["statements"]:
-        for eps in tolerances if isinstance(tolerances, list) else [tolerances]:
-            yield {**shared, "statement": statement, "eps": eps}
+    for name in job["statements"]:
+        for statement in _names(name, job.get("skip", ())):
+            for eps in tolerances if isinstance(tolerances, list) else [tolerances]:
+                yield {**shared, "statement": statement, "eps": eps}
+
+
+def _names(name: str, skip: Collection[str]) -> list[str]:
+    """Statement names behind one entry of a job."""
+    paper, _, identity = name.partition("/")
+    if identity != "*":
+        return [name]
+    from bilevel_verify.theorems import load_card
+
+    found = [entry.id for entry in load_card(paper).statements if entry.claims]
+    return [f"{paper}/{one}" for one in found if one not in skip]

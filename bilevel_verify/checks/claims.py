@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 from bilevel_verify.checks import values as v
-from bilevel_verify.checks.decide import Tally, guarded, judge
+from bilevel_verify.checks.decide import Tally, guarded, judge, undecided
 from bilevel_verify.checks.evaluate import Bound, Evaluator
 from bilevel_verify.checks.trajectory import Trajectory
 from bilevel_verify.checks.values import EvaluationError
@@ -16,6 +17,8 @@ from bilevel_verify.errors import MathematicalError
 from bilevel_verify.theorems.card import Claim, Domain, Link
 
 MOST_PLACES = 5_000_000
+PATIENCE = 120.0
+"""Seconds for judging the claims of one run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +38,7 @@ def judge_claims(
     trajectory: Trajectory,
     forget: Callable[[], None],
     truncated: bool = False,
+    patience: float = PATIENCE,
 ) -> list[Judged]:
     """Judge step, epoch and run claims of one run, epoch by epoch in one pass.
 
@@ -43,11 +47,20 @@ def judge_claims(
     evaluator_of : the interpreter for a claim (with its local definitions).
     forget : called after every epoch, to drop remembered values.
     truncated : the run was cut short; its last epoch is no epoch of the theorem, its steps are steps.
+    patience : seconds after which the rest of the places is given up, ``undecided: budget``.
     """
+    deadline = time.monotonic() + patience
     tools = [(claim, evaluator_of(claim)) for claim in claims]
     found = [Judged(c, link, number, Tally(), tool) for c, tool in tools for number, link in enumerate(c.chain)]
     epochs = trajectory.epochs
     for epoch in epochs:
+        if not trajectory.complete(epoch):
+            _give_up([j for j in found if j.claim.over != "run"], f"not recorded: epochs {epoch} on were thinned")
+            break
+        if time.monotonic() > deadline:
+            reason = f"budget: epochs {epoch} to {epochs[-1]} were not judged"
+            _give_up([j for j in found if j.claim.over != "run"], reason)
+            break
         for judged in found:
             if judged.claim.over == "run" or (truncated and epoch == epochs[-1] and judged.claim.over == "epoch"):
                 continue
@@ -60,6 +73,11 @@ def judge_claims(
         if judged.claim.over == "run":
             _at_places(judged, [{"t": epochs[-1]}])
     return found
+
+
+def _give_up(found: list[Judged], reason: str) -> None:
+    for judged in found:
+        judged.tally.take(undecided(reason))
 
 
 def judge_parameters(claims: list[Claim], evaluator_of: Callable[[Claim], Evaluator]) -> list[Judged]:

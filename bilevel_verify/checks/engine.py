@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -30,7 +29,7 @@ from bilevel_verify.checks.request import (
     with_settings,
 )
 from bilevel_verify.checks.rows import command, premise_row, row_of, verdict_of
-from bilevel_verify.checks.running import make_run, method_name
+from bilevel_verify.checks.running import letters_of_method, make_run, method_name
 from bilevel_verify.checks.starts import default_starts, point_of
 from bilevel_verify.checks.trajectory import Trajectory
 from bilevel_verify.checks.verdict import Row, Verification
@@ -40,7 +39,7 @@ from bilevel_verify.methods.run import Run
 from bilevel_verify.problems.problem import Problem
 from bilevel_verify.theorems import exact
 from bilevel_verify.theorems.card import Claim
-from bilevel_verify.theorems.resolve import Resolved, ResolvedLetter, resolve
+from bilevel_verify.theorems.resolve import Resolved, resolve
 
 BITS = 256
 DEFAULT_BUDGET = 2_000_000
@@ -316,17 +315,14 @@ def _run(case: Case, **more: Any) -> Run:
     options = {**request.options, "eps": case.eps, **more}
     parameters = dict(case.resolved.parameters)
     if "digits" in more:
-        parameters = {name: precise(letter) for name, letter in case.resolved.letters.items()}
+        parameters |= case.resolved.precise_parameters()
     key = None
     if not callable(request.method):
         name = method_name(request.method, request.statement)
         what = request.statement.algorithm if name == "literal" else name
-        ingredients = (
-            request.card.key,
-            what,
-            sorted((n, str(p)) for n, p in parameters.items()),
-            sorted(options.items()),
-        )
+        letters = letters_of_method(name) or set(parameters)
+        numbers = sorted((n, str(p)) for n, p in parameters.items() if n in letters)
+        ingredients = (request.card.key, what, numbers, sorted(options.items()))
         key = f"{case.problem.content_hash()} {ingredients} {case.instance.start.tolist()}"
     if key in _RUNS:
         return _RUNS[key]
@@ -338,17 +334,6 @@ def _run(case: Case, **more: Any) -> Run:
         while len(_RUNS) > RUNS_KEPT:
             _RUNS.pop(next(iter(_RUNS)))
     return run
-
-
-def precise(letter: ResolvedLetter) -> Any:
-    """The value of a letter for a run in many digits: exact where it is rational, else the middle of its ball."""
-    if isinstance(letter.run, int):
-        return letter.run
-    scalar = letter.for_check
-    if isinstance(scalar, Fraction):
-        return scalar
-    mantissa, exponent = scalar.mid().man_exp()
-    return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
 
 
 def _judge_conditions(case: Case) -> None:

@@ -279,10 +279,19 @@ class Evaluator:
         if name in ("O", "softO", "Omega", "Theta"):
             raise EvaluationError("an order symbol has no value")
         arguments = [self._compile(argument) for argument in node.arguments]
-        own = FUNCTIONS.get(name)
+        own = self._norm if name == "norm" else FUNCTIONS.get(name)
         if own is not None:
             return lambda bound: own(*[argument(bound) for argument in arguments])
         return self._compile_problem_function(name, arguments)
+
+    def _norm(self, value: Value) -> Value:
+        """Norms of equal exact vectors are one object, so that what is equal compares as equal."""
+        if not isinstance(value, v.Vector) or len(value) == 1 or not all(a.is_exact() for a in value.entries):
+            return v.norm(value)
+        key = ("norm", *(part for a in value.entries for part in a.man_exp()))
+        if key not in self._memory:
+            self._memory[key] = v.norm(value)
+        return self._memory[key]  # type: ignore[no-any-return]
 
     def _compile_problem_function(self, name: str, arguments: list[Evaluate]) -> Evaluate:
         def call(bound: Bound) -> Value:

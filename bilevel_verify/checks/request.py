@@ -32,7 +32,8 @@ class Request:
     @property
     def name(self) -> str:
         """ "paper/statement"."""
-        return f"{self.card.key}/{self.statement.id}"
+        only = self.statement.title if self.statement.title.startswith(":") else ""
+        return f"{self.card.key}/{self.statement.id}{only}"
 
 
 def statements_of(statement: Any) -> list[tuple[Card, Statement]]:
@@ -50,13 +51,24 @@ def statements_of(statement: Any) -> list[tuple[Card, Statement]]:
         text = str(statement)
         if Path(text).suffix == ".toml" or "/" not in text:
             return statements_of(load_card(text))
-        one_card, entry = find_statement(text)
+        name, _, wanted = text.partition(":")
+        one_card, entry = find_statement(name)
         if not isinstance(entry, Statement):
             raise InputError(f"{text} is {entry.kind}, not a statement with claims; see bilevel-verify audit")
-        found = [(one_card, entry)]
+        found = [(one_card, _only(entry, wanted))]
     if not found:
         raise InputError(f"{statement}: no statement with claims")
     return found
+
+
+def _only(entry: Statement, claim: str) -> Statement:
+    """The statement with one of its claims ("paper/id:claim"), or with all."""
+    if not claim:
+        return entry
+    chosen = tuple(c for c in entry.claims if c.id == claim)
+    if not chosen:
+        raise InputError(f"{entry.id} has no claim {claim!r}; it has {', '.join(c.id for c in entry.claims)}")
+    return replace(entry, claims=chosen, title=f":{claim}")
 
 
 def with_settings(card: Card, statement: Statement) -> Statement:
@@ -85,27 +97,51 @@ def tolerances(eps: float | Sequence[float] | None) -> list[float | None]:
     return list[float | None](sorted(set(numbers), reverse=True))
 
 
-def instance_problem(family: Any, eps: float | None) -> Problem:
-    """The problem of a sweep at one tolerance.
+Member = Mapping[str, float]
+"""Letters of one instance of a sweep: ``eps``, and what the family depends on."""
+
+
+def members(eps: float | Sequence[float] | None, sweep: Mapping[str, Sequence[float]] | None) -> list[Member]:
+    """The instances of a sweep: every tolerance with every value of the one other letter that is swept.
 
     Raises
     ------
-    InputError : a family without a tolerance, or something that is no problem.
+    InputError : more than one other letter, or a letter that no family knows.
+    """
+    from bilevel_verify.problems.family import LETTERS
+
+    others = dict(sweep or {})
+    if len(others) > 1 or any(name not in LETTERS or name == "eps" for name in others):
+        raise InputError(f"sweep= takes one of {', '.join(n for n in LETTERS if n != 'eps')}, not {sorted(others)}")
+    found: list[Member] = []
+    for one in tolerances(eps):
+        base = {} if one is None else {"eps": one}
+        if not others:
+            found.append(base)
+        for name, numbers in others.items():
+            found += [{**base, name: float(number)} for number in sorted(numbers)]
+    return found
+
+
+def instance_problem(family: Any, member: Member) -> Problem:
+    """The problem of a sweep for the letters of one instance.
+
+    Raises
+    ------
+    InputError : a family without its letters, or something that is no problem.
     """
     if isinstance(family, Problem):
         return family
     if isinstance(family, str):
         from bilevel_verify.problems.catalogue import zoo
 
-        return instance_problem(zoo(family.removeprefix("zoo:")), eps)
+        return instance_problem(zoo(family.removeprefix("zoo:")), member)
     at = getattr(family, "at", family if callable(family) else None)
     if at is None:
         raise InputError(f"{family!r} is neither a problem, a family, nor the name of a zoo entry")
-    if eps is None:
-        raise InputError("a family of problems needs eps")
-    found = at(eps=eps)
+    found = at(**member)
     if not isinstance(found, Problem):
-        raise InputError("a family must give a problem for every eps")
+        raise InputError("a family must give a problem for every value of its letters")
     return found
 
 

@@ -108,6 +108,7 @@ def row_of(case: Case, judged: Judged, outcome: tuple[Verdict, str]) -> Row:
         printed=_printed(judged),
         details={
             "eps": case.eps,
+            "knobs": {name: str(value) for name, value in case.problem.knobs.items()},
             "x0": [float(a) for a in case.instance.start],
             "skipped": tally.skipped,
             "parameters": {n: letters[n].run for n in letters if letters[n].chosen},
@@ -151,8 +152,6 @@ def command(case: Case) -> str:
     words = ["bilevel-verify", "verify", request.name]
     problem = case.problem
     words += ["--problem", request.label or (f"zoo:{problem.name}" if problem.name else "PROBLEM.toml")]
-    for knob, value in problem.knobs.items():
-        words += ["--knob", f"{knob}={value}"]
     if case.eps is not None:
         words += ["--eps", f"{case.eps:g}" if float(f"{case.eps:g}") == case.eps else repr(case.eps)]
     words += ["--x0=" + ",".join(repr(float(a)) for a in case.instance.start)]

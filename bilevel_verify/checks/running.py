@@ -30,6 +30,14 @@ def method_name(method: str | Solver | None, statement: Statement) -> str | None
     return method if isinstance(method, str) else getattr(method, "__name__", "callable")
 
 
+def letters_of_method(name: str | None) -> set[str]:
+    """Parameters that a named method reads; empty where that is not known."""
+    from bilevel_verify.methods import METHODS
+
+    found = METHODS.get((name or "").partition(":")[0])
+    return set() if found is None else {letter.name for letter in found.letters}
+
+
 def make_run(
     problem: Problem,
     card: Card,

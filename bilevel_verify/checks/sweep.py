@@ -35,26 +35,40 @@ class Sample:
 
 def order_rows(request: Request, cases: list[Case]) -> list[Row]:
     """Rows of all order claims of a statement over the instances of a sweep, one series for each start."""
-    claims = [claim for claim in all_claims(request.statement.claims) if claim.is_order]
+    every = all_claims(request.statement.claims)
+    claims = [claim for claim in every if claim.is_order]
+    if len({tuple(sorted(case.member.items())) for case in cases}) < 2 and len(claims) < len(every):
+        return []  # one instance shows no rate; a statement that is nothing but rates says so in its rows
     rows: list[Row] = []
     for claim in claims:
         if claim.over in ("point", "parameters"):
             continue
-        for series in _series(cases):
-            rows += [_judge_link(claim, link, number, series) for number, link in enumerate(claim.chain)]
+        for letter, series in _series(cases):
+            if (claim.fit or "eps") == letter:
+                rows += [_judge_link(claim, link, number, series, letter) for number, link in enumerate(claim.chain)]
     return rows
 
 
-def _series(cases: list[Case]) -> list[list[Case]]:
-    """Cases of one start each, or all of them where the starts move with the family."""
-    by_eps: dict[Any, list[Case]] = {}
+def _series(cases: list[Case]) -> list[tuple[str, list[Case]]]:
+    """The letter that grows, and the cases of one start each (all starts move with a family)."""
+    groups: dict[Any, list[Case]] = {}
     for case in cases:
-        by_eps.setdefault(case.eps, []).append(case)
-    width = min((len(group) for group in by_eps.values()), default=0)
-    return [[group[place] for group in by_eps.values()] for place in range(width)]
+        groups.setdefault(tuple(sorted(case.member.items())), []).append(case)
+    width = min((len(group) for group in groups.values()), default=0)
+    varied = [name for name in ("kappa", "d", "nu") if len({case.member.get(name) for case in cases}) > 1]
+    letter = varied[0] if varied else "eps"
+    found = []
+    for place in range(width):
+        line = [group[place] for group in groups.values()]
+        if letter == "eps":
+            found.append((letter, line))
+            continue
+        for eps in {case.eps: None for case in line}:
+            found.append((letter, [case for case in line if case.eps == eps]))
+    return found
 
 
-def _judge_link(claim: Claim, link: Link, number: int, series: list[Case]) -> Row:
+def _judge_link(claim: Claim, link: Link, number: int, series: list[Case], letter: str) -> Row:
     blocked = _blocked(series)
     if blocked is not None:
         return _row(claim, link, number, series, [], blocked, None)
@@ -63,7 +77,7 @@ def _judge_link(claim: Claim, link: Link, number: int, series: list[Case]) -> Ro
     outcome: tuple[Verdict, str]
     try:
         with exact.precision():
-            samples = sorted((_sample(claim, link, case) for case in series), key=lambda s: s.driver)
+            samples = sorted((_sample(claim, link, case, letter) for case in series), key=lambda s: s.driver)
         outcome, rate = _judge(link, samples)
     except (ArithmeticError, ValueError) as error:
         outcome = ("undecided", f"precision: {error}")
@@ -118,21 +132,19 @@ def inside_order(node: tree.Node) -> tree.Node:
     return node
 
 
-def _sample(claim: Claim, link: Link, case: Case) -> Sample:
+def _sample(claim: Claim, link: Link, case: Case, letter: str) -> Sample:
     evaluator = case.evaluator(claim)
     place = {"t": case.trajectory.epochs[-1]} if case.trajectory is not None else {}
     middle: Callable[[tree.Node], float] = lambda node: _middle(evaluator.scalar(inside_order(node), place))
-    return Sample(driver_of(case), middle(link.left.tree), middle(link.right.tree))
+    return Sample(driver_of(case, letter), middle(link.left.tree), middle(link.right.tree))
 
 
-def driver_of(case: Case) -> float:
-    """What grows along the sweep: ``1/eps``, else a knob of the family."""
-    if case.eps is not None:
-        return 1.0 / case.eps
-    for knob in ("kappa", "d", "nu"):
-        if knob in case.problem.knobs:
-            return float(case.problem.knobs[knob])
-    raise ValueError("nothing grows along this sweep")
+def driver_of(case: Case, letter: str) -> float:
+    """What grows along the sweep: ``1/eps``, or the other letter itself."""
+    value = case.member.get(letter)
+    if value is None:
+        raise ValueError(f"{letter} does not vary")
+    return 1.0 / value if letter == "eps" else value
 
 
 def _middle(value: Any) -> float:

@@ -135,6 +135,10 @@ def multiply(left: Value, right: Value) -> Value:
     match left, right:
         case Vector() | Matrix(), Vector() | Matrix():
             raise EvaluationError("'*' between two vectors or matrices; '@' or dot is meant")
+        case _, Fraction() if right == 1:
+            return left
+        case Fraction(), _ if left == 1:
+            return right
         case Vector() | Matrix(), _:
             return multiply(right, left)
         case _, Vector(entries):
@@ -148,6 +152,8 @@ def multiply(left: Value, right: Value) -> Value:
 
 def divide(top: Value, bottom: Value) -> Value:
     """Quotient; a denominator that may be zero has no value."""
+    if isinstance(bottom, Fraction) and bottom == 1:
+        return top
     if isinstance(top, Vector | Matrix):
         return multiply(exact.divide(Fraction(1), _scalar(bottom)), top)
     return exact.divide(_scalar(top), _scalar(bottom))
