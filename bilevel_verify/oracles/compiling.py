@@ -106,10 +106,10 @@ def compile_cached(function: Callable[..., Any], signature: Any, key: str) -> An
     return dispatcher
 
 
-def part(function: Callable[..., Any]) -> Any:
+def part(function: Callable[..., Any], inline: bool = False) -> Any:
     """A function that is compiled as a part of others: no way in from Python, so less to compile."""
-    njit = _internal("numba").njit
-    return njit(error_model="numpy", nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
+    options = {"error_model": "numpy", "nogil": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    return _internal("numba").njit(**options, forceinline=inline)(function)
 
 
 def is_kept(key: str) -> bool:

@@ -35,10 +35,10 @@ from bilevel_verify.oracles.convention import (
     VALUE_F,
     VALUE_G,
 )
-from bilevel_verify.oracles.twin import loop
+from bilevel_verify.oracles.twin import inlined
 
 
-@loop
+@inlined
 def count(counts: Any, kind: int) -> None:
     """One call of this kind."""
     counts[kind] += 1
@@ -47,193 +47,193 @@ def count(counts: Any, kind: int) -> None:
         counts[EXHAUSTED] = 1
 
 
-@loop
+@inlined
 def exhausted(counts: Any) -> bool:
     """Whether more calls were made than the budget allows."""
     return bool(counts[EXHAUSTED] != 0)
 
 
-@loop
+@inlined
 def count_projection(counts: Any) -> None:
     """One projection onto the feasible set."""
     count(counts, PROJECTION)
 
 
-@loop
+@inlined
 def ask_value_f(P: Any, counts: Any, x: Any, y: Any, out: Any) -> None:
     P.value_f(x, y, out)
     count(counts, VALUE_F)
 
 
-@loop
+@inlined
 def ask_grad_f(P: Any, counts: Any, x: Any, y: Any, out: Any) -> None:
     P.grad_f(x, y, out)
     count(counts, GRAD_F)
 
 
-@loop
+@inlined
 def ask_grad_x_f(P: Any, counts: Any, x: Any, y: Any, out: Any) -> None:
     P.grad_x_f(x, y, out)
     count(counts, GRAD_F)
 
 
-@loop
+@inlined
 def ask_grad_y_f(P: Any, counts: Any, x: Any, y: Any, out: Any) -> None:
     P.grad_y_f(x, y, out)
     count(counts, GRAD_F)
 
 
-@loop
+@inlined
 def ask_hess_f(P: Any, counts: Any, x: Any, y: Any, out: Any) -> None:
     P.hess_f(x, y, out)
     count(counts, HESS_F)
 
 
-@loop
+@inlined
 def ask_third_f(P: Any, counts: Any, x: Any, y: Any, out: Any) -> None:
     P.third_f(x, y, out)
     count(counts, THIRD_F)
 
 
-@loop
+@inlined
 def ask_value_g(P: Any, counts: Any, x: Any, y: Any, out: Any) -> None:
     P.value_g(x, y, out)
     count(counts, VALUE_G)
 
 
-@loop
+@inlined
 def ask_grad_g(P: Any, counts: Any, x: Any, y: Any, out: Any) -> None:
     P.grad_g(x, y, out)
     count(counts, GRAD_G)
 
 
-@loop
+@inlined
 def ask_grad_x_g(P: Any, counts: Any, x: Any, y: Any, out: Any) -> None:
     P.grad_x_g(x, y, out)
     count(counts, GRAD_G)
 
 
-@loop
+@inlined
 def ask_grad_y_g(P: Any, counts: Any, x: Any, y: Any, out: Any) -> None:
     P.grad_y_g(x, y, out)
     count(counts, GRAD_G)
 
 
-@loop
+@inlined
 def ask_hess_g(P: Any, counts: Any, x: Any, y: Any, out: Any) -> None:
     P.hess_g(x, y, out)
     count(counts, HESS_G)
 
 
-@loop
+@inlined
 def ask_third_g(P: Any, counts: Any, x: Any, y: Any, out: Any) -> None:
     P.third_g(x, y, out)
     count(counts, THIRD_G)
 
 
-@loop
+@inlined
 def ask_hvp_f(P: Any, counts: Any, x: Any, y: Any, v: Any, out: Any) -> None:
     P.hvp_f(x, y, v, out)
     count(counts, HVP_F)
 
 
-@loop
+@inlined
 def ask_hvp_yy_f(P: Any, counts: Any, x: Any, y: Any, v: Any, out: Any) -> None:
     P.hvp_yy_f(x, y, v, out)
     count(counts, HVP_YY_F)
 
 
-@loop
+@inlined
 def ask_jvp_xy_f(P: Any, counts: Any, x: Any, y: Any, v: Any, out: Any) -> None:
     P.jvp_xy_f(x, y, v, out)
     count(counts, JVP_XY_F)
 
 
-@loop
+@inlined
 def ask_jvp_yx_f(P: Any, counts: Any, x: Any, y: Any, v: Any, out: Any) -> None:
     P.jvp_yx_f(x, y, v, out)
     count(counts, JVP_XY_F)
 
 
-@loop
+@inlined
 def ask_hvp_g(P: Any, counts: Any, x: Any, y: Any, v: Any, out: Any) -> None:
     P.hvp_g(x, y, v, out)
     count(counts, HVP_G)
 
 
-@loop
+@inlined
 def ask_hvp_yy_g(P: Any, counts: Any, x: Any, y: Any, v: Any, out: Any) -> None:
     P.hvp_yy_g(x, y, v, out)
     count(counts, HVP_YY_G)
 
 
-@loop
+@inlined
 def ask_jvp_xy_g(P: Any, counts: Any, x: Any, y: Any, v: Any, out: Any) -> None:
     P.jvp_xy_g(x, y, v, out)
     count(counts, JVP_XY_G)
 
 
-@loop
+@inlined
 def ask_jvp_yx_g(P: Any, counts: Any, x: Any, y: Any, v: Any, out: Any) -> None:
     P.jvp_yx_g(x, y, v, out)
     count(counts, JVP_XY_G)
 
 
-@loop
+@inlined
 def stop_grad_f(P: Any, counts: Any, x: Any, y: Any, out: Any) -> None:
     P.grad_f(x, y, out)
     count(counts, STOP_GRAD_F)
 
 
-@loop
+@inlined
 def stop_grad_y_f(P: Any, counts: Any, x: Any, y: Any, out: Any) -> None:
     P.grad_y_f(x, y, out)
     count(counts, STOP_GRAD_F)
 
 
-@loop
+@inlined
 def stop_grad_x_f(P: Any, counts: Any, x: Any, y: Any, out: Any) -> None:
     P.grad_x_f(x, y, out)
     count(counts, STOP_GRAD_F)
 
 
-@loop
+@inlined
 def stop_grad_g(P: Any, counts: Any, x: Any, y: Any, out: Any) -> None:
     P.grad_g(x, y, out)
     count(counts, STOP_GRAD_G)
 
 
-@loop
+@inlined
 def stop_grad_y_g(P: Any, counts: Any, x: Any, y: Any, out: Any) -> None:
     P.grad_y_g(x, y, out)
     count(counts, STOP_GRAD_G)
 
 
-@loop
+@inlined
 def stop_grad_x_g(P: Any, counts: Any, x: Any, y: Any, out: Any) -> None:
     P.grad_x_g(x, y, out)
     count(counts, STOP_GRAD_G)
 
 
-@loop
+@inlined
 def stop_value_f(P: Any, counts: Any, x: Any, y: Any, out: Any) -> None:
     P.value_f(x, y, out)
     count(counts, STOP_VALUE_F)
 
 
-@loop
+@inlined
 def stop_value_g(P: Any, counts: Any, x: Any, y: Any, out: Any) -> None:
     P.value_g(x, y, out)
     count(counts, STOP_VALUE_G)
 
 
-@loop
+@inlined
 def stop_hess_f(P: Any, counts: Any, x: Any, y: Any, out: Any) -> None:
     P.hess_f(x, y, out)
     count(counts, STOP_HESS_F)
 
 
-@loop
+@inlined
 def stop_hess_g(P: Any, counts: Any, x: Any, y: Any, out: Any) -> None:
     P.hess_g(x, y, out)
     count(counts, STOP_HESS_G)

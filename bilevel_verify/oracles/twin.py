@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 F = TypeVar("F", bound=Callable[..., Any])
 
 _MARKED: set[Any] = set()
+_INLINED: set[Any] = set()
 _REPLACED: dict[Any, Any] = {}
 _TWINS: dict[Any, Any] = {}
 
@@ -23,6 +24,12 @@ def loop(function: F) -> F:
     """Mark a function as one that has a compiled twin."""
     _MARKED.add(function)
     return function
+
+
+def inlined(function: F) -> F:
+    """Like :func:`loop`, for a short function whose call would cost more than its body: copied into its callers."""
+    _INLINED.add(function)
+    return loop(function)
 
 
 def compiled_as(replacement: Any) -> Callable[[F], F]:
@@ -52,7 +59,7 @@ def compiled(function: Callable[..., Any], signature: Any = None) -> Any:
     if key not in _TWINS:
         twin = _copy(function)
         if signature is None:
-            _TWINS[key] = part(twin)
+            _TWINS[key] = part(twin, inline=function in _INLINED)
         else:
             place = f"{function.__module__}.{function.__qualname__}"
             _TWINS[key] = compile_cached(
