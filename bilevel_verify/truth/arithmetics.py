@@ -123,7 +123,7 @@ class ArbBalls:
         return a + b
 
     def mul(self, a: Any, b: Any) -> Any:
-        return a**2 if a is b else a * b
+        return a * b
 
     def neg(self, a: Any) -> Any:
         return -a
@@ -135,7 +135,7 @@ class ArbBalls:
         import flint
 
         if exponent.denominator == 1:
-            return a ** int(exponent)
+            return ball_power(a, int(exponent))
         if exponent == Fraction(1, 2):
             return a.sqrt()
         if exponent > 0 and a.contains(0):
@@ -192,6 +192,20 @@ class ArbBalls:
 
     def select(self, test: bool | None, yes: Any, no: Any) -> Any:
         return yes.union(no) if test is None else yes if test else no
+
+
+def ball_power(a: Any, n: int) -> Any:
+    """``a ** n`` by repeated squaring (FLINT's general power has no answer for balls around 0)."""
+    if n < 0:
+        return 1 / ball_power(a, -n)
+    result = None
+    while n:
+        if n & 1:
+            result = a if result is None else result * a
+        n >>= 1
+        if n:
+            a = a * a
+    return 1 if result is None else result
 
 
 def _bits() -> int:
@@ -301,7 +315,7 @@ def _nonnegative_power(size: Any, exponent: Fraction) -> Any:
 
     q = flint.arb(flint.fmpq(exponent.numerator, exponent.denominator))
     if exponent.denominator == 1 and exponent > 0:
-        return size ** int(exponent)
+        return ball_power(size, int(exponent))
     if size > 0:
         return size**q
     if exponent < 0:

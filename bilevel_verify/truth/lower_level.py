@@ -9,9 +9,7 @@ convexity of the lower level on the declared range of y, which the certified ``m
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from fractions import Fraction
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -29,20 +27,18 @@ FloatArray = NDArray[np.float64]
 BOXES, BALLS = Boxes(), Balls()
 
 
-@dataclass(frozen=True, slots=True)
-class Weighted:
-    """The function minimised over y: ``first * f + second * g`` with exact weights (None: one weight per row)."""
-
-    terms: tuple[tuple[Any, Function], ...]
-
-
 class LowerLevel:
     """Solves and certifies the lower level (``lam=None``) and its penalised form ``f + lam g``."""
 
-    def __init__(self, model: Model, mu: float | None = None) -> None:
+    def __init__(self, model: Model, mu: Callable[[], float | None] = lambda: None) -> None:
         self.model = model
-        self.mu = mu
+        self._certified_mu = mu
         self._recent: tuple[bytes, Minimised] | None = None
+
+    @cached_property
+    def mu(self) -> float | None:
+        """Certified strong convexity of the lower level; asked for only where Krawczyk's test does not do."""
+        return self._certified_mu()
 
     @property
     def lower(self) -> Function:
@@ -179,7 +175,7 @@ class LowerLevel:
         self, radius: FloatArray, at_point: Interval, lam: FloatArray | Interval | None, proved: NDArray[np.bool_]
     ) -> FloatArray:
         """Where a certified mu is known, the bound ``||grad|| / mu`` for rows that Krawczyk did not prove."""
-        if self.mu is None or self.mu <= 0 or lam is not None:
+        if lam is not None or proved.all() or self.mu is None or self.mu <= 0:
             return radius
         size = at_point.magnitude()[:, :, 0]
         with np.errstate(over="ignore"):
@@ -250,7 +246,7 @@ class LowerLevel:
             raise MathematicalError(
                 "the Hessian of the lower level is singular at the point that Newton found"
             ) from None
-        inverse = ((inverse + inverse.transpose()) * flint.arb(Fraction(1, 2).numerator) / 2).mid()
+        inverse = ((inverse + inverse.transpose()) / 2).mid()
         newton = inverse * gradient
         tiny = flint.arb(2) ** (-flint.ctx.prec + 4)
         sizes = [abs(newton[j, 0]).upper() * 4 + tiny * (abs(middle[j]) + tiny) for j in range(dy)]

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bilevel_verify.errors import InputError, MathematicalError
 from bilevel_verify.intervals.batch import Interval
+from bilevel_verify.intervals.elementary import balls_in_use
 from bilevel_verify.intervals.rounding import floats_of
 from bilevel_verify.truth.algebra import Balls, Boxes
 from bilevel_verify.truth.enclosure import Certainty, Enclosure
@@ -94,32 +95,41 @@ class Points:
         self._mu = mu
         self._level: LowerLevel | None = None
         self._last: dict[bytes, FloatArray] = {}
+        self._hyper: tuple[tuple[bool, bytes], Hyper, FloatArray] | None = None
+        self._penalty: tuple[tuple[bool, bytes, bytes], Penalty] | None = None
 
     @property
     def level(self) -> LowerLevel:
         if self._level is None:
-            self._level = LowerLevel(self.model, self._mu())
+            self._level = LowerLevel(self.model, self._mu)
         return self._level
 
     # ---- batches --------------------------------------------------------------------------------------------------
 
     @np.errstate(all="ignore")
     def hyper(self, X: FloatArray) -> tuple[Hyper, FloatArray]:
-        """phi's ingredients in intervals at a batch of points, and the float y*."""
-        boxes = [Interval(column, column) for column in np.ascontiguousarray(X.T)]
-        if self.model.lower is None:
-            return Hyper(BOXES, self.model, boxes, []), np.empty((len(X), 0))
-        Y = self.level.solve(X).y
-        return Hyper(BOXES, self.model, boxes, self.level.enclose(boxes, Y)[0]), Y
+        """phi's ingredients in intervals at a batch of points, and the float y*; the last batch is kept."""
+        key = (balls_in_use(), X.tobytes())
+        if self._hyper is None or self._hyper[0] != key:
+            boxes = [Interval(column, column) for column in np.ascontiguousarray(X.T)]
+            if self.model.lower is None:
+                self._hyper = (key, Hyper(BOXES, self.model, boxes, []), np.empty((len(X), 0)))
+            else:
+                Y = self.level.solve(X).y
+                self._hyper = (key, Hyper(BOXES, self.model, boxes, self.level.enclose(boxes, Y)[0]), Y)
+        return self._hyper[1], self._hyper[2]
 
     @np.errstate(all="ignore")
     def penalty(self, X: FloatArray, lam: FloatArray) -> Penalty:
         """The same for ``L*_lam``, one exact lam per row."""
-        boxes = [Interval(column, column) for column in np.ascontiguousarray(X.T)]
-        Y = self.level.solve(X).y
-        Z = self.level.solve(X, lam, Y).y
-        lower, penalised = self.level.enclose(boxes, Y)[0], self.level.enclose(boxes, Z, lam)[0]
-        return Penalty(BOXES, self.model, Interval(lam, lam), boxes, lower, penalised)
+        key = (balls_in_use(), X.tobytes(), np.ascontiguousarray(lam).tobytes())
+        if self._penalty is None or self._penalty[0] != key:
+            boxes = [Interval(column, column) for column in np.ascontiguousarray(X.T)]
+            Y = self.level.solve(X).y
+            Z = self.level.solve(X, lam, Y).y
+            lower, penalised = self.level.enclose(boxes, Y)[0], self.level.enclose(boxes, Z, lam)[0]
+            self._penalty = (key, Penalty(BOXES, self.model, Interval(lam, lam), boxes, lower, penalised))
+        return self._penalty[1]
 
     @np.errstate(all="ignore")
     def batch(self, X: ArrayLike, pick: Callable[[Hyper], Interval]) -> tuple[FloatArray, FloatArray]:

@@ -20,6 +20,7 @@ from bilevel_verify.truth.model import Model, model_of
 from bilevel_verify.truth.points import DEFAULT_BITS, Points, enclosure_of, point_of, precision, rows_of, spread
 
 if TYPE_CHECKING:
+    from bilevel_verify.truth.error_bound import ErrorBound, ErrorBoundCheck
     from bilevel_verify.truth.high_precision import HighPrecision
     from bilevel_verify.truth.simple_bilevel import SimpleTruth
     from bilevel_verify.truth.stationary import StationarySet
@@ -335,6 +336,18 @@ class Truth:
     def distance_to_solutions(self, x: ArrayLike) -> Enclosure:
         """Euclidean distance of x to the solution set of the lower level of a simple bilevel problem."""
         return self.simple.distance(x)
+
+    def error_bound(self) -> ErrorBound:
+        """Hoelderian error bound ``(alpha, r)`` of a simple bilevel problem, derived for quadratic g over polyhedra."""
+        from bilevel_verify.truth.error_bound import derive_error_bound
+
+        return derive_error_bound(self.simple)
+
+    def check_error_bound(self, alpha: float, r: float, count: int = 200, seed: int = 0) -> ErrorBoundCheck:
+        """Test a claimed ``(alpha, r)`` on feasible points: a failure carries a witness, a pass is only sampled."""
+        from bilevel_verify.truth.error_bound import check_error_bound
+
+        return check_error_bound(self.simple, alpha, r, count=count, seed=seed)
 
     # ---- precision ------------------------------------------------------------------------------------------------
 

@@ -1,0 +1,158 @@
+"""Hoelderian error bounds ``alpha / r dist(z, X_g)^r <= g(z) - g*`` on Z: derived where the structure allows, checked on samples.
+
+Derivation (g a convex quadratic ``z'Qz/2 + q.z``, Z polyhedral), with M the rows of a square root of Q and with
+``s`` the slacks of the constraints that press (multipliers ``m > 0``) at a solution ``z^``:
+``g(z) - g* = |M (z - z^)|^2 / 2 + m . s(z)`` exactly, and Hoffman's bound ``dist <= H |(M (z - z^), s)|`` on Z with
+``H = max over independent sets J of constraint normals of 1 / sigma_min(P_J M')``, P_J the projection off their span.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bilevel_verify.errors import InputError
+from bilevel_verify.problems.feasible import WholeSpace
+from bilevel_verify.truth.enclosure import Certainty
+from bilevel_verify.truth.polyhedra import affine_solution
+from bilevel_verify.truth.projections import diameter
+from bilevel_verify.truth.structure import ldl
+
+if TYPE_CHECKING:
+    from bilevel_verify.truth.simple_bilevel import SimpleTruth
+
+FloatArray = NDArray[np.float64]
+MOST_SUBSETS = 40_000
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorBound:
+    """``alpha / r dist^r <= g - g*`` on the feasible set.
+
+    ``alpha`` is a valid (not always the largest) constant; None where nothing could be derived, and ``why`` says why.
+    """
+
+    alpha: float | None
+    r: float | None
+    certainty: Certainty
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorBoundCheck:
+    """Sampled test of a claimed pair: ``holds`` on all samples beyond the errors, else a witness.
+
+    ``ratio`` is the smallest ``(g - g*) r / (alpha dist^r)`` seen (>= 1 where the bound holds).
+    """
+
+    holds: bool
+    ratio: float
+    witness: FloatArray | None
+    samples: int
+
+
+def derive_error_bound(simple: SimpleTruth) -> ErrorBound:
+    """Constants ``(alpha, r)`` of a quadratic g over a polyhedron (or the whole space)."""
+    if simple.structure.missing or simple.structure.ridges:
+        return ErrorBound(None, None, "computed", "g is not a quadratic: no pair was derived")
+    if simple.feasible.balls or simple.feasible.T.shape[0] != simple.feasible.T.shape[1]:
+        return ErrorBound(None, None, "computed", "the feasible set is not given by few linear constraints: no pair was derived")
+    squares = ldl(simple.structure.quadratic.Q).squares
+    M = np.array([[np.sqrt(float(w)) * float(v) for v in normal] for w, normal in squares]).reshape(-1, simple.n)
+    found, reduced = simple.lower, simple._reduced
+    large = 1 + float(np.max(found.multipliers, initial=0.0))
+    pressed = [(row, float(m)) for row, m in zip(reduced.rows, found.multipliers) if m > 1e-9 * large]
+    S = simple.feasible.G[[row for row, _ in pressed]]
+    least = min((m for _, m in pressed), default=np.inf)
+    if not len(M) and not len(S):
+        return ErrorBound(None, None, "computed", "g is constant on the feasible set")
+    only_slacks = len(S) > 0 and np.linalg.matrix_rank(np.vstack([S, M]), tol=1e-9) == np.linalg.matrix_rank(S, tol=1e-9)
+    rows = S if only_slacks else np.vstack([M, S])
+    H = hoffman(rows, simple.feasible.G, simple.feasible.E)
+    if H is None:
+        return ErrorBound(None, None, "computed", "too many constraints to enumerate for Hoffman's constant")
+    if only_slacks:
+        why = "g - g* >= m . s (multipliers times slacks) and dist <= H |s|: weak sharpness, alpha = min m / H"
+        return ErrorBound(least / H, 1.0, "computed", why)
+    weight = 1.0
+    if len(S):
+        reach = diameter(simple.problem.feasible or WholeSpace(), simple.n) * float(np.max(np.linalg.norm(S, axis=1)))
+        if not np.isfinite(reach):
+            return ErrorBound(None, None, "computed", "pressed constraints on an unbounded set: no pair was derived")
+        weight = min(1.0, 2 * least / reach)
+    return ErrorBound(weight / H**2, 2.0, "computed", f"quadratic growth with Hoffman's constant H = {H:.6g}, alpha = {weight:.3g} / H^2")
+
+
+def hoffman(M: FloatArray, normals: FloatArray, equations: FloatArray) -> float | None:
+    """Upper bound of ``dist(z, Z and {M z = M z^}) / |M (z - z^)|`` over z in the polyhedron Z.
+
+    ``normals`` are those of the inequalities of Z; its ``equations`` only restrict the directions. None if there are more subsets of normals than are worth enumerating.
+    """
+    _, directions = affine_solution(equations, np.zeros(len(equations)), M.shape[1])
+    M, normals = M @ directions, normals @ directions
+    n = M.shape[1]
+    sizes = np.linalg.norm(normals, axis=1)
+    normals = np.unique(np.round(normals[sizes > 1e-12] / sizes[sizes > 1e-12, None], 14), axis=0).reshape(-1, n)
+    total, term = 1.0, 1.0
+    for k in range(1, min(n, len(normals)) + 1):
+        term *= (len(normals) - k + 1) / k
+        total += term
+    if total > MOST_SUBSETS:
+        return None
+    worst = 0.0
+    for k in range(min(n, len(normals)) + 1):
+        for chosen in combinations(range(len(normals)), k):
+            rows = normals[list(chosen)]
+            if k and np.linalg.matrix_rank(rows, tol=1e-9) < k:
+                continue
+            basis = np.linalg.qr(rows.T)[0] if k else np.empty((n, 0))
+            left = M.T - basis @ (basis.T @ M.T)
+            values = np.linalg.svd(left, compute_uv=False)
+            values = values[values > 1e-9 * max(1.0, float(np.max(np.abs(M))))]
+            if len(values):
+                worst = max(worst, 1.0 / float(values[-1]))
+    return worst if worst > 0 else None
+
+
+def check_error_bound(
+    simple: SimpleTruth, alpha: float, r: float, points: ArrayLike | None = None, count: int = 200, seed: int = 0
+) -> ErrorBoundCheck:
+    """Test a claimed pair on points of the feasible set (random ones near and far from the solution set if none are given).
+
+    Raises
+    ------
+    InputError : alpha or r out of range.
+    """
+    if not (np.isfinite(alpha) and alpha > 0 and np.isfinite(r) and r >= 1):
+        raise InputError("an error bound has alpha > 0 and r >= 1")
+    sample = np.asarray(points, dtype=float) if points is not None else _sample(simple, count, seed)
+    best, where = np.inf, None
+    g = simple.smooth(simple._g)
+    slack = simple.g_star.error
+    for z in sample:
+        distance = simple.distance(z)
+        far = float(distance.value) - distance.error
+        if far <= 0:
+            continue
+        ratio = (g(z)[0] - float(simple.g_star.value) + 2 * slack) * r / (alpha * far**r)
+        if ratio < best:
+            best, where = ratio, z
+    holds = bool(best >= 1 - 1e-9)
+    return ErrorBoundCheck(holds, float(best), None if holds else where, len(sample))
+
+
+def _sample(simple: SimpleTruth, count: int, seed: int) -> FloatArray:
+    from bilevel_verify.truth.projections import project
+
+    rng = np.random.default_rng(seed)
+    feasible = simple.problem.feasible or WholeSpace()
+    base = simple.solutions.point
+    out = []
+    for k in range(count):
+        size = 10.0 ** rng.uniform(-3, 0.7)
+        out.append(project(feasible, base + size * rng.normal(size=simple.n)) if k % 2 else project(feasible, rng.normal(size=simple.n) * 2))
+    return np.array(out)
