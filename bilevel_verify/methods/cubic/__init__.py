@@ -1,0 +1,1 @@
+"""Second-order methods: cubic-regularised Newton steps, exact or by products, fresh or lazy."""

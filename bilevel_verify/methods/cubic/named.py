@@ -1,0 +1,114 @@
+"""Second-order methods that papers name: FSBA, LFSBA, LMCN, MCN and their one-level originals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from math import sqrt
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from bilevel_verify.methods.cubic.models import Danskin, Penalty, SingleLevel
+from bilevel_verify.methods.cubic.stepper import CubicStepper, FloatArray, Iteration, Plan
+from bilevel_verify.methods.registry import Letter, Method, Reading, register
+
+FSBA_SHEET = "fsba"
+LAZY_FACTOR = (288.0 / 287.0) ** 2
+
+
+def small_step(letters: Mapping[str, Any], seen: Iteration) -> bool:
+    """Line 8 of Algorithm 2: ``|s_t| <= sqrt(eps/M)/2``; not asked without eps."""
+    if "eps" not in letters:
+        return False
+    return bool(np.linalg.norm(seen.step.s) <= 0.5 * sqrt(float(letters["eps"]) / float(letters["M"])))
+
+
+def lazy_test(letters: Mapping[str, Any], seen: Iteration) -> bool:
+    """Line 10 of Algorithms 4 and 5, with the snapshot and the iterate before the step."""
+    if "eps" not in letters:
+        return False
+    M, rho_bar = float(letters["M"]), float(letters["rho_bar"])
+    moved = (M + 2.0 * rho_bar) / sqrt(2.0) * float(np.linalg.norm(seen.step.s))
+    away = rho_bar * float(np.linalg.norm(seen.snapshot - seen.x))
+    return float(letters["eps"]) >= LAZY_FACTOR / M * (moved + away) ** 2
+
+
+def small_gradient(letters: Mapping[str, Any], gradient: FloatArray) -> bool:
+    """``|grad| <= eps`` before the step; not asked without eps."""
+    return "eps" in letters and bool(np.linalg.norm(gradient) <= float(letters["eps"]))
+
+
+M, T, EPS = Letter("M"), Letter("T", "count"), Letter("eps", optional=True)
+SNAPSHOT, RHO_BAR = Letter("m", "count", default=1), Letter("rho_bar", "nonnegative")
+PENALTY = (
+    Letter("lam"), Letter("K1", "count"), Letter("K2", "count"), Letter("l1"), Letter("l2"), Letter("kappa1"),
+    Letter("kappa2"),
+)  # fmt: skip
+ASCENT = (Letter("K", "count"), Letter("l1"), Letter("kappa1"))
+
+BREAK = Reading(
+    "Algorithm 2, lines 8-11",
+    "break, then output x_{t+1}",
+    "x_{t+1} = x_t + s_t is formed also in the iteration that ends the run",
+    "x_{t+1} is not assigned where the loop is left by line 8",
+)
+EITHER = Reading(
+    "stopping",
+    "not given for one level",
+    "before a step where the gradient is at most eps, after one of length at most sqrt(eps/M)/2",
+    "the second test is line 8 of Algorithm 2; either makes the output stationary up to a constant",
+)
+AGD_INDEX = Reading("Algorithm 1, line 4", "z_{t+1}", "z_{k+1}", "t is the outer index; no z_{t+1} exists")
+
+
+def _register(
+    name: str, title: str, kind: str, letters: tuple[Letter, ...], plan: Plan, statement: str, **more: Any
+) -> None:
+    sequences = {"x": ("own", 0), **dict.fromkeys(plan.sequences, ("own", 0))}
+    register(
+        Method(
+            name=name,
+            title=title,
+            kinds=(kind,),  # type: ignore[arg-type]
+            letters=letters,
+            sequences=MappingProxyType(sequences),
+            paper=FSBA_SHEET,
+            statement=statement,
+            restarts=False,
+            runner=partial(CubicStepper, plan=plan),
+            **more,
+        )
+    )
+
+
+_LEVELS = {"y": "y", "w": "y", "u": "x", "s": "x"}
+_ASCENT = {"y": "y", "u": "x", "s": "x"}
+_ONE = {"u": "x", "s": "x"}
+
+_register(
+    "fsba", "FSBA", "bilevel", (M, T, EPS, *PENALTY), Plan(Penalty, False, None, small_step, _LEVELS), "theorem-3-4",
+    readings=(BREAK, AGD_INDEX), source="fsba, Algorithm 2",
+)  # fmt: skip
+_register(
+    "lfsba", "LFSBA (lazy Hessians)", "bilevel", (M, T, EPS, SNAPSHOT, RHO_BAR, *PENALTY),
+    Plan(Penalty, True, None, lazy_test, _LEVELS), "theorem-4-3", readings=(AGD_INDEX,), source="fsba, Algorithm 4",
+)  # fmt: skip
+_register(
+    "lmcn", "LMCN (lazy minimax cubic Newton)", "minimax", (M, T, EPS, SNAPSHOT, RHO_BAR, *ASCENT),
+    Plan(Danskin, True, None, lazy_test, _ASCENT), "theorem-4-7", readings=(AGD_INDEX,), source="fsba, Algorithm 5",
+)  # fmt: skip
+_register(
+    "mcn", "MCN (minimax cubic Newton)", "minimax", (M, T, EPS, *ASCENT),
+    Plan(Danskin, False, None, small_step, _ASCENT), "theorem-4-7", source="Luo, Li, Chen 2022, as recalled",
+)  # fmt: skip
+_register(
+    "cubic-newton", "Cubic Newton", "single_level", (M, T, EPS, SNAPSHOT),
+    Plan(SingleLevel, True, small_gradient, small_step, _ONE), "section-1-7",
+    readings=(EITHER,), source="Nesterov, Polyak 2006, as recalled",
+)  # fmt: skip
+_register(
+    "lazy-cubic-newton", "Lazy cubic Newton", "single_level", (M, T, EPS, SNAPSHOT),
+    Plan(SingleLevel, True, small_gradient, None, _ONE), "section-4-1", source="Doikov, Chayti, Jaggi 2023, as recalled",
+)  # fmt: skip
