@@ -54,11 +54,11 @@ BREAK = Reading(
     "x_{t+1} = x_t + s_t is formed also in the iteration that ends the run",
     "x_{t+1} is not assigned where the loop is left by line 8",
 )
-EITHER = Reading(
+STOPPING = Reading(
     "stopping",
     "not given for one level",
-    "before a step where the gradient is at most eps, after one of length at most sqrt(eps/M)/2",
-    "the second test is line 8 of Algorithm 2; either makes the output stationary up to a constant",
+    "before a step, where the gradient norm is at most eps",
+    "line 8 of Algorithm 2 (a small step ends the run) is the other reading: cubic-newton-step",
 )
 AGD_INDEX = Reading("Algorithm 1, line 4", "z_{t+1}", "z_{k+1}", "t is the outer index; no z_{t+1} exists")
 
@@ -103,12 +103,16 @@ _register(
     "mcn", "MCN (minimax cubic Newton)", "minimax", (M, T, EPS, *ASCENT),
     Plan(Danskin, False, None, small_step, _ASCENT), "theorem-4-7", source="Luo, Li, Chen 2022, as recalled",
 )  # fmt: skip
+_NEWTON = Plan(SingleLevel, True, small_gradient, None, _ONE)
 _register(
-    "cubic-newton", "Cubic Newton", "single_level", (M, T, EPS, SNAPSHOT),
-    Plan(SingleLevel, True, small_gradient, small_step, _ONE), "section-1-7",
-    readings=(EITHER,), source="Nesterov, Polyak 2006, as recalled",
+    "cubic-newton", "Cubic Newton", "single_level", (M, T, EPS, SNAPSHOT), _NEWTON, "section-1-7",
+    readings=(STOPPING,), source="Nesterov, Polyak 2006, as recalled",
 )  # fmt: skip
 _register(
-    "lazy-cubic-newton", "Lazy cubic Newton", "single_level", (M, T, EPS, SNAPSHOT),
-    Plan(SingleLevel, True, small_gradient, None, _ONE), "section-4-1", source="Doikov, Chayti, Jaggi 2023, as recalled",
+    "cubic-newton-step", "Cubic Newton, ended by a small step", "single_level", (M, T, EPS, SNAPSHOT),
+    Plan(SingleLevel, True, None, small_step, _ONE), "section-1-7", source="FSBA, Algorithm 2, for one level",
+)  # fmt: skip
+_register(
+    "lazy-cubic-newton", "Lazy cubic Newton", "single_level", (M, T, EPS, SNAPSHOT), _NEWTON, "section-4-1",
+    source="Doikov, Chayti, Jaggi 2023, as recalled",
 )  # fmt: skip
