@@ -50,6 +50,27 @@ class gauss(AtomFunction):  # noqa: N801
     nargs = 1
 
 
+class sinc(AtomFunction):  # noqa: N801
+    """``sin t / t`` with its value 1 at 0."""
+
+    atom = "sinc"
+    nargs = 1
+
+
+class exprel(AtomFunction):  # noqa: N801
+    """``(e^t - 1)/t`` with its value 1 at 0."""
+
+    atom = "exprel"
+    nargs = 1
+
+
+class logrel(AtomFunction):  # noqa: N801
+    """``log(1+t)/t`` with its value 1 at 0."""
+
+    atom = "logrel"
+    nargs = 1
+
+
 class bell(AtomFunction):  # noqa: N801
     """``(1+t^2)^(-q/2)``; arguments ``(q, t)``."""
 
@@ -361,6 +382,8 @@ def _normalise(expression: Expr) -> Expr:
         square = _positive_square(node.base)
         if square is not None:
             return _power_of_square(square, node.exp)
+    if isinstance(node, Mul):
+        return _removable(node)
     if isinstance(node, sympy.log):
         square = _positive_square(node.args[0])
         if square is not None:
@@ -413,6 +436,35 @@ def _explicit_square(base: Expr) -> tuple[Expr, Expr] | None:
     s, core = varying.as_independent(*varying.free_symbols, as_Add=False)
     if isinstance(core, Pow) and core.exp == 2 and s.is_positive:
         return constant, sympy.sqrt(s / constant) * core.base
+    return None
+
+
+def _removable(node: Expr) -> Expr:
+    """``sin(u)/u``, ``(e^u - 1)/u`` and ``log(1+u)/u`` as functions of their own."""
+    factors = list(node.args)
+    numbers, powers = [f for f in factors if f.is_number], [f for f in factors if not f.is_number]
+    for top in powers:
+        found = _vanishing_numerator(top)
+        if found is None:
+            continue
+        function, inner = found
+        others = Mul(*[f for f in powers if f is not top])
+        ratio = sympy.cancel(others * inner)
+        denominators = sympy.fraction(sympy.together(others))[1]
+        if denominators.free_symbols and not sympy.fraction(ratio)[1].free_symbols:
+            return Mul(*numbers) * ratio * function(inner)
+    return node
+
+
+def _vanishing_numerator(factor: Expr) -> tuple[type, Expr] | None:
+    if isinstance(factor, sympy.sin):
+        return sinc, factor.args[0]
+    if isinstance(factor, sympy.log) and sympy.expand(factor.args[0] - 1).free_symbols:
+        return logrel, sympy.expand(factor.args[0] - 1)
+    if isinstance(factor, Add) and len(factor.args) == 2 and Integer(-1) in factor.args:
+        other = factor.args[0] if factor.args[1] == -1 else factor.args[1]
+        if isinstance(other, sympy.exp):
+            return exprel, other.args[0]
     return None
 
 

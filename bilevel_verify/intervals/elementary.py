@@ -90,10 +90,16 @@ def _overflow(name: str, points: Array, low: Array, high: Array) -> tuple[Array,
 
 
 def _by_balls(name: str, points: Array) -> tuple[Array, Array]:
+    import flint
+
     unique, where = np.unique(points, return_inverse=True)
     low, high = np.empty(unique.shape), np.empty(unique.shape)
-    for index, point in enumerate(unique.tolist()):
-        low[index], high[index] = _ball_value(name, point)
+    saved, flint.ctx.prec = flint.ctx.prec, 96
+    try:
+        for index, point in enumerate(unique.tolist()):
+            low[index], high[index] = _ball_value(name, point)
+    finally:
+        flint.ctx.prec = saved
     return low[where].reshape(points.shape), high[where].reshape(points.shape)
 
 
@@ -119,8 +125,8 @@ def _ball_value(name: str, point: float) -> tuple[float, float]:
     value: Any = getattr(flint.arb(point), name)()
     if value.is_nan() or not value.is_finite():
         return np.nan, np.nan
-    if value.rel_accuracy_bits() >= 50:
+    if value.rel_accuracy_bits() >= 70:
         near = float(value)
-        if 1e-290 < abs(near) < 1e290:  # the midpoint is correctly rounded: one step on each side is enough
+        if 1e-290 < abs(near) < 1e290:  # rounded (either way) from a midpoint good to 70 bits: one step is enough
             return float(down(near)), float(up(near))
     return floats_of(value)

@@ -273,8 +273,11 @@ class Power(Scalar):
 
     def critical(self, order: int) -> tuple[Critical, ...]:
         exponent = self.exponent - order
-        if self.kind == "log" or self.factor(order) == 0:
+        if self.kind == "log":
             return ()
+        if self.factor(order) == 0:  # beyond the degree: nothing, or a derivative that exists only away from 0
+            broken = self.kind in ("abs", "sgn", "plus") and self.smooth != math.inf
+            return ((0.0, 0.0, -math.inf, math.inf),) if broken else ()
         if self.kind == "plain" and self.domain[0] == 0.0:
             return ()
         if exponent > 0:
@@ -757,4 +760,8 @@ def scalar(name: str, *parameters: Fraction) -> Scalar:
         return Power(parameters[0], name[:-3])
     if name == "huber":
         return Huber(parameters[0])
+    if name in ("sinc", "exprel", "logrel"):
+        from bilevel_verify.intervals.removable import Monotone, Sinc
+
+        return Sinc() if name == "sinc" else Monotone(name)
     raise KeyError(name)
