@@ -1,4 +1,4 @@
-"""The one adapter to numba: signatures, first-class functions, machine code kept in our own store.
+"""The one adapter to numba: signatures, oracles as addresses, machine code kept in our own store.
 
 Everything here is imported when something is compiled; nothing else in the package touches numba's internals.
 """
@@ -57,12 +57,12 @@ def toolkit_fingerprint() -> str:
 
 def _processor() -> Any:
     """What numba's own cache keys on: target triple, processor and its features, and the flags that change code."""
-    config = _internal("numba.core.config")
-    cpu_target = _internal("numba.core.registry").cpu_target
+    config = internal("numba.core.config")
+    cpu_target = internal("numba.core.registry").cpu_target
     return cpu_target.target_context.codegen().magic_tuple(), config.OPT, config.BOUNDSCHECK
 
 
-def _internal(module: str) -> Any:
+def internal(module: str) -> Any:
     """A module of numba of which nothing typed is known."""
     return importlib.import_module(module)
 
@@ -73,18 +73,80 @@ def digest_of(*parts: str) -> str:
 
 
 def oracle_signature(field: str) -> Any:
-    """numba signature of an oracle."""
-    from numba import float64, void
-
-    vector = float64[::1]
-    return void(vector, vector, vector) if field in EVALUATIONS else void(vector, vector, vector, vector)
+    """numba signature of an oracle: raw pointers, three or four."""
+    types = internal("numba.core.types")
+    pointer = types.CPointer(types.float64)
+    return types.void(*[pointer] * (3 if field in EVALUATIONS else 4))
 
 
 @lru_cache(maxsize=1)
 def oracle_set_type() -> Any:
-    """numba type of an :class:`OracleSet` of compiled functions, for explicit signatures of solver loops."""
-    types = _internal("numba.core.types")
-    return types.NamedTuple([types.FunctionType(oracle_signature(field)) for field in FIELDS], OracleSet)
+    """numba type of a compiled :class:`OracleSet`, for explicit signatures of solver loops."""
+    types = internal("numba.core.types")
+    return types.NamedUniTuple(types.int64, len(FIELDS), OracleSet)
+
+
+class CompiledOracle(int):
+    """Address of a compiled oracle; compiled code takes it as an integer, Python may call it.
+
+    The machine code lives as long as the object.
+    """
+
+    field: str
+    keep: Any
+
+    @classmethod
+    def of(cls, library: Any, symbol: str, field: str) -> CompiledOracle:
+        """The oracle of a symbol in a compiled library."""
+        oracle = cls(library.get_pointer_to_function(symbol))
+        oracle.field, oracle.keep = field, library
+        return oracle
+
+    def __call__(self, *arrays: Any) -> None:
+        from bilevel_verify.oracles.calling import from_python
+
+        from_python(3 if self.field in EVALUATIONS else 4)(int(self), *arrays)
+
+    def __repr__(self) -> str:
+        return f"<compiled {self.field}>"
+
+
+_LOADED: dict[str, CompiledOracle] = {}
+
+
+def load_oracle(key: str, field: str) -> CompiledOracle | None:
+    """An oracle from this process or from the store; None if it has to be compiled."""
+    if key not in _LOADED:
+        content = store().load(key)
+        if content is None:
+            return None
+        target = internal("numba.core.registry").cpu_target.target_context
+        target.refresh()
+        try:
+            library_data, symbol = pickle.loads(content)
+            library = target.codegen().unserialize_library(library_data)
+            _LOADED[key] = CompiledOracle.of(library, symbol, field)
+        except Exception as error:  # machine code of an incompatible numba build: any error may come out of it
+            say_once("rebuild", f"cached machine code could not be loaded ({type(error).__name__}); compiled anew")
+            return None
+    return _LOADED[key]
+
+
+def compile_oracle(function: Callable[..., Any], key: str, field: str) -> CompiledOracle:
+    """Compile an oracle and keep its machine code."""
+    function.__qualname__ = (
+        f"{function.__name__}_{key[:24]}"  # symbols of one process must not collide with loaded ones
+    )
+    dispatcher = internal("numba").njit(error_model="numpy", nogil=True, no_cpython_wrapper=True)(function)
+    signature = oracle_signature(field)
+    dispatcher.compile(signature)
+    result = dispatcher.overloads[signature.args]
+    symbol = result.fndesc.llvm_cfunc_wrapper_name
+    if not result.library.has_dynamic_globals:
+        content = (result.library.serialize_using_object_code(), symbol)
+        store().save(key, pickle.dumps(content, protocol=pickle.HIGHEST_PROTOCOL))
+    _LOADED[key] = CompiledOracle.of(result.library, symbol, field)
+    return _LOADED[key]
 
 
 def compile_cached(function: Callable[..., Any], signature: Any, key: str) -> Any:
@@ -99,7 +161,7 @@ def compile_cached(function: Callable[..., Any], signature: Any, key: str) -> An
     function.__qualname__ = (
         f"{function.__name__}_{key[:24]}"  # symbols of one process must not collide with loaded ones
     )
-    dispatcher = _internal("numba").njit(error_model="numpy", nogil=True)(function)
+    dispatcher = internal("numba").njit(error_model="numpy", nogil=True)(function)
     dispatcher._cache = _machine_code(key)
     dispatcher.compile(signature)
     dispatcher.disable_compile()
@@ -109,58 +171,12 @@ def compile_cached(function: Callable[..., Any], signature: Any, key: str) -> An
 def part(function: Callable[..., Any], inline: bool = False) -> Any:
     """A function that is compiled as a part of others: no way in from Python, so less to compile."""
     options = {"error_model": "numpy", "nogil": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-    return _internal("numba").njit(**options, forceinline=inline)(function)
-
-
-def is_kept(key: str) -> bool:
-    """Whether machine code for this key can be loaded."""
-    return store().load(key) is not None
-
-
-def load_compiled(key: str, signature: Any) -> Any | None:
-    """Address and signature of machine code in the store as a first-class function; None if there is none."""
-    target = _internal("numba.core.registry").cpu_target
-    result = _machine_code(key).load_overload(signature, target.target_context)
-    return None if result is None else first_class(result, signature)
-
-
-def first_class(result: Any, signature: Any) -> Any:
-    """A compile result (or a dispatcher) as an object that numba passes around as a function."""
-    return _first_class_type()(result, signature)
-
-
-@lru_cache(maxsize=1)
-def _first_class_type() -> Any:
-    protocol = _internal("numba.core.types").WrapperAddressProtocol
-
-    class CompiledOracle(protocol):  # type: ignore[misc, valid-type]
-        """A compiled function: callable from Python, and by address from compiled code."""
-
-        def __init__(self, compiled: Any, wanted: Any) -> None:
-            result = compiled.overloads[wanted.args] if hasattr(compiled, "overloads") else compiled
-            self._result, self._signature = result, wanted
-            self._address = result.library.get_pointer_to_function(result.fndesc.llvm_cfunc_wrapper_name)
-            self.__name__ = result.fndesc.qualname.split(".")[-1]
-
-        def __wrapper_address__(self) -> int:
-            return int(self._address)
-
-        def signature(self) -> Any:
-            return self._signature
-
-        @property
-        def __call__(self) -> Any:
-            return self._result.entry_point
-
-        def __repr__(self) -> str:
-            return f"<compiled {self.__name__}>"
-
-    return CompiledOracle
+    return internal("numba").njit(**options, forceinline=inline)(function)
 
 
 def _machine_code(key: str) -> Any:
     """numba's view of our store: one entry, verified before it is unpickled."""
-    caching, serialize = _internal("numba.core.caching"), _internal("numba.core.serialize")
+    caching, serialize = internal("numba.core.caching"), internal("numba.core.serialize")
     implementation = caching.CompileResultCacheImpl
 
     class MachineCode(caching._Cache):  # type: ignore[misc, name-defined]

@@ -29,7 +29,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-VERSION = 1
+VERSION = 2
 """Part of every cache key."""
 
 _KINDS = ("value", "grad", "grad_x", "grad_y", "hess", "third")

@@ -107,9 +107,8 @@ def compiled_oracle(workshop: Workshop, field: str) -> Any | None:
     """
     if workshop.has_data_sums(field[-1]):
         return None
-    signature = compiling.oracle_signature(field)
-    key = compiling.digest_of("oracle", workshop.problem.content_hash(), field)
-    loaded = compiling.load_compiled(key, signature)
+    key = compiling.digest_of("oracle", workshop.digest, field)
+    loaded = compiling.load_oracle(key, field)
     if loaded is not None:
         return loaded
     source = workshop.source(field)
@@ -117,8 +116,7 @@ def compiled_oracle(workshop: Workshop, field: str) -> Any | None:
         message = f"{field} has {source.size} operations, more than {LARGEST_COMPILED}: it runs as plain Python"
         say_once(f"size {key}", message)
         return None
-    function = define(source, njit_namespace(source))
-    return compiling.first_class(compiling.compile_cached(function, signature, key), signature)
+    return compiling.compile_oracle(define(source, njit_namespace(source)), key, field)
 
 
 def plain_stub(field: str) -> Oracle:
@@ -131,24 +129,15 @@ def plain_stub(field: str) -> Oracle:
 
 
 def compiled_stub(field: str) -> Any:
-    """The same in compiled code, which cannot raise: fills ``out`` with NaN."""
-    kind = "evaluation" if field in EVALUATIONS else "product"
-    if kind not in _STUBS:
-        signature = compiling.oracle_signature(field)
-        function = _no_evaluation if kind == "evaluation" else _no_product
-        key = compiling.digest_of("stub", kind)
-        _STUBS[kind] = compiling.first_class(compiling.compile_cached(function, signature, key), signature)
-    return _STUBS[kind]
-
-
-_STUBS: dict[str, Any] = {}
+    """The same in compiled code, which cannot raise: the first entry of ``out`` becomes NaN."""
+    function = _no_evaluation if field in EVALUATIONS else _no_product
+    key = compiling.digest_of("stub", function.__name__)
+    return compiling.load_oracle(key, field) or compiling.compile_oracle(function, key, field)
 
 
 def _no_evaluation(x: Any, y: Any, out: Any) -> None:
-    for i in range(len(out)):
-        out[i] = np.nan
+    out[0] = np.nan
 
 
 def _no_product(x: Any, y: Any, v: Any, out: Any) -> None:
-    for i in range(len(out)):
-        out[i] = np.nan
+    out[0] = np.nan

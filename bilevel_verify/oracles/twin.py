@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from types import CodeType, FunctionType
 from typing import Any, TypeVar
 
@@ -33,7 +34,10 @@ def inlined(function: F) -> F:
 
 
 def compiled_as(replacement: Any) -> Callable[[F], F]:
-    """Decorator: compiled code calls ``replacement`` (something numba knows, such as ``math.sqrt``) instead."""
+    """Decorator: compiled code calls ``replacement`` (something numba knows, such as ``math.sqrt``) instead.
+
+    A text ``"module:attribute"`` is looked up when something is compiled.
+    """
 
     def mark(function: F) -> F:
         _REPLACED[function] = replacement
@@ -103,7 +107,7 @@ def _copy(function: Callable[..., Any]) -> FunctionType:
     for name in _names(function.__code__):
         value = function.__globals__.get(name)
         if isinstance(value, FunctionType) and value in _REPLACED:
-            replaced[name] = _REPLACED[value]
+            replaced[name] = _resolve(_REPLACED[value])
         elif _is_marked(value):
             replaced[name] = compiled(value)  # type: ignore[arg-type]
     twin = FunctionType(
@@ -112,6 +116,13 @@ def _copy(function: Callable[..., Any]) -> FunctionType:
     twin.__module__ = function.__module__
     twin.__qualname__ = function.__qualname__
     return twin
+
+
+def _resolve(replacement: Any) -> Any:
+    if not isinstance(replacement, str):
+        return replacement
+    module, attribute = replacement.split(":")
+    return getattr(import_module(module), attribute)
 
 
 def _is_marked(value: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any
 
 from bilevel_verify.atoms.datasum import DataSum, split_data_sums
@@ -12,6 +13,7 @@ from bilevel_verify.symbolic import differentiate
 from bilevel_verify.symbolic.generate import Source, generate
 from bilevel_verify.symbolic.numeric import NumericStructure, data_group, numeric
 from bilevel_verify.symbolic.program import Program, program_of
+from bilevel_verify.symbolic.reader import content_digest
 from bilevel_verify.symbolic.structure import Structure, decompose
 from bilevel_verify.symbolic.structured import WORTHWHILE, generate_structured
 
@@ -24,6 +26,7 @@ class Workshop:
         dx, dy = problem.dx, problem.dy
         self.ranges = {"x": range(dx), "y": range(dx, dx + dy), "z": range(dx + dy)}
         self._programs: dict[str, Program] = {}
+        self._digest = ""
         self._parts: dict[str, tuple[Any, list[tuple[Any, DataSum]]]] = {}
         self._structures: dict[str, Structure] = {}
         self._numeric: dict[str, NumericStructure] = {}
@@ -40,6 +43,16 @@ class Workshop:
         if expression is None:
             raise ParameterError(f"a {self.problem.kind} problem has no g; ask for the oracles of f")
         return expression
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of what decides the oracles: kind, variables in order, f and g (data by content)."""
+        if not self._digest:
+            problem = self.problem
+            parts = [problem.kind, *(s.name for s in problem.x), "|", *(s.name for s in problem.y)]
+            parts += [content_digest(e) for e in (problem.f, problem.g) if e is not None]
+            self._digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()
+        return self._digest
 
     def parts(self, which: str) -> tuple[Any, list[tuple[Any, DataSum]]]:
         """``f`` or ``g`` without its data sums, and those with their factors."""

@@ -182,7 +182,9 @@ def solver_loops(folder: Path) -> None:
         base = min(rows["hand C -O2"], default=min(rows["compiled"]))
         text = ", ".join(f"{k} {min(v) * 1e6:.1f} ({min(v) / base:.2f})" for k, v in rows.items() if v)
         gap = np.abs(mine[1] - theirs[1]).max() if run_c is not None else 0.0
-        print(f"  {name}: {text}; compiled against lambdify {min(rows['lambdify']) / min(rows['compiled']):.0f}x; gap {gap:.1e}")
+        print(
+            f"  {name}: {text}; compiled against lambdify {min(rows['lambdify']) / min(rows['compiled']):.0f}x; gap {gap:.1e}"
+        )
 
 
 def lambdify_set(problem: Problem) -> Any:
@@ -250,7 +252,9 @@ def growth(sizes: tuple[int, ...]) -> None:
 
 def data_sums(samples: tuple[int, ...]) -> None:
     """Logistic loss over data against hand-written NumPy, ms per call (ratio)."""
-    print("\nlogistic loss over data, 100 features: gradient / Hessian-vector product, ms (ratio to hand-written NumPy)")
+    print(
+        "\nlogistic loss over data, 100 features: gradient / Hessian-vector product, ms (ratio to hand-written NumPy)"
+    )
     d = 100
     for n in samples:
         rng = np.random.default_rng(0)

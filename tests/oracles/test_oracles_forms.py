@@ -151,7 +151,7 @@ def test_a_compiled_stub_poisons_its_result() -> None:
     P = oracles(SMALL).function_set(["grad_y_g"])
     out = np.zeros(4)
     P.hess_g(np.zeros(1), np.zeros(1), out)
-    assert np.isnan(out).all()
+    assert np.isnan(out[0])
 
 
 @needs_numba

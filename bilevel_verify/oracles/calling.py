@@ -1,0 +1,90 @@
+"""How solver loops call an oracle: a function in plain Python, an address in compiled code.
+
+A compiled :class:`~bilevel_verify.oracles.convention.OracleSet` is a tuple of addresses of C functions on raw pointers.
+That costs less than numba's own first-class functions (three words and two wrappers each), passes through every layer
+of a solver as plain integers, and leaves nothing for the solver to compile again when the problem changes.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from bilevel_verify.oracles.compiling import internal
+from bilevel_verify.oracles.twin import compiled_as
+
+
+@compiled_as("bilevel_verify.oracles.calling:address_call_3")
+def evaluate(oracle: Any, x: Any, y: Any, out: Any) -> None:
+    """``oracle(x, y, out)``."""
+    oracle(x, y, out)
+
+
+@compiled_as("bilevel_verify.oracles.calling:address_call_4")
+def multiply(oracle: Any, x: Any, y: Any, v: Any, out: Any) -> None:
+    """``oracle(x, y, v, out)``."""
+    oracle(x, y, v, out)
+
+
+def __getattr__(name: str) -> Any:
+    """The intrinsics, made when something is compiled."""
+    if name in ("address_call_3", "address_call_4"):
+        return _address_call(int(name[-1]))
+    raise AttributeError(name)
+
+
+@lru_cache(maxsize=2)
+def _address_call(count: int) -> Any:
+    """Intrinsic: call the C function at an address with the data pointers of some arrays."""
+    types, ir = internal("numba.core.types"), internal("llvmlite.ir")
+    make_array = internal("numba.np.arrayobj").make_array
+    intrinsic = internal("numba.extending").intrinsic
+
+    def typed(address: Any, arrays: tuple[Any, ...]) -> Any:
+        if not isinstance(address, types.Integer) or not all(_is_vector(types, a) for a in arrays):
+            return None
+
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            data = [make_array(t)(context, builder, a).data for t, a in zip(signature.args[1:], args[1:], strict=True)]
+            function = ir.FunctionType(ir.VoidType(), [pointer.type for pointer in data])
+            builder.call(builder.inttoptr(args[0], function.as_pointer()), data)
+            return context.get_dummy_value()
+
+        return types.void(address, *arrays), generate
+
+    if count == 3:
+
+        @intrinsic  # type: ignore[untyped-decorator]
+        def call_3(typing_context: Any, address: Any, x: Any, y: Any, out: Any) -> Any:
+            return typed(address, (x, y, out))
+
+        return call_3
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def call_4(typing_context: Any, address: Any, x: Any, y: Any, v: Any, out: Any) -> Any:
+        return typed(address, (x, y, v, out))
+
+    return call_4
+
+
+def _is_vector(types: Any, array: Any) -> bool:
+    return isinstance(array, types.Array) and array.ndim == 1 and array.layout == "C" and array.dtype == types.float64
+
+
+@lru_cache(maxsize=2)
+def from_python(count: int) -> Any:
+    """``call(address, *arrays)`` for callers in Python: checks the arrays, one short dispatch."""
+    from bilevel_verify.oracles.twin import compiled, loop
+
+    numba = internal("numba")
+    vector = numba.float64[::1]
+    entry = loop(_enter_3 if count == 3 else _enter_4)
+    return compiled(entry, numba.void(numba.int64, *[vector] * count))
+
+
+def _enter_3(address: Any, x: Any, y: Any, out: Any) -> None:
+    evaluate(address, x, y, out)
+
+
+def _enter_4(address: Any, x: Any, y: Any, v: Any, out: Any) -> None:
+    multiply(address, x, y, v, out)
