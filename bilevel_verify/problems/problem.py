@@ -23,7 +23,7 @@ def _empty() -> Mapping[str, Any]:
     return MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Problem:
     """A problem as stated. Symbols are real; ``x`` and ``y`` keep the order of the user.
 
@@ -104,3 +104,21 @@ class Problem:
             },
         }
         return hashlib.sha256(json.dumps(payload, sort_keys=True).encode()).hexdigest()
+
+    def __str__(self) -> str:
+        from bilevel_verify.problems.display import text
+
+        return text(self)
+
+    def __repr__(self) -> str:
+        return f"<Problem {self.name or self.kind}: {self.kind}, dx = {self.dx}, dy = {self.dy}>"
+
+    def _repr_latex_(self) -> str:
+        from bilevel_verify.problems.display import latex
+
+        return latex(self)
+
+    def _repr_html_(self) -> str:
+        from bilevel_verify.problems.display import page
+
+        return page(self)

@@ -7,7 +7,7 @@ taken at the lower-level solution, ``y`` stands for ``y*(x)`` and, in the penalt
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, Literal
 
@@ -22,6 +22,9 @@ from bilevel_verify.symbolic.derivation_closed_form import solve_lower_level
 Function = Literal["f", "g"]
 MAXIMUM_INVERSE = 4
 """Largest block of ``g_yy`` that is inverted symbolically; larger ones stay ``Inverse(...)``."""
+
+MAXIMUM_OPERATIONS = 150
+"""Operations in such a block, if it has more than two rows."""
 
 
 def derive(problem: Problem) -> Derivation:
@@ -38,7 +41,8 @@ class Derivation:
     ----------
     problem : what was derived.
     x, y : symbols of the problem; ``w`` : fresh symbols for the lower-level solution inside the penalty function;
-    lam : symbol of the penalty parameter.
+    lam : symbol of the penalty parameter;
+    v : symbols that stand for :attr:`v_star` where ``g_yy`` is too large to be inverted symbolically.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -47,6 +51,7 @@ class Derivation:
         taken = {s.name for s in problem.variables}
         self.lam = sympy.Symbol(_fresh("lam", taken), positive=True)
         self.w = tuple(sympy.Symbol(_fresh(f"w{i + 1}", taken), real=True) for i in range(len(self.y)))
+        self.v = tuple(sympy.Symbol(_fresh(f"v{i + 1}", taken), real=True) for i in range(len(self.y)))
         self._blocks: dict[str, Any] = {}
 
     # -- derivatives of f and g -----------------------------------------------------------------------------------
@@ -146,7 +151,8 @@ class Derivation:
         """``grad^2 phi`` at ``y = y*(x)``.
 
         With ``S = grad y*`` and ``v = g_yy^-1 f_y`` held fixed it is ``[I S] H [I S]^T``, ``H`` the joint Hessian of
-        ``f - v . g_y``: third derivatives of g enter once. Minimax: the Schur complement, fsba equation (15).
+        ``f - v . g_y``: third derivatives of g enter once. Where ``g_yy`` is too large to be inverted symbolically,
+        the symbols :attr:`v` and the matrix symbol ``S`` stay. Minimax: the Schur complement, fsba equation (15).
         """
         self._needs_hyper_objective()
         if self.problem.kind == "single_level":
@@ -154,19 +160,22 @@ class Derivation:
         if self.problem.kind == "minimax":
             f_xy = self.block("f_xy")
             return _sum(self.block("f_xx"), _product(-f_xy, inverse(self.block("f_yy")), f_xy.T))
-        step = self.grad_y_star
+        step: Any = self.grad_y_star
+        if not _explicit(step):
+            step = sympy.MatrixSymbol("S", len(self.x), len(self.y))
         xx, xy, yy = (self._curvature(b) for b in ("xx", "xy", "yy"))
-        return _sum(
-            xx, _product(xy, _transpose(step)), _product(step, _transpose(xy)), _product(step, yy, _transpose(step))
-        )
+        turned = step.T
+        return _sum(xx, _product(xy, turned), _product(step, xy.T), _product(step, yy, turned))
 
     def _curvature(self, block: str) -> Any:
-        """``f_block - sum_k v_k g_(block, y_k)``."""
-        v, plain = self.v_star, self.block(f"f_{block}")
+        """``f_block - sum_k v_k g_(block, y_k)``; v by its own symbols where it is implicit."""
+        v = list(self.v_star) if _explicit(self.v_star) else list(self.v)
         third = sympy.Array(self.block(f"g_{block}y"))
         rows, columns, depth = third.shape
-        terms = [_scaled(v, k, Matrix(rows, columns, lambda i, j, k=k: -third[i, j, k])) for k in range(depth)]
-        return _sum(plain, *terms)
+        result = self.block(f"f_{block}")
+        for k in range(depth):
+            result = result - v[k] * Matrix(rows, columns, lambda i, j, k=k: third[i, j, k])
+        return result
 
     # -- penalty function -----------------------------------------------------------------------------------------
 
@@ -275,19 +284,37 @@ class Derivation:
 
 
 def inverse(matrix: Any) -> Any:
-    """Inverse by independent blocks; ``Inverse(matrix)`` unevaluated if a block is larger than :data:`MAXIMUM_INVERSE`."""
+    """Inverse by independent blocks; ``Inverse(matrix)`` unevaluated if a block is too large (:data:`MAXIMUM_INVERSE`)."""
     components = _components(matrix)
-    if max(map(len, components)) > MAXIMUM_INVERSE:
+    if any(not _invertible_by_hand(matrix, part) for part in components):
         return sympy.Inverse(matrix)
     result = sympy.zeros(matrix.rows, matrix.cols)
     for part in components:
-        block = matrix.extract(part, part)
-        determinant = block.det(method="berkowitz")
-        adjugate = block.adjugate(method="berkowitz") if len(part) > 1 else sympy.eye(1)
+        entries = [[matrix[i, j] for j in part] for i in part]
+        determinant = _determinant(entries)
         for i, row in enumerate(part):
             for j, column in enumerate(part):
-                result[row, column] = adjugate[i, j] / determinant
+                result[row, column] = (-1) ** (i + j) * _determinant(_minor(entries, j, i)) / determinant
     return Matrix(result)
+
+
+def _invertible_by_hand(matrix: Any, part: list[int]) -> bool:
+    if len(part) <= 2:
+        return True
+    size = sum(matrix[i, j].count_ops() for i in part for j in part)
+    return bool(len(part) <= MAXIMUM_INVERSE and size <= MAXIMUM_OPERATIONS)
+
+
+def _minor(entries: list[list[Any]], row: int, column: int) -> list[list[Any]]:
+    return [[e for j, e in enumerate(r) if j != column] for i, r in enumerate(entries) if i != row]
+
+
+def _determinant(entries: list[list[Any]]) -> Any:
+    """Laplace expansion, products left unexpanded (SymPy's own routines expand and can take minutes)."""
+    if not entries:
+        return sympy.S.One
+    terms = [(-1) ** j * e * _determinant(_minor(entries, 0, j)) for j, e in enumerate(entries[0]) if e != 0]
+    return sympy.Add(*terms)
 
 
 def _components(matrix: Any) -> list[list[int]]:
@@ -337,25 +364,3 @@ def _sum(*terms: Any) -> Any:
             result = result + term
         return result
     return sympy.MatAdd(*(t for t in terms if not _explicit(t) or any(e != 0 for e in t)))
-
-
-def _transpose(value: Any) -> Any:
-    return value.T if _explicit(value) else sympy.Transpose(value).doit()
-
-
-def _scaled(vector: Any, place: int, matrix: Any) -> Any:
-    """Entry of a vector times a matrix; the entry may be implicit."""
-    if _explicit(vector):
-        return vector[place, 0] * matrix
-    if all(e == 0 for e in matrix):
-        return matrix
-    return sympy.MatMul(
-        sympy.MatrixElement(vector, place, 0) if hasattr(sympy, "MatrixElement") else vector[place, 0], matrix
-    )
-
-
-def mapping_of(symbols: Sequence[sympy.Symbol], values: Sequence[Any]) -> Mapping[sympy.Symbol, Any]:
-    """Symbols to values of one block, lengths checked."""
-    if len(symbols) != len(values):
-        raise InputError(f"{len(values)} values for {len(symbols)} variables {[s.name for s in symbols][:6]}")
-    return dict(zip(symbols, values))

@@ -14,7 +14,7 @@ from bilevel_verify.atoms.functions import AtomFunction, logsumexp
 if TYPE_CHECKING:
     from bilevel_verify.symbolic.derivation import Derivation
 
-MAXIMUM_PRINTED = 4_000
+MAXIMUM_PRINTED = 800
 """Operations above which a quantity is printed by its defining formula instead of its entries."""
 
 HEADS: dict[str, tuple[str, str]] = {
@@ -146,7 +146,8 @@ def _head(name: str) -> tuple[str, str | None]:
 def _value(derivation: Derivation, name: str) -> Any:
     value = derivation.quantity(name)
     value = sympy.Matrix(value) if isinstance(value, tuple) else value
-    return None if value is None or _size(value) > MAXIMUM_PRINTED else value
+    implicit = isinstance(value, sympy.MatrixExpr) and not isinstance(value, sympy.MatrixBase)
+    return None if value is None or implicit or _size(value) > MAXIMUM_PRINTED else value
 
 
 def derivation_latex(derivation: Derivation, name: str | None) -> str:
