@@ -8,7 +8,7 @@ from bilevel_verify.audit.finding import Finding
 from bilevel_verify.audit.units import Mismatch, Unit, UnitCheck, read_unit, show
 from bilevel_verify.checks.verdict import Row
 from bilevel_verify.language import parse, to_latex, to_text, tree
-from bilevel_verify.theorems.card import Card, Derivation, Entry, Identity, Inequality, Statement, Step, TableRow
+from bilevel_verify.theorems.card import Card, Claim, Derivation, Entry, Identity, Inequality, Statement, Step, TableRow
 from bilevel_verify.theorems.rewrite import substitute
 from bilevel_verify.theorems.vocabulary import ORDER_FUNCTIONS
 
@@ -35,7 +35,7 @@ def unit_findings(card: Card, entry: Entry) -> Iterator[Finding]:
                 Mismatch("weak", f"{m.message} (an order symbol may hide constants with units)", m.column)
                 for m in found
             ]
-        yield _finding(card, entry, claim_id, sides, printed, found)
+        yield _finding(card, entry, claim_id, sides, printed, found, _known(entry, claim_id))
 
 
 def unit_table(card: Card) -> UnitCheck:
@@ -102,7 +102,13 @@ def _is_order(node: tree.Node) -> bool:
 
 
 def _finding(
-    card: Card, entry: Entry, claim: str, sides: tuple[tree.Node, ...], printed: str, found: list[Mismatch]
+    card: Card,
+    entry: Entry,
+    claim: str,
+    sides: tuple[tree.Node, ...],
+    printed: str,
+    found: list[Mismatch],
+    known: bool,
 ) -> Finding:
     hard = [m for m in found if m.kind == "hard"]
     weak = [m for m in found if m.kind == "weak"]
@@ -124,11 +130,23 @@ def _finding(
         reason="; ".join(m.message for m in hard or weak) or "homogeneous in every base unit",
         reproduce=f"bilevel-verify audit {card.key} --statement {entry.id}",
         reading=entry.reading or None,
-        known_refuted=entry.refuted is not None,
+        known_refuted=known,
     )
     shown = printed or " = ".join(to_latex(side, display) for side in sides)
     witness = {"unit": hard[0].message} if hard else None
     return Finding(row, printed=shown, counterexample=witness)
+
+
+def _known(entry: Entry, claim_id: str) -> bool:
+    """Whether the card already records a refutation of the entry or of this claim."""
+    if entry.refuted is not None:
+        return True
+    claims = entry.claims if isinstance(entry, Statement) else ()
+    return any(claim.refuted is not None and claim_id in (claim.id, *_parts(claim)) for claim in claims)
+
+
+def _parts(claim: Claim) -> list[str]:
+    return [f"{claim.id}/{number + 1}" for number in range(len(claim.chain))]
 
 
 def describe(unit: Unit | None) -> str:

@@ -25,7 +25,7 @@ def static_findings(
     program: script.Program = algorithm.program
     assigned, read = _names(program)
     found: list[ScriptFinding] = []
-    used = {name for name, _ in read}
+    used = {name for name, _ in read} | _called(program)
     for name in algorithm.inputs:
         if name not in used:
             found.append(ScriptFinding("unused input", "", f"the input '{name}' is never used", static=True))
@@ -53,6 +53,12 @@ def _names(program: script.Program) -> tuple[set[str], list[tuple[str, str]]]:
         for node in script.expressions_of(statement):
             read.extend((name, statement.shown) for name in sorted(_free(node)))
     return assigned, read
+
+
+def _called(program: script.Program) -> set[str]:
+    """Names that are called: an input may be a function."""
+    nodes = [node for statement in program.walk() for node in script.expressions_of(statement)]
+    return {part.function for node in nodes for part in node.walk() if isinstance(part, tree.Call)}
 
 
 def _free(node: tree.Node) -> set[str]:
