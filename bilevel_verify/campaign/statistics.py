@@ -120,11 +120,14 @@ class Ratio:
 def bound_ratios(rows: Iterable[Row]) -> list[Ratio]:
     """The largest measured/bound of every statement on every problem, over rows where both are positive numbers.
 
-    Rows whose bound is zero or negative (a promised decrease, say) have no such ratio and are left out.
+    Only decided upper bounds count: rows whose bound is zero or negative (a promised decrease, say), lower bounds,
+    orders and rows whose hypotheses fail have no such ratio and are left out.
     """
     worst: dict[tuple[str, str], Ratio] = {}
     for row in rows:
         if row.measured is None or row.bound is None or row.problem is None or not row.bound > 0 or row.measured < 0:
+            continue
+        if row.verdict not in ("holds", "refuted") or row.kind == "order" or (row.right or "").startswith((">", "=")):
             continue
         statement = f"{row.paper}/{row.statement}"
         found = Ratio(statement, row.problem, row.measured / row.bound, row.claim or "")

@@ -111,7 +111,7 @@ class ProgressBar:
 
     def __init__(self, total: int, quiet: bool = False) -> None:
         self._bar: Any = None
-        self._total, self._quiet, self._said = total, quiet, time.monotonic()
+        self._total, self._quiet, self._said, self._shown = total, quiet, time.monotonic(), 0
         if sys.stderr.isatty() and total and not quiet:
             from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -135,8 +135,8 @@ class ProgressBar:
         if self._bar:
             done = state.finished + state.elsewhere
             self._bar.update(self._task, completed=done, description=escape(state.label or "starting"))
-        elif not self._quiet and time.monotonic() - self._said > 5:
-            self._said = time.monotonic()
+        elif not self._quiet and time.monotonic() - self._said > (5 if state.finished > self._shown else 30):
+            self._said, self._shown = time.monotonic(), state.finished
             left = state.seconds_left
             rest = "" if left is None else f", about {left:.0f} s left"
             say(f"{state.finished} of {self._total} cells{rest}")

@@ -93,6 +93,7 @@ def _run(commands: Any) -> None:
     c.add_argument("--memory-limit", type=_positive, metavar="MB", help="resident megabytes for one cell")
     c.add_argument("--paper", metavar="KEY", help="main job: only this paper's card")
     c.add_argument("--export", choices=("csv", "parquet"), help="write all rows as a flat table beside the report")
+    c.add_argument("--figures", action="store_true", help="also write the plots as SVG and PDF files")
     c.add_argument("--no-report", action="store_true", help="only fill the store")
     _strict(c)
 

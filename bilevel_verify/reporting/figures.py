@@ -10,7 +10,7 @@ from bilevel_verify.reporting.words import slug
 Json = dict[str, Any]
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
 MARKS = ("o", "s", "D", "^")
-MOST_FIGURES = 200
+MOST_FIGURES = 100
 
 
 def write_figures(document: Json, folder: Path) -> list[Path]:

@@ -52,6 +52,8 @@ def render(document: Json) -> str:
         "number": words.number,
         "percent": words.percent,
         "slug": words.slug,
+        "nested": words.nested,
+        "letter": lambda name: Markup(to_mathml(_letter(name))),
     }
     environment.globals |= {"look": words.LOOKS, "certainties": words.CERTAINTIES}
     environment.globals["plot"] = lambda p, name: Markup(svg(p, name))
@@ -67,6 +69,12 @@ def render(document: Json) -> str:
         data=Markup(data),
         look_data=Markup(json_for_page({w: {"symbol": k.symbol, "style": k.style, "rank": k.rank} for w, k in looks})),
     )
+
+
+def _letter(name: str) -> str:
+    from bilevel_verify.language import letter_latex
+
+    return letter_latex(name)
 
 
 def _template(name: str) -> str:
@@ -251,15 +259,16 @@ def _lines(rows: Sequence[Json]) -> list[Json]:
         groups.setdefault(key, []).append(row)
     lines = []
     for number, members in enumerate(groups.values()):
-        shown = worst_rows(members, 1)[0]
         counts = Counter(m["verdict"] for m in members)
+        verdict = words.worst(list(counts))
+        shown = worst_rows([m for m in members if m["verdict"] == verdict], 1)[0]
         places = [m["places"] for m in members if m["places"]]
         lines.append(
             {
                 "id": f"line-{number}",
                 "name": _name(shown),
                 "row": shown,
-                "verdict": shown["verdict"],
+                "verdict": verdict,
                 "count": len(members),
                 "counts": {v: counts[v] for v in words.LOOKS if counts[v]},
                 "places": sum(places) if places else None,

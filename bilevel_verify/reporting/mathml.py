@@ -28,6 +28,7 @@ from bilevel_verify.reporting.symbols import (
 )
 
 _TOKEN = re.compile(r"\\[A-Za-z]+\*?|\\.|\s+|[0-9]+(?:\.[0-9]+)?|.", re.S)
+_SMALL_FRACTION = re.compile(r"<mfrac>(<m[in]>[^<]*</m[in]>)(<m[in]>[^<]*</m[in]>)</mfrac>")
 _NESTING = 200
 
 
@@ -134,9 +135,9 @@ class _Parser:
         while self._peek() in ("_", "^", "'", "\\limits", "\\nolimits"):
             token = self._take()
             if token == "_":
-                below = self._argument() if below is None else _row([below, self._argument()])
+                below = self._script() if below is None else _row([below, self._script()])
             elif token == "^":
-                above = self._argument() if above is None else _row([above, self._argument()])
+                above = self._script() if above is None else _row([above, self._script()])
             elif token == "'":
                 prime = "<mo>′</mo>"
                 above = prime if above is None else _row([above, prime])
@@ -154,10 +155,20 @@ class _Parser:
         return self.tokens[self.place : self.place + 2] in (["\\arg", "\\min"], ["\\arg", "\\max"])
 
     def _argument(self) -> str:
-        """One braced group or one atom."""
-        if self._peek() == "{":
+        """One braced group or one atom; of a number without braces only its first digit, as TeX has it."""
+        while self._peek().startswith("\\") and self._peek()[1:] in IGNORED:
+            self._take()
+        token = self._peek()
+        if token == "{":
             return self._group()
+        if len(token) > 1 and token[0].isdigit():
+            self.tokens[self.place] = token[1:]
+            return f"<mn>{token[0]}</mn>"
         return self._atom()
+
+    def _script(self) -> str:
+        """A sub- or superscript; a fraction of two plain symbols is set on one line there."""
+        return _SMALL_FRACTION.sub(r"<mrow>\1<mo>/</mo>\2</mrow>", self._argument())
 
     def _group(self) -> str:
         if self._take() != "{":

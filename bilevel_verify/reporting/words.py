@@ -70,6 +70,16 @@ def percent(value: Any) -> str:
     return f"{share:.0f}\u202f%" if abs(share) >= 10 or share == 0 else f"{share:.2g}\u202f%"
 
 
+def nested(value: Any) -> str:
+    """Lists and mappings as a person would write them: ``x = (0, 0), value = 2; x = (0, pi)``."""
+    if isinstance(value, dict):
+        return ", ".join(f"{k} = {nested(v)}" for k, v in value.items())
+    if isinstance(value, list):
+        inner = [nested(v) for v in value]
+        return "; ".join(inner) if any(isinstance(v, dict | list) for v in value) else f"({', '.join(inner)})"
+    return str(value) if isinstance(value, str) else number(value, 10)
+
+
 def slug(*parts: str | None) -> str:
     """A name that can be a fragment of an address: letters, digits, dashes, slashes; unique."""
     text = "--".join(p for p in parts if p)

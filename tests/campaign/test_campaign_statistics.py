@@ -41,6 +41,9 @@ def test_ratios_take_the_largest_and_skip_what_has_none() -> None:
         row(measured=3.0, bound=4.0, claim="large"),
         row(measured=-3.0, bound=-1.0),
         row(measured=1.0, bound=None),
+        row(measured=9.0, bound=4.0, verdict="not applicable"),
+        row(measured=9.0, bound=4.0, right=">= eps"),
+        row(measured=9.0, bound=4.0, kind="order", verdict="inconsistent"),
         row(measured=1.0, bound=math.inf, problem="y"),
     ]
     found = {r.problem: r for r in bound_ratios(rows)}

@@ -40,6 +40,9 @@ def test_structure_is_what_the_formula_says() -> None:
     assert "<munderover>" in to_mathml(r"\sum_{i=1}^n i")
     assert to_mathml(r"\mathcal L") == "<math><mi>ℒ</mi></math>"
     assert to_mathml(r"\lambda") == "<math><mi>λ</mi></math>"
+    assert to_mathml(r"\frac12x") == "<math><mrow><mfrac><mn>1</mn><mn>2</mn></mfrac><mi>x</mi></mrow></math>"
+    assert to_mathml("x^12") == "<math><mrow><msup><mi>x</mi><mn>1</mn></msup><mn>2</mn></mrow></math>"
+    assert to_mathml(r"x^{\frac{7}{4}}") == to_mathml("x^{7/4}").replace('<mo stretchy="false">', "<mo>")
     assert to_mathml(r"\tfrac L\mu") == "<math><mfrac><mi>L</mi><mi>μ</mi></mfrac></math>"
 
 

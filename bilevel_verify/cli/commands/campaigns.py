@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import signal
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ def run_command(arguments: Any) -> int:
     campaign = _campaign(arguments)
     if arguments.dry_run:
         return _dry_run(campaign, arguments)
+    signal.signal(signal.SIGTERM, _stop)
     with output.ProgressBar(_left(campaign, arguments)) as bar:
         outcome = run_campaign(campaign, arguments.out, jobs=arguments.jobs, retry=arguments.retry, progress=bar)
     for failure in outcome.failures:
@@ -34,9 +36,10 @@ def run_command(arguments: Any) -> int:
             _export(store, Path(arguments.out), arguments.export, outcome.keys)
     page = None
     if document is not None:
-        from bilevel_verify.reporting.write import export_rest, write_document
+        from bilevel_verify.reporting.write import FORMATS, export_rest, write_document
 
-        page = write_document(document, arguments.out)
+        formats = FORMATS if arguments.figures else tuple(f for f in FORMATS if f != "figures")
+        page = write_document(document, arguments.out, formats)
         with Store(outcome.store, read_only=True) as store:
             export_rest(store, document, arguments.out, outcome.keys)
     _say_result(rows, outcome, page, arguments)
@@ -46,6 +49,11 @@ def run_command(arguments: Any) -> int:
     if any(f.limits.get("fault") in ("ours", "crashed") for f in outcome.failures):
         return OUR_ERROR
     return output.exit_status(rows, arguments.strict)
+
+
+def _stop(number: int, frame: Any) -> None:
+    """A polite end (a batch system's, say) is an interrupt: what was done is kept."""
+    raise KeyboardInterrupt
 
 
 def _campaign(arguments: Any) -> Campaign:
