@@ -80,7 +80,7 @@ class Floats:
     def solve(self, a: FloatArray, b: FloatArray) -> FloatArray:
         if a.shape[1] == 1:
             return np.asarray(b / a)
-        return np.linalg.solve(a, b)
+        return np.asarray(np.linalg.solve(a, b))
 
     def stack(self, parts: Sequence[FloatArray], horizontal: bool = True) -> FloatArray:
         return np.concatenate(parts, axis=2 if horizontal else 1)
@@ -143,7 +143,7 @@ class Boxes:
 
     def solve(self, a: Interval, b: Interval) -> Interval:
         """Enclosure of all solutions of ``A X = B`` for A, B in the boxes; the whole line where A may be singular."""
-        n, size, count = b.lo.shape
+        n, size, _ = b.lo.shape
         inverse = float_inverse(middle_radius(a)[0])
         start = inverse @ middle_radius(b)[0]
         exact = Interval(start, start)
@@ -246,7 +246,7 @@ def float_inverse(matrix: FloatArray) -> FloatArray:
         with np.errstate(divide="ignore"):
             return np.asarray(np.where(matrix != 0, 1.0 / np.where(matrix == 0, 1.0, matrix), 0.0))
     try:
-        return np.linalg.inv(matrix)
+        return np.asarray(np.linalg.inv(matrix))
     except np.linalg.LinAlgError:
         out = np.zeros_like(matrix)
         for i, entry in enumerate(matrix):

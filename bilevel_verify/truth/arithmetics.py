@@ -364,7 +364,9 @@ def _psi(nu: Fraction, order: int, t: Any, k: int) -> Any:
     """The period-4 function of ragd-gs section 9.6 on ``[k, k+1]``: ``psi''' = sgn(s)|s|^nu``, s the triangle wave."""
     import flint
 
-    q = lambda value: flint.arb(flint.fmpq(value.numerator, value.denominator))
+    def q(value: Fraction) -> Any:
+        return flint.arb(flint.fmpq(value.numerator, value.denominator))
+
     quarter = k % 4
     base = k - quarter
     s = t - base if quarter == 0 else (2 + base) - t if quarter in (1, 2) else t - base - 4

@@ -1,4 +1,4 @@
-"""Smooth convex minimisation over a reduced set: primal-dual interior point, then an active-set polish to the last digit.
+"""Smooth convex minimisation over a reduced set: primal-dual interior point, then a polish to the last digit.
 
 The interior point method brings the active set and a solution to about 1e-9; the polish solves the optimality system
 with exactly those constraints by Newton steps (least squares where it is singular) and is accepted only if the
@@ -92,7 +92,8 @@ def minimise_convex(objective: Smooth, reduced: Reduced, start: FloatArray | Non
     scale = 1 + abs(best.value) + float(np.max(np.abs(best.multipliers), initial=0.0))
     if not best.quality <= 1e-5 * scale:
         raise SolverFailure(
-            f"the convex solver stopped with stationarity {best.stationarity:.2g}, violation {best.violation:.2g}, gap {best.gap:.2g}"
+            f"the convex solver stopped with stationarity {best.stationarity:.2g}, "
+            f"violation {best.violation:.2g}, gap {best.gap:.2g}"
         )
     return best
 
@@ -128,7 +129,9 @@ def _towards_centre(constraints: Constraints, inner: FloatArray) -> FloatArray |
     """One ball: start from the point of the polyhedron that is nearest to its centre, moved a little to the inside."""
     reduced = constraints.reduced
     centre, radius = reduced.balls[0]
-    nearest = project_reduced(Reduced(reduced.z0, reduced.B, reduced.A, reduced.b, (), reduced.rows, reduced.equal), centre)
+    nearest = project_reduced(
+        Reduced(reduced.z0, reduced.B, reduced.A, reduced.b, (), reduced.rows, reduced.equal), centre
+    )
     room = radius - float(np.linalg.norm(nearest - centre))
     if room < -1e-9 * (1 + radius):
         raise InfeasibleError(f"the feasible set is empty: the linear constraints miss the ball by {-room:.3g}")
@@ -143,7 +146,7 @@ def _chebyshev_centre(reduced: Reduced) -> FloatArray:
     d = reduced.dimension
     if not len(reduced.b):
         centre = reduced.balls[0][0] if reduced.balls else reduced.z0
-        return np.linalg.lstsq(reduced.B, centre - reduced.z0, rcond=None)[0]
+        return np.asarray(np.linalg.lstsq(reduced.B, centre - reduced.z0, rcond=None)[0])
     from scipy.optimize import linprog
 
     size = np.linalg.norm(reduced.A, axis=1)
@@ -153,7 +156,7 @@ def _chebyshev_centre(reduced: Reduced) -> FloatArray:
     )  # fmt: skip
     if found.status == 2:
         raise InfeasibleError("the feasible set is empty")
-    if found.status != 0:
+    if found.status != 0 or found.x is None:
         raise SolverFailure(f"HiGHS found no interior point: {found.message}")
     return np.asarray(found.x[:d])
 
@@ -182,7 +185,9 @@ def _phase_one(constraints: Constraints, u: FloatArray) -> FloatArray | None:
                 break
     worst = float(np.max(constraints.values(u)))
     if worst > 1e-8:
-        raise InfeasibleError(f"the feasible set is empty: no point satisfies all constraints (least violation about {worst:.2g})")
+        raise InfeasibleError(
+            f"the feasible set is empty: no point satisfies all constraints (least violation about {worst:.2g})"
+        )
     return None
 
 
@@ -198,7 +203,7 @@ def _tangent(objective: Smooth, reduced: Reduced) -> Solution:
         z = project_reduced(rest, centre)
         if abs(float(np.linalg.norm(z - centre)) - radius) <= 1e-7 * (1 + radius):
             value = objective(z)[0]
-            u = np.linalg.lstsq(reduced.B, z - reduced.z0, rcond=None)[0]
+            u = np.asarray(np.linalg.lstsq(reduced.B, z - reduced.z0, rcond=None)[0])
             excess = max(0.0, float(np.linalg.norm(z - centre)) - radius)
             return Solution(z, u, value, np.zeros(len(reduced.b) + len(reduced.balls)), 0.0, excess, 0.0)
     raise SolverFailure("the feasible set has no interior and no single touching point was found")
@@ -211,7 +216,7 @@ def _evaluate(objective: Smooth, reduced: Reduced, u: FloatArray) -> tuple[float
 
 def _interior_point_method(objective: Smooth, constraints: Constraints, u: FloatArray) -> Solution:
     """Primal-dual path following from a strictly feasible point (Boyd and Vandenberghe, section 11.7)."""
-    reduced, d, p = constraints.reduced, constraints.reduced.dimension, constraints.count
+    reduced, p = constraints.reduced, constraints.count
     value, gradient, hessian = _evaluate(objective, reduced, u)
     if not np.isfinite(value):
         raise MathematicalError("the objective is not defined at an interior point of the feasible set")
@@ -222,7 +227,9 @@ def _interior_point_method(objective: Smooth, constraints: Constraints, u: Float
         J = constraints.jacobian(u)
         dual = gradient + J.T @ multipliers
         gap = float(-c @ multipliers)
-        small = float(np.linalg.norm(dual)) <= 1e-13 * (1 + float(np.linalg.norm(gradient))) and gap <= 1e-14 * (1 + abs(value))
+        small = float(np.linalg.norm(dual)) <= 1e-13 * (1 + float(np.linalg.norm(gradient))) and gap <= 1e-14 * (
+            1 + abs(value)
+        )
         if small:
             break
         target = gap / (10.0 * max(p, 1))
@@ -238,7 +245,8 @@ def _interior_point_method(objective: Smooth, constraints: Constraints, u: Float
         u, multipliers = u + length * step, multipliers + length * change
         if float(np.linalg.norm(u)) > 1e9 * size0:
             raise MathematicalError(
-                f"the iterates run to infinity (value {value:.6g} and falling): the function has no minimiser on the set, as far as can be seen"
+                f"the iterates run to infinity (value {value:.6g} and falling): the function has no minimiser "
+                f"on the set, as far as can be seen"
             )
     return _solution(objective, constraints, u, multipliers)
 
@@ -280,7 +288,9 @@ def _step_length(
             parts = _evaluate(objective, constraints.reduced, new)
             if np.isfinite(parts[0]) and np.all(np.isfinite(parts[1])):
                 weights = multipliers + length * change
-                residual = np.concatenate([parts[1] + constraints.jacobian(new).T @ weights, -weights * values - target])
+                residual = np.concatenate(
+                    [parts[1] + constraints.jacobian(new).T @ weights, -weights * values - target]
+                )
                 if float(np.linalg.norm(residual)) <= (1 - 0.01 * length) * before:
                     return length, parts, values
         length *= 0.5
@@ -294,7 +304,13 @@ def _solution(objective: Smooth, constraints: Constraints, u: FloatArray, multip
     safe = np.maximum(multipliers, 0.0)
     stationarity = float(np.linalg.norm(gradient + J.T @ safe)) + float(np.sum(np.maximum(-multipliers, 0)))
     return Solution(
-        reduced.z0 + reduced.B @ u, u, value, safe, stationarity, float(np.max(c, initial=0.0)), float(np.sum(safe * np.abs(c)))
+        reduced.z0 + reduced.B @ u,
+        u,
+        value,
+        safe,
+        stationarity,
+        float(np.max(c, initial=0.0)),
+        float(np.sum(safe * np.abs(c))),
     )
 
 

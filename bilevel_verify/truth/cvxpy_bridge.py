@@ -60,7 +60,7 @@ class Translator:
     def __init__(self, symbols: Sequence[sympy.Symbol]) -> None:
         import cvxpy
 
-        self.cp = cvxpy
+        self.cp: Any = cvxpy
         self.symbols = list(symbols)
         self.variable = cvxpy.Variable(len(self.symbols))
 
@@ -74,14 +74,17 @@ class Translator:
         whole = self._quadratic(expression)
         if whole is not None:
             return whole
-        flat, others = [], []
+        flat: list[sympy.Expr] = []
+        others: list[sympy.Expr] = []
         for term in sympy.Add.make_args(expression):
             (flat if quadratic_of(term, self.symbols) is not None else others).append(term)
-        parts = [] if not flat else [self._quadratic(sympy.Add(*flat))]
+        parts: list[Any] = [] if not flat else [self._quadratic(sympy.Add(*flat))]
         for term in others:
             part = self.term(term)
             if not part.is_convex():
-                raise NotRepresentable(f"the term {_short(term)} is {part.curvature.lower()} by the rules of disciplined convex programming")
+                raise NotRepresentable(
+                    f"the term {_short(term)} is {part.curvature.lower()} by the rules of disciplined programming"
+                )
             parts.append(part)
         return sum(parts[1:], parts[0])
 
@@ -97,7 +100,9 @@ class Translator:
             return None
         factor = ldl(found.Q)
         if factor.sign != 1:
-            raise NotRepresentable(f"the quadratic part of {_short(expression)} is not convex: its LDL' has a negative pivot")
+            raise NotRepresentable(
+                f"the quadratic part of {_short(expression)} is not convex: its LDL' has a negative pivot"
+            )
         _, q, c = found.floats()
         total = q @ self.variable + c
         if factor.squares:
@@ -136,7 +141,9 @@ class Translator:
             other = next(a for a in expression.args if a is not logs[0])
             if sympy.simplify(other - logs[0].args[0]) == 0:
                 return -self.cp.entr(self.term(other))
-        raise NotRepresentable(f"the product {_short(expression)} of two non-constant factors is not in the disciplined fragment")
+        raise NotRepresentable(
+            f"the product {_short(expression)} of two non-constant factors is not in the disciplined fragment"
+        )
 
     def _power(self, expression: sympy.Pow) -> Any:
         base, exponent = expression.base, expression.exp
@@ -197,7 +204,9 @@ class Translator:
                 return cp.power(cp.abs(self.term(args[1])), float(args[0]))
             case "huber":
                 return 0.5 * cp.huber(self.term(args[1]), float(args[0]))
-        raise NotRepresentable(f"the function {name} in {_short(expression)} has no counterpart in the disciplined fragment")
+        raise NotRepresentable(
+            f"the function {name} in {_short(expression)} has no counterpart in the disciplined fragment"
+        )
 
     def _logarithm(self, inside: sympy.Expr) -> Any:
         """``log`` of an affine form (concave), or of ``c + sum exp(affine)`` (log-sum-exp, convex)."""
@@ -232,7 +241,10 @@ def constraints_of(translator: Translator, feasible: FeasibleSet | None) -> list
 
 
 def solve_convex(
-    expression: sympy.Expr, symbols: Sequence[sympy.Symbol], feasible: FeasibleSet | None = None, tolerance: float = 1e-11,
+    expression: sympy.Expr,
+    symbols: Sequence[sympy.Symbol],
+    feasible: FeasibleSet | None = None,
+    tolerance: float = 1e-9,
     more: Sequence[tuple[FloatArray, float]] = (),
 ) -> ConicAnswer:
     """Minimise a convex expression over a feasible set with Clarabel.
@@ -247,7 +259,7 @@ def solve_convex(
     Raises
     ------
     NotRepresentable : the objective is not in the disciplined fragment.
-    SolverFailure : infeasible, unbounded, ``optimal_inaccurate`` or a numerical failure: said with the status and what is known.
+    SolverFailure : infeasible, unbounded, ``optimal_inaccurate`` or a numerical failure: the status and what is known.
     """
     translator = Translator(symbols)
     cp = translator.cp
@@ -267,7 +279,9 @@ def solve_convex(
     except cp.error.DCPError:
         raise NotRepresentable(f"{_short(expression)} breaks the rules of disciplined convex programming") from None
     if problem.status != "optimal":
-        known = "" if problem.value is None or not np.isfinite(problem.value) else f"; best value seen {problem.value:.10g}"
+        known = (
+            "" if problem.value is None or not np.isfinite(problem.value) else f"; best value seen {problem.value:.10g}"
+        )
         raise SolverFailure(f"Clarabel ended with the status {problem.status!r}{known}")
     value = float(problem.value)
     dual = float(raw.obj_val_dual) + (value - float(raw.obj_val))  # constants that the canonical form leaves out

@@ -35,14 +35,12 @@ def start_points(low: FloatArray, high: FloatArray, count: int, seed: int = 0) -
         extra.append(0.5 * (low + high))
         if d <= 6:
             extra.extend(np.where([(mask >> i) & 1 for i in range(d)], high, low) for mask in range(1 << d))
-    return np.clip(np.vstack([points, *[e[None] for e in extra]]), low, high)
+    return np.asarray(np.clip(np.vstack([points, *[e[None] for e in extra]]), low, high))
 
 
-def descend(
-    objective: Objective, starts: FloatArray, low: FloatArray, high: FloatArray, steps: int = 60
-) -> FloatArray:
+def descend(objective: Objective, starts: FloatArray, low: FloatArray, high: FloatArray, steps: int = 60) -> FloatArray:
     """Projected Newton (moduli of eigenvalues, backtracking) from every start; returns the final points (n, dx)."""
-    X = np.clip(np.array(starts, dtype=float), low, high)
+    X: FloatArray = np.asarray(np.clip(np.array(starts, dtype=float), low, high))
     active = np.arange(len(X))
     for _ in range(steps):
         if not active.size:

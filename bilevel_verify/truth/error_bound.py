@@ -1,4 +1,4 @@
-"""Hoelderian error bounds ``alpha / r dist(z, X_g)^r <= g(z) - g*`` on Z: derived where the structure allows, checked on samples.
+"""Hoelderian error bounds ``alpha / r dist(z, X_g)^r <= g(z) - g*`` on Z: derived, and checked on samples.
 
 Derivation (g a convex quadratic ``z'Qz/2 + q.z``, Z polyhedral), with M the rows of a square root of Q and with
 ``s`` the slacks of the constraints that press (multipliers ``m > 0``) at a solution ``z^``:
@@ -60,7 +60,9 @@ def derive_error_bound(simple: SimpleTruth) -> ErrorBound:
     if simple.structure.missing or simple.structure.ridges:
         return ErrorBound(None, None, "computed", "g is not a quadratic: no pair was derived")
     if simple.feasible.balls or simple.feasible.T.shape[0] != simple.feasible.T.shape[1]:
-        return ErrorBound(None, None, "computed", "the feasible set is not given by few linear constraints: no pair was derived")
+        return ErrorBound(
+            None, None, "computed", "the feasible set is not given by few linear constraints: no pair was derived"
+        )
     squares = ldl(simple.structure.quadratic.Q).squares
     M = np.array([[np.sqrt(float(w)) * float(v) for v in normal] for w, normal in squares]).reshape(-1, simple.n)
     found, reduced = simple.lower, simple._reduced
@@ -70,7 +72,9 @@ def derive_error_bound(simple: SimpleTruth) -> ErrorBound:
     least = min((m for _, m in pressed), default=np.inf)
     if not len(M) and not len(S):
         return ErrorBound(None, None, "computed", "g is constant on the feasible set")
-    only_slacks = len(S) > 0 and np.linalg.matrix_rank(np.vstack([S, M]), tol=1e-9) == np.linalg.matrix_rank(S, tol=1e-9)
+    only_slacks = len(S) > 0 and np.linalg.matrix_rank(np.vstack([S, M]), tol=1e-9) == np.linalg.matrix_rank(
+        S, tol=1e-9
+    )
     rows = S if only_slacks else np.vstack([M, S])
     H = hoffman(rows, simple.feasible.G, simple.feasible.E)
     if H is None:
@@ -84,13 +88,19 @@ def derive_error_bound(simple: SimpleTruth) -> ErrorBound:
         if not np.isfinite(reach):
             return ErrorBound(None, None, "computed", "pressed constraints on an unbounded set: no pair was derived")
         weight = min(1.0, 2 * least / reach)
-    return ErrorBound(weight / H**2, 2.0, "computed", f"quadratic growth with Hoffman's constant H = {H:.6g}, alpha = {weight:.3g} / H^2")
+    return ErrorBound(
+        weight / H**2,
+        2.0,
+        "computed",
+        f"quadratic growth with Hoffman's constant H = {H:.6g}, alpha = {weight:.3g} / H^2",
+    )
 
 
 def hoffman(M: FloatArray, normals: FloatArray, equations: FloatArray) -> float | None:
     """Upper bound of ``dist(z, Z and {M z = M z^}) / |M (z - z^)|`` over z in the polyhedron Z.
 
-    ``normals`` are those of the inequalities of Z; its ``equations`` only restrict the directions. None if there are more subsets of normals than are worth enumerating.
+    ``normals`` are those of the inequalities of Z; its ``equations`` only restrict the directions. None if there are
+    more subsets of normals than are worth enumerating.
     """
     _, directions = affine_solution(equations, np.zeros(len(equations)), M.shape[1])
     M, normals = M @ directions, normals @ directions
@@ -121,7 +131,8 @@ def hoffman(M: FloatArray, normals: FloatArray, equations: FloatArray) -> float 
 def check_error_bound(
     simple: SimpleTruth, alpha: float, r: float, points: ArrayLike | None = None, count: int = 200, seed: int = 0
 ) -> ErrorBoundCheck:
-    """Test a claimed pair on points of the feasible set (random ones near and far from the solution set if none are given).
+    """Test a claimed pair on points of the feasible set (random ones near and far from the solution set if none are
+    given).
 
     Raises
     ------
@@ -154,5 +165,9 @@ def _sample(simple: SimpleTruth, count: int, seed: int) -> FloatArray:
     out = []
     for k in range(count):
         size = 10.0 ** rng.uniform(-3, 0.7)
-        out.append(project(feasible, base + size * rng.normal(size=simple.n)) if k % 2 else project(feasible, rng.normal(size=simple.n) * 2))
+        out.append(
+            project(feasible, base + size * rng.normal(size=simple.n))
+            if k % 2
+            else project(feasible, rng.normal(size=simple.n) * 2)
+        )
     return np.array(out)

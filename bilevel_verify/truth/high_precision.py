@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Precise:
-    """``value`` (mpmath number, or nested lists of them for vectors and matrices) and a bound of every entry's error."""
+    """``value`` (mpmath number, or nested lists of them) and a bound of the error of every entry."""
 
     value: Any
     error: Any

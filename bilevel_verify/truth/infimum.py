@@ -52,7 +52,9 @@ def penalty_infimum(truth: Truth, lam: float) -> Enclosure:
         least = truth.phi_min()
         drop = _gap_to_phi(truth, lam)
         if drop is not None and least.lower - drop > found.lower:
-            found = replace(found, lower=least.lower - drop, method="inf phi minus C_f^2 / (2 mu lam) (ragd-gs 9.1 (i))")
+            found = replace(
+                found, lower=least.lower - drop, method="inf phi minus C_f^2 / (2 mu lam) (ragd-gs 9.1 (i))"
+            )
     return found.enclosure(truth.certainty)
 
 
@@ -73,7 +75,10 @@ def _gap_to_phi(truth: Truth, lam: float) -> float | None:
 
 
 def closed_form(problem: Problem) -> sympy.Expr | None:
-    """phi as an explicit expression of x: f itself for one level, or through y*(x) where g is quadratic in y (dy <= 3)."""
+    """phi as an explicit expression of x.
+
+    f itself for one level, or through y*(x) where g is quadratic in y (dy <= 3).
+    """
     lower = problem.lower
     if lower is None or not problem.y:
         return with_squares(problem.f, problem.x) if problem.f.count_ops() < 2000 else problem.f
@@ -108,16 +113,28 @@ def with_squares(phi: sympy.Expr, x: tuple[sympy.Symbol, ...]) -> sympy.Expr:
     factor = ldl(quadratic.Q)
     if factor.sign != 1 or not factor.squares:
         return phi
-    rational = lambda v: sympy.Rational(v.numerator, v.denominator)
+
+    def rational(v: Fraction) -> sympy.Rational:
+        return sympy.Rational(v.numerator, v.denominator)
+
     rest, constant = list(quadratic.q), quadratic.c
     squares: list[sympy.Expr] = []
     for weight, normal in factor.squares:
         # normal has 1 at its pivot and the later squares do not contain that variable: complete the square there
-        pivot = next(i for i, v in enumerate(normal) if v == 1 and all(other[i] == 0 for _, other in factor.squares if other is not normal and _after(factor, normal, other)))
+        pivot = next(
+            i
+            for i, v in enumerate(normal)
+            if v == 1
+            and all(
+                other[i] == 0 for _, other in factor.squares if other is not normal and _after(factor, normal, other)
+            )
+        )
         shift = rest[pivot] / weight
         rest = [r - shift * weight * v for r, v in zip(rest, normal)]
         constant -= weight * shift * shift / 2
-        squares.append(rational(weight) / 2 * (sympy.Add(*(rational(v) * s for v, s in zip(normal, x))) + rational(shift)) ** 2)
+        squares.append(
+            rational(weight) / 2 * (sympy.Add(*(rational(v) * s for v, s in zip(normal, x))) + rational(shift)) ** 2
+        )
     if any(rest):
         return phi
     others = [term for term in terms if quadratic_of(term, x) is None]
@@ -151,7 +168,9 @@ def falls_without_end(problem: Problem, phi: sympy.Expr | None) -> str:
                 continue
             if limit == -sympy.oo:
                 others = ", ".join(f"{s.name} = {v}" for s, v in base.items() if s != symbol)
-                return f"phi tends to -oo as {symbol.name} tends to {'' if sign > 0 else '-'}oo" + (f" at {others}" if others else "")
+                return f"phi tends to -oo as {symbol.name} tends to {'' if sign > 0 else '-'}oo" + (
+                    f" at {others}" if others else ""
+                )
     return ""
 
 
@@ -182,8 +201,13 @@ def _far_probes(objective: Objective, found: Minimum, low: FloatArray, high: Flo
     return replace(found, x=X[best], upper=upper) if upper < found.upper else found
 
 
-def _attainment(objective: Objective, found: Minimum, low: FloatArray, high: FloatArray, phi: sympy.Expr | None) -> Minimum:
-    """Decide whether the infimum on an unbounded range is attained: coercivity by outer boxes, or a proof of strictness."""
+def _attainment(
+    objective: Objective, found: Minimum, low: FloatArray, high: FloatArray, phi: sympy.Expr | None
+) -> Minimum:
+    """Decide whether the infimum on an unbounded range is attained.
+
+    Coercivity by outer boxes, or a proof of strictness.
+    """
     size = float(np.max(np.abs(found.x), initial=1.0))
     budget = 600 if objective.far > 1e9 else 24
     for radius in (2 * size, 20 * size, 1e4 * size) if size < 1e9 else ():
@@ -193,7 +217,12 @@ def _attainment(objective: Objective, found: Minimum, low: FloatArray, high: Flo
         if _excluded(objective, outer_low, outer_high, found.upper, budget):
             return replace(found, attained=True, bounded_part=True)
     if phi is not None and abs(found.lower) <= 1e-12 and phi.is_positive and found.lower <= 0:
-        return replace(found, lower=0.0, attained=False if found.upper <= 1e-12 else None, method=found.method + "; phi > 0 everywhere (SymPy)")
+        return replace(
+            found,
+            lower=0.0,
+            attained=False if found.upper <= 1e-12 else None,
+            method=found.method + "; phi > 0 everywhere (SymPy)",
+        )
     return found
 
 

@@ -1,9 +1,11 @@
 """The lower level: y*(x) and y*_lam(x), solved in floats and proved in intervals or balls.
 
-A float solution ``y0`` is turned into an enclosure by Krawczyk's test: with ``R`` an approximate inverse of the Hessian,
+A float solution ``y0`` is turned into an enclosure by Krawczyk's test: with ``R`` an approximate inverse of the
+Hessian,
 ``|y* - y0| <= |R grad(y0)| + |I - R H(box)| radius`` whenever the right side lies inside the box; the test also proves
 that the stationary point is the only one in the box and that the Hessian is positive definite there. Where it fails and
-a certified ``mu`` is at hand, ``||grad(y0)|| / mu`` is used. That the stationary point is *the* minimiser is a matter of
+a certified ``mu`` is at hand, ``||grad(y0)|| / mu`` is used. That the stationary point is *the* minimiser is a matter
+of
 convexity of the lower level on the declared range of y, which the certified ``mu`` supplies.
 """
 
@@ -85,7 +87,7 @@ class LowerLevel:
             Y0 = self.default_start(len(X)) if lam is None else self.solve(X).y
         found = minimise(self.local(lam), X, Y0, low, high)
         failed = np.flatnonzero(~found.converged)
-        if not failed.size or failed.size == len(X) and len(X) == 1:
+        if not failed.size or (failed.size == len(X) and len(X) == 1):
             return found
         return self._again(X, lam, found, failed, low, high)
 
@@ -160,8 +162,8 @@ class LowerLevel:
         newton: FloatArray,
     ) -> FloatArray:
         part = [x[rows] for x in X]
-        box = [Interval(np.nextafter(Y[rows, j] - guess[rows, j], -np.inf), np.nextafter(Y[rows, j] + guess[rows, j], np.inf))
-               for j in range(Y.shape[1])]  # fmt: skip
+        below, above = np.nextafter(Y[rows] - guess[rows], -np.inf), np.nextafter(Y[rows] + guess[rows], np.inf)
+        box = [Interval(below[:, j], above[:, j]) for j in range(Y.shape[1])]
         hessian = self._hessian([*part, *box], None if lam is None else lam[rows])
         unit = np.broadcast_to(np.eye(Y.shape[1]), hessian.lo.shape)
         product = BOXES.product(Interval(inverse[rows], inverse[rows]), hessian)
@@ -297,7 +299,7 @@ def positive_definite(matrix: FloatArray) -> NDArray[np.bool_]:
     The shift covers the rounding errors of the factorisation: ``2 (d + 3) eps trace``.
     """
     n, d, _ = matrix.shape
-    finite = np.isfinite(matrix).all(axis=(1, 2))
+    finite = np.asarray(np.isfinite(matrix).all(axis=(1, 2)))
     clean = np.where(finite[:, None, None], matrix, np.eye(d))
     trace = np.einsum("nii->n", np.abs(clean))
     shifted = clean - (2 * (d + 3) * 2.0**-52 * trace + 1e-290)[:, None, None] * np.eye(d)

@@ -2,8 +2,10 @@
 
 Every box of x gets enclosures of y*, phi, nabla phi and nabla^2 phi (Krawczyk for the lower level, interval formulas
 above it). Its lower bound is the best of the natural one and of the Taylor bound
-``phi(c) + sum_i min over the box of (g_i d_i + m d_i^2 / 2)`` with ``m`` a lower bound of the eigenvalues of the Hessian
-on the box. Boxes may be unbounded: then only the natural bound remains, which is what calculus on the whole space gives.
+``phi(c) + sum_i min over the box of (g_i d_i + m d_i^2 / 2)`` with ``m`` a lower bound of the eigenvalues of the
+Hessian
+on the box. Boxes may be unbounded: then only the natural bound remains, which is what calculus on the whole space
+gives.
 """
 
 from __future__ import annotations
@@ -62,7 +64,8 @@ class Minimum:
             return Enclosure(-np.inf, 0.0, certainty, self.method, False)
         if not np.isfinite(self.upper):
             raise MathematicalError(
-                "phi could not be evaluated at any point tried: no nondegenerate minimiser of the lower level was proved"
+                "phi could not be evaluated at any point tried: no nondegenerate minimiser of the lower level "
+                "was proved"
             )
         if not np.isfinite(self.lower):
             raise MathematicalError(
@@ -128,7 +131,15 @@ def minimise_phi(
     complete = search.lower >= search.cutoff
     lower, upper, certified = _with_proved_functions(search)
     return Minimum(
-        lower, upper, search.best, finite, search.count, complete, method, attained=True if finite else None, certified=certified
+        lower,
+        upper,
+        search.best,
+        finite,
+        search.count,
+        complete,
+        method,
+        attained=True if finite else None,
+        certified=certified,
     )
 
 
@@ -148,7 +159,8 @@ def _with_proved_functions(search: Search) -> tuple[float, float, bool]:
 
 
 def attained_value(
-    objective: Objective, low: FloatArray, high: FloatArray, starts: int = 256) -> tuple[FloatArray, float]:
+    objective: Objective, low: FloatArray, high: FloatArray, starts: int = 256
+) -> tuple[FloatArray, float]:
     """Best point of a multi-start descent and a proved upper bound of phi there (inf if nothing could be proved)."""
     sample = start_points(low, high, starts if objective.cost <= 20000 else 16)
     value = objective.float_values(sample)
@@ -209,7 +221,9 @@ def split(low: FloatArray, high: FloatArray, far: float = 1e150) -> tuple[FloatA
     rows = np.arange(n)
     with np.errstate(invalid="ignore", over="ignore"):
         near = np.minimum(np.abs(low), np.abs(high))  # of a half line: its finite end
-        width = np.where(np.isfinite(low) & np.isfinite(high), high - low, np.where(np.isinf(near), np.inf, 1e200 / (1 + near)))
+        width = np.where(
+            np.isfinite(low) & np.isfinite(high), high - low, np.where(np.isinf(near), np.inf, 1e200 / (1 + near))
+        )
     side = np.argmax(width, axis=1)
     a, b = low[rows, side], high[rows, side]
     with np.errstate(invalid="ignore", over="ignore"):
@@ -232,7 +246,8 @@ def split(low: FloatArray, high: FloatArray, far: float = 1e150) -> tuple[FloatA
 
 @np.errstate(all="ignore")
 def lower_bounds(
-    objective: Objective, low: FloatArray, high: FloatArray, best: FloatArray) -> tuple[FloatArray, FloatArray]:
+    objective: Objective, low: FloatArray, high: FloatArray, best: FloatArray
+) -> tuple[FloatArray, FloatArray]:
     """Proved lower bounds of phi on boxes (n,), and the expansion points that were used (n, dx).
 
     A box that holds ``best`` is expanded there, so that the bound at a minimiser is sharp to second order.
@@ -254,10 +269,12 @@ def _expansion_points(low: FloatArray, high: FloatArray, best: FloatArray, far: 
         middle = np.where(np.isfinite(low) & np.isfinite(high), 0.5 * low + 0.5 * high, 0.0)
     middle = np.clip(middle, np.maximum(low, -far), np.minimum(high, far))
     holds = ((low <= best) & (best <= high)).all(axis=1)
-    return np.where(holds[:, None], best, middle)
+    return np.asarray(np.where(np.asarray(holds)[:, None], best, middle))
 
 
-def _taylor(objective: Objective, hessian: Interval, low: FloatArray, high: FloatArray, centre: FloatArray) -> FloatArray:
+def _taylor(
+    objective: Objective, hessian: Interval, low: FloatArray, high: FloatArray, centre: FloatArray
+) -> FloatArray:
     """Second-order lower bound of phi on bounded boxes; -inf where an enclosure is missing."""
     at = objective.at(centre)
     with np.errstate(invalid="ignore", over="ignore"):
@@ -267,11 +284,14 @@ def _taylor(objective: Objective, hessian: Interval, low: FloatArray, high: Floa
         total = at.value.lo.copy()
         for i in range(low.shape[1]):
             total = np.nextafter(total + _parabola(gradient[:, i, 0], bend, left[:, i], right[:, i]), -np.inf)
-    return np.where(np.isfinite(total), total, -np.inf)
+    return np.asarray(np.where(np.isfinite(total), total, -np.inf))
 
 
 def _parabola(slope: Interval, bend: FloatArray, left: FloatArray, right: FloatArray) -> FloatArray:
-    """Lower bound of ``g d + m d^2 / 2`` for d in [left, right] (0 inside), g in ``slope``; rounded down by a margin."""
+    """Lower bound of ``g d + m d^2 / 2`` for d in [left, right] (0 inside), g in ``slope``.
+
+    Rounded down by a margin.
+    """
     ends = np.minimum(np.minimum(slope.lo * left, slope.hi * left) + 0.5 * bend * left**2,
                       np.minimum(slope.lo * right, slope.hi * right) + 0.5 * bend * right**2)  # fmt: skip
     size = np.maximum(np.abs(slope.lo), np.abs(slope.hi))
@@ -283,12 +303,12 @@ def _parabola(slope: Interval, bend: FloatArray, left: FloatArray, right: FloatA
     lowest = np.where(inside, np.minimum(ends, vertex), ends)
     reach = np.maximum(np.abs(left), np.abs(right))
     margin = 1e-15 * (size * reach + np.abs(bend) * reach**2) + 1e-300
-    return np.minimum(lowest, 0.0) - margin
+    return np.asarray(np.minimum(lowest, 0.0) - margin)
 
 
 def smallest_eigenvalue(matrix: Interval) -> FloatArray:
     """Lower bounds of the eigenvalues of symmetric interval matrices (n, d, d): midpoint minus radius and rounding."""
-    finite = (np.isfinite(matrix.lo) & np.isfinite(matrix.hi)).all(axis=(1, 2))
+    finite = np.asarray((np.isfinite(matrix.lo) & np.isfinite(matrix.hi)).all(axis=(1, 2)))
     low, high = np.where(finite[:, None, None], matrix.lo, 0.0), np.where(finite[:, None, None], matrix.hi, 0.0)
     middle = 0.5 * (low + high)
     middle = 0.5 * (middle + np.swapaxes(middle, 1, 2))
@@ -298,4 +318,4 @@ def smallest_eigenvalue(matrix: Interval) -> FloatArray:
     spread = np.sqrt(np.sum(radius**2, axis=(1, 2))) * (1 + 1e-13)
     size = np.sqrt(np.sum(middle**2, axis=(1, 2)))
     lowest = middle[:, 0, 0] if d == 1 else np.linalg.eigvalsh(middle)[:, 0]
-    return np.where(finite, lowest - spread - (8 * d + 8) * 2.0**-52 * size, -np.inf)
+    return np.asarray(np.where(finite, lowest - spread - (8 * d + 8) * 2.0**-52 * size, -np.inf))

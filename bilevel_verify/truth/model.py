@@ -145,7 +145,10 @@ def blocks(algebra: Any, function: Function, z: Sequence[Any]) -> Blocks:
     out = function.second_order.run(algebra.arithmetic, z)
     dx, dz = function.dx, function.dz
     gradient, rows = out[1 : 1 + dz], [out[1 + dz + i * dz : 1 + dz + (i + 1) * dz] for i in range(dz)]
-    pick = lambda a, b, c, d: algebra.matrix([row[c:d] for row in rows[a:b]], z)
+
+    def pick(a: int, b: int, c: int, d: int) -> Any:
+        return algebra.matrix([row[c:d] for row in rows[a:b]], z)
+
     return Blocks(
         value=algebra.number(out[0], z),
         gx=algebra.matrix([[v] for v in gradient[:dx]], z),

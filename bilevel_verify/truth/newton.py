@@ -27,7 +27,8 @@ MOST_STEPS = 120
 
 @dataclass(frozen=True, slots=True)
 class Minimised:
-    """Result of a batch: ``y`` (n, dy); ``residual`` (n,) gradient norms; ``curvature`` (n,) smallest Hessian eigenvalue;
+    """Result of a batch: ``y`` (n, dy); ``residual`` (n,) gradient norms; ``curvature`` (n,) smallest Hessian
+    eigenvalue;
     ``converged`` (n,): the residual reached rounding level and the curvature is positive."""
 
     y: FloatArray
@@ -186,7 +187,7 @@ def _armijo(value: FloatArray, gradient: FloatArray, step: FloatArray, trial_val
 
 def _directions(gradient: FloatArray, matrix: FloatArray) -> tuple[FloatArray, NDArray[np.bool_]]:
     """Newton directions; where the Hessian is not positive definite, with the moduli of its eigenvalues."""
-    usable = np.isfinite(gradient).all(axis=1) & np.isfinite(matrix).all(axis=(1, 2))
+    usable = np.asarray(np.isfinite(gradient).all(axis=1) & np.isfinite(matrix).all(axis=(1, 2)))
     gradient = np.where(usable[:, None], gradient, 0.0)
     matrix = np.where(usable[:, None, None], matrix, np.eye(matrix.shape[1]))
     try:
@@ -201,7 +202,7 @@ def _directions(gradient: FloatArray, matrix: FloatArray) -> tuple[FloatArray, N
         sizes = np.maximum(np.abs(values), 1e-8 * (1e-30 + np.max(np.abs(values), axis=1, keepdims=True)))
         inner = np.einsum("nij,ni->nj", vectors, gradient[rest]) / sizes
         step[rest] = -np.einsum("nij,nj->ni", vectors, inner)
-    return step, definite & usable
+    return np.asarray(step), np.asarray(definite & usable)
 
 
 def _smallest_eigenvalue(matrix: FloatArray) -> FloatArray:

@@ -84,7 +84,7 @@ def frobenius(radius: FloatArray) -> FloatArray:
     count = float(np.prod(radius.shape[1:]))
     size = np.sqrt(np.sum(scaled**2, axis=axes)) * (1 + (count + 8) * 2.0**-51)
     flat = top.reshape(len(radius))
-    return np.where(flat > 0, np.nextafter(flat * np.where(np.isfinite(flat), size, 1.0), np.inf), 0.0)
+    return np.asarray(np.where(flat > 0, np.nextafter(flat * np.where(np.isfinite(flat), size, 1.0), np.inf), 0.0))
 
 
 class Points:
@@ -170,12 +170,14 @@ class Points:
             what = "lower level" if lam is None else f"penalised lower level (lam = {lam:g})"
             raise MathematicalError(
                 f"no nondegenerate minimiser of the {what} was found at x = {x.tolist()}: Newton stopped at "
-                f"y = {found.y[0].tolist()} with gradient norm {found.residual[0]:.3g} and smallest curvature {found.curvature[0]:.3g}"
+                f"y = {found.y[0].tolist()} with gradient norm {found.residual[0]:.3g} and smallest curvature "
+                f"{found.curvature[0]:.3g}"
             )
         if len(self._last) > 256:
             self._last.clear()
-        self._last[key] = found.y[0]
-        return found.y[0]
+        solution: FloatArray = found.y[0]
+        self._last[key] = solution
+        return solution
 
     def ball_hyper(self, x: Sequence[Any], near: FloatArray) -> Hyper:
         """phi's ingredients in balls at one point (dx balls); ``near`` is the float point for the warm start."""

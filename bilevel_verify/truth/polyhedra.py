@@ -1,6 +1,8 @@
-"""Convex sets as data for the solvers: linear constraints and balls, lifted where a set needs it, reduced to a relative interior.
+"""Convex sets as data for the solvers: linear constraints and balls, lifted where a set needs it, reduced to a
+relative interior.
 
-A :class:`Description` is ``{T w : G w <= h, E w = e, |T w - c_j| <= r_j}``. The lift ``T`` is the identity except for l1
+A :class:`Description` is ``{T w : G w <= h, E w = e, |T w - c_j| <= r_j}``. The lift ``T`` is the identity except for
+l1
 balls, whose facets would be too many: they are written with positive and negative parts.
 :func:`reduce` finds the inequalities that hold with equality on the whole set (one linear program), so that what is
 left, ``{w0 + N u : A u <= b, balls}``, has interior points.
@@ -56,7 +58,11 @@ class Description:
         return int(self.T.shape[0])
 
     def with_rows(
-        self, G: FloatArray | None = None, h: FloatArray | None = None, E: FloatArray | None = None, e: FloatArray | None = None
+        self,
+        G: FloatArray | None = None,
+        h: FloatArray | None = None,
+        E: FloatArray | None = None,
+        e: FloatArray | None = None,
     ) -> Description:
         """The same set with further linear rows on ``z = T w``."""
         more_G = np.empty((0, self.T.shape[1])) if G is None else np.asarray(G) @ self.T
@@ -109,9 +115,16 @@ def describe(feasible: FeasibleSet, n: int) -> Description:
     for part in parts:
         _linear_rows(part, n, T, G, h, E, e)
     m = T.shape[1]
-    pairs = tuple((np.zeros(n) if p.center is None else np.asarray(p.center, dtype=float), float(p.radius)) for p in balls)
+    pairs = tuple(
+        (np.zeros(n) if p.center is None else np.asarray(p.center, dtype=float), float(p.radius)) for p in balls
+    )
     return Description(
-        T, np.array(G).reshape(-1, m), np.array(h, dtype=float), np.array(E).reshape(-1, m), np.array(e, dtype=float), pairs
+        T,
+        np.array(G).reshape(-1, m),
+        np.array(h, dtype=float),
+        np.array(E).reshape(-1, m),
+        np.array(e, dtype=float),
+        pairs,
     )
 
 
@@ -179,7 +192,11 @@ def reduce(description: Description) -> Reduced:
         return Reduced(description.T @ w0, description.T @ N, G[rows] @ N, h[rows] - G[rows] @ w0, description.balls,
                        tuple(rows), tuple(sorted(equal)))  # fmt: skip
     A, b = G[rows] @ N, h[rows] - G[rows] @ w0
-    moving = np.linalg.norm(A, axis=1) > 1e-13 * (1 + np.linalg.norm(G[rows], axis=1)) if len(rows) else np.empty(0, dtype=bool)
+    moving = (
+        np.linalg.norm(A, axis=1) > 1e-13 * (1 + np.linalg.norm(G[rows], axis=1))
+        if len(rows)
+        else np.empty(0, dtype=bool)
+    )
     kept = [row for row, moves in zip(rows, moving) if moves]
     return Reduced(w0, N, A[moving], b[moving], description.balls, tuple(kept), tuple(sorted(equal)))
 
@@ -232,7 +249,7 @@ def _implied_equalities(description: Description) -> set[int]:
     found = linprog(cost, A_ub=A_ub, b_ub=np.zeros(p), A_eq=A_eq, b_eq=b_eq, bounds=box, method="highs")
     if found.status == 2:
         raise InfeasibleError("the feasible set is empty: its linear constraints contradict each other")
-    if found.status != 0:
+    if found.status != 0 or found.x is None:
         raise SolverFailure(f"HiGHS could not decide which constraints always bind: {found.message}")
     slack = found.x[m + 1 :]
     return {int(i) for i in np.flatnonzero(slack < 0.5)}

@@ -1,6 +1,7 @@
 """Exact Euclidean projections onto the feasible sets, each with at most one extra half-space, with a verified residual.
 
-The projection of ``v`` onto ``Z`` intersected with ``{z : <c, z> <= b}`` is ``P_Z(v - m c)`` for a multiplier ``m >= 0``
+The projection of ``v`` onto ``Z`` intersected with ``{z : <c, z> <= b}`` is ``P_Z(v - m c)`` for a multiplier ``m >=
+0``
 that is zero or makes the cut active (agm-bio section 3.3 (d)). For the polyhedral sets ``m -> <c, P_Z(v - m c)>`` is
 piecewise linear and non-increasing, so a safeguarded Newton iteration with the generalised Jacobian of ``P_Z`` ends on
 the right piece and the last step is exact up to rounding; for the ball there is a closed form (3.3 (b)).

@@ -1,7 +1,8 @@
 """Does a convex function attain its infimum on a set? Directions of recession, by linear programming.
 
 For ``g = sum h_i(a_i . z) + z'Qz/2 + q . z`` the growth along d is ``sum h_i^inf(a_i . d) + q . d``, infinite unless
-``Q d = 0`` (Rockafellar, section 27). If a direction of the set's recession cone has growth < 0, g is not bounded below; if
+``Q d = 0`` (Rockafellar, section 27). If a direction of the set's recession cone has growth < 0, g is not bounded
+below; if
 one has growth 0 along which some strictly convex ridge moves, the infimum is not attained.
 """
 
@@ -22,14 +23,20 @@ INFINITE = 1e6
 
 @dataclass(frozen=True, slots=True)
 class Recession:
-    """``verdict`` is empty if the infimum is attained (or nothing was found out); otherwise says what happens along ``direction``."""
+    """``verdict`` is empty if the infimum is attained (or nothing was found out).
+
+    Otherwise says what happens along ``direction``.
+    """
 
     verdict: str = ""
     direction: FloatArray | None = None
 
 
 def slopes(ridge: Ridge) -> tuple[float, float]:
-    """``h^inf(1)`` and ``h^inf(-1)``: limits of ``h(t)/t`` at both ends; infinity for superlinear growth or a domain's end."""
+    """``h^inf(1)`` and ``h^inf(-1)``: limits of ``h(t)/t`` at both ends.
+
+    Infinity for superlinear growth or a domain's end.
+    """
     from bilevel_verify.symbolic.arithmetics import NUMPY
     from bilevel_verify.symbolic.differentiate import gradient
     from bilevel_verify.symbolic.program import program_of
@@ -58,7 +65,7 @@ def recession(structure: Structure, description: Description) -> Recession:
         return Recession()
     T, G, E = description.T, description.G, description.E
     n, m = T.shape
-    Q, q, _ = structure.quadratic.floats()
+    _, q, _ = structure.quadratic.floats()
     flat = np.array([[float(v) for v in normal] for _, normal in ldl(structure.quadratic.Q).squares]).reshape(-1, n)
     ridges = [(*ridge.row(), *slopes(ridge), ridge.kind) for ridge in structure.ridges]
     k = len(ridges)
@@ -72,18 +79,27 @@ def recession(structure: Structure, description: Description) -> Recession:
     box = [(-1.0, 1.0)] * m
     box += [(0.0, 0.0 if np.isinf(v) else 1e3) for v in right] + [(0.0, 0.0 if np.isinf(v) else 1e3) for v in left]
     A_eq, G_all = np.vstack(equal), np.hstack([G, np.zeros((len(G), 2 * k))])
-    options = {"A_eq": A_eq, "b_eq": np.zeros(len(A_eq)), "bounds": box, "method": "highs"} if len(A_eq) else {"bounds": box, "method": "highs"}
+    options = (
+        {"A_eq": A_eq, "b_eq": np.zeros(len(A_eq)), "bounds": box, "method": "highs"}
+        if len(A_eq)
+        else {"bounds": box, "method": "highs"}
+    )
     falling = linprog(growth, A_ub=G_all if len(G) else None, b_ub=np.zeros(len(G)) if len(G) else None, **options)
-    if falling.status == 0 and falling.fun < -1e-7:
+    if falling.status == 0 and falling.x is not None and float(growth @ falling.x) < -1e-7:
         direction = T @ falling.x[:m]
-        return Recession(f"g is not bounded below: it falls without end along {np.round(direction, 6).tolist()}", direction)
+        return Recession(
+            f"g is not bounded below: it falls without end along {np.round(direction, 6).tolist()}", direction
+        )
     strict = np.array([float(r[4] == "strict") for r in ridges]).reshape(k)
     if not np.any(strict):
         return Recession()
+    along = np.concatenate([np.zeros(m), strict, strict])
     moving = linprog(
-        -np.concatenate([np.zeros(m), strict, strict]), A_ub=np.vstack([G_all, growth[None]]), b_ub=np.append(np.zeros(len(G)), 0.0), **options
+        -along, A_ub=np.vstack([G_all, growth[None]]), b_ub=np.append(np.zeros(len(G)), 0.0), **options
     )  # fmt: skip
-    if moving.status == 0 and moving.fun < -1e-6:
+    if moving.status == 0 and moving.x is not None and float(along @ moving.x) > 1e-6:
         direction = T @ moving.x[:m]
-        return Recession(f"its infimum is not attained: g falls towards a limit along {np.round(direction, 6).tolist()}", direction)
+        return Recession(
+            f"its infimum is not attained: g falls towards a limit along {np.round(direction, 6).tolist()}", direction
+        )
     return Recession()

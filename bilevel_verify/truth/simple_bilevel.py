@@ -149,7 +149,10 @@ class SimpleTruth:
         return self._free_ridges(found)
 
     def _free_ridges(self, found: Solution) -> Solution:
-        """Where no ball constraint presses, solve the linear part alone again: interior iterates stop short of a tangent ball."""
+        """Where no ball constraint presses, solve the linear part alone again.
+
+        Interior iterates stop short of a tangent ball.
+        """
         reduced = self._reduced
         if not reduced.balls or float(np.max(found.multipliers[len(reduced.b) :], initial=0.0)) > 1e-6:
             return found
@@ -163,9 +166,9 @@ class SimpleTruth:
             z = self._point_of(self._describe(better, alone)[0], better.z)
         except BilevelVerifyError:
             return found
-        value, gradient, _ = self.smooth(self._g)(z)
+        value = self.smooth(self._g)(z)[0]
         multipliers = np.concatenate([better.multipliers, np.zeros(len(reduced.balls))])
-        u = np.linalg.lstsq(reduced.B, z - reduced.z0, rcond=None)[0]
+        u = np.asarray(np.linalg.lstsq(reduced.B, z - reduced.z0, rcond=None)[0])
         return Solution(z, u, value, multipliers, better.stationarity, better.violation, better.gap)
 
     def _point_of(self, description: Description, near: FloatArray) -> FloatArray:
@@ -178,7 +181,12 @@ class SimpleTruth:
         pressed = [row for row, m in zip(reduced.rows, found.multipliers) if m > 1e-9 * size]
         base = self.feasible
         description = Description(
-            base.T, base.G, base.h, np.vstack([base.E, base.G[pressed]]), np.concatenate([base.e, base.h[pressed]]), base.balls
+            base.T,
+            base.G,
+            base.h,
+            np.vstack([base.E, base.G[pressed]]),
+            np.concatenate([base.e, base.h[pressed]]),
+            base.balls,
         )
         rows_E, rhs_E, rows_G, rhs_G, spread = self._fixed(found.z)
         n = self.n
@@ -199,7 +207,11 @@ class SimpleTruth:
         for ridge in self.structure.ridges:
             row, shift = ridge.row()
             t = float(row @ z) + shift
-            piece = next((p for p in ridge.pieces if p[0] - 1e-9 <= t <= p[1] + 1e-9), None) if ridge.kind == "kinked" else None
+            piece = (
+                next((p for p in ridge.pieces if p[0] - 1e-9 <= t <= p[1] + 1e-9), None)
+                if ridge.kind == "kinked"
+                else None
+            )
             if piece is None:
                 rows_E.append(row)
                 rhs_E.append(float(row @ z))
@@ -219,7 +231,10 @@ class SimpleTruth:
         reduced = self._reduced
         rounds = found.multipliers[len(reduced.b) :]
         slack = self._lower_accuracy(found)
-        if np.any(rounds > 1e-7 * (1 + float(np.max(np.abs(found.multipliers), initial=0.0)))) or reduced.dimension == 0:
+        if (
+            np.any(rounds > 1e-7 * (1 + float(np.max(np.abs(found.multipliers), initial=0.0))))
+            or reduced.dimension == 0
+        ):
             point = Reduced(found.z, np.zeros((self.n, 0)), np.zeros((0, 0)), np.zeros(0), (), (), ())
             return SolutionSet(point, found.z, True, slack)
         hessian = reduced.B.T @ self.smooth(self._g)(found.z)[2] @ reduced.B
@@ -239,13 +254,13 @@ class SimpleTruth:
         values = np.linalg.eigvalsh(0.5 * (H + H.T)) if len(H) else np.empty(0)
         top = float(values[-1]) if len(values) else 0.0
         positive = values[values > 1e-9 * max(top, 1e-300)] if top > 0 else np.empty(0)
-        scale = 1 + float(np.linalg.norm(found.z))
-        rounding = 8 * EPS * scale * np.sqrt(self.n)
+        scale: float = 1 + float(np.linalg.norm(found.z))
+        rounding = float(8 * EPS * scale * np.sqrt(self.n))
         if not len(positive) or top < 1e-6:
             flat = any(ridge.kind == "strict" for ridge in self.structure.ridges)
-            return max(rounding, 1e-8 * scale if flat else 0.0)
+            return float(max(rounding, 1e-8 * scale if flat else 0.0))
         noise = 8 * EPS * (1 + float(np.linalg.norm(gradient)) + top * scale)
-        return rounding + 4 * (found.stationarity + found.violation * top + noise) / float(positive[0])
+        return float(rounding + 4 * (found.stationarity + found.violation * top + noise) / float(positive[0]))
 
     # ---- results --------------------------------------------------------------------------------------------------
 
@@ -277,11 +292,16 @@ class SimpleTruth:
         error = found.gap + found.stationarity * span + self._multiplier_size(found) * found.violation
         condition = _condition(reduced)
         error += sensitivity * condition * self.solutions.slack + self._rounding(self._f, found.z)
-        return Enclosure(found.value, error, "computed", "exact description of the argmin, polish, optimality conditions", True)
+        return Enclosure(
+            found.value, error, "computed", "exact description of the argmin, polish, optimality conditions", True
+        )
 
     @cached_property
     def x_star(self) -> Enclosure:
-        """An optimal solution; its error bound uses the curvature of f on the solution set (infinite where there is none)."""
+        """An optimal solution.
+
+        The error bound uses the curvature of f on the solution set; it is infinite where there is none.
+        """
         if self.solutions.reduced is None:
             return self._estimate[1]
         found, reduced = self.upper, self.solutions.reduced
@@ -294,7 +314,9 @@ class SimpleTruth:
         curved = found.multipliers[[i for i in active if i >= constraints.linear]]
         hessian = hessian + float(np.sum(curved)) * (reduced.B.T @ reduced.B)
         rows = constraints.jacobian(found.u)[active]
-        _, s, Vt = np.linalg.svd(rows, full_matrices=True) if len(rows) else (None, np.empty(0), np.eye(reduced.dimension))
+        _, s, Vt = (
+            np.linalg.svd(rows, full_matrices=True) if len(rows) else (None, np.empty(0), np.eye(reduced.dimension))
+        )
         kernel = Vt[int(np.count_nonzero(s > 1e-10 * (s[0] if len(s) else 1))) :]
         bend = float(np.linalg.eigvalsh(kernel @ hessian @ kernel.T)[0]) if len(kernel) else np.inf
         if bend <= 1e-9 * (1 + float(np.max(np.abs(hessian)))):
@@ -319,7 +341,9 @@ class SimpleTruth:
             raise MathematicalError(f"the solution set has no exact description: {self.solutions.missing}")
         z = project_reduced(self.solutions.reduced, v)
         value = float(np.linalg.norm(z - v))
-        error = self.solutions.slack * _condition(self.solutions.reduced) + 16 * EPS * (1 + float(np.linalg.norm(v)) + value)
+        error = self.solutions.slack * _condition(self.solutions.reduced) + 16 * EPS * (
+            1 + float(np.linalg.norm(v)) + value
+        )
         return Enclosure(value, error, "computed", "projection onto the exact description of the argmin")
 
     def distance_batch(self, X: ArrayLike) -> tuple[FloatArray, FloatArray]:
@@ -331,7 +355,10 @@ class SimpleTruth:
 
     @cached_property
     def _estimate(self) -> tuple[Enclosure, Enclosure]:
-        """f* extrapolated from ``min_Z g + eps f``: an estimate, whose error is the last change, never a certificate."""
+        """f* extrapolated from ``min_Z g + eps f``.
+
+        An estimate, whose error is the last change, never a certificate.
+        """
         self._check_convex("f", self._f)
         f, g = self.smooth(self._f), self.smooth(self._g)
         values, z = [], self.lower.z
@@ -348,16 +375,25 @@ class SimpleTruth:
             values.append(f(found.z)[0])
             z = found.z
         if len(values) < 3:
-            raise MathematicalError(f"f* could not be estimated, and no exact description is known: {self.solutions.missing}")
+            raise MathematicalError(
+                f"f* could not be estimated, and no exact description is known: {self.solutions.missing}"
+            )
         a, b, c = values[-3:]
         bend = (c - b) - (b - a)
-        limit = c - (c - b) ** 2 / bend if abs(bend) > 1e-14 * (1 + abs(c)) and abs((c - b) ** 2 / bend) < 10 * abs(c - b) else c
+        limit = (
+            c - (c - b) ** 2 / bend
+            if abs(bend) > 1e-14 * (1 + abs(c)) and abs((c - b) ** 2 / bend) < 10 * abs(c - b)
+            else c
+        )
         error = 2 * abs(limit - c) + abs(c - b) + 1e-9 * (1 + abs(c))
         why = f"extrapolated estimate from min g + eps f, no certificate ({self.solutions.missing})"
         return Enclosure(limit, error, "sampled", why), Enclosure(z, float(np.inf), "sampled", why)
 
     def _span(self, z: FloatArray) -> float:
-        """A length for turning a gradient residual into a value: the size of the set if it is bounded, else of the point."""
+        """A length for turning a gradient residual into a value.
+
+        The size of the set if it is bounded, else of the point.
+        """
         from bilevel_verify.truth.projections import diameter
 
         size = diameter(self.problem.feasible or WholeSpace(), self.n)

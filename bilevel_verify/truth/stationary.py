@@ -42,7 +42,10 @@ class StationaryPoint:
 
 @dataclass(frozen=True, slots=True)
 class StationarySet:
-    """``points`` are proved; ``undecided`` are boxes (low, high) that may hold further stationary points; ``complete`` if none."""
+    """``points`` are proved; ``undecided`` are boxes (low, high) that may hold further stationary points.
+
+    ``complete`` if none.
+    """
 
     points: tuple[StationaryPoint, ...]
     undecided: tuple[tuple[FloatArray, FloatArray], ...]
@@ -87,7 +90,9 @@ def stationary_points(
         rest = ~(proved | empty)
         cut_low, cut_high = np.maximum(boxes_low[rest], image.lo[rest]), np.minimum(boxes_high[rest], image.hi[rest])
         boxes_low, boxes_high, stuck = split(cut_low, cut_high)
-        tiny = np.max(boxes_high - boxes_low, axis=1, initial=0.0) < 1e-11 * (1 + np.max(np.abs(boxes_low), axis=1, initial=0.0))
+        tiny = np.max(boxes_high - boxes_low, axis=1, initial=0.0) < 1e-11 * (
+            1 + np.max(np.abs(boxes_low), axis=1, initial=0.0)
+        )
         undecided += list(zip(cut_low[stuck], cut_high[stuck])) + list(zip(boxes_low[tiny], boxes_high[tiny]))
         boxes_low, boxes_high = boxes_low[~tiny], boxes_high[~tiny]
     undecided += list(zip(boxes_low, boxes_high))
@@ -96,7 +101,12 @@ def stationary_points(
 
 
 def _inflated_test(
-    objective: Objective, low: FloatArray, high: FloatArray, centre: FloatArray, image: Interval, empty: NDArray[np.bool_]
+    objective: Objective,
+    low: FloatArray,
+    high: FloatArray,
+    centre: FloatArray,
+    image: Interval,
+    empty: NDArray[np.bool_],
 ) -> tuple[Interval, NDArray[np.bool_]]:
     """Krawczyk on boxes widened by a tenth, so that a point on the boundary between boxes is proved as well.
 
@@ -155,10 +165,14 @@ def _refine(objective: Objective, low: FloatArray, high: FloatArray, certainty: 
     kind = "minimum" if np.all(eigenvalues > slack) else "maximum" if np.all(eigenvalues < -slack) else "saddle"
     if np.any(np.abs(eigenvalues) <= slack):
         kind = "degenerate"
-    return StationaryPoint(Enclosure(centre, error, certainty, "Krawczyk on the hypergradient", True), kind, eigenvalues)
+    return StationaryPoint(
+        Enclosure(centre, error, certainty, "Krawczyk on the hypergradient", True), kind, eigenvalues
+    )
 
 
-def _add(found: list[StationaryPoint], new: StationaryPoint, low: FloatArray, high: FloatArray, margin: FloatArray) -> None:
+def _add(
+    found: list[StationaryPoint], new: StationaryPoint, low: FloatArray, high: FloatArray, margin: FloatArray
+) -> None:
     """Keep a point once; points provably outside the asked box are dropped."""
     x = np.asarray(new.x.value)
     if np.any(x + new.x.error < low) or np.any(x - new.x.error > high):
@@ -167,11 +181,15 @@ def _add(found: list[StationaryPoint], new: StationaryPoint, low: FloatArray, hi
         found.append(new)
 
 
-def _outside_of(boxes: list[tuple[FloatArray, FloatArray]], found: list[StationaryPoint]) -> list[tuple[FloatArray, FloatArray]]:
+def _outside_of(
+    boxes: list[tuple[FloatArray, FloatArray]], found: list[StationaryPoint]
+) -> list[tuple[FloatArray, FloatArray]]:
     """Undecided boxes that are not within the enclosure of a point already proved."""
     out = []
     for low, high in boxes:
-        inside = any(np.all(np.abs(0.5 * (low + high) - np.asarray(p.x.value)) + 0.5 * (high - low) <= p.x.error) for p in found)
+        inside = any(
+            np.all(np.abs(0.5 * (low + high) - np.asarray(p.x.value)) + 0.5 * (high - low) <= p.x.error) for p in found
+        )
         if not inside:
             out.append((low, high))
     return out

@@ -1,7 +1,8 @@
 """Structure of a convex function: a quadratic (exactly, by LDL'), ridge functions of affine forms, and a linear rest.
 
 ``g(z) = sum_i h_i(a_i . z + b_i) + z' Q z / 2 + q . z + c`` with convex ``h_i`` is what makes an argmin exact: along a
-segment of minimisers every convex term is affine, so each ``a_i . z`` stays in the interval on which ``h_i`` is affine (a
+segment of minimisers every convex term is affine, so each ``a_i . z`` stays in the interval on which ``h_i`` is
+affine (a
 single value where ``h_i`` is strictly convex), and ``Q z`` is constant.
 """
 
@@ -34,7 +35,11 @@ class Quadratic:
     def floats(self) -> tuple[FloatArray, FloatArray, float]:
         """Q, q and c in floats."""
         n = len(self.q)
-        return np.array([[float(v) for v in row] for row in self.Q]).reshape(n, n), np.array([float(v) for v in self.q]), float(self.c)
+        return (
+            np.array([[float(v) for v in row] for row in self.Q]).reshape(n, n),
+            np.array([float(v) for v in self.q]),
+            float(self.c),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +207,9 @@ def structure_of(expression: sympy.Expr, z: Sequence[sympy.Symbol]) -> Structure
             continue
         ridge = ridge_of(term, z)
         if ridge is None:
-            return Structure(nothing, (), f"the term {str(term)[:80]} is no convex function of one affine form that is known here")
+            return Structure(
+                nothing, (), f"the term {str(term)[:80]} is no convex function of one affine form that is known here"
+            )
         ridges.append(ridge)
     quadratic = quadratic_of(sympy.Add(*rest), z)
     assert quadratic is not None
@@ -250,7 +257,9 @@ def _exact(value: Fraction) -> sympy.Rational:
     return sympy.Rational(value.numerator, value.denominator)
 
 
-def _collect(expression: sympy.Expr, z: Sequence[sympy.Symbol], forms: list[tuple[sympy.Expr, tuple[Fraction, ...], Fraction]]) -> bool:
+def _collect(
+    expression: sympy.Expr, z: Sequence[sympy.Symbol], forms: list[tuple[sympy.Expr, tuple[Fraction, ...], Fraction]]
+) -> bool:
     """Maximal affine subexpressions of a term; False if a variable occurs outside of one."""
     if not expression.free_symbols & set(z):
         return True
@@ -309,7 +318,9 @@ def _kinked(profile: sympy.Expr, t: sympy.Symbol) -> tuple[tuple[float, float], 
     return None
 
 
-def _pieces_of(inner: sympy.Expr, t: sympy.Symbol, pieces: list[tuple[float, float]]) -> tuple[tuple[float, float], ...] | None:
+def _pieces_of(
+    inner: sympy.Expr, t: sympy.Symbol, pieces: list[tuple[float, float]]
+) -> tuple[tuple[float, float], ...] | None:
     """Pieces in terms of s turned into pieces in terms of t, for ``s = slope t + shift``."""
     form = affine_form(inner, [t])
     if form is None or form[0][0] == 0:
@@ -322,7 +333,13 @@ def _pieces_of(inner: sympy.Expr, t: sympy.Symbol, pieces: list[tuple[float, flo
 def _convex_analytic(profile: sympy.Expr, t: sympy.Symbol) -> bool:
     """Strict convexity of an analytic function of one variable, proved where it is defined."""
     factor, core = profile.as_independent(t, as_Add=False)
-    if isinstance(core, sympy.Pow) and core.exp.is_Integer and core.exp > 0 and core.exp % 2 == 0 and factor.is_positive:
+    if (
+        isinstance(core, sympy.Pow)
+        and core.exp.is_Integer
+        and core.exp > 0
+        and core.exp % 2 == 0
+        and factor.is_positive
+    ):
         form = affine_form(core.base, [t])
         if form is not None:
             return True
@@ -332,7 +349,10 @@ def _convex_analytic(profile: sympy.Expr, t: sympy.Symbol) -> bool:
         return affine_form(core.args[1], [t]) is not None
     if profile.has(sympy.Abs, sympy.Max, sympy.Min, sympy.Piecewise, sympy.sign, sympy.floor, sympy.ceiling):
         return False
-    if any(type(a).__name__ in ("abspow", "sgnpow", "pluspow", "plus", "psi", "huber") for a in profile.atoms(sympy.Function)):
+    if any(
+        type(a).__name__ in ("abspow", "sgnpow", "pluspow", "plus", "psi", "huber")
+        for a in profile.atoms(sympy.Function)
+    ):
         return False
     return _positive_second_derivative(profile, t)
 
@@ -366,7 +386,10 @@ def _positive_second_derivative(profile: sympy.Expr, t: sympy.Symbol) -> bool:
 
 
 def _domain_start(profile: sympy.Expr, t: sympy.Symbol) -> tuple[float, float] | None:
-    """For logarithms, roots and reciprocals of one affine form: its slope and its zero; None if they are of something else."""
+    """For logarithms, roots and reciprocals of one affine form.
+
+    Its slope and its zero; None if they are of something else.
+    """
     inner = [a.args[0] for a in profile.atoms(sympy.log)]
     inner += [p.base for p in profile.atoms(sympy.Pow) if p.exp.is_Rational and (p.exp < 0 or not p.exp.is_Integer)]
     forms = {affine_form(part, [t]) for part in inner}

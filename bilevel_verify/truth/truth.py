@@ -291,7 +291,9 @@ class Truth:
         from bilevel_verify.truth.stationary import stationary_points
 
         with ball_ends():
-            return stationary_points(PhiObjective(self.points), *self.range_of_x, budget=budget, certainty=self.certainty)
+            return stationary_points(
+                PhiObjective(self.points), *self.range_of_x, budget=budget, certainty=self.certainty
+            )
 
     def L_star_min(self, lam: float) -> Enclosure:
         """Enclosure of ``inf_x L*_lam(x)`` on the declared range of x."""

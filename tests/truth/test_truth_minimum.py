@@ -11,16 +11,69 @@ import bilevel_verify as bv
 
 BOX3 = {"x1": (-3, 3), "y1": (-3, 3)}
 MINIMA: list[tuple[str, Any, float]] = [
-    ("cosh-lower", lambda: bv.bilevel(f="cos(x1) + y1**2/2", g="2*cosh(y1) - x1*y1", x="x1", y="y1", domain={"x1": (-4, 4), "y1": (-2, 2)}), -0.2947303738),
-    ("cardano", lambda: bv.bilevel(f="sin(2*y1) + x1**2/10", g="y1**4/4 + y1**2/2 - x1*y1", x="x1", y="y1", domain={"x1": (-4, 4), "y1": (-1.5, 1.5)}), -0.8792467699),
-    ("asinh-minimax", lambda: bv.minimax(f="x1*y1 - 2*cosh(y1) + cos(2*x1)", x="x1", y="y1", domain={"x1": (-3, 3), "y1": (-2, 2)}), -2.469836094),
-    ("quad-minimax, whole plane", lambda: bv.minimax(f="cos(x1) - cos(x2) + x1*y1 + x2*y1 - x2*y2 - y1**2 - y2**2/4", x="x1 x2", y="y1 y2"), -0.5608945730),
-    ("robust-average", lambda: bv.minimax(f="y1*log(1+(x1-1)**2) + y2*log(1+(x1+2)**2) - 2*((y1-1/2)**2+(y2-1/2)**2)", x="x1", y="y1 y2", domain={"x1": (-4, 4)}), 1.5259618964),
-    ("double-well", lambda: bv.single_level(f="x1**2/2 - x2**2/20 + x2**4/4", x="x1 x2", domain={"x1": (-2, 2), "x2": (-2, 2)}), -0.0025),
-    ("Bard 1998", lambda: bv.bilevel(f="(x1-1)**2 + (y1-1)**2", g="500*y1 - 50*x1*y1 + y1**2/2", x="x1", y="y1"), 451**2 / 2501),
-    ("DeSilva", lambda: bv.bilevel(f="(x1-1)**2 + (x2-1)**2 + y1**2 + y2**2 - 2", g="(x1-y1)**2 + (x2-y2)**2", x="x1 x2", y="y1 y2"), -1.0),
-    ("FalkLiu", lambda: bv.bilevel(f="(x1-3/2)**2 + (x2-3/2)**2 + y1**2 + y2**2 - 9/2", g="(x1-y1)**2 + (x2-y2)**2", x="x1 x2", y="y1 y2"), -2.25),
-]  # fmt: skip
+    (
+        "cosh-lower",
+        lambda: bv.bilevel(
+            f="cos(x1) + y1**2/2", g="2*cosh(y1) - x1*y1", x="x1", y="y1", domain={"x1": (-4, 4), "y1": (-2, 2)}
+        ),
+        -0.2947303738,
+    ),
+    (
+        "cardano",
+        lambda: bv.bilevel(
+            f="sin(2*y1) + x1**2/10",
+            g="y1**4/4 + y1**2/2 - x1*y1",
+            x="x1",
+            y="y1",
+            domain={"x1": (-4, 4), "y1": (-1.5, 1.5)},
+        ),
+        -0.8792467699,
+    ),
+    (
+        "asinh-minimax",
+        lambda: bv.minimax(f="x1*y1 - 2*cosh(y1) + cos(2*x1)", x="x1", y="y1", domain={"x1": (-3, 3), "y1": (-2, 2)}),
+        -2.469836094,
+    ),
+    (
+        "quad-minimax, whole plane",
+        lambda: bv.minimax(f="cos(x1) - cos(x2) + x1*y1 + x2*y1 - x2*y2 - y1**2 - y2**2/4", x="x1 x2", y="y1 y2"),
+        -0.5608945730,
+    ),
+    (
+        "robust-average",
+        lambda: bv.minimax(
+            f="y1*log(1+(x1-1)**2) + y2*log(1+(x1+2)**2) - 2*((y1-1/2)**2+(y2-1/2)**2)",
+            x="x1",
+            y="y1 y2",
+            domain={"x1": (-4, 4)},
+        ),
+        1.5259618964,
+    ),
+    (
+        "double-well",
+        lambda: bv.single_level(f="x1**2/2 - x2**2/20 + x2**4/4", x="x1 x2", domain={"x1": (-2, 2), "x2": (-2, 2)}),
+        -0.0025,
+    ),
+    (
+        "Bard 1998",
+        lambda: bv.bilevel(f="(x1-1)**2 + (y1-1)**2", g="500*y1 - 50*x1*y1 + y1**2/2", x="x1", y="y1"),
+        451**2 / 2501,
+    ),
+    (
+        "DeSilva",
+        lambda: bv.bilevel(
+            f="(x1-1)**2 + (x2-1)**2 + y1**2 + y2**2 - 2", g="(x1-y1)**2 + (x2-y2)**2", x="x1 x2", y="y1 y2"
+        ),
+        -1.0,
+    ),
+    (
+        "FalkLiu",
+        lambda: bv.bilevel(
+            f="(x1-3/2)**2 + (x2-3/2)**2 + y1**2 + y2**2 - 9/2", g="(x1-y1)**2 + (x2-y2)**2", x="x1 x2", y="y1 y2"
+        ),
+        -2.25,
+    ),
+]
 
 
 @pytest.mark.parametrize(("make", "known"), [m[1:] for m in MINIMA], ids=[m[0] for m in MINIMA])
@@ -34,7 +87,9 @@ def test_known_minima(make: Any, known: float) -> None:
 
 
 def test_delta_is_an_enclosure() -> None:
-    t = bv.truth(bv.bilevel(f="cos(x1) + y1**2/2", g="2*cosh(y1) - x1*y1", x="x1", y="y1", domain={"x1": (-4, 4), "y1": (-2, 2)}))
+    t = bv.truth(
+        bv.bilevel(f="cos(x1) + y1**2/2", g="2*cosh(y1) - x1*y1", x="x1", y="y1", domain={"x1": (-4, 4), "y1": (-2, 2)})
+    )
     gap = t.delta([0.0])
     assert gap.lower <= 1 + 0.2947303737379 <= gap.upper + 1e-12
     assert gap.error < 1e-10
@@ -63,19 +118,27 @@ def test_whole_line_gives_at_least_the_calculus_bound() -> None:
 
 
 def test_penalty_minimum_approaches_phi_from_below() -> None:
-    t = bv.truth(bv.bilevel(f="sin(x1) + y1**2/2 + cos(x1 - y1)", g="y1**2 + cos(y1)/2 - x1*y1", x="x1", y="y1", domain=BOX3))
+    t = bv.truth(
+        bv.bilevel(f="sin(x1) + y1**2/2 + cos(x1 - y1)", g="y1**2 + cos(y1)/2 - x1*y1", x="x1", y="y1", domain=BOX3)
+    )
     low, high = t.L_star_min(10.0), t.L_star_min(100.0)
     assert low.upper < high.lower < high.upper < t.phi_min().lower
 
 
 def test_stationary_points_are_listed_and_proved() -> None:
-    p = bv.minimax(f="cos(x1) - cos(x2) + x1*y1 + x2*y1 - x2*y2 - y1**2 - y2**2/4", x="x1 x2", y="y1 y2",
-                   domain={"x1": (-5, 5), "x2": (-5, 5)})  # fmt: skip
+    p = bv.minimax(
+        f="cos(x1) - cos(x2) + x1*y1 + x2*y1 - x2*y2 - y1**2 - y2**2/4",
+        x="x1 x2",
+        y="y1 y2",
+        domain={"x1": (-5, 5), "x2": (-5, 5)},
+    )
     found = bv.truth(p).stationary_points()
     assert found.complete
     assert [point.kind for point in found.points] == ["minimum", "saddle", "minimum"]
     np.testing.assert_allclose(found.points[2].x.value, [2.060515, -0.295584], atol=1e-6)
-    monkey = bv.single_level(f="x1**3 - 3*x1*x2**2 + (x1**2+x2**2)**2/4", x="x1 x2", domain={"x1": (-4, 4), "x2": (-4, 4)})
+    monkey = bv.single_level(
+        f="x1**3 - 3*x1*x2**2 + (x1**2+x2**2)**2/4", x="x1 x2", domain={"x1": (-4, 4), "x2": (-4, 4)}
+    )
     degenerate = bv.truth(monkey).stationary_points(budget=3000)
     assert sum(point.kind == "minimum" for point in degenerate.points) == 3
     assert not degenerate.complete, "the monkey saddle at 0 is degenerate and must stay undecided"
@@ -86,7 +149,9 @@ def test_stationary_points_of_a_waved_valley_match_a_sign_scan() -> None:
     t = bv.truth(bv.single_level(f="cos(3*x1) + x1**2/10", x="x1", domain={"x1": (-5, 5)}))
     grid = np.linspace(-5, 5, 20001)
     signs = np.sign(-3 * np.sin(3 * grid) + grid / 5)
-    assert len(t.stationary_points().points) == int(np.count_nonzero(signs[:-1] * signs[1:] < 0) + np.count_nonzero(signs == 0))
+    assert len(t.stationary_points().points) == int(
+        np.count_nonzero(signs[:-1] * signs[1:] < 0) + np.count_nonzero(signs == 0)
+    )
 
 
 def test_no_lower_level_solution_is_said() -> None:

@@ -27,7 +27,10 @@ def tenths(rng: np.random.Generator, low: float, high: float) -> sympy.Rational:
 
 @dataclass(frozen=True)
 class Case:
-    """A problem with exact one-dimensional ``y*`` and ``phi`` (functions of one mpmath number) or vector-valued oracles."""
+    """A problem with exact one-dimensional ``y*`` and ``phi`` (functions of one mpmath number) or vector-valued.
+
+    Oracles.
+    """
 
     problem: Any
     x: np.ndarray
@@ -135,7 +138,11 @@ def uncovered(seed_value: int, count: int, scale: float = 1.0) -> tuple[list[str
 def _miss(name: str, value: Any, truth: Any, error: float, scale: float) -> list[str]:
     flat, exact = np.asarray(value, dtype=float).reshape(-1), list(truth)
     distance = mpmath.sqrt(sum((mpmath.mpf(float(a)) - b) ** 2 for a, b in zip(flat, exact)))
-    return [] if distance <= mpmath.mpf(float(error)) * scale else [f"{name} is off by {float(distance):.3g}, its bar is {error:.3g}"]
+    return (
+        []
+        if distance <= mpmath.mpf(float(error)) * scale
+        else [f"{name} is off by {float(distance):.3g}, its bar is {error:.3g}"]
+    )
 
 
 def _check_one(rng: np.random.Generator, scale: float, full: bool) -> tuple[list[str], int]:
