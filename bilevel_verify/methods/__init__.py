@@ -24,6 +24,7 @@ from bilevel_verify.methods.registry import (
     register_scheme,
 )
 from bilevel_verify.methods.run import Run, Trace
+from bilevel_verify.methods.simple import named as _simple  # noqa: F401
 from bilevel_verify.methods.solve import find_method, run_method, stream
 
 

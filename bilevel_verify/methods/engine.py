@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field
@@ -19,7 +20,7 @@ from bilevel_verify.methods.memory import Arithmetic, new_memory
 from bilevel_verify.methods.perturbations import Perturbations
 from bilevel_verify.methods.registry import ESTIMATORS, SCHEMES, Method
 from bilevel_verify.methods.run import Run, Status, Trace
-from bilevel_verify.oracles import named_counts, new_counts, oracles
+from bilevel_verify.oracles import Oracles, named_counts, new_counts, oracles
 from bilevel_verify.oracles.convention import BUDGET, NO_BUDGET
 from bilevel_verify.problems.problem import Problem
 
@@ -98,7 +99,7 @@ class KernelStepper:
         form = "multiprecision" if arithmetic.form == "multiprecision" else arithmetic.form
         self.function, self.answers = loops(self.scheme, self.estimator, form)
         needs = needed_oracles(method, setup.letters)
-        self.oracles = oracles(setup.problem).function_set(sorted(needs), form)
+        self.oracles = oracles_of(setup.problem).function_set(sorted(needs), form)
         self.counts = new_counts(setup.budget[0])
         if form != "compiled":
             self.counts = self.counts.tolist()
@@ -188,6 +189,21 @@ class KernelStepper:
             outputs["y"] = list(self.memory.inner[layout.Y])
         note = "" if done else f"stopped at t = {t}, k = {k}: {status}"
         return Outcome(status, list(x), t + 1, int(whole[layout.ITERATIONS]), False, note, outputs)
+
+
+_KEPT: OrderedDict[int, tuple[Problem, Oracles]] = OrderedDict()
+_MOST_KEPT = 32
+
+
+def oracles_of(problem: Problem) -> Oracles:
+    """The oracles of a problem, derived once for many runs (the last few problems are kept)."""
+    if id(problem) in _KEPT:
+        _KEPT.move_to_end(id(problem))
+    else:
+        _KEPT[id(problem)] = (problem, oracles(problem))
+        if len(_KEPT) > _MOST_KEPT:
+            _KEPT.popitem(last=False)
+    return _KEPT[id(problem)][1]
 
 
 def needed_oracles(method: Method, letters: Mapping[str, Any]) -> frozenset[str]:

@@ -23,7 +23,8 @@ def loops(scheme: Scheme, estimator: Estimator, form: str) -> tuple[Loop, tuple[
     asked = (estimator.function, value, exact)
     if form != "compiled":
         return scheme.function, asked
-    return _compiled_scheme(scheme.function), tuple(_compiled_answer(function) for function in asked)  # type: ignore[return-value]
+    first, second, third = (_compiled_answer(function) for function in asked)
+    return _compiled_scheme(scheme.function), (first, second, third)
 
 
 @cache
@@ -57,4 +58,5 @@ def memory_type() -> Any:
 
     vector, table = float64[::1], float64[:, ::1]
     kind = {"whole": int64[::1], "real": vector, "joint": vector}
-    return types.NamedTuple([kind.get(name, table) for name in Memory._fields], Memory)
+    make: Any = types.NamedTuple
+    return make([kind.get(name, table) for name in Memory._fields], Memory)

@@ -69,6 +69,10 @@ def _letter_value(method: Method, letter: Letter, value: Any, number: Number) ->
     where = f"parameter {letter.name!r} of {method.name}"
     if letter.kind == "length":
         return _length(where, value)
+    if letter.kind == "sequence" and np.ndim(value) == 1:
+        if not len(value) or not all(_is_number(entry) for entry in value):
+            raise ParameterError(f"{where} must be a list of finite numbers")
+        return tuple(number(entry) for entry in value)
     if not _is_number(value):
         raise ParameterError(f"{where} must be a finite number, not {value!r}")
     if letter.kind == "count":

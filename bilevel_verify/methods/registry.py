@@ -10,8 +10,9 @@ from typing import Any, Literal
 from bilevel_verify.errors import InputError
 from bilevel_verify.problems.problem import Kind
 
-LetterKind = Literal["positive", "nonnegative", "real", "count", "length"]
-"""``count``: an integer >= 1; ``length``: an inner length, an integer >= 0 or one per epoch."""
+LetterKind = Literal["positive", "nonnegative", "real", "count", "length", "sequence"]
+"""``count``: an integer >= 1; ``length``: an inner length, an integer >= 0 or one per epoch; ``sequence``: a list of
+numbers, or one number for all indices."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,7 @@ class Letter:
     optional: bool = False
 
 
-def _empty() -> Mapping[str, Any]:
+def _empty() -> Mapping[Any, Any]:
     return MappingProxyType({})
 
 
@@ -169,24 +170,26 @@ METHODS: dict[str, Method] = {}
 
 def register_scheme(scheme: Scheme) -> Scheme:
     """Add a scheme to the table."""
-    return _register(SCHEMES, scheme, "scheme")
+    _register(SCHEMES, scheme, "scheme")
+    return scheme
 
 
 def register_estimator(estimator: Estimator) -> Estimator:
     """Add an estimator to the table."""
-    return _register(ESTIMATORS, estimator, "estimator")
+    _register(ESTIMATORS, estimator, "estimator")
+    return estimator
 
 
 def register(method: Method) -> Method:
     """Add a method."""
-    return _register(METHODS, method, "method")
+    _register(METHODS, method, "method")
+    return method
 
 
-def _register(table: dict[str, Any], record: Any, what: str) -> Any:
+def _register(table: dict[str, Any], record: Any, what: str) -> None:
     if record.name in table:
         raise ValueError(f"the {what} {record.name!r} is registered twice")
     table[record.name] = record
-    return record
 
 
 def compose(

@@ -34,7 +34,8 @@ class Trace:
     def __getattr__(self, name: str) -> FloatArray:
         """``trace.x``, ``trace.w`` ...: an array of shape (rows, dimension)."""
         try:
-            return object.__getattribute__(self, "sequences")[name]
+            sequence: FloatArray = object.__getattribute__(self, "sequences")[name]
+            return sequence
         except KeyError:
             raise AttributeError(f"this trace has no sequence {name!r}; it has {sorted(self.sequences)}") from None
 

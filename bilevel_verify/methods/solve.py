@@ -7,7 +7,14 @@ from dataclasses import replace
 from typing import Any
 
 from bilevel_verify.errors import ParameterError
-from bilevel_verify.methods.engine import KernelStepper, RunStream, Setup, working_precision
+from bilevel_verify.methods.engine import (
+    KernelStepper,
+    RunStream,
+    Setup,
+    needed_oracles,
+    oracles_of,
+    working_precision,
+)
 from bilevel_verify.methods.letters import resolve_budget, resolve_letters, resolve_noise, resolve_start
 from bilevel_verify.methods.memory import Arithmetic
 from bilevel_verify.methods.named import variant_of
@@ -138,7 +145,4 @@ def _arithmetic(compiled: bool | None, digits: Any) -> Arithmetic:
 
 def _compilable(setup: Setup, compiled: bool | None) -> bool:
     """Whether the oracles of this run exist as machine code (they may be too large)."""
-    from bilevel_verify.methods.engine import needed_oracles
-    from bilevel_verify.oracles import oracles
-
-    return oracles(setup.problem).can_compile(sorted(needed_oracles(setup.method, setup.letters)))
+    return oracles_of(setup.problem).can_compile(sorted(needed_oracles(setup.method, setup.letters)))

@@ -102,7 +102,12 @@ def accf2ba(rng, p):
 
 
 def _aid(rng, p):
-    return {"alpha": round(1 / p.ell, 6), "D": int(rng.integers(1, 5)), "N_cg": int(rng.integers(1, p.dy + 1)), "steps": 30}
+    return {
+        "alpha": round(1 / p.ell, 6),
+        "D": int(rng.integers(1, 5)),
+        "N_cg": int(rng.integers(1, p.dy + 1)),
+        "steps": 30,
+    }
 
 
 def aid_bio(rng, p):

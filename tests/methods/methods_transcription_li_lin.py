@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -46,7 +47,7 @@ def gd_frame(p, eta, B, K):
         xs, restarted = [x], False
         for k in range(K):
             xs.append(xs[-1] - eta * p.grad(xs[-1]))
-            if (k + 1) * sum(norm(b - a) ** 2 for a, b in zip(xs, xs[1:])) > B**2:
+            if (k + 1) * sum(norm(b - a) ** 2 for a, b in itertools.pairwise(xs)) > B**2:
                 restarted = True
                 break
         for k, point in enumerate(xs):
@@ -68,11 +69,11 @@ def restarted_agd(p, eta, theta, B, K, noise=None):
             xs.append(ys[k] - eta * g)
             rows.put(t, k, x=xs[k], y=ys[k])
             k += 1
-            if k * sum(norm(b - a) ** 2 for a, b in zip(xs, xs[1:])) > B**2:
+            if k * sum(norm(b - a) ** 2 for a, b in itertools.pairwise(xs)) > B**2:
                 break
         else:
             rows.put(t, k, x=xs[k])
-            return rows, _average(K, [norm(b - a) for a, b in zip(xs, xs[1:])], ys)
+            return rows, _average(K, [norm(b - a) for a, b in itertools.pairwise(xs)], ys)
         rows.put(t, k, x=xs[k])
         x_int = xs[k]
         if noise is not None and norm(g) <= B / eta:
@@ -91,11 +92,11 @@ def restarted_hb(p, eta, theta, B, K):
             xs.append(xs[k] - eta * p.grad(xs[k]) + (1 - theta) * (xs[k] - previous))
             rows.put(t, k, x=xs[k])
             k += 1
-            if k * sum(norm(b - a) ** 2 for a, b in zip(xs, xs[1:])) > B**2:
+            if k * sum(norm(b - a) ** 2 for a, b in itertools.pairwise(xs)) > B**2:
                 break
         else:
             rows.put(t, k, x=xs[k])
-            return rows, _average(K, [norm(b - a) for a, b in zip(xs, xs[1:])], xs[:K])
+            return rows, _average(K, [norm(b - a) for a, b in itertools.pairwise(xs)], xs[:K])
         weight = (1 - 2 * theta) * (1 - theta)
         start = (xs[k] + weight * xs[k - 1]) / (1 + weight)
         rows.put(t, k, x=xs[k], z=start)
@@ -118,12 +119,12 @@ def practical(p, eta, theta, B, K, B0, c, eps, L, rho, heavy=False, unknown=None
                 xs.append(ys[k] - eta * p.grad(ys[k]))
                 rows.put(t, k, x=xs[k], y=ys[k])
             k += 1
-            if k * sum(norm(b - a) ** 2 for a, b in zip(xs, xs[1:])) > max(B**2, B0**2) or k > K:
+            if k * sum(norm(b - a) ** 2 for a, b in itertools.pairwise(xs)) > max(B**2, B0**2) or k > K:
                 ended = True
                 break
         rows.put(t, k, x=xs[k])
         if not ended:
-            average = _average(K, [norm(b - a) for a, b in zip(xs, xs[1:])], ys)
+            average = _average(K, [norm(b - a) for a, b in itertools.pairwise(xs)], ys)
             first, second = norm(p.grad(xs[K])), norm(p.grad(average))
             return rows, xs[K] if first <= second else average
         if heavy:
@@ -163,7 +164,7 @@ def agd_jin(p, eta, theta, B, K, gamma, s):
                 raise Tie
             if left < right:
                 new, case = _exploit(p, xs[k], vs[k], s), 1
-            elif (k + 1) * (sum(norm(b - a) ** 2 for a, b in zip(xs, xs[1:])) + norm(new - xs[k]) ** 2) > B**2:
+            elif (k + 1) * (sum(norm(b - a) ** 2 for a, b in itertools.pairwise(xs)) + norm(new - xs[k]) ** 2) > B**2:
                 case = 2
             xs.append(new)
             vs.append(np.zeros(p.dx) if case == 1 else new - xs[k])
@@ -225,10 +226,11 @@ def until_guilty(p, L, rho, eps, most=200):
 def _agd_until_guilty(value, slope, y0, eps, L, sigma):
     kappa = L / sigma
     omega = (math.sqrt(kappa) - 1) / (math.sqrt(kappa) + 1)
-    xs, ys, t = [y0], [y0], 0
+    xs, ys, slopes, t = [y0], [y0], [], 0
     while True:
         t += 1
-        ys.append(xs[-1] - slope(xs[-1]) / L)
+        slopes.append(slope(xs[-1]))
+        ys.append(xs[-1] - slopes[-1] / L)
         xs.append(ys[-1] + omega * (ys[-1] - ys[-2]))
         w, g = None, None
         if value(ys[t]) > value(ys[0]):
@@ -243,7 +245,7 @@ def _agd_until_guilty(value, slope, y0, eps, L, sigma):
             for j in range(t):
                 for u in (ys[j], w):
                     gap = u - xs[j]
-                    if value(u) < value(xs[j]) + slope(xs[j]) @ gap + sigma / 2 * norm(gap) ** 2:
+                    if value(u) < value(xs[j]) + slopes[j] @ gap + sigma / 2 * norm(gap) ** 2:
                         return xs, ys, u, xs[j]
             raise AssertionError("no witness")
         if norm(g) <= eps:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 from methods_transcription_li_lin import Rows, _average
 from methods_transcription_rahgd import agd
@@ -38,7 +40,7 @@ def ragd_gs(p, L, H_nu, nu_f, lam, alpha, beta, alpha_p, beta_p, T_0, T_k, Tp_0,
         x.append(w[k] - u / L)
         w.append(x[k + 1] + (k + 1) / (k + 2) * (x[k + 1] - x[k]))
         k, total = k + 1, total + 1
-        S = sum(norm(b - a) ** 2 for a, b in zip(x, x[1:]))
+        S = sum(norm(b - a) ** 2 for a, b in itertools.pairwise(x))
         average = sum(2 * (i + 1) / (k * (k + 1)) * w[i] for i in range(k))
         rows.put(t, k, x=x[k], w=w[k], wbar=average)
         if (k + 1) ** (4 + nu_f) * H_nu**2 * S**nu_f > L**2:
@@ -73,10 +75,10 @@ def accf2ba(p, eta, theta, B, K, lam, alpha, beta, alpha_p, beta_p, T, Tp, y0):
             ws.append(w)
             xs.append(w - eta * u)
             k += 1
-            if k * sum(norm(b - a) ** 2 for a, b in zip(xs, xs[1:])) > B**2:
+            if k * sum(norm(b - a) ** 2 for a, b in itertools.pairwise(xs)) > B**2:
                 break
         else:
             rows.put(t, k, x=xs[k])
-            return rows, _average(K, [norm(b - a) for a, b in zip(xs, xs[1:])], ws)
+            return rows, _average(K, [norm(b - a) for a, b in itertools.pairwise(xs)], ws)
         rows.put(t, k, x=xs[k])
         start, t = xs[k], t + 1

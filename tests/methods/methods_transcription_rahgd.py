@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -57,11 +58,11 @@ def rahgd(p, eta, theta, alpha, beta, K, B, T_m1, T_k, Tp_0, Tp_k, noise=None, y
             ws.append(w)
             xs.append(w - eta * u)
             k += 1
-            if k * sum(norm(b - a) ** 2 for a, b in zip(xs, xs[1:])) > B**2:
+            if k * sum(norm(b - a) ** 2 for a, b in itertools.pairwise(xs)) > B**2:
                 break
         else:
             rows.put(t, k, x=xs[k])
-            return rows, _average(K, [norm(b - a) for a, b in zip(xs, xs[1:])], ws)
+            return rows, _average(K, [norm(b - a) for a, b in itertools.pairwise(xs)], ws)
         rows.put(t, k, x=xs[k])
         x0 = xs[k] if noise is None else xs[k] + noise[t % len(noise)]
         t += 1
@@ -84,11 +85,11 @@ def pragda(p, eta, theta, alpha, beta, K, B, T_m1, T_k, noise):
             ws.append(w)
             xs.append(w - eta * p.grad_f(w, y)[0])
             k += 1
-            if k * sum(norm(b - a) ** 2 for a, b in zip(xs, xs[1:])) > B**2:
+            if k * sum(norm(b - a) ** 2 for a, b in itertools.pairwise(xs)) > B**2:
                 break
         else:
             rows.put(t, k, x=xs[k])
-            return rows, _average(K, [norm(b - a) for a, b in zip(xs, xs[1:])], ws)
+            return rows, _average(K, [norm(b - a) for a, b in itertools.pairwise(xs)], ws)
         rows.put(t, k, x=xs[k])
         x0 = xs[k] + noise[t % len(noise)]
         t += 1

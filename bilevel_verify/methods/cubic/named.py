@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from bilevel_verify.methods.cubic.models import Danskin, Penalty, SingleLevel
-from bilevel_verify.methods.cubic.stepper import CubicStepper, FloatArray, Iteration, Plan
+from bilevel_verify.methods.cubic.stepper import CubicStepper, Iteration, Plan
+from bilevel_verify.methods.cubic.subproblem import FloatArray
 from bilevel_verify.methods.registry import Letter, Method, Reading, register
 
 FSBA_SHEET = "fsba"

@@ -1,0 +1,1 @@
+"""Simple bilevel methods: two objectives, one variable, projections."""

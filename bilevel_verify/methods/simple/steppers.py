@@ -1,0 +1,268 @@
+"""Simple bilevel methods, one class each, as the agm-bio sheet states them (3.1 and 3.5)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bilevel_verify.errors import CertificationError, InfeasibleError, ParameterError
+from bilevel_verify.methods.engine import Outcome, Setup
+from bilevel_verify.methods.plain import FloatArray, PlainStepper
+from bilevel_verify.problems.feasible import FeasibleSet
+from bilevel_verify.truth.projections import contains, project, project_with_cut
+
+
+class SimpleStepper(PlainStepper):
+    """What all of them share: the feasible set, and gradients of the two objectives."""
+
+    def __init__(self, setup: Setup) -> None:
+        super().__init__(setup)
+        feasible = setup.problem.feasible
+        assert feasible is not None
+        self.feasible: FeasibleSet = feasible
+
+    def grad_f(self, x: FloatArray) -> FloatArray:
+        """Gradient of the upper objective, counted."""
+        return self.oracles.grad_f(x)[0]
+
+    def grad_g(self, x: FloatArray) -> FloatArray:
+        """Gradient of the lower objective, counted."""
+        return self.oracles.grad_g(x)[0]
+
+    def project(self, x: FloatArray) -> FloatArray:
+        """Euclidean projection onto Z."""
+        return project(self.feasible, x)
+
+    def start_inside(self) -> None:
+        """Refuse a start outside Z.
+
+        Raises
+        ------
+        ParameterError : x0 is not in Z.
+        """
+        if not contains(self.feasible, self.x, 1e-12):
+            raise ParameterError(f"x0 must lie in the feasible set ({self.feasible!r})")
+
+
+class AgmBio(SimpleStepper):
+    """Algorithm 1 (AGM-BiO). The cut is built at y_k; ``cut="x"`` or ``"z"`` are the ablations of Remark 3.1."""
+
+    blocks = {"y": "x", "z": "x"}  # noqa: RUF012
+    cut = "y"
+
+    def begin(self) -> None:
+        """A_0 = 0, z_0 = x_0; the values g_k from the user, or from FISTA run beside."""
+        self.start_inside()
+        self.z, self.A = self.x, 0.0
+        given = self.letters.get("g_k")
+        self.values: Any = None
+        if given is None:
+            if "L_g" not in self.letters:
+                raise ParameterError("agm-bio needs g_k, or L_g to produce it by an accelerated method run beside")
+            self.values = LowerValues(self, self.x)
+        else:
+            self.given = given
+
+    def level(self) -> float:
+        """g_k of this pass."""
+        if self.values is not None:
+            return float(self.values.next())
+        if isinstance(self.given, tuple):
+            if self.k >= len(self.given):
+                raise ParameterError(f"g_k has {len(self.given)} entries, pass {self.k} needs another one")
+            return float(self.given[self.k])
+        return float(self.given)
+
+    def iterate(self) -> Outcome | None:
+        """Lines 4-8."""
+        a = float(self.letters["gamma"]) * (self.k + 1) / (4.0 * float(self.letters["L_f"]))
+        share = a / (self.A + a)
+        y = (1.0 - share) * self.x + share * self.z
+        self.row(x=self.x, y=y, z=self.z)
+        level, at = self.level(), {"y": y, "x": self.x, "z": self.z}[self.cut]
+        c, value = self.grad_g(at), self.oracles.value_g(at)
+        v = self.z - a * self.grad_f(y)
+        self.z = self._onto_the_cut(v, c, level - value + float(c @ at), abs(level) + abs(value))
+        self.x = (1.0 - share) * self.x + share * self.z
+        self.A += a
+        self.k += 1
+        return None
+
+    def _onto_the_cut(self, v: FloatArray, c: FloatArray, b: float, scale: float) -> FloatArray:
+        """Projection on X_k; a cut that misses Z by a rounding error ends the run with the status ``precision``."""
+        if not np.any(c):
+            return self.project(v)
+        try:
+            return project_with_cut(self.feasible, v, c, b).point
+        except InfeasibleError as empty:
+            slack = 1e-9 * (scale + float(np.linalg.norm(c)) * (1.0 + float(np.linalg.norm(v))) + abs(b))
+            try:
+                project_with_cut(self.feasible, v, c, b + slack)
+            except InfeasibleError:
+                raise InfeasibleError(
+                    f"pass {self.k}: the cut has no point in Z, so g_k = {self.level_text()} lies below g*"
+                ) from None
+            raise CertificationError(f"the cut misses Z by a rounding error ({empty})") from None
+
+    def level_text(self) -> str:
+        """g_k of this pass, for a message."""
+        given = getattr(self, "given", None)
+        return str(given[self.k] if isinstance(given, tuple) else given)
+
+    def last_row(self) -> dict[str, FloatArray]:
+        """x_K and z_K."""
+        return {"x": self.x, "z": self.z}
+
+
+class AgmBioAtX(AgmBio):
+    """Cuts built at x_k (Remark 3.1)."""
+
+    cut = "x"
+
+
+class AgmBioAtZ(AgmBio):
+    """Cuts built at z_k (Remark 3.1)."""
+
+    cut = "z"
+
+
+class LowerValues:
+    """Running minima of g along FISTA on the lower level: the sequence g_k (sheet 3.2), g(x_0) first."""
+
+    def __init__(self, owner: SimpleStepper, start: FloatArray) -> None:
+        self.owner, self.u, self.w, self.t = owner, start, start, 1.0
+        self.best: float | None = None
+
+    def next(self) -> float:
+        """g_k, then one step further."""
+        owner = self.owner
+        value = owner.oracles.value_g(self.u)
+        self.best = value if self.best is None else min(self.best, value)
+        step = 1.0 / float(owner.letters["L_g"])
+        u = owner.project(self.w - step * owner.grad_g(self.w))
+        t = (1.0 + np.sqrt(1.0 + 4.0 * self.t * self.t)) / 2.0
+        self.w, self.u, self.t = u + (self.t - 1.0) / t * (u - self.u), u, t
+        return self.best
+
+
+class AveragedIrg(SimpleStepper):
+    """a-IRG: iteratively regularised projected gradients; returns the last iterate, and the average beside it."""
+
+    def begin(self) -> None:
+        """The average starts at x_0 with the weight gamma_0^rho."""
+        self.start_inside()
+        self.S = float(self.letters["gamma0"]) ** float(self.letters["rho"])
+        self.average = self.x
+
+    def iterate(self) -> Outcome | None:
+        """One projected step on g + eta_k f, then the average."""
+        q = self.letters
+        gamma, eta = float(q["gamma0"]) / np.sqrt(self.k + 1), float(q["eta0"]) / (self.k + 1) ** float(q["b"])
+        self.row(x=self.x)
+        self.x = self.project(self.x - gamma * (self.grad_g(self.x) + eta * self.grad_f(self.x)))
+        weight = (float(q["gamma0"]) / np.sqrt(self.k + 2)) ** float(q["rho"])
+        self.average = (self.S * self.average + weight * self.x) / (self.S + weight)
+        self.S += weight
+        self.k += 1
+        return None
+
+    def outputs(self) -> dict[str, FloatArray]:
+        """The weighted average, which is what the theory bounds."""
+        return {"average": self.average} if self._begun else {}
+
+
+class BiSg(SimpleStepper):
+    """Bi-SG: a projected step on g, then a free step on f; the y-iterates stay in Z."""
+
+    blocks = {"y": "x"}  # noqa: RUF012
+
+    def iterate(self) -> Outcome | None:
+        """y_{k+1}, then x_{k+1}."""
+        q = self.letters
+        self.row(x=self.x, y=getattr(self, "y", np.full_like(self.x, np.nan)))
+        self.y = self.project(self.x - float(q["t"]) * self.grad_g(self.x))
+        eta = float(q["c"]) / (self.k + 1) ** float(q["alpha"])
+        self.x = self.y - eta * self.grad_f(self.y)
+        self.k += 1
+        return None
+
+    def last_row(self) -> dict[str, FloatArray]:
+        """x_K and y_K."""
+        return {"x": self.x, "y": getattr(self, "y", self.x)}
+
+
+class BigSam(SimpleStepper):
+    """BiG-SAM: a convex combination of a step on f and a projected step on g."""
+
+    def iterate(self) -> Outcome | None:
+        """alpha_{k+1} = min(c/(k+1), 1)."""
+        q = self.letters
+        self.row(x=self.x)
+        alpha = min(float(q["c"]) / (self.k + 1), 1.0)
+        y = self.project(self.x - float(q["t"]) * self.grad_g(self.x))
+        z = self.x - float(q["s"]) * self.grad_f(self.x)
+        self.x = alpha * z + (1.0 - alpha) * y
+        self.k += 1
+        return None
+
+
+class Accelerated(SimpleStepper):
+    """FISTA on ``weight_g g + weight_f f``: R-APM and PB-APG are two choices of weights and step."""
+
+    blocks = {"y": "x"}  # noqa: RUF012
+
+    def weights(self) -> tuple[float, float, float]:
+        """(weight of g, weight of f, step)."""
+        raise NotImplementedError
+
+    def begin(self) -> None:
+        """y_0 = x_0, t_0 = 1."""
+        self.start_inside()
+        self.y, self.t = self.x, 1.0
+
+    def iterate(self) -> Outcome | None:
+        """Projected step at y_k, then extrapolation."""
+        of_g, of_f, step = self.weights()
+        self.row(x=self.x, y=self.y)
+        following = self.project(self.y - step * (of_g * self.grad_g(self.y) + of_f * self.grad_f(self.y)))
+        t = (1.0 + np.sqrt(1.0 + 4.0 * self.t * self.t)) / 2.0
+        self.y = following + (self.t - 1.0) / t * (following - self.x)
+        self.x, self.t = following, t
+        self.k += 1
+        return None
+
+
+class RApm(Accelerated):
+    """R-APM: ``g + eta f`` with step gamma."""
+
+    def weights(self) -> tuple[float, float, float]:
+        """See :class:`Accelerated`."""
+        return 1.0, float(self.letters["eta"]), float(self.letters["gamma"])
+
+
+class PbApg(Accelerated):
+    """PB-APG: ``f + penalty g`` with step ``1/(L_f + penalty L_g)``."""
+
+    def weights(self) -> tuple[float, float, float]:
+        """See :class:`Accelerated`."""
+        penalty = float(self.letters["penalty"])
+        return penalty, 1.0, 1.0 / (float(self.letters["L_f"]) + penalty * float(self.letters["L_g"]))
+
+
+class Dbgd(SimpleStepper):
+    """DBGD: descent on f as far as it does not spoil g."""
+
+    def iterate(self) -> Outcome | None:
+        """lambda_k from phi = min(a (g - g_hat), b |grad g|^2)."""
+        q = self.letters
+        self.row(x=self.x)
+        of_f, of_g = self.grad_f(self.x), self.grad_g(self.x)
+        square = float(of_g @ of_g)
+        weight = 0.0
+        if square > 0:
+            phi = min(float(q["a"]) * (self.oracles.value_g(self.x) - float(q["g_hat"])), float(q["b"]) * square)
+            weight = max((phi - float(of_f @ of_g)) / square, 0.0)
+        self.x = self.project(self.x - float(q["s"]) * (of_f + weight * of_g))
+        self.k += 1
+        return None
