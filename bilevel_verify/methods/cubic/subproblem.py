@@ -108,11 +108,11 @@ def _coefficients(rotated: FloatArray, gaps: FloatArray, base: float, M: float) 
 
 def _excess(rotated: FloatArray, gaps: FloatArray, base: float, M: float) -> float:
     """Root of ``|g / (gap + M e / 2)| = base + e``: Newton on the reciprocal form, kept inside a bracket."""
-    low, high = 0.0, np.sqrt(2.0 * float(np.linalg.norm(rotated)) / M)
+    low, high = 0.0, float(np.sqrt(2.0 * float(np.linalg.norm(rotated)) / M))
     e = high
     for _ in range(NEWTON_STEPS):
         shifted = gaps + 0.5 * M * e
-        ratio = rotated / shifted
+        ratio: FloatArray = rotated / shifted
         length = float(np.linalg.norm(ratio))
         gap = length - (base + e)
         if gap > 0:
@@ -133,7 +133,7 @@ def _newton(e: float, length: float, target: float, slope: float) -> float:
     """One Newton step on ``1/length - 1/target`` (nearly linear in e)."""
     value = 1.0 / length - 1.0 / target
     derivative = -slope / (length * length) + 1.0 / (target * target)
-    return e - value / derivative
+    return float(e - value / derivative)
 
 
 def _between(low: float, high: float) -> float:

@@ -34,10 +34,10 @@ def linear_minimum(feasible: FeasibleSet, p: FloatArray) -> FloatArray:
             _compact(feasible, low, high)
             return np.where(p < 0, high, low)
         case Simplex():
-            return float(feasible.total) * np.eye(n)[int(np.argmin(p))]
+            return np.asarray(float(feasible.total) * np.eye(n)[int(np.argmin(p))])
         case L1Ball():
             place = int(np.argmax(np.abs(p)))
-            return -float(feasible.radius) * float(np.sign(p[place]) or 1.0) * np.eye(n)[place]
+            return np.asarray(-float(feasible.radius) * float(np.sign(p[place]) or 1.0) * np.eye(n)[place])
     raise InputError(f"linear minimisation needs a compact set: ball, box, simplex or l1 ball, not {feasible!r}")
 
 
