@@ -72,7 +72,7 @@ def _guesses(memory: Any, letters: Mapping[str, Any]) -> None:
 
 
 def _guilty_letters(memory: Any, letters: Mapping[str, Any]) -> None:
-    """alpha = 2 sqrt(rho eps), eta_nc = alpha/rho, L_hat = L + 2 alpha, kappa = L_hat/alpha, omega, e^-(1/sqrt kappa)."""
+    """eps, alpha = 2 sqrt(rho eps), eta_nc = alpha/rho, L_hat = L + 2 alpha, sqrt(L_hat/alpha), omega, the decay."""
     one = memory.real[ONE]
     eps, L, rho = letters["eps"], letters["L"], letters["rho"]
     alpha = letters.get("alpha", 2 * square_root(rho * eps))

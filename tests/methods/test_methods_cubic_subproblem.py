@@ -1,0 +1,95 @@
+"""The cubic sub-problem: optimality on random and hard models, d up to 200; planted mistakes are seen."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bilevel_verify.errors import ParameterError
+from bilevel_verify.methods.cubic.subproblem import Spectrum, minimise
+
+
+def random_model(rng: np.random.Generator, kind: int, d: int) -> tuple[np.ndarray, np.ndarray, float]:
+    """Gradient, Hessian, M: generic, exactly or nearly orthogonal to the lowest eigenvector, zero, convex, scaled."""
+    basis, _ = np.linalg.qr(rng.standard_normal((d, d)))
+    values = rng.standard_normal(d) * 10.0 ** rng.uniform(-3, 3)
+    gradient = rng.standard_normal(d) * 10.0 ** rng.uniform(-8, 3)
+    lowest = np.arange(d) == np.argmin(values)
+    if kind == 1:
+        gradient = basis @ np.where(lowest, 0.0, basis.T @ gradient)
+    if kind == 2:
+        gradient = np.zeros(d)
+    if kind == 3:
+        gradient = basis @ np.where(lowest, 1e-14, basis.T @ gradient)
+    if kind == 4:
+        values = np.abs(values)
+    return gradient, basis @ np.diag(values) @ basis.T, 10.0 ** rng.uniform(-3, 4)
+
+
+def relative_residual(gradient: np.ndarray, hessian: np.ndarray, M: float, s: np.ndarray, scale: float) -> float:
+    """The first condition of Lemma B.5, computed from the model itself."""
+    left = gradient + hessian @ s + M / 2 * np.linalg.norm(s) * s
+    return float(np.linalg.norm(left) / max(scale, 1e-300))
+
+
+@pytest.mark.parametrize("kind", range(5))
+def test_both_conditions_of_optimality(kind: int) -> None:
+    rng = np.random.default_rng(kind)
+    for trial in range(300):
+        d = int(rng.integers(1, 9)) if trial % 60 else int(rng.integers(60, 201))
+        gradient, hessian, M = random_model(rng, kind, d)
+        step = minimise(gradient, hessian, M)
+        assert relative_residual(gradient, hessian, M, step.s, step.scale) <= 1e-12
+        largest = float(np.max(np.abs(np.linalg.eigvalsh(hessian))))
+        assert step.curvature >= -1e-12 * largest
+        assert step.residual <= 1e-12 * max(step.scale, 1e-300)
+
+
+def test_is_a_global_minimum() -> None:
+    rng = np.random.default_rng(7)
+    for trial in range(60):
+        gradient, hessian, M = random_model(rng, trial % 5, 3)
+        step = minimise(gradient, hessian, M)
+        cloud = step.s + rng.standard_normal((4000, 3)) * (np.linalg.norm(step.s) + 1e-9) * 2
+        cubes = M / 6 * np.linalg.norm(cloud, axis=1) ** 3
+        values = cloud @ gradient + 0.5 * np.einsum("ij,jk,ik->i", cloud, hessian, cloud) + cubes
+        assert values.min() >= step.value - 1e-9 * (abs(step.value) + 1e-300)
+
+
+def test_exact_saddle_takes_the_lowest_direction() -> None:
+    step = minimise(np.zeros(2), np.diag([1.0, -2.0]), 4.0)
+    assert step.hard
+    np.testing.assert_allclose(step.s, [0.0, 1.0], atol=1e-15)
+    assert step.r == 1.0
+
+
+def test_a_decomposition_can_be_reused() -> None:
+    rng = np.random.default_rng(3)
+    _, hessian, M = random_model(rng, 0, 6)
+    spectrum = Spectrum.of(hessian)
+    for _ in range(5):
+        gradient = rng.standard_normal(6)
+        np.testing.assert_array_equal(minimise(gradient, spectrum, M).s, minimise(gradient, hessian, M).s)
+
+
+def test_planted_mistakes_are_seen() -> None:
+    rng = np.random.default_rng(5)
+    gradient, hessian, M = random_model(rng, 0, 4)
+    step = minimise(gradient, hessian, M)
+    for wrong in (-step.s, step.s * 1.001, minimise(gradient, hessian, 2 * M).s, minimise(gradient, -hessian, M).s):
+        assert relative_residual(gradient, hessian, M, wrong, step.scale) > 1e-9
+
+
+@pytest.mark.parametrize(
+    ("gradient", "hessian", "M", "said"),
+    [
+        ([1.0], [[1.0]], 0.0, "must be positive"),
+        ([1.0], [[1.0]], -1.0, "must be positive"),
+        ([1.0], [[1.0]], float("nan"), "must be positive"),
+        ([float("nan")], [[1.0]], 1.0, "gradient"),
+        ([1.0], [[float("inf")]], 1.0, "Hessian"),
+    ],
+)
+def test_bad_models(gradient: list[float], hessian: list[list[float]], M: float, said: str) -> None:
+    with pytest.raises(ParameterError, match=said):
+        minimise(np.array(gradient), np.array(hessian), M)
