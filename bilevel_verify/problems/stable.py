@@ -39,7 +39,7 @@ def _rule(node: Any) -> Any:
     if isinstance(node, sympy.log):
         return _logarithm(node)
     if isinstance(node, sympy.Mul):
-        return _sign_products(_logistic(node))
+        return _sign_products(_absorb_exponentials(node))
     if isinstance(node, sympy.Pow):
         return _logistic(node)
     if isinstance(node, sympy.Abs):
@@ -88,24 +88,26 @@ def _exponent(term: Any) -> Any:
 
 
 def _logistic(node: Any) -> Any:
-    """``1/(1 + e^t)`` and ``e^t/(1 + e^t)``, also to integer powers and inside products."""
-    factors = list(node.args) if isinstance(node, sympy.Mul) else [node]
-    for place, factor in enumerate(factors):
-        if not isinstance(factor, sympy.Pow) or not factor.exp.is_integer or not factor.exp.is_negative:
+    """``(1 + e^t)^-n -> sigmoid(-t)^n``."""
+    if not node.exp.is_integer or not node.exp.is_negative:
+        return node
+    t = _one_plus_exponential(node.base)
+    return node if t is None else atoms.sigmoid(-t) ** (-node.exp)
+
+
+def _absorb_exponentials(node: Any) -> Any:
+    """``e^(m t) sigmoid(-t)^n -> sigmoid(t)^m sigmoid(-t)^(n - m)`` for integers ``1 <= m <= n``."""
+    for one in node.args:
+        base, power = one.as_base_exp()
+        if not isinstance(base, atoms.sigmoid) or not power.is_Integer or power < 1:
             continue
-        t = _one_plus_exponential(factor.base)
-        if t is None:
-            continue
-        count = -factor.exp
-        rest = factors[:place] + factors[place + 1 :]
-        matching = next(
-            (f for f in rest if isinstance(f, sympy.exp) and sympy.expand(f.args[0] - count * t) == 0), None
-        )
-        if matching is not None:
-            rest.remove(matching)
-            return _rule(sympy.Mul(*rest, atoms.sigmoid(t) ** count)) if rest else atoms.sigmoid(t) ** count
-        replaced = sympy.Mul(*rest, atoms.sigmoid(-t) ** count)
-        return _rule(replaced) if isinstance(replaced, sympy.Mul) else replaced
+        for other in node.args:
+            if not isinstance(other, sympy.exp):
+                continue
+            ratio = sympy.cancel(-other.args[0] / base.args[0])
+            if ratio.is_Integer and 1 <= ratio <= power:
+                rest = [a for a in node.args if a is not one and a is not other]
+                return _rule(sympy.Mul(*rest, atoms.sigmoid(-base.args[0]) ** ratio, base ** (power - ratio)))
     return node
 
 
