@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from bilevel_verify.errors import ParameterError
 from bilevel_verify.oracles.workshop import Workshop, direction_block, result_block
 from bilevel_verify.symbolic.arithmetics import NUMPY
+from bilevel_verify.symbolic.numeric import NumericStructure
 
 FloatArray = NDArray[np.float64]
 
@@ -17,11 +18,26 @@ AT_ONCE = 2_000_000
 
 def batch(workshop: Workshop, field: str, points: FloatArray) -> FloatArray:
     """One oracle at the rows of ``points`` (x, y and, for products, v side by side): shape (N, length)."""
-    kind, which = field.rsplit("_", 1)
-    if workshop.has_data_sums(which) and kind == "third":
+    result = _closed_form(workshop, field, points)
+    return result + data_part(workshop, field, points) if workshop.has_data_sums(field[-1]) else result
+
+
+def data_part(workshop: Workshop, field: str, points: FloatArray) -> FloatArray:
+    """What the sums over data contribute.
+
+    Raises
+    ------
+    ParameterError : third derivatives of a sum over data.
+    """
+    if field.startswith("third"):
         raise ParameterError(f"{field} of a sum over data is not available; ask for Hessians or products")
-    if workshop.is_structured(which) and kind != "third":
-        return _structured(workshop, field, points)
+    return _on_arrays(workshop, field, workshop.data(field[-1]), points)
+
+
+def _closed_form(workshop: Workshop, field: str, points: FloatArray) -> FloatArray:
+    which = field[-1]
+    if workshop.is_structured(which) and not field.startswith("third"):
+        return _on_arrays(workshop, field, workshop.numeric(which), points)
     program = workshop.program(field)
     size = max(1, AT_ONCE // max(1, len(program.instructions)))
     result = np.empty((len(points), len(program.outputs)))
@@ -32,9 +48,8 @@ def batch(workshop: Workshop, field: str, points: FloatArray) -> FloatArray:
     return result
 
 
-def _structured(workshop: Workshop, field: str, points: FloatArray) -> FloatArray:
-    kind, which = field.rsplit("_", 1)
-    structure = workshop.numeric(which)
+def _on_arrays(workshop: Workshop, field: str, structure: NumericStructure, points: FloatArray) -> FloatArray:
+    kind = field[:-2]
     z, v = points[:, : structure.size], points[:, structure.size :]
     if kind == "value":
         return structure.value(z)[:, None]

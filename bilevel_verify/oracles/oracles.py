@@ -246,9 +246,11 @@ class Oracles:
 
     def _plain_oracle(self, field: str) -> Callable[..., None]:
         if field not in self._plain:
-            data = self.workshop.has_data_sums(field[-1])
-            make = forms.array_oracle(self.workshop, field) if data else forms.plain_oracle(self.workshop.source(field))
-            self._plain[field] = make
+            if self.workshop.has_data_sums(field[-1]):
+                compile_rest = self._compile is not False and can_compile()
+                self._plain[field] = forms.array_oracle(self.workshop, field, compile_rest)
+            else:
+                self._plain[field] = forms.plain_oracle(self.workshop.source(field))
         return self._plain[field]
 
     def _multiprecision(self, field: str) -> Callable[..., None]:
@@ -270,6 +272,10 @@ class Oracles:
             fast(*arguments, out)
             return out
         result = [0.0] * self.workshop.length(field)
+        if self.workshop.has_data_sums(field[-1]):
+            out = np.empty(len(result))
+            self._plain_oracle(field)(*arguments, out)
+            return out
         self._plain_oracle(field)(*(a.tolist() for a in arguments), result)
         return np.array(result)
 

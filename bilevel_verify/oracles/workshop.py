@@ -1,9 +1,15 @@
-"""From a problem to the programs and sources of its oracles, each derived when it is first asked for."""
+"""From a problem to the programs and sources of its oracles, each derived when it is first asked for.
+
+``f`` and ``g`` may have two parts: a closed form, which becomes a program and generated source, and sums over data,
+which are evaluated on arrays and never written out. Everything about programs and sources is about the closed form.
+"""
 
 from __future__ import annotations
 
 import hashlib
 from typing import Any
+
+import numpy as np
 
 from bilevel_verify.atoms.datasum import DataSum, split_data_sums
 from bilevel_verify.errors import ParameterError
@@ -30,6 +36,7 @@ class Workshop:
         self._parts: dict[str, tuple[Any, list[tuple[Any, DataSum]]]] = {}
         self._structures: dict[str, Structure] = {}
         self._numeric: dict[str, NumericStructure] = {}
+        self._data: dict[str, NumericStructure] = {}
         self._sources: dict[str, Source] = {}
 
     def expression(self, which: str) -> Any:
@@ -62,27 +69,17 @@ class Workshop:
         return self._parts[which]
 
     def has_data_sums(self, which: str) -> bool:
-        """Whether ``f`` or ``g`` has a sum over data: it is then evaluated on arrays, never unrolled."""
+        """Whether ``f`` or ``g`` has a sum over data besides its closed form."""
         return bool(self.parts(which)[1])
 
     def base(self, which: str) -> Program:
-        """Program of ``f`` or ``g`` over (x, y).
-
-        Raises
-        ------
-        ParameterError : it holds a sum over data, which is never written out.
-        """
-        if self.has_data_sums(which):
-            raise ParameterError(f"{which} is a sum over data; it has no straight-line program")
-        return self._rest(which)
-
-    def _rest(self, which: str) -> Program:
+        """Program of the closed form of ``f`` or ``g`` over (x, y)."""
         if which not in self._programs:
             self._programs[which] = program_of(self.parts(which)[0], self.problem.variables)
         return self._programs[which]
 
     def program(self, field: str) -> Program:
-        """Program of an oracle; inputs are x, y and, for products, v."""
+        """Program of an oracle of the closed form; inputs are x, y and, for products, v."""
         if field not in FIELDS:
             raise ParameterError(f"there is no oracle {field!r}; there are {', '.join(FIELDS)}")
         if field not in self._programs:
@@ -114,7 +111,7 @@ class Workshop:
         return differentiate.hessian_product(base, y, x)
 
     def source(self, field: str) -> Source:
-        """Generated source of an oracle."""
+        """Generated source of an oracle of the closed form."""
         if field not in self._sources:
             kind, which = field.rsplit("_", 1)
             if self.is_structured(which) and kind != "third":
@@ -126,22 +123,25 @@ class Workshop:
     def structure(self, which: str) -> Structure:
         """Quadratic part, affine forms and core of ``f`` or ``g``."""
         if which not in self._structures:
-            self._structures[which] = decompose(self._rest(which))
+            self._structures[which] = decompose(self.base(which))
         return self._structures[which]
 
     def numeric(self, which: str) -> NumericStructure:
-        """``f`` or ``g`` on arrays."""
+        """The closed form of ``f`` or ``g`` on arrays."""
         if which not in self._numeric:
-            arrays = numeric(self.structure(which))
-            positions = {symbol: place for place, symbol in enumerate(self.problem.variables)}
-            arrays.groups += [data_group(factor, data, positions) for factor, data in self.parts(which)[1]]
-            self._numeric[which] = arrays
+            self._numeric[which] = numeric(self.structure(which))
         return self._numeric[which]
+
+    def data(self, which: str) -> NumericStructure:
+        """The sums over data of ``f`` or ``g``."""
+        if which not in self._data:
+            places = {symbol: place for place, symbol in enumerate(self.problem.variables)}
+            groups = [data_group(factor, data, places) for factor, data in self.parts(which)[1]]
+            self._data[which] = NumericStructure(len(places), 0.0, np.zeros(len(places)), None, groups)
+        return self._data[which]
 
     def is_structured(self, which: str) -> bool:
         """Whether the arrays of ``f`` or ``g`` are large enough to be kept as arrays."""
-        if self.has_data_sums(which):
-            return True
         return self.base(which).size >= WORTHWHILE and self.structure(which).dense_entries >= WORTHWHILE
 
     def blocks(self, field: str) -> list[tuple[str, int]]:

@@ -138,6 +138,13 @@ class Numpy:
     def select(self, test: Any, yes: Any, no: Any) -> Any:
         return np.where(test, yes, no)
 
+    def lowered(self, op: str, a: Any, value: Any) -> Any:
+        """``call`` and ``real_power`` of lowered programs."""
+        if op == "real_power":
+            return np.power(a, float(value))
+        function = getattr(np, value, None)
+        return kernels.array(value, 0, ())(a) if function is None else function(a)
+
 
 class Mpmath(PythonFloat):
     """mpmath numbers at the working precision that holds when the program runs (``mpmath.workdps``)."""

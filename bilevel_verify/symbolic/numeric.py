@@ -20,6 +20,7 @@ from bilevel_verify.errors import ExpressionError
 from bilevel_verify.symbolic import differentiate
 from bilevel_verify.symbolic.arithmetics import NUMPY
 from bilevel_verify.symbolic.kernels import nearest_float
+from bilevel_verify.symbolic.lower import lower
 from bilevel_verify.symbolic.program import Program, program_of
 from bilevel_verify.symbolic.reader import exact
 from bilevel_verify.symbolic.structure import Form, Group, Structure
@@ -37,16 +38,26 @@ class Forms:
 
     def at(self, z: FloatArray) -> FloatArray:
         """Values at points in rows: (N, m)."""
-        return self.along(z) + self.offset
+        linear = self.along(z)
+        return linear if self.homogeneous else linear + self.offset
 
     def along(self, z: FloatArray) -> FloatArray:
         """The linear part: (N, m)."""
-        chosen = z if self.covers(z.shape[1]) else z[:, self.columns]
+        chosen = z[:, self.span]
         return chosen if self.matrix is None else _times(chosen, self.matrix.T)
 
-    def covers(self, n: int) -> bool:
-        """Whether the columns are all n variables in order."""
-        return len(self.columns) == n and bool(np.array_equal(self.columns, np.arange(n)))
+    @cached_property
+    def homogeneous(self) -> bool:
+        """Whether there is no constant."""
+        return not self.offset.any()
+
+    @cached_property
+    def span(self) -> Any:
+        """The columns as an index: a slice (no copy) where they follow each other."""
+        columns = self.columns
+        if len(columns) and np.array_equal(columns, np.arange(columns[0], columns[0] + len(columns))):
+            return slice(int(columns[0]), int(columns[0]) + len(columns))
+        return columns
 
     def restricted(self, variables: range) -> Forms:
         """The part that depends on some variables, whose columns are counted from their start."""
@@ -76,11 +87,9 @@ class Forms:
         if not len(self.columns):
             return
         if self.matrix is not None:
-            product = _times(weights, self.matrix)
-            if self.covers(target.shape[1]):
-                target += product
-            else:
-                target[:, self.columns] += product
+            target[:, self.span] += _times(weights, self.matrix)
+        elif isinstance(self.span, slice):
+            target[:, self.span] += weights
         else:
             np.add.at(target.T, self.columns, weights.T)
 
@@ -123,6 +132,7 @@ class NumericStructure:
         self.groups, self.core, self.core_forms = list(groups), core, core_forms
         self._programs: dict[Any, Program] = {}
         self._parts: dict[Any, Forms] = {}
+        self._meeting: dict[Any, list[int]] = {}
         self._last: tuple[bytes, list[list[FloatArray]]] | None = None
 
     def value(self, z: FloatArray) -> FloatArray:
@@ -131,20 +141,22 @@ class NumericStructure:
         if self.hessian is not None:
             total = total + 0.5 * np.einsum("ni,ni->n", z @ self.hessian, z)
         for group, values in zip(self.groups, self.slots(z), strict=True):
-            total = total + group.scale * _spread(_run(group.template, [*values, *group.parameters]), values[0]).sum(
-                axis=1
-            )
+            total = total + group.scale * self._terms(group, values).sum(axis=1)
         if self.core is not None:
             total = total + _spread(_run(self.core, self.core_inputs(z)), total)
         return total
 
+    def _terms(self, group: NumericGroup, values: list[FloatArray]) -> FloatArray:
+        program = self.program((group, "value"), lambda: group.template)
+        return _spread(_run(program, [*values, *group.parameters]), values[0])
+
     def gradient(self, z: FloatArray, rows: range) -> FloatArray:
         """(N, len(rows))."""
-        result = np.tile(self.linear[rows.start : rows.stop], (len(z), 1))
+        result = np.zeros((len(z), len(rows))) + self.linear[rows.start : rows.stop]
         if self.hessian is not None:
             result += z @ self.hessian[:, rows.start : rows.stop]
         for group, values in zip(self.groups, self.slots(z), strict=True):
-            wanted = [a for a, forms in enumerate(group.forms) if _meets(forms, rows)]
+            wanted = self.meeting(group, rows)
             program = self.program(
                 (group, "gradient", tuple(wanted)), lambda g=group, w=wanted: differentiate.gradient(g.template, w)
             )
@@ -161,8 +173,8 @@ class NumericStructure:
         if self.hessian is not None:
             result += v @ self.hessian[columns.start : columns.stop, rows.start : rows.stop]
         for group, values in zip(self.groups, self.slots(z), strict=True):
-            wanted = [a for a, forms in enumerate(group.forms) if _meets(forms, rows)]
-            moved = [a for a, forms in enumerate(group.forms) if _meets(forms, columns)]
+            wanted = self.meeting(group, rows)
+            moved = self.meeting(group, columns)
             if not wanted or not moved:
                 continue
             key = (group, "product", tuple(wanted), tuple(moved))
@@ -249,8 +261,15 @@ class NumericStructure:
     def program(self, key: Any, derive: Any) -> Program:
         """A derived program, derived once."""
         if key not in self._programs:
-            self._programs[key] = derive()
+            self._programs[key] = lower(derive())
         return self._programs[key]
+
+    def meeting(self, group: NumericGroup, variables: range) -> list[int]:
+        """Slots of a group that depend on some variables."""
+        key = (group, variables)
+        if key not in self._meeting:
+            self._meeting[key] = [a for a, forms in enumerate(group.forms) if _meets(forms, variables)]
+        return self._meeting[key]
 
     def restricted(self, forms: Forms, variables: range) -> Forms:
         """``forms.restricted(variables)``, computed once."""
@@ -320,7 +339,8 @@ def _run(program: Program, inputs: Sequence[Any]) -> Any:
 
 def _spread(value: Any, like: FloatArray) -> FloatArray:
     """A result that may not depend on the point, in the shape of the points."""
-    return np.broadcast_to(np.asarray(value, dtype=float), like.shape)
+    array = np.asarray(value, dtype=float)
+    return array if array.shape == like.shape else np.broadcast_to(array, like.shape)
 
 
 def _meets(forms: Forms, variables: range) -> bool:

@@ -108,7 +108,8 @@ def problems() -> dict[str, tuple[Problem, dict[str, Any]]]:
     g5 = sympy.Add(*[v**4 / 4 for v in ys]) + inner - sympy.Add(*[a * b for a, b in zip(xs, ys)]) / 2
     five = Problem("bilevel", sin(xs[0]) + sympy.Add(*[v**2 for v in ys]) / 2, xs, g5, ys)
     c5 = """double t[D], top = -1e300, total = 0;
-      for (int k = 0; k < D; k++) { t[k] = x[k]; for (int j = 0; j < D; j++) t[k] += M[k*D + j]*y[j]; if (t[k] > top) top = t[k]; }
+      for (int k = 0; k < D; k++) { t[k] = x[k]; for (int j = 0; j < D; j++) t[k] += M[k*D + j]*y[j];
+        if (t[k] > top) top = t[k]; }
       for (int k = 0; k < D; k++) { t[k] = exp(t[k] - top); total += t[k]; }
       for (int i = 0; i < D; i++) { double s = 0; for (int k = 0; k < D; k++) s += M[k*D + i]*t[k];
         out[i] = y[i]*y[i]*y[i] + s/total - x[i]/2; }"""
@@ -137,13 +138,24 @@ def hand_c(pieces: dict[str, Any], folder: Path) -> Any | None:
     return ctypes.CDLL(str(library)).run
 
 
-def best(run: Callable[[], Any], repeats: int = 5) -> float:
+def best(run: Callable[..., Any], *arguments: Any, repeats: int = 5) -> float:
+    """Least seconds of several calls."""
     times = []
     for _ in range(repeats):
         start = clock()
-        run()
+        run(*arguments)
         times.append(clock() - start)
     return min(times)
+
+
+def many(run: Callable[..., Any], *arguments: Any) -> float:
+    """Seconds of one of 2000 calls."""
+
+    def repeat() -> None:
+        for _ in range(2000):
+            run(*arguments)
+
+    return best(repeat) / 2000
 
 
 def pointer(array: np.ndarray) -> Any:
@@ -170,21 +182,20 @@ def solver_loops(folder: Path) -> None:
         lambdified = lambdify_set(problem)
         mine, theirs = arrays(), arrays()
         for _ in range(5):
-            rows["compiled"].append(best(lambda: fast(P, counts, *mine, outer), 2) / outer)
+            rows["compiled"].append(best(fast, P, counts, *mine, outer, repeats=2) / outer)
             if run_c is not None:
                 args = [pointer(a) for a in theirs[:3]]
-                rows["hand C -O2"].append(best(lambda: run_c(*args, ctypes.c_long(outer)), 2) / outer)
+                rows["hand C -O2"].append(best(run_c, *args, ctypes.c_long(outer), repeats=2) / outer)
         short = 3 if d < 20 else 1
         lists = [a.tolist() for a in arrays()]
-        rows["plain Python"].append(best(lambda: two_inner_loops(Q, counts, *lists, short), 2) / short)
+        rows["plain Python"].append(best(two_inner_loops, Q, counts, *lists, short, repeats=2) / short)
         lists = [a.tolist() for a in arrays()]
-        rows["lambdify"].append(best(lambda: two_inner_loops(lambdified, counts, *lists, short), 2) / short)
+        rows["lambdify"].append(best(two_inner_loops, lambdified, counts, *lists, short, repeats=2) / short)
         base = min(rows["hand C -O2"], default=min(rows["compiled"]))
         text = ", ".join(f"{k} {min(v) * 1e6:.1f} ({min(v) / base:.2f})" for k, v in rows.items() if v)
         gap = np.abs(mine[1] - theirs[1]).max() if run_c is not None else 0.0
-        print(
-            f"  {name}: {text}; compiled against lambdify {min(rows['lambdify']) / min(rows['compiled']):.0f}x; gap {gap:.1e}"
-        )
+        faster = min(rows["lambdify"]) / min(rows["compiled"])
+        print(f"  {name}: {text}; compiled against lambdify {faster:.0f}x; gap {gap:.1e}")
 
 
 def lambdify_set(problem: Problem) -> Any:
@@ -242,12 +253,20 @@ def growth(sizes: tuple[int, ...]) -> None:
         second = clock() - start
         P = o.function_set(["grad_y_g", "hvp_yy_g"])
         x, y, v, out = (np.full(d, 0.1) for _ in range(4))
-        gradient = best(lambda: [P.grad_y_g(x, y, out) for _ in range(2000)]) / 2000
-        hvp = best(lambda: [P.hvp_yy_g(x, y, v, out) for _ in range(2000)]) / 2000
+        gradient = many(P.grad_y_g, x, y, out)
+        hvp = many(P.hvp_yy_g, x, y, v, out)
         print(
-            f"  d = {d}: derive {first * 1e3:.0f} / {second * 1e3:.0f} ms, source {len(source.text)} / {len(product.text)} "
-            f"characters, call from Python {gradient * 1e6:.2f} / {hvp * 1e6:.2f} us"
+            f"  d = {d}: derive {first * 1e3:.0f} / {second * 1e3:.0f} ms, "
+            f"source {len(source.text)} / {len(product.text)} characters, "
+            f"call from Python {gradient * 1e6:.2f} / {hvp * 1e6:.2f} us, peak memory {peak_memory():.0f} MB"
         )
+
+
+def peak_memory() -> float:
+    """MB of this process so far."""
+    import resource
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def data_sums(samples: tuple[int, ...]) -> None:
@@ -262,7 +281,7 @@ def data_sums(samples: tuple[int, ...]) -> None:
         text = f"mean(softplus(-b[i]*dot(A[i], y)), (i, 0, {n - 1})) + exp(x1)*dot(y, y)/2"
         names = [f"y{k}" for k in range(1, d + 1)]
         problem = bv.bilevel(f="dot(y, y)/2", g=text, x="x1", y=names, data={"A": a, "b": b})
-        o = oracles(problem, compiled=False)
+        o = oracles(problem, compiled=True)
         x, y, v = np.array([0.1]), rng.standard_normal(d) / 10, rng.standard_normal(d)
 
         def gradient(y: np.ndarray, a: np.ndarray = a, b: np.ndarray = b) -> np.ndarray:
@@ -275,12 +294,12 @@ def data_sums(samples: tuple[int, ...]) -> None:
         assert np.allclose(o.grad_y_g(x, y), gradient(y), rtol=1e-10)
         assert np.allclose(o.hvp_yy_g(x, y, v), product(y), rtol=1e-10)
         texts = []
-        for mine, theirs in ((o.grad_y_g, gradient), (lambda x, y: o.hvp_yy_g(x, y, v), product)):
+        for mine, theirs, more in ((o.grad_y_g, gradient, ()), (o.hvp_yy_g, product, (v,))):
             one, two = [], []
             for k in range(9):
                 moved = y + k * 1e-6
-                one.append(best(lambda m=mine, p=moved: m(x, p), 1))
-                two.append(best(lambda t=theirs, p=moved: t(p), 1))
+                one.append(best(mine, x, moved, *more, repeats=1))
+                two.append(best(theirs, moved, repeats=1))
             texts.append(f"{np.median(one) * 1e3:.3f} ({np.median(one) / np.median(two):.2f})")
         print(f"  {n} samples: {' / '.join(texts)}")
 
