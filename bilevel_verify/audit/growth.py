@@ -94,6 +94,10 @@ class Growth:
             raise NoOrder("too many branches")
         return tuple(_reduced(choice) for choice in product(*self.clauses))
 
+    def without_logs(self) -> Growth:
+        """Powers alone: what a soft order symbol compares."""
+        return Growth(tuple(_reduced(tuple(Monomial(m.exponents) for m in clause)) for clause in self.clauses))
+
 
 @dataclass(frozen=True)
 class Ray:
