@@ -65,13 +65,15 @@ class Analysis:
     def norm(self, slots: str) -> Bound:
         """``sup`` of the norm of a derivative form over the domain."""
         if slots not in self._norms:
-            bounds = [part.norm(slots) for part in self.parts if part.touches(slots)]
+            with np.errstate(all="ignore"):
+                bounds = [part.norm(slots) for part in self.parts if part.touches(slots)]
             self._norms[slots] = _combine(bounds, slots)
         return self._norms[slots]
 
     def convexity(self) -> Bound:
         """``inf lambda_min`` of the yy block; ``lower`` is the certified end, ``upper`` was reached at the witness."""
-        bounds = [part.convexity() for part in self.parts if any(not b for b in part.is_x)]
+        with np.errstate(all="ignore"):
+            bounds = [part.convexity() for part in self.parts if any(not b for b in part.is_x)]
         if len(bounds) == 1:
             return bounds[0]
         worst = min(bounds, key=lambda b: b.lower)
@@ -115,6 +117,7 @@ class Part:
         self.structure, self.is_x, self.domain, self.name, self.effort = structure, is_x, domain, name, effort
         self.model = Model(structure, is_x)
         self.n = len(is_x)
+        self.norms: dict[str, Bound] = {}
         self.specials: list[Special] = []
         if structure.rest is not None:
             self.specials, remaining = specials_of(structure.rest, structure.variables)
@@ -132,6 +135,25 @@ class Part:
 
     def norm(self, slots: str) -> Bound:
         """Calculus on the whole domain, then branch and bound where that leaves a gap."""
+        slots = self._canonical(slots)
+        if not self.touches(slots):
+            return _combine([], slots)
+        if slots not in self.norms:
+            self.norms[slots] = self._norm(slots)
+        return self.norms[slots]
+
+    def _canonical(self, slots: str) -> str:
+        """``z`` slots become ``y`` (or ``x``) slots where the derivative sees that block only."""
+        active = self._free_variables(len(slots))
+        if len(slots) == 2:
+            for pair in self.structure.quadratic:
+                active[list(pair)] = True
+        seen_x, seen_y = bool(active[list(self.model.x)].any()), bool(active[list(self.model.y)].any())
+        if len(slots) < 2 or (seen_x and seen_y) or not (seen_x or seen_y):
+            return slots
+        return slots.replace("z", "y") if seen_y else slots.replace("z", "x")
+
+    def _norm(self, slots: str) -> Bound:
         lost = smoothness.first_jump(self.structure, self.domain, tuple(self.model.slots(s) for s in slots))
         if lost is not None and lost.order < len(slots):
             return _jump_bound(lost, len(slots))

@@ -64,6 +64,11 @@ def hoelder_pair(analysis: Analysis, form: str, wanted: Any = None) -> Pair:
     ----------
     wanted : exponent asked for; by default the largest one with a finite constant.
     """
+    with np.errstate(all="ignore"):
+        return _pair(analysis, form, wanted)
+
+
+def _pair(analysis: Analysis, form: str, wanted: Any) -> Pair:
     target = None if wanted is None else sympy.nsimplify(wanted, rational=True)
     parts = [part for part in analysis.parts if _matters(part, form)]
     lipschitz = analysis.norm(form + "z")

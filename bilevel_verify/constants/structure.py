@@ -292,20 +292,28 @@ def as_ridge(core: Expr, symbols: set[Symbol]) -> tuple[Expr, Scalar, Expr, str]
         return None
     weighted = weighted_polynomial(inner, t)
     if weighted is not None:
-        return weighted[0], weighted[1], argument, weighted[1].name
+        front, function, scaled = weighted
+        return front, function, sympy.expand(scaled.subs(t, argument)), function.name
     return Integer(1), CompositeScalar(inner, t), argument, f"({inner})"
 
 
-def weighted_polynomial(inner: Expr, t: Symbol) -> tuple[Expr, Scalar] | None:
-    """``P(t) gauss(t)`` and ``P(t) (1+t^2)^(-e)`` with rational ``P``, which have exact ranges on half lines."""
+def weighted_polynomial(inner: Expr, t: Symbol) -> tuple[Expr, Scalar, Expr] | None:
+    """``P(s) gauss(s)`` and ``P(s) (1+s^2)^(-e)`` with rational ``P`` and affine ``s``: (factor, function, s).
+
+    Such functions have exact ranges on half lines.
+    """
     weights = [f for f in Mul.make_args(inner) if isinstance(f, lorentz | gauss | bell | hypot1)]
     weights += [f for f in Mul.make_args(inner) if isinstance(f, Pow) and isinstance(f.base, lorentz) and f.exp.is_Integer]
     if len(weights) != 1:
         return None
     weight = weights[0]
     base, count = (weight.base, int(weight.exp)) if isinstance(weight, Pow) else (weight, 1)
-    polynomial = sympy.cancel(inner / weight)
-    if base.argument != t or not polynomial.is_polynomial(t):
+    scaled = base.argument
+    if not is_affine(scaled, {t}):
+        return None
+    slope = sympy.expand(scaled).coeff(t, 1)
+    polynomial = sympy.cancel((inner / weight).subs(t, (t - (scaled - slope * t)) / slope))
+    if not polynomial.is_polynomial(t):
         return None
     coefficients = list(reversed(sympy.Poly(polynomial, t).all_coeffs()))
     front = next(c for c in reversed(coefficients) if c != 0)
@@ -314,9 +322,9 @@ def weighted_polynomial(inner: Expr, t: Symbol) -> tuple[Expr, Scalar] | None:
         return None
     p = tuple(_fraction(c) for c in coefficients)
     if isinstance(base, gauss):
-        return front, WeightedPolynomial("gauss", p)
+        return front, WeightedPolynomial("gauss", p), scaled
     power = {"lorentz": Fraction(2 * count), "hypot1": Fraction(-1)}.get(base.atom)
-    return front, WeightedPolynomial("rational", p, _fraction(base.args[0]) if power is None else power)
+    return front, WeightedPolynomial("rational", p, _fraction(base.args[0]) if power is None else power), scaled
 
 
 def _undefined(inner: Expr) -> bool:
