@@ -4,13 +4,30 @@ A *cell* is one question ("this statement on this problem at these tolerances"),
 other cell. Its answer goes into an append-only SQLite file under a key that covers everything it depends on.
 """
 
-from bilevel_verify.campaign.cell import Cell, Limits
-from bilevel_verify.campaign.export import export_csv, export_parquet
-from bilevel_verify.campaign.grid import Campaign, grid, load_campaign
-from bilevel_verify.campaign.main_job import main_job
-from bilevel_verify.campaign.run import Outcome, Plan, plan, run_campaign
-from bilevel_verify.campaign.statistics import bound_ratios, data_profile, exponent, performance_profile, success
-from bilevel_verify.campaign.store import Failure, Store, StoredCell, StoreUnavailableError
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from bilevel_verify.campaign.cell import Cell, Limits
+    from bilevel_verify.campaign.export import export_csv, export_parquet
+    from bilevel_verify.campaign.grid import Campaign, grid, load_campaign
+    from bilevel_verify.campaign.main_job import main_job
+    from bilevel_verify.campaign.run import Outcome, Plan, plan, run_campaign
+    from bilevel_verify.campaign.statistics import bound_ratios, data_profile, exponent, performance_profile, success
+    from bilevel_verify.campaign.store import Failure, Store, StoredCell, StoreUnavailableError
+
+_HOME = {
+    "cell": "Cell Limits",
+    "export": "export_csv export_parquet",
+    "grid": "Campaign grid load_campaign",
+    "main_job": "main_job",
+    "run": "Outcome Plan plan run_campaign",
+    "statistics": "bound_ratios data_profile exponent performance_profile success",
+    "store": "Failure Store StoredCell StoreUnavailableError",
+}
+_MODULE_OF = {name: module for module, names in _HOME.items() for name in names.split()}
 
 __all__ = [
     "Campaign",
@@ -35,3 +52,12 @@ __all__ = [
     "run_campaign",
     "success",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Load a name on first use: a worker process needs none of the heavy rooms to start."""
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
+    globals()[name] = value
+    return value

@@ -72,7 +72,7 @@ def test_answers_do_not_depend_on_jobs_or_executor(tmp_path: Path) -> None:
 def test_limits_end_the_cell_not_the_campaign(tmp_path: Path) -> None:
     grid = campaign(tmp_path, 2)
     bad = tuple(replace(grid.cells[0], replicate=n) for n in (1001, 1002, 1003, 1004))
-    grid = Campaign(bad + grid.cells, limits=Limits(seconds=3, megabytes=400))
+    grid = Campaign(bad + grid.cells, limits=Limits(seconds=8, megabytes=150))
     outcome = run_campaign(grid, tmp_path / "out", jobs=2, work=WORK)
     failures = {f.cell["replicate"]: f for f in outcome.failures}
     assert {n: f.status for n, f in failures.items()} == {1001: "time", 1002: "memory", 1003: "crashed", 1004: "error"}
@@ -138,12 +138,20 @@ def test_killed_at_random_instants_it_ends_up_the_same(tmp_path: Path) -> None:
 
 
 def kill_and_resume(folder: Path, count: int, kills: int, seed: int) -> int:
-    """Kill a run ``kills`` times at random instants, then let it finish; returns how many kills hit a living run."""
+    """Kill a run ``kills`` times at random instants, then let it finish.
+
+    Returns how many kills hit a run that had opened its store and was still working.
+    """
     chance, hit = random.Random(seed), 0
+    store = folder / "out" / STORE_NAME
     for _ in range(kills):
         process = child(folder, count, TOY_SLEEP="0.02")
         with process:
-            time.sleep(chance.uniform(0.05, 1.2))
+            before, deadline = state_of(store), time.monotonic() + 60
+            if chance.random() < 0.8:  # mostly while answers arrive, sometimes while it starts
+                while state_of(store) == before and process.poll() is None and time.monotonic() < deadline:
+                    time.sleep(0.005)
+            time.sleep(chance.uniform(0.0, 0.4))
             hit += process.poll() is None
             process.kill()
     with child(folder, count) as process:
@@ -151,6 +159,11 @@ def kill_and_resume(folder: Path, count: int, kills: int, seed: int) -> int:
         process.communicate()
     expect_complete(folder, count)
     return hit
+
+
+def state_of(path: Path) -> tuple[int, ...]:
+    """Sizes of the store's files: they change as soon as something is written."""
+    return tuple(p.stat().st_size if p.exists() else 0 for p in (path, Path(f"{path}-wal")))
 
 
 def test_interrupt_keeps_what_is_done(tmp_path: Path) -> None:
