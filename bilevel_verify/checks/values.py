@@ -301,13 +301,14 @@ def lambda_min(value: Value) -> arb:
     approximate, basis = np.linalg.eigh((middle + middle.T) / 2)
     direction = vector(basis[:, 0])
     upper = scalar_ball(dot(direction, matmul(value, direction))) / scalar_ball(dot(direction, direction))
-    slack = 1e-15 * max(float(np.abs(approximate).max()), 1e-300) * len(approximate)
+    radius = max(float(a.rad()) for row in value.rows for a in row)
+    slack = max(1e-15 * float(np.abs(approximate).max()), radius, 1e-300) * len(approximate)
     for _ in range(60):
         shift = arb(float(approximate[0]) - slack)
         if _positive_definite(value, shift):
             return arb(shift.lower()).union(upper)
         slack *= 4
-    raise CertificationError("the smallest eigenvalue could not be bounded from below")
+    raise EvaluationError("precision: the smallest eigenvalue could not be bounded from below")
 
 
 def lambda_max(value: Value) -> arb:
