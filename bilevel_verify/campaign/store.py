@@ -267,7 +267,9 @@ class Store:
         tables = {row[0] for row in c.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
         application = c.execute("PRAGMA application_id").fetchone()[0]
         version = c.execute("PRAGMA user_version").fetchone()[0]
-        if not tables and application == 0 and version == 0 and not self.read_only:
+        if not tables and application == 0 and version == 0:
+            if self.read_only:
+                raise StoreError(f"{self.path} is empty: run the campaign first, or mend the path")
             self._create()
         elif application != APPLICATION_ID:
             raise StoreError(f"{self.path} is a database of another program: choose another file or --out folder")
