@@ -93,19 +93,23 @@ class CompiledOracle(int):
     """
 
     field: str
+    address: int
     keep: Any
+    entry: Any
 
     @classmethod
     def of(cls, library: Any, symbol: str, field: str) -> CompiledOracle:
         """The oracle of a symbol in a compiled library."""
         oracle = cls(library.get_pointer_to_function(symbol))
-        oracle.field, oracle.keep = field, library
+        oracle.field, oracle.keep, oracle.address, oracle.entry = field, library, int(oracle), None
         return oracle
 
     def __call__(self, *arrays: Any) -> None:
-        from bilevel_verify.oracles.calling import from_python
+        if self.entry is None:
+            from bilevel_verify.oracles.calling import from_python
 
-        from_python(3 if self.field in EVALUATIONS else 4)(int(self), *arrays)
+            self.entry = from_python(3 if self.field in EVALUATIONS else 4)
+        self.entry(self.address, *arrays)
 
     def __repr__(self) -> str:
         return f"<compiled {self.field}>"

@@ -38,7 +38,7 @@ class Source:
     constants : name -> exact number (Fraction, or SymPy number that is not rational).
     arrays : name -> tuple of exact numbers, of tuples of them (rows), or of plain integers (indices).
     kernels : (atom, order) whose scalar kernels are called.
-    size : number of operations.
+    size : number of unrolled operations (loops over arrays count nothing: they cost nothing to compile).
     """
 
     name: str

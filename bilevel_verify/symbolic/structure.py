@@ -17,7 +17,7 @@ from typing import Any
 
 import sympy
 
-from bilevel_verify.symbolic.graph import ONE, ZERO, Graph, Instruction, reachable
+from bilevel_verify.symbolic.graph import ONE, ZERO, Graph, Instruction
 from bilevel_verify.symbolic.program import Program, finish
 
 Form = tuple[dict[int, Any], Any]
@@ -169,9 +169,15 @@ class _Decomposition:
 
     def _polynomial(self, index: int) -> Polynomial:
         """The polynomial of an instruction of degree at most two (arguments first, without recursion)."""
-        needed = reachable(self.instructions[: index + 1], (index,))
-        for place in range(index + 1):
-            if needed[place] and place not in self.polynomials and self.degrees[place] is not None:
+        stack = [index]
+        while stack:
+            place = stack[-1]
+            missing = [a for a in self.instructions[place].args if a not in self.polynomials]
+            if place not in self.polynomials and missing:
+                stack.extend(missing)
+                continue
+            stack.pop()
+            if place not in self.polynomials:
                 self.polynomials[place] = self._expand(place)
         return self.polynomials[index]
 

@@ -121,7 +121,6 @@ class _Generator:
         """``target += entries name`` in the cheapest of three storages: diagonal, dense by columns, by entries."""
         if not entries:
             return
-        self.operations += len(entries)
         if height == width and all(r == c for r, c in entries):
             diagonal = self.array([entries.get((i, i), ZERO) for i in range(height)])
             self.lines += [f"for i in range({height}):", f"    {target}[i] += {diagonal}[i]*{name}[i]"]
@@ -207,7 +206,6 @@ class _Generator:
     # oracles
 
     def _value(self) -> None:
-        n = self.structure.size
         self.start("w", [self.structure.linear.get(i, ZERO) for i in self.z])
         half = {place: times(Fraction(1, 2), v) for place, v in self.hessian.items()}
         for block in self.blocks:
@@ -226,7 +224,6 @@ class _Generator:
             self.lines.append("out[0] += total")
         if self.structure.core is not None:
             self.unroll(self.structure.core, self.core_inputs(), ["out[0] +="])
-        self.operations += 2 * n
 
     def _gradient(self, rows: Sequence[int]) -> None:
         core = self.structure.core
@@ -345,7 +342,6 @@ class _Generator:
             self._sparse_outer_products(weights, left, right, count, n)
             return
         p, q = (self.array([tuple(m.get((k, i), ZERO) for i in range(n)) for k in range(count)]) for m in (left, right))
-        self.operations += count * n * n
         self.lines += [f"for k in range({count}):", f"    b = {weights}[k]", f"    r0 = {p}[k]", f"    r1 = {q}[k]"]
         self.lines += [f"    for i in range({n}):", "        a0 = r0[i]*b"]
         if same:
@@ -405,7 +401,6 @@ class _Generator:
             starts.append(starts[-1] + sum(1 for row, _, _ in entries if row == k))
         first, other = self.array(starts), self.array([column for _, column, _ in entries])
         kept = self.array([place for _, _, place in entries])
-        self.operations += m * n * n
         self.lines += [
             f"p = zeros({n})",
             f"for k in range({m}):",
