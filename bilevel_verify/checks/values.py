@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from flint import arb, arb_mat
 
-from bilevel_verify.errors import CertificationError, MathematicalError
+from bilevel_verify.errors import MathematicalError
 from bilevel_verify.theorems import exact
 
 Scalar: TypeAlias = "Fraction | arb"
