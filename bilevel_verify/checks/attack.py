@@ -20,7 +20,7 @@ from bilevel_verify.checks import values as v
 from bilevel_verify.checks.claims import Judged
 from bilevel_verify.checks.decide import Judgement, Tally, guarded, judge, reason_of
 from bilevel_verify.checks.evaluate import Bound, Evaluator
-from bilevel_verify.checks.functions import ProblemFunctions
+from bilevel_verify.checks.simple import functions_of
 from bilevel_verify.checks.rows import row_of
 from bilevel_verify.checks.values import EvaluationError
 from bilevel_verify.checks.verdict import Row, Verdict
@@ -51,7 +51,7 @@ class Letter:
 def attack_claims(case: Case, claims: list[Claim]) -> list[Row]:
     """Judge point claims on one instance."""
     lam = case.letters().get("lam", (None,))[0]
-    case.functions = ProblemFunctions(case.problem, case.instance.truth, lam)
+    case.functions = functions_of(case.problem, case.instance.truth, lam)  # type: ignore[assignment]
     return [row for claim in claims if not claim.is_order for row in _attack_claim(case, claim)]
 
 
@@ -204,11 +204,18 @@ def _polish(score: Callable[[np.ndarray], float], start: np.ndarray, evaluations
 
 def _place(letters: list[Letter], u: np.ndarray) -> Bound:
     place: Bound = {}
+    seen: dict[Any, Any] = {}
     at = 0
     for letter in letters:
-        place[letter.name] = letter.build(u[at : at + letter.size])
+        value = letter.build(u[at : at + letter.size])
+        # equal points are one object, so that what depends on them cancels exactly
+        place[letter.name] = seen.setdefault(tuple(map(float, value.entries)), value) if _is_point(value) else value
         at += letter.size
     return place
+
+
+def _is_point(value: Any) -> bool:
+    return isinstance(value, v.Vector)
 
 
 def _attack(judged: Judged, place: Bound, case: Case) -> Judgement | None:
@@ -235,6 +242,8 @@ def _ratio(judgement: Judgement | None) -> float:
     """``left / right`` where both are positive (above 1 is a violation), else one minus the margin."""
     if judgement is None or isnan(judgement.measured) or isnan(judgement.bound):
         return -inf
+    if judgement.answer is None and not (judgement.measured > 0 and judgement.bound > 0):
+        return -inf  # both sides vanish up to their errors: says nothing
     if judgement.measured > 0 and judgement.bound > 0:
         return judgement.measured / judgement.bound
     return 1 - judgement.margin

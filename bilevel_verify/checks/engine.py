@@ -18,6 +18,7 @@ from bilevel_verify.checks.claims import Judged, all_claims, judge_claims, judge
 from bilevel_verify.checks.decide import summary
 from bilevel_verify.checks.evaluate import Evaluator
 from bilevel_verify.checks.functions import ProblemFunctions
+from bilevel_verify.checks.simple import functions_of
 from bilevel_verify.checks.instance import Instance
 from bilevel_verify.checks.request import (
     Member,
@@ -31,6 +32,7 @@ from bilevel_verify.checks.request import (
 from bilevel_verify.checks.rows import command, premise_row, row_of, verdict_of
 from bilevel_verify.checks.running import letters_of_method, make_run, method_name
 from bilevel_verify.checks.starts import default_starts, point_of
+from bilevel_verify.checks.tabulate import symbols_in, tabulate
 from bilevel_verify.checks.trajectory import Trajectory
 from bilevel_verify.checks.verdict import Row, Verification
 from bilevel_verify.errors import BilevelVerifyError, InputError, ParameterError
@@ -40,6 +42,7 @@ from bilevel_verify.problems.problem import Problem
 from bilevel_verify.theorems import exact
 from bilevel_verify.theorems.card import Claim
 from bilevel_verify.theorems.resolve import Resolved, resolve
+from bilevel_verify.theorems.rewrite import free_letters
 
 BITS = 256
 DEFAULT_BUDGET = 2_000_000
@@ -61,6 +64,7 @@ class Case:
     run: Run | None = None
     trajectory: Trajectory | None = None
     functions: ProblemFunctions | None = None
+    precise: ProblemFunctions | None = None
     contained: hyp.Premise | None = None
     trouble: str = ""
     rows: list[Row] = field(default_factory=list)
@@ -86,6 +90,18 @@ class Case:
         for name in claim.for_:
             letters.pop(name, None)
         return Evaluator(letters, definitions, self.functions, self.trajectory)
+
+    def evaluator_again(self, claim: Claim) -> Evaluator:
+        """The interpreter for one claim without tabulated values: every enclosure in balls of full precision."""
+        found = self.evaluator(claim)
+        found.functions = self.precise
+        return found
+
+    def forget(self) -> None:
+        """Drop values of the epoch that was judged."""
+        for functions in (self.functions, self.precise):
+            if functions is not None:
+                functions.forget()
 
 
 def verify(
@@ -244,6 +260,10 @@ def _targets(request: Request) -> set[str]:
         one = settings.pop()
         found |= set(one.parameters)
         settings.extend(card.settings[name] for name in one.includes)
+    for conditions in (statement.where, *(card.settings[name].where for name in statement.settings)):
+        for condition in conditions:
+            found |= free_letters(condition.tree)
+    found |= letters_of_method(method_name(request.method, statement)) if statement.claims else set()
     return (found | set(statement.parameters)) & set(card.letters)
 
 
@@ -270,13 +290,30 @@ def _judge_along(case: Case, claims: list[Claim]) -> None:
         _all_undecided(case, claims, blocked.reason if blocked else f"precision: {error}", blocked)
         return
     case.trajectory = Trajectory(case.run)
-    lam = case.letters().get("lam", (None,))[0]
-    case.functions = ProblemFunctions(case.problem, case.instance.truth, lam)
+    conditions = [claim for entry in assumed(case.request.card, case.request.statement) for claim in entry.claims]
+    _tabulate(case, [*claims, *conditions])
+    assert case.functions is not None
     case.contained = hyp.containment(case.instance, case.trajectory, case.functions)
     _judge_conditions(case)
     cut = case.run.status in TRUNCATED
-    for judged in judge_claims(claims, case.evaluator, case.trajectory, case.functions.forget, cut):
+    for judged in judge_claims(claims, case.evaluator, case.trajectory, case.forget, cut, again=case.evaluator_again):
         case.rows.append(row_of(case, judged, verdict_of(case, judged, along_run=True)))
+
+
+def _tabulate(case: Case, claims: list[Claim]) -> None:
+    """Truth at all points of the run in one pass, for the symbols that the claims mention."""
+    assert case.trajectory is not None
+    lam = case.letters().get("lam", (None,))[0]
+    truth = case.instance.truth
+    if case.problem.kind == "simple_bilevel":
+        case.functions = case.precise = functions_of(case.problem, truth)  # type: ignore[assignment]
+        return
+    case.precise = ProblemFunctions(case.problem, truth, lam)
+    names = symbols_in(claims)
+    if case.instance.local and case.problem.y:
+        names |= {"y_star"} | ({"y_star_lam"} if lam is not None else set())
+    table = tabulate(truth, names, case.trajectory.upper_points(case.problem.dx), case.precise.lam)
+    case.functions = ProblemFunctions(case.problem, truth, lam, table)
 
 
 def _missing(case: Case) -> str:
@@ -342,7 +379,7 @@ def _judge_conditions(case: Case) -> None:
     assert case.functions is not None
     for entry in assumed(case.request.card, case.request.statement):
         claims = [claim for claim in entry.claims if claim.over in ("step", "epoch", "run") and not claim.is_order]
-        for judged in judge_claims(claims, case.evaluator, case.trajectory, case.functions.forget):
+        for judged in judge_claims(claims, case.evaluator, case.trajectory, case.forget, again=case.evaluator_again):
             verdict, reason = judged.tally.outcome()
             text = f"{entry.id}, {judged.claim.id}: {judged.link}"
             shown = judged.tally.shown

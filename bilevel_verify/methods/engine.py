@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, Protocol
 
@@ -16,6 +17,7 @@ from bilevel_verify.methods import memory as storage
 from bilevel_verify.methods.forms import loops
 from bilevel_verify.methods.keeper import Block, TraceKeeper
 from bilevel_verify.methods.kernels import layout
+from bilevel_verify.methods.kernels.steps import open_row
 from bilevel_verify.methods.memory import Arithmetic, new_memory
 from bilevel_verify.methods.perturbations import Perturbations
 from bilevel_verify.methods.registry import ESTIMATORS, SCHEMES, Method
@@ -135,6 +137,8 @@ class KernelStepper:
                     self._longer_history()
                 else:
                     break
+            if code == layout.OUT_OF_BUDGET:
+                self._record_last_iterate()
         block = self._block()
         return block, None if code == layout.MORE else self._outcome(REASONS[code], block)
 
@@ -152,6 +156,14 @@ class KernelStepper:
         trace = self.setup.arithmetic.empty_trace(rows, self.setup.problem.dx, self.setup.problem.dy)
         self.memory = self.memory._replace(trace=trace)
         self.memory.whole[layout.ROWS] = 0
+
+    def _record_last_iterate(self) -> None:
+        """A budget may end between two iterations: the iterate that is there gets its row."""
+        whole = self.memory.whole
+        t, k, rows = int(whole[layout.EPOCH]), int(whole[layout.STEP]), int(whole[layout.ROWS])
+        last = self.memory.trace[rows - 1]
+        if rows == 0 or (last[0], last[1]) != (t, k):
+            open_row(self.memory, t, k)
 
     def _more_noise(self) -> None:
         chunk = self.perturbations.next_chunk(storage.NOISE_ROWS)
@@ -297,6 +309,7 @@ class RunStream:
         )
 
 
+@lru_cache(maxsize=1)
 def _versions() -> dict[str, str]:
     import platform
     from importlib import metadata

@@ -26,7 +26,7 @@ FAR = 1e150
 class PlainStepper:
     """A method in the middle of a run (see ``methods.engine.Stepper``).
 
-    A sub-class sets ``blocks`` (sequence -> "x" or "y", the block whose dimension it has), prepares itself in
+    A sub-class sets ``blocks`` (sequence -> "x", "y" or "number", whose dimension it has), prepares itself in
     :meth:`begin`, and does one iteration in :meth:`iterate`: record the row of ``x_k`` with :meth:`row`, move
     ``self.x`` on, and return an outcome at the end.
     """
@@ -111,7 +111,7 @@ class PlainStepper:
         return outcome
 
     def _block(self) -> Block:
-        rows, size = self._rows, {"x": self.problem.dx, "y": self.problem.dy}
+        rows, size = self._rows, {"x": self.problem.dx, "y": self.problem.dy, "number": 1}
         shapes = {"x": size["x"], **{name: size[block] for name, block in self.blocks.items()}}
         values: dict[str, Any] = {
             name: np.array([row.get(name, np.full(n, np.nan)) for row in rows]).reshape(len(rows), n)

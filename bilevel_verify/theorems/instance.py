@@ -89,6 +89,11 @@ class Leaves:
             return Enclosure(
                 float(above.value) - float(below.value), error, certainty, f"{above.method}; {below.method}"
             )
+        if name in ("alpha", "r"):
+            bound = self.truth.error_bound()
+            if bound.alpha is None:
+                raise ParameterError(f"no error bound of g was derived ({bound.why}); give alpha and r")
+            return Enclosure(float(bound.alpha if name == "alpha" else bound.r), 0.0, bound.certainty, bound.why)
         if name == "norm_y_star":
             at = self.truth.y_star(self.x0)
             size = float(np.linalg.norm(at.value))

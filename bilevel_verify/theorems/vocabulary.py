@@ -34,7 +34,7 @@ ORACLE_FUNCTIONS = frozenset(
 TRUTH_FUNCTIONS = frozenset(
     "y_star y_star_lam v_star phi grad_phi hess_phi grad_y_star grad_y_star_lam hess_y_star hess_y_star_lam "
     "L_star grad_L_star hess_L_star L_lam grad_L_lam grad_x_L grad_y_L hess_xx_L hess_xy_L hess_yx_L hess_yy_L "
-    "h grad_h hess_h".split()
+    "h grad_h hess_h x_star f_star g_star dist".split()
 )
 """Truth of the problem: ``L_star`` and its kind at the penalty ``lam`` in force; ``h`` is a function under test of a
 lemma about one function (its minimiser is the letter ``z_star`` or ``q_star``)."""
@@ -42,7 +42,7 @@ lemma about one function (its minimiser is the letter ``z_star`` or ``q_star``).
 RUN_FUNCTIONS = frozenset({"calls", "probability"})
 RUN_LETTERS = frozenset("iterations epochs status output lambda_min_output".split())
 STEP_LETTERS = frozenset("k t k_end ended_by_restart last_epoch small_gradient x_int".split())
-SEQUENCES = frozenset("x w y z v u e ghat wbar xi mu_k".split())
+SEQUENCES = frozenset("x w y z v u e ghat wbar xi mu_k g_k".split())
 ORACLE_KINDS = frozenset(
     "grad_f grad_g hvp_yy_g jvp_xy_g hess_f hess_g value_f value_g third_g stop_grad_f stop_grad_g any".split()
 )

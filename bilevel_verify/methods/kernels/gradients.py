@@ -16,7 +16,6 @@ from bilevel_verify.methods.kernels.inner import (
     agd,
     conjugate_gradients,
     descent,
-    first_order,
     length,
     solve_in_place,
 )
@@ -81,10 +80,10 @@ def exact(P: Any, counts: Vector, point: Vector, m: Memory, t: int, k: int) -> i
 
 
 @loop
-def both_parts_of_f(Q: Any, counts: Vector, point: Vector, y: Vector, m: Memory) -> None:
+def both_parts_of_f(P: Any, counts: Vector, point: Vector, y: Vector, m: Memory) -> None:
     """outer[PART] <- grad_x f and inner[RIGHT] <- grad_y f at (point, y): one call."""
     part, right = m.outer[PART], m.inner[RIGHT]
-    ask_grad_f(Q, counts, point, y, m.joint)
+    ask_grad_f(P, counts, point, y, m.joint)
     for i in range(len(part)):
         part[i] = m.joint[i]
     for i in range(len(right)):
@@ -92,13 +91,13 @@ def both_parts_of_f(Q: Any, counts: Vector, point: Vector, y: Vector, m: Memory)
 
 
 @loop
-def implicit_gradient(Q: Any, counts: Vector, point: Vector, cg_steps: int, m: Memory) -> int:
+def implicit_gradient(P: Any, counts: Vector, point: Vector, cg_steps: int, m: Memory) -> int:
     """outer[U] <- grad_x f - grad_xy g v at (point, y), v by CG from inner[V] (RAHGD Algorithm 3, lines 6-7)."""
     y, v, u = m.inner[Y], m.inner[V], m.outer[U]
-    both_parts_of_f(Q, counts, point, y, m)
-    conjugate_gradients(Q, counts, point, y, m.inner[RIGHT], cg_steps, v, m)
+    both_parts_of_f(P, counts, point, y, m)
+    conjugate_gradients(P, counts, point, y, m.inner[RIGHT], cg_steps, v, m)
     part, product = m.outer[PART], m.outer[SPARE]
-    ask_jvp_xy_g(Q, counts, point, y, v, product)
+    ask_jvp_xy_g(P, counts, point, y, v, product)
     for i in range(len(u)):
         u[i] = part[i] - product[i]
     return OK
@@ -111,7 +110,6 @@ def implicit_agd_cg(P: Any, counts: Vector, point: Vector, m: Memory, t: int, k:
     y starts anew from inner[Y_START] at every epoch and is warm-started within it; v is warm-started throughout.
     Letters alpha, beta; lengths T_m1, T_k, Tp_0, Tp_k.
     """
-    Q = first_order(P)
     y, whole = m.inner[Y], m.whole
     steps = length(whole, 0 if k == START else 1, t)
     cg_steps = length(whole, 2 if k == 0 else 3, t)
@@ -119,9 +117,9 @@ def implicit_agd_cg(P: Any, counts: Vector, point: Vector, m: Memory, t: int, k:
         return OUT_OF_BUDGET
     if k == START:
         copy_into(m.inner[Y_START], y)
-    agd(Q, counts, point, y, steps, m.real[LETTERS], m.real[LETTERS + 1], LOWER, m.real[ONE], m)
+    agd(P, counts, point, y, steps, m.real[LETTERS], m.real[LETTERS + 1], LOWER, m.real[ONE], m)
     if k != START:
-        return implicit_gradient(Q, counts, point, cg_steps, m)
+        return implicit_gradient(P, counts, point, cg_steps, m)
     if t == 0 and whole[V_GIVEN] == 0:
         copy_into(y, m.inner[V])
     return OK
@@ -130,14 +128,13 @@ def implicit_agd_cg(P: Any, counts: Vector, point: Vector, m: Memory, t: int, k:
 @loop
 def implicit_gd_cg(P: Any, counts: Vector, point: Vector, m: Memory, t: int, k: int) -> int:
     """D gradient steps for y, N_cg conjugate gradient steps for v, both warm-started (AID-BiO). Letter alpha."""
-    Q = first_order(P)
     if k == START:
         return OK
     steps, cg_steps = length(m.whole, 0, t), length(m.whole, 1, t)
     if too_dear(counts, steps + cg_steps + 3):
         return OUT_OF_BUDGET
-    descent(Q, counts, point, m.inner[Y], steps, m.real[LETTERS], LOWER, m.real[ONE], m)
-    return implicit_gradient(Q, counts, point, cg_steps, m)
+    descent(P, counts, point, m.inner[Y], steps, m.real[LETTERS], LOWER, m.real[ONE], m)
+    return implicit_gradient(P, counts, point, cg_steps, m)
 
 
 @loop
@@ -153,7 +150,7 @@ def solve_system(P: Any, counts: Vector, point: Vector, m: Memory) -> int:
     """outer[U] <- the hypergradient at (point, y) with the system solved exactly; one Hessian (BA)."""
     y, v, u, g = m.inner[Y], m.inner[V], m.outer[U], m.blocks[BLOCK_G]
     dx, n = len(point), len(point) + len(y)
-    both_parts_of_f(first_order(P), counts, point, y, m)
+    both_parts_of_f(P, counts, point, y, m)
     ask_hess_g(P, counts, point, y, g)
     copy_into(m.inner[RIGHT], v)
     for i in range(len(y)):
@@ -177,7 +174,6 @@ def implicit_ba(P: Any, counts: Vector, point: Vector, m: Memory, t: int, k: int
     The linear system is solved exactly with the Hessian (one call ``hess_g``), or by N_cg conjugate gradient steps
     from inner[V_START] where the length N_cg is given (BA-CG; a negative length means: exactly). Letters beta, c.
     """
-    Q = first_order(P)
     if k == START:
         return OK
     cg_steps = length(m.whole, 0, t)
@@ -186,11 +182,11 @@ def implicit_ba(P: Any, counts: Vector, point: Vector, m: Memory, t: int, k: int
         return OUT_OF_BUDGET
     if m.whole[COLD] == 1:
         copy_into(m.inner[Y_START], m.inner[Y])
-    descent(Q, counts, point, m.inner[Y], steps, m.real[LETTERS], LOWER, m.real[ONE], m)
+    descent(P, counts, point, m.inner[Y], steps, m.real[LETTERS], LOWER, m.real[ONE], m)
     if cg_steps < 0:
         return solve_system(P, counts, point, m)
     copy_into(m.inner[V_START], m.inner[V])
-    return implicit_gradient(Q, counts, point, cg_steps, m)
+    return implicit_gradient(P, counts, point, cg_steps, m)
 
 
 # ----------------------------------------------------------------------------------------------------- unrolled
@@ -202,7 +198,6 @@ def unrolled(P: Any, counts: Vector, point: Vector, m: Memory, t: int, k: int) -
 
     The warm start counts as a constant. D Jacobian- and D Hessian-vector products. Letter alpha, length D.
     """
-    Q = first_order(P)
     if k == START:
         return OK
     alpha, y, steps = m.real[LETTERS], m.inner[Y], length(m.whole, 0, t)
@@ -211,16 +206,16 @@ def unrolled(P: Any, counts: Vector, point: Vector, m: Memory, t: int, k: int) -
         return OUT_OF_BUDGET
     for j in range(steps):
         copy_into(y, m.inner[tape + j])
-        descent(Q, counts, point, y, 1, alpha, LOWER, m.real[ONE], m)
-    both_parts_of_f(Q, counts, point, y, m)
+        descent(P, counts, point, y, 1, alpha, LOWER, m.real[ONE], m)
+    both_parts_of_f(P, counts, point, y, m)
     u, p, product, spare = m.outer[U], m.inner[RIGHT], m.inner[STORED_Z], m.outer[SPARE]
     copy_into(m.outer[PART], u)
     for back in range(steps):
         j = steps - 1 - back
-        ask_jvp_xy_g(Q, counts, point, m.inner[tape + j], p, spare)
+        ask_jvp_xy_g(P, counts, point, m.inner[tape + j], p, spare)
         for i in range(len(u)):
             u[i] = u[i] - alpha * spare[i]
-        ask_hvp_yy_g(Q, counts, point, m.inner[tape + j], p, product)
+        ask_hvp_yy_g(P, counts, point, m.inner[tape + j], p, product)
         for i in range(len(p)):
             p[i] = p[i] - alpha * product[i]
     return OK
@@ -230,12 +225,12 @@ def unrolled(P: Any, counts: Vector, point: Vector, m: Memory, t: int, k: int) -
 
 
 @loop
-def penalty_gradient(Q: Any, counts: Vector, point: Vector, lam: Any, m: Memory) -> int:
+def penalty_gradient(P: Any, counts: Vector, point: Vector, lam: Any, m: Memory) -> int:
     """outer[U] <- grad_x f(x, y) + lam (grad_x g(x, y) - grad_x g(x, z)) (RAGD-GS Algorithm 1, line 6)."""
     u, at_y, at_z = m.outer[U], m.outer[PART], m.outer[SPARE]
-    ask_grad_x_f(Q, counts, point, m.inner[Y], u)
-    ask_grad_x_g(Q, counts, point, m.inner[Y], at_y)
-    ask_grad_x_g(Q, counts, point, m.inner[Z], at_z)
+    ask_grad_x_f(P, counts, point, m.inner[Y], u)
+    ask_grad_x_g(P, counts, point, m.inner[Y], at_y)
+    ask_grad_x_g(P, counts, point, m.inner[Z], at_z)
     for i in range(len(u)):
         u[i] = u[i] + lam * (at_y[i] - at_z[i])
     return OK
@@ -248,7 +243,6 @@ def penalty_agd(P: Any, counts: Vector, point: Vector, m: Memory, t: int, k: int
     Letters alpha, beta (z), alpha_p, beta_p (y), lam; lengths T_0, T_k, Tp_0, Tp_k. With ``COLD`` y and z start anew
     from inner[Y_START] at every epoch (RAGD-GS), without it warm starts go on across restarts (AccF2BA).
     """
-    Q = first_order(P)
     y, z, real, lam = m.inner[Y], m.inner[Z], m.real, m.real[LETTERS + 4]
     if k == START:
         if t > 0 and m.whole[COLD] == 1:
@@ -259,23 +253,22 @@ def penalty_agd(P: Any, counts: Vector, point: Vector, m: Memory, t: int, k: int
     z_steps, y_steps = length(m.whole, first, t), length(m.whole, 2 + first, t)
     if too_dear(counts, z_steps + 2 * y_steps + 3):
         return OUT_OF_BUDGET
-    agd(Q, counts, point, z, z_steps, real[LETTERS], real[LETTERS + 1], LOWER, lam, m)
-    agd(Q, counts, point, y, y_steps, real[LETTERS + 2], real[LETTERS + 3], PENALTY, lam, m)
-    return penalty_gradient(Q, counts, point, lam, m)
+    agd(P, counts, point, z, z_steps, real[LETTERS], real[LETTERS + 1], LOWER, lam, m)
+    agd(P, counts, point, y, y_steps, real[LETTERS + 2], real[LETTERS + 3], PENALTY, lam, m)
+    return penalty_gradient(P, counts, point, lam, m)
 
 
 @loop
 def penalty_gd(P: Any, counts: Vector, point: Vector, m: Memory, t: int, k: int) -> int:
     """D gradient steps for z on g and for y on f + lam g, warm-started (F2BA). Letters alpha, tau, lam; length D."""
-    Q = first_order(P)
     if k == START:
         return OK
     steps, lam = length(m.whole, 0, t), m.real[LETTERS + 2]
     if too_dear(counts, 3 * steps + 3):
         return OUT_OF_BUDGET
-    descent(Q, counts, point, m.inner[Z], steps, m.real[LETTERS], LOWER, lam, m)
-    descent(Q, counts, point, m.inner[Y], steps, m.real[LETTERS + 1], PENALTY, lam, m)
-    return penalty_gradient(Q, counts, point, lam, m)
+    descent(P, counts, point, m.inner[Z], steps, m.real[LETTERS], LOWER, lam, m)
+    descent(P, counts, point, m.inner[Y], steps, m.real[LETTERS + 1], PENALTY, lam, m)
+    return penalty_gradient(P, counts, point, lam, m)
 
 
 # ------------------------------------------------------------------------------------------------------ minimax
@@ -287,42 +280,39 @@ def danskin_agd(P: Any, counts: Vector, point: Vector, m: Memory, t: int, k: int
 
     Letters alpha, beta; lengths T_m1, T_k.
     """
-    Q = first_order(P)
     y, steps = m.inner[Y], length(m.whole, 0 if k == START else 1, t)
     if too_dear(counts, steps + 1):
         return OUT_OF_BUDGET
     if k == START:
         copy_into(m.inner[Y_START], y)
-    agd(Q, counts, point, y, steps, m.real[LETTERS], m.real[LETTERS + 1], LOWER, m.real[ONE], m)
+    agd(P, counts, point, y, steps, m.real[LETTERS], m.real[LETTERS + 1], LOWER, m.real[ONE], m)
     if k != START:
-        ask_grad_x_f(Q, counts, point, y, m.outer[U])
+        ask_grad_x_f(P, counts, point, y, m.outer[U])
     return OK
 
 
 @loop
 def danskin_gd(P: Any, counts: Vector, point: Vector, m: Memory, t: int, k: int) -> int:
     """Several ascent steps, warm-started, then grad_x f (GDmax). Letter eta_y; length D."""
-    Q = first_order(P)
     if k == START:
         return OK
     y, steps = m.inner[Y], length(m.whole, 0, t)
     if too_dear(counts, steps + 1):
         return OUT_OF_BUDGET
-    descent(Q, counts, point, y, steps, m.real[LETTERS], LOWER, m.real[ONE], m)
-    ask_grad_x_f(Q, counts, point, y, m.outer[U])
+    descent(P, counts, point, y, steps, m.real[LETTERS], LOWER, m.real[ONE], m)
+    ask_grad_x_f(P, counts, point, y, m.outer[U])
     return OK
 
 
 @loop
 def danskin_simultaneous(P: Any, counts: Vector, point: Vector, m: Memory, t: int, k: int) -> int:
     """One call for both parts at (x_k, y_k), then y_{k+1} = y_k + eta_y grad_y f(x_k, y_k) (GDA). Letter eta_y."""
-    Q = first_order(P)
     if k == START:
         return OK
     eta_y, y = m.real[LETTERS], m.inner[Y]
     if too_dear(counts, 1):
         return OUT_OF_BUDGET
-    both_parts_of_f(Q, counts, point, y, m)
+    both_parts_of_f(P, counts, point, y, m)
     copy_into(m.outer[PART], m.outer[U])
     right = m.inner[RIGHT]
     m.real[INNER_SLOPE] = squared_norm(right)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import namedtuple
 from typing import Any
 
 from bilevel_verify.methods.kernels.layout import (
@@ -34,16 +33,7 @@ from bilevel_verify.oracles.counted import (
     stop_hess_f,
     stop_hess_g,
 )
-from bilevel_verify.oracles.twin import loop
-
-FirstOrder = namedtuple("FirstOrder", "grad_f grad_x_f grad_y_f grad_x_g grad_y_g hvp_yy_g jvp_xy_g")
-"""The part of an oracle set that estimators ask: smaller to hand down, quicker to compile."""
-
-
-@loop
-def first_order(P: Any) -> Any:
-    """The first-order part of an oracle set."""
-    return FirstOrder(P.grad_f, P.grad_x_f, P.grad_y_f, P.grad_x_g, P.grad_y_g, P.hvp_yy_g, P.jvp_xy_g)
+from bilevel_verify.oracles.twin import inlined, loop
 
 
 @loop
@@ -56,13 +46,13 @@ def length(whole: Vector, letter: int, epoch: int) -> int:
 LOWER, PENALTY = range(2)
 
 
-@loop
-def slope_of(P: Any, counts: Vector, x: Vector, y: Vector, which: int, lam: Any, m: Memory) -> None:
-    """inner[SLOPE] <- the y-gradient of the function that is being minimised."""
-    slope = m.inner[SLOPE]
+@inlined
+def slope_of(
+    P: Any, counts: Vector, x: Vector, y: Vector, which: int, lam: Any, slope: Vector, slope_f: Vector
+) -> None:
+    """slope <- the y-gradient of the function that is being minimised (slope_f is scratch)."""
     ask_grad_y_g(P, counts, x, y, slope)
     if which == PENALTY:
-        slope_f = m.inner[SLOPE_F]
         ask_grad_y_f(P, counts, x, y, slope_f)
         for i in range(len(slope)):
             slope[i] = slope_f[i] + lam * slope[i]
@@ -73,10 +63,10 @@ def agd(
     P: Any, counts: Vector, x: Vector, z: Vector, steps: int, alpha: Any, beta: Any, which: int, lam: Any, m: Memory
 ) -> None:
     """AGD(h, z, T, alpha, beta) in place (RAGD-GS Algorithm 2, RAHGD Algorithm 1): T gradients of h."""
-    tilde, slope = m.inner[TILDE], m.inner[SLOPE]
+    tilde, slope, slope_f = m.inner[TILDE], m.inner[SLOPE], m.inner[SLOPE_F]
     copy_into(z, tilde)
     for _ in range(steps):
-        slope_of(P, counts, x, tilde, which, lam, m)
+        slope_of(P, counts, x, tilde, which, lam, slope, slope_f)
         for i in range(len(z)):
             new = tilde[i] - alpha * slope[i]
             tilde[i] = new + beta * (new - z[i])
@@ -88,9 +78,9 @@ def descent(
     P: Any, counts: Vector, x: Vector, z: Vector, steps: int, alpha: Any, which: int, lam: Any, m: Memory
 ) -> None:
     """Gradient descent z <- z - alpha grad h(z) in place: one gradient of h a step."""
-    slope = m.inner[SLOPE]
+    slope, slope_f = m.inner[SLOPE], m.inner[SLOPE_F]
     for _ in range(steps):
-        slope_of(P, counts, x, z, which, lam, m)
+        slope_of(P, counts, x, z, which, lam, slope, slope_f)
         for i in range(len(z)):
             z[i] = z[i] - alpha * slope[i]
 

@@ -15,7 +15,6 @@ from bilevel_verify.methods.kernels.inner import (
     PENALTY,
     agd,
     descent,
-    first_order,
     length,
     newton,
     solve_in_place,
@@ -72,7 +71,7 @@ def value_after_agd(P: Any, counts: Vector, point: Vector, m: Memory, t: int, k:
     if too_dear(counts, steps + 1):
         return OUT_OF_BUDGET
     copy_into(m.inner[Y], y)
-    agd(first_order(P), counts, point, y, steps, m.real[LETTERS], m.real[LETTERS + 1], LOWER, m.real[ONE], m)
+    agd(P, counts, point, y, steps, m.real[LETTERS], m.real[LETTERS + 1], LOWER, m.real[ONE], m)
     ask_value_f(P, counts, point, y, m.joint)
     m.real[VALUE_NEW] = m.joint[0]
     return OK
@@ -85,7 +84,7 @@ def value_after_descent(P: Any, counts: Vector, point: Vector, m: Memory, t: int
     if too_dear(counts, steps + 1):
         return OUT_OF_BUDGET
     copy_into(m.inner[Y], y)
-    descent(first_order(P), counts, point, y, steps, m.real[LETTERS], LOWER, m.real[ONE], m)
+    descent(P, counts, point, y, steps, m.real[LETTERS], LOWER, m.real[ONE], m)
     ask_value_f(P, counts, point, y, m.joint)
     m.real[VALUE_NEW] = m.joint[0]
     return OK
@@ -108,7 +107,7 @@ def value_after_ba(P: Any, counts: Vector, point: Vector, m: Memory, t: int, k: 
     if too_dear(counts, steps + 1):
         return OUT_OF_BUDGET
     copy_into(m.inner[Y_START] if m.whole[COLD] == 1 else m.inner[Y], y)
-    descent(first_order(P), counts, point, y, steps, m.real[LETTERS], LOWER, m.real[ONE], m)
+    descent(P, counts, point, y, steps, m.real[LETTERS], LOWER, m.real[ONE], m)
     ask_value_f(P, counts, point, y, m.joint)
     m.real[VALUE_NEW] = m.joint[0]
     return OK
@@ -135,8 +134,8 @@ def value_penalty_agd(P: Any, counts: Vector, point: Vector, m: Memory, t: int, 
         return OUT_OF_BUDGET
     copy_into(m.inner[Y], y)
     copy_into(m.inner[Z], z)
-    agd(first_order(P), counts, point, z, z_steps, real[LETTERS], real[LETTERS + 1], LOWER, lam, m)
-    agd(first_order(P), counts, point, y, y_steps, real[LETTERS + 2], real[LETTERS + 3], PENALTY, lam, m)
+    agd(P, counts, point, z, z_steps, real[LETTERS], real[LETTERS + 1], LOWER, lam, m)
+    agd(P, counts, point, y, y_steps, real[LETTERS + 2], real[LETTERS + 3], PENALTY, lam, m)
     return penalty_value(P, counts, point, lam, m)
 
 
@@ -148,8 +147,8 @@ def value_penalty_gd(P: Any, counts: Vector, point: Vector, m: Memory, t: int, k
         return OUT_OF_BUDGET
     copy_into(m.inner[Y], y)
     copy_into(m.inner[Z], z)
-    descent(first_order(P), counts, point, z, steps, m.real[LETTERS], LOWER, lam, m)
-    descent(first_order(P), counts, point, y, steps, m.real[LETTERS + 1], PENALTY, lam, m)
+    descent(P, counts, point, z, steps, m.real[LETTERS], LOWER, lam, m)
+    descent(P, counts, point, y, steps, m.real[LETTERS + 1], PENALTY, lam, m)
     return penalty_value(P, counts, point, lam, m)
 
 

@@ -48,7 +48,7 @@ class SimpleStepper(PlainStepper):
 class AgmBio(SimpleStepper):
     """Algorithm 1 (AGM-BiO). The cut is built at y_k; ``cut="x"`` or ``"z"`` are the ablations of Remark 3.1."""
 
-    blocks = {"y": "x", "z": "x"}  # noqa: RUF012
+    blocks = {"y": "x", "z": "x", "g_k": "number"}  # noqa: RUF012
     cut = "y"
 
     def begin(self) -> None:
@@ -79,8 +79,8 @@ class AgmBio(SimpleStepper):
         a = float(self.letters["gamma"]) * (self.k + 1) / (4.0 * float(self.letters["L_f"]))
         share = a / (self.A + a)
         y = (1.0 - share) * self.x + share * self.z
-        self.row(x=self.x, y=y, z=self.z)
         level, at = self.level(), {"y": y, "x": self.x, "z": self.z}[self.cut]
+        self.row(x=self.x, y=y, z=self.z, g_k=np.array([level]))
         c, value = self.grad_g(at), self.oracles.value_g(at)
         v = self.z - a * self.grad_f(y)
         self.z = self._onto_the_cut(v, c, level - value + float(c @ at), abs(level) + abs(value))
