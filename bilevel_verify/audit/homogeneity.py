@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+import sympy
+
 from bilevel_verify.audit.finding import Finding
 from bilevel_verify.audit.units import Mismatch, Unit, UnitCheck, read_unit, show
 from bilevel_verify.checks.verdict import Row
@@ -20,7 +22,7 @@ BUILT_IN = {
     "hess_yy_g": "G/Y**2", "hess_xy_g": "G/(X*Y)", "hess_xx_g": "G/X**2", "hess_yy_f": "F/Y**2",
     "hess_xy_f": "F/(X*Y)", "hess_yx_g": "G/(X*Y)", "hess_yx_f": "F/(X*Y)", "hess_g": "G/X**2",
 }  # fmt: skip
-SEQUENCE_UNITS = {"x": "X", "w": "X", "wbar": "X", "xi": "X", "x_int": "X", "output": "X", "y": "Y", "z": "Y"}
+SEQUENCE_UNITS = {"x": "X", "w": "X", "wbar": "X", "xi": "X", "x_int": "X", "output": "X", "y": "Y", "z": "Y", "g_k": "G"}
 
 
 def unit_findings(card: Card, entry: Entry) -> Iterator[Finding]:
@@ -28,6 +30,7 @@ def unit_findings(card: Card, entry: Entry) -> Iterator[Finding]:
     if not card.units:
         return
     table = unit_table(card)
+    table.fixed = _fixed(card, entry)
     for claim_id, sides, printed, local in relations(entry):
         found = table.relation(*(_written_out(side, local) for side in sides))
         if any(_is_order(side) for side in sides):
@@ -36,6 +39,16 @@ def unit_findings(card: Card, entry: Entry) -> Iterator[Finding]:
                 for m in found
             ]
         yield _finding(card, entry, claim_id, sides, printed, found, _known(entry, claim_id))
+
+
+def _fixed(card: Card, entry: Entry) -> dict[str, sympy.Expr]:
+    """Letters that the hypotheses of an entry (its settings included) set equal to a number."""
+    found: dict[str, sympy.Expr] = {}
+    for condition in (*entry.where, *(w for name in entry.settings for w in card.settings[name].where)):
+        match condition.tree:
+            case tree.Compare(operands=(tree.Letter(name=name), tree.Number(value=value)), operators=("==",)):
+                found[name] = sympy.Rational(value.numerator, value.denominator)
+    return found
 
 
 def unit_table(card: Card) -> UnitCheck:

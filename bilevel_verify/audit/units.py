@@ -45,11 +45,13 @@ class UnitCheck:
     letters : unit of every letter and sequence.
     functions : (units of the arguments, unit of the value) of every function symbol.
     relations : units that are declared equal to 1 by the letters in use.
+    fixed : letters whose value a hypothesis fixes (``r == 1``); they may stand in exponents of units.
     """
 
     letters: Mapping[str, Unit]
     functions: Mapping[str, tuple[tuple[Unit, ...], Unit]] = field(default_factory=dict)
     relations: Mapping[str, tuple[Unit, ...]] = field(default_factory=dict)
+    fixed: Mapping[str, sympy.Expr] = field(default_factory=dict)
     found: list[Mismatch] = field(default_factory=list)
     _active: tuple[Unit, ...] = ()
 
@@ -109,6 +111,9 @@ class UnitCheck:
         if one is None or other is None:
             return True
         gap = _product([one, _power(other, sympy.S.NegativeOne)])
+        if gap and self.fixed:
+            put = {sympy.Symbol(name, positive=True): value for name, value in self.fixed.items()}
+            gap = {b: s for b, e in gap.items() if (s := sympy.cancel(sympy.sympify(e).subs(put))) != 0}
         if not gap:
             return True
         bases = sorted({b for u in (gap, *self._active) for b in u})
