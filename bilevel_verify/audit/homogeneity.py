@@ -22,7 +22,8 @@ BUILT_IN = {
     "hess_yy_g": "G/Y**2", "hess_xy_g": "G/(X*Y)", "hess_xx_g": "G/X**2", "hess_yy_f": "F/Y**2",
     "hess_xy_f": "F/(X*Y)", "hess_yx_g": "G/(X*Y)", "hess_yx_f": "F/(X*Y)", "hess_g": "G/X**2",
 }  # fmt: skip
-SEQUENCE_UNITS = {"x": "X", "w": "X", "wbar": "X", "xi": "X", "x_int": "X", "output": "X", "y": "Y", "z": "Y", "g_k": "G"}
+SEQUENCE_UNITS = {"x": "X", "w": "X", "wbar": "X", "xi": "X", "x_int": "X", "output": "X"}
+SEQUENCE_UNITS |= {"y": "Y", "z": "Y", "g_k": "G"}
 
 
 def unit_findings(card: Card, entry: Entry) -> Iterator[Finding]:
