@@ -232,7 +232,7 @@ class View:
             verdict = words.worst(list(counts))
             shown = worst_rows([line["row"] for line in lines if line["verdict"] == verdict], 1)[0]
             margins = [m for x in lines if isinstance(m := x["row"]["margin"], int | float) and x["verdict"] == "holds"]
-            item = {"name": name, "verdict": verdict, "counts": {v: counts[v] for v in words.LOOKS if counts[v]}}
+            item: Json = {"name": name, "verdict": verdict, "counts": {v: counts[v] for v in words.LOOKS if counts[v]}}
             record = self.records.get(name)
             item |= {"row": shown, "margin": min(margins, default=None), "source": record["source"] if record else ""}
             found.append(item | {"anchor": words.slug("s", name, problem)})

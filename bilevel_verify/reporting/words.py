@@ -29,6 +29,7 @@ LOOKS: dict[Verdict, Look] = {
     "consistent": Look("≈", "consistent", 5, "the count grows no faster than the promised order on this family"),
     "holds": Look("✓", "holds", 6, "kept on this instance, every hypothesis verified"),
 }
+SUMMARY_ORDER = ("refuted", "inconsistent", "undecided", "holds", "consistent", "uninformative", "not applicable")
 CERTAINTIES: dict[str, str] = {
     "proved": "exact or symbolic",
     "certified": "outward rounded all the way",
@@ -92,7 +93,5 @@ def slug(*parts: str | None) -> str:
 
 
 def worst(verdicts: list[str]) -> str:
-    """The verdict that a summary shows: the most serious one; ``not applicable`` only if nothing else is there."""
-    known = [v for v in verdicts if v in LOOKS]
-    meaningful = [v for v in known if v != "not applicable"]
-    return min(meaningful or known or ["undecided"], key=lambda v: LOOKS[v].rank)
+    """The verdict that a summary shows: a broken or open promise first, then what was kept, then what says nothing."""
+    return next((v for v in SUMMARY_ORDER if v in verdicts), "undecided")

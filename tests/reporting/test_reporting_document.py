@@ -152,6 +152,7 @@ def test_numbers_as_people_write_them() -> None:
     assert percent(0.123) == "12\u202f%"
     assert worst(["holds", "not applicable"]) == "holds"
     assert worst(["holds", "undecided", "refuted"]) == "refuted"
+    assert worst(["uninformative", "holds", "consistent"]) == "holds"
     assert slug("a b") != slug("a-b")
 
 
