@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from bilevel_verify.checks import values as v
-from bilevel_verify.checks.decide import Tally, guarded, judge, undecided
+from bilevel_verify.checks.decide import Judgement, Tally, guarded, judge, undecided
 from bilevel_verify.checks.evaluate import Bound, Evaluator
 from bilevel_verify.checks.trajectory import Trajectory
 from bilevel_verify.checks.values import EvaluationError
@@ -30,6 +30,8 @@ class Judged:
     number: int
     tally: Tally
     evaluator: Evaluator
+    again: Callable[[], Evaluator] | None = None
+    """The interpreter in balls of full precision, for places that tabulated enclosures do not settle."""
 
 
 def judge_claims(
@@ -39,6 +41,7 @@ def judge_claims(
     forget: Callable[[], None],
     truncated: bool = False,
     patience: float = PATIENCE,
+    again: Callable[[Claim], Evaluator] | None = None,
 ) -> list[Judged]:
     """Judge step, epoch and run claims of one run, epoch by epoch in one pass.
 
@@ -48,10 +51,14 @@ def judge_claims(
     forget : called after every epoch, to drop remembered values.
     truncated : the run was cut short; its last epoch is no epoch of the theorem, its steps are steps.
     patience : seconds after which the rest of the places is given up, ``undecided: budget``.
+    again : the interpreter in balls of full precision for a claim.
     """
     deadline = time.monotonic() + patience
     tools = [(claim, evaluator_of(claim)) for claim in claims]
-    found = [Judged(c, link, number, Tally(), tool) for c, tool in tools for number, link in enumerate(c.chain)]
+    slow = {id(claim): _once(again, claim) for claim in claims}
+    found = [
+        Judged(c, link, number, Tally(), tool, slow[id(c)]) for c, tool in tools for number, link in enumerate(c.chain)
+    ]
     epochs = trajectory.epochs
     for epoch in epochs:
         if not trajectory.complete(epoch):
@@ -73,6 +80,20 @@ def judge_claims(
         if judged.claim.over == "run":
             _at_places(judged, [{"t": epochs[-1]}])
     return found
+
+
+def _once(make: Callable[[Claim], Evaluator] | None, claim: Claim) -> Callable[[], Evaluator] | None:
+    """A maker that makes its interpreter on first use only."""
+    if make is None:
+        return None
+    made: list[Evaluator] = []
+
+    def get() -> Evaluator:
+        if not made:
+            made.append(make(claim))
+        return made[0]
+
+    return get
 
 
 def _give_up(found: list[Judged], reason: str) -> None:
@@ -114,21 +135,32 @@ def _at_places(judged: Judged, starts: list[Bound]) -> None:
 
 
 def _at_place(judged: Judged, place: Bound) -> None:
-    evaluator = judged.evaluator
+    """Judge one place; what tabulated enclosures do not show to hold is judged again in full precision."""
+    found = _judge_at(judged, judged.evaluator, place)
+    if found is not None and found.answer is not True and judged.again is not None:
+        slow = judged.again()
+        slow.new_epoch()
+        found = _judge_at(judged, slow, place)
+    if found is None:
+        judged.tally.skip()
+    else:
+        judged.tally.take(found)
+
+
+def _judge_at(judged: Judged, evaluator: Evaluator, place: Bound) -> Judgement | None:
+    """The judgement at a place; None where a condition of the claim is false."""
     evaluator.reset()
     where = describe({n: at for n, at in place.items() if n != "t"} if judged.claim.over == "run" else place)
     try:
         answer = v.conjunction([evaluator.answer(condition.tree, place) for condition in judged.claim.where])
         if answer is False:
-            judged.tally.skip()
-            return
+            return None
         if answer is None:
-            judged.tally.take(guarded(EvaluationError("tie: a condition of the claim is not decided"), where))
-            return
+            return guarded(EvaluationError("tie: a condition of the claim is not decided"), where)
         left, right = evaluator.value(judged.link.left.tree, place), evaluator.value(judged.link.right.tree, place)
-        judged.tally.take(judge(left, judged.link.op, right, evaluator.certainty, where))
+        return judge(left, judged.link.op, right, evaluator.certainty, where)
     except MathematicalError as error:
-        judged.tally.take(guarded(error, where))
+        return guarded(error, where)
 
 
 def expand(ranges: Mapping[str, Domain], evaluator: Evaluator, start: Bound) -> Iterator[Bound]:

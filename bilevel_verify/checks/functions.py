@@ -15,6 +15,7 @@ import numpy as np
 from flint import arb
 
 from bilevel_verify.checks import values as v
+from bilevel_verify.checks.tabulate import Table, key_of
 from bilevel_verify.checks.values import EvaluationError, Matrix, Value, Vector
 from bilevel_verify.errors import MathematicalError
 from bilevel_verify.problems.problem import Problem
@@ -34,9 +35,11 @@ class ProblemFunctions:
     truth : its truth; where that cannot certify the lower level to be strongly convex, whatever rests on y* is
         ``computed``, not ``certified``.
     lam : the penalty parameter in force, a ball or an exact number; None where no claim needs it.
+    table : truths that are already enclosed (see :mod:`bilevel_verify.checks.tabulate`).
     """
 
-    def __init__(self, problem: Problem, truth: Truth, lam: Value = None) -> None:
+    def __init__(self, problem: Problem, truth: Truth, lam: Value = None, table: Table | None = None) -> None:
+        self.table = table or {}
         self.problem, self.truth, self.model = problem, truth, truth.model
         self.lam = None if lam is None else v.scalar_ball(lam)
         self._algebra = Balls()
@@ -66,7 +69,15 @@ class ProblemFunctions:
             parts = _GRADIENTS if prefix == "grad_" else _HESSIANS
             return self._once(name, points, lambda: self._derivative(name, prefix, parts, points))
         method = _TRUTH[name]
-        return self._once(name, points, lambda: method(self, points))
+        return self._once(name, points, lambda: self._tabulated(name, points) or method(self, points))
+
+    def _tabulated(self, name: str, points: list[Vector]) -> tuple[Value, Certainty] | None:
+        """The value from the table of this run, if it is there."""
+        column = self.table.get(name)
+        if not column or len(points) != 1:
+            return None
+        key = key_of(points[0])
+        return None if key is None else column.get(key)
 
     def _once(
         self, name: str, points: list[Vector], compute: Callable[[], tuple[Value, Certainty]]

@@ -118,6 +118,14 @@ class Trajectory:
         place = self._row(epoch, k)
         return None if rows is None or place is None or place >= len(rows) else _defined(rows[place])
 
+    def upper_points(self, dx: int) -> np.ndarray:
+        """All recorded upper-level points with the output, shape (n, dx); empty for multi-precision runs."""
+        parts = [np.asarray(self.run.x).reshape(1, -1)]
+        parts += [self.trace.sequences[name] for name in ("x", "w", "wbar") if name in self.trace.sequences]
+        if any(part.dtype == object or part.shape[1:] != (dx,) for part in parts):
+            return np.empty((0, dx))
+        return np.concatenate(parts)
+
     def calls(self, kind: str) -> int:
         """Oracle calls of one kind; ``any`` sums the gradients of f and g."""
         counts: Mapping[str, int] = self.run.counts
