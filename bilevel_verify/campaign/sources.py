@@ -185,11 +185,12 @@ def check_names(cells: Any) -> None:
 
 
 def _check_statement(statement: str) -> None:
-    from bilevel_verify.theorems import find_statement
-
+    """The card exists, and has the statement (and the claim, in ``paper/id:claim``) if one is named."""
     path = card_path(statement)
     if "/" in statement and not statement.endswith(".toml") and path.is_file():
-        find_statement(statement)
+        from bilevel_verify.checks.request import statements_of
+
+        statements_of(statement)
 
 
 def _check_methods(wanted: set[str]) -> None:
