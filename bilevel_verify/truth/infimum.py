@@ -10,13 +10,14 @@ import numpy as np
 import sympy
 from numpy.typing import NDArray
 
+from bilevel_verify.intervals.rounding import float_below
 from bilevel_verify.problems.problem import Problem
 from bilevel_verify.truth.enclosure import Enclosure
 from bilevel_verify.truth.minimum import Minimum, lower_bounds, minimise_phi, split
 from bilevel_verify.truth.model import Model, model_of
 from bilevel_verify.truth.objective import Objective, PenaltyObjective, PhiObjective
 from bilevel_verify.truth.points import Points
-from bilevel_verify.truth.structure import Factor, ldl, quadratic_of
+from bilevel_verify.truth.structure import Quadratic, ldl, quadratic_of
 
 if TYPE_CHECKING:
     from bilevel_verify.truth.truth import Truth
@@ -30,17 +31,35 @@ LIMIT_SIZE = 120
 def infimum(problem: Problem, points: Points, low: FloatArray, high: FloatArray) -> Minimum:
     """Enclose ``inf phi`` on the declared range of x."""
     objective: Objective = PhiObjective(points)
+    floor = calculus_floor(problem)
     if np.all(np.isfinite(low)) and np.all(np.isfinite(high)):
-        return minimise_phi(objective, low, high)
-    explicit = closed_form(problem)
-    if explicit is not None and points.model.lower is not None:
+        return _raised(minimise_phi(objective, low, high), floor)
+    explicit = closed_form(problem, points)
+    if explicit is not None:
         objective = PhiObjective(Points(explicit_model(problem, explicit), lambda: None))
     ray = falls_without_end(problem, explicit)
     if ray:
         return Minimum(-np.inf, -np.inf, np.zeros(problem.dx), False, 0, True, f"not bounded below: {ray}", False)
     found = minimise_phi(objective, low, high)
     found = _far_probes(objective, found, low, high)
-    return _attainment(objective, found, low, high, explicit)
+    return _attainment(objective, _raised(found, floor), low, high, explicit)
+
+
+def calculus_floor(problem: Problem) -> float:
+    """A lower bound of f over all (x, y) where f is a convex quadratic (exact completion of squares); else -inf."""
+    quadratic = quadratic_of(problem.f, problem.variables)
+    if quadratic is None or problem.kind == "minimax":
+        return -np.inf
+    squares = complete_squares(quadratic)
+    return -np.inf if squares is None else float_below(squares[1])
+
+
+def _raised(found: Minimum, floor: float) -> Minimum:
+    if not floor > found.lower:
+        return found
+    return replace(
+        found, lower=min(floor, found.upper), method=found.method + "; f is a convex quadratic, squares completed"
+    )
 
 
 @np.errstate(all="ignore")
@@ -74,16 +93,51 @@ def _gap_to_phi(truth: Truth, lam: float) -> float | None:
     return float(np.nextafter(C_f.value**2 / (2 * mu.value * lam) * (1 + 1e-15), np.inf))
 
 
-def closed_form(problem: Problem) -> sympy.Expr | None:
-    """phi as an explicit expression of x.
+def closed_form(problem: Problem, points: Points | None = None) -> sympy.Expr | None:
+    """phi as an explicit expression of x, or None.
 
-    f itself for one level, or through y*(x) where g is quadratic in y (dy <= 3).
+    f itself for one level; otherwise through y*(x) where g is quadratic in y (dy <= 3), or where y* is affine in x:
+    guessed from a few solutions, accepted only if the gradient of the lower level vanishes identically on it.
     """
-    lower = problem.lower
-    if lower is None or not problem.y:
+    if problem.lower is None or not problem.y:
         return with_squares(problem.f, problem.x) if problem.f.count_ops() < 2000 else problem.f
-    if problem.dy > 3:
+    found = _linear_solution(problem) if problem.dy <= 3 else None
+    if found is None and points is not None:
+        found = _affine_solution(problem, points)
+    if found is None:
         return None
+    phi = problem.f.subs(dict(zip(problem.y, found)), simultaneous=True)
+    return with_squares(phi, problem.x) if phi.count_ops() < 2000 else phi
+
+
+def _affine_solution(problem: Problem, points: Points) -> list[sympy.Expr] | None:
+    """An affine y*(x) with small rational coefficients, proved by substitution."""
+    lower = problem.lower
+    if lower is None or lower.count_ops() > 400 or problem.dx > 8:
+        return None
+    X = np.vstack([np.zeros(problem.dx), np.eye(problem.dx), -np.eye(problem.dx)])
+    solved = points.level.solve(X)
+    if not solved.converged.all():
+        return None
+    base, slopes = solved.y[0], solved.y[1 : 1 + problem.dx] - solved.y[0]
+    if np.max(np.abs(solved.y[1 + problem.dx :] - (base - slopes)), initial=0.0) > 1e-9:
+        return None
+
+    def simple(value: float) -> sympy.Rational:
+        fraction = Fraction(float(value)).limit_denominator(10_000)
+        return sympy.Rational(fraction.numerator, fraction.denominator)
+
+    y = [simple(base[k]) + sum(simple(slopes[i, k]) * s for i, s in enumerate(problem.x)) for k in range(problem.dy)]
+    put = dict(zip(problem.y, y))
+    for v in problem.y:
+        if sympy.simplify(sympy.expand(sympy.diff(lower, v).subs(put, simultaneous=True))) != 0:
+            return None
+    return y
+
+
+def _linear_solution(problem: Problem) -> list[sympy.Expr] | None:
+    """y*(x) where the gradient of the lower level is linear in y."""
+    lower = problem.lower
     try:
         gradient = [sympy.diff(lower, v) for v in problem.y]
         matrix = sympy.Matrix([[sympy.diff(row, v) for v in problem.y] for row in gradient])
@@ -93,8 +147,7 @@ def closed_form(problem: Problem) -> sympy.Expr | None:
         y = matrix.LUsolve(-sympy.Matrix([row.subs(origin) for row in gradient]))
         if any(entry.has(sympy.zoo, sympy.nan) for entry in y):
             return None
-        phi = problem.f.subs(dict(zip(problem.y, (sympy.simplify(v) for v in y))), simultaneous=True)
-        return with_squares(phi, problem.x) if phi.count_ops() < 2000 else phi
+        return [sympy.simplify(v) for v in y]
     except Exception:
         return None
 
@@ -104,46 +157,48 @@ def with_squares(phi: sympy.Expr, x: tuple[sympy.Symbol, ...]) -> sympy.Expr:
 
     Squares keep their sign over unbounded boxes, which products such as ``x1 x2`` do not.
     """
-    expanded = sympy.expand(phi)
-    terms = sympy.Add.make_args(expanded)
+    terms = [
+        part  # only the terms themselves are expanded, never the arguments of functions
+        for term in sympy.Add.make_args(phi)
+        for part in sympy.Add.make_args(term if term.has(sympy.Function) else sympy.expand(term, deep=False))
+    ]
     flat = [term for term in terms if quadratic_of(term, x) is not None]
     quadratic = quadratic_of(sympy.Add(*flat), x)
     if quadratic is None:
         return phi
-    factor = ldl(quadratic.Q)
-    if factor.sign != 1 or not factor.squares:
+    completed = complete_squares(quadratic)
+    if completed is None:
         return phi
 
     def rational(v: Fraction) -> sympy.Rational:
         return sympy.Rational(v.numerator, v.denominator)
 
+    squares = [
+        rational(weight) / 2 * (sympy.Add(*(rational(v) * s for v, s in zip(normal, x))) + rational(shift)) ** 2
+        for weight, normal, shift in completed[0]
+    ]
+    others = [term for term in terms if quadratic_of(term, x) is None]
+    return sympy.Add(*squares, rational(completed[1]), *others)
+
+
+def complete_squares(
+    quadratic: Quadratic,
+) -> tuple[list[tuple[Fraction, tuple[Fraction, ...], Fraction]], Fraction] | None:
+    """``sum weight (normal . z + shift)^2 / 2 + constant`` of a convex quadratic bounded below, exactly; else None."""
+    factor = ldl(quadratic.Q)
+    if factor.sign != 1 and factor.squares:
+        return None
     rest, constant = list(quadratic.q), quadratic.c
-    squares: list[sympy.Expr] = []
-    for weight, normal in factor.squares:
-        # normal has 1 at its pivot and the later squares do not contain that variable: complete the square there
-        pivot = next(
-            i
-            for i, v in enumerate(normal)
-            if v == 1
-            and all(
-                other[i] == 0 for _, other in factor.squares if other is not normal and _after(factor, normal, other)
-            )
-        )
+    squares = []
+    for number, (weight, normal) in enumerate(factor.squares):
+        # the pivot of a square is where its normal is 1 and no later square has an entry
+        later = [other for _, other in factor.squares[number + 1 :]]
+        pivot = next(i for i, v in enumerate(normal) if v == 1 and all(other[i] == 0 for other in later))
         shift = rest[pivot] / weight
         rest = [r - shift * weight * v for r, v in zip(rest, normal)]
         constant -= weight * shift * shift / 2
-        squares.append(
-            rational(weight) / 2 * (sympy.Add(*(rational(v) * s for v, s in zip(normal, x))) + rational(shift)) ** 2
-        )
-    if any(rest):
-        return phi
-    others = [term for term in terms if quadratic_of(term, x) is None]
-    return sympy.Add(*squares, rational(constant), *others)
-
-
-def _after(factor: Factor, first: tuple[Fraction, ...], second: tuple[Fraction, ...]) -> bool:
-    normals = [normal for _, normal in factor.squares]
-    return normals.index(second) > normals.index(first)
+        squares.append((weight, normal, shift))
+    return None if any(rest) else (squares, constant)
 
 
 def explicit_model(problem: Problem, phi: sympy.Expr) -> Model:

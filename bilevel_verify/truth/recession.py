@@ -2,8 +2,7 @@
 
 For ``g = sum h_i(a_i . z) + z'Qz/2 + q . z`` the growth along d is ``sum h_i^inf(a_i . d) + q . d``, infinite unless
 ``Q d = 0`` (Rockafellar, section 27). If a direction of the set's recession cone has growth < 0, g is not bounded
-below; if
-one has growth 0 along which some strictly convex ridge moves, the infimum is not attained.
+below; if one has growth 0 along which some strictly convex ridge moves, the infimum is not attained.
 """
 
 from __future__ import annotations

@@ -12,23 +12,29 @@ Without such structure the value is extrapolated from ``min_Z g + eps f`` and la
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bilevel_verify.errors import BilevelVerifyError, InfeasibleError, InputError, MathematicalError
+from bilevel_verify.intervals.rounding import float_above, float_below
 from bilevel_verify.problems.feasible import Intersection, WholeSpace
 from bilevel_verify.problems.problem import Problem
 from bilevel_verify.truth.convex import Constraints, Smooth, Solution, minimise_convex, polish, project_reduced
 from bilevel_verify.truth.enclosure import Enclosure
 from bilevel_verify.truth.model import Function
 from bilevel_verify.truth.newton import evaluate
+from bilevel_verify.truth.points import frobenius
 from bilevel_verify.truth.polyhedra import Description, Reduced, describe, reduce
 from bilevel_verify.truth.projections import project
 from bilevel_verify.truth.recession import Recession, recession
 from bilevel_verify.truth.structure import Structure, ldl, quadratic_of, structure_of
+
+if TYPE_CHECKING:
+    from bilevel_verify.truth.exact_quadratic import ExactAnswer
 
 FloatArray = NDArray[np.float64]
 EPS = float(np.finfo(float).eps)
@@ -267,11 +273,20 @@ class SimpleTruth:
     @cached_property
     def g_star(self) -> Enclosure:
         """Optimal value of the lower level; the error is the duality gap of the polished solution plus rounding."""
+        if self.exact is not None:
+            return _nearest(self.exact.g_star)
         found = self.lower
         span = self._span(found.z)
         error = found.gap + found.stationarity * span + self._multiplier_size(found) * found.violation
         error += self._rounding(self._g, found.z)
         return Enclosure(found.value, error, "computed", "interior point and active-set polish, duality gap", True)
+
+    @cached_property
+    def exact(self) -> ExactAnswer | None:
+        """The answer in rational arithmetic, where f and g are quadratic and the set is polyhedral."""
+        from bilevel_verify.truth.exact_quadratic import exact_answer
+
+        return None if self.solutions.reduced is None else exact_answer(self)
 
     @cached_property
     def upper(self) -> Solution:
@@ -283,6 +298,8 @@ class SimpleTruth:
     @cached_property
     def f_star(self) -> Enclosure:
         """Optimal value of the bilevel problem."""
+        if self.exact is not None:
+            return _nearest(self.exact.f_star)
         if self.solutions.reduced is None:
             return self._estimate[0]
         found, reduced = self.upper, self.solutions.reduced
@@ -304,6 +321,10 @@ class SimpleTruth:
         """
         if self.solutions.reduced is None:
             return self._estimate[1]
+        if self.exact is not None and self.exact.unique:
+            parts = [_nearest(v) for v in self.exact.x]
+            error = float(frobenius(np.array([[part.error for part in parts]]))[0])
+            return Enclosure(np.array([float(part.value) for part in parts]), error, "proved", EXACT, True)
         found, reduced = self.upper, self.solutions.reduced
         if reduced.dimension == 0:
             error = self.solutions.slack * _condition(reduced) + 4 * EPS * (1 + float(np.linalg.norm(found.z)))
@@ -385,8 +406,10 @@ class SimpleTruth:
             if abs(bend) > 1e-14 * (1 + abs(c)) and abs((c - b) ** 2 / bend) < 10 * abs(c - b)
             else c
         )
-        error = 2 * abs(limit - c) + abs(c - b) + 1e-9 * (1 + abs(c))
-        why = f"extrapolated estimate from min g + eps f, no certificate ({self.solutions.missing})"
+        slow = abs(c - b) > 0.4 * abs(b - a) + 1e-9 * (1 + abs(c))
+        error = float(np.inf) if slow else 2 * abs(limit - c) + abs(c - b) + 1e-9 * (1 + abs(c))
+        pace = ", which converge too slowly for an error bar" if slow else ""
+        why = f"extrapolated estimate from values of min g + eps f{pace}; no certificate ({self.solutions.missing})"
         return Enclosure(limit, error, "sampled", why), Enclosure(z, float(np.inf), "sampled", why)
 
     def _span(self, z: FloatArray) -> float:
@@ -410,6 +433,17 @@ class SimpleTruth:
         out: Any = function.program.run(IntervalBatch(), [Interval(np.array([v]), np.array([v])) for v in z])[0]
         width = float(np.max(out.hi - out.lo))
         return width if np.isfinite(width) else 1e-12 * (1 + abs(function.dz))
+
+
+EXACT = "optimality conditions of both levels solved and checked in rational arithmetic"
+
+
+def _nearest(number: Fraction) -> Enclosure:
+    """A rational number as a proved enclosure."""
+    below, above = float_below(number), float_above(number)
+    value = float(number) if np.isfinite(float(number)) else below
+    error = 0.0 if Fraction(value) == number else float(np.nextafter(max(above - value, value - below), np.inf))
+    return Enclosure(value, error, "proved", EXACT, True)
 
 
 def _condition(reduced: Reduced) -> float:

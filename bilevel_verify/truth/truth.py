@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from bilevel_verify.errors import BilevelVerifyError, InputError, MathematicalError
 from bilevel_verify.intervals.batch import Interval
-from bilevel_verify.intervals.elementary import ball_ends
+from bilevel_verify.intervals.elementary import ball_ends, balls_in_use
 from bilevel_verify.problems.problem import Problem
-from bilevel_verify.truth.enclosure import Certainty, Enclosure
+from bilevel_verify.truth.enclosure import Certainty, Enclosure, weakest
 from bilevel_verify.truth.formulas import Hyper, Penalty
 from bilevel_verify.truth.minimum import Minimum, smallest_eigenvalue
 from bilevel_verify.truth.model import Model, model_of
@@ -69,6 +69,15 @@ class Truth:
             return None, False
         usable = constant.certified and constant.value > 0 and np.isfinite(constant.value)
         return (float(constant.value), True) if usable else (None, False)
+
+    @property
+    def batch_certainty(self) -> Certainty:
+        """What the ``..._batch`` methods may claim.
+
+        Their intervals are rounded outward, but elementary functions are NumPy's, widened by 8 units in the last place
+        (an assumption): ``computed``. Inside ``with intervals.ball_ends():`` they are proved and this is ``certainty``.
+        """
+        return self.certainty if balls_in_use() else weakest(self.certainty, "computed")
 
     @property
     def certainty(self) -> Certainty:
@@ -351,6 +360,24 @@ class Truth:
 
         return check_error_bound(self.simple, alpha, r, count=count, seed=seed)
 
+    def summary(self, x: ArrayLike | None = None) -> list[dict[str, Any]]:
+        """Rows for a report: quantity, value, error, certainty, method, attained; a failure is a row with its reason.
+
+        Parameters
+        ----------
+        x : where to evaluate the point quantities; the problem's start, or the best point found, if omitted.
+        """
+        if self.problem.kind == "simple_bilevel":
+            return [_row(name, lambda name=name: getattr(self, name)) for name in ("f_star", "g_star", "x_star")]  # type: ignore[misc]
+        rows = [_row("phi_min", self.phi_min)]
+        at = x if x is not None else self.problem.start
+        if at is None:
+            at = self.phi_argmin() if np.all(np.isfinite(self.minimum.x)) else np.zeros(self.model.dx)
+        names = ["phi", "grad_phi", "hess_phi", "lambda_min_hess_phi", "delta"]
+        if self.model.lower is not None:
+            names = ["y_star", "grad_y_star", *names]
+        return rows + [_row(name, lambda name=name: getattr(self, name)(at)) for name in names]  # type: ignore[misc]
+
     # ---- precision ------------------------------------------------------------------------------------------------
 
     def with_digits(self, digits: int) -> HighPrecision:
@@ -370,6 +397,25 @@ def truth(problem: Problem, digits: int | None = None) -> Truth:
         :meth:`Truth.with_digits` returns more digits.
     """
     return Truth(problem, DEFAULT_BITS if digits is None else max(DEFAULT_BITS, int(digits * 3.33) + 32))
+
+
+def _row(name: str, compute: Callable[[], Enclosure]) -> dict[str, Any]:
+    try:
+        found = compute()
+    except BilevelVerifyError as problem:
+        return {
+            "quantity": name,
+            "value": None,
+            "error": None,
+            "certainty": None,
+            "method": str(problem),
+            "attained": None,
+        }
+    value = found.value.tolist() if isinstance(found.value, np.ndarray) else float(found.value)
+    return {
+        "quantity": name, "value": value, "error": float(found.error), "certainty": found.certainty,
+        "method": found.method, "attained": found.attained,
+    }  # fmt: skip
 
 
 def _exact(values: Sequence[float] | FloatArray) -> list[Any]:

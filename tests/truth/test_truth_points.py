@@ -191,3 +191,22 @@ def test_bad_points_are_refused(toy: Any) -> None:
         t.L_star([1.0], -1.0)
     with pytest.raises(bv.InputError):
         _ = t.f_star
+
+
+def test_summary_rows_for_a_report(toy: Any) -> None:
+    rows = bv.truth(toy).summary([1.0])
+    assert [row["quantity"] for row in rows][:3] == ["phi_min", "y_star", "grad_y_star"]
+    assert all(row["certainty"] == "certified" and row["error"] < 1e-12 for row in rows)
+    failed = bv.truth(bv.bilevel(f="y1", g="y1**3 - x1*y1", x="x1", y="y1", domain={"x1": (-2, -1)})).summary([-1.0])
+    assert all(row["value"] is None and row["method"] for row in failed)
+
+
+def test_batches_say_what_they_rest_on(toy: Any) -> None:
+    from bilevel_verify.intervals import ball_ends
+
+    t = bv.truth(toy)
+    assert (t.certainty, t.batch_certainty) == ("certified", "computed")
+    with ball_ends():
+        assert t.batch_certainty == "certified"
+        values, errors = t.phi_batch([[1.0]])
+    assert abs(values[0] - float(t.phi([1.0]).value)) <= errors[0] + 1e-15

@@ -139,7 +139,7 @@ def test_published_answers(make: Any, f_star: float, g_star: float, x_star: list
     assert abs(float(t.g_star.value) - g_star) <= t.g_star.error + 1e-15
     assert np.linalg.norm(np.asarray(t.x_star.value) - x_star) <= t.x_star.error + 1e-15
     assert t.x_star.error < 1e-6
-    assert t.f_star.certainty == "computed"
+    assert t.f_star.certainty in ("proved", "computed")
 
 
 def test_flat_quartic() -> None:
@@ -243,3 +243,35 @@ def test_failures_are_named(g: str, feasible: Any, says: str) -> None:
     p = S(f="x1**2", g=g, x="x1", feasible=feasible)
     with pytest.raises(bv.BilevelVerifyError, match=says):
         _ = bv.truth(p).f_star
+
+
+def test_quadratic_problems_are_proved_in_rational_arithmetic() -> None:
+    rng = np.random.default_rng([generator.seed(), 7])
+    for family in (cases.simplex_of_sums, cases.weakly_sharp_box, cases.rank_deficient_least_squares):
+        proved = 0
+        for _ in range(6):
+            case = family(rng)
+            t = bv.truth(case.problem)
+            assert t.f_star.error <= 1e-15 * (1 + abs(case.f_star)) or t.f_star.certainty == "computed"
+            assert abs(float(t.f_star.value) - case.f_star) <= 1e-14 * (1 + abs(case.f_star))
+            proved += t.f_star.certainty == "proved"
+        assert proved >= 5, family.__name__
+
+
+def test_control_the_exact_check_rejects_wrong_binding_rows() -> None:
+    from bilevel_verify.truth import exact_quadratic
+
+    p = S(f="((x1-1)**2+(x2-1/2)**2)/2", g="x1+3*x1**2/2", x="x1 x2", feasible=bv.Box((0, 0), (1, 1)))
+    simple = bv.truth(p).simple
+    assert exact_quadratic.exact_answer(simple) is not None
+    f, g = (exact_quadratic.quadratic_of(e, p.x) for e in (p.f, p.g))
+    assert f is not None
+    assert g is not None
+    rows = [[-1, 0], [1, 0], [0, -1], [0, 1]]
+    G = [[exact_quadratic.Fraction(v) for v in row] for row in rows]
+    h = [exact_quadratic.Fraction(v) for v in (0, 1, 0, 1)]
+    assert exact_quadratic._solve(f, g, G, h, [], [], [0], [0])[0] is not None
+    assert exact_quadratic._solve(f, g, G, h, [], [], [1], [1])[0] is None, "x1 = 1 does not solve the lower level"
+    assert exact_quadratic._solve(f, g, G, h, [], [], [0, 3], [0])[0] is None, (
+        "x2 = 1 has a multiplier of the wrong sign"
+    )

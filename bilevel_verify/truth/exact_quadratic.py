@@ -1,0 +1,169 @@
+"""Simple bilevel problems with quadratic f and g over a polyhedron, solved in exact rational arithmetic.
+
+Floats only guess which constraints bind. One rational linear system holds the optimality conditions of both levels,
+and its solution is accepted only if every sign and every inequality holds exactly; then f*, g* and x* are proved.
+
+Lower level at x: ``Q x + q + G_P' mu + E' nu = 0, mu >= 0, G_P x = h_P``. Its solutions are the points of Z with
+the same ``Q z`` at which the rows with ``mu > 0`` bind. Upper level: ``F x + f + G_A' lam + E' nu2 + Q w = 0`` with ``lam >= 0``
+(of any sign where ``mu > 0``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bilevel_verify.truth.structure import Quadratic, ldl, quadratic_of
+
+if TYPE_CHECKING:
+    from bilevel_verify.truth.simple_bilevel import SimpleTruth
+
+FloatArray = NDArray[np.float64]
+MOST_UNKNOWNS = 260
+Vector = list[Fraction]
+
+
+@dataclass(frozen=True, slots=True)
+class ExactAnswer:
+    """Proved optimal values and an optimal solution, as fractions."""
+
+    f_star: Fraction
+    g_star: Fraction
+    x: tuple[Fraction, ...]
+    unique: bool
+
+
+def exact_answer(simple: SimpleTruth) -> ExactAnswer | None:
+    """The proved answer, or None where the problem is not of this kind or the float guess of the binding rows fails."""
+    problem = simple.problem
+    base = simple.feasible
+    if problem.g is None or base.balls or base.T.shape[0] != base.T.shape[1]:
+        return None
+    f, g = quadratic_of(problem.f, problem.x), quadratic_of(problem.g, problem.x)
+    if f is None or g is None or not (_convex(f) and _convex(g)):
+        return None
+    x = np.asarray(simple.upper.z)
+    G, h = _fractions(base.G), [Fraction(float(v)) for v in base.h]
+    E, e = _fractions(base.E), [Fraction(float(v)) for v in base.e]
+    near = 1e-7 * (1 + float(np.linalg.norm(x)))
+    active = [i for i in range(len(h)) if float(base.h[i] - base.G[i] @ x) <= near]
+    multipliers = dict(zip(simple._reduced.rows, simple.lower.multipliers))
+    large = 1 + max(multipliers.values(), default=0.0)
+    pressed = [i for i in active if multipliers.get(i, 0.0) > 1e-9 * large]
+    for _ in range(4):
+        found, wrong = _solve(f, g, G, h, E, e, active, pressed)
+        if found is not None or not wrong:
+            return found
+        active = [i for i in active if i not in wrong]
+    return None
+
+
+def _convex(quadratic: Quadratic) -> bool:
+    factor = ldl(quadratic.Q)
+    return factor.sign == 1 or (not factor.squares and not any(v for row in quadratic.Q for v in row))
+
+
+def _fractions(matrix: FloatArray) -> list[Vector]:
+    return [[Fraction(float(v)) for v in row] for row in matrix]
+
+
+def _solve(
+    f: Quadratic,
+    g: Quadratic,
+    G: list[Vector],
+    h: Vector,
+    E: list[Vector],
+    e: Vector,
+    active: list[int],
+    pressed: list[int],
+) -> tuple[ExactAnswer | None, set[int]]:
+    """Solve the joint system and check every condition exactly; also the rows of wrong sign in the upper level."""
+    n, a, p, k = len(f.q), len(active), len(pressed), len(e)
+    w_rows = [list(row) for row in _independent(g.Q)]
+    r = len(w_rows)
+    total = n + p + k + a + k + r
+    if total > MOST_UNKNOWNS:
+        return None, set()
+    zero = Fraction(0)
+    mu, nu, lam, nu2, w = n, n + p, n + p + k, n + p + k + a, n + p + 2 * k + a
+    rows: list[Vector] = []
+    right: Vector = []
+    for i in range(n):
+        row = [zero] * total
+        row[:n] = g.Q[i]
+        for j, c in enumerate(pressed):
+            row[mu + j] = G[c][i]
+        for j in range(k):
+            row[nu + j] = E[j][i]
+        rows.append(row)
+        right.append(-g.q[i])
+        row = [zero] * total
+        row[:n] = f.Q[i]
+        for j, c in enumerate(active):
+            row[lam + j] = G[c][i]
+        for j in range(k):
+            row[nu2 + j] = E[j][i]
+        for j in range(r):
+            row[w + j] = w_rows[j][i]
+        rows.append(row)
+        right.append(-f.q[i])
+    for c in active:
+        rows.append([*G[c], *[zero] * (total - n)])
+        right.append(h[c])
+    for j in range(k):
+        rows.append([*E[j], *[zero] * (total - n)])
+        right.append(e[j])
+    solved = solve_rational(rows, right)
+    if solved is None:
+        return None, set()
+    values, free = solved
+    x = values[:n]
+    lower = values[mu:nu]
+    upper = values[lam:nu2]
+    fixed = {c for c, m in zip(pressed, lower) if m > 0}
+    fine = all(m >= 0 for m in lower)
+    wrong = {c for c, v in zip(active, upper) if v < 0 and c not in fixed}
+    fine = fine and not wrong
+    fine = fine and all(_dot(row, x) <= bound for row, bound in zip(G, h))
+    if not fine:
+        return None, wrong - set(pressed)
+    return ExactAnswer(_value(f, x), _value(g, x), tuple(x), not any(c < n for c in free)), set()
+
+
+def _independent(matrix: list[Vector]) -> list[Vector]:
+    """A basis of the row space (rows of the exact factorisation)."""
+    return [list(normal) for _, normal in ldl(matrix).squares]
+
+
+def _dot(a: Vector, b: Vector) -> Fraction:
+    return sum((u * v for u, v in zip(a, b) if u and v), Fraction(0))
+
+
+def _value(quadratic: Quadratic, x: Vector) -> Fraction:
+    return (
+        sum((x[i] * _dot(row, x) for i, row in enumerate(quadratic.Q) if x[i]), Fraction(0)) / 2
+        + _dot(quadratic.q, x)
+        + quadratic.c
+    )
+
+
+def solve_rational(rows: list[Vector], right: Vector) -> tuple[Vector, set[int]] | None:
+    """One exact solution of a linear system and its free columns (set to zero); None if it is inconsistent."""
+    import flint
+
+    count = len(rows[0])
+    entries: list[Any] = [flint.fmpq(v.numerator, v.denominator) for row, b in zip(rows, right) for v in (*row, b)]
+    reduced, rank = flint.fmpq_mat(len(rows), count + 1, entries).rref()
+    values, pivots = [Fraction(0)] * count, set()
+    for i in range(rank):
+        pivot = next(j for j in range(count + 1) if reduced[i, j] != 0)
+        if pivot == count:
+            return None
+        pivots.add(pivot)
+        number = reduced[i, count]
+        values[pivot] = Fraction(int(number.p), int(number.q))
+    return values, set(range(count)) - pivots
