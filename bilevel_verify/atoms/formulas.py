@@ -10,7 +10,7 @@ so nothing overflows.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache
 from math import factorial
 
 from bilevel_verify.errors import MathematicalError
@@ -27,9 +27,9 @@ def horner(coefficients: list[int], variable: str) -> str:
     return text
 
 
-@lru_cache(maxsize=None)
+@cache
 def tanh_polynomial(order: int) -> tuple[int, ...]:
-    """``Q`` with ``tanh^(order) = (1 - tanh^2) Q(tanh)``, order >= 1 (from ``(1-s^2)Q -> (1-s^2)((1-s^2)Q' - 2sQ)``)."""
+    """``Q`` with ``tanh^(order) = (1 - tanh^2) Q(tanh)``, order >= 1 (``Q -> (1-s^2)Q' - 2sQ``)."""
     if order == 1:
         return (1,)
     q = tanh_polynomial(order - 1)
@@ -41,7 +41,7 @@ def tanh_polynomial(order: int) -> tuple[int, ...]:
     return tuple(result)
 
 
-@lru_cache(maxsize=None)
+@cache
 def tan_polynomial(order: int) -> tuple[int, ...]:
     """``P`` with ``tan^(order) = P(tan)`` (``P -> (1+s^2)P'``)."""
     if order == 0:
@@ -55,7 +55,7 @@ def tan_polynomial(order: int) -> tuple[int, ...]:
     return tuple(result)
 
 
-@lru_cache(maxsize=None)
+@cache
 def hermite(order: int) -> tuple[int, ...]:
     """Physicists' Hermite polynomial."""
     if order == 0:
@@ -69,9 +69,9 @@ def hermite(order: int) -> tuple[int, ...]:
     return tuple(result)
 
 
-@lru_cache(maxsize=None)
+@cache
 def asinh_terms(order: int) -> tuple[tuple[int, int, int], ...]:
-    """``asinh^(order)`` as sum of ``coefficient c^i s^j``, ``c = 1/sqrt(1+t^2)``, ``s = t c`` (``c' = -s c^2, s' = c^3``)."""
+    """``asinh^(order)`` in terms ``coefficient c^i s^j``: ``c = 1/sqrt(1+t^2)``, ``s = t c``, ``c' = -s c^2``."""
     if order == 1:
         return ((1, 1, 0),)
     total: dict[tuple[int, int], int] = {}

@@ -62,7 +62,7 @@ class AtomFunction(Function):  # type: ignore[misc]
         return rf"\operatorname{{{self.atom}}}"
 
 
-class softplus(AtomFunction):  # noqa: N801
+class softplus(AtomFunction):
     """``log(1 + e^t)``."""
 
     atom = "softplus"
@@ -80,7 +80,7 @@ class softplus(AtomFunction):  # noqa: N801
         return sympy.log(1 + sympy.exp(t), evaluate=False)
 
 
-class sigmoid(AtomFunction):  # noqa: N801
+class sigmoid(AtomFunction):
     """``1/(1 + e^-t)``."""
 
     atom = "sigmoid"
@@ -101,7 +101,7 @@ class sigmoid(AtomFunction):  # noqa: N801
         return r"\sigma"
 
 
-class sigmoid_d(AtomFunction):  # noqa: N801
+class sigmoid_d(AtomFunction):
     """``sigmoid_d(k, t)``: derivative of order k >= 1 of the sigmoid."""
 
     atom = "sigmoid"
@@ -144,7 +144,7 @@ def sigmoid_polynomial(order: int) -> Any:
     return p
 
 
-class logcosh(AtomFunction):  # noqa: N801
+class logcosh(AtomFunction):
     """``log(cosh(t))``."""
 
     atom = "logcosh"
@@ -167,7 +167,7 @@ class logcosh(AtomFunction):  # noqa: N801
         return r"\log\cosh"
 
 
-class logsumexp(Function):  # type: ignore[misc]  # noqa: N801
+class logsumexp(Function):  # type: ignore[misc]
     """``log(e^a1 + ... + e^an)``; its partial derivatives are the softmax ``e^(ai - logsumexp)``, never above 1."""
 
     is_real = True
@@ -211,7 +211,7 @@ def _needs_integrable(p: Any, what: str) -> None:
         raise MathematicalError(f"{what} has no further derivative that is a locally integrable function")
 
 
-class abspow(AtomFunction):  # noqa: N801
+class abspow(AtomFunction):
     """``|t|^p``, p > -1."""
 
     atom = "abspow"
@@ -244,7 +244,7 @@ class abspow(AtomFunction):  # noqa: N801
         return rf"\left|{{{printer._print(t)}}}\right|{power}"
 
 
-class sgnpow(AtomFunction):  # noqa: N801
+class sgnpow(AtomFunction):
     """``sgn(t)|t|^p``, p > -1; ``p = 0`` is the sign, 0 at 0."""
 
     atom = "sgnpow"
@@ -285,7 +285,7 @@ class sgnpow(AtomFunction):  # noqa: N801
         return head if exp is None else rf"\left({head}\right)^{{{exp}}}"
 
 
-class pluspow(AtomFunction):  # noqa: N801
+class pluspow(AtomFunction):
     """``max(t, 0)^p``, p > -1; ``p = 0`` is the unit step, 0 at 0."""
 
     atom = "pluspow"
@@ -320,7 +320,7 @@ def plus(t: Any) -> Any:
     return pluspow(Integer(1), sympy.sympify(t) if not isinstance(t, str) else S.NaN)
 
 
-class psi(AtomFunction):  # noqa: N801
+class psi(AtomFunction):
     """``psi(nu, t)``: the period-4 function whose third derivative ``sgn(s)|s|^nu`` is (nu, 2^(1-nu))-Hoelder."""
 
     atom = "psi"
@@ -339,7 +339,7 @@ class psi(AtomFunction):  # noqa: N801
         return rf"\psi_{{{printer._print(self.args[0])}}}"
 
 
-class psi_d(AtomFunction):  # noqa: N801
+class psi_d(AtomFunction):
     """``psi_d(k, nu, t)``: derivative of order k = 1..4 of psi (k = 4 in the weak sense, nu > 0)."""
 
     atom = "psi"
@@ -368,7 +368,7 @@ class psi_d(AtomFunction):  # noqa: N801
         return rf"\psi_{{{printer._print(self.args[1])}}}^{{{mark}}}".replace("'", r"\prime ")
 
 
-class huber(AtomFunction):  # noqa: N801
+class huber(AtomFunction):
     """``huber(delta, t)``: ``t^2/2`` for ``|t| <= delta``, else ``delta(|t| - delta/2)``; C^1."""
 
     atom = "huber"
@@ -388,7 +388,7 @@ class huber(AtomFunction):  # noqa: N801
         return rf"\operatorname{{huber}}_{{{printer._print(self.args[0])}}}"
 
 
-class huber_d(AtomFunction):  # noqa: N801
+class huber_d(AtomFunction):
     """First (clipped identity) and second (indicator, weak) derivative of Huber's function."""
 
     atom = "huber"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 from bilevel_verify.atoms.formulas import FORMULAS
@@ -12,7 +12,8 @@ from bilevel_verify.atoms.formulas import FORMULAS
 Kernel = Callable[..., Any]
 
 PRELUDE = """\
-from math import asinh, atan, atan2, ceil, cos, erf, fabs, floor, hypot, inf, log, log1p, nan, pi, sin, sinh, sqrt, tan, tanh
+from math import asinh, atan, atan2, ceil, cos, erf, fabs, floor, hypot, inf, log, log1p, nan, pi
+from math import sin, sinh, sqrt, tan, tanh
 from math import cosh as _cosh, exp as _exp
 
 two = 2.0
@@ -54,7 +55,7 @@ def kernel_name(name: str, order: int) -> str:
     return f"{name}_{order}"
 
 
-@lru_cache(maxsize=None)
+@cache
 def scalar_source(name: str, order: int = 0) -> str:
     """Source text of one scalar kernel ``name_order(t, *parameters)``; needs :data:`PRELUDE` above it."""
     parameters, formula = FORMULAS[name]
@@ -67,7 +68,7 @@ def module_source(wanted: Iterable[tuple[str, int]]) -> str:
     return PRELUDE + "\n" + "\n\n".join(scalar_source(*key) for key in dict.fromkeys(wanted))
 
 
-@lru_cache(maxsize=None)
+@cache
 def scalar(name: str, order: int = 0) -> Kernel:
     """The scalar kernel as a plain Python function on floats."""
     namespace: dict[str, Any] = {}
@@ -78,7 +79,7 @@ def scalar(name: str, order: int = 0) -> Kernel:
     return kernel
 
 
-@lru_cache(maxsize=None)
+@cache
 def array(name: str, order: int = 0) -> Kernel:
     """The kernel on float64 arrays (elementwise; infinities instead of warnings)."""
     import numpy as np
@@ -92,7 +93,7 @@ def array(name: str, order: int = 0) -> Kernel:
     return kernel
 
 
-@lru_cache(maxsize=None)
+@cache
 def multiprecision(name: str, order: int = 0) -> Kernel:
     """The kernel on mpmath numbers, at the working precision of the moment."""
     return _bound(name, order, _mpmath_names())
@@ -107,7 +108,7 @@ def _bound(name: str, order: int, names: dict[str, Any]) -> Kernel:
     return kernel
 
 
-@lru_cache(maxsize=None)
+@cache
 def _numpy_names() -> dict[str, Any]:
     import numpy as np
     from scipy.special import erf
@@ -125,7 +126,7 @@ def _numpy_names() -> dict[str, Any]:
     return names | {"pi": math.pi, "inf": math.inf, "nan": math.nan, "two": 2.0}
 
 
-@lru_cache(maxsize=None)
+@cache
 def _mpmath_names() -> dict[str, Any]:
     import mpmath
     from mpmath import mp

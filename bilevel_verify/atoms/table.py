@@ -72,7 +72,7 @@ class Atom:
 
 
 def power_smoothness(name: str, p: Any) -> Any:
-    """Continuous derivatives of ``|t|^p``, ``sgn(t)|t|^p``, ``max(t,0)^p`` (the largest integer below p, unless polynomial)."""
+    """Continuous derivatives of the powers: the largest integer below p, infinitely many for polynomials."""
     if p.is_integer and (name, bool(p.is_even)) in (("abspow", True), ("sgnpow", False)) and p >= 0:
         return oo
     return sympy.ceiling(p) - 1

@@ -2,6 +2,7 @@
 
 from bilevel_verify.problems.catalogue import ProblemRecord, zoo
 from bilevel_verify.problems.construct import bilevel, minimax, simple_bilevel, single_level
+from bilevel_verify.problems.family import ProblemFamily
 from bilevel_verify.problems.feasible import (
     Ball,
     Box,
@@ -14,7 +15,6 @@ from bilevel_verify.problems.feasible import (
     Simplex,
     WholeSpace,
 )
-from bilevel_verify.problems.family import ProblemFamily
 from bilevel_verify.problems.files import dump, load, loads, save
 from bilevel_verify.problems.problem import KINDS, Interval, Kind, Problem
 from bilevel_verify.problems.to_sympy import KNOWN_FUNCTIONS, to_sympy

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, overload
@@ -35,7 +35,7 @@ class ProblemRecord:
     ----------
     name : key for :func:`zoo`.
     kind, title, latex, source, note : for the reader; ``title`` may contain LaTeX between dollar signs.
-    tags : number in the zoo (``H3``), and words: ``hard rate saddle box hoelder "global constants" "negative control"`` ...
+    tags : number in the zoo (``H3``), and words such as ``hard``, ``saddle``, ``negative control``.
     promises : keys of the papers whose theorems the entry serves.
     knobs : name -> default.
     known : constants, minima and solutions as stated (texts over the knobs); claims, verified by the tests.
@@ -99,7 +99,7 @@ def records() -> Mapping[str, ProblemRecord]:
     return MappingProxyType({p.stem: _record(p.stem) for p in sorted(FOLDER.glob("*.toml"))})
 
 
-@lru_cache(maxsize=None)
+@cache
 def _spec(name: str) -> Mapping[str, Any]:
     return MappingProxyType(read_toml(FOLDER / f"{name}.toml"))
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from fractions import Fraction
 from dataclasses import dataclass
+from fractions import Fraction
 from types import MappingProxyType
 from typing import Any
 
@@ -23,7 +23,9 @@ from bilevel_verify.problems.stable import stabilise
 from bilevel_verify.problems.text import to_text
 from bilevel_verify.problems.to_sympy import Definition, exact_number, to_sympy
 
-Formula = str | sympy.Expr | int | float
+Formula = Any
+"""Text, SymPy expression or number."""
+
 Domain = Mapping[str, Any]
 MAXIMUM_VARIABLES = 2_000
 
@@ -105,7 +107,7 @@ def simple_bilevel(
     rewrite: bool = True,
     **record: Any,
 ) -> Problem:
-    """``min f`` over ``argmin_Z g``, ``Z`` the feasible set (the whole space if None); parameters as in :func:`bilevel`."""
+    """``min f`` over ``argmin_Z g``, ``Z`` the feasible set (None: the whole space); else as :func:`bilevel`."""
     feasible = sets.WholeSpace() if feasible is None else feasible
     if not isinstance(feasible, Mapping | sets.FeasibleSet):
         raise ProblemError("feasible must be a feasible set such as Ball(radius=1)")
@@ -392,7 +394,7 @@ def _domain(
     for key in sorted(given, key=lambda k: k in xs or k in ys):  # blocks first, so that single variables win
         names = (key,) if key in xs or key in ys else {"x": tuple(xs), "y": tuple(ys)}.get(key, ())
         if not names:
-            raise ProblemError(f"domain: unknown variable {key!r}{language.nearest(key, [*xs, *ys, 'x', 'y'])}")
+            raise ProblemError(f"domain: unknown variable {key!r}{language.nearest(key, [*xs, *ys])}")
         for name in names:
             ranges[name] = _interval(given[key], key, knobs)
     return {n: ranges[n] for n in (*xs, *ys) if n in ranges and ranges[n] != (-sympy.oo, sympy.oo)}

@@ -17,7 +17,10 @@ MAXIMUM_OPERATIONS = 1_500
 """Operations above which a formula is not typeset."""
 
 STATEMENTS = {
-    "bilevel": (r"\min_{x}\; f(x,y^*(x)),\quad y^*(x)=\arg\min_y g(x,y)", "min over x of f(x, y*(x)), y*(x) = argmin over y of g(x, y)"),
+    "bilevel": (
+        r"\min_{x}\; f(x,y^*(x)),\quad y^*(x)=\arg\min_y g(x,y)",
+        "min over x of f(x, y*(x)), y*(x) = argmin over y of g(x, y)",
+    ),
     "minimax": (r"\min_x\max_y\; f(x,y)", "min over x, max over y of f(x, y)"),
     "single_level": (r"\min_x\; f(x)", "min over x of f(x)"),
     "simple_bilevel": (r"\min\; f(x)\quad\text{over}\quad x\in\arg\min_{Z} g", "min of f over argmin of g on Z"),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from itertools import pairwise
 from typing import Any
 
 from bilevel_verify.errors import ProblemError
@@ -259,7 +260,7 @@ class Isotonic(FeasibleSet):
 
     def contains(self, x: Sequence[float], tolerance: float = 0.0) -> bool:
         """Every step down is at most ``tolerance``."""
-        return not any(math.isnan(v) for v in x) and all(a <= b + tolerance for a, b in zip(x, x[1:]))
+        return not any(math.isnan(v) for v in x) and all(a <= b + tolerance for a, b in pairwise(x))
 
     def describe(self) -> str:
         """One line for a reader."""

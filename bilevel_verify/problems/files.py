@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +12,13 @@ import numpy as np
 import sympy
 
 from bilevel_verify import language
-from bilevel_verify.errors import ProblemError
+from bilevel_verify.errors import ExpressionError, ProblemError
 from bilevel_verify.problems import construct
 from bilevel_verify.problems.family import ProblemFamily, free_letters, resolve_knobs
 from bilevel_verify.problems.problem import KINDS, Problem
 from bilevel_verify.problems.text import to_text
 
-BUILDERS = {
+BUILDERS: dict[str, Callable[..., Problem]] = {
     "bilevel": construct.bilevel,
     "minimax": construct.minimax,
     "single_level": construct.single_level,
@@ -55,7 +55,7 @@ def load(path: str | Path, *, allow_outside: bool = False, **knobs: Any) -> Prob
     spec = read_toml(path)
     try:
         return from_spec(spec, folder=path.parent, allow_outside=allow_outside, knobs=knobs, name=path.stem)
-    except (ProblemError, language.parser.ExpressionError) as error:
+    except (ProblemError, ExpressionError) as error:
         raise ProblemError(f"{path.name}: {error}") from None
 
 

@@ -1,4 +1,4 @@
-"""Names of variables, knobs and data arrays: what a user may choose, and blocks such as ``"x1 x2"`` or ``"x{1..d}"``."""
+"""Names of variables, knobs and data arrays, and blocks such as ``"x1 x2"`` or ``"x{1..d}"``."""
 
 from __future__ import annotations
 

@@ -11,22 +11,22 @@ from sympy.printing.str import StrPrinter
 class _Text(StrPrinter):  # type: ignore[misc]
     """SymPy's own text with the words of our language for logic and rounding."""
 
-    def _print_And(self, expr: Any) -> str:  # noqa: N802
+    def _print_And(self, expr: Any) -> str:
         return "(" + " and ".join(self._print(a) for a in sorted(expr.args, key=sympy.default_sort_key)) + ")"
 
-    def _print_Or(self, expr: Any) -> str:  # noqa: N802
+    def _print_Or(self, expr: Any) -> str:
         return "(" + " or ".join(self._print(a) for a in sorted(expr.args, key=sympy.default_sort_key)) + ")"
 
-    def _print_Not(self, expr: Any) -> str:  # noqa: N802
+    def _print_Not(self, expr: Any) -> str:
         return f"(not {self._print(expr.args[0])})"
 
-    def _print_Relational(self, expr: Any) -> str:  # noqa: N802
+    def _print_Relational(self, expr: Any) -> str:
         return f"({self._print(expr.lhs)} {expr.rel_op} {self._print(expr.rhs)})"
 
     def _print_ceiling(self, expr: Any) -> str:
         return f"ceil({self._print(expr.args[0])})"
 
-    def _print_Float(self, expr: Any) -> str:  # noqa: N802
+    def _print_Float(self, expr: Any) -> str:
         return str(expr)
 
 

@@ -284,7 +284,7 @@ class Derivation:
 
 
 def inverse(matrix: Any) -> Any:
-    """Inverse by independent blocks; ``Inverse(matrix)`` unevaluated if a block is too large (:data:`MAXIMUM_INVERSE`)."""
+    """Inverse by independent blocks; ``Inverse(matrix)`` unevaluated if a block is too large."""
     components = _components(matrix)
     if any(not _invertible_by_hand(matrix, part) for part in components):
         return sympy.Inverse(matrix)

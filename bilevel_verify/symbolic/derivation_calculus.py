@@ -98,15 +98,17 @@ def _bisection(border: Any, base: Point, draw: random.Random) -> tuple[Point, Po
     way = {s: sympy.Rational(draw.randint(-100, 100), 100) for s in base}
     line = sympy.Symbol("t")
     along = border.subs({s: b + line * way[s] for s, b in base.items()}, simultaneous=True)
-    low, high = sympy.Rational(-8), sympy.Rational(8)
 
     def sign(t: Any) -> int:
         value = along.subs(line, t).evalf(40)
         return 0 if not value.is_Number else int(sympy.sign(value))
 
-    first = sign(low)
-    if first * sign(high) >= 0:
+    grid = [sympy.Rational(k, 2) for k in range(-16, 17)]
+    signs = [sign(t) for t in grid]
+    change = next((k for k in range(32) if signs[k] * signs[k + 1] < 0), None)
+    if change is None:
         return None
+    low, high, first = grid[change], grid[change + 1], signs[change]
     while high - low > _STEP:
         middle = (low + high) / 2
         side = sign(middle)

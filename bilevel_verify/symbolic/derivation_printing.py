@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 from typing import TYPE_CHECKING, Any
 
 import sympy
@@ -23,7 +24,8 @@ HEADS: dict[str, tuple[str, str]] = {
     "hypergradient": (r"\nabla\varphi(x)", r"\nabla_xf-\nabla^2_{xy}g\,\big(\nabla^2_{yy}g\big)^{-1}\nabla_yf"),
     "hyper_hessian": (
         r"\nabla^2\varphi(x)",
-        r"\begin{bmatrix}I&\nabla y^*\end{bmatrix}\nabla^2\big(f-v\cdot\nabla_yg\big)\begin{bmatrix}I&\nabla y^*\end{bmatrix}^\top",
+        r"\begin{bmatrix}I&\nabla y^*\end{bmatrix}\nabla^2\big(f-v\cdot\nabla_yg\big)"
+        r"\begin{bmatrix}I&\nabla y^*\end{bmatrix}^\top",
     ),
     "penalty_gradient": (
         r"\mathbf g(x;y,w)",
@@ -45,14 +47,14 @@ HEADS: dict[str, tuple[str, str]] = {
 class _Latex(LatexPrinter):  # type: ignore[misc]
     """LaTeX with ``lam`` as lambda and decimals kept exact."""
 
-    def _print_Symbol(self, expr: Any, **settings: Any) -> str:  # noqa: N802
+    def _print_Symbol(self, expr: Any, **settings: Any) -> str:
         return r"\lambda" if expr.name == "lam" else str(super()._print_Symbol(expr, **settings))
 
 
 class _MathML(MathMLPresentationPrinter):  # type: ignore[misc]
     """Presentation MathML with the atoms of our own."""
 
-    def _print_Symbol(self, sym: Any, style: str = "plain") -> Any:  # noqa: N802
+    def _print_Symbol(self, sym: Any, style: str = "plain") -> Any:
         return super()._print_Symbol(sympy.Symbol("lambda") if sym.name == "lam" else sym, style)
 
     def _named(self, name: str, arguments: tuple[Any, ...], order: int, lower: tuple[Any, ...]) -> Any:
@@ -78,7 +80,7 @@ class _MathML(MathMLPresentationPrinter):  # type: ignore[misc]
         element.appendChild(self.dom.createTextNode(text))
         return element
 
-    def _print_AtomFunction(self, expr: Any) -> Any:  # noqa: N802
+    def _print_AtomFunction(self, expr: Any) -> Any:
         name = {"sigmoid": "σ", "psi": "ψ", "sgnpow": "sgn"}.get(expr.atom, expr.atom)
         if expr.atom in ("abspow", "pluspow", "sgnpow"):
             return self._print_power(expr)
@@ -123,7 +125,8 @@ def latex(expression: Any) -> str:
 
 def mathml(expression: Any) -> str:
     """One ``<math>`` element in presentation MathML."""
-    return f'<math xmlns="http://www.w3.org/1998/Math/MathML" display="block">{_MathML().doprint(expression)}</math>'
+    body = re.sub(r"&(?!(?:lt|gt|amp|quot);)[A-Za-z]+;", lambda m: html.unescape(m[0]), _MathML().doprint(expression))
+    return f'<math xmlns="http://www.w3.org/1998/Math/MathML" display="block">{body}</math>'
 
 
 def _size(value: Any) -> int:

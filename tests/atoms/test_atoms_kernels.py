@@ -16,8 +16,17 @@ from bilevel_verify.errors import MathematicalError
 
 mp = mpmath.mp
 DEFINITIONS = {
-    "exp": mpmath.exp, "log": mpmath.log, "sin": mpmath.sin, "cos": mpmath.cos, "tan": mpmath.tan, "sinh": mpmath.sinh,
-    "cosh": mpmath.cosh, "tanh": mpmath.tanh, "asinh": mpmath.asinh, "atan": mpmath.atan, "erf": mpmath.erf,
+    "exp": mpmath.exp,
+    "log": mpmath.log,
+    "sin": mpmath.sin,
+    "cos": mpmath.cos,
+    "tan": mpmath.tan,
+    "sinh": mpmath.sinh,
+    "cosh": mpmath.cosh,
+    "tanh": mpmath.tanh,
+    "asinh": mpmath.asinh,
+    "atan": mpmath.atan,
+    "erf": mpmath.erf,
     "softplus": lambda t: mpmath.log(1 + mpmath.exp(t)),
     "sigmoid": lambda t: 1 / (1 + mpmath.exp(-t)),
     "logcosh": lambda t: mpmath.log(mpmath.cosh(t)),
@@ -25,7 +34,7 @@ DEFINITIONS = {
     "abspow": lambda t, p: abs(t) ** p,
     "sgnpow": lambda t, p: mpmath.sign(t) * abs(t) ** p,
     "pluspow": lambda t, p: max(t, 0) ** p,
-}  # fmt: skip
+}
 PARAMETERS = {"huber": (1.0,), "abspow": (4.5,), "sgnpow": (4.5,), "pluspow": (4.5,)}
 POINTS = [-2.3, -1.31, -0.4, 0.07, 0.65, 1.45, 3.9]
 ORDERS = range(6)
@@ -35,7 +44,7 @@ def psi_by_the_sheet(t, nu):
     """psi_nu, transcribed from section 9.6 of the sheet ragd-gs."""
     u = (t + 1) % 4
     s, up = (u - 1, True) if u <= 2 else (3 - u, False)
-    G = lambda v: abs(v) ** (3 + nu) / ((1 + nu) * (2 + nu) * (3 + nu)) - v * v / (2 * (1 + nu))  # noqa: E731
+    G = lambda v: abs(v) ** (3 + nu) / ((1 + nu) * (2 + nu) * (3 + nu)) - v * v / (2 * (1 + nu))
     return G(s) if up else 2 * G(mpmath.mpf(1)) - G(s)
 
 
@@ -59,9 +68,13 @@ def test_derivatives(name, order):
         want = float(exact_derivative(name, order, t, parameters))
         got = TABLE[name].scalar(order)(t, *parameters)
         assert got == pytest.approx(want, rel=2e-13, abs=1e-14), (name, order, t)
-        assert float(TABLE[name].array(order)(np.array([t]), *parameters)[0]) == pytest.approx(got, rel=5e-15, abs=1e-15)
+        assert float(TABLE[name].array(order)(np.array([t]), *parameters)[0]) == pytest.approx(
+            got, rel=5e-15, abs=1e-15
+        )
         with mpmath.workdps(40):
-            assert abs(TABLE[name].multiprecision(order)(mpmath.mpf(t), *map(mpmath.mpf, parameters)) - want) <= 1e-13 * (1 + abs(want))
+            assert abs(
+                TABLE[name].multiprecision(order)(mpmath.mpf(t), *map(mpmath.mpf, parameters)) - want
+            ) <= 1e-13 * (1 + abs(want))
 
 
 @pytest.mark.parametrize("name", ["softplus", "sigmoid", "logcosh", "tanh", "atan", "asinh", "erf"])
@@ -128,7 +141,9 @@ def test_scalar_source_compiles_under_numba():
     for name, order in wanted:
         parameters = PARAMETERS.get(name, (0.5,) if name == "psi" else ())
         for t in (-1.3, 0.4):
-            assert scope[f"{name}_{order}"](t, *parameters) == pytest.approx(TABLE[name].scalar(order)(t, *parameters), rel=1e-15, abs=1e-300)
+            assert scope[f"{name}_{order}"](t, *parameters) == pytest.approx(
+                TABLE[name].scalar(order)(t, *parameters), rel=1e-15, abs=1e-300
+            )
 
 
 def test_edges_are_infinite_not_errors():

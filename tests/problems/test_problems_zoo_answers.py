@@ -56,7 +56,7 @@ def box_of(problem, spread=6.0):
 
 
 def exact_point(problem, point):
-    return {s: v for s, v in zip(problem.x, point)}
+    return dict(zip(problem.x, point))
 
 
 @pytest.mark.parametrize("name", with_field("y_star"))
@@ -65,7 +65,10 @@ def test_lower_level_solution(name):
     generator = np.random.default_rng(SEED)
     gradient = sympy.Matrix([problem.lower.diff(s) for s in problem.y])
     for _ in range(5):
-        x = {s: sympy.Rational(int(1000 * generator.uniform(a, b)), 1000) for s, (a, b) in zip(problem.x, box_of(problem))}
+        x = {
+            s: sympy.Rational(int(1000 * generator.uniform(a, b)), 1000)
+            for s, (a, b) in zip(problem.x, box_of(problem))
+        }
         y = {s: v.subs(x).evalf(40) for s, v in zip(problem.y, problem.known["y_star"])}
         residual = gradient.subs({**x, **y}).evalf(40)
         assert max(abs(r) for r in residual) < 1e-30, f"{name} at {x} (seed {SEED})"
@@ -75,7 +78,6 @@ def test_lower_level_solution(name):
 def test_hyper_objective(name):
     problem = zoo(name)
     substituted = problem.f.subs(dict(zip(problem.y, problem.known["y_star"])), simultaneous=True)
-
 
     values = evaluator([substituted, problem.known["phi"]], problem.x)
     generator = np.random.default_rng(SEED)
@@ -90,7 +92,9 @@ def test_derivation_finds_the_closed_form(name):
     problem = zoo(name)
     derived = derive(problem).y_star
     if derived is None:
-        assert name in {"shen-chen", "shen-chen-wide", "displaced-log-well", "smd1", "minimax-ramp"} or name.startswith("hoelder")
+        assert name in {"shen-chen", "shen-chen-wide", "displaced-log-well", "smd1", "minimax-ramp"} or name.startswith(
+            "hoelder"
+        )
         return
     for left, right in zip(derived, problem.known["y_star"]):
         difference = (left - right).subs({s: sympy.Rational(7 + i, 19) for i, s in enumerate(problem.x)})
@@ -109,14 +113,21 @@ def test_stated_minimum(name):
     lowest = math.inf
     for _ in range(3 if problem.dx > 2 else 8):
         start = [generator.uniform(a, b) for a, b in box]
-        result = minimize(phi, start, method="Nelder-Mead", bounds=box, options={"maxfev": 150 * problem.dx + 100, "adaptive": True})
+        result = minimize(
+            phi, start, method="Nelder-Mead", bounds=box, options={"maxfev": 150 * problem.dx + 100, "adaptive": True}
+        )
         lowest = min(lowest, result.fun)
     assert lowest >= stated - 6e-7 * (1 + abs(stated)), f"{name}: {lowest} below {stated} (seed {SEED})"
     if problem.dx == 1 and all(abs(float(p[0])) <= 6 for p in problem.known.get("minimisers", ())):
         grid = np.linspace(*box[0], 4001)
         place = grid[int(np.argmin([phi([v]) for v in grid]))]
         width = (box[0][1] - box[0][0]) / 2000
-        best = minimize_scalar(lambda v: phi([v]), bounds=(max(place - width, box[0][0]), min(place + width, box[0][1])), method="bounded", options={"xatol": 1e-10})
+        best = minimize_scalar(
+            lambda v: phi([v]),
+            bounds=(max(place - width, box[0][0]), min(place + width, box[0][1])),
+            method="bounded",
+            options={"xatol": 1e-10},
+        )
         assert best.fun == pytest.approx(stated, rel=6e-7, abs=1e-9)
 
 
@@ -170,7 +181,9 @@ def test_tables_of_constants(name, knob):
 def test_hoelder_f_minima():
     for nu, value, place in record("hoelder-f").known["table"]["minimum"]:
         problem = zoo("hoelder-f", nu=nu)
-        best = minimize_scalar(lambda v, p=problem: phi_of(p)([v]), bounds=(-2, 0), method="bounded", options={"xatol": 1e-10})
+        best = minimize_scalar(
+            lambda v, p=problem: phi_of(p)([v]), bounds=(-2, 0), method="bounded", options={"xatol": 1e-10}
+        )
         assert best.fun == pytest.approx(float(value), abs=1e-6)
         assert best.x == pytest.approx(float(place), abs=1e-5)
 
@@ -180,7 +193,9 @@ def test_shen_chen_local_minima():
     phi = phi_of(problem)
     for place, value in record("shen-chen").known["table"]["local_minima"]:
         centre = float(place)
-        best = minimize_scalar(lambda v: phi([v]), bounds=(centre - 0.1, centre + 0.1), method="bounded", options={"xatol": 1e-10})
+        best = minimize_scalar(
+            lambda v: phi([v]), bounds=(centre - 0.1, centre + 0.1), method="bounded", options={"xatol": 1e-10}
+        )
         assert best.fun == pytest.approx(float(value), abs=1e-6)
         assert best.x == pytest.approx(centre, abs=1e-4)
 
@@ -214,7 +229,11 @@ def sample_set(problem, generator, count):
         case "Simplex":
             return feasible.total * generator.dirichlet(np.full(n, 0.6), count)
         case _:
-            return np.abs(generator.standard_normal((count, n))) * generator.choice([0.01, 1.0, 3.0], (count, 1)) * (generator.random((count, n)) < 0.7)
+            return (
+                np.abs(generator.standard_normal((count, n)))
+                * generator.choice([0.01, 1.0, 3.0], (count, 1))
+                * (generator.random((count, n)) < 0.7)
+            )
 
 
 def simplex_projection(x):
@@ -302,7 +321,13 @@ def test_diabetes_values():
     best = minimize_scalar(phi, bounds=(-8, 4), method="bounded", options={"xatol": 1e-11})
     assert best.fun == pytest.approx(0.2408010830, abs=5e-11)
     assert best.x == pytest.approx(-2.02564141, abs=1e-6)
-    ten = minimize(phi, np.zeros(10), method="L-BFGS-B", bounds=[(-8, 4)] * 10, options={"ftol": 1e-15, "gtol": 1e-10, "maxiter": 3000})
+    ten = minimize(
+        phi,
+        np.zeros(10),
+        method="L-BFGS-B",
+        bounds=[(-8, 4)] * 10,
+        options={"ftol": 1e-15, "gtol": 1e-10, "maxiter": 3000},
+    )
     assert ten.fun == pytest.approx(0.2304338322, abs=2e-8)
     f = evaluator(problem.f, problem.variables)
     w = np.linalg.solve(G + np.eye(10), c)
