@@ -4,8 +4,8 @@ Floats only guess which constraints bind. One rational linear system holds the o
 and its solution is accepted only if every sign and every inequality holds exactly; then f*, g* and x* are proved.
 
 Lower level at x: ``Q x + q + G_P' mu + E' nu = 0, mu >= 0, G_P x = h_P``. Its solutions are the points of Z with
-the same ``Q z`` at which the rows with ``mu > 0`` bind. Upper level: ``F x + f + G_A' lam + E' nu2 + Q w = 0`` with ``lam >= 0``
-(of any sign where ``mu > 0``).
+the same ``Q z`` at which the rows with ``mu > 0`` bind. Upper level: ``F x + f + G_A' lam + E' nu2 + Q w = 0`` with
+``lam >= 0`` (of any sign where ``mu > 0``).
 """
 
 from __future__ import annotations
