@@ -27,6 +27,7 @@ from bilevel_verify.theorems.card import (
 from bilevel_verify.theorems.desk import Desk, letters_of, read_definitions
 from bilevel_verify.theorems.entries import ENTRY_READERS, read_statement
 from bilevel_verify.theorems.fields import Names, Place, Table, domain_of, expression
+from bilevel_verify.theorems.resolve import formulas_of
 from bilevel_verify.theorems.rewrite import order_of
 from bilevel_verify.theorems.vocabulary import NUMBERS, RANGE_FUNCTIONS, SCALAR_FUNCTIONS
 
@@ -102,6 +103,7 @@ class _Reader:
         )
         paper.finish()
         _check_references(card, self.place)
+        _check_circles(card, self.place)
         return card
 
     def units(self) -> dict[str, str]:
@@ -305,6 +307,18 @@ def _check_references(card: Card, place: Place) -> None:
                 _known(entry.algorithm, {a.id: a for a in card.algorithms}, here.at("algorithm"), "algorithm")
             for name in entry.readings:
                 _known(name, card.readings, here.at("readings"), "reading")
+
+
+def _check_circles(card: Card, place: Place) -> None:
+    """Parameters of a statement must not depend on each other in a circle."""
+    for entry in card.entries.values():
+        if not entry.parameters:
+            continue
+        formulas = formulas_of(card, entry)
+        try:
+            order_of({name: letters_of(found[0]) for name, found in formulas.items()})
+        except CardError as error:
+            raise place.at(entry.id).fail(str(error)) from None
 
 
 def _known(name: str, known: Mapping[str, Any], place: Place, what: str) -> None:

@@ -87,9 +87,16 @@ card = load_card
 def cards() -> tuple[CardRecord, ...]:
     """The shipped cards; one that cannot be read is listed with its error, the others still load."""
     found = []
+    keys: dict[str, Path] = {}
     for key, path in shipped().items():
         try:
-            found.append(CardRecord(key, path, load_card(key).title))
+            one = load_card(key)
+            first = keys.setdefault(one.key, path)
+            if first != path:
+                label = f"theory/{path.name}: [paper], key"
+                fix = "give one of them another key"
+                raise CardError(f"{label}: {one.key!r} is the key of theory/{first.name} too; {fix}")
+            found.append(CardRecord(key, path, one.title))
         except CardError as error:
             found.append(CardRecord(key, path, error=str(error)))
     return tuple(found)
