@@ -17,7 +17,7 @@ from bilevel_verify.checks.decide import reason_of
 from bilevel_verify.checks.functions import ProblemFunctions
 from bilevel_verify.checks.instance import Instance
 from bilevel_verify.checks.trajectory import Trajectory
-from bilevel_verify.checks.values import Vector, vector
+from bilevel_verify.checks.values import Vector, lambda_min, vector
 from bilevel_verify.checks.verdict import Verdict
 from bilevel_verify.constants.constant import Constant
 from bilevel_verify.errors import MathematicalError
@@ -64,11 +64,29 @@ def of_constant(name: str, constant: Constant) -> Premise:
     return Premise(text, "holds", "", "certified", source)
 
 
+def flat_at_witness(instance: Instance, convexity: Constant) -> list[Premise]:
+    """A premise that is false if the lower level has no positive curvature at the witness point of ``mu``."""
+    names = [symbol.name for symbol in instance.problem.variables]
+    if convexity.value > 0 or not set(names) <= set(convexity.witness):
+        return []
+    point = vector([convexity.witness[name] for name in names])
+    dx = instance.problem.dx
+    functions = ProblemFunctions(instance.problem, instance.truth)
+    try:
+        hessian, _ = functions.call("hess_yy_g", [Vector(point.entries[:dx]), Vector(point.entries[dx:])])
+        flat = bool(lambda_min(hessian) <= 0)
+    except (KeyError, ArithmeticError):
+        return []
+    where = ", ".join(f"{name} = {convexity.witness[name]:.6g}" for name in names)
+    text = "the lower level is strongly convex in y"
+    return [Premise(text, "not applicable", f"mu = 0: no curvature at {where}", "certified")] if flat else []
+
+
 def of_truth(name: str, enclosure: Enclosure) -> Premise:
     """Is a truth of the instance (``Delta`` ...) finite?"""
     text, value = f"{name} is finite", np.asarray(enclosure.value, dtype=float)
     if bool(np.any(np.isinf(value))):
-        if enclosure.certainty in ("proved", "certified"):
+        if enclosure.certainty in ("proved", "certified") or enclosure.error == 0:  # a symbolic limit
             return Premise(text, "not applicable", f"{name} is infinite: {enclosure.method}", enclosure.certainty)
         return Premise(text, "undecided", f"hypothesis: {name} may be infinite", enclosure.certainty)
     if not isfinite(enclosure.error):
@@ -97,8 +115,10 @@ def premises(instance: Instance, resolved: Resolved) -> list[Premise]:
     found = [of_constant(name, constant) for name, constant in instance.used.items()]
     found += [of_truth(name, enclosure) for name, enclosure in instance.asked.items()]
     convexity = instance.strong_convexity()
-    if convexity is not None and "mu" not in instance.used:
-        found.append(of_constant("mu", convexity))
+    if convexity is not None:
+        if "mu" not in instance.used:
+            found.append(of_constant("mu", convexity))
+        found += flat_at_witness(instance, convexity)
     for name, why in instance.failures.items():
         if name not in instance.used and name not in instance.asked:
             found.append(Premise(f"{name} exists", "undecided", f"hypothesis: {name}: {why}", "computed"))
