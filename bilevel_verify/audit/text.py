@@ -1,4 +1,4 @@
-"""Executability: what the printed pseudo-code does not say or cannot do, found by reading it."""
+"""Executability: what the printed pseudo-code does not say or cannot do, found by reading it and by trial runs."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from bilevel_verify.audit.finding import Finding
 from bilevel_verify.checks.verdict import Row
 from bilevel_verify.theorems.card import Algorithm, Card, Entry
 from bilevel_verify.theorems.executability import static_findings
+from bilevel_verify.theorems.trial import trial_findings
 
 
 def executability_findings(card: Card, entry: Entry) -> Iterator[Finding]:
@@ -19,6 +20,12 @@ def executability_findings(card: Card, entry: Entry) -> Iterator[Finding]:
     for number, defect in enumerate(found):
         yield Finding(
             _row(card, entry, f"defect-{number + 1}", "refuted", f"{defect.kind}: {defect}", defect.line),
+            counterexample={"line": defect.line or "-", "defect": defect.message},
+        )
+    trials = trial_findings(card, entry)
+    for number, defect in enumerate(trials):
+        yield Finding(
+            _row(card, entry, f"trial-{number + 1}", "refuted", f"{defect.kind}: {defect}", defect.line),
             counterexample={"line": defect.line or "-", "defect": defect.message},
         )
     if not found:

@@ -147,7 +147,7 @@ class _Machine:
         return Execution(outputs, self.letters, self.sequences, self.order, tuple(findings), self.done)
 
     def import_value(self, value: Any) -> Value:
-        if callable(value) or is_exact(value):
+        if callable(value) or is_exact(value) or isinstance(value, LinearOperator):
             return value
         if isinstance(value, np.ndarray | list | tuple):
             return self.field.vector(list(value))

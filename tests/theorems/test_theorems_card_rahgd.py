@@ -12,6 +12,7 @@ from bilevel_verify.problems import zoo
 from bilevel_verify.theorems import load_card
 from bilevel_verify.theorems.card import Algorithm, Card, Statement
 from bilevel_verify.theorems.resolve import resolve
+from bilevel_verify.theorems.trial import trial_findings
 
 ROLL = {
     "assumptions": ["assumption-2-3", "condition-3-1"],
@@ -68,7 +69,25 @@ def test_refutations_come_with_a_repaired_form(card: Card) -> None:
     bare = [f"{entry.id}/{c.id}" for entry, c in card.claims() if c.refuted is not None and c.repaired is None]
     assert bare == ["lemma-c-2/setting"]  # its repaired form is that of the link c-2-setting
     links = [e.id for e in card.entries.values() if e.refuted is not None and e.repaired is None]
-    assert links == ["algorithm-3-literal", "algorithm-3-literal-line-11"]
+    assert links == ["algorithm-2-literal", "algorithm-3-literal", "algorithm-3-literal-line-11"]
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "line"),
+    [
+        ("algorithm-2-literal", "division by zero", "line 4"),
+        ("algorithm-3-literal", "unassigned", "line 2"),
+        ("algorithm-3-literal-line-11", "unassigned", "line 11"),
+    ],
+)
+def test_literal_readings_stop_where_the_print_is_undefined(card: Card, name: str, kind: str, line: str) -> None:
+    found = trial_findings(card, card.entries[name])
+    assert [(f.kind, f.line) for f in found] == [(kind, line)]
+
+
+@pytest.mark.parametrize("name", ["algorithm-1", "algorithm-2", "algorithm-3", "algorithm-3-perturbed", "algorithm-4"])
+def test_the_readings_taken_run(card: Card, name: str) -> None:
+    assert trial_findings(card, card.entries[name]) == ()
 
 
 # --- settings against a plain transcription -------------------------------------------------------------------------
