@@ -18,7 +18,6 @@ from bilevel_verify.checks.claims import Judged, all_claims, judge_claims, judge
 from bilevel_verify.checks.decide import summary
 from bilevel_verify.checks.evaluate import Evaluator
 from bilevel_verify.checks.functions import ProblemFunctions
-from bilevel_verify.checks.simple import functions_of
 from bilevel_verify.checks.instance import Instance
 from bilevel_verify.checks.request import (
     Member,
@@ -31,6 +30,7 @@ from bilevel_verify.checks.request import (
 )
 from bilevel_verify.checks.rows import command, premise_row, row_of, verdict_of
 from bilevel_verify.checks.running import letters_of_method, make_run, method_name
+from bilevel_verify.checks.simple import functions_of
 from bilevel_verify.checks.starts import default_starts, point_of
 from bilevel_verify.checks.tabulate import symbols_in, tabulate
 from bilevel_verify.checks.trajectory import Trajectory
@@ -49,6 +49,8 @@ DEFAULT_BUDGET = 2_000_000
 TRUNCATED = ("budget", "diverged", "not finite", "interrupted", "precision")
 RUNS_KEPT = 8
 _RUNS: dict[str | None, Run] = {}
+UNRESOLVED = 1e-13
+"""An error that is this small is rounding: a float64 run that misses a smaller accuracy shows nothing."""
 Progress = Callable[[str], None]
 
 
@@ -237,6 +239,9 @@ def prepare(request: Request, problem: Problem, member: Member, x0: np.ndarray) 
     """Letters and hypotheses of an instance; nothing runs."""
     values = {**request.values, **{name: number for name, number in member.items() if name == "eps"}}
     instance = Instance(problem, request.card.key, x0, values)
+    flat = hyp.combine(hyp.of_convexity(instance))
+    if flat is not None and flat.verdict == "not applicable":
+        instance.hopeless = flat.reason
     resolved = resolve(
         request.card,
         request.statement,
@@ -387,6 +392,9 @@ def _judge_conditions(case: Case) -> None:
             margin = None if shown is None else shown.margin
             if verdict == "holds":
                 premise = hyp.Premise(text, "holds", "", judged.tally.certainty, entry.id, margin)
+            elif verdict == "refuted" and shown is not None and shown.measured < UNRESOLVED:
+                reason = f"precision: {entry.id} asks for more{where} than float64 resolves"
+                premise = hyp.Premise(text, "undecided", reason, "computed", entry.id, margin)
             elif verdict == "refuted":
                 reason = f"{entry.id} is false on this run{where}"
                 premise = hyp.Premise(text, "not applicable", reason, judged.tally.certainty, entry.id, margin)
