@@ -20,8 +20,8 @@ from bilevel_verify.checks import values as v
 from bilevel_verify.checks.claims import Judged
 from bilevel_verify.checks.decide import Judgement, Tally, guarded, judge, reason_of
 from bilevel_verify.checks.evaluate import Bound, Evaluator
-from bilevel_verify.checks.simple import functions_of
 from bilevel_verify.checks.rows import row_of
+from bilevel_verify.checks.simple import functions_of
 from bilevel_verify.checks.values import EvaluationError
 from bilevel_verify.checks.verdict import Row, Verdict
 from bilevel_verify.errors import MathematicalError

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bilevel_verify.checks.claims import Judged, judge_claims
+from bilevel_verify.checks.decide import Tally
 from bilevel_verify.checks.functions import ProblemFunctions
 from bilevel_verify.checks.verdict import Verdict
 from bilevel_verify.errors import BilevelVerifyError
@@ -18,6 +19,8 @@ DIGITS = 50
 HIGH_BITS = 512
 VISIBLE = 1e-15
 """Relative violation below which the run in 50 digits shows an equality, not a counterexample."""
+FADES = 1e-6
+"""A violation that shrinks by this factor from 16 to 50 digits fades with the rounding errors."""
 
 
 def confirmed(case: Case, judged: Judged, reason: str) -> tuple[Verdict, str]:
@@ -36,8 +39,17 @@ def confirmed(case: Case, judged: Judged, reason: str) -> tuple[Verdict, str]:
         kind = type(error).__name__
         return "undecided", f"precision: {reason} in float64; the run in {DIGITS} digits is not available ({kind})"
     tally = found[judged.number].tally
-    verdict, _ = tally.outcome()
-    # two sides that agree in exact arithmetic still differ in the last of 50 digits: that is no counterexample
-    if verdict == "refuted" and tally.worst is not None and tally.worst.margin < -VISIBLE:
-        return "refuted", f"{reason}; confirmed in {DIGITS} digits"
-    return "undecided", f"precision: {reason} in float64, but not in {DIGITS} digits"
+    if tally.outcome()[0] != "refuted":
+        return "undecided", f"precision: {reason} in float64, but not in {DIGITS} digits"
+    if _is_rounding(judged.tally, tally):
+        return "undecided", f"tie: the sides agree up to the rounding of the run, in float64 and in {DIGITS} digits"
+    return "refuted", f"{reason}; confirmed in {DIGITS} digits"
+
+
+def _is_rounding(rough: Tally, fine: Tally) -> bool:
+    """Whether a violation is made of rounding errors: two sides that are equal differ in the last digits of any run."""
+    if fine.worst is None or rough.worst is None:
+        return True
+    if fine.worst.certainty == "proved":  # both sides are exact rationals, counts for instance
+        return False
+    return fine.worst.margin >= -VISIBLE or fine.worst.gap < FADES * rough.worst.gap

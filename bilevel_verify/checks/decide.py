@@ -34,6 +34,8 @@ class Judgement:
     reason: str = ""
     certainty: Certainty = "proved"
     where: str = ""
+    gap: float = 0.0
+    """Least distance between the two sides of a violated relation."""
 
 
 def judge(left: Value, operator: str, right: Value, certainty: Certainty = "proved", where: str = "") -> Judgement:
@@ -51,7 +53,8 @@ def judge(left: Value, operator: str, right: Value, certainty: Certainty = "prov
     margin = margin_of(measured, operator, bound)
     if answer is not None:  # both ends are rounded outwards: a decided relation has the sign of its decision
         margin = max(margin, 0.0) if answer else min(margin, 0.0)
-    return Judgement(answer, measured, bound, margin, reason, certainty, where)
+    gap = 0.0 if answer is not False else max(0.0, float(abs(scalar_ball(a) - scalar_ball(b)).lower()))
+    return Judgement(answer, measured, bound, margin, reason, certainty, where, gap)
 
 
 def undecided(reason: str, certainty: Certainty = "computed", where: str = "") -> Judgement:

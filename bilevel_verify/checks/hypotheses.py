@@ -64,6 +64,14 @@ def of_constant(name: str, constant: Constant) -> Premise:
     return Premise(text, "holds", "", "certified", source)
 
 
+def of_convexity(instance: Instance) -> list[Premise]:
+    """Is the lower level strongly convex in y?"""
+    convexity = instance.strong_convexity()
+    if convexity is None:
+        return []
+    return [of_constant("mu", convexity), *flat_at_witness(instance, convexity)]
+
+
 def flat_at_witness(instance: Instance, convexity: Constant) -> list[Premise]:
     """A premise that is false if the lower level has no positive curvature at the witness point of ``mu``."""
     names = [symbol.name for symbol in instance.problem.variables]
@@ -114,11 +122,7 @@ def premises(instance: Instance, resolved: Resolved) -> list[Premise]:
     """All hypotheses that need no run."""
     found = [of_constant(name, constant) for name, constant in instance.used.items()]
     found += [of_truth(name, enclosure) for name, enclosure in instance.asked.items()]
-    convexity = instance.strong_convexity()
-    if convexity is not None:
-        if "mu" not in instance.used:
-            found.append(of_constant("mu", convexity))
-        found += flat_at_witness(instance, convexity)
+    found += [p for p in of_convexity(instance) if p not in found]
     for name, why in instance.failures.items():
         if name not in instance.used and name not in instance.asked:
             found.append(Premise(f"{name} exists", "undecided", f"hypothesis: {name}: {why}", "computed"))

@@ -27,6 +27,7 @@ class Instance(Leaves):
     Attributes
     ----------
     used : constants that the card asked for. ``asked`` : truths. ``failures`` : letters that no room could give.
+    hopeless : why no truth is asked for (the lower level has no unique minimiser); empty if there is hope.
     """
 
     def __init__(self, problem: Problem, paper: str, x0: np.ndarray, values: Mapping[str, Any]) -> None:
@@ -35,6 +36,7 @@ class Instance(Leaves):
         self.used: dict[str, Constant] = {}
         self.asked: dict[str, Enclosure] = {}
         self.failures: dict[str, str] = {}
+        self.hopeless = ""
 
     @property
     def truth(self) -> Any:
@@ -61,6 +63,8 @@ class Instance(Leaves):
         return self.used[name]
 
     def _truth(self, name: str, known: Mapping[str, Any]) -> Enclosure:
+        if self.hopeless:
+            raise MathematicalError(self.hopeless)
         if name not in self.asked:
             self.asked[name] = super()._truth(name, known)
         found = self.asked[name]

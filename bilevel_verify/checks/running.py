@@ -58,6 +58,8 @@ def make_run(
     InputError : there is nothing to run.
     """
     if callable(method):
+        if options.get("digits") is not None:
+            raise NotImplementedError("a solver of the user runs in its own arithmetic")
         return _from_callable(problem, method, parameters, x0, options)
     name = method_name(method, statement)
     if name is None:

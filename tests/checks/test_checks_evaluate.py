@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bilevel_verify.checks import values as v
-from bilevel_verify.errors import MathematicalError
 from bilevel_verify.checks.evaluate import Evaluator
+from bilevel_verify.errors import MathematicalError
 from bilevel_verify.language import parse
 
 
