@@ -149,9 +149,13 @@ _ODD_LORENTZ = _even_odd(
     lambda k: sympy.factorial(k) * cos(pi / (2 * (k + 2))) ** (k + 2), lambda k: sympy.factorial(k)
 )
 _TANH: dict[int, sympy.Expr] = {
-    0: Integer(1), 1: Integer(1), 2: 4 / (3 * sqrt(3)), 3: Integer(2), 5: Integer(16),
+    0: Integer(1),
+    1: Integer(1),
+    2: 4 / (3 * sqrt(3)),
+    3: Integer(2),
+    5: Integer(16),
     4: sqrt((15 - sqrt(105)) / 30) * (15 + sqrt(105)) / 30 * (16 - 24 * (15 - sqrt(105)) / 30),
-}  # fmt: skip
+}
 _SQUARE4 = (15 - sqrt(105)) / 30
 _HYPOT: dict[int, sympy.Expr] = {
     1: Integer(1),
@@ -161,9 +165,12 @@ _HYPOT: dict[int, sympy.Expr] = {
 }
 _ASINH: dict[int, sympy.Expr] = {1: Integer(1), 2: 2 / (3 * sqrt(3)), 3: Integer(1), 5: Integer(9)}
 _GAUSS: dict[int, sympy.Expr] = {
-    0: Integer(1), 1: exp(Rational(-1, 2)), 2: Integer(1),
-    3: sqrt(18 - 6 * sqrt(6)) * exp(-(3 - sqrt(6)) / 2), 4: Integer(3),
-}  # fmt: skip
+    0: Integer(1),
+    1: exp(Rational(-1, 2)),
+    2: Integer(1),
+    3: sqrt(18 - 6 * sqrt(6)) * exp(-(3 - sqrt(6)) / 2),
+    4: Integer(3),
+}
 
 
 def supremum(name: str, order: int) -> sympy.Expr | None:

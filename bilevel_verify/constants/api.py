@@ -8,9 +8,10 @@ from typing import Any
 
 import sympy
 
-from bilevel_verify.constants.constant import Constant, Reason
+from bilevel_verify.constants.bounds import Bound
+from bilevel_verify.constants.constant import Constant, Reason, Side
 from bilevel_verify.constants.domain import domain_of
-from bilevel_verify.constants.engine import Analysis, Bound
+from bilevel_verify.constants.engine import Analysis
 from bilevel_verify.constants.papers import Letter, letters_of
 from bilevel_verify.constants.structure import normalise, structure_of
 from bilevel_verify.errors import InputError
@@ -20,16 +21,21 @@ _CACHE: dict[tuple[str, str, float], Analysis] = {}
 _CACHE_LIMIT = 256
 
 
-def constants(p: Problem, paper: str | None = None, nu: float | Mapping[str, float] | None = None,
-              only: Iterable[str] | None = None, effort: float = 1.0) -> Mapping[str, Constant]:  # fmt: skip
+def constants(
+    p: Problem,
+    paper: str | None = None,
+    nu: float | Mapping[str, float] | None = None,
+    only: Iterable[str] | None = None,
+    effort: float = 1.0,
+) -> Mapping[str, Constant]:
     """Certified constants of a problem under the letters of one paper.
 
     Parameters
     ----------
     p : the problem.
     paper : ``ragd-gs`` (bilevel default), ``rahgd``, ``fsba``, ``minimax``, ``restarted-agd-hb``, ``agm-bio``.
-    nu : exponent wanted for the Hoelder pairs: one number, or ``{"nu_g": ..., "nu_f": ...}``. By default the largest one
-        that can be certified.
+    nu : exponent wanted for the Hoelder pairs: one number, or ``{"nu_g": ..., "nu_f": ...}``. By default the
+        largest one that can be certified.
     only : letters to offer (all by default). Nothing is computed before a letter is looked up.
     effort : multiplies the box budgets of branch and bound (deterministic: budgets count boxes, not seconds).
 
@@ -68,8 +74,15 @@ def _exponents(nu: float | Mapping[str, float] | None) -> dict[str, Any]:
 class Constants(Mapping[str, Constant]):
     """Lazily computed constants; prints as a table."""
 
-    def __init__(self, problem: Problem, paper: str, letters: tuple[Letter, ...], every: tuple[Letter, ...],
-                 exponents: dict[str, Any], effort: float) -> None:  # fmt: skip
+    def __init__(
+        self,
+        problem: Problem,
+        paper: str,
+        letters: tuple[Letter, ...],
+        every: tuple[Letter, ...],
+        exponents: dict[str, Any],
+        effort: float,
+    ) -> None:
         self.problem, self.paper, self.exponents, self.effort = problem, paper, exponents, effort
         self._letters = {letter.name: letter for letter in letters}
         self._every = {letter.name: letter for letter in every}
@@ -120,11 +133,26 @@ class Constants(Mapping[str, Constant]):
 
         return simple_constant(self, letter)
 
-    def _constant(self, letter: Letter, bound: Bound, side: str = "upper") -> Constant:
+    def _constant(self, letter: Letter, bound: Bound, side: Side = "upper") -> Constant:
         domain = domain_of(self.problem)
         value = bound.upper if side == "upper" else bound.lower
-        return Constant(letter.name, value, bound.lower, bound.upper, side, bound.certified, bound.route, letter.norm,  # type: ignore[arg-type]
-                        domain.text, bound.why, bound.exact, domain.whole_space, bound.attained, bound.witness, letter.meaning)  # fmt: skip
+        return Constant(
+            letter.name,
+            value,
+            bound.lower,
+            bound.upper,
+            side,
+            bound.certified,
+            bound.route,
+            letter.norm,
+            domain.text,
+            bound.why,
+            bound.exact,
+            domain.whole_space,
+            bound.attained,
+            bound.witness,
+            letter.meaning,
+        )
 
     def _norm(self, letter: Letter) -> Constant:
         bounds = [self.analysis(function).norm(form) for function, form in letter.parts]
@@ -137,14 +165,26 @@ class Constants(Mapping[str, Constant]):
         top, bottom = (self._get(name) for name in letter.partner)
         from bilevel_verify.intervals.rounding import enclose
 
-        closed = top.exact / bottom.exact if top.exact is not None and bottom.exact is not None and bottom.value > 0 else None
+        closed = (
+            top.exact / bottom.exact
+            if top.exact is not None and bottom.exact is not None and bottom.value > 0
+            else None
+        )
         if bottom.value <= 0:
             upper = math.inf
         else:
             upper = enclose(closed)[1] if closed is not None else math.nextafter(top.value / bottom.value, math.inf)
         lower = max(top.lower, 0.0) / bottom.upper if bottom.upper > 0 else math.inf
         why = Reason("definition", f"{letter.name} = {top.name} / {bottom.name}", (top.why, bottom.why))
-        bound = Bound(upper, min(lower, upper), top.certified and bottom.certified, top.route, why, closed, top.attained and bottom.attained)
+        bound = Bound(
+            upper,
+            min(lower, upper),
+            top.certified and bottom.certified,
+            top.route,
+            why,
+            closed,
+            top.attained and bottom.attained,
+        )
         return self._constant(letter, bound)
 
     def _hoelder(self, letter: Letter) -> Constant:
@@ -167,5 +207,13 @@ def _largest(letter: Letter, bounds: list[Bound]) -> Bound:
     names = [f"{function}: {form}" for function, form in letter.parts]
     parts = tuple(Reason("part", f"{name} <= {b.upper:.9g}", (b.why,)) for name, b in zip(names, bounds))
     why = Reason("largest of the parts", f"{letter.name} <= {best.upper:.9g}", parts)
-    return Bound(best.upper, max(b.lower for b in bounds), all(b.certified for b in bounds), best.route, why, best.exact,
-                 best.attained, best.witness)  # fmt: skip
+    return Bound(
+        best.upper,
+        max(b.lower for b in bounds),
+        all(b.certified for b in bounds),
+        best.route,
+        why,
+        best.exact,
+        best.attained,
+        best.witness,
+    )

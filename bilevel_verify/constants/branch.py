@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bilevel_verify.intervals.elementary import ball_ends
 from bilevel_verify.intervals.rounding import Array
@@ -40,8 +41,17 @@ class Supremum:
     certified: bool
 
 
-def supremum(bound: Bound, sample: Sample, lo: Array, hi: Array, tolerance: float, budget: int, floor: float = 0.0,
-             split: Array | None = None, ceiling: float = math.inf) -> Supremum:  # fmt: skip
+def supremum(
+    bound: Bound,
+    sample: Sample,
+    lo: Array,
+    hi: Array,
+    tolerance: float,
+    budget: int,
+    floor: float = 0.0,
+    split: Array | None = None,
+    ceiling: float = math.inf,
+) -> Supremum:
     """Upper and lower bound of a supremum over the box ``[lo, hi]`` (ends may be infinite).
 
     Parameters
@@ -60,8 +70,9 @@ def supremum(bound: Bound, sample: Sample, lo: Array, hi: Array, tolerance: floa
 
 
 class _Search:
-    def __init__(self, bound: Bound, sample: Sample, lo: Array, hi: Array, tolerance: float, floor: float,
-                 split: Array | None) -> None:  # fmt: skip
+    def __init__(
+        self, bound: Bound, sample: Sample, lo: Array, hi: Array, tolerance: float, floor: float, split: Array | None
+    ) -> None:
         self.bound, self.sample, self.tolerance = bound, sample, tolerance
         self.lo, self.hi = lo[None, :].astype(float), hi[None, :].astype(float)
         self.split = np.ones(len(lo), dtype=bool) if split is None else split
@@ -107,7 +118,9 @@ class _Search:
 
     def _worth_it(self) -> Array:
         """Tails beyond 1e12 are not chased further."""
-        near = (np.where(np.isposinf(self.hi), self.lo, 0.0) < 1e12) & (np.where(np.isneginf(self.lo), self.hi, 0.0) > -1e12)
+        near = (np.where(np.isposinf(self.hi), self.lo, 0.0) < 1e12) & (
+            np.where(np.isneginf(self.lo), self.hi, 0.0) > -1e12
+        )
         return np.asarray(near.all(axis=1))
 
     def _widths(self) -> Array:
@@ -115,7 +128,7 @@ class _Search:
             widths = (self.hi - self.lo) / self.scale
         return np.where(self.split, np.where(np.isnan(widths), 0.0, widths), 0.0)
 
-    def _cut(self, chosen: Array, widths: Array) -> tuple[Array, Array, Array, Array]:
+    def _cut(self, chosen: NDArray[np.intp], widths: Array) -> tuple[Array, Array, Array, Array]:
         axis = np.argmax(widths, axis=1)
         lo, hi = self.lo[chosen], self.hi[chosen]
         rows = np.arange(len(chosen))
@@ -130,7 +143,14 @@ class _Search:
         if math.isinf(self.upper[worst]):
             return Supremum(math.inf, self.lower, self.where, (self.lo[worst], self.hi[worst]), self.boxes, True)
         sure = self._certify()
-        return Supremum(max(sure, self.lower * (1 - 1e-12)), self.lower, self.where, (self.lo[worst], self.hi[worst]), self.boxes, True)
+        return Supremum(
+            max(sure, self.lower * (1 - 1e-12)),
+            self.lower,
+            self.where,
+            (self.lo[worst], self.hi[worst]),
+            self.boxes,
+            True,
+        )
 
     def _certify(self) -> float:
         """Children may rest on a parent's bound: boxes whose own bound is larger are judged by the larger one."""

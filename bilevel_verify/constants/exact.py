@@ -48,8 +48,19 @@ def _psi_range(nu: Fraction, order: int) -> tuple[Expr, Expr] | None:
     return None if size is None else (-size, size)
 
 
-_ODD = {"tanh": 0, "sigmoid": None, "lorentz": 1, "odd_lorentz": 0, "atan": 0, "asinh": 0, "hypot1": 1, "gauss": 1,
-        "logcosh": 1, "softplus": None, "log1psquare": 1}  # fmt: skip
+_ODD = {
+    "tanh": 0,
+    "sigmoid": None,
+    "lorentz": 1,
+    "odd_lorentz": 0,
+    "atan": 0,
+    "asinh": 0,
+    "hypot1": 1,
+    "gauss": 1,
+    "logcosh": 1,
+    "softplus": None,
+    "log1psquare": 1,
+}
 """Parity: 0 for odd functions, 1 for even ones."""
 
 
@@ -60,7 +71,11 @@ def _family_range(function: FamilyScalar, order: int) -> tuple[Expr, Expr] | Non
         return None
     parity = _ODD[function.name]
     shifted = {"sigmoid": 0, "softplus": 1}.get(function.name, parity)
-    is_odd = shifted is not None and (order + shifted) % 2 == 0 and order >= (1 if function.name in ("sigmoid", "softplus") else 0)
+    is_odd = (
+        shifted is not None
+        and (order + shifted) % 2 == 0
+        and order >= (1 if function.name in ("sigmoid", "softplus") else 0)
+    )
     if is_odd:
         return -top, top
     from bilevel_verify.intervals.batch import Interval
@@ -78,9 +93,16 @@ def _family_range(function: FamilyScalar, order: int) -> tuple[Expr, Expr] | Non
 
 def _other_end(name: str, order: int, value: float) -> Expr:
     """The smaller end: exact where it is one of the simple numbers of the table, else a safe rational."""
-    simple = {("log1psquare", 2): Rational(-1, 4), ("tanh", 3): Rational(2, 3), ("sigmoid", 3): Rational(1, 24),
-              ("softplus", 4): Rational(1, 24), ("logcosh", 4): Rational(2, 3), ("atan", 3): Rational(1, 2),
-              ("lorentz", 2): Rational(1, 2), ("odd_lorentz", 1): Rational(-1, 8)}.get((name, order))  # fmt: skip
+    simple = {
+        ("log1psquare", 2): Rational(-1, 4),
+        ("tanh", 3): Rational(2, 3),
+        ("sigmoid", 3): Rational(1, 24),
+        ("softplus", 4): Rational(1, 24),
+        ("logcosh", 4): Rational(2, 3),
+        ("atan", 3): Rational(1, 2),
+        ("lorentz", 2): Rational(1, 2),
+        ("odd_lorentz", 1): Rational(-1, 8),
+    }.get((name, order))
     if simple is not None:
         return simple
     return Rational(Fraction(value).numerator, Fraction(value).denominator) * (1 + Rational(1, 10**15))

@@ -1,8 +1,8 @@
 """Norms of derivative tensors, slot by slot: from ridge ranges and interval entries to an upper bound per box.
 
-A form is a word over ``x y z``: one letter per slot, naming the block in which the vector of that slot lives. ``zz`` is
-the Hessian, ``zzz`` the third derivative, ``xyz`` the mixed block as a function of both variables, ``y`` the gradient in
-y. Vectors in slots with the same letter may be taken equal (Banach), except that ``x``, ``y`` and ``z`` slots differ.
+A form is a word over ``x y z``: one letter per slot, naming the block in which the vector of that slot lives.
+``zz`` is the Hessian, ``zzz`` the third derivative, ``xyz`` the mixed block as a function of both variables, ``y`` the
+gradient in y. Vectors in slots with the same letter may be taken equal (Banach); ``x``, ``y``, ``z`` slots differ.
 
 Two engines. *Nets* (small blocks): the form is evaluated exactly, over all coefficients in their intervals, at every
 direction of a net of covering angle delta, and divided by ``cos(k delta)`` for each group of k equal slots (M. Riesz).
@@ -16,6 +16,7 @@ import itertools
 import math
 from collections import Counter
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -23,7 +24,7 @@ from bilevel_verify.constants.model import Model, Pieces
 from bilevel_verify.intervals import linalg
 from bilevel_verify.intervals.batch import Interval
 from bilevel_verify.intervals.jets import jet_space
-from bilevel_verify.intervals.rounding import Array, up
+from bilevel_verify.intervals.rounding import Array, Mask, up
 
 NET_DIMENSION = 3
 """Largest dimension of a block for which nets are used."""
@@ -138,7 +139,9 @@ class Form:
     def _by_net(self, net: Net, pieces: Pieces) -> Array:
         with np.errstate(invalid="ignore"):
             ridges, lost_r = _finite(pieces.ridges, np.abs(net.ridge).max(axis=1, initial=0.0) > 0)
-            entries = pieces.entries if self.has_entries() else Interval(pieces.entries.lo[:, :0], pieces.entries.hi[:, :0])
+            entries = (
+                pieces.entries if self.has_entries() else Interval(pieces.entries.lo[:, :0], pieces.entries.hi[:, :0])
+            )
             entries, lost_e = _finite(entries, np.abs(net.entry).max(axis=1, initial=0.0) > 0)
         middle_r, middle_e = ridges.centre(), entries.centre()
         radius_r, radius_e = ridges.radius(middle_r), entries.radius(middle_e)
@@ -186,7 +189,7 @@ class Form:
         full = _matrix(pieces.entries.centre(), self.model.n)
         rows = self.model.row_centres
         full = full + np.einsum("bl,li,lj->bij", pieces.ridges.centre(), rows, rows)
-        return full[:, first][:, :, second]
+        return np.asarray(full[:, first][:, :, second])
 
     def extremes(self, pieces: Pieces, below: Array | None = None, above: Array | None = None) -> tuple[Array, Array]:
         """For a symmetric two-slot form: lower bound of lambda_min and upper bound of lambda_max over each box.
@@ -216,7 +219,12 @@ class Form:
         least = linalg.eigenvalue_range(entries_lo + outer_low, entries_hi + outer_low)[0]
         most = linalg.eigenvalue_range(entries_lo + outer_high, entries_hi + outer_high)[1]
         flat = (len(low_c), n * n)
-        exact = np.full(len(low_c), below is None) & _dyadic(rows, low_c, high_c) & _tidy(entries_lo.reshape(flat)) & _tidy(entries_hi.reshape(flat))
+        exact = (
+            np.full(len(low_c), below is None)
+            & _dyadic(rows, low_c, high_c)
+            & _tidy(entries_lo.reshape(flat))
+            & _tidy(entries_hi.reshape(flat))
+        )
         step_low = np.where(exact, 0.0, room + n * 3e-16 * np.where(np.isfinite(size_low), size_low, 0.0))
         step_high = np.where(exact, 0.0, room + n * 3e-16 * np.where(np.isfinite(size_high), size_high, 0.0))
         least = np.where(lost_low, -np.inf, np.where(exact, least, least - step_low))
@@ -268,7 +276,7 @@ class Form:
         return best
 
 
-def defined(pieces: Pieces) -> Array:
+def defined(pieces: Pieces) -> Mask:
     """Boxes on which every coefficient is finite and known to a relative 1e-3 (so that its centre is a value)."""
     good = np.ones(len(pieces.ridges.lo), dtype=bool)
     for part in (pieces.ridges, pieces.entries):
@@ -278,24 +286,24 @@ def defined(pieces: Pieces) -> Array:
     return good
 
 
-def _tidy(values: Array) -> Array:
+def _tidy(values: Array) -> Mask:
     """Rows of moderate multiples of 1/64, on which sums of a few terms are exact in floats."""
     with np.errstate(invalid="ignore"):
         return np.asarray(((values * 64 == np.round(values * 64)) & (np.abs(values) < 1e6)).all(axis=1))
 
 
-def _dyadic(rows: Array, low: Array, high: Array) -> Array:
+def _dyadic(rows: Array, low: Array, high: Array) -> Mask:
     """Boxes on which the ridge sums are exact in floats: small integer rows times tidy coefficients."""
     tidy_rows = bool((rows == np.round(rows)).all() and (np.abs(rows) < 64).all())
     return _tidy(low) & _tidy(high) & tidy_rows
 
 
-def _finite(values: Interval, matters: Array) -> tuple[Interval, Array]:
+def _finite(values: Interval, matters: Mask) -> tuple[Interval, Mask]:
     """Infinite coefficients set to zero, with a flag for the boxes where one of them matters."""
     infinite = ~(np.isfinite(values.lo) & np.isfinite(values.hi))
     if not infinite.any():
         return values, np.zeros(len(values.lo), dtype=bool)
-    lost = (infinite & matters[None, :]).any(axis=1)
+    lost = np.asarray((infinite & matters[None, :]).any(axis=1))
     return Interval(np.where(infinite, 0.0, values.lo), np.where(infinite, 0.0, values.hi)), lost
 
 
@@ -335,11 +343,14 @@ def centre_tensor(model: Model, pieces: Pieces) -> Array:
             continue
         positions = [i for i, a in enumerate(space.indices[number]) for _ in range(a)]
         for place in set(itertools.permutations(positions)):
-            out[(slice(None), *place)] = centre[:, column]
+            where: Any = (slice(None), *place)
+            out[where] = centre[:, column]
     rows = model.row_centres
     letters = "ijkl"[:k]
     if len(rows):
-        out += np.einsum(",".join(["bm", *[f"m{c}" for c in letters]]) + "->b" + letters, pieces.ridges.centre(), *[rows] * k)
+        out += np.einsum(
+            ",".join(["bm", *[f"m{c}" for c in letters]]) + "->b" + letters, pieces.ridges.centre(), *[rows] * k
+        )
     return out
 
 

@@ -16,10 +16,12 @@ import sympy
 from sympy import Expr, Integer, Rational
 
 from bilevel_verify.constants import exact
+from bilevel_verify.constants.bounds import Bound
 from bilevel_verify.constants.constant import Reason
-from bilevel_verify.constants.engine import Analysis, Bound, Part
+from bilevel_verify.constants.engine import Analysis
 from bilevel_verify.constants.forms import Form
 from bilevel_verify.constants.model import Pieces
+from bilevel_verify.constants.part import Part
 from bilevel_verify.constants.specials import Radial
 from bilevel_verify.intervals.batch import Interval
 from bilevel_verify.intervals.rounding import enclose
@@ -88,12 +90,16 @@ def _pair(analysis: Analysis, form: str, wanted: Any) -> Pair:
 
 
 def _best_of(part: Part, form: str, group: list[Modulus], nu: Expr, diameter: float) -> Bound:
-    """The smallest of the valid combinations: sum over distances, orthogonal maximum, sharp constants of sine and cosine."""
+    """The smallest valid combination: sum over distances, orthogonal maximum, sharp constants of sine and cosine."""
     candidates = [combine(group, nu, diameter)]
     if len(set(form)) == 1 and len(form) >= 2 and _orthogonal_groups(part, group):
         singles = [combine([m], nu, diameter) for m in group]
         best = max(singles, key=lambda b: b.upper)
-        why = Reason("orthogonal ridges", f"largest of {len(singles)} parts on orthogonal subspaces", tuple(b.why for b in singles))
+        why = Reason(
+            "orthogonal ridges",
+            f"largest of {len(singles)} parts on orthogonal subspaces",
+            tuple(b.why for b in singles),
+        )
         candidates.append(replace(best, why=why))
     if nu != 1 and _has_waves(part):
         candidates.append(combine(moduli(part, form, nu), nu, diameter))
@@ -101,8 +107,10 @@ def _best_of(part: Part, form: str, group: list[Modulus], nu: Expr, diameter: fl
 
 
 def _has_waves(part: Part) -> bool:
-    return any(isinstance(r.function.base if isinstance(r.function, Derived) else r.function, Trigonometric)
-               for r in part.structure.ridges)  # fmt: skip
+    return any(
+        isinstance(r.function.base if isinstance(r.function, Derived) else r.function, Trigonometric)
+        for r in part.structure.ridges
+    )
 
 
 def _orthogonal_groups(part: Part, group: list[Modulus]) -> bool:
@@ -111,8 +119,11 @@ def _orthogonal_groups(part: Part, group: list[Modulus]) -> bool:
         return False
     return all(
         exact.orthogonal((ridges[i], ridges[j]))
-        for number, m in enumerate(group) for other in group[number + 1 :] for i in m.ridges for j in other.ridges
-    )  # fmt: skip
+        for number, m in enumerate(group)
+        for other in group[number + 1 :]
+        for i in m.ridges
+        for j in other.ridges
+    )
 
 
 def _matters(part: Part, form: str) -> bool:
@@ -121,7 +132,11 @@ def _matters(part: Part, form: str) -> bool:
 
 def _diameter(analysis: Analysis) -> float:
     sides = analysis.domain.hi - analysis.domain.lo
-    return float(np.nextafter(math.sqrt(float((sides * sides).sum())) * (1 + 1e-14), math.inf)) if np.isfinite(sides).all() else math.inf
+    return (
+        float(np.nextafter(math.sqrt(float((sides * sides).sum())) * (1 + 1e-14), math.inf))
+        if np.isfinite(sides).all()
+        else math.inf
+    )
 
 
 def moduli(part: Part, form: str, waves: Expr | None = None) -> list[Modulus]:
@@ -150,7 +165,9 @@ def moduli(part: Part, form: str, waves: Expr | None = None) -> list[Modulus]:
     return [m for m in found if m.constant > 0]
 
 
-def _ridges_together(part: Part, model: Any, form: str, nu: Expr, members: list[tuple[int, Expr | None, float, float, str]]) -> Modulus:
+def _ridges_together(
+    part: Part, model: Any, form: str, nu: Expr, members: list[tuple[int, Expr | None, float, float, str]]
+) -> Modulus:
     count = len(model.structure.ridges)
     weights, spreads = np.zeros((1, count)), np.zeros((1, count))
     exponent = enclose(nu)
@@ -188,7 +205,9 @@ def _no_entries(model: Any, order: int) -> Interval:
     return Interval(np.zeros((1, count)), np.zeros((1, count)))
 
 
-def _closed_single(part: Part, model: Any, form: str, nu: Expr, members: list[tuple[int, Expr | None, float, float, str]]) -> Expr | None:
+def _closed_single(
+    part: Part, model: Any, form: str, nu: Expr, members: list[tuple[int, Expr | None, float, float, str]]
+) -> Expr | None:
     """``|w| H |a_s1| ... |a_sk| |a|^nu`` for a single ridge, and the largest of them for mutually orthogonal ones."""
     ridges = [model.structure.ridges[number] for number, *_ in members]
     if any(closed is None for _, closed, *_ in members):
@@ -207,7 +226,11 @@ def scalar_modulus(function: Scalar, k: int, span: tuple[float, float]) -> tuple
     if isinstance(function, Derived):
         return scalar_modulus(function.base, k + function.order, span)
     values = function.range(k, Interval(np.asarray(span[0]), np.asarray(span[1])))
-    oscillation = float(np.nextafter(float(values.hi) - float(values.lo), math.inf)) if np.isfinite(values.magnitude()).all() else math.inf
+    oscillation = (
+        float(np.nextafter(float(values.hi) - float(values.lo), math.inf))
+        if np.isfinite(values.magnitude()).all()
+        else math.inf
+    )
     rough = _rough_modulus(function, k, span)
     if rough is not None:
         nu, closed = rough
@@ -242,7 +265,11 @@ def _rough_modulus(function: Scalar, k: int, span: tuple[float, float]) -> tuple
 
 def _power_modulus(function: Power, k: int, span: tuple[float, float]) -> tuple[Expr, Expr] | None:
     p = function.exponent
-    if not (span[0] <= 0 <= span[1]) or not k < p <= k + 1 or function.smooth == math.inf and function.kind != "plain":
+    if (
+        not (span[0] <= 0 <= span[1])
+        or not k < p <= k + 1
+        or (function.smooth == math.inf and function.kind != "plain")
+    ):
         return None
     if function.kind == "plain" and p.denominator == 1:
         return None
@@ -265,10 +292,19 @@ def _special_modulus(part: Part, special: Any, form: str) -> Modulus:
         power = _radial_power(special)
         if power is not None and k < power <= k + 1 and not power.is_integer:
             nu = power - k
-            constant = sympy.Abs(special.weight) * _radial_factor(special, power) * sympy.prod([power - j for j in range(k)])
+            constant = (
+                sympy.Abs(special.weight) * _radial_factor(special, power) * sympy.prod([power - j for j in range(k)])
+            )
             constant = sympy.Abs(constant) * (2 ** (1 - nu) if k % 2 else 1)
             whole = set(form) == {"z"} or all(set(special.members) <= set(blocks[s]) for s in form)
-            return Modulus(nu, enclose(constant)[1], 2 * size, f"|z|^{power}: ({nu}, {constant})", constant, whole and part.domain.free)
+            return Modulus(
+                nu,
+                enclose(constant)[1],
+                2 * size,
+                f"|z|^{power}: ({nu}, {constant})",
+                constant,
+                whole and part.domain.free,
+            )
     constant_float = special.bound(form + "z", blocks, lo[0], hi[0])[0]
     return Modulus(Integer(1), constant_float, 2 * size, f"next derivative <= {constant_float:.9g}")
 
@@ -319,7 +355,9 @@ def combine(group: list[Modulus], nu: Expr, diameter: float) -> Bound:
     if math.isinf(diameter) and any(math.isinf(m.oscillation) and m.nu != nu for m in group):
         best = math.inf
     value = float(np.nextafter(best * (1 + 1e-12), math.inf)) if best else 0.0
-    why = Reason("Hoelder sum over distances", f"H <= {value:.9g} at nu = {nu}", tuple(Reason("part", m.text) for m in group))
+    why = Reason(
+        "Hoelder sum over distances", f"H <= {value:.9g} at nu = {nu}", tuple(Reason("part", m.text) for m in group)
+    )
     return Bound(value, 0.0, True, "calculus", why)
 
 
@@ -334,7 +372,11 @@ def _single(group: list[Modulus], nu: Expr, diameter: float) -> Bound | None:
         return None
     m = group[0]
     if m.nu == nu or math.isinf(m.constant):
-        why = Reason("Hoelder rule", f"H = {m.closed if m.closed is not None else f'{m.constant:.9g}'} at nu = {nu}", (Reason("part", m.text),))
+        why = Reason(
+            "Hoelder rule",
+            f"H = {m.closed if m.closed is not None else f'{m.constant:.9g}'} at nu = {nu}",
+            (Reason("part", m.text),),
+        )
         lower = enclose(m.closed)[0] if m.closed is not None and m.sharp else 0.0
         route = "exact" if m.closed is not None else "calculus"
         return Bound(m.constant, lower, True, route, why, m.closed, m.sharp and m.closed is not None)  # type: ignore[arg-type]
@@ -342,7 +384,7 @@ def _single(group: list[Modulus], nu: Expr, diameter: float) -> Bound | None:
 
 
 def periodic_constant(nu: float) -> float:
-    """Sharp constant of sine and cosine: ``2^(1-nu) sin s / s^nu`` with ``tan s = s / nu`` (any s gives the maximum)."""
+    """Sharp constant of sine and cosine: ``2^(1-nu) sin s / s^nu`` with ``tan s = s / nu`` (``s`` below pi/2)."""
     if nu == 0:
         return 2.0
     low, high = 1e-9, math.pi / 2 - 1e-12

@@ -1,7 +1,7 @@
 """Derivatives of a decomposed formula over boxes: ridge coefficients and tensor entries as intervals.
 
-The k-th derivative over a box is ``sum_l c_l a_l (x) ... (x) a_l + T`` with ``c_l`` in an exact range (the ridges) and a
-tensor ``T`` of independent interval entries (quadratic part and rest). Keeping the two apart is what makes the bounds
+The k-th derivative over a box is ``sum_l c_l a_l (x) ... (x) a_l + T`` with ``c_l`` in an exact range (the ridges) and
+a tensor ``T`` of independent interval entries (quadratic part and rest). Keeping the two apart is what makes the bounds
 tight: an interval tensor forgets that the entries of one ridge move together.
 """
 

@@ -1,4 +1,4 @@
-"""What each paper's letters mean: functions, derivative forms, metric. One letter means different things in five papers."""
+"""What each paper's letters mean: functions, derivative forms, metric. One letter has several meanings."""
 
 from __future__ import annotations
 
@@ -40,8 +40,13 @@ IN_Y = "Euclidean / spectral, y moves, every fixed x"
 
 def _mu(function: str = "g", concave: bool = False) -> Letter:
     word = "-f is mu-strongly convex in y" if concave else "g(x, .) is mu-strongly convex"
-    return Letter("mu", "strong convexity", ((function, "yy"),), IN_Y,
-                  f"largest m with inf lambda_min(nabla^2_yy) >= m: {word} for every x (may be negative)")  # fmt: skip
+    return Letter(
+        "mu",
+        "strong convexity",
+        ((function, "yy"),),
+        IN_Y,
+        f"largest m with inf lambda_min(nabla^2_yy) >= m: {word} for every x (may be negative)",
+    )
 
 
 _RAGD_GS = (
@@ -53,22 +58,44 @@ _RAGD_GS = (
     Letter("C_f", "norm", (("f", "y"),), IN_Y, "Lipschitz constant of f in y: sup |nabla_y f|"),
     Letter("L_f", "norm", (("f", "zz"),), JOINT, "Lipschitz constant of nabla f: sup |nabla^2 f|"),
     Letter("nu_f", "exponent", (("f", "xx"),), JOINT, "Hoelder exponent of nabla^2_xx f", ("H_f",)),
-    Letter("H_f", "hoelder", (("f", "xx"),), JOINT, "|nabla^2_xx f(z) - nabla^2_xx f(z')| <= H_f |z - z'|^nu_f", ("nu_f",)),
-    Letter("rho_f", "norm", (("f", "xyz"), ("f", "yyz")), JOINT,
-           "largest Lipschitz constant of the blocks nabla^2_xy f, nabla^2_yx f, nabla^2_yy f, each in (x, y)"),
-)  # fmt: skip
+    Letter(
+        "H_f", "hoelder", (("f", "xx"),), JOINT, "|nabla^2_xx f(z) - nabla^2_xx f(z')| <= H_f |z - z'|^nu_f", ("nu_f",)
+    ),
+    Letter(
+        "rho_f",
+        "norm",
+        (("f", "xyz"), ("f", "yyz")),
+        JOINT,
+        "largest Lipschitz constant of the blocks nabla^2_xy f, nabla^2_yx f, nabla^2_yy f, each in (x, y)",
+    ),
+)
 
 _RAHGD = (
     Letter("M", "norm", (("f", "x"), ("f", "y")), SUM, "f is M-Lipschitz: max(sup |nabla_x f|, sup |nabla_y f|)"),
-    Letter("ell", "norm", (("f", "xz"), ("f", "yz"), ("g", "xz"), ("g", "yz")), SUM,
-           "nabla f and nabla g are ell-Lipschitz: the largest of sup |D(nabla h)| along x alone and along y alone"),
-    Letter("rho", "norm", (("f", "xxx"), ("f", "xxy"), ("f", "xyy"), ("f", "yyy"), ("g", "xxy"), ("g", "xyy"), ("g", "yyy")),
-           SUM, "the blocks xy, xx, yy of nabla^2 f and xy, yy of nabla^2 g are rho-Lipschitz along x alone and along y alone"),
-    Letter("nu", "norm", (("g", "xxxy"), ("g", "xxyy"), ("g", "xyyy"), ("g", "yyyy")), SUM,
-           "the blocks xyx, yxy, yyy of D^3 g are nu-Lipschitz along x alone and along y alone"),
+    Letter(
+        "ell",
+        "norm",
+        (("f", "xz"), ("f", "yz"), ("g", "xz"), ("g", "yz")),
+        SUM,
+        "nabla f and nabla g are ell-Lipschitz: the largest of sup |D(nabla h)| along x alone and along y alone",
+    ),
+    Letter(
+        "rho",
+        "norm",
+        (("f", "xxx"), ("f", "xxy"), ("f", "xyy"), ("f", "yyy"), ("g", "xxy"), ("g", "xyy"), ("g", "yyy")),
+        SUM,
+        "the blocks xy, xx, yy of nabla^2 f and xy, yy of nabla^2 g are rho-Lipschitz along x alone and along y alone",
+    ),
+    Letter(
+        "nu",
+        "norm",
+        (("g", "xxxy"), ("g", "xxyy"), ("g", "xyyy"), ("g", "yyyy")),
+        SUM,
+        "the blocks xyx, yxy, yyy of D^3 g are nu-Lipschitz along x alone and along y alone",
+    ),
     _mu(),
     Letter("kappa", "ratio", (), "none", "condition number ell / mu", ("ell", "mu")),
-)  # fmt: skip
+)
 
 _FSBA = (
     Letter("C", "norm", (("f", "z"),), JOINT, "f is C-Lipschitz: sup |nabla f|"),
@@ -91,14 +118,30 @@ _MINIMAX = (
 )
 
 _AGM_BIO = (
-    Letter("L_f", "norm", (("f", "zz"),), "Euclidean / spectral, on Z", "Lipschitz constant of nabla f on the feasible set"),
-    Letter("L_g", "norm", (("g", "zz"),), "Euclidean / spectral, on Z", "Lipschitz constant of nabla g on the feasible set"),
+    Letter(
+        "L_f", "norm", (("f", "zz"),), "Euclidean / spectral, on Z", "Lipschitz constant of nabla f on the feasible set"
+    ),
+    Letter(
+        "L_g", "norm", (("g", "zz"),), "Euclidean / spectral, on Z", "Lipschitz constant of nabla g on the feasible set"
+    ),
     Letter("D", "diameter", (), "Euclidean", "diameter of the feasible set Z"),
-    Letter("alpha", "error bound", (("g", "zz"),), "Euclidean",
-           "(alpha / r) dist(x, X_g*)^r <= g(x) - g* on Z (Hoelderian error bound)", ("r",)),
+    Letter(
+        "alpha",
+        "error bound",
+        (("g", "zz"),),
+        "Euclidean",
+        "(alpha / r) dist(x, X_g*)^r <= g(x) - g* on Z (Hoelderian error bound)",
+        ("r",),
+    ),
     Letter("r", "error bound", (("g", "zz"),), "none", "exponent of the Hoelderian error bound", ("alpha",)),
-    Letter("M", "gradient", (("f", "z"),), "Euclidean", "max |nabla f| over the lower-level solutions X_g* (bounded over Z)"),
-)  # fmt: skip
+    Letter(
+        "M",
+        "gradient",
+        (("f", "z"),),
+        "Euclidean",
+        "max |nabla f| over the lower-level solutions X_g* (bounded over Z)",
+    ),
+)
 
 PAPERS: dict[str, tuple[Letter, ...]] = {
     "ragd-gs": _RAGD_GS,
@@ -114,9 +157,13 @@ DEFAULT = {"bilevel": "ragd-gs", "minimax": "minimax", "single_level": "restarte
 """Which paper's letters a kind of problem gets when none is asked for."""
 
 _NEEDS = {
-    "ragd-gs": ("bilevel", "minimax"), "rahgd": ("bilevel", "minimax"), "fsba": ("bilevel", "minimax"),
-    "restarted-agd-hb": ("single_level",), "minimax": ("minimax",), "agm-bio": ("simple_bilevel",),
-}  # fmt: skip
+    "ragd-gs": ("bilevel", "minimax"),
+    "rahgd": ("bilevel", "minimax"),
+    "fsba": ("bilevel", "minimax"),
+    "restarted-agd-hb": ("single_level",),
+    "minimax": ("minimax",),
+    "agm-bio": ("simple_bilevel",),
+}
 
 
 def letters_of(paper: str | None, kind: str) -> tuple[str, tuple[Letter, ...]]:
@@ -130,5 +177,7 @@ def letters_of(paper: str | None, kind: str) -> tuple[str, tuple[Letter, ...]]:
     if name not in PAPERS:
         raise InputError(f"no constants are defined for the paper {name!r}; known are {', '.join(PAPERS)}")
     if kind not in _NEEDS[name]:
-        raise InputError(f"the letters of {name} are defined for {' and '.join(_NEEDS[name])} problems, this one is {kind}")
+        raise InputError(
+            f"the letters of {name} are defined for {' and '.join(_NEEDS[name])} problems, this one is {kind}"
+        )
     return name, PAPERS[name]

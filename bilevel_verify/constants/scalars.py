@@ -1,7 +1,8 @@
-"""Ranges of one-variable functions that are not atoms: subdivision of interval jets, adaptively for single intervals."""
+"""Ranges of one-variable functions that are not atoms: subdivided interval jets, adaptively for single intervals."""
 
 from __future__ import annotations
 
+import itertools
 import math
 from functools import lru_cache
 
@@ -42,7 +43,7 @@ class CompositeScalar(Direct):
         thin = bool((lo == hi).all())
         edges = [lo, hi] if thin else _edges(lo, hi)
         total: Interval | None = None
-        for left, right in zip(edges[:-1], edges[1:]):
+        for left, right in itertools.pairwise(edges):
             piece = self._bounds(order, left, right)
             total = piece if total is None else total.hull(piece)
         assert total is not None
@@ -85,14 +86,18 @@ class CompositeScalar(Direct):
             room = 1e-5 * max(reached_high - reached_low, abs(reached_high), abs(reached_low), 1e-12)
             room = room if math.isfinite(room) else 0.0
             active = (bounds.lo < reached_low - room) | (bounds.hi > reached_high + room)
-            active &= (right - left > 1e-9 * np.maximum(1.0, np.abs(left))) & (np.minimum(np.abs(left), np.abs(right)) < 1e9)
+            active &= (right - left > 1e-9 * np.maximum(1.0, np.abs(left))) & (
+                np.minimum(np.abs(left), np.abs(right)) < 1e9
+            )
             if not active.any() or len(left) > 600:
                 break
             new_left = np.concatenate([left[active], middle[active]])
             new_right = np.concatenate([middle[active], right[active]])
             fresh = self._bounds(order, new_left, new_right)
             left, right = np.concatenate([left[~active], new_left]), np.concatenate([right[~active], new_right])
-            bounds = Interval(np.concatenate([bounds.lo[~active], fresh.lo]), np.concatenate([bounds.hi[~active], fresh.hi]))
+            bounds = Interval(
+                np.concatenate([bounds.lo[~active], fresh.lo]), np.concatenate([bounds.hi[~active], fresh.hi])
+            )
         return left, right
 
 

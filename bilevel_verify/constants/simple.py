@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import sympy
 
-from bilevel_verify.constants.constant import Constant, Reason
-from bilevel_verify.constants.engine import Bound
+from bilevel_verify.constants.bounds import Bound
+from bilevel_verify.constants.constant import Constant, Reason, Side
 from bilevel_verify.constants.papers import Letter
 from bilevel_verify.problems import feasible as sets
 
@@ -24,9 +24,11 @@ def simple_constant(owner: Constants, letter: Letter) -> Constant:
         case "gradient":
             bound = owner.analysis("f").norm("z")
             why = Reason("solutions lie in Z", f"M <= sup over Z of |nabla f| <= {bound.upper:.9g}", (bound.why,))
-            return owner._constant(letter, Bound(bound.upper, 0.0, bound.certified, bound.route, why, None, False, bound.witness))
+            return owner._constant(
+                letter, Bound(bound.upper, 0.0, bound.certified, bound.route, why, None, False, bound.witness)
+            )
     why = Reason("not derived", "no certified error bound is known for this lower level")
-    side = "lower" if letter.name == "alpha" else "upper"
+    side: Side = "lower" if letter.name == "alpha" else "upper"
     bound = Bound(math.inf, 0.0, False, "calculus", why)
     return owner._constant(letter, bound, side)
 

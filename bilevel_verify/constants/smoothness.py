@@ -76,7 +76,9 @@ def _ridge_jump(ridge: Ridge, structure: Structure, domain: Domain) -> Jump | No
     return _jump_of(ridge.function, smooth, places, low, high, str(row))
 
 
-def _jump_of(function: Scalar, smooth: float, places: list[float] | None, low: float, high: float, argument: str) -> Jump | None:
+def _jump_of(
+    function: Scalar, smooth: float, places: list[float] | None, low: float, high: float, argument: str
+) -> Jump | None:
     if places is not None:
         hit = [p for p in places if low <= p <= high]
         if not hit:
@@ -130,7 +132,9 @@ def _range_of(expression: Expr, structure: Structure, domain: Domain) -> tuple[f
     from bilevel_verify.symbolic.program import program_of
 
     arithmetic = JetArithmetic(len(structure.variables), 0)
-    jet = program_of(expression, list(structure.variables)).run(arithmetic, arithmetic.variables(domain.lo[None], domain.hi[None]))[0]
+    jet = program_of(expression, list(structure.variables)).run(
+        arithmetic, arithmetic.variables(domain.lo[None], domain.hi[None])
+    )[0]
     value = jet.constant_term()
     return float(value.lo[0]), float(value.hi[0])
 
@@ -154,7 +158,11 @@ def _piecewise_jumps(node: Any, structure: Structure, domain: Domain) -> Iterato
         order = _first_mismatch(node, variable, joint)
         if order is not None:
             where = {variable.name: float(low)}
-            text = f"derivative {order} of {str(node)[:80]} jumps at {variable} = {joint}" if order else f"{str(node)[:80]} jumps at {variable} = {joint}"
+            text = (
+                f"derivative {order} of {str(node)[:80]} jumps at {variable} = {joint}"
+                if order
+                else f"{str(node)[:80]} jumps at {variable} = {joint}"
+            )
             yield Jump(order, text, where)
 
 
@@ -177,7 +185,10 @@ def _first_mismatch(node: Any, variable: Any, joint: Expr) -> int | None:
     if left is None or right is None:
         return 0
     for order in range(DEEPEST):
-        values = [sympy.limit(sympy.diff(branch, variable, order), variable, joint, side) for branch, side in ((left, "-"), (right, "+"))]
+        values = [
+            sympy.limit(sympy.diff(branch, variable, order), variable, joint, side)
+            for branch, side in ((left, "-"), (right, "+"))
+        ]
         difference = sympy.simplify(values[0] - values[1])
         if difference != 0:
             return order

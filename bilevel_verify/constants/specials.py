@@ -17,7 +17,8 @@ from sympy import Expr, Integer, Symbol
 
 from bilevel_verify.atoms.functions import logsumexp
 from bilevel_verify.constants.branch import supremum
-from bilevel_verify.constants.structure import as_ridge, is_affine, normalise
+from bilevel_verify.constants.rewriting import is_affine, normalise
+from bilevel_verify.constants.structure import as_ridge
 from bilevel_verify.intervals.batch import Interval
 from bilevel_verify.intervals.linalg import sphere_net
 from bilevel_verify.intervals.rounding import Array, enclose
@@ -57,15 +58,15 @@ def specials_of(rest: Expr, variables: tuple[Symbol, ...]) -> tuple[list[Special
     return found, sympy.Add(*remaining) if remaining else None
 
 
-# -- logsumexp -----------------------------------------------------------------------------------------------------------
+# -- logsumexp
 
 
 @dataclass(frozen=True)
 class LogSumExp(Special):
     """``weight * log sum exp (W z + c)_i``: cumulants of a law on the rows of ``W`` (attained on the longest edge)."""
 
-    weight: Expr = Integer(1)
-    rows: tuple[tuple[Expr, ...], ...] = ()
+    weight: Expr
+    rows: tuple[tuple[Expr, ...], ...]
 
     def spread(self, members: tuple[int, ...]) -> Expr:
         """Largest distance between two rows, restricted to some variables (exact)."""
@@ -90,11 +91,9 @@ class LogSumExp(Special):
         if k == 2:
             return product / 4
         if k == 3:
-            different = set(slots) == {"x", "y", "z"}
+            # two equal slots: third cumulant of (A, A, B); three different ones lose a factor
             joint = size * self.spread(blocks["z"]) ** 3 * THIRD
-            own = product / 8 if different else product * THIRD
-            if not different and len(set(slots)) == 2 and "z" not in slots:
-                own = product / 8
+            own = product / 8 if len(set(slots)) == 3 else product * THIRD
             return own if enclose(own)[1] <= enclose(joint)[1] else joint
         if len(set(slots)) == 1:
             return product / 8
@@ -126,17 +125,17 @@ def _logsumexp_term(term: Expr, place: dict[Symbol, int]) -> LogSumExp | None:
     return LogSumExp(term, tuple(sorted(place[s] for s in symbols)), weight, rows)
 
 
-# -- radial --------------------------------------------------------------------------------------------------------------
+# -- radial
 
 
 @dataclass(frozen=True)
 class Radial(Special):
     """``Phi(|z - c|^2 / 2)`` on some variables; ``profile(j, m)`` is ``d^j/dr^j Phi^(m)(r^2/2)`` with its factor."""
 
-    weight: Expr = Integer(1)
-    phi: Expr = Integer(0)
-    variable: Symbol = sympy.Symbol("s")
-    centre: tuple[Expr, ...] = ()
+    weight: Expr
+    phi: Expr
+    variable: Symbol
+    centre: tuple[Expr, ...]
 
     def radius_range(self, lo: Array, hi: Array) -> tuple[float, float]:
         """Range of the distance from the centre over the box."""
@@ -178,7 +177,7 @@ class Radial(Special):
 
 def _radial_term(term: Expr, place: dict[Symbol, int]) -> Radial | None:
     symbols = term.free_symbols
-    if len(symbols) < 2 or term.is_polynomial(*symbols) and sympy.Poly(term, *symbols).total_degree() > 8:
+    if len(symbols) < 2 or (term.is_polynomial(*symbols) and sympy.Poly(term, *symbols).total_degree() > 8):
         return None
     weight, core = term.as_independent(*symbols, as_Add=False)
     s = sympy.Symbol("s", nonnegative=True)
@@ -278,10 +277,12 @@ def _component(phi: Expr, s: Symbol, j: int, m: int, r: Interval) -> Interval:
 @lru_cache(maxsize=1024)
 def _radial_norm(phi: Expr, s: Symbol, order: int, r: tuple[float, float]) -> float:
     """``sup_r sup_theta |D^k h[u^k]|``, u at angle theta to the radius: the components are functions of r alone."""
-    directions, delta = sphere_net(2, 512)
+    directions, delta = sphere_net(2, 160)
     cosine, sine = directions[:, 0], directions[:, 1]
-    terms = [(order - 2 * m, m, math.comb(order, 2 * m) * cosine ** (order - 2 * m) * sine ** (2 * m))
-             for m in range(order // 2 + 1)]  # fmt: skip
+    terms = [
+        (order - 2 * m, m, math.comb(order, 2 * m) * cosine ** (order - 2 * m) * sine ** (2 * m))
+        for m in range(order // 2 + 1)
+    ]
     factor = (1 + 1e-12) / math.cos(order * delta)
 
     def bound(lo: Array, hi: Array) -> Array:
@@ -301,7 +302,7 @@ def _radial_norm(phi: Expr, s: Symbol, order: int, r: tuple[float, float]) -> fl
     def sample(points: Array) -> Array:
         return bound(points, points) / factor * (1 - 1e-12)
 
-    return supremum(bound, sample, np.array([r[0]]), np.array([r[1]]), 2e-5, 1500).upper
+    return supremum(bound, sample, np.array([r[0]]), np.array([r[1]]), 1e-4, 600).upper
 
 
 @lru_cache(maxsize=1024)

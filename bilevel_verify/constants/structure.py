@@ -12,70 +12,14 @@ from fractions import Fraction
 from typing import Any
 
 import sympy
-from sympy import Add, Expr, Integer, Mul, Pow, Rational, Symbol
+from sympy import Add, Expr, Integer, Mul, Pow, Symbol
 
-from bilevel_verify.atoms.functions import AtomFunction, logsumexp, softplus
 from bilevel_verify.atoms.table import recognise
+from bilevel_verify.constants.rewriting import bell, gauss, hypot1, is_affine, lorentz, normalise
 from bilevel_verify.constants.scalars import CompositeScalar
 from bilevel_verify.intervals.scalar import Derived, Scalar, WeightedPolynomial, scalar
 
-from bilevel_verify.problems.stable import stabilise
-
-
-class lorentz(AtomFunction):  # noqa: N801
-    """``1/(1+t^2)``."""
-
-    atom = "lorentz"
-    nargs = 1
-
-
-class log1psquare(AtomFunction):  # noqa: N801
-    """``log(1+t^2)``."""
-
-    atom = "log1psquare"
-    nargs = 1
-
-
-class hypot1(AtomFunction):  # noqa: N801
-    """``sqrt(1+t^2)``."""
-
-    atom = "hypot1"
-    nargs = 1
-
-
-class gauss(AtomFunction):  # noqa: N801
-    """``exp(-t^2/2)``."""
-
-    atom = "gauss"
-    nargs = 1
-
-
-class sinc(AtomFunction):  # noqa: N801
-    """``sin t / t`` with its value 1 at 0."""
-
-    atom = "sinc"
-    nargs = 1
-
-
-class exprel(AtomFunction):  # noqa: N801
-    """``(e^t - 1)/t`` with its value 1 at 0."""
-
-    atom = "exprel"
-    nargs = 1
-
-
-class logrel(AtomFunction):  # noqa: N801
-    """``log(1+t)/t`` with its value 1 at 0."""
-
-    atom = "logrel"
-    nargs = 1
-
-
-class bell(AtomFunction):  # noqa: N801
-    """``(1+t^2)^(-q/2)``; arguments ``(q, t)``."""
-
-    atom = "bell"
-    nargs = 2
+__all__ = ["Ridge", "Structure", "as_ridge", "normalise", "restrict", "ridge_text", "structure_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +37,7 @@ class Ridge:
 class Structure:
     """Decomposition of one formula over ordered variables.
 
-    ``quadratic`` holds the symmetric Hessian entries (i <= j) of the quadratic part; ``rest`` is None if nothing is left.
+    ``quadratic`` holds the symmetric Hessian entries (i <= j) of the quadratic part; ``rest`` is None if there is none.
     """
 
     variables: tuple[Symbol, ...]
@@ -101,8 +45,8 @@ class Structure:
     quadratic: dict[tuple[int, int], Expr]
     ridges: tuple[Ridge, ...]
     rest: Expr | None
-    constant: Expr = Integer(0)
-    groups: tuple[tuple[int, ...], ...] = field(default=())
+    constant: Expr = field(default_factory=lambda: Integer(0))
+    groups: tuple[tuple[int, ...], ...] = ()
 
 
 def structure_of(expression: Expr, variables: Sequence[Symbol]) -> Structure:
@@ -166,13 +110,11 @@ class _Builder:
             return False
         factor, function, argument, text = found
         row, shift = self._affine(argument)
-        lead = row[0][1]
         key = (text, row, shift)
         weight = coefficient * factor
         old = self.ridges.get(key)
         total = weight if old is None else old[0] + weight
         self.ridges[key] = (total, Ridge(total, function, row, shift, text))
-        del lead
         return True
 
     def _affine(self, argument: Expr) -> tuple[tuple[tuple[int, Expr], ...], Expr]:
@@ -267,13 +209,6 @@ def ridge_text(ridge: Ridge, structure: Structure) -> str:
     return f"{ridge.weight}*({ridge.function.name})({argument})"
 
 
-def is_affine(expression: Expr, symbols: set[Symbol]) -> bool:
-    """True if the expression is a polynomial of degree one in the symbols."""
-    if not expression.is_polynomial(*symbols):
-        return False
-    return bool(sympy.Poly(expression, *symbols).total_degree() <= 1)
-
-
 def as_ridge(core: Expr, symbols: set[Symbol]) -> tuple[Expr, Scalar, Expr, str] | None:
     """``(factor, phi, affine argument, text)`` with ``core = factor * phi(argument)``, if there is such a form."""
     direct = _atom_of_affine(core, symbols)
@@ -303,7 +238,9 @@ def weighted_polynomial(inner: Expr, t: Symbol) -> tuple[Expr, Scalar, Expr] | N
     Such functions have exact ranges on half lines.
     """
     weights = [f for f in Mul.make_args(inner) if isinstance(f, lorentz | gauss | bell | hypot1)]
-    weights += [f for f in Mul.make_args(inner) if isinstance(f, Pow) and isinstance(f.base, lorentz) and f.exp.is_Integer]
+    weights += [
+        f for f in Mul.make_args(inner) if isinstance(f, Pow) and isinstance(f.base, lorentz) and f.exp.is_Integer
+    ]
     if len(weights) != 1:
         return None
     weight = weights[0]
@@ -337,7 +274,12 @@ def _atom_of_affine(core: Expr, symbols: set[Symbol]) -> tuple[Expr, Scalar, Exp
         name, order, parameters, argument = known
         if is_affine(argument, symbols) and name not in ("floor", "ceil"):
             function = scalar(name, *(_fraction(p) for p in parameters))
-            return Integer(1), (Derived(function, order) if order else function), argument, f"{name}{list(parameters) or ''}^({order})"
+            return (
+                Integer(1),
+                (Derived(function, order) if order else function),
+                argument,
+                f"{name}{list(parameters) or ''}^({order})",
+            )
         return None
     if isinstance(core, Pow) and core.exp.is_Rational and is_affine(core.base, symbols):
         power = _fraction(core.exp)
@@ -374,114 +316,3 @@ def _eliminate(core: Expr, argument: Expr, symbols: set[Symbol], t: Symbol) -> E
     solution = (t - (expanded - c * pivot)) / c
     inner = sympy.expand(core.xreplace({pivot: sympy.expand(solution)}))
     return inner if inner.free_symbols == {t} else None
-
-
-def normalise(expression: Expr) -> Expr:
-    """Stable atoms, then ``1/(c+s q^2)``, ``log``, roots and other powers of ``c + s q^2`` and ``exp(-s q^2)`` with their own atoms."""
-    return _normalise(stabilise(expression))
-
-
-def _normalise(expression: Expr) -> Expr:
-    if not expression.args or not expression.free_symbols:
-        return expression
-    args = [_normalise(a) for a in expression.args]
-    node = expression.func(*args) if list(expression.args) != args else expression
-    if isinstance(node, Pow) and node.exp.is_Rational and not (node.exp.is_Integer and node.exp > 0):
-        square = _positive_square(node.base)
-        if square is not None:
-            return _power_of_square(square, node.exp)
-    if isinstance(node, Mul):
-        return _removable(node)
-    if isinstance(node, sympy.log):
-        square = _positive_square(node.args[0])
-        if square is not None:
-            c, q = square
-            return sympy.log(c) + log1psquare(q)
-    if isinstance(node, sympy.exp):
-        return _gaussian(node)
-    if isinstance(node, logsumexp) and len(node.args) == 2:
-        first, second = node.args
-        return second + softplus(sympy.expand(first - second))
-    return node
-
-
-def _power_of_square(square: tuple[Expr, Expr], exponent: Rational) -> Expr:
-    c, q = square
-    front = c**exponent
-    if exponent == Rational(1, 2):
-        return front * hypot1(q)
-    if exponent == -1:
-        return front * lorentz(q)
-    return front * bell(-2 * exponent, q)
-
-
-def _positive_square(base: Expr) -> tuple[Expr, Expr] | None:
-    """``(c, q)`` with ``base = c (1 + q^2)``, c > 0, q affine in a single combination, if the base is such a quadratic."""
-    symbols = base.free_symbols
-    if not symbols or not base.is_polynomial(*symbols):
-        return None
-    poly = sympy.Poly(base, *sorted(symbols, key=lambda s: s.name))
-    if poly.total_degree() != 2:
-        return None
-    direct = _explicit_square(base)
-    if direct is not None:
-        return direct
-    if len(symbols) == 1:
-        a, b, c = poly.all_coeffs() if poly.degree() == 2 else (0, 0, 0)
-        low = sympy.simplify(c - b**2 / (4 * a)) if a != 0 else Integer(0)
-        if a != 0 and a.is_positive and low.is_positive:
-            t = next(iter(symbols))
-            return low, sympy.sqrt(a / low) * (t + b / (2 * a))
-    return None
-
-
-def _explicit_square(base: Expr) -> tuple[Expr, Expr] | None:
-    if not isinstance(base, Add):
-        return None
-    constant, varying = base.as_independent(*base.free_symbols, as_Add=True)
-    if isinstance(varying, Add) or not constant.is_positive:
-        return None
-    s, core = varying.as_independent(*varying.free_symbols, as_Add=False)
-    if isinstance(core, Pow) and core.exp == 2 and s.is_positive:
-        return constant, sympy.sqrt(s / constant) * core.base
-    return None
-
-
-def _removable(node: Expr) -> Expr:
-    """``sin(u)/u``, ``(e^u - 1)/u`` and ``log(1+u)/u`` as functions of their own."""
-    factors = list(node.args)
-    numbers, powers = [f for f in factors if f.is_number], [f for f in factors if not f.is_number]
-    for top in powers:
-        found = _vanishing_numerator(top)
-        if found is None:
-            continue
-        function, inner = found
-        others = Mul(*[f for f in powers if f is not top])
-        ratio = sympy.cancel(others * inner)
-        denominators = sympy.fraction(sympy.together(others))[1]
-        if denominators.free_symbols and not sympy.fraction(ratio)[1].free_symbols:
-            return Mul(*numbers) * ratio * function(inner)
-    return node
-
-
-def _vanishing_numerator(factor: Expr) -> tuple[type, Expr] | None:
-    if isinstance(factor, sympy.sin):
-        return sinc, factor.args[0]
-    if isinstance(factor, sympy.log) and sympy.expand(factor.args[0] - 1).free_symbols:
-        return logrel, sympy.expand(factor.args[0] - 1)
-    if isinstance(factor, Add) and len(factor.args) == 2 and Integer(-1) in factor.args:
-        other = factor.args[0] if factor.args[1] == -1 else factor.args[1]
-        if isinstance(other, sympy.exp):
-            return exprel, other.args[0]
-    return None
-
-
-def _gaussian(node: Expr) -> Expr:
-    exponent = node.args[0]
-    constant, varying = exponent.as_independent(*exponent.free_symbols, as_Add=True)
-    if isinstance(varying, Add):
-        return node
-    s, core = varying.as_independent(*varying.free_symbols, as_Add=False)
-    if isinstance(core, Pow) and core.exp == 2 and s.is_negative and is_affine(core.base, core.free_symbols):
-        return sympy.exp(constant) * gauss(sympy.sqrt(-2 * s) * core.base)
-    return node

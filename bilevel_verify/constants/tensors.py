@@ -1,8 +1,9 @@
-"""Norm bounds of mixed and higher forms in any dimension: ridges by projector and Gram bounds, entries by flattening."""
+"""Norm bounds of mixed and higher forms in any dimension: projector and Gram bounds of ridges, flattened entries."""
 
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import numpy as np
 
@@ -54,9 +55,7 @@ def ridge_bound(model: Model, slots: str, coefficients: Interval) -> Array:
     return np.asarray(np.where(lost, np.inf, best))
 
 
-def _two_slots(
-    model: Model, p: str, q: str, weight: Array, total: Array, norms: dict[str, Array]
-) -> Array:
+def _two_slots(model: Model, p: str, q: str, weight: Array, total: Array, norms: dict[str, Array]) -> Array:
     """``sqrt(lmax(sum W |a_q|/|a_p| a_p a_p') lmax(sum W |a_p|/|a_q| a_q a_q'))``, W = w times the other norms."""
     with np.errstate(divide="ignore", invalid="ignore"):
         front = np.where(total > 0, total / (norms[p] * norms[q]), 0.0)
@@ -162,8 +161,8 @@ def _block(model: Model, slots: str, entries: Interval) -> tuple[Array, Array]:
             index[slot[p]] += 1
         column = place[tuple(index)]
         if used[column]:
-            low[(slice(None), *position)] = entries.lo[:, column]
-            high[(slice(None), *position)] = entries.hi[:, column]
+            where: Any = (slice(None), *position)
+            low[where], high[where] = entries.lo[:, column], entries.hi[:, column]
     return low, high
 
 

@@ -54,14 +54,28 @@ def _erf(points: Array) -> Array:
 
 
 _NUMPY: dict[str, Callable[[Array], Array]] = {
-    "exp": np.exp, "log": np.log, "sin": np.sin, "cos": np.cos, "tan": np.tan, "sinh": np.sinh, "cosh": np.cosh,
-    "tanh": np.tanh, "asinh": np.arcsinh, "atan": np.arctan, "log1p": np.log1p, "erf": _erf,
-}  # fmt: skip
+    "exp": np.exp,
+    "log": np.log,
+    "sin": np.sin,
+    "cos": np.cos,
+    "tan": np.tan,
+    "sinh": np.sinh,
+    "cosh": np.cosh,
+    "tanh": np.tanh,
+    "asinh": np.arcsinh,
+    "atan": np.arctan,
+    "log1p": np.log1p,
+    "erf": _erf,
+}
 
 _RANGE: dict[str, tuple[float, float]] = {
-    "exp": (0.0, np.inf), "sin": (-1.0, 1.0), "cos": (-1.0, 1.0), "tanh": (-1.0, 1.0), "erf": (-1.0, 1.0),
+    "exp": (0.0, np.inf),
+    "sin": (-1.0, 1.0),
+    "cos": (-1.0, 1.0),
+    "tanh": (-1.0, 1.0),
+    "erf": (-1.0, 1.0),
     "cosh": (1.0, np.inf),
-}  # fmt: skip
+}
 
 
 def point_values(name: str, points: Array) -> Interval:
@@ -104,9 +118,15 @@ def _by_balls(name: str, points: Array) -> tuple[Array, Array]:
 
 
 _LIMITS: dict[str, tuple[float, float]] = {
-    "exp": (0.0, np.inf), "tanh": (-1.0, 1.0), "erf": (-1.0, 1.0), "sinh": (-np.inf, np.inf), "cosh": (np.inf, np.inf),
-    "asinh": (-np.inf, np.inf), "log": (np.nan, np.inf), "log1p": (np.nan, np.inf),
-}  # fmt: skip
+    "exp": (0.0, np.inf),
+    "tanh": (-1.0, 1.0),
+    "erf": (-1.0, 1.0),
+    "sinh": (-np.inf, np.inf),
+    "cosh": (np.inf, np.inf),
+    "asinh": (-np.inf, np.inf),
+    "log": (np.nan, np.inf),
+    "log1p": (np.nan, np.inf),
+}
 
 
 def _ball_value(name: str, point: float) -> tuple[float, float]:

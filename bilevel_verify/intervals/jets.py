@@ -70,8 +70,13 @@ class JetSpace:
         flat = [pair for target in support for pair in pairs[target]]
         counts = [len(pairs[target]) for target in support]
         starts = np.concatenate([[0], np.cumsum(counts)[:-1]]).astype(np.intp) if counts else np.zeros(0, np.intp)
-        return Plan(np.array([p[0] for p in flat], dtype=np.intp), np.array([p[1] for p in flat], dtype=np.intp), starts,
-                    support, max(counts, default=0))  # fmt: skip
+        return Plan(
+            np.array([p[0] for p in flat], dtype=np.intp),
+            np.array([p[1] for p in flat], dtype=np.intp),
+            starts,
+            support,
+            max(counts, default=0),
+        )
 
 
 @lru_cache(maxsize=64)
@@ -425,7 +430,10 @@ def _lse_at(points: list[Array]) -> Interval:
     for own in points:
         with np.errstate(invalid="ignore"):
             difference = np.where(own == top, 0.0, own - top)
-        term = Interval(point_values("exp", np.nextafter(difference, -np.inf)).lo, point_values("exp", np.minimum(np.nextafter(difference, np.inf), 0.0)).hi)
+        term = Interval(
+            point_values("exp", np.nextafter(difference, -np.inf)).lo,
+            point_values("exp", np.minimum(np.nextafter(difference, np.inf), 0.0)).hi,
+        )
         total = term if total is None else total + term
     assert total is not None
     logarithm = Interval(point_values("log", total.lo).lo, point_values("log", total.hi).hi)
@@ -441,11 +449,15 @@ def tensor_of(jet: Jet, order: int) -> Interval:
     for row, number in enumerate(jet.support):
         if space.degree[number] != order:
             continue
-        entry = jet.data[row] * Interval.of(float(space.factorial[number])) if space.factorial[number] > 1 else jet.data[row]
+        entry = (
+            jet.data[row] * Interval.of(float(space.factorial[number]))
+            if space.factorial[number] > 1
+            else jet.data[row]
+        )
         positions = [i for i, a in enumerate(space.indices[number]) for _ in range(a)]
         for place in set(itertools.permutations(positions)):
-            low[(slice(None), *place)] = entry.lo
-            high[(slice(None), *place)] = entry.hi
+            where: Any = (slice(None), *place)
+            low[where], high[where] = entry.lo, entry.hi
     return Interval(low, high)
 
 

@@ -124,7 +124,9 @@ def _rotated(matrices: Array) -> tuple[Array, Array, Array]:
     error = up(size.sum(axis=2).max(axis=1) * gamma(2 * n + 4)) + 1e-300
     eye = np.eye(n)
     gap = np.abs(transposed @ vectors - eye).sum(axis=2).max(axis=1)
-    defect = up(gap * (1 + 4 * n * UNIT) + (np.abs(transposed) @ np.abs(vectors)).sum(axis=2).max(axis=1) * gamma(n + 3))
+    defect = up(
+        gap * (1 + 4 * n * UNIT) + (np.abs(transposed) @ np.abs(vectors)).sum(axis=2).max(axis=1) * gamma(n + 3)
+    )
     return gram, error, defect
 
 
@@ -225,7 +227,7 @@ def cubic_norm(centre: Array) -> Array:
     ``|T[u,u,.]|^2`` is a quadratic form in ``u u^T``; of the representations that agree there the mean of the three
     pairings is used, on symmetric matrices (ratio to the true norm 1.01-1.06 on average for n = 2..10).
     """
-    b, n = centre.shape[:2]
+    _b, n = centre.shape[:2]
     straight = np.einsum("bijk,bilm->bjklm", centre, centre)
     crossed = np.einsum("bijl,bikm->bjklm", centre, centre)
     mixed = (straight + crossed + crossed.swapaxes(-1, -2)) / 3.0

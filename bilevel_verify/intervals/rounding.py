@@ -17,6 +17,7 @@ import sympy
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 
 UNIT = 2.0**-53
 """Unit roundoff of float64."""
@@ -114,10 +115,24 @@ def _ball_power(base: sympy.Expr, exponent: sympy.Expr) -> Any:
 def _ball_function(number: sympy.Expr) -> Any:
     name = type(number).__name__
     simple = {
-        "sin": "sin", "cos": "cos", "tan": "tan", "exp": "exp", "log": "log", "sinh": "sinh", "cosh": "cosh",
-        "tanh": "tanh", "asinh": "asinh", "atan": "atan", "erf": "erf", "gamma": "gamma", "acos": "acos", "asin": "asin",
-        "cot": "cot", "sech": "sech", "atanh": "atanh",
-    }  # fmt: skip
+        "sin": "sin",
+        "cos": "cos",
+        "tan": "tan",
+        "exp": "exp",
+        "log": "log",
+        "sinh": "sinh",
+        "cosh": "cosh",
+        "tanh": "tanh",
+        "asinh": "asinh",
+        "atan": "atan",
+        "erf": "erf",
+        "gamma": "gamma",
+        "acos": "acos",
+        "asin": "asin",
+        "cot": "cot",
+        "sech": "sech",
+        "atanh": "atanh",
+    }
     if name in simple and len(number.args) == 1:
         return getattr(_ball(number.args[0]), simple[name])()
     if name == "Abs":

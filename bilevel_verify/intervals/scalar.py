@@ -11,13 +11,14 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
+from typing import cast
 
 import numpy as np
 
 from bilevel_verify.atoms import suprema
 from bilevel_verify.intervals.batch import Interval, clean, integer_power, product_of_positive, square_root
 from bilevel_verify.intervals.elementary import ball_ends, point_values
-from bilevel_verify.intervals.rounding import Array, float_above, float_below, up
+from bilevel_verify.intervals.rounding import Array, Mask, float_above, float_below, up
 
 Critical = tuple[float, float, float, float]
 """Enclosure of a critical point (lo, hi) and of the value there (lo, hi)."""
@@ -224,10 +225,15 @@ class Power(Scalar):
 
     def __init__(self, exponent: Fraction, kind: str = "plain") -> None:
         self.exponent, self.kind = exponent, kind
-        self.name = {"plain": f"t^{exponent}", "abs": f"|t|^{exponent}", "sgn": f"sgn(t)|t|^{exponent}",
-                     "plus": f"max(t,0)^{exponent}", "log": "log"}[kind]  # fmt: skip
+        self.name = {
+            "plain": f"t^{exponent}",
+            "abs": f"|t|^{exponent}",
+            "sgn": f"sgn(t)|t|^{exponent}",
+            "plus": f"max(t,0)^{exponent}",
+            "log": "log",
+        }[kind]
         whole = exponent.denominator == 1 and exponent >= 0
-        if kind in ("plain", "log") and not whole or kind == "log":
+        if (kind in ("plain", "log") and not whole) or kind == "log":
             self.domain = (0.0, math.inf)
         if kind != "plain" and kind != "log":
             p = exponent
@@ -285,7 +291,9 @@ class Power(Scalar):
         if exponent == 0 and self.kind in ("abs", "sgn", "plus"):
             c = abs(float_above(abs(self.factor(order))))
             smooth = self.smooth == math.inf
-            return () if smooth else ((0.0, 0.0, -c if self.kind != "plus" else min(0.0, float(self.factor(order))), c),)
+            return (
+                () if smooth else ((0.0, 0.0, -c if self.kind != "plus" else min(0.0, float(self.factor(order))), c),)
+            )
         if exponent < 0 and self.kind in ("abs", "sgn", "plus"):
             return ((0.0, 0.0, -math.inf, math.inf),)
         return ()
@@ -360,7 +368,9 @@ def _family_critical(name: str, order: int) -> tuple[Critical, ...]:
             elif family.kind == "generator":
                 value = horner(suprema.polynomial(name, order)[0], _thin(a, b))
             else:
-                value = scalar.at(order, Interval(where.lo, where.lo)).hull(scalar.at(order, Interval(where.hi, where.hi)))
+                value = scalar.at(order, Interval(where.lo, where.lo)).hull(
+                    scalar.at(order, Interval(where.hi, where.hi))
+                )
                 value = _widen_by_slope(order, where, value)
         found.append((float(where.lo), float(where.hi), float(value.lo), float(value.hi)))
     return tuple(found)
@@ -479,7 +489,7 @@ class WeightedPolynomial(Scalar):
         return self._critical[order]
 
 
-def gauss_base(points: Array) -> tuple[Array, Interval, Interval]:
+def gauss_base(points: Array) -> tuple[Mask, Interval, Interval]:
     """For ``P(t) exp(-t^2/2)``: which points are far out, the near ones, and the weight there.
 
     Beyond 60 the weight is below exp(-1800): every polynomial in use times it is below the smallest float.
@@ -493,7 +503,7 @@ def gauss_base(points: Array) -> tuple[Array, Interval, Interval]:
 
 def gauss_value(p: tuple[Fraction, ...], base: object) -> Interval:
     """``P(t) exp(-t^2/2)`` at prepared points."""
-    far, here, weight = base  # type: ignore[misc]
+    far, here, weight = cast(tuple[Mask, Interval, Interval], base)
     value = rational_horner(p, here) * weight
     floor = 0.0 if len(p) == 1 and p[0] >= 0 else -1e-300
     return Interval(np.where(far, floor, value.lo), np.where(far, 1e-300, value.hi))
@@ -512,7 +522,7 @@ def rational_base(points: Array) -> tuple[Interval, Interval]:
 
 def rational_value(p: tuple[Fraction, ...], power: Fraction, points: Array, base: object) -> Interval:
     """``sum_j p_j t^j (1+t^2)^(-power/2) = sum_j p_j (+-u)^j c^(power - j)``: nothing overflows for j <= power."""
-    u, c = base  # type: ignore[misc]
+    u, c = cast(tuple[Interval, Interval], base)
     negative = points < 0
     lead = signed_power(c, power - (len(p) - 1))
     shrink = [lead]  # c^(power - d), c^(power - d + 1), ... up to c^power
@@ -537,7 +547,10 @@ def _hypot(points: Array) -> Interval:
     size = np.minimum(np.abs(points), 1e150)
     root = square_root(Interval.of(1.0) + Interval(size, size).square())
     far = np.abs(points) > 1e150
-    return Interval(np.where(far, np.abs(points), root.lo), np.where(far, np.where(np.isinf(points), np.inf, up(np.abs(points))), root.hi))
+    return Interval(
+        np.where(far, np.abs(points), root.lo),
+        np.where(far, np.where(np.isinf(points), np.inf, up(np.abs(points))), root.hi),
+    )
 
 
 def rational_horner(p: tuple[Fraction, ...], s: Interval) -> Interval:
@@ -568,7 +581,9 @@ class Erf(Direct):
         self.gauss = FamilyScalar("gauss")
         root = square_root(Interval.of(2.0))
         self.root = root
-        self.front = Interval.of(2.0) * square_root(Interval(np.asarray(_PI), np.asarray(np.nextafter(_PI, 4)))).reciprocal()
+        self.front = (
+            Interval.of(2.0) * square_root(Interval(np.asarray(_PI), np.asarray(np.nextafter(_PI, 4)))).reciprocal()
+        )
 
     def range(self, order: int, t: Interval) -> Interval:
         if order == 0:
@@ -601,7 +616,7 @@ class Psi(Direct):
         return clean(np.where(infinite, -np.inf, value.lo), np.where(infinite, np.inf, value.hi))
 
     @staticmethod
-    def _triangle(reduced: Array) -> tuple[Interval, Array]:
+    def _triangle(reduced: Array) -> tuple[Interval, Mask]:
         """Triangle wave of arguments in [0, 4]: t on [0,1], 2-t on [1,3], t-4 on [3,4], with a step of slack."""
         falling = (reduced >= 1) & (reduced <= 3)
         late = reduced > 3
@@ -609,7 +624,7 @@ class Psi(Direct):
         slack = np.where(np.abs(reduced - np.round(reduced)) == 0, 0.0, 1e-15)
         return Interval(np.maximum(s - slack, -1.0), np.minimum(s + slack, 1.0)), ~falling
 
-    def _value(self, order: int, s: Interval, rising: Array) -> Interval:
+    def _value(self, order: int, s: Interval, rising: Mask) -> Interval:
         nu = self.nu
         size = s.absolute()
         sign_positive, sign_negative = s.lo >= 0, s.hi <= 0
@@ -637,7 +652,7 @@ class Psi(Direct):
             return signed(Interval(np.ones_like(s.lo), np.ones_like(s.hi)))
         return Interval(np.full_like(s.lo, -np.inf), np.full_like(s.hi, np.inf))
 
-    def _zeroth(self, size: Interval, rising: Array) -> Interval:
+    def _zeroth(self, size: Interval, rising: Mask) -> Interval:
         nu = self.nu
         first, second = 1 / ((1 + nu) * (2 + nu) * (3 + nu)), Fraction(1, 2) / (1 + nu)
         value = _unit_power(size, 3 + nu) * point(first) - size.square() * point(second)
@@ -689,7 +704,10 @@ class Huber(Direct):
         here = Interval(size, size)
         inner = here.square() * Interval.of(0.5)
         outer = d * here - d.square() * Interval.of(0.5)
-        return Interval(np.where(size <= d.lo, inner.lo, np.maximum(outer.lo, 0.0)), np.where(size <= d.lo, inner.hi, np.where(np.isinf(size), np.inf, outer.hi)))
+        return Interval(
+            np.where(size <= d.lo, inner.lo, np.maximum(outer.lo, 0.0)),
+            np.where(size <= d.lo, inner.hi, np.where(np.isinf(size), np.inf, outer.hi)),
+        )
 
     def at(self, order: int, t: Interval) -> Interval:
         return self.range(order, t)

@@ -13,7 +13,8 @@ from datetime import date
 
 import numpy as np
 import sympy
-from bilevel_verify.atoms import logcosh, logsumexp, pluspow, psi, abspow, sgnpow, sigmoid, softplus
+
+from bilevel_verify.atoms import abspow, logcosh, logsumexp, pluspow, psi, sgnpow, sigmoid, softplus
 from bilevel_verify.symbolic.arithmetics import NUMPY
 from bilevel_verify.symbolic.differentiate import hessian
 from bilevel_verify.symbolic.program import program_of
@@ -21,21 +22,40 @@ from bilevel_verify.symbolic.program import program_of
 SEED = int(os.environ.get("BILEVEL_VERIFY_SEED", date.today().toordinal()))
 
 BOUNDED = [
-    sympy.sin, sympy.cos, sympy.tanh, sympy.atan, sympy.erf, sigmoid,
-    lambda t: 1 / (1 + t**2), lambda t: sympy.exp(-(t**2)), lambda t: t / (1 + t**2), lambda t: sympy.exp(-(t**2) / 2) * t,
-]  # fmt: skip
+    sympy.sin,
+    sympy.cos,
+    sympy.tanh,
+    sympy.atan,
+    sympy.erf,
+    sigmoid,
+    lambda t: 1 / (1 + t**2),
+    lambda t: sympy.exp(-(t**2)),
+    lambda t: t / (1 + t**2),
+    lambda t: sympy.exp(-(t**2) / 2) * t,
+]
 """Atoms all of whose derivatives are bounded on the line, values included."""
 
 GROWING = [softplus, logcosh, sympy.asinh, lambda t: sympy.sqrt(1 + t**2), lambda t: sympy.log(2 + t**2), lambda t: t]
 """Bounded derivatives from the first or second order on."""
 
-LOCAL = [sympy.exp, sympy.sinh, sympy.cosh, lambda t: t**2, lambda t: t**3, lambda t: t**4 / 4, lambda t: sympy.log(t**2 + 1)]
+LOCAL = [
+    sympy.exp,
+    sympy.sinh,
+    sympy.cosh,
+    lambda t: t**2,
+    lambda t: t**3,
+    lambda t: t**4 / 4,
+    lambda t: sympy.log(t**2 + 1),
+]
 """Only used on boxes."""
 
 ROUGH = [
-    lambda t: psi(sympy.Rational(1, 2), t), lambda t: psi(sympy.Rational(1, 4), t), lambda t: abspow(sympy.Rational(5, 2), t),
-    lambda t: sgnpow(sympy.Rational(7, 2), t), lambda t: pluspow(sympy.Rational(5, 2), t),
-]  # fmt: skip
+    lambda t: psi(sympy.Rational(1, 2), t),
+    lambda t: psi(sympy.Rational(1, 4), t),
+    lambda t: abspow(sympy.Rational(5, 2), t),
+    lambda t: sgnpow(sympy.Rational(7, 2), t),
+    lambda t: pluspow(sympy.Rational(5, 2), t),
+]
 """Limited smoothness (boxes or, for psi, everywhere)."""
 
 
@@ -54,7 +74,9 @@ class Sample:
 
     def points(self, rng: np.random.Generator, count: int) -> np.ndarray:
         n = len(self.variables)
-        return rng.normal(size=(count, n)) * 2 if self.box is None else rng.uniform(-self.box, self.box, size=(count, n))
+        return (
+            rng.normal(size=(count, n)) * 2 if self.box is None else rng.uniform(-self.box, self.box, size=(count, n))
+        )
 
 
 def random_sample(rng: np.random.Generator, rough: bool = False) -> Sample:
@@ -132,7 +154,9 @@ class Oracle:
         return self._run(self.program, points, (self.n, self.n))
 
 
-def violations(sample: Sample, analysis: object, forms: list[str], rng: np.random.Generator, count: int = 160) -> list[str]:
+def violations(
+    sample: Sample, analysis: object, forms: list[str], rng: np.random.Generator, count: int = 160
+) -> list[str]:
     """Sampled quantities above a certified constant (an empty list is what we want)."""
     oracle = Oracle(sample)
     z = sample.points(rng, count)

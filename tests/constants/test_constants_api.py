@@ -6,6 +6,7 @@ import math
 
 import pytest
 import sympy
+
 from bilevel_verify import problems
 from bilevel_verify.constants import PAPERS, constants, letters_of
 from bilevel_verify.errors import InputError
@@ -125,14 +126,22 @@ def test_a_piecewise_jump_says_which_derivative_and_where() -> None:
     assert math.isinf(c["rho_g"].value)
     assert "derivative 2" in str(c["rho_g"].why)
     assert "y1 = 0" in str(c["rho_g"].why)
-    smooth = constants(problems.bilevel(f="x1", g="y1**2 + Piecewise((0, y1 < 0), (y1**3, True))", x="x1", y="y1", domain={"y1": (-1, 1)}))
+    smooth = constants(
+        problems.bilevel(
+            f="x1", g="y1**2 + Piecewise((0, y1 < 0), (y1**3, True))", x="x1", y="y1", domain={"y1": (-1, 1)}
+        )
+    )
     assert smooth["rho_g"].value == pytest.approx(6.0)
 
 
 def test_wrong_requests_are_one_line() -> None:
     p = problems.bilevel(**TOY)
-    for call in (lambda: constants(p, paper="nope"), lambda: constants(p, only=["q"]), lambda: constants(p, nu=2.0),
-                 lambda: letters_of("agm-bio", "bilevel")):  # fmt: skip
+    for call in (
+        lambda: constants(p, paper="nope"),
+        lambda: constants(p, only=["q"]),
+        lambda: constants(p, nu=2.0),
+        lambda: letters_of("agm-bio", "bilevel"),
+    ):
         with pytest.raises(InputError) as caught:
             call()
         assert "\n" not in str(caught.value)

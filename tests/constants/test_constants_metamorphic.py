@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy
+from constants_generator import SEED, random_sample
+
 from bilevel_verify.constants.domain import Domain
 from bilevel_verify.constants.engine import Analysis
 from bilevel_verify.constants.structure import normalise, structure_of
-from constants_generator import SEED, random_sample
 
 A, B, C = sympy.symbols("a b c", real=True)
 WHOLE = [
@@ -22,11 +23,15 @@ WHOLE = [
 ]
 
 
-def _analysis(expression: Any, variables: tuple[Any, ...], dx: int = 1, box: float | None = None, effort: float = 0.3) -> Analysis:
+def _analysis(
+    expression: Any, variables: tuple[Any, ...], dx: int = 1, box: float | None = None, effort: float = 0.3
+) -> Analysis:
     n = len(variables)
     size = math.inf if box is None else box
     domain = Domain(np.full(n, -size), np.full(n, size), "test", box is None)
-    return Analysis(structure_of(normalise(expression), variables), (True,) * dx + (False,) * (n - dx), domain, "h", effort)
+    return Analysis(
+        structure_of(normalise(expression), variables), (True,) * dx + (False,) * (n - dx), domain, "h", effort
+    )
 
 
 def _pair(analysis: Analysis, form: str) -> tuple[float, float]:
@@ -92,7 +97,9 @@ def test_constant_shift_changes_nothing() -> None:
     for expression in WHOLE[:2]:
         variables = tuple(sorted(expression.free_symbols, key=str))
         for form in ("zz", "zzz"):
-            assert _pair(_analysis(expression, variables), form) == pytest.approx(_pair(_analysis(expression + 10**8, variables), form))
+            assert _pair(_analysis(expression, variables), form) == pytest.approx(
+                _pair(_analysis(expression + 10**8, variables), form)
+            )
 
 
 @pytest.mark.parametrize("block", range(4))
@@ -104,6 +111,8 @@ def test_random_problems_scale(block: int) -> None:
         form = ["zz", "zzz"][int(rng.integers(2))]
         first = _analysis(sample.expression, sample.variables, sample.dx, size, 0.0).norm(form).upper
         halved = sample.expression.subs({v: 2 * v for v in sample.variables}, simultaneous=True)
-        second = _analysis(5 * halved, sample.variables, sample.dx, None if size is None else size / 2, 0.0).norm(form).upper
+        second = (
+            _analysis(5 * halved, sample.variables, sample.dx, None if size is None else size / 2, 0.0).norm(form).upper
+        )
         if math.isfinite(first) and first > 1e-9:
             assert second == pytest.approx(first * 5 * 2 ** len(form), rel=0.1), (SEED, sample)

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 import sympy
+
 from bilevel_verify import problems
 from bilevel_verify.atoms import huber, psi
 from bilevel_verify.constants.api import constants
@@ -19,59 +20,160 @@ from bilevel_verify.constants.engine import Analysis
 from bilevel_verify.constants.hoelder import hoelder_pair
 
 INF, S2, S3, S5, E = math.inf, math.sqrt(2), math.sqrt(3), math.sqrt(5), math.e
-COLUMNS = {"mu": "mu", "C_y": "y", "C": "z", "L": "zz", "L_xx": "xx", "L_xy": "xy", "L_yy": "yy", "rho": "zzz", "rho_xx": "xxz",
-           "rho_xy": "xyz", "rho_yy": "yyz", "M": "zzzz"}  # fmt: skip
+COLUMNS = {
+    "mu": "mu",
+    "C_y": "y",
+    "C": "z",
+    "L": "zz",
+    "L_xx": "xx",
+    "L_xy": "xy",
+    "L_yy": "yy",
+    "rho": "zzz",
+    "rho_xx": "xxz",
+    "rho_xy": "xyz",
+    "rho_yy": "yyz",
+    "M": "zzzz",
+}
 TOLERANCE = {1: 0.01, 2: 0.01, 3: 0.03, 4: 0.15}
 
 _Q5 = [f"(y{i + 1} - 2*({' + '.join(f'y{j + 1}' for j in range(5))})/5)" for i in range(5)]
 ROWS: dict[str, tuple[str, int, int, Any, list[float]]] = {
     "P01": ("y1**2 + cos(y1)/2 - x1*y1", 1, 1, {}, [1.5, INF, INF, 2.850781, 0, 1, 2.5, 0.5, 0, 0, 0.5, 0.5]),
     "P02": ("sin(x1) + y1**2/2 + cos(x1 - y1)", 1, 1, {}, [0, INF, INF, 3, 2, 1, 2, 3.256037, S5, S2, S2, 4.285610]),
-    "P05": ("log(1 + ((x1 + x2 + y1 + y2)/2)**2) + log(1 + ((x1 - x2 + y1 - y2)/2)**2) + log(1 + ((x1 + x2 - y1 - y2)/2)**2)"
-            " + log(1 + ((x1 - x2 - y1 + y2)/2)**2)", 2, 2, {},
-            [-0.25, 2, 2, 2, 2, 1.125, 2, 2.914214, 2.060660, 2.060660, 2.060660, 12]),
-    "P06": ("log(exp(x1) + exp(y1)) + y1**2/2", 1, 1, {},
-            [1, INF, INF, 1.309017, 0.25, 0.25, 1.25, 0.2721655, 0.1360828, 0.1360828, 0.1360828, 0.5]),
-    "P07": ("log(1 + exp(2*x1 + x2 + 2*y1) + exp(x1)) + (x1**2 + x2**2 + y1**2)/2", 2, 1, {},
-            [1, INF, INF, 3.25, 2.25, 1.118034, 2, 2.598076, 1.443376, 1.290994, 1.154701, 10.125]),
-    "P08": ("(y1**2 + y2**2)/2 + sqrt(1 + y1**2 + y2**2) - (x1*y1 + x2*y2)/2", 2, 2, {},
-            [1, INF, INF, 2.118034, 0, 0.5, 2, 0.8586501, 0, 0, 0.8586501, 3]),
-    "P09": ("exp(-(x1**2 + x2**2 + y1**2 + y2**2)/2)", 2, 2, {},
-            [-1, 0.6065307, 0.6065307, 1, 1, 0.3678794, 1, 1.380119, 1.380119, 0.6065307, 1.380119, 3]),
-    "P10": ("1/(1 + x1**2 + x2**2 + y1**2 + y2**2)", 2, 2, {},
-            [-2, 0.6495191, 0.6495191, 2, 2, 0.5925926, 2, 4.668559, 4.668559, 2.070433, 4.668559, 24]),
+    "P05": (
+        "log(1 + ((x1 + x2 + y1 + y2)/2)**2) + log(1 + ((x1 - x2 + y1 - y2)/2)**2)"
+        " + log(1 + ((x1 + x2 - y1 - y2)/2)**2)"
+        " + log(1 + ((x1 - x2 - y1 + y2)/2)**2)",
+        2,
+        2,
+        {},
+        [-0.25, 2, 2, 2, 2, 1.125, 2, 2.914214, 2.060660, 2.060660, 2.060660, 12],
+    ),
+    "P06": (
+        "log(exp(x1) + exp(y1)) + y1**2/2",
+        1,
+        1,
+        {},
+        [1, INF, INF, 1.309017, 0.25, 0.25, 1.25, 0.2721655, 0.1360828, 0.1360828, 0.1360828, 0.5],
+    ),
+    "P07": (
+        "log(1 + exp(2*x1 + x2 + 2*y1) + exp(x1)) + (x1**2 + x2**2 + y1**2)/2",
+        2,
+        1,
+        {},
+        [1, INF, INF, 3.25, 2.25, 1.118034, 2, 2.598076, 1.443376, 1.290994, 1.154701, 10.125],
+    ),
+    "P08": (
+        "(y1**2 + y2**2)/2 + sqrt(1 + y1**2 + y2**2) - (x1*y1 + x2*y2)/2",
+        2,
+        2,
+        {},
+        [1, INF, INF, 2.118034, 0, 0.5, 2, 0.8586501, 0, 0, 0.8586501, 3],
+    ),
+    "P09": (
+        "exp(-(x1**2 + x2**2 + y1**2 + y2**2)/2)",
+        2,
+        2,
+        {},
+        [-1, 0.6065307, 0.6065307, 1, 1, 0.3678794, 1, 1.380119, 1.380119, 0.6065307, 1.380119, 3],
+    ),
+    "P10": (
+        "1/(1 + x1**2 + x2**2 + y1**2 + y2**2)",
+        2,
+        2,
+        {},
+        [-2, 0.6495191, 0.6495191, 2, 2, 0.5925926, 2, 4.668559, 4.668559, 2.070433, 4.668559, 24],
+    ),
     "P11": ("sin(x1) + log(1 + y1)", 1, 1, {"y1": (0, sympy.oo)}, [-1, 1, S2, 1, 1, 0, 1, 2, 1, 0, 2, 6]),
-    "P12": ("y1/(1 + x1**2)", 1, 1, {"y1": (-1, 1)}, [0, 1, 1.049899, 2, 2, 0.6495191, 0, 5.021307, 4.782996, 2, 0, 24]),
+    "P12": (
+        "y1/(1 + x1**2)",
+        1,
+        1,
+        {"y1": (-1, 1)},
+        [0, 1, 1.049899, 2, 2, 0.6495191, 0, 5.021307, 4.782996, 2, 0, 24],
+    ),
     "P13": ("(2 + x1)*y1**2", 1, 1, 1, [2, 6, math.sqrt(37), 3 + math.sqrt(13), 0, 2, 6, 2.309401, 0, 2, 2, 0]),
-    "P15": ("exp(x1)*y1", 1, 1, {"x1": (0, 1), "y1": (-1, 1)},
-            [0, E, S2 * E, 4.398272, E, E, 0, 4 * E / S5, S2 * E, E, 0, 5.266445]),
-    "P16": ("y1**2 + y1**4/12 + 0.3*sin(x1*y1) - y1*cos(x1)", 1, 1, 2,
-            [1.233041, 7.702280, 7.808552, 7.273404, 2.774654, 1.714488, 6.908163, 9.032462, 4.937250, 3.827564, 6.265941, 14.74565]),
+    "P15": (
+        "exp(x1)*y1",
+        1,
+        1,
+        {"x1": (0, 1), "y1": (-1, 1)},
+        [0, E, S2 * E, 4.398272, E, E, 0, 4 * E / S5, S2 * E, E, 0, 5.266445],
+    ),
+    "P16": (
+        "y1**2 + y1**4/12 + 0.3*sin(x1*y1) - y1*cos(x1)",
+        1,
+        1,
+        2,
+        [
+            1.233041,
+            7.702280,
+            7.808552,
+            7.273404,
+            2.774654,
+            1.714488,
+            6.908163,
+            9.032462,
+            4.937250,
+            3.827564,
+            6.265941,
+            14.74565,
+        ],
+    ),
     "P17": ("tanh(x1*y1)", 1, 1, 2, [-3.079201, 2, 2, 3.088939, 3.079201, 1, 3.079201, 16, 16, 3.503326, 16, 65.93152]),
     "P18": ("x1*x2*y1 + y1**2", 2, 1, 1, [2, 3, math.sqrt(11), 3, 1, S2, 2, 1.154701, 1, 1, 0, 0]),
-    "P19": ("(y1**2 + y2**2)/2 + (y1**2 + y2**2)**2/4 - x1*(y1 + y2)", 1, 2, 1,
-            [1, 4 * S2, 6, 7.274917, 0, S2, 7, 6 * S2, 0, 0, 6 * S2, 6]),
-    "P20": (" + ".join(f"{q}**2 + cos({q})/2 - x{i + 1}*y{(i + 1) % 5 + 1}" for i, q in enumerate(_Q5)), 5, 5, {},
-            [1.5, INF, INF, 2.850781, 0, 1, 2.5, 0.5, 0, 0, 0.5, 0.5]),
-    "P21": (" + ".join(f"sin(x{i})*cos(y{i})" for i in range(1, 6)), 5, 5, {}, [-1, S5, S5, 1, 1, 1, 1, S2, 1, 1, 1, 2]),
-    "P22": ("cos(x1 + x3 + y1) + cos(x1 + x2 + y2)", 3, 2, {},
-            [-1, S2, 2 * S2, 4, 3, S3, 1, 4 * S2, 3 * S2, 2.502173, S3, 64 / 7]),
-}  # fmt: skip
+    "P19": (
+        "(y1**2 + y2**2)/2 + (y1**2 + y2**2)**2/4 - x1*(y1 + y2)",
+        1,
+        2,
+        1,
+        [1, 4 * S2, 6, 7.274917, 0, S2, 7, 6 * S2, 0, 0, 6 * S2, 6],
+    ),
+    "P20": (
+        " + ".join(f"{q}**2 + cos({q})/2 - x{i + 1}*y{(i + 1) % 5 + 1}" for i, q in enumerate(_Q5)),
+        5,
+        5,
+        {},
+        [1.5, INF, INF, 2.850781, 0, 1, 2.5, 0.5, 0, 0, 0.5, 0.5],
+    ),
+    "P21": (
+        " + ".join(f"sin(x{i})*cos(y{i})" for i in range(1, 6)),
+        5,
+        5,
+        {},
+        [-1, S5, S5, 1, 1, 1, 1, S2, 1, 1, 1, 2],
+    ),
+    "P22": (
+        "cos(x1 + x3 + y1) + cos(x1 + x2 + y2)",
+        3,
+        2,
+        {},
+        [-1, S2, 2 * S2, 4, 3, S3, 1, 4 * S2, 3 * S2, 2.502173, S3, 64 / 7],
+    ),
+}
 LOOSE = {("P07", "rho_xy"): 0.31}
 """Entries where the rule in use (1/8 of the product of three row diameters) is provably valid and not sharp."""
 SLOW = {"P07", "P09", "P10", "P12"}
 
 EXACT = {
-    ("P01", "L"): "5/4 + sqrt(41)/4", ("P01", "mu"): "3/2", ("P01", "rho"): "1/2", ("P02", "L"): "3", ("P05", "rho"): "sqrt(2) + 3/2",
-    ("P05", "M"): "12", ("P06", "L"): "3/4 + sqrt(5)/4", ("P20", "L"): "5/4 + sqrt(41)/4", ("P21", "rho"): "sqrt(2)",
-    ("P22", "L"): "4", ("P22", "mu"): "-1",
-}  # fmt: skip
+    ("P01", "L"): "5/4 + sqrt(41)/4",
+    ("P01", "mu"): "3/2",
+    ("P01", "rho"): "1/2",
+    ("P02", "L"): "3",
+    ("P05", "rho"): "sqrt(2) + 3/2",
+    ("P05", "M"): "12",
+    ("P06", "L"): "3/4 + sqrt(5)/4",
+    ("P20", "L"): "5/4 + sqrt(41)/4",
+    ("P21", "rho"): "sqrt(2)",
+    ("P22", "L"): "4",
+    ("P22", "mu"): "-1",
+}
 
 
 def analysis_of(formula: Any, dx: int, dy: int, domain: Any, effort: float = 1.0) -> Analysis:
     """The room's analysis of one formula, as the lower level of a bilevel problem."""
     x, y = [f"x{i + 1}" for i in range(dx)], [f"y{i + 1}" for i in range(dy)]
-    box = {v: (-domain, domain) for v in x + y} if isinstance(domain, int) else domain
+    box = dict.fromkeys(x + y, (-domain, domain)) if isinstance(domain, int) else domain
     problem = problems.bilevel(f="0*x1 + y1", g=formula, x=x, y=y, domain=box)
     return constants(problem, effort=effort).analysis("g")  # type: ignore[attr-defined]
 
@@ -115,17 +217,30 @@ def test_closed_forms_are_kept(name: str, column: str) -> None:
 
 @pytest.mark.parametrize("name", ["P01", "P05", "P06", "P11", "P13", "P16", "P18", "P21"])
 def test_consistency_inside_a_row(name: str) -> None:
-    """Blocks against joint constants: every block at most the joint one, the joint one at most what the blocks allow."""
+    """Every block at most the joint constant, the joint one at most what the blocks allow."""
     row = _row(name)
     value = {c: row.norm(f).upper for c, f in COLUMNS.items() if c != "mu"}
     slack = 1.02
-    for block, joint in (("L_xx", "L"), ("L_xy", "L"), ("L_yy", "L"), ("rho_xx", "rho"), ("rho_xy", "rho"), ("rho_yy", "rho"), ("C_y", "C")):
+    for block, joint in (
+        ("L_xx", "L"),
+        ("L_xy", "L"),
+        ("L_yy", "L"),
+        ("rho_xx", "rho"),
+        ("rho_xy", "rho"),
+        ("rho_yy", "rho"),
+        ("C_y", "C"),
+    ):
         assert row.norm(COLUMNS[block]).lower <= value[joint] * (1 + 1e-9) + 1e-12
     a, b, d = (value[k] for k in ("L_xx", "L_xy", "L_yy"))
     largest = (a + d) / 2 + math.hypot((a - d) / 2, b)
     assert row.norm("zz").lower <= largest * slack
     if math.isfinite(value["M"]):
-        assert row.norm("zzz").lower ** 2 <= 2 * value["L"] * value["M"] * slack + 1e-12 or name in ("P11", "P13", "P16", "P18")
+        assert row.norm("zzz").lower ** 2 <= 2 * value["L"] * value["M"] * slack + 1e-12 or name in (
+            "P11",
+            "P13",
+            "P16",
+            "P18",
+        )
 
 
 HOELDER: list[tuple[str, Any, int, int, str, Any, Any, str, float]] = [
@@ -136,11 +251,13 @@ HOELDER: list[tuple[str, Any, int, int, str, Any, Any, str, float]] = [
     ("H05", "y1**2 + plus(y1 - x1)**(5/2)", 1, 1, "zz", {}, None, "1/2", 8.919053),
     ("H06", "sign(x1 - y1)*abs(x1 - y1)**(5/2)", 1, 1, "zz", {}, None, "1/2", 12.61345),
     ("H08", "cos(x1 + y1)", 1, 1, "zz", {}, 0.5, "1/2", 2.863222),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("name", "formula", "dx", "dy", "form", "domain", "wanted", "nu", "constant"), HOELDER)
-def test_hoelder_pairs(name: str, formula: Any, dx: int, dy: int, form: str, domain: Any, wanted: Any, nu: str, constant: float) -> None:
+def test_hoelder_pairs(
+    name: str, formula: Any, dx: int, dy: int, form: str, domain: Any, wanted: Any, nu: str, constant: float
+) -> None:
     pair = hoelder_pair(analysis_of(formula, dx, dy, domain), form, wanted)
     assert pair.nu == sympy.Rational(nu)
     assert pair.constant.upper == pytest.approx(constant, rel=1e-6)

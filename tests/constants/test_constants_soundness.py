@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from constants_generator import SEED, Oracle, Sample, random_sample, violations
+
 from bilevel_verify.constants import forms as forms_module
 from bilevel_verify.constants.domain import Domain
 from bilevel_verify.constants.engine import Analysis
 from bilevel_verify.constants.structure import normalise, structure_of
 from bilevel_verify.intervals.batch import Interval
 from bilevel_verify.intervals.scalar import FamilyScalar, Trigonometric
-from constants_generator import SEED, Oracle, Sample, random_sample, violations
 
 BLOCKS = 25
 PER_BLOCK = 44
@@ -52,7 +53,11 @@ def _curvature(sample: Sample, analysis: Analysis, rng: np.random.Generator) -> 
     if not good.any():
         return []
     least = float(np.linalg.eigvalsh(hessians[good])[:, 0].min())
-    return [] if least >= bound.lower - 1e-6 * (1 + abs(least)) else [f"mu: sampled {least} < bound {bound.lower} for {sample}"]
+    return (
+        []
+        if least >= bound.lower - 1e-6 * (1 + abs(least))
+        else [f"mu: sampled {least} < bound {bound.lower} for {sample}"]
+    )
 
 
 @pytest.mark.parametrize("block", range(BLOCKS))
@@ -67,7 +72,7 @@ def test_branch_and_bound_is_sound(block: int) -> None:
     assert attack(seed, 6, effort=0.02) == [], f"seed {seed}"
 
 
-# -- controls: planted unsound rules are caught by the same attack ----------------------------------------------------------
+# -- controls: planted unsound rules are caught by the same attack
 
 
 def _caught(seed: int = 11, count: int = 60) -> int:
@@ -96,7 +101,9 @@ def test_a_missing_chain_factor_is_caught(monkeypatch: pytest.MonkeyPatch) -> No
     def wrong(self: forms_module.Form, vectors: dict[str, np.ndarray], factor: float) -> forms_module.Net:
         net = true(self, vectors, factor)
         size = np.sqrt((self.model.row_centres**2).sum(axis=1, keepdims=True))
-        return forms_module.Net(net.ridge / np.maximum(size, 1.0), net.entry, net.factor, net.ridge_slack, net.entry_slack)
+        return forms_module.Net(
+            net.ridge / np.maximum(size, 1.0), net.entry, net.factor, net.ridge_slack, net.entry_slack
+        )
 
     monkeypatch.setattr(forms_module.Form, "_values", wrong)
     assert _caught(count=120) > 0

@@ -10,6 +10,7 @@ import mpmath
 import numpy as np
 import pytest
 import sympy
+
 from bilevel_verify.intervals.batch import Interval, integer_power, square_root
 from bilevel_verify.intervals.elementary import ball_ends, point_values
 from bilevel_verify.intervals.rounding import enclose, float_above, float_below
@@ -68,7 +69,9 @@ def test_nan_never_survives() -> None:
     assert not np.isnan(total.hi).any()
 
 
-@pytest.mark.parametrize("name", ["exp", "log", "sin", "cos", "tan", "sinh", "cosh", "tanh", "asinh", "atan", "erf", "log1p"])
+@pytest.mark.parametrize(
+    "name", ["exp", "log", "sin", "cos", "tan", "sinh", "cosh", "tanh", "asinh", "atan", "erf", "log1p"]
+)
 @pytest.mark.parametrize("balls", [False, True])
 def test_elementary_functions_contain_fifty_digits(name: str, balls: bool) -> None:
     rng = np.random.default_rng(SEED + len(name))
@@ -89,8 +92,17 @@ def test_elementary_functions_contain_fifty_digits(name: str, balls: bool) -> No
 
 
 def test_exact_numbers_are_enclosed() -> None:
-    numbers = [sympy.Rational(1, 3), sympy.sqrt(2), sympy.pi, sympy.exp(-sympy.Rational(1, 2)), sympy.sqrt(5) / 2 + 1,
-               sympy.cos(sympy.pi / 10) ** 5, 2 ** sympy.Rational(3, 7), sympy.log(3), -sympy.sqrt(2) * sympy.E]  # fmt: skip
+    numbers = [
+        sympy.Rational(1, 3),
+        sympy.sqrt(2),
+        sympy.pi,
+        sympy.exp(-sympy.Rational(1, 2)),
+        sympy.sqrt(5) / 2 + 1,
+        sympy.cos(sympy.pi / 10) ** 5,
+        2 ** sympy.Rational(3, 7),
+        sympy.log(3),
+        -sympy.sqrt(2) * sympy.E,
+    ]
     for number in numbers:
         low, high = enclose(number)
         exact = number.evalf(60)

@@ -9,6 +9,7 @@ from datetime import date
 import numpy as np
 import pytest
 import sympy
+
 from bilevel_verify.atoms import logsumexp, softplus
 from bilevel_verify.intervals.jets import JetArithmetic, coefficients_of, jet_space, tensor_of
 from bilevel_verify.symbolic.program import program_of
@@ -63,7 +64,9 @@ def test_thin_boxes_give_thin_tensors() -> None:
 
 def test_half_lines_stay_finite_for_decaying_functions() -> None:
     arithmetic = JetArithmetic(1, 3)
-    jet = program_of(sympy.tanh(x), [x]).run(arithmetic, arithmetic.variables(np.array([[5.0]]), np.array([[np.inf]])))[0]
+    jet = program_of(sympy.tanh(x), [x]).run(arithmetic, arithmetic.variables(np.array([[5.0]]), np.array([[np.inf]])))[
+        0
+    ]
     rows = coefficients_of(jet, 3)
     assert np.isfinite(rows.magnitude()).all()
     assert rows.magnitude().max() < 1e-2
@@ -79,5 +82,7 @@ def test_undecided_branch_of_a_kink_is_unbounded_beyond_first_order() -> None:
     arithmetic = JetArithmetic(1, 2)
     jet = program_of(sympy.Abs(x), [x]).run(arithmetic, arithmetic.variables(np.array([[-1.0]]), np.array([[1.0]])))[0]
     assert np.isinf(coefficients_of(jet, 2).magnitude()).all()
-    decided = program_of(sympy.Abs(x), [x]).run(arithmetic, arithmetic.variables(np.array([[1.0]]), np.array([[2.0]])))[0]
+    decided = program_of(sympy.Abs(x), [x]).run(arithmetic, arithmetic.variables(np.array([[1.0]]), np.array([[2.0]])))[
+        0
+    ]
     assert coefficients_of(decided, 2).magnitude().max() == 0

@@ -8,6 +8,7 @@ from datetime import date
 import mpmath
 import numpy as np
 import pytest
+
 from bilevel_verify.intervals import linalg
 
 SEED = int(os.environ.get("BILEVEL_VERIFY_SEED", date.today().toordinal()))

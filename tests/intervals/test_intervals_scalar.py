@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Callable
 from datetime import date
@@ -11,6 +12,7 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
+
 from bilevel_verify.atoms.suprema import critical_generators, supremum
 from bilevel_verify.intervals.batch import Interval
 from bilevel_verify.intervals.elementary import ball_ends
@@ -24,13 +26,28 @@ def _ratio(top: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 FUNCTIONS: dict[str, Callable[[Any], Any]] = {
-    "sin": mpmath.sin, "cos": mpmath.cos, "exp": mpmath.exp, "sinh": mpmath.sinh, "cosh": mpmath.cosh, "tan": mpmath.tan,
-    "tanh": mpmath.tanh, "sigmoid": lambda t: 1 / (1 + mpmath.exp(-t)), "softplus": lambda t: mpmath.log(1 + mpmath.exp(t)),
-    "logcosh": lambda t: mpmath.log(mpmath.cosh(t)), "atan": mpmath.atan, "asinh": mpmath.asinh, "erf": mpmath.erf,
-    "lorentz": lambda t: 1 / (1 + t * t), "odd_lorentz": lambda t: t / (1 + t * t), "log": mpmath.log,
-    "log1psquare": lambda t: mpmath.log(1 + t * t), "hypot1": lambda t: mpmath.sqrt(1 + t * t),
-    "gauss": lambda t: mpmath.exp(-t * t / 2), "exprel": _ratio(mpmath.expm1), "logrel": _ratio(mpmath.log1p),
-}  # fmt: skip
+    "sin": mpmath.sin,
+    "cos": mpmath.cos,
+    "exp": mpmath.exp,
+    "sinh": mpmath.sinh,
+    "cosh": mpmath.cosh,
+    "tan": mpmath.tan,
+    "tanh": mpmath.tanh,
+    "sigmoid": lambda t: 1 / (1 + mpmath.exp(-t)),
+    "softplus": lambda t: mpmath.log(1 + mpmath.exp(t)),
+    "logcosh": lambda t: mpmath.log(mpmath.cosh(t)),
+    "atan": mpmath.atan,
+    "asinh": mpmath.asinh,
+    "erf": mpmath.erf,
+    "lorentz": lambda t: 1 / (1 + t * t),
+    "odd_lorentz": lambda t: t / (1 + t * t),
+    "log": mpmath.log,
+    "log1psquare": lambda t: mpmath.log(1 + t * t),
+    "hypot1": lambda t: mpmath.sqrt(1 + t * t),
+    "gauss": lambda t: mpmath.exp(-t * t / 2),
+    "exprel": _ratio(mpmath.expm1),
+    "logrel": _ratio(mpmath.log1p),
+}
 START = {"tan": -1.4, "log": 0.05, "logrel": -0.8}
 WIDTH = {"tan": 0.9, "log": 3.0, "logrel": 1.0}
 
@@ -55,13 +72,19 @@ def test_ranges_contain_and_are_tight(name: str) -> None:
 
 
 TABLE = {
-    "sin": [1, 1, 1, 1, 1, 1], "tanh": [1, 1, 0.7698004, 2, 4.0858855, 16], "sigmoid": [1, 0.25, 0.09622504, 0.125, 0.12768392, 0.25],
-    "softplus": [np.inf, 1, 0.25, 0.09622504, 0.125, 0.12768392], "logcosh": [np.inf, 1, 1, 0.7698004, 2, 4.0858855],
-    "atan": [np.pi / 2, 1, 0.6495191, 2, 4.6685593, 24], "lorentz": [1, 0.6495191, 2, 4.6685593, 24, 100.458983],
-    "odd_lorentz": [0.5, 1, 1.4571068, 6, 19.4927858, 120], "log1psquare": [np.inf, 1, 2, 2.9142136, 12, 38.9855716],
-    "gauss": [1, 0.6065307, 1, 1.3801190, 3, 5.7830570], "hypot1": [np.inf, 1, 1, 0.8586501, 3, 8.0616667],
+    "sin": [1, 1, 1, 1, 1, 1],
+    "tanh": [1, 1, 0.7698004, 2, 4.0858855, 16],
+    "sigmoid": [1, 0.25, 0.09622504, 0.125, 0.12768392, 0.25],
+    "softplus": [np.inf, 1, 0.25, 0.09622504, 0.125, 0.12768392],
+    "logcosh": [np.inf, 1, 1, 0.7698004, 2, 4.0858855],
+    "atan": [np.pi / 2, 1, 0.6495191, 2, 4.6685593, 24],
+    "lorentz": [1, 0.6495191, 2, 4.6685593, 24, 100.458983],
+    "odd_lorentz": [0.5, 1, 1.4571068, 6, 19.4927858, 120],
+    "log1psquare": [np.inf, 1, 2, 2.9142136, 12, 38.9855716],
+    "gauss": [1, 0.6065307, 1, 1.3801190, 3, 5.7830570],
+    "hypot1": [np.inf, 1, 1, 0.8586501, 3, 8.0616667],
     "asinh": [np.inf, 1, 0.3849002, 1, 1.9322877, 9],
-}  # fmt: skip
+}
 """Suprema of |phi^(k)| on the line, k = 0..5 (transcribed)."""
 
 
@@ -86,7 +109,7 @@ def test_critical_points_count_sign_changes() -> None:
         for order in range(max(0, function.family.start - 1), 5):
             places = sorted(c[0] for c in function.critical(order))
             edges = [-40.0, *places, 40.0]
-            for a, b in zip(edges[:-1], edges[1:]):
+            for a, b in itertools.pairwise(edges):
                 inside = np.linspace(a, b, 9)[1:-1]
                 slope = function.range(order + 1, Interval(inside, inside))
                 assert (slope.hi > -1e-13).all() or (slope.lo < 1e-13).all(), (name, order, a, b)
@@ -122,12 +145,19 @@ def test_psi_derivatives_are_consistent() -> None:
         assert np.abs((above - below) / (2 * step) - slope).max() < 2e-3
 
 
-@pytest.mark.parametrize(("kind", "exponent"), [("abs", "5/2"), ("sgn", "5/2"), ("plus", "5/2"), ("abs", "3"), ("plain", "3"), ("plain", "1/2")])
+@pytest.mark.parametrize(
+    ("kind", "exponent"),
+    [("abs", "5/2"), ("sgn", "5/2"), ("plus", "5/2"), ("abs", "3"), ("plain", "3"), ("plain", "1/2")],
+)
 def test_powers(kind: str, exponent: str) -> None:
     p = Fraction(exponent)
     power = Power(p, kind)
     functions = {
-        "abs": lambda t: abs(t) ** mpmath.mpf(p.numerator) ** 1 if False else mpmath.power(abs(t), mpmath.mpf(p.numerator) / p.denominator),
+        "abs": lambda t: (
+            abs(t) ** mpmath.mpf(p.numerator) ** 1
+            if False
+            else mpmath.power(abs(t), mpmath.mpf(p.numerator) / p.denominator)
+        ),
         "sgn": lambda t: mpmath.sign(t) * mpmath.power(abs(t), mpmath.mpf(p.numerator) / p.denominator),
         "plus": lambda t: mpmath.power(max(t, 0), mpmath.mpf(p.numerator) / p.denominator),
         "plain": lambda t: mpmath.power(t, mpmath.mpf(p.numerator) / p.denominator),
@@ -136,7 +166,11 @@ def test_powers(kind: str, exponent: str) -> None:
     for order in range(3):
         found = power.range(order, Interval(points, points))
         for i, t in enumerate(points):
-            exact = float(mpmath.diff(functions[kind], mpmath.mpf(float(t)), order) if order else functions[kind](mpmath.mpf(float(t))))
+            exact = float(
+                mpmath.diff(functions[kind], mpmath.mpf(float(t)), order)
+                if order
+                else functions[kind](mpmath.mpf(float(t)))
+            )
             assert found.lo[i] <= exact + 1e-9
             assert found.hi[i] >= exact - 1e-9
             assert found.hi[i] - found.lo[i] < 1e-12 * max(1, abs(exact))

@@ -1,0 +1,406 @@
+"""One group of interacting variables: calculus on the whole domain, sampling, branch and bound."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import sympy
+from sympy import Expr
+
+from bilevel_verify.constants import exact, smoothness
+from bilevel_verify.constants.bounds import Bound, combine, jump_bound
+from bilevel_verify.constants.branch import Supremum, middle_of, supremum
+from bilevel_verify.constants.constant import Reason
+from bilevel_verify.constants.domain import Domain, one_period
+from bilevel_verify.constants.forms import Form
+from bilevel_verify.constants.model import Model
+from bilevel_verify.constants.sampling import climb, sample_points
+from bilevel_verify.constants.specials import Special, specials_of
+from bilevel_verify.constants.structure import Structure, ridge_text
+from bilevel_verify.intervals.elementary import ball_ends
+from bilevel_verify.intervals.rounding import Array, enclose
+
+TOLERANCE = {1: 2e-3, 2: 2e-3, 3: 1e-2, 4: 5e-2}
+"""Relative gap at which branch and bound stops, by order of the derivative."""
+
+BUDGET = {1: 6000, 2: 12000, 3: 12000, 4: 8000}
+"""Largest number of boxes, by order (scaled down with the dimension)."""
+
+
+class Part:
+    """One group of interacting variables."""
+
+    def __init__(self, structure: Structure, is_x: tuple[bool, ...], domain: Domain, name: str, effort: float) -> None:
+        self.structure, self.is_x, self.domain, self.name, self.effort = structure, is_x, domain, name, effort
+        self.model = Model(structure, is_x)
+        self.n = len(is_x)
+        self.norms: dict[str, Bound] = {}
+        self.specials: list[Special] = []
+        if structure.rest is not None:
+            self.specials, remaining = specials_of(structure.rest, structure.variables)
+            self.plain = Model(replace(structure, rest=remaining), is_x) if self.specials else self.model
+
+    def touches(self, slots: str) -> bool:
+        """False if a slot's block is empty here, or nothing of this order can be there."""
+        if any(not self.model.slots(s) for s in slots):
+            return False
+        k = len(slots)
+        return bool(
+            self.structure.rest is not None
+            or self.structure.ridges
+            or (k == 2 and self.structure.quadratic)
+            or (k == 1 and (self.structure.linear or self.structure.quadratic))
+        )
+
+    # -- norms -----------------------------------------------------------------------------------------------------
+
+    def norm(self, slots: str) -> Bound:
+        """Calculus on the whole domain, then branch and bound where that leaves a gap."""
+        slots = self._canonical(slots)
+        if not self.touches(slots):
+            return combine([], slots)
+        if slots not in self.norms:
+            self.norms[slots] = self._norm(slots)
+        return self.norms[slots]
+
+    def _canonical(self, slots: str) -> str:
+        """``z`` slots become ``y`` (or ``x``) slots where the derivative sees that block only."""
+        active = self._free_variables(len(slots))
+        if len(slots) == 2:
+            for pair in self.structure.quadratic:
+                active[list(pair)] = True
+        seen_x, seen_y = bool(active[list(self.model.x)].any()), bool(active[list(self.model.y)].any())
+        if len(slots) < 2 or (seen_x and seen_y) or not (seen_x or seen_y):
+            return slots
+        return slots.replace("z", "y") if seen_y else slots.replace("z", "x")
+
+    def _norm(self, slots: str) -> Bound:
+        lost = smoothness.first_jump(self.structure, self.domain, tuple(self.model.slots(s) for s in slots))
+        if lost is not None and lost.order < len(slots):
+            return jump_bound(lost, len(slots))
+        endless = self._endless_gradient(slots)
+        if endless is not None:
+            return endless
+        first = self._calculus(slots)
+        gap = first.upper - first.lower
+        tolerance = TOLERANCE[len(slots)]
+        if (
+            self.effort <= 0
+            or first.attained
+            or first.upper == 0
+            or gap <= tolerance * abs(first.lower)
+            or self._hopeless()
+        ):
+            return first
+        second = self._search(slots, first)
+        return second
+
+    def _endless_gradient(self, slots: str) -> Bound | None:
+        """A gradient that certainly grows without bound: a quadratic along an unbounded variable, the rest bounded."""
+        if len(slots) != 1 or self.structure.rest is not None or not self.domain.unbounded:
+            return None
+        members = set(self.model.slots(slots))
+        lo, hi = self._whole()
+        slopes = self.model.ridge_ranges(1, self.model.arguments(lo, hi))
+        if not np.isfinite(slopes.magnitude()).all():
+            return None
+        for (i, j), value in self.structure.quadratic.items():
+            for own, other in ((i, j), (j, i)):
+                if own in members and not (np.isfinite(self.domain.lo[other]) and np.isfinite(self.domain.hi[other])):
+                    variable, name = self.structure.variables[other], self.structure.variables[own]
+                    statement = (
+                        f"{self._label(slots)} = oo: the quadratic term {value}*{name}*{variable} makes the "
+                        f"gradient grow along {variable}; a bounded range of {variable} makes it finite"
+                    )
+                    return Bound(
+                        math.inf,
+                        math.inf,
+                        True,
+                        "exact",
+                        Reason("unbounded ray", statement),
+                        sympy.oo,
+                        True,
+                        {variable.name: math.inf},
+                    )
+        return None
+
+    def _hopeless(self) -> bool:
+        return self.n > 12
+
+    def _whole(self) -> tuple[Array, Array]:
+        return self.domain.lo[None, :], self.domain.hi[None, :]
+
+    def _calculus(self, slots: str) -> Bound:
+        k = len(slots)
+        form = Form(self.model, slots, 4096)
+        lo, hi = self._whole()
+        with ball_ends():
+            upper = float(form.upper(self.model.evaluate(k, lo, hi))[0])
+            special = self._with_specials(slots)
+        if special < upper:
+            upper, form = special, form
+        free = self._free_arguments()
+        closed = self._closed(slots) if free else None
+        sample_lower = self._sampled(slots, Form(self.model, slots))
+        rule = self._rule(slots)
+        if closed is not None:
+            top = enclose(closed)[1]
+            why = Reason(rule, f"{self._label(slots)} = {closed}", self._range_reasons(k))
+            return Bound(top, top, True, "exact", why, closed, True)
+        why = Reason(rule, f"{self._label(slots)} <= {upper:.9g}", self._range_reasons(k))
+        attained = free and form.net is not None and k >= 2
+        if free and (k == 2 or form.net is not None) and k >= 2 and math.isfinite(upper):
+            factor = 1.0 if form.net is None or (k == 2 and form.symmetric) else form.net.factor
+            sample_lower = (
+                max(sample_lower, upper / factor * (1 - 1e-9)) if self._tight_at(slots, form) else sample_lower
+            )
+        if math.isinf(upper):
+            why = Reason(rule, f"{self._label(slots)}: no finite bound", (self._culprit(k), *why.parts))
+        witness: dict[str, float] = {}
+        return Bound(
+            upper,
+            min(sample_lower, upper),
+            True,
+            "calculus",
+            why,
+            None,
+            attained and sample_lower > upper * (1 - 1e-5),
+            witness,
+        )
+
+    def _with_specials(self, slots: str) -> float:
+        """Ridges, quadratic and plain rest by forms, special terms by their own rules, added up."""
+        if not self.specials:
+            return math.inf
+        lo, hi = self._whole()
+        form = Form(self.plain, slots, 4096)
+        pieces = self.plain.evaluate(len(slots), lo, hi)
+        blocks = {s: self.model.slots(s) for s in "xyz"}
+        total = float(form.upper(pieces)[0])
+        for special in self.specials:
+            total = (
+                float(np.nextafter(total + special.bound(slots, blocks, lo[0], hi[0])[0], math.inf))
+                if total
+                else special.bound(slots, blocks, lo[0], hi[0])[0]
+            )
+        if len(slots) == 2 and form.symmetric:
+            least, most = self._special_extremes(form)
+            total = min(total, max(-least, most, 0.0))
+        return total
+
+    def _special_extremes(self, form: Form) -> tuple[float, float]:
+        """Loewner bounds: quadratic, ridges, and the special terms between their own matrices."""
+        lo, hi = self._whole()
+        pieces = self.plain.evaluate(2, lo, hi)
+        choices = [special.loewner(self.n, lo[0], hi[0]) for special in self.specials]
+        least, most = -math.inf, math.inf
+        for pick in range(max(max(len(a), len(b)) for a, b in choices)):
+            below = sum((a[min(pick, len(a) - 1)] for a, _ in choices), np.zeros((self.n, self.n)))
+            above = sum((b[min(pick, len(b) - 1)] for _, b in choices), np.zeros((self.n, self.n)))
+            if np.isfinite(below).all():
+                least = max(least, float(form.extremes(pieces, below, below)[0][0]))
+            if np.isfinite(above).all():
+                most = min(most, float(form.extremes(pieces, above, above)[1][0]))
+        return least, most
+
+    def _tight_at(self, slots: str, form: Form) -> bool:
+        """The bound over independent coefficient ranges is a supremum (nets, eigenvalues of the extreme matrices)."""
+        return form.net is not None or form.symmetric
+
+    def _free_arguments(self) -> bool:
+        """Ridges only, independent rows, whole space: every combination of ridge values is approached."""
+        return (
+            self.structure.rest is None and self.domain.free and exact.independent_rows(self.structure.ridges, self.n)
+        )
+
+    def _closed(self, slots: str) -> Expr | None:
+        """Closed form on the whole space, independent rows: eigenvalues (order 2), orthogonal ridges (order >= 3)."""
+        k = len(slots)
+        ridges = self.structure.ridges
+        ranges = [exact.exact_range(r.function, k) for r in ridges]
+        if any(r is None for r in ranges) or k < 2:
+            return None
+        scaled = [scale(r.weight, bounds) for r, bounds in zip(ridges, ranges) if bounds is not None]
+        if k == 2 and len(set(slots)) == 1:
+            members = self.model.slots(slots[0])
+            low = exact.exact_matrix(self.structure, [s[0] for s in scaled], members)
+            high = exact.exact_matrix(self.structure, [s[1] for s in scaled], members)
+            top = exact.extreme_eigenvalue(frozen(high), True)
+            bottom = exact.extreme_eigenvalue(frozen(low), False)
+            return None if top is None or bottom is None else larger(top, -bottom)
+        if k >= 3 and (len(ridges) == 1 or exact.orthogonal(ridges)) and (len(ridges) == 1 or len(set(slots)) == 1):
+            values = [larger(-s[0], s[1]) * self._length(r, slots) for r, s in zip(ridges, scaled)]
+            best = values[0]
+            for value in values[1:]:
+                best = larger(best, value)
+            return sympy.sqrtdenest(sympy.expand(best)) if not best.is_Rational else best
+        return None
+
+    def _length(self, ridge: object, slots: str) -> Expr:
+        product: Expr = sympy.Integer(1)
+        for s in slots:
+            members = set(self.model.slots(s))
+            square = sum((v**2 for i, v in ridge.row if i in members), sympy.Integer(0))  # type: ignore[attr-defined]
+            product = product * square
+        return sympy.sqrt(sympy.expand(product))
+
+    def _rule(self, slots: str) -> str:
+        if self.structure.rest is not None:
+            return "interval derivative tensor on the whole domain"
+        if len(slots) == 2:
+            return "Loewner bounds Q + A' diag(phi'') A"
+        return "ridges: sup |phi^(k)| with directions" if len(self.structure.ridges) > 1 else "one ridge"
+
+    def _label(self, slots: str) -> str:
+        names = {1: "nabla", 2: "nabla^2", 3: "D^3", 4: "D^4"}
+        block = "" if set(slots) == {"z"} else f"_{slots}"
+        return f"sup |{names[len(slots)]}{block} {self.name}|"
+
+    def _range_reasons(self, k: int) -> tuple[Reason, ...]:
+        lo, hi = self._whole()
+        arguments = self.model.arguments(lo, hi)
+        reasons = []
+        for number, ridge in enumerate(self.structure.ridges[:8]):
+            values = ridge.function.range(k, arguments[:, number])
+            row = " + ".join(f"{c}*{self.structure.variables[i]}" for i, c in ridge.row)
+            reasons.append(
+                Reason(
+                    "range of an atom",
+                    f"{ridge.weight} * ({ridge.function.name})^({k}) at {row} + {ridge.shift}: "
+                    f"phi^({k}) in [{float(values.lo[0]):.9g}, {float(values.hi[0]):.9g}]",
+                )
+            )
+        return tuple(reasons)
+
+    def _culprit(self, k: int) -> Reason:
+        """Which terms have an unbounded k-th derivative, and a box that makes all of them finite."""
+        guilty = []
+        lo, hi = self._whole()
+        slopes = self.model.ridge_ranges(k, self.model.arguments(lo, hi))
+        for number, ridge in enumerate(self.structure.ridges):
+            if not np.isfinite(slopes.magnitude()[0, number]):
+                guilty.append(ridge_text(ridge, self.structure))
+        if k == 1 and self.domain.unbounded and self.structure.quadratic:
+            guilty.append("the quadratic part")
+        for term in sympy.Add.make_args(self.structure.rest) if self.structure.rest is not None else ():
+            alone = Model(replace(self.structure, rest=term, ridges=(), quadratic={}, linear={}), self.is_x)
+            if not np.isfinite(alone.evaluate(k, lo, hi).entries.magnitude()).all():
+                guilty.append(str(term))
+        return Reason(
+            "blows up",
+            f"derivative {k} of {'; '.join(guilty[:4]) or 'the sum'} is unbounded on this domain{self._advice(k)}",
+        )
+
+    def _advice(self, k: int) -> str:
+        """A bounded box on which the derivative is finite, if a simple one is found."""
+        for size in (10.0, 1.0):
+            lo = np.where(np.isneginf(self.domain.lo), -size, self.domain.lo)
+            hi = np.where(np.isposinf(self.domain.hi), size, self.domain.hi)
+            if (lo > hi).any() or not self.domain.unbounded:
+                continue
+            pieces = self.model.evaluate(k, lo[None], hi[None])
+            if np.isfinite(pieces.ridges.magnitude()).all() and np.isfinite(pieces.entries.magnitude()).all():
+                open_ends = [
+                    v.name
+                    for v, a, b in zip(self.structure.variables, self.domain.lo, self.domain.hi)
+                    if math.isinf(b - a)
+                ]
+                return f"; it is finite for {', '.join(open_ends[:6])} in [-{size:g}, {size:g}]"
+        if not self.domain.unbounded:
+            return "; a smaller box that keeps away from the singularity makes it finite"
+        return ""
+
+    # -- sampling --------------------------------------------------------------------------------------------------
+
+    def _sampled(self, slots: str, form: Form) -> float:
+        """Largest value over sample points, improved by shrinking random steps."""
+        k = len(slots)
+
+        def values(points: Array) -> Array:
+            found = form.lower(self.model.evaluate(k, points, points))
+            return np.where(np.isfinite(found), found, -np.inf)
+
+        if self.effort <= 0:
+            return 0.0
+        return max(0.0, climb(values, sample_points(self.domain, self.n), self.domain.lo, self.domain.hi)[0])
+
+    # -- branch and bound ------------------------------------------------------------------------------------------
+
+    def _search(self, slots: str, first: Bound) -> Bound:
+        k = len(slots)
+        form = Form(self.model, slots)
+        domain = one_period(self.structure, self.domain, k) if self.domain.unbounded else self.domain
+        split = self._free_variables(k)
+
+        def bound(lo: Array, hi: Array) -> Array:
+            return form.upper(self.model.evaluate(k, lo, hi))
+
+        def sample(points: Array) -> Array:
+            return form.lower(self.model.evaluate(k, points, points))
+
+        budget = self._budget(k, math.isinf(first.upper))
+        found = supremum(bound, sample, domain.lo, domain.hi, TOLERANCE[k] / 2, budget, first.lower, split, first.upper)
+        if found.upper >= first.upper:
+            return replace(
+                first,
+                lower=min(max(first.lower, found.lower), first.upper),
+                witness=first.witness or self._blow_up(found),
+            )
+        statement = f"{self._label(slots)} <= {found.upper:.9g} (at least {found.lower:.9g}), {found.boxes} boxes"
+        why = Reason("interval branch and bound, covering certified in ball arithmetic", statement, (first.why,))
+        return Bound(
+            found.upper,
+            min(found.lower, found.upper),
+            True,
+            "branch and bound",
+            why,
+            None,
+            False,
+            self._named(found.where),
+        )
+
+    def _budget(self, k: int, infinite: bool) -> int:
+        base = BUDGET[k] * self.effort / max(1, self.n - 2) ** 2
+        if self.structure.rest is not None and self.domain.unbounded:
+            base /= 4
+        return max(32, int(min(base, 1500) if infinite else base))
+
+    def _free_variables(self, k: int) -> Array:
+        used = np.zeros(self.n, dtype=bool)
+        for ridge in self.structure.ridges:
+            used[[i for i, _ in ridge.row]] = True
+        if self.structure.rest is not None:
+            used |= np.array([v in self.structure.rest.free_symbols for v in self.structure.variables])
+        if k == 1:
+            for pair in self.structure.quadratic:
+                used[list(pair)] = True
+        return used
+
+    def _named(self, point: Array) -> dict[str, float]:
+        return {v.name: float(x) for v, x in zip(self.structure.variables, point)}
+
+    def _blow_up(self, found: Supremum) -> dict[str, float]:
+        return self._named(middle_of(found.worst[0][None], found.worst[1][None])[0])
+
+
+def scale(weight: Expr, bounds: tuple[Expr, Expr]) -> tuple[Expr, Expr]:
+    low, high = weight * bounds[0], weight * bounds[1]
+    return (low, high) if larger(low, high) == high else (high, low)
+
+
+def larger(a: Expr, b: Expr) -> Expr:
+    """The larger of two exact numbers (ties either way)."""
+    if a == b:
+        return a
+    first, second = enclose(a), enclose(b)
+    if first[0] > second[1]:
+        return a
+    if second[0] > first[1]:
+        return b
+    return a if sympy.simplify(a - b).is_nonnegative else b
+
+
+def frozen(rows: list[list[Expr]]) -> tuple[tuple[Expr, ...], ...]:
+    return tuple(tuple(sympy.expand(c) for c in row) for row in rows)

@@ -1,0 +1,56 @@
+"""Programs run over boxes and balls contain the values at every sampled point."""
+
+from __future__ import annotations
+
+import os
+from datetime import date
+
+import numpy as np
+import pytest
+import sympy
+
+from bilevel_verify.atoms import logsumexp, psi, softplus
+from bilevel_verify.intervals import BALLS, INTERVALS, Interval, floats_of
+from bilevel_verify.symbolic.arithmetics import NUMPY
+from bilevel_verify.symbolic.differentiate import gradient, hessian
+from bilevel_verify.symbolic.program import program_of
+
+SEED = int(os.environ.get("BILEVEL_VERIFY_SEED", date.today().toordinal()))
+x, y = sympy.symbols("x y", real=True)
+FORMULAS = [
+    y**2 + sympy.sin(x * y) / (2 + sympy.cos(x)),
+    softplus(x - y) + logsumexp(x, 2 * y, 1) + psi(sympy.Rational(1, 2), x + y),
+    sympy.exp(x) * sympy.tanh(y) + sympy.sqrt(1 + x**2) - sympy.Max(x, y),
+    sympy.Piecewise((x**2, x < 0), (x**3 * y, True)) + sympy.Abs(y),
+]
+
+
+@pytest.mark.parametrize("number", range(len(FORMULAS)))
+def test_boxes_contain_their_points(number: int) -> None:
+    rng = np.random.default_rng(SEED + number)
+    programs = [program_of(FORMULAS[number], [x, y])]
+    if number < 2:
+        programs += [gradient(programs[0]), hessian(programs[0])]
+    lo = rng.uniform(-1.5, 1, size=(2, 50))
+    hi = lo + rng.exponential(0.3, size=(2, 50))
+    for program in programs:
+        found = program.run(INTERVALS, [Interval(lo[0], hi[0]), Interval(lo[1], hi[1])])
+        for _ in range(20):
+            points = lo + rng.random((2, 50)) * (hi - lo)
+            values = program.run(NUMPY, [points[0], points[1]])
+            for interval, value in zip(found, values):
+                assert (interval.lo <= value + 1e-12).all(), SEED
+                assert (interval.hi >= value - 1e-12).all(), SEED
+
+
+@pytest.mark.parametrize("number", range(len(FORMULAS)))
+def test_balls_at_points(number: int) -> None:
+    import flint
+
+    program = program_of(FORMULAS[number], [x, y])
+    for a, b in ((0.3, -0.7), (-1.25, 0.5), (2.0, 1.0)):
+        low, high = floats_of(program.run(BALLS, [flint.arb(a), flint.arb(b)])[0])
+        value = float(program.run(NUMPY, [np.array([a]), np.array([b])])[0][0])
+        assert low <= value + 1e-13
+        assert high >= value - 1e-13
+        assert high - low < 1e-12
