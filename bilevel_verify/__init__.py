@@ -101,11 +101,13 @@ class _Package(ModuleType):
 sys.modules[__name__].__class__ = _Package
 
 if TYPE_CHECKING:  # the same names for type checkers and editors
+    from bilevel_verify.audit import Finding, audit, check
+    from bilevel_verify.campaign import run_campaign
     from bilevel_verify.checks import Row, Verification, verify
     from bilevel_verify.constants import Constant, constants
     from bilevel_verify.methods import Method, Run, Trace, methods
-    from bilevel_verify.oracles import Oracles, oracles
-    from bilevel_verify.problems import (
+    from bilevel_verify.oracles import Oracles, oracles  # type: ignore[no-redef]
+    from bilevel_verify.problems import (  # type: ignore[no-redef]
         Ball,
         Box,
         HalfSpace,
@@ -125,7 +127,8 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
         single_level,
         zoo,
     )
+    from bilevel_verify.reporting import report
     from bilevel_verify.solving import solve
     from bilevel_verify.symbolic import Derivation, derive
     from bilevel_verify.theorems import Card, card, cards, statements
-    from bilevel_verify.truth import Enclosure, Truth, truth
+    from bilevel_verify.truth import Enclosure, Truth, truth  # type: ignore[no-redef]
