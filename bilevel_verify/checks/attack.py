@@ -28,7 +28,7 @@ from bilevel_verify.errors import MathematicalError
 from bilevel_verify.theorems.card import Claim, Domain
 
 if TYPE_CHECKING:
-    from bilevel_verify.checks.engine import Case
+    from bilevel_verify.checks.case import Case
 
 FIRST_DRAWS = 24
 """Draws before a proof is tried."""

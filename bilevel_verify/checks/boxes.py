@@ -20,7 +20,7 @@ from bilevel_verify.intervals.rounding import down, up
 from bilevel_verify.language import tree
 
 if TYPE_CHECKING:
-    from bilevel_verify.checks.engine import Case
+    from bilevel_verify.checks.case import Case
 
 MOST_BOXES = 60_000
 ROUNDS = 26

@@ -13,7 +13,7 @@ from bilevel_verify.errors import BilevelVerifyError
 from bilevel_verify.theorems import exact
 
 if TYPE_CHECKING:
-    from bilevel_verify.checks.engine import Case
+    from bilevel_verify.checks.case import Case
 
 DIGITS = 50
 HIGH_BITS = 512

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from bilevel_verify.checks import hypotheses as hyp
+from bilevel_verify.checks.case import Case
 from bilevel_verify.checks.claims import Judged, all_claims, judge_claims, judge_parameters, letters_used
 from bilevel_verify.checks.decide import summary
-from bilevel_verify.checks.evaluate import Evaluator
 from bilevel_verify.checks.functions import ProblemFunctions
 from bilevel_verify.checks.instance import Instance
 from bilevel_verify.checks.request import (
@@ -36,12 +36,11 @@ from bilevel_verify.checks.tabulate import symbols_in, tabulate
 from bilevel_verify.checks.trajectory import Trajectory
 from bilevel_verify.checks.verdict import Row, Verification
 from bilevel_verify.errors import BilevelVerifyError, InputError, ParameterError
-from bilevel_verify.language import tree
 from bilevel_verify.methods.run import Run
 from bilevel_verify.problems.problem import Problem
 from bilevel_verify.theorems import exact
 from bilevel_verify.theorems.card import Claim
-from bilevel_verify.theorems.resolve import Resolved, resolve
+from bilevel_verify.theorems.resolve import resolve
 from bilevel_verify.theorems.rewrite import free_letters
 
 BITS = 256
@@ -52,58 +51,6 @@ _RUNS: dict[str | None, Run] = {}
 UNRESOLVED = 1e-13
 """An error that is this small is rounding: a float64 run that misses a smaller accuracy shows nothing."""
 Progress = Callable[[str], None]
-
-
-@dataclass
-class Case:
-    """One instance of a sweep with everything that was found out about it."""
-
-    request: Request
-    instance: Instance
-    resolved: Resolved
-    premises: list[hyp.Premise]
-    member: Member
-    run: Run | None = None
-    trajectory: Trajectory | None = None
-    functions: ProblemFunctions | None = None
-    precise: ProblemFunctions | None = None
-    contained: hyp.Premise | None = None
-    trouble: str = ""
-    rows: list[Row] = field(default_factory=list)
-
-    @property
-    def eps(self) -> float | None:
-        """The tolerance, if there is one."""
-        return self.member.get("eps")
-
-    @property
-    def problem(self) -> Problem:
-        """The problem of this instance."""
-        return self.instance.problem
-
-    def letters(self) -> dict[str, tuple[Any, Any]]:
-        """Letters for the interpreter: enclosure and certainty."""
-        return {name: (letter.for_check, letter.certainty) for name, letter in self.resolved.letters.items()}
-
-    def evaluator(self, claim: Claim) -> Evaluator:
-        """The interpreter for one claim."""
-        definitions: dict[str, tree.Node] = {name: e.tree for name, e in claim.define.items()}
-        letters = {name: value for name, value in self.letters().items() if name not in definitions}
-        for name in claim.for_:
-            letters.pop(name, None)
-        return Evaluator(letters, definitions, self.functions, self.trajectory)
-
-    def evaluator_again(self, claim: Claim) -> Evaluator:
-        """The interpreter for one claim without tabulated values: every enclosure in balls of full precision."""
-        found = self.evaluator(claim)
-        found.functions = self.precise
-        return found
-
-    def forget(self) -> None:
-        """Drop values of the epoch that was judged."""
-        for functions in (self.functions, self.precise):
-            if functions is not None:
-                functions.forget()
 
 
 def verify(
@@ -403,11 +350,6 @@ def _judge_conditions(case: Case) -> None:
                     text, "undecided", f"hypothesis: {entry.id}{where}: {reason}", "computed", entry.id
                 )
             case.premises.append(premise)
-
-
-def method_of(case: Case) -> str | None:
-    """Name of the method in force."""
-    return method_name(case.request.method, case.request.statement)
 
 
 def rerun(case: Case, digits: int) -> Trajectory:

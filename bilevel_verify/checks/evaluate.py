@@ -9,20 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from math import comb, factorial
 from typing import Any, Protocol
 
 from flint import arb
 
+from bilevel_verify.checks import linear
 from bilevel_verify.checks import values as v
+from bilevel_verify.checks.meanings import FUNCTIONS, empty_range, join, product, signed_sum
 from bilevel_verify.checks.values import EvaluationError, Scalar, Value
 from bilevel_verify.language import tree
-from bilevel_verify.theorems import exact
 from bilevel_verify.truth.enclosure import RANK, Certainty, weakest
 
 Bound = dict[str, Any]
 Evaluate = Callable[[Bound], Value]
 RANGE_LIMIT = 1_000_000
+RANGE_FUNCTIONS = frozenset({"sum", "prod", "max", "min", "argmin", "argmax"})
 
 
 class Functions(Protocol):
@@ -157,7 +158,7 @@ class Evaluator:
         if key is not None and key in self._memory:
             result, certainty = self._memory[key]
             self.note(certainty)
-            return result  # type: ignore[no-any-return]
+            return result
         if name in self._open:
             raise EvaluationError(f"{' -> '.join([*self._open, name])} is a circle")
         self._open.append(name)
@@ -197,11 +198,11 @@ class Evaluator:
     def _compile_add(self, node: tree.Add) -> Evaluate:
         signs = [isinstance(term, tree.Negate) for term in node.terms]
         parts = [self._compile(t.operand if isinstance(t, tree.Negate) else t) for t in node.terms]
-        return lambda bound: _sum([part(bound) for part in parts], signs)
+        return lambda bound: signed_sum([part(bound) for part in parts], signs)
 
     def _compile_multiply(self, node: tree.Multiply) -> Evaluate:
         parts = [self._compile(factor) for factor in node.factors]
-        return lambda bound: _fold(v.multiply, parts, bound)
+        return lambda bound: product([part(bound) for part in parts])
 
     def _compile_divide(self, node: tree.Divide) -> Evaluate:
         top, bottom = self._compile(node.numerator), self._compile(node.denominator)
@@ -209,10 +210,10 @@ class Evaluator:
 
     def _compile_power(self, node: tree.Power) -> Evaluate:
         exponent = self._compile(node.exponent)
-        inner = _square_of_norm(node)
+        inner = square_of_norm(node)
         if inner is not None:
             vector = self._compile(inner)
-            return lambda bound: v.square_norm(vector(bound))
+            return lambda bound: linear.square_norm(vector(bound))
         base = self._compile(node.base)
         return lambda bound: v.power(base(bound), exponent(bound))
 
@@ -228,7 +229,7 @@ class Evaluator:
 
     def _compile_matrixmultiply(self, node: tree.MatrixMultiply) -> Evaluate:
         left, right = self._compile(node.left), self._compile(node.right)
-        return lambda bound: v.matmul(left(bound), right(bound))
+        return lambda bound: linear.matmul(left(bound), right(bound))
 
     def _compile_negate(self, node: tree.Negate) -> Evaluate:
         operand = self._compile(node.operand)
@@ -287,11 +288,11 @@ class Evaluator:
     def _norm(self, value: Value) -> Value:
         """Norms of equal exact vectors are one object, so that what is equal compares as equal."""
         if not isinstance(value, v.Vector) or len(value) == 1 or not all(a.is_exact() for a in value.entries):
-            return v.norm(value)
+            return linear.norm(value)
         key = ("norm", *(part for a in value.entries for part in a.man_exp()))
         if key not in self._memory:
-            self._memory[key] = v.norm(value)
-        return self._memory[key]  # type: ignore[no-any-return]
+            self._memory[key] = linear.norm(value)
+        return self._memory[key]
 
     def _compile_problem_function(self, name: str, arguments: list[Evaluate]) -> Evaluate:
         def call(bound: Bound) -> Value:
@@ -341,7 +342,7 @@ class Evaluator:
         """Fold a range, going on from where the last call with the same lower limit stopped."""
         index, first, last = index_range
         if last < first:
-            return _empty(name)
+            return empty_range(name)
         inner = {name_: value for name_, value in bound.items() if name_ != index}
         own = self._key(node, inner)
         key = None if own is None else (name, index, first, own)
@@ -350,10 +351,10 @@ class Evaluator:
             inner[index] = first + len(partial)
             term, certainty = self._apart(lambda: body(inner))
             if partial:
-                term = _join(name, partial[-1][0], term, first + len(partial))
+                term = join(name, partial[-1][0], term, first + len(partial))
                 certainty = weakest(certainty, partial[-1][1])
             elif name in ("argmin", "argmax"):
-                term = (first, term)  # type: ignore[assignment]
+                term = (first, term)
             partial.append((term, certainty))
         result, certainty = partial[last - first]
         self.note(certainty)
@@ -388,125 +389,9 @@ class Evaluator:
         return found
 
 
-def _fold(combine: Callable[[Value, Value], Value], parts: list[Evaluate], bound: Bound) -> Value:
-    result = parts[0](bound)
-    for part in parts[1:]:
-        result = combine(result, part(bound))
-    return result
-
-
-def _sum(values: list[Value], signs: list[bool]) -> Value:
-    """A signed sum; one object added and subtracted cancels exactly, and exact zeros leave the others as they are."""
-    kept: list[tuple[Value, bool]] = []
-    for value, negative in zip(values, signs):
-        twin = next((n for n, (other, sign) in enumerate(kept) if other is value and sign != negative), None)
-        if twin is not None and not isinstance(value, Fraction):
-            zero = v.multiply(Fraction(0), value)
-            kept[twin] = (zero, False)
-        elif kept and v.is_zero(value):
-            continue
-        elif len(kept) == 1 and v.is_zero(kept[0][0]):
-            kept[0] = (value, negative)
-        else:
-            kept.append((value, negative))
-    total: Value = None
-    for value, negative in kept:
-        part = v.negate(value) if negative else value
-        total = part if total is None else v.add(total, part)
-    return total
-
-
-def _square_of_norm(node: tree.Power) -> tree.Node | None:
+def square_of_norm(node: tree.Power) -> tree.Node | None:
     """``u`` of ``norm(u)**2``, which needs no root."""
     two = isinstance(node.exponent, tree.Number) and node.exponent.value == 2
     if two and isinstance(node.base, tree.Call) and node.base.function == "norm":
         return node.base.arguments[0]
     return None
-
-
-RANGE_FUNCTIONS = frozenset({"sum", "prod", "max", "min", "argmin", "argmax"})
-
-
-def _empty(name: str) -> Value:
-    if name == "sum":
-        return Fraction(0)
-    if name == "prod":
-        return Fraction(1)
-    raise EvaluationError(f"an empty {name}")
-
-
-def _join(name: str, before: Any, term: Value, place: int) -> Any:
-    match name:
-        case "sum":
-            return v.add(before, term)
-        case "prod":
-            return v.multiply(before, term)
-        case "max" | "min":
-            return v.extreme([before, term], largest=name == "max")
-    better = v.compare(term, "<" if name == "argmin" else ">", before[1])
-    if better is None:
-        raise EvaluationError("tie: the smallest of several cannot be told")
-    return (place, term) if better else before
-
-
-def _elementary(name: str) -> Callable[[Value], Value]:
-    """A function of one number, from the exact arithmetic of the theorems room."""
-    apply = exact.UNARY[name]
-    return lambda value: apply(value if isinstance(value, Fraction) else v.scalar_ball(value))
-
-
-def _whole(function: Callable[..., int]) -> Callable[..., Value]:
-    def apply(*arguments: Value) -> Value:
-        numbers = [v.integer(a, "an argument") for a in arguments]
-        if any(number > 2000 for number in numbers):
-            raise EvaluationError("budget: a factorial or binomial of a large number")
-        return Fraction(function(*numbers))
-
-    return apply
-
-
-_SPECTRA: dict[int, tuple[v.Matrix, v.Spectrum]] = {}
-
-
-def _eigen(matrix: Value) -> v.Spectrum:
-    """The spectrum of a matrix, computed once while the matrix lives."""
-    if not isinstance(matrix, v.Matrix):
-        raise EvaluationError("eigenvalues need a matrix")
-    found = _SPECTRA.get(id(matrix))
-    if found is None or found[0] is not matrix:
-        if len(_SPECTRA) > 64:
-            _SPECTRA.clear()
-        found = _SPECTRA[id(matrix)] = (matrix, v.Spectrum(matrix))
-    return found[1]
-
-
-def _eigenvalue(matrix: Value, j: Value) -> Value:
-    return _eigen(matrix).value(v.integer(j, "an index"))
-
-
-def _coordinate(matrix: Value, vector: Value, j: Value) -> Value:
-    return _eigen(matrix).component(vector, v.integer(j, "an index"))
-
-
-FUNCTIONS: dict[str, Callable[..., Value]] = {
-    "sqrt": v.square_root,
-    "abs": v.norm,
-    "max": lambda *values: v.extreme(values, largest=True),
-    "min": lambda *values: v.extreme(values, largest=False),
-    "binomial": _whole(comb),
-    "factorial": _whole(factorial),
-    "norm": v.norm,
-    "frobenius": v.frobenius,
-    "dot": v.dot,
-    "T": v.transpose,
-    "inv": v.inverse,
-    "lambda_min": v.lambda_min,
-    "lambda_max": v.lambda_max,
-    "eigenvalue": _eigenvalue,
-    "coordinate": _coordinate,
-    "dim": lambda value: Fraction(len(value) if isinstance(value, v.Vector) else 1),
-    **{
-        name: _elementary(name)
-        for name in "log exp sin cos tan sinh cosh tanh asinh atan erf plus sign floor ceil".split()
-    },
-}

@@ -16,8 +16,9 @@ from flint import arb
 from bilevel_verify.checks.decide import reason_of
 from bilevel_verify.checks.functions import ProblemFunctions
 from bilevel_verify.checks.instance import Instance
+from bilevel_verify.checks.linear import lambda_min
 from bilevel_verify.checks.trajectory import Trajectory
-from bilevel_verify.checks.values import Vector, lambda_min, vector
+from bilevel_verify.checks.values import Vector, vector
 from bilevel_verify.checks.verdict import Verdict
 from bilevel_verify.constants.constant import Constant
 from bilevel_verify.errors import MathematicalError

@@ -79,7 +79,8 @@ class Instance(Leaves):
         if "mu" in self.used:
             return self.used["mu"]
         try:
-            return super()._constant("mu")
+            found: Constant = super()._constant("mu")
+            return found
         except (KeyError, BilevelVerifyError):
             return None
 

@@ -14,7 +14,7 @@ from bilevel_verify.theorems.card import Claim
 from bilevel_verify.truth.enclosure import Certainty, weakest
 
 if TYPE_CHECKING:
-    from bilevel_verify.checks.engine import Case
+    from bilevel_verify.checks.case import Case
 
 
 def verdict_of(case: Case, judged: Judged, along_run: bool) -> tuple[Verdict, str]:
@@ -80,8 +80,6 @@ def row_of(case: Case, judged: Judged, outcome: tuple[Verdict, str]) -> Row:
     shown = tally.shown
     letters = case.resolved.letters
     request = case.request
-    from bilevel_verify.checks.engine import method_of
-
     name = claim.id if len(claim.chain) == 1 else f"{claim.id}/{judged.number + 1}"
     return Row(
         paper=request.card.key,
@@ -89,7 +87,7 @@ def row_of(case: Case, judged: Judged, outcome: tuple[Verdict, str]) -> Row:
         claim=name,
         source=claim.source or request.statement.source or None,
         problem=case.problem.name or None,
-        method=method_of(case) if claim.over in ("step", "epoch", "run", "order") else None,
+        method=case.method if claim.over in ("step", "epoch", "run", "order") else None,
         kind=claim.over,
         verdict=verdict,
         certainty=_certainty(case, judged) if verdict in ("holds", "refuted") else None,

@@ -122,7 +122,7 @@ def _literal(
     """The literal run of the statement's printed algorithm."""
     from bilevel_verify.theorems import literal
 
-    return literal.run(  # type: ignore[no-any-return]
+    return literal.run(
         card, statement.algorithm, problem, parameters, x0, **{k: v for k, v in options.items() if v is not None}
     )
 

@@ -19,7 +19,8 @@ from bilevel_verify.theorems import exact
 from bilevel_verify.theorems.card import ORDER_SYMBOLS, Claim, Link
 
 if TYPE_CHECKING:
-    from bilevel_verify.checks.engine import Case, Request
+    from bilevel_verify.checks.case import Case
+    from bilevel_verify.checks.request import Request
 
 FINISHED = ("finished", "stationary")
 
@@ -161,8 +162,6 @@ def _row(
     outcome: tuple[Verdict, str],
     rate: Rate | None,
 ) -> Row:
-    from bilevel_verify.checks.engine import method_of
-
     last = series[-1]
     verdict, reason = outcome
     tolerances = [case.eps for case in series]
@@ -170,7 +169,7 @@ def _row(
         last,
         claim=claim.id if len(claim.chain) == 1 else f"{claim.id}/{number + 1}",
         source=claim.source or last.request.statement.source or None,
-        method=method_of(last),
+        method=last.method,
         kind="order",
         verdict=verdict,
         certainty="computed" if rate is not None else None,

@@ -105,7 +105,7 @@ def _store(
 ) -> None:
     low, high = np.asarray(found.lo), np.asarray(found.hi)
     finite = np.isfinite(low) & np.isfinite(high)
-    usable = finite if finite.ndim == 1 else finite.all(axis=tuple(range(1, finite.ndim)))
+    usable = finite if finite.ndim == 1 else np.asarray(finite.all(axis=tuple(range(1, finite.ndim))))
     for row, key in enumerate(keys):
         if usable[row]:
             value = _value(low[row], high[row], as_vector)

@@ -1,0 +1,77 @@
+"""One instance of a sweep with everything that was found out about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from bilevel_verify.checks import hypotheses as hyp
+from bilevel_verify.checks.evaluate import Evaluator
+from bilevel_verify.checks.functions import ProblemFunctions
+from bilevel_verify.checks.instance import Instance
+from bilevel_verify.checks.request import Member, Request
+from bilevel_verify.checks.running import method_name
+from bilevel_verify.checks.trajectory import Trajectory
+from bilevel_verify.checks.verdict import Row
+from bilevel_verify.language import tree
+from bilevel_verify.methods.run import Run
+from bilevel_verify.problems.problem import Problem
+from bilevel_verify.theorems.card import Claim
+from bilevel_verify.theorems.resolve import Resolved
+
+
+@dataclass
+class Case:
+    """One instance of a sweep with everything that was found out about it."""
+
+    request: Request
+    instance: Instance
+    resolved: Resolved
+    premises: list[hyp.Premise]
+    member: Member
+    run: Run | None = None
+    trajectory: Trajectory | None = None
+    functions: ProblemFunctions | None = None
+    precise: ProblemFunctions | None = None
+    contained: hyp.Premise | None = None
+    trouble: str = ""
+    rows: list[Row] = field(default_factory=list)
+
+    @property
+    def eps(self) -> float | None:
+        """The tolerance, if there is one."""
+        return self.member.get("eps")
+
+    @property
+    def problem(self) -> Problem:
+        """The problem of this instance."""
+        return self.instance.problem
+
+    def letters(self) -> dict[str, tuple[Any, Any]]:
+        """Letters for the interpreter: enclosure and certainty."""
+        return {name: (letter.for_check, letter.certainty) for name, letter in self.resolved.letters.items()}
+
+    def evaluator(self, claim: Claim) -> Evaluator:
+        """The interpreter for one claim."""
+        definitions: dict[str, tree.Node] = {name: e.tree for name, e in claim.define.items()}
+        letters = {name: value for name, value in self.letters().items() if name not in definitions}
+        for name in claim.for_:
+            letters.pop(name, None)
+        return Evaluator(letters, definitions, self.functions, self.trajectory)
+
+    def evaluator_again(self, claim: Claim) -> Evaluator:
+        """The interpreter for one claim without tabulated values: every enclosure in balls of full precision."""
+        found = self.evaluator(claim)
+        found.functions = self.precise
+        return found
+
+    def forget(self) -> None:
+        """Drop values of the epoch that was judged."""
+        for functions in (self.functions, self.precise):
+            if functions is not None:
+                functions.forget()
+
+    @property
+    def method(self) -> str | None:
+        """Name of the method in force."""
+        return method_name(self.request.method, self.request.statement)
