@@ -53,7 +53,8 @@ class Finding:
         return self.row.to_dict() | extra
 
     def __str__(self) -> str:
-        text = f"{self.row.verdict:14} {self.statement} {self.row.claim or ''}: {self.row.left} <= {self.row.right}"
+        op = self.row.details.get("op", "<=")
+        text = f"{self.row.verdict:14} {self.statement} {self.row.claim or ''}: {self.row.left} {op} {self.row.right}"
         if self.counterexample:
             text += " at " + ", ".join(f"{k} = {v}" for k, v in self.counterexample.items())
         return text
@@ -96,7 +97,7 @@ def row_of(place: Place, kind: str, decision: Decision, left: str, op: str, righ
         verdict=VERDICTS[decision.outcome],
         certainty="proved" if proved else None,
         left=left,
-        right=f"{right}" if op == "<=" else f"{op} {right}",
+        right=right,
         measured=decision.left,
         bound=decision.right,
         margin=margin,
@@ -106,7 +107,7 @@ def row_of(place: Place, kind: str, decision: Decision, left: str, op: str, righ
         reading=place.reading,
         as_printed=place.as_printed,
         known_refuted=place.known_refuted,
-        details=place.details,
+        details={"op": op, **place.details},
     )
 
 

@@ -13,7 +13,8 @@ from bilevel_verify.language import parse, to_text
     "text",
     [
         "-x**2", "(-x)**2", "a/b*c", "a/(b*c)", "a - (b - c)", "a - b - c", "2*(x + 1)**(3 + nu)",
-        "x**(-2)", "-(a + b)*c", "sum(norm(x[t,i + 1] - x[t,-1])**2, (i, 0, k - 1))", "a < b <= c", "not a < b and (c > d or e == 1)",
+        "x**(-2)", "-(a + b)*c", "sum(norm(x[t,i + 1] - x[t,-1])**2, (i, 0, k - 1))", "a < b <= c",
+        "not a < b and (c > d or e == 1)",
         "a if b < c else (d if e > 1 else 2)", "T(A) @ v", "(a if b > 0 else c)*2", "x**y**2", "(x**y)**2", "a*(b*c)",
         "a + (b + c)", "0.64*x", "1/3*x", "(a*b)*c", "-(-x)", "a % b", "(a/b)/c", "a/b/c", "2**(-1/2)",
     ],

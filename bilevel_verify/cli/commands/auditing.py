@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from bilevel_verify.cli import output
 from bilevel_verify.errors import InputError
+
+
+def _relation(row: Mapping[str, Any]) -> str:
+    """Both sides with the relation between them; ``~`` where only their units are compared."""
+    if row["left"] is None:
+        return ""
+    return f"{row['left']} {(row.get('details') or {}).get('op', '<=')} {row['right']}"
 
 
 def audit_command(arguments: Any) -> int:
@@ -40,7 +48,7 @@ def _show(findings: Any, arguments: Any) -> int:
         name = "/".join(p for p in (row["paper"], row["statement"], row["claim"]) if p)
         point = row.get("counterexample")
         shown = ", ".join(f"{k} = {v}" for k, v in point.items()) if point else row["reason"] or ""
-        lines.append([row["verdict"], name, f"{row['left']}  |  {row['right']}", shown])
+        lines.append([row["verdict"], name, _relation(row), shown])
     output.table("", ["verdict", "statement", "relation", "counterexample or certificate"], lines)
     output.console().print(output.verdict_counts(rows), markup=False)
     return output.exit_status(rows, arguments.strict)
