@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -28,7 +28,7 @@ from bilevel_verify.problems.problem import Problem
 
 PATIENCE = 0.15
 """Seconds that one block should take: how long an interrupt may have to wait."""
-FIRST_ROWS = 64
+FIRST_ROWS = 256
 
 REASONS: Mapping[int, Status] = MappingProxyType(
     {
@@ -189,17 +189,15 @@ class KernelStepper:
 
     def _outcome(self, status: Status, block: Block) -> Outcome:
         whole = self.memory.whole
-        done = status in ("finished", "stationary")
-        last = [row for row in range(len(block.k)) if block.k[row] >= 0 and _all_finite(block.values["x"][row])]
-        if done:
+        if status in ("finished", "stationary"):
             x = self.memory.outer[layout.OUT]
         else:
-            x = block.values["x"][last[-1]] if last else self.setup.starts["x0"]
+            x = _last_finite(block, self.setup.starts["x0"])
         t, k = int(whole[layout.EPOCH]), int(whole[layout.STEP])
         outputs: dict[str, Any] = {}
         if "y" in self.setup.method.sequences and self.setup.problem.dy:
             outputs["y"] = list(self.memory.inner[layout.Y])
-        note = "" if done else f"stopped at t = {t}, k = {k}: {status}"
+        note = "" if status in ("finished", "stationary") else f"stopped at t = {t}, k = {k}: {status}"
         return Outcome(status, list(x), t + 1, int(whole[layout.ITERATIONS]), False, note, outputs)
 
 
@@ -238,8 +236,13 @@ def working_precision(arithmetic: Arithmetic) -> AbstractContextManager[Any]:
     return mpmath.workdps(arithmetic.digits)  # type: ignore[no-any-return]
 
 
-def _all_finite(row: Sequence[Any]) -> bool:
-    return all(bool(value - value == 0) for value in row)
+def _last_finite(block: Block, start: Any) -> Any:
+    """The last iterate of a block whose entries are all finite."""
+    for row in range(len(block.k) - 1, -1, -1):
+        x = block.values["x"][row]
+        if block.k[row] >= 0 and all(bool(value - value == 0) for value in x):
+            return x
+    return start
 
 
 class RunStream:
@@ -274,7 +277,7 @@ class RunStream:
                 outcome = self.stepper.stop("interrupted")
                 break
             took = time.perf_counter() - begin
-            rows = max(FIRST_ROWS, min(most, int(rows * min(4.0, PATIENCE / max(took, 1e-9)))))
+            rows = max(FIRST_ROWS, min(most, int(rows * min(8.0, PATIENCE / max(took, 1e-9)))))
             self.keeper.add(block)
             if outcome is not None:
                 self._run = self._finish(outcome)

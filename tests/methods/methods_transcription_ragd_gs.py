@@ -12,9 +12,9 @@ norm = np.linalg.norm
 
 
 def _exact_gradient(p, x, lam):
-    """grad L*_lambda by many Newton steps from 0."""
+    """grad L*_lambda by a dozen Newton steps from 0."""
     y, z = np.zeros(p.dy), np.zeros(p.dy)
-    for _ in range(60):
+    for _ in range(12):
         z = z - np.linalg.solve(p.yy_g(x, z), p.grad_g(x, z, "free")[1])
         slope = p.grad_f(x, y, "free")[1] + lam * p.grad_g(x, y, "free")[1]
         y = y - np.linalg.solve(p.yy_f(x, y) + lam * p.yy_g(x, y), slope)

@@ -152,6 +152,8 @@ def test_the_budget_is_never_passed(budget):
 def test_iterations_can_be_limited():
     result = run(quadratic(), "gradient-descent", {"eta": 1e-6}, [1.0, 1.0], budget={"iterations": 25})
     assert (result.status, result.iterations) == ("budget", 25)
+    assert result.trace.k[-1] == 25
+    assert (result.x == result.trace.x[-1]).all()
 
 
 def test_divergence_stops_where_it_happens():

@@ -106,12 +106,12 @@ CONTROLS = {
 
 def _planted(kind, original):
     if kind == "cold":
-        return lambda Q, counts, x, y, steps_, *rest: (y.__setitem__(slice(None), [0.0] * len(y)), original(
-            Q, counts, x, y, steps_, *rest))[1]  # fmt: skip
+        return lambda P, counts, x, y, steps_, *rest: (y.__setitem__(slice(None), [0.0] * len(y)), original(
+            P, counts, x, y, steps_, *rest))[1]  # fmt: skip
     if kind == "short":
-        return lambda Q, counts, x, z, n, *rest: original(Q, counts, x, z, n - 1, *rest)
+        return lambda P, counts, x, z, n, *rest: original(P, counts, x, z, n - 1, *rest)
     if kind == "long":
-        return lambda Q, counts, x, y, b, n, q, m: original(Q, counts, x, y, b, n + 1, q, m)
+        return lambda P, counts, x, y, b, n, q, m: original(P, counts, x, y, b, n + 1, q, m)
     if kind == "terms":
         return lambda m, terms: original(m, terms + 1)
     if kind == "path":
@@ -133,7 +133,7 @@ def _planted(kind, original):
     if kind == "momentum":
         return lambda source, target: None
     if kind == "lam":
-        return lambda Q, counts, point, lam, m: original(Q, counts, point, 1.0, m)
+        return lambda P, counts, point, lam, m: original(P, counts, point, 1.0, m)
     return original
 
 
