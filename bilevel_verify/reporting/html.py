@@ -59,7 +59,7 @@ def render(document: Json) -> str:
     environment.globals["plot"] = lambda p, name: Markup(svg(p, name))
     looks = list(words.LOOKS.items())
     style, script = _template("page.css"), _template("page.js")
-    data = json_for_page(row_table(document["rows"], document["summary"]["rows"]))
+    data = json_for_page(row_table(worst_rows(document["rows"], len(document["rows"])), document["summary"]["rows"]))
     return environment.get_template("page.html").render(
         document=document,
         view=View(document),
