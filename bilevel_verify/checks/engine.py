@@ -30,6 +30,7 @@ from bilevel_verify.checks.request import (
 )
 from bilevel_verify.checks.rows import command, premise_row, row_of, verdict_of
 from bilevel_verify.checks.running import letters_of_method, make_run, method_name
+from bilevel_verify.checks.seeds import probability_rows
 from bilevel_verify.checks.simple import functions_of
 from bilevel_verify.checks.starts import default_starts, point_of
 from bilevel_verify.checks.tabulate import symbols_in, tabulate
@@ -248,6 +249,9 @@ def _judge_along(case: Case, claims: list[Claim]) -> None:
     case.contained = hyp.containment(case.instance, case.trajectory, case.functions)
     _judge_conditions(case)
     cut = case.run.status in TRUNCATED
+    uncertain = [claim for claim in claims if claim.probability is not None]
+    claims = [claim for claim in claims if claim.probability is None]
+    case.rows += probability_rows(case, uncertain, _run)
     for judged in judge_claims(claims, case.evaluator, case.trajectory, case.forget, cut, again=case.evaluator_again):
         case.rows.append(row_of(case, judged, verdict_of(case, judged, along_run=True)))
 

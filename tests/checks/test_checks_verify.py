@@ -366,3 +366,12 @@ def test_the_built_in_job_is_well_formed():
     known = {record.name for record in zoo()}
     assert {job["problem"] for job in jobs} <= known
     assert all(job["statement"].startswith("rahgd/") for job in builtin_jobs("rahgd"))
+
+
+def test_a_promise_with_a_probability_never_holds():
+    found = verify(bowl(), "restarted-agd-hb/theorem-3:curvature", eps=0.05, x0=[0.5, 0.25], compiled=False)
+    assert [row.kind for row in found.claims] == ["probability"]
+    row = found.claims[0]
+    assert row.verdict == "undecided"
+    assert row.places == 24
+    assert row.measured == 1.0
