@@ -1,0 +1,19 @@
+"""Controls of the audit: mutants of proved links are refuted, or proved to be still true; true links never fall."""
+
+from __future__ import annotations
+
+import os
+from datetime import date
+
+from bilevel_verify.audit.mutations import controls, counts
+from bilevel_verify.theorems.shelf import load_card
+
+SEED = int(os.environ.get("BILEVEL_VERIFY_SEED", date.today().toordinal()))
+
+
+def test_mutants_do_not_slip_through() -> None:
+    mutants = controls(load_card("restarted-agd-hb"), most=14, seed=SEED, seconds=4.0)
+    tally = counts(mutants)
+    print(f"seed {SEED}: {tally}")
+    assert tally["refuted"] > 0
+    assert tally["undecided"] <= 3, [(m.statement, m.link, m.operator) for m in mutants]
