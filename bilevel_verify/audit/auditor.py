@@ -11,6 +11,7 @@ from pathlib import Path
 from bilevel_verify.audit.derivations import decide_derivation
 from bilevel_verify.audit.finding import Finding, Place, exact_text, row_of
 from bilevel_verify.audit.homogeneity import unit_findings
+from bilevel_verify.audit.identities import identity_findings
 from bilevel_verify.audit.reading import Written, written
 from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim
 from bilevel_verify.audit.scalar.prove import decide
@@ -65,6 +66,7 @@ def findings_of(card: Card, entry: Entry, *, budget: float = 20.0, seed: int = 0
     found = list(unit_findings(card, entry))
     found += list(_links(card, entry, table, budget, seed))
     found += list(executability_findings(card, entry))
+    found += list(identity_findings(card, entry, seed))
     if entry.repaired is not None:
         found += list(_links(card, entry.repaired, written(card, entry.repaired), budget, seed, as_printed=False))
     return found
