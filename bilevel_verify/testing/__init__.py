@@ -1,0 +1,37 @@
+"""The testing kit: problems with known constants, assertions on any callable, broken controls, a pytest plugin.
+
+Names are loaded when they are first used: the plugin of this room is imported by every pytest run of an environment.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+_HOME = {
+    "families": "Block Instance SimpleInstance block",
+    "counting": "CountedOracles",
+    "strategies": (
+        "bilevel_instances minimax_instances single_level_instances simple_bilevel_instances saddle_instances "
+        "instances blocks spectra points tolerances feasible_sets"
+    ),
+    "contracts": "BrokenContract Profile QUICK THOROUGH profile",
+    "assertions": (
+        "assert_hypergradient assert_inner_solver_rate assert_linear_solver assert_descent assert_counts "
+        "assert_same_iterates assert_stationary assert_keeps_promises"
+    ),
+    "metamorphic": "RELATIONS assert_metamorphic",
+    "controls": "CONTROLS REFERENCES Control detection_matrix",
+}
+_MODULE_OF = {name: module for module, names in _HOME.items() for name in names.split()}
+
+__all__ = sorted(_MODULE_OF)
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name on first use."""
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module 'bilevel_verify.testing' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"bilevel_verify.testing.{_MODULE_OF[name]}"), name)
+    globals()[name] = value
+    return value
