@@ -14,12 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bilevel_verify.intervals.elementary import ball_ends
+from bilevel_verify.intervals.linalg import quick_algebra
 from bilevel_verify.intervals.rounding import Array
 
 Bound = Callable[[Array, Array], Array]
 """``(lo, hi) -> upper bounds`` over boxes of shape (boxes, n)."""
 Sample = Callable[[Array], Array]
 """``points -> attained values`` (lower bounds of the supremum)."""
+
+LEAST_BATCH = 160
+"""A step bounds at least about this many boxes at once."""
 
 FAR = 8.0
 """First cut of unbounded ranges; further cuts at its powers."""
@@ -91,11 +95,11 @@ class _Search:
             self.lower, self.where = float(values[best]), points[best]
 
     def target(self) -> float:
-        return self.lower + self.tolerance * max(abs(self.lower), 1e-300)
+        return self.lower + self.tolerance * max(abs(self.lower), 1e-300) if math.isfinite(self.lower) else -math.inf
 
     def step(self, most: int) -> bool:
         """Split the worst boxes once; False if nothing is left to do."""
-        widths = self._widths()
+        widths = self._widths(self.lo, self.hi)
         active = (self.upper > self.target()) & (widths.max(axis=1) > 1e-11) & self._worth_it()
         if not active.any():
             return False
@@ -103,10 +107,10 @@ class _Search:
         if len(chosen) > most:
             order = np.argpartition(-self.upper[chosen], most - 1)[:most]
             chosen = chosen[order]
-        left_lo, left_hi, right_lo, right_hi = self._cut(chosen, widths[chosen])
-        fresh_lo, fresh_hi = np.concatenate([left_lo, right_lo]), np.concatenate([left_hi, right_hi])
-        bounds = _checked(self.bound(fresh_lo, fresh_hi))
-        bounds = np.minimum(bounds, np.tile(self.upper[chosen], 2))
+        fresh_lo, fresh_hi, parents = self._pieces(chosen)
+        with quick_algebra():
+            bounds = _checked(self.bound(fresh_lo, fresh_hi))
+        bounds = np.minimum(bounds, self.upper[parents])
         self.boxes += len(bounds)
         keep = np.ones(len(self.upper), dtype=bool)
         keep[chosen] = False
@@ -123,19 +127,27 @@ class _Search:
         )
         return np.asarray(near.all(axis=1))
 
-    def _widths(self) -> Array:
+    def _pieces(self, chosen: NDArray[np.intp]) -> tuple[Array, Array, NDArray[np.intp]]:
+        """The chosen boxes cut in two along their widest side; few boxes are cut again (a call costs 100 boxes)."""
+        lo, hi, parents = self.lo[chosen], self.hi[chosen], chosen
+        for _ in range(6):
+            lo, hi, parents = self._halves(lo, hi, parents)
+            if len(lo) >= LEAST_BATCH:
+                break
+        return lo, hi, parents
+
+    def _widths(self, lo: Array, hi: Array) -> Array:
         with np.errstate(invalid="ignore"):
-            widths = (self.hi - self.lo) / self.scale
+            widths = (hi - lo) / self.scale
         return np.where(self.split, np.where(np.isnan(widths), 0.0, widths), 0.0)
 
-    def _cut(self, chosen: NDArray[np.intp], widths: Array) -> tuple[Array, Array, Array, Array]:
-        axis = np.argmax(widths, axis=1)
-        lo, hi = self.lo[chosen], self.hi[chosen]
-        rows = np.arange(len(chosen))
+    def _halves(self, lo: Array, hi: Array, parents: NDArray[np.intp]) -> tuple[Array, Array, NDArray[np.intp]]:
+        axis = np.argmax(self._widths(lo, hi), axis=1)
+        rows = np.arange(len(lo))
         at = middle_of(lo, hi)[rows, axis]
         left_hi, right_lo = hi.copy(), lo.copy()
         left_hi[rows, axis], right_lo[rows, axis] = at, at
-        return lo, left_hi, right_lo, hi
+        return np.concatenate([lo, right_lo]), np.concatenate([left_hi, hi]), np.concatenate([parents, parents])
 
     def finish(self) -> Supremum:
         """Certify the covering: every box again, elementary functions from ball arithmetic."""

@@ -100,7 +100,7 @@ def _search_convexity(
     top = max(abs(best), 1e-9)
 
     def bound(lo: Array, hi: Array) -> Array:
-        return -form.extremes(part.model.evaluate(2, lo, hi))[0]
+        return -form.extremes(part.model.evaluate(2, lo, hi), sides="least")[0]
 
     def sample(points: Array) -> Array:
         return -form.least_eigenvalue(part.model.evaluate(2, points, points))

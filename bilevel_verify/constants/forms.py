@@ -58,7 +58,7 @@ class Form:
     directions : size of the net (all groups of slots together).
     """
 
-    def __init__(self, model: Model, slots: str, directions: int = 1500) -> None:
+    def __init__(self, model: Model, slots: str, directions: int = 2400) -> None:
         self.model, self.slots, self.order = model, slots, len(slots)
         self.empty = any(not model.slots(s) for s in slots)
         self.symmetric = len(set(slots)) == 1
@@ -191,7 +191,9 @@ class Form:
         full = full + np.einsum("bl,li,lj->bij", pieces.ridges.centre(), rows, rows)
         return np.asarray(full[:, first][:, :, second])
 
-    def extremes(self, pieces: Pieces, below: Array | None = None, above: Array | None = None) -> tuple[Array, Array]:
+    def extremes(
+        self, pieces: Pieces, below: Array | None = None, above: Array | None = None, sides: linalg.Sides = "both"
+    ) -> tuple[Array, Array]:
         """For a symmetric two-slot form: lower bound of lambda_min and upper bound of lambda_max over each box.
 
         ``below`` and ``above`` are matrices (n, n) that bound further terms in the Loewner order.
@@ -216,8 +218,11 @@ class Form:
         with np.errstate(invalid="ignore"):
             size_low = np.abs(entries_lo).max(axis=(1, 2)) + np.abs(outer_low).max(axis=(1, 2))
             size_high = np.abs(entries_hi).max(axis=(1, 2)) + np.abs(outer_high).max(axis=(1, 2))
-        least = linalg.eigenvalue_range(entries_lo + outer_low, entries_hi + outer_low)[0]
-        most = linalg.eigenvalue_range(entries_lo + outer_high, entries_hi + outer_high)[1]
+        least, most = np.full(len(low_c), -np.inf), np.full(len(low_c), np.inf)
+        if sides != "most":
+            least = linalg.eigenvalue_range(entries_lo + outer_low, entries_hi + outer_low, "least")[0]
+        if sides != "least":
+            most = linalg.eigenvalue_range(entries_lo + outer_high, entries_hi + outer_high, "most")[1]
         flat = (len(low_c), n * n)
         exact = (
             np.full(len(low_c), below is None)

@@ -17,6 +17,9 @@ from bilevel_verify.intervals.batch import Interval
 from bilevel_verify.intervals.jets import JetArithmetic, coefficients_of, jet_space
 from bilevel_verify.intervals.rounding import Array, enclose
 
+MEAN_VALUE_LIMIT = 120
+"""Most partial derivatives of one order for which the centred form (one order more) is worth its cost."""
+
 
 @dataclass(frozen=True, slots=True)
 class Pieces:
@@ -142,6 +145,7 @@ class Model:
         """Entries of the rest: natural extension, met with the centred form where the boxes are finite."""
         finite = bool(np.isfinite(lo).all() and np.isfinite(hi).all())
         thin = finite and bool((lo == hi).all())
+        finite = finite and len(jet_space(self.n, order).of_degree(order)) <= MEAN_VALUE_LIMIT
         arithmetic = JetArithmetic(self.n, order + (1 if finite and not thin else 0))
         jet = self.program.run(arithmetic, arithmetic.variables(lo, hi))[0]
         natural = _wide(coefficients_of(jet, order), len(lo))

@@ -14,19 +14,23 @@ from bilevel_verify.constants.bounds import Bound, combine, jump_bound
 from bilevel_verify.constants.branch import Supremum, middle_of, supremum
 from bilevel_verify.constants.constant import Reason
 from bilevel_verify.constants.domain import Domain, one_period
-from bilevel_verify.constants.forms import Form
+from bilevel_verify.constants.forms import Form, defined
 from bilevel_verify.constants.model import Model
 from bilevel_verify.constants.sampling import climb, sample_points
+from bilevel_verify.constants.sparse import sparse_terms
 from bilevel_verify.constants.specials import Special, specials_of
 from bilevel_verify.constants.structure import Structure, ridge_text
 from bilevel_verify.intervals.elementary import ball_ends
 from bilevel_verify.intervals.rounding import Array, enclose
 
-TOLERANCE = {1: 2e-3, 2: 2e-3, 3: 1e-2, 4: 5e-2}
+TOLERANCE = {1: 8e-3, 2: 8e-3, 3: 2.4e-2, 4: 1e-1}
 """Relative gap at which branch and bound stops, by order of the derivative."""
 
 BUDGET = {1: 6000, 2: 12000, 3: 12000, 4: 8000}
 """Largest number of boxes, by order (scaled down with the dimension)."""
+
+SAMPLED_ENTRIES = 4000
+"""Entries of a tensor up to which sampling is thorough."""
 
 
 class Part:
@@ -37,9 +41,12 @@ class Part:
         self.model = Model(structure, is_x)
         self.n = len(is_x)
         self.norms: dict[str, Bound] = {}
+        self._hessian_range: tuple[float, float] | None = None
         self.specials: list[Special] = []
         if structure.rest is not None:
             self.specials, remaining = specials_of(structure.rest, structure.variables)
+            sparse, remaining = sparse_terms(remaining, structure.variables, is_x, domain, name, effort)
+            self.specials += sparse
             self.plain = Model(replace(structure, rest=remaining), is_x) if self.specials else self.model
 
     def touches(self, slots: str) -> bool:
@@ -178,17 +185,53 @@ class Part:
         form = Form(self.plain, slots, 4096)
         pieces = self.plain.evaluate(len(slots), lo, hi)
         blocks = {s: self.model.slots(s) for s in "xyz"}
-        total = float(form.upper(pieces)[0])
-        for special in self.specials:
-            total = (
-                float(np.nextafter(total + special.bound(slots, blocks, lo[0], hi[0])[0], math.inf))
-                if total
-                else special.bound(slots, blocks, lo[0], hi[0])[0]
-            )
+        base = float(form.upper(pieces)[0])
+        extra = self._special_sum(slots, blocks)
+        total = float(np.nextafter(base + extra, math.inf)) if base else extra
         if len(slots) == 2 and form.symmetric:
             least, most = self._special_extremes(form)
             total = min(total, max(-least, most, 0.0))
         return total
+
+    def _special_sum(self, slots: str, blocks: dict[str, tuple[int, ...]]) -> float:
+        """Sum of the special terms: per coordinate for two and more slots (projector rule), plainly for a gradient."""
+        lo, hi = self._whole()
+        per_variable = np.zeros(self.n)
+        plain = 0.0
+        for special in self.specials:
+            size = special.bound(slots, blocks, lo[0], hi[0])[0]
+            plain += size
+            per_variable[list(special.members)] += size
+        alone = len(self.specials) == 1
+        total = plain if alone or len(slots) == 1 else min(plain, float(per_variable.max()))
+        return total if alone or total == 0 else float(total * (1 + 1e-14 * len(self.specials)))
+
+    def hessian_range(self) -> tuple[float, float]:
+        """Certified range of the eigenvalues of the joint Hessian (branch and bound for both ends)."""
+        if self._hessian_range is None:
+            form = Form(self.model, "z" * 2)
+            lo, hi = self._whole()
+            with ball_ends():
+                least, most = (float(v[0]) for v in form.extremes(self.model.evaluate(2, lo, hi)))
+            if self.effort > 0 and not self.domain.unbounded:
+                least, most = -self._eigenvalue_search(form, 0, -least), self._eigenvalue_search(form, 1, most)
+            self._hessian_range = least, most
+        return self._hessian_range
+
+    def _eigenvalue_search(self, form: Form, end: int, known: float) -> float:
+        """Supremum of the largest eigenvalue (end 1) or of minus the smallest (end 0)."""
+        sign = (-1.0, 1.0)[end]
+
+        def bound(lo: Array, hi: Array) -> Array:
+            return sign * form.extremes(self.model.evaluate(2, lo, hi), sides=("least", "most")[end])[end]
+
+        def sample(points: Array) -> Array:
+            pieces = self.model.evaluate(2, points, points)
+            values = sign * np.linalg.eigvalsh(form.matrix(pieces))[:, -end]
+            return np.where(defined(pieces), values, -np.inf)
+
+        found = supremum(bound, sample, self.domain.lo, self.domain.hi, TOLERANCE[2], self._budget(2, False), -math.inf)
+        return min(known, found.upper)
 
     def _special_extremes(self, form: Form) -> tuple[float, float]:
         """Loewner bounds: quadratic, ridges, and the special terms between their own matrices."""
@@ -324,7 +367,9 @@ class Part:
 
         if self.effort <= 0:
             return 0.0
-        return max(0.0, climb(values, sample_points(self.domain, self.n), self.domain.lo, self.domain.hi)[0])
+        small = self.n**k <= SAMPLED_ENTRIES
+        points = sample_points(self.domain, self.n, 256 if small else 12)
+        return max(0.0, climb(values, points, self.domain.lo, self.domain.hi, small)[0])
 
     # -- branch and bound ------------------------------------------------------------------------------------------
 
@@ -341,7 +386,9 @@ class Part:
             return form.lower(self.model.evaluate(k, points, points))
 
         budget = self._budget(k, math.isinf(first.upper))
-        found = supremum(bound, sample, domain.lo, domain.hi, TOLERANCE[k] / 2, budget, first.lower, split, first.upper)
+        coarse = 0.0 if form.net is None or (k == 2 and form.symmetric) else form.net.factor - 1.0
+        tolerance = TOLERANCE[k] / 2 + coarse
+        found = supremum(bound, sample, domain.lo, domain.hi, tolerance, budget, first.lower, split, first.upper)
         if found.upper >= first.upper:
             return replace(
                 first,

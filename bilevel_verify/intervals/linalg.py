@@ -8,8 +8,12 @@ nearly diagonal. Rounding of the two products is bounded by ``gamma_(2n+2) |Q|^T
 
 from __future__ import annotations
 
+import contextlib
 import itertools
+from collections.abc import Iterator
+from contextvars import ContextVar
 from functools import lru_cache
+from typing import Literal
 
 import numpy as np
 
@@ -25,8 +29,25 @@ def gamma(k: int) -> float:
     return 1.01 * k * UNIT / (1 - k * UNIT)
 
 
-def eigenvalue_range(lo: Array, hi: Array) -> tuple[Array, Array]:
+_QUICK: ContextVar[bool] = ContextVar("quick_algebra", default=False)
+
+Sides = Literal["both", "least", "most"]
+
+
+@contextlib.contextmanager
+def quick_algebra() -> Iterator[None]:
+    """Within this block eigenvalues come from LAPACK with a margin, unverified: for searches that are certified later."""
+    token = _QUICK.set(True)
+    try:
+        yield
+    finally:
+        _QUICK.reset(token)
+
+
+def eigenvalue_range(lo: Array, hi: Array, sides: Sides = "both") -> tuple[Array, Array]:
     """Lower bound of ``lambda_min`` and upper bound of ``lambda_max`` over all symmetric matrices in ``[lo, hi]``.
+
+    ``sides`` saves work: the other end may come back infinite.
 
     Parameters
     ----------
@@ -40,7 +61,7 @@ def eigenvalue_range(lo: Array, hi: Array) -> tuple[Array, Array]:
     finite = np.isfinite(low).all(axis=(1, 2)) & np.isfinite(high).all(axis=(1, 2))
     least, most = np.full(len(low), -np.inf), np.full(len(low), np.inf)
     if finite.any():
-        least[finite], most[finite] = _finite_range(low[finite], high[finite])
+        least[finite], most[finite] = _finite_range(low[finite], high[finite], sides)
     if not finite.all():
         least[~finite], most[~finite] = _partly_infinite(low[~finite], high[~finite])
     return least.reshape(shape), most.reshape(shape)
@@ -62,7 +83,7 @@ def _partly_infinite(low: Array, high: Array) -> tuple[Array, Array]:
     return least, most
 
 
-def _finite_range(low: Array, high: Array) -> tuple[Array, Array]:
+def _finite_range(low: Array, high: Array, sides: Sides = "both") -> tuple[Array, Array]:
     n = low.shape[-1]
     if n == 1:
         return low[:, 0, 0].copy(), high[:, 0, 0].copy()
@@ -74,7 +95,7 @@ def _finite_range(low: Array, high: Array) -> tuple[Array, Array]:
     if not radius.any():
         return point_eigenvalues(centre)
     if n <= VERTEX_LIMIT:
-        return _vertices(centre, radius)
+        return _vertices(centre, radius, sides)
     return _centred(centre, radius)
 
 
@@ -95,9 +116,13 @@ def _two_by_two(low: Array, high: Array) -> tuple[Array, Array]:
 
 def point_eigenvalues(matrices: Array) -> tuple[Array, Array]:
     """Verified (lambda_min from below, lambda_max from above) of float symmetric matrices, shape (b, n, n)."""
+    n = matrices.shape[-1]
+    if _QUICK.get():
+        values = np.linalg.eigvalsh(matrices)
+        margin = np.abs(matrices).max(axis=(1, 2)) * (n * n * 8 * UNIT)
+        return values[:, 0] - margin, values[:, -1] + margin
     gram, error, defect = _rotated(matrices)
     diagonal = np.diagonal(gram, axis1=1, axis2=2)
-    n = matrices.shape[-1]
     off = np.abs(gram).sum(axis=2) - np.abs(diagonal)
     room = off * (1 + n * 4 * UNIT) + error[:, None]
     top = up((diagonal + room).max(axis=1))
@@ -136,18 +161,21 @@ def _sign_vertices(n: int) -> Array:
     return np.array(rows)
 
 
-def _vertices(centre: Array, radius: Array) -> tuple[Array, Array]:
+def _vertices(centre: Array, radius: Array, sides: Sides) -> tuple[Array, Array]:
     """Exact hull over an interval matrix: ``max`` at ``C + R o ss^T``, ``min`` at ``C - R o ss^T``, s = +-1."""
-    n = centre.shape[-1]
+    b, n = centre.shape[:2]
     signs = _sign_vertices(n)
     pattern = signs[:, :, None] * signs[:, None, :]
-    most, least = np.full(len(centre), -np.inf), np.full(len(centre), np.inf)
-    for flip in pattern:
-        spread = radius * flip
-        # rounding of the vertex entries is at most one unit of the larger operand: added as a norm
-        room = (np.abs(centre) + radius).max(axis=(1, 2)) * (n * 2 * UNIT)
-        most = np.maximum(most, up(point_eigenvalues(centre + spread)[1] + room))
-        least = np.minimum(least, down(point_eigenvalues(centre - spread)[0] - room))
+    spread = radius[:, None] * pattern[None]
+    # rounding of the vertex entries is at most one unit of the larger operand: added as a norm
+    room = (np.abs(centre) + radius).max(axis=(1, 2)) * (n * 2 * UNIT)
+    least, most = np.full(b, -np.inf), np.full(b, np.inf)
+    if sides != "least":
+        top = point_eigenvalues((centre[:, None] + spread).reshape(-1, n, n))[1].reshape(b, -1)
+        most = up(top.max(axis=1) + room)
+    if sides != "most":
+        bottom = point_eigenvalues((centre[:, None] - spread).reshape(-1, n, n))[0].reshape(b, -1)
+        least = down(bottom.min(axis=1) - room)
     return least, most
 
 
