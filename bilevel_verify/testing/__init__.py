@@ -29,7 +29,7 @@ __all__ = sorted(_MODULE_OF)
 
 
 def __getattr__(name: str) -> Any:
-    """Load a public name on first use."""
+    """Load a public name on first use (a MissingExtraError names the extra that is absent)."""
     if name not in _MODULE_OF:
         raise AttributeError(f"module 'bilevel_verify.testing' has no attribute {name!r}")
     value = getattr(importlib.import_module(f"bilevel_verify.testing.{_MODULE_OF[name]}"), name)

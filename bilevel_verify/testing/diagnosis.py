@@ -38,7 +38,5 @@ def looks_like(instance: Instance, x: FloatArray, got: FloatArray, earlier: Floa
         known["the gradient at the point of the call before"] = instance.grad_phi(earlier)
         known["y kept from the call before"] = instance.grad_x_f(x, instance.y_star(earlier))
     size = 1 + float(np.linalg.norm(exact))
-    for text, value in known.items():
-        if float(np.linalg.norm(got - value)) <= 1e-6 * size:
-            return f"; looks like {text}"
-    return ""
+    found = [text for text, value in known.items() if float(np.linalg.norm(got - value)) <= 1e-6 * size]
+    return f"; looks like {' or '.join(found)}" if found else ""

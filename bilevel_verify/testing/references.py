@@ -5,7 +5,8 @@ Each mistake is a small change at the line where a person makes it; the controls
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -59,10 +60,15 @@ def jacobi(apply: Apply, b: FloatArray, tolerance: float) -> FloatArray:
 
 
 def accelerated_descent(
-    gradient: Gradient, y0: FloatArray, mu: float, L: float, steps: int, fault: str = ""  # noqa: N803
+    gradient: Gradient,
+    y0: FloatArray,
+    mu: float,
+    L: float,
+    steps: int,
+    fault: str = "",
 ) -> FloatArray:
     """Nesterov's method for strongly convex functions, constant momentum: all iterates, shape (steps + 1, n)."""
-    mu, L = (L, mu) if fault == "mu and L exchanged" else (mu, L)  # noqa: N806
+    mu, L = (L, mu) if fault == "mu and L exchanged" else (mu, L)
     root = np.sqrt(mu / L)
     momentum = {
         "no momentum": 0.0,
@@ -120,9 +126,7 @@ RESTART, MOMENTUM, HORIZON = 0.5, 0.25, 6
 """B, theta and K of the restarted method below, fixed so that restarts and outputs both happen within 25 steps."""
 
 
-def restarted_descent(
-    oracles: Any, x0: FloatArray, steps: int, fault: str = ""
-) -> tuple[FloatArray, FloatArray]:
+def restarted_descent(oracles: Any, x0: FloatArray, steps: int, fault: str = "") -> tuple[FloatArray, FloatArray]:
     """Restarted accelerated descent (Li and Lin 2022, Algorithm 1), step 1/(4 L): iterates and averaged output.
 
     An epoch ends when ``k sum |x_{t+1} - x_t|^2 > B^2``, or unsuccessfully after K steps; the output averages
@@ -172,7 +176,8 @@ def lower_solution(oracles: Any, x: FloatArray, y: FloatArray | None = None, ste
     start = np.zeros(oracles.dy) if y is None else y
     root = np.sqrt(oracles.L / oracles.mu)
     count = steps or int(np.ceil(root * np.log(1e26 * (1 + root**2)))) + 2
-    return accelerated_descent(lambda y: oracles.grad_y_g(x, y), start, oracles.mu, oracles.L, count)[-1]
+    found: FloatArray = accelerated_descent(partial(oracles.grad_y_g, x), start, oracles.mu, oracles.L, count)[-1]
+    return found
 
 
 def _adjoint(oracles: Any, x: FloatArray, y: FloatArray, b: FloatArray, fault: str) -> FloatArray:
@@ -196,7 +201,8 @@ def _adjoint(oracles: Any, x: FloatArray, y: FloatArray, b: FloatArray, fault: s
         for _ in range(2 if fault.startswith("three") else 300):
             term = term - apply(term) / oracles.L
             total = total + term
-        return total * (oracles.L if fault.startswith("Neumann") else 1.0)
+        factor = float(oracles.L) if fault.startswith("Neumann") else 1.0
+        return np.multiply(total, factor)
     inner = fault.removeprefix("CG: ") if fault.startswith("CG: ") else ""
     return conjugate_gradients(apply, b, 1e-13, inner)
 
@@ -223,10 +229,11 @@ def implicit_hypergradient(oracles: Any, x: FloatArray, fault: str = "") -> Floa
     if fault == "direct part forgotten":
         direct = np.zeros_like(direct)
     found: FloatArray = direct + factors.get(fault, 1.0) * implicit
-    return _spoilt(oracles, x, found, fault)
+    spoilt: FloatArray = _spoilt(x, found, fault)
+    return spoilt
 
 
-def _spoilt(oracles: Any, x: FloatArray, found: FloatArray, fault: str) -> Any:
+def _spoilt(x: FloatArray, found: FloatArray, fault: str) -> Any:
     """What is wrong with the answer as such, not with its derivation."""
     if fault == "overwrites x":
         x += 1.0
@@ -255,11 +262,11 @@ def penalty_hypergradient(oracles: Any, x: FloatArray, fault: str = "", weight: 
 
     def at(lam: float) -> FloatArray:
         y = z
-        for _ in range(0 if fault == "y taken for z" else 6):
+        for _ in range(0 if fault == "y taken for z" else 6):  # Newton steps
             residual = oracles.grad_y_f(x, y) / lam + oracles.grad_y_g(x, y)
             if fault == "lambda with the wrong sign":
                 residual = -oracles.grad_y_f(x, y) / lam + oracles.grad_y_g(x, y)
-            y = y - conjugate_gradients(lambda v, y=y: oracles.hvp_yy_g(x, y, v), residual, 1e-13)  # type: ignore[misc]
+            y = y - conjugate_gradients(partial(oracles.hvp_yy_g, x, y), residual, 1e-13)
         first, second = (z, y) if fault == "y and z exchanged" else (y, z)
         factor = {"lambda forgotten": 1.0, "lambda twice": 2 * lam, "lambda/2": lam / 2}.get(fault, lam)
         part: FloatArray = factor * (oracles.grad_x_g(x, first) - oracles.grad_x_g(x, second))
@@ -267,7 +274,7 @@ def penalty_hypergradient(oracles: Any, x: FloatArray, fault: str = "", weight: 
             part = factor * oracles.grad_x_g(x, first)
         if fault == "grad_x f forgotten":
             return part
-        return part + oracles.grad_x_f(x, z if fault == "y taken for z" else y)
+        return np.add(part, oracles.grad_x_f(x, z if fault == "y taken for z" else y))
 
     lam = 1.0 if fault == "lambda far too small" else weight
     return 2 * at(lam) - at(lam / 2)
@@ -320,7 +327,9 @@ def reporting_solver(oracles: Any, x0: FloatArray, fault: str = "") -> tuple[Flo
             attribute = getattr(oracles, name)
             if not callable(attribute):
                 return attribute
-            kind = {"grad_x_f": "grad_f", "grad_y_f": "grad_f", "grad_x_g": "grad_g", "grad_y_g": "grad_g"}.get(name, name)
+            kind = {"grad_x_f": "grad_f", "grad_y_f": "grad_f", "grad_x_g": "grad_g", "grad_y_g": "grad_g"}.get(
+                name, name
+            )
 
             def asked(*arguments: Any) -> Any:
                 told[kind] = told.get(kind, 0) + 1
@@ -351,23 +360,29 @@ def _told(told: dict[str, int], fault: str) -> dict[str, int]:
 
 
 def hyper_descent(oracles: Any, x0: FloatArray, eps: float, fault: str = "") -> FloatArray:
-    """Descent along the hypergradient until it is at most eps."""
-    x = x0
-    for step in _steps(fault):
-        slope = implicit_hypergradient(oracles, x, "wrong sign of the implicit part" if fault == "max for min" else "")
-        size = float(np.linalg.norm(slope))
-        if fault == "eps for eps^2":
-            size = size**2
+    """Descent for minimax problems along ``grad_x f(x, y*(x))`` (Danskin) until it is at most eps."""
+    x, y = x0, np.zeros(oracles.dy)
+    instance = oracles.instance
+    smoothness = instance.p.L + float(np.linalg.norm(instance.coupling)) ** 2 / instance.mu
+    for step in range({"two steps": 2, "lower level solved for -y": 300}.get(fault, 100_000)):
+        y = lower_solution(oracles, x, y, 1 if fault == "one inner step, its error ignored" else 12)
+        if fault == "lower level solved for -y":
+            y = -y
+        slope = oracles.grad_x_f(x, y)
+        exact = fault not in ("one inner step, its error ignored", "lower level solved for -y")
+        size = float(np.linalg.norm(slope)) + (_lower_error(oracles, x, y) if exact else 0.0)
+        size = size**2 if fault == "squared norm against eps" else size
+        size = size / np.sqrt(10_000) if fault == "mean for sum in the norm" else size
         if size <= (10 * eps if fault == "tolerance written 10e-4" else eps) or (fault == "gives up" and step == 4):
             break
-        x = x - 0.02 * slope
-        if fault == "checks before the last step":
-            x = x - 0.02 * slope * (50 if size <= 5 * eps else 1)
-    return x
+        x = x - slope / smoothness * (-1 if fault == "ascent" and step < 8 else 1)
+    return x + slope / smoothness if fault == "returns the point before" else x
 
 
-def _steps(fault: str) -> Iterator[int]:
-    return iter(range(2 if fault == "two steps" else 1_000_000))
+def _lower_error(oracles: Any, x: FloatArray, y: FloatArray) -> float:
+    """How much the inexact y can change the gradient: ``|B| |grad_y g| / mu``."""
+    slope = float(np.linalg.norm(oracles.grad_y_g(x, y)))
+    return float(np.linalg.norm(oracles.instance.coupling)) * slope / float(oracles.mu)
 
 
 def runs_for_ever(oracles: Any, x: FloatArray) -> FloatArray:
