@@ -10,6 +10,8 @@ from typing import Any
 
 from bilevel_verify.campaign import Campaign, Cell, Limits
 
+BAD = 1_000_000
+
 
 def campaign(folder: Path, count: int, limits: Limits | None = None) -> Campaign:
     """``count`` cells on two made-up problem files."""
@@ -35,18 +37,18 @@ def rows_of(cell: Cell) -> list[dict[str, Any]]:
 
 
 def work(cell: Cell) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Answer a cell; the environment adds sleep, and replicates above 1000 misbehave on purpose."""
+    """Answer a cell; the environment adds sleep, and replicates above ``BAD`` misbehave on purpose."""
     time.sleep(float(os.environ.get("TOY_SLEEP", "0")))
-    if cell.replicate == 1001:
+    if cell.replicate == BAD + 1:
         time.sleep(60)
-    if cell.replicate == 1002:
+    if cell.replicate == BAD + 2:
         hoard = [b"x" * (2**20 + i) for i in range(4000)]
         time.sleep(float(len(hoard)))
-    if cell.replicate == 1003:
+    if cell.replicate == BAD + 3:
         os._exit(7)
-    if cell.replicate == 1004:
+    if cell.replicate == BAD + 4:
         raise ValueError("two\nlines")
-    if cell.replicate == 1005 and not (flag := Path(os.environ["TOY_FLAG"])).exists():
+    if cell.replicate == BAD + 5 and not (flag := Path(os.environ["TOY_FLAG"])).exists():
         flag.touch()
         os.kill(os.getpid(), 9)
     shared = {"kind": "problem", "problem": cell.problem}

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from campaign_toy import campaign, rows_of
+from campaign_toy import BAD, campaign, rows_of
 
 from bilevel_verify.campaign import Campaign, Limits, Store, plan, run_campaign
 from bilevel_verify.campaign.run import STORE_NAME, owner_alive
@@ -71,19 +71,19 @@ def test_answers_do_not_depend_on_jobs_or_executor(tmp_path: Path) -> None:
 
 def test_limits_end_the_cell_not_the_campaign(tmp_path: Path) -> None:
     grid = campaign(tmp_path, 2)
-    bad = tuple(replace(grid.cells[0], replicate=n) for n in (1001, 1002, 1003, 1004))
+    bad = tuple(replace(grid.cells[0], replicate=n) for n in (BAD + 1, BAD + 2, BAD + 3, BAD + 4))
     grid = Campaign(bad + grid.cells, limits=Limits(seconds=8, megabytes=150))
     outcome = run_campaign(grid, tmp_path / "out", jobs=2, work=WORK)
-    failures = {f.cell["replicate"]: f for f in outcome.failures}
-    assert {n: f.status for n, f in failures.items()} == {1001: "time", 1002: "memory", 1003: "crashed", 1004: "error"}
-    assert "exit status 7" in failures[1003].message
-    assert failures[1004].message == "ValueError: two lines"
+    failures = {f.cell["replicate"] - BAD: f for f in outcome.failures}
+    assert {n: f.status for n, f in failures.items()} == {1: "time", 2: "memory", 3: "crashed", 4: "error"}
+    assert "exit status 7" in failures[3].message
+    assert failures[4].message == "ValueError: two lines"
     assert len(answers(tmp_path / "out")) == 2
 
 
 def test_failed_cells_are_left_alone_until_limits_or_wish_change(tmp_path: Path) -> None:
     grid = campaign(tmp_path, 1)
-    slow = Campaign((replace(grid.cells[0], replicate=1001),), limits=Limits(seconds=0.3))
+    slow = Campaign((replace(grid.cells[0], replicate=BAD + 1),), limits=Limits(seconds=0.3))
     run_campaign(slow, tmp_path / "out", jobs=1, work=WORK)
     with Store(tmp_path / "out" / STORE_NAME) as store:
         assert len(plan(slow, store).failed) == 1
@@ -93,7 +93,7 @@ def test_failed_cells_are_left_alone_until_limits_or_wish_change(tmp_path: Path)
 
 def test_limits_hold_on_a_foreign_executor(tmp_path: Path) -> None:
     grid = campaign(tmp_path, 2)
-    grid = Campaign((replace(grid.cells[0], replicate=1001), *grid.cells), limits=Limits(seconds=1.0))
+    grid = Campaign((replace(grid.cells[0], replicate=BAD + 1), *grid.cells), limits=Limits(seconds=1.0))
     with ThreadPoolExecutor(1) as threads:
         outcome = run_campaign(grid, tmp_path / "out", executor=threads, work=WORK)
     assert [f.status for f in outcome.failures] == ["time"]
@@ -103,7 +103,7 @@ def test_limits_hold_on_a_foreign_executor(tmp_path: Path) -> None:
 def test_a_killed_worker_costs_one_attempt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOY_FLAG", str(tmp_path / "flag"))
     grid = campaign(tmp_path, 3)
-    grid = Campaign((*grid.cells, replace(grid.cells[0], replicate=1005)))
+    grid = Campaign((*grid.cells, replace(grid.cells[0], replicate=BAD + 5)))
     outcome = run_campaign(grid, tmp_path / "out", jobs=2, work=WORK)
     assert (tmp_path / "flag").exists()
     assert not outcome.failures

@@ -18,5 +18,5 @@ def test_fifty_kills(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from test_campaign_run import kill_and_resume
 
     print(f"BILEVEL_VERIFY_SEED={SEED}")
-    hit = kill_and_resume(tmp_path, count=int(os.environ.get("KILL_CELLS", "1500")), kills=60, seed=SEED)
+    hit = kill_and_resume(tmp_path, count=int(os.environ.get("KILL_CELLS", "5000")), kills=60, seed=SEED)
     assert hit >= 50, f"only {hit} kills hit a living run: more cells are needed"
