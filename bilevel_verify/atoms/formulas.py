@@ -189,7 +189,7 @@ _WAVE = (
 
 
 def _psi(order: int) -> str:
-    """Period-4 function of ragd-gs (third derivative ``sgn(s)|s|^nu`` of the triangle wave ``s``), all from one wave."""
+    """Period-4 function of ragd-gs (third derivative ``sgn(s)|s|^nu`` of the triangle wave ``s``)."""
     if order == 0:
         value = "power(m, 3.0 + nu)/((1.0 + nu)*(2.0 + nu)*(3.0 + nu)) - s*s/(2.0*(1.0 + nu))"
         end = "1.0/((1.0 + nu)*(2.0 + nu)*(3.0 + nu)) - 1.0/(2.0*(1.0 + nu))"

@@ -126,12 +126,14 @@ def _merge_knobs(own: Any, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_arrays(data: Any, folder: Path | None, allow_outside: bool) -> dict[str, Any]:
-    """Arrays of the ``[data]`` table: inline lists, or ``{file = "a.csv"}``, ``{file = "a.npz", key = "A"}``."""
+    """Arrays of the ``[data]`` table: inline lists, ``{file = "a.npz", key = "A"}``, or ``{loader = "..."}``."""
     if not isinstance(data, Mapping):
         raise ProblemError("data must be a table of arrays")
     result = {}
     for name, value in data.items():
-        if isinstance(value, Mapping):
+        if isinstance(value, Mapping) and set(value) == {"loader"}:
+            result[name] = _from_loader(name, value["loader"])
+        elif isinstance(value, Mapping):
             unknown = set(value) - {"file", "key", "shape", "header"}
             if unknown or not isinstance(value.get("file"), str):
                 raise ProblemError(f'data array {name!r} must be a list or {{file = "..."}} with key, shape, header')
@@ -139,6 +141,15 @@ def read_arrays(data: Any, folder: Path | None, allow_outside: bool) -> dict[str
         else:
             result[name] = value
     return result
+
+
+def _from_loader(name: str, loader: Any) -> Any:
+    from bilevel_verify.problems.datasets import arrays
+
+    table = arrays(str(loader))
+    if name not in table:
+        raise ProblemError(f"data array {name!r}: loader {loader!r} has {', '.join(table)}")
+    return table[name]
 
 
 def _read_file(name: str, value: Mapping[str, Any], folder: Path | None, allow_outside: bool) -> Any:

@@ -119,7 +119,7 @@ BAD = [
     ({"f": "x1", "x": "x{1..10**9}"}, "range"),
     ({"f": "x1", "x": "x{1..q}"}, "unknown symbol"),
     ({"f": "x1", "x": ["x1", 2]}, "text"),
-    ({"f": "x1", "x": "x1", "domain": {"x2": (0, 1)}}, "unknown variable 'x2'; did you mean 'x1'"),
+    ({"f": "x1", "x": "x1", "domain": {"x2": (0, 1)}}, "unknown variable 'x2'"),
     ({"f": "x1", "x": "x1", "domain": {"x1": (1, 0)}}, "empty"),
     ({"f": "x1", "x": "x1", "domain": {"x1": (1, 1)}}, "empty"),
     ({"f": "x1", "x": "x1", "domain": {"x1": (float("nan"), 1)}}, "nan"),
