@@ -20,7 +20,7 @@ def test_entries_are_listed_without_the_extra():
     assert all(record(n).extra == "data" for n in ENTRIES)
 
 
-@pytest.mark.skipif(HERE, reason="scikit-learn is installed")
+@pytest.mark.skipif(HERE, reason="extra: scikit-learn is installed")
 @pytest.mark.parametrize("name", ENTRIES)
 def test_absence_is_named(name):
     with pytest.raises(MissingExtraError, match=r"bilevel-verify\[data\]"):
@@ -60,7 +60,7 @@ UPPER = {
 
 
 @pytest.mark.extra
-@pytest.mark.skipif(not HERE, reason="needs scikit-learn")
+@pytest.mark.skipif(not HERE, reason="extra: needs scikit-learn")
 @pytest.mark.parametrize("name", ENTRIES)
 def test_formulas_and_value_at_zero(name):
     import sympy

@@ -185,7 +185,8 @@ def test_closed_form_gives_the_same_gradient(name):
     problem = zoo(name)
     derivation = derive(problem)
     if derivation.phi is None:
-        pytest.skip("no closed form is promised here") if name == "smd1" else pytest.fail("no closed form")
+        assert name == "smd1", "no closed form"  # none is promised for this one
+        return
     point = {s: sympy.Rational(k, 17) for s, k in zip(problem.x, (9, -4, 6))}
     direct = sympy.Matrix([derivation.phi.diff(s) for s in problem.x]).subs(point).evalf(30)
     derived = derivation.at_y_star(derivation.hypergradient).subs(point).evalf(30)
