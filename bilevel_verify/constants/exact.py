@@ -108,11 +108,6 @@ def _other_end(name: str, order: int, value: float) -> Expr:
     return Rational(Fraction(value).numerator, Fraction(value).denominator) * (1 + Rational(1, 10**15))
 
 
-def is_closed(name: str, order: int) -> bool:
-    """Reserved for derivations: whether both ends of the range are closed forms."""
-    return supremum(name, order) is not None
-
-
 def independent_rows(ridges: tuple[Ridge, ...], n: int) -> bool:
     """Whether the rows of the ridges are linearly independent (exact for rational rows, else by SymPy's rank)."""
     if not ridges:
@@ -167,23 +162,41 @@ def extreme_eigenvalue(rows: tuple[tuple[Expr, ...], ...], largest: bool) -> Exp
 
 def _rational_extreme(rows: tuple[tuple[Expr, ...], ...], largest: bool) -> Expr | None:
     """Roots of the factors of the characteristic polynomial; the extreme one if its factor has degree at most 2."""
+    return _extreme_root(_eigenvalues(rows), largest)
+
+
+def smallest_positive_eigenvalue(rows: tuple[tuple[Expr, ...], ...]) -> Expr | None:
+    """Smallest positive eigenvalue of a positive semidefinite rational matrix (None if indefinite or not closed)."""
+    if not all(c.is_Rational for row in rows for c in row):
+        return None
+    values = _eigenvalues(rows)
+    if any(high < 0 for _, high, _ in values):
+        return None
+    return _extreme_root([v for v in values if v[0] > 0], False)
+
+
+def _eigenvalues(rows: tuple[tuple[Expr, ...], ...]) -> list[tuple[float, float, Expr | None]]:
+    """Distinct eigenvalues of a rational matrix: enclosures, and closed forms up to quadratic ones."""
     import flint
 
     n = len(rows)
     matrix = flint.fmpq_mat(n, n, [flint.fmpq(int(c.p), int(c.q)) for row in rows for c in row])
-    coefficients = [matrix.charpoly()[k] for k in range(n + 1)]
+    characteristic = matrix.charpoly()
+    coefficients = [characteristic[k] for k in range(n + 1)]
     denominator = 1
     for c in coefficients:
         denominator = int(sympy.ilcm(denominator, int(c.q)))
     poly = flint.fmpz_poly([int(c.p) * (denominator // int(c.q)) for c in coefficients])
+    return [root for factor, _ in poly.factor()[1] for root in _factor_roots(factor)]
+
+
+def _extreme_root(values: list[tuple[float, float, Expr | None]], largest: bool) -> Expr | None:
     best: tuple[float, float, Expr | None] | None = None
-    for factor, _ in poly.factor()[1]:
-        for low, high, closed in _factor_roots(factor):
-            key = (low, high, closed)
-            if best is None or (low > best[1] if largest else high < best[0]):
-                best = key
-            elif not (high < best[0] if largest else low > best[1]):
-                return None  # not separated: leave it to the enclosure
+    for low, high, closed in values:
+        if best is None or (low > best[1] if largest else high < best[0]):
+            best = low, high, closed
+        elif not (high < best[0] if largest else low > best[1]):
+            return None  # not separated: leave it to the enclosure
     return None if best is None else best[2]
 
 

@@ -150,7 +150,7 @@ class Part:
             upper, form = special, form
         free = self._free_arguments()
         closed = self._closed(slots) if free else None
-        sample_lower = self._sampled(slots, Form(self.model, slots))
+        sample_lower = self._sampled(slots) if self.effort > 0 else 0.0
         rule = self._rule(slots)
         if closed is not None:
             top = enclose(closed)[1]
@@ -302,6 +302,8 @@ class Part:
         return f"sup |{names[len(slots)]}{block} {self.name}|"
 
     def _range_reasons(self, k: int) -> tuple[Reason, ...]:
+        if self.effort <= 0:
+            return ()
         lo, hi = self._whole()
         arguments = self.model.arguments(lo, hi)
         reasons = []
@@ -357,16 +359,14 @@ class Part:
 
     # -- sampling --------------------------------------------------------------------------------------------------
 
-    def _sampled(self, slots: str, form: Form) -> float:
+    def _sampled(self, slots: str) -> float:
         """Largest value over sample points, improved by shrinking random steps."""
-        k = len(slots)
+        k, form = len(slots), Form(self.model, slots)
 
         def values(points: Array) -> Array:
             found = form.lower(self.model.evaluate(k, points, points))
             return np.where(np.isfinite(found), found, -np.inf)
 
-        if self.effort <= 0:
-            return 0.0
         small = self.n**k <= SAMPLED_ENTRIES
         points = sample_points(self.domain, self.n, 256 if small else 12)
         return max(0.0, climb(values, points, self.domain.lo, self.domain.hi, small)[0])

@@ -6,6 +6,7 @@ import sympy
 from sympy import Add, Expr, Integer, Mul, Pow, Rational, Symbol
 
 from bilevel_verify.atoms.functions import AtomFunction, logsumexp, softplus
+from bilevel_verify.constants.piecewise import registered
 from bilevel_verify.problems.stable import stabilise
 
 
@@ -80,6 +81,10 @@ def normalise(expression: Expr) -> Expr:
 def _normalise(expression: Expr) -> Expr:
     if not expression.args or not expression.free_symbols:
         return expression
+    if isinstance(expression, sympy.Piecewise) and len(expression.free_symbols) == 1:
+        known = registered(expression, next(iter(expression.free_symbols)), _normalise)
+        if known is not None:
+            return known
     args = [_normalise(a) for a in expression.args]
     node = expression.func(*args) if list(expression.args) != args else expression
     if isinstance(node, Pow) and node.exp.is_Rational and not (node.exp.is_Integer and node.exp > 0):

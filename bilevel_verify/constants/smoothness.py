@@ -14,14 +14,12 @@ from sympy import Expr
 
 from bilevel_verify.atoms.table import recognise
 from bilevel_verify.constants.domain import Domain
+from bilevel_verify.constants.piecewise import PiecewiseScalar, first_mismatch, joints_of
 from bilevel_verify.constants.structure import Ridge, Structure
 from bilevel_verify.intervals.batch import Interval
 from bilevel_verify.intervals.jets import JetArithmetic
 from bilevel_verify.intervals.rounding import enclose
 from bilevel_verify.intervals.scalar import Derived, Huber, Power, Psi, Scalar, scalar
-
-DEEPEST = 6
-"""Highest derivative whose continuity is examined at the joints of a Piecewise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +58,8 @@ def kinks(function: Scalar) -> tuple[float, list[float] | None]:
         return smooth - function.order, places
     if isinstance(function, Power):
         return function.smooth, [0.0]
+    if isinstance(function, PiecewiseScalar):
+        return function.smooth, [float(sum(enclose(j)) / 2) for j in function.rough]
     if isinstance(function, Huber):
         return 1, [-float(function.delta), float(function.delta)]
     if isinstance(function, Psi):
@@ -115,7 +115,7 @@ def _rest_jumps(structure: Structure, domain: Domain) -> Iterator[Jump]:
 
 def _atom_jumps(node: Any, structure: Structure, domain: Domain) -> Iterator[Jump]:
     known = recognise(node) if isinstance(node, sympy.Function) else None
-    if known is None or known[0] not in ("abspow", "sgnpow", "pluspow", "psi", "huber"):
+    if known is None or known[0] not in ("abspow", "sgnpow", "pluspow", "psi", "huber", "pieced"):
         return
     name, order, parameters, argument = known
     function = scalar(name, *(Fraction(int(p.p), int(p.q)) for p in parameters))
@@ -147,7 +147,7 @@ def _piecewise_jumps(node: Any, structure: Structure, domain: Domain) -> Iterato
         return
     variable = next(iter(symbols))
     place = structure.variables.index(variable)
-    joints = _joints(node, variable)
+    joints = joints_of(node, variable)
     if joints is None:
         yield Jump(0, f"{str(node)[:80]}: the joints of this Piecewise are not simple", sure=False)
         return
@@ -155,7 +155,7 @@ def _piecewise_jumps(node: Any, structure: Structure, domain: Domain) -> Iterato
         low, high = enclose(joint)
         if high <= domain.lo[place] or low >= domain.hi[place]:
             continue
-        order = _first_mismatch(node, variable, joint)
+        order = first_mismatch(node, variable, joint)
         if order is not None:
             where = {variable.name: float(low)}
             text = (
@@ -164,39 +164,3 @@ def _piecewise_jumps(node: Any, structure: Structure, domain: Domain) -> Iterato
                 else f"{str(node)[:80]} jumps at {variable} = {joint}"
             )
             yield Jump(order, text, where)
-
-
-def _joints(node: Any, variable: Any) -> list[Expr] | None:
-    found: set[Expr] = set()
-    for _, condition in node.args:
-        for relation in condition.atoms(sympy.core.relational.Relational):
-            gap = sympy.expand(relation.lhs - relation.rhs)
-            if not gap.is_polynomial(variable) or sympy.Poly(gap, variable).degree() != 1:
-                return None
-            found.add(-gap.coeff(variable, 0) / gap.coeff(variable, 1))
-    return sorted(found, key=lambda v: enclose(v)[0])
-
-
-def _first_mismatch(node: Any, variable: Any, joint: Expr) -> int | None:
-    """Lowest order at which the branches left and right of a joint differ (None: none up to the deepest in use)."""
-    near = [j for j in _joints(node, variable) or [] if j != joint]
-    gap = min([abs(joint - j) for j in near], default=sympy.Integer(2), key=lambda v: enclose(v)[0]) / 2
-    left, right = (_branch_at(node, variable, joint + side * gap) for side in (-1, 1))
-    if left is None or right is None:
-        return 0
-    for order in range(DEEPEST):
-        values = [
-            sympy.limit(sympy.diff(branch, variable, order), variable, joint, side)
-            for branch, side in ((left, "-"), (right, "+"))
-        ]
-        difference = sympy.simplify(values[0] - values[1])
-        if difference != 0:
-            return order
-    return None
-
-
-def _branch_at(node: Any, variable: Any, where: Expr) -> Expr | None:
-    for branch, condition in node.args:
-        if condition == sympy.true or condition.subs(variable, where) == sympy.true:
-            return branch
-    return None

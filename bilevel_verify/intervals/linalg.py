@@ -36,7 +36,7 @@ Sides = Literal["both", "least", "most"]
 
 @contextlib.contextmanager
 def quick_algebra() -> Iterator[None]:
-    """Within this block eigenvalues come from LAPACK with a margin, unverified: for searches that are certified later."""
+    """Within this block eigenvalues come from LAPACK with a margin, unverified: for searches certified later."""
     token = _QUICK.set(True)
     try:
         yield

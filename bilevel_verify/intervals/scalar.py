@@ -8,7 +8,7 @@ the critical points inside (where "inside" cannot be decided in floats the point
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from typing import cast
@@ -746,6 +746,10 @@ def _unit_power(size: Interval, exponent: Fraction) -> Interval:
     return Interval(np.clip(low.lo, 0.0, 1.0), np.clip(high.hi, 0.0, 1.0))
 
 
+EXTRA: dict[str, Callable[..., Scalar]] = {}
+"""Atoms that rooms below register (name -> constructor from parameters)."""
+
+
 @lru_cache(maxsize=256)
 def scalar(name: str, *parameters: Fraction) -> Scalar:
     """The scalar atom of a name: those of the language, and ``lorentz odd_lorentz log1psquare hypot1 gauss``.
@@ -778,6 +782,8 @@ def scalar(name: str, *parameters: Fraction) -> Scalar:
         return Power(parameters[0], name[:-3])
     if name == "huber":
         return Huber(parameters[0])
+    if name in EXTRA:
+        return EXTRA[name](*parameters)
     if name in ("sinc", "exprel", "logrel"):
         from bilevel_verify.intervals.removable import Monotone, Sinc
 

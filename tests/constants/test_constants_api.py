@@ -168,3 +168,33 @@ def test_local_constants_say_so() -> None:
     c = constants(problems.bilevel(**TOY, domain={"x1": (-3, 3), "y1": (-3, 3)}))
     assert not c["L_g"].whole_space
     assert "-3 <= x1 <= 3" in c["L_g"].domain
+
+
+def test_piecewise_functions_are_exact() -> None:
+    """Joints by absolute values, a function that is flat at a point, and one inside a product."""
+    box = {"x1": (-1, 1), "y1": (-3, 3)}
+    folded = "y1**2 + Piecewise((-y1**2/4, abs(y1) < 1), (y1**2/4 - abs(y1) + 1/2, True))"
+    c = constants(problems.bilevel(f="x1", g=folded, x="x1", y="y1", domain=box))
+    assert (c["mu"].value, c["L_g"].value) == (pytest.approx(1.5), pytest.approx(2.5))
+    assert math.isinf(c["rho_g"].value)
+    flat = constants(problems.bilevel(f="x1", g="y1**2 + Piecewise((exp(-1/y1), y1 > 0), (0, True))", x="x1", y="y1"))
+    assert flat["mu"].value == pytest.approx(1.58006368, rel=1e-6)
+    assert flat["L_g"].value == pytest.approx(4.54996027, rel=1e-6)
+    inside = "y1**2 + x1**2*Piecewise((exp(-1/y1), y1 > 0), (0, True))"
+    product = constants(problems.bilevel(f="x1", g=inside, x="x1", y="y1", domain=box))
+    assert product["mu"].value == pytest.approx(1.58006368, rel=1e-2)
+
+
+def test_error_bounds_of_simple_bilevel_problems() -> None:
+    inverse = problems.simple_bilevel(f="(x1**2 + x2**2)/2", g="(x1 + x2 - 1)**2/2", x="x1 x2", feasible=Orthant())
+    c = constants(inverse)
+    assert (c["alpha"].value, c["r"].value) == (1.0, 2.0)
+    assert c["M"].value <= math.sqrt(2) * (1 + 1e-9)
+    sharp = problems.simple_bilevel(
+        f="(x1 - 1)**2/2 + x2**2", g="x1 + 2*x1**2", x="x1 x2", feasible=Box(lo=(0, 0), hi=(1, 1))
+    )
+    assert (constants(sharp)["alpha"].value, constants(sharp)["r"].value) == (1.0, 1.0)
+    strong = problems.simple_bilevel(f="x1", g="x1**2 + x2**2 + x1*x2", x="x1 x2", feasible=Ball(radius=1))
+    assert (constants(strong)["alpha"].value, constants(strong)["r"].value) == (1.0, 2.0)
+    unknown = constants(problems.simple_bilevel(f="x2", g="(x1 - 1)**2/2", x="x1 x2", feasible=Ball(radius=1)))
+    assert not unknown["alpha"].certified
