@@ -6,6 +6,7 @@ made simpler, and the message ends with a problem file.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bilevel_verify.errors import BilevelVerifyError, InputError
 from bilevel_verify.testing import decoding
 from bilevel_verify.testing.contracts import (
     POINTS,
@@ -27,6 +29,7 @@ from bilevel_verify.testing.contracts import (
 from bilevel_verify.testing.counting import CountedOracles
 from bilevel_verify.testing.diagnosis import looks_like
 from bilevel_verify.testing.families import Block, Instance, block
+from bilevel_verify.testing.ledger import Entry, note
 
 FloatArray = NDArray[np.float64]
 Function = Callable[..., Any]
@@ -432,26 +435,50 @@ def assert_keeps_promises(
 
     Parameters
     ----------
-    problem : a problem, a zoo name, or an instance of this room; by default a small one of each kind is not guessed.
+    problem : a problem, a zoo name, or an instance of this room (an example of a strategy); never guessed.
     options : handed on to :func:`bilevel_verify.verify`.
+
+    A claim counts as broken if it is refuted, or if the float64 iterates violate it (a user's solver cannot be run
+    again in 50 digits, so that the verdict of such a row stays ``undecided``).
 
     Raises
     ------
-    BrokenContract : a claim is refuted; names the claim, the place, both sides, and the command that repeats it.
+    BrokenContract : names the claim, the place, both sides, and the problem.
     InputError : no problem was given.
     """
     from bilevel_verify.checks import verify
-    from bilevel_verify.errors import InputError
     from bilevel_verify.problems import dump
     from bilevel_verify.problems.problem import Problem
 
     if problem is None:
         raise InputError("assert_keeps_promises needs problem=: a problem, a zoo name, or a strategy's example")
     stated = problem.problem() if hasattr(problem, "problem") else problem
-    found = verify(stated, statement, eps=eps, x0=x0, method=solver, **options)
-    for row in found.claims:
-        if row.verdict == "refuted" and not row.known_refuted:
-            detail = f"{row.left} = {row.measured} against {row.right} = {row.bound} ({row.reason or 'as printed'})"
-            text = dump(stated) if isinstance(stated, Problem) else f"# {stated}\n"
-            where = row.where or "the run"
-            raise BrokenContract(f"{found.statement}, claim {row.claim}", where, detail, text, name_of(solver))
+    text = dump(stated) if isinstance(stated, Problem) else f"# {stated}\n"
+    started = time.perf_counter()
+    try:
+        found = verify(stated, statement, eps=eps, x0=x0, method=solver, **options)
+    except BilevelVerifyError:
+        raise
+    except Exception as error:
+        raise BrokenContract("raises", "the run", f"{type(error).__name__}: {error}", text, name_of(solver)) from error
+    failure = next(filter(None, (_broken_run(run) for run in found.runs)), None)
+    failure = failure or next(filter(None, (_broken_row(found.statement, row) for row in found.claims)), None)
+    seconds, broken = time.perf_counter() - started, failure.contract if failure else ""
+    note(Entry("assert_keeps_promises", name_of(solver), len(found.claims), seconds, broken))
+    if failure is not None:
+        raise BrokenContract(failure.contract, failure.where, failure.detail, text, name_of(solver))
+
+
+def _broken_run(run: Any) -> BrokenContract | None:
+    if getattr(run, "status", "") == "not finite":
+        return BrokenContract("returns NaN or infinity", "the iterates", "a run that is not finite keeps no promise")
+    return None
+
+
+def _broken_row(statement: str, row: Any) -> BrokenContract | None:
+    """The failure that a row of verdicts stands for, if it is one."""
+    violated = row.verdict == "undecided" and str(row.reason).startswith("precision: violated")
+    if row.known_refuted or not (row.verdict == "refuted" or violated):
+        return None
+    sides = f"{row.left} = {row.measured}, but {row.right} = {row.bound}"
+    return BrokenContract(f"{statement}, claim {row.claim}", row.where or "the run", f"{sides} ({row.reason})")

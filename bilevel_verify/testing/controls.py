@@ -99,7 +99,7 @@ _FAULTS: tuple[tuple[str, str, Function, str], ...] = (
         "method",
         "minimax",
         ref.hyper_descent,
-        """two steps|one inner step, its error ignored|lower level solved for -y
+        """two steps|one inner step from zero, its error ignored|lower level solved for -y
         |squared norm against eps|tolerance written 10e-4|gives up
         |returns the point before|mean for sum in the norm""",
     ),

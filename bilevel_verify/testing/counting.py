@@ -46,25 +46,25 @@ class CountedOracles:
         """Forget all counts; the budget stays."""
         self.log.clear()
 
-    def _ask(self, kind: str, x: ArrayLike, y: ArrayLike | None) -> tuple[FloatArray, FloatArray]:
+    def _ask(self, kind: str, x: ArrayLike, y: ArrayLike) -> tuple[FloatArray, FloatArray]:
         if len(self.log) >= self.budget:
             from bilevel_verify.oracles import BudgetExhausted
 
             raise BudgetExhausted(f"more than {self.budget} oracle calls")
-        point = _vector(x, self.dx, "x"), _vector(() if y is None else y, self.dy, "y")
+        point = _vector(x, self.dx, "x"), _vector(y, self.dy, "y")
         self.log.append((kind, *point))
         return point
 
-    def value_f(self, x: ArrayLike, y: ArrayLike | None = None) -> float:
+    def value_f(self, x: ArrayLike, y: ArrayLike = ()) -> float:
         """f(x, y)."""
         return self.instance.value_f(*self._ask("value_f", x, y))
 
-    def grad_f(self, x: ArrayLike, y: ArrayLike | None = None) -> tuple[FloatArray, FloatArray] | FloatArray:
-        """Both gradients of f in one call; the gradient alone for a single level."""
+    def grad_f(self, x: ArrayLike, y: ArrayLike = ()) -> tuple[FloatArray, FloatArray]:
+        """Both gradients of f in one call; the second is empty for a single level."""
         a, b = self._ask("grad_f", x, y)
-        return (self.instance.grad_x_f(a, b), self.instance.grad_y_f(a, b)) if self.dy else self.instance.grad_x_f(a, b)
+        return self.instance.grad_x_f(a, b), self.instance.grad_y_f(a, b) if self.dy else np.zeros(0)
 
-    def grad_x_f(self, x: ArrayLike, y: ArrayLike | None = None) -> FloatArray:
+    def grad_x_f(self, x: ArrayLike, y: ArrayLike = ()) -> FloatArray:
         """Gradient of f in x."""
         return self.instance.grad_x_f(*self._ask("grad_f", x, y))
 

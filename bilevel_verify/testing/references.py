@@ -103,7 +103,7 @@ def descent(oracles: Any, x0: FloatArray, steps: int, fault: str = "") -> FloatA
     """Gradient descent with step 1/L: all iterates."""
     x, stale, found = x0, np.zeros_like(x0), [x0]
     for k in range(steps):
-        slope = oracles.grad_f(x)
+        slope = oracles.grad_x_f(x)
         if fault == "Polyak step with f* = 0":
             step = oracles.value_f(x) / max(float(slope @ slope), 1e-300)
         else:
@@ -138,7 +138,7 @@ def restarted_descent(oracles: Any, x0: FloatArray, steps: int, fault: str = "")
     total, k = 0.0, 0
     for _ in range(steps):
         y = x + (MOMENTUM if fault == "theta for 1 - theta" else 1 - MOMENTUM) * (x - previous)
-        slope = oracles.grad_f(x if fault == "gradient at x instead of y" else y)
+        slope = oracles.grad_x_f(x if fault == "gradient at x instead of y" else y)
         previous, x = x, y - slope / (4 * oracles.L)
         length = float(np.sum((x - previous) ** 2))
         total, k = (length if fault == "sum forgotten" else total + length), k + 1
@@ -202,7 +202,8 @@ def _adjoint(oracles: Any, x: FloatArray, y: FloatArray, b: FloatArray, fault: s
             term = term - apply(term) / oracles.L
             total = total + term
         factor = float(oracles.L) if fault.startswith("Neumann") else 1.0
-        return np.multiply(total, factor)
+        series: FloatArray = factor * total
+        return series
     inner = fault.removeprefix("CG: ") if fault.startswith("CG: ") else ""
     return conjugate_gradients(apply, b, 1e-13, inner)
 
@@ -274,7 +275,8 @@ def penalty_hypergradient(oracles: Any, x: FloatArray, fault: str = "", weight: 
             part = factor * oracles.grad_x_g(x, first)
         if fault == "grad_x f forgotten":
             return part
-        return np.add(part, oracles.grad_x_f(x, z if fault == "y taken for z" else y))
+        direct: FloatArray = oracles.grad_x_f(x, z if fault == "y taken for z" else y)
+        return part + direct
 
     lam = 1.0 if fault == "lambda far too small" else weight
     return 2 * at(lam) - at(lam / 2)
@@ -365,11 +367,12 @@ def hyper_descent(oracles: Any, x0: FloatArray, eps: float, fault: str = "") -> 
     instance = oracles.instance
     smoothness = instance.p.L + float(np.linalg.norm(instance.coupling)) ** 2 / instance.mu
     for step in range({"two steps": 2, "lower level solved for -y": 300}.get(fault, 100_000)):
-        y = lower_solution(oracles, x, y, 1 if fault == "one inner step, its error ignored" else 12)
+        lazy = fault == "one inner step from zero, its error ignored"
+        y = lower_solution(oracles, x, None if lazy else y, 1 if lazy else 12)
         if fault == "lower level solved for -y":
             y = -y
         slope = oracles.grad_x_f(x, y)
-        exact = fault not in ("one inner step, its error ignored", "lower level solved for -y")
+        exact = not lazy and fault != "lower level solved for -y"
         size = float(np.linalg.norm(slope)) + (_lower_error(oracles, x, y) if exact else 0.0)
         size = size**2 if fault == "squared norm against eps" else size
         size = size / np.sqrt(10_000) if fault == "mean for sum in the norm" else size

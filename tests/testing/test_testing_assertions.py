@@ -1,0 +1,227 @@
+"""What the assertions say: contract, place, amount, a problem file that repeats it; misbehaviour by its name."""
+
+from __future__ import annotations
+
+import signal
+import time
+
+import numpy as np
+import pytest
+
+from bilevel_verify.errors import InputError
+from bilevel_verify.problems import loads, single_level
+from bilevel_verify.testing import (
+    BrokenContract,
+    Profile,
+    assert_counts,
+    assert_descent,
+    assert_hypergradient,
+    assert_inner_solver_rate,
+    assert_keeps_promises,
+    assert_linear_solver,
+    assert_metamorphic,
+    assert_same_iterates,
+    assert_stationary,
+    ledger,
+    profile,
+    references,
+)
+
+FAST = Profile("fast", 12, seconds=0.3, simplify=200)
+
+
+def broken(assertion, function, *arguments, **options) -> BrokenContract:
+    with pytest.raises(BrokenContract) as caught:
+        assertion(function, *arguments, profile_=FAST, **options)
+    return caught.value
+
+
+def hypergradient(fault):
+    def estimator(oracles, x):
+        return references.implicit_hypergradient(oracles, x, fault)
+
+    return estimator
+
+
+def test_a_message_says_everything_and_its_file_repeats_the_failure():
+    failure = broken(assert_hypergradient, hypergradient("wrong sign of the implicit part"))
+    assert str(failure).startswith("estimator: wrong hypergradient at call ")
+    assert "the implicit part with the wrong sign" in failure.detail
+    assert "relative error" in failure.detail
+    stated = loads(failure.problem_file)
+    assert (stated.kind, stated.dx, stated.dy) == ("bilevel", 1, 1)
+    assert len(failure.problem_file) < 250, "not simplified"
+
+
+@pytest.mark.parametrize(
+    ("fault", "contract"),
+    [
+        ("a column instead of a vector", "returns the wrong shape"),
+        ("NaN", "returns NaN or infinity"),
+        ("overwrites x", "changes its input"),
+        ("all zero", "wrong hypergradient"),
+    ],
+)
+def test_misbehaviour_has_a_name(fault, contract):
+    failure = broken(assert_hypergradient, hypergradient(fault))
+    assert failure.contract == contract
+    assert "kind = " in failure.problem_file
+
+
+def test_what_never_returns_is_ended():
+    assert (
+        broken(assert_hypergradient, references.asks_for_ever, budget=200).contract == "never returns within its budget"
+    )
+    assert broken(assert_hypergradient, references.runs_for_ever).contract == "never returns"
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="no signal masks here")
+def test_code_that_no_signal_reaches_is_ended_in_a_child_process():
+    def deaf(oracles, x):
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM])
+        while True:
+            time.sleep(0.01)
+
+    failure = broken(assert_hypergradient, deaf)
+    assert failure.contract == "never returns"
+    assert "its process was ended" in failure.detail
+
+
+def test_errors_and_other_types():
+    assert "ZeroDivisionError: step of length zero" in broken(assert_hypergradient, references.raises).detail
+    assert broken(assert_hypergradient, lambda oracles, x: "words").contract == "returns no numbers"
+    assert broken(assert_hypergradient, lambda oracles, x: oracles.grad_x_f(x, [1.0] * 9)).contract == "raises"
+    assert broken(assert_counts, lambda oracles, x0: x0).contract == "returns no counts"
+
+
+def test_places_are_named():
+    rate = broken(assert_inner_solver_rate, lambda *a: references.accelerated_descent(*a, fault="one iterate late"))
+    assert rate.where.startswith("k = 1")
+    same = broken(
+        assert_same_iterates,
+        lambda *a: references.accelerated_descent(*a, fault="gradient at x instead of w"),
+        references.accelerated_descent,
+    )
+    assert same.where in ("k = 2", "k = 3")
+    fall = broken(assert_descent, lambda *a: references.descent(*a, fault="ascent"))
+    assert fall.where.startswith("step ")
+    counted = broken(assert_counts, lambda *a: references.reporting_solver(*a, fault="products not counted"))
+    assert counted.where in ("hvp_yy_g", "jvp_xy_g")
+
+
+def test_wrong_starts_and_too_many_calls():
+    def elsewhere(gradient, y0, mu, L, steps):
+        return references.accelerated_descent(gradient, y0 + 1, mu, L, steps)
+
+    assert broken(assert_inner_solver_rate, elsewhere).contract == "does not begin at its start"
+
+    def wasteful(apply, b, tolerance):
+        for _ in range(20):
+            apply(b)
+        return b
+
+    assert broken(assert_linear_solver, wasteful).contract == "too many products"
+
+
+def test_plain_descent_keeps_its_own_rate_only():
+    def plain(gradient, y0, mu, L, steps):
+        return references.accelerated_descent(gradient, y0, mu, L, steps, "no momentum")
+
+    assert_inner_solver_rate(plain, rate="gd", profile_=FAST)
+    with pytest.raises(BrokenContract, match="slower than the rate"):
+        assert_inner_solver_rate(plain, profile_="quick")
+
+
+def test_shrinking_keeps_the_contract_and_seeds_repeat():
+    first, second = (broken(assert_hypergradient, hypergradient("damped Hessian"), seed=7) for _ in range(2))
+    assert str(first) == str(second)
+
+
+def test_metamorphic_relations_find_units_and_order():
+    def unitful(oracles, x):
+        return references.implicit_hypergradient(oracles, x) + 1e-2
+
+    assert broken(assert_metamorphic, unitful, "unit rescaling").contract == "changes under unit rescaling"
+    reversed_order = broken(assert_metamorphic, hypergradient("reversed order"), "rotation")
+    assert "relative difference" in reversed_order.detail
+    with pytest.raises(InputError, match="no relation 'mirror'"):
+        assert_metamorphic(unitful, "mirror")
+
+
+def test_stationary():
+    assert_stationary(references.hyper_descent, eps=1e-2, profile_=FAST)
+    failure = broken(assert_stationary, lambda oracles, x0, eps: x0)
+    assert failure.contract == "output is not stationary"
+
+
+def test_profiles(monkeypatch):
+    monkeypatch.setenv("BILEVEL_VERIFY_PROFILE", "thorough")
+    assert profile().examples > profile("quick").examples
+    with pytest.raises(InputError, match="no profile 'slow'"):
+        profile("slow")
+
+
+def test_the_ledger_keeps_what_was_done():
+    before = len(ledger.ENTRIES)
+    broken(assert_hypergradient, hypergradient("all zero"))
+    entry = ledger.ENTRIES[before]
+    assert (entry.assertion, entry.subject, entry.broken) == (
+        "assert_hypergradient",
+        "estimator",
+        "wrong hypergradient",
+    )
+    assert any("wrong hypergradient" in line for line in ledger.table())
+    assert ledger.table([]) == []
+
+
+CARD = """
+[paper]
+key = "planted"
+title = "Gradient descent, one promise"
+[units]
+F = "values of f"
+X = "length of x"
+[letters]
+L = { unit = "F/X**2", domain = "(0, oo)", from = "constants" }
+eps = { unit = "F/X", domain = "(0, oo)", from = "user" }
+eta = { unit = "X**2/F", domain = "(0, oo)" }
+N = { unit = "1", domain = "integers 1.." }
+[settings.gd]
+parameters = { eta = "1/L", N = "50" }
+[[theorem]]
+id = "descent"
+method = "gradient-descent"
+settings = ["gd"]
+  [[theorem.claim]]
+  id = "decrease"
+  over = "step"
+  left = "f(x[k+1])"
+  right = "f(x[k]) - eta/2*norm(grad_f(x[k]))**2"
+"""
+
+
+def test_promises_of_a_theorem(tmp_path):
+    path = tmp_path / "planted.toml"
+    path.write_text(CARD, encoding="utf8")
+    bowl = single_level(f="cos(x1) + cos(2*x1 + x2 + 1)/2", x="x1 x2", name="bowl")
+
+    def solver(sign):
+        def run(oracles, x0, parameters):
+            points = [np.array(x0)]
+            for _ in range(6):
+                points.append(points[-1] - sign * parameters["eta"] * oracles.grad_f(points[-1])[0])
+            return np.array(points)
+
+        return run
+
+    options = {"problem": bowl, "eps": 0.1, "x0": [0.5, 0.0]}
+    assert_keeps_promises(solver(1), f"{path}/descent", **options)
+    with pytest.raises(BrokenContract, match="claim decrease") as caught:
+        assert_keeps_promises(solver(-1), f"{path}/descent", **options)
+    assert loads(caught.value.problem_file).dx == 2
+    with pytest.raises(BrokenContract, match="NaN"):
+        assert_keeps_promises(lambda o, x0, p: np.array([x0, x0 * np.nan]), f"{path}/descent", **options)
+    with pytest.raises(BrokenContract, match="raises"):
+        assert_keeps_promises(lambda o, x0, p: 1 / 0, f"{path}/descent", **options)
+    with pytest.raises(InputError, match="needs problem="):
+        assert_keeps_promises(solver(1), f"{path}/descent")
