@@ -455,18 +455,32 @@ def assert_keeps_promises(
     stated = problem.problem() if hasattr(problem, "problem") else problem
     text = dump(stated) if isinstance(stated, Problem) else f"# {stated}\n"
     started = time.perf_counter()
-    try:
-        found = verify(stated, statement, eps=eps, x0=x0, method=solver, **options)
-    except BilevelVerifyError:
-        raise
-    except Exception as error:
-        raise BrokenContract("raises", "the run", f"{type(error).__name__}: {error}", text, name_of(solver)) from error
+    errors: list[Exception] = []
+    found = verify(stated, statement, eps=eps, x0=x0, method=_watched(solver, errors), **options)
+    if errors:
+        raise BrokenContract("raises", "the run", f"{type(errors[0]).__name__}: {errors[0]}", text, name_of(solver))
     failure = next(filter(None, (_broken_run(run) for run in found.runs)), None)
     failure = failure or next(filter(None, (_broken_row(found.statement, row) for row in found.claims)), None)
     seconds, broken = time.perf_counter() - started, failure.contract if failure else ""
     note(Entry("assert_keeps_promises", name_of(solver), len(found.claims), seconds, broken))
     if failure is not None:
         raise BrokenContract(failure.contract, failure.where, failure.detail, text, name_of(solver))
+
+
+def _watched(solver: Function, errors: list[Exception]) -> Function:
+    """The solver, its own errors kept: a verification goes on without a run that failed."""
+
+    def watched(*arguments: Any) -> Any:
+        try:
+            return solver(*arguments)
+        except BilevelVerifyError:
+            raise  # the budget, or a wrong question to an oracle: the verification says so
+        except Exception as error:
+            errors.append(error)
+            raise
+
+    watched.__name__ = name_of(solver)
+    return watched
 
 
 def _broken_run(run: Any) -> BrokenContract | None:
