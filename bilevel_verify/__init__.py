@@ -48,7 +48,7 @@ _HOME = {
     "solving": "solve",
     "checks": "Row Verification verify",
     "audit": "Finding audit check",
-    "campaign": "run_campaign load_campaign grid",
+    "campaign": "run_campaign load_campaign",
     "reporting": "report",
 }
 _ROOM_OF = {name: room for room, names in _HOME.items() for name in names.split()}
@@ -102,7 +102,7 @@ sys.modules[__name__].__class__ = _Package
 
 if TYPE_CHECKING:  # the same names for type checkers and editors
     from bilevel_verify.audit import Finding, audit, check
-    from bilevel_verify.campaign import grid, load_campaign, run_campaign
+    from bilevel_verify.campaign import load_campaign, run_campaign
     from bilevel_verify.checks import Row, Verification, verify
     from bilevel_verify.constants import Constant, constants
     from bilevel_verify.methods import Method, Run, Trace, methods
