@@ -372,6 +372,8 @@ class _Interpreter:
         values = [self.scalar(a) for a in arguments]
         if name in ("exp", "log", "sinh", "cosh") and values[0].is_number:
             self._guard_number(node, values[0])
+        if name in ("exp", "log") and _needs_no_simplification(values[0]):
+            return function(values[0], evaluate=False)
         return self._finish(node, lambda: function(*values))
 
     def _expand(self, node: Node, definition: Definition, arguments: tuple[Node, ...]) -> Any:
@@ -512,6 +514,11 @@ class _Interpreter:
         if len(shape) <= place:
             raise self.budget.fail(f"{node.function} needs the name of an array", node)
         return sympy.Integer(shape[place])
+
+
+def _needs_no_simplification(argument: Any) -> bool:
+    """Long sums of variables: SymPy has nothing to simplify there, but asks itself for seconds."""
+    return bool(argument.is_Add and len(argument.free_symbols) > 3 and not argument.has(sympy.log, sympy.I))
 
 
 def _objects(values: tuple[Any, ...]) -> Any:
