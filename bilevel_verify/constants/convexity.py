@@ -10,6 +10,7 @@ from sympy import Expr
 from bilevel_verify.constants import exact, smoothness
 from bilevel_verify.constants.bounds import Bound
 from bilevel_verify.constants.branch import supremum
+from bilevel_verify.constants.composition import special_extremes
 from bilevel_verify.constants.constant import Reason
 from bilevel_verify.constants.domain import one_period
 from bilevel_verify.constants.forms import Form
@@ -29,16 +30,16 @@ def convexity(part: Part) -> Bound:
     form = Form(part.model, "yy")
     lo, hi = part._whole()
     with ball_ends():
-        least = float(form.extremes(part.model.evaluate(2, lo, hi))[0][0])
+        least = -math.inf if part.only_specials else float(form.extremes(part.model.evaluate(2, lo, hi))[0][0])
         if part.specials:
-            least = max(least, part._special_extremes(Form(part.plain, "yy"))[0])
+            least = max(least, special_extremes(part, Form(part.plain, "yy"))[0])
     closed = _closed_convexity(part) if part._free_arguments() else None
     reasons = part._range_reasons(2)
     if closed is not None:
         value = enclose(closed)[0]
         why = Reason("Loewner bound lambda_min(Q_yy + A_y' diag(inf phi'') A_y)", f"mu = {closed}", reasons)
         return Bound(value, value, True, "exact", why, closed, True, _convexity_sample(part, form)[1])
-    best, witness = _convexity_sample(part, form)
+    best, witness = (math.inf, {}) if part.only_specials else _convexity_sample(part, form)
     why = Reason("Loewner bound lambda_min(Q_yy + A_y' diag(inf phi'') A_y)", f"mu >= {least:.9g}", reasons)
     if (
         part.effort <= 0

@@ -12,7 +12,9 @@ from sympy import Expr
 from bilevel_verify.constants import exact, smoothness
 from bilevel_verify.constants.bounds import Bound, combine, jump_bound
 from bilevel_verify.constants.branch import Supremum, middle_of, supremum
+from bilevel_verify.constants.composition import apart, sampled_specials, with_specials
 from bilevel_verify.constants.constant import Reason
+from bilevel_verify.constants.data import data_terms
 from bilevel_verify.constants.domain import Domain, one_period
 from bilevel_verify.constants.forms import Form, defined
 from bilevel_verify.constants.model import Model
@@ -38,15 +40,19 @@ class Part:
 
     def __init__(self, structure: Structure, is_x: tuple[bool, ...], domain: Domain, name: str, effort: float) -> None:
         self.structure, self.is_x, self.domain, self.name, self.effort = structure, is_x, domain, name, effort
-        self.model = Model(structure, is_x)
         self.n = len(is_x)
+        data, rest = data_terms(structure.rest, structure.variables)
+        self.only_specials = bool(data)
+        """Sums over data are never expanded: without their rules nothing here is the whole function."""
+        self.model = Model(replace(structure, rest=rest) if data else structure, is_x)
         self.norms: dict[str, Bound] = {}
-        self._hessian_range: tuple[float, float] | None = None
+        self.without_data: Part | None = None
+        self._hessian_ranges: dict[str, tuple[float, float]] = {}
         self.specials: list[Special] = []
         if structure.rest is not None:
-            self.specials, remaining = specials_of(structure.rest, structure.variables)
+            self.specials, remaining = specials_of(rest, structure.variables) if rest is not None else ([], None)
             sparse, remaining = sparse_terms(remaining, structure.variables, is_x, domain, name, effort)
-            self.specials += sparse
+            self.specials += [*sparse, *data]
             self.plain = Model(replace(structure, rest=remaining), is_x) if self.specials else self.model
 
     def touches(self, slots: str) -> bool:
@@ -134,7 +140,7 @@ class Part:
         return None
 
     def _hopeless(self) -> bool:
-        return self.n > 12
+        return self.n > 12 or self.only_specials
 
     def _whole(self) -> tuple[Array, Array]:
         return self.domain.lo[None, :], self.domain.hi[None, :]
@@ -144,13 +150,18 @@ class Part:
         form = Form(self.model, slots, 4096)
         lo, hi = self._whole()
         with ball_ends():
-            upper = float(form.upper(self.model.evaluate(k, lo, hi))[0])
-            special = self._with_specials(slots)
+            upper = math.inf if self.only_specials else float(form.upper(self.model.evaluate(k, lo, hi))[0])
+            special = with_specials(self, slots)
+        if self.only_specials:
+            special = min(special, apart(self, slots))
         if special < upper:
             upper, form = special, form
         free = self._free_arguments()
         closed = self._closed(slots) if free else None
-        sample_lower = self._sampled(slots) if self.effort > 0 else 0.0
+        if self.only_specials:
+            sample_lower = sampled_specials(self, slots)
+        else:
+            sample_lower = self._sampled(slots) if self.effort > 0 else 0.0
         rule = self._rule(slots)
         if closed is not None:
             top = enclose(closed)[1]
@@ -177,46 +188,17 @@ class Part:
             witness,
         )
 
-    def _with_specials(self, slots: str) -> float:
-        """Ridges, quadratic and plain rest by forms, special terms by their own rules, added up."""
-        if not self.specials:
-            return math.inf
-        lo, hi = self._whole()
-        form = Form(self.plain, slots, 4096)
-        pieces = self.plain.evaluate(len(slots), lo, hi)
-        blocks = {s: self.model.slots(s) for s in "xyz"}
-        base = float(form.upper(pieces)[0])
-        extra = self._special_sum(slots, blocks)
-        total = float(np.nextafter(base + extra, math.inf)) if base else extra
-        if len(slots) == 2 and form.symmetric:
-            least, most = self._special_extremes(form)
-            total = min(total, max(-least, most, 0.0))
-        return total
-
-    def _special_sum(self, slots: str, blocks: dict[str, tuple[int, ...]]) -> float:
-        """Sum of the special terms: per coordinate for two and more slots (projector rule), plainly for a gradient."""
-        lo, hi = self._whole()
-        per_variable = np.zeros(self.n)
-        plain = 0.0
-        for special in self.specials:
-            size = special.bound(slots, blocks, lo[0], hi[0])[0]
-            plain += size
-            per_variable[list(special.members)] += size
-        alone = len(self.specials) == 1
-        total = plain if alone or len(slots) == 1 else min(plain, float(per_variable.max()))
-        return total if alone or total == 0 else float(total * (1 + 1e-14 * len(self.specials)))
-
-    def hessian_range(self) -> tuple[float, float]:
-        """Certified range of the eigenvalues of the joint Hessian (branch and bound for both ends)."""
-        if self._hessian_range is None:
-            form = Form(self.model, "z" * 2)
+    def hessian_range(self, letter: str = "z") -> tuple[float, float]:
+        """Certified range of the eigenvalues of a diagonal Hessian block (branch and bound for both ends)."""
+        if letter not in self._hessian_ranges:
+            form = Form(self.model, letter * 2)
             lo, hi = self._whole()
             with ball_ends():
                 least, most = (float(v[0]) for v in form.extremes(self.model.evaluate(2, lo, hi)))
             if self.effort > 0 and not self.domain.unbounded:
                 least, most = -self._eigenvalue_search(form, 0, -least), self._eigenvalue_search(form, 1, most)
-            self._hessian_range = least, most
-        return self._hessian_range
+            self._hessian_ranges[letter] = least, most
+        return self._hessian_ranges[letter]
 
     def _eigenvalue_search(self, form: Form, end: int, known: float) -> float:
         """Supremum of the largest eigenvalue (end 1) or of minus the smallest (end 0)."""
@@ -232,21 +214,6 @@ class Part:
 
         found = supremum(bound, sample, self.domain.lo, self.domain.hi, TOLERANCE[2], self._budget(2, False), -math.inf)
         return min(known, found.upper)
-
-    def _special_extremes(self, form: Form) -> tuple[float, float]:
-        """Loewner bounds: quadratic, ridges, and the special terms between their own matrices."""
-        lo, hi = self._whole()
-        pieces = self.plain.evaluate(2, lo, hi)
-        choices = [special.loewner(self.n, lo[0], hi[0]) for special in self.specials]
-        least, most = -math.inf, math.inf
-        for pick in range(max(max(len(a), len(b)) for a, b in choices)):
-            below = sum((a[min(pick, len(a) - 1)] for a, _ in choices), np.zeros((self.n, self.n)))
-            above = sum((b[min(pick, len(b) - 1)] for _, b in choices), np.zeros((self.n, self.n)))
-            if np.isfinite(below).all():
-                least = max(least, float(form.extremes(pieces, below, below)[0][0]))
-            if np.isfinite(above).all():
-                most = min(most, float(form.extremes(pieces, above, above)[1][0]))
-        return least, most
 
     def _tight_at(self, slots: str, form: Form) -> bool:
         """The bound over independent coefficient ranges is a supremum (nets, eigenvalues of the extreme matrices)."""
@@ -321,6 +288,8 @@ class Part:
 
     def _culprit(self, k: int) -> Reason:
         """Which terms have an unbounded k-th derivative, and a box that makes all of them finite."""
+        if self.effort <= 0:
+            return Reason("blows up", f"derivative {k} is unbounded on this domain")
         guilty = []
         lo, hi = self._whole()
         slopes = self.model.ridge_ranges(k, self.model.arguments(lo, hi))
@@ -329,7 +298,8 @@ class Part:
                 guilty.append(ridge_text(ridge, self.structure))
         if k == 1 and self.domain.unbounded and self.structure.quadratic:
             guilty.append("the quadratic part")
-        for term in sympy.Add.make_args(self.structure.rest) if self.structure.rest is not None else ():
+        plain_rest = None if self.only_specials else self.structure.rest
+        for term in sympy.Add.make_args(plain_rest) if plain_rest is not None else ():
             alone = Model(replace(self.structure, rest=term, ridges=(), quadratic={}, linear={}), self.is_x)
             if not np.isfinite(alone.evaluate(k, lo, hi).entries.magnitude()).all():
                 guilty.append(str(term))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sympy
 from sympy import Add, Expr, Integer, Mul, Pow, Rational, Symbol
 
+from bilevel_verify.atoms.datasum import DataSum
 from bilevel_verify.atoms.functions import AtomFunction, logsumexp, softplus
 from bilevel_verify.constants.piecewise import registered
 from bilevel_verify.problems.stable import stabilise
@@ -79,7 +80,7 @@ def normalise(expression: Expr) -> Expr:
 
 
 def _normalise(expression: Expr) -> Expr:
-    if not expression.args or not expression.free_symbols:
+    if not expression.args or not expression.free_symbols or isinstance(expression, DataSum):
         return expression
     if isinstance(expression, sympy.Piecewise) and len(expression.free_symbols) == 1:
         known = registered(expression, next(iter(expression.free_symbols)), _normalise)

@@ -37,10 +37,11 @@ class SparseTerm(Special):
             return 0.0, "block not touched"
         return self.part.norm(slots).upper, "own dimensions"
 
-    def loewner(self, n: int, lo: Array, hi: Array) -> tuple[list[Array], list[Array]]:
-        least, most = self.part.hessian_range()
+    def loewner(self, n: int, lo: Array, hi: Array, letter: str = "z") -> tuple[list[Array], list[Array]]:
+        own = [i for k, i in enumerate(self.members) if letter == "z" or self.part.is_x[k] == (letter == "x")]
+        least, most = self.part.hessian_range(letter) if own else (0.0, 0.0)
         projector = np.zeros(n)
-        projector[list(self.members)] = 1.0
+        projector[own] = 1.0
 
         def times(v: float) -> Array:
             return np.diag(np.where(projector > 0, v, 0.0))

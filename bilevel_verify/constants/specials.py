@@ -39,8 +39,8 @@ class Special:
         """Upper bound of a form over the box, and the rule."""
         raise NotImplementedError
 
-    def loewner(self, n: int, lo: Array, hi: Array) -> tuple[list[Array], list[Array]]:
-        """Matrices below and above the Hessian over the box (alternatives; entries rounded to nearest)."""
+    def loewner(self, n: int, lo: Array, hi: Array, letter: str = "z") -> tuple[list[Array], list[Array]]:
+        """Matrices below and above the Hessian block of a letter over the box (alternatives, rounded to nearest)."""
         raise NotImplementedError
 
 
@@ -99,7 +99,7 @@ class LogSumExp(Special):
             return product / 8
         return size * self.spread(blocks["z"]) ** 4 / 8
 
-    def loewner(self, n: int, lo: Array, hi: Array) -> tuple[list[Array], list[Array]]:
+    def loewner(self, n: int, lo: Array, hi: Array, letter: str = "z") -> tuple[list[Array], list[Array]]:
         w = np.array([[float(sum(enclose(c)) / 2) for c in row] for row in self.rows])
         weight = float(sum(enclose(self.weight)) / 2)
         m = len(w)
@@ -161,7 +161,7 @@ class Radial(Special):
             value = min(value, _radial_cross(self.phi, self.variable, 3, r))
         return float(np.nextafter(value * size, math.inf)), "radial function"
 
-    def loewner(self, n: int, lo: Array, hi: Array) -> tuple[list[Array], list[Array]]:
+    def loewner(self, n: int, lo: Array, hi: Array, letter: str = "z") -> tuple[list[Array], list[Array]]:
         r = self.radius_range(lo, hi)
         low, high = _radial_eigenvalues(self.phi, self.variable, r)
         weight = Interval(*(np.asarray(v) for v in enclose(self.weight)))

@@ -14,6 +14,7 @@ from typing import Any
 import sympy
 from sympy import Add, Expr, Integer, Mul, Pow, Symbol
 
+from bilevel_verify.atoms.datasum import DataSum
 from bilevel_verify.atoms.table import recognise
 from bilevel_verify.constants.rewriting import bell, gauss, hypot1, is_affine, lorentz, normalise
 from bilevel_verify.constants.scalars import CompositeScalar
@@ -71,6 +72,9 @@ class _Builder:
         symbols = term.free_symbols & set(self.variables)
         if not symbols:
             self.constant += term
+            return
+        if term.has(DataSum):
+            self.rest.append(term)
             return
         if self._take_quadratic(term, symbols):
             return
