@@ -144,7 +144,7 @@ def _at_place(judged: Judged, place: Bound) -> None:
     if found is None:
         judged.tally.skip()
     else:
-        judged.tally.take(found)
+        judged.tally.take(found, place.get("t"))
 
 
 def _judge_at(judged: Judged, evaluator: Evaluator, place: Bound) -> Judgement | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 DIGITS = 50
 HIGH_BITS = 512
+MOST_CALLS = 150_000
+"""Oracle calls of a run in many digits (some 20 seconds)."""
 VISIBLE = 1e-15
 """Relative violation below which the run in 50 digits shows an equality, not a counterexample."""
 FADES = 1e-6
@@ -29,7 +32,7 @@ def confirmed(case: Case, judged: Judged, reason: str) -> tuple[Verdict, str]:
 
     try:
         with exact.precision(HIGH_BITS):
-            trajectory = rerun(case, DIGITS)
+            trajectory = rerun(case, DIGITS, MOST_CALLS, _iterations(case, judged))
             lam = case.functions.lam if case.functions is not None else None
             functions = ProblemFunctions(case.problem, case.instance.truth, lam)
             again = replace(case, run=trajectory.run, trajectory=trajectory, functions=functions)
@@ -39,6 +42,8 @@ def confirmed(case: Case, judged: Judged, reason: str) -> tuple[Verdict, str]:
         kind = type(error).__name__
         return "undecided", f"precision: {reason} in float64; the run in {DIGITS} digits is not available ({kind})"
     tally = found[judged.number].tally
+    if tally.outcome()[0] != "refuted" and sum(trajectory.run.counts.values()) >= MOST_CALLS:
+        return "undecided", f"budget: {reason} in float64; the run in {DIGITS} digits is too long"
     if tally.outcome()[0] != "refuted":
         return "undecided", f"precision: {reason} in float64, but not in {DIGITS} digits"
     if _is_rounding(judged.tally, tally):
@@ -46,10 +51,19 @@ def confirmed(case: Case, judged: Judged, reason: str) -> tuple[Verdict, str]:
     return "refuted", f"{reason}; confirmed in {DIGITS} digits"
 
 
+def _iterations(case: Case, judged: Judged) -> int | None:
+    """How far the run must be repeated to show the first violation; None for all of it."""
+    epoch = judged.tally.first_epoch
+    if judged.claim.over not in ("step", "epoch") or epoch is None or case.trajectory is None:
+        return None
+    needed = 2 + sum(case.trajectory.k_end(t) for t in case.trajectory.epochs if t <= epoch)
+    return int(2 ** math.ceil(math.log2(needed)))  # rounded up, so that claims share their runs
+
+
 def _is_rounding(rough: Tally, fine: Tally) -> bool:
     """Whether a violation is made of rounding errors: two sides that are equal differ in the last digits of any run."""
-    if fine.worst is None or rough.worst is None:
+    if fine.worst is None or rough.first is None:
         return True
     if fine.worst.certainty == "proved":  # both sides are exact rationals, counts for instance
         return False
-    return fine.worst.margin >= -VISIBLE or fine.worst.gap < FADES * rough.worst.gap
+    return fine.worst.margin >= -VISIBLE or fine.worst.gap < FADES * rough.first.gap

@@ -117,12 +117,14 @@ class Tally:
     certainty: Certainty = "proved"
     tightest: Judgement | None = None
     worst: Judgement | None = None
+    first: Judgement | None = None
+    first_epoch: int | None = None
     open_: Judgement | None = None
     open_count: int = 0
     notes: list[str] = field(default_factory=list)
 
-    def take(self, judgement: Judgement) -> None:
-        """One more place."""
+    def take(self, judgement: Judgement, epoch: int | None = None) -> None:
+        """One more place, of that epoch."""
         self.places += 1
         self.certainty = weakest(self.certainty, judgement.certainty)
         if judgement.answer is None:
@@ -133,6 +135,8 @@ class Tally:
             self.held += 1
         else:
             self.violated += 1
+            if self.first is None:
+                self.first, self.first_epoch = judgement, epoch
             if self.worst is None or _before(judgement.margin, self.worst.margin):
                 self.worst = judgement
         if self.tightest is None or _before(judgement.margin, self.tightest.margin):

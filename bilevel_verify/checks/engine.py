@@ -356,14 +356,17 @@ def _judge_conditions(case: Case) -> None:
             case.premises.append(premise)
 
 
-def rerun(case: Case, digits: int) -> Trajectory:
-    """The same run in so many digits.
+def rerun(case: Case, digits: int, calls: int, iterations: int | None = None) -> Trajectory:
+    """The same run in so many digits, or its first iterations; at most ``calls`` oracle calls.
 
     Raises
     ------
     BilevelVerifyError, NotImplementedError, TypeError : the method has no multi-precision form.
     """
-    return Trajectory(_run(case, digits=digits, record="all"))
+    more: dict[str, Any] = {"digits": digits, "record": "all"}
+    if case.method != "literal":
+        more["budget"] = {"calls": calls, **({} if iterations is None else {"iterations": iterations})}
+    return Trajectory(_run(case, **more))
 
 
 __all__ = ["Case", "Request", "command", "verify", "verify_all"]
