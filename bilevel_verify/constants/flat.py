@@ -107,9 +107,10 @@ def flat_branch(branch: Expr, t: Any) -> FlatScalar | None:
     top, bottom = sympy.fraction(exponent)
     if not (top.is_polynomial(t) and bottom.is_polynomial(t)):
         return None
-    shift = sympy.limit(exponent, t, sympy.oo)
-    if not shift.is_finite:
+    degrees = sympy.Poly(top, t).degree(), sympy.Poly(bottom, t).degree()
+    if degrees[0] > degrees[1] or degrees[1] < 1:
         return None
+    shift = sympy.Poly(top, t).coeff_monomial(t ** degrees[1]) / sympy.Poly(bottom, t).LC()
     inverse = sympy.cancel(1 / sympy.cancel(exponent - shift))
     if not inverse.is_polynomial(t):
         return None

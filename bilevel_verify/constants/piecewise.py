@@ -76,14 +76,40 @@ def registered(node: Any, variable: Any, rewrite: Callable[[Expr], Expr]) -> Exp
     """The atom for a Piecewise in one variable, None if its joints are not simple."""
     t = sympy.Symbol("t", real=True)
     body = node.subs(variable, t)
+    scale = _scale(body, t)
+    if scale != 1:
+        body = _tidy(body.subs(t, scale * t))
+        inner: Expr = variable / scale
+    else:
+        inner = variable
     for number, known in enumerate(REGISTRY):
         if known.node == body:
-            return pieced(sympy.Integer(number), variable)
+            return pieced(sympy.Integer(number), inner)
     joints = joints_of(body, t)
     if joints is None or body.free_symbols != {t}:
         return None
     REGISTRY.append(PiecewiseScalar(body, t, joints, lambda branch: branch_scalar(rewrite(branch), t)))
-    return pieced(sympy.Integer(len(REGISTRY) - 1), variable)
+    return pieced(sympy.Integer(len(REGISTRY) - 1), inner)
+
+
+def _scale(body: Any, t: Any) -> Expr:
+    """A joint that is not rational sets the unit of the argument: in that unit the other numbers may be rational."""
+    for joint in joints_of(body, t) or []:
+        if not joint.is_Rational and joint != 0:
+            return abs(joint)
+    return sympy.Integer(1)
+
+
+def _tidy(body: Any) -> Any:
+    """Cancel the unit in every branch and condition."""
+    pairs = []
+    for branch, condition in body.args:
+        cancelled = condition
+        for relation in condition.atoms(Relational):
+            gap = sympy.radsimp(sympy.expand(relation.lhs - relation.rhs))
+            cancelled = cancelled.xreplace({relation: relation.func(gap, 0)})
+        pairs.append((branch.replace(sympy.exp, lambda e: sympy.exp(sympy.radsimp(sympy.cancel(e)))), cancelled))
+    return sympy.Piecewise(*pairs)
 
 
 def _inside(left: Expr, right: Expr) -> Expr:
@@ -137,6 +163,10 @@ def first_mismatch(node: Any, variable: Any, joint: Expr) -> int | None:
 
 
 def _one_sided(branch: Expr, variable: Any, order: int, joint: Expr, side: str) -> Expr:
+    flat = flat_branch(branch, variable)
+    decays = flat is not None and (flat.power == 2 or side == "+")
+    if flat is not None and decays and joint == sympy.Rational(flat.start.numerator, flat.start.denominator):
+        return sympy.Integer(0)  # flat at the joint: every one-sided derivative vanishes
     derivative = sympy.diff(branch, variable, order)
     if derivative.is_polynomial(variable):
         return derivative.subs(variable, joint)

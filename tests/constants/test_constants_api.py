@@ -185,6 +185,15 @@ def test_piecewise_functions_are_exact() -> None:
     assert product["mu"].value == pytest.approx(1.58006368, rel=1e-2)
 
 
+def test_a_flat_function_in_irrational_units() -> None:
+    """The zero-chain bump in the variable x / sqrt(2): the joint is irrational, the shape is not."""
+    bump = "Piecewise((0, x1/sqrt(2) <= 1/2), (exp(1 - 1/(2*x1/sqrt(2) - 1)**2), True))"
+    c = constants(problems.single_level(f=f"{bump}*cos(x2)", x="x1 x2"))
+    assert c["L"].value >= 32.38664 / 2 * (1 - 1e-6)  # second derivative of the bump, rescaled
+    assert c["L"].value <= 32.38664 / 2 * 1.02
+    assert math.isfinite(c["rho"].value)
+
+
 def test_error_bounds_of_simple_bilevel_problems() -> None:
     inverse = problems.simple_bilevel(f="(x1**2 + x2**2)/2", g="(x1 + x2 - 1)**2/2", x="x1 x2", feasible=Orthant())
     c = constants(inverse)
