@@ -94,7 +94,7 @@ def one_period(structure: Structure, domain: Domain, order: int) -> Domain:
     lo, hi = domain.lo.copy(), domain.hi.copy()
     blocked = set()
     if structure.rest is not None:
-        blocked = {i for i, v in enumerate(structure.variables) if v in structure.rest.free_symbols}
+        blocked = {i for i in range(len(structure.variables)) if _rest_periods(structure, i) is None}
     if order < 2:
         blocked |= {i for pair in structure.quadratic for i in pair}
     for i in range(len(structure.variables)):
@@ -104,6 +104,22 @@ def one_period(structure: Structure, domain: Domain, order: int) -> Domain:
         if length is not None:
             lo[i], hi[i] = 0.0, enclose(length)[1]
     return Domain(lo, hi, domain.text, domain.whole_space)
+
+
+def _rest_periods(structure: Structure, i: int) -> list[sympy.Expr] | None:
+    """Periods of the rest in one variable (empty if it does not occur), None if it occurs outside sines and cosines."""
+    variable, rest = structure.variables[i], structure.rest
+    if rest is None or variable not in rest.free_symbols:
+        return []
+    waves = [w for w in rest.atoms(sympy.sin, sympy.cos) if variable in w.free_symbols]
+    if any(not w.args[0].is_polynomial(variable) for w in waves):
+        return None
+    slopes = [sympy.Poly(w.args[0], variable).all_coeffs() for w in waves]
+    if any(len(s) != 2 or not s[0].is_number for s in slopes):
+        return None
+    if rest.xreplace({w: sympy.Dummy() for w in waves}).has(variable):
+        return None
+    return [2 * sympy.pi / sympy.Abs(s[0]) for s in slopes]
 
 
 def _common_period(structure: Structure, i: int) -> sympy.Expr | None:
@@ -116,6 +132,7 @@ def _common_period(structure: Structure, i: int) -> sympy.Expr | None:
             if base is None:
                 return None
             lengths.append(base / sympy.Abs(c))
+    lengths += _rest_periods(structure, i) or []
     if not lengths:
         return sympy.Integer(0)
     ratios = [sympy.nsimplify(v / lengths[0]) for v in lengths]

@@ -190,7 +190,7 @@ def test_a_flat_function_in_irrational_units() -> None:
     bump = "Piecewise((0, x1/sqrt(2) <= 1/2), (exp(1 - 1/(2*x1/sqrt(2) - 1)**2), True))"
     c = constants(problems.single_level(f=f"{bump}*cos(x2)", x="x1 x2"))
     assert c["L"].value >= 32.38664 / 2 * (1 - 1e-6)  # second derivative of the bump, rescaled
-    assert c["L"].value <= 32.38664 / 2 * 1.02
+    assert c["L"].value <= 32.38664 / 2 * 1.03
     assert math.isfinite(c["rho"].value)
 
 
