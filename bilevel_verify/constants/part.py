@@ -18,11 +18,14 @@ from bilevel_verify.constants.data import data_terms
 from bilevel_verify.constants.domain import Domain, one_period
 from bilevel_verify.constants.forms import Form, defined
 from bilevel_verify.constants.model import Model
+from bilevel_verify.constants.piecewise import PiecewiseScalar
 from bilevel_verify.constants.sampling import climb, sample_points
+from bilevel_verify.constants.scalars import CompositeScalar
 from bilevel_verify.constants.sparse import sparse_terms
 from bilevel_verify.constants.specials import Special, specials_of
 from bilevel_verify.constants.structure import Structure, ridge_text
 from bilevel_verify.intervals.elementary import ball_ends
+from bilevel_verify.intervals.removable import Sinc
 from bilevel_verify.intervals.rounding import Array, enclose
 
 TOLERANCE = {1: 8e-3, 2: 8e-3, 3: 2.4e-2, 4: 1e-1}
@@ -147,46 +150,38 @@ class Part:
 
     def _calculus(self, slots: str) -> Bound:
         k = len(slots)
-        form = Form(self.model, slots, 4096)
-        lo, hi = self._whole()
-        with ball_ends():
-            upper = math.inf if self.only_specials else float(form.upper(self.model.evaluate(k, lo, hi))[0])
-            special = with_specials(self, slots)
-        if self.only_specials:
-            special = min(special, apart(self, slots))
-        if special < upper:
-            upper, form = special, form
         free = self._free_arguments()
         closed = self._closed(slots) if free else None
-        if self.only_specials:
-            sample_lower = sampled_specials(self, slots)
-        else:
-            sample_lower = self._sampled(slots) if self.effort > 0 else 0.0
-        rule = self._rule(slots)
         if closed is not None:
             top = enclose(closed)[1]
-            why = Reason(rule, f"{self._label(slots)} = {closed}", self._range_reasons(k))
+            why = Reason(self._rule(slots), f"{self._label(slots)} = {closed}", self._range_reasons(k))
             return Bound(top, top, True, "exact", why, closed, True)
-        why = Reason(rule, f"{self._label(slots)} <= {upper:.9g}", self._range_reasons(k))
-        attained = free and form.net is not None and k >= 2
-        if free and (k == 2 or form.net is not None) and k >= 2 and math.isfinite(upper):
+        form = Form(self.model, slots, 4096)
+        upper = self._calculus_bound(slots, form)
+        lower = self._sample_lower(slots)
+        tight = free and k >= 2 and self._tight_at(form) and math.isfinite(upper)
+        if tight:
             factor = 1.0 if form.net is None or (k == 2 and form.symmetric) else form.net.factor
-            sample_lower = (
-                max(sample_lower, upper / factor * (1 - 1e-9)) if self._tight_at(slots, form) else sample_lower
-            )
+            lower = max(lower, upper / factor * (1 - 1e-9))
+        why = Reason(self._rule(slots), f"{self._label(slots)} <= {upper:.9g}", self._range_reasons(k))
         if math.isinf(upper):
-            why = Reason(rule, f"{self._label(slots)}: no finite bound", (self._culprit(k), *why.parts))
-        witness: dict[str, float] = {}
-        return Bound(
-            upper,
-            min(sample_lower, upper),
-            True,
-            "calculus",
-            why,
-            None,
-            attained and sample_lower > upper * (1 - 1e-5),
-            witness,
-        )
+            why = Reason(why.rule, f"{self._label(slots)}: no finite bound", (self._culprit(k), *why.parts))
+        attained = tight and form.net is not None and lower > upper * (1 - 1e-5)
+        return Bound(upper, min(lower, upper), True, "calculus", why, None, attained)
+
+    def _calculus_bound(self, slots: str, form: Form) -> float:
+        """Smallest certified bound from one evaluation on the whole domain."""
+        lo, hi = self._whole()
+        with ball_ends():
+            special = with_specials(self, slots)
+            if self.only_specials:
+                return min(special, apart(self, slots))
+            return min(special, float(form.upper(self.model.evaluate(len(slots), lo, hi))[0]))
+
+    def _sample_lower(self, slots: str) -> float:
+        if self.only_specials:
+            return sampled_specials(self, slots)
+        return self._sampled(slots) if self.effort > 0 else 0.0
 
     def hessian_range(self, letter: str = "z") -> tuple[float, float]:
         """Certified range of the eigenvalues of a diagonal Hessian block (branch and bound for both ends)."""
@@ -215,9 +210,11 @@ class Part:
         found = supremum(bound, sample, self.domain.lo, self.domain.hi, TOLERANCE[2], self._budget(2, False), -math.inf)
         return min(known, found.upper)
 
-    def _tight_at(self, slots: str, form: Form) -> bool:
-        """The bound over independent coefficient ranges is a supremum (nets, eigenvalues of the extreme matrices)."""
-        return form.net is not None or form.symmetric
+    def _tight_at(self, form: Form) -> bool:
+        """Whether the bound is a supremum: exact ranges of the atoms, and nets or extreme matrices over them."""
+        enclosed = CompositeScalar | PiecewiseScalar | Sinc
+        exact_ranges = not any(isinstance(ridge.function, enclosed) for ridge in self.structure.ridges)
+        return exact_ranges and (form.net is not None or form.symmetric)
 
     def _free_arguments(self) -> bool:
         """Ridges only, independent rows, whole space: every combination of ridge values is approached."""

@@ -17,7 +17,7 @@ from bilevel_verify.intervals.batch import Interval
 from bilevel_verify.intervals.scalar import FamilyScalar, Trigonometric
 
 BLOCKS = 25
-PER_BLOCK = 44
+PER_BLOCK = 40
 FORMS = ["z", "zz", "zzz", "zzzz"]
 MIXED = ["xy", "xx", "yy", "xyz", "xxz", "yyz", "y", "xz"]
 
