@@ -13,11 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bilevel_verify.errors import CertificationError, ParameterError
-from bilevel_verify.methods.engine import Outcome, Setup
+from bilevel_verify.methods.engine import Outcome, Setup, working_precision
 from bilevel_verify.methods.keeper import Block
 from bilevel_verify.methods.run import Status
 from bilevel_verify.oracles import oracles
 from bilevel_verify.oracles.oracles import BudgetExhausted
+from bilevel_verify.oracles.precise import PreciseOracles
 
 FloatArray = NDArray[np.float64]
 FAR = 1e150
@@ -35,19 +36,27 @@ class PlainStepper:
     length = "K"
     """Letter that bounds the number of iterations."""
 
+    precise = False
+    """Whether its arithmetic runs on object arrays of mpmath numbers too."""
+
     def __init__(self, setup: Setup) -> None:
-        if setup.arithmetic.digits is not None:
+        digits = setup.arithmetic.digits
+        if digits is not None and not self.precise:
             raise ParameterError(f"{setup.method.name} has no multi-precision form")
         self.setup, self.letters, self.problem = setup, setup.letters, setup.problem
-        self.oracles = oracles(setup.problem)
+        self.oracles = oracles(setup.problem) if digits is None else PreciseOracles(setup.problem)
         self.oracles.budget = setup.budget[0]
         self.counts = self.oracles.counts_array
-        self.x = np.array(setup.starts["x0"], dtype=float)
+        self.x = self.vector(setup.starts["x0"])
         self.k = 0
         self.most = min(int(self.letters.get(self.length, 2**62)), setup.budget[1])
         self._rows: list[Mapping[str, FloatArray]] = []
         self._first_row = 0
         self._begun = False
+
+    def vector(self, values: Any) -> Any:
+        """A vector in the arithmetic of the run."""
+        return np.array(values, dtype=self.setup.arithmetic.dtype)
 
     def begin(self) -> None:
         """Called once before the first iteration."""
@@ -75,8 +84,9 @@ class PlainStepper:
     def advance(self, rows: int) -> tuple[Block, Outcome | None]:
         """See ``Stepper``."""
         outcome: Outcome | None = None
-        while outcome is None and len(self._rows) < rows:
-            outcome = self._guarded()
+        with working_precision(self.setup.arithmetic):
+            while outcome is None and len(self._rows) < rows:
+                outcome = self._guarded()
         if outcome is not None and (last := self.last_row()) is not None:
             self._rows.append(last)
         return self._block(), outcome
@@ -104,7 +114,7 @@ class PlainStepper:
             return self.finish("precision", f"stopped at k = {self.k}: {trouble}")
         except (FloatingPointError, OverflowError, np.linalg.LinAlgError):
             return self.stop("not finite")
-        if outcome is None and not np.all(np.isfinite(self.x)):
+        if outcome is None and not all(bool(entry - entry == 0) for entry in self.x):
             return self.stop("not finite")
         if outcome is None and float(np.max(np.abs(self.x), initial=0.0)) > FAR:
             return self.stop("diverged")

@@ -10,37 +10,32 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
-from bilevel_verify.errors import MathematicalError
+from bilevel_verify.methods.cubic.arithmetic import Array, Number, schur, square_root
 from bilevel_verify.oracles import Oracles
-
-FloatArray = NDArray[np.float64]
 
 
 class Model(Protocol):
     """Gradient and Hessian of an (estimated) hyper-objective at x."""
 
-    def gradient(self, x: FloatArray) -> FloatArray:
+    def gradient(self, x: Array) -> Array:
         """The gradient estimate; runs the inner solvers and keeps their results for :meth:`hessian`."""
 
-    def hessian(self, x: FloatArray) -> FloatArray:
+    def hessian(self, x: Array) -> Array:
         """The Hessian estimate at the point of the last gradient, shape (dx, dx)."""
 
-    def inner(self) -> Mapping[str, FloatArray]:
+    def inner(self) -> Mapping[str, Array]:
         """The inner iterates as the paper names them."""
 
 
 def accelerated(
-    gradient: Callable[[FloatArray], FloatArray], start: FloatArray, K: int, l: float, kappa: float
-) -> FloatArray:
+    gradient: Callable[[Array], Array], start: Array, K: int, l: Number, kappa: Number
+) -> Array:
     """Algorithm 1 (AGD): K steps of length 1/l with momentum (sqrt(kappa)-1)/(sqrt(kappa)+1).
 
     Line 4 prints ``z_{t+1}``; the index k+1 is meant.
     """
-    eta, root = 1.0 / l, float(np.sqrt(kappa))
-    theta = (root - 1.0) / (root + 1.0)
+    eta, root = 1 / l, square_root(kappa)
+    theta = (root - 1) / (root + 1)
     z, ahead = start, start
     for _ in range(K):
         following = ahead - eta * gradient(ahead)
@@ -52,49 +47,49 @@ def accelerated(
 class SingleLevel:
     """The function itself."""
 
-    def __init__(self, oracles: Oracles, letters: Mapping[str, Any], y0: FloatArray) -> None:
+    def __init__(self, oracles: Oracles, letters: Mapping[str, Any], y0: Array) -> None:
         self.oracles = oracles
 
-    def gradient(self, x: FloatArray) -> FloatArray:
+    def gradient(self, x: Array) -> Array:
         """See :class:`Model`."""
         return self.oracles.grad_f(x)[0]
 
-    def hessian(self, x: FloatArray) -> FloatArray:
+    def hessian(self, x: Array) -> Array:
         """See :class:`Model`."""
         return self.oracles.hess_f(x)[0]
 
-    def inner(self) -> Mapping[str, FloatArray]:
+    def inner(self) -> Mapping[str, Array]:
         """See :class:`Model`."""
         return {}
 
 
 @dataclass(slots=True)
 class _Inner:
-    y: FloatArray
-    w: FloatArray
+    y: Array
+    w: Array
 
 
 class Penalty:
     """Gradient (5) and Hessian (6) of the penalty function, y and w by accelerated gradient descent."""
 
-    def __init__(self, oracles: Oracles, letters: Mapping[str, Any], y0: FloatArray) -> None:
+    def __init__(self, oracles: Oracles, letters: Mapping[str, Any], y0: Array) -> None:
         self.oracles, self.letters = oracles, letters
-        self.lam = float(letters["lam"])
+        self.lam = letters["lam"]
         self.state = _Inner(y0.copy(), y0.copy())
 
-    def gradient(self, x: FloatArray) -> FloatArray:
+    def gradient(self, x: Array) -> Array:
         """Lines 3-5: K1 steps for w on g, K2 steps for y on f + lam g, then (5)."""
         o, lam, q = self.oracles, self.lam, self.letters
         self.state.w = accelerated(lambda w: o.grad_y_g(x, w), self.state.w, q["K1"], q["l1"], q["kappa1"])
 
-        def penalty(y: FloatArray) -> FloatArray:
+        def penalty(y: Array) -> Array:
             return o.grad_y_f(x, y) + lam * o.grad_y_g(x, y)
 
         self.state.y = accelerated(penalty, self.state.y, q["K2"], q["l2"], q["kappa2"])
         y, w = self.state.y, self.state.w
         return o.grad_x_f(x, y) + lam * (o.grad_x_g(x, y) - o.grad_x_g(x, w))
 
-    def hessian(self, x: FloatArray) -> FloatArray:
+    def hessian(self, x: Array) -> Array:
         """(6), with one Hessian of f at (x, y) and Hessians of g at (x, y) and (x, w)."""
         lam, y, w = self.lam, self.state.y, self.state.w
         f_xx, f_xy, f_yy = self.oracles.hess_f(x, y)
@@ -102,9 +97,9 @@ class Penalty:
         h_xx, h_xy, h_yy = self.oracles.hess_g(x, w)
         mixed, lower = f_xy + lam * g_xy, f_yy + lam * g_yy
         penalty = f_xx + lam * (g_xx - h_xx) - schur(mixed, lower, "the penalty function")
-        return np.asarray(penalty + lam * schur(h_xy, h_yy, "g"))
+        return penalty + lam * schur(h_xy, h_yy, "g")
 
-    def inner(self) -> Mapping[str, FloatArray]:
+    def inner(self) -> Mapping[str, Array]:
         """See :class:`Model`."""
         return {"y": self.state.y, "w": self.state.w}
 
@@ -112,36 +107,20 @@ class Penalty:
 class Danskin:
     """Gradient (14) and Schur complement (15) of a minimax problem, y by accelerated ascent."""
 
-    def __init__(self, oracles: Oracles, letters: Mapping[str, Any], y0: FloatArray) -> None:
+    def __init__(self, oracles: Oracles, letters: Mapping[str, Any], y0: Array) -> None:
         self.oracles, self.letters, self.y = oracles, letters, y0.copy()
 
-    def gradient(self, x: FloatArray) -> FloatArray:
+    def gradient(self, x: Array) -> Array:
         """Lines 3-4: K steps for y on -f, then the x-part of the gradient at the new y."""
         q, o = self.letters, self.oracles
         self.y = accelerated(lambda y: -o.grad_y_f(x, y), self.y, q["K"], q["l1"], q["kappa1"])
         return o.grad_x_f(x, self.y)
 
-    def hessian(self, x: FloatArray) -> FloatArray:
+    def hessian(self, x: Array) -> Array:
         """(15): ``f_xx - f_xy f_yy^{-1} f_yx``."""
         f_xx, f_xy, f_yy = self.oracles.hess_f(x, self.y)
-        return np.asarray(f_xx + schur(f_xy, -f_yy, "-f"))
+        return f_xx + schur(f_xy, -f_yy, "-f")
 
-    def inner(self) -> Mapping[str, FloatArray]:
+    def inner(self) -> Mapping[str, Array]:
         """See :class:`Model`."""
         return {"y": self.y}
-
-
-def schur(mixed: FloatArray, lower: FloatArray, name: str) -> FloatArray:
-    """``mixed @ inv(lower) @ mixed.T`` for a positive definite ``lower``.
-
-    Raises
-    ------
-    MathematicalError : ``lower`` is not positive definite: the lower level is not strongly convex there.
-    """
-    from scipy.linalg import LinAlgError, cho_factor, cho_solve
-
-    try:
-        factor = cho_factor(lower, check_finite=True)
-    except (LinAlgError, ValueError):
-        raise MathematicalError(f"the yy block of {name} is not positive definite at an iterate") from None
-    return np.asarray(mixed @ cho_solve(factor, mixed.T))

@@ -4,41 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from math import sqrt
 from types import MappingProxyType
 from typing import Any
 
-import numpy as np
-
+from bilevel_verify.methods.cubic.arithmetic import Array, norm, square_root
 from bilevel_verify.methods.cubic.models import Danskin, Penalty, SingleLevel
 from bilevel_verify.methods.cubic.stepper import CubicStepper, Iteration, Plan
-from bilevel_verify.methods.cubic.subproblem import FloatArray
 from bilevel_verify.methods.registry import Letter, Method, Reading, register
 
 FSBA_SHEET = "fsba"
-LAZY_FACTOR = (288.0 / 287.0) ** 2
 
 
 def small_step(letters: Mapping[str, Any], seen: Iteration) -> bool:
     """Line 8 of Algorithm 2: ``|s_t| <= sqrt(eps/M)/2``; not asked without eps."""
     if "eps" not in letters:
         return False
-    return bool(np.linalg.norm(seen.step.s) <= 0.5 * sqrt(float(letters["eps"]) / float(letters["M"])))
+    return bool(norm(seen.step.s) <= square_root(letters["eps"] / letters["M"]) / 2)
 
 
 def lazy_test(letters: Mapping[str, Any], seen: Iteration) -> bool:
     """Line 10 of Algorithms 4 and 5, with the snapshot and the iterate before the step."""
     if "eps" not in letters:
         return False
-    M, rho_bar = float(letters["M"]), float(letters["rho_bar"])
-    moved = (M + 2.0 * rho_bar) / sqrt(2.0) * float(np.linalg.norm(seen.step.s))
-    away = rho_bar * float(np.linalg.norm(seen.snapshot - seen.x))
-    return float(letters["eps"]) >= LAZY_FACTOR / M * (moved + away) ** 2
+    M, rho_bar = letters["M"], letters["rho_bar"]
+    moved = (M + 2 * rho_bar) / square_root(0 * M + 2) * norm(seen.step.s)
+    away = rho_bar * norm(seen.snapshot - seen.x)
+    return bool(letters["eps"] >= (moved + away) ** 2 * 288**2 / (M * 287**2))
 
 
-def small_gradient(letters: Mapping[str, Any], gradient: FloatArray) -> bool:
+def small_gradient(letters: Mapping[str, Any], gradient: Array) -> bool:
     """``|grad| <= eps`` before the step; not asked without eps."""
-    return "eps" in letters and bool(np.linalg.norm(gradient) <= float(letters["eps"]))
+    return "eps" in letters and bool(norm(gradient) <= letters["eps"])
 
 
 M, T, EPS = Letter("M"), Letter("T", "count"), Letter("eps", optional=True)

@@ -3,43 +3,53 @@ r"""The cubic sub-problem :math:`\min_s g^\top s+\frac12 s^\top Hs+\frac M6\|s\|
 With :math:`H=V\,\mathrm{diag}(w)V^\top` the minimiser is :math:`s=-(H+\frac M2 rI)^{-1}g` with
 :math:`r=\|s\|\ge\max\{0,-2w_{\min}/M\}` (fsba sheet, 3.9 and Lemma B.5). The unknown is the excess
 :math:`e=r-\max\{0,-2w_{\min}/M\}`, so that nothing cancels near the hard case. An eigendecomposition can be reused for
-many gradients, which is what lazy Hessians are for.
+many gradients, which is what lazy Hessians are for. Arrays are float64, or objects that hold mpmath numbers.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bilevel_verify.errors import ParameterError
+from bilevel_verify.methods.cubic.arithmetic import (
+    Array,
+    Number,
+    all_finite,
+    norm,
+    smallest,
+    square_root,
+    symmetric_eigen,
+    unit_roundoff,
+)
 
-FloatArray = NDArray[np.float64]
-NEWTON_STEPS = 200
-SMALLEST = 1e-300
+NEWTON_STEPS = 400
 
 
 @dataclass(frozen=True, slots=True)
 class Spectrum:
     """Eigendecomposition of a symmetric matrix: ``values`` ascending, ``vectors`` in columns (sign fixed)."""
 
-    values: FloatArray
-    vectors: FloatArray
+    values: Array
+    vectors: Array
 
     @staticmethod
-    def of(matrix: FloatArray) -> Spectrum:
+    def of(matrix: Array) -> Spectrum:
         """Decompose; the largest entry of every eigenvector is positive, so that runs repeat.
 
         Raises
         ------
-        ParameterError : the matrix has entries that are not finite.
+        ParameterError : the matrix is not square, or has entries that are not finite.
         """
-        if not np.all(np.isfinite(matrix)):
+        if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+            raise ParameterError(f"the Hessian of a cubic model must be a square matrix, not of shape {matrix.shape}")
+        if not all_finite(matrix):
             raise ParameterError("the Hessian of a cubic model has entries that are not finite")
-        values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
+        values, vectors = symmetric_eigen((matrix + matrix.T) / 2)
         largest = np.argmax(np.abs(vectors), axis=0)
-        signs = np.sign(vectors[largest, np.arange(len(values))])
+        signs = np.array([1 if entry > 0 else -1 for entry in vectors[largest, np.arange(len(values))]])
         return Spectrum(values, np.ascontiguousarray(vectors * signs))
 
 
@@ -57,16 +67,20 @@ class CubicStep:
     value : of the model at ``s``.
     """
 
-    s: FloatArray
-    r: float
-    residual: float
-    scale: float
-    curvature: float
+    s: Array
+    r: Number
+    residual: Number
+    scale: Number
+    curvature: Number
     hard: bool
-    value: float
+    value: Number
+
+    def optimal(self, tolerance: float = 1e-12) -> bool:
+        """Whether both conditions of Lemma B.5 hold to a relative tolerance, so that the step is a global minimiser."""
+        return bool(self.residual <= tolerance * self.scale and self.curvature * self.r >= -tolerance * self.scale)
 
 
-def minimise(gradient: FloatArray, hessian: FloatArray | Spectrum, M: float) -> CubicStep:
+def minimise(gradient: Array, hessian: Array | Spectrum, M: Number) -> CubicStep:
     """Global minimiser of the cubic model.
 
     Parameters
@@ -77,84 +91,88 @@ def minimise(gradient: FloatArray, hessian: FloatArray | Spectrum, M: float) -> 
 
     Raises
     ------
-    ParameterError : M is not positive, or g or H is not finite.
+    ParameterError : M is not positive, g or H is not finite, or their shapes do not fit.
     """
-    if not (M > 0 and np.isfinite(M)):
+    if not (M > 0 and M - M == 0):
         raise ParameterError(f"the weight M of the cubic term must be positive, not {M!r}")
-    if not np.all(np.isfinite(gradient)):
+    if not all_finite(gradient):
         raise ParameterError("the gradient of a cubic model has entries that are not finite")
-    spectrum = hessian if isinstance(hessian, Spectrum) else Spectrum.of(np.asarray(hessian, dtype=float))
+    spectrum = hessian if isinstance(hessian, Spectrum) else Spectrum.of(_matrix(hessian))
+    if np.shape(gradient) != (len(spectrum.values),):
+        raise ParameterError(
+            f"a cubic model needs g of shape (d,) and H of shape (d, d), not {np.shape(gradient)} and "
+            f"{spectrum.vectors.shape}"
+        )
     rotated = spectrum.vectors.T @ gradient
-    base = max(0.0, -2.0 * float(spectrum.values[0]) / M)
+    base = max(0 * spectrum.values[0], -2 * spectrum.values[0] / M)
     gaps = spectrum.values - spectrum.values[0] if base > 0 else spectrum.values.copy()
     coefficients, r, hard = _coefficients(rotated, gaps, base, M)
     return _certified(gradient, spectrum, rotated, coefficients, r, hard, M)
 
 
-def _coefficients(rotated: FloatArray, gaps: FloatArray, base: float, M: float) -> tuple[FloatArray, float, bool]:
+def _matrix(hessian: Any) -> Array:
+    matrix = np.asarray(hessian)
+    return matrix if matrix.dtype == object else matrix.astype(float)
+
+
+def _coefficients(rotated: Array, gaps: Array, base: Number, M: Number) -> tuple[Array, Number, bool]:
     """The step in the eigenbasis, its length, and whether it is the hard case."""
     if base > 0:
-        inside = np.where(gaps > 0, -rotated / np.where(gaps > 0, gaps, 1.0), 0.0)
-        lowest = gaps <= 0
-        short = float(np.linalg.norm(inside))
-        if not np.any(rotated[lowest]) and short <= base:
-            inside[int(np.argmax(lowest))] = np.sqrt(max(0.0, (base - short) * (base + short)))
+        inside = np.where(gaps > 0, -rotated / np.where(gaps > 0, gaps, 1), 0 * rotated)
+        lowest = np.asarray(gaps <= 0, dtype=bool)
+        short = norm(inside)
+        if not np.any(rotated[lowest] != 0) and short <= base:
+            inside[int(np.argmax(lowest))] = square_root(max(0 * base, (base - short) * (base + short)))
             return inside, base, True
-    if not np.any(rotated):
-        return np.zeros_like(rotated), 0.0, False
+    if not np.any(rotated != 0):
+        return 0 * rotated, 0 * base, False
     excess = _excess(rotated, gaps, base, M)
-    return -rotated / (gaps + 0.5 * M * excess), base + excess, False
+    return -rotated / (gaps + M * excess / 2), base + excess, False
 
 
-def _excess(rotated: FloatArray, gaps: FloatArray, base: float, M: float) -> float:
+def _excess(rotated: Array, gaps: Array, base: Number, M: Number) -> Number:
     """Root of ``|g / (gap + M e / 2)| = base + e``: Newton on the reciprocal form, kept inside a bracket."""
-    low, high = 0.0, float(np.sqrt(2.0 * float(np.linalg.norm(rotated)) / M))
-    e = high
+    low, high = 0 * base, square_root(2 * norm(rotated) / M)
+    e, unit, tiny = high, unit_roundoff(rotated), smallest(rotated)
     for _ in range(NEWTON_STEPS):
-        shifted = gaps + 0.5 * M * e
-        ratio: FloatArray = rotated / shifted
-        length = float(np.linalg.norm(ratio))
+        shifted = gaps + M * e / 2
+        ratio = rotated / shifted
+        length = norm(ratio)
         gap = length - (base + e)
         if gap > 0:
             low = e
         else:
             high = e
-        if gap == 0 or high - low <= 2e-16 * high:
+        if gap == 0 or high - low <= unit * high:
             break
-        slope = -0.5 * M * float(np.sum(ratio * ratio / shifted)) / length
+        slope = -M / 2 * np.sum(ratio * ratio / shifted) / length
         step = _newton(e, length, base + e, slope)
         e = step if low < step < high else _between(low, high)
-        if high < SMALLEST:
+        if high < tiny:
             return high
     return e
 
 
-def _newton(e: float, length: float, target: float, slope: float) -> float:
+def _newton(e: Number, length: Number, target: Number, slope: Number) -> Number:
     """One Newton step on ``1/length - 1/target`` (nearly linear in e)."""
-    value = 1.0 / length - 1.0 / target
-    derivative = -slope / (length * length) + 1.0 / (target * target)
-    return float(e - value / derivative)
+    value = 1 / length - 1 / target
+    derivative = -slope / (length * length) + 1 / (target * target)
+    return e - value / derivative
 
 
-def _between(low: float, high: float) -> float:
+def _between(low: Number, high: Number) -> Number:
     """Geometric middle of a bracket, so that tiny roots are found in few steps."""
-    return float(np.sqrt(low * high)) if low > 0 else high * 1e-4
+    return square_root(low * high) if low > 0 else high / 10**4
 
 
 def _certified(
-    gradient: FloatArray,
-    spectrum: Spectrum,
-    rotated: FloatArray,
-    coefficients: FloatArray,
-    r: float,
-    hard: bool,
-    M: float,
+    gradient: Array, spectrum: Spectrum, rotated: Array, coefficients: Array, r: Number, hard: bool, M: Number
 ) -> CubicStep:
     s = spectrum.vectors @ coefficients
-    length = float(np.linalg.norm(coefficients))
-    left = rotated + spectrum.values * coefficients + 0.5 * M * length * coefficients
-    largest = float(np.max(np.abs(spectrum.values)))
-    scale = float(np.linalg.norm(gradient)) + largest * length + 0.5 * M * length * length
-    value = float(rotated @ coefficients + 0.5 * spectrum.values @ coefficients**2 + M / 6 * length**3)
-    curvature = float(spectrum.values[0]) + 0.5 * M * length
-    return CubicStep(s, r, float(np.linalg.norm(left)), scale, curvature, hard, value)
+    length = norm(coefficients)
+    left = rotated + spectrum.values * coefficients + M / 2 * length * coefficients
+    largest = np.max(np.abs(spectrum.values))
+    scale = norm(gradient) + largest * length + M / 2 * length * length
+    value = rotated @ coefficients + spectrum.values @ coefficients**2 / 2 + M / 6 * length**3
+    curvature = spectrum.values[0] + M / 2 * length
+    return CubicStep(s, r, norm(left), scale, curvature, hard, value)

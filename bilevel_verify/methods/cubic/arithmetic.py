@@ -1,0 +1,120 @@
+"""The little linear algebra of cubic steps, on float64 arrays and on object arrays of mpmath numbers alike.
+
+Which of the two a call means is read off the array. Multi-precision answers are as accurate as mpmath's working
+precision at the moment of the call.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from bilevel_verify.errors import MathematicalError
+
+Array = Any
+"""float64 array, or object array of mpmath numbers."""
+Number = Any
+"""float, or an mpmath number."""
+
+
+def is_precise(array: Array) -> bool:
+    """Whether an array holds mpmath numbers."""
+    return bool(np.asarray(array).dtype == object)
+
+
+def norm(vector: Array) -> Number:
+    """Euclidean norm of a vector."""
+    if not is_precise(vector):
+        return float(np.linalg.norm(vector))
+    import mpmath
+
+    return mpmath.sqrt(mpmath.fsum(entry * entry for entry in np.ravel(vector)))
+
+
+def square_root(value: Number) -> Number:
+    """Square root of a number, in its own arithmetic."""
+    if isinstance(value, (float, int)):
+        return math.sqrt(value)
+    import mpmath
+
+    return mpmath.sqrt(value)
+
+
+def all_finite(array: Array) -> bool:
+    """Whether no entry is NaN or infinite."""
+    if not is_precise(array):
+        return bool(np.all(np.isfinite(array)))
+    import mpmath
+
+    return all(bool(mpmath.isfinite(entry)) for entry in np.ravel(array))
+
+
+def unit_roundoff(array: Array) -> Number:
+    """Distance from 1 to the next number."""
+    if not is_precise(array):
+        return 2.0**-52
+    import mpmath
+
+    return +mpmath.eps
+
+
+def smallest(array: Array) -> Number:
+    """A positive number that counts as 0 beside every number that a run meets."""
+    if not is_precise(array):
+        return 1e-300
+    import mpmath
+
+    return mpmath.mpf(10) ** (-20 * mpmath.mp.dps)
+
+
+def symmetric_eigen(matrix: Array) -> tuple[Array, Array]:
+    """Eigenvalues (ascending) and orthonormal eigenvectors (columns) of a symmetric matrix."""
+    if not is_precise(matrix):
+        return np.linalg.eigh(matrix)
+    import mpmath
+
+    values, vectors = mpmath.eigsy(mpmath.matrix(matrix.tolist()))
+    n = len(matrix)
+    found = np.array([values[i] for i in range(n)], dtype=object)
+    columns = np.array([[vectors[i, j] for j in range(n)] for i in range(n)], dtype=object)
+    order = sorted(range(n), key=lambda i: found[i])
+    return found[order], columns[:, order]
+
+
+def schur(mixed: Array, lower: Array, name: str) -> Array:
+    """``mixed @ inv(lower) @ mixed.T`` for a positive definite ``lower``.
+
+    Raises
+    ------
+    MathematicalError : ``lower`` is not positive definite: the lower level is not strongly convex there.
+    """
+    try:
+        solved = _precise_solve(lower, mixed.T) if is_precise(lower) else _float_solve(lower, mixed.T)
+    except (np.linalg.LinAlgError, ValueError, ZeroDivisionError):
+        raise MathematicalError(
+            f"the yy block of {name} is not positive definite at an iterate: it must be strongly convex in y"
+        ) from None
+    return mixed @ solved
+
+
+def _float_solve(lower: Array, right: Array) -> Array:
+    from scipy.linalg import cho_factor, cho_solve
+
+    return cho_solve(cho_factor(lower, check_finite=True), right)
+
+
+def _precise_solve(lower: Array, right: Array) -> Array:
+    """By Cholesky's factors; a ValueError where a pivot is not positive."""
+    import mpmath
+
+    n = len(lower)
+    factor = np.array(mpmath.cholesky(mpmath.matrix(lower.tolist())).tolist(), dtype=object).reshape(n, n)
+    solved = right.astype(object)
+    for i in range(n):
+        solved[i] = (solved[i] - factor[i, :i] @ solved[:i]) / factor[i, i] if i else solved[i] / factor[i, i]
+    for i in reversed(range(n)):
+        rest = factor[i + 1 :, i] @ solved[i + 1 :] if i + 1 < n else 0
+        solved[i] = (solved[i] - rest) / factor[i, i]
+    return solved

@@ -1,0 +1,53 @@
+"""Oracles that answer in mpmath numbers, for runs in many digits of methods that are written with arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from bilevel_verify.errors import ParameterError
+from bilevel_verify.oracles.oracles import Oracles
+from bilevel_verify.oracles.workshop import direction_block
+from bilevel_verify.problems.problem import Problem
+
+
+class PreciseOracles(Oracles):
+    """The questions of :class:`Oracles`, on object arrays of mpmath numbers at the working precision of the moment.
+
+    Counts and budget are those of the base class. Only single evaluations are offered, no batches, no compiled form.
+    """
+
+    def __init__(self, problem: Problem, budget: int | None = None) -> None:
+        super().__init__(problem, compiled=False, budget=budget)
+        self._exact: dict[str, Callable[..., None]] = {}
+
+    def value_f(self, x: Any, y: Any = ()) -> Any:
+        """f(x, y)."""
+        return self._ask("value_f", x, y)[0]
+
+    def value_g(self, x: Any, y: Any = ()) -> Any:
+        """g(x, y)."""
+        return self._ask("value_g", x, y)[0]
+
+    def _ask(self, field: str, x: Any, y: Any, v: Any | None = None) -> Any:
+        import mpmath
+
+        lengths = self.workshop.ranges
+        arguments = [_numbers(x, len(lengths["x"]), "x"), _numbers(y, len(lengths["y"]), "y")]
+        if v is not None:
+            arguments.append(_numbers(v, len(lengths[direction_block(field)]), "v"))
+        self._count(field)
+        if field not in self._exact:
+            self._exact[field] = self._multiprecision(field)
+        result: list[Any] = [mpmath.mpf(0)] * self.workshop.length(field)
+        self._exact[field](*arguments, result)
+        return np.array(result, dtype=object)
+
+
+def _numbers(value: Sequence[Any], length: int, name: str) -> list[Any]:
+    entries = list(value)
+    if len(entries) != length:
+        raise ParameterError(f"{name} has {len(entries)} entries; the problem has {length}")
+    return entries
