@@ -47,7 +47,7 @@ class PlainStepper:
         self.oracles = oracles(setup.problem) if digits is None else PreciseOracles(setup.problem)
         self.oracles.budget = setup.budget[0]
         self.counts = self.oracles.counts_array
-        self.x = self.vector(setup.starts["x0"])
+        self.x: FloatArray = self.vector(setup.starts["x0"])
         self.k = 0
         self.most = min(int(self.letters.get(self.length, 2**62)), setup.budget[1])
         self._rows: list[Mapping[str, FloatArray]] = []

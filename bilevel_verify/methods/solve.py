@@ -74,7 +74,7 @@ def stream(
             name: resolve_start(problem, name, value, number) for name, value in (("x0", x0), ("y0", y0), ("v0", v0))
         }
         noisy = resolve_noise(problem, noise, number)
-    if found.noisy and noisy is None and "r" not in letters:
+    if found.noisy and noisy is None and not {"r", "sigma"} & set(letters):
         raise ParameterError(f"{found.name} needs the radius 'r' of its perturbations, or explicit ones in noise=")
     setup = Setup(
         problem=problem,

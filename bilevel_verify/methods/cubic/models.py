@@ -27,9 +27,7 @@ class Model(Protocol):
         """The inner iterates as the paper names them."""
 
 
-def accelerated(
-    gradient: Callable[[Array], Array], start: Array, K: int, l: Number, kappa: Number
-) -> Array:
+def accelerated(gradient: Callable[[Array], Array], start: Array, K: int, l: Number, kappa: Number) -> Array:
     """Algorithm 1 (AGD): K steps of length 1/l with momentum (sqrt(kappa)-1)/(sqrt(kappa)+1).
 
     Line 4 prints ``z_{t+1}``; the index k+1 is meant.

@@ -1,0 +1,80 @@
+"""Estimators whose Hessian is never formed: (8) of IFSBA and its minimax counterpart, by products."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from bilevel_verify.errors import ParameterError
+from bilevel_verify.methods.cubic.arithmetic import Array
+from bilevel_verify.methods.cubic.chebyshev import approximate_inverse
+from bilevel_verify.methods.cubic.models import Danskin, Penalty
+from bilevel_verify.oracles import Oracles
+
+
+class PenaltyProducts(Penalty):
+    r"""Gradient (5), and v -> C v of (8): both inverses by Chebyshev polynomials of order ``K_p``.
+
+    The spectra are taken in [mu, l1] and [lam mu/2, l2]; ``mu`` is ``l1/kappa1`` where it is not given. One product of
+    (8) costs one Hessian-vector product of f and two of g over (x, y), then ``K_p`` products with the yy block of g at
+    (x, w), ``K_p`` each with those of f and g at (x, y), and one mixed product of g at (x, w), of f and of g at (x, y).
+    """
+
+    def __init__(self, oracles: Oracles, letters: Mapping[str, Any], y0: Array, literal: bool = False) -> None:
+        super().__init__(oracles, letters, y0)
+        self.literal = literal
+        self.order = chebyshev_order(letters)
+        self.mu = letters.get("mu", letters["l1"] / letters["kappa1"])
+
+    def product(self, x: Array, v: Array) -> Array:
+        """C v at the point of the last gradient, shape (dx,)."""
+        o, lam, q, y, w = self.oracles, self.lam, self.letters, self.state.y, self.state.w
+        lifted, dx = np.concatenate([v, 0 * y]), len(x)
+        f_v, g_v, h_v = o.hvp_f(x, y, lifted), o.hvp_g(x, y, lifted), o.hvp_g(x, w, lifted)
+        mixed = f_v[dx:] + lam * g_v[dx:]
+
+        def lower(u: Array) -> Array:
+            return o.hvp_yy_g(x, w, u)
+
+        def penalty(u: Array) -> Array:
+            return o.hvp_yy_f(x, y, u) + lam * o.hvp_yy_g(x, y, u)
+
+        first = approximate_inverse(lower, self.mu, q["l1"], self.order, h_v[dx:], self.literal)
+        second = approximate_inverse(penalty, lam * self.mu / 2, q["l2"], self.order, mixed, self.literal)
+        result = f_v[:dx] + lam * (g_v[:dx] - h_v[:dx]) + lam * o.jvp_xy_g(x, w, first)
+        return result - (o.jvp_xy_f(x, y, second) + lam * o.jvp_xy_g(x, y, second))
+
+
+class DanskinProducts(Danskin):
+    """Gradient (14), and products with (15) whose inverse is a Chebyshev polynomial of order ``K_p``.
+
+    The spectrum of ``-f_yy`` is taken in [l1/kappa1, l1].
+    """
+
+    def __init__(self, oracles: Oracles, letters: Mapping[str, Any], y0: Array, literal: bool = False) -> None:
+        super().__init__(oracles, letters, y0)
+        self.literal = literal
+        self.order = chebyshev_order(letters)
+
+    def product(self, x: Array, v: Array) -> Array:
+        """The approximate Schur complement times v at the point of the last gradient, shape (dx,)."""
+        o, q, y, dx = self.oracles, self.letters, self.y, len(x)
+        f_v = o.hvp_f(x, y, np.concatenate([v, 0 * y]))
+        low = q["l1"] / q["kappa1"]
+        inner = approximate_inverse(lambda u: -o.hvp_yy_f(x, y, u), low, q["l1"], self.order, f_v[dx:], self.literal)
+        return f_v[:dx] + o.jvp_xy_f(x, y, inner)
+
+
+def chebyshev_order(letters: Mapping[str, Any]) -> int:
+    """K', one number.
+
+    Raises
+    ------
+    ParameterError : a list of numbers.
+    """
+    order = letters["K_p"]
+    if not isinstance(order, int):
+        raise ParameterError(f"parameter 'K_p' must be one integer >= 0, not {order!r}")
+    return order
