@@ -62,13 +62,25 @@ def slope_of(
 def agd(
     P: Any, counts: Vector, x: Vector, z: Vector, steps: int, alpha: Any, beta: Any, which: int, lam: Any, m: Memory
 ) -> None:
-    """AGD(h, z, T, alpha, beta) in place (RAGD-GS Algorithm 2, RAHGD Algorithm 1): T gradients of h."""
+    """AGD(h, z, T, alpha, beta) in place (RAGD-GS Algorithm 2, RAHGD Algorithm 1): T gradients of h.
+
+    One loop for each h: what is left of a step besides its oracle calls decides the speed in few variables.
+    """
     tilde, slope, slope_f = m.inner[TILDE], m.inner[SLOPE], m.inner[SLOPE_F]
     copy_into(z, tilde)
+    if which == LOWER:
+        for _ in range(steps):
+            ask_grad_y_g(P, counts, x, tilde, slope)
+            for i in range(len(z)):
+                new = tilde[i] - alpha * slope[i]
+                tilde[i] = new + beta * (new - z[i])
+                z[i] = new
+        return
     for _ in range(steps):
-        slope_of(P, counts, x, tilde, which, lam, slope, slope_f)
+        ask_grad_y_g(P, counts, x, tilde, slope)
+        ask_grad_y_f(P, counts, x, tilde, slope_f)
         for i in range(len(z)):
-            new = tilde[i] - alpha * slope[i]
+            new = tilde[i] - alpha * (slope_f[i] + lam * slope[i])
             tilde[i] = new + beta * (new - z[i])
             z[i] = new
 
