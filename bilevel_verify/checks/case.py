@@ -35,6 +35,9 @@ class Case:
     precise: ProblemFunctions | None = None
     contained: hyp.Premise | None = None
     trouble: str = ""
+    beneath: str = ""
+    """Why float64 does not show this run, where it was made in ``digits`` digits instead."""
+    digits: int | None = None
     rows: list[Row] = field(default_factory=list)
 
     @property

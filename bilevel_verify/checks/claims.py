@@ -61,6 +61,8 @@ def judge_claims(
     ]
     epochs = trajectory.epochs
     for epoch in epochs:
+        if truncated and epoch == epochs[-1] and trajectory.k_end(epoch) == 0:
+            break  # begun, but cut short before its first iteration
         if not trajectory.complete(epoch):
             _give_up([j for j in found if j.claim.over != "run"], f"not recorded: epochs {epoch} on were thinned")
             break

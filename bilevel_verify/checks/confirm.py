@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from bilevel_verify.checks.claims import Judged, judge_claims
 from bilevel_verify.checks.decide import Tally
 from bilevel_verify.checks.functions import ProblemFunctions
+from bilevel_verify.checks.runs import rerun
 from bilevel_verify.checks.verdict import Verdict
 from bilevel_verify.errors import BilevelVerifyError
 from bilevel_verify.theorems import exact
@@ -28,8 +29,8 @@ FADES = 1e-6
 
 def confirmed(case: Case, judged: Judged, reason: str) -> tuple[Verdict, str]:
     """``refuted`` if the multi-precision run refutes the same relation, ``undecided: precision`` otherwise."""
-    from bilevel_verify.checks.engine import rerun
-
+    if case.digits is not None:
+        return _in_digits(case.digits, judged, reason)
     try:
         with exact.precision(HIGH_BITS):
             trajectory = rerun(case, DIGITS, MOST_CALLS, _iterations(case, judged))
@@ -49,6 +50,14 @@ def confirmed(case: Case, judged: Judged, reason: str) -> tuple[Verdict, str]:
     if _is_rounding(judged.tally, tally):
         return "undecided", f"tie: the sides agree up to the rounding of the run, in float64 and in {DIGITS} digits"
     return "refuted", f"{reason}; confirmed in {DIGITS} digits"
+
+
+def _in_digits(digits: int, judged: Judged, reason: str) -> tuple[Verdict, str]:
+    """A run that was made in many digits from the start needs no other one."""
+    worst = judged.tally.worst
+    if worst is None or (worst.certainty != "proved" and worst.margin >= -VISIBLE):
+        return "undecided", f"tie: the sides agree up to the rounding of the run, in {digits} digits"
+    return "refuted", f"{reason}, in {digits} digits"
 
 
 def _iterations(case: Case, judged: Judged) -> int | None:

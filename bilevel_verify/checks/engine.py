@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 
 from bilevel_verify.checks import hypotheses as hyp
+from bilevel_verify.checks.along import BITS, judge_along
+from bilevel_verify.checks.attack import attack_claims
 from bilevel_verify.checks.case import Case
-from bilevel_verify.checks.claims import Judged, all_claims, judge_claims, judge_parameters, letters_used
+from bilevel_verify.checks.claims import all_claims, judge_parameters, letters_used
 from bilevel_verify.checks.decide import summary
-from bilevel_verify.checks.functions import ProblemFunctions
 from bilevel_verify.checks.instance import Instance
 from bilevel_verify.checks.request import (
     Member,
@@ -29,28 +30,17 @@ from bilevel_verify.checks.request import (
     with_settings,
 )
 from bilevel_verify.checks.rows import command, premise_row, row_of, verdict_of
-from bilevel_verify.checks.running import letters_of_method, make_run, method_name
-from bilevel_verify.checks.seeds import probability_rows
-from bilevel_verify.checks.simple import functions_of
+from bilevel_verify.checks.running import letters_of_method, method_name
 from bilevel_verify.checks.starts import default_starts, point_of
-from bilevel_verify.checks.tabulate import symbols_in, tabulate
-from bilevel_verify.checks.trajectory import Trajectory
-from bilevel_verify.checks.verdict import Row, Verification
-from bilevel_verify.errors import BilevelVerifyError, InputError, ParameterError
-from bilevel_verify.methods.run import Run
+from bilevel_verify.checks.sweep import order_rows
+from bilevel_verify.checks.verdict import Row, Verdict, Verification
 from bilevel_verify.problems.problem import Problem
 from bilevel_verify.theorems import exact
 from bilevel_verify.theorems.card import Claim
 from bilevel_verify.theorems.resolve import resolve
 from bilevel_verify.theorems.rewrite import free_letters
 
-BITS = 256
 DEFAULT_BUDGET = 2_000_000
-TRUNCATED = ("budget", "diverged", "not finite", "interrupted", "precision")
-RUNS_KEPT = 8
-_RUNS: dict[str | None, Run] = {}
-UNRESOLVED = 1e-13
-"""An error that is this small is rounding: a float64 run that misses a smaller accuracy shows nothing."""
 Progress = Callable[[str], None]
 
 
@@ -112,8 +102,6 @@ def verify_all(jobs: Sequence[Mapping[str, Any]], progress: Progress | None = No
 
 
 def _verify_statement(request: Request, sweep: list[Member], x0: Any, progress: Progress | None) -> Verification:
-    from bilevel_verify.checks.sweep import order_rows
-
     cases: list[Case] = []
     for member in sweep:
         problem, eps = instance_problem(request.family, member), member.get("eps")
@@ -127,7 +115,7 @@ def _verify_statement(request: Request, sweep: list[Member], x0: Any, progress: 
     return Verification(
         statement=request.name,
         problem=first.problem.name,
-        verdict=summary([row.verdict for row in rows if row.as_printed]),
+        verdict=_verdict_of(rows),
         claims=tuple(rows),
         hypotheses=tuple(premises),
         runs=tuple(case.run for case in cases if case.run is not None),
@@ -135,6 +123,14 @@ def _verify_statement(request: Request, sweep: list[Member], x0: Any, progress: 
         truth=dict(first.instance.asked),
         parameters=tuple(dict(case.resolved.parameters) for case in cases),
     )
+
+
+def _verdict_of(rows: Sequence[Row]) -> Verdict:
+    """Verdict of a statement: that of its printed claims; of its readings where nothing printed can be judged."""
+    printed = summary([row.verdict for row in rows if row.as_printed])
+    if printed != "not applicable" or any(row.as_printed for row in rows):
+        return printed
+    return summary([row.verdict for row in rows])
 
 
 def _premises_shown(case: Case) -> list[hyp.Premise]:
@@ -148,7 +144,7 @@ def _merge(parts: list[Verification], seconds: float) -> Verification:
     return Verification(
         statement=parts[0].statement.rpartition("/")[0],
         problem=parts[0].problem,
-        verdict=summary([row.verdict for row in rows if row.as_printed]),
+        verdict=_verdict_of(rows),
         claims=rows,
         hypotheses=tuple(row for part in parts for row in part.hypotheses),
         runs=tuple(run for part in parts for run in part.runs),
@@ -175,11 +171,9 @@ def check_instance(request: Request, problem: Problem, member: Member, x0: np.nd
     with exact.precision(BITS):
         _judge_still(case, scopes.get("parameters", []))
         if scopes.get("point"):
-            from bilevel_verify.checks.attack import attack_claims
-
             case.rows += attack_claims(case, scopes["point"])
         if needs_run:
-            _judge_along(case, along)
+            judge_along(case, along)
     return case
 
 
@@ -225,148 +219,6 @@ def _judge_still(case: Case, claims: list[Claim]) -> None:
     for judged in judge_parameters(claims, case.evaluator):
         verdict = verdict_of(case, judged, along_run=False)
         case.rows.append(row_of(case, judged, verdict))
-
-
-def _judge_along(case: Case, claims: list[Claim]) -> None:
-    blocked = hyp.combine(case.premises)
-    missing = _missing(case)
-    if missing:
-        case.trouble = f"hypothesis: {missing}"
-        _all_undecided(case, claims, missing)
-        return
-    try:
-        case.run = _run(case)
-    except (ParameterError, ArithmeticError, BilevelVerifyError) as error:
-        if isinstance(error, InputError) and not isinstance(error, ParameterError) and blocked is None:
-            raise
-        case.trouble = f"precision: {error}"
-        _all_undecided(case, claims, blocked.reason if blocked else f"precision: {error}", blocked)
-        return
-    case.trajectory = Trajectory(case.run)
-    conditions = [claim for entry in assumed(case.request.card, case.request.statement) for claim in entry.claims]
-    _tabulate(case, [*claims, *conditions])
-    assert case.functions is not None
-    case.contained = hyp.containment(case.instance, case.trajectory, case.functions)
-    _judge_conditions(case)
-    cut = case.run.status in TRUNCATED
-    uncertain = [claim for claim in claims if claim.probability is not None]
-    claims = [claim for claim in claims if claim.probability is None]
-    case.rows += probability_rows(case, uncertain, _run)
-    for judged in judge_claims(claims, case.evaluator, case.trajectory, case.forget, cut, again=case.evaluator_again):
-        case.rows.append(row_of(case, judged, verdict_of(case, judged, along_run=True)))
-
-
-def _tabulate(case: Case, claims: list[Claim]) -> None:
-    """Truth at all points of the run in one pass, for the symbols that the claims mention."""
-    assert case.trajectory is not None
-    lam = case.letters().get("lam", (None,))[0]
-    truth = case.instance.truth
-    if case.problem.kind == "simple_bilevel":
-        case.functions = case.precise = functions_of(case.problem, truth)  # type: ignore[assignment]
-        return
-    case.precise = ProblemFunctions(case.problem, truth, lam)
-    names = symbols_in(claims)
-    if case.instance.local and case.problem.y:
-        names |= {"y_star"} | ({"y_star_lam"} if lam is not None else set())
-    table = tabulate(truth, names, case.trajectory.upper_points(case.problem.dx), case.precise.lam)
-    case.functions = ProblemFunctions(case.problem, truth, lam, table)
-
-
-def _missing(case: Case) -> str:
-    """Why the parameters of the run have no numbers; empty if they have."""
-    statement, card = case.request.statement, case.request.card
-    wanted = set(statement.parameters)
-    for name in statement.settings:
-        wanted |= set(card.settings[name].parameters)
-    absent = [name for name in sorted(wanted) if name not in case.resolved.letters]
-    if not absent:
-        return ""
-    return "; ".join(f"{name}: {case.resolved.missing.get(name, 'no value')}" for name in absent)
-
-
-def _all_undecided(case: Case, claims: list[Claim], why: str, blocked: hyp.Premise | None = None) -> None:
-    worst = blocked or hyp.combine(case.premises)
-    for claim in claims:
-        for number, link in enumerate(claim.chain):
-            judged = Judged(claim, link, number, _empty_tally(), case.evaluator(claim))
-            if worst is not None:
-                verdict = (worst.verdict, worst.reason)
-            else:
-                verdict = ("undecided", f"hypothesis: {why}")
-            case.rows.append(row_of(case, judged, verdict))
-
-
-def _empty_tally() -> Any:
-    from bilevel_verify.checks.decide import Tally
-
-    return Tally()
-
-
-def _run(case: Case, **more: Any) -> Run:
-    """The run of a case; runs are kept for the other statements about the same method on the same instance."""
-    request = case.request
-    options = {**request.options, "eps": case.eps, **more}
-    parameters = dict(case.resolved.parameters)
-    if "digits" in more:
-        parameters |= case.resolved.precise_parameters()
-    key = None
-    if not callable(request.method):
-        name = method_name(request.method, request.statement)
-        what = request.statement.algorithm if name == "literal" else name
-        letters = letters_of_method(name) or set(parameters)
-        numbers = sorted((n, str(p)) for n, p in parameters.items() if n in letters)
-        ingredients = (request.card.key, what, numbers, sorted(options.items()))
-        key = f"{case.problem.content_hash()} {ingredients} {case.instance.start.tolist()}"
-    if key in _RUNS:
-        return _RUNS[key]
-    run = make_run(
-        case.problem, request.card, request.statement, request.method, parameters, case.instance.start, **options
-    )
-    if key is not None:
-        _RUNS[key] = run
-        while len(_RUNS) > RUNS_KEPT:
-            _RUNS.pop(next(iter(_RUNS)))
-    return run
-
-
-def _judge_conditions(case: Case) -> None:
-    """Conditions that the statement assumes, checked along the run; each becomes a premise."""
-    assert case.trajectory is not None
-    assert case.functions is not None
-    for entry in assumed(case.request.card, case.request.statement):
-        claims = [claim for claim in entry.claims if claim.over in ("step", "epoch", "run") and not claim.is_order]
-        for judged in judge_claims(claims, case.evaluator, case.trajectory, case.forget, again=case.evaluator_again):
-            verdict, reason = judged.tally.outcome()
-            text = f"{entry.id}, {judged.claim.id}: {judged.link}"
-            shown = judged.tally.shown
-            where = f" at {shown.where}" if shown is not None and shown.where else ""
-            margin = None if shown is None else shown.margin
-            if verdict == "holds":
-                premise = hyp.Premise(text, "holds", "", judged.tally.certainty, entry.id, margin)
-            elif verdict == "refuted" and shown is not None and shown.measured < UNRESOLVED:
-                reason = f"precision: {entry.id} asks for more{where} than float64 resolves"
-                premise = hyp.Premise(text, "undecided", reason, "computed", entry.id, margin)
-            elif verdict == "refuted":
-                reason = f"{entry.id} is false on this run{where}"
-                premise = hyp.Premise(text, "not applicable", reason, judged.tally.certainty, entry.id, margin)
-            else:
-                premise = hyp.Premise(
-                    text, "undecided", f"hypothesis: {entry.id}{where}: {reason}", "computed", entry.id
-                )
-            case.premises.append(premise)
-
-
-def rerun(case: Case, digits: int, calls: int, iterations: int | None = None) -> Trajectory:
-    """The same run in so many digits, or its first iterations; at most ``calls`` oracle calls.
-
-    Raises
-    ------
-    BilevelVerifyError, NotImplementedError, TypeError : the method has no multi-precision form.
-    """
-    more: dict[str, Any] = {"digits": digits, "record": "all"}
-    if case.method != "literal":
-        more["budget"] = {"calls": calls, **({} if iterations is None else {"iterations": iterations})}
-    return Trajectory(_run(case, **more))
 
 
 __all__ = ["Case", "Request", "command", "verify", "verify_all"]

@@ -43,6 +43,12 @@ def _cut_short(case: Case, judged: Judged, verdict: Verdict, reason: str) -> tup
     """A run that was cut short decides nothing about its end; counts only grow, so a broken bound stays broken."""
     assert case.run is not None
     status = case.run.status
+    if case.beneath:
+        if judged.claim.over == "run":
+            return "undecided", f"precision: {case.beneath}"
+        if verdict == "holds":
+            return verdict, f"over the first {case.run.iterations} iterations, in {case.digits} digits: {case.beneath}"
+        return verdict, reason
     if status in ("finished", "stationary"):
         return verdict, reason
     if judged.claim.over == "run":

@@ -20,7 +20,7 @@ from bilevel_verify.theorems.card import Claim
 if TYPE_CHECKING:
     from bilevel_verify.checks.case import Case
 
-TRIALS = 24
+TRIALS = 100
 """Seeds of one row, unless the caller asks for more."""
 
 
@@ -36,6 +36,8 @@ def probability_rows(case: Case, claims: list[Claim], run: object) -> list[Row]:
     blocked = hyp.combine(case.premises) or (case.contained if _outside(case) else None)
     if blocked is not None:
         return [_row(case, claim, (blocked.verdict, blocked.reason), None) for claim in claims]
+    if case.beneath:
+        return [_row(case, claim, ("undecided", f"precision: {case.beneath}"), None) for claim in claims]
     first = int(case.request.options.get("seed", 0))
     trials = int(case.request.values.get("trials", TRIALS))
     successes = dict.fromkeys(range(len(claims)), 0)

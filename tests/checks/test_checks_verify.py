@@ -373,5 +373,5 @@ def test_a_promise_with_a_probability_never_holds():
     assert [row.kind for row in found.claims] == ["probability"]
     row = found.claims[0]
     assert row.verdict == "undecided"
-    assert row.places == 24
+    assert row.places == 100
     assert row.measured == 1.0

@@ -1,0 +1,138 @@
+"""Claims along a run: the run, its truth, its conditions, and the verdict of every place."""
+
+from __future__ import annotations
+
+from bilevel_verify.checks import hypotheses as hyp
+from bilevel_verify.checks.case import Case
+from bilevel_verify.checks.claims import Judged, judge_claims
+from bilevel_verify.checks.decide import Tally
+from bilevel_verify.checks.digits import BITS_OF_A_DIGIT, first_iterations, unresolved
+from bilevel_verify.checks.functions import ProblemFunctions
+from bilevel_verify.checks.request import assumed
+from bilevel_verify.checks.rows import row_of, verdict_of
+from bilevel_verify.checks.runs import run_of
+from bilevel_verify.checks.seeds import probability_rows
+from bilevel_verify.checks.simple import functions_of
+from bilevel_verify.checks.tabulate import symbols_in, tabulate
+from bilevel_verify.checks.trajectory import Trajectory
+from bilevel_verify.errors import BilevelVerifyError, InputError, ParameterError
+from bilevel_verify.theorems import exact
+from bilevel_verify.theorems.card import Claim
+
+BITS = 256
+"""Working precision of the checks; more where a run in many digits needs it."""
+TRUNCATED = ("budget", "diverged", "not finite", "interrupted", "precision")
+UNRESOLVED = 1e-13
+"""An error that is this small is rounding: a float64 run that misses a smaller accuracy shows nothing."""
+
+
+def judge_along(case: Case, claims: list[Claim]) -> None:
+    """Judge step, epoch and run claims; in many digits where float64 does not resolve the printed parameters."""
+    blocked = hyp.combine(case.premises)
+    missing = _missing(case)
+    if missing:
+        case.trouble = f"hypothesis: {missing}"
+        _all_undecided(case, claims, missing)
+        return
+    false = blocked is not None and blocked.verdict == "not applicable"
+    case.beneath = "" if false else unresolved(case)
+    try:
+        if case.beneath:
+            trajectory, case.digits = first_iterations(case)
+        else:
+            trajectory = Trajectory(run_of(case))
+    except (ParameterError, ArithmeticError, BilevelVerifyError, NotImplementedError, TypeError) as error:
+        if isinstance(error, InputError) and not isinstance(error, ParameterError) and blocked is None:
+            raise
+        case.trouble = f"precision: {case.beneath or error}"
+        _all_undecided(case, claims, blocked.reason if blocked else case.trouble, blocked)
+        return
+    case.run, case.trajectory = trajectory.run, trajectory
+    with exact.precision(max(BITS, BITS_OF_A_DIGIT * (case.digits or 0))):
+        _judge_run(case, claims)
+    if case.beneath:
+        case.run, case.trouble = None, f"precision: {case.beneath}"
+
+
+def _judge_run(case: Case, claims: list[Claim]) -> None:
+    assert case.run is not None
+    assert case.trajectory is not None
+    conditions = [claim for entry in assumed(case.request.card, case.request.statement) for claim in entry.claims]
+    _tabulate(case, [*claims, *conditions])
+    assert case.functions is not None
+    case.contained = hyp.containment(case.instance, case.trajectory, case.functions)
+    _judge_conditions(case)
+    cut = case.run.status in TRUNCATED
+    uncertain = [claim for claim in claims if claim.probability is not None]
+    certain = [claim for claim in claims if claim.probability is None]
+    case.rows += probability_rows(case, uncertain, run_of)
+    for judged in judge_claims(certain, case.evaluator, case.trajectory, case.forget, cut, again=case.evaluator_again):
+        case.rows.append(row_of(case, judged, verdict_of(case, judged, along_run=True)))
+
+
+def _tabulate(case: Case, claims: list[Claim]) -> None:
+    """Truth at all points of the run in one pass, for the symbols that the claims mention."""
+    assert case.trajectory is not None
+    lam = case.letters().get("lam", (None,))[0]
+    truth = case.instance.truth
+    if case.problem.kind == "simple_bilevel":
+        case.functions = case.precise = functions_of(case.problem, truth)  # type: ignore[assignment]
+        return
+    case.precise = ProblemFunctions(case.problem, truth, lam)
+    names = symbols_in(claims)
+    if case.instance.local and case.problem.y:
+        names |= {"y_star"} | ({"y_star_lam"} if lam is not None else set())
+    table = tabulate(truth, names, case.trajectory.upper_points(case.problem.dx), case.precise.lam)
+    case.functions = ProblemFunctions(case.problem, truth, lam, table)
+
+
+def _missing(case: Case) -> str:
+    """Why the parameters of the run have no numbers; empty if they have."""
+    statement, card = case.request.statement, case.request.card
+    wanted = set(statement.parameters)
+    for name in statement.settings:
+        wanted |= set(card.settings[name].parameters)
+    absent = [name for name in sorted(wanted) if name not in case.resolved.letters]
+    if not absent:
+        return ""
+    return "; ".join(f"{name}: {case.resolved.missing.get(name, 'no value')}" for name in absent)
+
+
+def _all_undecided(case: Case, claims: list[Claim], why: str, blocked: hyp.Premise | None = None) -> None:
+    worst = blocked or hyp.combine(case.premises)
+    for claim in claims:
+        for number, link in enumerate(claim.chain):
+            judged = Judged(claim, link, number, Tally(), case.evaluator(claim))
+            if worst is not None:
+                verdict = (worst.verdict, worst.reason)
+            else:
+                verdict = ("undecided", f"hypothesis: {why}")
+            case.rows.append(row_of(case, judged, verdict))
+
+
+def _judge_conditions(case: Case) -> None:
+    """Conditions that the statement assumes, checked along the run; each becomes a premise."""
+    assert case.trajectory is not None
+    for entry in assumed(case.request.card, case.request.statement):
+        claims = [claim for claim in entry.claims if claim.over in ("step", "epoch", "run") and not claim.is_order]
+        again, cut = case.evaluator_again, case.trajectory.run.status in TRUNCATED
+        for judged in judge_claims(claims, case.evaluator, case.trajectory, case.forget, cut, again=again):
+            case.premises.append(_premise_of(entry.id, judged))
+
+
+def _premise_of(condition: str, judged: Judged) -> hyp.Premise:
+    """A condition along the run as a hypothesis."""
+    verdict, reason = judged.tally.outcome()
+    text = f"{condition}, {judged.claim.id}: {judged.link}"
+    shown = judged.tally.shown
+    where = f" at {shown.where}" if shown is not None and shown.where else ""
+    margin = None if shown is None else shown.margin
+    if verdict == "holds":
+        return hyp.Premise(text, "holds", "", judged.tally.certainty, condition, margin)
+    if verdict == "refuted" and shown is not None and shown.measured < UNRESOLVED:
+        reason = f"precision: {condition} asks for more{where} than float64 resolves"
+        return hyp.Premise(text, "undecided", reason, "computed", condition, margin)
+    if verdict == "refuted":
+        reason = f"{condition} is false on this run{where}"
+        return hyp.Premise(text, "not applicable", reason, judged.tally.certainty, condition, margin)
+    return hyp.Premise(text, "undecided", f"hypothesis: {condition}{where}: {reason}", "computed", condition)
