@@ -15,6 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from bilevel_verify.errors import MathematicalError
 from bilevel_verify.intervals.batch import Interval
 from bilevel_verify.intervals.rounding import up
 from bilevel_verify.symbolic.arithmetics import Numpy
@@ -210,7 +211,13 @@ class Balls:
     def solve(self, a: Any, b: Any) -> Any:
         if b.ncols() == 0:
             return b
-        return a.solve(b)
+        try:
+            return a.solve(b)
+        except ZeroDivisionError:
+            raise MathematicalError(
+                "nabla^2_yy g is singular (or not proved to be regular) at y*(x): what rests on its inverse, "
+                "the hypergradient among it, is not defined there"
+            ) from None
 
     def stack(self, parts: Sequence[Any], horizontal: bool = True) -> Any:
         import flint

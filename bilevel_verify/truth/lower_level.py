@@ -22,6 +22,7 @@ from bilevel_verify.errors import MathematicalError
 from bilevel_verify.intervals.batch import Interval
 from bilevel_verify.intervals.rounding import up
 from bilevel_verify.truth.algebra import Balls, Boxes, float_inverse, middle_radius
+from bilevel_verify.truth.brackets import ball_bracket, bracket, by_slopes
 from bilevel_verify.truth.model import Function, Model
 from bilevel_verify.truth.newton import Local, Minimised, local_of, minimise, penalty_of
 
@@ -32,15 +33,27 @@ BOXES, BALLS = Boxes(), Balls()
 class LowerLevel:
     """Solves and certifies the lower level (``lam=None``) and its penalised form ``f + lam g``."""
 
-    def __init__(self, model: Model, mu: Callable[[], float | None] = lambda: None) -> None:
+    def __init__(
+        self,
+        model: Model,
+        mu: Callable[[], float | None] = lambda: None,
+        convex: Callable[[], bool] = lambda: False,
+    ) -> None:
         self.model = model
         self._certified_mu = mu
+        self._certified_convex = convex
+        self.proof = "Krawczyk"
         self._recent: tuple[bytes, Minimised] | None = None
 
     @cached_property
     def mu(self) -> float | None:
         """Certified strong convexity of the lower level; asked for only where Krawczyk's test does not do."""
         return self._certified_mu()
+
+    @cached_property
+    def convex(self) -> bool:
+        """Whether the lower level is certified to be convex in y (strongly or not)."""
+        return self._certified_convex()
 
     @property
     def lower(self) -> Function:
@@ -118,7 +131,11 @@ class LowerLevel:
     # ---- intervals ------------------------------------------------------------------------------------------------
 
     def enclose(
-        self, X: Sequence[Interval], Y: FloatArray, lam: FloatArray | Interval | None = None
+        self,
+        X: Sequence[Interval],
+        Y: FloatArray,
+        lam: FloatArray | Interval | None = None,
+        centre: FloatArray | None = None,
     ) -> tuple[list[Interval], NDArray[np.bool_]]:
         """Enclosures of the minimisers for every x in the boxes X, and where they are proved.
 
@@ -127,6 +144,8 @@ class LowerLevel:
         X : dx intervals of shape (n,).
         Y : approximate minimisers, shape (n, dy).
         lam : penalty per row (exact floats, or an interval that holds it).
+        centre : points (n, dx) of the boxes at which Y was solved; with it, boxes on which the local test fails (large
+            or unbounded ones) get an enclosure from global slopes of y*.
         """
         n, dy = Y.shape
         point = [Interval(Y[:, j], Y[:, j]) for j in range(dy)]
@@ -146,10 +165,72 @@ class LowerLevel:
             radius[todo[inside]], proved[todo[inside]] = image[inside], True
             guess[todo] = np.maximum(8 * guess[todo], 1.5 * np.minimum(image, 1e3 * guess[todo]))
         radius = self._by_mu(radius, at_point, lam, proved)
-        return [
+        found = [
             Interval(np.nextafter(Y[:, j] - radius[:, j], -np.inf), np.nextafter(Y[:, j] + radius[:, j], np.inf))
             for j in range(dy)
-        ], proved
+        ]
+        if lam is None and not proved.all():
+            found = self._without_curvature(X, Y, found, proved)
+        if centre is not None and not proved.all():
+            found = self._by_slopes(X, Y, lam, centre, found, np.flatnonzero(~proved))
+        return found, proved
+
+    def _without_curvature(
+        self, X: Sequence[Interval], Y: FloatArray, found: list[Interval], proved: NDArray[np.bool_]
+    ) -> list[Interval]:
+        """One variable y and a convex g: brackets by the sign of g_y for the rows that are not proved."""
+        rows = np.flatnonzero(~proved & np.isfinite(Y[:, 0]))
+        if Y.shape[1] != 1 or not rows.size or not self.convex:
+            return found
+
+        def slope(y: FloatArray, which: NDArray[np.intp]) -> tuple[FloatArray, FloatArray]:
+            out = self._gradient([*(x[which] for x in X), Interval(y, y)], None)
+            return out.lo[:, 0, 0], out.hi[:, 0, 0]
+
+        low, high = bracket(slope, Y[rows, 0], rows)
+        lo, hi = found[0].lo.copy(), found[0].hi.copy()
+        lo[rows], hi[rows] = np.maximum(lo[rows], low), np.minimum(hi[rows], high)
+        proved[rows] |= np.isfinite(low) & np.isfinite(high)
+        return [Interval(lo, hi)]
+
+    def _by_slopes(
+        self,
+        X: Sequence[Interval],
+        Y: FloatArray,
+        lam: FloatArray | Interval | None,
+        centre: FloatArray,
+        found: list[Interval],
+        rows: NDArray[np.intp],
+    ) -> list[Interval]:
+        """``y*(c) + J (X - c)`` for some rows, cut with what is known."""
+        dy, dx = Y.shape[1], centre.shape[1]
+        part = [x[rows] for x in X]
+        weight = None if lam is None else lam[rows]
+        points = [Interval(c, c) for c in np.ascontiguousarray(centre[rows].T)]
+        start, sure = self.enclose(points, Y[rows], weight)
+        line = np.full(len(rows), np.inf)
+        everywhere = [*part, *[Interval(-line, line)] * dy]
+        hessian = self._hessian(everywhere, weight)
+        cross = self._cross(everywhere, weight)
+        wide = by_slopes(hessian, cross, part, centre[rows], start)
+        out = []
+        for j in range(dy):
+            lo, hi = found[j].lo.copy(), found[j].hi.copy()
+            lo[rows] = np.where(sure, np.fmax(lo[rows], wide[j].lo), lo[rows])
+            hi[rows] = np.where(sure, np.fmin(hi[rows], wide[j].hi), hi[rows])
+            out.append(Interval(lo, hi))
+        assert dx == len(X)
+        return out
+
+    def _cross(self, z: Sequence[Interval], lam: FloatArray | Interval | None) -> Interval:
+        """g_yx, shape (n, dy, dx)."""
+
+        def matrix(function: Function) -> Interval:
+            dx, dz = function.dx, function.dz
+            out = function.second_order.run(BOXES.arithmetic, z)[1 + dz :]
+            return BOXES.matrix([out[i * dz : i * dz + dx] for i in range(dx, dz)], z)
+
+        return self._combine(matrix, lam)
 
     def _krawczyk(
         self,
@@ -235,7 +316,21 @@ class LowerLevel:
             middle = new
             if moved < 2.0 ** (-0.9 * flint.ctx.prec):
                 break
-        return self._ball_krawczyk(x, middle, lam)
+        try:
+            self.proof = "Krawczyk"
+            return self._ball_krawczyk(x, middle, lam)
+        except MathematicalError:
+            found = self._ball_bracket(x, middle, lam)
+            if found is None:
+                raise
+            self.proof = "the sign of g_y"
+            return [found]
+
+    def _ball_bracket(self, x: Sequence[Any], middle: list[Any], lam: Any) -> Any | None:
+        """One variable y and a convex g: the sign of g_y encloses y* also where its curvature vanishes."""
+        if len(middle) != 1 or lam is not None or not self.convex:
+            return None
+        return ball_bracket(lambda y: self.lower.gradient_y.run(BALLS.arithmetic, [*x, y])[0], middle[0])
 
     def _ball_krawczyk(self, x: Sequence[Any], middle: list[Any], lam: Any) -> list[Any]:
         import flint

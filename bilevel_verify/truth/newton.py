@@ -113,6 +113,7 @@ def _minimise_chunk(
         if not active.size:
             break
         step, definite = _directions(gradient, matrix)
+        step = _capped(step, definite, Y[active])
         small = _norms(step) <= 1e-4 * (1 + _norms(Y[active]))
         plain = small & definite
         trial = Y[active] + step
@@ -203,6 +204,13 @@ def _directions(gradient: FloatArray, matrix: FloatArray) -> tuple[FloatArray, N
         inner = np.einsum("nij,ni->nj", vectors, gradient[rest]) / sizes
         step[rest] = -np.einsum("nij,nj->ni", vectors, inner)
     return np.asarray(step), np.asarray(definite & usable)
+
+
+def _capped(step: FloatArray, definite: NDArray[np.bool_], Y: FloatArray) -> FloatArray:
+    """Where the curvature says nothing about the length, steps are at most ten times the size of the iterate."""
+    longest = np.where(definite, 1e6, 10.0) * (1 + _norms(Y))
+    size = _norms(step)
+    return np.asarray(step * np.where(size > longest, longest / np.where(size > 0, size, 1.0), 1.0)[:, None])
 
 
 def _smallest_eigenvalue(matrix: FloatArray) -> FloatArray:

@@ -105,7 +105,7 @@ class PhiObjective:
         if model.lower is None:
             return Hyper(BOXES, model, X, [])
         Y = self.points.level.solve(centre).y
-        return Hyper(BOXES, model, X, self.points.level.enclose(X, Y)[0])
+        return Hyper(BOXES, model, X, self.points.level.enclose(X, Y, None, centre)[0])
 
 
 class PenaltyObjective:
@@ -155,5 +155,5 @@ class PenaltyObjective:
         X, level, lam = boxes_of(low, high), self.points.level, np.full(len(low), self.lam)
         Y = level.solve(centre).y
         Z = level.solve(centre, lam, Y).y
-        lower, penalised = level.enclose(X, Y)[0], level.enclose(X, Z, lam)[0]
+        lower, penalised = level.enclose(X, Y, None, centre)[0], level.enclose(X, Z, lam, centre)[0]
         return Penalty(BOXES, self.points.model, Interval(lam, lam), X, lower, penalised)

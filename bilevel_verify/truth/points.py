@@ -14,10 +14,12 @@ from bilevel_verify.intervals.batch import Interval
 from bilevel_verify.intervals.elementary import balls_in_use
 from bilevel_verify.intervals.rounding import floats_of
 from bilevel_verify.truth.algebra import Balls, Boxes
+from bilevel_verify.truth.diagnosis import explain, falls
 from bilevel_verify.truth.enclosure import Certainty, Enclosure
 from bilevel_verify.truth.formulas import Hyper, Penalty
 from bilevel_verify.truth.lower_level import LowerLevel
 from bilevel_verify.truth.model import Model
+from bilevel_verify.truth.newton import Minimised
 
 FloatArray = NDArray[np.float64]
 BOXES, BALLS = Boxes(), Balls()
@@ -90,9 +92,17 @@ def frobenius(radius: FloatArray) -> FloatArray:
 class Points:
     """Evaluates quantities of one problem at points; keeps the last float solutions as warm starts."""
 
-    def __init__(self, model: Model, mu: Callable[[], float | None]) -> None:
+    def __init__(
+        self,
+        model: Model,
+        mu: Callable[[], float | None],
+        convex: Callable[[], bool] = lambda: False,
+        convexity: Callable[[], str] = lambda: "",
+    ) -> None:
         self.model = model
         self._mu = mu
+        self._convex = convex
+        self._convexity = convexity
         self._level: LowerLevel | None = None
         self._last: dict[bytes, FloatArray] = {}
         self._hyper: tuple[tuple[bool, bytes], Hyper, FloatArray] | None = None
@@ -101,7 +111,7 @@ class Points:
     @property
     def level(self) -> LowerLevel:
         if self._level is None:
-            self._level = LowerLevel(self.model, self._mu)
+            self._level = LowerLevel(self.model, self._mu, self._convex)
         return self._level
 
     # ---- batches --------------------------------------------------------------------------------------------------
@@ -136,7 +146,18 @@ class Points:
         """Values and errors of one quantity over a batch."""
         points = rows_of(X, self.model.dx)
         parts = [spread(pick(self.hyper(points[a : a + CHUNK])[0])) for a in range(0, max(len(points), 1), CHUNK)]
-        return np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])
+        errors = np.concatenate([p[1] for p in parts])
+        return np.concatenate([p[0] for p in parts]), self._without_minimiser(points, errors)
+
+    def _without_minimiser(self, points: FloatArray, errors: FloatArray) -> FloatArray:
+        """Infinite errors where a lower level that is not certified to be convex falls to minus infinity."""
+        if self.model.lower is None or not len(points) or self._convex():
+            return errors
+        if len(points) <= 64:
+            gone = [fall is not None and fall.proved for fall in (falls(self.model, x) for x in points)]
+            return np.where(gone, np.inf, errors)
+        first, last = falls(self.model, points[0]), falls(self.model, points[-1])
+        return np.full_like(errors, np.inf) if first and last and first.proved and last.proved else errors
 
     def batch_penalty(
         self, X: ArrayLike, lam: ArrayLike, pick: Callable[[Penalty], Interval]
@@ -166,29 +187,46 @@ class Points:
         if key in self._last:
             return self._last[key]
         found = self.level.solve(x[None, :], None if lam is None else np.array([lam]))
-        if not found.converged[0]:
-            what = "lower level" if lam is None else f"penalised lower level (lam = {lam:g})"
-            raise MathematicalError(
-                f"no nondegenerate minimiser of the {what} was found at x = {x.tolist()}: Newton stopped at "
-                f"y = {found.y[0].tolist()} with gradient norm {found.residual[0]:.3g} and smallest curvature "
-                f"{found.curvature[0]:.3g}"
-            )
+        if not found.converged[0] and not self._nearly(found, lam):
+            raise MathematicalError(self._no_minimiser(x, found.y[0], lam))
         if len(self._last) > 256:
             self._last.clear()
         solution: FloatArray = found.y[0]
         self._last[key] = solution
         return solution
 
+    def _nearly(self, found: Minimised, lam: float | None) -> bool:
+        """A stationary point without curvature, which the sign of g_y may still enclose (one variable, g convex)."""
+        small = found.residual[0] <= 1e-6 * (1 + np.max(np.abs(found.y[0])))
+        return bool(lam is None and self.model.dy == 1 and small and self.level.convex)
+
+    def _no_minimiser(self, x: FloatArray, y: FloatArray, lam: float | None) -> str:
+        if lam is not None:
+            return (
+                f"no nondegenerate minimiser of the penalised lower level (lam = {lam:g}) was found at "
+                f"x = {x.tolist()}: Newton stopped at y = {y.tolist()}"
+            )
+        why = explain(self.model, x, y, self._convexity())
+        return f"no nondegenerate minimiser of the lower level was found at x = {x.tolist()}: {why}"
+
+    def _ball(self, x: Sequence[Any], near: FloatArray) -> list[Any]:
+        """Proved balls around y*(x); a failure says what is known about the lower level."""
+        start = self.float_y(near)
+        try:
+            return self.level.ball(x, [float(v) for v in start])
+        except MathematicalError:
+            raise MathematicalError(self._no_minimiser(near, start, None)) from None
+
     def ball_hyper(self, x: Sequence[Any], near: FloatArray) -> Hyper:
         """phi's ingredients in balls at one point (dx balls); ``near`` is the float point for the warm start."""
         if self.model.lower is None:
             return Hyper(BALLS, self.model, list(x), [])
-        y = self.level.ball(x, [float(v) for v in self.float_y(near)])
+        y = self._ball(x, near)
         return Hyper(BALLS, self.model, list(x), y)
 
     def ball_penalty(self, x: Sequence[Any], lam: Any, near: FloatArray, near_lam: float) -> Penalty:
         """The same for ``L*_lam``."""
-        y = self.level.ball(x, [float(v) for v in self.float_y(near)])
+        y = self._ball(x, near)
         y_lam = self.level.ball(x, [float(v) for v in self.float_y(near, near_lam)], lam)
         return Penalty(BALLS, self.model, lam, list(x), y, y_lam)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,8 @@ from bilevel_verify.errors import BilevelVerifyError, InputError, MathematicalEr
 from bilevel_verify.intervals.batch import Interval
 from bilevel_verify.intervals.elementary import ball_ends, balls_in_use
 from bilevel_verify.problems.problem import Problem
+from bilevel_verify.truth.convexity import Convexity, convexity_of
+from bilevel_verify.truth.diagnosis import falls
 from bilevel_verify.truth.enclosure import Certainty, Enclosure, weakest
 from bilevel_verify.truth.formulas import Hyper, Penalty
 from bilevel_verify.truth.minimum import Minimum, smallest_eigenvalue
@@ -54,21 +57,12 @@ class Truth:
 
     @cached_property
     def points(self) -> Points:
-        return Points(self.model, lambda: self._mu[0])
+        return Points(self.model, lambda: self.convexity.mu, lambda: self.convexity.convex, lambda: self.convexity.text)
 
     @cached_property
-    def _mu(self) -> tuple[float | None, bool]:
-        """``mu`` of the lower level and whether it is certified; ``(None, False)`` where it is not known."""
-        if self.model.lower is None:
-            return None, True
-        try:
-            from bilevel_verify.constants import constants
-
-            constant = constants(self.problem, only=["mu"])["mu"]
-        except (BilevelVerifyError, ImportError, KeyError, NotImplementedError):
-            return None, False
-        usable = constant.certified and constant.value > 0 and np.isfinite(constant.value)
-        return (float(constant.value), True) if usable else (None, False)
+    def convexity(self) -> Convexity:
+        """What is certified about the convexity of the lower level in y, on the declared ranges."""
+        return convexity_of(self.problem, self.model)
 
     @property
     def batch_certainty(self) -> Certainty:
@@ -83,20 +77,31 @@ class Truth:
     def certainty(self) -> Certainty:
         """What enclosures at points may claim.
 
-        ``certified`` if the lower level is certified to be strongly convex on the declared range of y, so that the
-        proved stationary point is the minimiser; otherwise ``computed``.
+        ``certified`` if the lower level is certified to be convex on the declared range of y, so that the proved
+        nondegenerate stationary point is the only minimiser; otherwise ``computed``.
         """
-        return "certified" if self._mu[1] else "computed"
+        return "certified" if self.convexity.convex else "computed"
 
     def _method(self, text: str) -> str:
-        return (
-            text
-            if self._mu[1] or self.model.lower is None
-            else f"{text}; strong convexity of the lower level not certified"
-        )
+        return f"{text}; {self.convexity.text}" if self.convexity.text else text
+
+    @property
+    def _proof(self) -> str:
+        if self.model.lower is None:
+            return "evaluated in balls"
+        return f"Newton and {self.points.level.proof} in balls"
+
+    def _refuse_unbounded(self, point: FloatArray) -> None:
+        """Where convexity is not certified: a lower level that falls to minus infinity has no y*."""
+        if self.convexity.convex or self.model.lower is None:
+            return
+        fall = falls(self.model, point)
+        if fall is not None and fall.proved:
+            raise MathematicalError(f"the lower level has no minimiser at x = {point.tolist()}: {fall.text}")
 
     def _hyper(self, x: ArrayLike) -> Hyper:
         point = point_of(x, self.model.dx)
+        self._refuse_unbounded(point)
         return self.points.ball_hyper(_exact(point), point)
 
     def _penalty(self, x: ArrayLike, lam: float) -> Penalty:
@@ -109,14 +114,13 @@ class Truth:
 
     def _at(self, x: ArrayLike, pick: Callable[[Hyper], Any], vector: bool = False) -> Enclosure:
         with precision(self.bits):
-            found = enclosure_of(pick(self._hyper(x)), self.certainty, self._method("Newton and Krawczyk in balls"))
+            found = enclosure_of(pick(self._hyper(x)), self.certainty, "")
+        found = replace(found, method=self._method(self._proof))
         return _flat(found) if vector else found
 
     def _at_penalty(self, x: ArrayLike, lam: float, pick: Callable[[Penalty], Any], vector: bool = False) -> Enclosure:
         with precision(self.bits):
-            found = enclosure_of(
-                pick(self._penalty(x, lam)), self.certainty, self._method("Newton and Krawczyk in balls")
-            )
+            found = enclosure_of(pick(self._penalty(x, lam)), self.certainty, self._method(self._proof))
         return _flat(found) if vector else found
 
     def _needs_lower(self) -> None:
@@ -166,7 +170,7 @@ class Truth:
         self._needs_lower()
         with precision(self.bits):
             matrices = self._hyper(x).second_derivative
-            return [enclosure_of(m, self.certainty, self._method("Newton and Krawczyk in balls")) for m in matrices]
+            return [enclosure_of(m, self.certainty, self._method(self._proof)) for m in matrices]
 
     def v_star(self, x: ArrayLike, y: ArrayLike | None = None) -> Enclosure:
         """Solution v of ``nabla^2_yy g(x, y) v = nabla_y f(x, y)``, shape (dy,); at y = y*(x) if y is omitted."""

@@ -38,13 +38,13 @@ def wide() -> Any:
 
 def test_error_bars_cover_the_true_error() -> None:
     start = generator.seed()
-    bad, checked = generator.uncovered(start, 500)
-    assert checked > 6000
+    bad, checked = generator.uncovered(start, 440)
+    assert checked > 4000
     assert not bad, f"seed {start}: {len(bad)} of {checked}, first {bad[:5]}"
 
 
 def test_control_a_bar_ten_times_too_small_is_seen() -> None:
-    bad, checked = generator.uncovered(11, 25, scale=0.1)
+    bad, checked = generator.uncovered(11, 16, scale=0.1)
     assert len(bad) > checked // 50
 
 
@@ -167,8 +167,9 @@ def test_psi_and_kinks_in_balls() -> None:
 
 def test_no_minimiser_is_said() -> None:
     unbounded = bv.bilevel(f="y1", g="y1**3 - x1*y1", x="x1", y="y1")
-    with pytest.raises(bv.MathematicalError, match="no nondegenerate minimiser"):
-        bv.truth(unbounded).y_star([-1.0])
+    for value in (-1.0, 1.0):  # at 1 there is a local minimiser
+        with pytest.raises(bv.MathematicalError, match="no minimiser.*not bounded below"):
+            bv.truth(unbounded).y_star([value])
     values, errors = bv.truth(unbounded).phi_batch([[-1.0]])
     assert np.isinf(errors[0])
     assert np.isfinite(values[0])
