@@ -13,10 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bilevel_verify.errors import CertificationError, ParameterError
-from bilevel_verify.methods.engine import Outcome, Setup, working_precision
+from bilevel_verify.methods.engine import Outcome, Setup, oracles_of, working_precision
 from bilevel_verify.methods.keeper import Block
 from bilevel_verify.methods.run import Status
-from bilevel_verify.oracles import oracles
 from bilevel_verify.oracles.oracles import BudgetExhausted
 from bilevel_verify.oracles.precise import PreciseOracles
 
@@ -44,7 +43,8 @@ class PlainStepper:
         if digits is not None and not self.precise:
             raise ParameterError(f"{setup.method.name} has no multi-precision form")
         self.setup, self.letters, self.problem = setup, setup.letters, setup.problem
-        self.oracles = oracles(setup.problem) if digits is None else PreciseOracles(setup.problem)
+        plain = setup.arithmetic.form == "plain"
+        self.oracles = PreciseOracles(setup.problem) if digits is not None else oracles_of(setup.problem).fresh(plain)
         self.oracles.budget = setup.budget[0]
         self.counts = self.oracles.counts_array
         self.x: FloatArray = self.vector(setup.starts["x0"])

@@ -59,6 +59,18 @@ class Oracles:
         name = self.problem.name or self.problem.kind
         return f"<oracles of {name}: {dict(self.counts) or 'nothing asked yet'}>"
 
+    def fresh(self, plain: bool = False) -> Oracles:
+        """Oracles of the same problem that count from zero; what was derived and compiled is shared.
+
+        Parameters
+        ----------
+        plain : never ask machine code.
+        """
+        other = Oracles(self.problem, False if plain else self._compile)
+        other.workshop, other._plain, other._fast = self.workshop, self._plain, self._fast
+        other._asked = {} if plain else self._asked
+        return other
+
     # counting
 
     @property
@@ -236,6 +248,11 @@ class Oracles:
         if self._compile is False or not can_compile():
             return False
         return all(self._compiled(name) is not None for name in names)
+
+    def worth_compiling(self, names: Sequence[str]) -> bool:
+        """Whether these oracles were asked so often that they exist as machine code, or should (compiles them then)."""
+        often = any(self._asked.get(name, 0) > COMPILE_AFTER for name in names)
+        return (bool(self._compile) or (self._compile is None and often)) and self.can_compile(names)
 
     # inside
 

@@ -13,8 +13,8 @@ from bilevel_verify.methods.cubic.descent import cubic_solver, final_cubic_solve
 
 F = "sin(x1 + x2/2) + cos(2*y1 - x1)/2 + x2*y1/8 + cos(y2)/3"
 G = "3*y1**2/4 + y2**2/2 - x1*y1/2 + y1*y2/4 + cos(x2 + y1)/4"
-LETTERS = dict(M=40.0, T=6, eps=0.05, L=6.0, K_c=5, sigma=1e-3, K_p=4, lam=12.0, K1=4, K2=7)
-LETTERS |= dict(l1=2.0, l2=30.0, kappa1=4.0, kappa2=12.0, mu=0.5)
+LETTERS = {"M": 40.0, "T": 6, "eps": 0.05, "L": 6.0, "K_c": 5, "sigma": 1e-3, "K_p": 4, "lam": 12.0, "K1": 4, "K2": 7}
+LETTERS |= {"l1": 2.0, "l2": 30.0, "kappa1": 4.0, "kappa2": 12.0, "mu": 0.5}
 
 
 def f_parts(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -102,7 +102,7 @@ def naive_ifsba(x: np.ndarray, q: dict, zetas: np.ndarray, counts: Counter) -> l
     """Algorithm 3 line by line, with (48)'s threshold and Lemma E.1's coefficients."""
     lam, rows = q["lam"], [x]
     y, w, drawn = np.zeros(2), np.zeros(2), 0
-    each = dict(hvp_f=1, hvp_g=2, hvp_yy_g=2 * q["K_p"], hvp_yy_f=q["K_p"], jvp_xy_g=2, jvp_xy_f=1)
+    each = {"hvp_f": 1, "hvp_g": 2, "hvp_yy_g": 2 * q["K_p"], "hvp_yy_f": q["K_p"], "jvp_xy_g": 2, "jvp_xy_f": 1}
     for _ in range(q["T"]):
         w = naive_agd(lambda z, x=x: g_parts(x, z)[0][2:], w, q["K1"], q["l1"], q["kappa1"])
         y = naive_agd(

@@ -100,9 +100,15 @@ def schur(mixed: Array, lower: Array, name: str) -> Array:
 
 
 def _float_solve(lower: Array, right: Array) -> Array:
-    from scipy.linalg import cho_factor, cho_solve
+    """By Cholesky's factors; a ValueError where the matrix is not positive definite or not finite."""
+    from scipy.linalg.lapack import dposv
 
-    return cho_solve(cho_factor(lower, check_finite=True), right)
+    if not all_finite(lower):
+        raise ValueError("not finite")
+    _, solved, info = dposv(lower, right)
+    if info != 0:
+        raise ValueError("not positive definite")
+    return solved
 
 
 def _precise_solve(lower: Array, right: Array) -> Array:

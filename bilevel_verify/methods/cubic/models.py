@@ -6,11 +6,12 @@ to the next, as Algorithms 2, 4 and 5 of the fsba sheet do. Oracles own the coun
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from bilevel_verify.methods.cubic.arithmetic import Array, Number, schur, square_root
+from bilevel_verify.methods.cubic.arithmetic import Array, schur
+from bilevel_verify.methods.cubic.inner import InnerSolver
 from bilevel_verify.oracles import Oracles
 
 
@@ -25,21 +26,6 @@ class Model(Protocol):
 
     def inner(self) -> Mapping[str, Array]:
         """The inner iterates as the paper names them."""
-
-
-def accelerated(gradient: Callable[[Array], Array], start: Array, K: int, l: Number, kappa: Number) -> Array:
-    """Algorithm 1 (AGD): K steps of length 1/l with momentum (sqrt(kappa)-1)/(sqrt(kappa)+1).
-
-    Line 4 prints ``z_{t+1}``; the index k+1 is meant.
-    """
-    eta, root = 1 / l, square_root(kappa)
-    theta = (root - 1) / (root + 1)
-    z, ahead = start, start
-    for _ in range(K):
-        following = ahead - eta * gradient(ahead)
-        ahead = following + theta * (following - z)
-        z = following
-    return z
 
 
 class SingleLevel:
@@ -74,16 +60,13 @@ class Penalty:
         self.oracles, self.letters = oracles, letters
         self.lam = letters["lam"]
         self.state = _Inner(y0.copy(), y0.copy())
+        self.solver = InnerSolver(oracles)
 
     def gradient(self, x: Array) -> Array:
         """Lines 3-5: K1 steps for w on g, K2 steps for y on f + lam g, then (5)."""
         o, lam, q = self.oracles, self.lam, self.letters
-        self.state.w = accelerated(lambda w: o.grad_y_g(x, w), self.state.w, q["K1"], q["l1"], q["kappa1"])
-
-        def penalty(y: Array) -> Array:
-            return o.grad_y_f(x, y) + lam * o.grad_y_g(x, y)
-
-        self.state.y = accelerated(penalty, self.state.y, q["K2"], q["l2"], q["kappa2"])
+        self.state.w = self.solver.lower(x, self.state.w, q["K1"], q["l1"], q["kappa1"])
+        self.state.y = self.solver.penalty(x, self.state.y, q["K2"], q["l2"], q["kappa2"], lam)
         y, w = self.state.y, self.state.w
         return o.grad_x_f(x, y) + lam * (o.grad_x_g(x, y) - o.grad_x_g(x, w))
 
@@ -107,11 +90,12 @@ class Danskin:
 
     def __init__(self, oracles: Oracles, letters: Mapping[str, Any], y0: Array) -> None:
         self.oracles, self.letters, self.y = oracles, letters, y0.copy()
+        self.solver = InnerSolver(oracles)
 
     def gradient(self, x: Array) -> Array:
         """Lines 3-4: K steps for y on -f, then the x-part of the gradient at the new y."""
         q, o = self.letters, self.oracles
-        self.y = accelerated(lambda y: -o.grad_y_f(x, y), self.y, q["K"], q["l1"], q["kappa1"])
+        self.y = self.solver.lower(x, self.y, q["K"], q["l1"], q["kappa1"])
         return o.grad_x_f(x, self.y)
 
     def hessian(self, x: Array) -> Array:
