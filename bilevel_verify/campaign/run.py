@@ -14,7 +14,7 @@ from typing import Any
 
 from bilevel_verify.campaign.cell import Cell, Limits
 from bilevel_verify.campaign.fingerprint import identity, key_of
-from bilevel_verify.campaign.grid import Campaign
+from bilevel_verify.campaign.grids import Campaign
 from bilevel_verify.campaign.pool import CellPool, Result, Task, executor_results
 from bilevel_verify.campaign.store import Failure, Store
 from bilevel_verify.campaign.worker import DEFAULT_WORK

@@ -85,10 +85,17 @@ def open_problem(reference: str, knobs: Mapping[str, Scalar] | None = None) -> A
     ProblemError
         There is no such zoo problem or file, or it cannot be read.
     """
+    name, own = split_reference(reference)
+    values = own | dict(knobs or {})
+    return _opened(name, problem_fingerprint(name), tuple(sorted(values.items())))
+
+
+@lru_cache(maxsize=8)
+def _opened(name: str, fingerprint: str, knobs: tuple[tuple[str, Scalar], ...]) -> Any:
+    """The problem of a name while its text stays the same: the cells of one problem share what it derives."""
     from bilevel_verify import problems
 
-    name, own = split_reference(reference)
-    values: dict[str, Any] = own | dict(knobs or {})
+    values: dict[str, Any] = dict(knobs)
     if name.startswith("zoo:"):
         return problems.zoo(name[4:], **values)
     return problems.load(name, **values) if values else problems.load(name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import pickle
 import sqlite3
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -171,16 +172,28 @@ def test_the_csv_export_has_every_row(tmp_path: Path) -> None:
     assert all(float(r["measured"]) < 1 for r in rows)
 
 
-def test_parquet_without_its_extra_says_what_to_install(tmp_path: Path) -> None:
+def test_parquet_has_every_row_with_its_types(tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet", reason="extra: parquet")
+    run_campaign(campaign(tmp_path, 7), tmp_path / "out", jobs=1, work="campaign_toy:work")
+    with Store(tmp_path / "out" / "results.sqlite", read_only=True) as store:
+        assert export_parquet(store, tmp_path / "rows.parquet") == 7
+        assert export_csv(store, tmp_path / "rows.csv") == 7
+    table = parquet.read_table(tmp_path / "rows.parquet")
+    with (tmp_path / "rows.csv").open(newline="") as stream:
+        flat = list(csv.DictReader(stream))
+    assert table.column_names == list(flat[0])
+    assert table.column("measured").to_pylist() == [float(r["measured"]) for r in flat]
+    assert set(table.column("as_printed").to_pylist()) == {True}
+
+
+def test_parquet_without_its_extra_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fill(tmp_path / "s.sqlite")
-    with Store(tmp_path / "s.sqlite", read_only=True) as store:
-        try:
-            import pyarrow  # noqa: F401
-        except ImportError:
-            with pytest.raises(MissingExtraError, match=r"bilevel-verify\[parquet\]"):
-                export_parquet(store, tmp_path / "rows.parquet")
-        else:
-            assert export_parquet(store, tmp_path / "rows.parquet") == 0
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with (
+        Store(tmp_path / "s.sqlite", read_only=True) as store,
+        pytest.raises(MissingExtraError, match=r"bilevel-verify\[parquet\]"),
+    ):
+        export_parquet(store, tmp_path / "rows.parquet")
 
 
 def test_answers_hold_no_nan(tmp_path: Path) -> None:

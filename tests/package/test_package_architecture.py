@@ -69,3 +69,17 @@ def test_every_public_name_loads() -> None:
         assert getattr(bv, name) is not None, name
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         _ = bv.nonsense  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("room", ["campaign", "cli", "oracles", "problems", "theorems", "truth"])
+def test_a_function_is_not_hidden_by_a_module_of_its_name(room: str) -> None:
+    """Names of a room stay functions whichever of its modules was imported first."""
+    folder = PACKAGE / room
+    modules = sorted(p.stem for p in folder.glob("*.py") if p.stem not in ("__init__", "__main__"))
+    code = (
+        f"import importlib, types\npackage = importlib.import_module('bilevel_verify.{room}')\n"
+        f"for name in {modules!r}: importlib.import_module(f'bilevel_verify.{room}.{{name}}')\n"
+        "print([n for n in package.__all__ if isinstance(getattr(package, n), types.ModuleType)])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

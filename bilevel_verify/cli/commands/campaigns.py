@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from bilevel_verify.campaign.cell import Limits
-from bilevel_verify.campaign.grid import Campaign, load_campaign
+from bilevel_verify.campaign.grids import Campaign, load_campaign
 from bilevel_verify.campaign.run import STORE_NAME, Outcome, plan, run_campaign
 from bilevel_verify.campaign.store import Store
 from bilevel_verify.cli import output
@@ -60,12 +60,12 @@ def _campaign(arguments: Any) -> Campaign:
     if arguments.campaign:
         campaign = load_campaign(arguments.campaign)
     else:
-        from bilevel_verify.campaign.main_job import main_job
+        from bilevel_verify.campaign.builtin_job import main_job
 
         campaign = main_job(arguments.paper)
     own = campaign.limits
     limits = Limits(arguments.time_limit or own.seconds, arguments.memory_limit or own.megabytes)
-    return replace(campaign, limits=limits)
+    return replace(campaign, limits=limits, total_seconds=arguments.total_time or campaign.total_seconds)
 
 
 def _left(campaign: Campaign, arguments: Any) -> int:
@@ -122,6 +122,9 @@ def _say_result(rows: list[dict[str, Any]], outcome: Outcome, page: Path | None,
     _summary_table(rows)
     output.console().print(output.verdict_counts(rows), markup=False)
     print(f"{outcome.answered} cells answered in {outcome.seconds:.1f} s, {outcome.done} were known")
+    if outcome.out_of_time:
+        left = len(outcome.keys) - outcome.done - outcome.answered
+        print(f"the total time is over, {left} cells are left: run the same command again to go on")
     if page is not None:
         print(f"report: {page}")
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bilevel_verify.campaign.cell import Cell, Limits
-from bilevel_verify.campaign.grid import Campaign
+from bilevel_verify.campaign.grids import Campaign
 from bilevel_verify.errors import InputError
 from bilevel_verify.language import nearest
 
