@@ -43,9 +43,9 @@ _HOME = {
     "constants": "Constant constants",
     "oracles": "Oracles oracles",
     "truth": "Enclosure Truth truth",
-    "methods": "Method Run Trace methods",
+    "methods": "Method Run Trace methods run_batch",
     "theorems": "Card card cards statements",
-    "solving": "solve",
+    "solving": "solve solve_batch",
     "checks": "Row Verification verify",
     "audit": "Finding audit check",
     "campaign": "run_campaign load_campaign",
@@ -105,7 +105,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
     from bilevel_verify.campaign import load_campaign, run_campaign
     from bilevel_verify.checks import Row, Verification, verify
     from bilevel_verify.constants import Constant, constants
-    from bilevel_verify.methods import Method, Run, Trace, methods
+    from bilevel_verify.methods import Method, Run, Trace, methods, run_batch
     from bilevel_verify.oracles import Oracles, oracles  # type: ignore[no-redef]
     from bilevel_verify.problems import (  # type: ignore[no-redef]
         Ball,
@@ -128,7 +128,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
         zoo,
     )
     from bilevel_verify.reporting import report
-    from bilevel_verify.solving import solve
+    from bilevel_verify.solving import solve, solve_batch
     from bilevel_verify.symbolic import Derivation, derive
     from bilevel_verify.theorems import Card, card, cards, statements
     from bilevel_verify.truth import Enclosure, Truth, truth  # type: ignore[no-redef]

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from bilevel_verify.errors import InputError, ParameterError
-from bilevel_verify.methods import METHODS, run_method
+from bilevel_verify.methods import METHODS, run_batch, run_method
 from bilevel_verify.methods.registry import Method, look_up
 from bilevel_verify.methods.run import Run
 from bilevel_verify.problems.problem import Problem
@@ -57,17 +57,69 @@ def solve(
     ParameterError : a parameter has no value; says what would supply it.
     InputError : no such method or statement.
     """
+    chosen, resolved = _letters(problem, method, eps, x0, parameters, statement, values, digits)
+    options = {"y0": y0, "v0": v0, "noise": noise, "budget": budget, "compiled": compiled, "eps": eps, "digits": digits}
+    given = {key: value for key, value in options.items() if value is not None}
+    run = run_method(problem, method, chosen, x0, seed=seed, record=record, **given)
+    return run if resolved is None else _with_letters(run, resolved)
+
+
+def solve_batch(
+    problem: Problem,
+    method: str,
+    eps: Any = None,
+    x0: Any = None,
+    *,
+    seeds: int | Sequence[int] | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    noise: Sequence[Any] | None = None,
+    budget: int | Mapping[str, int] | None = None,
+    record: Literal["all", "thin"] = "all",
+    compiled: bool | None = None,
+    statement: str | None = None,
+    values: Mapping[str, Any] | None = None,
+    threads: int | None = None,
+) -> tuple[Run, ...]:
+    """The same problem from many starts or seeds: :func:`solve` for each, all moved on by one compiled call.
+
+    Parameters
+    ----------
+    x0 : starts, one row per run (or one start for all seeds); letters are resolved for each start of its own.
+    seeds : one per run, or how many (0, 1, ...).
+    threads : compiled calls at a time; by default one per processor. The others are those of :func:`solve`.
+    """
+    starts = np.asarray(x0, dtype=float) if x0 is not None else None
+    table = starts is not None and (starts.ndim == 2 or (starts.ndim == 1 and problem.dx == 1 and len(starts) != 1))
+    found = [
+        _letters(problem, method, eps, start, parameters, statement, values, None)
+        for start in (starts if table and starts is not None else [x0])
+    ]
+    options = {"noise": noise, "budget": budget, "compiled": compiled, "eps": eps, "threads": threads}
+    given = {key: value for key, value in options.items() if value is not None}
+    chosen = [letters for letters, _ in found] if table else found[0][0]
+    runs = run_batch(problem, method, chosen, x0, seeds=seeds, record=record, **given)
+    resolved = [one for _, one in found] * (1 if table else len(runs))
+    return tuple(run if one is None else _with_letters(run, one) for run, one in zip(runs, resolved, strict=True))
+
+
+def _letters(
+    problem: Problem,
+    method: str,
+    eps: Any,
+    x0: Any,
+    parameters: Mapping[str, Any] | None,
+    statement: str | None,
+    values: Mapping[str, Any] | None,
+    digits: int | None,
+) -> tuple[dict[str, Any], Resolved | None]:
+    """Parameters of a run from one start, and the resolution that they come from (None if all were given)."""
     record_of_method = look_up(METHODS, method.partition(":")[0], "method")
     explicit = dict(parameters or {})
     absent = _absent(record_of_method, explicit, eps)
     resolved: Resolved | None = None
     if absent:
         resolved = _prescribed(problem, record_of_method, absent, explicit, eps, x0, statement, values or {})
-    chosen = {**_for_run(resolved, absent, digits), **explicit}
-    options = {"y0": y0, "v0": v0, "noise": noise, "budget": budget, "compiled": compiled, "eps": eps, "digits": digits}
-    given = {key: value for key, value in options.items() if value is not None}
-    run = run_method(problem, method, chosen, x0, seed=seed, record=record, **given)
-    return run if resolved is None else _with_letters(run, resolved)
+    return {**_for_run(resolved, absent, digits), **explicit}, resolved
 
 
 def _absent(method: Method, explicit: Mapping[str, Any], eps: Any) -> list[str]:

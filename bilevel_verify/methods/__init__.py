@@ -1,13 +1,14 @@
 """Who asks: outer schemes fed by gradient estimators, and the methods that papers name.
 
-``run_method(problem, name, parameters, x0, ...)`` runs a method; ``stream(...)`` delivers the trace block by block
-while the run goes on; ``compose(scheme, estimator)`` makes a cell of the table that no paper has named; ``methods()``
-lists what there is.
+``run_method(problem, name, parameters, x0, ...)`` runs a method, ``run_batch(...)`` from many starts or seeds at once;
+``stream(...)`` delivers the trace block by block while the run goes on; ``compose(scheme, estimator)`` makes a cell of
+the table that no paper has named; ``methods()`` lists what there is.
 """
 
 from __future__ import annotations
 
 from bilevel_verify.methods import named, table  # noqa: F401  (they fill the registry)
+from bilevel_verify.methods.batch import run_batch
 from bilevel_verify.methods.cubic import inexact as _inexact  # noqa: F401
 from bilevel_verify.methods.cubic import named as _second_order  # noqa: F401
 from bilevel_verify.methods.registry import (
@@ -51,6 +52,7 @@ __all__ = [
     "register",
     "register_estimator",
     "register_scheme",
+    "run_batch",
     "run_method",
     "stream",
 ]

@@ -129,16 +129,23 @@ class KernelStepper:
         """See :class:`Stepper`."""
         self._new_block(rows)
         with self._precision():
-            while True:
+            code = self._call()
+            while self.supply(code):
                 code = self._call()
-                if code == layout.NOISE_USED_UP:
-                    self._more_noise()
-                elif code == layout.HISTORY_FULL:
-                    self._longer_history()
-                else:
-                    break
-            if code == layout.OUT_OF_BUDGET:
-                self._record_last_iterate()
+        return self.deliver(code)
+
+    def supply(self, code: int) -> bool:
+        """Give the loop what it came back for (perturbations, room for a history); False if it was something else."""
+        if code == layout.NOISE_USED_UP:
+            self._more_noise()
+        elif code == layout.HISTORY_FULL:
+            self._longer_history()
+        return code in (layout.NOISE_USED_UP, layout.HISTORY_FULL)
+
+    def deliver(self, code: int) -> tuple[Block, Outcome | None]:
+        """The block that is recorded, and the outcome if the loop is through."""
+        if code == layout.OUT_OF_BUDGET:
+            self._record_last_iterate()
         block = self._block()
         return block, None if code == layout.MORE else self._outcome(REASONS[code], block)
 
@@ -274,16 +281,23 @@ class RunStream:
             try:
                 block, outcome = self.stepper.advance(rows)
             except KeyboardInterrupt:
-                outcome = self.stepper.stop("interrupted")
                 break
             took = time.perf_counter() - begin
             rows = max(FIRST_ROWS, min(most, int(rows * min(8.0, PATIENCE / max(took, 1e-9)))))
-            self.keeper.add(block)
-            if outcome is not None:
-                self._run = self._finish(outcome)
-            yield block.trace()
+            yield self.take(block, outcome)
         if self._run is None:
+            self.interrupt()
+
+    def take(self, block: Block, outcome: Outcome | None) -> Trace:
+        """Keep a block; after the last one there is a result."""
+        self.keeper.add(block)
+        if outcome is not None:
             self._run = self._finish(outcome)
+        return block.trace()
+
+    def interrupt(self) -> None:
+        """End the run where it is; what was done is kept."""
+        self._run = self._finish(self.stepper.stop("interrupted"))
 
     def _finish(self, outcome: Outcome) -> Run:
         setup = self.setup

@@ -7,6 +7,7 @@ from functools import cache, lru_cache
 from typing import Any
 
 from bilevel_verify.methods.kernels.layout import Memory
+from bilevel_verify.methods.kernels.members import advance_members
 from bilevel_verify.methods.registry import Estimator, Scheme
 from bilevel_verify.oracles.twin import compiled
 
@@ -29,12 +30,31 @@ def loops(scheme: Scheme, estimator: Estimator, form: str) -> tuple[Loop, tuple[
 
 @cache
 def _compiled_scheme(function: Loop) -> Any:
+    return compiled(function, _scheme_signature())
+
+
+@lru_cache(maxsize=1)
+def _scheme_signature() -> Any:
     from numba import int64, types
 
     from bilevel_verify.oracles.compiling import oracle_set_type
 
     ask = types.FunctionType(_estimator_signature())
-    return compiled(function, int64(oracle_set_type(), ask, ask, ask, int64[::1], memory_type()))
+    return int64(oracle_set_type(), ask, ask, ask, int64[::1], memory_type())
+
+
+@lru_cache(maxsize=1)
+def loop_of_members() -> Any:
+    """The compiled loop over many runs; it takes any scheme, so it is compiled once."""
+    from numba import float64, int64, types, void
+
+    from bilevel_verify.oracles.compiling import oracle_set_type
+
+    scheme, ask = types.FunctionType(_scheme_signature()), types.FunctionType(_estimator_signature())
+    kind = {"whole": int64[:, ::1], "real": float64[:, ::1], "joint": float64[:, ::1]}
+    fields = [kind.get(name, float64[:, :, ::1]) for name in Memory._fields]
+    arguments = [scheme, oracle_set_type(), ask, ask, ask, int64[::1], int64[::1], int64[:, ::1], *fields]
+    return compiled(advance_members, void(*arguments))
 
 
 @cache

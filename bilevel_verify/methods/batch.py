@@ -1,0 +1,205 @@
+"""The same problem from many starts or seeds: one compiled call moves all runs on, on all processors.
+
+A batch is a set of ordinary runs whose memories lie one behind the other. Every round is one compiled call per
+processor, without the interpreter's lock; between rounds each run takes its block of the trace, exactly as if it were
+alone. What a run does never depends on its neighbours: results are those of single runs, bit for bit.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from bilevel_verify.errors import ParameterError
+from bilevel_verify.methods.engine import FIRST_ROWS, PATIENCE, KernelStepper, RunStream
+from bilevel_verify.methods.forms import loop_of_members
+from bilevel_verify.methods.kernels import layout
+from bilevel_verify.methods.kernels.layout import Memory
+from bilevel_verify.methods.memory import TRACE_BYTES, trace_width
+from bilevel_verify.methods.registry import Method
+from bilevel_verify.methods.run import Run
+from bilevel_verify.methods.solve import stream
+from bilevel_verify.problems.problem import Problem
+
+LARGEST = 100_000
+"""Most runs of one batch."""
+LEAST_ROWS = 64
+BATCH_BYTES = 8 * TRACE_BYTES
+"""Most memory for the blocks of the trace of all runs together."""
+SHARES = 4
+"""Calls per processor and round, so that no processor waits long for the slowest runs."""
+
+
+def run_batch(
+    problem: Problem,
+    method: str | Method,
+    parameters: Mapping[str, Any] | Sequence[Mapping[str, Any]],
+    x0: Any = None,
+    y0: Any = None,
+    v0: Any = None,
+    *,
+    seeds: int | Sequence[int] | None = None,
+    noise: Any = None,
+    budget: Any = 10**6,
+    record: str = "all",
+    compiled: bool | None = None,
+    eps: Any = None,
+    threads: int | None = None,
+) -> tuple[Run, ...]:
+    """Run a method many times on one problem.
+
+    Parameters
+    ----------
+    parameters : letters of all runs, or one mapping per run.
+    x0 : starts, one row per run, or one start for all (as :func:`run_method` takes it).
+    y0, v0 : the same for the lower level.
+    seeds : one seed per run; a number n means 0, 1, ..., n - 1.
+    noise, budget, record, compiled, eps : as in :func:`run_method`, each run for itself.
+    threads : compiled calls at a time; by default one per processor.
+
+    Returns
+    -------
+    One run per start (or seed, or mapping of parameters), in their order, each identical to what :func:`run_method`
+    gives for it. Methods without a compiled form run one after the other.
+
+    Raises
+    ------
+    ParameterError : lengths that do not fit together, or whatever is wrong with a single run.
+    """
+    columns: list[_Column] = [
+        _column("x0", x0, problem.dx),
+        _column("y0", y0, problem.dy),
+        _column("v0", v0, problem.dy),
+        (False, parameters) if isinstance(parameters, Mapping) else (True, list(parameters)),
+        (seeds is not None, list(range(seeds)) if isinstance(seeds, int) and not isinstance(seeds, bool) else seeds),
+    ]
+    members = []
+    for i in range(_common_length([entries for several, entries in columns if several])):
+        x, y, v, letters, seed = (entries[i] if several else entries for several, entries in columns)
+        options = (noise, budget, 0 if seed is None else seed, record, compiled, eps)
+        members.append(stream(problem, method, letters, x, y, v, *options))
+    if all(isinstance(one.stepper, KernelStepper) and one.setup.arithmetic.form == "compiled" for one in members):
+        _Batch(members, threads or _processors()).run()
+    else:
+        for one in members:
+            for _ in one:
+                pass
+    return tuple(one.run for one in members)
+
+
+_Column = tuple[bool, Any]
+"""Whether there is one entry per run, and the entries (or the one entry of all runs)."""
+
+
+def _column(name: str, value: Any, n: int) -> _Column:
+    """Starts, one per run, or one start (or None) for all runs."""
+    if value is None:
+        return False, None
+    try:
+        table = np.asarray(value, dtype=object)
+    except ValueError:
+        raise ParameterError(f"{name} must be starts of {n} numbers each") from None
+    if table.ndim > 2:
+        raise ParameterError(f"{name} must be one start or a table of starts, not an array of shape {table.shape}")
+    several = table.ndim == 2 or (table.ndim == 1 and n == 1 and len(table) != 1)  # one number per run
+    several = several or any(np.ndim(entry) for entry in table.ravel())
+    return several, list(table) if several else value
+
+
+def _common_length(lists: Sequence[Sequence[Any]]) -> int:
+    sizes = sorted({len(entries) for entries in lists})
+    if len(sizes) > 1:
+        raise ParameterError(f"starts, seeds and parameters of a batch must be equally many, not {sizes}")
+    size = sizes[0] if sizes else 1
+    if not 1 <= size <= LARGEST:
+        raise ParameterError(f"a batch has 1 to {LARGEST} runs, not {size}")
+    return size
+
+
+def _processors() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+class _Batch:
+    """Runs whose memories are slices of common arrays."""
+
+    def __init__(self, members: list[RunStream], threads: int) -> None:
+        self.members, self.threads = members, threads
+        self.steppers: list[Any] = [one.stepper for one in members]
+        self.unfinished = list(range(len(members)))
+        self.codes = np.zeros(len(members), dtype=np.int64)
+        self.counts = np.zeros((len(members), len(self.steppers[0].counts)), dtype=np.int64)
+        for i, stepper in enumerate(self.steppers):
+            self.counts[i] = stepper.counts
+            stepper.counts = self.counts[i]
+        self.rows = self._room(FIRST_ROWS)
+        self._lay_out(self.rows)
+
+    def run(self) -> None:
+        """All runs to their ends; an interrupt ends those that still run."""
+        with ThreadPoolExecutor(self.threads) as pool:
+            try:
+                while self.unfinished:
+                    begin = time.perf_counter()
+                    self._round(pool, self.unfinished)
+                    self._deliver(time.perf_counter() - begin)
+            except KeyboardInterrupt:
+                for i in self.unfinished:
+                    self.members[i].interrupt()
+
+    def _round(self, pool: ThreadPoolExecutor, chosen: list[int]) -> None:
+        """Every chosen run goes on until its block is full or it ends."""
+        while chosen:
+            shares = np.array_split(np.array(chosen, dtype=np.int64), min(len(chosen), SHARES * self.threads))
+            for done in [pool.submit(self._call, share) for share in shares]:
+                done.result()
+            chosen = [i for i in chosen if self.steppers[i].supply(int(self.codes[i]))]
+            if any(self.codes[i] == layout.HISTORY_FULL for i in chosen):
+                self._lay_out(self.rows)
+
+    def _call(self, share: Any) -> None:
+        first = self.steppers[0]
+        fields = [self.arrays[name] for name in Memory._fields]
+        loop_of_members()(first.function, first.oracles, *first.answers, share, self.codes, self.counts, *fields)
+
+    def _deliver(self, seconds: float) -> None:
+        """The blocks to their runs, and empty ones for those that go on."""
+        left = []
+        for i in self.unfinished:
+            block, outcome = self.steppers[i].deliver(int(self.codes[i]))
+            self.members[i].take(block, outcome)
+            if outcome is None:
+                left.append(i)
+        self.unfinished = left
+        wanted = self._room(int(self.rows * min(8.0, PATIENCE / max(seconds, 1e-9))))
+        if wanted > 2 * self.rows and left:
+            self.rows = wanted
+            self._lay_out(wanted)
+        for i in left:
+            self.steppers[i].memory.trace[:] = np.nan
+            self.steppers[i].memory.whole[layout.ROWS] = 0
+
+    def _room(self, rows: int) -> int:
+        problem = self.members[0].setup.problem
+        one_row = 8 * trace_width(problem.dx, problem.dy) * max(len(self.unfinished), 1)
+        return max(LEAST_ROWS, min(rows, BATCH_BYTES // one_row))
+
+    def _lay_out(self, rows: int) -> None:
+        """New common arrays with room for ``rows`` rows of every trace; the runs get their slices."""
+        self.arrays: dict[str, Any] = {}
+        for name in Memory._fields:
+            parts = [getattr(stepper.memory, name) for stepper in self.steppers]
+            shape = tuple(int(n) for n in np.max([part.shape for part in parts], axis=0))
+            if name == "trace":
+                shape = (max(rows, shape[0]), shape[1])
+            stack = np.full((len(parts), *shape), np.nan if name == "trace" else 0, dtype=parts[0].dtype)
+            for place, part in zip(stack, parts, strict=True):
+                place[tuple(slice(n) for n in part.shape)] = part
+            self.arrays[name] = stack
+        for i, stepper in enumerate(self.steppers):
+            stepper.memory = Memory(*(self.arrays[name][i] for name in Memory._fields))
