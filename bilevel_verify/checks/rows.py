@@ -107,7 +107,7 @@ def row_of(case: Case, judged: Judged, outcome: tuple[Verdict, str]) -> Row:
         reason=reason or None,
         reproduce=command(case),
         reading=readings_of(case, claim),
-        as_printed=claim.as_printed,
+        as_printed=claim.as_printed and not request.statement.reading,
         known_refuted=claim.refuted is not None or request.statement.refuted is not None,
         printed=_printed(judged),
         details={

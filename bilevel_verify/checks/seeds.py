@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 from bilevel_verify.checks import hypotheses as hyp
-from bilevel_verify.checks.claims import judge_claims
+from bilevel_verify.checks.claims import Judged, judge_claims
+from bilevel_verify.checks.confirm import DIGITS, HIGH_BITS, MOST_CALLS
 from bilevel_verify.checks.functions import ProblemFunctions
 from bilevel_verify.checks.probability import Frequency, judge_frequency
 from bilevel_verify.checks.rows import plain_row, readings_of
@@ -14,18 +15,29 @@ from bilevel_verify.checks.trajectory import Trajectory
 from bilevel_verify.checks.values import ends
 from bilevel_verify.checks.verdict import Row, Verdict
 from bilevel_verify.errors import BilevelVerifyError
+from bilevel_verify.methods import METHODS
 from bilevel_verify.methods.run import Run
+from bilevel_verify.theorems import exact
 from bilevel_verify.theorems.card import Claim
 
 if TYPE_CHECKING:
     from bilevel_verify.checks.case import Case
 
+
+class MakeRun(Protocol):
+    """Makes the run of a case with other options."""
+
+    def __call__(self, case: Case, **options: Any) -> Run: ...
+
+
 TRIALS = 100
 """Seeds of one row, unless the caller asks for more."""
 
 
-def probability_rows(case: Case, claims: list[Claim], run: object) -> list[Row]:
+def probability_rows(case: Case, claims: list[Claim], run: MakeRun) -> list[Row]:
     """Rows of claims with a success probability.
+
+    A seed whose run does not meet a condition (``where``) of a claim is no trial of that claim.
 
     Parameters
     ----------
@@ -39,23 +51,22 @@ def probability_rows(case: Case, claims: list[Claim], run: object) -> list[Row]:
     if case.beneath:
         return [_row(case, claim, ("undecided", f"precision: {case.beneath}"), None) for claim in claims]
     first = int(case.request.options.get("seed", 0))
-    trials = int(case.request.values.get("trials", TRIALS))
-    successes = dict.fromkeys(range(len(claims)), 0)
-    for seed in range(first, first + trials):
-        for number, happened in enumerate(_trial(case, claims, run, seed)):
-            successes[number] += happened
-    return [_judged(case, claim, successes[number], trials, len(claims)) for number, claim in enumerate(claims)]
+    seeds = range(first, first + int(case.request.values.get("trials", TRIALS)))
+    trials = [_trial(case, claims, run, seed) for seed in seeds]
+    series = [[trial[number] for trial in trials] for number in range(len(claims))]
+    return [_judged(case, claim, events, len(claims), run, first) for claim, events in zip(claims, series)]
 
 
 def _outside(case: Case) -> bool:
     return case.contained is not None and case.contained.verdict != "holds"
 
 
-def _trial(case: Case, claims: list[Claim], run: object, seed: int) -> list[bool]:
-    """Whether each event happened for one seed; a run that was cut short is a failure."""
-    assert callable(run)
+def _trial(case: Case, claims: list[Claim], run: MakeRun, seed: int, **options: Any) -> list[bool | None]:
+    """Whether each event happened for one seed (None: no trial); a run that was cut short is a failure."""
+    if case.run is not None and case.run.compiled and "digits" not in options and case.run.method in METHODS:
+        options["compiled"] = True  # the first run was too long for plain Python
     try:
-        found: Run = run(case, seed=seed)
+        found = run(case, seed=seed, **options)
     except (BilevelVerifyError, ArithmeticError):
         return [False] * len(claims)
     if found.status not in ("finished", "stationary"):
@@ -65,17 +76,39 @@ def _trial(case: Case, claims: list[Claim], run: object, seed: int) -> list[bool
     functions = ProblemFunctions(case.problem, case.instance.truth, lam)
     one = replace(case, run=found, trajectory=trajectory, functions=functions, precise=functions)
     judged = judge_claims(claims, one.evaluator, trajectory, one.forget)
-    return [all(j.tally.outcome()[0] == "holds" for j in judged if j.claim is claim) for claim in claims]
+    return [_event([j for j in judged if j.claim is claim]) for claim in claims]
 
 
-def _judged(case: Case, claim: Claim, successes: int, trials: int, rows: int) -> Row:
+def _event(links: list[Judged]) -> bool | None:
+    outcomes = [judged.tally.outcome()[0] for judged in links]
+    if "not applicable" in outcomes:
+        return None
+    return all(outcome == "holds" for outcome in outcomes)
+
+
+def _judged(case: Case, claim: Claim, events: list[bool | None], rows: int, run: MakeRun, first: int) -> Row:
     assert claim.probability is not None
     promised, _ = ends(case.evaluator(claim).scalar(claim.probability.tree, {}))
-    found = judge_frequency(successes, trials, promised, rows)
-    verdict: Verdict = found.verdict
-    if verdict == "refuted" and case.instance.local:
-        return _row(case, claim, ("undecided", f"local: {found.reason}"), found)
-    return _row(case, claim, (verdict, found.reason), found)
+    trials = [event for event in events if event is not None]
+    if not trials:
+        return _row(case, claim, ("not applicable", f"vacuous: no trial among {len(events)} seeds"), None)
+    found = judge_frequency(sum(trials), len(trials), promised, rows)
+    outcome: tuple[Verdict, str] = (found.verdict, found.reason)
+    if found.verdict == "refuted":
+        outcome = _confirmed(case, claim, found.reason, run, first + events.index(False))
+    return _row(case, claim, outcome, found)
+
+
+def _confirmed(case: Case, claim: Claim, reason: str, run: MakeRun, seed: int) -> tuple[Verdict, str]:
+    """A frequency too small is said only if a failure of float64 is one in many digits too."""
+    if case.instance.local:
+        return "undecided", f"local: {reason}"
+    budget = {"calls": MOST_CALLS}
+    with exact.precision(HIGH_BITS):
+        again = _trial(case, [claim], run, seed, digits=DIGITS, budget=budget)
+    if again != [False]:
+        return "undecided", f"precision: {reason}, but seed {seed} succeeds in {DIGITS} digits"
+    return "refuted", f"{reason}; the failure of seed {seed} confirmed in {DIGITS} digits"
 
 
 def _row(case: Case, claim: Claim, outcome: tuple[Verdict, str], found: Frequency | None) -> Row:
@@ -96,7 +129,7 @@ def _row(case: Case, claim: Claim, outcome: tuple[Verdict, str], found: Frequenc
         places=None if found is None else found.trials,
         where=None if case.eps is None else f"eps = {case.eps:g}",
         reading=readings_of(case, claim),
-        as_printed=claim.as_printed,
+        as_printed=claim.as_printed and not case.request.statement.reading,
         known_refuted=claim.refuted is not None,
         printed=claim.printed[0] if claim.printed else None,
         details={"eps": case.eps, "seeds": None if found is None else found.trials},

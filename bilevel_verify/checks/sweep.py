@@ -183,7 +183,7 @@ def _row(
         reason=reason or None,
         reproduce=_command(series),
         reading=readings_of(last, claim),
-        as_printed=claim.as_printed,
+        as_printed=claim.as_printed and not last.request.statement.reading,
         known_refuted=claim.refuted is not None,
         printed=claim.printed[0] if claim.printed else None,
         details={

@@ -1,0 +1,128 @@
+"""Perturbed methods: printed radii below float64, practical constants, probabilities over seeds."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+import bilevel_verify as bv
+from bilevel_verify.checks import verify
+from bilevel_verify.checks.digits import ITERATIONS, digits_for, unresolved
+from bilevel_verify.theorems import load_card
+
+SADDLE = [4e-6, 2e-6]
+"""So close to the saddle of toy-a that its epochs end with a small gradient."""
+
+
+
+@pytest.fixture(scope="module")
+def minimax():
+    """A saddle problem with one variable on each side: 0 is a strict saddle of its max function."""
+    return bv.minimax(f="cos(x1) + x1*y1/2 - y1**2", x="x1", y="y1", name="small-minimax")
+
+
+def test_printed_radii_below_float64_are_judged_in_many_digits(minimax):
+    found = verify(minimax, "rahgd/theorem-5-2", eps=1e-3, x0=[1e-3])
+    rows = {row.claim: row for row in found.claims if row.as_printed}
+    assert rows["output"].verdict == "undecided"
+    assert "is less than float64 resolves" in rows["output"].reason
+    assert rows["curvature"].verdict == "undecided"
+    assert rows["curvature"].reason.startswith("precision: ")
+    assert not found.runs
+
+
+def test_step_and_epoch_claims_take_at_least_100_iterations():
+    assert ITERATIONS >= 100
+    found = verify(bv.zoo("toy-a"), "rahgd/lemma-c-1", eps=0.03, x0=SADDLE)
+    rows = {row.claim: row for row in found.claims}
+    for name in ("equation-35", "large-gradient", "small-gradient", "gradient-at-end"):
+        assert rows[name].verdict == "holds", rows[name]
+        assert f"over the first {ITERATIONS} iterations, in 57 digits: sigma = " in rows[name].reason
+    assert rows["large-gradient"].places + rows["small-gradient"].places >= 100
+    assert rows["epochs"].verdict == "undecided"
+    assert all(premise.verdict == "holds" for premise in found.hypotheses)
+
+
+def test_what_float64_resolves_is_left_alone():
+    from bilevel_verify.checks.engine import prepare
+    from bilevel_verify.checks.request import Request
+    from bilevel_verify.checks.starts import point_of
+
+    card = load_card("restarted-agd-hb")
+    problem = bv.zoo("needle")
+
+    def text(x0, parameters=None):
+        request = Request(card, card.statement("theorem-3"), parameters=parameters or {})
+        case = prepare(request, problem, {"eps": 0.01}, point_of(problem, x0)[0])
+        return unresolved(case), digits_for(case)
+
+    assert text([0.4, 0.9, 0.1, -0.3])[0] == ""
+    far, digits = text([4e5, 0.9, 0.1, -0.3])
+    assert far.startswith("r = ")
+    assert digits >= 50
+    assert text([4e5, 0.9, 0.1, -0.3], {"r": 1e-11})[0] == ""  # the user's own number
+
+
+def test_practical_constants_are_named_in_every_row():
+    found = verify(bv.zoo("needle"), "restarted-agd-hb/theorem-3-practical", eps=0.01, x0=[1e-4, 2e-4, 0, 0])
+    assert len(found.claims) >= 3
+    assert all("practical constants" in row.reading for row in found.claims)
+    assert not any(row.as_printed for row in found.claims)
+    rows = {row.claim: row for row in found.claims}
+    assert rows["output"].verdict == "holds"
+    assert rows["curvature"].verdict == "undecided"
+    assert "100 of 100 seeds" in rows["curvature"].reason
+
+
+@pytest.mark.parametrize("statement", ["restarted-agd-hb/theorem-3", "restarted-agd-hb/theorem-3-practical"])
+def test_a_start_exactly_on_a_saddle_refutes_the_probability(statement):
+    found = verify(bv.zoo("needle"), statement, eps=0.01, x0=[0.0, 0.0, 0.0, 0.0])
+    printed, repaired = (row for row in found.claims if row.claim == "curvature")
+    assert printed.verdict == "refuted"
+    assert printed.known_refuted
+    assert printed.measured == 0.0
+    assert "confirmed in 50 digits" in printed.reason
+    assert repaired.verdict == "not applicable"
+    assert repaired.reason.startswith("vacuous: no trial")
+
+
+def test_a_method_without_perturbation_is_caught_near_a_saddle(minimax):
+    """The control: with r = 0 from a start whose first epochs are short, no seed leaves the saddle."""
+
+    def stuck(oracles, x0, parameters):
+        return [list(x0)]
+
+    found = verify(minimax, "rahgd/theorem-5-2-practical:curvature", eps=1e-3, x0=[1e-3], method=stuck)
+    row = found.claims[0]
+    assert row.measured == 0.0
+    assert row.verdict in ("refuted", "undecided")
+    assert row.verdict == "undecided" or row.known_refuted
+    assert "seeds" in row.reason
+
+
+def test_a_failed_condition_is_no_trial(minimax):
+    from bilevel_verify.checks.seeds import _event
+
+    class Outcome:
+        def __init__(self, verdict):
+            self.tally = self
+            self.verdict = verdict
+
+        def outcome(self):
+            return self.verdict, ""
+
+    assert _event([Outcome("holds"), Outcome("holds")]) is True
+    assert _event([Outcome("holds"), Outcome("undecided")]) is False
+    assert _event([Outcome("not applicable")]) is None
+
+
+def test_a_statement_of_readings_takes_their_verdict():
+    found = verify(bv.zoo("cosh-lower"), "ragd-gs/lemma-1", eps=0.3)
+    assert not any(row.as_printed for row in found.claims)
+    assert found.verdict in ("holds", "undecided")
+    from bilevel_verify.checks.engine import _verdict_of
+
+    rows = [replace(row, verdict="holds") for row in found.claims]
+    assert _verdict_of(rows) == "holds"
+    assert _verdict_of([replace(rows[0], as_printed=True, verdict="not applicable"), *rows]) == "not applicable"
