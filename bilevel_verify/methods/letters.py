@@ -67,6 +67,10 @@ def resolve_letters(method: Method, parameters: Mapping[str, Any], eps: Any, num
 
 def _letter_value(method: Method, letter: Letter, value: Any, number: Number) -> Any:
     where = f"parameter {letter.name!r} of {method.name}"
+    if isinstance(value, str) and letter.words:
+        if value not in letter.words:
+            raise ParameterError(f"{where} must be a number, a list of numbers, or one of {', '.join(letter.words)}")
+        return value
     if letter.kind == "length":
         return _length(where, value)
     if letter.kind == "sequence" and np.ndim(value) == 1:

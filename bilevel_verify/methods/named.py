@@ -454,8 +454,17 @@ register(
     )
 )
 
+LEVELS = 100
+"""Flag of simple bilevel methods: how the sequence g_k is made (``simple.loops``)."""
 VARIANT_FLAGS = MappingProxyType(
-    {"last-tie": {LAST_TIE: 1}, "literal": {LITERAL: 1}, "cold": {COLD: COLD_START}, "warm": {COLD: WARM}}
+    {
+        "last-tie": {LAST_TIE: 1},
+        "literal": {LITERAL: 1},
+        "cold": {COLD: COLD_START},
+        "warm": {COLD: WARM},
+        "plain-values": {LEVELS: 1},
+        "constant-level": {LEVELS: 2},
+    }
 )
 """What a variant changes."""
 

@@ -25,12 +25,14 @@ class Letter:
     kind : what values it takes.
     default : used where the letter is not given; None: it must be given.
     optional : may be absent altogether (a test that is then not made).
+    words : texts that may stand in place of a number.
     """
 
     name: str
     kind: LetterKind = "positive"
     default: float | None = None
     optional: bool = False
+    words: tuple[str, ...] = ()
 
 
 def _empty() -> Mapping[Any, Any]:

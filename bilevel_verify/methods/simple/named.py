@@ -7,11 +7,13 @@ from typing import Any
 
 from bilevel_verify.methods.registry import Letter, Method, Reading, register
 from bilevel_verify.methods.simple import searches, steppers
+from bilevel_verify.methods.simple.agm import WORDS, make_agm
+from bilevel_verify.methods.simple.steppers import AgmBio
 
 SHEET = "agm-bio"
 L_F, L_G = Letter("L_f"), Letter("L_g", optional=True)
 K = Letter("K", "count")
-SEQUENCE = Letter("g_k", "sequence", optional=True)
+SEQUENCE = Letter("g_k", "sequence", optional=True, words=tuple(WORDS))
 
 AVERAGE = Reading(
     "a-IRG", "two outputs are in use", "the last iterate", "the weighted average stands in outputs['average']"
@@ -19,13 +21,15 @@ AVERAGE = Reading(
 VALUES = Reading(
     "Algorithm 1, line 1",
     "a sequence g_k",
-    "as given (a list, or one number for all k); without it the running minimum of FISTA on g, run beside and counted",
+    "as given (a list, or one number for all k); else FISTA on g from x_0, run beside and counted: its running minimum "
+    "('minimum', the default), its values ('values'), or the least value of K steps for all k ('constant')",
     "the paper leaves its production open",
 )
 
 
 def _register(name: str, title: str, runner: Any, letters: tuple[Letter, ...], statement: str, **more: Any) -> None:
-    sequences = {"x": ("own", 0), **dict.fromkeys(runner.blocks, ("own", 0))}
+    blocks = more.pop("blocks", None) or runner.blocks
+    sequences = {"x": ("own", 0), **dict.fromkeys(blocks, ("own", 0))}
     register(
         Method(
             name=name,
@@ -42,10 +46,13 @@ def _register(name: str, title: str, runner: Any, letters: tuple[Letter, ...], s
     )
 
 
-_AGM = (Letter("gamma", default=1.0), L_F, L_G, K, SEQUENCE)
-_register("agm-bio", "AGM-BiO", steppers.AgmBio, _AGM, "theorem-4-1", readings=(VALUES,), source="agm-bio, Algorithm 1")
-_register("agm-bio-cut-x", "AGM-BiO with cuts at x_k", steppers.AgmBioAtX, _AGM, "remark-3-1", readings=(VALUES,))
-_register("agm-bio-cut-z", "AGM-BiO with cuts at z_k", steppers.AgmBioAtZ, _AGM, "remark-3-1", readings=(VALUES,))
+_WEIGHTS = Letter("a_k", "sequence", optional=True)
+_AGM = (Letter("gamma", default=1.0), L_F, L_G, K, SEQUENCE, _WEIGHTS)
+_MADE = ("plain-values", "constant-level")
+_ALGORITHM_1 = {"blocks": AgmBio.blocks, "readings": (VALUES,), "source": "agm-bio, Algorithm 1", "variants": _MADE}
+_register("agm-bio", "AGM-BiO", make_agm, _AGM, "theorem-4-1", **_ALGORITHM_1)
+_register("agm-bio-cut-x", "AGM-BiO with cuts at x_k", make_agm, _AGM, "remark-3-1", **_ALGORITHM_1)
+_register("agm-bio-cut-z", "AGM-BiO with cuts at z_k", make_agm, _AGM, "remark-3-1", **_ALGORITHM_1)
 _register(
     "a-irg", "a-IRG", steppers.AveragedIrg,
     (Letter("gamma0"), Letter("eta0"), Letter("b", default=0.25), Letter("rho", "nonnegative", default=0.5), K),

@@ -8,9 +8,24 @@ import numpy as np
 
 from bilevel_verify.errors import CertificationError, InfeasibleError, ParameterError
 from bilevel_verify.methods.engine import Outcome, Setup
+from bilevel_verify.methods.named import LEVELS
 from bilevel_verify.methods.plain import FloatArray, PlainStepper
+from bilevel_verify.methods.simple.convexity import require_convex
 from bilevel_verify.problems.feasible import FeasibleSet
-from bilevel_verify.truth.projections import contains, project, project_with_cut
+from bilevel_verify.methods.simple.loops import BLURRED, EPS
+from bilevel_verify.truth.projections import project, project_with_cut, violation
+
+
+def require_inside(feasible: FeasibleSet, start: FloatArray) -> None:
+    """Refuse a start outside Z.
+
+    Raises
+    ------
+    ParameterError : x0 is not in Z.
+    """
+    missed = violation(feasible, start)
+    if not missed <= 1e-12 * (1.0 + float(np.max(np.abs(start), initial=0.0))):
+        raise ParameterError(f"x0 must lie in the feasible set ({feasible.describe()}); it misses it by {missed:.3g}")
 
 
 class SimpleStepper(PlainStepper):
@@ -21,6 +36,7 @@ class SimpleStepper(PlainStepper):
         feasible = setup.problem.feasible
         assert feasible is not None
         self.feasible: FeasibleSet = feasible
+        require_convex(setup.problem)
 
     def grad_f(self, x: FloatArray) -> FloatArray:
         """Gradient of the upper objective, counted."""
@@ -41,104 +57,104 @@ class SimpleStepper(PlainStepper):
         ------
         ParameterError : x0 is not in Z.
         """
-        if not contains(self.feasible, self.x, 1e-12):
-            raise ParameterError(f"x0 must lie in the feasible set ({self.feasible!r})")
+        require_inside(self.feasible, self.x)
 
 
 class AgmBio(SimpleStepper):
-    """Algorithm 1 (AGM-BiO). The cut is built at y_k; ``cut="x"`` or ``"z"`` are the ablations of Remark 3.1."""
+    """Algorithm 1 with projections of the truth room: for intersections, which the loops do not know.
+
+    The cut is built at y_k; the methods ``agm-bio-cut-x`` and ``-z`` are the ablations of Remark 3.1.
+    """
 
     blocks = {"y": "x", "z": "x", "g_k": "number"}  # noqa: RUF012
-    cut = "y"
 
     def begin(self) -> None:
         """A_0 = 0, z_0 = x_0; the values g_k from the user, or from FISTA run beside."""
         self.start_inside()
         self.z, self.A = self.x, 0.0
+        self.cut = {"agm-bio-cut-x": "x", "agm-bio-cut-z": "z"}.get(self.setup.method.name, "y")
         given = self.letters.get("g_k")
-        self.values: Any = None
-        if given is None:
-            if "L_g" not in self.letters:
-                raise ParameterError("agm-bio needs g_k, or L_g to produce it by an accelerated method run beside")
-            self.values = LowerValues(self, self.x)
-        else:
-            self.given = given
+        made = given is None or isinstance(given, str)
+        flag = ("minimum", "values", "constant")[self.setup.method.flags.get(LEVELS, 0)]
+        how = given if isinstance(given, str) else flag
+        self.values = LowerValues(self, self.x, plain=how == "values") if made else None
+        self.given: Any = given
+        if self.values is not None and how == "constant":
+            self.given = min(self.values.next() for _ in range(int(self.letters["K"]) + 1))
+            self.values = None
 
     def level(self) -> float:
         """g_k of this pass."""
-        if self.values is not None:
-            return float(self.values.next())
-        if isinstance(self.given, tuple):
-            if self.k >= len(self.given):
-                raise ParameterError(f"g_k has {len(self.given)} entries, pass {self.k} needs another one")
-            return float(self.given[self.k])
-        return float(self.given)
+        return float(self.values.next()) if self.values is not None else self._entry("g_k", self.given)
+
+    def _entry(self, name: str, given: Any) -> float:
+        if not isinstance(given, tuple):
+            return float(given)
+        if self.k >= len(given):
+            raise ParameterError(f"{name} has {len(given)} entries, pass {self.k} needs another one")
+        return float(given[self.k])
 
     def iterate(self) -> Outcome | None:
         """Lines 4-8."""
+        weights = self.letters.get("a_k")
         a = float(self.letters["gamma"]) * (self.k + 1) / (4.0 * float(self.letters["L_f"]))
+        a = a if weights is None else self._entry("a_k", weights)
         share = a / (self.A + a)
         y = (1.0 - share) * self.x + share * self.z
         level, at = self.level(), {"y": y, "x": self.x, "z": self.z}[self.cut]
         self.row(x=self.x, y=y, z=self.z, g_k=np.array([level]))
         c, value = self.grad_g(at), self.oracles.value_g(at)
         v = self.z - a * self.grad_f(y)
-        self.z = self._onto_the_cut(v, c, level - value + float(c @ at), abs(level) + abs(value))
+        self.z = self._onto_the_cut(v, c, at, value, level)
         self.x = (1.0 - share) * self.x + share * self.z
         self.A += a
         self.k += 1
         return None
 
-    def _onto_the_cut(self, v: FloatArray, c: FloatArray, b: float, scale: float) -> FloatArray:
-        """Projection on X_k; a cut that misses Z by a rounding error ends the run with the status ``precision``."""
-        if not np.any(c):
-            return self.project(v)
+    def _onto_the_cut(self, v: FloatArray, c: FloatArray, at: FloatArray, value: float, level: float) -> FloatArray:
+        """Projection on X_k; a cut that is lost in rounding ends the run with the status ``precision``."""
+        size, rounding = float(np.linalg.norm(c)), 4.0 * EPS * (abs(value) + abs(level))
+        if not size > 0:
+            if value - level <= 0:
+                return self.project(v)
+            if value - level <= 16.0 * rounding:
+                raise CertificationError("the normal of the cut vanishes, and g_k meets g* to rounding")
+            raise InfeasibleError(f"pass {self.k}: the cut has no point in Z, so g_k = {level!r} lies below g*")
+        reach = float(np.linalg.norm(at))
+        blur = rounding / size + 4.0 * EPS * reach
+        c = c / size
+        b = (level - value) / size + float(c @ at)
+        if blur > BLURRED * (1.0 + reach) and float(c @ self.project(v)) - b > -blur:
+            raise CertificationError(f"the normal of the cut vanishes; its place is known to {blur:.2g} only")
         try:
             return project_with_cut(self.feasible, v, c, b).point
         except InfeasibleError as empty:
-            slack = 1e-9 * (scale + float(np.linalg.norm(c)) * (1.0 + float(np.linalg.norm(v))) + abs(b))
+            slack = 1e-9 * (1.0 + abs(b) + (abs(value) + abs(level)) / size)
             try:
                 project_with_cut(self.feasible, v, c, b + slack)
             except InfeasibleError:
                 raise InfeasibleError(
-                    f"pass {self.k}: the cut has no point in Z, so g_k = {self.level_text()} lies below g*"
+                    f"pass {self.k}: the cut has no point in Z, so g_k = {level!r} lies below g*"
                 ) from None
             raise CertificationError(f"the cut misses Z by a rounding error ({empty})") from None
-
-    def level_text(self) -> str:
-        """g_k of this pass, for a message."""
-        given = getattr(self, "given", None)
-        return str(given[self.k] if isinstance(given, tuple) else given)
 
     def last_row(self) -> dict[str, FloatArray]:
         """x_K and z_K."""
         return {"x": self.x, "z": self.z}
 
 
-class AgmBioAtX(AgmBio):
-    """Cuts built at x_k (Remark 3.1)."""
-
-    cut = "x"
-
-
-class AgmBioAtZ(AgmBio):
-    """Cuts built at z_k (Remark 3.1)."""
-
-    cut = "z"
-
-
 class LowerValues:
-    """Running minima of g along FISTA on the lower level: the sequence g_k (sheet 3.2), g(x_0) first."""
+    """Values of g along FISTA on the lower level (sheet 3.2), g(x_0) first: their running minimum, or as they are."""
 
-    def __init__(self, owner: SimpleStepper, start: FloatArray) -> None:
-        self.owner, self.u, self.w, self.t = owner, start, start, 1.0
+    def __init__(self, owner: SimpleStepper, start: FloatArray, plain: bool = False) -> None:
+        self.owner, self.u, self.w, self.t, self.plain = owner, start, start, 1.0, plain
         self.best: float | None = None
 
     def next(self) -> float:
         """g_k, then one step further."""
         owner = self.owner
         value = owner.oracles.value_g(self.u)
-        self.best = value if self.best is None else min(self.best, value)
+        self.best = value if self.best is None or self.plain else min(self.best, value)
         step = 1.0 / float(owner.letters["L_g"])
         u = owner.project(self.w - step * owner.grad_g(self.w))
         t = (1.0 + np.sqrt(1.0 + 4.0 * self.t * self.t)) / 2.0
