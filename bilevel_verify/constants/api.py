@@ -206,7 +206,8 @@ def _largest(letter: Letter, bounds: list[Bound]) -> Bound:
     best = max(bounds, key=lambda b: b.upper)
     names = [f"{function}: {form}" for function, form in letter.parts]
     parts = tuple(Reason("part", f"{name} <= {b.upper:.9g}", (b.why,)) for name, b in zip(names, bounds))
-    why = Reason("largest of the parts", f"{letter.name} <= {best.upper:.9g}", parts)
+    statement = f"{letter.name} = oo" if math.isinf(best.lower) else f"{letter.name} <= {best.upper:.9g}"
+    why = Reason("largest of the parts", statement, parts)
     return Bound(
         best.upper,
         max(b.lower for b in bounds),

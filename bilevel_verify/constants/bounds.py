@@ -71,6 +71,10 @@ def _gradient_combination(bounds: list[Bound]) -> Bound:
 
 
 def jump_bound(lost: smoothness.Jump, order: int) -> Bound:
-    why = Reason("lost smoothness", f"{lost.text}; no Lipschitz constant of the derivative of order {order - 1}")
+    statement = (
+        f"{lost.text}; no Lipschitz constant of the derivative of order {order - 1}; "
+        "a domain on one side of that place, away from it, helps"
+    )
+    why = Reason("lost smoothness", statement)
     lower = math.inf if lost.sure else 0.0
     return Bound(math.inf, lower, True, "calculus", why, sympy.oo if lost.sure else None, lost.sure, lost.where)

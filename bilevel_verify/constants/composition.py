@@ -24,7 +24,7 @@ def with_specials(part: Part, slots: str) -> float:
     """Ridges, quadratic and plain rest by forms, special terms by their own rules, added up."""
     if not part.specials:
         return math.inf
-    lo, hi = part._whole()
+    lo, hi = part.whole()
     form = Form(part.plain, slots, 4096)
     pieces = part.plain.evaluate(len(slots), lo, hi)
     blocks = {s: part.model.slots(s) for s in "xyz"}
@@ -49,7 +49,7 @@ def rest_part(part: Part) -> Part:
 def apart(part: Part, slots: str) -> float:
     """Sums over data by their rules, everything else by all three routes, added."""
     other = rest_part(part)
-    lo, hi = part._whole()
+    lo, hi = part.whole()
     blocks = {s: part.model.slots(s) for s in "xyz"}
     data = [special for special in part.specials if isinstance(special, DataTerm)]
     total = other.norm(slots).upper
@@ -60,7 +60,7 @@ def apart(part: Part, slots: str) -> float:
 
 def special_sum(part: Part, slots: str, blocks: dict[str, tuple[int, ...]]) -> float:
     """Sum of the special terms: per coordinate for two and more slots (projector rule), plainly for a gradient."""
-    lo, hi = part._whole()
+    lo, hi = part.whole()
     per_variable = np.zeros(part.n)
     plain = 0.0
     for special in part.specials:
@@ -74,7 +74,7 @@ def special_sum(part: Part, slots: str, blocks: dict[str, tuple[int, ...]]) -> f
 
 def special_extremes(part: Part, form: Form, box: tuple[Array, Array] | None = None) -> tuple[float, float]:
     """Loewner bounds: quadratic, ridges, and the special terms between their own matrices."""
-    lo, hi = part._whole() if box is None else box
+    lo, hi = part.whole() if box is None else box
     pieces = part.plain.evaluate(2, lo, hi)
     choices = [special.loewner(part.n, lo[0], hi[0], form.slots[0]) for special in part.specials]
     least, most = -math.inf, math.inf

@@ -14,7 +14,7 @@ from bilevel_verify.constants.composition import special_extremes
 from bilevel_verify.constants.constant import Reason
 from bilevel_verify.constants.domain import one_period
 from bilevel_verify.constants.forms import Form
-from bilevel_verify.constants.part import TOLERANCE, Part, frozen, scale
+from bilevel_verify.constants.part import TOLERANCE, Part
 from bilevel_verify.constants.sampling import climb, sample_points
 from bilevel_verify.constants.structure import Ridge
 from bilevel_verify.intervals.elementary import ball_ends
@@ -28,7 +28,7 @@ def convexity(part: Part) -> Bound:
     if lost is not None and lost.order < 2:
         return _nonsmooth_convexity(part, lost)
     form = Form(part.model, "yy")
-    lo, hi = part._whole()
+    lo, hi = part.whole()
     with ball_ends():
         least = -math.inf if part.only_specials else float(form.extremes(part.model.evaluate(2, lo, hi))[0][0])
         if part.specials:
@@ -80,9 +80,9 @@ def _closed_convexity(part: Part) -> Expr | None:
     ranges = [exact.exact_range(r.function, 2) for r in ridges]
     if any(r is None for r in ranges):
         return None
-    scaled = [scale(r.weight, b) for r, b in zip(ridges, ranges) if b is not None]
+    scaled = [exact.scale(r.weight, b) for r, b in zip(ridges, ranges) if b is not None]
     rows = exact.exact_matrix(part.structure, [s[0] for s in scaled], part.model.y)
-    return exact.extreme_eigenvalue(frozen(rows), False)
+    return exact.extreme_eigenvalue(exact.frozen(rows), False)
 
 
 def _convexity_sample(part: Part, form: Form) -> tuple[float, dict[str, float]]:
@@ -91,7 +91,7 @@ def _convexity_sample(part: Part, form: Form) -> tuple[float, dict[str, float]]:
 
     points = sample_points(part.domain, part.n) if part.effort > 0 else sample_points(part.domain, part.n, 8)
     value, where = climb(values, points, part.domain.lo, part.domain.hi, part.effort > 0)
-    return -value, part._named(where)
+    return -value, part.named(where)
 
 
 def _search_convexity(
@@ -121,7 +121,7 @@ def _search_convexity(
     if -found.upper <= least:
         return Bound(min(best, -found.lower), least, True, "calculus", why, None, False, witness)
     reached = min(best, -found.lower)
-    where = part._named(found.where) if -found.lower < best else witness
+    where = part.named(found.where) if -found.lower < best else witness
     reason = Reason(
         "interval branch and bound, covering certified in ball arithmetic",
         f"mu >= {-found.upper:.9g} (at most {reached:.9g}), {found.boxes} boxes",

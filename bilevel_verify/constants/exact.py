@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from fractions import Fraction
 from functools import lru_cache
 
@@ -145,6 +146,30 @@ def exact_matrix(structure: Structure, coefficients: list[Expr], members: tuple[
     return rows
 
 
+VERTICES = 8
+"""Most ridges whose extreme slopes are combined exhaustively for a closed form of a gradient norm."""
+
+
+def gradient_vertex(structure: Structure, ranges: list[tuple[Expr, Expr]], members: tuple[int, ...]) -> Expr | None:
+    """Largest ``|b + sum_l c_l a_l|`` over ``c_l`` in its range, at a vertex (attained for independent slopes)."""
+    inside = set(members)
+    if any(set(pair) & inside for pair in structure.quadratic) or any(not v.is_finite for r in ranges for v in r):
+        return None
+    seen = [n for n, ridge in enumerate(structure.ridges) if inside & {i for i, _ in ridge.row}]
+    if len(seen) > VERTICES:
+        return None
+    best: Expr | None = None
+    for choice in itertools.product((0, 1), repeat=len(seen)):
+        slope = {i: structure.linear.get(i, Integer(0)) for i in members}
+        for number, end in zip(seen, choice):
+            for i, c in structure.ridges[number].row:
+                if i in inside:
+                    slope[i] += ranges[number][end] * c
+        square = sympy.expand(sum((v**2 for v in slope.values()), Integer(0)))
+        best = square if best is None else larger(best, square)
+    return None if best is None else sympy.sqrtdenest(sympy.sqrt(best))
+
+
 @lru_cache(maxsize=1024)
 def extreme_eigenvalue(rows: tuple[tuple[Expr, ...], ...], largest: bool) -> Expr | None:
     """Closed form of the largest (smallest) eigenvalue of an exact symmetric matrix, if it is quadratic or rational."""
@@ -225,3 +250,26 @@ def orthogonal(ridges: tuple[Ridge, ...]) -> bool:
             if dot != 0:
                 return False
     return True
+
+
+def scale(weight: Expr, bounds: tuple[Expr, Expr]) -> tuple[Expr, Expr]:
+    """A range times a number, in order."""
+    low, high = weight * bounds[0], weight * bounds[1]
+    return (low, high) if larger(low, high) == high else (high, low)
+
+
+def larger(a: Expr, b: Expr) -> Expr:
+    """The larger of two exact numbers (ties either way)."""
+    if a == b:
+        return a
+    first, second = enclose(a), enclose(b)
+    if first[0] > second[1]:
+        return a
+    if second[0] > first[1]:
+        return b
+    return a if sympy.simplify(a - b).is_nonnegative else b
+
+
+def frozen(rows: list[list[Expr]]) -> tuple[tuple[Expr, ...], ...]:
+    """A matrix as expanded, hashable rows."""
+    return tuple(tuple(sympy.expand(c) for c in row) for row in rows)

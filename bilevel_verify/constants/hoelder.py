@@ -87,7 +87,7 @@ def _pair(analysis: Analysis, form: str, wanted: Any) -> Pair:
     bounds = [_best_of(part, form, group, nu, diameter) for part, group in zip(parts, groups)]
     best = max(bounds, key=lambda b: b.upper) if bounds else replace(lipschitz, upper=0.0)
     if math.isinf(best.upper):
-        return Pair(nu, _unbounded(best, nu, groups, diameter))
+        return Pair(nu, lipschitz if nu == 1 else _unbounded(best, nu, groups, diameter))
     if best.lower == 0.0 and analysis.effort > 0:
         best = replace(best, lower=min(best.upper, sampled_quotient(parts, form, float(nu))))
     return Pair(nu, best)
@@ -150,7 +150,7 @@ def moduli(part: Part, form: str, waves: Expr | None = None) -> list[Modulus]:
     """
     k = len(form)
     model = part.model if not part.specials else part.plain
-    lo, hi = part._whole()
+    lo, hi = part.whole()
     arguments = model.arguments(lo, hi)
     by_exponent: dict[Expr, list[tuple[int, Expr | None, float, float, str]]] = {}
     for number, ridge in enumerate(model.structure.ridges):
@@ -227,7 +227,7 @@ def _closed_single(
 
 def _special_modulus(part: Part, special: Any, form: str) -> Modulus:
     """Radial powers keep the one-dimensional constants; other special terms by their next derivative."""
-    lo, hi = part._whole()
+    lo, hi = part.whole()
     blocks = {s: part.model.slots(s) for s in "xyz"}
     k = len(form)
     size = special.bound(form, blocks, lo[0], hi[0])[0]
@@ -265,7 +265,7 @@ def _radial_factor(special: Radial, power: Expr) -> Expr:
 def _rest_modulus(part: Part, model: Any, form: str) -> Modulus:
     k = len(form)
     upper = part.norm(form + "z").upper
-    lo, hi = part._whole()
+    lo, hi = part.whole()
     pieces = model.evaluate(k, lo, hi)
     entries = pieces.entries
     with np.errstate(invalid="ignore"):
@@ -336,8 +336,16 @@ def _impossible(nu: Expr, found: Expr, groups: list[list[Modulus]]) -> Bound:
 def _unbounded(bound: Bound, nu: Expr, groups: list[list[Modulus]], diameter: float) -> Bound:
     growing = [m for group in groups for m in group if math.isinf(m.oscillation) or math.isinf(m.constant)]
     parts = tuple(Reason("grows", m.text) for m in growing)
-    advice = "a bounded domain makes it finite" if math.isinf(diameter) else "a derivative is unbounded on the domain"
-    return replace(bound, why=Reason("Hoelder rules", f"no finite constant at nu = {nu}; {advice}", parts))
+    lost = [m for m in growing if m.nu == 0 and math.isinf(m.constant)]
+    if lost:
+        advice = f"{lost[0].text}; a domain on one side of that place, away from it, helps"
+    elif math.isinf(diameter):
+        advice = "a bounded domain makes it finite"
+    else:
+        advice = "a derivative is unbounded on the domain"
+    sure = len(lost) == 1 and len(lost[0].ridges) == 1
+    why = Reason("Hoelder rules", f"no finite constant at nu = {nu}: {advice}", parts)
+    return replace(bound, lower=math.inf if sure else bound.lower, attained=sure, why=why)
 
 
 __all__ = ["Modulus", "Pair", "combine", "hoelder_pair", "moduli", "periodic_constant", "scalar_modulus"]

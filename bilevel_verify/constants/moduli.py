@@ -9,6 +9,7 @@ import sympy
 from sympy import Expr, Integer, Rational
 
 from bilevel_verify.constants import exact
+from bilevel_verify.constants.smoothness import kinks
 from bilevel_verify.intervals.batch import Interval
 from bilevel_verify.intervals.rounding import enclose
 from bilevel_verify.intervals.scalar import Derived, Huber, Power, Psi, Scalar
@@ -24,6 +25,15 @@ def scalar_modulus(function: Scalar, k: int, span: tuple[float, float]) -> tuple
         if np.isfinite(values.magnitude()).all()
         else math.inf
     )
+    lost = _lost(function, k, span)
+    if lost is not None:
+        return (
+            Integer(0),
+            (oscillation if lost == k else math.inf),
+            None,
+            oscillation,
+            _lost_text(function, k, lost, oscillation),
+        )
     rough = _rough_modulus(function, k, span)
     if rough is not None:
         nu, closed = rough
@@ -35,6 +45,22 @@ def scalar_modulus(function: Scalar, k: int, span: tuple[float, float]) -> tuple
     if math.isinf(constant) and math.isfinite(oscillation) and function.smooth < k + 1:
         return Integer(0), oscillation, None, oscillation, f"({function.name})^({k}) only has bounded oscillation"
     return Integer(1), constant, closed, oscillation, f"|({function.name})^({k + 1})| <= {constant:.9g}"
+
+
+def _lost(function: Scalar, k: int, span: tuple[float, float]) -> int | None:
+    """Order of the first discontinuous derivative if it is at most ``k`` and its place lies in the span."""
+    smooth = kinks(function, *span)[0]
+    if smooth >= k or (isinstance(function, Huber | Psi) and smooth == k - 1):
+        return None
+    return int(smooth) + 1
+
+
+def _lost_text(function: Scalar, k: int, lost: int, oscillation: float) -> str:
+    if lost < k:
+        what = "does not exist everywhere"
+    else:
+        what = "is unbounded" if math.isinf(oscillation) else "jumps: only its oscillation is bounded"
+    return f"({function.name})^({k}) {what} (derivative {lost} is the first that is not continuous)"
 
 
 def _closed_sup(function: Scalar, order: int) -> Expr | None:

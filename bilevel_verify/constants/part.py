@@ -17,6 +17,7 @@ from bilevel_verify.constants.constant import Reason
 from bilevel_verify.constants.data import data_terms
 from bilevel_verify.constants.domain import Domain, one_period
 from bilevel_verify.constants.forms import Form, defined
+from bilevel_verify.constants.infinite import culprit, infinite
 from bilevel_verify.constants.model import Model
 from bilevel_verify.constants.piecewise import PiecewiseScalar
 from bilevel_verify.constants.sampling import climb, sample_points
@@ -96,10 +97,9 @@ class Part:
         lost = smoothness.first_jump(self.structure, self.domain, tuple(self.model.slots(s) for s in slots))
         if lost is not None and lost.order < len(slots):
             return jump_bound(lost, len(slots))
-        endless = self._endless_gradient(slots)
-        if endless is not None:
-            return endless
         first = self._calculus(slots)
+        if math.isinf(first.upper):
+            first = infinite(self, slots) or first
         gap = first.upper - first.lower
         tolerance = TOLERANCE[len(slots)]
         if (
@@ -113,39 +113,10 @@ class Part:
         second = self._search(slots, first)
         return second
 
-    def _endless_gradient(self, slots: str) -> Bound | None:
-        """A gradient that certainly grows without bound: a quadratic along an unbounded variable, the rest bounded."""
-        if len(slots) != 1 or self.structure.rest is not None or not self.domain.unbounded:
-            return None
-        members = set(self.model.slots(slots))
-        lo, hi = self._whole()
-        slopes = self.model.ridge_ranges(1, self.model.arguments(lo, hi))
-        if not np.isfinite(slopes.magnitude()).all():
-            return None
-        for (i, j), value in self.structure.quadratic.items():
-            for own, other in ((i, j), (j, i)):
-                if own in members and not (np.isfinite(self.domain.lo[other]) and np.isfinite(self.domain.hi[other])):
-                    variable, name = self.structure.variables[other], self.structure.variables[own]
-                    statement = (
-                        f"{self._label(slots)} = oo: the quadratic term {value}*{name}*{variable} makes the "
-                        f"gradient grow along {variable}; a bounded range of {variable} makes it finite"
-                    )
-                    return Bound(
-                        math.inf,
-                        math.inf,
-                        True,
-                        "exact",
-                        Reason("unbounded ray", statement),
-                        sympy.oo,
-                        True,
-                        {variable.name: math.inf},
-                    )
-        return None
-
     def _hopeless(self) -> bool:
         return self.n > 12 or self.only_specials
 
-    def _whole(self) -> tuple[Array, Array]:
+    def whole(self) -> tuple[Array, Array]:
         return self.domain.lo[None, :], self.domain.hi[None, :]
 
     def _calculus(self, slots: str) -> Bound:
@@ -154,7 +125,7 @@ class Part:
         closed = self._closed(slots) if free else None
         if closed is not None:
             top = enclose(closed)[1]
-            why = Reason(self._rule(slots), f"{self._label(slots)} = {closed}", self._range_reasons(k))
+            why = Reason(self._rule(slots), f"{self.label(slots)} = {closed}", self._range_reasons(k))
             return Bound(top, top, True, "exact", why, closed, True)
         form = Form(self.model, slots, 4096)
         upper = self._calculus_bound(slots, form)
@@ -163,15 +134,15 @@ class Part:
         if tight:
             factor = 1.0 if form.net is None or (k == 2 and form.symmetric) else form.net.factor
             lower = max(lower, upper / factor * (1 - 1e-9))
-        why = Reason(self._rule(slots), f"{self._label(slots)} <= {upper:.9g}", self._range_reasons(k))
+        why = Reason(self._rule(slots), f"{self.label(slots)} <= {upper:.9g}", self._range_reasons(k))
         if math.isinf(upper):
-            why = Reason(why.rule, f"{self._label(slots)}: no finite bound", (self._culprit(k), *why.parts))
+            why = Reason(why.rule, f"{self.label(slots)}: no finite bound", (culprit(self, k), *why.parts))
         attained = tight and form.net is not None and lower > upper * (1 - 1e-5)
         return Bound(upper, min(lower, upper), True, "calculus", why, None, attained)
 
     def _calculus_bound(self, slots: str, form: Form) -> float:
         """Smallest certified bound from one evaluation on the whole domain."""
-        lo, hi = self._whole()
+        lo, hi = self.whole()
         with ball_ends():
             special = with_specials(self, slots)
             if self.only_specials:
@@ -187,7 +158,7 @@ class Part:
         """Certified range of the eigenvalues of a diagonal Hessian block (branch and bound for both ends)."""
         if letter not in self._hessian_ranges:
             form = Form(self.model, letter * 2)
-            lo, hi = self._whole()
+            lo, hi = self.whole()
             with ball_ends():
                 least, most = (float(v[0]) for v in form.extremes(self.model.evaluate(2, lo, hi)))
             if self.effort > 0 and not self.domain.unbounded:
@@ -227,21 +198,23 @@ class Part:
         k = len(slots)
         ridges = self.structure.ridges
         ranges = [exact.exact_range(r.function, k) for r in ridges]
-        if any(r is None for r in ranges) or k < 2:
+        if any(r is None for r in ranges):
             return None
-        scaled = [scale(r.weight, bounds) for r, bounds in zip(ridges, ranges) if bounds is not None]
+        scaled = [exact.scale(r.weight, bounds) for r, bounds in zip(ridges, ranges) if bounds is not None]
+        if k == 1:
+            return exact.gradient_vertex(self.structure, scaled, self.model.slots(slots))
         if k == 2 and len(set(slots)) == 1:
             members = self.model.slots(slots[0])
             low = exact.exact_matrix(self.structure, [s[0] for s in scaled], members)
             high = exact.exact_matrix(self.structure, [s[1] for s in scaled], members)
-            top = exact.extreme_eigenvalue(frozen(high), True)
-            bottom = exact.extreme_eigenvalue(frozen(low), False)
-            return None if top is None or bottom is None else larger(top, -bottom)
+            top = exact.extreme_eigenvalue(exact.frozen(high), True)
+            bottom = exact.extreme_eigenvalue(exact.frozen(low), False)
+            return None if top is None or bottom is None else exact.larger(top, -bottom)
         if k >= 3 and (len(ridges) == 1 or exact.orthogonal(ridges)) and (len(ridges) == 1 or len(set(slots)) == 1):
-            values = [larger(-s[0], s[1]) * self._length(r, slots) for r, s in zip(ridges, scaled)]
+            values = [exact.larger(-s[0], s[1]) * self._length(r, slots) for r, s in zip(ridges, scaled)]
             best = values[0]
             for value in values[1:]:
-                best = larger(best, value)
+                best = exact.larger(best, value)
             return sympy.sqrtdenest(sympy.expand(best)) if not best.is_Rational else best
         return None
 
@@ -260,7 +233,7 @@ class Part:
             return "Loewner bounds Q + A' diag(phi'') A"
         return "ridges: sup |phi^(k)| with directions" if len(self.structure.ridges) > 1 else "one ridge"
 
-    def _label(self, slots: str) -> str:
+    def label(self, slots: str) -> str:
         names = {1: "nabla", 2: "nabla^2", 3: "D^3", 4: "D^4"}
         block = "" if set(slots) == {"z"} else f"_{slots}"
         return f"sup |{names[len(slots)]}{block} {self.name}|"
@@ -268,61 +241,15 @@ class Part:
     def _range_reasons(self, k: int) -> tuple[Reason, ...]:
         if self.effort <= 0:
             return ()
-        lo, hi = self._whole()
+        lo, hi = self.whole()
         arguments = self.model.arguments(lo, hi)
         reasons = []
         for number, ridge in enumerate(self.structure.ridges[:8]):
             values = ridge.function.range(k, arguments[:, number])
-            row = " + ".join(f"{c}*{self.structure.variables[i]}" for i, c in ridge.row)
-            reasons.append(
-                Reason(
-                    "range of an atom",
-                    f"{ridge.weight} * ({ridge.function.name})^({k}) at {row} + {ridge.shift}: "
-                    f"phi^({k}) in [{float(values.lo[0]):.9g}, {float(values.hi[0]):.9g}]",
-                )
-            )
+            low, high = float(values.lo[0]), float(values.hi[0])
+            statement = f"{ridge_text(ridge, self.structure)}: phi^({k}) in [{low:.9g}, {high:.9g}]"
+            reasons.append(Reason("range of an atom", statement))
         return tuple(reasons)
-
-    def _culprit(self, k: int) -> Reason:
-        """Which terms have an unbounded k-th derivative, and a box that makes all of them finite."""
-        if self.effort <= 0:
-            return Reason("blows up", f"derivative {k} is unbounded on this domain")
-        guilty = []
-        lo, hi = self._whole()
-        slopes = self.model.ridge_ranges(k, self.model.arguments(lo, hi))
-        for number, ridge in enumerate(self.structure.ridges):
-            if not np.isfinite(slopes.magnitude()[0, number]):
-                guilty.append(ridge_text(ridge, self.structure))
-        if k == 1 and self.domain.unbounded and self.structure.quadratic:
-            guilty.append("the quadratic part")
-        plain_rest = None if self.only_specials else self.structure.rest
-        for term in sympy.Add.make_args(plain_rest) if plain_rest is not None else ():
-            alone = Model(replace(self.structure, rest=term, ridges=(), quadratic={}, linear={}), self.is_x)
-            if not np.isfinite(alone.evaluate(k, lo, hi).entries.magnitude()).all():
-                guilty.append(str(term))
-        return Reason(
-            "blows up",
-            f"derivative {k} of {'; '.join(guilty[:4]) or 'the sum'} is unbounded on this domain{self._advice(k)}",
-        )
-
-    def _advice(self, k: int) -> str:
-        """A bounded box on which the derivative is finite, if a simple one is found."""
-        for size in (10.0, 1.0):
-            lo = np.where(np.isneginf(self.domain.lo), -size, self.domain.lo)
-            hi = np.where(np.isposinf(self.domain.hi), size, self.domain.hi)
-            if (lo > hi).any() or not self.domain.unbounded:
-                continue
-            pieces = self.model.evaluate(k, lo[None], hi[None])
-            if np.isfinite(pieces.ridges.magnitude()).all() and np.isfinite(pieces.entries.magnitude()).all():
-                open_ends = [
-                    v.name
-                    for v, a, b in zip(self.structure.variables, self.domain.lo, self.domain.hi)
-                    if math.isinf(b - a)
-                ]
-                return f"; it is finite for {', '.join(open_ends[:6])} in [-{size:g}, {size:g}]"
-        if not self.domain.unbounded:
-            return "; a smaller box that keeps away from the singularity makes it finite"
-        return ""
 
     # -- sampling --------------------------------------------------------------------------------------------------
 
@@ -362,7 +289,7 @@ class Part:
                 lower=min(max(first.lower, found.lower), first.upper),
                 witness=first.witness or self._blow_up(found),
             )
-        statement = f"{self._label(slots)} <= {found.upper:.9g} (at least {found.lower:.9g}), {found.boxes} boxes"
+        statement = f"{self.label(slots)} <= {found.upper:.9g} (at least {found.lower:.9g}), {found.boxes} boxes"
         why = Reason("interval branch and bound, covering certified in ball arithmetic", statement, (first.why,))
         return Bound(
             found.upper,
@@ -372,7 +299,7 @@ class Part:
             why,
             None,
             False,
-            self._named(found.where),
+            self.named(found.where),
         )
 
     def _budget(self, k: int, infinite: bool) -> int:
@@ -392,29 +319,8 @@ class Part:
                 used[list(pair)] = True
         return used
 
-    def _named(self, point: Array) -> dict[str, float]:
+    def named(self, point: Array) -> dict[str, float]:
         return {v.name: float(x) for v, x in zip(self.structure.variables, point)}
 
     def _blow_up(self, found: Supremum) -> dict[str, float]:
-        return self._named(middle_of(found.worst[0][None], found.worst[1][None])[0])
-
-
-def scale(weight: Expr, bounds: tuple[Expr, Expr]) -> tuple[Expr, Expr]:
-    low, high = weight * bounds[0], weight * bounds[1]
-    return (low, high) if larger(low, high) == high else (high, low)
-
-
-def larger(a: Expr, b: Expr) -> Expr:
-    """The larger of two exact numbers (ties either way)."""
-    if a == b:
-        return a
-    first, second = enclose(a), enclose(b)
-    if first[0] > second[1]:
-        return a
-    if second[0] > first[1]:
-        return b
-    return a if sympy.simplify(a - b).is_nonnegative else b
-
-
-def frozen(rows: list[list[Expr]]) -> tuple[tuple[Expr, ...], ...]:
-    return tuple(tuple(sympy.expand(c) for c in row) for row in rows)
+        return self.named(middle_of(found.worst[0][None], found.worst[1][None])[0])

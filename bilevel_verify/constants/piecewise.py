@@ -25,14 +25,17 @@ DEEPEST = 6
 
 
 class PiecewiseScalar(Direct):
-    """Branches on consecutive intervals; ``smooth`` continuous derivatives, ``rough`` the joints that limit them."""
+    """Branches on consecutive intervals; ``smooth`` continuous derivatives.
+
+    ``breaks``: joint -> order of the first derivative that is not continuous there.
+    """
 
     def __init__(self, node: Any, variable: Any, joints: list[Expr], convert: Callable[[Expr], Scalar | None]) -> None:
         self.node, self.name = node, str(node)
         orders = {joint: first_mismatch(node, variable, joint) for joint in joints}
         broken = [order for order in orders.values() if order is not None]
         self.smooth = min(broken) - 1 if broken else math.inf
-        self.rough = [j for j, order in orders.items() if order is not None and order - 1 == self.smooth]
+        self.breaks = {joint: order for joint, order in orders.items() if order is not None}
         ends = [-sympy.oo, *joints, sympy.oo]
         self.pieces: list[tuple[float, float, Scalar | None]] = []
         for left, right in itertools.pairwise(ends):

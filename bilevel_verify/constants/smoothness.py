@@ -51,41 +51,40 @@ def first_jump(structure: Structure, domain: Domain, blocks: tuple[tuple[int, ..
     return min(jumps, key=lambda j: (j.order, j.sure)) if jumps else None
 
 
-def kinks(function: Scalar) -> tuple[float, list[float] | None]:
-    """Number of continuous derivatives and the places of the kinks (None: at integers)."""
+def kinks(function: Scalar, low: float = -math.inf, high: float = math.inf) -> tuple[float, list[float] | None]:
+    """Number of continuous derivatives on ``[low, high]`` and the inner places that limit it (None: odd integers)."""
     if isinstance(function, Derived):
-        smooth, places = kinks(function.base)
+        smooth, places = kinks(function.base, low, high)
         return smooth - function.order, places
-    if isinstance(function, Power):
-        return function.smooth, [0.0]
-    if isinstance(function, PiecewiseScalar):
-        return function.smooth, [float(sum(enclose(j)) / 2) for j in function.rough]
-    if isinstance(function, Huber):
-        return 1, [-float(function.delta), float(function.delta)]
     if isinstance(function, Psi):
         return (2, None) if function.nu == 0 else (3, None)
-    return math.inf, []
+    breaks = [(smooth, place) for smooth, place in _breaks(function) if place[1] > low and place[0] < high]
+    least = min((smooth for smooth, _ in breaks), default=math.inf)
+    return least, [0.5 * (a + b) for smooth, (a, b) in breaks if smooth == least]
+
+
+def _breaks(function: Scalar) -> list[tuple[float, tuple[float, float]]]:
+    """(number of continuous derivatives there, enclosure of the place) for every kink."""
+    if isinstance(function, Power):
+        return [(function.smooth, (0.0, 0.0))] if math.isfinite(function.smooth) else []
+    if isinstance(function, PiecewiseScalar):
+        return [(order - 1, enclose(joint)) for joint, order in function.breaks.items()]
+    if isinstance(function, Huber):
+        return [(1, (sign * float(function.delta),) * 2) for sign in (-1, 1)]
+    return []
 
 
 def _ridge_jump(ridge: Ridge, structure: Structure, domain: Domain) -> Jump | None:
-    smooth, places = kinks(ridge.function)
+    low, high = _argument(ridge, domain)
+    smooth, places = kinks(ridge.function, low, high)
     if math.isinf(smooth):
         return None
-    low, high = _argument(ridge, domain)
     row = sympy.Add(ridge.shift, *[c * structure.variables[i] for i, c in ridge.row])
-    return _jump_of(ridge.function, smooth, places, low, high, str(row))
+    return _jump_of(ridge.function, smooth, places, str(row))
 
 
-def _jump_of(
-    function: Scalar, smooth: float, places: list[float] | None, low: float, high: float, argument: str
-) -> Jump | None:
-    if places is not None:
-        hit = [p for p in places if low <= p <= high]
-        if not hit:
-            return None
-        place = f"{argument} = {hit[0]:g}"
-    else:
-        place = f"odd integers of {argument}"
+def _jump_of(function: Scalar, smooth: float, places: list[float] | None, argument: str) -> Jump:
+    place = f"odd integers of {argument}" if places is None else f"{argument} = {places[0]:g}"
     if smooth < 0:
         return Jump(0, f"{function.name} itself jumps at {place}")
     return Jump(int(smooth) + 1, f"derivative {int(smooth) + 1} of {function.name} is not continuous at {place}")
@@ -119,13 +118,12 @@ def _atom_jumps(node: Any, structure: Structure, domain: Domain) -> Iterator[Jum
         return
     name, order, parameters, argument = known
     function = scalar(name, *(Fraction(int(p.p), int(p.q)) for p in parameters))
-    smooth, places = kinks(Derived(function, order) if order else function)
+    low, high = _range_of(argument, structure, domain)
+    smooth, places = kinks(Derived(function, order) if order else function, low, high)
     if math.isinf(smooth):
         return
-    low, high = _range_of(argument, structure, domain)
-    jump = _jump_of(function, smooth, places, low, high, str(argument))
-    if jump is not None:
-        yield Jump(jump.order, jump.text, jump.where, False)
+    jump = _jump_of(function, smooth, places, str(argument))
+    yield Jump(jump.order, jump.text, jump.where, False)
 
 
 def _range_of(expression: Expr, structure: Structure, domain: Domain) -> tuple[float, float]:

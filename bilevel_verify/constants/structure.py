@@ -6,6 +6,7 @@ three parts; the rest is bounded by interval jets. Rewriting is by exact identit
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -208,9 +209,12 @@ def restrict(structure: Structure, group: Sequence[int]) -> Structure:
 
 
 def ridge_text(ridge: Ridge, structure: Structure) -> str:
-    """``weight * (phi)(row . z + shift)`` for a reader."""
+    """The term for a reader: ``4/15*|x1 - y1|^5/2``."""
     argument = sympy.Add(ridge.shift, *[c * structure.variables[i] for i, c in ridge.row])
-    return f"{ridge.weight}*({ridge.function.name})({argument})"
+    inner = str(argument) if argument.is_Symbol else f"({argument})"
+    name = ridge.function.name
+    text = re.sub(r"\bt\b", lambda _: inner, name) if re.search(r"\bt\b", name) else f"{name}({argument})"
+    return text if ridge.weight == 1 else f"-{text}" if ridge.weight == -1 else f"{ridge.weight}*{text}"
 
 
 def as_ridge(core: Expr, symbols: set[Symbol]) -> tuple[Expr, Scalar, Expr, str] | None:

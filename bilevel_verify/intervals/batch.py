@@ -85,7 +85,8 @@ class Interval:
             a, b = self.lo * self.lo, self.hi * self.hi
         straddles = (self.lo <= 0) & (self.hi >= 0)
         low = np.where(straddles, 0.0, np.maximum(down(np.minimum(a, b)), 0.0))
-        return Interval(low, up(np.maximum(a, b)))
+        nothing = (self.lo == 0) & (self.hi == 0)
+        return Interval(low, np.where(nothing, 0.0, up(np.maximum(a, b))))
 
     def magnitude(self) -> Array:
         """``sup |x|``."""

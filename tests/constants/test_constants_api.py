@@ -97,7 +97,7 @@ def test_infinite_constants_name_the_term_and_a_domain() -> None:
     c = constants(problems.bilevel(f="exp(x1) + y1", g="y1**2 + y1**4", x="x1", y="y1"))
     assert math.isinf(c["L_g"].value)
     text = str(c["L_g"].why)
-    assert "t^4" in text
+    assert "y1^4" in text
     assert "finite for y1 in [-10, 10]" in text
     assert math.isinf(c["L_f"].value)
     assert "exp" in str(c["L_f"].why)

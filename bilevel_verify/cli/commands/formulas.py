@@ -8,6 +8,7 @@ from typing import Any
 
 from bilevel_verify.campaign.records import constant_record
 from bilevel_verify.cli import output, values
+from bilevel_verify.cli.commands.constant_table import constants_latex, show
 from bilevel_verify.errors import BilevelVerifyError, InputError
 
 
@@ -60,45 +61,14 @@ def constants_command(arguments: Any) -> int:
     elif arguments.latex:
         print(constants_latex(found))
     else:
-        _show(found, arguments.why)
+        closed = {name: str(table[name].exact) for name in table if found[name].get("exact")}
+        show(found, {name: text for name, text in closed.items() if not _plain(text)}, arguments.why)
     return 0
 
 
-def constants_latex(found: dict[str, Any]) -> str:
-    """The constants as a booktabs table."""
-    from bilevel_verify.language import letter_latex
-    from bilevel_verify.reporting.tables import latex_escape
-    from bilevel_verify.reporting.words import number
-
-    lines = [r"\begin{tabular}{lrlll}", r"\toprule", r"letter & value & status & norm & domain \\", r"\midrule"]
-    for name, c in found.items():
-        value = f"${c['exact']}$" if c.get("exact") else latex_escape(number(c["value"], 6))
-        status = "certified" if c.get("certified") else "not certified"
-        texts = [status, c.get("norm", ""), c.get("domain", c.get("reason", ""))]
-        lines.append(" & ".join([f"${letter_latex(name)}$", value, *(latex_escape(t) for t in texts)]) + r" \\")
-    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"])
-
-
-def _show(found: dict[str, Any], why: bool) -> None:
-    from bilevel_verify.reporting.words import number
-
-    lines = []
-    for name, c in found.items():
-        status = "certified" if c.get("certified") else "not certified"
-        mark = " (tight)" if c.get("attained") else ""
-        place = f"{c.get('norm', '')}; {c.get('domain', '')}" if "norm" in c else c.get("reason", "")
-        lines.append([name, number(c["value"], 6) + mark, status, c.get("route", ""), place, c.get("meaning", "")])
-    output.table("", ["letter", "value", "status", "route", "norm; domain", "meaning"], lines, numeric=("value",))
-    if why:
-        for name, c in found.items():
-            if "why" in c:
-                print(f"{name}:")
-                print("\n".join(_tree(c["why"], 1)))
-
-
-def _tree(reason: dict[str, Any], depth: int) -> list[str]:
-    own = ["  " * depth + f"{reason['statement']}  [{reason['rule']}]"]
-    return own + [line for part in reason["parts"] for line in _tree(part, depth + 1)]
+def _plain(text: str) -> bool:
+    """True for a closed form that says no more than its decimals."""
+    return text in ("oo", "-oo") or text.lstrip("-").isdigit() or len(text) > 40
 
 
 def _chosen(text: str | None, known: list[str], what: str) -> list[str]:

@@ -1,0 +1,91 @@
+"""How the constants of a problem are shown: a table, remarks on what is infinite or not convex, LaTeX, derivations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bilevel_verify.cli import output
+
+BLAME = ("unbounded ray", "blows up", "lost smoothness", "Hoelder rules", "Hoelder exponent")
+"""Rules whose statement says why there is no finite constant."""
+
+
+def constants_latex(found: dict[str, Any]) -> str:
+    """The constants as a booktabs table."""
+    from bilevel_verify.language import letter_latex
+    from bilevel_verify.reporting.tables import latex_escape
+    from bilevel_verify.reporting.words import number
+
+    lines = [r"\begin{tabular}{lrlll}", r"\toprule", r"letter & value & status & norm & domain \\", r"\midrule"]
+    for name, c in found.items():
+        value = f"${c['exact']}$" if c.get("exact") else latex_escape(number(c["value"], 6))
+        status = "certified" if c.get("certified") else "not certified"
+        texts = [status, c.get("norm", ""), c.get("domain", c.get("reason", ""))]
+        lines.append(" & ".join([f"${letter_latex(name)}$", value, *(latex_escape(t) for t in texts)]) + r" \\")
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"])
+
+
+def show(found: dict[str, Any], closed: dict[str, str], why: bool) -> None:
+    """The table on stdout; below it whatever is infinite, and where strong convexity fails.
+
+    Parameters
+    ----------
+    found : letter -> record of the constant (or its reason for failing).
+    closed : letter -> closed form as text, where there is one.
+    """
+    from bilevel_verify.reporting.words import number
+
+    lines = []
+    for name, c in found.items():
+        status = "certified" if c.get("certified") else "not certified"
+        reached = c.get("upper") if c.get("side") == "lower" else c.get("lower")
+        place = f"{c.get('norm', '')}; {c.get('domain', '')}" if "norm" in c else c.get("reason", "")
+        value = number(c["value"], 6) + (f" = {closed[name]}" if name in closed else "")
+        mark = "tight" if c.get("attained") else number(reached, 6)
+        lines.append([name, value, mark, status, c.get("route", ""), place, c.get("meaning", "")])
+    columns = ["letter", "value", "reached", "status", "route", "norm; domain", "meaning"]
+    output.table("", columns, lines, numeric=("value", "reached"))
+    for line in remarks(found):
+        print(line)
+    if why:
+        for name, c in found.items():
+            if "why" in c:
+                print(f"{name}:")
+                print("\n".join(tree(c["why"], 1)))
+
+
+def remarks(found: dict[str, Any]) -> list[str]:
+    """One line for every infinite constant (term and remedy) and for a lower level that is not strongly convex."""
+    lines = []
+    for name, c in found.items():
+        if c.get("value") == "inf":
+            lines.append(f"{name} is infinite: {blame(c['why'])}")
+        elif name == "mu" and c.get("side") == "lower" and not (isinstance(c["value"], float) and c["value"] > 0):
+            lines.append(_not_convex(c))
+    return lines
+
+
+def _not_convex(c: dict[str, Any]) -> str:
+    if c["value"] == "-inf":
+        return f"mu: no curvature bound: {blame(c['why'])}"
+    point = ", ".join(f"{variable} = {value}" for variable, value in c.get("witness", {}).items())
+    if isinstance(c["upper"], float) and c["upper"] <= 0:
+        return f"not strongly convex in y: the smallest curvature is {c['upper']:.6g} at {point or 'every point'}"
+    return f"strong convexity in y is not shown: the smallest curvature seen is {c['upper']} at {point}"
+
+
+def blame(reason: dict[str, Any]) -> str:
+    """The first statement of a derivation that names a term which is not bounded."""
+    queue = [reason]
+    while queue:
+        node = queue.pop(0)
+        if node["rule"] in BLAME:
+            return str(node["statement"])
+        queue += [p for p in node["parts"] if " <= inf" in p["statement"] or "oo" in p["statement"]] or node["parts"]
+    return str(reason["statement"])
+
+
+def tree(reason: dict[str, Any], depth: int) -> list[str]:
+    """A derivation as indented lines."""
+    own = ["  " * depth + f"{reason['statement']}  [{reason['rule']}]"]
+    return own + [line for part in reason["parts"] for line in tree(part, depth + 1)]

@@ -1,0 +1,62 @@
+"""The long soundness run of the constants: 20,000 random problems, resumable. Run as a script.
+
+``python tests/thorough/constants_run.py [--problems 20000] [--seed N] [--out reports/thorough/constants.txt]`` attacks
+blocks of 100 problems (95 by calculus, 5 with branch and bound). Every block appends one line to the output; blocks
+that are already there for the same seed are skipped. The exit code is 1 if any certified constant was exceeded.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "constants"))
+
+from constants_generator import SEED
+from test_constants_soundness import attack
+
+BLOCK = 100
+
+
+def attack_block(seed: int, block: int) -> list[str]:
+    """Violations among the 100 problems of one block."""
+    start = seed * 100_000 + block
+    return attack(start, BLOCK - 5, effort=0.0) + attack(start + 50_000, 5, effort=0.05)
+
+
+def finished(text: str, seed: int) -> dict[int, int]:
+    """Block -> violations, as recorded for a seed."""
+    rows = re.findall(r"^seed (\d+) block (\d+): \d+ problems, (\d+) violations", text, re.MULTILINE)
+    return {int(block): int(count) for own, block, count in rows if int(own) == seed}
+
+
+def main() -> int:
+    """Run the blocks that are missing and print the total."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--problems", type=int, default=20_000)
+    parser.add_argument("--seed", type=int, default=SEED)
+    parser.add_argument("--out", type=Path, default=Path("reports/thorough/constants.txt"))
+    options = parser.parse_args()
+    options.out.parent.mkdir(parents=True, exist_ok=True)
+    done = finished(options.out.read_text() if options.out.exists() else "", options.seed)
+    for block in range(options.problems // BLOCK):
+        if block in done:
+            continue
+        start = time.process_time()
+        found = attack_block(options.seed, block)
+        done[block] = len(found)
+        with options.out.open("a") as out:
+            seconds = time.process_time() - start
+            out.write(
+                f"seed {options.seed} block {block}: {BLOCK} problems, {len(found)} violations, {seconds:.0f} s\n"
+            )
+            out.writelines(f"  {line}\n" for line in found)
+    print(f"seed {options.seed}: {len(done) * BLOCK} problems, {sum(done.values())} violations")
+    return int(any(done.values()))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
