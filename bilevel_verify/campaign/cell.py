@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 from typing import Any, Literal
 
 from bilevel_verify.errors import InputError
@@ -35,7 +36,7 @@ class Limits:
                 raise InputError(f"limits: {name} must be a positive number, not {value!r}")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # no slots: the digest of a cell is asked for often and kept
 class Cell:
     """One question: a statement (or a method alone, or a paper's audit) on one problem with everything that decides it.
 
@@ -97,7 +98,7 @@ class Cell:
         fields_given: dict[str, Any] = {k: tuple(v) if k in tuples else v for k, v in data.items()}
         return cls(**fields_given)
 
-    @property
+    @cached_property
     def content(self) -> str:
         """SHA-256 of the question as stated (names only): the same cell before and after a change of the sources."""
         return digest(self.to_dict())

@@ -17,6 +17,7 @@ from bilevel_verify.campaign.store import Failure, Store
 from bilevel_verify.checks.verdict import Verification
 from bilevel_verify.reporting.cards import paper_records
 from bilevel_verify.reporting.plots import plot_records
+from bilevel_verify.reporting.profiles import profile_records
 from bilevel_verify.reporting.words import LOOKS
 
 Json = dict[str, Any]
@@ -69,7 +70,7 @@ def document_of_store(
         nonlocal seconds
         for stored in store.cells(keys):
             seconds += stored.seconds
-            yield restore(stored.answer, document)
+            yield restore(stored.answer, document) | {"cell": stored.cell}
 
     made = build(answers(), title=title, command=command, failures=failures)
     made["summary"]["seconds"] = round(seconds, 3)
@@ -91,11 +92,12 @@ def build(
         cells += 1
         keeper.add(answer.get("rows") or [])
         _remember(hypotheses, answer.get("hypotheses") or [])
-        _remember(runs, [run | {"statement": answer.get("statement")} for run in answer.get("runs") or []])
+        _remember(runs, _placed_runs(answer))
         _remember_problem(problems, answer)
     lost = [failure_row(f) for f in failures]
     keeper.add(lost)
     rows = sorted(keeper.rows(), key=_order)
+    listed = list(runs.values())
     return {
         "schema": SCHEMA_NAME,
         "title": title,
@@ -106,10 +108,11 @@ def build(
         "matrix": keeper.matrix(),
         "rows": rows,
         "hypotheses": list(hypotheses.values()),
-        "runs": list(runs.values()),
+        "runs": listed,
         "problems": [problems[name] for name in sorted(problems)],
         "papers": paper_records(rows),
-        "plots": plot_records(rows, list(runs.values())),
+        "plots": plot_records(rows, listed),
+        "profiles": profile_records(listed, list(problems.values())),
     }
 
 
@@ -259,6 +262,15 @@ def _remember(known: dict[str, Json], records: Iterable[Json]) -> None:
     for record in records:
         if len(known) < SHOWN_ROWS // 4:
             known.setdefault(canonical(record), record)
+
+
+def _placed_runs(answer: Json) -> list[Json]:
+    """The runs of an answer with what its cell varied: start, knobs, letters given by hand, number of the repetition."""
+    cell = answer.get("cell") or {}
+    given = {k: v for k, v in (cell.get("parameters") or {}).items() if isinstance(v, int | float)}
+    place = {"statement": answer.get("statement"), "x0": cell.get("x0"), "given": given}
+    place |= {"knobs": cell.get("knobs") or {}, "replicate": cell.get("replicate") or 0}
+    return [run | place for run in answer.get("runs") or []]
 
 
 def _order(row: Json) -> tuple[Any, ...]:

@@ -15,7 +15,7 @@ MOST_FIGURES = 100
 
 def write_figures(document: Json, folder: Path) -> list[Path]:
     """Write every plot as ``NAME.svg`` and ``NAME.pdf``; returns the files. Text stays text, dates are left out."""
-    plots = document["plots"][:MOST_FIGURES]
+    plots = [*document["plots"][:MOST_FIGURES], *document["profiles"]]
     if not plots:
         return []
     from matplotlib import rc_context
@@ -27,7 +27,7 @@ def write_figures(document: Json, folder: Path) -> list[Path]:
     settings: Any = {"svg.fonttype": "none", "svg.hashsalt": "bilevel-verify", "pdf.fonttype": 42, "text.usetex": False}
     with rc_context(settings | {"text.parse_math": False}):
         for plot in plots:
-            name = slug(plot["statement"], plot["problem"], plot["method"], plot["claim"]).replace("/", "-")
+            name = slug(*_title_words(plot)).replace("/", "-")
             figure = _figure(plot)
             svg, pdf = folder / f"{name}.svg", folder / f"{name}.pdf"
             FigureCanvasSVG(figure).print_svg(  # type: ignore[no-untyped-call]
@@ -40,21 +40,30 @@ def write_figures(document: Json, folder: Path) -> list[Path]:
     return written
 
 
+def _title_words(plot: Json) -> list[str | None]:
+    if "name" in plot:
+        return [plot["name"]]
+    return [plot["statement"], plot["problem"], plot["method"], plot["claim"], plot["x_label"]]
+
+
 def _figure(plot: Json) -> Any:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(4.6, 3.2), layout="constrained")
     axes = figure.add_subplot()
+    profile = "name" in plot
     for number, line in enumerate(plot["lines"]):
-        pairs = [(x, y) for x, y in zip(line["x"], line["y"], strict=True) if x > 0 and y > 0]
+        pairs = [(x, y) for x, y in zip(line["x"], line["y"], strict=True) if x > 0 and (y > 0 or profile)]
         x, y = [p[0] for p in pairs], [p[1] for p in pairs]
-        if line["style"] == "bound":
+        if profile:
+            axes.plot(x, y, color=COLOURS[number % len(COLOURS)], label=line["name"], linewidth=1.2)
+        elif line["style"] == "bound":
             axes.plot(x, y, "--", color="black", label=line["name"])
         else:
             colour, mark = COLOURS[number % len(COLOURS)], MARKS[number % len(MARKS)]
             axes.plot(x, y, marker=mark, color=colour, label=line["name"], markersize=4, linewidth=1.2)
-    axes.set(xscale="log", yscale="log", xlabel=plot["x_label"], ylabel=plot["y_label"])
-    axes.set_title(f"{plot['statement']} on {plot['problem']}", fontsize=9)
+    axes.set(xscale="log", yscale="linear" if profile else "log", xlabel=plot["x_label"], ylabel=plot["y_label"])
+    axes.set_title(plot["name"] if profile else f"{plot['statement']} on {plot['problem']}", fontsize=9)
     axes.grid(True, which="major", linewidth=0.4, alpha=0.5)
     axes.legend(fontsize=7, frameon=False)
     return figure

@@ -20,7 +20,7 @@ from bilevel_verify.reporting import words
 from bilevel_verify.reporting.build import worst_rows
 from bilevel_verify.reporting.cards import bare_claim
 from bilevel_verify.reporting.mathml import mixed_to_html, to_mathml
-from bilevel_verify.reporting.plots import svg
+from bilevel_verify.reporting.plots import profile_svg, svg
 
 Json = dict[str, Any]
 MOST_LINES = 400
@@ -57,6 +57,7 @@ def render(document: Json) -> str:
     }
     environment.globals |= {"look": words.LOOKS, "certainties": words.CERTAINTIES}
     environment.globals["plot"] = lambda p, name: Markup(svg(p, name))
+    environment.globals["profile"] = lambda p, name: Markup(profile_svg(p, name))
     looks = list(words.LOOKS.items())
     style, script = _template("page.css"), _template("page.js")
     data = json_for_page(row_table(worst_rows(document["rows"], len(document["rows"])), document["summary"]["rows"]))

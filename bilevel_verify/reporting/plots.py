@@ -1,7 +1,7 @@
 """Counts against eps with the bound drawn in: the data of a plot, and the plot as inline SVG.
 
-Two sources: a row that carries its own series (``details["series"]``), and runs of one method on one problem at several
-tolerances. A plot says what is counted, on which scale, and where the bound comes from.
+Two sources: a row that carries its own series (``details["driver"]``), and runs of one method on one problem that
+differ in one number (tolerance, knob, letter). A plot says what is counted, on which scale, and where the bound comes from.
 """
 
 from __future__ import annotations
@@ -107,28 +107,41 @@ def _bound_name(row: Json) -> str:
 
 
 def _from_runs(runs: Sequence[Json]) -> Iterable[Json]:
-    """Counts of every kind over the tolerances of a sweep, where no row carries a series of its own."""
-    groups: dict[tuple[str, str, str], dict[float, Json]] = {}
-    for run in runs:
-        if isinstance(run.get("eps"), int | float) and run["eps"] > 0:
-            key = (run.get("statement") or "", run["problem"], run["method"])
-            groups.setdefault(key, {})[float(run["eps"])] = run
-    for (statement, problem, method), by_eps in groups.items():
-        if len(by_eps) < 2:
-            continue
-        eps = sorted(by_eps, reverse=True)
-        kinds = list(dict.fromkeys(k for e in eps for k in by_eps[e]["counts"] if not k.startswith("stop_")))
+    """Counts of every kind along each number that a sweep moved (tolerance, knobs, letters), all else being equal."""
+    for statement, problem, method, name, members in driven(runs):
+        driver = [1 / v if name == "eps" else v for v in members]
+        kinds = list(dict.fromkeys(k for run in members.values() for k in run["counts"] if not k.startswith("stop_")))
         lines = []
         for kind in kinds[:4]:
-            pairs = [(1 / e, by_eps[e]["counts"].get(kind, 0)) for e in eps]
-            kept = [(x, y) for x, y in pairs if y > 0]
+            pairs = [(x, r["counts"].get(kind, 0)) for x, r in zip(driver, members.values(), strict=True)]
+            kept = sorted((x, y) for x, y in pairs if y > 0)
             if len(kept) >= 2:
-                name = KIND_NAMES.get(kind, kind)
-                lines.append({"name": name, "x": [p[0] for p in kept], "y": [p[1] for p in kept], "style": "points"})
+                shown = KIND_NAMES.get(kind, kind)
+                lines.append({"name": shown, "x": [p[0] for p in kept], "y": [p[1] for p in kept], "style": "points"})
         if lines:
             base = {"statement": statement, "problem": problem, "method": method, "claim": None}
             rest = {"slope": _slope(lines[0]), "interval": None, "exponent": None, "verdict": None}
-            yield base | {"x_label": "1/ε", "y_label": "oracle calls", "lines": lines} | rest
+            yield base | {"x_label": "1/ε" if name == "eps" else name, "y_label": "oracle calls", "lines": lines} | rest
+
+
+def driven(runs: Sequence[Json]) -> Iterable[tuple[str, str, str, str, dict[float, Json]]]:
+    """(statement, problem, method, name, value -> run) of everything that at least two runs differ in alone."""
+    for name in sorted({key for run in runs for key in moved(run)}):
+        groups: dict[tuple[str, ...], dict[float, Json]] = {}
+        for run in runs:
+            if isinstance(value := moved(run).get(name), int | float) and value > 0:
+                rest = sorted((k, v) for k, v in moved(run).items() if k != name)
+                key = (run.get("statement") or "", run["problem"], run["method"], repr(rest), repr(run.get("x0")))
+                groups.setdefault(key, {}).setdefault(float(value), run)
+        for (statement, problem, method, *_), members in groups.items():
+            if len(members) >= 2:
+                yield statement, problem, method, name, {v: members[v] for v in sorted(members)}
+
+
+def moved(run: Json) -> Json:
+    """What a campaign may vary from run to run: the tolerance, the knobs of the family, letters given by hand."""
+    given = {**(run.get("knobs") or {}), **(run.get("given") or {})}
+    return given | ({"eps": run["eps"]} if isinstance(run.get("eps"), int | float) else {})
 
 
 def _clean(values: Iterable[Any]) -> list[float]:
@@ -151,8 +164,21 @@ def svg(plot: Json, identifier: str) -> str:
         return ""
     horizontal = _Axis([p[0] for p in points], LEFT, WIDTH - RIGHT)
     vertical = _Axis([p[1] for p in points], HEIGHT - BOTTOM, TOP)
-    height = HEIGHT + 20 * len(plot["lines"])
     title = f"{plot['y_label']} against {plot['x_label']}, {plot['statement']} on {plot['problem']}"
+    return _drawn(plot, identifier, title, horizontal, vertical)
+
+
+def profile_svg(plot: Json, identifier: str) -> str:
+    """Steps of a profile over a logarithmic axis; the share goes from 0 to 1."""
+    places = [x for line in plot["lines"] for x in line["x"] if x > 0]
+    if not places:
+        return ""
+    horizontal, vertical = _Axis(places, LEFT, WIDTH - RIGHT), _ShareAxis(HEIGHT - BOTTOM, TOP)
+    return _drawn(plot, identifier, f"{plot['name']}: {plot['note']}", horizontal, vertical)
+
+
+def _drawn(plot: Json, identifier: str, title: str, horizontal: _Axis, vertical: _Axis | _ShareAxis) -> str:
+    height = HEIGHT + 20 * len(plot["lines"])
     parts = [
         f'<svg class="plot" viewBox="0 0 {WIDTH} {height}" role="img" aria-labelledby="{identifier}-title">',
         f'<title id="{identifier}-title">{escape(title)}</title>',
@@ -190,7 +216,22 @@ class _Axis:
         return [v for v in fine if self.low <= math.log10(v) <= self.high]
 
 
-def _grid(horizontal: _Axis, vertical: _Axis) -> list[str]:
+class _ShareAxis:
+    """A linear axis from 0 to 1."""
+
+    def __init__(self, start: float, end: float) -> None:
+        self.start, self.end = start, end
+
+    def place(self, value: float) -> float:
+        """Pixel of a share."""
+        return round(self.start + (0.02 + 0.96 * value) * (self.end - self.start), 2)
+
+    def ticks(self) -> list[float]:
+        """Fifths."""
+        return [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
+
+
+def _grid(horizontal: _Axis, vertical: _Axis | _ShareAxis) -> list[str]:
     parts = []
     for value in horizontal.ticks():
         x = horizontal.place(value)
@@ -206,6 +247,8 @@ def _grid(horizontal: _Axis, vertical: _Axis) -> list[str]:
 
 
 def _tick(value: float) -> str:
+    if value == 0:
+        return "0"
     exponent = math.floor(math.log10(value) + 1e-9)
     lead = round(value / 10.0**exponent)
     if -2 <= exponent <= 3:
@@ -214,16 +257,18 @@ def _tick(value: float) -> str:
     return power if lead == 1 else f"{lead}·{power}"
 
 
-def _line(line: Json, number: int, horizontal: _Axis, vertical: _Axis) -> list[str]:
-    pairs = zip(line["x"], line["y"], strict=True)
-    places = [(horizontal.place(x), vertical.place(y)) for x, y in pairs if x > 0 and y > 0]
+def _line(line: Json, number: int, horizontal: _Axis, vertical: _Axis | _ShareAxis) -> list[str]:
+    pairs, steps = zip(line["x"], line["y"], strict=True), line["style"] == "steps"
+    places = [(horizontal.place(x), vertical.place(y)) for x, y in pairs if x > 0 and (y > 0 or steps)]
     kind = "bound" if line["style"] == "bound" else f"series series-{number % len(MARKS)}"
+    kind += f" dash-{number // len(MARKS)}" if number >= len(MARKS) else ""
     path = " ".join(f"{x},{y}" for x, y in places)
     parts = [f'<polyline class="{kind}" points="{path}" fill="none"/>']
     key = HEIGHT + 20 * number + 8
     parts.append(f'<line class="{kind}" x1="{LEFT}" y1="{key}" x2="{LEFT + 30}" y2="{key}"/>')
     if line["style"] != "bound":
-        parts += [_mark(x, y, number) for x, y in places]
+        marked = places[2::2] if steps else places
+        parts += [_mark(x, y, number) for x, y in marked[:60]]
         parts.append(_mark(LEFT + 15, key, number))
     parts.append(f'<text class="key" x="{LEFT + 38}" y="{key + 4}">{escape(line["name"])}</text>')
     return parts

@@ -141,16 +141,16 @@ def test_recognition_of_stable_forms(text, expected):
     ],
 )
 def test_refusals_name_the_place(text, fragment):
-    start = time.perf_counter()
+    start = time.process_time()
     with pytest.raises(ExpressionError) as caught:
         read(text)
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
     assert fragment in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
 def test_two_megabytes_are_refused_at_once():
-    start = time.perf_counter()
+    start = time.process_time()
     with pytest.raises(InputError):
         single_level(f="x1 + " * 500_000 + "x1", x="x1")
     assert time.perf_counter() - start < 1
