@@ -16,7 +16,7 @@ Penalty (fsba, equations (3), (5), (6)): with ``h = f + lam g`` and ``y_lam = ar
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -98,19 +98,10 @@ class Hyper:
 
         Differentiating ``g_y(x, y*(x)) = 0`` twice: ``sum_k (g_yy)_{jk} nabla^2 y*_k = -J nabla^2(g_{y_j}) J'``.
         """
-        a, dx, dy = self.algebra, self.model.dx, self.model.dy
         assert self.model.lower is not None
-        extended = a.stack([a.identity(dx, self.g.full), self.jacobian])
-        sides = []
-        for j in range(dy):
-            inner = weighted_third(a, self.model.lower, self.z, unit_weights(a, dy, j, self.z))
-            sides.append(a.product(a.product(extended, inner), a.transpose(extended)))
-        flat = [[_entry(side, r, c) for r in range(dx) for c in range(dx)] for side in sides]
-        right = a.matrix(flat, self.z)
-        solved = a.solve(self.g.yy, a.negate(right))
-        return [
-            a.matrix([[_entry(solved, k, r * dx + c) for c in range(dx)] for r in range(dx)], self.z) for k in range(dy)
-        ]
+        lower = self.model.lower
+        third = lambda weights: weighted_third(self.algebra, lower, self.z, weights)
+        return implicit_second_derivative(self.algebra, self.g.yy, self.jacobian, third, self.z)
 
 
 @dataclass
@@ -162,6 +153,18 @@ class Penalty:
         return a.transpose(a.solve(self._mixed("yy"), a.transpose(a.negate(self._mixed("xy")))))
 
     @cached_property
+    def second_derivative(self) -> list[Any]:
+        """nabla^2 y*_lam: for every component k of y a (dx, dx) matrix, in the order of y."""
+        assert self.model.lower is not None
+        a, lower, z = self.algebra, self.model.lower, [*self.x, *self.y_lam]
+
+        def third(weights: Sequence[Any]) -> Any:
+            above = weighted_third(a, self.model.upper, z, weights)
+            return a.add(above, a.scale(self.lam, weighted_third(a, lower, z, weights)))
+
+        return implicit_second_derivative(a, self._mixed("yy"), self.jacobian, third, z)
+
+    @cached_property
     def hessian(self) -> Any:
         """Shape (dx, dx); fsba appendix C.1."""
         a, g = self.algebra, self.at_lower
@@ -169,6 +172,38 @@ class Penalty:
         correction = a.product(g.xy, a.solve(g.yy, a.transpose(g.xy)))
         lower = a.add(a.subtract(self.at_penalty[1].xx, g.xx), correction)
         return a.add(upper, a.scale(self.lam, lower))
+
+
+def implicit_second_derivative(
+    algebra: Any, yy: Any, jacobian: Any, third: Callable[[Sequence[Any]], Any], like: Sequence[Any]
+) -> list[Any]:
+    """Second derivative of the y(x) that solves ``h_y(x, y) = 0``: for every component of y a (dx, dx) matrix.
+
+    Differentiating twice: ``sum_k (h_yy)_{jk} nabla^2 y_k = -J nabla^2(h_{y_j}) J'`` with ``J = [I, nabla y]``.
+
+    Parameters
+    ----------
+    yy : ``h_yy``. ``jacobian`` : ``nabla y``, shape (dx, dy).
+    third : weights (dy of them) -> Hessian over (x, y) of ``weights . h_y``.
+    like : numbers that say how long a batch is.
+    """
+    a = algebra
+    dx, dy = _size(jacobian)
+    extended = a.stack([a.identity(dx, jacobian), jacobian])
+    sides = [
+        a.product(a.product(extended, third(unit_weights(a, dy, j, like))), a.transpose(extended)) for j in range(dy)
+    ]
+    right = a.matrix([[_entry(side, r, c) for r in range(dx) for c in range(dx)] for side in sides], like)
+    solved = a.solve(yy, a.negate(right))
+    return [a.matrix([[_entry(solved, k, r * dx + c) for c in range(dx)] for r in range(dx)], like) for k in range(dy)]
+
+
+def _size(matrix: Any) -> tuple[int, int]:
+    """Rows and columns, for arrays and intervals (n, rows, columns) and for ball matrices."""
+    if hasattr(matrix, "nrows"):
+        return matrix.nrows(), matrix.ncols()
+    rows, columns = matrix.shape[-2:]
+    return int(rows), int(columns)
 
 
 def unit_weights(algebra: Any, size: int, j: int, like: Sequence[Any]) -> list[Any]:

@@ -10,14 +10,17 @@ import numpy as np
 import sympy
 from numpy.typing import NDArray
 
-from bilevel_verify.intervals.rounding import float_below
+from bilevel_verify.intervals.rounding import enclose, float_below
 from bilevel_verify.problems.problem import Problem
+from bilevel_verify.truth.convex_minimum import convex_minimum, is_convex
 from bilevel_verify.truth.enclosure import Enclosure
 from bilevel_verify.truth.minimum import Minimum, lower_bounds, minimise_phi, split
 from bilevel_verify.truth.model import Model, model_of
 from bilevel_verify.truth.objective import Objective, PenaltyObjective, PhiObjective
 from bilevel_verify.truth.points import Points
+from bilevel_verify.truth.separable import combined, parts_of
 from bilevel_verify.truth.structure import Quadratic, ldl, quadratic_of
+from bilevel_verify.truth.term_bounds import sum_of_term_bounds
 
 if TYPE_CHECKING:
     from bilevel_verify.truth.truth import Truth
@@ -30,11 +33,20 @@ LIMIT_SIZE = 120
 @np.errstate(all="ignore")
 def infimum(problem: Problem, points: Points, low: FloatArray, high: FloatArray) -> Minimum:
     """Enclose ``inf phi`` on the declared range of x."""
+    parts = parts_of(problem)
+    if len(parts) > 1:
+        return _sum_of_blocks(problem, parts)
     objective: Objective = PhiObjective(points)
     floor = calculus_floor(problem)
-    if np.all(np.isfinite(low)) and np.all(np.isfinite(high)):
-        return _raised(minimise_phi(objective, low, high), floor)
-    explicit = closed_form(problem, points)
+    bounded = bool(np.all(np.isfinite(low)) and np.all(np.isfinite(high)))
+    explicit = closed_form(problem, points) if problem.dx > 2 or not bounded else None
+    if explicit is not None and is_convex(explicit, problem.x, low, high):
+        through = Points(explicit_model(problem, explicit), lambda: None)
+        convex = convex_minimum(through, PhiObjective(through), low, high)
+        if convex is not None and convex.complete:
+            return _raised(convex, floor)
+    if bounded:
+        return _best_floor(problem, points, _raised(minimise_phi(objective, low, high), floor), low, high)
     if explicit is not None:
         objective = PhiObjective(Points(explicit_model(problem, explicit), lambda: None))
     ray = falls_without_end(problem, explicit)
@@ -43,6 +55,40 @@ def infimum(problem: Problem, points: Points, low: FloatArray, high: FloatArray)
     found = minimise_phi(objective, low, high)
     found = _far_probes(objective, found, low, high)
     return _attainment(objective, _raised(found, floor), low, high, explicit)
+
+
+def _best_floor(problem: Problem, points: Points, found: Minimum, low: FloatArray, high: FloatArray) -> Minimum:
+    """Where the budget ended the search: the sum of bounds of the single terms, if that is better."""
+    if found.complete or not np.isfinite(found.upper):
+        return found
+    floor = sum_of_term_bounds(problem, points, low, high)
+    if not floor > found.lower:
+        return found
+    return replace(
+        found, lower=min(floor, found.upper), method="sum of the least values of the terms of f; " + found.method
+    )
+
+
+def _sum_of_blocks(problem: Problem, parts: list[Problem]) -> Minimum:
+    """Every independent block by its own search."""
+    from bilevel_verify.truth.truth import Truth
+
+    minima = []
+    for part in parts:
+        if not part.f.free_symbols & set(part.variables):
+            minima.append(_constant(part))
+        else:
+            minima.append(Truth(part).minimum)
+        if minima[-1].upper == -np.inf:
+            break
+    return combined(problem, parts, minima)
+
+
+def _constant(part: Problem) -> Minimum:
+    low, high = enclose(part.f)
+    ends = [part.range_of(s) for s in part.x]
+    x = np.array([float(np.clip(0.0, float(a), float(b))) for a, b in ends])
+    return Minimum(low, high, x, True, 0, True, "constant", attained=True, certified=True)
 
 
 def calculus_floor(problem: Problem) -> float:

@@ -201,7 +201,7 @@ def structure_of(expression: sympy.Expr, z: Sequence[sympy.Symbol]) -> Structure
         return Structure(whole, ())
     rest: list[sympy.Expr] = []
     ridges: list[Ridge] = []
-    for term in sympy.Add.make_args(_spread(expression)):
+    for term in sympy.Add.make_args(spread_constants(expression)):
         if quadratic_of(term, z) is not None:
             rest.append(term)
             continue
@@ -216,14 +216,14 @@ def structure_of(expression: sympy.Expr, z: Sequence[sympy.Symbol]) -> Structure
     return Structure(quadratic, tuple(ridges))
 
 
-def _spread(expression: sympy.Expr) -> sympy.Expr:
+def spread_constants(expression: sympy.Expr) -> sympy.Expr:
     """Distribute a constant factor over a sum, so that terms can be seen."""
     if isinstance(expression, sympy.Mul):
         constant, other = expression.as_independent(*expression.free_symbols, as_Add=False)
         if isinstance(other, sympy.Add):
             return sympy.Add(*(constant * term for term in other.args))
     if isinstance(expression, sympy.Add):
-        return sympy.Add(*(_spread(term) if isinstance(term, sympy.Mul) else term for term in expression.args))
+        return sympy.Add(*(spread_constants(term) if isinstance(term, sympy.Mul) else term for term in expression.args))
     return expression
 
 

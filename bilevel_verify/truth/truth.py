@@ -329,9 +329,12 @@ class Truth:
             raise InputError(
                 f"f_star, g_star and x_star belong to simple bilevel problems, this one is {self.problem.kind}"
             )
+        from bilevel_verify.problems.composite import split
+        from bilevel_verify.truth.composite import CompositeTruth
         from bilevel_verify.truth.simple_bilevel import SimpleTruth
 
-        return SimpleTruth(self.problem)
+        composite = split(self.problem)
+        return SimpleTruth(self.problem) if composite is None else CompositeTruth(self.problem, composite)
 
     @property
     def f_star(self) -> Enclosure:

@@ -8,6 +8,7 @@ from typing import Any
 from bilevel_verify.methods.registry import Letter, Method, Reading, register
 from bilevel_verify.methods.simple import searches, steppers
 from bilevel_verify.methods.simple.agm import WORDS, make_agm
+from bilevel_verify.methods.simple.composite import CompositeAgmBio, ConceptualAgm
 from bilevel_verify.methods.simple.steppers import AgmBio
 
 SHEET = "agm-bio"
@@ -24,6 +25,12 @@ VALUES = Reading(
     "as given (a list, or one number for all k); else FISTA on g from x_0, run beside and counted: its running minimum "
     "('minimum', the default), its values ('values'), or the least value of K steps for all k ('constant')",
     "the paper leaves its production open",
+)
+NONSMOOTH = Reading(
+    "Algorithm 2, line 6",
+    "f_2 and g_2 proximal-friendly",
+    "weighted l1 norms (terms w*abs(x_i) of f and g) on the whole space, the orthant or a box, where the step is exact",
+    "the paper leaves the proximal map open",
 )
 
 
@@ -53,6 +60,14 @@ _ALGORITHM_1 = {"blocks": AgmBio.blocks, "readings": (VALUES,), "source": "agm-b
 _register("agm-bio", "AGM-BiO", make_agm, _AGM, "theorem-4-1", **_ALGORITHM_1)
 _register("agm-bio-cut-x", "AGM-BiO with cuts at x_k", make_agm, _AGM, "remark-3-1", **_ALGORITHM_1)
 _register("agm-bio-cut-z", "AGM-BiO with cuts at z_k", make_agm, _AGM, "remark-3-1", **_ALGORITHM_1)
+_register(
+    "p-agm-bio", "P-AGM-BiO", CompositeAgmBio, _AGM, "lemma-b-1", readings=(VALUES, NONSMOOTH), variants=_MADE,
+    source="agm-bio, Algorithm 2",
+)  # fmt: skip
+_register(
+    "agm-conceptual", "Conceptual AGM on the solution set", ConceptualAgm, (Letter("gamma", default=1.0), L_F, K),
+    "conceptual-method", source="agm-bio, (3)-(6)",
+)  # fmt: skip
 _register(
     "a-irg", "a-IRG", steppers.AveragedIrg,
     (Letter("gamma0"), Letter("eta0"), Letter("b", default=0.25), Letter("rho", "nonnegative", default=0.5), K),

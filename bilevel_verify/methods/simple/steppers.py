@@ -103,13 +103,24 @@ class AgmBio(SimpleStepper):
         y = (1.0 - share) * self.x + share * self.z
         level, at = self.level(), {"y": y, "x": self.x, "z": self.z}[self.cut]
         self.row(x=self.x, y=y, z=self.z, g_k=np.array([level]))
-        c, value = self.grad_g(at), self.oracles.value_g(at)
-        v = self.z - a * self.grad_f(y)
-        self.z = self._onto_the_cut(v, c, at, value, level)
+        self.z = self.next_z(a, y, at, level)
         self.x = (1.0 - share) * self.x + share * self.z
         self.A += a
         self.k += 1
         return None
+
+    def lower_value(self, u: FloatArray) -> float:
+        """g, counted."""
+        return self.oracles.value_g(u)
+
+    def lower_step(self, w: FloatArray, step: float) -> FloatArray:
+        """A projected gradient step on g."""
+        return self.project(w - step * self.grad_g(w))
+
+    def next_z(self, a: float, y: FloatArray, at: FloatArray, level: float) -> FloatArray:
+        """Line 6: the step from z_k, projected on the cut built at the point ``at``."""
+        c, value = self.grad_g(at), self.oracles.value_g(at)
+        return self._onto_the_cut(self.z - a * self.grad_f(y), c, at, value, level)
 
     def _onto_the_cut(self, v: FloatArray, c: FloatArray, at: FloatArray, value: float, level: float) -> FloatArray:
         """Projection on X_k; a cut that is lost in rounding ends the run with the status ``precision``."""
@@ -146,17 +157,16 @@ class AgmBio(SimpleStepper):
 class LowerValues:
     """Values of g along FISTA on the lower level (sheet 3.2), g(x_0) first: their running minimum, or as they are."""
 
-    def __init__(self, owner: SimpleStepper, start: FloatArray, plain: bool = False) -> None:
+    def __init__(self, owner: AgmBio, start: FloatArray, plain: bool = False) -> None:
         self.owner, self.u, self.w, self.t, self.plain = owner, start, start, 1.0, plain
         self.best: float | None = None
 
     def next(self) -> float:
         """g_k, then one step further."""
         owner = self.owner
-        value = owner.oracles.value_g(self.u)
+        value = owner.lower_value(self.u)
         self.best = value if self.best is None or self.plain else min(self.best, value)
-        step = 1.0 / float(owner.letters["L_g"])
-        u = owner.project(self.w - step * owner.grad_g(self.w))
+        u = owner.lower_step(self.w, 1.0 / float(owner.letters["L_g"]))
         t = (1.0 + np.sqrt(1.0 + 4.0 * self.t * self.t)) / 2.0
         self.w, self.u, self.t = u + (self.t - 1.0) / t * (u - self.u), u, t
         return self.best
