@@ -19,7 +19,7 @@ from bilevel_verify.audit.finding import Finding, Place, row_of
 from bilevel_verify.audit.scalar.claim import Decision
 from bilevel_verify.checks.evaluate import Evaluator
 from bilevel_verify.checks.functions import ProblemFunctions
-from bilevel_verify.checks.values import EvaluationError, Matrix, Value, Vector
+from bilevel_verify.checks.values import EvaluationError, Matrix, Tensor, Value, Vector
 from bilevel_verify.errors import BilevelVerifyError
 from bilevel_verify.language import to_latex, tree
 from bilevel_verify.problems import bilevel
@@ -38,7 +38,8 @@ SHAPE_WORDS = ("shape", "dimension", "length", "fit", "numbers for", "square")
 """Words of evaluation errors that say that the shapes of a printed formula do not match."""
 DERIVATIVES = {
     "grad_phi": "phi", "hess_phi": "grad_phi", "grad_y_star": "y_star", "grad_L_star": "L_star",
-    "hess_L_star": "grad_L_star", "grad_y_star_lam": "y_star_lam",
+    "hess_L_star": "grad_L_star", "grad_y_star_lam": "y_star_lam", "hess_y_star": "grad_y_star",
+    "hess_y_star_lam": "grad_y_star_lam",
 }  # fmt: skip
 
 
@@ -118,6 +119,8 @@ class Differenced:
         rows = [self._slope(DERIVATIVES[name], point, i) for i in range(len(point))]
         if isinstance(rows[0], arb):
             return Vector(tuple(rows)), "computed"
+        if isinstance(rows[0], Matrix):
+            return Tensor(tuple(rows)), "computed"
         return Matrix(tuple(tuple(row.entries) for row in rows)), "computed"
 
     def _slope(self, name: str, point: Vector, i: int) -> Any:
@@ -127,12 +130,17 @@ class Differenced:
             ends.append(_middle(self.call(name, [Vector(moved)])[0]))
         if isinstance(ends[0], Vector):
             return Vector(tuple((a - b) / (2 * STEP) for a, b in zip(ends[0].entries, ends[1].entries)))
+        if isinstance(ends[0], Matrix):
+            pairs = zip(ends[0].rows, ends[1].rows)
+            return Matrix(tuple(tuple((a - b) / (2 * STEP) for a, b in zip(r, s)) for r, s in pairs))
         return (ends[0] - ends[1]) / (2 * STEP)
 
 
 def _middle(value: Value) -> Any:
     if isinstance(value, Vector):
         return Vector(tuple(e.mid() for e in value.entries))
+    if isinstance(value, Matrix):
+        return Matrix(tuple(tuple(e.mid() for e in row) for row in value.rows))
     return exact.ball(value).mid()
 
 
@@ -163,4 +171,6 @@ def _flat(value: Value) -> list[Any]:
         return list(value.entries)
     if isinstance(value, Matrix):
         return [entry for row in value.rows for entry in row]
+    if isinstance(value, Tensor):
+        return [entry for part in value.slices for entry in _flat(part)]
     return [exact.ball(value)]

@@ -16,13 +16,14 @@ from flint import arb
 
 from bilevel_verify.checks import values as v
 from bilevel_verify.checks.tabulate import Table, key_of
+from bilevel_verify.checks.tensors import stacked
 from bilevel_verify.checks.values import EvaluationError, Matrix, Value, Vector
 from bilevel_verify.errors import MathematicalError
 from bilevel_verify.problems.problem import Problem
 from bilevel_verify.truth.algebra import Balls
 from bilevel_verify.truth.enclosure import Certainty, weakest
-from bilevel_verify.truth.formulas import Hyper, Penalty
-from bilevel_verify.truth.model import Function
+from bilevel_verify.truth.formulas import Hyper, Penalty, unit_weights
+from bilevel_verify.truth.model import Function, weighted_third
 from bilevel_verify.truth.truth import Truth
 
 
@@ -212,6 +213,23 @@ class ProblemFunctions:
         penalty, certainty = self._penalty(points[0])
         return _from_algebra(getattr(penalty, what), column=what == "gradient"), certainty
 
+    def second_derivative(self, points: list[Vector], penalised: bool) -> tuple[Value, Certainty]:
+        """hess_y_star, hess_y_star_lam at x: shape (dx, dx, dy)."""
+        found, certainty = self._penalty(points[0]) if penalised else self._hyper(points[0])
+        return stacked([_matrix(part) for part in found.second_derivative]), certainty
+
+    def third(self, points: list[Vector], rows: str, columns: str, penalised: bool) -> tuple[Value, Certainty]:
+        """Third derivatives of g (or of L_lam) whose last index belongs to y."""
+        z = self._inputs(points)
+        parts = []
+        for k in range(self.problem.dy):
+            weights = unit_weights(self._algebra, self.problem.dy, k, z)
+            found = weighted_third(self._algebra, self._function("g"), z, weights)
+            if penalised:
+                found = weighted_third(self._algebra, self.model.upper, z, weights) + found * self._lam()
+            parts.append(_block(_matrix(found), rows, columns, self.problem.dx))
+        return stacked(parts), "certified"
+
     def v_star(self, points: list[Vector]) -> tuple[Value, Certainty]:
         """``[g_yy]^{-1} f_y`` at (x, y)."""
         x, y = points
@@ -238,6 +256,26 @@ def _penalty_entry(what: str) -> Callable[[ProblemFunctions, list[Vector]], tupl
     return lambda functions, points: functions.penalty_value(points, what)
 
 
+def _second_entry(penalised: bool) -> Callable[[ProblemFunctions, list[Vector]], tuple[Value, Certainty]]:
+    return lambda functions, points: functions.second_derivative(points, penalised)
+
+
+def _third_entry(
+    rows: str, columns: str, penalised: bool
+) -> Callable[[ProblemFunctions, list[Vector]], tuple[Value, Certainty]]:
+    return lambda functions, points: functions.third(points, rows, columns, penalised)
+
+
+def _matrix(found: Any) -> Matrix:
+    return Matrix(tuple(tuple(_clean(found[i, j]) for j in range(found.ncols())) for i in range(found.nrows())))
+
+
+def _block(matrix: Matrix, rows: str, columns: str, dx: int) -> Matrix:
+    """The block of a (dx + dy)-matrix in these rows and columns."""
+    part = {"x": slice(0, dx), "y": slice(dx, None)}
+    return Matrix(tuple(row[part[columns]] for row in matrix.rows[part[rows]]))
+
+
 _TRUTH: dict[str, Callable[[ProblemFunctions, list[Vector]], tuple[Value, Certainty]]] = {
     "y_star": ProblemFunctions.y_star,
     "y_star_lam": ProblemFunctions.y_star_lam,
@@ -251,6 +289,14 @@ _TRUTH: dict[str, Callable[[ProblemFunctions, list[Vector]], tuple[Value, Certai
     "grad_L_star": _penalty_entry("gradient"),
     "hess_L_star": _penalty_entry("hessian"),
     "grad_y_star_lam": _penalty_entry("jacobian"),
+    "hess_y_star": _second_entry(penalised=False),
+    "hess_y_star_lam": _second_entry(penalised=True),
+    **{
+        f"third_{rows}{columns}y_{letter}": _third_entry(rows, columns, letter == "L")
+        for rows in "xy"
+        for columns in "xy"
+        for letter in "gL"
+    },
 }
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from bilevel_verify.checks import linear
 from bilevel_verify.checks import values as v
+from bilevel_verify.checks.tensors import mode, tensor_norm
 from bilevel_verify.checks.values import EvaluationError, Value
 from bilevel_verify.theorems import exact
 
@@ -105,6 +106,11 @@ def _coordinate(matrix: Value, vector: Value, j: Value) -> Value:
     return _eigen(matrix).component(vector, v.integer(j, "an index"))
 
 
+def _norm(value: Value) -> Value:
+    """Euclidean, spectral, or that of a three-way tensor."""
+    return tensor_norm(value) if isinstance(value, v.Tensor) else linear.norm(value)
+
+
 FUNCTIONS: dict[str, Callable[..., Value]] = {
     "sqrt": v.square_root,
     "abs": linear.norm,
@@ -112,7 +118,8 @@ FUNCTIONS: dict[str, Callable[..., Value]] = {
     "min": lambda *values: v.extreme(values, largest=False),
     "binomial": _whole(comb),
     "factorial": _whole(factorial),
-    "norm": linear.norm,
+    "norm": _norm,
+    "mode": mode,
     "frobenius": linear.frobenius,
     "dot": linear.dot,
     "T": linear.transpose,

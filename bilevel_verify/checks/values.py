@@ -54,7 +54,19 @@ class Matrix:
         return len(self.rows), len(self.rows[0]) if self.rows else 0
 
 
-Value: TypeAlias = "Scalar | Vector | Matrix | bool | None"
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """A three-way tensor: its slices along the first index, matrices of one shape."""
+
+    slices: tuple[Matrix, ...]
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Sizes of the three indices."""
+        return len(self.slices), *(self.slices[0].shape if self.slices else (0, 0))
+
+
+Value: TypeAlias = "Scalar | Vector | Matrix | Tensor | bool | None"
 
 
 def ball(number: Any) -> arb:
@@ -117,9 +129,12 @@ def add(left: Value, right: Value) -> Value:
         case Matrix(), Matrix():
             same_shape(left.shape, right.shape)
             return Matrix(tuple(tuple(a + b for a, b in zip(r, s)) for r, s in zip(left.rows, right.rows)))
-        case Vector() | Matrix(), Fraction() if right == 0:
+        case Tensor(), Tensor():
+            same_shape(left.shape, right.shape)
+            return Tensor(tuple(_as_matrix(add(a, b)) for a, b in zip(left.slices, right.slices)))
+        case Vector() | Matrix() | Tensor(), Fraction() if right == 0:
             return left
-        case Fraction(), Vector() | Matrix() if left == 0:
+        case Fraction(), Vector() | Matrix() | Tensor() if left == 0:
             return right
     return exact.add(_scalar(left), _scalar(right))
 
@@ -131,6 +146,8 @@ def negate(value: Value) -> Value:
             return Vector(tuple(-a for a in entries))
         case Matrix(rows):
             return Matrix(tuple(tuple(-a for a in row) for row in rows))
+        case Tensor(slices):
+            return Tensor(tuple(_as_matrix(negate(part)) for part in slices))
     return -_scalar(value)
 
 
@@ -207,6 +224,11 @@ def same_shape(left: Any, right: Any) -> None:
     """Refuse operands that do not fit."""
     if left != right:
         raise EvaluationError(f"shapes {left} and {right} do not fit")
+
+
+def _as_matrix(value: Value) -> Matrix:
+    assert isinstance(value, Matrix)
+    return value
 
 
 def is_zero(value: Value) -> bool:
