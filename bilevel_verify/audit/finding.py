@@ -10,7 +10,12 @@ from typing import Any
 from bilevel_verify.audit.scalar.claim import Decision
 from bilevel_verify.checks.verdict import Row, Verdict
 
-VERDICTS: dict[str, Verdict] = {"proved": "holds", "refuted": "refuted", "undecided": "undecided"}
+VERDICTS: dict[str, Verdict] = {
+    "proved": "holds",
+    "refuted": "refuted",
+    "undecided": "undecided",
+    "vacuous": "not applicable",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +83,14 @@ def row_of(place: Place, kind: str, decision: Decision, left: str, op: str, righ
     """The common row of a decision of an engine."""
     proved = decision.outcome != "undecided"
     reason = f"{decision.engine}: {decision.certificate}" if decision.certificate else decision.engine
-    if not proved and decision.attacks:
-        ratio = "" if decision.ratio is None else f", largest ratio {decision.ratio:.6g}"
-        reason = f"survived {decision.attacks} attacks{ratio}"
+    tight = "" if decision.ratio is None else f"largest ratio {decision.ratio:.6g}"
+    if decision.outcome == "vacuous":
+        reason = f"vacuous: {decision.certificate}"
+    elif decision.outcome == "undecided" and decision.attacks:
+        furthest = f"; {decision.engine}: {decision.certificate}" if decision.certificate else ""
+        reason = f"survived {decision.attacks} attacks{', ' + tight if tight else ''}{furthest}"
+    elif decision.outcome == "proved" and tight:
+        reason = f"{reason} ({tight} in {decision.attacks} attacks)"
     margin = None
     if decision.left is not None and decision.right is not None:
         low, high = (decision.left, decision.right) if op in ("<=", "<", "==") else (decision.right, decision.left)
@@ -107,7 +117,7 @@ def row_of(place: Place, kind: str, decision: Decision, left: str, op: str, righ
         reading=place.reading,
         as_printed=place.as_printed,
         known_refuted=place.known_refuted,
-        details={"op": op, **place.details},
+        details={"op": op, "tightness": decision.ratio, "attacks": decision.attacks or None, **place.details},
     )
 
 

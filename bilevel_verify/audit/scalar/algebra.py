@@ -15,7 +15,6 @@ import sympy
 from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim
 from bilevel_verify.audit.scalar.linear import linear_form
 from bilevel_verify.language import tree
-from bilevel_verify.theorems.rewrite import binder
 
 SIZE_LIMIT = 3_000
 DEGREE_LIMIT = 400
@@ -73,8 +72,8 @@ def by_identity(claim: ScalarClaim) -> Decision:
 
 def by_roots(claim: ScalarClaim) -> Decision:
     """One letter left: clear roots, isolate the real roots of the difference, look at the signs between them."""
-    if len(claim.letters) != 1:
-        return Decision("undecided", "root isolation", "more than one letter")
+    if len(claim.letters) != 1 or claim.op == "==":
+        return Decision("undecided", "root isolation", "more than one letter, or an equality")
     name = claim.letters[0]
     try:
         low, high = _exact_range(claim, name)
@@ -128,8 +127,6 @@ class _Algebraic:
                 return self.power(base, exponent)
             case tree.Call(function="sqrt", arguments=(inner,)):
                 return sympy.sqrt(self.of(inner))
-            case tree.Call(function="sum") if binder(node) is not None:
-                return self.closed_sum(node)
         raise NotAlgebraic(f"{getattr(node, 'function', type(node).__name__)} is not algebraic")
 
     def power(self, base: tree.Node, exponent: tree.Node) -> sympy.Expr:
@@ -139,22 +136,6 @@ class _Algebraic:
         if not form[1] and abs(form[0]) > 64:
             raise NotAlgebraic("a large exponent")
         return self.of(base) ** self.of(exponent)
-
-    def closed_sum(self, node: tree.Call) -> sympy.Expr:
-        """A sum of a polynomial in its index: Faulhaber's closed form (empty sums give 0 only at hi = lo - 1)."""
-        span = binder(node)
-        assert span is not None
-        index, low, high = span
-        i = sympy.Symbol(index, integer=True)
-        inner = dict(self.symbols)
-        self.symbols = {**inner, index: i}
-        body = self.of(node.arguments[0])
-        self.symbols = inner
-        if not body.is_polynomial(i) or sympy.Poly(body, i).degree() > 20:
-            raise NotAlgebraic("a sum whose terms are not polynomials of the index")
-        t = sympy.Symbol("_upper")
-        total = sympy.expand(sympy.summation(sympy.expand(body), (i, sympy.Integer(0), t)))
-        return total.subs(t, self.of(high)) - total.subs(t, self.of(low) - 1)
 
 
 def symbol_of(name: str, claim: ScalarClaim) -> sympy.Symbol:

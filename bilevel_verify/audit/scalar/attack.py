@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim
 from bilevel_verify.audit.scalar.numeric import evaluate
+from bilevel_verify.audit.scalar.shrink import shrink
 from bilevel_verify.checks.evaluate import Evaluator
 from bilevel_verify.checks.values import EvaluationError, compare, ends
 from bilevel_verify.errors import CertificationError
@@ -77,6 +78,15 @@ def refuted_at(claim: ScalarClaim, point: Mapping[str, Fraction]) -> tuple[float
         ctx.prec = before
 
 
+def simplest_refutation(claim: ScalarClaim, point: Mapping[str, Fraction], engine: str = "attack") -> Decision:
+    """The decision of a point that refutes, moved to the simplest point found that refutes as well."""
+    simple = shrink(point, lambda candidate: refuted_at(claim, candidate) is not None)
+    sides = refuted_at(claim, simple)
+    assert sides is not None
+    certificate = "the relation fails at a rational point where every condition holds (256-bit balls)"
+    return Decision("refuted", engine, certificate, simple, sides[0], sides[1])
+
+
 def feasible_point(claim: ScalarClaim, given: Mapping[str, Fraction], seed: int = 0) -> dict[str, Fraction] | None:
     """A simple rational point of the range that continues ``given`` and satisfies every condition, if one is found."""
     names = [n for n in claim.domains if n not in given]
@@ -120,8 +130,7 @@ def _refute_near(
         for point in _simple_points(claim, candidate):
             sides = refuted_at(claim, point)
             if sides is not None:
-                certificate = "the relation fails at a rational point where every condition holds (256-bit balls)"
-                return Decision("refuted", "attack", certificate, dict(point), sides[0], sides[1])
+                return simplest_refutation(claim, point)
     return None
 
 

@@ -37,4 +37,8 @@ def to_tree(expression: sympy.Expr) -> tree.Node:
     if isinstance(expression, sympy.Max | sympy.Min):
         name = "max" if isinstance(expression, sympy.Max) else "min"
         return tree.Call(name, tuple(to_tree(a) for a in expression.args))
+    if isinstance(expression, sympy.log | sympy.exp):
+        return tree.Call(type(expression).__name__, (to_tree(expression.args[0]),))
+    if isinstance(expression, sympy.Abs):
+        return tree.Call("abs", (to_tree(expression.args[0]),))
     raise ValueError(f"no tree for {type(expression).__name__}")

@@ -8,12 +8,13 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import Any, Literal
 
+from bilevel_verify.audit.scalar.linear import linear_form
 from bilevel_verify.language import tree
-from bilevel_verify.theorems.card import Domain
+from bilevel_verify.theorems.card import Domain, Expression
 from bilevel_verify.theorems.rewrite import free_letters, substitute
 from bilevel_verify.theorems.vocabulary import NUMBERS
 
-Outcome = Literal["proved", "refuted", "undecided"]
+Outcome = Literal["proved", "refuted", "undecided", "vacuous"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +23,8 @@ class Decision:
 
     Attributes
     ----------
-    outcome : ``proved`` and ``refuted`` are exact; everything else is ``undecided``.
+    outcome : ``proved`` and ``refuted`` are exact; ``vacuous`` says that the hypotheses contradict each other (a
+        proof of that too); everything else is ``undecided``.
     engine : the engine that decided, or the one that got furthest.
     certificate : what a reader can follow ("unsat by nlsat, 7 letters, 2 roots").
     point : a rational counterexample, letter -> value (``refuted`` only).
@@ -72,9 +74,15 @@ class ScalarClaim:
         return (*self.where, *(c for name in self.letters for c in end_conditions(name, self.domains[name])))
 
     def with_values(self, values: Mapping[str, tree.Node]) -> ScalarClaim:
-        """The claim with some letters replaced by formulas (their domains become conditions)."""
-        kept = {n: d for n, d in self.domains.items() if n not in values}
+        """The claim with some letters replaced by formulas (their domains become conditions).
+
+        An integer letter stays one: unless its formula is plainly an integer, ``floor(formula) == formula`` is added.
+        """
+        kept = {n: _replaced(d, values) for n, d in self.domains.items() if n not in values}
         moved = [c for n in values if n in self.domains for c in end_conditions(n, self.domains[n])]
+        for name, formula in values.items():
+            if name in self.domains and self.domains[name].kind == "integers" and not whole(formula, self.domains):
+                moved.append(tree.Compare((tree.Call("floor", (formula,)), formula), ("==",)))
         where = tuple(substitute(w, values) for w in (*self.where, *moved))
         left, right = substitute(self.left, values), substitute(self.right, values)
         return replace(self, left=left, right=right, domains=kept, where=where)
@@ -90,6 +98,27 @@ def end_conditions(name: str, domain: Domain) -> tuple[tree.Node, ...]:
         op = "<=" if domain.upper_closed or domain.kind == "integers" else "<"
         found.append(tree.Compare((letter, domain.upper.tree), (op,)))
     return tuple(found)
+
+
+def whole(node: tree.Node, domains: Mapping[str, Domain]) -> bool:
+    """Whether a formula is an integer wherever its letters are in their ranges (plainly so: affine in integers)."""
+    form = linear_form(node)
+    if form is None:
+        return isinstance(node, tree.Call) and node.function in ("floor", "ceil")
+    constant, slopes = form
+    integers = all(n in domains and domains[n].kind == "integers" for n in slopes)
+    return integers and all(v.denominator == 1 for v in (constant, *slopes.values()))
+
+
+def _replaced(domain: Domain, values: Mapping[str, tree.Node]) -> Domain:
+    """A domain whose ends mention replaced letters."""
+
+    def end(value: Expression | None) -> Expression | None:
+        if value is None or not free_letters(value.tree) & values.keys():
+            return value
+        return Expression(substitute(value.tree, values), value.text)
+
+    return replace(domain, lower=end(domain.lower), upper=end(domain.upper))
 
 
 def prepared(claim: ScalarClaim) -> ScalarClaim:

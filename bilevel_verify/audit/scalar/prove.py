@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from bilevel_verify.audit.scalar.algebra import by_identity, by_number, by_roots
 from bilevel_verify.audit.scalar.attack import attack
+from bilevel_verify.audit.scalar.calculus import by_boxes, by_calculus, by_derivative
+from bilevel_verify.audit.scalar.cases import by_head_and_tail, by_residues, by_zero_apart
 from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim, prepared
+from bilevel_verify.audit.scalar.logs import by_logarithms
+from bilevel_verify.audit.scalar.monomials import by_monomials
+from bilevel_verify.audit.scalar.smt import contradictory
 from bilevel_verify.audit.scalar.smt import prove as by_smt
+from bilevel_verify.audit.scalar.sums import by_induction, without_sums
 
 Engine = Callable[[ScalarClaim], Decision]
+QUICK = 1_000
+FULL = 4_000
+"""Milliseconds of the SMT solver for a part of a proof and for a whole link."""
+DEPTH = 3
 
 
 def decide(claim: ScalarClaim, *, seed: int = 0, seconds: float = 20.0) -> Decision:
@@ -24,18 +35,68 @@ def decide(claim: ScalarClaim, *, seed: int = 0, seconds: float = 20.0) -> Decis
 
     Returns
     -------
-    Decision : ``undecided`` names the engine that got furthest.
+    Decision : ``undecided`` names the engine that got furthest; ``ratio`` is the largest ratio left/right that the
+        attack met, how tight the relation is; ``vacuous`` where the hypotheses contradict each other.
     """
+    until = time.process_time() + seconds
     claim = prepared(claim)
-    began = time.monotonic()
-    engines: list[Engine] = [by_number, by_identity, lambda c: attack(c, seed), by_roots, by_smt]
+    first = by_number(claim)
+    if first.outcome != "undecided":
+        return first
+    tried = attack(claim, seed)
+    if tried.outcome == "refuted":
+        return tried
+    decision = _settle(claim, until, DEPTH, FULL)
+    if decision.outcome == "proved":
+        if not tried.attacks and contradictory(claim):
+            return Decision("vacuous", "smt", "no point satisfies the hypotheses")
+        return replace(decision, ratio=tried.ratio, attacks=tried.attacks)
+    furthest = decision.engine if decision.engine != "none" else "attack"
+    return replace(tried, engine=furthest, certificate=decision.certificate or tried.certificate)
+
+
+def _settle(claim: ScalarClaim, until: float, depth: int, milliseconds: int) -> Decision:
+    """Proofs only: engine after engine until one succeeds or the time is over."""
     best = Decision("undecided", "none", "no engine applies")
-    for engine in engines:
+    claim = without_sums(claim)
+    for engine in _engines(claim, until, depth, milliseconds):
+        if time.process_time() > until:
+            return best
         decision = engine(claim)
-        if decision.outcome != "undecided":
+        if decision.outcome in ("proved", "vacuous"):
             return decision
-        if decision.engine == "attack" or best.engine == "none":
+        if decision.certificate:
             best = decision
-        if time.monotonic() - began > seconds:
-            break
     return best
+
+
+def _engines(claim: ScalarClaim, until: float, depth: int, milliseconds: int) -> Iterator[Engine]:
+    def part(smaller: ScalarClaim) -> Decision:
+        """A part of a proof: first a few samples, so that no time is lost on what is false."""
+        smaller = prepared(smaller)
+        number = by_number(smaller)
+        if number.outcome != "undecided":
+            return number
+        tried = attack(smaller, rounds=1)
+        if tried.outcome == "refuted":
+            return tried
+        if not tried.attacks and contradictory(smaller, QUICK):
+            return Decision("vacuous", "smt", "no point satisfies the hypotheses")
+        return _settle(smaller, until, depth - 1, QUICK)
+
+    yield from (by_identity, by_roots)
+    yield lambda c: by_smt(c, min(milliseconds, QUICK))
+    if depth > 0:
+        yield lambda c: by_residues(c, part)
+        yield lambda c: by_monomials(c, part)
+    yield by_boxes
+    yield by_calculus
+    if depth > 0:
+        yield lambda c: by_derivative(c, part)
+        yield lambda c: by_induction(c, part)
+        yield lambda c: by_logarithms(c, part)
+    if milliseconds > QUICK:
+        yield lambda c: by_smt(c, milliseconds)
+    if depth == DEPTH:
+        yield lambda c: by_zero_apart(c, part)
+        yield lambda c: by_head_and_tail(c, part)

@@ -8,6 +8,8 @@ whole range is a separate check. A model (``sat``) proves nothing here; refutati
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from functools import reduce
 from typing import Any
@@ -18,6 +20,8 @@ from bilevel_verify.theorems.rewrite import binder
 
 ROOT_LIMIT = 24
 POWER_LIMIT = 40
+RESOURCES = 600
+"""Resource units of the solver for one millisecond: a limit that does not depend on the load of the machine."""
 
 
 class Unsupported(Exception):
@@ -25,19 +29,20 @@ class Unsupported(Exception):
 
 
 def prove(claim: ScalarClaim, milliseconds: int = 4000) -> Decision:
-    """``proved`` if the negation is unsatisfiable, else ``undecided``."""
+    """``proved`` if the negation is unsatisfiable wherever both sides are defined, else ``undecided``."""
     import z3
 
     try:
-        problem = _Translation(z3)
-        assumptions = [problem.condition(c) for c in claim.conditions()]
+        problem = _Translation(z3, claim)
+        assumptions = list(problem.assumptions(claim))
         left, right = problem.term(claim.left), problem.term(claim.right)
         negation = z3.Not(problem.relation(claim.op, left, right))
     except Unsupported as reason:
         return Decision("undecided", "smt", str(reason))
     for tactic in ("qfnra-nlsat", "smt"):
         solver = z3.Tactic(tactic).solver() if tactic != "smt" else z3.Solver()
-        solver.set("timeout", milliseconds)
+        solver.set("timeout", 3 * milliseconds)
+        solver.set("rlimit", milliseconds * RESOURCES)
         solver.add(*assumptions, *problem.facts, negation)
         try:
             answer = solver.check()
@@ -50,14 +55,31 @@ def prove(claim: ScalarClaim, milliseconds: int = 4000) -> Decision:
     return Decision("undecided", "smt", f"no proof by nlsat ({problem.size()})")
 
 
-class _Translation:
-    """Trees to z3 terms; collects the facts that belong to fresh variables."""
+def contradictory(claim: ScalarClaim, milliseconds: int = 2000) -> bool:
+    """Whether the ranges and hypotheses of a claim contradict each other: nothing is claimed then."""
+    zero = tree.Number(Fraction(0))
+    empty = replace(claim, left=zero, op="<", right=zero)
+    return prove(empty, milliseconds).outcome == "proved"
 
-    def __init__(self, z3: Any) -> None:
-        self.z3 = z3
+
+class _Translation:
+    """Trees to z3 terms; collects the facts that belong to fresh variables.
+
+    A fact that holds only where a branch of a condition is taken is guarded by that condition.
+    """
+
+    def __init__(self, z3: Any, claim: ScalarClaim) -> None:
+        self.z3, self.integers = z3, claim.integers
+        self.guards: list[Any] = []
         self.facts: list[Any] = []
         self.letters: dict[str, Any] = {}
         self.fresh: dict[tuple[Any, ...], Any] = {}
+
+    def add(self, *facts: Any) -> None:
+        """Facts, under the conditions of the branches that are open."""
+        if self.guards:
+            facts = tuple(self.z3.Implies(self.z3.And(self.guards), fact) for fact in facts)
+        self.facts += facts
 
     def size(self) -> str:
         """What the translation consists of, for the certificate."""
@@ -87,17 +109,33 @@ class _Translation:
                 return reduce(lambda a, b: a * b, [self.term(f) for f in factors])
             case tree.Divide(numerator=top, denominator=bottom):
                 below = self.term(bottom)
-                self.facts.append(below != 0)
+                self.add(below != 0)
                 return self.term(top) / below
             case tree.Negate(operand=operand):
                 return -self.term(operand)
             case tree.Power(base=base, exponent=exponent):
                 return self.power(base, exponent)
             case tree.Conditional(test=test, yes=yes, no=no):
-                return self.z3.If(self.condition(test), self.term(yes), self.term(no))
+                return self.branches(self.condition(test), yes, no)
             case tree.Call():
                 return self.call(node)
         raise Unsupported(f"{type(node).__name__} is outside real arithmetic")
+
+    def assumptions(self, claim: ScalarClaim) -> Iterator[Any]:
+        """The hypotheses; one that is outside real arithmetic is left out, which only weakens them."""
+        for condition in claim.conditions():
+            try:
+                yield self.condition(condition)
+            except Unsupported:
+                continue
+
+    def branches(self, test: Any, yes: tree.Node, no: tree.Node) -> Any:
+        values = []
+        for guard, branch in ((test, yes), (self.z3.Not(test), no)):
+            self.guards.append(guard)
+            values.append(self.term(branch))
+            self.guards.pop()
+        return self.z3.If(test, *values)
 
     def condition(self, node: tree.Node) -> Any:
         z3 = self.z3
@@ -140,26 +178,60 @@ class _Translation:
         root = term
         if bottom > 1:
             root = self.auxiliary((*key, bottom))
-            self.facts += [root >= 0, _product(root, bottom) == term]
+            self.add(root >= 0, _product(root, bottom) == term)
         if top < 0:
-            self.facts.append(root != 0)
+            self.add(root != 0)
             return self.number(Fraction(1)) / _product(root, -top)
         return _product(root, top) if top else self.number(Fraction(1))
 
     def letter_power(self, base: tree.Node, letter: str) -> Any:
-        """``base**letter`` for a positive base: a fresh variable with what is true for a letter in [0, 1]."""
+        """``base**letter``: a fresh variable with what is true of it wherever the power is defined."""
         known = ("letter power", base, letter)
         if known in self.fresh:
             return self.fresh[known]
         value, b, e = self.auxiliary(known), self.term(base), self.letter(letter)
-        z3, unit = self.z3, self.z3.And(self.letter(letter) >= 0, self.letter(letter) <= 1)
-        self.facts += [b > 0, value > 0, z3.Implies(e == 0, value == 1), z3.Implies(e == 1, value == b)]
-        self.facts += [z3.Implies(b == 1, value == 1), z3.Implies(z3.And(b >= 1, e >= 0), value >= 1)]
-        self.facts += [z3.Implies(z3.And(b <= 1, e >= 0), value <= 1)]
-        self.facts += [z3.Implies(z3.And(unit, b >= 1), value <= b), z3.Implies(z3.And(unit, b <= 1), value >= b)]
-        self.facts += [z3.Implies(unit, value <= 1 + e * (b - 1))]
-        self.facts += [z3.Implies(unit, value * (1 + e * (1 / b - 1)) >= 1)]
+        z3 = self.z3
+        unit, positive = z3.And(e >= 0, e <= 1), b > 0
+        if letter not in self.integers:
+            self.add(b >= 0)  # a real power of a negative number is not defined
+        self.add(z3.Implies(z3.And(b == 0, e > 0), value == 0), z3.Implies(e == 0, value == 1))
+        self.add(z3.Implies(e == 1, value == b), z3.Implies(b == 1, value == 1))
+        above, below = z3.And(positive, b >= 1), z3.And(positive, b <= 1)
+        tangent = 1 + e * (b - 1)
+        guarded = [
+            (positive, value > 0),
+            (z3.And(above, e >= 0), value >= 1),
+            (z3.And(below, e >= 0), value <= 1),
+            (z3.And(above, e <= 0), value <= 1),
+            (z3.And(below, e <= 0), value >= 1),
+            (z3.And(unit, above), value <= b),
+            (z3.And(unit, below), value >= b),
+            (z3.And(above, e >= 1), value >= b),
+            (z3.And(below, e >= 1), value <= b),
+            (z3.And(unit, positive), value <= tangent),
+            (z3.And(positive, z3.Or(e >= 1, e <= 0)), value >= tangent),
+            (z3.And(unit, positive), value * (b + e * (1 - b)) >= b),
+        ]
+        self.add(*[z3.Implies(condition, fact) for condition, fact in guarded])
+        self.compare_powers(known, value, b, e)
         return value
+
+    def compare_powers(self, known: tuple[Any, ...], value: Any, b: Any, e: Any) -> None:
+        """Monotone in the base and in the exponent, against the powers that are there already."""
+        z3 = self.z3
+        for other, there in list(self.fresh.items()):
+            if other[0] != "letter power" or other == known:
+                continue
+            base, exponent = self.term(other[1]), self.letter(other[2])
+            both = z3.And(b > 0, base > 0)
+            if other[2] == known[2]:
+                for low, high, one, two in ((b, base, value, there), (base, b, there, value)):
+                    self.add(z3.Implies(z3.And(both, low <= high, e >= 0), one <= two))
+                    self.add(z3.Implies(z3.And(both, low <= high, e <= 0), one >= two))
+            if other[1] == known[1]:
+                for low, high, one, two in ((e, exponent, value, there), (exponent, e, there, value)):
+                    self.add(z3.Implies(z3.And(b >= 1, low <= high), one <= two))
+                    self.add(z3.Implies(z3.And(both, b <= 1, low <= high), one >= two))
 
     def call(self, node: tree.Call) -> Any:
         z3 = self.z3
@@ -188,7 +260,7 @@ class _Translation:
     def rounded(self, node: tree.Call, term: Any, up: bool) -> Any:
         """Relaxation: the rounded value lies less than 1 away on the right side."""
         value = self.auxiliary(("rounded", node.function, node.arguments[0]))
-        self.facts += [value >= term, value < term + 1] if up else [value <= term, value > term - 1]
+        self.add(*([value >= term, value < term + 1] if up else [value <= term, value > term - 1]))
         return value
 
     def transcendental(self, node: tree.Call) -> Any:
@@ -199,14 +271,14 @@ class _Translation:
             return self.fresh[known]
         value = self.auxiliary(known)
         if node.function == "log":
-            self.facts += [argument > 0, value <= argument - 1, value * argument >= argument - 1]
+            self.add(argument > 0, value <= argument - 1, value * argument >= argument - 1)
         else:
-            self.facts += [value > 0, value >= 1 + argument, z3.Implies(argument < 1, value * (1 - argument) <= 1)]
+            self.add(value > 0, value >= 1 + argument, z3.Implies(argument < 1, value * (1 - argument) <= 1))
         for other, variable in list(self.fresh.items()):
             if other[0] == node.function and other != known:
                 there = self.term(other[1])
-                self.facts += [z3.Implies(argument <= there, value <= variable)]
-                self.facts += [z3.Implies(argument >= there, value >= variable)]
+                self.add(z3.Implies(argument <= there, value <= variable))
+                self.add(z3.Implies(argument >= there, value >= variable))
         return value
 
     def auxiliary(self, key: tuple[Any, ...]) -> Any:

@@ -1,0 +1,344 @@
+"""Interval branch and bound: a relation on a box of letters, outward rounded; hypotheses cut boxes away.
+
+A letter that runs to infinity is turned into ``t`` in [0, 1] first and the difference is divided by its dominating
+power, so that unbounded boxes are informative. Where the sides meet at an end of a range no box decides; there the
+derivative does: monotone in one letter, so look at the end point.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import count
+from typing import Any
+
+from bilevel_verify.language import tree
+from bilevel_verify.theorems.rewrite import binder
+
+Ball = Any
+Box = dict[str, tuple[Fraction, Fraction]]
+Evaluate = Callable[[Mapping[str, Ball]], "Ball | None"]
+PRECISION = 90
+BOX_LIMIT = 3_000
+SMALLEST = Fraction(1, 10**7)
+ROUNDING = 1e-8
+"""Bases that reach below zero by less than this share of their size are cut at zero: balls have round radii."""
+
+
+class NoEnclosure(Exception):
+    """The expression cannot be enclosed on boxes (a sum with a variable limit, a matrix ...)."""
+
+
+def enclose(node: tree.Node) -> Evaluate:
+    """A function from boxes to an enclosure of the values wherever the tree is defined; None where there is none.
+
+    Raises
+    ------
+    NoEnclosure : a function outside the table.
+    """
+    match node:
+        case tree.Number(value=value):
+            number = _ball(value)
+            return lambda box: number
+        case tree.Letter(name=name):
+            return _letter(name)
+        case tree.Add(terms=terms):
+            return _fold(terms, lambda a, b: a + b)
+        case tree.Multiply(factors=factors):
+            return _product(factors)
+        case tree.Divide(numerator=top, denominator=bottom):
+            return _binary(top, bottom, lambda a, b: None if b.contains(0) else a / b)
+        case tree.Negate(operand=operand):
+            inner = enclose(operand)
+            return lambda box: None if (v := inner(box)) is None else -v
+        case tree.Power(base=base, exponent=exponent):
+            return _power_of(base, exponent)
+        case tree.Conditional(test=test, yes=yes, no=no):
+            return _conditional(test, yes, no)
+        case tree.Call() if binder(node) is None:
+            return _call(node)
+    raise NoEnclosure(type(node).__name__)
+
+
+def truth(node: tree.Node) -> Callable[[Mapping[str, Ball]], bool | None]:
+    """Whether a condition holds on a whole box, fails on a whole box, or neither (None).
+
+    Raises
+    ------
+    NoEnclosure : not a comparison or a combination of comparisons.
+    """
+    match node:
+        case tree.Compare(operands=operands, operators=operators):
+            sides = [enclose(o) for o in operands]
+            return lambda box: _chain([s(box) for s in sides], operators)
+        case tree.Logical(operator=word, operands=operands):
+            parts = [truth(o) for o in operands]
+            return lambda box: _joined([p(box) for p in parts], word)
+        case tree.Not(operand=operand):
+            inner = truth(operand)
+            return lambda box: None if (v := inner(box)) is None else not v
+    raise NoEnclosure("not a comparison")
+
+
+@dataclass(frozen=True)
+class Search:
+    """Result of a branch and bound: proved, or the worst box met."""
+
+    proved: bool
+    boxes: int
+    worst: str = ""
+
+
+@dataclass(frozen=True)
+class Slope:
+    """An end of a letter at which the expression is known to be nonnegative, and its derivative away from there."""
+
+    name: str
+    end: Fraction
+    away: tree.Node
+
+
+def nonnegative(
+    node: tree.Node,
+    box: Box,
+    conditions: tuple[tree.Node, ...] = (),
+    strict: bool = False,
+    slopes: tuple[Slope, ...] = (),
+) -> Search:
+    """Prove ``node >= 0`` (``> 0`` if strict) on a box wherever it is defined and the conditions hold.
+
+    ``slopes`` help at boxes that touch an end: nonnegative there and growing away from it is nonnegative (not strictly).
+    """
+    from bilevel_verify.theorems.exact import precision
+
+    value, tests = enclose(node), [truth(c) for c in conditions]
+    with precision(PRECISION):
+        ends = [] if strict else [(s.name, s.end, enclose(s.away)) for s in slopes]
+        return _search(value, tests, box, strict, ends)
+
+
+def _search(
+    value: Evaluate,
+    tests: list[Callable[[Mapping[str, Ball]], bool | None]],
+    start: Box,
+    strict: bool,
+    slopes: list[tuple[str, Fraction, Evaluate]],
+) -> Search:
+    order, done = count(), 0
+    queue: list[tuple[float, int, Box]] = [(0.0, next(order), start)]
+    while queue:
+        done += 1
+        depth, _, box = heapq.heappop(queue)
+        if done > BOX_LIMIT:
+            return Search(False, done, _shown(box))
+        balls = {n: _interval(a, b) for n, (a, b) in box.items()}
+        if any(test(balls) is False for test in tests):
+            continue
+        found = value(balls)
+        if found is not None and (found > 0 if strict else found >= 0):
+            continue
+        if any(end in box[name] and _holds(away(balls)) for name, end, away in slopes):
+            continue
+        widest = max(box, key=lambda n: box[n][1] - box[n][0], default=None)
+        hopeless = not tests and not slopes and found is not None and found < 0
+        if widest is None or box[widest][1] - box[widest][0] < SMALLEST or hopeless:
+            return Search(False, done, _shown(box))
+        a, b = box[widest]
+        middle = (a + b) / 2
+        for half in ((a, middle), (middle, b)):
+            heapq.heappush(queue, (depth - 1.0, next(order), {**box, widest: half}))
+    return Search(True, done)
+
+
+def _holds(value: Ball | None) -> bool:
+    return value is not None and bool(value >= 0)
+
+
+def _shown(box: Box) -> str:
+    return ", ".join(f"{n} in [{float(a):.4g}, {float(b):.4g}]" for n, (a, b) in box.items())
+
+
+def _ball(value: Fraction) -> Ball:
+    from flint import arb, fmpq
+
+    return arb(fmpq(value.numerator, value.denominator))
+
+
+def _interval(low: Fraction, high: Fraction) -> Ball:
+    return _ball(low) if low == high else _ball(low).union(_ball(high))
+
+
+def _letter(name: str) -> Evaluate:
+    if name in ("pi", "E"):
+        from flint import arb
+
+        return lambda box: arb.pi() if name == "pi" else arb.const_e()
+    if name == "oo":
+        raise NoEnclosure("infinity")
+    return lambda box: box[name]
+
+
+def _binary(left: tree.Node, right: tree.Node, combine: Callable[[Ball, Ball], Ball | None]) -> Evaluate:
+    one, two = enclose(left), enclose(right)
+
+    def value(box: Mapping[str, Ball]) -> Ball | None:
+        a, b = one(box), two(box)
+        return None if a is None or b is None else _finite(combine(a, b))
+
+    return value
+
+
+def _fold(parts: tuple[tree.Node, ...], combine: Callable[[Ball, Ball], Ball | None]) -> Evaluate:
+    values = [enclose(part) for part in parts]
+
+    def value(box: Mapping[str, Ball]) -> Ball | None:
+        total = values[0](box)
+        for part in values[1:]:
+            other = part(box)
+            total = None if total is None or other is None else combine(total, other)
+        return _finite(total)
+
+    return value
+
+
+def _finite(value: Ball | None) -> Ball | None:
+    return value if value is not None and value.is_finite() else None
+
+
+def _product(factors: tuple[tree.Node, ...]) -> Evaluate:
+    """Products; a factor that occurs twice is squared, not multiplied with itself."""
+    kinds: dict[tree.Node, int] = {}
+    for factor in factors:
+        kinds[factor] = kinds.get(factor, 0) + 1
+    parts = tuple(f if n == 1 else tree.Power(f, tree.Number(Fraction(n))) for f, n in kinds.items())
+    return _fold(parts, lambda a, b: a * b)
+
+
+def _power_of(base: tree.Node, exponent: tree.Node) -> Evaluate:
+    if isinstance(exponent, tree.Number) and exponent.value.denominator == 1:
+        n, inner = int(exponent.value), enclose(base)
+        return lambda box: None if (v := inner(box)) is None else _finite(_whole_power(v, n))
+    return _binary(base, exponent, _real_power)
+
+
+def _whole_power(value: Ball, n: int) -> Ball | None:
+    if n < 0:
+        below = _whole_power(value, -n)
+        return None if below is None or below.contains(0) else 1 / below
+    low, high = value.lower(), value.upper()
+    if n % 2 == 0 and value.contains(0):
+        from flint import arb
+
+        return arb(0).union((abs(value).upper()) ** n)
+    return (low**n).union(high**n) if n else value**0
+
+
+def _real_power(base: Ball, exponent: Ball) -> Ball | None:
+    """Hull of a real power: it is monotone in each argument, so the corners decide; negative bases are undefined."""
+    from flint import arb
+
+    low, high = base.lower(), base.upper()
+    if low < -ROUNDING * high:
+        return None
+    small, large = exponent.lower(), exponent.upper()
+    if not low > 0:
+        if not small > -ROUNDING:
+            return None
+        top = [arb(1), arb(0)] if not small > ROUNDING else [arb(0)]
+        if high > 0:
+            top += [high**small, high**large]
+        return _hull(top)
+    return _hull([low**small, low**large, high**small, high**large])
+
+
+def _hull(values: list[Ball]) -> Ball | None:
+    total = values[0]
+    for value in values[1:]:
+        total = total.union(value)
+    return _finite(total)
+
+
+def _conditional(test: tree.Node, yes: tree.Node, no: tree.Node) -> Evaluate:
+    holds, one, two = truth(test), enclose(yes), enclose(no)
+
+    def value(box: Mapping[str, Ball]) -> Ball | None:
+        answer = holds(box)
+        if answer is not None:
+            return one(box) if answer else two(box)
+        a, b = one(box), two(box)
+        return None if a is None or b is None else a.union(b)
+
+    return value
+
+
+def _call(node: tree.Call) -> Evaluate:
+    if node.function in ("max", "min"):
+        best = (lambda a, b: a.max(b)) if node.function == "max" else (lambda a, b: a.min(b))
+        return _fold(node.arguments, best)
+    rule = RULES.get(node.function)
+    if rule is None or len(node.arguments) != 1:
+        raise NoEnclosure(node.function)
+    inner = enclose(node.arguments[0])
+    return lambda box: None if (v := inner(box)) is None else _finite(rule(v))
+
+
+def _logarithm(value: Ball) -> Ball | None:
+    return _hull([value.lower().log(), value.upper().log()]) if value > 0 else None
+
+
+def _root(value: Ball) -> Ball | None:
+    from flint import arb
+
+    if value.lower() < -ROUNDING * value.upper():
+        return None
+    low = value.lower() if value >= 0 else arb(0)
+    return _hull([low.sqrt(), value.upper().sqrt()])
+
+
+def _plus(value: Ball) -> Ball:
+    from flint import arb
+
+    return value.max(arb(0))
+
+
+RULES: dict[str, Callable[[Ball], Ball | None]] = {
+    "log": _logarithm,
+    "sqrt": _root,
+    "exp": lambda v: _hull([v.lower().exp(), v.upper().exp()]),
+    "sin": lambda v: v.sin(),
+    "cos": lambda v: v.cos(),
+    "tanh": lambda v: _hull([v.lower().tanh(), v.upper().tanh()]),
+    "sinh": lambda v: _hull([v.lower().sinh(), v.upper().sinh()]),
+    "cosh": lambda v: v.cosh(),
+    "atan": lambda v: _hull([v.lower().atan(), v.upper().atan()]),
+    "asinh": lambda v: _hull([v.lower().asinh(), v.upper().asinh()]),
+    "abs": lambda v: abs(v),
+    "plus": _plus,
+    "floor": lambda v: _hull([v.lower().floor(), v.upper().floor()]),
+    "ceil": lambda v: _hull([v.lower().ceil(), v.upper().ceil()]),
+}
+
+
+def _chain(values: list[Ball | None], operators: tuple[str, ...]) -> bool | None:
+    answers = [
+        None if a is None or b is None else _relation(a, op, b) for a, op, b in zip(values, operators, values[1:])
+    ]
+    return _joined(answers, "and")
+
+
+def _relation(a: Ball, op: str, b: Ball) -> bool | None:
+    """Strict and non-strict are treated alike when cutting: a box that touches the boundary is kept."""
+    if op in (">", ">="):
+        a, b = b, a
+    if op == "==":
+        return False if a < b or a > b else None
+    return True if a < b or (op in ("<=", ">=") and a <= b) else False if a > b else None
+
+
+def _joined(answers: list[bool | None], word: str) -> bool | None:
+    decisive = word == "or"
+    if any(answer is decisive for answer in answers):
+        return decisive
+    return None if any(answer is None for answer in answers) else not decisive
