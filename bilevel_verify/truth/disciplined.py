@@ -75,7 +75,7 @@ class Translator:
         The parser writes ``max(a, b)`` with positive parts, which alone are not convex where a is not affine.
         """
         terms, found = list(sympy.Add.make_args(expression)), []
-        for term in list(terms):
+        for term in sorted(terms, key=lambda t: -int(t.count_ops())):
             inner = _positive_part(term)
             if inner is None or affine_form(inner, self.symbols) is not None or term not in terms:
                 continue
@@ -270,7 +270,7 @@ def _positive_part(term: sympy.Expr) -> sympy.Expr | None:
 
 
 def _pure_squares(quadratic: Quadratic, with_rest: bool = False) -> tuple[FloatArray, FloatArray] | None:
-    """Rows R and centre c with ``z'Qz/2 + q.z + const = |R (z - c)|^2``, exactly convex; None if it is not of this form.
+    """Rows R and centre c with ``z'Qz/2 + q.z + const = |R (z - c)|^2`` (Q exactly convex), else None.
 
     With ``with_rest`` a constant >= 0 may be left over: R then has one more column, for the vector ``(z - c, 1)``.
     """
@@ -278,17 +278,19 @@ def _pure_squares(quadratic: Quadratic, with_rest: bool = False) -> tuple[FloatA
     if factor.sign != 1 or not factor.squares:
         return None
     Q, q, constant = quadratic.floats()
-    centre = np.linalg.lstsq(Q, -q, rcond=None)[0]
+    centre: FloatArray = np.asarray(np.linalg.lstsq(Q, -q, rcond=None)[0], dtype=np.float64)
     rest = constant + 0.5 * float(q @ centre)
     size = 1 + float(np.linalg.norm(q)) + abs(constant)
     if float(np.linalg.norm(Q @ centre + q)) > 1e-12 * size or rest < -1e-12 * size:
         return None
-    rows = np.array([[float(np.sqrt(float(w) / 2)) * float(v) for v in normal] for w, normal in factor.squares])
+    entries = [[float(np.sqrt(float(w) / 2)) * float(v) for v in normal] for w, normal in factor.squares]
+    rows: FloatArray = np.array(entries, dtype=np.float64)
     if not with_rest:
         return (rows, centre) if rest <= 1e-12 * size else None
     n = len(centre)
     last = np.append(np.zeros(n), np.sqrt(max(rest, 0.0)))
-    return np.vstack([np.hstack([rows, np.zeros((len(rows), 1))]), last]), centre
+    wide: FloatArray = np.vstack([np.hstack([rows, np.zeros((len(rows), 1))]), last])
+    return wide, centre
 
 
 def _short(expression: sympy.Expr) -> str:

@@ -10,9 +10,14 @@ import numpy as np
 import sympy
 from numpy.typing import NDArray
 
+from bilevel_verify.errors import SolverFailure
 from bilevel_verify.intervals.rounding import enclose, float_below
 from bilevel_verify.problems.problem import Problem
+from bilevel_verify.truth.conic import box_of
 from bilevel_verify.truth.convex_minimum import convex_minimum, is_convex
+from bilevel_verify.truth.cvxpy_bridge import ConicAnswer, solve_convex
+from bilevel_verify.truth.descent import descend
+from bilevel_verify.truth.disciplined import NotRepresentable
 from bilevel_verify.truth.enclosure import Enclosure
 from bilevel_verify.truth.minimum import Minimum, lower_bounds, minimise_phi, split
 from bilevel_verify.truth.model import Model, model_of
@@ -40,11 +45,9 @@ def infimum(problem: Problem, points: Points, low: FloatArray, high: FloatArray)
     floor = calculus_floor(problem)
     bounded = bool(np.all(np.isfinite(low)) and np.all(np.isfinite(high)))
     explicit = closed_form(problem, points) if problem.dx > 2 or not bounded else None
-    if explicit is not None and is_convex(explicit, problem.x, low, high):
-        through = Points(explicit_model(problem, explicit), lambda: None)
-        convex = convex_minimum(through, PhiObjective(through), low, high)
-        if convex is not None and convex.complete:
-            return _raised(convex, floor)
+    convex = None if explicit is None else _convex(problem, explicit, low, high)
+    if convex is not None:
+        return _raised(convex, floor)
     if bounded:
         return _best_floor(problem, points, _raised(minimise_phi(objective, low, high), floor), low, high)
     if explicit is not None:
@@ -55,6 +58,48 @@ def infimum(problem: Problem, points: Points, low: FloatArray, high: FloatArray)
     found = minimise_phi(objective, low, high)
     found = _far_probes(objective, found, low, high)
     return _attainment(objective, _raised(found, floor), low, high, explicit)
+
+
+def _convex(problem: Problem, phi: sympy.Expr, low: FloatArray, high: FloatArray) -> Minimum | None:
+    """A convex explicit phi: optimality conditions in balls, else the dual bound of a conic solver."""
+    through = Points(explicit_model(problem, phi), lambda: None)
+    objective = PhiObjective(through)
+    exactly = is_convex(phi, problem.x, low, high)
+    answer, failure = None, ""
+    if not exactly:
+        try:
+            answer = solve_convex(phi, problem.x, box_of(low, high))
+        except NotRepresentable:
+            return None
+        except SolverFailure as problem_of_solver:
+            failure = str(problem_of_solver)
+    start = None if answer is None else np.clip(answer.point, low, high)
+    if exactly or answer is not None:
+        found = convex_minimum(through, objective, low, high, start)
+        if found is not None and found.complete:
+            return found if exactly else replace(found, method=found.method.replace("exact structure", DISCIPLINED))
+    if answer is None:
+        try:
+            answer = solve_convex(phi, problem.x, box_of(low, high))
+        except NotRepresentable:
+            return None
+        except SolverFailure as problem_of_solver:
+            failure = failure or str(problem_of_solver)
+    return None if failure or answer is None else _by_dual(objective, answer, low, high)
+
+
+DISCIPLINED = "rules of disciplined programming"
+
+
+def _by_dual(objective: Objective, answer: ConicAnswer, low: FloatArray, high: FloatArray) -> Minimum | None:
+    """Dual value of the conic solver below, proved value at its point above: computed, never certified."""
+    x = descend(objective, np.clip(answer.point, low, high)[None], low, high, 30)
+    upper = float(objective.at(x).value.hi[0])
+    if not np.isfinite(upper):
+        return None
+    lower = min(answer.dual, upper)
+    why = f"{answer.solver}: dual bound (gap {answer.gap:.2g}), attained value by Newton from its point"
+    return Minimum(lower, upper, x[0], True, 0, upper - lower < 1e-6 * (1 + abs(upper)), why, attained=True)
 
 
 def _best_floor(problem: Problem, points: Points, found: Minimum, low: FloatArray, high: FloatArray) -> Minimum:

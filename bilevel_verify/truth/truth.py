@@ -23,6 +23,7 @@ from bilevel_verify.truth.model import Model, model_of
 from bilevel_verify.truth.points import DEFAULT_BITS, Points, enclosure_of, point_of, precision, rows_of, spread
 
 if TYPE_CHECKING:
+    from bilevel_verify.truth.cvxpy_bridge import ConicAnswer
     from bilevel_verify.truth.error_bound import ErrorBound, ErrorBoundCheck
     from bilevel_verify.truth.high_precision import HighPrecision
     from bilevel_verify.truth.simple_bilevel import SimpleTruth
@@ -366,6 +367,18 @@ class Truth:
         from bilevel_verify.truth.error_bound import check_error_bound
 
         return check_error_bound(self.simple, alpha, r, count=count, seed=seed)
+
+    def conic_g(self, x: ArrayLike | None = None) -> ConicAnswer:
+        """``g*(x)`` (``g*`` of a simple bilevel problem) by Clarabel: primal value, dual value, gap, point."""
+        from bilevel_verify.truth.conic import conic_g
+
+        return conic_g(self, x)
+
+    def conic_f(self) -> ConicAnswer:
+        """``f*`` (the minimum of a convex explicit phi, or of a simple bilevel problem) by Clarabel."""
+        from bilevel_verify.truth.conic import conic_f
+
+        return conic_f(self)
 
     def summary(self, x: ArrayLike | None = None) -> list[dict[str, Any]]:
         """Rows for a report: quantity, value, error, certainty, method, attained; a failure is a row with its reason.

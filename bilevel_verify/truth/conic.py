@@ -1,0 +1,73 @@
+"""Independent answers by a conic solver: ``g*(x)``, ``f*`` and ``g*`` with primal value, dual value and gap.
+
+Witnesses, not certificates: Clarabel works in floating point. They are asked for by name and never take the place of
+another answer silently.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import sympy
+from numpy.typing import ArrayLike, NDArray
+
+from bilevel_verify.errors import InputError
+from bilevel_verify.problems.feasible import Box, FeasibleSet, WholeSpace
+from bilevel_verify.truth.cvxpy_bridge import ConicAnswer, solve_convex
+from bilevel_verify.truth.disciplined import NotRepresentable
+from bilevel_verify.truth.points import point_of
+
+if TYPE_CHECKING:
+    from bilevel_verify.truth.truth import Truth
+
+FloatArray = NDArray[np.float64]
+
+
+def box_of(low: FloatArray, high: FloatArray) -> FeasibleSet:
+    """A box with possibly infinite ends as a feasible set."""
+    if not np.any(np.isfinite(low)) and not np.any(np.isfinite(high)):
+        return WholeSpace()
+    return Box(tuple(float(v) for v in low), tuple(float(v) for v in high))
+
+
+def conic_g(truth: Truth, x: ArrayLike | None = None) -> ConicAnswer:
+    """``g*(x) = min over y of g(x, y)`` (of ``-f`` for minimax); ``g*`` of a simple bilevel problem (x omitted).
+
+    Raises
+    ------
+    NotRepresentable : g is outside the disciplined fragment; the message names the term and says why.
+    SolverFailure : Clarabel did not end "optimal"; its status and what is known.
+    """
+    problem = truth.problem
+    if problem.kind == "simple_bilevel":
+        assert problem.g is not None
+        return solve_convex(problem.g, problem.x, problem.feasible)
+    if problem.lower is None or not problem.y:
+        raise InputError("a single-level problem has no lower level")
+    if x is None:
+        raise InputError("conic_g needs the point x")
+    put = {s: sympy.Rational(float(v)) for s, v in zip(problem.x, point_of(x, problem.dx))}
+    return solve_convex(sympy.expand_mul(problem.lower.subs(put)), problem.y)
+
+
+def conic_f(truth: Truth) -> ConicAnswer:
+    """``f*``: min of phi over the declared range of x, or of f over the exact description of the argmin of g.
+
+    Raises
+    ------
+    NotRepresentable : no explicit phi is known, or it is outside the disciplined fragment.
+    SolverFailure : Clarabel did not end "optimal".
+    """
+    from bilevel_verify.truth.infimum import closed_form
+
+    problem = truth.problem
+    if problem.kind == "simple_bilevel":
+        within = truth.simple.solutions.reduced
+        if within is None:
+            raise NotRepresentable(f"the solution set has no exact description: {truth.simple.solutions.missing}")
+        return solve_convex(problem.f, problem.x, within=within)
+    phi = closed_form(problem, truth.points)
+    if phi is None:
+        raise NotRepresentable("phi is not explicit: y*(x) is not known in closed form")
+    return solve_convex(phi, problem.x, box_of(*truth.range_of_x))
