@@ -11,7 +11,7 @@ import numpy as np
 import sympy
 from sympy import Expr, Integer
 
-from bilevel_verify.constants import exact
+from bilevel_verify.constants import error_bounds, exact
 from bilevel_verify.constants.bounds import Bound
 from bilevel_verify.constants.constant import Constant, Reason, Side
 from bilevel_verify.constants.domain import Domain
@@ -83,7 +83,29 @@ def error_bound(analysis: Analysis, feasible: sets.FeasibleSet | None) -> ErrorB
         or (_weak_sharpness(structure, domain) if boxed else None)
         or (_single_row(structure, domain) if boxed else None)
         or (_degenerate_quadratic(structure) if boxed and domain.free else None)
+        or (_on_ball(structure, feasible) if isinstance(feasible, sets.Ball) else None)
+        or (_on_simplex(structure, feasible) if isinstance(feasible, sets.Simplex) else None)
     )
+
+
+def _on_ball(structure: Structure, ball: sets.Ball) -> ErrorBound | None:
+    """A convex quadratic on a ball; a single solution is its own box."""
+    found = error_bounds.quadratic_on_ball(structure, ball)
+    if found is None:
+        return None
+    alpha, r, text, point = found
+    ends = None if point is None else [enclose(v) for v in point]
+    box = None if ends is None else (np.array([e[0] for e in ends]), np.array([e[1] for e in ends]))
+    return ErrorBound(alpha, r, text, box)
+
+
+def _on_simplex(structure: Structure, simplex: sets.Simplex) -> ErrorBound | None:
+    """A power of one affine form on a simplex."""
+    found = _power_of_row(structure)
+    if found is None or (structure.ridges and structure.ridges[0].function.kind == "plus"):  # type: ignore[attr-defined]
+        return None
+    bound = error_bounds.single_row_on_simplex(*found, len(structure.variables), float(simplex.total))
+    return None if bound is None else ErrorBound(*bound)
 
 
 def _quadratic_rows(structure: Structure) -> tuple[tuple[Expr, ...], ...]:
@@ -97,7 +119,7 @@ def _strongly_convex(structure: Structure) -> ErrorBound | None:
     for ridge in structure.ridges:
         if not _convex(ridge):
             return None
-    least = exact.extreme_eigenvalue(_quadratic_rows(structure), False)
+    least = error_bounds.least_root(sympy.Matrix(_quadratic_rows(structure)))
     if least is None or enclose(least)[0] <= 0:
         return None
     return ErrorBound(least, Integer(2), f"g is {least}-strongly convex: r = 2, alpha = {least}")
@@ -170,7 +192,8 @@ def _single_row(structure: Structure, domain: Domain) -> ErrorBound | None:
     for i, a in row.items():
         factor = Interval(*(np.asarray(v) for v in enclose(a)))
         total = total + Interval(np.asarray(domain.lo[i]), np.asarray(domain.hi[i])) * factor
-    if not (float(total.lo) <= 0 <= float(total.hi)) or enclose(weight)[0] <= 0:
+    one_sided = bool(structure.ridges) and structure.ridges[0].function.name.startswith("max(t,0)")
+    if not (float(total.lo) <= 0 and (one_sided or 0 <= float(total.hi))) or enclose(weight)[0] <= 0:
         return None
     whole = domain.free
     size = (
@@ -180,15 +203,15 @@ def _single_row(structure: Structure, domain: Domain) -> ErrorBound | None:
     )
     alpha = sympy.expand(power * weight * size**power)
     text = f"g = {weight}*|row|^{power}: r = {power}, alpha = {alpha} (distance at most |row| / {size})"
-    return ErrorBound(alpha, power, text, _contract(row, shift, domain))
+    return ErrorBound(alpha, power, text, (domain.lo, domain.hi) if one_sided else _contract(row, shift, domain))
 
 
 def _power_of_row(structure: Structure) -> tuple[Expr, Expr, dict[int, Expr], Expr] | None:
     if len(structure.ridges) == 1 and not structure.quadratic and not structure.linear:
         ridge = structure.ridges[0]
-        if isinstance(ridge.function, Power) and ridge.function.kind in ("plain", "abs"):
+        if isinstance(ridge.function, Power) and ridge.function.kind in ("plain", "abs", "plus"):
             p = ridge.function.exponent
-            if p >= 1 and (ridge.function.kind == "abs" or p % 2 == 0):
+            if p >= 1 and (ridge.function.kind != "plain" or p % 2 == 0):
                 return ridge.weight, sympy.Rational(p.numerator, p.denominator), dict(ridge.row), ridge.shift
         return None
     if structure.ridges or not structure.quadratic:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bilevel_verify.errors import InputError
+from bilevel_verify.errors import BilevelVerifyError, InputError
 from bilevel_verify.problems.feasible import WholeSpace
 from bilevel_verify.truth.enclosure import Certainty
 from bilevel_verify.truth.polyhedra import affine_solution
@@ -56,7 +56,10 @@ class ErrorBoundCheck:
 
 
 def derive_error_bound(simple: SimpleTruth) -> ErrorBound:
-    """Constants ``(alpha, r)`` of a quadratic g over a polyhedron (or the whole space)."""
+    """Constants ``(alpha, r)``: a closed form of the constants room, else Hoffman's for a quadratic on a polyhedron."""
+    known = _closed_form(simple)
+    if known is not None:
+        return known
     if simple.structure.missing or simple.structure.ridges:
         return ErrorBound(None, None, "computed", "g is not a quadratic: no pair was derived")
     if simple.feasible.balls or simple.feasible.T.shape[0] != simple.feasible.T.shape[1]:
@@ -94,6 +97,20 @@ def derive_error_bound(simple: SimpleTruth) -> ErrorBound:
         "computed",
         f"quadratic growth with Hoffman's constant H = {H:.6g}, alpha = {weight:.3g} / H^2",
     )
+
+
+def _closed_form(simple: SimpleTruth) -> ErrorBound | None:
+    """The certified pair of the constants room; None where it has none."""
+    from bilevel_verify.constants import constants
+
+    try:
+        found = constants(simple.problem, paper="agm-bio", only=("alpha", "r"))
+        alpha, r = found["alpha"], found["r"]
+    except (KeyError, BilevelVerifyError):
+        return None
+    if not (alpha.certified and r.certified and alpha.value > 0 and np.isfinite(r.value)):
+        return None
+    return ErrorBound(alpha.value, r.value, "proved", alpha.why.statement)
 
 
 def hoffman(M: FloatArray, normals: FloatArray, equations: FloatArray) -> float | None:
