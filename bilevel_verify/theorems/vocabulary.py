@@ -44,7 +44,8 @@ RUN_LETTERS = frozenset("iterations epochs status output lambda_min_output".spli
 STEP_LETTERS = frozenset("k t k_end ended_by_restart last_epoch small_gradient x_int".split())
 SEQUENCES = frozenset("x w y z v u e ghat wbar xi mu_k g_k".split())
 ORACLE_KINDS = frozenset(
-    "grad_f grad_g hvp_yy_g jvp_xy_g hess_f hess_g value_f value_g third_g stop_grad_f stop_grad_g any".split()
+    "grad_f grad_g hvp_yy_g jvp_xy_g hvp_f hvp_g hvp_yy_f jvp_xy_f hess_f hess_g value_f value_g third_g stop_grad_f "
+    "stop_grad_g any".split()
 )
 """What ``calls(...)`` may name; ``any`` is the sum of the gradient calls of f and g."""
 

@@ -9,7 +9,7 @@ import pytest
 
 import bilevel_verify as bv
 from bilevel_verify.methods.cubic.chebyshev import approximate_inverse, error_bound
-from bilevel_verify.methods.cubic.descent import cubic_solver, final_cubic_solver
+from bilevel_verify.methods.cubic.descent import ArrayOperator, cubic_solver, final_cubic_solver
 
 F = "sin(x1 + x2/2) + cos(2*y1 - x1)/2 + x2*y1/8 + cos(y2)/3"
 G = "3*y1**2/4 + y2**2/2 - x1*y1/2 + y1*y2/4 + cos(x2 + y1)/4"
@@ -238,13 +238,13 @@ def test_cauchy_step_minimises_along_the_gradient_and_algorithm_7_ends_flat() ->
         H = rng.standard_normal((4, 4))
         H, g, M = (H + H.T) / 2, rng.standard_normal(4) * 50, 4.0
         L = float(np.linalg.norm(H, 2))
-        found = cubic_solver(g, lambda v, H=H: H @ v, M, 0.1, 3, lambda: np.zeros(4))
+        found = cubic_solver(g, ArrayOperator(lambda v, H=H: H @ v), M, 0.1, 3, lambda: np.zeros(4))
         assert found.cauchy
         values = [cubic_value(g, H, M, t * found.s) for t in (0.9, 0.99, 1.0, 1.01, 1.1)]
         assert min(values) == values[2]
         assert found.value == pytest.approx(values[2])
         eps = 1e-3
-        s = final_cubic_solver(g / 500, lambda v, H=H: H @ v, M, L, eps, 10**6)
+        s = final_cubic_solver(g / 500, ArrayOperator(lambda v, H=H: H @ v), M, L, eps, 10**6)
         assert np.linalg.norm(g / 500 + H @ s + M / 2 * np.linalg.norm(s) * s) <= eps / 2
 
 
@@ -275,3 +275,25 @@ def test_bad_letters(change: dict, said: str) -> None:
     problem = bv.bilevel(f=F, g=G, x="x1 x2", y="y1 y2")
     with pytest.raises(bv.ParameterError, match=said):
         bv.solve(problem, "ifsba", x0=[0.8, -0.3], parameters={**LETTERS, **change})
+
+
+@pytest.mark.parametrize("name", ["ifsba", "ifsba:literal", "imcn", "fsba"])
+def test_machine_code_takes_the_same_steps_with_the_same_counts(name: str) -> None:
+    """A problem asked often enough is compiled; compiled=False never is."""
+    bilevel = not name.startswith("imcn")
+    problem = bv.bilevel(f=F, g=G, x="x1 x2", y="y1 y2") if bilevel else bv.minimax(f=SADDLE, x="x1 x2", y="y1 y2")
+    letters = {**LETTERS, "T": 4, "K_c": 60, "K1": 300} if bilevel else {**ASCENT, "K_c": 200, "K": 300}
+    runs = [
+        bv.solve(problem, name, x0=[0.3, -0.3], parameters=letters, seed=3, compiled=c) for c in (None, None, False)
+    ]
+    for run in runs[1:]:
+        assert dict(run.counts) == dict(runs[0].counts)
+        np.testing.assert_allclose(run.trace.x, runs[0].trace.x, rtol=1e-11, atol=1e-11)
+
+
+def test_a_budget_ends_machine_code_too() -> None:
+    problem = bv.bilevel(f=F, g=G, x="x1 x2", y="y1 y2")
+    for budget in (5_000, 20_000, 60_000):
+        run = bv.solve(problem, "ifsba", x0=[0.3, -0.3], parameters={**LETTERS, "T": 500, "K_c": 200}, budget=budget)
+        assert run.status == "budget"
+        assert sum(run.counts.values()) <= budget + 200

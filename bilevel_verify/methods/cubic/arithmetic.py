@@ -6,12 +6,12 @@ precision at the moment of the call.
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 
 from bilevel_verify.errors import MathematicalError
+from bilevel_verify.methods.kernels.scalars import square_root
 
 Array = Any
 """float64 array, or object array of mpmath numbers."""
@@ -31,15 +31,6 @@ def norm(vector: Array) -> Number:
     import mpmath
 
     return mpmath.sqrt(mpmath.fsum(entry * entry for entry in np.ravel(vector)))
-
-
-def square_root(value: Number) -> Number:
-    """Square root of a number, in its own arithmetic."""
-    if isinstance(value, (float, int)):
-        return math.sqrt(value)
-    import mpmath
-
-    return mpmath.sqrt(value)
 
 
 def all_finite(array: Array) -> bool:
@@ -124,3 +115,17 @@ def _precise_solve(lower: Array, right: Array) -> Array:
         rest = factor[i + 1 :, i] @ solved[i + 1 :] if i + 1 < n else 0
         solved[i] = (solved[i] - rest) / factor[i, i]
     return solved
+
+
+__all__ = [
+    "Array",
+    "Number",
+    "all_finite",
+    "is_precise",
+    "norm",
+    "schur",
+    "smallest",
+    "square_root",
+    "symmetric_eigen",
+    "unit_roundoff",
+]

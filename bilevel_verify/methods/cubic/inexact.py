@@ -51,12 +51,10 @@ class InexactStepper(PlainStepper):
         if not all_finite(gradient):
             return self.stop("not finite")
 
-        def product(v: Array) -> Array:
-            return self.model.product(x, v)
-
-        found = cubic_solver(gradient, product, q["M"], q["L"], int(q["K_c"]), self.noise)
+        operator = self.model.operator(x)
+        found = cubic_solver(gradient, operator, q["M"], q["L"], int(q["K_c"]), self.noise)
         last = bool(found.value > -self.threshold())
-        step = final_cubic_solver(gradient, product, q["M"], q["L"], q["eps"], FINAL_STEPS) if last else found.s
+        step = final_cubic_solver(gradient, operator, q["M"], q["L"], q["eps"], FINAL_STEPS) if last else found.s
         self.row(x=x, u=gradient, s=found.s, **self.model.inner())
         self.x = x + step
         self.k += 1

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from bilevel_verify.errors import ParameterError
-from bilevel_verify.methods.cubic.arithmetic import Array
+from bilevel_verify.methods.cubic.arithmetic import Array, is_precise
 from bilevel_verify.methods.cubic.chebyshev import approximate_inverse
+from bilevel_verify.methods.cubic.descent import ArrayOperator, Operator
+from bilevel_verify.methods.cubic.machine import MINIMAX_KIND, NEEDS, PENALTY_KIND, Machine
 from bilevel_verify.methods.cubic.models import Danskin, Penalty
 from bilevel_verify.oracles import Oracles
 
@@ -27,6 +30,18 @@ class PenaltyProducts(Penalty):
         self.literal = literal
         self.order = chebyshev_order(letters)
         self.mu = letters.get("mu", letters["l1"] / letters["kappa1"])
+        self.machine: Machine | None = None
+
+    def operator(self, x: Array) -> Operator:
+        """C at the point of the last gradient; in machine code where that is worth it."""
+        if self.machine is None and not is_precise(x) and self.oracles.worth_compiling(NEEDS):
+            q, lam = self.letters, self.lam
+            scales = [1 / (2 * q["l1"]), 1 / (2 * q["l2"])] if self.literal else [1.0, 1.0]
+            real = [lam, self.mu, q["l1"], lam * self.mu / 2, q["l2"], *scales]
+            self.machine = Machine(self.oracles, PENALTY_KIND, real, self.order)
+        if self.machine is not None:
+            return self.machine.at(x, self.state.y, self.state.w)
+        return ArrayOperator(partial(self.product, x))
 
     def product(self, x: Array, v: Array) -> Array:
         """C v at the point of the last gradient, shape (dx,)."""
@@ -57,6 +72,18 @@ class DanskinProducts(Danskin):
         super().__init__(oracles, letters, y0)
         self.literal = literal
         self.order = chebyshev_order(letters)
+        self.machine: Machine | None = None
+
+    def operator(self, x: Array) -> Operator:
+        """The approximate Schur complement at the point of the last gradient."""
+        if self.machine is None and not is_precise(x) and self.oracles.worth_compiling(NEEDS):
+            high = self.letters["l1"]
+            scale = 1 / (2 * high) if self.literal else 1.0
+            real = [0.0, high / self.letters["kappa1"], high, 1.0, 1.0, scale, 1.0]
+            self.machine = Machine(self.oracles, MINIMAX_KIND, real, self.order)
+        if self.machine is not None:
+            return self.machine.at(x, self.y, self.y)
+        return ArrayOperator(partial(self.product, x))
 
     def product(self, x: Array, v: Array) -> Array:
         """The approximate Schur complement times v at the point of the last gradient, shape (dx,)."""
