@@ -45,7 +45,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=Parser)
-    for add in (_run, _verify, _solve, _derive, _constants, _audit, _check, _list, _report):
+    for add in (_run, _verify, _solve, _derive, _constants, _audit, _check, _list, _report, _bench):
         add(commands)
     return parser
 
@@ -179,6 +179,15 @@ def _report(commands: Any) -> None:
     c.add_argument("--title", metavar="TEXT", help="title of the report")
     c.add_argument("--format", metavar="F,...", help="of html, json, markdown, latex, figures (default: all)")
     c.add_argument("--export", choices=("csv", "parquet"), help="write all rows as a flat table too")
+
+
+def _bench(commands: Any) -> None:
+    c = _command(commands, "bench", "measuring", "speed beside hand-written C, lambdify, JAX and CasADi; growth")
+    parts = "loops, batch, dimension, samples, constants, import, main-job"
+    c.add_argument("--only", metavar="PART,...", help=f"of {parts} (default: all)")
+    c.add_argument("--quick", action="store_true", help="smaller sizes and fewer rounds (a minute)")
+    c.add_argument("--main-job", action="store_true", help="run the main job too, cold and warm (minutes)")
+    c.add_argument("--out", metavar="FILE", help="write the tables into a text file too")
 
 
 def _count(text: str) -> int:

@@ -1,0 +1,95 @@
+"""Certified constants: time, and distance to the true supremum."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from bilevel_verify import problems
+from bilevel_verify.benchmarks.rows import Row, Section
+from bilevel_verify.constants import constants
+from bilevel_verify.problems.problem import Problem
+
+CHAIN = " + ".join(f"sin(x{i}*x{i + 1})" for i in range(1, 10)) + " + " + " + ".join(f"x{i}**2/2" for i in range(1, 11))
+SOFT = (
+    "log(" + " + ".join(f"exp(x{i} - x{i % 10 + 1}/2)" for i in range(1, 6)) + ")"
+    " + tanh(x6 + x7) + sin(x8 - x9 + x10/2) + " + " + ".join(f"x{i}**2/2" for i in range(1, 11))
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Certified:
+    """A problem with its limits: letter -> (seconds, excess over the truth in percent), and true values."""
+
+    name: str
+    problem: Problem
+    limits: dict[str, tuple[float, float]]
+    truth: dict[str, float] = field(default_factory=dict)
+
+
+SMALL = {"mu": (0.3, 1.0), "L_g": (0.3, 1.0), "rho_g": (1.0, 3.0), "M_g": (3.0, 15.0)}
+TEN = {"L": (3.0, 100.0), "rho": (3.0, 150.0)}
+
+
+def certified_cases() -> list[Certified]:
+    """Two, three, ten and fifty variables."""
+    two = problems.bilevel(
+        f="x1*y1",
+        g="y1**2 + y1**4/12 + 0.3*sin(x1*y1) - y1*cos(x1)",
+        x="x1",
+        y="y1",
+        domain=box(["x1", "y1"], 2),
+    )
+    three = problems.bilevel(
+        f="x1",
+        g="exp(x1*y1/2)*cos(y2)/2 + y1**2/(1 + x1**2) + sin(x1 + y1*y2) + y1**2 + 2*y2**2",
+        x="x1",
+        y="y1 y2",
+        domain=box(["x1", "y1", "y2"], 1),
+    )
+    names = [f"x{i}" for i in range(1, 11)]
+    chain = problems.single_level(f=CHAIN, x=names, domain=box(names, 1))
+    soft = problems.single_level(f=SOFT, x=names, domain=box(names, 0.5))
+    sampled = {"mu": 1.233041, "L_g": 7.273404, "rho_g": 9.032462, "M_g": 14.74565}
+    return [
+        Certified("2 variables", two, SMALL, sampled),
+        Certified("3 variables", three, SMALL),
+        Certified("10 variables, chain of sines", chain, TEN),
+        Certified("10 variables, logsumexp", soft, TEN),
+        Certified("50 variables, affine + atoms", fifty(), {"L": (1.0, 0.0), "rho": (1.0, 0.0)}),
+    ]
+
+
+def box(names: list[str], size: float) -> dict[str, tuple[float, float]]:
+    """A cube."""
+    return dict.fromkeys(names, (-size, size))
+
+
+def fifty() -> Problem:
+    """Fifty linearly independent rows with small integer entries, cosines and softplus on the whole space."""
+    rng = np.random.default_rng(1)
+    rows = np.eye(50, dtype=int) + np.triu(rng.integers(-1, 2, size=(50, 50)) * (rng.random((50, 50)) < 0.05), 1)
+    names = [f"x{i}" for i in range(1, 51)]
+    forms = [" + ".join(f"({c})*{v}" for c, v in zip(row, names) if c) for row in rows]
+    terms = [f"cos({form})" if i % 2 else f"log(1 + exp({form}))" for i, form in enumerate(forms)]
+    return problems.single_level(f=" + ".join(terms), x=names)
+
+
+def certified_constants(quick: bool = False) -> Section:
+    """Seconds and excess of every constant; the excess is over a sampled value, or the safe minus the reached end."""
+    constants(problems.single_level(f="sin(x1)", x="x1"))["L"]  # loads what is loaded once
+    rows: list[Row] = []
+    for case in certified_cases()[: 2 if quick else None]:
+        for letter, (limit, excess_limit) in case.limits.items():
+            table = constants(case.problem)
+            begin = time.process_time()
+            found = table[letter]
+            took = time.process_time() - begin
+            reached = found.lower if found.side == "upper" else found.upper
+            true = case.truth.get(letter, float(reached))
+            excess = 100 * abs(found.value - true) / max(abs(true), 1e-300)
+            rows.append(Row(f"{case.name}: {letter}", took, "s", limit, note=f"{found.value:.6g}, {found.route}"))
+            rows.append(Row(f"{case.name}: {letter}, excess", excess, "%", excess_limit))
+    return Section("certified constants", tuple(rows), ("excess over the largest (mu: least) value that is reached",))

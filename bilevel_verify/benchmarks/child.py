@@ -1,0 +1,115 @@
+"""What is measured in a process of its own, so that caches and memory start empty: ``python -m ... child dense 20``.
+
+Prints one JSON object.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+NEEDED = ["grad_y_g", "grad_g", "grad_f", "hvp_yy_g", "jvp_xy_g"]
+"""Oracles of a method with implicit gradients."""
+
+
+def dense(d: int) -> dict[str, Any]:
+    """Derivation, compilation, one call and memory of the dense problem in d variables."""
+    from bilevel_verify.benchmarks.cases import cases
+    from bilevel_verify.benchmarks.cases import dense as problem_of
+    from bilevel_verify.oracles import oracles
+    from bilevel_verify.oracles.compiling import can_compile
+
+    if can_compile():
+        import numba  # noqa: F401  (its own start is not ours)
+    problem = problem_of(d) if d > 1 else cases()[0].problem
+    before = time.process_time()
+    asked = oracles(problem)
+    found: dict[str, Any] = {}
+    if can_compile():
+        asked.function_set(NEEDED)
+        found["ready"] = time.process_time() - before
+    # the same once more, without the compiler: derivation and printing alone
+    fresh = oracles(problem)
+    before = time.process_time()
+    sources = [fresh.workshop.source(field) for field in ("grad_y_g", "hvp_yy_g")]
+    found["derive"] = time.process_time() - before
+    found["subexpressions"] = fresh.workshop.base("g").size
+    found["source"] = sum(len(source.text) for source in sources)
+    x, y, v, out = (np.full(d, 0.1) for _ in range(4))
+    form = "compiled" if can_compile() else "plain"
+    P = asked.function_set(["grad_y_g", "hvp_yy_g"], form)
+    found["gradient"] = per_call(lambda: P.grad_y_g(x, y, out))
+    found["product"] = per_call(lambda: P.hvp_yy_g(x, y, v, out))
+    return {**found, "memory": peak_memory()}
+
+
+def logistic(samples: int) -> dict[str, Any]:
+    """Gradient and Hessian-vector product of a sum over data against NumPy written by hand."""
+    from bilevel_verify.benchmarks.cases import logistic as problem_of
+    from bilevel_verify.oracles import oracles
+
+    problem, a, b = problem_of(samples)
+    before = time.process_time()
+    asked = oracles(problem, compiled=None)
+    rng = np.random.default_rng(1)
+    d = problem.dy
+    x, y, v = np.array([0.1]), rng.standard_normal(d) / 10, rng.standard_normal(d)
+    asked.grad_y_g(x, y)
+    asked.hvp_yy_g(x, y, v)
+    derive = time.process_time() - before
+
+    def gradient(y: Any) -> Any:
+        return a.T @ (-b / (1 + np.exp(b * (a @ y)))) / len(a) + np.exp(0.1) * y
+
+    def product(y: Any) -> Any:
+        s = 1 / (1 + np.exp(b * (a @ y)))
+        return a.T @ (s * (1 - s) * (a @ v)) / len(a) + np.exp(0.1) * v
+
+    assert np.allclose(asked.grad_y_g(x, y), gradient(y), rtol=1e-10)
+    assert np.allclose(asked.hvp_yy_g(x, y, v), product(y), rtol=1e-10)
+    repeats = max(1, 100_000 // samples)
+    pairs: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
+        "gradient": (lambda y: asked.grad_y_g(x, y), gradient),
+        "product": (lambda y: asked.hvp_yy_g(x, y, v), product),
+    }
+    found: dict[str, Any] = {"derive": derive}
+    for name, (mine, theirs) in pairs.items():
+        best = [np.inf, np.inf]
+        for turn in range(9):
+            for side, run in enumerate((mine, theirs)):
+                begin = time.process_time()
+                for k in range(repeats):
+                    run(y + (turn * repeats + k) * 1e-9)  # no point twice: nothing can be remembered
+                best[side] = min(best[side], (time.process_time() - begin) / repeats)
+        found[name], found[f"{name} by hand"] = best
+    return {**found, "memory": peak_memory(), "data": a.nbytes / 2**20}
+
+
+def per_call(run: Callable[[], Any]) -> float:
+    """Least seconds of one call, over batches of 300."""
+    best = np.inf
+    for _ in range(7):
+        begin = time.process_time()
+        for _ in range(300):
+            run()
+        best = min(best, (time.process_time() - begin) / 300)
+    return float(best)
+
+
+def peak_memory() -> float:
+    """MB of this process at its largest; NaN where the system does not say."""
+    try:
+        import resource
+    except ImportError:
+        return float("nan")
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / 2**20 if sys.platform == "darwin" else peak / 2**10
+
+
+if __name__ == "__main__":
+    print(json.dumps({"dense": dense, "logistic": logistic}[sys.argv[1]](int(sys.argv[2]))))
