@@ -5,7 +5,7 @@ from __future__ import annotations
 from bilevel_verify.checks import hypotheses as hyp
 from bilevel_verify.checks.case import Case
 from bilevel_verify.checks.claims import Judged, judge_claims
-from bilevel_verify.checks.decide import Tally
+from bilevel_verify.checks.decide import Judgement, Tally
 from bilevel_verify.checks.digits import BITS_OF_A_DIGIT, first_iterations, unresolved
 from bilevel_verify.checks.functions import ProblemFunctions
 from bilevel_verify.checks.request import assumed
@@ -115,9 +115,21 @@ def _judge_conditions(case: Case) -> None:
     assert case.trajectory is not None
     for entry in assumed(case.request.card, case.request.statement):
         claims = [claim for claim in entry.claims if claim.over in ("step", "epoch", "run") and not claim.is_order]
+        for claim in [claim for claim in claims if _is_given(case, claim)]:
+            claims.remove(claim)
+            text = f"{entry.id}, {claim.id}: {claim.chain[0]}"
+            case.premises.append(hyp.Premise(text, "holds", "", "proved", f"proof of {', '.join(claim.given_by)}"))
         again, cut = case.evaluator_again, case.trajectory.run.status in TRUNCATED
         for judged in judge_claims(claims, case.evaluator, case.trajectory, case.forget, cut, again=again):
             case.premises.append(_premise_of(entry.id, judged))
+
+
+def _is_given(case: Case, claim: Claim) -> bool:
+    """Whether the letters of the claim were obtained by a proof of it (a number of the user's own proves nothing)."""
+    letters = case.resolved.letters
+    known = [letters[name] for name in claim.given_by if name in letters and name not in case.request.values]
+    proved = [letter for letter in known if letter.certainty in ("proved", "certified") and not letter.chosen]
+    return bool(claim.given_by) and len(proved) == len(claim.given_by)
 
 
 def _premise_of(condition: str, judged: Judged) -> hyp.Premise:
@@ -129,10 +141,18 @@ def _premise_of(condition: str, judged: Judged) -> hyp.Premise:
     margin = None if shown is None else shown.margin
     if verdict == "holds":
         return hyp.Premise(text, "holds", "", judged.tally.certainty, condition, margin)
-    if verdict == "refuted" and shown is not None and shown.measured < UNRESOLVED:
+    if verdict == "refuted" and shown is not None and _is_rounding(shown):
         reason = f"precision: {condition} asks for more{where} than float64 resolves"
         return hyp.Premise(text, "undecided", reason, "computed", condition, margin)
     if verdict == "refuted":
         reason = f"{condition} is false on this run{where}"
         return hyp.Premise(text, "not applicable", reason, judged.tally.certainty, condition, margin)
+    if reason.startswith(("tie", "precision")):
+        reason = f"precision: {condition}{where}: {reason.removeprefix('precision: ')}"
+        return hyp.Premise(text, "undecided", reason, "computed", condition)
     return hyp.Premise(text, "undecided", f"hypothesis: {condition}{where}: {reason}", "computed", condition)
+
+
+def _is_rounding(shown: Judgement) -> bool:
+    """Whether a violation is so small, absolutely or relatively, that float64 does not show it."""
+    return max(abs(shown.measured), abs(shown.bound)) < UNRESOLVED or abs(shown.margin) < UNRESOLVED

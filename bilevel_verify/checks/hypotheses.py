@@ -124,6 +124,10 @@ def premises(instance: Instance, resolved: Resolved) -> list[Premise]:
     found = [of_constant(name, constant) for name, constant in instance.used.items()]
     found += [of_truth(name, enclosure) for name, enclosure in instance.asked.items()]
     found += [p for p in of_convexity(instance) if p not in found]
+    if instance.problem.kind == "simple_bilevel":
+        from bilevel_verify.checks.simple_hypotheses import of_levels
+
+        found += of_levels(instance)
     for name, why in instance.failures.items():
         if name not in instance.used and name not in instance.asked:
             found.append(Premise(f"{name} exists", "undecided", f"hypothesis: {name}: {why}", "computed"))

@@ -11,6 +11,8 @@ from flint import arb
 from bilevel_verify.checks import values as v
 from bilevel_verify.checks.functions import ProblemFunctions
 from bilevel_verify.checks.values import EvaluationError, Matrix, Value, Vector
+from bilevel_verify.intervals.rounding import enclose
+from bilevel_verify.problems.composite import split
 from bilevel_verify.problems.problem import Problem
 from bilevel_verify.truth.algebra import Balls
 from bilevel_verify.truth.enclosure import Certainty, Enclosure
@@ -18,13 +20,16 @@ from bilevel_verify.truth.model import Function
 from bilevel_verify.truth.truth import Truth
 
 SOLUTIONS = ("x_star", "f_star", "g_star")
+PARTS = {"f_1": "f", "g_1": "g", "grad_f_1": "grad_f", "grad_g_1": "grad_g"}
+"""Functions of the smooth parts of a composite problem (of the whole of a smooth one)."""
 
 
 class SimpleFunctions:
     """Function symbols of a card on a simple bilevel problem.
 
     ``f g grad_f grad_g hess_f hess_g`` of one point, ``x_star()``, ``f_star()``, ``g_star()`` and ``dist(x)``, the
-    distance to the solutions of the lower level. The latter carry the certainty of the truth room.
+    distance to the solutions of the lower level. The latter carry the certainty of the truth room. With l1 norms in f
+    or g, ``f_1 g_1 grad_f_1 grad_g_1`` are those of the smooth parts and ``f_2 g_2`` the weighted norms.
     """
 
     def __init__(self, problem: Problem, truth: Truth) -> None:
@@ -35,6 +40,11 @@ class SimpleFunctions:
             "f": Function(problem.f, problem.x, problem.dx),
             "g": Function(problem.g, problem.x, problem.dx),
         }
+        self._composite = split(problem)
+        if self._composite is not None:
+            smooth = self._composite.smooth
+            assert smooth.g is not None
+            self._smooth = {"f": Function(smooth.f, problem.x, problem.dx), "g": Function(smooth.g, problem.x, problem.dx)}
         self._solutions: dict[str, tuple[Value, Certainty]] = {}
 
     def forget(self) -> None:
@@ -51,9 +61,12 @@ class SimpleFunctions:
             return self._solution(name)
         if name == "dist":
             return self._distance(arguments[0])
-        kind, _, letter = name.rpartition("_")
-        function = self._functions[letter]
         z = self._point(arguments[0])
+        if name in ("f_2", "g_2"):
+            return self._norm(name, z), "certified"
+        plain = PARTS.get(name, name)
+        kind, _, letter = plain.rpartition("_")
+        function = (self._functions if name == plain or self._composite is None else self._smooth)[letter]
         if kind == "":
             return function.program.run(self._algebra.arithmetic, z)[0], "certified"
         if kind == "grad":
@@ -63,6 +76,16 @@ class SimpleFunctions:
             out = function.second_order.run(self._algebra.arithmetic, z)[1 + n :]
             return Matrix(tuple(tuple(out[i * n : (i + 1) * n]) for i in range(n))), "certified"
         raise KeyError(name)
+
+    def _norm(self, name: str, z: list[arb]) -> arb:
+        """The weighted l1 norm of a composite problem; zero for a smooth one."""
+        total = arb(0)
+        if self._composite is not None:
+            weights = self._composite.f_weights if name == "f_2" else self._composite.g_weights
+            for weight, entry in zip(weights, z):
+                low, high = enclose(weight)
+                total += arb(low).union(arb(high)) * abs(entry)
+        return total
 
     def _point(self, argument: Value) -> list[arb]:
         if not isinstance(argument, Vector) or len(argument) != self.problem.dx:

@@ -44,6 +44,8 @@ def quadratic_on_ball(structure: Structure, ball: sets.Ball) -> Bound | None:
     if structure.ridges or n > LARGEST or not all(v.is_Rational for v in entries):
         return None
     Q = sympy.Matrix(exact.exact_matrix(structure, [], tuple(range(n))))
+    if any(high < 0 for _, high, _ in exact._eigenvalues(tuple(tuple(row) for row in Q.tolist()))):
+        return None  # not convex
     center = sympy.Matrix([rational(v) for v in ball.center or (0.0,) * n])
     q = sympy.Matrix([structure.linear.get(i, Integer(0)) for i in range(n)]) + Q * center
     radius2 = rational(ball.radius) ** 2

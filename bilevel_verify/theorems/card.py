@@ -186,7 +186,8 @@ class Claim:
 
     ``chain`` holds its links; ``kind`` is ``bound`` or ``probability`` (then ``probability`` is the least success
     probability and the chain is the event). ``readings`` and ``repaired`` are complete claims of their own; theirs
-    carry ``reading`` (the label) or ``change``/``why`` and ``as_printed = False``.
+    carry ``reading`` (the label) or ``change``/``why`` and ``as_printed = False``. ``given_by`` names letters whose
+    proof is a proof of the claim: where they are proved, the claim is a hypothesis that needs no run.
     """
 
     id: str
@@ -203,6 +204,7 @@ class Claim:
     points: tuple[Expression, ...] = ()
     probability: Expression | None = None
     fit: str = ""
+    given_by: tuple[str, ...] = ()
     note: str = ""
     why: str = ""
     reading: str = ""

@@ -130,6 +130,7 @@ def _claim_body(table: Table, desk: Desk, parent: Context, identity: str, over: 
         points=tuple(context.expression(p, table.place.at("points"), names) for p in table.strings("points")),
         probability=None if probability is None else context.expression(probability, table.place, names),
         fit=table.text("fit"),
+        given_by=table.strings("given_by"),
         note=table.text("note"),
         why=table.text("why"),
     )

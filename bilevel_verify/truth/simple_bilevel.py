@@ -11,7 +11,7 @@ Without such structure the value is extrapolated from ``min_Z g + eps f`` and la
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -23,6 +23,7 @@ from bilevel_verify.errors import BilevelVerifyError, InfeasibleError, InputErro
 from bilevel_verify.intervals.rounding import float_above, float_below
 from bilevel_verify.problems.feasible import Intersection, WholeSpace
 from bilevel_verify.problems.problem import Problem
+from bilevel_verify.truth.certified_minimum import certified_minimum
 from bilevel_verify.truth.convex import Constraints, Smooth, Solution, minimise_convex, polish, project_reduced
 from bilevel_verify.truth.enclosure import Enclosure
 from bilevel_verify.truth.model import Function
@@ -276,6 +277,8 @@ class SimpleTruth:
         if self.exact is not None:
             return _nearest(self.exact.g_star)
         found = self.lower
+        if (attained := certified_minimum(self)) is not None:
+            return replace(_nearest(attained), method="a lower bound of g that a rational point of Z attains")
         span = self._span(found.z)
         error = found.gap + found.stationarity * span + self._multiplier_size(found) * found.violation
         error += self._rounding(self._g, found.z)
