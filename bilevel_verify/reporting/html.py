@@ -185,9 +185,9 @@ class View:
                 dict.fromkeys(k for r in runs for k, v in r["parameters"].items() if not isinstance(v, list))
             )
             lines = [line for line in self.lines if line["row"]["method"] == name]
-            found.append(
-                {"name": name, "algorithms": algorithms, "runs": runs, "letters": letters[:14], "lines": lines}
-            )
+            plots = [p for p in self.plots.get("", []) if p["method"] == name]
+            item: Json = {"name": name, "algorithms": algorithms, "runs": runs, "letters": letters[:14]}
+            found.append(item | {"lines": lines, "plots": plots})
         return found
 
     def errata(self) -> list[Json]:

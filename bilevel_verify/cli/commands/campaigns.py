@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from bilevel_verify.campaign.cell import Limits
+from bilevel_verify.campaign.cell import Cell, Limits
 from bilevel_verify.campaign.grids import Campaign, load_campaign
 from bilevel_verify.campaign.run import STORE_NAME, Outcome, plan, run_campaign
 from bilevel_verify.campaign.store import Store
@@ -28,9 +28,9 @@ def run_command(arguments: Any) -> int:
     with output.ProgressBar(_left(campaign, arguments)) as bar:
         outcome = run_campaign(campaign, arguments.out, jobs=arguments.jobs, retry=arguments.retry, progress=bar)
     for failure in outcome.failures:
-        output.say(f"{failure.cell.get('statement') or failure.cell.get('card')}: {failure.status}: {failure.message}")
+        output.say(f"{Cell.from_dict(failure.cell).label}: {failure.status}: {failure.message}")
     with Store(outcome.store, read_only=True) as store:
-        rows = [row for stored in store.cells(outcome.keys) for row in stored.answer.get("rows", ())]
+        rows, runs = _answers(store, outcome)
         document = None if arguments.no_report else _document(store, outcome, campaign, arguments)
         if arguments.export:
             _export(store, Path(arguments.out), arguments.export, outcome.keys)
@@ -42,7 +42,7 @@ def run_command(arguments: Any) -> int:
         page = write_document(document, arguments.out, formats)
         with Store(outcome.store, read_only=True) as store:
             export_rest(store, document, arguments.out, outcome.keys)
-    _say_result(rows, outcome, page, arguments)
+    _say_result(rows, runs, outcome, page, arguments)
     if outcome.interrupted:
         output.say("interrupted; what was done is kept, run the same command again to go on")
         return INTERRUPTED
@@ -102,7 +102,19 @@ def _document(store: Store, outcome: Outcome, campaign: Campaign, arguments: Any
     return document_of_store(store, outcome.keys, title=title, command=shlex.join(words), failures=outcome.failures)
 
 
-def _say_result(rows: list[dict[str, Any]], outcome: Outcome, page: Path | None, arguments: Any) -> None:
+def _answers(store: Store, outcome: Outcome) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The rows of all answers, and the runs of those cells that asked for runs alone."""
+    rows: list[dict[str, Any]] = []
+    runs: list[dict[str, Any]] = []
+    for stored in store.cells(outcome.keys):
+        rows += stored.answer.get("rows", ())
+        runs += stored.answer.get("runs", ()) if stored.cell.get("kind") == "solve" else ()
+    return rows, runs
+
+
+def _say_result(
+    rows: list[dict[str, Any]], runs: list[dict[str, Any]], outcome: Outcome, page: Path | None, arguments: Any
+) -> None:
     summary = {
         "cells": len(outcome.keys),
         "done_before": outcome.done,
@@ -117,10 +129,13 @@ def _say_result(rows: list[dict[str, Any]], outcome: Outcome, page: Path | None,
         "report": None if page is None else str(page),
     }
     if arguments.json:
-        output.print_json({"summary": summary, "rows": rows})
+        output.print_json({"summary": summary, "rows": rows} | ({"runs": runs} if runs else {}))
         return
-    _summary_table(rows)
-    output.console().print(output.verdict_counts(rows), markup=False)
+    if rows:
+        _summary_table(rows)
+        output.console().print(output.verdict_counts(rows), markup=False)
+    if runs:
+        _runs_table(runs)
     print(f"{outcome.answered} cells answered in {outcome.seconds:.1f} s, {outcome.done} were known")
     if outcome.out_of_time:
         left = len(outcome.keys) - outcome.done - outcome.answered
@@ -148,6 +163,24 @@ def _summary_table(rows: list[dict[str, Any]]) -> None:
     output.table(
         "", ["statement", "problems", "verdicts", "smallest margin"], lines, numeric=("problems", "smallest margin")
     )
+
+
+def _runs_table(runs: list[dict[str, Any]]) -> None:
+    """One line a method: on how many problems it ran, how its runs ended, and the median of its oracle calls."""
+    from collections import Counter
+    from statistics import median
+
+    from bilevel_verify.reporting.words import number
+
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for run in runs:
+        groups.setdefault(run["method"], []).append(run)
+    lines = []
+    for name, members in sorted(groups.items()):
+        ended = ", ".join(f"{n} {status}" for status, n in Counter(r["status"] for r in members).most_common())
+        calls = median(sum(n for k, n in r["counts"].items() if not k.startswith("stop_")) for r in members)
+        lines.append([name, len({r["problem"] for r in members}), len(members), ended, number(calls, 4)])
+    output.table("", ["method", "problems", "runs", "ended", "median calls"], lines, numeric=("problems", "runs"))
 
 
 def report_command(arguments: Any) -> int:
