@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import sympy
 
+from bilevel_verify.atoms.functions import abspow, pluspow
 from bilevel_verify.problems.feasible import (
     Ball,
     Box,
@@ -29,27 +30,32 @@ DENOMINATORS = (1, 2, 6, 12, 60, 100, 840, 1000, 10**6)
 LARGEST = 40
 
 
-def certified_minimum(simple: SimpleTruth) -> Fraction | None:
-    """``g*`` as a fraction, or None where the bound or the point was not found."""
+def certified_minimum(simple: SimpleTruth, near: Sequence[float]) -> tuple[Fraction, Point] | None:
+    """``g*`` as a fraction with a rational minimiser, or None where the bound or the point was not found.
+
+    Parameters
+    ----------
+    near : a numerical minimiser; rational points next to it are tried.
+    """
     g = simple.problem.g
     if g is None or simple.n > LARGEST:
         return None
-    for point, bound in _candidates(simple, g):
+    for point, bound in _candidates(simple, g, near):
         if not holds_in(simple.problem.feasible or WholeSpace(), point):
             continue
         value = g.subs(dict(zip(simple.problem.x, (sympy.Rational(c.numerator, c.denominator) for c in point))))
         if value.is_Rational and Fraction(int(value.p), int(value.q)) == bound:
-            return bound
+            return bound, point
     return None
 
 
-def _candidates(simple: SimpleTruth, g: sympy.Expr) -> Iterator[tuple[Point, Fraction]]:
+def _candidates(simple: SimpleTruth, g: sympy.Expr, near: Sequence[float]) -> Iterator[tuple[Point, Fraction]]:
     """Rational points with the value that g cannot fall below."""
     if simple.structure.ridges:
         if simple.structure.missing or not _nonnegative(g):
             return
         for denominator in DENOMINATORS:
-            yield tuple(Fraction(float(v)).limit_denominator(denominator) for v in simple.lower.z), Fraction(0)
+            yield tuple(Fraction(float(v)).limit_denominator(denominator) for v in near), Fraction(0)
         return
     free = least_norm(simple)
     if free is not None:
@@ -82,7 +88,7 @@ def _nonnegative(g: sympy.Expr) -> bool:
         weight, core = term.as_coeff_Mul()
         base, exponent = core.as_base_exp()
         even = exponent.is_Integer and exponent % 2 == 0
-        part = isinstance(base, sympy.Max | sympy.Abs) and (base.is_nonnegative or sympy.Integer(0) in base.args)
+        part = isinstance(base, pluspow | abspow | sympy.Abs)
         if not (weight > 0 and (even or part)):
             return False
     return True

@@ -44,48 +44,50 @@ def infimum(problem: Problem, points: Points, low: FloatArray, high: FloatArray)
     objective: Objective = PhiObjective(points)
     floor = calculus_floor(problem)
     bounded = bool(np.all(np.isfinite(low)) and np.all(np.isfinite(high)))
-    explicit = closed_form(problem, points) if problem.dx > 2 or not bounded else None
-    convex = None if explicit is None else _convex(problem, explicit, low, high)
-    if convex is not None:
+    explicit = closed_form(problem, points) if problem.dx > 2 or not bounded or not objective.smooth else None
+    convex = "" if explicit is None else _convex(problem, explicit, low, high)
+    if isinstance(convex, Minimum):
         return _raised(convex, floor)
     if bounded:
-        return _best_floor(problem, points, _raised(minimise_phi(objective, low, high), floor), low, high)
+        found = _noted(minimise_phi(objective, low, high), convex)
+        return _best_floor(problem, points, _raised(found, floor), low, high)
     if explicit is not None:
         objective = PhiObjective(Points(explicit_model(problem, explicit), lambda: None))
     ray = falls_without_end(problem, explicit)
     if ray:
         return Minimum(-np.inf, -np.inf, np.zeros(problem.dx), False, 0, True, f"not bounded below: {ray}", False)
-    found = minimise_phi(objective, low, high)
+    found = _noted(minimise_phi(objective, low, high), convex)
     found = _far_probes(objective, found, low, high)
     return _attainment(objective, _raised(found, floor), low, high, explicit)
 
 
-def _convex(problem: Problem, phi: sympy.Expr, low: FloatArray, high: FloatArray) -> Minimum | None:
-    """A convex explicit phi: optimality conditions in balls, else the dual bound of a conic solver."""
+def _convex(problem: Problem, phi: sympy.Expr, low: FloatArray, high: FloatArray) -> Minimum | str:
+    """A convex explicit phi: optimality conditions in balls, else the dual bound of a conic solver.
+
+    A text where neither is to be had: empty for a phi outside the fragment, else how the solver failed.
+    """
     through = Points(explicit_model(problem, phi), lambda: None)
     objective = PhiObjective(through)
-    exactly = is_convex(phi, problem.x, low, high)
-    answer, failure = None, ""
-    if not exactly:
-        try:
-            answer = solve_convex(phi, problem.x, box_of(low, high))
-        except NotRepresentable:
-            return None
-        except SolverFailure as problem_of_solver:
-            failure = str(problem_of_solver)
-    start = None if answer is None else np.clip(answer.point, low, high)
-    if exactly or answer is not None:
-        found = convex_minimum(through, objective, low, high, start)
+    exactly = objective.smooth and is_convex(phi, problem.x, low, high)
+    try:
+        answer = None if exactly else solve_convex(phi, problem.x, box_of(low, high))
+        start = None if answer is None else np.clip(answer.point, low, high)
+        found = convex_minimum(through, objective, low, high, start) if objective.smooth else None
         if found is not None and found.complete:
             return found if exactly else replace(found, method=found.method.replace("exact structure", DISCIPLINED))
-    if answer is None:
-        try:
-            answer = solve_convex(phi, problem.x, box_of(low, high))
-        except NotRepresentable:
-            return None
-        except SolverFailure as problem_of_solver:
-            failure = failure or str(problem_of_solver)
-    return None if failure or answer is None else _by_dual(objective, answer, low, high)
+        answer = answer or solve_convex(phi, problem.x, box_of(low, high))
+    except NotRepresentable:
+        return ""
+    except SolverFailure as failure:
+        if "'unbounded'" not in str(failure):
+            return str(failure)
+        why = f"not bounded below, as far as can be seen: {failure} (phi is convex)"
+        return Minimum(-np.inf, -np.inf, np.zeros(problem.dx), False, 0, True, why, False)
+    return _by_dual(objective, answer, low, high) or ""
+
+
+def _noted(found: Minimum, note: str) -> Minimum:
+    return replace(found, method=f"{found.method} ({note})") if note else found
 
 
 DISCIPLINED = "rules of disciplined programming"
@@ -93,11 +95,13 @@ DISCIPLINED = "rules of disciplined programming"
 
 def _by_dual(objective: Objective, answer: ConicAnswer, low: FloatArray, high: FloatArray) -> Minimum | None:
     """Dual value of the conic solver below, proved value at its point above: computed, never certified."""
-    x = descend(objective, np.clip(answer.point, low, high)[None], low, high, 30)
+    x = np.clip(answer.point, low, high)[None]
+    x = descend(objective, x, low, high, 30) if objective.smooth else x
     upper = float(objective.at(x).value.hi[0])
     if not np.isfinite(upper):
         return None
-    lower = min(answer.dual, upper)
+    slack = answer.gap + 1e-9 * (1 + abs(answer.dual)) * (1 + float(np.linalg.norm(x)))  # the solver's tolerances
+    lower = min(answer.dual - slack, upper)
     why = f"{answer.solver}: dual bound (gap {answer.gap:.2g}), attained value by Newton from its point"
     return Minimum(lower, upper, x[0], True, 0, upper - lower < 1e-6 * (1 + abs(upper)), why, attained=True)
 

@@ -165,7 +165,7 @@ def attained_value(
     sample = start_points(low, high, starts if objective.cost <= 20000 else 16)
     value = objective.float_values(sample)
     order = np.argsort(value)[: 24 if objective.dx <= 4 else 8]
-    final = descend(objective, sample[order], low, high, 40)
+    final = descend(objective, sample[order], low, high, 40) if objective.smooth else sample[order]
     candidates = np.vstack([final, sample[order]])
     ranked = candidates[np.argsort(objective.float_values(candidates), kind="stable")]
     proved = objective.at(ranked).value.hi
@@ -258,7 +258,7 @@ def lower_bounds(
     over = objective.over(low, high, centre)
     bounds = over.value.lo.copy()
     rows = np.flatnonzero(np.isfinite(low).all(axis=1) & np.isfinite(high).all(axis=1))
-    if rows.size:
+    if rows.size and objective.smooth:
         taylor = _taylor(objective, over.hessian[rows], low[rows], high[rows], centre[rows])
         bounds[rows] = np.maximum(bounds[rows], taylor)
     return bounds, centre

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bilevel_verify.errors import MathematicalError
 from bilevel_verify.intervals.batch import Interval
 from bilevel_verify.truth.algebra import Boxes, Floats
 from bilevel_verify.truth.formulas import Hyper, Penalty
@@ -37,6 +39,10 @@ class Objective(Protocol):
     @property
     def far(self) -> float:
         """Largest coordinate at which boxes are still split."""
+
+    @property
+    def smooth(self) -> bool:
+        """Whether second derivatives exist as functions (otherwise only values are used)."""
 
     def float_values(self, X: FloatArray) -> FloatArray: ...
     def floats(self, X: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]: ...
@@ -70,7 +76,18 @@ class PhiObjective:
     @property
     def cost(self) -> int:
         model = self.points.model
+        if not self.smooth:
+            return len(model.upper.program.instructions)
         return max(1, model.dz_size()) * (1 if model.lower is None else 3)
+
+    @cached_property
+    def smooth(self) -> bool:
+        model = self.points.model
+        try:
+            _ = model.upper.second_order
+        except MathematicalError:
+            return False
+        return True
 
     @property
     def far(self) -> float:
@@ -125,6 +142,10 @@ class PenaltyObjective:
     @property
     def far(self) -> float:
         return 1e6
+
+    @property
+    def smooth(self) -> bool:
+        return True
 
     def _float(self, X: FloatArray) -> Penalty:
         level, lam = self.points.level, np.full(len(X), self.lam)

@@ -75,6 +75,7 @@ class SimpleTruth:
         self.n = problem.dx
         self._f = Function(problem.f, problem.x, problem.dx)
         self._g = Function(problem.g, problem.x, problem.dx)
+        self.attained: tuple[Fraction, tuple[Fraction, ...]] | None = None
 
     # ---- ingredients ----------------------------------------------------------------------------------------------
 
@@ -152,8 +153,14 @@ class SimpleTruth:
         self._check_convex("g", self._g)
         if self.recession.verdict:
             raise MathematicalError(f"the lower level has no minimiser: {self.recession.verdict}")
-        found = minimise_convex(self.smooth(self._g), self._reduced)
-        return self._free_ridges(found)
+        found = self._free_ridges(minimise_convex(self.smooth(self._g), self._reduced))
+        self.attained = certified_minimum(self, found.z) if self.structure.ridges or self.feasible.balls else None
+        if self.attained is None or not self.structure.ridges:
+            return found
+        z = np.array([float(v) for v in self.attained[1]])
+        u = np.asarray(np.linalg.lstsq(self._reduced.B, z - self._reduced.z0, rcond=None)[0])
+        none = np.zeros_like(found.multipliers)
+        return Solution(z, u, float(self.attained[0]), none, 0.0, 0.0, 0.0)
 
     def _free_ridges(self, found: Solution) -> Solution:
         """Where no ball constraint presses, solve the linear part alone again.
@@ -263,6 +270,8 @@ class SimpleTruth:
         positive = values[values > 1e-9 * max(top, 1e-300)] if top > 0 else np.empty(0)
         scale: float = 1 + float(np.linalg.norm(found.z))
         rounding = float(8 * EPS * scale * np.sqrt(self.n))
+        if self.attained is not None and self.structure.ridges:
+            return rounding
         if not len(positive) or top < 1e-6:
             flat = any(ridge.kind == "strict" for ridge in self.structure.ridges)
             return float(max(rounding, 1e-8 * scale if flat else 0.0))
@@ -277,8 +286,8 @@ class SimpleTruth:
         if self.exact is not None:
             return _nearest(self.exact.g_star)
         found = self.lower
-        if (attained := certified_minimum(self)) is not None:
-            return replace(_nearest(attained), method="a lower bound of g that a rational point of Z attains")
+        if self.attained is not None:
+            return replace(_nearest(self.attained[0]), method="a lower bound of g that a rational point of Z attains")
         span = self._span(found.z)
         error = found.gap + found.stationarity * span + self._multiplier_size(found) * found.violation
         error += self._rounding(self._g, found.z)
