@@ -9,18 +9,26 @@ import importlib
 from typing import Any
 
 _HOME = {
-    "families": "Block Instance SimpleInstance block",
+    "blocks": "Block ChainBlock block",
+    "data_sums": "DataBlock",
+    "families": "Instance",
+    "simple": "SimpleInstance",
+    "ridges": "Ridge ridge",
     "counting": "CountedOracles",
     "strategies": (
         "bilevel_instances minimax_instances single_level_instances simple_bilevel_instances saddle_instances "
-        "instances blocks spectra points tolerances feasible_sets"
+        "displaced_instances hoelder_instances hard_instances data_sum_instances "
+        "instances blocks spectra bases exponents points tolerances feasible_sets"
     ),
     "contracts": "BrokenContract Profile QUICK THOROUGH profile",
-    "assertions": (
-        "assert_hypergradient assert_inner_solver_rate assert_linear_solver assert_descent assert_counts "
-        "assert_same_iterates assert_stationary assert_keeps_promises"
-    ),
+    "gradients": "assert_hypergradient assert_hyper_hessian",
+    "inner_solvers": "assert_inner_solver_rate assert_linear_solver",
+    "solvers": "assert_descent assert_counts assert_same_iterates assert_stationary",
+    "promises": "assert_keeps_promises",
+    "statements": "assert_oracles assert_constants",
+    "everything": "assert_all",
     "metamorphic": "RELATIONS assert_metamorphic",
+    "rewriting": "RewrittenOracles Rewriting rewritten",
     "controls": "CONTROLS REFERENCES Control detection_matrix",
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names.split()}

@@ -1,15 +1,14 @@
-"""How an assertion tries a callable: examples from bytes, guarded calls, shrinking, one message for every failure."""
+"""Contracts of a callable: guarded calls, time limits that leave room for a compiler, one error for every breach."""
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import signal
 import threading
-import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from types import FrameType
 from typing import Any, NoReturn
@@ -18,14 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bilevel_verify.errors import InputError
-from bilevel_verify.testing.ledger import Entry, note
 
 FloatArray = NDArray[np.float64]
-LENGTH = 120
-"""Bytes of one example: points first, then the instance."""
-POINTS = 24
 PROFILE_VARIABLE = "BILEVEL_VERIFY_PROFILE"
-SEED_VARIABLE = "BILEVEL_VERIFY_SEED"
 
 
 class BrokenContract(AssertionError):
@@ -34,7 +28,7 @@ class BrokenContract(AssertionError):
     Attributes
     ----------
     contract : which one, in few words. ``where`` : at which call or iterate. ``detail`` : by how much.
-    problem_file : text of a problem file that repeats it.
+    problem_file : text of a problem file that repeats it. ``who`` : the callable.
     """
 
     def __init__(self, contract: str, where: str = "", detail: str = "", problem_file: str = "", who: str = "") -> None:
@@ -43,15 +37,25 @@ class BrokenContract(AssertionError):
         repeat = f"\nProblem file that repeats it:\n{problem_file}" if problem_file else ""
         super().__init__(f"{who + ': ' if who else ''}{contract}{place}{': ' + detail if detail else ''}{repeat}")
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return BrokenContract, (self.contract, self.where, self.detail, self.problem_file, self.who)
+
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """How hard to try: examples per assertion, seconds that one call may take, attempts at a simpler example."""
+    """How hard to try.
+
+    Attributes
+    ----------
+    examples : per assertion. ``seconds`` : that one call may take. ``simplify`` : attempts at a simpler example.
+    compile_seconds : that the first call for each shape may take: a just-in-time compiler may run then.
+    """
 
     name: str
     examples: int
     seconds: float = 10.0
     simplify: int = 400
+    compile_seconds: float = 60.0
 
 
 QUICK = Profile("quick", 40)
@@ -97,16 +101,46 @@ def _alarm(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def call(function: Callable[..., Any], *arguments: Any, where: str, seconds: float) -> Any:
+SEEN: ContextVar[set[Any] | None] = ContextVar("SEEN", default=None)
+"""Shapes that the callable under test has met: what is compiled is compiled."""
+HEARTBEAT: ContextVar[Callable[[float], None] | None] = ContextVar("HEARTBEAT", default=None)
+"""Told before each call how long it may take: whoever watches this process from outside."""
+
+
+def _shapes(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    found: list[Any] = []
+    for value in arguments:
+        if isinstance(value, np.ndarray):
+            found.append(value.shape)
+        elif hasattr(value, "dx"):
+            found.append((value.dx, getattr(value, "dy", 0), getattr(value, "kind", "")))
+        elif isinstance(value, int) and not isinstance(value, bool):
+            found.append(value)  # a number of steps is a length
+    return tuple(found)
+
+
+def _allowed(arguments: tuple[Any, ...], limit: Profile) -> tuple[float, Callable[[], None]]:
+    """Seconds for this call, and what to do when it has returned."""
+    seen, key = SEEN.get(), _shapes(arguments)
+    if seen is None or key in seen:
+        return limit.seconds, lambda: None
+    return max(limit.seconds, limit.compile_seconds), lambda: seen.add(key)
+
+
+def call(function: Callable[..., Any], *arguments: Any, where: str, limit: Profile) -> Any:
     """Call with a time limit; arrays among the arguments must come back unchanged.
 
     Raises
     ------
-    BrokenContract : it raises, never returns, goes over its budget, or changes its input.
+    BrokenContract : it raises, exits, never returns, goes over its budget, or changes its input.
     """
     from bilevel_verify.oracles import BudgetExhausted
 
     before = [(a, a.copy()) for a in arguments if isinstance(a, np.ndarray)]
+    seconds, returned = _allowed(arguments, limit)
+    beat = HEARTBEAT.get()
+    if beat is not None:
+        beat(seconds)
     try:
         with _alarm(seconds), np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)
@@ -117,9 +151,12 @@ def call(function: Callable[..., Any], *arguments: Any, where: str, seconds: flo
         raise BrokenContract("never returns within its budget", where, str(error)) from None
     except BrokenContract:
         raise
+    except SystemExit as error:
+        raise BrokenContract("raises", where, f"SystemExit: {error.code}") from None
     except Exception as error:
         raise BrokenContract("raises", where, f"{type(error).__name__}: {error}") from error
-    if any(not np.array_equal(now, then) for now, then in before):
+    returned()
+    if any(not np.array_equal(now, then, equal_nan=True) for now, then in before):
         raise BrokenContract("changes its input", where, "an array that was passed in was overwritten")
     return result
 
@@ -131,7 +168,7 @@ def vector(value: Any, length: int, where: str) -> FloatArray:
     ------
     BrokenContract : wrong shape, no numbers, NaN or infinity.
     """
-    return _numbers(value, (length,), where)
+    return numbers(value, (length,), where)
 
 
 def rows(value: Any, count: int, length: int, where: str) -> FloatArray:
@@ -141,10 +178,16 @@ def rows(value: Any, count: int, length: int, where: str) -> FloatArray:
     ------
     BrokenContract : wrong shape, no numbers, NaN or infinity.
     """
-    return _numbers(value, (count, length), where)
+    return numbers(value, (count, length), where)
 
 
-def _numbers(value: Any, shape: tuple[int, ...], where: str) -> FloatArray:
+def numbers(value: Any, shape: tuple[int, ...], where: str) -> FloatArray:
+    """The answer as a finite float64 array of a shape.
+
+    Raises
+    ------
+    BrokenContract : wrong shape, no numbers, NaN or infinity.
+    """
     try:
         found: FloatArray = np.array(value, dtype=float)
     except (TypeError, ValueError) as error:
@@ -154,95 +197,3 @@ def _numbers(value: Any, shape: tuple[int, ...], where: str) -> FloatArray:
     if not np.isfinite(found).all():
         raise BrokenContract("returns NaN or infinity", where, f"{found.tolist()}")
     return found
-
-
-Judge = Callable[[bytes], None]
-Describe = Callable[[bytes], str]
-
-
-def try_out(assertion: str, who: str, judge: Judge, describe: Describe, given: Profile, seed: int | None) -> None:
-    """Judge example after example, simplest first; a failure is made simpler before it is reported.
-
-    Raises
-    ------
-    BrokenContract : with the simplest example found and a problem file that repeats it.
-    """
-    start, tried, broken = time.perf_counter(), 0, ""
-    try:
-        _in_child(judge, given.seconds)
-        for data in _examples(given.examples, seed):
-            tried += 1
-            failure = _judged(judge, data)
-            if failure is not None:
-                data, failure = _simplify(judge, data, failure, given)
-                raise BrokenContract(failure.contract, failure.where, failure.detail, describe(data), who)
-    except BrokenContract as failure:
-        broken = failure.contract
-        if not failure.who:
-            raise BrokenContract(
-                failure.contract, failure.where, failure.detail, describe(bytes(LENGTH)), who
-            ) from None
-        raise
-    finally:
-        note(Entry(assertion, who, tried, time.perf_counter() - start, broken))
-
-
-def _examples(count: int, seed: int | None) -> Iterator[bytes]:
-    """The simplest example, then random ones, every third with small bytes only."""
-    rng = np.random.default_rng(int(os.environ.get(SEED_VARIABLE, "0")) if seed is None else seed)
-    yield bytes(LENGTH)
-    for i in range(count - 1):
-        yield rng.integers(0, 4 if i % 3 == 2 else 256, LENGTH, dtype=np.uint8).tobytes()
-
-
-def _judged(judge: Judge, data: bytes) -> BrokenContract | None:
-    try:
-        judge(data)
-    except BrokenContract as failure:
-        return failure
-    return None
-
-
-def _simplify(judge: Judge, data: bytes, failure: BrokenContract, given: Profile) -> tuple[bytes, BrokenContract]:
-    """Bytes towards zero, in shrinking chunks, as long as the same contract breaks."""
-    attempts, size = given.simplify if failure.contract != "never returns" else 0, LENGTH // 2
-    while size and attempts > 0:
-        for start in range(0, LENGTH, size):
-            piece = data[start : start + size]
-            for simpler in (bytes(len(piece)), bytes(b // 2 for b in piece)):
-                if simpler == piece or attempts <= 0:
-                    continue
-                attempts -= 1
-                candidate = data[:start] + simpler + data[start + size :]
-                found = _judged(judge, candidate)
-                if found is not None and found.contract == failure.contract:
-                    data, failure = candidate, found
-                    break
-        size //= 2
-    return data, failure
-
-
-def _in_child(judge: Judge, seconds: float) -> None:
-    """The first example in a child process: code that no signal reaches is ended there and named.
-
-    Raises
-    ------
-    BrokenContract : the child had to be ended.
-    """
-    if "fork" not in multiprocessing.get_all_start_methods():
-        return
-
-    def target() -> None:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-        _judged(judge, bytes(LENGTH))
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
-        child = multiprocessing.get_context("fork").Process(target=target, daemon=True)
-        child.start()
-    child.join(4 * seconds)
-    if child.is_alive():
-        child.kill()
-        child.join()
-        raise BrokenContract("never returns", "the simplest example", f"its process was ended after {4 * seconds:g} s")
-    child.close()

@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from bilevel_verify.testing import assertions as ask
+from bilevel_verify.testing import gradients, inner_solvers, solvers, statements
 from bilevel_verify.testing import references as ref
 from bilevel_verify.testing.contracts import BrokenContract, Profile, profile
-from bilevel_verify.testing.metamorphic import RELATIONS, assert_metamorphic
+from bilevel_verify.testing.metamorphic import RELATIONS, SPELLING, assert_metamorphic
+from bilevel_verify.testing.references.stated import BILEVEL, ROSENBROCK
 
 Function = Callable[..., Any]
 
@@ -21,7 +22,7 @@ class Control:
 
     name: str
     protocol: str
-    make: Callable[[], Function]
+    make: Callable[[], Any]
     catalogue: str = ""
 
 
@@ -103,19 +104,62 @@ _FAULTS: tuple[tuple[str, str, Function, str], ...] = (
         |squared norm against eps|tolerance written 10e-4|gives up
         |returns the point before|mean for sum in the norm""",
     ),
+    (
+        "two levels",
+        "two levels",
+        ref.two_level_descent,
+        """stops after three steps|stops at sqrt(eps)|line search with the y of the start|no line search
+        |single level: the lower level is forgotten|adjoint with the wrong sign|gives up on a long search
+        |certifies a lower level that is not optimal|returns the y of the start|returns grad_y g for y""",
+    ),
+    (
+        "hyper-Hessian",
+        "hyper-Hessian",
+        ref.hyper_hessian,
+        """second derivative through the solver is zero|coarse differences|direct part alone|one-sided, factor 2
+        |upper triangle only|diagonal only|wrong sign""",
+    ),
+    (
+        "constants",
+        "constants",
+        ref.constants_helper,
+        """L of the Hessian at 0|mu of the Hessian at 0|mu and L exchanged|L is 1 whatever the function
+        |rho from the largest eigenvalue|rho of a quadratic|trace for the largest eigenvalue, halved
+        |mu without the curvature of concave terms""",
+    ),
+)
+_BY_HAND = (
+    ("rosenbrock", "without the square|factor 2 lost in the gradient"),
+    (
+        "bilevel",
+        """1/2 on the cross term|a row of the KKT system with another sign|second derivative of the atom forgotten
+        |max for min above|rows of the mixed block exchanged""",
+    ),
 )
 _CATALOGUE = {
     "CG: direction from the old residual": "betty #15",
     "implicit: CG: direction from the old residual": "betty #15",
+    "penalty: lambda with the wrong sign": "benchmark_bilevel #36",
+    "penalty: lambda forgotten": "benchmark_bilevel #36",
+    "implicit: rounded to half precision": "benchmark_bilevel #37",
     "implicit: factor 1/2 on the cross term": "benchmark_bilevel simulated.py",
+    "bilevel by hand: 1/2 on the cross term": "benchmark_bilevel simulated.py",
     "AGD: gradient at the previous iterate": "optimistix #94",
+    "GD: gradient of the call before": "optimistix #94",
+    "rosenbrock by hand: without the square": "optimistix tests helper",
+    "hyper-Hessian: second derivative through the solver is zero": "jaxopt #141/#143",
     "implicit: zero for scalars": "torchopt #222",
     "implicit: implicit part zero": "optimistix #54",
+    "implicit: all zero": "optimistix #54",
     "GD: Polyak step with f* = 0": "PEPit #97",
     "GD: step 1 without L": "template_benchmark #49",
-    "minimax: lower level solved for -y": "BilevelJuMP #182",
+    "minimax: lower level solved for -y": "BilevelJuMP #182, #155, #82",
+    "bilevel by hand: max for min above": "BilevelJuMP #182, #155, #82",
+    "two levels: certifies a lower level that is not optimal": "discopt #638",
     "CG: tolerance written 10e-4 for 1e-4": "gtsam #2629",
-    "penalty: lambda with the wrong sign": "benchmark_bilevel #36",
+    "minimax: tolerance written 10e-4": "gtsam #2629",
+    "bilevel by hand: a row of the KKT system with another sign": "GAMS EMP library note",
+    "constants: L is 1 whatever the function": "SymPy-based Lipschitz helper",
 }
 
 
@@ -126,6 +170,11 @@ def _controls() -> tuple[Control, ...]:
             name = f"{short}: {fault}"
             make = partial(_named, partial(_with_fault, function, fault), name)
             found.append(Control(name, protocol, make, _CATALOGUE.get(name, "")))
+    for problem, faults in _BY_HAND:
+        for fault in (" ".join(text.split()) for text in faults.split("|")):
+            name = f"{problem} by hand: {fault}"
+            by_hand = partial(_ByHand, problem, fault, name)
+            found.append(Control(name, f"by hand: {problem}", by_hand, _CATALOGUE.get(name, "")))
     for fault in ("x of the call before", "stale warm start", "few steps from a warm start"):
         found.append(Control(f"remembering: {fault}", "hypergradient", partial(ref.Remembering, fault)))
     found.append(Control("CG: a shared buffer", "linear", ref.shared_buffer))
@@ -134,10 +183,20 @@ def _controls() -> tuple[Control, ...]:
         "runs for ever": ref.runs_for_ever,
         "asks for ever": ref.asks_for_ever,
         "raises": ref.raises,
+        "ends the process": ref.ends_the_process,
     }
     found += [Control(name, "hypergradient", partial(_named, other, name)) for name, other in others.items()]
     found.append(Control("diagonal solver", "linear", partial(_named, ref.jacobi, "diagonal solver")))
     return tuple(found)
+
+
+class _ByHand:
+    """A problem written by hand, as an object with its functions."""
+
+    def __init__(self, problem: str, fault: str, name: str) -> None:
+        self.__name__ = name
+        for key, function in ref.written_by_hand(problem, fault).items():
+            setattr(self, key, function)
 
 
 def _with_fault(function: Function, fault: str, *arguments: Any) -> Any:
@@ -148,6 +207,10 @@ CONTROLS: tuple[Control, ...] = _controls()
 REFERENCES: tuple[Control, ...] = (
     *(Control(f"{short}: correct", protocol, partial(_named, f, short)) for protocol, short, f, _ in _FAULTS),
     Control("remembering: correct", "hypergradient", ref.Remembering),
+    *(
+        Control(f"{name} by hand: correct", f"by hand: {name}", partial(_ByHand, name, "", f"{name} by hand"))
+        for name, _ in _BY_HAND
+    ),
 )
 
 Assertion = Callable[[Function, Profile, int | None], None]
@@ -160,22 +223,38 @@ def _assertion(function: Callable[..., None], **options: Any) -> Assertion:
     return asked
 
 
+_MINIMAX = ("minimax",)
+
 ASSERTIONS: Mapping[str, Mapping[str, Assertion]] = {
     "hypergradient": {
-        "assert_hypergradient": _assertion(ask.assert_hypergradient),
+        "assert_hypergradient": _assertion(gradients.assert_hypergradient),
         **{f"metamorphic: {r}": _assertion(assert_metamorphic, relation=r) for r in RELATIONS},
     },
-    "linear": {"assert_linear_solver": _assertion(ask.assert_linear_solver)},
+    "linear": {"assert_linear_solver": _assertion(inner_solvers.assert_linear_solver)},
     "inner": {
-        "assert_inner_solver_rate": _assertion(ask.assert_inner_solver_rate),
-        "assert_same_iterates": _assertion(ask.assert_same_iterates, reference=ref.accelerated_descent),
+        "assert_inner_solver_rate": _assertion(inner_solvers.assert_inner_solver_rate),
+        "assert_same_iterates": _assertion(solvers.assert_same_iterates, reference=ref.accelerated_descent),
     },
-    "descent": {"assert_descent": _assertion(ask.assert_descent)},
+    "descent": {
+        "assert_descent": _assertion(solvers.assert_descent),
+        **{
+            f"metamorphic: {r}": _assertion(assert_metamorphic, relation=r, protocol="solver")
+            for r in RELATIONS
+            if r != SPELLING
+        },
+    },
     "solver": {
-        "assert_same_iterates": _assertion(ask.assert_same_iterates, reference=ref.restarted_descent, protocol="solver")
+        "assert_same_iterates": _assertion(
+            solvers.assert_same_iterates, reference=ref.restarted_descent, protocol="solver"
+        )
     },
-    "counts": {"assert_counts": _assertion(ask.assert_counts)},
-    "method": {"assert_stationary": _assertion(ask.assert_stationary)},
+    "counts": {"assert_counts": _assertion(solvers.assert_counts)},
+    "method": {"assert_stationary": _assertion(solvers.assert_stationary, kinds=_MINIMAX)},
+    "two levels": {"assert_stationary": _assertion(solvers.assert_stationary)},
+    "hyper-Hessian": {"assert_hyper_hessian": _assertion(gradients.assert_hyper_hessian)},
+    "constants": {"assert_constants": _assertion(statements.assert_constants)},
+    "by hand: rosenbrock": {"assert_oracles": _assertion(statements.assert_oracles, problem=ROSENBROCK)},
+    "by hand: bilevel": {"assert_oracles": _assertion(statements.assert_oracles, problem=BILEVEL)},
 }
 """Protocol of a callable -> the assertions that apply to it."""
 
@@ -221,7 +300,7 @@ def detection_matrix(
     subjects : controls, or ``REFERENCES`` for false alarms. ``seconds`` : limit of one call.
     metamorphic : also the metamorphic relations, the larger part of the time.
     """
-    chosen = replace(profile(profile_), seconds=seconds, simplify=0)
+    chosen = replace(profile(profile_), seconds=seconds, compile_seconds=seconds, simplify=0)
     cells: dict[str, dict[str, str]] = {}
     for control in subjects:
         row = cells.setdefault(control.name, {})
@@ -229,7 +308,7 @@ def detection_matrix(
             if name.startswith("metamorphic") and not metamorphic:
                 continue
             row[name] = _broken(assertion, control.make(), chosen, seed)
-            if row[name] == "never returns":
+            if row[name] in ("never returns", "ends its process"):
                 break  # every other assertion would wait as long
     return Matrix(chosen.name, cells)
 

@@ -91,21 +91,30 @@ class CountedOracles:
 
     def hvp_yy_g(self, x: ArrayLike, y: ArrayLike, v: ArrayLike) -> FloatArray:
         """Hessian-vector product of the lower objective in y."""
-        _, b = self._ask("hvp_yy_g", x, y)
-        found: FloatArray = self.instance.lower.hessian(b) @ _vector(v, self.dy, "v")
+        a, b = self._ask("hvp_yy_g", x, y)
+        found: FloatArray = self.instance.hess_yy_g(a, b) @ _vector(v, self.dy, "v")
         return found
 
     def jvp_xy_g(self, x: ArrayLike, y: ArrayLike, v: ArrayLike) -> FloatArray:
         """``(nabla^2_xy g) v`` in R^dx for v in R^dy."""
-        self._ask("jvp_xy_g", x, y)
-        found: FloatArray = -(self.instance.coupling.T @ _vector(v, self.dy, "v"))
+        point = self._ask("jvp_xy_g", x, y)
+        found: FloatArray = self.instance.hess_xy_g(*point) @ _vector(v, self.dy, "v")
         return found
 
     def jvp_yx_g(self, x: ArrayLike, y: ArrayLike, u: ArrayLike) -> FloatArray:
         """``(nabla^2_yx g) u`` in R^dy for u in R^dx."""
-        self._ask("jvp_xy_g", x, y)
-        found: FloatArray = -(self.instance.coupling @ _vector(u, self.dx, "u"))
+        point = self._ask("jvp_xy_g", x, y)
+        found: FloatArray = self.instance.hess_xy_g(*point).T @ _vector(u, self.dx, "u")
         return found
+
+    def hess_f(self, x: ArrayLike, y: ArrayLike = ()) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Blocks (xx, xy, yy) of the Hessian of f, one call."""
+        return self.instance.hess_f(*self._ask("hess_f", x, y))
+
+    def hess_g(self, x: ArrayLike, y: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Blocks (xx, xy, yy) of the Hessian of the lower objective, one call."""
+        point = self._ask("hess_g", x, y)
+        return tuple(getattr(self.instance, f"hess_{block}_g")(*point) for block in ("xx", "xy", "yy"))
 
 
 def _vector(value: ArrayLike, length: int, name: str) -> FloatArray:

@@ -31,7 +31,7 @@ def looks_like(instance: Instance, x: FloatArray, got: FloatArray, earlier: Floa
         "the implicit part with the wrong sign": direct - implicit,
         "the implicit part with a factor 1/2": direct + implicit / 2,
         "the implicit part with a factor 2": direct + 2 * implicit,
-        "an identity in place of the inverse Hessian": direct + instance.coupling.T @ instance.grad_y_f(x, y),
+        "an identity in place of the inverse Hessian": direct - instance.hess_xy_g(x, y) @ instance.grad_y_f(x, y),
     }
     if earlier is not None:
         known["the gradient at the point of the call before"] = instance.grad_phi(earlier)

@@ -6,119 +6,30 @@ exact solution is needed, so that they work on any problem.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from bilevel_verify.errors import InputError
 from bilevel_verify.testing import decoding
-from bilevel_verify.testing.assertions import name_of
-from bilevel_verify.testing.contracts import POINTS, BrokenContract, Profile, call, profile, try_out, vector
+from bilevel_verify.testing.common import KINDS, name_of, split, text, two_level
+from bilevel_verify.testing.contracts import BrokenContract, Profile, call, profile, rows, vector
 from bilevel_verify.testing.counting import CountedOracles
 from bilevel_verify.testing.families import Instance
+from bilevel_verify.testing.rewriting import Rewriting, RewrittenOracles
+from bilevel_verify.testing.trying import try_out
 
 FloatArray = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Rewriting:
-    """``x = T x'``, ``y = S y'``, ``f' = a f + c``, ``g' = b g + d``; ``bilevel``: a minimax problem spelled with g."""
-
-    T: FloatArray
-    S: FloatArray
-    a: float = 1.0
-    b: float = 1.0
-    c: float = 0.0
-    d: float = 0.0
-    bilevel: bool = False
-
-
-class RewrittenOracles:
-    """The oracles of the rewritten problem, made from the original ones, which do the counting."""
-
-    def __init__(self, original: Any, how: Rewriting) -> None:
-        self.original, self.how = original, how
-        self.dx, self.dy = how.T.shape[1], how.S.shape[1]
-        self.kind = "bilevel" if how.bilevel else getattr(original, "kind", "bilevel")
-        values = np.linalg.svd(how.S, compute_uv=False)
-        self.mu = how.b * original.mu * float(values[-1]) ** 2
-        self.L = how.b * original.L * float(values[0]) ** 2
-
-    @property
-    def counts(self) -> Mapping[str, int]:
-        """Calls of the original oracles."""
-        found: Mapping[str, int] = self.original.counts
-        return found
-
-    def _there(self, x: ArrayLike, y: ArrayLike) -> tuple[FloatArray, FloatArray]:
-        return self.how.T @ np.asarray(x, dtype=float), self.how.S @ np.asarray(y, dtype=float)
-
-    def value_f(self, x: ArrayLike, y: ArrayLike) -> float:
-        """f'."""
-        return self.how.a * float(self.original.value_f(*self._there(x, y))) + self.how.c
-
-    def value_g(self, x: ArrayLike, y: ArrayLike) -> float:
-        """g'."""
-        return self.how.b * float(self.original.value_g(*self._there(x, y))) + self.how.d
-
-    def grad_x_f(self, x: ArrayLike, y: ArrayLike) -> FloatArray:
-        """Gradient of f' in x'."""
-        found: FloatArray = self.how.a * (self.how.T.T @ self.original.grad_x_f(*self._there(x, y)))
-        return found
-
-    def grad_y_f(self, x: ArrayLike, y: ArrayLike) -> FloatArray:
-        """Gradient of f' in y'."""
-        found: FloatArray = self.how.a * (self.how.S.T @ self.original.grad_y_f(*self._there(x, y)))
-        return found
-
-    def grad_f(self, x: ArrayLike, y: ArrayLike) -> tuple[FloatArray, FloatArray]:
-        """Both gradients of f'."""
-        first, second = self.original.grad_f(*self._there(x, y))
-        return self.how.a * (self.how.T.T @ first), self.how.a * (self.how.S.T @ second)
-
-    def grad_x_g(self, x: ArrayLike, y: ArrayLike) -> FloatArray:
-        """Gradient of g' in x'."""
-        found: FloatArray = self.how.b * (self.how.T.T @ self.original.grad_x_g(*self._there(x, y)))
-        return found
-
-    def grad_y_g(self, x: ArrayLike, y: ArrayLike) -> FloatArray:
-        """Gradient of g' in y'."""
-        found: FloatArray = self.how.b * (self.how.S.T @ self.original.grad_y_g(*self._there(x, y)))
-        return found
-
-    def grad_g(self, x: ArrayLike, y: ArrayLike) -> tuple[FloatArray, FloatArray]:
-        """Both gradients of g'."""
-        first, second = self.original.grad_g(*self._there(x, y))
-        return self.how.b * (self.how.T.T @ first), self.how.b * (self.how.S.T @ second)
-
-    def hvp_yy_g(self, x: ArrayLike, y: ArrayLike, v: ArrayLike) -> FloatArray:
-        """Hessian-vector product of g' in y'."""
-        S = self.how.S
-        product = self.original.hvp_yy_g(*self._there(x, y), S @ np.asarray(v, dtype=float))
-        found: FloatArray = self.how.b * (S.T @ product)
-        return found
-
-    def jvp_xy_g(self, x: ArrayLike, y: ArrayLike, v: ArrayLike) -> FloatArray:
-        """``(nabla^2_x'y' g') v``."""
-        product = self.original.jvp_xy_g(*self._there(x, y), self.how.S @ np.asarray(v, dtype=float))
-        found: FloatArray = self.how.b * (self.how.T.T @ product)
-        return found
-
-    def jvp_yx_g(self, x: ArrayLike, y: ArrayLike, u: ArrayLike) -> FloatArray:
-        """``(nabla^2_y'x' g') u``."""
-        product = self.original.jvp_yx_g(*self._there(x, y), self.how.T @ np.asarray(u, dtype=float))
-        found: FloatArray = self.how.b * (self.how.S.T @ product)
-        return found
-
-
 Draw = Callable[[decoding.Reader, int, int], Rewriting]
+SPELLING = "min and max spelling"
+STEPS = 12
+"""Steps of a solver that is compared with itself."""
 
 
 def _reflection(read: decoding.Reader, n: int) -> FloatArray:
-    m = np.array(read.vector(n, 2), dtype=float) if n > 1 else np.ones(1)
+    m = np.array(read.vector(n, 2), dtype=float) if n > 1 else np.ones(n)
     length = float(m @ m)
     found: FloatArray = np.eye(n) - 2 * np.outer(m, m) / length if length else np.eye(n)[::-1].copy()
     return found
@@ -145,8 +56,13 @@ RELATIONS: Mapping[str, Draw] = {
     ),
     "duplicated variables": _duplicated,
     "permuted coordinates": _permuted,
-    "min and max spelling": lambda read, n, m: Rewriting(np.eye(n), np.eye(m), bilevel=True),
+    SPELLING: lambda read, n, m: Rewriting(np.eye(n), np.eye(m), bilevel=True),
 }
+
+
+def relations_for(kinds: Sequence[str]) -> tuple[str, ...]:
+    """The relations that make sense for these kinds of problem: two spellings need both of them."""
+    return tuple(name for name in RELATIONS if name != SPELLING or set(kinds) == set(KINDS))
 
 
 def assert_metamorphic(
@@ -156,39 +72,86 @@ def assert_metamorphic(
     profile_: Profile | str | None = None,
     budget: int = 20_000,
     seed: int | None = None,
+    protocol: str = "hypergradient",
+    kinds: Sequence[str] = KINDS,
 ) -> None:
-    """``function(oracles, x) -> gradient`` answers ``a T^T grad(T x')`` on the rewritten problem.
+    """The answer on the rewritten problem is the rewritten answer.
+
+    Parameters
+    ----------
+    function : ``hypergradient``: ``(oracles, x) -> gradient`` answers ``a T^T grad(T x')``; ``solver``:
+        ``(oracles, x0, steps) -> iterates`` on one level satisfies ``T x'_k = x_k`` for every k (steps that scale
+        with 1/L and tests that are no absolute numbers do).
 
     Raises
     ------
-    BrokenContract : the two answers differ; InputError : no such relation.
+    BrokenContract : the two answers differ; InputError : no such relation or protocol.
     """
     if relation not in RELATIONS:
         raise InputError(f"no relation {relation!r}; there are {', '.join(RELATIONS)}")
+    if protocol not in ("hypergradient", "solver") or (protocol, relation) == ("solver", SPELLING):
+        raise InputError(f"no {relation} for protocol {protocol!r}; there are 'hypergradient' and 'solver'")
     chosen = profile(profile_)
 
     def case(data: bytes) -> tuple[Instance, Rewriting, FloatArray]:
-        read, rest = decoding.Reader(data[:POINTS]), data[POINTS:]
-        instance = (decoding.minimax if relation == "min and max spelling" else decoding.either)(rest)
+        read, rest = split(data)
+        if protocol == "solver":
+            instance = decoding.single_level(rest)
+        else:
+            instance = two_level(rest, ("minimax",) if relation == SPELLING else kinds)
         how = RELATIONS[relation](read, instance.dx, instance.dy)
         return instance, how, read.point(how.T.shape[1])
 
     def judge(data: bytes) -> None:
         instance, how, x = case(data)
-        there = how.T @ x
-        where = f"x' = {x.tolist()}"
+        compare = _compare_iterates if protocol == "solver" else _compare_gradients
         plain = CountedOracles(instance, budget)
-        raw = call(function, plain, there.copy(), where=f"x = {there.tolist()}", seconds=chosen.seconds)
-        expected = how.a * (how.T.T @ vector(raw, instance.dx, where))
-        rewritten = RewrittenOracles(CountedOracles(instance, budget), how)
-        got = vector(call(function, rewritten, x.copy(), where=where, seconds=chosen.seconds), len(x), where)
-        gap = float(np.linalg.norm(got - expected) / (1 + np.linalg.norm(expected)))
-        if not gap <= tolerance:
-            detail = f"rewritten {got.tolist()}, original {expected.tolist()}, relative difference {gap:.2g}"
-            raise BrokenContract(f"changes under {relation}", where, detail)
+        compare(
+            function, relation, (plain, RewrittenOracles(CountedOracles(instance, budget), how)), x, tolerance, chosen
+        )
 
     def describe(data: bytes) -> str:
         instance, how, x = case(data)
-        return f"# x' = {x.tolist()}, {how}\n{instance.toml()}"
+        changes = f"x = T x', T = {how.T.tolist()}, y = S y', S = {how.S.tolist()}, f' = {how.a} f + {how.c}"
+        spelled = f"{changes}, g' = {how.b} g + {how.d}" if instance.kind == "bilevel" else changes
+        return text(f"x' = {x.tolist()}, {spelled}", instance)
 
     try_out(f"assert_metamorphic[{relation}]", name_of(function), judge, describe, chosen, seed)
+
+
+Pair = tuple[CountedOracles, RewrittenOracles]
+
+
+def _compare_gradients(
+    function: Callable[..., Any], relation: str, pair: Pair, x: FloatArray, tolerance: float, chosen: Profile
+) -> None:
+    plain, rewritten = pair
+    how, where = rewritten.how, f"x' = {x.tolist()}"
+    there = how.T @ x
+    raw = call(function, plain, there.copy(), where=f"x = {there.tolist()}", limit=chosen)
+    expected = how.a * (how.T.T @ vector(raw, plain.dx, where))
+    got = vector(call(function, rewritten, x.copy(), where=where, limit=chosen), len(x), where)
+    difference = float(np.linalg.norm(got - expected) / (1 + np.linalg.norm(expected)))
+    if not difference <= tolerance:
+        detail = f"rewritten {got.tolist()}, original {expected.tolist()}, relative difference {difference:.2g}"
+        raise BrokenContract(f"changes under {relation}", where, detail)
+
+
+def _compare_iterates(
+    function: Callable[..., Any], relation: str, pair: Pair, x: FloatArray, tolerance: float, chosen: Profile
+) -> None:
+    plain, rewritten = pair
+    T = rewritten.how.T
+    first, second = (
+        _iterates(call(function, asked, start.copy(), STEPS, where=f"x0 = {start.tolist()}", limit=chosen), asked.dx)
+        for asked, start in ((plain, T @ x), (rewritten, x))
+    )
+    for k, (mine, theirs) in enumerate(zip(second @ T.T, first)):
+        difference = float(np.linalg.norm(mine - theirs) / (1 + np.linalg.norm(theirs)))
+        if not difference <= tolerance:
+            detail = f"rewritten {mine.tolist()}, original {theirs.tolist()}, relative difference {difference:.2g}"
+            raise BrokenContract(f"changes under {relation}", f"k = {k}, x'0 = {x.tolist()}", detail)
+
+
+def _iterates(raw: Any, length: int) -> FloatArray:
+    return rows(raw[0] if isinstance(raw, tuple) and len(raw) == 2 else raw, STEPS + 1, length, f"{STEPS} steps")

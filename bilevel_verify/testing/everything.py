@@ -1,0 +1,88 @@
+"""All assertions that apply to a solver's parts, in one call: the five lines of a solver's author."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from bilevel_verify.errors import InputError
+from bilevel_verify.testing.common import KINDS, Function
+from bilevel_verify.testing.contracts import Profile
+from bilevel_verify.testing.gradients import assert_hyper_hessian, assert_hypergradient
+from bilevel_verify.testing.inner_solvers import assert_inner_solver_rate, assert_linear_solver
+from bilevel_verify.testing.metamorphic import assert_metamorphic, relations_for
+from bilevel_verify.testing.promises import assert_keeps_promises
+from bilevel_verify.testing.solvers import assert_counts, assert_descent, assert_same_iterates, assert_stationary
+from bilevel_verify.testing.statements import assert_constants, assert_oracles
+
+
+def assert_all(
+    *,
+    hypergradient: Function | None = None,
+    hyper_hessian: Function | None = None,
+    linear_solver: Function | None = None,
+    inner_solver: Function | None = None,
+    descent: Function | None = None,
+    solver: Function | None = None,
+    counts: Function | None = None,
+    constants: Function | None = None,
+    oracles: Any = None,
+    problem: Any = None,
+    inner_transcription: Function | None = None,
+    iterates: Function | None = None,
+    transcription: Function | None = None,
+    promises: Mapping[str, Function] | None = None,
+    kinds: Sequence[str] = KINDS,
+    tolerance: float | None = None,
+    profile_: Profile | str | None = None,
+    seed: int | None = None,
+) -> None:
+    """Every assertion that applies to the parts given; each part is called as its own assertion says.
+
+    Parameters
+    ----------
+    hypergradient : ``(oracles, x) -> gradient``; also put through every metamorphic relation.
+    hyper_hessian : ``(oracles, x) -> matrix``. ``linear_solver`` : ``(apply, b, tolerance) -> v``.
+    inner_solver : ``(gradient, y0, mu, L, steps) -> iterates``; ``inner_transcription``: the same, written literally.
+    iterates : ``(oracles, x0, steps) -> iterates``, compared step for step with ``transcription``.
+    descent : ``(oracles, x0, steps) -> iterates``. ``solver`` : ``(oracles, x0, eps) -> x`` or ``(x, y)``.
+    counts : ``(oracles, x0) -> (result, counts)``. ``constants`` : ``(instance) -> {"mu": ..., "L": ..., "rho": ...}``.
+    oracles, problem : a problem written by hand, and its statement.
+    promises : "paper/id" -> ``(oracles, x0, parameters) -> iterates``.
+    kinds : which of bilevel and minimax. ``tolerance`` : of the hypergradient.
+
+    Raises
+    ------
+    BrokenContract : the first contract that is broken. InputError : nothing was given.
+    """
+    shared: dict[str, Any] = {"profile_": profile_, "seed": seed}
+    parts = (linear_solver, inner_solver, descent, constants)
+    work = _plain_parts(parts, (counts, hyper_hessian, solver), kinds)
+    if hypergradient is not None:
+        chosen = {} if tolerance is None else {"tolerance": tolerance}
+        work.append((assert_hypergradient, hypergradient, {"kinds": kinds, **chosen}))
+        loose = {} if tolerance is None else {"tolerance": 10 * tolerance}
+        relations = relations_for(kinds)
+        work += [(assert_metamorphic, hypergradient, {"relation": r, "kinds": kinds, **loose}) for r in relations]
+    if oracles is not None:
+        work.append((assert_oracles, oracles, {"problem": problem}))
+    if inner_solver is not None and inner_transcription is not None:
+        work.append((assert_same_iterates, inner_solver, {"reference": inner_transcription}))
+    if iterates is not None:
+        work.append((assert_same_iterates, iterates, {"reference": transcription, "protocol": "solver"}))
+    work += [(assert_keeps_promises, mine, {"statement": statement}) for statement, mine in (promises or {}).items()]
+    if not work:
+        raise InputError("assert_all needs a part of a solver: hypergradient=, inner_solver=, solver= ...")
+    for assertion, part, options in work:
+        assertion(part, **options, **shared)
+
+
+def _plain_parts(
+    parts: Sequence[Function | None], of_kinds: Sequence[Function | None], kinds: Sequence[str]
+) -> list[tuple[Any, Any, dict[str, Any]]]:
+    """Assertion, part and options, for the parts that have one assertion."""
+    plain = (assert_linear_solver, assert_inner_solver_rate, assert_descent, assert_constants)
+    with_kinds = (assert_counts, assert_hyper_hessian, assert_stationary)
+    found: list[tuple[Any, Any, dict[str, Any]]] = [(a, part, {}) for a, part in zip(plain, parts)]
+    found += [(a, part, {"kinds": kinds}) for a, part in zip(with_kinds, of_kinds)]
+    return [entry for entry in found if entry[1] is not None]

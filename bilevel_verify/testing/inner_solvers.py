@@ -1,0 +1,171 @@
+"""Assertions on what works inside a bilevel method: linear solvers and solvers of the lower level."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bilevel_verify.testing import decoding
+from bilevel_verify.testing.blocks import Block, ChainBlock, Smooth, block
+from bilevel_verify.testing.common import ROUNDING, Function, name_of, split, text
+from bilevel_verify.testing.contracts import BrokenContract, Profile, call, profile, rows, vector
+from bilevel_verify.testing.families import Instance
+from bilevel_verify.testing.trying import try_out
+
+FloatArray = NDArray[np.float64]
+
+
+def _spd(data: bytes) -> tuple[Smooth, FloatArray, FloatArray]:
+    """A quadratic of up to five variables, or a hard chain of up to eight, and two right-hand sides of any size."""
+    read, rest = split(data)
+    inner = decoding.Reader(rest)
+    if inner.upto(7) == 5:
+        found: Smooth = ChainBlock(inner.between(2, 100), inner.between(2, 8))
+    else:
+        found = inner.block(inner.between(1, 5), 1, 20, ("none",))
+    first, second = read.point(found.dimension), read.point(found.dimension)
+    return found, first * 10.0 ** (2 * read.signed(3)), second
+
+
+def assert_linear_solver(
+    function: Function,
+    tolerance: float = 1e-8,
+    products: Callable[[int, float], int] | None = None,
+    profile_: Profile | str | None = None,
+    seed: int | None = None,
+) -> None:
+    """``function(apply, b, tolerance) -> v`` with A v = b for a symmetric positive definite A given by ``apply``.
+
+    Contracts: ``|A v - b| <= tolerance |b|`` (also for b = 0), and at most ``products(n, kappa)`` calls of ``apply``;
+    by default n + 3, what conjugate gradients need. An answer must not change when the next system is solved.
+
+    Raises
+    ------
+    BrokenContract : as above.
+    """
+    chosen = profile(profile_)
+
+    def solve(system: Smooth, b: FloatArray, where: str) -> FloatArray:
+        matrix, calls = system.hessian(b), [0]
+        most = (system.dimension + 3) if products is None else products(system.dimension, system.L / system.mu)
+
+        def apply(v: Any) -> FloatArray:
+            calls[0] += 1
+            if calls[0] > most:
+                raise BrokenContract("too many products", where, f"more than {most} for n = {system.dimension}")
+            return matrix @ vector(v, system.dimension, f"{where}, product {calls[0]}")
+
+        raw = call(function, apply, b.copy(), tolerance, where=where, limit=chosen)
+        v = vector(raw, system.dimension, where)
+        residual, bound = float(np.linalg.norm(matrix @ v - b)), tolerance * float(np.linalg.norm(b))
+        if not residual <= bound * (1 + 1e-6) + 1e-13 * float(np.linalg.norm(b)):
+            raise BrokenContract(
+                "residual too large", where, f"|A v - b| = {residual:.3g} > {bound:.3g}, v = {v.tolist()}"
+            )
+        return raw if isinstance(raw, np.ndarray) else v
+
+    def judge(data: bytes) -> None:
+        system, first, second = _spd(data)
+        answer = solve(system, first, f"system 1, b = {first.tolist()}")
+        kept = answer.copy()
+        solve(system, second, f"system 2, b = {second.tolist()}")
+        if not np.array_equal(answer, kept):
+            raise BrokenContract("overwrites its earlier answer", "system 2", "the returned array is a shared buffer")
+
+    def describe(data: bytes) -> str:
+        system, first, second = _spd(data)
+        n = system.dimension
+        quadratic = replace(system, linear=(0,) * n) if isinstance(system, Block) else system
+        instance = Instance("bilevel", block((0,)), quadratic, None, ((0,),) * n, ((0,) * n,))
+        return text(f"A = hess_yy g, b = {first.tolist()}, then {second.tolist()}", instance)
+
+    try_out("assert_linear_solver", name_of(function), judge, describe, chosen, seed)
+
+
+def inner_case(data: bytes) -> tuple[Smooth, FloatArray, int]:
+    """A strongly convex function (a block, a hard chain, or a mean over data), a start and a number of steps."""
+    read, rest = split(data)
+    inner = decoding.Reader(rest)
+    n, which = inner.between(1, 4), inner.upto(9)
+    if which == 8:
+        found: Smooth = ChainBlock(inner.between(2, 50), n + 1)
+    elif which == 9:
+        found = decoding.data_block(inner, n, inner.between(1, 5), "")
+    else:
+        found = inner.block(n, 1, 20, decoding.CONVEX_ATOMS)
+    return found, read.point(found.dimension), 3 + read.upto(40)
+
+
+def inner_text(data: bytes) -> str:
+    """The problem file of an inner case: minimise over one level."""
+    found, start, steps = inner_case(data)
+    return text(
+        f"start = {start.tolist()}, steps = {steps}, mu = {found.mu:g}, L = {found.L:g}",
+        Instance("single_level", found),
+    )
+
+
+RATES: dict[str, Callable[[float, int], float]] = {
+    "agd": lambda kappa, k: (1 + kappa) * (1 - 1 / np.sqrt(kappa)) ** k,
+    "gd": lambda kappa, k: (1 - 1 / kappa) ** k,
+}
+"""Bounds of ``|y_k - y*|^2 / |y_0 - y*|^2`` for steps 1/L: accelerated (Nesterov 2004, 2.2.11) and plain descent."""
+
+
+def assert_inner_solver_rate(
+    function: Function,
+    rate: str | Callable[[float, int], float] = "agd",
+    profile_: Profile | str | None = None,
+    seed: int | None = None,
+) -> None:
+    """``function(gradient, y0, mu, L, steps) -> iterates`` of shape (steps + 1, n) on strongly convex functions.
+
+    Contracts: row 0 is y0, the squared distance obeys the rate at every k, at most ``steps + 1`` gradients.
+
+    Raises
+    ------
+    BrokenContract : as above; ``where`` is the first iterate that is too far away.
+    """
+    chosen = profile(profile_)
+    bound = RATES[rate] if isinstance(rate, str) else rate
+
+    def judge(data: bytes) -> None:
+        found, start, steps = inner_case(data)
+        iterates, _ = run_inner(function, found, start, steps, chosen)
+        solution = found.inverse_gradient(np.zeros(found.dimension))
+        initial = float(np.sum((start - solution) ** 2))
+        for k, y in enumerate(iterates):
+            distance, allowed = float(np.sum((y - solution) ** 2)), bound(found.L / found.mu, k) * initial
+            if not distance <= allowed * (1 + ROUNDING) + 1e-20 * (1 + initial):
+                detail = f"|y_k - y*|^2 = {distance:.3g} > {allowed:.3g}, {distance / max(allowed, 1e-300):.3g} times"
+                raise BrokenContract("slower than the rate", f"k = {k} of {steps}", detail)
+
+    try_out("assert_inner_solver_rate", name_of(function), judge, inner_text, chosen, seed)
+
+
+def run_inner(
+    function: Function, found: Smooth, start: FloatArray, steps: int, chosen: Profile
+) -> tuple[FloatArray, list[FloatArray]]:
+    """Iterates of an inner solver, and where it asked for gradients.
+
+    Raises
+    ------
+    BrokenContract : wrong shape, wrong start, too many gradients, any misbehaviour.
+    """
+    where, asked = f"{steps} steps", list[FloatArray]()
+
+    def gradient(y: Any) -> FloatArray:
+        asked.append(vector(y, found.dimension, f"gradient {len(asked)}").copy())
+        if len(asked) > steps + 1:
+            raise BrokenContract("too many gradients", where, f"more than {steps + 1}")
+        return found.gradient(asked[-1])
+
+    raw = call(function, gradient, start.copy(), found.mu, found.L, steps, where=where, limit=chosen)
+    iterates = rows(raw, steps + 1, found.dimension, where)
+    if not np.array_equal(iterates[0], start):
+        raise BrokenContract("does not begin at its start", "k = 0", f"{iterates[0].tolist()}, not {start.tolist()}")
+    return iterates, asked

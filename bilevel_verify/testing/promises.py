@@ -1,0 +1,156 @@
+"""The promises of a theorem, asserted for a user's own solver on examples that meet the theorem's hypotheses."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from bilevel_verify.errors import InputError, ParameterError
+from bilevel_verify.testing import decoding
+from bilevel_verify.testing.common import Function, name_of
+from bilevel_verify.testing.contracts import BrokenContract, Profile, call, profile
+from bilevel_verify.testing.ledger import Entry, note
+
+EXAMPLES = {"quick": 2, "thorough": 8}
+"""Examples of a promise: a whole verification each, seconds long."""
+
+
+def assert_keeps_promises(
+    solver: Function,
+    statement: Any,
+    problem: Any = None,
+    eps: float | Sequence[float] | None = 0.1,
+    x0: Any = None,
+    profile_: Profile | str | None = None,
+    seed: int | None = None,
+    kind: str | None = None,
+    **options: Any,
+) -> None:
+    """``solver(oracles, x0, parameters) -> iterates`` keeps the claims of a theorem ("paper/id", a card, a card file).
+
+    Parameters
+    ----------
+    problem : a problem, a zoo name, or an instance of this room; by default examples of the theorem's kind of problem,
+        bounded below, with bounded slopes where the papers ask for them.
+    kind : the kind of these examples, if the statement names no method of this package.
+    options : handed on to :func:`bilevel_verify.verify`.
+
+    A claim counts as broken if it is refuted, or if the float64 iterates violate it (a user's solver cannot be run
+    again in 50 digits, so that the verdict of such a row stays ``undecided``), unless the method of the card itself
+    breaks it on the same example: then it is the theorem that is wrong, not the solver.
+
+    Raises
+    ------
+    BrokenContract : names the claim, the place, both sides, and the problem.
+    """
+    chosen, started = profile(profile_), time.perf_counter()
+    tried, broken = 0, ""
+    try:
+        for stated, start in _cases(statement, problem, x0, chosen, seed, kind):
+            tried += _judge(solver, statement, stated, {"eps": eps, "x0": start, **options}, chosen)
+    except BrokenContract as failure:
+        broken = failure.contract
+        raise
+    finally:
+        note(Entry("assert_keeps_promises", name_of(solver), tried, time.perf_counter() - started, broken))
+
+
+def _cases(
+    statement: Any, problem: Any, x0: Any, chosen: Profile, seed: int | None, kind: str | None
+) -> Iterator[tuple[Any, Any]]:
+    """Problems and starts."""
+    if problem is not None:
+        yield (problem.problem() if hasattr(problem, "problem") else problem), x0
+        return
+    rng = np.random.default_rng(0 if seed is None else seed)
+    which = kind or _kind_of(statement)
+    for number in range(EXAMPLES.get(chosen.name, min(chosen.examples, 8))):
+        data = bytes(160) if number == 0 else rng.integers(0, 4, 160, dtype=np.uint8).tobytes()
+        instance = decoding.promising(data, which)
+        yield instance.problem(), ([*(getattr(instance, "start", None) or (1.0,) * instance.dx)] if x0 is None else x0)
+
+
+def _kind_of(statement: Any) -> str:
+    """The kind of problem that a statement's method is for.
+
+    Raises
+    ------
+    InputError : no method of this package is named.
+    """
+    from bilevel_verify.checks.request import statements_of
+    from bilevel_verify.methods import METHODS
+
+    for _, entry in statements_of(statement):
+        name = str(getattr(entry, "method", "")).partition(":")[0]
+        if name in METHODS:
+            return str(METHODS[name].kinds[0])
+    raise InputError("the statement names no method of this package: give problem= or kind=")
+
+
+def _judge(solver: Function, statement: Any, stated: Any, options: dict[str, Any], chosen: Profile) -> int:
+    """Claims that were looked at; BrokenContract for the first that is broken."""
+    from bilevel_verify.checks import verify
+    from bilevel_verify.problems import dump
+    from bilevel_verify.problems.problem import Problem
+
+    text = dump(stated) if isinstance(stated, Problem) else f"# {stated}\n"
+    who, errors = name_of(solver), list[BrokenContract]()
+    found = verify(stated, statement, method=_watched(solver, errors, chosen), **options)
+    if errors:
+        raise BrokenContract(errors[0].contract, "the run", errors[0].detail, text, who) from errors[0].__cause__
+    for run in found.runs:
+        if getattr(run, "status", "") == "not finite":
+            detail = "a run that is not finite keeps no promise"
+            raise BrokenContract("returns NaN or infinity", "the iterates", detail, text, who)
+    suspects = [row for row in found.claims if _is_broken(row)]
+    if suspects:
+        own = {row.claim for row in verify(stated, statement, **options).claims if _is_broken(row)}
+        for row in (row for row in suspects if row.claim not in own):
+            sides = f"{row.left} = {row.measured}, but {row.right} = {row.bound} ({row.reason})"
+            raise BrokenContract(f"{found.statement}, claim {row.claim}", row.where or "the run", sides, text, who)
+    return len(found.claims)
+
+
+def _watched(solver: Function, errors: list[BrokenContract], chosen: Profile) -> Function:
+    """The solver with a time limit, its misbehaviour kept: a verification goes on without a run that failed."""
+
+    def watched(oracles: Any, *others: Any) -> Any:
+        try:
+            result = call(solver, oracles, *others, where="the run", limit=chosen)
+            _must_be_iterates(result, oracles.problem.dx)
+        except BrokenContract as failure:
+            errors.append(failure)
+            raise ParameterError(str(failure)) from failure
+        return result
+
+    watched.__name__ = name_of(solver)
+    return watched
+
+
+def _must_be_iterates(result: Any, dx: int) -> None:
+    """Rows of length dx, or (output, rows).
+
+    Raises
+    ------
+    BrokenContract : they are not.
+    """
+    from bilevel_verify.methods.run import Run
+
+    if isinstance(result, Run):
+        return
+    raw = result[1] if isinstance(result, tuple) and len(result) == 2 else result
+    try:
+        rows = np.array(raw, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise BrokenContract("returns no numbers", "the run", f"{type(raw).__name__}: {error}") from None
+    if not (rows.size and (rows.shape[1:] == (dx,) or (dx == 1 and rows.ndim == 1))):
+        raise BrokenContract("returns the wrong shape", "the run", f"{rows.shape}, not (iterates, {dx})")
+
+
+def _is_broken(row: Any) -> bool:
+    """Whether a row of verdicts is a failure of the solver: refuted, or violated in floats, and not a known one."""
+    violated = row.verdict == "undecided" and str(row.reason).startswith("precision: violated")
+    return not row.known_refuted and (row.verdict == "refuted" or violated)

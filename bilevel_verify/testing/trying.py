@@ -1,0 +1,203 @@
+"""How an assertion tries a callable: examples from bytes, first in a child process; failures made simpler."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import sys
+import time
+import traceback
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from typing import Any
+
+import numpy as np
+
+from bilevel_verify.testing.contracts import HEARTBEAT, SEEN, BrokenContract, Profile
+from bilevel_verify.testing.ledger import Entry, note
+
+LENGTH = 120
+"""Bytes of one example: points first, then the instance."""
+POINTS = 24
+SEED_VARIABLE = "BILEVEL_VERIFY_SEED"
+PATIENCE = 5.0
+"""Seconds more than a call may take before its process is ended from outside."""
+NO_FORK = ("jax", "jaxlib", "torch", "tensorflow")
+"""Packages whose threads do not survive a fork: with them everything runs in this process."""
+
+Judge = Callable[[bytes], None]
+Describe = Callable[[bytes], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One assertion at work on one callable."""
+
+    judge: Judge
+    describe: Describe
+    profile: Profile
+    examples: Sequence[bytes]
+
+
+def try_out(assertion: str, who: str, judge: Judge, describe: Describe, given: Profile, seed: int | None) -> None:
+    """Judge example after example, simplest first; a failure is made simpler before it is reported.
+
+    The simplest example runs in a child process, then here (a compiler's work is kept), then all others in a second
+    child: what never returns, exits or crashes is ended there and named, and the suite goes on.
+
+    Raises
+    ------
+    BrokenContract : with the simplest example found and a problem file that repeats it.
+    """
+    start, tried, broken = time.perf_counter(), 0, ""
+    trial = Trial(judge, describe, given, _examples(given.examples, seed))
+    token = SEEN.set(set())
+    try:
+        for part in (range(1), range(1, len(trial.examples))):
+            failed = _in_child(trial, part)
+            if failed is None:
+                failed = _here(trial, part if not _can_fork() else part[:1] if part.start == 0 else part[:0])
+            tried = part.stop if failed is None else failed[0] + 1
+            if failed is not None:
+                raise _simplest(trial, *failed, who)
+    except BrokenContract as failure:
+        broken = failure.contract
+        raise
+    finally:
+        SEEN.reset(token)
+        note(Entry(assertion, who, tried, time.perf_counter() - start, broken))
+
+
+def _examples(count: int, seed: int | None) -> list[bytes]:
+    """The simplest example, then random ones, every third with small bytes only."""
+    rng = np.random.default_rng(int(os.environ.get(SEED_VARIABLE, "0")) if seed is None else seed)
+    draws = [rng.integers(0, 4 if i % 3 == 2 else 256, LENGTH, dtype=np.uint8).tobytes() for i in range(count - 1)]
+    return [bytes(LENGTH), *draws]
+
+
+def _judged(judge: Judge, data: bytes) -> BrokenContract | None:
+    try:
+        judge(data)
+    except BrokenContract as failure:
+        return failure
+    return None
+
+
+def _here(trial: Trial, part: range) -> tuple[int, BrokenContract] | None:
+    """The first failure among some examples, judged in this process."""
+    for i in part:
+        failure = _judged(trial.judge, trial.examples[i])
+        if failure is not None:
+            return i, failure
+    return None
+
+
+ENDED = ("never returns", "ends its process")
+
+
+def _simplest(trial: Trial, place: int, failure: BrokenContract, who: str) -> BrokenContract:
+    """The failure to report: made simpler if it can be repeated here without waiting."""
+    data = trial.examples[place]
+    if failure.contract not in ENDED:
+        here = _judged(trial.judge, data)
+        if here is not None and here.contract == failure.contract:
+            data, failure = _simplify(trial, data, here)
+    found = BrokenContract(failure.contract, failure.where, failure.detail, trial.describe(data), who)
+    found.__cause__ = failure.__cause__
+    return found
+
+
+def _simplify(trial: Trial, data: bytes, failure: BrokenContract) -> tuple[bytes, BrokenContract]:
+    """Bytes towards zero, in shrinking chunks, as long as the same contract breaks."""
+    attempts, size = trial.profile.simplify, LENGTH // 2
+    while size and attempts > 0:
+        for start in range(0, LENGTH, size):
+            piece = data[start : start + size]
+            for simpler in (bytes(len(piece)), bytes(b // 2 for b in piece)):
+                if simpler == piece or attempts <= 0:
+                    continue
+                attempts -= 1
+                candidate = data[:start] + simpler + data[start + size :]
+                found = _judged(trial.judge, candidate)
+                if found is not None and found.contract == failure.contract:
+                    data, failure = candidate, found
+                    break
+        size //= 2
+    return data, failure
+
+
+def _can_fork() -> bool:
+    return "fork" in multiprocessing.get_all_start_methods() and not any(name in sys.modules for name in NO_FORK)
+
+
+def _in_child(trial: Trial, part: range) -> tuple[int, BrokenContract] | None:
+    """Examples judged in a child process; the first failure, or what the child died of."""
+    if not len(part) or not _can_fork():
+        return None
+    ours, theirs = multiprocessing.Pipe(duplex=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = multiprocessing.get_context("fork").Process(target=_work, args=(trial, part, theirs), daemon=True)
+        child.start()
+    theirs.close()
+    try:
+        return _watch(child, ours, part.start)
+    finally:
+        ours.close()
+        if child.is_alive():
+            child.kill()
+        child.join()
+        child.close()
+
+
+def _watch(child: Any, ours: Connection, place: int) -> tuple[int, BrokenContract] | None:
+    allowed = trouble = PATIENCE
+    while True:
+        try:
+            heard = ours.recv() if ours.poll(allowed + trouble) else None
+        except EOFError:
+            child.join()
+            return place, BrokenContract("ends its process", f"example {place + 1}", _exit(child.exitcode))
+        if heard is None:
+            detail = f"its process was ended after {allowed:g} s"
+            return place, BrokenContract("never returns", f"example {place + 1}", detail)
+        kind, *rest = heard
+        if kind == "done":
+            return None
+        if kind == "broken":
+            return place, BrokenContract(*rest)
+        if kind == "error":
+            raise RuntimeError(f"the testing kit itself failed at example {place + 1}:\n{rest[0]}")
+        if kind == "example":
+            place = rest[0]
+        else:
+            allowed = rest[0]
+
+
+def _exit(code: int | None) -> str:
+    """In words: how a process ended."""
+    if code is not None and code < 0:
+        return f"it crashed ({signal.Signals(-code).name})"
+    return f"exit code {code}"
+
+
+def _work(trial: Trial, part: range, theirs: Connection) -> None:
+    """What the child does: judge, and say so."""
+    quiet = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(quiet, 2)
+    sys.stdout = sys.stderr = open(os.devnull, "w", encoding="utf8")  # noqa: SIM115  (the process ends soon)
+    HEARTBEAT.set(lambda seconds: theirs.send(("call", seconds)))
+    for i in part:
+        theirs.send(("example", i))
+        try:
+            failure = _judged(trial.judge, trial.examples[i])
+        except Exception:
+            theirs.send(("error", traceback.format_exc()))
+            return
+        if failure is not None:
+            theirs.send(("broken", failure.contract, failure.where, failure.detail))
+            return
+    theirs.send(("done",))
