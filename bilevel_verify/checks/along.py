@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bilevel_verify.checks import hypotheses as hyp
+from bilevel_verify.checks.blocks import judge_in_blocks
 from bilevel_verify.checks.case import Case
 from bilevel_verify.checks.claims import Judged, judge_claims
 from bilevel_verify.checks.decide import Judgement, Tally
@@ -60,14 +61,37 @@ def _judge_run(case: Case, claims: list[Claim]) -> None:
     conditions = [claim for entry in assumed(case.request.card, case.request.statement) for claim in entry.claims]
     _tabulate(case, [*claims, *conditions])
     assert case.functions is not None
-    case.contained = hyp.containment(case.instance, case.trajectory, case.functions)
-    _judge_conditions(case)
-    cut = case.run.status in TRUNCATED
     uncertain = [claim for claim in claims if claim.probability is not None]
     certain = [claim for claim in claims if claim.probability is None]
+    if case.trajectory.thinned:
+        case.in_blocks = judge_in_blocks(case, [*certain, *conditions], _symbols(case, [*certain, *conditions]))
+    if case.in_blocks is not None:
+        case.contained = case.in_blocks.contained
+    else:
+        case.contained = hyp.containment(case.instance, case.trajectory, case.functions)
+    _judge_conditions(case)
     case.rows += probability_rows(case, uncertain, run_of)
-    for judged in judge_claims(certain, case.evaluator, case.trajectory, case.forget, cut, again=case.evaluator_again):
+    for judged in _judged(case, certain):
         case.rows.append(row_of(case, judged, verdict_of(case, judged, along_run=True)))
+
+
+def _judged(case: Case, claims: list[Claim]) -> list[Judged]:
+    """Claims at all their places: of the recorded run, or as they were judged while a very long one went on."""
+    assert case.trajectory is not None
+    cut, again = case.trajectory.run.status in TRUNCATED, case.evaluator_again
+    if case.in_blocks is None:
+        return judge_claims(claims, case.evaluator, case.trajectory, case.forget, cut, again=again)
+    whole = [claim for claim in claims if claim.over == "run"]
+    found = judge_claims(whole, case.evaluator, case.trajectory, case.forget, cut, again=again)
+    return case.in_blocks.judged(claims) + found
+
+
+def _symbols(case: Case, claims: list[Claim]) -> set[str]:
+    """Function symbols of which the claims, and the test of containment, need enclosures along the run."""
+    names = symbols_in(claims)
+    if case.instance.local and case.problem.y:
+        names |= {"y_star"} | ({"y_star_lam"} if case.letters().get("lam", (None,))[0] is not None else set())
+    return names
 
 
 def _tabulate(case: Case, claims: list[Claim]) -> None:
@@ -79,10 +103,7 @@ def _tabulate(case: Case, claims: list[Claim]) -> None:
         case.functions = case.precise = functions_of(case.problem, truth)  # type: ignore[assignment]
         return
     case.precise = ProblemFunctions(case.problem, truth, lam)
-    names = symbols_in(claims)
-    if case.instance.local and case.problem.y:
-        names |= {"y_star"} | ({"y_star_lam"} if lam is not None else set())
-    table = tabulate(truth, names, case.trajectory.upper_points(case.problem.dx), case.precise.lam)
+    table = tabulate(truth, _symbols(case, claims), case.trajectory.upper_points(case.problem.dx), case.precise.lam)
     case.functions = ProblemFunctions(case.problem, truth, lam, table)
 
 
@@ -119,8 +140,7 @@ def _judge_conditions(case: Case) -> None:
             claims.remove(claim)
             text = f"{entry.id}, {claim.id}: {claim.chain[0]}"
             case.premises.append(hyp.Premise(text, "holds", "", "proved", f"proof of {', '.join(claim.given_by)}"))
-        again, cut = case.evaluator_again, case.trajectory.run.status in TRUNCATED
-        for judged in judge_claims(claims, case.evaluator, case.trajectory, case.forget, cut, again=again):
+        for judged in _judged(case, claims):
             case.premises.append(_premise_of(entry.id, judged))
 
 

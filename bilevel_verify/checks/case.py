@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bilevel_verify.checks import hypotheses as hyp
 from bilevel_verify.checks.evaluate import Evaluator
@@ -18,6 +18,9 @@ from bilevel_verify.methods.run import Run
 from bilevel_verify.problems.problem import Problem
 from bilevel_verify.theorems.card import Claim
 from bilevel_verify.theorems.resolve import Resolved
+
+if TYPE_CHECKING:
+    from bilevel_verify.checks.blocks import BlockJudge
 
 
 @dataclass
@@ -34,6 +37,8 @@ class Case:
     functions: ProblemFunctions | None = None
     precise: ProblemFunctions | None = None
     contained: hyp.Premise | None = None
+    in_blocks: BlockJudge | None = None
+    """What was found out while a run went on that is too long to be kept."""
     trouble: str = ""
     beneath: str = ""
     """Why float64 does not show this run, where it was made in ``digits`` digits instead."""

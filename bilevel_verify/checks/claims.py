@@ -54,34 +54,44 @@ def judge_claims(
     again : the interpreter in balls of full precision for a claim.
     """
     deadline = time.monotonic() + patience
-    tools = [(claim, evaluator_of(claim)) for claim in claims]
-    slow = {id(claim): _once(again, claim) for claim in claims}
-    found = [
-        Judged(c, link, number, Tally(), tool, slow[id(c)]) for c, tool in tools for number, link in enumerate(c.chain)
-    ]
+    tools, found = tools_of(claims, evaluator_of, again)
     epochs = trajectory.epochs
     for epoch in epochs:
         if truncated and epoch == epochs[-1] and trajectory.k_end(epoch) == 0:
             break  # begun, but cut short before its first iteration
         if not trajectory.complete(epoch):
-            _give_up([j for j in found if j.claim.over != "run"], f"not recorded: epochs {epoch} on were thinned")
+            give_up([j for j in found if j.claim.over != "run"], f"not recorded: epochs {epoch} on were thinned")
             break
         if time.monotonic() > deadline:
             reason = f"budget: epochs {epoch} to {epochs[-1]} were not judged"
-            _give_up([j for j in found if j.claim.over != "run"], reason)
+            give_up([j for j in found if j.claim.over != "run"], reason)
             break
         for judged in found:
             if judged.claim.over == "run" or (truncated and epoch == epochs[-1] and judged.claim.over == "epoch"):
                 continue
-            _over_epoch(judged, trajectory, epoch)
+            over_epoch(judged, trajectory, epoch)
         for _, tool in tools:
             tool.new_epoch()
         trajectory.forget()
         forget()
     for judged in found:
         if judged.claim.over == "run":
-            _at_places(judged, [{"t": epochs[-1]}])
+            at_places(judged, [{"t": epochs[-1]}])
     return found
+
+
+def tools_of(
+    claims: list[Claim],
+    evaluator_of: Callable[[Claim], Evaluator],
+    again: Callable[[Claim], Evaluator] | None = None,
+) -> tuple[list[tuple[Claim, Evaluator]], list[Judged]]:
+    """The interpreter of every claim, and all links with empty tallies."""
+    tools = [(claim, evaluator_of(claim)) for claim in claims]
+    slow = {id(claim): _once(again, claim) for claim in claims}
+    found = [
+        Judged(c, link, number, Tally(), tool, slow[id(c)]) for c, tool in tools for number, link in enumerate(c.chain)
+    ]
+    return tools, found
 
 
 def _once(make: Callable[[Claim], Evaluator] | None, claim: Claim) -> Callable[[], Evaluator] | None:
@@ -98,7 +108,8 @@ def _once(make: Callable[[Claim], Evaluator] | None, claim: Claim) -> Callable[[
     return get
 
 
-def _give_up(found: list[Judged], reason: str) -> None:
+def give_up(found: list[Judged], reason: str) -> None:
+    """The rest of the places is undecided for this reason."""
     for judged in found:
         judged.tally.take(undecided(reason))
 
@@ -108,22 +119,24 @@ def judge_parameters(claims: list[Claim], evaluator_of: Callable[[Claim], Evalua
     found = [(claim, evaluator_of(claim)) for claim in claims]
     judged = [Judged(c, link, number, Tally(), tool) for c, tool in found for number, link in enumerate(c.chain)]
     for one in judged:
-        _at_places(one, [{}])
+        at_places(one, [{}])
     return judged
 
 
-def _over_epoch(judged: Judged, trajectory: Trajectory, epoch: int) -> None:
+def over_epoch(judged: Judged, trajectory: Trajectory, epoch: int) -> None:
+    """Judge a step or epoch claim at all its places in an epoch that is recorded."""
     claim = judged.claim
     bound: Bound = {"t": epoch}
     if claim.over == "step" and "k" not in claim.for_:
-        _at_places(judged, [{"t": epoch, "k": k} for k in range(trajectory.k_end(epoch))])
+        at_places(judged, [{"t": epoch, "k": k} for k in range(trajectory.k_end(epoch))])
         return
     if claim.over == "epoch" and "k" not in claim.for_:
         bound["k"] = trajectory.k_end(epoch)
-    _at_places(judged, [bound])
+    at_places(judged, [bound])
 
 
-def _at_places(judged: Judged, starts: list[Bound]) -> None:
+def at_places(judged: Judged, starts: list[Bound]) -> None:
+    """Judge a claim at some places, for all values of its quantified letters."""
     for start in starts:
         try:
             places = list(expand(judged.claim.for_, judged.evaluator, start))

@@ -5,12 +5,24 @@ from __future__ import annotations
 from typing import Any
 
 from bilevel_verify.checks.case import Case
-from bilevel_verify.checks.running import letters_of_method, make_run, method_name
+from bilevel_verify.checks.running import LITERAL, letters_of_method, make_run, method_name
 from bilevel_verify.checks.trajectory import Trajectory
+from bilevel_verify.methods.engine import RunStream
 from bilevel_verify.methods.run import Run
 
 RUNS_KEPT = 8
 _RUNS: dict[str | None, Run] = {}
+
+
+def stream_of(case: Case) -> RunStream | None:
+    """The run of a case block by block; None where the method does not deliver blocks (literal steps, callables)."""
+    from bilevel_verify.methods import stream
+
+    name = None if callable(case.request.method) else method_name(case.request.method, case.request.statement)
+    if name is None or name == LITERAL or case.digits is not None:
+        return None
+    given = {key: value for key, value in {**case.request.options, "eps": case.eps}.items() if value is not None}
+    return stream(case.problem, name, dict(case.resolved.parameters), case.instance.start, **given)
 
 
 def run_of(case: Case, **more: Any) -> Run:

@@ -1,0 +1,98 @@
+"""Runs that are too long to be kept are judged block by block, at every iterate, with the same rows as the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import bilevel_verify as bv
+from bilevel_verify.checks import blocks, running, runs
+from bilevel_verify.methods import engine, keeper
+
+
+@pytest.fixture(autouse=True)
+def _no_kept_runs() -> Iterator[None]:
+    runs._RUNS.clear()
+    yield
+    runs._RUNS.clear()
+
+
+def seen(statement: str, eps: float, **options: Any) -> dict[Any, Any]:
+    """Verdict, number of places and margin of every row."""
+    runs._RUNS.clear()
+    found = bv.verify("cosine-sum", f"restarted-agd-hb/{statement}", eps=eps, **options)
+    return {(r.claim, r.kind, r.left, r.right): (r.verdict, r.places, r.margin, r.reason) for r in found.claims}
+
+
+def make_everything_long(monkeypatch: pytest.MonkeyPatch, kept: int) -> list[int]:
+    """Limits so small that a short run counts as long; the blocks that were judged."""
+    monkeypatch.setattr(keeper, "FULL_ROWS", 10)
+    monkeypatch.setattr(running, "MOST_ROWS", 11)
+    monkeypatch.setattr(engine, "FIRST_ROWS", 16)
+    monkeypatch.setattr(engine.storage, "block_rows", lambda dx, dy: 16)
+    monkeypatch.setattr(blocks, "KEPT", kept)
+    judged: list[int] = []
+    original = blocks.BlockJudge.take
+
+    def take(self: blocks.BlockJudge, block: Any, run: Any = None) -> None:
+        judged.append(len(block))
+        original(self, block, run)
+
+    monkeypatch.setattr(blocks.BlockJudge, "take", take)
+    return judged
+
+
+def test_epochs_are_judged_as_they_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = seen("lemma-1", 0.02)
+    sizes = make_everything_long(monkeypatch, kept=1000)
+    assert seen("lemma-1", 0.02) == whole
+    assert len(sizes) > 1
+    assert all(verdict == "holds" for verdict, *_ in whole.values())
+
+
+LONG_EPOCH = {"B": 50.0, "K": 70}
+
+
+def test_steps_of_an_epoch_that_is_too_long_to_keep(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neighbours, the start of the epoch and running sums are there; what needs the whole epoch is undecided."""
+    whole = seen("theorem-1", 0.05, parameters=LONG_EPOCH)
+    sizes = make_everything_long(monkeypatch, kept=30)
+    monkeypatch.setattr(blocks, "LAST", 12)
+    in_blocks = seen("theorem-1", 0.05, parameters=LONG_EPOCH)
+    assert len(sizes) > 3
+    assert in_blocks.keys() == whole.keys()
+    steps = [key for key in whole if key[1] == "step"]
+    assert len(steps) >= 3
+    assert max(whole[key][1] for key in steps) >= 68
+    for key in steps:
+        assert in_blocks[key] == whole[key], key
+    for key, (verdict, _, _, reason) in in_blocks.items():
+        if key[1] == "epoch" and verdict != whole[key][0]:
+            assert verdict == "undecided"
+            assert "not recorded" in reason
+
+
+def test_a_false_step_deep_in_the_run_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A violation at a row that thinning would have dropped."""
+    sizes = make_everything_long(monkeypatch, kept=30)
+    places: list[dict[str, Any]] = []
+    original = blocks.at_places
+
+    def spy(judged: Any, starts: list[dict[str, Any]]) -> None:
+        places.extend(starts)
+        original(judged, starts)
+
+    monkeypatch.setattr(blocks, "at_places", spy)
+    seen("theorem-1", 0.05, parameters=LONG_EPOCH)
+    assert {place["k"] for place in places} == set(range(70))
+    assert sizes
+
+
+def test_patience_ends_the_judging_and_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    make_everything_long(monkeypatch, kept=30)
+    monkeypatch.setattr(blocks.BlockJudge.__init__, "__defaults__", (-1.0,))
+    found = seen("theorem-1", 0.05, parameters=LONG_EPOCH)
+    reasons = [reason for (_, kind, *_), (_, _, _, reason) in found.items() if kind == "step"]
+    assert any("budget" in (reason or "") for reason in reasons)
