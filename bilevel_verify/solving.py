@@ -10,8 +10,8 @@ from typing import Any, Literal
 import numpy as np
 
 from bilevel_verify.errors import InputError, ParameterError
-from bilevel_verify.methods import METHODS, run_batch, run_method
-from bilevel_verify.methods.registry import Method, look_up
+from bilevel_verify.methods import run_batch, run_method
+from bilevel_verify.methods.registry import Method, method_named
 from bilevel_verify.methods.run import Run
 from bilevel_verify.problems.problem import Problem
 from bilevel_verify.theorems.card import Card, Statement
@@ -113,7 +113,7 @@ def _letters(
     digits: int | None,
 ) -> tuple[dict[str, Any], Resolved | None]:
     """Parameters of a run from one start, and the resolution that they come from (None if all were given)."""
-    record_of_method = look_up(METHODS, method.partition(":")[0], "method")
+    record_of_method = method_named(method.partition(":")[0])
     explicit = dict(parameters or {})
     absent = _absent(record_of_method, explicit, eps)
     resolved: Resolved | None = None

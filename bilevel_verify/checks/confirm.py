@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bilevel_verify.checks.claims import Judged, judge_claims
 from bilevel_verify.checks.decide import Tally
-from bilevel_verify.checks.functions import ProblemFunctions
 from bilevel_verify.checks.runs import rerun
+from bilevel_verify.checks.simple import functions_of
 from bilevel_verify.checks.verdict import Verdict
 from bilevel_verify.errors import BilevelVerifyError
 from bilevel_verify.theorems import exact
@@ -34,8 +34,8 @@ def confirmed(case: Case, judged: Judged, reason: str) -> tuple[Verdict, str]:
     try:
         with exact.precision(HIGH_BITS):
             trajectory = rerun(case, DIGITS, MOST_CALLS, _iterations(case, judged))
-            lam = case.functions.lam if case.functions is not None else None
-            functions = ProblemFunctions(case.problem, case.instance.truth, lam)
+            lam = getattr(case.functions, "lam", None)
+            functions: Any = functions_of(case.problem, case.instance.truth, lam)
             again = replace(case, run=trajectory.run, trajectory=trajectory, functions=functions)
             cut = trajectory.run.status not in ("finished", "stationary")
             found = judge_claims([judged.claim], again.evaluator, trajectory, functions.forget, cut)

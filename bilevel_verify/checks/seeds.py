@@ -104,8 +104,12 @@ def _confirmed(case: Case, claim: Claim, reason: str, run: MakeRun, seed: int) -
     if case.instance.local:
         return "undecided", f"local: {reason}"
     budget = {"calls": MOST_CALLS}
-    with exact.precision(HIGH_BITS):
-        again = _trial(case, [claim], run, seed, digits=DIGITS, budget=budget)
+    try:
+        with exact.precision(HIGH_BITS):
+            again = _trial(case, [claim], run, seed, digits=DIGITS, budget=budget)
+    except (NotImplementedError, TypeError, MemoryError) as error:
+        kind = type(error).__name__
+        return "undecided", f"precision: {reason}; no run in {DIGITS} digits is available ({kind})"
     if again != [False]:
         return "undecided", f"precision: {reason}, but seed {seed} succeeds in {DIGITS} digits"
     return "refuted", f"{reason}; the failure of seed {seed} confirmed in {DIGITS} digits"

@@ -242,6 +242,20 @@ def compose(
     )
 
 
+def method_named(name: str) -> Method:
+    """A registered method, or the cell ``scheme+estimator`` of the table, whether a paper has named it or not.
+
+    Raises
+    ------
+    InputError : no such method, scheme or estimator.
+    """
+    scheme, plus, estimator = name.partition("+")
+    if plus and name not in METHODS:
+        return compose(scheme, estimator)
+    found: Method = look_up(METHODS, name, "method")
+    return found
+
+
 def look_up(table: Mapping[str, Any], name: str, what: str) -> Any:
     """An entry by name; an error that names the nearest ones."""
     if name in table:

@@ -18,7 +18,7 @@ from bilevel_verify.methods.engine import (
 from bilevel_verify.methods.letters import resolve_budget, resolve_letters, resolve_noise, resolve_start
 from bilevel_verify.methods.memory import Arithmetic
 from bilevel_verify.methods.named import variant_of
-from bilevel_verify.methods.registry import METHODS, Method, look_up
+from bilevel_verify.methods.registry import METHODS, Method, method_named
 from bilevel_verify.methods.run import Run
 from bilevel_verify.oracles.compiling import can_compile
 from bilevel_verify.problems.problem import Problem
@@ -36,7 +36,7 @@ def find_method(method: str | Method, parameters: Mapping[str, Any] | None = Non
     if isinstance(method, Method):
         return method
     name, _, variant = method.partition(":")
-    found: Method = look_up(METHODS, name, "method")
+    found = method_named(name)
     if name == "gradient-descent" and parameters is not None and {"B", "K"} <= set(parameters):
         found = METHODS["gradient-descent-restarted"]
     return variant_of(found, variant) if variant else found

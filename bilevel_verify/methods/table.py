@@ -357,3 +357,17 @@ register_estimator(
         sequences=_Y,
     )
 )
+register_estimator(
+    Estimator(
+        "danskin-alternating",
+        gradients.danskin_alternating,
+        values.value_as_it_is,
+        values.exact_danskin,
+        ("minimax",),
+        (Letter("eta_y"),),
+        needs=frozenset({"grad_f", "grad_y_g"}),
+        value_needs=frozenset({"value_f"}),
+        stopping_needs=_DANSKIN_STOP,
+        sequences=_Y,
+    )
+)

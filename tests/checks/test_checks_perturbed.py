@@ -87,18 +87,15 @@ def test_a_start_exactly_on_a_saddle_refutes_the_probability(statement):
     assert repaired.reason.startswith("vacuous: no trial")
 
 
-def test_a_method_without_perturbation_is_caught_near_a_saddle(minimax):
-    """The control: with r = 0 from a start whose first epochs are short, no seed leaves the saddle."""
-
+def test_a_solver_that_stays_on_the_saddle_is_caught_and_not_published_without_digits(minimax):
     def stuck(oracles, x0, parameters):
         return [list(x0)]
 
     found = verify(minimax, "rahgd/theorem-5-2-practical:curvature", eps=1e-3, x0=[1e-3], method=stuck)
     row = found.claims[0]
     assert row.measured == 0.0
-    assert row.verdict in ("refuted", "undecided")
-    assert row.verdict == "undecided" or row.known_refuted
-    assert "seeds" in row.reason
+    assert row.verdict == "undecided"
+    assert row.reason.startswith("precision: 0 of 100 seeds")
 
 
 def test_a_failed_condition_is_no_trial(minimax):

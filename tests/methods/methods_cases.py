@@ -69,6 +69,12 @@ def restarted_agd_practical(rng, p):
     return _practical(rng, p, False)
 
 
+def restarted_agd_practical_perturbed(rng, p):
+    q = _outer(rng, p) | {"B0": 2.0, "c": 1.7, "eps": 0.01, "L": round(p.L, 4), "rho": round(p.rho, 4)}
+    noise = _noise(rng, p, 0.01)
+    return q, {"noise": noise}, lambda: li_lin.practical(p, **q, noise=noise)
+
+
 def restarted_hb_practical(rng, p):
     return _practical(rng, p, True)
 
@@ -162,6 +168,11 @@ def gda(rng, p):
     return q, {"y0": p.y0}, lambda: yang.gda(p, **q, y0=p.y0)
 
 
+def gda_alternating(rng, p):
+    q = {"eta_x": 0.1, "eta_y": round(0.7 / p.ell, 6), "steps": 40}
+    return q, {"y0": p.y0}, lambda: yang.gda_alternating(p, **q, y0=p.y0)
+
+
 def gdmax(rng, p):
     q = {"eta_x": 0.1, "eta_y": round(0.7 / p.ell, 6), "D": 3, "steps": 30}
     return q, {"y0": p.y0}, lambda: yang.gdmax(p, **q, y0=p.y0)
@@ -169,10 +180,10 @@ def gdmax(rng, p):
 
 SINGLE = (
     "gradient-descent gradient-descent-restarted restarted-agd restarted-agd-perturbed restarted-hb "
-    "restarted-agd-practical restarted-hb-practical agd-jin convex-until-guilty"
+    "restarted-agd-practical restarted-agd-practical-perturbed restarted-hb-practical agd-jin convex-until-guilty"
 ).split()
 BILEVEL = "ragd-gs f2ba accf2ba aid-bio paid itd-bio ba rahgd prahgd".split()
-MINIMAX = "pragda gda gdmax".split()
+MINIMAX = "pragda gda gda-alternating gdmax".split()
 
 
 def case(name, p, number):

@@ -103,9 +103,9 @@ def restarted_hb(p, eta, theta, B, K):
         t += 1
 
 
-def practical(p, eta, theta, B, K, B0, c, eps, L, rho, heavy=False, unknown=None):
-    """Algorithms 2 and 4; ``unknown = (c1, c2, c3)``: Remark 2."""
-    rows, current, t = Rows(), p.x0.copy(), 0
+def practical(p, eta, theta, B, K, B0, c, eps, L, rho, heavy=False, unknown=None, noise=None):
+    """Algorithms 2 and 4; ``unknown = (c1, c2, c3)``: Remark 2; with noise the perturbed restart of section 2.2."""
+    rows, current, t, used = Rows(), p.x0.copy(), 0, 0
     while True:
         xs, ys, k, ended = [current], [], 0, False
         while k < K or B0 > B:
@@ -116,7 +116,8 @@ def practical(p, eta, theta, B, K, B0, c, eps, L, rho, heavy=False, unknown=None
                 rows.put(t, k, x=xs[k])
             else:
                 ys.append(xs[k] + (1 - theta) * (xs[k] - previous))
-                xs.append(ys[k] - eta * p.grad(ys[k]))
+                g = p.grad(ys[k])
+                xs.append(ys[k] - eta * g)
                 rows.put(t, k, x=xs[k], y=ys[k])
             k += 1
             if k * sum(norm(b - a) ** 2 for a, b in itertools.pairwise(xs)) > max(B**2, B0**2) or k > K:
@@ -136,6 +137,9 @@ def practical(p, eta, theta, B, K, B0, c, eps, L, rho, heavy=False, unknown=None
             end, threshold = xs[k], min(eps**1.5 / math.sqrt(rho), eps * L / rho)
         if p.f(end) - p.f(xs[0]) <= -threshold:
             current = end
+            if noise is not None and norm(g) <= B / eta:
+                current = end + noise[used % len(noise)]
+                used += 1
         elif unknown is None:
             B0 = B0 / c
         else:

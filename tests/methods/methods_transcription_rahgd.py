@@ -194,3 +194,15 @@ def gdmax(p, eta_x, eta_y, D, steps, y0):
         x = x - eta_x * p.grad_f(x, y)[0]
     rows.put(0, steps, x=x)
     return rows, x
+
+
+def gda_alternating(p, eta_x, eta_y, steps, y0):
+    """x first, then y at the new x; the y-step after the last x-step is not made, nothing reads it."""
+    rows, x, y = Rows(), p.x0.copy(), y0
+    for k in range(steps):
+        rows.put(0, k, x=x, y=y)
+        x = x - eta_x * p.grad_f(x, y)[0]
+        if k + 1 < steps:
+            y = y + eta_y * p.grad_f(x, y)[1]
+    rows.put(0, steps, x=x)
+    return rows, x

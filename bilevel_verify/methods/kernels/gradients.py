@@ -320,3 +320,21 @@ def danskin_simultaneous(P: Any, counts: Vector, point: Vector, m: Memory, t: in
         for i in range(len(y)):
             y[i] = y[i] + eta_y * right[i]
     return OK
+
+
+@loop
+def danskin_alternating(P: Any, counts: Vector, point: Vector, m: Memory, t: int, k: int) -> int:
+    """y_k = y_{k-1} + eta_y grad_y f(x_k, y_{k-1}) for k >= 1, then one call for both parts at (x_k, y_k).
+
+    Alternating gradient descent ascent: x moves first, and y sees the new x. Letter eta_y.
+    """
+    if k == START:
+        return OK
+    if too_dear(counts, 2):
+        return OUT_OF_BUDGET
+    if k > 0:
+        descent(P, counts, point, m.inner[Y], 1, m.real[LETTERS], LOWER, m.real[ONE], m)
+    both_parts_of_f(P, counts, point, m.inner[Y], m)
+    copy_into(m.outer[PART], m.outer[U])
+    m.real[INNER_SLOPE] = squared_norm(m.inner[RIGHT])
+    return OK

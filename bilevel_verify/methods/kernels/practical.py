@@ -20,10 +20,12 @@ from bilevel_verify.methods.kernels.layout import (
     LAST,
     LENGTH,
     MOVED,
+    NEVER,
     OK,
     ONE,
     OUT,
     PATH,
+    PERTURB,
     POINT_W,
     RADIUS,
     ROWS,
@@ -52,6 +54,7 @@ from bilevel_verify.methods.kernels.steps import (
     open_row,
     output_is,
     pause,
+    perturb,
 )
 from bilevel_verify.methods.kernels.vectors import copy_into, set_zero, squared_distance, squared_norm
 from bilevel_verify.oracles.twin import loop
@@ -90,8 +93,9 @@ def practical(P: Any, estimate: Any, value: Any, exact: Any, counts: Vector, m: 
     """Practical restarted AGD and HB (Li & Lin Algorithms 2 and 4): radius B0 first, invalid epochs are dropped.
 
     Letters eta, theta, B, B0, c, eps (and c1, c2, c3 for unknown L, rho: Remark 2); L and rho are guesses; K.
+    A valid epoch whose last gradient is at most B/eta is perturbed where the run has perturbations (section 2.2).
     """
-    heavy = m.whole[HEAVY_BALL] == 1
+    heavy, noisy = m.whole[HEAVY_BALL] == 1, m.whole[PERTURB] != NEVER
     x, x_old, x_new, w, u = m.outer[X], m.outer[X_OLD], m.outer[X_NEW], m.outer[W], m.outer[U]
     while True:
         eta, theta, B, K = m.real[0], m.real[1], m.real[2], m.whole[LENGTH]
@@ -100,7 +104,7 @@ def practical(P: Any, estimate: Any, value: Any, exact: Any, counts: Vector, m: 
         if k >= K and radius <= B:
             open_row(m, t, k)
             return better_of_last_and_average(P, estimate, counts, m)
-        code = pause(m.whole, len(m.trace), False)
+        code = pause(m.whole, len(m.trace), noisy)
         if code == OK and m.whole[FRESH] == 1:
             code = begin_epoch(P, estimate, counts, x, m)
             copy_into(x, m.outer[BASE])
@@ -146,6 +150,9 @@ def end_of_practical_epoch(P: Any, value: Any, counts: Vector, m: Memory) -> int
         return int(code)
     if at_end - m.real[VALUE_NEW] <= -required_decrease(m):
         copy_into(end, x)
+        eta, B = m.real[0], m.real[2]
+        if m.whole[PERTURB] != NEVER and eta * eta * squared_norm(m.outer[U]) <= B * B:
+            perturb(m, x)
     else:
         copy_into(m.outer[BASE], x)
         if m.whole[ADAPTIVE] == 1:

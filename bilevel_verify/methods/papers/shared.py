@@ -1,0 +1,31 @@
+"""What the modules of named methods share: papers, readings that several methods take, the radius letter."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import Any
+
+from bilevel_verify.methods.registry import Letter, Reading
+
+LI_LIN, YANG, RAGD = "restarted-agd-hb", "rahgd", "ragd-gs"
+RADIUS = Letter("r", "nonnegative", optional=True)
+"""Radius of perturbations; not needed where the noise itself is given."""
+
+
+def sequences(**places: tuple[str, int]) -> Any:
+    """Sequence of the paper -> its place in the trace."""
+    return MappingProxyType(places)
+
+
+ROUNDING = Reading(
+    "loop test and floor(K/2)",
+    "K = 1/theta, not an integer in general",
+    "K is an integer letter; cards round 1/theta up",
+    "the paper treats K as an integer",
+)
+FIRST_TIE = Reading(
+    "argmin over k",
+    "argmin, ties not specified",
+    "the smallest index; variant 'last-tie': the largest, as Algorithm 7",
+    "a tie has to go somewhere",
+)
