@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
 
 from bilevel_verify.errors import InfeasibleError, ParameterError
-from bilevel_verify.methods.engine import Outcome, Setup, oracles_of
+from bilevel_verify.methods.engine import Outcome, Setup, oracles_of, working_precision
 from bilevel_verify.methods.keeper import Block
 from bilevel_verify.methods.named import LEVELS
 from bilevel_verify.methods.run import Status
@@ -55,8 +56,6 @@ def make_agm(setup: Setup) -> Any:
     """
     feasible = setup.problem.feasible
     assert feasible is not None
-    if setup.arithmetic.digits is not None:
-        raise ParameterError(f"{setup.method.name} has no multi-precision form")
     check_step(setup)
     known = data_of(feasible, setup.problem.dx)
     if known is None:
@@ -108,40 +107,47 @@ class LoopStepper:
     def __init__(self, setup: Setup, known: tuple[int, float, np.ndarray, np.ndarray]) -> None:
         self.setup, self.n = setup, setup.problem.dx
         assert setup.problem.feasible is not None
-        start = np.array(setup.starts["x0"], dtype=float)
-        require_inside(setup.problem.feasible, start)
+        require_inside(setup.problem.feasible, np.array(setup.starts["x0"], dtype=float))
         require_convex(setup.problem)
         work = self.n * int(setup.letters["K"])
         owner = oracles_of(setup.problem)
-        machine = setup.arithmetic.form == "compiled" and work >= WORTH_COMPILING and owner.can_compile(NEEDS)
-        self.machine = machine
-        self.oracles = owner.function_set(NEEDS, "compiled" if machine else "plain")
+        form = setup.arithmetic.form
+        if form == "compiled" and not (work >= WORTH_COMPILING and owner.can_compile(NEEDS)):
+            form = "plain"
+        self.machine = form == "compiled"
+        self.oracles = owner.function_set(NEEDS, form)
         counts = new_counts(setup.budget[0])
-        self.counts = counts if machine else counts.tolist()
-        self.memory = self._memory(known, start)
-        self.function = compiled(loops.agm_bio, _signature()) if machine else loops.agm_bio
+        self.counts = counts if self.machine else counts.tolist()
+        with self._precision():
+            self.memory = self._memory(known)
+        self.function = compiled(loops.agm_bio, _signature()) if self.machine else loops.agm_bio
         self._first = 0
 
-    def _memory(self, known: tuple[int, float, np.ndarray, np.ndarray], start: np.ndarray) -> loops.AgmMemory:
-        letters, (code, size, first, second) = self.setup.letters, known
-        points = np.zeros((sets.POINTS, self.n))
+    def _precision(self) -> AbstractContextManager[Any]:
+        return working_precision(self.setup.arithmetic)
+
+    def _memory(self, known: tuple[int, float, np.ndarray, np.ndarray]) -> loops.AgmMemory:
+        letters, (code, size, first, second), arithmetic = self.setup.letters, known, self.setup.arithmetic
+        rows: list[list[Any]] = [[arithmetic.number(0)] * self.n for _ in range(sets.POINTS)]
         for row in (sets.X, sets.Z, sets.U, sets.W):
-            points[row] = start
-        points[sets.FIRST], points[sets.SECOND] = first, second
-        whole = np.zeros(loops.WHOLES, dtype=np.int64)
+            rows[row] = list(self.setup.starts["x0"])
+        rows[sets.FIRST] = [arithmetic.number(v) for v in first.tolist()]
+        rows[sets.SECOND] = [arithmetic.number(v) for v in second.tolist()]
+        rows[sets.UNIT][0] = arithmetic.precision if arithmetic.digits is not None else loops.EPS
+        whole = [0] * loops.WHOLES
         whole[loops.PASSES], whole[loops.MOST] = int(letters["K"]), self.setup.budget[1]
         whole[loops.SET], whole[loops.MODE] = code, self._mode()
         whole[loops.PLACE] = PLACES.get(self.setup.method.name.partition(":")[0], loops.CUT_AT_Y)
-        real = np.zeros(loops.REALS)
-        real[loops.GAMMA], real[loops.L_F], real[loops.SIZE] = float(letters["gamma"]), float(letters["L_f"]), size
-        real[loops.MOMENTUM], real[loops.L_G] = 1.0, float(letters.get("L_g", np.nan))
-        levels = _numbers(letters["g_k"]) if whole[loops.MODE] == loops.GIVEN else np.zeros(0)
-        weights = np.zeros(0) if letters.get("a_k") is None else _numbers(letters["a_k"])
-        if len(weights) == 1:
-            weights = np.full(int(letters["K"]), weights[0])
-        lists = (whole, real, points, levels, weights)
-        made = lists if self.machine else tuple(v.tolist() for v in lists)
-        return loops.AgmMemory(*made, self._trace(1))
+        real = [arithmetic.number(0)] * loops.REALS
+        real[loops.GAMMA], real[loops.L_F], real[loops.SIZE] = letters["gamma"], letters["L_f"], arithmetic.number(size)
+        real[loops.MOMENTUM], real[loops.L_G] = arithmetic.number(1), letters.get("L_g", arithmetic.number("nan"))
+        levels = _numbers(letters["g_k"]) if whole[loops.MODE] == loops.GIVEN else []
+        weights = [] if letters.get("a_k") is None else _numbers(letters["a_k"])
+        weights = weights * int(letters["K"]) if len(weights) == 1 else weights
+        if not self.machine:
+            return loops.AgmMemory(whole, real, rows, levels, weights, self._trace(1))
+        vectors = [np.array(v, dtype=float) for v in (real, rows, levels, weights)]
+        return loops.AgmMemory(np.array(whole, dtype=np.int64), *vectors, self._trace(1))
 
     def _mode(self) -> int:
         given = self.setup.letters.get("g_k")
@@ -150,14 +156,17 @@ class LoopStepper:
         return WORDS[given] if isinstance(given, str) else loops.GIVEN
 
     def _trace(self, rows: int) -> np.ndarray:
-        return np.full((rows, 3 * self.n + 1), np.nan)
+        arithmetic = self.setup.arithmetic
+        missing = arithmetic.number("nan") if arithmetic.digits is not None else np.nan
+        return np.full((rows, 3 * self.n + 1), missing, dtype=arithmetic.dtype)
 
     def advance(self, rows: int) -> tuple[Block, Outcome | None]:
         """See ``Stepper``."""
         self.memory = self.memory._replace(trace=self._trace(rows))
         self.memory.whole[loops.ROWS] = 0
         try:
-            end = int(self.function(self.oracles, self.counts, self.memory))
+            with self._precision():
+                end = int(self.function(self.oracles, self.counts, self.memory))
         except (OverflowError, ZeroDivisionError):
             end = loops.NOT_FINITE
         block = self._block()
@@ -195,8 +204,8 @@ class LoopStepper:
         return Block(np.zeros(len(k), dtype=np.int64), k, columns)
 
 
-def _numbers(value: Any) -> np.ndarray:
-    return np.atleast_1d(np.asarray(value, dtype=float))
+def _numbers(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, tuple) else [value]
 
 
 def _signature() -> Any:

@@ -15,9 +15,9 @@ from bilevel_verify.methods.simple.sets import (
     INEXACT,
     NEXT,
     NORMAL,
-    NOTHING,
     SUMS,
     TARGET,
+    UNIT,
     U,
     W,
     X,
@@ -30,6 +30,7 @@ from bilevel_verify.oracles.counted import ask_grad_f, ask_grad_g, ask_value_g, 
 from bilevel_verify.oracles.twin import loop
 
 EPS = 2.0**-52
+"""Unit round-off of the NumPy steppers."""
 BLURRED = 1e-8
 """Largest uncertainty of the place of a cut, relative to the iterate, that a step may still be taken with."""
 
@@ -109,7 +110,7 @@ def one_pass(P: Any, counts: Any, memory: Any, k: int) -> int:
         points[Y][i] = (1.0 - share) * points[X][i] + share * points[Z][i]
     next_level(P, counts, memory, k)
     note_row(memory, 1)
-    ask_grad_f(P, counts, points[Y], points[NOTHING][0:0], points[GRADIENT])
+    ask_grad_f(P, counts, points[Y], points[UNIT][0:0], points[GRADIENT])
     for i in range(n):
         points[TARGET][i] = points[Z][i] - a * points[GRADIENT][i]
     end = project_on_the_cut(P, counts, memory)
@@ -132,13 +133,14 @@ def project_on_the_cut(P: Any, counts: Any, memory: Any) -> int:
     n = len(points[X])
     place = Y if whole[PLACE] == CUT_AT_Y else (X if whole[PLACE] == CUT_AT_X else Z)
     copy_into(points[place], points[AT])
-    ask_grad_g(P, counts, points[AT], points[NOTHING][0:0], points[NORMAL])
-    ask_value_g(P, counts, points[AT], points[NOTHING][0:0], points[SUMS])
+    ask_grad_g(P, counts, points[AT], points[UNIT][0:0], points[NORMAL])
+    ask_value_g(P, counts, points[AT], points[UNIT][0:0], points[SUMS])
     value = points[SUMS][0]
     drop = value - real[LEVEL]
     size = square_root(dot(points[NORMAL], points[NORMAL]))
     project_onto(whole[SET], real[SIZE], points, TARGET)
-    rounding = 4.0 * EPS * (abs(value) + abs(real[LEVEL]))
+    unit = points[UNIT][0]
+    rounding = 4.0 * unit * (abs(value) + abs(real[LEVEL]))
     if not (size > 0.0):
         real[MISS] = drop
         return 0 if drop <= 0.0 else (BLUR if drop <= 16.0 * rounding else BELOW)
@@ -147,7 +149,7 @@ def project_on_the_cut(P: Any, counts: Any, memory: Any) -> int:
         points[NORMAL][i] = points[NORMAL][i] / size
         b = b + points[NORMAL][i] * points[AT][i]
     reach = square_root(dot(points[AT], points[AT]))
-    blur = rounding / size + 4.0 * EPS * reach
+    blur = rounding / size + 4.0 * unit * reach
     excess = dot(points[NORMAL], points[NEXT]) - b
     if blur > BLURRED * (1.0 + reach) and excess > -blur:
         real[MISS] = blur
@@ -199,7 +201,7 @@ def constant_level(P: Any, counts: Any, memory: Any) -> int:
 def lower_value(P: Any, counts: Any, memory: Any) -> Any:
     """g at the current point of the accelerated method on the lower level."""
     points = memory.points
-    ask_value_g(P, counts, points[U], points[NOTHING][0:0], points[SUMS])
+    ask_value_g(P, counts, points[U], points[UNIT][0:0], points[SUMS])
     return points[SUMS][0]
 
 
@@ -207,7 +209,7 @@ def lower_value(P: Any, counts: Any, memory: Any) -> Any:
 def lower_step(P: Any, counts: Any, memory: Any) -> None:
     """One step of the accelerated projected gradient method on g (sheet 3.2)."""
     whole, real, points = memory.whole, memory.real, memory.points
-    ask_grad_g(P, counts, points[W], points[NOTHING][0:0], points[GRADIENT])
+    ask_grad_g(P, counts, points[W], points[UNIT][0:0], points[GRADIENT])
     for i in range(len(points[W])):
         points[TARGET][i] = points[W][i] - points[GRADIENT][i] / real[L_G]
     project_onto(whole[SET], real[SIZE], points, TARGET)

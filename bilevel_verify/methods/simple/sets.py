@@ -15,13 +15,13 @@ from bilevel_verify.methods.kernels.scalars import square_root
 from bilevel_verify.methods.kernels.vectors import copy_into, dot
 from bilevel_verify.oracles.twin import loop
 
-X, Y, Z, U, W, NEXT, AT, GRADIENT, NORMAL, TARGET, SHIFTED, SUMS, LENGTHS, FIRST, SECOND, NOTHING = range(16)
-"""Rows of the table of vectors."""
+X, Y, Z, U, W, NEXT, AT, GRADIENT, NORMAL, TARGET, SHIFTED, SUMS, LENGTHS, FIRST, SECOND, UNIT = range(16)
+"""Rows of the table of vectors; the first entry of the row UNIT is the unit round-off of the arithmetic."""
 POINTS = 16
 WHOLE, BOX, BALL, SIMPLEX, L1_BALL, HALF_SPACE, ISOTONIC = range(7)
 OK, EMPTY, INEXACT = range(3)
-ROUNDING = 64 * 2.0**-52
-"""Relative slack below which a violated cut counts as touched (as in the truth room)."""
+ROUNDING = 64.0
+"""Units in the last place below which a violated cut counts as touched (as in the truth room)."""
 TRUSTED = 1e-9
 """Largest violation of the cut that a returned point may have, relative to the size of the data."""
 INFINITE = float("inf")
@@ -119,7 +119,7 @@ def ball_and_cut(radius: Any, points: Any, b: Any) -> int:
     v, c, out, center, w = points[TARGET], points[NORMAL], points[NEXT], points[FIRST], points[SHIFTED]
     n = len(out)
     height = b - dot(c, center)
-    if height < -radius * (1.0 + ROUNDING):
+    if height < -radius * (1.0 + ROUNDING * points[UNIT][0]):
         return EMPTY
     along = dot(c, v) - dot(c, center)
     square = 0.0
@@ -157,8 +157,9 @@ def half_space_and_cut(code: int, offset: Any, points: Any, b: Any) -> int:
         sine2 = sine2 + across * across
     if over <= 0.0:
         return OK
-    if sine2 <= 1e-30:
-        return EMPTY if cosine < 0.0 and b + d < -ROUNDING * (1.0 + abs(b) + abs(d)) else OK
+    unit = points[UNIT][0]
+    if sine2 <= unit * unit:
+        return EMPTY if cosine < 0.0 and b + d < -ROUNDING * unit * (1.0 + abs(b) + abs(d)) else OK
     for i in range(n):
         out[i] = out[i] - over / sine2 * (normal[i] / norm - cosine * c[i])
     return OK
@@ -181,7 +182,7 @@ def multiplier_of_cut(code: int, size: Any, points: Any, b: Any) -> int:
         value = dot(c, out) - b
         if abs(value) < best:
             best, best_m = abs(value), m
-        if abs(value) <= 2e-16 * scale:
+        if abs(value) <= 0.9 * points[UNIT][0] * scale:
             return OK
         low, high = (m, high) if value > 0.0 else (low, m)
         slope = slope_of_cut(code, size, points)
@@ -192,7 +193,7 @@ def multiplier_of_cut(code: int, size: Any, points: Any, b: Any) -> int:
         left = 1 if left > 1 and (step == low or step == high or m > 1e18 * scale) else left
         m = step
         left = left - 1
-    if least_on(code, size, points) > b + ROUNDING * scale:
+    if least_on(code, size, points) > b + ROUNDING * points[UNIT][0] * scale:
         return EMPTY
     return OK if best <= TRUSTED * scale else INEXACT
 
@@ -238,18 +239,18 @@ def least_on(code: int, size: Any, points: Any) -> Any:
     c = points[NORMAL]
     n = len(c)
     total, largest, least = 0.0, 0.0, INFINITE
-    tail, inside = 0.0, True
+    tail, inside, slack = 0.0, True, ROUNDING * points[UNIT][0]
     for j in range(n):
         i = n - 1 - j
         largest, least = max(largest, abs(c[i])), min(least, c[i])
         if code == BOX and c[i] != 0.0:
             total = total + c[i] * (points[FIRST][i] if c[i] > 0.0 else points[SECOND][i])
         tail = tail + c[i]
-        inside = inside and (tail >= -ROUNDING or i == 0)
+        inside = inside and (tail >= -slack or i == 0)
     if code == BOX:
         return total
     if code == SIMPLEX:
         return size * least
     if code == L1_BALL:
         return -size * largest
-    return 0.0 if inside and abs(tail) <= ROUNDING else -INFINITE
+    return 0.0 if inside and abs(tail) <= slack else -INFINITE

@@ -11,8 +11,8 @@ from bilevel_verify.methods.engine import Outcome, Setup
 from bilevel_verify.methods.named import LEVELS
 from bilevel_verify.methods.plain import FloatArray, PlainStepper
 from bilevel_verify.methods.simple.convexity import require_convex
-from bilevel_verify.problems.feasible import FeasibleSet
 from bilevel_verify.methods.simple.loops import BLURRED, EPS
+from bilevel_verify.problems.feasible import FeasibleSet
 from bilevel_verify.truth.projections import project, project_with_cut, violation
 
 
