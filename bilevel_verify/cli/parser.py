@@ -146,11 +146,16 @@ def _constants(commands: Any) -> None:
 
 def _audit(commands: Any) -> None:
     c = _command(commands, "audit", "auditing", "judge every printed formula of a paper that needs no run")
-    c.add_argument("paper", nargs="?", metavar="PAPER", help="a paper's key or a card file; all cards by default")
+    c.add_argument("paper", nargs="*", metavar="PAPER", help="keys of papers or card files; all cards by default")
+    c.add_argument("--card", action="append", default=[], metavar="FILE", help="a card of your own (repeatable)")
     c.add_argument("--statement", metavar="ID", help="only this entry")
-    c.add_argument("--budget", type=_positive, default=20.0, metavar="S", help="seconds for one link (default 20)")
+    budget = "seconds of processor time for one link, after which no further engine starts (20; 2 with --quick)"
+    c.add_argument("--budget", type=_positive, metavar="S", help=budget)
+    c.add_argument("--quick", action="store_true", help="small budgets and no search for repairs")
+    c.add_argument("--jobs", type=_natural, default=0, metavar="N", help="processes (default: one for each core)")
     c.add_argument("--seed", type=_natural, default=0, metavar="N", help="seed of the search")
-    c.add_argument("--out", metavar="DIR", help="write a report and the counterexample scripts")
+    c.add_argument("--controls", type=_natural, metavar="N", help="also judge N mutants of proved links of each card")
+    c.add_argument("--out", metavar="DIR", help="write a report, an errata page for each paper, counterexample scripts")
     _strict(c)
 
 
@@ -166,8 +171,8 @@ def _check(commands: Any) -> None:
 
 def _list(commands: Any) -> None:
     c = _command(commands, "list", "catalogue", "what there is: problems, statements, methods, cards")
-    kinds = ("problems", "statements", "methods", "cards")
-    c.add_argument("kind", nargs="?", choices=kinds, help="only one of them")
+    kinds = ("problems", "statements", "methods", "cards", "api")
+    c.add_argument("kind", nargs="?", choices=kinds, help="only one of them; api: the API reference as Markdown")
     c.add_argument("--paper", metavar="KEY", help="only the statements of this paper")
     c.add_argument("--show", metavar="ID", help="one problem, statement, method or card in full")
 

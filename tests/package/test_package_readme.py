@@ -1,4 +1,4 @@
-"""What the README shows is run: its Python, its problem file, its commands."""
+"""What the README and the pages of ``docs`` show is run: their Python, their files, their commands."""
 
 from __future__ import annotations
 
@@ -9,34 +9,57 @@ from pathlib import Path
 
 import pytest
 
-README = Path(__file__).resolve().parents[2] / "README.md"
-TEXT = README.read_text(encoding="utf8")
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = ["README.md", "docs/problem-files.md", "docs/cards.md", "docs/campaigns.md"]
+NEWLY_REFUTED = "# exit status 1"
 
 
-def blocks(language: str) -> list[str]:
-    """Fenced blocks of one language."""
-    return re.findall(rf"^```{language}\n(.*?)^```", TEXT, re.M | re.S)
+def blocks(page: str) -> list[tuple[str, str]]:
+    """(language, text) of every fenced block of a page, in order."""
+    return re.findall(r"^```(\w+)\n(.*?)^```", (ROOT / page).read_text(encoding="utf8"), re.M | re.S)
+
+
+def run(line: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(line, cwd=folder, capture_output=True, text=True, check=False)
 
 
 def test_the_two_commands_stand_where_they_are_looked_for() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf8")
     for heading in ("Run it", "Test it"):
-        section = re.search(rf"^## {heading}$(.*?)(?=^## |\Z)", TEXT, re.M | re.S)
+        section = re.search(rf"^## {heading}$(.*?)(?=^## |\Z)", text, re.M | re.S)
         assert section is not None
         assert "```" in section[1]
 
 
-@pytest.mark.parametrize("source", blocks("python"))
-def test_python_blocks_run(source: str, tmp_path: Path) -> None:
-    done = subprocess.run([sys.executable, "-c", source], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr[-2000:]
+@pytest.mark.parametrize("page", PAGES)
+def test_everything_a_page_shows_runs(page: str, tmp_path: Path) -> None:
+    """Files first (a TOML block begins with its name), then Python and the commands in the order of the page."""
+    commands = 0
+    for language, text in blocks(page):
+        if language == "toml" and (name := re.match(r"# (\S+\.toml)\n", text)):
+            (tmp_path / name[1]).write_text(text, encoding="utf8")
+    for language, text in blocks(page):
+        if language == "python":
+            done = run([sys.executable, "-c", text], tmp_path)
+            assert done.returncode == 0, done.stderr[-2000:]
+        for line in text.splitlines() if language == "bash" else ():
+            if line.startswith("bilevel-verify "):
+                command = line.replace("bilevel-verify", f"{sys.executable} -m bilevel_verify.cli", 1)
+                done = run(["bash", "-c", command], tmp_path)
+                expected = 1 if line.rstrip().endswith(NEWLY_REFUTED) else 0
+                assert done.returncode == expected, f"{line}\n{done.stdout[-1500:]}\n{done.stderr[-1500:]}"
+                assert "Traceback" not in done.stderr
+                commands += 1
+    assert commands >= 2
 
 
-def test_commands_run_on_the_problem_file(tmp_path: Path) -> None:
-    (tmp_path / "mine.toml").write_text(blocks("toml")[0], encoding="utf8")
-    commands = [line for block in blocks("bash") for line in block.splitlines() if line.startswith("bilevel-verify ")]
-    assert len(commands) >= 3
-    for command in commands:
-        line = command.replace("bilevel-verify", f"{sys.executable} -m bilevel_verify.cli", 1)
-        done = subprocess.run(["bash", "-c", line], cwd=tmp_path, capture_output=True, text=True, check=False)
-        assert done.returncode in (0, 1), f"{command}\n{done.stderr[-2000:]}"
-        assert "Traceback" not in done.stderr
+@pytest.mark.parametrize("page", PAGES)
+def test_links_between_pages_lead_somewhere(page: str) -> None:
+    for target in re.findall(r"\]\(([^)#]+)\)", (ROOT / page).read_text(encoding="utf8")):
+        assert (ROOT / page).parent.joinpath(target).exists() or target.startswith("https://"), target
+
+
+def test_the_api_reference_is_that_of_the_docstrings() -> None:
+    done = run([sys.executable, "-m", "bilevel_verify.cli", "list", "api"], ROOT)
+    written = (ROOT / "docs" / "api.md").read_text(encoding="utf8")
+    assert done.stdout == written, "write it anew: bilevel-verify list api > docs/api.md"

@@ -2,30 +2,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+import sys
+import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from bilevel_verify.cli import output
-from bilevel_verify.errors import InputError
+from bilevel_verify.errors import CardError, InputError
 
 
 def _relation(row: Mapping[str, Any]) -> str:
     """Both sides with the relation between them; ``~`` where only their units are compared."""
     if row["left"] is None:
         return ""
-    return f"{row['left']} {(row.get('details') or {}).get('op', '<=')} {row['right']}"
+    return f"{row['left']} {(row.get('details') or {}).get('op', '~')} {row['right']}"
 
 
 def audit_command(arguments: Any) -> int:
     """Judge the printed formulas of one card or of all."""
     from bilevel_verify.audit import audit
+    from bilevel_verify.audit.coverage import coverage, decided
 
-    options = {"statement": arguments.statement, "budget": arguments.budget, "seed": arguments.seed}
-    findings = audit(arguments.paper, **options)
+    errors: list[str] = []
+
+    def remember(error: CardError) -> None:
+        errors.append(" ".join(str(error).split()))
+        output.say(f"error: {errors[-1]}")
+
+    papers = [*arguments.paper, *arguments.card] or None
+    progress = _Progress(quiet=arguments.json)
+    findings = audit(
+        papers,
+        statement=arguments.statement,
+        budget=arguments.budget,
+        seed=arguments.seed,
+        progress=progress,
+        quick=arguments.quick,
+        jobs=arguments.jobs or os.cpu_count() or 1,
+        on_error=remember,
+    )
+    progress.close()
+    cards = _cards(papers)
+    rows = [f.row for f in findings]
+    lines = [line for card in cards for line in coverage(card, rows)]
+    mutants = _controls(cards, arguments)
     if arguments.out:
-        _write(findings, Path(arguments.out), arguments.paper or "all cards")
-    return _show(findings, arguments)
+        _write(findings, lines, cards, Path(arguments.out))
+    if arguments.json:
+        share = decided(rows)
+        extra = {
+            "coverage": [line.to_dict() for line in lines],
+            "decided": {"decided": share.decided, "total": share.total, "percent": share.percent},
+            "controls": mutants,
+            "errors": errors,
+        }
+        output.print_json({"rows": [f.to_dict() for f in findings], **extra})
+        status = output.exit_status([f.to_dict() for f in findings], arguments.strict)
+    else:
+        status = _show(findings, arguments)
+        _summary(lines, rows, mutants)
+    return 2 if errors and not findings else max(status, 1 if errors else 0)
 
 
 def check_command(arguments: Any) -> int:
@@ -34,41 +72,111 @@ def check_command(arguments: Any) -> int:
 
     ranges, conditions = "; ".join(arguments.ranges), list(arguments.where)
     findings = check(arguments.formula, ranges, conditions, seed=arguments.seed, seconds=arguments.budget)
+    if arguments.json:
+        rows = [f.to_dict() for f in findings]
+        output.print_json({"rows": rows})
+        return output.exit_status(rows, arguments.strict)
     return _show(findings, arguments)
 
 
+def _cards(papers: Sequence[str] | None) -> list[Any]:
+    """The cards that could be read."""
+    from bilevel_verify.theorems.shelf import cards, load_card
+
+    found: dict[str, Any] = {}
+    for name in papers if papers is not None else [r.name for r in cards() if not r.error]:
+        try:
+            card = load_card(name)
+        except CardError:
+            continue
+        found.setdefault(card.key, card)
+    return list(found.values())
+
+
+def _controls(cards: Sequence[Any], arguments: Any) -> dict[str, Any] | None:
+    """The three counts over mutants of the proved links of every card."""
+    if not arguments.controls:
+        return None
+    from bilevel_verify.audit.mutations import controls, counts
+
+    found = [m for card in cards for m in controls(card, most=arguments.controls, seed=arguments.seed)]
+    return counts(found)
+
+
 def _show(findings: Any, arguments: Any) -> int:
-    many = list(findings) if isinstance(findings, list | tuple) else [findings]
-    rows = [f.to_dict() for f in many]
-    if arguments.json:
-        output.print_json({"rows": rows})
-        return output.exit_status(rows, arguments.strict)
+    rows = [f.to_dict() for f in findings]
     lines = []
     for row in rows:
         name = "/".join(p for p in (row["paper"], row["statement"], row["claim"]) if p)
         point = row.get("counterexample")
         shown = ", ".join(f"{k} = {v}" for k, v in point.items()) if point else row["reason"] or ""
+        if row.get("repaired"):
+            shown += f"; nearest true: {row['repaired']}"
         lines.append([row["verdict"], name, _relation(row), shown])
     output.table("", ["verdict", "statement", "relation", "counterexample or certificate"], lines)
     output.console().print(output.verdict_counts(rows), markup=False)
     return output.exit_status(rows, arguments.strict)
 
 
-def _write(findings: Any, folder: Path, what: str) -> None:
-    """A report of the findings and, for each refutation, its independent script."""
+def _summary(lines: Sequence[Any], rows: Sequence[Any], mutants: Mapping[str, Any] | None) -> None:
+    """The coverage table, the decided share, the counts of the controls."""
+    from bilevel_verify.audit.coverage import decided
+
+    cells = []
+    for line in lines:
+        verdicts = "; ".join(
+            f"{kind}: " + ", ".join(f"{n} {word}" for word, n in counts.items())
+            for kind, counts in line.verdicts.items()
+        )
+        rest = f"with verify: {', '.join(line.elsewhere)}" if line.elsewhere else line.nothing_to_decide
+        cells.append([line.paper, line.id, line.kind, verdicts, rest])
+    columns = ["paper", "item", "what", "kind of check: verdicts", "elsewhere, or why nothing"]
+    output.table("Coverage", columns, cells)
+    output.console().print(str(decided(rows)), markup=False)
+    if mutants is not None:
+        text = ", ".join(f"{count} {word}" for word, count in mutants.items())
+        output.console().print(f"controls: {text}", markup=False)
+
+
+class _Progress:
+    """What is being judged, on stderr: one changing line on a terminal, a line every 10 seconds elsewhere."""
+
+    def __init__(self, quiet: bool = False) -> None:
+        self._live, self._quiet, self._said = sys.stderr.isatty(), quiet, time.monotonic()
+
+    def __call__(self, name: str, done: int, total: int) -> None:
+        text = f"{done} of {total}: {name}"
+        if self._live:
+            sys.stderr.write(f"\r\x1b[K{text}")
+            sys.stderr.flush()
+        elif not self._quiet and time.monotonic() - self._said > 10:
+            self._said = time.monotonic()
+            output.say(text)
+
+    def close(self) -> None:
+        """Clear the changing line."""
+        if self._live:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+
+
+def _write(findings: Any, lines: Sequence[Any], cards: Sequence[Any], folder: Path) -> None:
+    """The report of the findings, an errata page for each paper and the independent scripts of the refutations."""
     from bilevel_verify.reporting.build import build
-    from bilevel_verify.reporting.words import slug
+    from bilevel_verify.reporting.errata import script_name, write_errata
     from bilevel_verify.reporting.write import write_document
 
-    rows = [f.row.to_dict() for f in findings]
-    answer = {"statement": what, "problem": None, "rows": rows}
-    page = write_document(build([answer], title=f"Audit of {what}", command=f"bilevel-verify audit {what}"), folder)
+    what = ", ".join(card.key for card in cards) or "nothing"
+    answer = {"statement": what, "problem": None, "rows": [f.row.to_dict() for f in findings]}
+    page = write_document(build([answer], title=f"Audit of {what}", command="bilevel-verify audit"), folder)
+    pages = write_errata(findings, lines, cards, folder)
     try:
         for finding in findings:
             if finding.script:
                 (folder / "counterexamples").mkdir(exist_ok=True)
-                name = slug(finding.row.paper, finding.row.statement, finding.row.claim).replace("/", "-")
-                (folder / "counterexamples" / f"{name}.py").write_text(finding.script, encoding="utf-8")
+                (folder / "counterexamples" / script_name(finding)).write_text(finding.script, encoding="utf-8")
     except OSError as error:
         raise InputError(f"{folder}: {error.strerror or error}: choose another --out folder") from None
     output.say(f"report: {page}")
+    for path in pages:
+        output.say(f"errata: {path}")

@@ -13,6 +13,11 @@ KINDS = ("problems", "statements", "methods", "cards")
 
 def list_command(arguments: Any) -> int:
     """List problems, statements, methods and cards, or show one of them."""
+    if arguments.kind == "api":
+        from bilevel_verify.reporting.reference import reference
+
+        print(reference(), end="")
+        return 0
     if arguments.show:
         found = _found(arguments.show)
         if arguments.json:

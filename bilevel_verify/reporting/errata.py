@@ -1,0 +1,139 @@
+"""Errata pages: for each paper what was printed, the verdict, the counterexample, the repaired form and the script.
+
+One self-contained HTML file for each paper, without scripts or outside resources. Everything that comes from a card
+passes through autoescape or :mod:`reporting.mathml`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from bilevel_verify.errors import InputError
+from bilevel_verify.reporting.mathml import to_mathml
+from bilevel_verify.reporting.words import LOOKS, slug
+
+PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<title>Errata: {{ card.key }}</title><style>{{ style }}
+main { max-width: 1180px; margin: 0 auto; padding: 1rem 1.25rem 4rem; } td, th { text-align: left; vertical-align: top;
+padding: .35rem .6rem; border-bottom: 1px solid var(--line); } table { border-collapse: collapse; width: 100%; }
+pre { overflow-x: auto; background: var(--wash); padding: .6rem; font: .82rem/1.4 var(--mono); }
+section { border-top: 1px solid var(--line); padding-top: .4rem; } .wide { overflow-x: auto; } dt { color: var(--soft); }
+dd { margin: 0 0 .5rem; }</style></head><body><header class="top"><h1>Errata: {{ card.title or card.key }}</h1>
+<p class="lede">{{ card.authors }}. Each printed formula that was refuted, with the smallest counterexample found, the
+nearest form that was proved, and a script that shows the counterexample by itself.</p></header><main>
+<p>{{ counts }}. {{ share }}.</p>
+{% for f in refuted %}
+<section id="{{ f.anchor }}"><h2>{{ f.id }} <span class="soft">{{ f.claim }}</span></h2>
+<p class="soft">{{ f.source }}{% if f.known %} (recorded in the card){% endif %}</p>
+<dl><dt>Printed</dt><dd class="wide">{{ f.printed }}{% if f.text %}<br><code>{{ f.text }}</code>{% endif %}</dd>
+<dt>Verdict</dt><dd>{{ f.verdict }} ({{ f.kind }})</dd>
+<dt>Counterexample</dt><dd>{{ f.point or "see the reason" }}</dd><dt>Why</dt><dd>{{ f.why }}</dd>
+<dt>Repaired</dt><dd>{% if f.repaired %}<code>{{ f.repaired }}</code>{% if f.repair_verdict %}:
+{{ f.repair_verdict }}{% endif %}{% else %}no true form was found in the neighbourhood{% endif %}</dd>
+{% if f.script %}<dt>Script</dt><dd><a href="counterexamples/{{ f.script_name }}">{{ f.script_name }}</a>
+<details><summary>source</summary><pre>{{ f.script }}</pre></details></dd>{% endif %}</dl></section>
+{% else %}<p>Nothing was refuted.</p>{% endfor %}
+<h2>Coverage</h2><div class="wide"><table><tr><th>item</th><th>what</th><th>source</th><th>verdicts</th>
+<th>elsewhere, or why nothing</th></tr>
+{% for line in lines %}<tr><td>{{ line.id }}</td><td>{{ line.kind }}</td><td>{{ line.source }}</td>
+<td>{{ line.shown }}</td><td>{{ line.rest }}</td></tr>
+{% endfor %}</table></div></main></body></html>
+"""
+
+
+def write_errata(findings: Sequence[Any], lines: Sequence[Any], cards: Sequence[Any], folder: Path) -> list[Path]:
+    """Write ``errata-PAPER.html`` for each card and return the paths.
+
+    Parameters
+    ----------
+    findings : of the audit.
+    lines : the coverage table (``audit.coverage.Line``).
+    cards : the papers.
+    folder : where the pages go; created if it is not there.
+
+    Raises
+    ------
+    InputError : the folder cannot be written.
+    """
+    pages = []
+    for card in cards:
+        mine = [f for f in findings if f.row.paper == card.key]
+        text = errata_page(card, mine, [line for line in lines if line.paper == card.key])
+        path = folder / f"errata-{slug(card.key)}.html"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise InputError(f"{folder}: {error.strerror or error}: choose another --out folder") from None
+        pages.append(path)
+    return pages
+
+
+def errata_page(card: Any, findings: Sequence[Any], lines: Sequence[Any]) -> str:
+    """One page as text."""
+    import jinja2
+    from markupsafe import Markup
+
+    from bilevel_verify.audit.coverage import decided
+
+    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
+    style = (resources.files("bilevel_verify.reporting") / "templates" / "page.css").read_text(encoding="utf-8")
+    rows = [f.row for f in findings]
+    tally = Counter(row.verdict for row in rows if row.as_printed)
+    refuted = [f for f in findings if f.row.verdict == "refuted" and f.row.as_printed]
+    return environment.from_string(PAGE).render(
+        card=card,
+        style=Markup(style),
+        counts=", ".join(f"{n} {LOOKS[word].symbol} {word}" for word, n in tally.items()),
+        share=str(decided(rows)),
+        refuted=[_record(card, f, findings) for f in refuted],
+        lines=[_line(line) for line in lines],
+    )
+
+
+def script_name(finding: Any) -> str:
+    """File name of the script of a refutation."""
+    row = finding.row
+    return slug(row.paper, row.statement, row.claim).replace("/", "-") + ".py"
+
+
+def _record(card: Any, finding: Any, findings: Sequence[Any]) -> dict[str, Any]:
+    from markupsafe import Markup
+
+    row = finding.row
+    entry = card.entries.get(row.statement)
+    recorded = getattr(entry, "refuted", None)
+    op = (row.details or {}).get("op", "~")
+    repairs = [f.row for f in findings if f.row.statement == row.statement and not f.row.as_printed]
+    point = finding.counterexample or {}
+    return {
+        "anchor": slug(row.statement, row.claim),
+        "id": row.statement,
+        "claim": row.claim or "",
+        "source": row.source or "",
+        "known": row.known_refuted,
+        "printed": Markup(to_mathml(finding.printed, block=True)) if finding.printed else "",
+        "text": f"{row.left} {op} {row.right}" if row.left else "",
+        "verdict": row.verdict,
+        "kind": row.kind,
+        "point": ", ".join(f"{k} = {v}" for k, v in point.items()),
+        "why": "; ".join(p for p in (getattr(recorded, "why", ""), row.reason or "") if p),
+        "repaired": finding.repaired,
+        "repair_verdict": ", ".join(dict.fromkeys(f"{r.verdict}: {r.reason}" for r in repairs)),
+        "script": finding.script,
+        "script_name": script_name(finding),
+    }
+
+
+def _line(line: Any) -> dict[str, str]:
+    shown = "; ".join(
+        f"{kind}: " + ", ".join(f"{n} {word}" for word, n in counts.items()) for kind, counts in line.verdicts.items()
+    )
+    rest = f"with verify: {', '.join(line.elsewhere)}" if line.elsewhere else line.nothing_to_decide
+    return {"id": line.id, "kind": line.kind, "source": line.source, "shown": shown, "rest": rest}
