@@ -5,130 +5,95 @@ Runs (claims along trajectories, attacks on lemmas) are the business of ``checks
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from bilevel_verify.audit.derivations import decide_derivation
-from bilevel_verify.audit.finding import Finding, Place, exact_text, row_of
-from bilevel_verify.audit.homogeneity import unit_findings
-from bilevel_verify.audit.identities import identity_findings
-from bilevel_verify.audit.reading import Written, written
-from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim
-from bilevel_verify.audit.scalar.prove import decide
-from bilevel_verify.audit.script import scalar_script
-from bilevel_verify.audit.steps import decide_step
-from bilevel_verify.audit.text import executability_findings
+from bilevel_verify.audit.finding import Finding
 from bilevel_verify.checks.verdict import Row
-from bilevel_verify.language import to_latex, to_text, tree
-from bilevel_verify.theorems.card import Card, Derivation, Entry, Inequality, Link, Step
+from bilevel_verify.errors import CardError
+from bilevel_verify.theorems.card import Card, Entry
 from bilevel_verify.theorems.shelf import cards, load_card
 
 Progress = Callable[[str, int, int], None]
+OnError = Callable[[CardError], None]
+FULL, QUICK = 20.0, 2.0
+"""Seconds of processor time for one link in a full and in a quick audit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How hard to try: seconds of processor time for one link, seed of the attacks, whether to look for repairs."""
+
+    budget: float = FULL
+    seed: int = 0
+    repairs: bool = True
 
 
 def audit(
-    paper: str | Path | Card | None = None,
+    paper: str | Path | Card | Sequence[str | Path | Card] | None = None,
     *,
     statement: str | None = None,
-    budget: float = 20.0,
+    budget: float | None = None,
     seed: int = 0,
     progress: Progress | None = None,
+    quick: bool = False,
+    jobs: int = 1,
+    on_error: OnError | None = None,
 ) -> list[Finding]:
     """Judge every printed formula of a paper that can be judged without a run.
 
     Parameters
     ----------
-    paper : key of a shipped card, path of a card file, a card, or None for all shipped cards.
+    paper : key of a shipped card, path of a card file, a card, several of them, or None for all shipped cards.
     statement : only this entry.
-    budget : seconds after which no further engine is started, for each link.
+    budget : seconds of processor time after which no further engine is started, for each link (20; 2 if ``quick``).
     seed : of the attacks.
     progress : called with (entry, done, total).
+    quick : small budgets, and no search for repairs.
+    jobs : processes that share the entries.
+    on_error : called with the error of a card that cannot be read, the others go on; without it the error is raised
+        (a shipped card that cannot be read is left out where all cards are audited).
 
     Raises
     ------
-    CardError : the card cannot be read; names the card, the statement, the field and the fix.
+    CardError : the card cannot be read; names the card, the statement, the field and the fix. No such statement.
     """
-    chosen = [r.name for r in cards() if not r.error] if paper is None else [paper]
+    options = Options(budget or (QUICK if quick else FULL), seed, not quick)
+    chosen = _chosen(paper, on_error)
+    tasks = [(card, entry.id) for card in chosen for entry in card.entries.values() if statement in (None, entry.id)]
+    if statement is not None and not tasks:
+        from bilevel_verify.language import nearest
+
+        known = {name for card in chosen for name in card.entries}
+        raise CardError(f"no statement {statement!r}{nearest(statement, known)}")
+    if jobs > 1 and len(tasks) > 1:
+        return _shared(tasks, options, jobs, progress)
     found: list[Finding] = []
-    for item in chosen:
-        card = item if isinstance(item, Card) else load_card(item)
-        entries = [e for e in card.entries.values() if statement in (None, e.id)]
-        for place, entry in enumerate(entries):
-            if progress is not None:
-                progress(f"{card.key}/{entry.id}", place, len(entries))
-            found += findings_of(card, entry, budget=budget, seed=seed)
+    for number, (card, name) in enumerate(tasks):
+        if progress is not None:
+            progress(f"{card.key}/{name}", number, len(tasks))
+        found += findings_of(card, card.entries[name], budget=options.budget, seed=seed, repairs=options.repairs)
     return found
 
 
-def findings_of(card: Card, entry: Entry, *, budget: float = 20.0, seed: int = 0) -> list[Finding]:
-    """All findings about one entry: its links, its units, its pseudo-code."""
-    table = written(card, entry)
+def findings_of(
+    card: Card, entry: Entry, *, budget: float = FULL, seed: int = 0, repairs: bool = False
+) -> list[Finding]:
+    """All findings about one entry: its units, links, definedness, bookkeeping, pseudo-code, identities, repairs."""
+    from bilevel_verify.audit.bookkeeping import bookkeeping_findings
+    from bilevel_verify.audit.homogeneity import unit_findings
+    from bilevel_verify.audit.identities import identity_findings
+    from bilevel_verify.audit.links import link_findings
+    from bilevel_verify.audit.text import executability_findings
+
+    options = Options(budget, seed, repairs)
     found = list(unit_findings(card, entry))
-    found += list(_links(card, entry, table, budget, seed))
+    found += list(link_findings(card, entry, options.budget, seed, options.repairs))
+    found += list(bookkeeping_findings(card, entry, seed))
     found += list(executability_findings(card, entry))
     found += list(identity_findings(card, entry, seed))
-    if entry.repaired is not None:
-        found += list(_links(card, entry.repaired, written(card, entry.repaired), budget, seed, as_printed=False))
     return found
-
-
-def _links(
-    card: Card, entry: Entry, table: Written, budget: float, seed: int, as_printed: bool = True
-) -> Iterator[Finding]:
-    match entry:
-        case Inequality() | Step():
-            vectors = entry.vectors if isinstance(entry, Step) else ()
-            for number, link in enumerate(entry.chain):
-                yield _link(card, entry, table, link, number, vectors, budget, seed, as_printed)
-        case Derivation():
-            decision = decide_derivation(card, entry)
-            place = _place(card, entry, "derivation", as_printed)
-            row = row_of(place, "derivation", decision, entry.result.text, "<=", entry.gives.text)
-            yield Finding(row, printed=_printed(entry, 0), repaired=_repair_text(entry))
-
-
-def _link(
-    card: Card,
-    entry: Entry,
-    table: Written,
-    link: Link,
-    number: int,
-    vectors: tuple[str, ...],
-    budget: float,
-    seed: int,
-    as_printed: bool,
-) -> Finding:
-    claim, decision = _decision(table, link, vectors, budget, seed)
-    kind = "step-algebra" if vectors else "inequality"
-    place = _place(card, entry, f"link-{number + 1}", as_printed)
-    row = row_of(place, kind, decision, link.left.text, link.op, link.right.text)
-    refuted = decision.outcome == "refuted" and claim is not None
-    return Finding(
-        row,
-        printed=link.printed or to_latex(tree.Compare((link.left.tree, link.right.tree), (link.op,)), display(card)),
-        counterexample=exact_text(decision.point) if refuted else None,
-        repaired=_repair_text(entry),
-        script=scalar_script(claim, decision.point) if refuted and claim is not None and not vectors else None,
-    )
-
-
-def _decision(
-    table: Written, link: Link, vectors: tuple[str, ...], budget: float, seed: int
-) -> tuple[ScalarClaim | None, Decision]:
-    try:
-        claim = table.claim(link)
-        if not vectors:
-            return claim, decide(claim, seed=seed, seconds=budget)
-        domains = {n: d for n, d in claim.domains.items() if n not in vectors}
-        scalars = ScalarClaim(claim.left, claim.op, claim.right, domains, claim.where)
-        return scalars, decide_step(scalars, vectors, seed=seed, seconds=budget)
-    except ValueError as reason:  # definitions that do not end, functions without a scalar value
-        return None, Decision("undecided", "reading", str(reason))
-
-
-def display(card: Card) -> dict[str, str]:
-    """Letter -> the paper's own symbol."""
-    return {name: spec.display for name, spec in card.letters.items() if spec.display}
 
 
 def tally(rows: Iterable[Row]) -> dict[str, int]:
@@ -139,19 +104,68 @@ def tally(rows: Iterable[Row]) -> dict[str, int]:
     return counts
 
 
-def _place(card: Card, entry: Entry, claim: str, as_printed: bool) -> Place:
-    known = entry.refuted is not None and as_printed
-    return Place(card.key, entry.id, claim, entry.source or None, entry.reading or None, as_printed, known)
+def _chosen(paper: str | Path | Card | Sequence[str | Path | Card] | None, on_error: OnError | None) -> list[Card]:
+    """The cards that were asked for; two of one key are an error of the second."""
+    found: dict[str, Card] = {}
+    for card in _read(paper, on_error):
+        try:
+            if card.key in found:
+                first = found[card.key].path.name
+                fix = "give one of them another key"
+                raise CardError(f"{card.path.name}: [paper], key: {card.key!r} is the key of {first} too; {fix}")
+            found[card.key] = card
+        except CardError as error:
+            if on_error is None:
+                raise
+            on_error(error)
+    return list(found.values())
 
 
-def _printed(entry: Entry, number: int) -> str | None:
-    return entry.printed[number] if number < len(entry.printed) else None
+def _read(paper: str | Path | Card | Sequence[str | Path | Card] | None, on_error: OnError | None) -> Iterator[Card]:
+    if paper is None:
+        for record in cards():
+            if not record.error:
+                yield load_card(record.name)
+            elif on_error is not None:
+                on_error(CardError(record.error))
+        return
+    for item in [paper] if isinstance(paper, str | Path | Card) else paper:
+        try:
+            yield item if isinstance(item, Card) else load_card(item)
+        except CardError as error:
+            if on_error is None:
+                raise
+            on_error(error)
 
 
-def _repair_text(entry: Entry) -> str | None:
-    repaired = entry.repaired
-    if isinstance(repaired, Inequality | Step):
-        return "; ".join(to_text(tree.Compare((k.left.tree, k.right.tree), (k.op,))) for k in repaired.chain)
-    if isinstance(repaired, Derivation):
-        return to_text(repaired.gives.tree)
-    return None
+_CARDS: list[Card] = []
+
+
+def _prepare(cards_: list[Card]) -> None:
+    _CARDS[:] = cards_
+
+
+def _task(place: int, name: str, options: Options) -> list[Finding]:
+    card = _CARDS[place]
+    return findings_of(card, card.entries[name], budget=options.budget, seed=options.seed, repairs=options.repairs)
+
+
+def _shared(tasks: list[tuple[Card, str]], options: Options, jobs: int, progress: Progress | None) -> list[Finding]:
+    """The entries shared by several processes; the findings keep the order of the cards."""
+    from concurrent.futures import ProcessPoolExecutor, as_completed
+    from multiprocessing import get_context
+
+    kept = list({id(card): card for card, _ in tasks}.values())
+    places = {id(card): number for number, card in enumerate(kept)}
+    results: list[list[Finding]] = [[] for _ in tasks]
+    with ProcessPoolExecutor(jobs, get_context("fork"), _prepare, (kept,)) as pool:
+        waiting = {
+            pool.submit(_task, places[id(card)], name, options): number for number, (card, name) in enumerate(tasks)
+        }
+        for done, future in enumerate(as_completed(waiting)):
+            number = waiting[future]
+            results[number] = future.result()
+            if progress is not None:
+                card, name = tasks[number]
+                progress(f"{card.key}/{name}", done + 1, len(tasks))
+    return [finding for part in results for finding in part]

@@ -6,8 +6,10 @@ from collections.abc import Iterable
 from fractions import Fraction
 
 from bilevel_verify.audit.growth import Growth, NoOrder, Regime, compare, growth_of, same_monomial
-from bilevel_verify.audit.scalar.claim import Decision
+from bilevel_verify.audit.reading import POSITIVE
+from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim
 from bilevel_verify.audit.scalar.linear import linear_form
+from bilevel_verify.audit.scalar.prove import decide
 from bilevel_verify.language import tree
 from bilevel_verify.theorems.card import Card, Derivation, Domain, Expression
 from bilevel_verify.theorems.rewrite import free_letters, substitute
@@ -21,6 +23,8 @@ def decide_derivation(card: Card, entry: Derivation) -> Decision:
     if complaint:
         return Decision("undecided", "order algebra", complaint)
     result, gives = (_written_out(side.tree, values) for side in (entry.result, entry.gives))
+    if not any(_has_symbol(node) for node in (result, gives)):
+        return _exactly(card, entry, result, gives)
     bounded = exponent_letters(card, entry)
     try:
         left, right = growth_of(result, bounded), growth_of(gives, bounded)
@@ -28,6 +32,18 @@ def decide_derivation(card: Card, entry: Derivation) -> Decision:
         return _judge(left, right, regime, _symbol(gives))
     except NoOrder as reason:
         return Decision("undecided", "order algebra", str(reason))
+
+
+def _has_symbol(node: tree.Node) -> bool:
+    return any(_symbol(part) for part in node.walk())
+
+
+def _exactly(card: Card, entry: Derivation, result: tree.Node, gives: tree.Node) -> Decision:
+    """Formulas without order symbols must agree exactly, constants included, in every letter."""
+    names = (free_letters(result) | free_letters(gives)) - NUMBERS
+    domains = {n: _domain(card, entry, n) or POSITIVE for n in sorted(names)}
+    where = tuple(c.tree for c in (*entry.where, *entry.regime))
+    return decide(ScalarClaim(result, "==", gives, domains, where))
 
 
 def bookkeeping(node: tree.Node, values: dict[str, tree.Node]) -> str:
@@ -90,9 +106,6 @@ def _judge(left: Growth, right: Growth, regime: Regime, symbol: str) -> Decision
         return Decision("refuted", "order algebra", str(ray or back))
     weaker = compare(right, left, regime) if back is None and symbol not in ("Theta", "") else None
     kind = "implied but weaker" if weaker is not None else "the same order"
-    grid = " (exponents with letters compared on a grid)" if regime.exponents and equal is None else ""
-    if grid:
-        return Decision("undecided", "order algebra", f"{kind}{grid}: no ray found")
     return Decision("proved", "order algebra", f"{kind}: no direction of the regime separates the two")
 
 

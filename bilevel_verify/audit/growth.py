@@ -17,7 +17,9 @@ from typing import Literal
 
 import sympy
 
+from bilevel_verify.audit.rays import separate
 from bilevel_verify.language import tree
+from bilevel_verify.theorems.rewrite import free_letters
 
 Exponents = Mapping[str, sympy.Expr]
 BRANCH_LIMIT = 4_000
@@ -29,20 +31,22 @@ class NoOrder(Exception):
 
 @dataclass(frozen=True)
 class Monomial:
-    """``prod letter**exponent * log**degree``; ``symbol`` tells which order symbol it was read under."""
+    """``prod letter**exponent * log**degree``; ``inside`` are the letters that stand in the logarithms."""
 
     exponents: Exponents
     logs: sympy.Expr = sympy.S.Zero
+    inside: frozenset[str] = frozenset()
 
     def times(self, other: Monomial) -> Monomial:
         """Product."""
         names = {**self.exponents, **other.exponents}
         total = {n: self.exponents.get(n, 0) + other.exponents.get(n, 0) for n in names}
-        return Monomial({n: e for n, e in total.items() if e != 0}, self.logs + other.logs)
+        kept = {n: e for n, e in total.items() if e != 0}
+        return Monomial(kept, self.logs + other.logs, self.inside | other.inside)
 
     def power(self, exponent: sympy.Expr) -> Monomial:
         """Power with any exponent."""
-        return Monomial({n: e * exponent for n, e in self.exponents.items()}, self.logs * exponent)
+        return Monomial({n: e * exponent for n, e in self.exponents.items()}, self.logs * exponent, self.inside)
 
     def at(self, values: Mapping[str, Fraction]) -> tuple[dict[str, Fraction], Fraction]:
         """Exponents with the letters in them replaced by numbers."""
@@ -109,12 +113,16 @@ class Ray:
     at: Mapping[str, Fraction] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        path = ", ".join(
-            f"{n} = t**({v})" if v.denominator > 1 or v < 0 else f"{n} = t**{v}" for n, v in self.direction.items()
-        )
-        speed = f"t**({self.rate})" if self.rate else f"log(t)**({self.logs})"
+        path = ", ".join(f"{n} = {_shown('t', v)}" for n, v in self.direction.items())
+        speed = _shown("t", self.rate) if self.rate else _shown("log(t)", self.logs)
         where = "; ".join(f"{n} = {v}" for n, v in self.at.items())
         return f"{path}: ratio grows like {speed}" + (f" at {where}" if where else "")
+
+
+def _shown(base: str, exponent: Fraction) -> str:
+    if exponent == 1:
+        return base
+    return f"{base}**({exponent})" if exponent.denominator > 1 or exponent < 0 else f"{base}**{exponent}"
 
 
 @dataclass(frozen=True)
@@ -182,13 +190,17 @@ def exponent_of(node: tree.Node, exponent_letters: frozenset[str]) -> sympy.Expr
 
 
 def compare(left: Growth, right: Growth, regime: Regime) -> Ray | None:
-    """None if ``left = O(right)`` at every tried value of the exponent letters, else a ray on which it fails."""
-    for values in _grid(regime.exponents):
-        for clause in left.clauses:
-            for maximum in right.dual():
-                ray = _separate(clause, maximum, regime, values)
-                if ray is not None:
-                    return ray
+    """None if ``left = O(right)`` for every value of the exponent letters, else a ray on which it fails.
+
+    Raises
+    ------
+    NoOrder : a letter of which the regime says nothing, or exponents on which the solver gives up.
+    """
+    for clause in left.clauses:
+        for maximum in right.dual():
+            ray = separate(clause, maximum, regime)
+            if ray is not None:
+                return ray
     return None
 
 
@@ -200,81 +212,6 @@ def same_monomial(left: Growth, right: Growth) -> bool | None:
     names = {**a.exponents, **b.exponents}
     gaps = [a.exponents.get(n, 0) - b.exponents.get(n, 0) for n in names] + [a.logs - b.logs]
     return all(sympy.cancel(sympy.sympify(g)) == 0 for g in gaps)
-
-
-def _separate(
-    clause: tuple[Monomial, ...], maximum: tuple[Monomial, ...], regime: Regime, values: Mapping[str, Fraction]
-) -> Ray | None:
-    """A direction in which every monomial of ``clause`` outgrows every monomial of ``maximum``."""
-    import numpy as np
-    from scipy.optimize import linprog
-
-    names, gaps, logs = regime.letters, [], []
-    for one, other in product(clause, maximum):
-        (a, p), (b, q) = one.at(values), other.at(values)
-        missing = (a.keys() | b.keys()) - set(names)
-        gap = {n: a.get(n, Fraction(0)) - b.get(n, Fraction(0)) for n in a.keys() | b.keys()}
-        if any(gap[n] for n in missing):
-            raise NoOrder(f"the regime does not say how {sorted(n for n in missing if gap[n])} grow")
-        gaps.append([gap.get(n, Fraction(0)) for n in names])
-        logs.append(p - q)
-    if not names:
-        return None
-    rows = [[-float(row.get(n, 0)) for n in names] for row in regime.rows]
-    for need in ([Fraction(1)] * len(gaps), [Fraction(0) if extra > 0 else Fraction(1) for extra in logs]):
-        if all(v == 0 for v in need) and not any(any(g) for g in gaps):
-            return _log_ray(regime, logs, values) if all(extra > 0 for extra in logs) else None
-        matrix = np.array([[-float(v) for v in gap] for gap in gaps] + rows)
-        bound = np.array([-float(v) for v in need] + [0.0] * len(rows))
-        solved = linprog(
-            np.zeros(len(names)), A_ub=matrix, b_ub=bound, bounds=[(-1e3, 1e3)] * len(names), method="highs"
-        )
-        if solved.status == 0:
-            ray = _rational_ray(solved.x, names, gaps, logs, need, regime, values)
-            if ray is not None:
-                return ray
-    return None
-
-
-def _rational_ray(
-    point: object,
-    names: tuple[str, ...],
-    gaps: list[list[Fraction]],
-    logs: list[Fraction],
-    need: list[Fraction],
-    regime: Regime,
-    values: Mapping[str, Fraction],
-) -> Ray | None:
-    """Round a direction to rationals and verify it exactly."""
-    for denominator in (1, 2, 3, 4, 6, 12, 60, 5040):
-        direction = [Fraction(float(v)).limit_denominator(denominator) for v in point]  # type: ignore[attr-defined]
-        if not any(direction):
-            continue
-        inside = all(sum(Fraction(row.get(n, 0)) * d for n, d in zip(names, direction)) >= 0 for row in regime.rows)
-        rates = [sum((g * d for g, d in zip(gap, direction)), Fraction(0)) for gap in gaps]
-        faster = all(
-            rate > 0 or (rate == 0 and extra > 0 and not wanted) for rate, extra, wanted in zip(rates, logs, need)
-        )
-        if inside and faster:
-            moving = {n: d for n, d in zip(names, direction) if d}
-            return Ray(moving, min(rates), min(logs), dict(values))
-    return None
-
-
-def _log_ray(regime: Regime, logs: list[Fraction], values: Mapping[str, Fraction]) -> Ray | None:
-    """Equal powers, one logarithm too many: any direction of the regime shows it."""
-    for name in regime.letters:
-        for sign in (1, -1):
-            if all(Fraction(row.get(name, 0)) * sign >= 0 for row in regime.rows):
-                return Ray({name: Fraction(sign)}, Fraction(0), min(logs), dict(values))
-    return None
-
-
-def _grid(exponents: Mapping[str, tuple[Fraction, Fraction]]) -> list[dict[str, Fraction]]:
-    steps = [Fraction(0), Fraction(1, 4), Fraction(1, 2), Fraction(3, 4), Fraction(1)]
-    names = list(exponents)
-    axes = [[lo + (hi - lo) * s for s in steps] for lo, hi in exponents.values()]
-    return [dict(zip(names, choice)) for choice in product(*axes)]
 
 
 def _single(monomial: Monomial) -> Growth:
@@ -298,10 +235,15 @@ def _call(node: tree.Call, letters: frozenset[str]) -> Growth:
         else []
     )
     match node.function:
-        case "O" | "Theta" | "Omega" | "ceil" | "floor" | "abs":
+        case "O" | "Theta" | "Omega" | "abs":
             return inner[0]
+        case "ceil":
+            return inner[0].largest(_single(Monomial({})))
+        case "floor" if any(not m.exponents and not m.logs for c in inner[0].clauses if len(c) == 1 for m in c):
+            return inner[0]  # at least 1 is in it, so that rounding down costs a factor of 2
         case "softO":
-            return inner[0].times(_single(Monomial({}, sympy.S.One)))
+            letters_inside = frozenset(free_letters(node.arguments[0]))
+            return inner[0].times(_single(Monomial({}, sympy.S.One, letters_inside)))
         case "sqrt":
             return inner[0].power(sympy.Rational(1, 2))
         case "max":
@@ -309,7 +251,7 @@ def _call(node: tree.Call, letters: frozenset[str]) -> Growth:
         case "min":
             return _fold("smallest", inner)
         case "log":
-            return _single(Monomial({}, sympy.S.One))
+            return _single(Monomial({}, sympy.S.One, frozenset(free_letters(node.arguments[0]))))
     raise NoOrder(f"{node.function} has no order of growth")
 
 
@@ -323,24 +265,28 @@ def _fold(method: Literal["times", "largest", "smallest"], parts: list[Growth]) 
 def _reduced(monomials: tuple[Monomial, ...]) -> tuple[Monomial, ...]:
     seen: dict[tuple[object, ...], Monomial] = {}
     for m in monomials:
-        seen.setdefault((tuple(sorted((n, sympy.cancel(e)) for n, e in m.exponents.items())), m.logs), m)
+        key = (tuple(sorted((n, sympy.cancel(e)) for n, e in m.exponents.items())), m.logs, m.inside)
+        seen.setdefault(key, m)
     return tuple(seen.values())
 
 
 def _sign(exponent: sympy.Expr) -> int:
-    """Sign of an exponent for all letters in [0, 1] (exponent letters are exponents of smoothness)."""
+    """Sign of an exponent, the same for all letters in [0, 1] (exponent letters are exponents of smoothness).
+
+    Raises
+    ------
+    NoOrder : the sign changes, or is not seen from the coefficients.
+    """
     if exponent.is_number:
         return int(sympy.sign(exponent))
-    values = [
-        exponent.subs(dict(zip(sorted(exponent.free_symbols, key=str), p)))
-        for p in product((0, sympy.Rational(1, 2), 1), repeat=len(exponent.free_symbols))
-    ]
-    finite = [v for v in values if v.is_finite]
-    if all(v >= 0 for v in finite):
-        return 1
-    if all(v <= 0 for v in finite):
-        return -1
-    raise NoOrder("an exponent that changes its sign")
+    letters = sorted(exponent.free_symbols, key=str)
+    for turned in product((False, True), repeat=len(letters)):
+        put = {letter: 1 - letter for letter, turn in zip(letters, turned) if turn}
+        top, bottom = (sympy.Poly(p, *letters) for p in sympy.fraction(sympy.together(exponent.subs(put))))
+        signs = [{bool(c > 0) for c in p.coeffs()} for p in (top, bottom)]
+        if all(len(s) == 1 for s in signs):
+            return 1 if signs[0] == signs[1] else -1
+    raise NoOrder("an exponent whose sign is not certain")
 
 
 def _fraction(value: sympy.Expr) -> Fraction:

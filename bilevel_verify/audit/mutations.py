@@ -18,7 +18,7 @@ from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim
 from bilevel_verify.audit.scalar.prove import decide
 from bilevel_verify.language import tree
 from bilevel_verify.theorems.card import Card, Inequality
-from bilevel_verify.theorems.rewrite import rebuild
+from bilevel_verify.theorems.rewrite import with_child
 
 Mutate = Callable[[tree.Node], tree.Node | None]
 HALF = Fraction(1, 2)
@@ -103,12 +103,7 @@ def mutants_of(node: tree.Node, operator: Mutate) -> Iterator[tree.Node]:
         yield changed
     for place, child in enumerate(node.children()):
         for mutant in mutants_of(child, operator):
-            yield _with_child(node, place, mutant)
-
-
-def _with_child(node: tree.Node, place: int, child: tree.Node) -> tree.Node:
-    count = iter(range(10**6))
-    return rebuild(node, lambda part: child if next(count) == place else part)
+            yield with_child(node, place, mutant)
 
 
 def controls(card: Card, *, most: int = 40, seed: int = 0, seconds: float = 5.0) -> list[Mutant]:

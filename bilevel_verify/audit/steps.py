@@ -56,6 +56,10 @@ def decide_step(claim: ScalarClaim, vectors: tuple[str, ...], *, seed: int = 0, 
         difference = Form({}).plus(difference, sympy.S.NegativeOne)
     if claim.op == "==":
         return _coefficients(claim, difference, seed)
+    if claim.op in ("<", ">") and difference.constant == 0:
+        point = feasible_point(claim, {}, seed)
+        text = "both sides are 0 where all vectors are 0"
+        return Decision("refuted" if point is not None else "undecided", "step algebra", text, point or {})
     return _semidefinite(claim, difference, vectors, seed, seconds)
 
 
@@ -84,7 +88,8 @@ def _semidefinite(
         value = sympy.expand(minor)
         if value == 0:
             continue
-        decision = decide(replace(claim, left=ZERO, op="<=", right=to_tree(value)), seed=seed, seconds=seconds)
+        op = "<" if not rows and claim.op in ("<", ">") else "<="  # strict where the vectors vanish
+        decision = decide(replace(claim, left=ZERO, op=op, right=to_tree(value)), seed=seed, seconds=seconds)
         engines.add(decision.engine)
         if decision.outcome == "proved":
             continue

@@ -23,7 +23,8 @@ PAGE = """<!doctype html>
 main { max-width: 1180px; margin: 0 auto; padding: 1rem 1.25rem 4rem; } td, th { text-align: left; vertical-align: top;
 padding: .35rem .6rem; border-bottom: 1px solid var(--line); } table { border-collapse: collapse; width: 100%; }
 pre { overflow-x: auto; background: var(--wash); padding: .6rem; font: .82rem/1.4 var(--mono); }
-section { border-top: 1px solid var(--line); padding-top: .4rem; } .wide { overflow-x: auto; } dt { color: var(--soft); }
+section { border-top: 1px solid var(--line); padding-top: .4rem; } .wide { overflow-x: auto; }
+dt { color: var(--soft); }
 dd { margin: 0 0 .5rem; }</style></head><body><header class="top"><h1>Errata: {{ card.title or card.key }}</h1>
 <p class="lede">{{ card.authors }}. Each printed formula that was refuted, with the smallest counterexample found, the
 nearest form that was proved, and a script that shows the counterexample by itself.</p></header><main>

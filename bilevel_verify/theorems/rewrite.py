@@ -33,6 +33,12 @@ def rebuild(node: tree.Node, change: Callable[[tree.Node], tree.Node]) -> tree.N
     return replace(node, **altered) if altered else node  # type: ignore[arg-type]
 
 
+def with_child(node: tree.Node, place: int, child: tree.Node) -> tree.Node:
+    """The same node with its direct sub-tree number ``place`` replaced."""
+    count = iter(range(10**6))
+    return rebuild(node, lambda part: child if next(count) == place else part)
+
+
 def substitute(node: tree.Node, values: Mapping[str, tree.Node]) -> tree.Node:
     """Replace free letters by trees; an index bound by a sum hides a letter of the same name."""
     match node:

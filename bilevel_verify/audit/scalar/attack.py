@@ -176,6 +176,18 @@ def _has_range(node: tree.Node) -> bool:
     return any(isinstance(part, tree.Call) and binder(part) is not None for part in node.walk())
 
 
+def sample_points(claim: ScalarClaim, seed: int = 0, size: int = 256) -> dict[str, Array]:
+    """Points of the ranges of a claim that satisfy its conditions, repeated until there are ``size`` of them."""
+    points = _sample(claim, np.random.default_rng(seed), 16 * size, RANGED_REACH)
+    keep = np.ones(16 * size, dtype=bool)
+    for condition in claim.conditions():
+        keep &= np.broadcast_to(evaluate(condition, points), keep.shape).astype(bool)
+    places = np.flatnonzero(keep)
+    if not len(places):
+        places = np.arange(16 * size)
+    return {name: np.asarray(values)[np.resize(places, size)] for name, values in points.items()}
+
+
 def _sample(claim: ScalarClaim, random: np.random.Generator, size: int, reach: int) -> dict[str, Array]:
     """Points of the ranges: end points with probability 1/8 each, small integers, log-uniform scales."""
     points: dict[str, Array] = {}

@@ -109,7 +109,7 @@ def nonnegative(
 ) -> Search:
     """Prove ``node >= 0`` (``> 0`` if strict) on a box wherever it is defined and the conditions hold.
 
-    ``slopes`` help at boxes that touch an end: nonnegative there and growing away from it is nonnegative (not strictly).
+    ``slopes`` help at boxes that touch an end: nonnegative there and growing away from it is nonnegative.
     """
     from bilevel_verify.theorems.exact import precision
 

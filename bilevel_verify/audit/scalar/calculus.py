@@ -298,7 +298,7 @@ def _inverted(value: sympy.Expr) -> sympy.Expr:
 
 
 def _scaled(value: sympy.Expr, t: sympy.Symbol, box: Box) -> sympy.Expr:
-    """The difference times the power of ``t`` that makes every exponent nonnegative and the least one as small as can be."""
+    """The difference times the power of ``t`` that makes every exponent nonnegative and the least one small."""
     parts = []
     for term in sympy.Add.make_args(value):
         rest, power = term.as_independent(t, as_Add=False)
@@ -339,4 +339,4 @@ def _corner_least(exponent: sympy.Expr, box: Box) -> sympy.Expr | None:
     return total if total.is_Rational else None
 
 
-__all__ = ["by_boxes", "by_derivative", "by_calculus", "numeric_ends"]
+__all__ = ["by_boxes", "by_calculus", "by_derivative", "numeric_ends"]

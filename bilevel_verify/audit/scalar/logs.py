@@ -31,9 +31,9 @@ def by_logarithms(claim: ScalarClaim, decide: Decide) -> Decision:
         right=_expand(claim.right, claim),
         where=tuple(_expand(w, claim) for w in claim.where),
     )
-    if (expanded.left, expanded.right, expanded.where) != (claim.left, claim.right, claim.where):
-        if decide(expanded).outcome == "proved":
-            return Decision("proved", ENGINE, "the logarithms of products written out")
+    changed = (expanded.left, expanded.right, expanded.where) != (claim.left, claim.right, claim.where)
+    if changed and decide(expanded).outcome == "proved":
+        return Decision("proved", ENGINE, "the logarithms of products written out")
     return undecided
 
 

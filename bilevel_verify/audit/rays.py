@@ -1,0 +1,185 @@
+"""Directions in log-space along which one monomial outgrows another, decided exactly.
+
+The rows of a regime and the gaps between the exponents are linear in the direction; letters in the exponents become
+variables of the same problem. Arithmetic is exact (an SMT solver over the rationals), so that "no direction" is a
+proof, and the ray of a counterexample is the shortest one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from itertools import product
+from math import gcd, lcm
+from typing import TYPE_CHECKING, Any
+
+import sympy
+
+if TYPE_CHECKING:
+    from bilevel_verify.audit.growth import Monomial, Ray, Regime
+
+RESOURCES = 3_000_000
+MILLISECONDS = 20_000
+
+
+def separate(clause: tuple[Monomial, ...], maximum: tuple[Monomial, ...], regime: Regime) -> Ray | None:
+    """A direction in which every monomial of ``clause`` outgrows every monomial of ``maximum``; None if there is none.
+
+    Raises
+    ------
+    NoOrder : a letter of which the regime says nothing, or exponents on which the solver gives up.
+    """
+    import z3
+
+    pairs = list(product(clause, maximum))
+    _known_letters(pairs, regime)
+    problem = _Directions(z3, pairs, regime)
+    if not regime.exponents:
+        return problem.shortest({})
+    answer = problem.any_exponents()
+    if answer == z3.unsat:
+        return None
+    for values in _grid(regime.exponents):
+        ray = problem.shortest(values)
+        if ray is not None:
+            return ray
+    from bilevel_verify.audit.growth import NoOrder
+
+    raise NoOrder("no ray on a grid of the exponents, and no proof between its points")
+
+
+def _known_letters(pairs: list[tuple[Monomial, Monomial]], regime: Regime) -> None:
+    from bilevel_verify.audit.growth import NoOrder
+
+    for one, other in pairs:
+        for name in (one.exponents.keys() | other.exponents.keys()) - set(regime.letters):
+            gap = sympy.sympify(one.exponents.get(name, 0)) - sympy.sympify(other.exponents.get(name, 0))
+            if sympy.cancel(gap) != 0:
+                raise NoOrder(f"the regime does not say how {name} grows")
+
+
+class _Directions:
+    """The linear problem of one pair of branches."""
+
+    def __init__(self, z3: Any, pairs: list[tuple[Monomial, Monomial]], regime: Regime) -> None:
+        self.z3, self.pairs, self.regime = z3, pairs, regime
+        self.direction = {name: z3.Real(f"u_{name}") for name in regime.letters}
+        self.exponents = {name: z3.Real(f"e_{name}") for name in regime.exponents}
+
+    def any_exponents(self) -> Any:
+        """Whether there is a direction for any value of the exponent letters in their ranges."""
+        solver = self.z3.Solver()
+        solver.set("timeout", MILLISECONDS)
+        solver.set("rlimit", RESOURCES)
+        for name, (low, high) in self.regime.exponents.items():
+            solver.add(self.exponents[name] >= self.number(low), self.exponents[name] <= self.number(high))
+        solver.add(*self.constraints(None))
+        return solver.check()
+
+    def shortest(self, values: Mapping[str, Fraction]) -> Ray | None:
+        """The shortest direction (sum of absolute exponents) at fixed exponents, as whole numbers."""
+        from bilevel_verify.audit.growth import NoOrder
+
+        z3 = self.z3
+        try:
+            constraints = self.constraints(values)
+        except ZeroDivisionError:
+            return None
+        solver = z3.Solver()
+        solver.add(*constraints)
+        answer = solver.check()
+        if answer == z3.unsat:
+            return None
+        if answer != z3.sat:
+            raise NoOrder("the solver gave up on the directions")
+        optimum = z3.Optimize()
+        optimum.set("timeout", MILLISECONDS)
+        optimum.add(*constraints)
+        sizes = {name: z3.Real(f"size_{name}") for name in self.direction}
+        for name, size in sizes.items():
+            optimum.add(size >= self.direction[name], size >= -self.direction[name])
+        optimum.minimize(z3.Sum(list(sizes.values())))
+        model = optimum.model() if optimum.check() == z3.sat else solver.model()
+        return self.ray(model, values)
+
+    def constraints(self, values: Mapping[str, Fraction] | None) -> list[Any]:
+        z3, found = self.z3, []
+        for row in self.regime.rows:
+            found.append(z3.Sum([self.number(v) * self.direction[n] for n, v in row.items()]) >= 0)
+        for one, other in self.pairs:
+            found.append(self.faster(one, other, values))
+        return found
+
+    def faster(self, one: Monomial, other: Monomial, values: Mapping[str, Fraction] | None) -> Any:
+        """``one`` grows faster than ``other``: by a power, or by a logarithm of a letter that moves."""
+        z3 = self.z3
+        rate = self.rate(one, other, values)
+        logs = sympy.cancel(sympy.sympify(one.logs) - sympy.sympify(other.logs))
+        power = rate >= 1
+        inside = [self.direction[n] for n in one.inside if n in self.direction]
+        if not (logs.is_number and logs > 0) or not inside:
+            return power
+        moves = z3.Or([z3.Or(u >= 1, u <= -1) for u in inside])
+        return z3.Or(power, z3.And(rate >= 0, moves))
+
+    def rate(self, one: Monomial, other: Monomial, values: Mapping[str, Fraction] | None) -> Any:
+        terms = []
+        for name, u in self.direction.items():
+            gap = sympy.cancel(sympy.sympify(one.exponents.get(name, 0)) - sympy.sympify(other.exponents.get(name, 0)))
+            if gap != 0:
+                terms.append(self.coefficient(gap, values) * u)
+        return self.z3.Sum(terms) if terms else self.number(Fraction(0))
+
+    def coefficient(self, gap: sympy.Expr, values: Mapping[str, Fraction] | None) -> Any:
+        if values is not None:
+            put = {sympy.Symbol(n): sympy.Rational(v.numerator, v.denominator) for n, v in values.items()}
+            number = gap.subs(put)
+            if not number.is_Rational:
+                raise ZeroDivisionError
+            return self.number(Fraction(int(number.p), int(number.q)))
+        top, bottom = sympy.fraction(sympy.together(gap))
+        return self.polynomial(top) / self.polynomial(bottom)
+
+    def polynomial(self, value: sympy.Expr) -> Any:
+        if value.is_Rational:
+            return self.number(Fraction(int(value.p), int(value.q)))
+        if value.is_Symbol:
+            return self.exponents[value.name]
+        parts = [self.polynomial(a) for a in value.args] if not value.is_Pow else []
+        if value.is_Add:
+            return self.z3.Sum(parts)
+        total = self.number(Fraction(1))
+        for part in parts or [self.polynomial(value.base)] * int(value.exp):
+            total = total * part
+        return total
+
+    def number(self, value: Fraction) -> Any:
+        return self.z3.RealVal(f"{value.numerator}/{value.denominator}")
+
+    def ray(self, model: Any, values: Mapping[str, Fraction]) -> Ray:
+        from bilevel_verify.audit.growth import Ray
+
+        found = {}
+        for name, u in self.direction.items():
+            number = model.eval(u, model_completion=True)
+            value = Fraction(number.numerator_as_long(), number.denominator_as_long())
+            if value:
+                found[name] = value
+        scale = Fraction(lcm(*(v.denominator for v in found.values())), 1) if found else Fraction(1)
+        scale /= gcd(*(int(v * scale) for v in found.values())) or 1
+        direction = {n: v * scale for n, v in found.items()}
+        rates, logs = [], []
+        for one, other in self.pairs:
+            (a, p), (b, q) = one.at(values), other.at(values)
+            rates.append(
+                sum((v * (a.get(n, Fraction(0)) - b.get(n, Fraction(0))) for n, v in direction.items()), Fraction(0))
+            )
+            logs.append(p - q)
+        return Ray(direction, min(rates), min(logs), dict(values))
+
+
+def _grid(exponents: Mapping[str, tuple[Fraction, Fraction]]) -> list[dict[str, Fraction]]:
+    steps = [Fraction(1), Fraction(0), Fraction(1, 2), Fraction(1, 4), Fraction(3, 4)]
+    names = list(exponents)
+    axes = [[lo + (hi - lo) * s for s in steps] for lo, hi in exponents.values()]
+    return [dict(zip(names, choice)) for choice in product(*axes)]
