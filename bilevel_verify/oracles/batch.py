@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from bilevel_verify.errors import ParameterError
 from bilevel_verify.oracles.workshop import Workshop, direction_block, result_block
 from bilevel_verify.symbolic.arithmetics import NUMPY
 from bilevel_verify.symbolic.numeric import NumericStructure
@@ -23,14 +22,7 @@ def batch(workshop: Workshop, field: str, points: FloatArray) -> FloatArray:
 
 
 def data_part(workshop: Workshop, field: str, points: FloatArray) -> FloatArray:
-    """What the sums over data contribute.
-
-    Raises
-    ------
-    ParameterError : third derivatives of a sum over data.
-    """
-    if field.startswith("third"):
-        raise ParameterError(f"{field} of a sum over data is not available; ask for Hessians or products")
+    """What the sums over data contribute."""
     return _on_arrays(workshop, field, workshop.data(field[-1]), points)
 
 
@@ -53,6 +45,8 @@ def _on_arrays(workshop: Workshop, field: str, structure: NumericStructure, poin
     z, v = points[:, : structure.size], points[:, structure.size :]
     if kind == "value":
         return structure.value(z)[:, None]
+    if kind == "third":
+        return structure.third(z)
     if kind == "hess":
         return structure.full_hessian(z).reshape(len(z), -1)
     rows = workshop.ranges[result_block(field)]

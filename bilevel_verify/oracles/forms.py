@@ -19,7 +19,7 @@ from bilevel_verify.oracles.namespaces import (
     run_source,
 )
 from bilevel_verify.oracles.notices import say_once
-from bilevel_verify.oracles.workshop import Workshop
+from bilevel_verify.oracles.workshop import Workshop, direction_block, result_block
 from bilevel_verify.symbolic.generate import Source
 
 Oracle = Callable[..., None]
@@ -80,6 +80,38 @@ def multiprecision_oracle(source: Source) -> Oracle:
                 arguments[-1][place] = mpmath.mp.nan
 
     oracle.__name__ = source.name
+    return oracle
+
+
+def exact_data_oracle(workshop: Workshop, field: str) -> Oracle:
+    """The oracle of a function with sums over data on mpmath numbers.
+
+    Raises
+    ------
+    ParameterError : third derivatives, or too many data.
+    """
+    kind, which = field.rsplit("_", 1)
+    if kind == "third":
+        raise ParameterError(f"{field} sums over data: third derivatives of such sums exist in float64 only")
+    sums, closed = workshop.exact_data(which), multiprecision_oracle(workshop.source(field))
+
+    def oracle(*arguments: Any) -> None:
+        *blocks, out = arguments
+        z = [*blocks[0], *blocks[1]]
+        closed(*arguments)
+        if kind == "value":
+            found = [sums.value(z)]
+        elif kind == "hess":
+            found = sums.hessian(z)
+        elif kind.startswith("grad"):
+            found = sums.gradient(z, workshop.ranges[result_block(field)])
+        else:
+            rows, columns = (workshop.ranges[block(field)] for block in (result_block, direction_block))
+            found = sums.product(z, rows, columns, list(blocks[2]))
+        for place, value in enumerate(found):
+            out[place] = out[place] + value
+
+    oracle.__name__ = field
     return oracle
 
 

@@ -272,7 +272,7 @@ class Oracles:
 
     def _multiprecision(self, field: str) -> Callable[..., None]:
         if self.workshop.has_data_sums(field[-1]):
-            raise ParameterError(f"{field} sums over data, which are float64: there is no multi-precision form of it")
+            return forms.exact_data_oracle(self.workshop, field)
         return forms.multiprecision_oracle(self.workshop.source(field))
 
     def _ask(self, field: str, x: ArrayLike, y: ArrayLike, v: ArrayLike | None = None) -> FloatArray:

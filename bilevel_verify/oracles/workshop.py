@@ -16,12 +16,16 @@ from bilevel_verify.errors import ParameterError
 from bilevel_verify.oracles.convention import EVALUATIONS, FIELDS, PRODUCTS
 from bilevel_verify.problems.problem import Problem
 from bilevel_verify.symbolic import differentiate
+from bilevel_verify.symbolic.exact_sums import ExactGroup, ExactSums
 from bilevel_verify.symbolic.generate import Source, generate
-from bilevel_verify.symbolic.numeric import NumericStructure, data_group, numeric
+from bilevel_verify.symbolic.numeric import NumericStructure, data_group, exact_scale, numeric
 from bilevel_verify.symbolic.program import Program, program_of
 from bilevel_verify.symbolic.reader import content_digest
 from bilevel_verify.symbolic.structure import Structure, decompose
 from bilevel_verify.symbolic.structured import WORTHWHILE, generate_structured
+
+MOST_EXACT = 2_000_000
+"""Numbers of data that a multi-precision oracle reads (some seconds for every call)."""
 
 
 class Workshop:
@@ -37,6 +41,7 @@ class Workshop:
         self._structures: dict[str, Structure] = {}
         self._numeric: dict[str, NumericStructure] = {}
         self._data: dict[str, NumericStructure] = {}
+        self._exact: dict[str, ExactSums] = {}
         self._sources: dict[str, Source] = {}
 
     def expression(self, which: str) -> Any:
@@ -139,6 +144,24 @@ class Workshop:
             groups = [data_group(factor, data, places) for factor, data in self.parts(which)[1]]
             self._data[which] = NumericStructure(len(places), 0.0, np.zeros(len(places)), None, groups)
         return self._data[which]
+
+    def exact_data(self, which: str) -> ExactSums:
+        """The sums over data of ``f`` or ``g`` for multi-precision numbers.
+
+        Raises
+        ------
+        ParameterError : more data than that is meant for.
+        """
+        if which not in self._exact:
+            pairs = zip(self.data(which).groups, self.parts(which)[1], strict=True)
+            groups = [ExactGroup(group, exact_scale(factor, data)) for group, (factor, data) in pairs]
+            sums = ExactSums(len(self.problem.variables), groups)
+            if sums.numbers > MOST_EXACT:
+                raise ParameterError(
+                    f"{which} sums over {sums.numbers} numbers of data: in multi-precision at most {MOST_EXACT}"
+                )
+            self._exact[which] = sums
+        return self._exact[which]
 
     def is_structured(self, which: str) -> bool:
         """Whether the arrays of ``f`` or ``g`` are large enough to be kept as arrays."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -205,6 +206,28 @@ class NumericStructure:
         self._core_full_hessian(z, result)
         return result
 
+    def third(self, z: FloatArray) -> FloatArray:
+        """Third derivatives of the groups in symmetric storage: (N, n (n+1) (n+2) / 6). No core, no quadratic part."""
+        places = differentiate.packed_positions(self.size)
+        first, second, last = (np.array([p[axis] for p in places], dtype=np.intp) for axis in range(3))
+        result = np.zeros((len(z), len(places)))
+        for group, values in zip(self.groups, self.slots(z), strict=True):
+            count = len(group.forms)
+            program = self.program(
+                (group, "third"), lambda g=group, c=count: differentiate.third_derivative(g.template, range(c))
+            )
+            entries = program.run(NUMPY, [*values, *group.parameters])
+            packed = dict(zip(differentiate.packed_positions(count), entries, strict=True))
+            matrices = [forms.rows(self.size) for forms in group.forms]
+            for a, b, c in product(range(count), repeat=3):
+                i, j, k = sorted((a, b, c))
+                weights = group.scale * _spread(packed[i, j, k], values[a])
+                if np.any(weights):
+                    for row, weight in enumerate(weights):
+                        full = _triple(weight, matrices[a], matrices[b], matrices[c])
+                        result[row] += full[first, second, last]
+        return result
+
     # the core
 
     def core_inputs(self, z: FloatArray) -> list[FloatArray]:
@@ -279,6 +302,12 @@ class NumericStructure:
         return self._parts[key]
 
 
+def _triple(weight: FloatArray, a: FloatArray, b: FloatArray, c: FloatArray) -> FloatArray:
+    """``sum_k weight[k] a[k] x b[k] x c[k]``: one matrix product for each entry of the first factor."""
+    weighted = weight[:, None] * a
+    return np.stack([(weighted[:, i, None] * b).T @ c for i in range(a.shape[1])])
+
+
 def numeric(structure: Structure) -> NumericStructure:
     """A structure in float64."""
     n = structure.size
@@ -301,8 +330,12 @@ def data_group(factor: Any, data: DataSum, positions: Mapping[Any, int]) -> Nume
     template = program_of(data.body, names)
     forms = tuple(_data_forms(form, data.count, positions) for form in data.forms.values())
     parameters = tuple(column.values for column in data.columns.values())
-    scale = nearest_float(exact(factor * data.scale))
-    return NumericGroup(template, forms, parameters, scale)
+    return NumericGroup(template, forms, parameters, nearest_float(exact_scale(factor, data)))
+
+
+def exact_scale(factor: Any, data: DataSum) -> Any:
+    """The factor in front of a sum over data, as an exact number."""
+    return exact(factor * data.scale)
 
 
 def _data_forms(form: DataForm, count: int, positions: Mapping[Any, int]) -> Forms:
