@@ -10,10 +10,10 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from bilevel_verify.campaign.builtin_job import main_job
     from bilevel_verify.campaign.cell import Cell, Limits
     from bilevel_verify.campaign.export import export_csv, export_parquet
     from bilevel_verify.campaign.grids import Campaign, grid, load_campaign
-    from bilevel_verify.campaign.builtin_job import main_job
     from bilevel_verify.campaign.run import Outcome, Plan, plan, run_campaign
     from bilevel_verify.campaign.statistics import bound_ratios, data_profile, exponent, performance_profile, success
     from bilevel_verify.campaign.store import Failure, Store, StoredCell, StoreUnavailableError

@@ -77,8 +77,8 @@ def join_reference(reference: str, knobs: Mapping[str, Scalar]) -> str:
     return reference + (":" + ",".join(f"{k}={v}" for k, v in sorted(knobs.items())) if knobs else "")
 
 
-def open_problem(reference: str, knobs: Mapping[str, Scalar] | None = None) -> Any:
-    """The problem (or family) behind a name.
+def open_problem(reference: str, knobs: Mapping[str, Scalar] | None = None, allow_outside: bool = False) -> Any:
+    """The problem (or family) behind a name; ``allow_outside`` permits data files outside its folder.
 
     Raises
     ------
@@ -87,18 +87,18 @@ def open_problem(reference: str, knobs: Mapping[str, Scalar] | None = None) -> A
     """
     name, own = split_reference(reference)
     values = own | dict(knobs or {})
-    return _opened(name, problem_fingerprint(name), tuple(sorted(values.items())))
+    return _opened(name, problem_fingerprint(name), tuple(sorted(values.items())), allow_outside)
 
 
 @lru_cache(maxsize=8)
-def _opened(name: str, fingerprint: str, knobs: tuple[tuple[str, Scalar], ...]) -> Any:
+def _opened(name: str, fingerprint: str, knobs: tuple[tuple[str, Scalar], ...], allow_outside: bool) -> Any:
     """The problem of a name while its text stays the same: the cells of one problem share what it derives."""
     from bilevel_verify import problems
 
     values: dict[str, Any] = dict(knobs)
     if name.startswith("zoo:"):
         return problems.zoo(name[4:], **values)
-    return problems.load(name, **values) if values else problems.load(name)
+    return problems.load(name, allow_outside=allow_outside, **values)
 
 
 def problem_fingerprint(reference: str) -> str:

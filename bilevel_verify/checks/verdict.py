@@ -70,6 +70,11 @@ class Row:
         fields_: dict[str, Any] = {k: float(v) if k in numeric and isinstance(v, str) else v for k, v in data.items()}
         return cls(**fields_)
 
+    def __str__(self) -> str:
+        from bilevel_verify.checks.display import row_line
+
+        return row_line(self)
+
 
 FIELD_NAMES: tuple[str, ...] = tuple(f.name for f in fields(Row))
 
@@ -102,3 +107,13 @@ class Verification:
     truth: dict[str, Any] = field(default_factory=dict)
     parameters: tuple[dict[str, Any], ...] = ()
     seconds: float = 0.0
+
+    def __str__(self) -> str:
+        from bilevel_verify.checks.display import text
+
+        return text(self)
+
+    def _repr_html_(self) -> str:
+        from bilevel_verify.checks.display import html
+
+        return html(self)

@@ -199,6 +199,11 @@ class Constants(Mapping[str, Constant]):
     def __repr__(self) -> str:
         return "\n".join(f"{c.name:6s} = {c.value:.9g}  {c.route}" for c in self.values())
 
+    def _repr_html_(self) -> str:
+        from bilevel_verify.constants.display import html_table
+
+        return html_table(self.values())
+
 
 def _largest(letter: Letter, bounds: list[Bound]) -> Bound:
     if len(bounds) == 1:

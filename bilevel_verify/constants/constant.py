@@ -62,3 +62,18 @@ class Constant:
     attained: bool = False
     witness: dict[str, float] = field(default_factory=dict)
     meaning: str = ""
+
+    def __str__(self) -> str:
+        from bilevel_verify.constants.display import text
+
+        return text(self)
+
+    def _repr_latex_(self) -> str:
+        from bilevel_verify.constants.display import latex
+
+        return latex(self)
+
+    def _repr_html_(self) -> str:
+        from bilevel_verify.constants.display import html_table
+
+        return html_table([self])

@@ -76,3 +76,9 @@ class Run:
     seconds: float = 0.0
     note: str = ""
     versions: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+
+    def __str__(self) -> str:
+        calls = ", ".join(f"{n} {kind}" for kind, n in sorted(self.counts.items()) if n)
+        at = "" if self.eps is None else f" at eps = {self.eps:g}"
+        head = f"{self.method} on {self.problem}{at}: {self.status} after {self.iterations} iterations"
+        return f"{head} in {self.epochs} epoch{'s' if self.epochs != 1 else ''}; x = {self.x}; calls: {calls or 'none'}"

@@ -265,7 +265,7 @@ def _remember(known: dict[str, Json], records: Iterable[Json]) -> None:
 
 
 def _placed_runs(answer: Json) -> list[Json]:
-    """The runs of an answer with what its cell varied: start, knobs, letters given by hand, number of the repetition."""
+    """The runs of an answer with what its cell varied: start, knobs, letters given by hand, number of the seed."""
     cell = answer.get("cell") or {}
     given = {k: v for k, v in (cell.get("parameters") or {}).items() if isinstance(v, int | float)}
     place = {"statement": answer.get("statement"), "x0": cell.get("x0"), "given": given}

@@ -1,7 +1,8 @@
 """Counts against eps with the bound drawn in: the data of a plot, and the plot as inline SVG.
 
 Two sources: a row that carries its own series (``details["driver"]``), and runs of one method on one problem that
-differ in one number (tolerance, knob, letter). A plot says what is counted, on which scale, and where the bound comes from.
+differ in one number (tolerance, knob, letter). A plot says what is counted, on which scale, and where the bound comes
+from.
 """
 
 from __future__ import annotations

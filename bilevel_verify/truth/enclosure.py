@@ -51,3 +51,13 @@ class Enclosure:
     def upper(self) -> float:
         """Upper end of a scalar enclosure, rounded up."""
         return float(np.nextafter(float(self.value) + self.error, np.inf)) if self.error else float(self.value)
+
+    def __str__(self) -> str:
+        how = f"{self.certainty}, {self.method}" if self.method else self.certainty
+        value = f"{self.value:.17g}" if np.ndim(self.value) == 0 else np.array2string(np.asarray(self.value))
+        return f"{value} ± {self.error:.2g} ({how})"
+
+    def _repr_latex_(self) -> str | None:
+        if np.ndim(self.value) > 0 or not np.isfinite(float(self.value)):
+            return None
+        return rf"${float(self.value):.12g} \pm {self.error:.2g}$"

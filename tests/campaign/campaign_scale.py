@@ -1,4 +1,4 @@
-"""A campaign of many toy cells in a process of its own, with what it cost: ``python campaign_scale.py FOLDER COUNT``."""
+"""Many toy cells in a process of its own, with what they cost: ``python campaign_scale.py FOLDER COUNT``."""
 
 from __future__ import annotations
 

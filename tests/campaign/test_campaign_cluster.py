@@ -24,7 +24,7 @@ pytestmark = [
 WORK = "campaign_toy:work"
 
 
-@pytest.fixture()
+@pytest.fixture
 def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """A scheduler and two worker processes on this machine."""
     import dask
