@@ -65,6 +65,7 @@ def _problem_options(command: argparse.ArgumentParser, positional: bool) -> None
     command.add_argument(
         "--knob", action="append", default=[], metavar="NAME=VALUE", help="value of a knob (repeatable)"
     )
+    command.add_argument("--allow-outside", action="store_true", help="let a problem file read data outside its folder")
 
 
 def _run_options(command: argparse.ArgumentParser) -> None:
@@ -154,7 +155,7 @@ def _audit(commands: Any) -> None:
     c.add_argument("--quick", action="store_true", help="small budgets and no search for repairs")
     c.add_argument("--jobs", type=_natural, default=0, metavar="N", help="processes (default: one for each core)")
     c.add_argument("--seed", type=_natural, default=0, metavar="N", help="seed of the search")
-    c.add_argument("--controls", type=_natural, metavar="N", help="also judge N mutants of proved links of each card")
+    c.add_argument("--controls", type=_natural, metavar="N", help="also judge N mutants of every proved link")
     c.add_argument("--out", metavar="DIR", help="write a report, an errata page for each paper, counterexample scripts")
     _strict(c)
 

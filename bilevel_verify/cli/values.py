@@ -75,7 +75,8 @@ def problem_of(arguments: Any) -> tuple[Any, str]:
         what = "once" if names else "with --problem zoo:NAME or --problem FILE.toml"
         raise InputError(f"name the problem {what}")
     reference, knobs = split_reference(names[0])
-    return open_problem(reference, knobs | assignments(arguments.knob, "--knob")), reference
+    values = knobs | assignments(arguments.knob, "--knob")
+    return open_problem(reference, values, arguments.allow_outside), reference
 
 
 def member_of(problem: Any, eps: float | None = None) -> Any:

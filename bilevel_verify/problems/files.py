@@ -177,7 +177,7 @@ def _inside(name: str, file: str, folder: Path | None, allow_outside: bool) -> P
     path = (folder / file).resolve()
     if not allow_outside and not path.is_relative_to(folder.resolve()):
         raise ProblemError(
-            f"data array {name!r}: {file[:60]!r} is outside the folder; pass allow_outside=True to permit it"
+            f"data array {name!r}: {file[:60]!r} is outside the folder; allow_outside=True (--allow-outside) permits it"
         )
     return path
 
