@@ -19,6 +19,7 @@ from bilevel_verify.problems.problem import Problem
 
 _CACHE: dict[tuple[str, str, float], Analysis] = {}
 _CACHE_LIMIT = 256
+_KNOWN: dict[tuple[Any, ...], dict[str, Constant]] = {}
 
 
 def constants(
@@ -71,6 +72,15 @@ def _exponents(nu: float | Mapping[str, float] | None) -> dict[str, Any]:
     return given
 
 
+def _shared(key: tuple[Any, ...]) -> dict[str, Constant]:
+    """What is known of a problem under one paper's letters: the same for everybody who asks in this process."""
+    if key not in _KNOWN:
+        if len(_KNOWN) >= _CACHE_LIMIT:
+            _KNOWN.pop(next(iter(_KNOWN)))
+        _KNOWN[key] = {}
+    return _KNOWN[key]
+
+
 class Constants(Mapping[str, Constant]):
     """Lazily computed constants; prints as a table."""
 
@@ -86,7 +96,8 @@ class Constants(Mapping[str, Constant]):
         self.problem, self.paper, self.exponents, self.effort = problem, paper, exponents, effort
         self._letters = {letter.name: letter for letter in letters}
         self._every = {letter.name: letter for letter in every}
-        self._known: dict[str, Constant] = {}
+        key = (problem.content_hash(), paper, tuple(sorted(exponents.items())), effort)
+        self._known: dict[str, Constant] = _shared(key)
 
     def __getitem__(self, name: str) -> Constant:
         if name not in self._letters:

@@ -58,6 +58,7 @@ class Problem:
     known: Mapping[str, Any] = field(default_factory=_empty)
     start: tuple[float, ...] | None = None
     text: Mapping[str, str] = field(default_factory=_empty)
+    _digest: list[str] = field(default_factory=list, init=False, repr=False, compare=False)
 
     @property
     def dx(self) -> int:
@@ -90,6 +91,11 @@ class Problem:
 
     def content_hash(self) -> str:
         """SHA-256 of everything that decides a result: kind, expressions, order of variables, domain, set, data."""
+        if not self._digest:  # asked for by every cache, and long expressions take their time
+            self._digest.append(self._compute_hash())
+        return self._digest[0]
+
+    def _compute_hash(self) -> str:
         payload = {
             "kind": self.kind,
             "f": sympy.srepr(self.f),
