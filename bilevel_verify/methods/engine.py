@@ -213,7 +213,13 @@ _MOST_KEPT = 32
 
 
 def oracles_of(problem: Problem) -> Oracles:
-    """The oracles of a problem, derived once for many runs (the last few problems are kept)."""
+    """The oracles of a problem, derived once for many runs (the last few problems are kept).
+
+    A stand-in for a problem may bring its own (``ready_oracles``): the testing kit runs methods on closures.
+    """
+    ready: Oracles | None = getattr(problem, "ready_oracles", None)
+    if ready is not None:
+        return ready
     if id(problem) in _KEPT:
         _KEPT.move_to_end(id(problem))
     else:

@@ -216,7 +216,9 @@ REFERENCES: tuple[Control, ...] = (
 Assertion = Callable[[Function, Profile, int | None], None]
 
 
-def _assertion(function: Callable[..., None], **options: Any) -> Assertion:
+def assertion(function: Callable[..., None], **options: Any) -> Assertion:
+    """An assertion with its options, to be asked of many subjects."""
+
     def asked(subject: Function, chosen: Profile, seed: int | None) -> None:
         function(subject, profile_=chosen, seed=seed, **options)
 
@@ -224,37 +226,34 @@ def _assertion(function: Callable[..., None], **options: Any) -> Assertion:
 
 
 _MINIMAX = ("minimax",)
+SOLVER_RELATIONS = tuple(relation for relation in RELATIONS if relation != SPELLING)
 
 ASSERTIONS: Mapping[str, Mapping[str, Assertion]] = {
     "hypergradient": {
-        "assert_hypergradient": _assertion(gradients.assert_hypergradient),
-        **{f"metamorphic: {r}": _assertion(assert_metamorphic, relation=r) for r in RELATIONS},
+        "assert_hypergradient": assertion(gradients.assert_hypergradient),
+        **{f"metamorphic: {r}": assertion(assert_metamorphic, relation=r) for r in RELATIONS},
     },
-    "linear": {"assert_linear_solver": _assertion(inner_solvers.assert_linear_solver)},
+    "linear": {"assert_linear_solver": assertion(inner_solvers.assert_linear_solver)},
     "inner": {
-        "assert_inner_solver_rate": _assertion(inner_solvers.assert_inner_solver_rate),
-        "assert_same_iterates": _assertion(solvers.assert_same_iterates, reference=ref.accelerated_descent),
+        "assert_inner_solver_rate": assertion(inner_solvers.assert_inner_solver_rate),
+        "assert_same_iterates": assertion(solvers.assert_same_iterates, reference=ref.accelerated_descent),
     },
     "descent": {
-        "assert_descent": _assertion(solvers.assert_descent),
-        **{
-            f"metamorphic: {r}": _assertion(assert_metamorphic, relation=r, protocol="solver")
-            for r in RELATIONS
-            if r != SPELLING
-        },
+        "assert_descent": assertion(solvers.assert_descent),
+        **{f"metamorphic: {r}": assertion(assert_metamorphic, relation=r, protocol="solver") for r in SOLVER_RELATIONS},
     },
     "solver": {
-        "assert_same_iterates": _assertion(
+        "assert_same_iterates": assertion(
             solvers.assert_same_iterates, reference=ref.restarted_descent, protocol="solver"
         )
     },
-    "counts": {"assert_counts": _assertion(solvers.assert_counts)},
-    "method": {"assert_stationary": _assertion(solvers.assert_stationary, kinds=_MINIMAX)},
-    "two levels": {"assert_stationary": _assertion(solvers.assert_stationary)},
-    "hyper-Hessian": {"assert_hyper_hessian": _assertion(gradients.assert_hyper_hessian)},
-    "constants": {"assert_constants": _assertion(statements.assert_constants)},
-    "by hand: rosenbrock": {"assert_oracles": _assertion(statements.assert_oracles, problem=ROSENBROCK)},
-    "by hand: bilevel": {"assert_oracles": _assertion(statements.assert_oracles, problem=BILEVEL)},
+    "counts": {"assert_counts": assertion(solvers.assert_counts)},
+    "method": {"assert_stationary": assertion(solvers.assert_stationary, kinds=_MINIMAX)},
+    "two levels": {"assert_stationary": assertion(solvers.assert_stationary)},
+    "hyper-Hessian": {"assert_hyper_hessian": assertion(gradients.assert_hyper_hessian)},
+    "constants": {"assert_constants": assertion(statements.assert_constants)},
+    "by hand: rosenbrock": {"assert_oracles": assertion(statements.assert_oracles, problem=ROSENBROCK)},
+    "by hand: bilevel": {"assert_oracles": assertion(statements.assert_oracles, problem=BILEVEL)},
 }
 """Protocol of a callable -> the assertions that apply to it."""
 
@@ -292,30 +291,31 @@ def detection_matrix(
     seed: int | None = None,
     seconds: float = 2.0,
     metamorphic: bool = True,
+    assertions: Mapping[str, Mapping[str, Assertion]] = ASSERTIONS,
 ) -> Matrix:
     """Which assertion catches which control.
 
     Parameters
     ----------
     subjects : controls, or ``REFERENCES`` for false alarms. ``seconds`` : limit of one call.
-    metamorphic : also the metamorphic relations, the larger part of the time.
+    metamorphic : also the metamorphic relations, the larger part of the time. ``assertions`` : protocol -> assertions.
     """
     chosen = replace(profile(profile_), seconds=seconds, compile_seconds=seconds, simplify=0)
     cells: dict[str, dict[str, str]] = {}
     for control in subjects:
         row = cells.setdefault(control.name, {})
-        for name, assertion in ASSERTIONS[control.protocol].items():
+        for name, asked in assertions[control.protocol].items():
             if name.startswith("metamorphic") and not metamorphic:
                 continue
-            row[name] = _broken(assertion, control.make(), chosen, seed)
+            row[name] = _broken(asked, control.make(), chosen, seed)
             if row[name] in ("never returns", "ends its process"):
                 break  # every other assertion would wait as long
     return Matrix(chosen.name, cells)
 
 
-def _broken(assertion: Assertion, subject: Function, chosen: Profile, seed: int | None) -> str:
+def _broken(asked: Assertion, subject: Function, chosen: Profile, seed: int | None) -> str:
     try:
-        assertion(subject, chosen, seed)
+        asked(subject, chosen, seed)
     except BrokenContract as failure:
         return failure.contract
     return ""

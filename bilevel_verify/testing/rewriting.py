@@ -110,6 +110,21 @@ class RewrittenOracles:
         found: FloatArray = self.how.b * (self.how.S.T @ product)
         return found
 
+    def hess_f(self, x: ArrayLike, y: ArrayLike = ()) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Blocks (xx, xy, yy) of the Hessian of f'."""
+        return self._turned(self.how.a, self.original.hess_f(*self._there(x, y)))
+
+    def hess_g(self, x: ArrayLike, y: ArrayLike = ()) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Blocks (xx, xy, yy) of the Hessian of g'."""
+        return self._turned(self.how.b, self.original.hess_g(*self._there(x, y)))
+
+    def _turned(
+        self, unit: float, blocks: tuple[FloatArray, FloatArray, FloatArray]
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        T, S = self.how.T, self.how.S
+        xx, xy, yy = blocks
+        return unit * (T.T @ xx @ T), unit * (T.T @ xy @ S), unit * (S.T @ yy @ S)
+
 
 def _exact(value: float) -> Any:
     import sympy

@@ -1,0 +1,115 @@
+"""The detection matrix for readers: which assertion caught which broken solver, as data, Markdown and HTML."""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from bilevel_verify.testing.controls import CONTROLS, Control, Matrix
+
+Matrices = Mapping[str, Matrix]
+"""Profile -> the matrix it gave."""
+DATA = "detection-matrix.json"
+
+
+def as_data(matrices: Matrices, subjects: tuple[Control, ...] = CONTROLS) -> dict[str, Any]:
+    """Plain data: ``profiles`` (name -> caught, of, missed) and ``controls`` (name, protocol, catalogue, cells)."""
+    profiles = {
+        name: {"caught": len(matrix.caught), "of": len(matrix.cells), "missed": list(matrix.missed)}
+        for name, matrix in matrices.items()
+    }
+    controls = []
+    for control in subjects:
+        cells = {
+            name: dict(matrix.cells[control.name]) for name, matrix in matrices.items() if control.name in matrix.cells
+        }
+        controls.append(
+            {"name": control.name, "protocol": control.protocol, "catalogue": control.catalogue, "cells": cells}
+        )
+    return {"profiles": profiles, "controls": controls}
+
+
+def _assertions(data: Mapping[str, Any]) -> list[str]:
+    found: dict[str, None] = {}
+    for control in data["controls"]:
+        for row in control["cells"].values():
+            found.update(dict.fromkeys(row))
+    return list(found)
+
+
+def _mark(control: Mapping[str, Any], assertion: str) -> str:
+    """The first profile that catches it; ``-`` if none does, blank if the assertion does not apply."""
+    asked = [(name, row[assertion]) for name, row in control["cells"].items() if assertion in row]
+    if not asked:
+        return ""
+    return next((name for name, contract in asked if contract), "-")
+
+
+def headline(data: Mapping[str, Any]) -> str:
+    """``163 of 163 caught (thorough), 162 of 163 (quick)``."""
+    return "; ".join(f"{name}: {p['caught']} of {p['of']} caught" for name, p in data["profiles"].items())
+
+
+def as_markdown(data: Mapping[str, Any]) -> str:
+    """A table, one row per control; a cell names the first profile whose assertion catches it."""
+    assertions = _assertions(data)
+    lines = [
+        "# Detection matrix",
+        "",
+        "Deliberately broken solvers (rows) against the assertions of `bilevel_verify.testing` (columns).",
+        "A cell names the first profile that catches the control; `-`: the assertion applies and does not see it;",
+        "blank: it does not apply. `catalogue` names the reported bug that the control repeats.",
+        "",
+        headline(data) + ".",
+        "",
+        "| control | catalogue | " + " | ".join(assertions) + " |",
+        "|" + "---|" * (2 + len(assertions)),
+    ]
+    for control in data["controls"]:
+        cells = [_mark(control, assertion) for assertion in assertions]
+        name = control["name"].replace("|", "\\|")
+        lines.append(f"| {name} | {control['catalogue']} | " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def as_html(data: Mapping[str, Any]) -> str:
+    """The section of a report: a heading, a sentence and a table; no style of its own, no page around it."""
+    assertions = _assertions(data)
+    head = "".join(f"<th>{html.escape(name)}</th>" for name in ("control", "catalogue", *assertions))
+    rows = []
+    for control in data["controls"]:
+        marks = (_mark(control, assertion) for assertion in assertions)
+        cells = "".join(
+            f'<td class="{"caught" if m not in ("", "-") else "blind"}">{html.escape(m)}</td>' for m in marks
+        )
+        name, catalogue = html.escape(control["name"]), html.escape(control["catalogue"])
+        rows.append(f"<tr><th scope='row'>{name}</th><td>{catalogue}</td>{cells}</tr>")
+    return (
+        '<section id="detection-matrix"><h2>Detection matrix of the testing kit</h2>'
+        f"<p>Deliberately broken solvers against the assertions; {html.escape(headline(data))}.</p>"
+        f"<div class='wide'><table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
+        "</section>\n"
+    )
+
+
+def write(matrices: Matrices, folder: str | Path, subjects: tuple[Control, ...] = CONTROLS) -> list[Path]:
+    """``detection-matrix.json``, ``.md`` and ``.html`` in a folder."""
+    target, data = Path(folder), as_data(matrices, subjects)
+    target.mkdir(parents=True, exist_ok=True)
+    page = (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Detection matrix</title><style>'
+        "body{font:15px system-ui;margin:2rem}table{border-collapse:collapse}td,th{padding:.2rem .5rem;"
+        "border-bottom:1px solid #ddd;text-align:left;font-weight:normal}.caught{background:#e3f4e3}"
+        f"</style></head><body>{as_html(data)}</body></html>\n"
+    )
+    texts = {
+        DATA: json.dumps(data, indent=1) + "\n",
+        "detection-matrix.md": as_markdown(data),
+        "detection-matrix.html": page,
+    }
+    for name, text in texts.items():
+        (target / name).write_text(text, encoding="utf8")
+    return [target / name for name in texts]
