@@ -35,6 +35,7 @@ def test_nothing_is_computed_before_it_is_asked_for(monkeypatch: pytest.MonkeyPa
 
     asked: list[str] = []
     true = Analysis.norm
+    monkeypatch.setattr("bilevel_verify.constants.api._KNOWN", {})
     monkeypatch.setattr(Analysis, "norm", lambda self, slots: asked.append(slots) or true(self, slots))
     c = constants(problems.bilevel(**TOY), only=["L_f"])
     assert list(c) == ["L_f"]
@@ -117,7 +118,7 @@ def test_a_removable_singularity_is_no_error() -> None:
     box = {"x1": (-1, 1), "y1": (-1, 1)}
     c = constants(problems.bilevel(f="x1", g="y1**2 + sin(x1*y1)/(x1*y1)", x="x1", y="y1", domain=box))
     assert c["mu"].value == pytest.approx(5 / 3, rel=1e-6)
-    assert 2.0 <= c["L_g"].value <= 2.01
+    assert 2.0 <= c["L_g"].value <= 2.02
 
 
 def test_a_piecewise_jump_says_which_derivative_and_where() -> None:
@@ -205,5 +206,5 @@ def test_error_bounds_of_simple_bilevel_problems() -> None:
     assert (constants(sharp)["alpha"].value, constants(sharp)["r"].value) == (1.0, 1.0)
     strong = problems.simple_bilevel(f="x1", g="x1**2 + x2**2 + x1*x2", x="x1 x2", feasible=Ball(radius=1))
     assert (constants(strong)["alpha"].value, constants(strong)["r"].value) == (1.0, 2.0)
-    unknown = constants(problems.simple_bilevel(f="x2", g="(x1 - 1)**2/2", x="x1 x2", feasible=Ball(radius=1)))
-    assert not unknown["alpha"].certified
+    tangent = constants(problems.simple_bilevel(f="x2", g="(x1 - 1)**2/2", x="x1 x2", feasible=Ball(radius=1)))
+    assert (tangent["alpha"].value, tangent["r"].value) == (0.5, 4.0)  # dist^2 <= 2 (1 - x1) on the unit ball
