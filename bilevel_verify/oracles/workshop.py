@@ -14,13 +14,13 @@ import numpy as np
 from bilevel_verify.atoms.datasum import DataSum, split_data_sums
 from bilevel_verify.errors import ParameterError
 from bilevel_verify.oracles.convention import EVALUATIONS, FIELDS, PRODUCTS
+from bilevel_verify.problems.digest import content_digest
 from bilevel_verify.problems.problem import Problem
 from bilevel_verify.symbolic import differentiate
 from bilevel_verify.symbolic.exact_sums import ExactGroup, ExactSums
 from bilevel_verify.symbolic.generate import Source, generate
 from bilevel_verify.symbolic.numeric import NumericStructure, data_group, exact_scale, numeric
 from bilevel_verify.symbolic.program import Program, program_of
-from bilevel_verify.symbolic.reader import content_digest
 from bilevel_verify.symbolic.structure import Structure, decompose
 from bilevel_verify.symbolic.structured import WORTHWHILE, generate_structured
 

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import sympy
 
+from bilevel_verify.problems.digest import content_digest
 from bilevel_verify.problems.feasible import FeasibleSet
 
 Kind = Literal["bilevel", "minimax", "single_level", "simple_bilevel"]
@@ -98,8 +99,8 @@ class Problem:
     def _compute_hash(self) -> str:
         payload = {
             "kind": self.kind,
-            "f": sympy.srepr(self.f),
-            "g": None if self.g is None else sympy.srepr(self.g),
+            "f": content_digest(self.f),
+            "g": None if self.g is None else content_digest(self.g),
             "x": [s.name for s in self.x],
             "y": [s.name for s in self.y],
             "domain": {k: [sympy.srepr(a), sympy.srepr(b)] for k, (a, b) in sorted(self.domain.items())},

@@ -8,7 +8,6 @@ branch is not taken. So every instruction is finite wherever the expression is, 
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import Any
@@ -182,24 +181,6 @@ class Reader:
         for other in rest:
             first = self.graph.emit(op, (first, other))
         return first
-
-
-def content_digest(expression: Any) -> str:
-    """SHA-256 of a SymPy expression by structure, each distinct subexpression once (``srepr`` of a dense quadratic in
-    50 variables takes seconds)."""
-    known: dict[Any, bytes] = {}
-    stack = [expression]
-    while stack:
-        node = stack[-1]
-        missing = [a for a in node.args if a not in known]
-        if missing:
-            stack.extend(missing)
-            continue
-        stack.pop()
-        if node not in known:
-            text = type(node).__qualname__ + ("" if node.args else f" {sympy.srepr(node)}")
-            known[node] = hashlib.sha256(b"".join([text.encode(), *(known[a] for a in node.args)])).digest()
-    return known[expression].hex()
 
 
 def exact(number: Any) -> Any:
