@@ -30,12 +30,11 @@ def test_ragd_gs_letters() -> None:
     assert "spectral" in c["L_g"].norm
 
 
-def test_nothing_is_computed_before_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_computed_before_it_is_asked_for(monkeypatch: pytest.MonkeyPatch, fresh: None) -> None:
     from bilevel_verify.constants.engine import Analysis
 
     asked: list[str] = []
     true = Analysis.norm
-    monkeypatch.setattr("bilevel_verify.constants.api._KNOWN", {})
     monkeypatch.setattr(Analysis, "norm", lambda self, slots: asked.append(slots) or true(self, slots))
     c = constants(problems.bilevel(**TOY), only=["L_f"])
     assert list(c) == ["L_f"]

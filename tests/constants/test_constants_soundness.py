@@ -83,7 +83,7 @@ def test_nothing_is_caught_without_a_plant() -> None:
     assert _caught() == 0
 
 
-def test_a_wrong_supremum_of_an_atom_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_supremum_of_an_atom_is_caught(monkeypatch: pytest.MonkeyPatch, fresh: None) -> None:
     true = FamilyScalar.ranges
 
     def wrong(self: FamilyScalar, orders: list[int], t: Interval) -> list[Interval]:
@@ -94,7 +94,7 @@ def test_a_wrong_supremum_of_an_atom_is_caught(monkeypatch: pytest.MonkeyPatch) 
     assert _caught() > 0
 
 
-def test_a_missing_chain_factor_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_chain_factor_is_caught(monkeypatch: pytest.MonkeyPatch, fresh: None) -> None:
     """Second derivative of a ridge with one factor of the row too few."""
     true = forms_module.Form._values
 
@@ -109,7 +109,7 @@ def test_a_missing_chain_factor_is_caught(monkeypatch: pytest.MonkeyPatch) -> No
     assert _caught(count=70) > 0
 
 
-def test_a_cosine_without_its_crest_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cosine_without_its_crest_is_caught(monkeypatch: pytest.MonkeyPatch, fresh: None) -> None:
     """End points only: the interior maximum of the sine is forgotten."""
     true = Trigonometric.ranges
 
@@ -122,7 +122,7 @@ def test_a_cosine_without_its_crest_is_caught(monkeypatch: pytest.MonkeyPatch) -
     assert _caught(count=70) > 0
 
 
-def test_largest_block_instead_of_joint_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_largest_block_instead_of_joint_is_caught(monkeypatch: pytest.MonkeyPatch, fresh: None) -> None:
     """The common wrong rule: joint constant = largest block."""
     true = Analysis.norm
 
