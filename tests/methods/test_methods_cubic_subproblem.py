@@ -126,3 +126,14 @@ def test_shapes_that_do_not_fit_are_named() -> None:
         minimise(np.zeros(2), np.eye(3), 1.0)
     with pytest.raises(ParameterError, match="square"):
         minimise(np.zeros(2), np.zeros((2, 3)), 1.0)
+
+
+@pytest.mark.parametrize("kind", range(3))
+@pytest.mark.parametrize("exponent", [-305, -250, -180, -110, -99, 0, 99, 140])
+def test_tiny_and_huge_gradients_raise_no_warnings(kind: int, exponent: int) -> None:
+    rng = np.random.default_rng(exponent + 400)
+    hessian = rng.standard_normal((3, 3))
+    hessian = [hessian + hessian.T, hessian @ hessian.T, 0 * hessian][kind]
+    step = minimise(rng.standard_normal(3) * 10.0**exponent, hessian, 5.0)
+    assert np.all(np.isfinite(step.s))
+    assert step.optimal()

@@ -18,6 +18,7 @@ from bilevel_verify.methods.cubic.arithmetic import (
     Array,
     Number,
     all_finite,
+    is_precise,
     norm,
     smallest,
     square_root,
@@ -26,6 +27,8 @@ from bilevel_verify.methods.cubic.arithmetic import (
 )
 
 NEWTON_STEPS = 400
+SMALL, LARGE = 1e-100, 1e100
+"""Gradients outside these norms are rescaled, so that no square leaves the range of floats."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +106,29 @@ def minimise(gradient: Array, hessian: Array | Spectrum, M: Number) -> CubicStep
             f"a cubic model needs g of shape (d,) and H of shape (d, d), not {np.shape(gradient)} and "
             f"{spectrum.vectors.shape}"
         )
+    size = np.max(np.abs(gradient), initial=0 * M)
+    with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
+        if not is_precise(gradient) and (0 < size < SMALL or LARGE < size < np.inf):
+            return _in_other_units(gradient, spectrum, M, 2.0 ** round(float(np.log2(size)) / 2))
+        return _solved(gradient, spectrum, M)
+
+
+def _in_other_units(gradient: Array, spectrum: Spectrum, M: float, unit: float) -> CubicStep:
+    """The same model with s measured in ``unit``, a power of 2: ``g/unit^2``, ``H/unit``, M; free of rounding."""
+    found = _solved(gradient / unit / unit, Spectrum(spectrum.values / unit, spectrum.vectors), M)
+    square = unit * unit
+    return CubicStep(
+        found.s * unit,
+        found.r * unit,
+        found.residual * square,
+        found.scale * square,
+        found.curvature * unit,
+        found.hard,
+        found.value * square * unit,
+    )
+
+
+def _solved(gradient: Array, spectrum: Spectrum, M: Number) -> CubicStep:
     rotated = spectrum.vectors.T @ gradient
     base = max(0 * spectrum.values[0], -2 * spectrum.values[0] / M)
     gaps = spectrum.values - spectrum.values[0] if base > 0 else spectrum.values.copy()
