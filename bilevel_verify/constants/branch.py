@@ -64,11 +64,12 @@ def supremum(
     budget : largest number of box evaluations.
     floor : a lower bound known beforehand (boxes below it are not split).
     split : variables that may be split (all by default).
-    ceiling : an upper bound known beforehand: a search that has not come below it after a quarter of the budget stops.
+    ceiling : an upper bound known beforehand: a search that has not come below it after a quarter of the budget (and
+        some steps) stops.
     """
     search = _Search(bound, sample, lo, hi, tolerance, floor, split)
     while search.boxes < budget and search.step(min(2048, max(64, budget - search.boxes))):
-        if search.boxes > budget // 4 and float(search.upper.max()) >= ceiling:
+        if search.boxes > max(budget // 4, 12 * LEAST_BATCH) and float(search.upper.max()) >= ceiling:
             break
     return search.finish()
 

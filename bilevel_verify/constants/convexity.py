@@ -111,7 +111,7 @@ def _search_convexity(
         sample,
         domain.lo,
         domain.hi,
-        TOLERANCE[2] / 2,
+        TOLERANCE[2],
         part._budget(2, math.isinf(least)),
         -best,
         part._free_variables(2),

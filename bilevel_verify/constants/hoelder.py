@@ -24,7 +24,7 @@ from bilevel_verify.constants.model import Pieces
 from bilevel_verify.constants.moduli import periodic_constant, scalar_modulus
 from bilevel_verify.constants.part import Part
 from bilevel_verify.constants.quotients import sampled_quotient
-from bilevel_verify.constants.specials import Radial
+from bilevel_verify.constants.specials import Radial, radial_power
 from bilevel_verify.intervals.batch import Interval
 from bilevel_verify.intervals.rounding import enclose
 from bilevel_verify.intervals.scalar import Derived, Trigonometric
@@ -196,16 +196,14 @@ def _form_of(model: Any, form: str, weights: Any) -> float:
     from bilevel_verify.constants.model import Model
 
     ridges_only = Model(replace(model.structure, rest=None, quadratic={}, linear={}), model.is_x)
-    entries = Interval(np.zeros((1, 0)), np.zeros((1, 0)))
     pieces = Pieces(len(form), Interval(-weights, weights), _no_entries(ridges_only, len(form)))
-    del entries
     return float(Form(ridges_only, form, 4096).upper(pieces)[0])
 
 
 def _no_entries(model: Any, order: int) -> Interval:
     from bilevel_verify.intervals.jets import jet_space
 
-    count = len(jet_space(model.n, order).of_degree(order))
+    count = len(jet_space(model.n, order).of_degree(order)) if order <= 2 else 0
     return Interval(np.zeros((1, count)), np.zeros((1, count)))
 
 
@@ -232,7 +230,7 @@ def _special_modulus(part: Part, special: Any, form: str) -> Modulus:
     k = len(form)
     size = special.bound(form, blocks, lo[0], hi[0])[0]
     if isinstance(special, Radial):
-        power = _radial_power(special)
+        power = radial_power(special)
         if power is not None and k < power <= k + 1 and not power.is_integer:
             nu = power - k
             constant = (
@@ -250,12 +248,6 @@ def _special_modulus(part: Part, special: Any, form: str) -> Modulus:
             )
     constant_float = special.bound(form + "z", blocks, lo[0], hi[0])[0]
     return Modulus(Integer(1), constant_float, 2 * size, f"next derivative <= {constant_float:.9g}")
-
-
-def _radial_power(special: Radial) -> Expr | None:
-    """``p`` with ``Phi = c (2s)^(p/2)``, a pure power of the distance."""
-    ratio = sympy.simplify(sympy.diff(special.phi, special.variable) * special.variable / special.phi)
-    return 2 * ratio if ratio.is_number and ratio.is_Rational else None
 
 
 def _radial_factor(special: Radial, power: Expr) -> Expr:

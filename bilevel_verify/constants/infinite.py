@@ -1,4 +1,4 @@
-"""Infinite constants: proofs that a derivative is unbounded, the term to blame, and a domain that would help.
+"""Infinite constants: proofs that a derivative is unbounded.
 
 A search cannot show that a constant is infinite. What shows it here: a quadratic or a polynomial entry that depends on
 an unbounded variable while everything else is bounded; a power with a singular derivative inside the domain; ridges
@@ -16,14 +16,16 @@ import numpy as np
 import sympy
 from sympy import Expr, Rational, Symbol
 
+from bilevel_verify.constants.blame import advice, all_finite, guilty
 from bilevel_verify.constants.bounds import Bound
 from bilevel_verify.constants.constant import Reason
 from bilevel_verify.constants.model import Model
+from bilevel_verify.constants.specials import Radial, radial_power
 from bilevel_verify.constants.structure import Ridge, ridge_text
 from bilevel_verify.intervals.batch import Interval
 from bilevel_verify.intervals.jets import jet_space
 from bilevel_verify.intervals.rounding import Array, enclose
-from bilevel_verify.intervals.scalar import Derived, Exponential, Power, Scalar
+from bilevel_verify.intervals.scalar import Derived, Exponential, Power, Psi, Scalar
 
 if TYPE_CHECKING:
     from bilevel_verify.constants.part import Part
@@ -39,6 +41,7 @@ def infinite(part: Part, slots: str) -> Bound | None:
         or _singular_power(part, slots)
         or _growing_entry(part, slots)
         or _growing_ray(part, slots)
+        or _radial_blow_up(part, slots)
     )
 
 
@@ -77,26 +80,34 @@ def _power_of(function: Scalar) -> tuple[Power, int] | None:
 
 
 def _singular_power(part: Part, slots: str) -> Bound | None:
-    """``|t|^p`` and its relatives (also ``log t``) with ``p < k`` where ``t = 0`` belongs to the domain."""
+    """``|t|^p`` and its relatives with ``p < k`` (also ``log t``, ``psi_nu``) at a point of the domain."""
     k = len(slots)
     lo, hi = part.whole()
     arguments = part.model.arguments(lo, hi)
     for number, ridge in enumerate(part.structure.ridges):
-        found = _power_of(ridge.function)
-        if found is None or not (arguments.lo[0, number] <= 0 <= arguments.hi[0, number]):
+        place = _singular_place(ridge.function, k, float(arguments.lo[0, number]), float(arguments.hi[0, number]))
+        if place is None or not _seen(part, ridge, slots):
             continue
-        power, shift = found
-        order = k + shift
-        smooth = power.kind not in ("plain", "log") and math.isinf(power.smooth)
-        if smooth or power.factor(order) == 0 or not power.exponent < order or not _seen(part, ridge, slots):
-            continue
-        point = _point_on(part, number)
+        point = _point_on(part, number, place)
         if point is None or not _bounded_around(part, k, point, number):
             continue
         row = sympy.Add(ridge.shift, *[c * part.structure.variables[i] for i, c in ridge.row])
-        text = f"derivative {k} of {ridge_text(ridge, part.structure)} is unbounded at {row} = 0"
+        text = f"derivative {k} of {ridge_text(ridge, part.structure)} is unbounded at {row} = {place:g}"
         return _proved(part, slots, text, part.named(point))
     return None
+
+
+def _singular_place(function: Scalar, k: int, low: float, high: float) -> float | None:
+    """An argument in ``[low, high]`` next to which the k-th derivative is unbounded, if one is known."""
+    if isinstance(function, Derived):
+        return _singular_place(function.base, k + function.order, low, high)
+    if isinstance(function, Psi):
+        even = 2.0 * math.ceil(max(low, -1e6) / 2)
+        return even if k == 4 and 0 < function.nu < 1 and even <= high else None
+    if not isinstance(function, Power) or not low <= 0 <= high:
+        return None
+    smooth = function.kind not in ("plain", "log") and math.isinf(function.smooth)
+    return None if smooth or function.factor(k) == 0 or not function.exponent < k else 0.0
 
 
 def _seen(part: Part, ridge: Ridge, slots: str) -> bool:
@@ -104,9 +115,9 @@ def _seen(part: Part, ridge: Ridge, slots: str) -> bool:
     return all(members & set(part.model.slots(s)) for s in slots)
 
 
-def _point_on(part: Part, number: int) -> Array | None:
-    """A point of the domain with ``a . z + s = 0``, away from its boundary where that is possible."""
-    row, shift = part.model.row_centres[number], float(part.model.shifts.centre()[number])
+def _point_on(part: Part, number: int, place: float) -> Array | None:
+    """A point of the domain with ``a . z + s = place``, away from its boundary where that is possible."""
+    row, shift = part.model.row_centres[number], float(part.model.shifts.centre()[number]) - place
     lo, hi = part.domain.lo, part.domain.hi
     start = np.random.default_rng(3).normal(size=part.n) * 0.37
     for _ in range(60):
@@ -119,12 +130,7 @@ def _bounded_around(part: Part, k: int, point: Array, number: int) -> bool:
     others = tuple(r for index, r in enumerate(part.structure.ridges) if index != number)
     model = Model(replace(part.structure, ridges=others), part.is_x)
     lo, hi = np.maximum(point - NEAR, part.domain.lo)[None], np.minimum(point + NEAR, part.domain.hi)[None]
-    return _finite(model, k, lo, hi)
-
-
-def _finite(model: Model, k: int, lo: Array, hi: Array) -> bool:
-    pieces = model.evaluate(k, lo, hi)
-    return bool(np.isfinite(pieces.ridges.magnitude()).all() and np.isfinite(pieces.entries.magnitude()).all())
+    return all_finite(model, k, lo, hi)
 
 
 # -- polynomials
@@ -137,7 +143,7 @@ def _growing_entry(part: Part, slots: str) -> Bound | None:
         return None
     total, remaining = _expressions(part)
     lo, hi = part.whole()
-    if total == 0 or not _finite(remaining, k, lo, hi):
+    if total == 0 or not all_finite(remaining, k, lo, hi):
         return None
     space = jet_space(part.n, k)
     lines = [_line(part, i) for i in range(part.n) if _open(part, i)]
@@ -218,7 +224,7 @@ def _growing_ray(part: Part, slots: str) -> Bound | None:
         return None
     lo, hi = part.whole()
     bare = Model(replace(part.structure, ridges=()), part.is_x)
-    if (k > 1 and not _finite(bare, k, lo, hi)) or (k == 1 and part.structure.rest is not None):
+    if (k > 1 and not all_finite(bare, k, lo, hi)) or (k == 1 and part.structure.rest is not None):
         return None
     for direction in _rays(part):
         if k == 1 and _quadratic_moves(part, direction):
@@ -306,63 +312,27 @@ def _diverges(function: Scalar, k: int, up: bool) -> bool:
     return isinstance(base, Exponential) and (up or base.name != "exp")
 
 
-# -- explanations
-
-
-def culprit(part: Part, k: int) -> Reason:
-    """Which terms have an unbounded k-th derivative, and a box that makes all of them finite."""
-    if part.effort <= 0:
-        return Reason("blows up", f"derivative {k} is unbounded on this domain")
-    terms = "; ".join(guilty(part, k)[:4]) or "the sum"
-    return Reason("blows up", f"derivative {k} of {terms} has no finite bound on this domain{advice(part, k)}")
-
-
-def guilty(part: Part, k: int) -> list[str]:
-    """The terms whose k-th derivative has no finite bound on the domain."""
-    found = []
+def _radial_blow_up(part: Part, slots: str) -> Bound | None:
+    """A power of a distance, at infinity or at its centre, when nothing else is unbounded there."""
+    k = len(slots)
+    if len(part.specials) != 1 or not isinstance(part.specials[0], Radial) or k < 2:
+        return None
+    special = part.specials[0]
+    power = radial_power(special)
+    members = set(special.members)
+    if power is None or not all(members & set(part.model.slots(s)) for s in slots):
+        return None
+    even = power.is_Integer and power >= 0 and power % 2 == 0
     lo, hi = part.whole()
-    slopes = part.model.ridge_ranges(k, part.model.arguments(lo, hi))
-    for number, ridge in enumerate(part.structure.ridges):
-        if not np.isfinite(slopes.magnitude()[0, number]):
-            found.append(ridge_text(ridge, part.structure))
-    if k == 1 and part.domain.unbounded and part.structure.quadratic:
-        found.append("the quadratic part")
-    plain_rest = None if part.only_specials else part.structure.rest
-    for term in sympy.Add.make_args(plain_rest) if plain_rest is not None else ():
-        alone = Model(replace(part.structure, rest=term, ridges=(), quadratic={}, linear={}), part.is_x)
-        if not np.isfinite(alone.evaluate(k, lo, hi).entries.magnitude()).all():
-            found.append(str(term))
-    return found
-
-
-def advice(part: Part, k: int) -> str:
-    """A bounded box on which the derivative is finite, if a simple one is found."""
-    if part.effort <= 0 or part.only_specials:
-        return ""
-    for size in (10.0, 1.0):
-        lo = np.where(np.isneginf(part.domain.lo), -size, part.domain.lo)
-        hi = np.where(np.isposinf(part.domain.hi), size, part.domain.hi)
-        if (lo > hi).any() or not part.domain.unbounded:
-            continue
-        if _finite(part.model, k, lo[None], hi[None]):
-            names = [
-                v.name for v, a, b in zip(part.structure.variables, part.domain.lo, part.domain.hi) if math.isinf(b - a)
-            ]
-            return f"; it is finite for {', '.join(names[:6])} in [-{size:g}, {size:g}]"
-    return _away(part, k)
-
-
-def _away(part: Part, k: int) -> str:
-    """A box on one side of the singularity, if a simple one is found."""
-    base_lo = np.where(np.isneginf(part.domain.lo), -10.0, part.domain.lo)
-    base_hi = np.where(np.isposinf(part.domain.hi), 10.0, part.domain.hi)
-    for i, variable in enumerate(part.structure.variables):
-        for low, high in ((0.01, base_hi[i]), (base_lo[i], -0.01), (0.01 * base_hi[i], base_hi[i])):
-            if not base_lo[i] <= low < high <= base_hi[i]:
-                continue
-            lo, hi = base_lo.copy(), base_hi.copy()
-            lo[i], hi[i] = low, high
-            if _finite(part.model, k, lo[None], hi[None]):
-                rest = " (the others in [-10, 10])" if part.n > 1 and part.domain.unbounded else ""
-                return f"; it is finite away from the singularity, say for {variable} in [{low:g}, {high:g}]{rest}"
-    return "; a smaller box that keeps away from the singularity makes it finite"
+    if not all_finite(part.plain, k, lo, hi):
+        return None
+    if power > k and any(_open(part, i) for i in members) and (len(set(slots)) == 1 or part.domain.free):
+        names = ", ".join(str(part.structure.variables[i]) for i in sorted(members))
+        text = f"derivative {k} of {special.term} grows without bound with {names}"
+        return _proved(part, slots, text, {})
+    centre = [enclose(c) for c in special.centre]
+    inside = all(part.domain.lo[i] < a and b < part.domain.hi[i] for i, (a, b) in zip(special.members, centre))
+    if power < k and not even and inside and len(set(slots)) == 1:
+        where = {str(part.structure.variables[i]): a for i, (a, _) in zip(special.members, centre)}
+        return _proved(part, slots, f"derivative {k} of {special.term} is unbounded at its centre", where)
+    return None

@@ -112,7 +112,12 @@ class Model:
         return Pieces(order, ridges, entries)
 
     def polynomial_part(self, order: int, lo: Array, hi: Array) -> Interval:
-        """Linear and quadratic part: gradient entries for order 1, constant Hessian entries for order 2."""
+        """Linear and quadratic part: gradient entries for order 1, constant Hessian entries for order 2.
+
+        Without a rest there are no entries of order three and more (no columns).
+        """
+        if order > 2 and self.structure.rest is None:
+            return Interval(np.zeros((len(lo), 0)), np.zeros((len(lo), 0)))
         space = jet_space(self.n, order)
         numbers = space.of_degree(order)
         low, high = np.zeros((len(lo), len(numbers))), np.zeros((len(lo), len(numbers)))

@@ -10,6 +10,7 @@ import sympy
 from sympy import Expr
 
 from bilevel_verify.constants import exact, smoothness
+from bilevel_verify.constants.blame import culprit
 from bilevel_verify.constants.bounds import Bound, combine, jump_bound
 from bilevel_verify.constants.branch import Supremum, middle_of, supremum
 from bilevel_verify.constants.composition import apart, sampled_specials, with_specials
@@ -17,10 +18,10 @@ from bilevel_verify.constants.constant import Reason
 from bilevel_verify.constants.data import data_terms
 from bilevel_verify.constants.domain import Domain, one_period
 from bilevel_verify.constants.forms import Form, defined
-from bilevel_verify.constants.infinite import culprit, infinite
+from bilevel_verify.constants.infinite import infinite
 from bilevel_verify.constants.model import Model
 from bilevel_verify.constants.piecewise import PiecewiseScalar
-from bilevel_verify.constants.sampling import climb, sample_points
+from bilevel_verify.constants.sampling import ascend_ridges, climb, sample_points
 from bilevel_verify.constants.scalars import CompositeScalar
 from bilevel_verify.constants.sparse import sparse_terms
 from bilevel_verify.constants.specials import Special, specials_of
@@ -29,11 +30,14 @@ from bilevel_verify.intervals.elementary import ball_ends
 from bilevel_verify.intervals.removable import Sinc
 from bilevel_verify.intervals.rounding import Array, enclose
 
-TOLERANCE = {1: 8e-3, 2: 8e-3, 3: 2.4e-2, 4: 1e-1}
+TOLERANCE = {1: 8e-3, 2: 8e-3, 3: 1.7e-2, 4: 9e-2}
 """Relative gap at which branch and bound stops, by order of the derivative."""
 
 BUDGET = {1: 6000, 2: 12000, 3: 12000, 4: 8000}
 """Largest number of boxes, by order (scaled down with the dimension)."""
+
+CONVERGED = 1.05
+"""On the whole space a search counts if its bound is within this factor of what was reached."""
 
 SAMPLED_ENTRIES = 4000
 """Entries of a tensor up to which sampling is thorough."""
@@ -129,11 +133,14 @@ class Part:
             return Bound(top, top, True, "exact", why, closed, True)
         form = Form(self.model, slots, 4096)
         upper = self._calculus_bound(slots, form)
-        lower = self._sample_lower(slots)
         tight = free and k >= 2 and self._tight_at(form) and math.isfinite(upper)
         if tight:
             factor = 1.0 if form.net is None or (k == 2 and form.symmetric) else form.net.factor
-            lower = max(lower, upper / factor * (1 - 1e-9))
+            lower = upper / factor * (1 - 1e-9)
+        elif free and k >= 3 and form.symmetric:
+            lower = self._free_lower(slots)
+        else:
+            lower = self._sample_lower(slots)
         why = Reason(self._rule(slots), f"{self.label(slots)} <= {upper:.9g}", self._range_reasons(k))
         if math.isinf(upper):
             why = Reason(why.rule, f"{self.label(slots)}: no finite bound", (culprit(self, k), *why.parts))
@@ -153,6 +160,15 @@ class Part:
         if self.only_specials:
             return sampled_specials(self, slots)
         return self._sampled(slots) if self.effort > 0 else 0.0
+
+    def _free_lower(self, slots: str) -> float:
+        """Independent arguments: the coefficients of the ridges take any combination of their values."""
+        lo, hi = self.whole()
+        values = self.model.ridge_ranges(len(slots), self.model.arguments(lo, hi))
+        rows = self.model.row_centres[:, list(self.model.slots(slots[0]))]
+        if not np.isfinite(values.magnitude()).all():
+            return self._sample_lower(slots)
+        return ascend_ridges(rows, values.lo[0], values.hi[0], len(slots)) * (1 - 1e-12)
 
     def hessian_range(self, letter: str = "z") -> tuple[float, float]:
         """Certified range of the eigenvalues of a diagonal Hessian block (branch and bound for both ends)."""
@@ -185,7 +201,7 @@ class Part:
         """Whether the bound is a supremum: exact ranges of the atoms, and nets or extreme matrices over them."""
         enclosed = CompositeScalar | PiecewiseScalar | Sinc
         exact_ranges = not any(isinstance(ridge.function, enclosed) for ridge in self.structure.ridges)
-        return exact_ranges and (form.net is not None or form.symmetric)
+        return exact_ranges and (form.net is not None or (form.order == 2 and form.symmetric))
 
     def _free_arguments(self) -> bool:
         """Ridges only, independent rows, whole space: every combination of ridge values is approached."""
@@ -281,9 +297,11 @@ class Part:
 
         budget = self._budget(k, math.isinf(first.upper))
         coarse = 0.0 if form.net is None or (k == 2 and form.symmetric) else form.net.factor - 1.0
-        tolerance = TOLERANCE[k] / 2 + coarse
+        tolerance = TOLERANCE[k] + coarse
         found = supremum(bound, sample, domain.lo, domain.hi, tolerance, budget, first.lower, split, first.upper)
-        if found.upper >= first.upper:
+        # on the whole space the calculus is independent of the coordinates; a search that got stuck is not
+        stuck = self.domain.free and found.upper > CONVERGED * max(found.lower, first.lower)
+        if found.upper >= first.upper or (stuck and math.isfinite(first.upper)):
             return replace(
                 first,
                 lower=min(max(first.lower, found.lower), first.upper),

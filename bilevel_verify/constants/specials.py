@@ -17,6 +17,7 @@ from sympy import Expr, Integer, Symbol
 
 from bilevel_verify.atoms.functions import logsumexp
 from bilevel_verify.constants.branch import supremum
+from bilevel_verify.constants.cumulants import affordable, mixed_norm
 from bilevel_verify.constants.rewriting import is_affine, normalise
 from bilevel_verify.constants.structure import as_ridge
 from bilevel_verify.intervals.batch import Interval
@@ -76,8 +77,11 @@ class LogSumExp(Special):
         return sympy.sqrt(max(squares, key=lambda s: enclose(s)[1])) if squares else Integer(0)
 
     def bound(self, slots: str, blocks: dict[str, tuple[int, ...]], lo: Array, hi: Array) -> tuple[float, str]:
-        value = self.closed(slots, blocks)
-        return enclose(value)[1], "logsumexp: cumulants of a law on the rows"
+        best = enclose(self.closed(slots, blocks))[1]
+        if affordable(self.rows, slots):
+            size = max(abs(v) for v in enclose(self.weight))
+            best = min(best, float(np.nextafter(mixed_norm(self.rows, slots, blocks["x"]) * size, math.inf)))
+        return best, "logsumexp: cumulants of a law on the rows"
 
     def closed(self, slots: str, blocks: dict[str, tuple[int, ...]]) -> Expr:
         """Closed form of the bound for every form of order 1 to 4."""
@@ -248,6 +252,12 @@ def _constant_one(r: Symbol) -> Scalar:
 
     del r
     return scalar("power", Fraction(0))
+
+
+def radial_power(special: Radial) -> Expr | None:
+    """``p`` with ``Phi = c (2s)^(p/2)``, a pure power of the distance."""
+    ratio = sympy.simplify(sympy.diff(special.phi, special.variable) * special.variable / special.phi)
+    return 2 * ratio if ratio.is_number and ratio.is_Rational else None
 
 
 class _Scaled(Direct):

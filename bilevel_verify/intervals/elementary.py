@@ -107,11 +107,20 @@ def _by_balls(name: str, points: Array) -> tuple[Array, Array]:
     import flint
 
     unique, where = np.unique(points, return_inverse=True)
-    low, high = np.empty(unique.shape), np.empty(unique.shape)
+    near = np.full(unique.shape, np.nan)
     saved, flint.ctx.prec = flint.ctx.prec, 96
     try:
+        ball = flint.arb
+        function = getattr(ball, name)
         for index, point in enumerate(unique.tolist()):
-            low[index], high[index] = _ball_value(name, point)
+            value = function(ball(point))
+            if value.rel_accuracy_bits() >= 70:
+                near[index] = float(value)
+        # rounded (either way) from a midpoint good to 70 bits: one step is enough
+        low, high = down(near), up(near)
+        size = np.abs(near)
+        for index in np.flatnonzero(~((size > 1e-290) & (size < 1e290))).tolist():
+            low[index], high[index] = _ball_value(name, float(unique[index]))
     finally:
         flint.ctx.prec = saved
     return low[where].reshape(points.shape), high[where].reshape(points.shape)
@@ -145,8 +154,4 @@ def _ball_value(name: str, point: float) -> tuple[float, float]:
     value: Any = getattr(flint.arb(point), name)()
     if value.is_nan() or not value.is_finite():
         return np.nan, np.nan
-    if value.rel_accuracy_bits() >= 70:
-        near = float(value)
-        if 1e-290 < abs(near) < 1e290:  # rounded (either way) from a midpoint good to 70 bits: one step is enough
-            return float(down(near)), float(up(near))
     return floats_of(value)

@@ -45,7 +45,7 @@ class JetSpace:
         self.indices: list[Index] = [i for k in range(order + 1) for i in _of_degree(n, k)]
         self.place = {index: number for number, index in enumerate(self.indices)}
         self.degree = [sum(index) for index in self.indices]
-        self.factorial = [math.prod(math.factorial(a) for a in index) for index in self.indices]
+        self.factorial = [math.prod(math.factorial(a) for a in index if a > 1) for index in self.indices]
         self._plans: dict[tuple[tuple[int, ...], tuple[int, ...] | None], Plan] = {}
 
     def of_degree(self, k: int) -> list[int]:
@@ -86,11 +86,12 @@ def jet_space(n: int, order: int) -> JetSpace:
 
 
 def _of_degree(n: int, k: int) -> list[Index]:
-    if n == 0:
-        return [()] if k == 0 else []
     out = []
     for combo in itertools.combinations_with_replacement(range(n), k):
-        out.append(tuple(combo.count(i) for i in range(n)))
+        index = [0] * n
+        for i in combo:
+            index[i] += 1
+        out.append(tuple(index))
     return out
 
 

@@ -151,8 +151,6 @@ ROWS: dict[str, tuple[str, int, int, Any, list[float]]] = {
         [-1, S2, 2 * S2, 4, 3, S3, 1, 4 * S2, 3 * S2, 2.502173, S3, 64 / 7],
     ),
 }
-LOOSE = {("P07", "rho_xy"): 0.31}
-"""Entries where the rule in use (1/8 of the product of three row diameters) is provably valid and not sharp."""
 SLOW = {"P07", "P09", "P10", "P12"}
 
 EXACT = {
@@ -199,7 +197,7 @@ def test_true_constants(name: str, column: str) -> None:
         if math.isinf(truth):
             assert math.isinf(bound.upper)
             return
-        tolerance = LOOSE.get((name, column), TOLERANCE[len(form)])
+        tolerance = TOLERANCE[len(form)]
         assert bound.upper >= truth * (1 - 1e-6) - 1e-9
         assert bound.upper <= truth * (1 + tolerance) + 1e-9
         assert bound.lower <= truth * (1 + 1e-6) + 1e-9
@@ -262,6 +260,41 @@ def test_hoelder_pairs(
     assert pair.nu == sympy.Rational(nu)
     assert pair.constant.upper == pytest.approx(constant, rel=1e-6)
     assert pair.constant.certified
+
+
+# the other entries of the rows above (mu, L, rho where the derivative is Lipschitz or not)
+SMOOTHNESS: list[tuple[str, str, int, int, Any, dict[str, float]]] = [
+    ("H01", "y1**2 - x1*y1 + abs(y1)**(5/2)", 1, 1, {}, {"mu": 2, "zz": INF, "zzz": INF}),
+    ("H01 box", "y1**2 - x1*y1 + abs(y1)**(5/2)", 1, 1, {"y1": (-1, 1)}, {"mu": 2, "zz": 5.918949, "zzz": INF}),
+    (
+        "H03",
+        "y1**2 - x1*y1 + psi(1/2, x1 + 2*y1)/2",
+        1,
+        1,
+        {},
+        {"mu": 2 / 3, "zz": (11 + math.sqrt(85)) / 6, "zzz": 5**1.5 / 2, "zzzz": INF},
+    ),
+    ("H04", "(y1**2 + y2**2)**(7/4) + (y1**2 + y2**2)/2 - x1*y1", 1, 2, {}, {"mu": 1, "zz": INF, "zzz": INF}),
+    ("H05", "y1**2 + plus(y1 - x1)**(5/2)", 1, 1, {}, {"mu": 2, "zz": INF, "zzz": INF}),
+    ("H07", "y1**2/2 + huber(1, x1 - y1)", 1, 1, {}, {"mu": 1, "zz": (3 + S5) / 2, "zzz": INF}),
+    ("H08", "cos(x1 + y1)", 1, 1, {}, {"mu": -1, "zz": 2, "zzz": 2 * S2, "zzzz": 4}),
+]
+
+
+@pytest.mark.parametrize(("name", "formula", "dx", "dy", "domain", "known"), SMOOTHNESS)
+def test_other_constants_of_the_rows(
+    name: str, formula: str, dx: int, dy: int, domain: Any, known: dict[str, float]
+) -> None:
+    row = analysis_of(formula, dx, dy, domain)
+    for form, truth in known.items():
+        bound = row.convexity() if form == "mu" else row.norm(form)
+        value = bound.lower if form == "mu" else bound.upper
+        assert bound.certified
+        assert value == pytest.approx(truth, rel=1e-2 if math.isfinite(truth) else None)
+        if math.isfinite(truth) and form != "mu":
+            assert value >= truth * (1 - 1e-6)
+        if math.isinf(truth):
+            assert bound.lower == math.inf, (name, form)
 
 
 X, Y = sympy.symbols("x1 y1", real=True)
