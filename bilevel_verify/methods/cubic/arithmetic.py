@@ -27,7 +27,11 @@ def is_precise(array: Array) -> bool:
 def norm(vector: Array) -> Number:
     """Euclidean norm of a vector."""
     if not is_precise(vector):
-        return float(np.linalg.norm(vector))
+        found = float(np.linalg.norm(vector))
+        if 1e-140 < found < 1e140 or found == np.inf:
+            return found
+        largest = float(np.max(np.abs(vector), initial=0.0))  # squares leave the range of floats
+        return largest * float(np.linalg.norm(vector / largest)) if 0 < largest < np.inf else largest
     import mpmath
 
     return mpmath.sqrt(mpmath.fsum(entry * entry for entry in np.ravel(vector)))

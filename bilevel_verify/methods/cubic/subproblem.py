@@ -107,8 +107,9 @@ def minimise(gradient: Array, hessian: Array | Spectrum, M: Number) -> CubicStep
             f"{spectrum.vectors.shape}"
         )
     size = np.max(np.abs(gradient), initial=0 * M)
+    lowest = spectrum.values[0]
     with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
-        if not is_precise(gradient) and (0 < size < SMALL or LARGE < size < np.inf):
+        if not is_precise(gradient) and (LARGE < size < np.inf or (0 < size < SMALL and lowest >= 0)):
             return _in_other_units(gradient, spectrum, M, 2.0 ** round(float(np.log2(size)) / 2))
         return _solved(gradient, spectrum, M)
 
@@ -132,7 +133,9 @@ def _solved(gradient: Array, spectrum: Spectrum, M: Number) -> CubicStep:
     rotated = spectrum.vectors.T @ gradient
     base = max(0 * spectrum.values[0], -2 * spectrum.values[0] / M)
     gaps = spectrum.values - spectrum.values[0] if base > 0 else spectrum.values.copy()
-    coefficients, r, hard = _coefficients(rotated, gaps, base, M)
+    # beside a negative eigenvalue a gradient this small is 0: the residual, which keeps it, is far below rounding
+    seen = 0 * rotated if norm(rotated) < unit_roundoff(rotated) ** 8 * M * base * base else rotated
+    coefficients, r, hard = _coefficients(seen, gaps, base, M)
     return _certified(gradient, spectrum, rotated, coefficients, r, hard, M)
 
 
