@@ -124,8 +124,7 @@ def load_oracle(key: str, field: str) -> CompiledOracle | None:
         content = store().load(key)
         if content is None:
             return None
-        target = internal("numba.core.registry").cpu_target.target_context
-        target.refresh()
+        target = internal("numba.core.registry").cpu_target.target_context  # loading machine code needs no registries
         try:
             library_data, symbol = pickle.loads(content)
             library = target.codegen().unserialize_library(library_data)
