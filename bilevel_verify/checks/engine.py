@@ -21,6 +21,7 @@ from bilevel_verify.checks.claims import all_claims, judge_parameters, letters_u
 from bilevel_verify.checks.decide import summary
 from bilevel_verify.checks.instance import Instance
 from bilevel_verify.checks.request import (
+    HORIZONS,
     Member,
     Request,
     assumed,
@@ -179,7 +180,7 @@ def check_instance(request: Request, problem: Problem, member: Member, x0: np.nd
 
 def prepare(request: Request, problem: Problem, member: Member, x0: np.ndarray) -> Case:
     """Letters and hypotheses of an instance; nothing runs."""
-    values = {**request.values, **{name: number for name, number in member.items() if name == "eps"}}
+    values = {**request.values, **{name: number for name, number in member.items() if name in ("eps", *HORIZONS)}}
     instance = Instance(problem, request.card.key, x0, values)
     flat = hyp.combine(hyp.of_convexity(instance))
     if flat is not None and flat.verdict == "not applicable":

@@ -97,6 +97,8 @@ def tolerances(eps: float | Sequence[float] | None) -> list[float | None]:
     return list[float | None](sorted(set(numbers), reverse=True))
 
 
+HORIZONS = ("K", "T")
+"""Letters that may be swept though no family depends on them: the length of the run."""
 Member = Mapping[str, float]
 """Letters of one instance of a sweep: ``eps``, and what the family depends on."""
 
@@ -111,8 +113,9 @@ def members(eps: float | Sequence[float] | None, sweep: Mapping[str, Sequence[fl
     from bilevel_verify.problems.family import LETTERS
 
     others = dict(sweep or {})
-    if len(others) > 1 or any(name not in LETTERS or name == "eps" for name in others):
-        raise InputError(f"sweep= takes one of {', '.join(n for n in LETTERS if n != 'eps')}, not {sorted(others)}")
+    known = [name for name in (*LETTERS, *HORIZONS) if name != "eps"]
+    if len(others) > 1 or any(name not in known for name in others):
+        raise InputError(f"sweep= takes one of {', '.join(known)}, not {sorted(others)}")
     found: list[Member] = []
     for one in tolerances(eps):
         base = {} if one is None else {"eps": one}
@@ -139,7 +142,7 @@ def instance_problem(family: Any, member: Member) -> Problem:
     at = getattr(family, "at", family if callable(family) else None)
     if at is None:
         raise InputError(f"{family!r} is neither a problem, a family, nor the name of a zoo entry")
-    found = at(**member)
+    found = at(**{name: number for name, number in member.items() if name not in HORIZONS})
     if not isinstance(found, Problem):
         raise InputError("a family must give a problem for every value of its letters")
     return found

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from bilevel_verify.checks import hypotheses as hyp
 from bilevel_verify.checks.claims import all_claims
 from bilevel_verify.checks.orders import Rate, judge_order
+from bilevel_verify.checks.request import HORIZONS
 from bilevel_verify.checks.rows import plain_row, readings_of
 from bilevel_verify.checks.values import ends
 from bilevel_verify.checks.verdict import Row, Verdict
@@ -56,7 +57,7 @@ def _series(cases: list[Case]) -> list[tuple[str, list[Case]]]:
     for case in cases:
         groups.setdefault(tuple(sorted(case.member.items())), []).append(case)
     width = min((len(group) for group in groups.values()), default=0)
-    varied = [name for name in ("kappa", "d", "nu") if len({case.member.get(name) for case in cases}) > 1]
+    varied = [name for name in ("kappa", "d", "nu", *HORIZONS) if len({case.member.get(name) for case in cases}) > 1]
     letter = varied[0] if varied else "eps"
     found = []
     for place in range(width):
@@ -101,10 +102,14 @@ def _blocked(series: list[Case]) -> tuple[Verdict, str] | None:
         if case.run is None:
             return "undecided", case.trouble or "budget: there is no run"
         if case.run.status not in FINISHED:
-            return "undecided", f"budget: the run at eps = {case.eps:g} ended as {case.run.status}"
+            return "undecided", f"budget: the run at {_place(case)} ended as {case.run.status}"
     if len(series) < 2:
         return "uninformative", "one tolerance is no sweep"
     return None
+
+
+def _place(case: Case) -> str:
+    return ", ".join(f"{name} = {number:g}" for name, number in case.member.items())
 
 
 def _judge(link: Link, samples: list[Sample]) -> tuple[tuple[Verdict, str], Rate | None]:
