@@ -7,7 +7,6 @@ A hypothesis that is false for certain makes every claim ``not applicable``; one
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from math import isfinite, isinf
 
 import numpy as np
@@ -17,6 +16,7 @@ from bilevel_verify.checks.decide import reason_of
 from bilevel_verify.checks.functions import ProblemFunctions
 from bilevel_verify.checks.instance import Instance
 from bilevel_verify.checks.linear import lambda_min
+from bilevel_verify.checks.premise import Premise
 from bilevel_verify.checks.trajectory import Trajectory
 from bilevel_verify.checks.values import Vector, vector
 from bilevel_verify.checks.verdict import Verdict
@@ -27,19 +27,6 @@ from bilevel_verify.truth.enclosure import Certainty, Enclosure
 
 POINTS = {"x": "x", "w": "x", "wbar": "x", "y": "y", "z": "y"}
 """Sequences that are points, and the block they live in where there are two levels."""
-
-
-@dataclass(frozen=True, slots=True)
-class Premise:
-    """One hypothesis on the instance: its text, whether it holds, and why not."""
-
-    text: str
-    verdict: Verdict
-    reason: str = ""
-    certainty: Certainty = "certified"
-    source: str = ""
-    margin: float | None = None
-    witness: str = ""
 
 
 def of_constant(name: str, constant: Constant) -> Premise:

@@ -44,7 +44,10 @@ class SimpleFunctions:
         if self._composite is not None:
             smooth = self._composite.smooth
             assert smooth.g is not None
-            self._smooth = {"f": Function(smooth.f, problem.x, problem.dx), "g": Function(smooth.g, problem.x, problem.dx)}
+            self._smooth = {
+                "f": Function(smooth.f, problem.x, problem.dx),
+                "g": Function(smooth.g, problem.x, problem.dx),
+            }
         self._solutions: dict[str, tuple[Value, Certainty]] = {}
 
     def forget(self) -> None:

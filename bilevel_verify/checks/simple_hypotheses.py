@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import sympy
 
-from bilevel_verify.checks.hypotheses import Premise
 from bilevel_verify.checks.instance import Instance
+from bilevel_verify.checks.premise import Premise
 from bilevel_verify.errors import BilevelVerifyError, MathematicalError
 from bilevel_verify.problems.composite import split
 from bilevel_verify.problems.problem import Problem

@@ -8,49 +8,17 @@ end.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from fractions import Fraction
 from typing import Any
-
-import numpy as np
 
 from bilevel_verify.language import tree
 from bilevel_verify.theorems import algorithm as script
 from bilevel_verify.theorems.card import Algorithm
-from bilevel_verify.theorems.numbers import Field, Floats, LinearOperator, Value, is_array, is_exact, norm, pair, same
-from bilevel_verify.theorems.rewrite import binder
+from bilevel_verify.theorems.execution import Execution, Halt, ScriptFinding
+from bilevel_verify.theorems.expressions import Budget, Expressions
+from bilevel_verify.theorems.numbers import Field, Floats, Value, same
 
-MAXIMAL_TERMS = 1_000_000
 RECURRENCES = 3
-Key = tuple[str, tuple[int, ...]]
-
-
-@dataclass(frozen=True, slots=True)
-class ScriptFinding:
-    """Something that the printed text does not say or cannot do.
-
-    ``kind`` is one of ``unassigned``, ``non-integer index``, ``empty range``, ``division by zero``, ``not a number``,
-    ``undefined``, ``unknown function``, ``unused input``, ``unassigned output``, ``unsupplied input``,
-    ``unreachable exit``, ``budget``, ``no output``.
-    """
-
-    kind: str
-    line: str
-    message: str
-    static: bool = False
-
-    def __str__(self) -> str:
-        return f"{self.line}: {self.message}" if self.line else self.message
-
-
-class Halt(Exception):
-    """Ends a run with a finding."""
-
-    def __init__(self, kind: str, message: str, line: str = "") -> None:
-        self.kind, self.message, self.line = kind, message, line
-        super().__init__(message)
 
 
 class _Break(Exception):
@@ -61,27 +29,6 @@ class _Return(Exception):
     def __init__(self, values: tuple[Value, ...]) -> None:
         self.values = values
         super().__init__()
-
-
-@dataclass(slots=True)
-class Execution:
-    """What a literal run left behind.
-
-    ``sequences[name][index]`` holds every entry, ``letters`` the last value of every plain letter, ``order`` the keys
-    of sequence entries in the order in which they were first assigned, ``statements`` how many were executed.
-    """
-
-    outputs: tuple[Value, ...] = ()
-    letters: dict[str, Value] = field(default_factory=dict)
-    sequences: dict[str, dict[tuple[int, ...], Value]] = field(default_factory=dict)
-    order: list[Key] = field(default_factory=list)
-    findings: tuple[ScriptFinding, ...] = ()
-    statements: int = 0
-
-    @property
-    def output(self) -> Value:
-        """The single output; None if the run was stopped."""
-        return self.outputs[0] if self.outputs else None
 
 
 def interpret(
@@ -104,31 +51,12 @@ def interpret(
     library : algorithms that this one calls, by the name it uses.
     """
     program = algorithm.program if isinstance(algorithm, Algorithm) else algorithm
-    machine = _Machine(numbers or Floats(), functions, library or {}, _Budget(budget))
+    machine = _Machine(numbers or Floats(), functions, library or {}, Budget(budget))
     return machine.run(program, inputs)
 
 
-@dataclass(slots=True)
-class _Budget:
-    left: int
-
-
-class _Machine:
-    def __init__(
-        self,
-        numbers: Field,
-        functions: Mapping[str, Callable[..., Value]],
-        library: Mapping[str, Algorithm],
-        budget: _Budget,
-    ) -> None:
-        self.field, self.functions, self.library, self.budget = numbers, functions, library, budget
-        self.letters: dict[str, Value] = {}
-        self.sequences: dict[str, dict[tuple[int, ...], Value]] = {}
-        self.order: list[Key] = []
-        self.given: Mapping[str, Any] = {}
-        self.reads: list[Value] | None = None
-        self.line = ""
-        self.done = 0
+class _Machine(Expressions):
+    """Statements of a pseudo-code, one after the other."""
 
     def run(self, program: script.Program, inputs: Mapping[str, Any]) -> Execution:
         self.given = inputs
@@ -145,15 +73,6 @@ class _Machine:
         except RecursionError:
             findings.append(ScriptFinding("budget", self.line, "the algorithms call each other too deeply"))
         return Execution(outputs, self.letters, self.sequences, self.order, tuple(findings), self.done)
-
-    def import_value(self, value: Any) -> Value:
-        if callable(value) or is_exact(value) or isinstance(value, LinearOperator):
-            return value
-        if isinstance(value, np.ndarray | list | tuple):
-            return self.field.vector(list(value))
-        return self.field.number(value)
-
-    # --- statements ---------------------------------------------------------------------------------------------------
 
     def block(self, statements: Sequence[script.Statement]) -> None:
         for statement in statements:
@@ -229,168 +148,6 @@ class _Machine:
             except _Break:
                 return
 
-    # --- expressions --------------------------------------------------------------------------------------------------
-
-    def finite(self, value: Value) -> Value:
-        """Refuse NaN and infinities where a value is kept."""
-        entries = value.ravel() if is_array(value) else [value]
-        for entry in entries:
-            number = not (is_exact(entry) or callable(entry) or isinstance(entry, bool | LinearOperator))
-            if number and not self.field.is_finite(entry):
-                raise Halt("not a number", f"the value is {entry}", self.line)
-        return value
-
-    def index(self, node: tree.Node) -> int:
-        outer, self.reads = self.reads, None
-        value = self.value(node)
-        self.reads = outer
-        if isinstance(value, Fraction) and value.denominator == 1:
-            return int(value)
-        if not isinstance(value, int) or isinstance(value, bool):
-            if not is_exact(value) and not is_array(value) and value == int(value):
-                return int(value)
-            raise Halt("non-integer index", f"the index is {value}, not an integer", self.line)
-        return value
-
-    def read(self, value: Value) -> Value:
-        if self.reads is not None:
-            self.reads.append(value)
-        return value
-
-    def test(self, node: tree.Node) -> bool:
-        match node:
-            case tree.Truth(value=value):
-                return value
-            case tree.Not(operand=part):
-                return not self.test(part)
-            case tree.Logical(operator="and", operands=parts):
-                return all(self.test(p) for p in parts)
-            case tree.Logical(operands=parts):
-                return any(self.test(p) for p in parts)
-            case tree.Compare(operands=parts, operators=signs):
-                return self.comparison([self.value(p) for p in parts], signs)
-        raise Halt("undefined", "a condition was expected", self.line)
-
-    def comparison(self, values: list[Value], signs: Sequence[str]) -> bool:
-        for place, sign in enumerate(signs):
-            left, right = pair(self.field, values[place], values[place + 1])
-            answers = {"<": left < right, "<=": left <= right, ">": left > right, ">=": left >= right}
-            if not answers.get(sign, left == right):
-                return False
-        return True
-
-    def value(self, node: tree.Node) -> Value:
-        match node:
-            case tree.Number(value=value):
-                return int(value) if value.denominator == 1 else value
-            case tree.Letter(name=name):
-                return self.letter(name)
-            case tree.Index(base=base, indices=indices):
-                return self.entry(base, tuple(self.index(i) for i in indices))
-            case tree.Add(terms=terms):
-                return self.fold([self.value(t) for t in terms], lambda a, b: a + b)
-            case tree.Multiply(factors=factors):
-                return self.fold([self.value(f) for f in factors], lambda a, b: a * b)
-            case tree.Divide(numerator=a, denominator=b):
-                return self.divide(self.value(a), self.value(b))
-            case tree.Power(base=a, exponent=b):
-                return self.power(self.value(a), self.value(b))
-            case tree.Negate(operand=a):
-                return -self.value(a)
-            case tree.Modulo(left=a, right=b):
-                left, right = pair(self.field, self.value(a), self.value(b))
-                return left % right
-            case tree.MatrixMultiply(left=a, right=b):
-                return self.value(a) @ self.value(b)
-            case tree.Conditional(test=test, yes=yes, no=no):
-                return self.value(yes if self.test(test) else no)
-            case tree.Call():
-                return self.call(node)
-        raise Halt("undefined", f"{type(node).__name__} has no value here", self.line)
-
-    def letter(self, name: str) -> Value:
-        if name in self.letters:
-            return self.read(self.letters[name])
-        if name in ("pi", "E"):
-            return self.field.number(math.pi if name == "pi" else math.e)
-        if name in self.functions:
-            return self.functions[name]
-        raise Halt("unassigned", f"'{name}' was never assigned", self.line)
-
-    def entry(self, base: str, index: tuple[int, ...]) -> Value:
-        entries = self.sequences.get(base, {})
-        if index in entries:
-            return self.read(entries[index])
-        given = self.given.get(base)
-        if callable(given):
-            return self.import_value(given(*index))
-        shown = ", ".join(str(i) for i in index)
-        raise Halt("unassigned", f"{base}[{shown}] was never assigned", self.line)
-
-    def fold(self, values: list[Value], operation: Callable[[Value, Value], Value]) -> Value:
-        total = values[0]
-        for value in values[1:]:
-            left, right = pair(self.field, total, value)
-            if is_array(left) and is_array(right) and left.shape != right.shape:
-                raise Halt("undefined", f"shapes {left.shape} and {right.shape} do not fit", self.line)
-            total = operation(left, right)
-        return total
-
-    def divide(self, top: Value, bottom: Value) -> Value:
-        if is_array(bottom):
-            raise Halt("undefined", "division by a vector", self.line)
-        if bottom == 0:
-            raise Halt("division by zero", "division by zero", self.line)
-        if isinstance(top, int | Fraction) and isinstance(bottom, int | Fraction):
-            quotient = Fraction(top) / Fraction(bottom)
-            return int(quotient) if quotient.denominator == 1 else quotient
-        left, right = pair(self.field, top, bottom)
-        return left / right
-
-    def power(self, base: Value, exponent: Value) -> Value:
-        if base == 0 and exponent < 0:
-            raise Halt("division by zero", "0 to a negative power", self.line)
-        if is_exact(base) and isinstance(exponent, int):
-            return Fraction(base) ** exponent if exponent < 0 else base**exponent
-        if isinstance(exponent, int):
-            return base**exponent
-        left, right = self.field.number(base), self.field.number(exponent)
-        if left < 0:
-            raise Halt("not a number", f"a broken power of {left}", self.line)
-        return left**right
-
-    def call(self, node: tree.Call) -> Value:
-        span = binder(node)
-        if span is not None:
-            return self.over_range(node, *span)
-        if any(isinstance(a, tree.Letter) and a.name == "_" for a in node.arguments):
-            return self.partial(node)
-        name = node.function
-        values = [self.value(a) for a in node.arguments]
-        held = self.letters.get(name)
-        if callable(held):
-            return held(*values)
-        if name in self.library:
-            return self.run_other(self.library[name], values)
-        if name in self.functions:
-            return self.functions[name](*values)
-        return self.builtin(name, values)
-
-    def partial(self, node: tree.Call) -> Callable[..., Value]:
-        """``g(w, _)``: a function of the blanks."""
-        fixed = [None if isinstance(a, tree.Letter) and a.name == "_" else self.value(a) for a in node.arguments]
-        function = self.letters.get(node.function) or self.functions.get(node.function)
-        if function is None:
-            raise Halt("unknown function", f"unknown function '{node.function}'", self.line)
-
-        def applied(*rest: Value) -> Value:
-            blanks = iter(rest)
-            return function(*[next(blanks) if v is None else v for v in fixed])
-
-        applied.__name__ = node.function
-        applied.fixed = fixed  # type: ignore[attr-defined]
-        return applied
-
     def run_other(self, other: Algorithm, values: list[Value]) -> Value:
         if len(values) != len(other.inputs):
             raise Halt("undefined", f"{other.id} takes {len(other.inputs)} inputs, not {len(values)}", self.line)
@@ -402,65 +159,6 @@ class _Machine:
             raise Halt(inner.kind, f"{other.id}, {inner}", self.line)
         return result.outputs[0] if len(result.outputs) == 1 else result.outputs
 
-    def over_range(self, node: tree.Call, index: str, lo: tree.Node, hi: tree.Node) -> Value:
-        first, last = self.index(lo), self.index(hi)
-        name, body = node.function, node.arguments[0]
-        if last < first and name not in ("sum", "prod"):
-            raise Halt("empty range", f"{name} over the empty range {first}..{last}", self.line)
-        if last - first >= MAXIMAL_TERMS:
-            raise Halt("budget", f"more than {MAXIMAL_TERMS} terms", self.line)
-        before = self.letters.get(index)
-        terms = []
-        for i in range(first, last + 1):
-            self.letters[index] = i
-            terms.append(self.value(body))
-        if before is None:
-            self.letters.pop(index, None)
-        else:
-            self.letters[index] = before
-        if name in ("sum", "prod"):
-            if not terms:
-                return 0 if name == "sum" else 1
-            return self.fold(terms, (lambda a, b: a + b) if name == "sum" else (lambda a, b: a * b))
-        best = self.extreme(terms, largest=name in ("max", "argmax"))
-        return terms[best] if name in ("max", "min") else first + best
-
-    def extreme(self, terms: list[Value], largest: bool) -> int:
-        """Place of the first extreme term: ties go to the smallest index."""
-        best = 0
-        for place in range(1, len(terms)):
-            left, right = pair(self.field, terms[place], terms[best])
-            if (left > right) if largest else (left < right):
-                best = place
-        return best
-
-    def builtin(self, name: str, values: list[Value]) -> Value:
-        if name == "norm" and len(values) == 1:
-            return norm(self.field, values[0])
-        if name == "dot" and len(values) == 2:
-            return sum((a * b for a, b in zip(values[0], values[1])), self.field.number(0))
-        if name in ("max", "min") and values:
-            return values[self.extreme(values, name == "max")]
-        if name == "abs" and len(values) == 1:
-            return abs(values[0])
-        if name == "plus" and len(values) == 1:
-            return values[0] if values[0] > 0 else 0
-        if name in ("floor", "ceil") and len(values) == 1:
-            return _rounded(values[0], name == "ceil")
-        if name == "T" and len(values) == 1:
-            return values[0].T
-        if name in ("sqrt", "log", "exp", "sin", "cos", "tan", "sinh", "cosh", "tanh", "asinh", "atan", "erf"):
-            try:
-                return self.field.function(name, values[0])
-            except (ValueError, ZeroDivisionError):
-                raise Halt("not a number", f"{name} of {values[0]}", self.line) from None
-        raise Halt("unknown function", f"unknown function '{name}'", self.line)
-
-
-def _rounded(value: Value, up: bool) -> int:
-    whole: int = math.ceil(value) if up else math.floor(value)
-    return whole
-
 
 def _recurs(reads: list[Value], seen: list[list[Value]]) -> bool:
     """Whether the values read in one pass of a loop are those of an earlier pass, all of them and in order."""
@@ -468,3 +166,6 @@ def _recurs(reads: list[Value], seen: list[list[Value]]) -> bool:
         len(reads) == len(earlier) and all(same(a, b) for a, b in zip(reads, earlier) if not callable(a))
         for earlier in seen
     )
+
+
+__all__ = ["Execution", "Halt", "ScriptFinding", "interpret"]

@@ -8,201 +8,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field
 from fractions import Fraction
-from types import MappingProxyType
 from typing import Any
 
-import numpy as np
-
 from bilevel_verify.errors import MathematicalError, ParameterError
-from bilevel_verify.language import parse, tree
+from bilevel_verify.language import tree
 from bilevel_verify.theorems import exact
 from bilevel_verify.theorems.card import ORDER_SYMBOLS, Card, Definition, Entry, Expression, LetterSpec, Root, Statement
 from bilevel_verify.theorems.desk import letters_of
 from bilevel_verify.theorems.exact import Formula, Scalar
+from bilevel_verify.theorems.resolved import Hypothesis, Resolved, ResolvedLetter, scalar_of
 from bilevel_verify.theorems.rewrite import free_letters, order_of
+from bilevel_verify.theorems.roots import loop_length, run_value, solve_root
 from bilevel_verify.truth.enclosure import Certainty, weakest
-
-NARROW = 1e-9
-"""Relative width below which the enclosure of a chosen parameter is its rounding, not ignorance."""
-INTEGER_SLACK = Fraction(1, 10**9)
-"""A loop limit this close (relatively) to an integer is that integer."""
 
 Provider = Callable[[LetterSpec, Mapping[str, "ResolvedLetter"]], Any]
 """Value of a leaf letter (constants, truth, user, problem); KeyError or None where there is none."""
-
-
-@dataclass(frozen=True, slots=True)
-class ResolvedLetter:
-    """One letter with its number and its enclosure.
-
-    Attributes
-    ----------
-    value : float nearest to the middle (the safe end where the card names one).
-    run : what a solver gets: ``value``, or the integer that a loop really produces.
-    lower, upper : floats around the true value of the printed formula.
-    scalar : the same enclosure, exact (Fraction) or as a ball of 200 bits.
-    chosen : prescribed by settings or given explicitly; the run used exactly ``run``.
-    """
-
-    name: str
-    value: float
-    run: float | int
-    lower: float
-    upper: float
-    scalar: Scalar
-    source: str
-    certainty: Certainty = "proved"
-    readings: tuple[str, ...] = ()
-    formula: str = ""
-    printed: str = ""
-    chosen: bool = False
-    note: str = ""
-
-    @property
-    def reading(self) -> str:
-        """Labels of the named readings behind this number, as one text."""
-        return "; ".join(self.readings)
-
-    @property
-    def for_check(self) -> Scalar:
-        """What a checker puts in: the formula's enclosure together with the float of the run.
-
-        A chosen letter whose enclosure is wide (it depends on a truth known only between two ends) is the float of the
-        run, exactly: any number that the choice allows is a legitimate choice.
-        """
-        if not self.chosen:
-            return self.scalar
-        used = Fraction(self.value)
-        width = self.upper - self.lower
-        if self.source == "explicit" or not width <= NARROW * max(abs(self.value), 1e-300):
-            return used
-        if isinstance(self.scalar, Fraction):
-            return self.scalar
-        return exact.hull(self.scalar, used)
-
-
-@dataclass(frozen=True, slots=True)
-class Hypothesis:
-    """One ``where`` line on the instance: its text and whether it holds (None: not decided, see ``reason``)."""
-
-    text: str
-    source: str
-    answer: bool | None
-    reason: str = ""
-    margin: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Resolved:
-    """All letters of a statement. ``missing`` says of every letter without a value why."""
-
-    card: Card
-    entry: Entry
-    letters: Mapping[str, ResolvedLetter]
-    missing: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-    hypotheses: tuple[Hypothesis, ...] = ()
-
-    @property
-    def readings(self) -> tuple[str, ...]:
-        """Labels of the named readings that any letter leans on; every verdict row carries them."""
-        return tuple(dict.fromkeys(label for letter in self.letters.values() for label in letter.readings))
-
-    @property
-    def reading(self) -> str | None:
-        """The labels as one text, None if the print itself was enough."""
-        return "; ".join(self.readings) or None
-
-    @property
-    def parameters(self) -> dict[str, float | int]:
-        """Letter -> number, as a solver takes them."""
-        return {name: letter.run for name, letter in self.letters.items()}
-
-    def precise_parameters(self) -> dict[str, Any]:
-        """Chosen letters that are no integers, as rationals with all bits of their formula: for runs in many digits."""
-        found: dict[str, Any] = {}
-        for name, letter in self.letters.items():
-            if letter.chosen and not isinstance(letter.run, int):
-                used = letter.for_check
-                found[name] = used if isinstance(used, Fraction) else exact.rational(letter.scalar)
-        return found
-
-    def scalars(self) -> dict[str, Scalar]:
-        """Letter -> enclosure for a check."""
-        return {name: letter.for_check for name, letter in self.letters.items()}
-
-    def value(self, node: tree.Node | Expression) -> Scalar:
-        """Enclosure of a formula in these letters."""
-        with exact.precision():
-            return Formula(self.scalars()).value(_tree(node))
-
-    def answer(self, node: tree.Node | Expression) -> bool | None:
-        """Whether a condition in these letters holds."""
-        with exact.precision():
-            return Formula(self.scalars()).answer(_tree(node))
-
-    def need(self, names: Iterable[str]) -> None:
-        """Insist on letters.
-
-        Raises
-        ------
-        ParameterError : names every missing letter and what would supply it.
-        """
-        absent = [name for name in names if name not in self.letters]
-        if absent:
-            why = "; ".join(f"{name}: {self.missing.get(name, 'no formula, no value')}" for name in absent)
-            raise ParameterError(f"{self.card.key}/{self.entry.id}: {why}")
-
-
-def _tree(node: tree.Node | Expression) -> tree.Node:
-    return node.tree if isinstance(node, Expression) else node
-
-
-def scalar_of(value: Any) -> tuple[Scalar, Certainty]:
-    """A number of any kind as an enclosure: int, Fraction, float (its decimal), text, (lo, hi), Enclosure, Constant.
-
-    A float stands for the shortest decimal that prints as it, so that ``1e-4`` is one ten-thousandth.
-
-    Raises
-    ------
-    ParameterError : not a number, or NaN.
-    """
-    if isinstance(value, str):
-        return Formula({}).value(parse(value)), "proved"
-    if hasattr(value, "certainty") and hasattr(value, "error"):
-        return exact.hull(_decimal_free(value.lower), _decimal_free(value.upper)), value.certainty
-    if hasattr(value, "certified") and hasattr(value, "side"):
-        return _of_constant(value)
-    if isinstance(value, tuple) and len(value) == 2:
-        return exact.hull(scalar_of(value[0])[0], scalar_of(value[1])[0]), "certified"
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, bool) or not isinstance(value, int | float | Fraction):
-        rational = getattr(value, "p", None), getattr(value, "q", None)
-        if all(isinstance(part, int) for part in rational):
-            return Fraction(*rational), "proved"  # type: ignore[arg-type]
-        raise ParameterError(f"{value!r} is not a number")
-    if isinstance(value, float) and not math.isfinite(value):
-        raise ParameterError(f"{value!r} is not a finite number")
-    return Fraction(repr(value)) if isinstance(value, float) else Fraction(value), "proved"
-
-
-def _decimal_free(value: float) -> Fraction:
-    if not math.isfinite(value):
-        raise ParameterError("infinite, so nothing can be derived from it")
-    return Fraction(value)
-
-
-def _of_constant(value: Any) -> tuple[Scalar, Certainty]:
-    """A constant enters with its safe end: any valid bound is a legitimate value of the letter."""
-    number = value.exact if value.exact is not None and getattr(value.exact, "is_Rational", False) else None
-    certainty: Certainty = "certified" if value.certified else ("sampled" if value.route == "sampling" else "computed")
-    if number is not None and value.attained:
-        return Fraction(int(number.p), int(number.q)), "proved" if value.certified else certainty
-    if not math.isfinite(value.value):
-        raise ParameterError(f"infinite on this domain ({value.domain})")
-    return Fraction(float(value.value)), certainty
 
 
 def formulas_of(
@@ -505,74 +326,13 @@ def _margin(formula: Formula, node: tree.Node) -> float | None:
     return gap / size if size > 0 and math.isfinite(size) else 0.0
 
 
-def run_value(scalar: Scalar, value: float, spec: LetterSpec | None) -> tuple[float | int, str]:
-    """What a solver gets for a letter: a float, or the integer that a loop really produces."""
-    if spec is None:
-        return value, ""
-    if spec.rounding == "up":
-        return loop_length(scalar, spec.name)
-    if spec.domain is not None and spec.domain.kind == "integers":
-        top = scalar if isinstance(scalar, Fraction) else Fraction(value)
-        return round(top), ""
-    return value, ""
-
-
-def loop_length(scalar: Scalar, name: str = "K") -> tuple[int, str]:
-    """How often ``while k < K`` runs for a real K: ceil(K), and K itself if it is an integer up to rounding."""
-    middle = scalar if isinstance(scalar, Fraction) else Fraction(exact.middle(scalar))
-    near = round(middle)
-    if abs(middle - near) <= INTEGER_SLACK * max(1, abs(near)) and near >= 1:
-        exactly = isinstance(scalar, Fraction) and scalar == near
-        return near, "" if exactly else f"{name} is {near} up to rounding"
-    up = math.ceil(middle)
-    return up, f"{name} = {float(middle):.6g} is no integer; the loop runs {up} times"
-
-
-def solve_root(name: str, root: Root, letters: Mapping[str, Scalar]) -> Scalar:
-    """Enclosure of the only zero of an increasing function in its bracket, by bisection with certified signs.
-
-    Raises
-    ------
-    MathematicalError : the bracket does not show a change of sign.
-    """
-
-    def sign(at: Fraction) -> int:
-        local = {**letters, name: at}
-        for key in order_of({k: free_letters(e.tree) for k, e in root.define.items()}):
-            local[key] = Formula(local).value(root.define[key].tree)
-        value = Formula(local).value(root.equation.tree)
-        return 1 if exact.compare(value, ">", Fraction(0)) else -1 if exact.compare(value, "<", Fraction(0)) else 0
-
-    formula = Formula(letters)
-    low = Fraction(exact.ends(formula.value(root.between[0].tree))[0])
-    high = Fraction(exact.ends(formula.value(root.between[1].tree))[1])
-    if sign(low) > 0 or sign(high) < 0:
-        raise MathematicalError(f"no change of sign between {float(low):.6g} and {float(high):.6g}")
-    return _bisect(sign, low, high)
-
-
-def _bisect(sign: Callable[[Fraction], int], low: Fraction, high: Fraction) -> Scalar:
-    """Shrink until the width is below 2**-90 of the root or the signs are no longer certain."""
-    if sign(low) == 0 and low == high:
-        return low
-    for _ in range(400):
-        if high - low <= abs(high) / 2**90:
-            break
-        at = _simple_middle(low, high)
-        found = sign(at)
-        if found == 0:
-            quarter = (high - low) / 4
-            if sign(low + quarter) < 0 and sign(high - quarter) > 0:
-                low, high = low + quarter, high - quarter
-                continue
-            break
-        low, high = (at, high) if found < 0 else (low, at)
-    return exact.hull(low, high)
-
-
-def _simple_middle(low: Fraction, high: Fraction) -> Fraction:
-    """A dyadic number near the middle, so that bisection does not grow denominators."""
-    width = high - low
-    bits = max(0, width.denominator.bit_length() - width.numerator.bit_length() + 3)
-    scale = 2**bits
-    return Fraction(round((low + high) / 2 * scale), scale)
+__all__ = [
+    "Hypothesis",
+    "Resolved",
+    "ResolvedLetter",
+    "formulas_of",
+    "leaves_of",
+    "loop_length",
+    "resolve",
+    "scalar_of",
+]

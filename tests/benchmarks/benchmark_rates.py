@@ -106,7 +106,7 @@ SERIES = (
     Series("ramp, cubic Newton", "ramp", RAMP, "cubic-newton", "eps", (1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5), 1.5,
            parameters=_cubic, short=5, source="Nesterov & Polyak, M = rho"),
     Series("ramp, restarted HB", "ramp", {"s": "400*eps", "drop": "1/100000"}, "restarted-hb", "eps",
-           (1e-6, 3e-7, 1e-7, 3e-8, 1e-8, 3e-9), 1.75, parameters=_agd(1, 10, 0.5), source="Li & Lin, Theorem 4"),
+           LONG[:5], 1.75, parameters=_agd(1, 10, 0.5), source="Li & Lin, Theorem 4"),
     Series("ramp, AGD-Jin", "ramp", {"s": "40*eps", "drop": TINY}, "agd-jin", "eps", LONG[:5], 1.75, parameters=_jin,
            tolerance=None, source="Li & Lin, Theorem 6; momentum is kept between epochs"),
     Series("ramp, practical restarted AGD", "ramp", {"s": "40*eps", "drop": TINY}, "restarted-agd-practical", "eps",
@@ -117,7 +117,7 @@ SERIES = (
     Series("ramp, unknown L and rho", "ramp", {"s": "40*eps", "drop": TINY}, "restarted-agd-practical", "eps", LONG[:5],
            1.75, parameters=_practical(4, 1, unknown=True), tolerance=None, source="Li & Lin, Remark 2"),
     Series("ramp, practical restarted HB", "ramp", {"s": "400*eps", "drop": "1/100000"}, "restarted-hb-practical", "eps",
-           (1e-6, 3e-7, 1e-7, 3e-8, 1e-8), 1.75, parameters=_practical(10, 0.5), tolerance=None,
+           LONG[:5], 1.75, parameters=_practical(10, 0.5), tolerance=None,
            source="Li & Lin, Theorem 5"),
     Series("ramp, gradient descent in the restart frame", "ramp", {"s": "40*eps", "drop": "1/10000"},
            "gradient-descent-restarted", "eps", (1e-5, 3e-6, 1e-6, 3e-7, 1e-7), 2.0, parameters=_frame, tolerance=None,
@@ -164,7 +164,7 @@ def point(series: Series, value: float) -> dict[str, Any]:
     """One run of a series."""
     at: dict[str, float] = {**series.fixed, series.letter: value}
     eps = at["eps"]
-    knobs = {name: knob for name, knob in series.knobs.items()}
+    knobs = dict(series.knobs)
     for name in ("kappa", "nu", "d"):
         if name in at and name not in knobs and series.problem not in ("ramp-nu",):
             knobs[name] = int(at[name]) if at[name] == int(at[name]) else at[name]

@@ -1,0 +1,21 @@
+"""One hypothesis of a statement on an instance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bilevel_verify.checks.verdict import Verdict
+from bilevel_verify.truth.enclosure import Certainty
+
+
+@dataclass(frozen=True, slots=True)
+class Premise:
+    """One hypothesis on the instance: its text, whether it holds, and why not."""
+
+    text: str
+    verdict: Verdict
+    reason: str = ""
+    certainty: Certainty = "certified"
+    source: str = ""
+    margin: float | None = None
+    witness: str = ""
