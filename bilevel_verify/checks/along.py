@@ -9,6 +9,7 @@ from bilevel_verify.checks.claims import Judged, judge_claims
 from bilevel_verify.checks.decide import Judgement, Tally
 from bilevel_verify.checks.digits import BITS_OF_A_DIGIT, first_iterations, unresolved
 from bilevel_verify.checks.functions import ProblemFunctions
+from bilevel_verify.checks.premise import Premise
 from bilevel_verify.checks.request import assumed
 from bilevel_verify.checks.rows import row_of, verdict_of
 from bilevel_verify.checks.runs import run_of
@@ -119,7 +120,7 @@ def _missing(case: Case) -> str:
     return "; ".join(f"{name}: {case.resolved.missing.get(name, 'no value')}" for name in absent)
 
 
-def _all_undecided(case: Case, claims: list[Claim], why: str, blocked: hyp.Premise | None = None) -> None:
+def _all_undecided(case: Case, claims: list[Claim], why: str, blocked: Premise | None = None) -> None:
     worst = blocked or hyp.combine(case.premises)
     for claim in claims:
         for number, link in enumerate(claim.chain):
@@ -139,7 +140,7 @@ def _judge_conditions(case: Case) -> None:
         for claim in [claim for claim in claims if _is_given(case, claim)]:
             claims.remove(claim)
             text = f"{entry.id}, {claim.id}: {claim.chain[0]}"
-            case.premises.append(hyp.Premise(text, "holds", "", "proved", f"proof of {', '.join(claim.given_by)}"))
+            case.premises.append(Premise(text, "holds", "", "proved", f"proof of {', '.join(claim.given_by)}"))
         for judged in _judged(case, claims):
             case.premises.append(_premise_of(entry.id, judged))
 
@@ -152,7 +153,7 @@ def _is_given(case: Case, claim: Claim) -> bool:
     return bool(claim.given_by) and len(proved) == len(claim.given_by)
 
 
-def _premise_of(condition: str, judged: Judged) -> hyp.Premise:
+def _premise_of(condition: str, judged: Judged) -> Premise:
     """A condition along the run as a hypothesis."""
     verdict, reason = judged.tally.outcome()
     text = f"{condition}, {judged.claim.id}: {judged.link}"
@@ -160,17 +161,17 @@ def _premise_of(condition: str, judged: Judged) -> hyp.Premise:
     where = f" at {shown.where}" if shown is not None and shown.where else ""
     margin = None if shown is None else shown.margin
     if verdict == "holds":
-        return hyp.Premise(text, "holds", "", judged.tally.certainty, condition, margin)
+        return Premise(text, "holds", "", judged.tally.certainty, condition, margin)
     if verdict == "refuted" and shown is not None and _is_rounding(shown):
         reason = f"precision: {condition} asks for more{where} than float64 resolves"
-        return hyp.Premise(text, "undecided", reason, "computed", condition, margin)
+        return Premise(text, "undecided", reason, "computed", condition, margin)
     if verdict == "refuted":
         reason = f"{condition} is false on this run{where}"
-        return hyp.Premise(text, "not applicable", reason, judged.tally.certainty, condition, margin)
+        return Premise(text, "not applicable", reason, judged.tally.certainty, condition, margin)
     if reason.startswith(("tie", "precision")):
         reason = f"precision: {condition}{where}: {reason.removeprefix('precision: ')}"
-        return hyp.Premise(text, "undecided", reason, "computed", condition)
-    return hyp.Premise(text, "undecided", f"hypothesis: {condition}{where}: {reason}", "computed", condition)
+        return Premise(text, "undecided", reason, "computed", condition)
+    return Premise(text, "undecided", f"hypothesis: {condition}{where}: {reason}", "computed", condition)
 
 
 def _is_rounding(shown: Judgement) -> bool:

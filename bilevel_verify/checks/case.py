@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from bilevel_verify.checks import hypotheses as hyp
 from bilevel_verify.checks.evaluate import Evaluator
 from bilevel_verify.checks.functions import ProblemFunctions
 from bilevel_verify.checks.instance import Instance
+from bilevel_verify.checks.premise import Premise
 from bilevel_verify.checks.request import Member, Request
 from bilevel_verify.checks.running import method_name
 from bilevel_verify.checks.trajectory import Trajectory
@@ -30,13 +30,13 @@ class Case:
     request: Request
     instance: Instance
     resolved: Resolved
-    premises: list[hyp.Premise]
+    premises: list[Premise]
     member: Member
     run: Run | None = None
     trajectory: Trajectory | None = None
     functions: ProblemFunctions | None = None
     precise: ProblemFunctions | None = None
-    contained: hyp.Premise | None = None
+    contained: Premise | None = None
     in_blocks: BlockJudge | None = None
     """What was found out while a run went on that is too long to be kept."""
     trouble: str = ""

@@ -20,6 +20,7 @@ from bilevel_verify.checks.case import Case
 from bilevel_verify.checks.claims import all_claims, judge_parameters, letters_used
 from bilevel_verify.checks.decide import summary
 from bilevel_verify.checks.instance import Instance
+from bilevel_verify.checks.premise import Premise
 from bilevel_verify.checks.request import (
     HORIZONS,
     Member,
@@ -134,7 +135,7 @@ def _verdict_of(rows: Sequence[Row]) -> Verdict:
     return summary([row.verdict for row in rows])
 
 
-def _premises_shown(case: Case) -> list[hyp.Premise]:
+def _premises_shown(case: Case) -> list[Premise]:
     return case.premises + ([case.contained] if case.contained is not None else [])
 
 

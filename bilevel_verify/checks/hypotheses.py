@@ -19,7 +19,6 @@ from bilevel_verify.checks.linear import lambda_min
 from bilevel_verify.checks.premise import Premise
 from bilevel_verify.checks.trajectory import Trajectory
 from bilevel_verify.checks.values import Vector, vector
-from bilevel_verify.checks.verdict import Verdict
 from bilevel_verify.constants.constant import Constant
 from bilevel_verify.errors import MathematicalError
 from bilevel_verify.theorems.resolve import Resolved

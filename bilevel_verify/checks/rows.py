@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from bilevel_verify.checks import hypotheses as hyp
 from bilevel_verify.checks.claims import Judged
 from bilevel_verify.checks.confirm import confirmed
+from bilevel_verify.checks.premise import Premise
 from bilevel_verify.checks.verdict import Row, Verdict
 from bilevel_verify.theorems.card import Claim
 from bilevel_verify.truth.enclosure import Certainty, weakest
@@ -166,7 +167,7 @@ def command(case: Case) -> str:
     return " ".join(shlex.quote(word) for word in words)
 
 
-def premise_row(case: Case, premise: hyp.Premise) -> Row:
+def premise_row(case: Case, premise: Premise) -> Row:
     """A hypothesis as a row."""
     request = case.request
     return Row(
