@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bilevel_verify.audit.finding import Finding
+from bilevel_verify.audit.pool import shared
 from bilevel_verify.checks.verdict import Row
 from bilevel_verify.errors import CardError
 from bilevel_verify.theorems.card import Card, Entry
@@ -61,20 +62,20 @@ def audit(
     """
     options = Options(budget or (QUICK if quick else FULL), seed, not quick)
     chosen = _chosen(paper, on_error)
-    tasks = [(card, entry.id) for card in chosen for entry in card.entries.values() if statement in (None, entry.id)]
+    entries = ((card, name) for card in chosen for name in card.entries)
+    tasks = [(card, name, options) for card, name in entries if statement in (None, name)]
     if statement is not None and not tasks:
         from bilevel_verify.language import nearest
 
         known = {name for card in chosen for name in card.entries}
         raise CardError(f"no statement {statement!r}{nearest(statement, known)}")
-    if jobs > 1 and len(tasks) > 1:
-        return _shared(tasks, options, jobs, progress)
-    found: list[Finding] = []
-    for number, (card, name) in enumerate(tasks):
+
+    def done(number: int, count: int) -> None:
         if progress is not None:
-            progress(f"{card.key}/{name}", number, len(tasks))
-        found += findings_of(card, card.entries[name], budget=options.budget, seed=seed, repairs=options.repairs)
-    return found
+            card, name, _ = tasks[number]
+            progress(f"{card.key}/{name}", count, len(tasks))
+
+    return [finding for part in shared(_task, tasks, jobs, done) for finding in part]
 
 
 def findings_of(
@@ -138,34 +139,6 @@ def _read(paper: str | Path | Card | Sequence[str | Path | Card] | None, on_erro
             on_error(error)
 
 
-_CARDS: list[Card] = []
-
-
-def _prepare(cards_: list[Card]) -> None:
-    _CARDS[:] = cards_
-
-
-def _task(place: int, name: str, options: Options) -> list[Finding]:
-    card = _CARDS[place]
+def _task(task: tuple[Card, str, Options]) -> list[Finding]:
+    card, name, options = task
     return findings_of(card, card.entries[name], budget=options.budget, seed=options.seed, repairs=options.repairs)
-
-
-def _shared(tasks: list[tuple[Card, str]], options: Options, jobs: int, progress: Progress | None) -> list[Finding]:
-    """The entries shared by several processes; the findings keep the order of the cards."""
-    from concurrent.futures import ProcessPoolExecutor, as_completed
-    from multiprocessing import get_context
-
-    kept = list({id(card): card for card, _ in tasks}.values())
-    places = {id(card): number for number, card in enumerate(kept)}
-    results: list[list[Finding]] = [[] for _ in tasks]
-    with ProcessPoolExecutor(jobs, get_context("fork"), _prepare, (kept,)) as pool:
-        waiting = {
-            pool.submit(_task, places[id(card)], name, options): number for number, (card, name) in enumerate(tasks)
-        }
-        for done, future in enumerate(as_completed(waiting)):
-            number = waiting[future]
-            results[number] = future.result()
-            if progress is not None:
-                card, name = tasks[number]
-                progress(f"{card.key}/{name}", done + 1, len(tasks))
-    return [finding for part in results for finding in part]

@@ -42,7 +42,7 @@ def bookkeeping_findings(card: Card, entry: Entry, seed: int = 0) -> Iterator[Fi
 
 
 def occurrence(card: Card, path: str) -> Occurrence | None:
-    """The relations at ``id``, ``id/claim``, ``id/parameters/letter`` or ``settings/letter``; None if there are none."""
+    """The relations at ``id``, ``id/claim``, ``id/parameters/letter``, ``settings/letter``; or None."""
     parts = path.split("/")
     entry = card.entries.get(parts[0])
     if entry is None:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from flint import arb
 
+from bilevel_verify.audit.calculus_proofs import prove_identity
 from bilevel_verify.audit.finding import Finding, Place, row_of
 from bilevel_verify.audit.scalar.claim import Decision
 from bilevel_verify.checks.evaluate import Evaluator
@@ -44,30 +45,46 @@ DERIVATIVES = {
 
 
 def identity_findings(card: Card, entry: Entry, seed: int = 0) -> Iterator[Finding]:
-    """One finding for an identity of a card.
+    """A finding for an identity of a card, and one for its repaired form.
 
-    Agreement in many digits is no proof: such a row is ``undecided: survived N attacks``, as a statement as a whole
-    holds only with a proof.
+    Agreement in many digits is no proof: an identity holds only where implicit differentiation proves it for all smooth
+    f and g; otherwise such a row is ``undecided: survived N attacks``.
     """
     if not isinstance(entry, Identity):
         return
-    decision = decide_identity(entry, seed)
-    known = entry.refuted is not None
-    place = Place(card.key, entry.id, "identity", entry.source or None, entry.reading or None, True, known)
-    row = row_of(place, "identity", decision, entry.left.text, "==", entry.right.text)
+    yield _finding(card, entry, entry, seed)
+    if isinstance(entry.repaired, Identity):
+        yield _finding(card, entry, entry.repaired, seed)
+
+
+def _finding(card: Card, entry: Identity, form: Identity, seed: int) -> Finding:
+    decision = decide_identity(form, seed)
+    printed = form is entry
+    known = entry.refuted is not None and printed
+    place = Place(card.key, entry.id, "identity", entry.source or None, entry.reading or None, printed, known)
+    row = row_of(place, "identity", decision, form.left.text, "==", form.right.text)
     display = {name: spec.display for name, spec in card.letters.items() if spec.display}
-    shown = (
-        entry.printed[0]
-        if entry.printed
-        else to_latex(tree.Compare((entry.left.tree, entry.right.tree), ("==",)), display)
-    )
-    reason = f"survived {decision.attacks} attacks: {decision.certificate}" if decision.attacks else row.reason
-    certainty: Certainty | None = "computed" if decision.outcome == "refuted" else None
-    yield Finding(replace(row, certainty=certainty, reason=reason), printed=shown)
+    relation = tree.Compare((form.left.tree, form.right.tree), ("==",))
+    shown = form.printed[0] if form.printed else to_latex(relation, display)
+    if decision.outcome == "refuted":
+        row = replace(row, certainty="computed")
+    repaired = entry.repaired.right.text if printed and isinstance(entry.repaired, Identity) else None
+    return Finding(row, printed=shown, repaired=repaired)
 
 
 def decide_identity(entry: Identity, seed: int = 0) -> Decision:
-    """Compare both sides on three random problems of unequal shapes."""
+    """Compare both sides on three random problems of unequal shapes; prove the identity if it survives."""
+    attacked = attack_identity(entry, seed)
+    if not attacked.attacks:
+        return attacked
+    proof = prove_identity(entry)
+    if proof.outcome != "proved":
+        return attacked
+    return replace(proof, certificate=f"{proof.certificate}; {attacked.certificate}", attacks=attacked.attacks)
+
+
+def attack_identity(entry: Identity, seed: int = 0) -> Decision:
+    """Both sides on three random problems of unequal shapes; ``attacks`` is 0 unless the identity survives them all."""
     largest = 0.0
     for number, (dx, dy) in enumerate(SHAPES):
         random = np.random.default_rng([seed, number])

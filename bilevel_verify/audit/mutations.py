@@ -6,6 +6,7 @@ must be refuted: a checker that lets mutants pass would let errors of papers pas
 
 from __future__ import annotations
 
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -13,11 +14,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from bilevel_verify.audit.reading import written
+from bilevel_verify.audit.pool import shared
+from bilevel_verify.audit.reading import Written, written
 from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim
 from bilevel_verify.audit.scalar.prove import decide
 from bilevel_verify.language import tree
-from bilevel_verify.theorems.card import Card, Inequality
+from bilevel_verify.theorems.card import Card, Expression, Inequality, Link
 from bilevel_verify.theorems.rewrite import with_child
 
 Mutate = Callable[[tree.Node], tree.Node | None]
@@ -26,7 +28,7 @@ HALF = Fraction(1, 2)
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """One mutated link: which operator, where, and what was decided."""
+    """One mutated link: which operator (``none`` for the link itself), where, and what was decided."""
 
     paper: str
     statement: str
@@ -106,38 +108,112 @@ def mutants_of(node: tree.Node, operator: Mutate) -> Iterator[tree.Node]:
             yield with_child(node, place, mutant)
 
 
-def controls(card: Card, *, most: int = 40, seed: int = 0, seconds: float = 5.0) -> list[Mutant]:
-    """Mutants of links that are proved on a card, at most ``most`` of them, chosen with a fixed seed."""
-    random = np.random.default_rng(seed)
-    candidates: list[tuple[str, int, str, ScalarClaim]] = []
+def drop_hypotheses(claim: ScalarClaim) -> Iterator[ScalarClaim]:
+    """One hypothesis less."""
+    for place in range(len(claim.where)):
+        yield replace(claim, where=claim.where[:place] + claim.where[place + 1 :])
+
+
+def start_earlier(claim: ScalarClaim) -> Iterator[ScalarClaim]:
+    """An integer letter that starts one earlier: the off-by-one of a loop."""
+    for name in claim.letters:
+        domain = claim.domains[name]
+        if domain.kind == "integers" and domain.lower is not None:
+            earlier = tree.Add((domain.lower.tree, tree.Negate(tree.Number(Fraction(1)))))
+            moved = replace(domain, lower=Expression(earlier, f"{domain.lower.text} - 1"))
+            yield replace(claim, domains={**claim.domains, name: moved})
+
+
+CLAIM_OPERATORS: dict[str, Callable[[ScalarClaim], Iterator[ScalarClaim]]] = {
+    "dropped hypothesis": drop_hypotheses,
+    "off-by-one loop": start_earlier,
+}
+
+
+def controls(
+    card: Card, *, per_link: int = 2, most: int | None = None, seed: int = 0, seconds: float = 5.0, jobs: int = 1
+) -> list[Mutant]:
+    """Mutants of every link of a card that is proved, and the proved links themselves (operator ``none``).
+
+    Parameters
+    ----------
+    per_link : mutants of each link, drawn with the seed from all operators and places.
+    most : no more than so many links, drawn with the seed; all of them by default.
+    seed, seconds : of the engines; processor time for each link and mutant.
+    jobs : processes.
+    """
+    links = list(_links(card))
+    if most is not None and most < len(links):
+        chosen = sorted(np.random.default_rng(seed).permutation(len(links))[:most])
+        links = [links[i] for i in chosen]
+    tasks = [(card, name, number, per_link, seed, seconds) for name, number in links]
+    return [mutant for part in shared(_of_link, tasks, jobs) for mutant in part]
+
+
+def _links(card: Card) -> Iterator[tuple[str, int]]:
     for entry in card.entries.values():
-        if not isinstance(entry, Inequality) or entry.refuted is not None:
-            continue
-        table = written(card, entry)
-        for number, link in enumerate(entry.chain):
-            for name, operator in OPERATORS.items():
-                for side in ("left", "right"):
-                    for mutant in mutants_of(getattr(link, side).tree, operator):
-                        try:
-                            claim = table.claim(link)
-                            changed = replace(claim, **{side: table.out(mutant)})  # type: ignore[arg-type]
-                        except (ValueError, KeyError):
-                            continue
-                        candidates.append((entry.id, number, name, changed))
-    chosen = random.permutation(len(candidates))[:most]
-    return [_judged(card, candidates[i], seed, seconds) for i in chosen]
+        if isinstance(entry, Inequality) and entry.refuted is None:
+            for number in range(len(entry.chain)):
+                yield entry.id, number
 
 
-def _judged(card: Card, candidate: tuple[str, int, str, ScalarClaim], seed: int, seconds: float) -> Mutant:
-    statement, number, name, claim = candidate
+def _of_link(task: tuple[Card, str, int, int, int, float]) -> list[Mutant]:
+    """The link itself, and if it is proved, some of its mutants."""
+    card, name, number, per_link, seed, seconds = task
+    entry = card.entries[name]
+    assert isinstance(entry, Inequality)
+    try:
+        table, link = written(card, entry), entry.chain[number]
+        claim = table.claim(link)
+    except ValueError:
+        return []
+    truth = _judged(card, name, number, "none", claim, seed, seconds)
+    if truth.decision.outcome != "proved":
+        return []
+    candidates = list(dict.fromkeys(_mutants(table, link, claim)))
+    random = np.random.default_rng([seed, zlib.crc32(f"{card.key}/{name}/{number}".encode())])
+    kinds = sorted({operator for operator, _ in candidates})
+    found = [truth]
+    for operator in random.permutation(kinds)[:per_link] if kinds else []:
+        same = [c for o, c in candidates if o == operator]
+        changed = same[int(random.integers(len(same)))]
+        found.append(_judged(card, name, number, str(operator), changed, seed, seconds))
+    return found
+
+
+def _mutants(table: Written, link: Link, claim: ScalarClaim) -> Iterator[tuple[str, ScalarClaim]]:
+    for name, operator in OPERATORS.items():
+        for side in ("left", "right"):
+            for mutant in mutants_of(getattr(link, side).tree, operator):
+                try:
+                    changed = table.out(mutant)
+                except (ValueError, KeyError):
+                    continue
+                if changed != getattr(claim, side):
+                    yield name, replace(claim, **{side: changed})  # type: ignore[arg-type]
+    for name, change in CLAIM_OPERATORS.items():
+        for altered in change(claim):
+            yield name, altered
+
+
+def _judged(
+    card: Card, statement: str, number: int, operator: str, claim: ScalarClaim, seed: int, seconds: float
+) -> Mutant:
     try:
         decision = decide(claim, seed=seed, seconds=seconds)
     except ValueError as reason:
         decision = Decision("undecided", "reading", str(reason))
-    return Mutant(card.key, statement, number + 1, name, decision)
+    return Mutant(card.key, statement, number + 1, operator, decision)
 
 
 def counts(mutants: list[Mutant]) -> dict[str, int]:
-    """Refuted, survivors proved true, undecided: the three numbers that are printed."""
-    tally = Counter(m.decision.outcome for m in mutants)
-    return {"refuted": tally["refuted"], "proved still true": tally["proved"], "undecided": tally["undecided"]}
+    """Mutants refuted, proved still true (or without any place left), undecided; true links tried and refuted."""
+    tally = Counter(m.decision.outcome for m in mutants if m.operator != "none")
+    true = [m.decision.outcome for m in mutants if m.operator == "none"]
+    return {
+        "refuted": tally["refuted"],
+        "proved still true": tally["proved"] + tally["vacuous"],
+        "undecided": tally["undecided"],
+        "true links": len(true),
+        "true links refuted": true.count("refuted"),
+    }

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import pytest
 
+from bilevel_verify.audit.calculus_proofs import prove_identity, truths
 from bilevel_verify.audit.identities import decide_identity
+from bilevel_verify.audit.networks import normal
 from bilevel_verify.language import parse
 from bilevel_verify.theorems.card import Expression, Identity
 
@@ -18,9 +22,9 @@ def identity(left: str, right: str) -> Identity:
     )
 
 
-def test_the_hypergradient_survives() -> None:
+def test_the_hypergradient_is_proved() -> None:
     decision = decide_identity(identity("grad_phi(x)", RIGHT))
-    assert decision.outcome == "undecided"
+    assert decision.outcome == "proved"
     assert decision.attacks == 3
 
 
@@ -35,3 +39,37 @@ def test_the_hypergradient_survives() -> None:
 )
 def test_planted_mistakes_are_refuted(wrong: str) -> None:
     assert decide_identity(identity("grad_phi(x)", wrong)).outcome == "refuted"
+
+
+PROVED = [
+    ("grad_phi(x)", RIGHT),
+    ("hess_yy_g(x, y) @ v_star(x, y) - grad_y_f(x, y)", "0*y"),
+    ("grad_L_star(x)", "grad_x_f(x, y_star_lam(x)) + lam*(grad_x_g(x, y_star_lam(x)) - grad_x_g(x, y_star(x)))"),
+    ("hess_yx_g(x, y_star(x)) + hess_yy_g(x, y_star(x)) @ T(grad_y_star(x))", "0*hess_yx_g(x, y)"),
+    ("grad_y_f(x, y_star_lam(x)) + lam*grad_y_g(x, y_star_lam(x))", "0*grad_y_f(x, y)"),
+]
+WRONG = [
+    ("grad_phi(x)", RIGHT.replace(" - hess", " + hess")),
+    ("grad_phi(x)", RIGHT.replace("hess_xy_g", "hess_yx_g", 1)),
+    ("grad_phi(x)", RIGHT.replace("y_star(x)", "y_star(w)", 1)),
+    ("grad_phi(x)", "grad_x_f(x, y_star(x))"),
+    ("grad_L_star(x)", "grad_x_f(x, y_star_lam(x)) + lam*grad_x_g(x, y_star_lam(x))"),
+    ("hess_phi(x)", "hess_xx_f(x, y_star(x))"),
+]
+
+
+@pytest.mark.parametrize(("left", "right"), PROVED)
+def test_normal_forms_prove(left: str, right: str) -> None:
+    assert prove_identity(identity(left, right)).outcome == "proved"
+
+
+@pytest.mark.parametrize(("left", "right"), WRONG)
+def test_normal_forms_do_not_prove_what_is_wrong(left: str, right: str) -> None:
+    assert prove_identity(identity(left, right)).outcome == "undecided"
+
+
+def test_hyper_hessian_from_the_chain_rule() -> None:
+    """Symmetric, and equal to the derivative of the printed hypergradient term by term."""
+    hessian = truths()["hess_phi"]
+    assert not normal(hessian.plus(hessian.moved((1, 0)), Fraction(-1)))
+    assert len(normal(hessian)) == 8

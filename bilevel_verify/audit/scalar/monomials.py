@@ -7,6 +7,7 @@ letters (the system of active hypotheses solved by SymPy), and then *proved* non
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -50,7 +51,7 @@ class Monomial:
 
     def split(self) -> tuple[dict[tree.Node, sympy.Expr], dict[tree.Node, sympy.Expr]]:
         """Exponents of the atoms that vary, and of the primes."""
-        numbers = {a: e for a, e in self.exponents.items() if isinstance(a, tree.Number)}
+        numbers: dict[tree.Node, sympy.Expr] = {a: e for a, e in self.exponents.items() if isinstance(a, tree.Number)}
         return {a: e for a, e in self.exponents.items() if a not in numbers}, numbers
 
 
@@ -263,7 +264,7 @@ def _samples(claim: ScalarClaim, letters: tuple[str, ...]) -> Iterator[dict[str,
 
 
 def _span(claim: ScalarClaim, name: str) -> tuple[sympy.Rational, sympy.Rational]:
-    ends = []
+    ends: list[sympy.Rational] = []
     domain = claim.domains[name]
     for end, default in ((domain.lower, Fraction(0)), (domain.upper, None)):
         form = None if end is None else linear_form(end.tree)
@@ -281,7 +282,10 @@ def _active(goal: Monomial, facts: list[Monomial], sample: Mapping[str, sympy.Ra
 
     def numbers(m: Monomial) -> tuple[dict[tree.Node, float], float]:
         varying, primes = m.split()
-        logs = sum(float(e.subs(put)) * float(np.log(float(a.value))) for a, e in primes.items())  # type: ignore[attr-defined]
+        logs = 0.0
+        for prime, e in primes.items():
+            assert isinstance(prime, tree.Number)
+            logs += float(e.subs(put)) * math.log(prime.value)
         return {a: float(e.subs(put)) for a, e in varying.items()}, logs
 
     try:
@@ -299,7 +303,7 @@ def _active(goal: Monomial, facts: list[Monomial], sample: Mapping[str, sympy.Ra
     solved = linprog(np.array([log for _, log in rows]) + 1e-6, A_eq=matrix, b_eq=right, method="highs-ds")
     if solved.status != 0:
         return None
-    return [i for i, value in enumerate(solved.x) if value > 1e-9]
+    return [i for i, value in enumerate(np.asarray(solved.x)) if value > 1e-9]
 
 
 def _powers(goal: Monomial, facts: list[Monomial]) -> list[sympy.Expr] | None:

@@ -46,7 +46,8 @@ def audit_command(arguments: Any) -> int:
     progress.close()
     cards = _cards(papers)
     rows = [f.row for f in findings]
-    lines = [line for card in cards for line in coverage(card, rows)]
+    asked = arguments.statement
+    lines = [line for card in cards for line in coverage(card, rows) if asked in (None, line.id)]
     mutants = _controls(cards, arguments)
     if arguments.out:
         _write(findings, lines, cards, Path(arguments.out))
@@ -99,7 +100,8 @@ def _controls(cards: Sequence[Any], arguments: Any) -> dict[str, Any] | None:
         return None
     from bilevel_verify.audit.mutations import controls, counts
 
-    found = [m for card in cards for m in controls(card, most=arguments.controls, seed=arguments.seed)]
+    jobs = arguments.jobs or os.cpu_count() or 1
+    found = [m for c in cards for m in controls(c, per_link=arguments.controls, seed=arguments.seed, jobs=jobs)]
     return counts(found)
 
 
