@@ -18,6 +18,7 @@ import pytest
 from campaign_toy import BAD, campaign, rows_of
 
 from bilevel_verify.campaign import Campaign, Limits, Store, plan, run_campaign
+from bilevel_verify.campaign.controls import judge_controls
 from bilevel_verify.campaign.run import STORE_NAME, owner_alive
 from bilevel_verify.errors import InputError, StoreError
 
@@ -239,3 +240,12 @@ def test_total_time_ends_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def test_jobs_must_be_positive(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="jobs must be at least 1"):
         run_campaign(campaign(tmp_path, 1), tmp_path / "out", jobs=0, work=WORK)
+
+
+def test_controls_are_compared_with_their_verdict(tmp_path: Path) -> None:
+    cell = campaign(tmp_path, 1).cells[0]
+    cells = (cell, replace(cell, replicate=1, control="holds"), replace(cell, replicate=2, control="refuted"))
+    outcome = run_campaign(Campaign(cells), tmp_path / "out", jobs=1, work=WORK)
+    with Store(outcome.store, read_only=True) as store:
+        found = judge_controls(store, outcome.keys)
+    assert [(c.expected, c.found, c.kept) for c in found] == [("holds", "holds", True), ("refuted", "holds", False)]

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from bilevel_verify.campaign.cell import Cell, Limits
+from bilevel_verify.campaign.controls import Control, judge_controls
 from bilevel_verify.campaign.grids import Campaign, load_campaign
 from bilevel_verify.campaign.run import STORE_NAME, Outcome, plan, run_campaign
 from bilevel_verify.campaign.store import Store
@@ -31,6 +32,7 @@ def run_command(arguments: Any) -> int:
         output.say(f"{Cell.from_dict(failure.cell).label}: {failure.status}: {failure.message}")
     with Store(outcome.store, read_only=True) as store:
         rows, runs = _answers(store, outcome)
+        controls = judge_controls(store, outcome.keys)
         document = None if arguments.no_report else _document(store, outcome, campaign, arguments)
         if arguments.export:
             _export(store, Path(arguments.out), arguments.export, outcome.keys)
@@ -46,7 +48,9 @@ def run_command(arguments: Any) -> int:
     if outcome.interrupted:
         output.say("interrupted; what was done is kept, run the same command again to go on")
         return INTERRUPTED
-    if any(f.limits.get("fault") in ("ours", "crashed") for f in outcome.failures):
+    if not _controls_kept(controls, arguments) or any(
+        f.limits.get("fault") in ("ours", "crashed") for f in outcome.failures
+    ):
         return OUR_ERROR
     return output.exit_status(rows, arguments.strict)
 
@@ -163,6 +167,16 @@ def _summary_table(rows: list[dict[str, Any]]) -> None:
     output.table(
         "", ["statement", "problems", "verdicts", "smallest margin"], lines, numeric=("problems", "smallest margin")
     )
+
+
+def _controls_kept(controls: list[Control], arguments: Any) -> bool:
+    """Say how the controls came out; False if one did not get the verdict that it must get."""
+    wrong = [c for c in controls if not c.kept]
+    if controls and not arguments.json:
+        print(f"controls: {len(controls) - len(wrong)} of {len(controls)} got the verdict that they must get")
+    for control in wrong:
+        output.say(f"control {control.label}: must be {control.expected!r}, was {control.found!r}")
+    return not wrong
 
 
 def _runs_table(runs: list[dict[str, Any]]) -> None:

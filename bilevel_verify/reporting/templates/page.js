@@ -192,4 +192,5 @@
   addEventListener("beforeprint", () => all("details").slice(0, 500).forEach((d) => { d.open = true; }));
 
   show(Boolean(location.hash));
+  root.dataset.ready = String(Math.round(performance.now())); // milliseconds until the page answers; for measurements
 })();
