@@ -9,10 +9,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "reporting"))
 
-from test_reporting_browser import CHROMIUM, FLAGS  # noqa: E402
-from test_reporting_document import many  # noqa: E402
+from test_reporting_browser import CHROMIUM, FLAGS
+from test_reporting_document import many
 
-from bilevel_verify.reporting import report  # noqa: E402
+from bilevel_verify.reporting import report
 
 
 def main() -> None:
