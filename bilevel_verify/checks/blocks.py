@@ -20,6 +20,7 @@ from bilevel_verify.checks import hypotheses as hyp
 from bilevel_verify.checks.case import Case
 from bilevel_verify.checks.claims import PATIENCE, Judged, at_places, give_up, over_epoch, tools_of
 from bilevel_verify.checks.functions import ProblemFunctions
+from bilevel_verify.checks.premise import Premise
 from bilevel_verify.checks.running import joined
 from bilevel_verify.checks.runs import stream_of
 from bilevel_verify.checks.tabulate import tabulate
@@ -52,7 +53,7 @@ class BlockJudge:
     def __init__(self, case: Case, claims: list[Claim], names: Iterable[str], patience: float = PATIENCE) -> None:
         self.case, self.names = case, set(names)
         self.tools, self.found = tools_of(claims, case.evaluator, case.evaluator_again)
-        self.contained: hyp.Premise | None = None
+        self.contained: Premise | None = None
         self.deadline = time.monotonic() + patience
         self.given_up = False
         self._rows: Trace | None = None
