@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 from bilevel_verify.oracles.compiling import internal
-from bilevel_verify.oracles.twin import compiled_as
+from bilevel_verify.oracles.twin import compiled, compiled_as, loop
 
 
 @compiled_as("bilevel_verify.oracles.calling:address_call_3")
@@ -74,8 +74,6 @@ def _is_vector(types: Any, array: Any) -> bool:
 @lru_cache(maxsize=2)
 def from_python(count: int) -> Any:
     """``call(address, *arrays)`` for callers in Python: checks the arrays, one short dispatch."""
-    from bilevel_verify.oracles.twin import compiled, loop
-
     numba = internal("numba")
     vector = numba.float64[::1]
     entry = loop(_enter_3 if count == 3 else _enter_4)

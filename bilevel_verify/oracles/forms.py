@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bilevel_verify.errors import ParameterError
-from bilevel_verify.oracles import compiling
+from bilevel_verify.oracles import compiling, machine
 from bilevel_verify.oracles.batch import data_part
 from bilevel_verify.oracles.convention import EVALUATIONS
 from bilevel_verify.oracles.namespaces import (
@@ -160,7 +160,7 @@ def compiled_oracle(workshop: Workshop, field: str) -> Any | None:
 
 def _compiled_closed_form(workshop: Workshop, field: str) -> Any | None:
     key = compiling.digest_of("oracle", workshop.digest, field)
-    loaded = compiling.load_oracle(key, field)
+    loaded = machine.load_oracle(key, field)
     if loaded is not None:
         return loaded
     source = workshop.source(field)
@@ -168,7 +168,7 @@ def _compiled_closed_form(workshop: Workshop, field: str) -> Any | None:
         message = f"{field} has {source.size} operations, more than {LARGEST_COMPILED}: it runs as plain Python"
         say_once(f"size {key}", message)
         return None
-    return compiling.compile_oracle(define(source, njit_namespace(source)), key, field)
+    return machine.compile_oracle(define(source, njit_namespace(source)), key, field)
 
 
 def plain_stub(field: str) -> Oracle:
@@ -184,7 +184,7 @@ def compiled_stub(field: str) -> Any:
     """The same in compiled code, which cannot raise: the first entry of ``out`` becomes NaN."""
     function = _no_evaluation if field in EVALUATIONS else _no_product
     key = compiling.digest_of("stub", function.__name__)
-    return compiling.load_oracle(key, field) or compiling.compile_oracle(function, key, field)
+    return machine.load_oracle(key, field) or machine.compile_oracle(function, key, field)
 
 
 def _no_evaluation(x: Any, y: Any, out: Any) -> None:

@@ -12,6 +12,7 @@ import hashlib
 import os
 import stat
 import tempfile
+import time
 from functools import lru_cache
 from pathlib import Path
 
@@ -22,6 +23,10 @@ FOLDER_VARIABLE = "BILEVEL_VERIFY_CACHE"
 
 MAGIC = b"bilevel-verify 1 "
 LARGEST = 64 * 1024 * 1024
+WRITING = ".writing-"
+"""How the names of unfinished files begin."""
+ABANDONED = 3600.0
+"""Seconds after which an unfinished file is nobody's any more."""
 
 
 class Store:
@@ -34,6 +39,8 @@ class Store:
 
     def __init__(self, folder: Path | None) -> None:
         self.folder = folder if folder is not None and _prepare(folder) else None
+        if self.folder is not None:
+            _sweep(self.folder)
 
     def load(self, key: str) -> bytes | None:
         """Content of a key, or None if it is absent or damaged."""
@@ -60,7 +67,7 @@ class Store:
             return
         header = MAGIC + hashlib.sha256(content).hexdigest().encode() + b"\n"
         try:
-            handle, temporary = tempfile.mkstemp(prefix=".writing-", dir=self.folder)
+            handle, temporary = tempfile.mkstemp(prefix=WRITING, dir=self.folder)
         except OSError as error:
             say_once(
                 "unwritable", f"the cache folder {self.folder} cannot be written ({error.strerror}); nothing is kept"
@@ -128,6 +135,14 @@ def _prepare(folder: Path) -> bool:
         return True
     say_once(f"folder {folder}", f"no cache: {folder} {problem}; set {FOLDER_VARIABLE} to a folder of your own")
     return False
+
+
+def _sweep(folder: Path) -> None:
+    """Remove what processes left behind that were killed while they wrote."""
+    with contextlib.suppress(OSError):
+        for path in folder.glob(f"{WRITING}*"):
+            if time.time() - path.stat().st_mtime > ABANDONED:
+                path.unlink()
 
 
 def _read(path: Path) -> bytes:

@@ -13,6 +13,8 @@ from importlib import import_module
 from types import CodeType, FunctionType
 from typing import Any, TypeVar
 
+from bilevel_verify.oracles.compiling import compile_cached, digest_of, part
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 _MARKED: set[Any] = set()
@@ -55,8 +57,6 @@ def compiled(function: Callable[..., Any], signature: Any = None) -> Any:
     signature : numba signature; with one, the twin is compiled now (or read from the cache) and its code is kept on
         disk. Without one it is compiled where a caller needs it, as part of the caller.
     """
-    from bilevel_verify.oracles.compiling import compile_cached, digest_of, part
-
     if function not in _MARKED:
         raise ValueError(f"{function!r} is not marked with @loop")
     key = (function, str(signature))
@@ -76,8 +76,8 @@ def code_digest(function: Callable[..., Any]) -> str:
     """SHA-256 of everything that decides what a marked function does: its code, that of all marked functions below it,
     and the values of the plain constants that they use."""
     digest = hashlib.sha256()
-    for part in _everything_below(function, set()):
-        digest.update(part.encode())
+    for piece in _everything_below(function, set()):
+        digest.update(piece.encode())
     return digest.hexdigest()
 
 

@@ -134,6 +134,58 @@ def test_a_crash_while_writing_leaves_nothing_behind_that_is_read(
     assert store.load(KEY) == b"content"
 
 
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from bilevel_verify.oracles import store
+place = sys.argv[2]
+def die(*arguments):
+    os.kill(os.getpid(), signal.SIGKILL)
+if place == "before the file is complete":
+    os.fsync = die
+else:
+    os.replace = die
+store.Store(Path(sys.argv[1])).save("c" * 64, b"content" * 1000)
+"""
+
+
+@posix
+@pytest.mark.parametrize("place", ["before the file is complete", "before it gets its name"])
+def test_a_process_killed_while_writing_leaves_nothing_that_is_read(tmp_path: Path, place: str) -> None:
+    folder = tmp_path / "cache"
+    done = subprocess.run([sys.executable, "-c", KILLED, str(folder), place], check=False)
+    assert done.returncode == -9
+    (left,) = folder.iterdir()
+    assert left.name.startswith(".writing-")
+    store = Store(folder)
+    assert store.load("c" * 64) is None
+    store.save("c" * 64, b"new")
+    assert store.load("c" * 64) == b"new"
+    assert left.exists()  # it may still be somebody's
+    os.utime(left, (0, 0))
+    assert Store(folder).load("c" * 64) == b"new"
+    assert not left.exists()
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from bilevel_verify.oracles.store import Store
+store = Store(Path(sys.argv[1]))
+for turn in range(60):
+    store.save("d" * 64, b"one thing" * 5000)
+    assert store.load("d" * 64) == b"one thing" * 5000, turn
+"""
+
+
+def test_writers_and_readers_of_one_key_never_see_half_a_file(tmp_path: Path) -> None:
+    command = [sys.executable, "-W", "error", "-c", WRITER, str(tmp_path / "cache")]
+    started = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(3)]
+    for process in started:
+        _, errors = process.communicate(timeout=120)
+        assert process.returncode == 0, errors
+
+
 def test_a_full_disk_is_said_and_survived(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = Store(tmp_path / "cache")
 
