@@ -72,7 +72,16 @@ class Leaves:
         if paper == "rahgd" and self.problem.kind == "minimax":
             paper = "minimax"
         options = {"nu": self.values["nu_f"]} if "nu_f" in self.values and name in ("H_f",) else {}
-        return constants(self.problem, paper=paper, only=(name,), **options)[name]
+        return constants(self._part_of(name), paper=paper, only=(name,), **options)[name]
+
+    def _part_of(self, name: str) -> Problem:
+        """The problem whose constant a letter is: L_f and L_g of a composite problem belong to its smooth parts."""
+        if name in ("L_f", "L_g") and self.problem.kind == "simple_bilevel":
+            from bilevel_verify.problems.composite import split
+
+            composite = split(self.problem)
+            return self.problem if composite is None else composite.smooth
+        return self.problem
 
     def _truth(self, name: str, known: Mapping[str, Any]) -> Enclosure:
         if self.x0 is None:
