@@ -27,6 +27,7 @@ _HOME = {
     "promises": "assert_keeps_promises",
     "statements": "assert_oracles assert_constants",
     "everything": "assert_all",
+    "formulas": "formulas parameters",
     "metamorphic": "RELATIONS assert_metamorphic",
     "rewriting": "RewrittenOracles Rewriting rewritten",
     "controls": "CONTROLS REFERENCES Control detection_matrix",

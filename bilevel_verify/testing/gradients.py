@@ -24,6 +24,7 @@ def assert_hypergradient(
     budget: int = 20_000,
     seed: int | None = None,
     kinds: Sequence[str] = KINDS,
+    most: int = 3,
 ) -> None:
     """``function(oracles, x) -> gradient`` of phi(x) = f(x, y*(x)), for bilevel and minimax problems.
 
@@ -33,7 +34,7 @@ def assert_hypergradient(
     Parameters
     ----------
     function : asks ``oracles`` for gradients and products; ``oracles.mu``, ``oracles.L`` are the lower level's.
-    kinds : which kinds of problem it is for.
+    kinds : which kinds of problem it is for. ``most`` : largest dimension (each pair of dimensions compiles once).
 
     Raises
     ------
@@ -43,7 +44,7 @@ def assert_hypergradient(
 
     def places(data: bytes) -> tuple[Instance, list[FloatArray]]:
         read, rest = split(data)
-        instance = two_level(rest, kinds)
+        instance = two_level(rest, kinds, most=most)
         return instance, [read.point(instance.dx), read.point(instance.dx)]
 
     def judge(data: bytes) -> None:

@@ -6,13 +6,14 @@ from typing import NamedTuple
 
 
 class Entry(NamedTuple):
-    """One call of an assertion: ``broken`` is the contract that failed, empty if none did."""
+    """One call of an assertion: ``broken`` is the contract that failed, empty if none did; ``message`` says it all."""
 
     assertion: str
     subject: str
     examples: int
     seconds: float
     broken: str
+    message: str = ""
 
 
 ENTRIES: list[Entry] = []

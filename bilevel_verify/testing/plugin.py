@@ -93,19 +93,28 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
         terminalreporter.write_line(f"report page: {target}")
 
 
+def _told(entry: ledger.Entry) -> str:
+    """The contract that broke, and behind it the whole message with its problem file."""
+    if not entry.broken:
+        return "none"
+    summary = html.escape(entry.broken)
+    return f"<details><summary>{summary}</summary><pre>{html.escape(entry.message)}</pre></details>"
+
+
 def page(name: str) -> str:
     """The summary as an HTML page that needs nothing else."""
     rows = "\n".join(
         f'<tr class="{"broken" if e.broken else "kept"}"><td>{html.escape(e.assertion)}</td>'
         f"<td>{html.escape(e.subject)}</td><td>{e.examples}</td><td>{e.seconds:.2f}</td>"
-        f"<td>{html.escape(e.broken) or 'none'}</td></tr>"
+        f"<td>{_told(e)}</td></tr>"
         for e in ledger.ENTRIES
     )
     broken = sum(1 for e in ledger.ENTRIES if e.broken)
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>bilevel-verify</title><style>'
         "body{font:16px system-ui;max-width:60rem;margin:2rem auto;padding:0 1rem}table{border-collapse:collapse}"
-        "td,th{padding:.3rem .8rem;border-bottom:1px solid #ccc;text-align:left}.broken td{background:#fde8e4}"
+        "td,th{padding:.3rem .8rem;border-bottom:1px solid #ccc;text-align:left}"
+        ".broken td{background:#fde8e4}pre{white-space:pre-wrap}"
         f"</style></head><body><h1>Contracts, profile {html.escape(name)}</h1>"
         f"<p>{len(ledger.ENTRIES)} assertions, {broken} broken; Python {sys.version.split()[0]}.</p>"
         "<table><thead><tr><th>assertion</th><th>subject</th><th>examples</th><th>seconds</th>"

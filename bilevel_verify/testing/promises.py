@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -47,15 +48,16 @@ def assert_keeps_promises(
     BrokenContract : names the claim, the place, both sides, and the problem.
     """
     chosen, started = profile(profile_), time.perf_counter()
-    tried, broken = 0, ""
+    chosen = replace(chosen, seconds=max(chosen.seconds, chosen.compile_seconds))  # a whole run, maybe its compiler
+    tried, broken, message = 0, "", ""
     try:
         for stated, start in _cases(statement, problem, x0, chosen, seed, kind):
             tried += _judge(solver, statement, stated, {"eps": eps, "x0": start, **options}, chosen)
     except BrokenContract as failure:
-        broken = failure.contract
+        broken, message = failure.contract, str(failure)
         raise
     finally:
-        note(Entry("assert_keeps_promises", name_of(solver), tried, time.perf_counter() - started, broken))
+        note(Entry("assert_keeps_promises", name_of(solver), tried, time.perf_counter() - started, broken, message))
 
 
 def _cases(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import multiprocessing
 import os
 import signal
@@ -52,7 +53,7 @@ def try_out(assertion: str, who: str, judge: Judge, describe: Describe, given: P
     ------
     BrokenContract : with the simplest example found and a problem file that repeats it.
     """
-    start, tried, broken = time.perf_counter(), 0, ""
+    start, tried, broken, message = time.perf_counter(), 0, "", ""
     trial = Trial(judge, describe, given, _examples(given.examples, seed))
     token = SEEN.set(set())
     try:
@@ -64,11 +65,11 @@ def try_out(assertion: str, who: str, judge: Judge, describe: Describe, given: P
             if failed is not None:
                 raise _simplest(trial, *failed, who)
     except BrokenContract as failure:
-        broken = failure.contract
+        broken, message = failure.contract, str(failure)
         raise
     finally:
         SEEN.reset(token)
-        note(Entry(assertion, who, tried, time.perf_counter() - start, broken))
+        note(Entry(assertion, who, tried, time.perf_counter() - start, broken, message))
 
 
 def _examples(count: int, seed: int | None) -> list[bytes]:
@@ -145,12 +146,23 @@ def _in_child(trial: Trial, part: range) -> tuple[int, BrokenContract] | None:
     theirs.close()
     try:
         return _watch(child, ours, part.start)
+    except _NotTheirs as error:
+        trial.judge(trial.examples[error.place])  # wrong use of the kit: its own error, raised here
+        raise RuntimeError(f"the testing kit itself failed at example {error.place + 1}:\n{error}") from None
     finally:
         ours.close()
         if child.is_alive():
             child.kill()
         child.join()
         child.close()
+
+
+class _NotTheirs(Exception):
+    """An error that is not the callable's."""
+
+    def __init__(self, place: int, text: str) -> None:
+        super().__init__(text)
+        self.place = place
 
 
 def _watch(child: Any, ours: Connection, place: int) -> tuple[int, BrokenContract] | None:
@@ -170,7 +182,7 @@ def _watch(child: Any, ours: Connection, place: int) -> tuple[int, BrokenContrac
         if kind == "broken":
             return place, BrokenContract(*rest)
         if kind == "error":
-            raise RuntimeError(f"the testing kit itself failed at example {place + 1}:\n{rest[0]}")
+            raise _NotTheirs(place, rest[0])
         if kind == "example":
             place = rest[0]
         else:
@@ -186,6 +198,7 @@ def _exit(code: int | None) -> str:
 
 def _work(trial: Trial, part: range, theirs: Connection) -> None:
     """What the child does: judge, and say so."""
+    faulthandler.disable()  # a crash is named by the parent
     quiet = os.open(os.devnull, os.O_WRONLY)
     os.dup2(quiet, 2)
     sys.stdout = sys.stderr = open(os.devnull, "w", encoding="utf8")  # noqa: SIM115  (the process ends soon)

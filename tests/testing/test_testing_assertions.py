@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import time
 
@@ -11,20 +12,29 @@ import pytest
 from bilevel_verify.errors import InputError
 from bilevel_verify.problems import loads, single_level
 from bilevel_verify.testing import (
+    RELATIONS,
     BrokenContract,
     Profile,
+    assert_all,
+    assert_constants,
     assert_counts,
     assert_descent,
+    assert_hyper_hessian,
     assert_hypergradient,
     assert_inner_solver_rate,
     assert_keeps_promises,
     assert_linear_solver,
     assert_metamorphic,
+    assert_oracles,
     assert_same_iterates,
     assert_stationary,
+    decoding,
+    formulas,
     ledger,
+    parameters,
     profile,
     references,
+    rewritten,
 )
 
 FAST = Profile("fast", 12, seconds=0.3, simplify=200, compile_seconds=1.0)
@@ -235,3 +245,138 @@ def test_promises_of_a_theorem(tmp_path):
     path.write_text(CARD.replace('method = "gradient-descent"', ""), encoding="utf8")
     with pytest.raises(InputError, match="give problem= or kind="):
         assert_keeps_promises(solver(1), f"{path}/descent")
+
+
+def test_deadlines_survive_compilation():
+    """The first call for each shape may take as long as a compiler; every later one has its own limit."""
+    seen: set[tuple[int, int]] = set()
+
+    def compiled(oracles, x):
+        if (oracles.dx, oracles.dy) not in seen:
+            time.sleep(0.4)
+            seen.add((oracles.dx, oracles.dy))
+        return references.implicit_hypergradient(oracles, x)
+
+    brief = Profile("brief", 4, seconds=0.3, compile_seconds=30.0)
+    assert_hypergradient(compiled, profile_=brief, most=1)
+
+    def never_compiled(oracles, x):
+        time.sleep(0.4)
+        return references.implicit_hypergradient(oracles, x)
+
+    with pytest.raises(BrokenContract, match="never returns at call 2") as caught:
+        assert_hypergradient(never_compiled, profile_=brief, most=1)
+    assert "no answer within 0.3 s" in str(caught.value)
+
+
+def test_what_ends_or_crashes_the_process_is_named():
+    failure = broken(assert_hypergradient, references.ends_the_process)
+    assert (failure.contract, failure.detail) == ("ends its process", "exit code 3")
+
+    def crashes(oracles, x):
+        os.kill(os.getpid(), signal.SIGSEGV)
+        time.sleep(5)
+
+    failure = broken(assert_hypergradient, crashes)
+    assert failure.contract == "ends its process"
+    assert "SIGSEGV" in failure.detail
+    assert "kind = " in failure.problem_file
+
+    def leaves(oracles, x):
+        raise SystemExit(4)
+
+    assert broken(assert_hypergradient, leaves).detail.startswith("SystemExit: 4")
+
+
+def test_a_later_example_that_hangs_is_ended_too():
+    def hangs_in_two_dimensions(oracles, x):
+        if oracles.dx > 1:
+            signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM])
+            while True:
+                time.sleep(0.01)
+        return references.implicit_hypergradient(oracles, x)
+
+    failure = broken(assert_hypergradient, hangs_in_two_dimensions)
+    assert failure.contract == "never returns"
+    assert 'x = "x1 x2' in failure.problem_file
+
+
+def test_hyper_hessians_constants_and_hand_written_problems():
+    assert_hyper_hessian(references.hyper_hessian, profile_=FAST)
+    zero = broken(assert_hyper_hessian, lambda o, x: np.zeros((len(x), len(x))))
+    assert "identically zero" in zero.detail
+    assert_constants(references.constants_helper, profile_=FAST)
+    assert_constants(references.constants_helper, loose=1.01, profile_=FAST)
+    loose = broken(assert_constants, lambda i: {"L": 10 * i.L}, loose=2)
+    assert loose.contract == "L is too loose"
+    small = broken(assert_constants, lambda i: {"L": 1e-3})
+    assert "smaller than the exact" in small.detail
+    assert broken(assert_constants, lambda i: {"ell": 1.0}).contract == "returns no constants"
+    mine = {"value_f": lambda x: x[0] ** 2, "grad_x_f": lambda x: [2 * x[0]]}
+    stated = single_level(f="x1**2", x="x1", domain={"x1": (-1, 1)})
+    assert_oracles(mine, stated, profile_=FAST)
+    wrong = {**mine, "grad_x_f": lambda x: [x[0]]}
+    with pytest.raises(BrokenContract, match="grad_x_f is not that of the formula") as caught:
+        assert_oracles(wrong, stated, profile_=FAST)
+    assert loads(caught.value.problem_file).dx == 1
+    with pytest.raises(InputError, match="none of value_f"):
+        assert_oracles({}, stated)
+    with pytest.raises(InputError, match="kinds are among"):
+        assert_hypergradient(references.implicit_hypergradient, kinds=("single_level",))
+
+
+def test_solvers_under_relations():
+    assert_metamorphic(references.descent, "rotation", protocol="solver", profile_=FAST)
+
+    def unshifted(oracles, x0, steps):
+        return references.descent(oracles, x0, steps, fault="Polyak step with f* = 0")
+
+    with pytest.raises(BrokenContract, match="changes under shift of f and g at k = 1"):
+        assert_metamorphic(unshifted, "shift of f and g", protocol="solver", profile_=FAST)
+    with pytest.raises(InputError, match="for protocol 'solver'"):
+        assert_metamorphic(unshifted, "min and max spelling", protocol="solver")
+
+
+@pytest.mark.parametrize("relation", sorted(RELATIONS))
+def test_statements_can_be_rewritten(relation):
+    from bilevel_verify.truth import truth
+
+    instance = decoding.displaced(bytes([1, 0, 1, 1, 2, 5, 3, 7, 1, 2, 4, 9, 1, 1, 2, 3, 1]), kind="minimax")
+    how = RELATIONS[relation](decoding.Reader(bytes([1, 2, 3, 4])), instance.dx, instance.dy)
+    other = rewritten(instance.problem(), how)
+    x = np.linspace(0.3, 0.9, how.T.shape[1])
+    expected = how.a * (how.T.T @ instance.grad_phi(how.T @ x))
+    np.testing.assert_allclose(truth(other).grad_phi(x).value, expected, rtol=1e-7, atol=1e-7)
+    boxed = single_level(f="x1**2", x="x1", domain={"x1": (-1, 1)})
+    with pytest.raises(InputError, match="whole space"):
+        rewritten(boxed, how)
+
+
+def test_one_formula_with_its_numbers_as_arguments():
+    f, g = formulas(np)
+    rng, shapes = np.random.default_rng(2), {}
+    for _ in range(60):
+        instance = decoding.either(rng.integers(0, 256, 160, dtype=np.uint8).tobytes())
+        x, y = rng.normal(size=instance.dx), rng.normal(size=instance.dy)
+        theta = parameters(instance)
+        assert f(theta, x, y) == pytest.approx(instance.value_f(x, y), rel=1e-11, abs=1e-11)
+        assert g(theta, x, y) == pytest.approx(instance.value_g(x, y), rel=1e-11, abs=1e-11)
+        found = tuple((name, value.shape) for name, value in theta.items())
+        assert shapes.setdefault((instance.dx, instance.dy), found) == found
+    with pytest.raises(InputError, match="has no formula here"):
+        parameters(decoding.hoelder(bytes(160)))
+
+
+def test_everything_in_one_call():
+    tiny = Profile("tiny", 2)
+    assert_all(
+        hypergradient=references.implicit_hypergradient,
+        linear_solver=references.conjugate_gradients,
+        inner_solver=references.accelerated_descent,
+        solver=references.two_level_descent,
+        profile_=tiny,
+    )
+    with pytest.raises(InputError, match="needs a part of a solver"):
+        assert_all()
+    with pytest.raises(BrokenContract, match="y does not solve the lower level"):
+        assert_all(solver=lambda o, x, e: references.two_level_descent(o, x, e, "returns the y of the start"))

@@ -8,6 +8,8 @@ import sys
 from importlib.metadata import entry_points
 from pathlib import Path
 
+import pytest
+
 import bilevel_verify
 
 ROOT = Path(bilevel_verify.__file__).parents[1]
@@ -50,6 +52,20 @@ def test_a_run_with_profile_table_and_page(tmp_path):
     page = (tmp_path / "page.html").read_text(encoding="utf8")
     assert "2 assertions, 1 broken" in page
     assert "&lt;lambda&gt;" in page
+    assert "kind = &quot;single_level&quot;" in page
+
+
+def test_workers_of_xdist_hand_over_their_entries(tmp_path):
+    pytest.importorskip("xdist", reason="extra: xdist")
+    for number in range(2):
+        (tmp_path / f"test_part{number}.py").write_text(TESTS, encoding="utf8")
+    plugin = () if INSTALLED else ("-p", "bilevel_verify.testing.plugin")
+    options = ("--bilevel", "thorough", "--bilevel-report", "page.html", "-p", "no:cacheprovider", "-n", "2")
+    done = python("-m", "pytest", *plugin, *options, cwd=tmp_path)
+    assert "2 failed, 2 passed" in done.stdout, done.stdout + done.stderr
+    lines = [line.split()[1] for line in done.stdout.splitlines() if line.startswith("assert_descent")]
+    assert sorted(lines) == ["<lambda>", "<lambda>", "descent", "descent"]
+    assert "4 assertions, 2 broken" in (tmp_path / "page.html").read_text(encoding="utf8")
 
 
 def test_loading_the_plugin_is_light():
