@@ -83,7 +83,10 @@ def _whole(problem: Problem, name: str, parameters: Mapping[str, Any], x0: np.nd
     running = stream(problem, name, parameters, x0, **given)
     blocks = _keep(running)
     run: Run = running.run
-    return run if run.trace.thinned_from is None or not blocks else replace(run, trace=joined(blocks))
+    if run.trace.thinned_from is None or not blocks:
+        return run
+    note = "; ".join(part for part in run.note.split("; ") if not part.startswith("the trace is thinned"))
+    return replace(run, trace=joined(blocks), note=note)
 
 
 def _keep(running: Iterable[Trace]) -> list[Trace]:

@@ -311,6 +311,7 @@ class RunStream:
         as_array = (lambda v: np.array(v, dtype=object)) if exact else (lambda v: np.array(v, dtype=np.float64))
         epochs = outcome.epochs if setup.method.restarts else 1
         last = outcome.status == "budget" and outcome.restarted_last
+        trace = self.keeper.trace()
         return Run(
             method=setup.reported_name or setup.method.name,
             problem=setup.problem.name or setup.problem.kind,
@@ -319,7 +320,7 @@ class RunStream:
             counts=MappingProxyType(named_counts(self.stepper.counts, minimax=setup.problem.kind == "minimax")),
             iterations=outcome.iterations,
             epochs=epochs,
-            trace=self.keeper.trace(),
+            trace=trace,
             parameters=MappingProxyType(dict(setup.letters)),
             outputs=MappingProxyType({name: as_array(value) for name, value in outcome.outputs.items()}),
             restarted=(True,) * (epochs - 1) + (last,),
@@ -327,9 +328,15 @@ class RunStream:
             eps=setup.eps,
             compiled=setup.arithmetic.form == "compiled",
             seconds=time.perf_counter() - self._started,
-            note=outcome.note,
+            note=_note(outcome, trace),
             versions=MappingProxyType(_versions()),
         )
+
+
+def _note(outcome: Outcome, trace: Trace) -> str:
+    """What the outcome says, and from where on rows are missing in the trace."""
+    thinned = "" if trace.thinned_from is None else f"the trace is thinned from row {trace.thinned_from} on"
+    return "; ".join(part for part in (outcome.note, thinned) if part)
 
 
 @lru_cache(maxsize=1)

@@ -244,6 +244,7 @@ def test_blocks_hold_every_row_before_anything_is_thinned(monkeypatch):
     result = running.run
     trace = result.trace
     assert trace.thinned_from == 49  # one of the 50 rows is the start of the epoch
+    assert result.note == "the trace is thinned from row 49 on"
     assert 50 < len(trace) <= 103
     assert (trace.k[:49] == np.arange(49)).all()
     assert (np.diff(trace.k) > 0).all()
@@ -255,6 +256,7 @@ def test_everything_is_kept_by_default():
     result = run(quadratic(), "gradient-descent", {"eta": 1e-3, "N": 3000}, [1.0, 1.0])
     assert len(result.trace) == 3001
     assert result.trace.thinned_from is None
+    assert result.note == ""
     assert not result.trace.x.flags.writeable
 
 
