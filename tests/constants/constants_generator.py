@@ -55,6 +55,10 @@ ROUGH = [
     lambda t: abspow(sympy.Rational(5, 2), t),
     lambda t: sgnpow(sympy.Rational(7, 2), t),
     lambda t: pluspow(sympy.Rational(5, 2), t),
+    lambda t: sympy.Piecewise((t**2, t < 0), (t**2 + t**3, t < sympy.Rational(1, 2)), (t**2 / 2 + t, True)),
+    lambda t: sympy.Piecewise(
+        (0, t < 0), (t**3, t < sympy.Rational(1, 3)), (t**3 + (t - sympy.Rational(1, 3)) ** 4, True)
+    ),
 ]
 """Limited smoothness (boxes or, for psi, everywhere)."""
 
@@ -116,8 +120,10 @@ def _factor(rng: np.random.Generator, variables: tuple[sympy.Symbol, ...], box: 
 def _term(rng: np.random.Generator, variables: tuple[sympy.Symbol, ...], box: float | None, rough: bool) -> sympy.Expr:
     kind = rng.random()
     if rough and kind < 0.6:
-        pool = ROUGH[:2] if box is None else ROUGH
-        return _number(rng) * pool[int(rng.integers(len(pool)))](_affine(rng, variables))
+        number = int(rng.integers(2 if box is None else len(ROUGH)))
+        one_variable = number >= len(ROUGH) - 2  # a Piecewise is understood in one variable
+        argument = variables[int(rng.integers(len(variables)))] if one_variable else _affine(rng, variables)
+        return _number(rng) * ROUGH[number](argument)
     if kind < 0.5:
         pool = BOUNDED + GROWING if box is None else BOUNDED + GROWING + LOCAL
         return _number(rng) * pool[int(rng.integers(len(pool)))](_affine(rng, variables))
