@@ -29,12 +29,20 @@ def can_compile() -> bool:
     """Whether numba is there and wanted; its absence is said once."""
     if os.environ.get(PLAIN_VARIABLE, "0") not in ("", "0"):
         return False
-    if importlib.util.find_spec("numba") is None:
-        say_once(
-            "numba", "numba is not installed: oracles and solver loops run as plain Python, 10 to 100 times slower"
-        )
-        return False
-    return True
+    trouble = "is not installed" if importlib.util.find_spec("numba") is None else _trouble()
+    if trouble:
+        say_once("numba", f"numba {trouble}: oracles and solver loops run as plain Python, 10 to 100 times slower")
+    return not trouble
+
+
+@lru_cache(maxsize=1)
+def _trouble() -> str:
+    """Why an installed numba is of no use here (an unsupported platform or version); empty if it is."""
+    try:
+        importlib.import_module("numba")
+    except Exception as error:  # its binary parts raise anything on a platform that they were not built for
+        return f"does not work here ({type(error).__name__}: {str(error)[:80]})"
+    return ""
 
 
 @lru_cache(maxsize=1)

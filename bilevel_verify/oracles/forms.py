@@ -168,7 +168,11 @@ def _compiled_closed_form(workshop: Workshop, field: str) -> Any | None:
         message = f"{field} has {source.size} operations, more than {LARGEST_COMPILED}: it runs as plain Python"
         say_once(f"size {key}", message)
         return None
-    return machine.compile_oracle(define(source, njit_namespace(source)), key, field)
+    try:
+        return machine.compile_oracle(define(source, njit_namespace(source)), key, field)
+    except Exception as error:  # numba refuses with errors of many kinds; plain Python always works
+        say_once(f"failed {key}", f"{field} could not be compiled ({type(error).__name__}): it runs as plain Python")
+        return None
 
 
 def plain_stub(field: str) -> Oracle:

@@ -175,6 +175,37 @@ def test_without_numba_everything_is_plain_and_said_once(monkeypatch: pytest.Mon
         o.function_set(["grad_f"])
 
 
+def test_a_numba_that_does_not_work_is_as_good_as_none_and_said_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(name: str) -> None:
+        raise ImportError(f"{name}: wrong ELF class")
+
+    if importlib.util.find_spec("numba") is None:
+        monkeypatch.setattr(compiling.importlib.util, "find_spec", lambda name: True)
+    monkeypatch.setattr(compiling.importlib, "import_module", broken)
+    compiling._trouble.cache_clear()
+    try:
+        o = oracles(SMALL, compiled=True)
+        with pytest.warns(OracleWarning, match=r"numba does not work here \(ImportError: numba: wrong ELF") as said:
+            assert len({o.value_f([0.1], [0.2]) for _ in range(3)}) == 1
+        assert len(said) == 1
+    finally:
+        compiling._trouble.cache_clear()
+
+
+@needs_numba
+def test_an_oracle_that_the_compiler_refuses_stays_plain_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise RuntimeError("LLVM gave up")
+
+    monkeypatch.setattr(forms.machine, "compile_oracle", refuse)
+    problem = Problem("single_level", sin(x1) + Rational(13, 37) * x1**3, (x1,))
+    o = oracles(problem, compiled=True)
+    with pytest.warns(OracleWarning, match=r"grad_f could not be compiled \(RuntimeError\)") as said:
+        values = [o.grad_f([0.1])[0] for _ in range(3)]
+    assert len(said) == 1
+    assert np.isfinite(values).all()
+
+
 def test_plain_can_be_forced(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BILEVEL_VERIFY_PLAIN", "1")
     o = oracles(SMALL, compiled=True)
