@@ -1,0 +1,41 @@
+"""Which claims the main job never reaches, from the store of a run.
+
+bilevel-verify run --out out
+python tests/benchmarks/never_reached.py out --papers ragd-gs rahgd restarted-agd-hb --write reports/never-reached.md
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from bilevel_verify.campaign.run import STORE_NAME
+from bilevel_verify.campaign.store import Store
+from bilevel_verify.checks.reached import unreached
+
+
+def main() -> None:
+    """Read the store, print and write the list."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--papers", nargs="+", default=["ragd-gs", "rahgd", "restarted-agd-hb"])
+    parser.add_argument("--write", type=Path)
+    arguments = parser.parse_args()
+    with Store(arguments.out / STORE_NAME, read_only=True) as store:
+        rows = [row for cell in store.cells() for row in cell.answer.get("rows", ())]
+    found = unreached(arguments.papers, rows)
+    lines = [
+        "# Claims that the main job never reaches",
+        "",
+        "| paper | statement | claim | why |",
+        "| --- | --- | --- | --- |",
+    ]
+    lines += [f"| {u.paper} | {u.statement} | {u.claim} | {u.why or 'no cell'} |" for u in found]
+    text = "\n".join([*lines, "", f"{len(found)} claims."])
+    print(text)
+    if arguments.write:
+        arguments.write.write_text(text + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
