@@ -223,6 +223,7 @@ def _interior_point_method(objective: Smooth, constraints: Constraints, u: Float
     c = constraints.values(u)
     multipliers = 1.0 / np.maximum(-c, 1e-8) if p else np.empty(0)
     size0 = 1 + float(np.linalg.norm(u))
+    best, since = np.inf, 0
     for _ in range(200):
         J = constraints.jacobian(u)
         dual = gradient + J.T @ multipliers
@@ -230,7 +231,9 @@ def _interior_point_method(objective: Smooth, constraints: Constraints, u: Float
         small = float(np.linalg.norm(dual)) <= 1e-13 * (1 + float(np.linalg.norm(gradient))) and gap <= 1e-14 * (
             1 + abs(value)
         )
-        if small:
+        reached = float(np.linalg.norm(dual)) + gap
+        best, since = (reached, 0) if reached < 0.9 * best else (best, since + 1)
+        if small or since > 8:
             break
         target = gap / (10.0 * max(p, 1))
         H = hessian + _ball_curvature(constraints, multipliers[constraints.linear :])
@@ -281,7 +284,7 @@ def _step_length(
     if np.any(falling):
         length = min(1.0, 0.99 * float(np.min(-multipliers[falling] / change[falling])))
     before = float(np.linalg.norm(np.concatenate([dual, -multipliers * c - target])))
-    for _ in range(60):
+    for _ in range(40):
         new = u + length * step
         values = constraints.values(new)
         if np.all(values < 0):

@@ -54,12 +54,49 @@ def exact_answer(simple: SimpleTruth) -> ExactAnswer | None:
     multipliers = dict(zip(simple._reduced.rows, simple.lower.multipliers))
     large = 1 + max(multipliers.values(), default=0.0)
     pressed = [i for i in active if multipliers.get(i, 0.0) > 1e-9 * large]
+    found = _solve(f, g, G, h, E, e, *supports(f, g, base.G, base.E, x, active))[0]
+    if found is not None:
+        return found
     for _ in range(4):
         found, wrong = _solve(f, g, G, h, E, e, active, pressed)
         if found is not None or not wrong:
             return found
         active = [i for i in active if i not in wrong]
     return None
+
+
+def supports(
+    f: Quadratic, g: Quadratic, G: FloatArray, E: FloatArray, x: FloatArray, active: list[int]
+) -> tuple[list[int], list[int]]:
+    """Constraints that carry a multiplier: of the upper level (with the pressed ones), and of the lower level.
+
+    Nonnegative least squares picks independent ones where more constraints bind than are needed (degenerate vertices).
+    """
+    Q, q, _ = g.floats()
+    F, p, _ = f.floats()
+    rows = G[active]
+    pressed = [active[i] for i in support(rows, E, Q @ x + q)]
+    free = np.vstack([np.array([[float(v) for v in row] for row in _independent(g.Q)]).reshape(-1, len(x)), E])
+    tied = [i for i in active if i not in pressed]
+    upper = [tied[i] for i in support(G[tied], np.vstack([free, G[pressed]]), F @ x + p)]
+    return sorted([*pressed, *upper]), pressed
+
+
+def support(rows: FloatArray, free: FloatArray, gradient: FloatArray) -> list[int]:
+    """Rows with a positive weight in ``-gradient = rows' w + free' v``, ``w >= 0``."""
+    from scipy.optimize import nnls
+
+    if not len(rows):
+        return []
+    size = np.maximum(np.linalg.norm(rows, axis=1), 1e-300)
+    target, columns = -gradient, (rows / size[:, None]).T
+    if len(free):
+        basis = np.linalg.svd(free, full_matrices=False)
+        kept = basis[2][basis[1] > 1e-10 * basis[1][0]] if basis[1][0] > 0 else basis[2][:0]
+        target = target - kept.T @ (kept @ target)
+        columns = columns - kept.T @ (kept @ columns)
+    weights, _ = nnls(columns, target)
+    return [int(i) for i in np.flatnonzero(weights > 1e-8 * (1 + float(np.linalg.norm(gradient))))]
 
 
 def _convex(quadratic: Quadratic) -> bool:

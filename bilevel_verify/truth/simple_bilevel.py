@@ -20,21 +20,23 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bilevel_verify.errors import BilevelVerifyError, InfeasibleError, InputError, MathematicalError
+from bilevel_verify.intervals.elementary import ball_ends
 from bilevel_verify.intervals.rounding import float_above, float_below
-from bilevel_verify.problems.feasible import Intersection, WholeSpace
+from bilevel_verify.problems.feasible import Box, Intersection, Orthant, WholeSpace
 from bilevel_verify.problems.problem import Problem
 from bilevel_verify.truth.certified_minimum import certified_minimum
 from bilevel_verify.truth.convex import Constraints, Smooth, Solution, minimise_convex, polish, project_reduced
-from bilevel_verify.truth.enclosure import Enclosure
+from bilevel_verify.truth.enclosure import Certainty, Enclosure
 from bilevel_verify.truth.model import Function
 from bilevel_verify.truth.newton import evaluate
 from bilevel_verify.truth.points import frobenius
 from bilevel_verify.truth.polyhedra import Description, Reduced, describe, reduce
-from bilevel_verify.truth.projections import project
+from bilevel_verify.truth.projections import bounds, project
 from bilevel_verify.truth.recession import Recession, recession
-from bilevel_verify.truth.structure import Structure, ldl, quadratic_of, structure_of
+from bilevel_verify.truth.structure import Quadratic, Structure, ldl, quadratic_of, structure_of
 
 if TYPE_CHECKING:
+    from bilevel_verify.truth.certificate import Certificate
     from bilevel_verify.truth.exact_quadratic import ExactAnswer
 
 FloatArray = NDArray[np.float64]
@@ -80,7 +82,10 @@ class SimpleTruth:
     # ---- ingredients ----------------------------------------------------------------------------------------------
 
     def smooth(self, function: Function) -> Smooth:
-        """Value, gradient and Hessian of f or g as a plain function of one point."""
+        """Value, gradient and Hessian of f or g as a plain function of one point (quadratics by their matrices)."""
+        quadratic = quadratic_of(self.problem.f if function is self._f else self.problem.g, self.problem.x)
+        if quadratic is not None:
+            return _smooth_quadratic(quadratic)
 
         def at(z: FloatArray) -> tuple[float, FloatArray, FloatArray]:
             row = evaluate(function.second_order, [np.array([v]) for v in z], 1)[0]
@@ -102,7 +107,8 @@ class SimpleTruth:
     def structure(self) -> Structure:
         """Decomposition of g into a quadratic and ridge functions."""
         assert self.problem.g is not None
-        return structure_of(self.problem.g, self.problem.x)
+        with ball_ends():
+            return structure_of(self.problem.g, self.problem.x)
 
     def _check_convex(self, name: str, function: Function) -> None:
         """Reject a function that is visibly not convex on the feasible set (a witness is named)."""
@@ -154,7 +160,9 @@ class SimpleTruth:
         if self.recession.verdict:
             raise MathematicalError(f"the lower level has no minimiser: {self.recession.verdict}")
         found = self._free_ridges(minimise_convex(self.smooth(self._g), self._reduced))
-        self.attained = certified_minimum(self, found.z) if self.structure.ridges or self.feasible.balls else None
+        self.attained = (
+            certified_minimum(self, found.z.tolist()) if self.structure.ridges or self.feasible.balls else None
+        )
         if self.attained is None or not self.structure.ridges:
             return found
         z = np.array([float(v) for v in self.attained[1]])
@@ -257,6 +265,12 @@ class SimpleTruth:
                 point = Reduced(found.z, np.zeros((self.n, 0)), np.zeros((0, 0)), np.zeros(0), (), (), ())
                 return SolutionSet(point, found.z, True, slack)
             return SolutionSet(None, found.z, False, slack, self.structure.missing)
+        from bilevel_verify.truth.certificate import touching_point
+
+        touching = touching_point(self) if reduced.balls else None
+        if touching is not None:
+            point = Reduced(touching, np.zeros((self.n, 0)), np.zeros((0, 0)), np.zeros(0), (), (), ())
+            return SolutionSet(point, touching, True, 4 * EPS * (1 + float(np.linalg.norm(touching))))
         exact = reduce(self._describe(found, reduced)[0])
         return SolutionSet(exact, found.z, exact.dimension == 0, slack)
 
@@ -288,6 +302,9 @@ class SimpleTruth:
         found = self.lower
         if self.attained is not None:
             return replace(_nearest(self.attained[0]), method="a lower bound of g that a rational point of Z attains")
+        proved = self._from_balls("g")
+        if proved is not None:
+            return proved
         span = self._span(found.z)
         error = found.gap + found.stationarity * span + self._multiplier_size(found) * found.violation
         error += self._rounding(self._g, found.z)
@@ -299,6 +316,47 @@ class SimpleTruth:
         from bilevel_verify.truth.exact_quadratic import exact_answer
 
         return None if self.solutions.reduced is None else exact_answer(self)
+
+    @cached_property
+    def proved(self) -> Certificate | None:
+        """The answer proved in balls by the optimality conditions of both levels, where they are not degenerate."""
+        from bilevel_verify.truth.certificate import certificate
+
+        if self.solutions.reduced is None or self.exact is not None:
+            return None
+        try:
+            return certificate(self)
+        except (MathematicalError, InfeasibleError, np.linalg.LinAlgError):
+            return None
+
+    @cached_property
+    def _convex(self) -> tuple[bool, bool]:
+        """Whether f and g are certified to be convex on the feasible set (exactly, by their structure)."""
+        from bilevel_verify.truth.convex_minimum import is_convex
+
+        low, high = np.full(self.n, -np.inf), np.full(self.n, np.inf)
+        if isinstance(self.problem.feasible, Box | Orthant):
+            low, high = bounds(self.problem.feasible, self.n)
+        assert self.problem.g is not None
+        return tuple(is_convex(e, self.problem.x, low, high) for e in (self.problem.f, self.problem.g))  # type: ignore[return-value]
+
+    def _from_balls(self, name: str) -> Enclosure | None:
+        """Enclosure of one proved quantity: certified if f and g are certified to be convex."""
+        found = self.proved
+        if found is None:
+            return None
+        from bilevel_verify.truth.points import enclosure_of
+
+        both = self._convex if name != "g" else (True, self._convex[1])
+        certainty: Certainty = "certified" if all(both) else "computed"
+        method = found.method if all(both) else f"{found.method}; convexity not certified"
+        if name == "x":
+            import flint
+
+            column = enclosure_of(flint.arb_mat(self.n, 1, list(found.x)), certainty, method)
+            return Enclosure(np.asarray(column.value).reshape(-1), column.error, certainty, method, True)
+        plain = enclosure_of(getattr(found, name), certainty, method)
+        return Enclosure(plain.value, plain.error, certainty, method, True)
 
     @cached_property
     def upper(self) -> Solution:
@@ -314,6 +372,9 @@ class SimpleTruth:
             return _nearest(self.exact.f_star)
         if self.solutions.reduced is None:
             return self._estimate[0]
+        proved = self._from_balls("f")
+        if proved is not None:
+            return proved
         found, reduced = self.upper, self.solutions.reduced
         span = self._span(found.z)
         gradient = self.smooth(self._f)(found.z)[1]
@@ -337,6 +398,9 @@ class SimpleTruth:
             parts = [_nearest(v) for v in self.exact.x]
             error = float(frobenius(np.array([[part.error for part in parts]]))[0])
             return Enclosure(np.array([float(part.value) for part in parts]), error, "proved", EXACT, True)
+        proved = self._from_balls("x")
+        if proved is not None:
+            return proved
         found, reduced = self.upper, self.solutions.reduced
         if reduced.dimension == 0:
             error = self.solutions.slack * _condition(reduced) + 4 * EPS * (1 + float(np.linalg.norm(found.z)))
@@ -445,6 +509,30 @@ class SimpleTruth:
         out: Any = function.program.run(IntervalBatch(), [Interval(np.array([v]), np.array([v])) for v in z])[0]
         width = float(np.max(out.hi - out.lo))
         return width if np.isfinite(width) else 1e-12 * (1 + abs(function.dz))
+
+
+def _smooth_quadratic(quadratic: Quadratic) -> Smooth:
+    """By matrices; as a sum of squares where it is one, so that small values near a minimum keep their digits."""
+    from bilevel_verify.truth.infimum import complete_squares
+
+    Q, q, c = quadratic.floats()
+    completed = complete_squares(quadratic)
+    if completed is None:
+
+        def plain(z: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+            bent = Q @ z
+            return float(0.5 * (z @ bent) + q @ z + c), bent + q, Q
+
+        return plain
+    weights = np.array([float(w) for w, _, _ in completed[0]])
+    R = np.array([[float(v) for v in normal] for _, normal, _ in completed[0]]).reshape(-1, len(q))
+    shifts, rest = np.array([float(s) for _, _, s in completed[0]]), float(completed[1])
+
+    def at(z: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+        t = R @ z + shifts
+        return float(0.5 * (weights @ t**2)) + rest, R.T @ (weights * t), Q
+
+    return at
 
 
 EXACT = "optimality conditions of both levels solved and checked in rational arithmetic"

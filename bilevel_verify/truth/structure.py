@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 import sympy
@@ -95,6 +96,11 @@ def as_fraction(number: sympy.Expr) -> Fraction | None:
 
 def quadratic_of(expression: sympy.Expr, z: Sequence[sympy.Symbol]) -> Quadratic | None:
     """The expression as an exact quadratic, or None (higher degree, other functions, irrational coefficients)."""
+    return _quadratic_of(expression, tuple(z))
+
+
+@lru_cache(maxsize=64)
+def _quadratic_of(expression: sympy.Expr, z: tuple[sympy.Symbol, ...]) -> Quadratic | None:
     terms = _degree_two(expression, {symbol: i for i, symbol in enumerate(z)})
     if terms is None:
         return None

@@ -109,10 +109,10 @@ def weakly_sharp_box(rng: np.random.Generator, n: int = 5) -> SimpleCase:
     return SimpleCase(problem, 0.5 * float((best - t) @ (best - t)), 0.0, best)
 
 
-def logistic(rng: np.random.Generator, n: int = 6) -> SimpleCase:
+def logistic(rng: np.random.Generator, n: int = 6, rank: int = 0, samples: int = 0) -> SimpleCase:
     """Logistic lower level of deficient rank: row-space Newton in mpmath, then the projection of t."""
     x = _names(n)
-    rank, samples, t = int(rng.integers(1, n)), 3 * n, _decimals(rng, n)
+    rank, samples, t = rank or int(rng.integers(1, n)), samples or 3 * n, _decimals(rng, n)
     basis, mix = _decimals(rng, rank, n), _decimals(rng, samples, rank)
     rows, labels = mix @ basis, np.where(rng.random(samples) < 0.5, 1.0, -1.0)
     rows = np.vstack([rows, rows])  # both labels occur at every point, so that the minimum is attained
@@ -144,6 +144,44 @@ def logistic(rng: np.random.Generator, n: int = 6) -> SimpleCase:
         f_star = mpmath.fsum(v**2 for v in shift) / 2
     problem = bv.simple_bilevel(f=_squared_distance(x, t), g=g, x=" ".join(map(str, x)), feasible=bv.WholeSpace())
     return SimpleCase(problem, float(f_star), float(g_star), np.array([float(v) for v in best]))
+
+
+def flat_quartic(rng: np.random.Generator, n: int = 20) -> SimpleCase:
+    """``g = x1^4 + (x1 + x2 - 1)^2``: quartic growth; the solutions have x1 = 0 and x2 = 1."""
+    x = _names(n)
+    t = _decimals(rng, n)
+    best = t.copy()
+    best[:2] = 0, 1
+    g = x[0] ** 4 + (x[0] + x[1] - 1) ** 2
+    problem = bv.simple_bilevel(f=_squared_distance(x, t), g=g, x=" ".join(map(str, x)), feasible=bv.WholeSpace())
+    return SimpleCase(problem, 0.5 * float((best - t) @ (best - t)), 0.0, best)
+
+
+def nonnegative_least_squares(rng: np.random.Generator, n: int = 20, m: int = 12, pressed: int = 0) -> SimpleCase:
+    """``g = |A x - b|^2/2`` over the orthant, A wide; x*, the multipliers of both levels and so b and t are chosen.
+
+    With ``pressed`` bounds of positive lower multiplier the least residual r is not zero (all other columns of A are
+    made orthogonal to r, in integers).
+    """
+    x = _names(n)
+    A = rng.integers(-6, 7, size=(m, n))
+    best = np.where(rng.random(n) < 0.6, rng.integers(1, 9, size=n) / 4, 0.0)
+    best[:pressed] = 0.0
+    zero = best == 0
+    r = np.zeros(m, dtype=int)
+    if pressed:
+        r = rng.integers(1, 3, size=m)
+        A[:, pressed:] = A[:, pressed:] * int(r @ r) - np.outer(r, r @ A[:, pressed:])
+        A[:, :pressed] -= np.outer(r, np.maximum(np.ceil((r @ A[:, :pressed] + 1) / (r @ r)), 0)).astype(int)
+    b = A @ best + r
+    heavy = np.where(zero, rng.integers(1, 9, size=n) / 4, 0.0)
+    free = rng.integers(-4, 5, size=n) * (np.arange(n) < pressed)
+    t = best + A.T @ (rng.integers(-2, 3, size=m) / 64) - heavy + free
+    rows = sympy.Matrix(A.tolist()) * sympy.Matrix(x) - _rational(b[:, None].astype(float))
+    problem = bv.simple_bilevel(
+        f=_squared_distance(x, t), g=sum(v**2 for v in rows) / 2, x=" ".join(map(str, x)), feasible=bv.Orthant()
+    )
+    return SimpleCase(problem, 0.5 * float((best - t) @ (best - t)), 0.5 * float(r @ r), best)
 
 
 FAMILIES = (rank_deficient_least_squares, hyperplane_in_ball, simplex_of_sums, weakly_sharp_box)

@@ -1,0 +1,549 @@
+"""Proved answers of simple bilevel problems: the optimality conditions of both levels, by exact or ball arithmetic.
+
+With W the normals that g fixes (ridges, and rows of the exact factorisation of its quadratic part), P the pressed
+constraints of the lower level and A the active ones of the upper level, x solves the problem if
+
+* lower: ``nabla g(x) + G_P' mu + E' nu + sum beta_j (x - c_j) = 0``, ``mu, beta > 0``;
+* upper: ``nabla f(x) + G_A' lam + E' nu2 + W' w + sum gamma_j (x - c_j) = 0``, ``lam >= 0`` outside P, ``gamma >= 0``;
+* ``G_A x = h_A, E x = e``, active balls ``|x - c_j| = r_j``, everything else strictly feasible.
+
+A ball with ``beta > 0`` leaves one point, which the lower conditions determine alone. Where the lower level has a
+rational solution (verified exactly), ``W x`` is known exactly and only the upper conditions are left. Everything else
+is one square system, proved by Krawczyk's test in balls. Degenerate systems are not proved here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bilevel_verify.truth.arithmetics import ArbBalls
+from bilevel_verify.truth.exact_lower import RationalLower, independent_rows, rational_lower, rational_upper
+from bilevel_verify.truth.points import precision
+
+if TYPE_CHECKING:
+    from bilevel_verify.truth.model import Function
+    from bilevel_verify.truth.simple_bilevel import SimpleTruth
+
+FloatArray = NDArray[np.float64]
+Vector = list[Fraction]
+System = Callable[[list[Any]], tuple[list[Any], Any]]
+"""Unknowns (balls) -> residuals (balls) and Jacobian (ball matrix)."""
+MOST_UNKNOWNS = 300
+BITS = 192
+NEAR = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """Balls around x* and the optimal values, with the way they were proved."""
+
+    x: tuple[Any, ...]
+    f: Any
+    g: Any
+    method: str
+
+
+def certificate(simple: SimpleTruth) -> Certificate | None:
+    """Prove the answer of a simple bilevel problem; None where the conditions are degenerate or cannot be verified."""
+    if simple.structure.missing or simple.feasible.T.shape[0] != simple.feasible.T.shape[1]:
+        return None
+    with precision(BITS):
+        for way in (_pressed_ball, _through_rational_lower, _joint):
+            found = way(simple)
+            if found is not None:
+                return found
+    return None
+
+
+def touching_point(simple: SimpleTruth) -> FloatArray | None:
+    """The only solution of a lower level whose solutions in the linear part of the set touch a ball; None otherwise."""
+    lower = None if simple.structure.missing else rational_lower(simple)
+    found = None if lower is None else _touching(Parts(simple), lower)
+    return None if found is None else np.array([float(v) for v in found])
+
+
+# ---- the three ways -----------------------------------------------------------------------------------------------
+
+
+def _pressed_ball(simple: SimpleTruth) -> Certificate | None:
+    """One ball with a positive multiplier: x is the only solution of the lower level."""
+    found, reduced = simple.lower, simple._reduced
+    rounds = found.multipliers[len(reduced.b) :]
+    size = 1 + float(np.max(np.abs(found.multipliers), initial=0.0))
+    pressing = np.flatnonzero(rounds > 1e-7 * size)
+    if len(pressing) != 1:
+        return None
+    parts = Parts(simple)
+    rows = [j for j, m in zip(reduced.rows, found.multipliers) if m > 1e-9 * size]
+    chosen = independent_rows([*parts.E, *(parts.G[j] for j in rows)])
+    if len(chosen) != len(parts.E) + len(rows):
+        return None
+    equations = [*parts.E, *(parts.G[j] for j in rows)]
+    right = [*parts.e, *(parts.h[j] for j in rows)]
+    centre, radius = parts.balls[int(pressing[0])]
+    system = _stationary(parts.n, simple._g, equations, right, (centre, radius))
+    values = _multipliers(simple.smooth(simple._g)(found.z)[1], equations, found.z, centre)
+    proved = krawczyk(system, [*found.z, *values])
+    if proved is None:
+        return None
+    x, weights, beta = proved[: parts.n], proved[parts.n + len(parts.E) : -1], proved[-1]
+    if not (beta > 0 and all(w > 0 for w in weights)) or not parts.inside(x, set(rows), {int(pressing[0])}):
+        return None
+    return parts.answer(x, "the lower level has one solution (pressed against a ball); Krawczyk in balls")
+
+
+def _through_rational_lower(simple: SimpleTruth) -> Certificate | None:
+    """A lower-level solution in rational numbers makes the description exact; then the upper conditions alone."""
+    lower = rational_lower(simple)
+    if lower is None:
+        return None
+    parts = Parts(simple)
+    touching = _touching(parts, lower)
+    if touching is not None:
+        return parts.answer([_ball_of(v) for v in touching], "rational solution, the only one: the set touches a ball")
+    point = rational_upper(simple, parts, lower)
+    if point is not None:
+        return parts.answer([_ball_of(v) for v in point], "rational solution, conditions of both levels exact")
+    for active, rounds in _active_sets(simple):
+        fixed = set(lower.pressed)
+        equations = [*lower.rows, *parts.E, *(parts.G[j] for j in sorted(fixed))]
+        right = [*lower.right, *parts.e, *(parts.h[j] for j in sorted(fixed))]
+        free = [j for j in active if j not in fixed]
+        base = independent_rows(equations)
+        rows = [*(equations[i] for i in base), *(parts.G[j] for j in free)]
+        ends = [*(right[i] for i in base), *(parts.h[j] for j in free)]
+        if len(independent_rows(rows)) != len(rows) or len(rounds) > 1:
+            continue
+        ball = parts.balls[rounds[0]] if rounds else None
+        found = _upper(simple, parts, rows, ends, len(base), ball)
+        settled = fixed | set(free) | _settled(parts, rows, ends)
+        if found is not None and parts.inside(found, settled, set(rounds)):
+            return parts.answer(found, f"{lower.text}; Krawczyk in balls on the upper level")
+    return None
+
+
+def _settled(parts: Parts, rows: list[Vector], right: Vector) -> set[int]:
+    """Constraints that the exact equations decide, and that hold."""
+    from bilevel_verify.truth.exact_quadratic import solve_rational
+
+    out: set[int] = set()
+    if not rows:
+        return out
+    columns = [[row[i] for row in rows] for i in range(parts.n)]
+    for j, row in enumerate(parts.G):
+        solved = solve_rational(columns, list(row))
+        if solved is not None and _exact_dot(solved[0], right) <= parts.h[j]:
+            out.add(j)
+    return out
+
+
+def _upper(
+    simple: SimpleTruth,
+    parts: Parts,
+    rows: list[Vector],
+    right: Vector,
+    signless: int,
+    ball: tuple[Vector, Fraction] | None,
+) -> list[Any] | None:
+    z = simple.upper.z
+    system = _stationary(parts.n, simple._f, rows, right, ball)
+    values = _multipliers(simple.smooth(simple._f)(z)[1], rows, z, None if ball is None else ball[0])
+    proved = krawczyk(system, [*z, *values])
+    if proved is None:
+        return None
+    weights = proved[parts.n + signless :]
+    return proved[: parts.n] if all(w > 0 for w in weights) else None
+
+
+def _joint(simple: SimpleTruth) -> Certificate | None:
+    """Both levels in one system, for lower levels without rational solutions."""
+    found, reduced, parts = simple.lower, simple._reduced, Parts(simple)
+    size = 1 + float(np.max(np.abs(found.multipliers), initial=0.0))
+    pressed = [j for j, m in zip(reduced.rows, found.multipliers) if m > 1e-9 * size]
+    for active, rounds in _active_sets(simple):
+        if len(rounds) > 1:
+            continue
+        ball = parts.balls[rounds[0]] if rounds else None
+        layout = _layout(simple, parts, pressed, [j for j in active if j not in pressed])
+        if layout is None or layout.size + (ball is not None) > MOST_UNKNOWNS:
+            continue
+        proved = krawczyk(_joint_system(simple, layout, ball), _joint_start(simple, layout, ball))
+        if proved is None:
+            continue
+        x = proved[: parts.n]
+        lower = proved[parts.n + len(parts.E) : parts.n + layout.lower]
+        upper = proved[parts.n + layout.lower + layout.signless :]
+        if all(w > 0 for w in [*lower, *upper]) and parts.inside(x, set(pressed) | set(active), set(rounds)):
+            return parts.answer(x, "optimality conditions of both levels; Krawczyk in balls")
+    return None
+
+
+# ---- ingredients ---------------------------------------------------------------------------------------------------
+
+
+class Parts:
+    """The feasible set in exact rationals, and what is asked of a proved point."""
+
+    def __init__(self, simple: SimpleTruth) -> None:
+        base = simple.feasible
+        self.simple, self.n = simple, simple.n
+        self.G = [[Fraction(float(v)) for v in row] for row in base.G]
+        self.h = [Fraction(float(v)) for v in base.h]
+        self.E = [[Fraction(float(v)) for v in row] for row in base.E]
+        self.e = [Fraction(float(v)) for v in base.e]
+        self.balls = [([Fraction(float(v)) for v in c], Fraction(r)) for c, r in base.balls]
+        self.sure = True
+        self._add_pieces()
+
+    def _add_pieces(self) -> None:
+        """Affine pieces of kinked ridges as further rows, in the order in which the description has them."""
+        z = self.simple.lower.z
+        for ridge in self.simple.structure.ridges:
+            row, shift = ridge.row()
+            t = float(row @ z) + shift
+            holding = [p for p in ridge.pieces if p[0] - 1e-9 <= t <= p[1] + 1e-9]
+            if not holding:
+                continue
+            low, high = holding[0]
+            ends = [Fraction(v) for v in (low, high) if np.isfinite(v)]
+            if len(holding) > 1 or any(v.denominator > 2**20 for v in ends):
+                self.sure = False  # at a kink, or at an end that floats may have rounded
+            if np.isfinite(high):
+                self.G.append(list(ridge.normal))
+                self.h.append(Fraction(high) - ridge.shift)
+            if np.isfinite(low):
+                self.G.append([-v for v in ridge.normal])
+                self.h.append(ridge.shift - Fraction(low))
+
+    def inside(self, x: Sequence[Any], active: set[int], rounds: set[int]) -> bool:
+        """Whether every constraint outside of the active ones holds strictly at the balls x."""
+        for j, row in enumerate(self.G):
+            if j not in active and not _dot(row, x) < _ball_of(self.h[j]):
+                return False
+        for j, (centre, radius) in enumerate(self.balls):
+            if j not in rounds and not _squared(x, centre) < _ball_of(radius) ** 2:
+                return False
+        return self.sure and self._outside_pieces(x)
+
+    def _outside_pieces(self, x: Sequence[Any]) -> bool:
+        """Ridges that are fixed although they have affine pieces: x is strictly outside of them."""
+        z = self.simple.lower.z
+        for ridge in self.simple.structure.ridges:
+            row, shift = ridge.row()
+            t = float(row @ z) + shift
+            if any(p[0] - 1e-9 <= t <= p[1] + 1e-9 for p in ridge.pieces):
+                continue
+            value = _dot(ridge.normal, x) + _ball_of(ridge.shift)
+            if not all(value < low or value > high for low, high in ridge.pieces):
+                return False
+        return True
+
+    def answer(self, x: Sequence[Any], method: str) -> Certificate:
+        run = ArbBalls()
+        f = self.simple._f.program.run(run, list(x))[0]
+        g = self.simple._g.program.run(run, list(x))[0]
+        return Certificate(tuple(x), f, g, method)
+
+
+def fixed_normals(simple: SimpleTruth, z: FloatArray) -> list[tuple[Vector, Fraction]]:
+    """Rows (normal, shift) whose values every lower-level solution shares; z is one of them."""
+    from bilevel_verify.truth.structure import ldl
+
+    rows = [(list(normal), Fraction(0)) for _, normal in ldl(simple.structure.quadratic.Q).squares]
+    for ridge in simple.structure.ridges:
+        row, shift = ridge.row()
+        t = float(row @ z) + shift
+        inside = ridge.kind == "kinked" and any(a - 1e-9 <= t <= b + 1e-9 for a, b in ridge.pieces)
+        if not inside:
+            rows.append((list(ridge.normal), ridge.shift))
+    return rows
+
+
+def _active_sets(simple: SimpleTruth) -> list[tuple[list[int], list[int]]]:
+    """Guesses of the active rows (numbers in the feasible set) and balls at the upper solution."""
+    reduced = simple.solutions.reduced
+    assert reduced is not None
+    z = simple.upper.z
+    found = simple.upper.multipliers
+    rounds = [j for j in range(len(reduced.balls)) if found[len(reduced.b) + j] > 1e-8 * (1 + float(np.max(found)))]
+    out: list[tuple[list[int], list[int]]] = [] if rounds else [(_carrying(simple), [])]
+    size = 1 + float(np.max(np.abs(found), initial=0.0))
+    for level in (1e-8, 1e-5, 1e-11):
+        heavy = {j for j, m in zip(reduced.rows, found) if m > level * size}
+        rows = sorted(heavy)
+        rounds = [j for j in range(len(reduced.balls)) if found[len(reduced.b) + j] > level * size]
+        if (rows, rounds) not in out:
+            out.append((rows, rounds))
+    parts = Parts(simple)
+    near = [
+        j for j, row in enumerate(parts.G) if abs(float(parts.h[j]) - float(np.dot([float(v) for v in row], z))) < NEAR
+    ]
+    if (near, out[0][1]) not in out:
+        out.append((near, out[0][1]))
+    return out
+
+
+def _carrying(simple: SimpleTruth) -> list[int]:
+    """Active rows that carry a multiplier of the upper level, by nonnegative least squares: independent ones."""
+    from bilevel_verify.truth.exact_quadratic import support
+
+    parts, z = Parts(simple), simple.upper.z
+    values = [float(np.dot([float(v) for v in row], z)) for row in parts.G]
+    active = [j for j, value in enumerate(values) if abs(float(parts.h[j]) - value) < 1e3 * NEAR]
+    free = [*parts.E, *(normal for normal, _ in fixed_normals(simple, simple.lower.z))]
+    rows = [np.array([[float(v) for v in row] for row in part]).reshape(-1, parts.n) for part in (
+        [parts.G[j] for j in active], free)]  # fmt: skip
+    return [active[i] for i in support(rows[0], rows[1], simple.smooth(simple._f)(z)[1])]
+
+
+def _touching(parts: Parts, lower: RationalLower) -> Vector | None:
+    """The only common point of the fixed rows and a ball that they touch, exactly."""
+    from bilevel_verify.truth.exact_quadratic import solve_rational
+
+    equations = [*lower.rows, *parts.E, *(parts.G[j] for j in sorted(lower.pressed))]
+    right = [*lower.right, *parts.e, *(parts.h[j] for j in sorted(lower.pressed))]
+    base = independent_rows(equations)
+    rows, ends = [equations[i] for i in base], [right[i] for i in base]
+    for centre, radius in parts.balls:
+        gram = [[_exact_dot(a, b) for b in rows] for a in rows]
+        offsets = [b - _exact_dot(a, centre) for a, b in zip(rows, ends)]
+        solved = solve_rational(gram, offsets) if rows else None
+        if solved is None:
+            continue
+        point = [c + sum((w * a[i] for w, a in zip(solved[0], rows)), Fraction(0)) for i, c in enumerate(centre)]
+        if sum(((p - c) ** 2 for p, c in zip(point, centre)), Fraction(0)) != radius**2:
+            continue
+        if all(_exact_dot(row, point) <= end for row, end in zip(parts.G, parts.h)) and all(
+            sum(((p - c) ** 2 for p, c in zip(point, other)), Fraction(0)) <= r**2 for other, r in parts.balls
+        ):
+            return point
+    return None
+
+
+# ---- systems -------------------------------------------------------------------------------------------------------
+
+
+def _stationary(
+    n: int, function: Function, rows: list[Vector], right: Vector, ball: tuple[Vector, Fraction] | None
+) -> System:
+    """``nabla h(x) + R' m (+ beta (x - c)) = 0, R x = right (, |x - c|^2 = r^2)``."""
+    import flint
+
+    matrix = [[_ball_of(v) for v in row] for row in rows]
+    ends = [_ball_of(v) for v in right]
+    centre = None if ball is None else [_ball_of(v) for v in ball[0]]
+
+    def system(u: list[Any]) -> tuple[list[Any], Any]:
+        x, m = u[:n], u[n : n + len(rows)]
+        gradient, hessian = _derivatives(function, x)
+        residual = [g + sum((w * row[i] for w, row in zip(m, matrix)), flint.arb(0)) for i, g in enumerate(gradient)]
+        residual += [_dot(row, x) - end for row, end in zip(rows, ends)]
+        size = n + len(rows) + (centre is not None)
+        J = [[flint.arb(0)] * size for _ in range(size)]
+        for i in range(n):
+            J[i][:n] = hessian[i]
+            for k, row in enumerate(matrix):
+                J[i][n + k] = row[i]
+        for k, row in enumerate(matrix):
+            J[n + k][:n] = row
+        if centre is not None and ball is not None:
+            shift = [a - c for a, c in zip(x, centre)]
+            residual = [r + u[-1] * s for r, s in zip(residual[:n], shift)] + residual[n:]
+            residual.append((_squared(x, ball[0]) - _ball_of(ball[1]) ** 2) / 2)
+            for i in range(n):
+                J[i][i] = J[i][i] + u[-1]
+                J[i][-1] = shift[i]
+                J[-1][i] = shift[i]
+        return residual, flint.arb_mat(size, size, [v for row in J for v in row])
+
+    return system
+
+
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """Unknowns: x, ``lower`` multipliers (rows E, P), upper multipliers (``signless`` of E, P, W, then A).
+
+    ``basis`` spans the gradients of the lower level; its first rows are those of E and P.
+    """
+
+    n: int
+    basis: list[Vector]
+    lower: int
+    signless: int
+    free: list[Vector]
+    right: Vector
+
+    @property
+    def size(self) -> int:
+        return self.n + self.lower + self.signless + len(self.free)
+
+
+def _layout(simple: SimpleTruth, parts: Parts, pressed: list[int], active: list[int]) -> _Layout | None:
+    rows = [*parts.E, *(parts.G[j] for j in pressed)]
+    if len(independent_rows(rows)) != len(rows):
+        return None
+    W = [normal for normal, _ in fixed_normals(simple, simple.lower.z)]
+    chosen = independent_rows([*rows, *W])
+    basis = [[*rows, *W][i] for i in chosen]
+    constant = list(simple.structure.quadratic.q)
+    for ridge in simple.structure.ridges:
+        if ridge.kind == "kinked":  # its slope on an affine piece is a constant gradient that must lie in the span
+            constant_rows = [*basis, list(ridge.normal)]
+            if len(independent_rows(constant_rows)) != len(basis):
+                return None
+    if len(independent_rows([*basis, constant])) != len(basis):
+        return None
+    free = [parts.G[j] for j in active]
+    if len(independent_rows([*basis, *free])) != len(basis) + len(free):
+        return None
+    right = [*parts.e, *(parts.h[j] for j in pressed), *(parts.h[j] for j in active)]
+    return _Layout(parts.n, basis, len(rows), len(basis), free, right)
+
+
+def _joint_system(simple: SimpleTruth, layout: _Layout, ball: tuple[Vector, Fraction] | None) -> System:
+    import flint
+
+    n, m = layout.n, layout.lower
+    basis = flint.arb_mat([[_ball_of(v) for v in row] for row in layout.basis]) if layout.basis else None
+    upper_rows = [[_ball_of(v) for v in row] for row in [*layout.basis, *layout.free]]
+    bound = [*layout.basis[:m], *layout.free]
+    ends = [_ball_of(v) for v in layout.right]
+    total = layout.size + (ball is not None)
+
+    def system(u: list[Any]) -> tuple[list[Any], Any]:
+        x, low, high = u[:n], u[n : n + m], u[n + m : n + m + len(upper_rows)]
+        g1, g2 = _derivatives(simple._g, x)
+        f1, f2 = _derivatives(simple._f, x)
+        inner = [v + sum((w * row[i] for w, row in zip(low, upper_rows[:m])), flint.arb(0)) for i, v in enumerate(g1)]
+        zero = flint.arb(0)
+        J = [[zero] * total for _ in range(total)]
+        residual: list[Any] = []
+        if basis is not None:
+            column = basis * flint.arb_mat(n, 1, inner)
+            bent = basis * flint.arb_mat(n, n, [v for row in g2 for v in row])
+            weights = basis * basis.transpose()
+            for i in range(basis.nrows()):
+                residual.append(column[i, 0])
+                J[i][:n] = [bent[i, j] for j in range(n)]
+                J[i][n : n + m] = [weights[i, k] for k in range(m)]
+        start = len(residual)
+        shift = None if ball is None else [a - _ball_of(c) for a, c in zip(x, ball[0])]
+        for i in range(n):
+            value = f1[i] + sum((w * row[i] for w, row in zip(high, upper_rows)), zero)
+            J[start + i][:n] = list(f2[i])
+            for k, row in enumerate(upper_rows):
+                J[start + i][n + m + k] = row[i]
+            if shift is not None:
+                value = value + u[-1] * shift[i]
+                J[start + i][i] = J[start + i][i] + u[-1]
+                J[start + i][-1] = shift[i]
+            residual.append(value)
+        for row, end in zip(bound, ends):
+            J[len(residual)][:n] = [_ball_of(v) for v in row]
+            residual.append(_dot(row, x) - end)
+        if ball is not None and shift is not None:
+            J[len(residual)][:n] = shift
+            residual.append((_squared(x, ball[0]) - _ball_of(ball[1]) ** 2) / 2)
+        return residual, flint.arb_mat(total, total, [v for row in J for v in row])
+
+    return system
+
+
+def _joint_start(simple: SimpleTruth, layout: _Layout, ball: tuple[Vector, Fraction] | None) -> list[float]:
+    z = simple.upper.z
+    rows = np.array([[float(v) for v in row] for row in layout.basis]).reshape(-1, layout.n)
+    gradient = simple.smooth(simple._g)(z)[1]
+    low = np.linalg.lstsq(rows[: layout.lower].T, -gradient, rcond=None)[0] if layout.lower else np.empty(0)
+    every = [*layout.basis, *layout.free]
+    high = _multipliers(simple.smooth(simple._f)(z)[1], every, z, None if ball is None else ball[0])
+    return [*z, *low, *high]
+
+
+def _multipliers(gradient: FloatArray, rows: list[Vector], z: FloatArray, centre: Vector | None) -> list[float]:
+    """Least-squares multipliers of a stationarity condition."""
+    columns = [[float(v) for v in row] for row in rows]
+    if centre is not None:
+        columns.append([float(a) - float(c) for a, c in zip(z, centre)])
+    if not columns:
+        return []
+    return [float(v) for v in np.linalg.lstsq(np.array(columns).T, -gradient, rcond=None)[0]]
+
+
+# ---- Krawczyk ------------------------------------------------------------------------------------------------------
+
+
+def krawczyk(system: System, start: Sequence[float]) -> list[Any] | None:
+    """Balls with the only solution of a square system near a float start, proved; None where the test fails."""
+    import flint
+
+    size = len(start)
+    if size > MOST_UNKNOWNS or not np.all(np.isfinite(np.asarray(start, dtype=float))):
+        return None
+    middle = [flint.arb(float(v)) for v in start]
+    inverse = None
+    for _ in range(30):
+        residual, J = system(middle)
+        try:
+            inverse = J.mid().inv().mid()
+        except ZeroDivisionError:
+            return None
+        step = inverse * flint.arb_mat(size, 1, residual).mid()
+        moved = max((float(abs(step[i, 0])) for i in range(size)), default=0.0)
+        if not moved < 1e3 * (1 + max(abs(float(v)) for v in start)):
+            return None
+        middle = [(v - step[i, 0]).mid() for i, v in enumerate(middle)]
+        if moved < 2.0 ** (-0.85 * flint.ctx.prec):
+            break
+    return _included(system, middle, inverse)
+
+
+def _included(system: System, middle: list[Any], inverse: Any) -> list[Any] | None:
+    import flint
+
+    size = len(middle)
+    residual, _ = system(middle)
+    newton = inverse * flint.arb_mat(size, 1, residual)
+    tiny = flint.arb(2) ** (-flint.ctx.prec + 16)
+    radii = [abs(newton[i, 0]).upper() * 4 + tiny * (1 + abs(v)) for i, v in enumerate(middle)]
+    unit = flint.arb_mat(size, size, [int(i == j) for i in range(size) for j in range(size)])
+    for _ in range(10):
+        box = [v + flint.arb(0, r) for v, r in zip(middle, radii)]
+        gap = unit - inverse * system(box)[1]
+        spread = gap * flint.arb_mat(size, 1, [flint.arb(0, r) for r in radii])
+        image = [abs(spread[i, 0] - newton[i, 0]).upper() for i in range(size)]
+        if all(a < b for a, b in zip(image, radii)):
+            return [v + flint.arb(0, r) for v, r in zip(middle, image)]
+        radii = [(r * 64).upper() for r in radii]
+    return None
+
+
+def _derivatives(function: Function, x: list[Any]) -> tuple[list[Any], list[list[Any]]]:
+    out = function.second_order.run(ArbBalls(), list(x))
+    n = function.dz
+    return list(out[1 : 1 + n]), [list(out[1 + n + i * n : 1 + n + (i + 1) * n]) for i in range(n)]
+
+
+def _ball_of(value: Fraction) -> Any:
+    import flint
+
+    return flint.arb(flint.fmpq(value.numerator, value.denominator))
+
+
+def _dot(row: Sequence[Fraction], x: Sequence[Any]) -> Any:
+    import flint
+
+    return sum((_ball_of(a) * v for a, v in zip(row, x) if a), flint.arb(0))
+
+
+def _exact_dot(a: Sequence[Fraction], b: Sequence[Fraction]) -> Fraction:
+    return sum((u * v for u, v in zip(a, b) if u and v), Fraction(0))
+
+
+def _squared(x: Sequence[Any], centre: Sequence[Fraction]) -> Any:
+    return sum(((v - _ball_of(c)) ** 2 for v, c in zip(x[1:], centre[1:])), (x[0] - _ball_of(centre[0])) ** 2)
