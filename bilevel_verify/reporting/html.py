@@ -17,13 +17,13 @@ from typing import Any
 
 from bilevel_verify.checks.verdict import Row
 from bilevel_verify.reporting import words
-from bilevel_verify.reporting.build import worst_rows
+from bilevel_verify.reporting.build import badness, worst_rows
 from bilevel_verify.reporting.cards import bare_claim
 from bilevel_verify.reporting.mathml import mixed_to_html, to_mathml
 from bilevel_verify.reporting.plots import profile_svg, svg
 
 Json = dict[str, Any]
-MOST_LINES = 400
+MOST_LINES = 80
 """Lines of one claim table; more are summed up (the rest lies in the table of all rows)."""
 COLUMNS = (
     *("verdict", "certainty", "paper", "statement", "claim", "problem", "method", "kind", "measured", "bound"),
@@ -55,7 +55,7 @@ def render(document: Json) -> str:
         "nested": words.nested,
         "letter": lambda name: Markup(to_mathml(_letter(name))),
     }
-    environment.globals |= {"look": words.LOOKS, "certainties": words.CERTAINTIES}
+    environment.globals |= {"most_lines": MOST_LINES, "look": words.LOOKS, "certainties": words.CERTAINTIES}
     environment.globals["plot"] = lambda p, name: Markup(svg(p, name))
     environment.globals["profile"] = lambda p, name: Markup(profile_svg(p, name))
     looks = list(words.LOOKS.items())
@@ -139,6 +139,9 @@ class View:
             self.by_statement.setdefault(line["name"], []).append(line)
             if line["row"]["problem"]:
                 self.by_problem.setdefault(line["row"]["problem"], []).append(line)
+        for name, lines in self.by_statement.items():
+            if len(lines) > MOST_LINES:
+                self.by_statement[name] = sorted(lines, key=lambda line: badness(line["row"]))
         self.problems = {p["name"]: p for p in document["problems"]}
         self.plots = _indexed(document["plots"])
         self.worst = worst_rows(rows)
