@@ -29,6 +29,8 @@ COLUMNS = (
     *("verdict", "certainty", "paper", "statement", "claim", "problem", "method", "kind", "measured", "bound"),
     *("margin", "where", "places", "reason", "left", "right", "reading", "reproduce"),
 )
+EARLY = 'document.documentElement.classList.add("js");'
+"""Runs before the body is read: the browser must not lay out every page of a large report to show the first."""
 TEXT_COLUMNS = frozenset(COLUMNS) - {"measured", "bound", "margin", "places"}
 
 
@@ -64,7 +66,8 @@ def render(document: Json) -> str:
     return environment.get_template("page.html").render(
         document=document,
         view=View(document),
-        policy=content_policy(style, script),
+        policy=content_policy(style, script, EARLY),
+        early=Markup(EARLY),
         style=Markup(style),
         script=Markup(script),
         data=Markup(data),
@@ -82,11 +85,12 @@ def _template(name: str) -> str:
     return resources.files("bilevel_verify.reporting").joinpath("templates", name).read_text(encoding="utf-8")
 
 
-def content_policy(style: str, script: str) -> str:
-    """A policy under which this style and this script run and nothing else is loaded or run."""
-    hashes = [base64.b64encode(hashlib.sha256(t.encode()).digest()).decode() for t in (style, script)]
+def content_policy(style: str, *scripts: str) -> str:
+    """A policy under which this style and these scripts run and nothing else is loaded or run."""
+    hashes = [base64.b64encode(hashlib.sha256(t.encode()).digest()).decode() for t in (style, *scripts)]
+    allowed = " ".join(f"'sha256-{h}'" for h in hashes[1:])
     return (
-        f"default-src 'none'; style-src 'sha256-{hashes[0]}'; script-src 'sha256-{hashes[1]}'; "
+        f"default-src 'none'; style-src 'sha256-{hashes[0]}'; script-src {allowed}; "
         "img-src data:; base-uri 'none'; form-action 'none'"
     )
 

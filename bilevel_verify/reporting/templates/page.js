@@ -1,7 +1,6 @@
 "use strict";
 (() => {
   const root = document.documentElement;
-  root.classList.add("js");
   const $ = (selector, from = document) => from.querySelector(selector);
   const all = (selector, from = document) => [...from.querySelectorAll(selector)];
 
