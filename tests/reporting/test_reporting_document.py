@@ -71,7 +71,7 @@ def test_holds_are_split_by_certainty_and_new_refutations_counted() -> None:
 
 def test_nothing_that_a_user_wrote_becomes_markup() -> None:
     page = page_of(document_of(verifications(), problems=PROBLEMS, **NAMED))
-    assert page.tags.count("script") == 4  # data, looks, and the page's own
+    assert page.tags.count("script") == 4  # data, looks, the first line and the page's own
     assert "img" not in page.tags
     assert "b" not in {t for t, n, v in page.attributes if n == "onerror"}
     assert not [a for a in page.attributes if a[1].startswith("on")]
