@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
+from fractions import Fraction
 from functools import partial
 from typing import Any
 
@@ -15,6 +16,7 @@ import numpy as np
 import sympy
 
 from bilevel_verify.atoms.datasum import DataArray, DataForm, DataSum
+from bilevel_verify.errors import ExpressionError
 from bilevel_verify.language import tree
 
 WRITE_OUT = 20_000
@@ -33,6 +35,26 @@ def is_large(body: tree.Node, count: int, data: Mapping[str, Any]) -> bool:
             shape = np.shape(data[part.base])
             width += shape[1] if len(shape) == 2 and len(part.indices) == 1 else 1
     return count * width > WRITE_OUT
+
+
+def implied_range(body: tree.Node, data: Mapping[str, Any], known: set[str]) -> tree.Tuple | None:
+    """``(i, 0, n - 1)`` for a body that indexes data arrays of n rows by one unknown letter i; None for any other.
+
+    ``mean(logistic(b[i]*dot(A[i], y)))`` runs over all samples without saying so.
+    """
+    found = {
+        (part.indices[0].name, len(np.asarray(data[part.base])))
+        for part in body.walk()
+        if isinstance(part, tree.Index) and part.base in data and isinstance(part.indices[0], tree.Letter)
+        if part.indices[0].name not in known
+    }
+    if len({name for name, _ in found}) != 1:
+        return None
+    if len(found) > 1:
+        raise ExpressionError(f"arrays of {' and '.join(str(n) for _, n in sorted(found))} rows under one index")
+    ((name, count),) = found
+    ends = (tree.Number(Fraction(0)), tree.Number(Fraction(count - 1)))
+    return tree.Tuple((tree.Letter(name), *ends), column=body.column)
 
 
 class SampleReader:

@@ -9,7 +9,7 @@ Whole arrays take part in ``dot``, ``norm``, ``@`` and ``T``.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -21,7 +21,7 @@ from bilevel_verify import atoms
 from bilevel_verify.errors import ExpressionError, MathematicalError
 from bilevel_verify.language import Node, nearest, tree
 from bilevel_verify.problems.budget import MAXIMUM_RANGE, Budget
-from bilevel_verify.problems.data_sum import NotOneForm, SampleReader, is_large
+from bilevel_verify.problems.data_sum import NotOneForm, SampleReader, implied_range, is_large
 from bilevel_verify.problems.stable import stabilise
 
 CONSTANTS = {"pi": sympy.pi, "E": sympy.E}
@@ -82,6 +82,7 @@ FUNCTIONS: dict[str, tuple[int, Callable[..., Any]]] = {
     "ceiling": (1, sympy.ceiling),
     "plus": (1, lambda t: atoms.plus(t)),
     "softplus": (1, atoms.softplus),
+    "logistic": (1, lambda t: atoms.softplus(-t)),
     "sigmoid": (1, atoms.sigmoid),
     "logcosh": (1, atoms.logcosh),
     "psi": (2, atoms.psi),
@@ -479,6 +480,11 @@ class _Interpreter:
         return self._finish(node, lambda: _minimum(*values))
 
     def _reduce(self, node: tree.Call) -> Any:
+        if len(node.arguments) == 1:
+            known = {*self.scope.names(), *self.indices}
+            span = implied_range(node.arguments[0], self.scope.data, known)
+            if span is not None:
+                return self._over_range(replace(node, arguments=(*node.arguments, span)))
         value = self.visit(node.arguments[0]) if len(node.arguments) == 1 else None
         if not isinstance(value, np.ndarray):
             raise self.budget.fail(f"write {node.function}(expression, (i, first, last)), or give one vector", node)

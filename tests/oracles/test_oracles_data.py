@@ -151,3 +151,20 @@ def test_the_page_shows_the_sum(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = build(TEXTS["logistic"], 10, monkeypatch)
     assert r"\sum_{i=1}^{40}" in sympy.latex(problem.g)
     assert "40 samples" in str(problem.g)
+
+
+@pytest.mark.parametrize("limit", [10, 10**9])
+def test_an_index_that_is_not_named_runs_over_all_samples(limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    implied = build("mean(logistic(b[i]*dot(A[i], y))) + exp(x1)*dot(y, y)/2", limit, monkeypatch)
+    named = build(TEXTS["logistic"], limit, monkeypatch)
+    assert implied.g == named.g
+    assert implied.g is not None
+    assert implied.g.has(DataSum) == (limit == 10)
+
+
+def test_arrays_of_different_length_under_one_index_are_refused() -> None:
+    data = {"A": np.ones((3, 2)), "b": np.ones(4)}
+    with pytest.raises(ExpressionError, match="3 and 4 rows"):
+        bilevel(f="y1", g="mean(b[i]*dot(A[i], y)**2) + y1**2", x="x1", y=["y1", "y2"], data=data)
+    with pytest.raises(ExpressionError, match="unknown symbol"):
+        bilevel(f="y1", g="mean(b[i]*b[j]*y1) + y1**2", x="x1", y=["y1", "y2"], data=data)
