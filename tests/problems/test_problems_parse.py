@@ -153,7 +153,7 @@ def test_two_megabytes_are_refused_at_once():
     start = time.process_time()
     with pytest.raises(InputError):
         single_level(f="x1 + " * 500_000 + "x1", x="x1")
-    assert time.perf_counter() - start < 1
+    assert time.process_time() - start < 1
 
 
 PIECES = [
