@@ -5,17 +5,17 @@ Each failure is a finding of its own ("undefined at a = 0"), apart from the verd
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim, prepared
 from bilevel_verify.audit.scalar.linear import linear_form
 from bilevel_verify.audit.scalar.prove import decide
+from bilevel_verify.audit.scalar.signs import positive
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.theorems.card import Domain, Expression
 from bilevel_verify.theorems.rewrite import binder
-from bilevel_verify.theorems.vocabulary import NUMBERS
 
 ZERO = tree.Number(Fraction(0))
 SECONDS = 3.0
@@ -72,7 +72,7 @@ def _of_power(base: tree.Node, exponent: tree.Node, here: Need) -> Iterator[Need
         yield replace(here, left=base, op=op, right=ZERO, what=what)
     else:
         yield replace(here, left=base, op=">=", right=ZERO, what="a real power of")
-        negative = tree.Compare((exponent, ZERO), ("<=",))
+        negative = tree.Compare((exponent, ZERO), ("<",))  # 0**0 is 1
         yield replace(here, left=base, op=">", right=ZERO, what="a negative power of", where=(*here.where, negative))
 
 
@@ -82,7 +82,7 @@ def undefined(claim: ScalarClaim, seed: int = 0) -> Decision:
     open_needs = []
     for need in dict.fromkeys((*needs(claim.left), *needs(claim.right))):
         part = _claim_of(need, claim)
-        if part is None or plainly(need.left, part.domains):
+        if part is None or positive(need.left, part.domains):
             continue
         shown += 1
         try:
@@ -111,32 +111,3 @@ def _claim_of(need: Need, claim: ScalarClaim) -> ScalarClaim | None:
             return None
         domains[index] = Domain(index, "integers", Expression(low, ""), Expression(high, ""))
     return ScalarClaim(need.left, need.op, need.right, domains, (*claim.where, *need.where))
-
-
-def plainly(node: tree.Node, domains: Mapping[str, Domain]) -> bool:
-    """Positive for all to see: products, quotients, powers and sums of positive letters and numbers."""
-    match node:
-        case tree.Number(value=value):
-            return value > 0
-        case tree.Letter(name=name):
-            return name in NUMBERS or _positive_range(domains.get(name))
-        case tree.Add(terms=terms):
-            return all(plainly(t, domains) for t in terms)
-        case tree.Multiply(factors=factors):
-            return all(plainly(f, domains) for f in factors)
-        case tree.Divide(numerator=top, denominator=bottom):
-            return plainly(top, domains) and plainly(bottom, domains)
-        case tree.Power(base=base):
-            return plainly(base, domains)
-        case tree.Call(function="sqrt" | "abs" | "max" | "min", arguments=arguments):
-            return all(plainly(a, domains) for a in arguments)
-        case tree.Call(function="exp"):
-            return True
-    return False
-
-
-def _positive_range(domain: Domain | None) -> bool:
-    low = None if domain is None or domain.lower is None else linear_form(domain.lower.tree)
-    if domain is None or low is None or low[1]:
-        return False
-    return low[0] > 0 or (low[0] == 0 and not domain.lower_closed and domain.kind != "integers")

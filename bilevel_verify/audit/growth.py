@@ -279,14 +279,26 @@ def _sign(exponent: sympy.Expr) -> int:
     """
     if exponent.is_number:
         return int(sympy.sign(exponent))
-    letters = sorted(exponent.free_symbols, key=str)
-    for turned in product((False, True), repeat=len(letters)):
-        put = {letter: 1 - letter for letter, turn in zip(letters, turned) if turn}
-        top, bottom = (sympy.Poly(p, *letters) for p in sympy.fraction(sympy.together(exponent.subs(put))))
-        signs = [{bool(c > 0) for c in p.coeffs()} for p in (top, bottom)]
-        if all(len(s) == 1 for s in signs):
-            return 1 if signs[0] == signs[1] else -1
-    raise NoOrder("an exponent whose sign is not certain")
+    sign = 1
+    for part in sympy.fraction(sympy.factor(sympy.together(exponent))):
+        constant, factors = sympy.factor_list(part)
+        sign *= int(sympy.sign(constant))
+        for factor, power in factors:
+            corners = _corner_signs(factor)
+            if power % 2 and corners == {-1}:
+                sign = -sign
+            elif power % 2 and corners != {1}:
+                raise NoOrder("an exponent whose sign is not certain")
+    return sign
+
+
+def _corner_signs(factor: sympy.Expr) -> set[int]:
+    """Signs of an expression that is affine in each letter, on [0, 1]; zeros at corners count for either side."""
+    letters = sorted(factor.free_symbols, key=str)
+    if any(sympy.degree(factor, letter) > 1 for letter in letters):
+        return {1, -1}
+    values = [factor.subs(dict(zip(letters, corner))) for corner in product((0, 1), repeat=len(letters))]
+    return {int(sympy.sign(v)) for v in values} - {0}
 
 
 def _fraction(value: sympy.Expr) -> Fraction:

@@ -29,6 +29,8 @@ BATCH = 4096
 REACH = 500
 RANGED_BATCH, RANGED_REACH = 256, 40
 """Sums over a range are evaluated term by term: fewer points, shorter ranges."""
+LARGE = 120
+"""Nodes above which half of the rounds must do."""
 NEAR = 1e-3
 """Relative excess above which a point is worth rounding to rationals."""
 DENOMINATORS = (1, 2, 4, 10, 100, 1_000, 10**6)
@@ -40,7 +42,8 @@ def attack(claim: ScalarClaim, seed: int = 0, rounds: int = 4) -> Decision:
     random = np.random.default_rng(seed)
     tried, largest = 0, -np.inf
     ranged = any(_has_range(node) for node in (claim.left, claim.right, *claim.where))
-    for _ in range(1 if ranged else rounds):
+    large = sum(1 for side in (claim.left, claim.right) for _ in side.walk()) > LARGE
+    for _ in range(1 if ranged else min(rounds, 2) if large else rounds):
         points = _sample(claim, random, RANGED_BATCH if ranged else BATCH, RANGED_REACH if ranged else REACH)
         keep, excess, ratio = _judge(claim, points)
         tried += int(keep.sum())

@@ -16,7 +16,7 @@ from bilevel_verify.theorems.rewrite import rebuild
 
 Decide = Callable[[ScalarClaim], Decision]
 CLASS_LIMIT = 24
-HEADS = (3, 12, 24)
+HEADS = (1, 4, 12, 24)
 CASE_LIMIT = 40
 
 

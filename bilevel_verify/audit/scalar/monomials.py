@@ -18,6 +18,7 @@ import sympy
 from bilevel_verify.audit.scalar.back import to_tree
 from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim
 from bilevel_verify.audit.scalar.linear import linear_form
+from bilevel_verify.audit.scalar.signs import positive
 from bilevel_verify.language import tree
 from bilevel_verify.theorems.rewrite import free_letters
 from bilevel_verify.theorems.vocabulary import NUMBERS
@@ -139,7 +140,7 @@ class _Reader:
     def atom(self, node: tree.Node) -> Monomial:
         if isinstance(node, tree.Letter) and node.name in self.symbols:
             raise NotMonomial("a letter of an exponent occurs as a factor")
-        if not self.positive(node):
+        if not positive(node, self.claim.domains):
             raise NotMonomial("a factor that is not plainly positive")
         self.atoms.add(node)
         return Monomial({node: sympy.S.One})
@@ -159,47 +160,6 @@ class _Reader:
             case tree.Negate(operand=operand):
                 return -self.exponent(operand)
         raise NotMonomial("an exponent that is no rational function of letters")
-
-    def positive(self, node: tree.Node) -> bool:
-        """Plainly positive: sums of positive terms of letters whose range is positive."""
-        match node:
-            case tree.Number(value=value):
-                return value > 0
-            case tree.Letter(name=name):
-                domain = self.claim.domains.get(name)
-                low = None if domain is None or domain.lower is None else linear_form(domain.lower.tree)
-                if domain is None or low is None or low[1]:
-                    return False
-                closed = domain.lower_closed or domain.kind == "integers"
-                return low[0] > 0 or (low[0] == 0 and not closed)
-            case tree.Add(terms=terms):
-                form = linear_form(node)
-                if form is not None:
-                    return self.positive_affine(*form)
-                return all(self.positive(t) or _is_zero(t) for t in terms)
-            case tree.Multiply(factors=factors):
-                return all(self.positive(f) for f in factors)
-            case tree.Divide(numerator=top, denominator=bottom):
-                return self.positive(top) and self.positive(bottom)
-            case tree.Power(base=base):
-                return self.positive(base)
-            case tree.Call(function="sqrt" | "exp" | "max", arguments=arguments):
-                return node.function == "exp" or all(self.positive(a) for a in arguments)
-        return False
-
-    def positive_affine(self, constant: Fraction, slopes: Mapping[str, Fraction]) -> bool:
-        """An affine form with nonnegative slopes is smallest at the lower ends."""
-        least, open_ = constant, False
-        for name, slope in slopes.items():
-            domain = self.claim.domains.get(name)
-            end = None if domain is None else domain.lower if slope > 0 else domain.upper
-            low = None if end is None else linear_form(end.tree)
-            if domain is None or low is None or low[1]:
-                return False
-            least += slope * low[0]
-            closed = domain.lower_closed if slope > 0 else domain.upper_closed
-            open_ = open_ or not (closed or domain.kind == "integers")
-        return least > 0 or (least == 0 and open_)
 
     def facts(self, goal: Monomial) -> Iterator[Monomial]:
         """Monomials that are at least 1: hypotheses, ends of ranges, and what holds between a sum and its terms."""
@@ -223,25 +183,27 @@ class _Reader:
 
     def of_sum(self, atom: tree.Add) -> Iterator[Monomial]:
         whole = Monomial({atom: sympy.S.One})
-        if all(self.positive(t) for t in atom.terms):
+        if all(positive(t, self.claim.domains) for t in atom.terms):
             for term in atom.terms:
                 try:
                     yield whole.times(self.monomial(term), sympy.S.NegativeOne)
                 except NotMonomial:
                     continue
         form = linear_form(atom)
-        if form is None or len(form[1]) != 1 or form[0] <= 0:
+        if form is None or len(form[1]) != 1 or not form[0]:
             return
         name, slope = next(iter(form[1].items()))
         domain = self.claim.domains.get(name)
         low = None if domain is None or domain.lower is None else linear_form(domain.lower.tree)
-        if slope > 0 and low is not None and not low[1] and low[0] > 0:  # slope*t + c <= (slope + c/low)*t
-            top = _of_number(slope + form[0] / low[0]).times(Monomial({tree.Letter(name): sympy.S.One}))
-            yield top.times(whole, sympy.S.NegativeOne)
-
-
-def _is_zero(node: tree.Node) -> bool:
-    return isinstance(node, tree.Number) and node.value == 0
+        if slope <= 0 or low is None or low[1] or low[0] <= 0:
+            return
+        letter = Monomial({tree.Letter(name): sympy.S.One})
+        end = slope + form[0] / low[0]  # slope*t + c lies between slope*t and (slope + c/low)*t
+        if form[0] > 0 or end > 0:
+            ratio = _of_number(end).times(letter).times(whole, sympy.S.NegativeOne)
+            yield ratio if form[0] > 0 else Monomial({}).times(ratio, sympy.S.NegativeOne)
+        if form[0] < 0:
+            yield _of_number(slope).times(letter).times(whole, sympy.S.NegativeOne)
 
 
 def _of_number(value: Fraction) -> Monomial:

@@ -13,6 +13,7 @@ from bilevel_verify.audit.scalar.cases import by_head_and_tail, by_residues, by_
 from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim, prepared
 from bilevel_verify.audit.scalar.logs import by_logarithms
 from bilevel_verify.audit.scalar.monomials import by_monomials
+from bilevel_verify.audit.scalar.signs import by_cancelling, by_signs
 from bilevel_verify.audit.scalar.smt import contradictory
 from bilevel_verify.audit.scalar.smt import prove as by_smt
 from bilevel_verify.audit.scalar.sums import by_induction, without_sums
@@ -40,13 +41,16 @@ def decide(claim: ScalarClaim, *, seed: int = 0, seconds: float = 20.0) -> Decis
     """
     until = time.process_time() + seconds
     claim = prepared(claim)
-    first = by_number(claim)
-    if first.outcome != "undecided":
-        return first
+    for engine in (by_number, by_identity):
+        first = engine(claim)
+        if first.outcome != "undecided" and (claim.op == "==" or engine is by_number):
+            return first
     tried = attack(claim, seed)
     if tried.outcome == "refuted":
         return tried
     decision = _settle(claim, until, DEPTH, FULL)
+    if decision.outcome == "vacuous":
+        return decision
     if decision.outcome == "proved":
         if not tried.attacks and contradictory(claim):
             return Decision("vacuous", "smt", "no point satisfies the hypotheses")
@@ -84,9 +88,10 @@ def _engines(claim: ScalarClaim, until: float, depth: int, milliseconds: int) ->
             return Decision("vacuous", "smt", "no point satisfies the hypotheses")
         return _settle(smaller, until, depth - 1, QUICK)
 
-    yield from (by_identity, by_roots)
+    yield from (by_signs, by_identity, by_roots)
     yield lambda c: by_smt(c, min(milliseconds, QUICK))
     if depth > 0:
+        yield lambda c: by_cancelling(c, part)
         yield lambda c: by_residues(c, part)
         yield lambda c: by_monomials(c, part)
     yield by_boxes
@@ -98,5 +103,5 @@ def _engines(claim: ScalarClaim, until: float, depth: int, milliseconds: int) ->
     if milliseconds > QUICK:
         yield lambda c: by_smt(c, milliseconds)
     if depth == DEPTH:
-        yield lambda c: by_zero_apart(c, part)
         yield lambda c: by_head_and_tail(c, part)
+        yield lambda c: by_zero_apart(c, part)

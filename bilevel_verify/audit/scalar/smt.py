@@ -15,6 +15,7 @@ from functools import reduce
 from typing import Any
 
 from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim
+from bilevel_verify.audit.scalar.signs import impossible
 from bilevel_verify.language import tree
 from bilevel_verify.theorems.rewrite import binder
 
@@ -57,6 +58,8 @@ def prove(claim: ScalarClaim, milliseconds: int = 4000) -> Decision:
 
 def contradictory(claim: ScalarClaim, milliseconds: int = 2000) -> bool:
     """Whether the ranges and hypotheses of a claim contradict each other: nothing is claimed then."""
+    if any(impossible(c, claim.domains) for c in claim.where):
+        return True
     zero = tree.Number(Fraction(0))
     empty = replace(claim, left=zero, op="<", right=zero)
     return prove(empty, milliseconds).outcome == "proved"
