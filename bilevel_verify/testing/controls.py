@@ -291,24 +291,24 @@ RELATED = 60
 
 def detection_matrix(
     profile_: Profile | str | None = None,
-    subjects: tuple[Control, ...] = CONTROLS,
+    subjects: tuple[Control, ...] | None = None,
     seed: int | None = None,
     seconds: float = 2.0,
     metamorphic: bool = True,
-    assertions: Mapping[str, Mapping[str, Assertion]] = ASSERTIONS,
+    assertions: Mapping[str, Mapping[str, Assertion]] | None = None,
 ) -> Matrix:
     """Which assertion catches which control.
 
     Parameters
     ----------
-    subjects : controls, or ``REFERENCES`` for false alarms. ``seconds`` : limit of one call.
+    subjects : ``CONTROLS`` by default; ``REFERENCES`` for false alarms. ``seconds`` : limit of one call.
     metamorphic : also the metamorphic relations, the larger part of the time. ``assertions`` : protocol -> assertions.
     """
     chosen = replace(profile(profile_), seconds=seconds, compile_seconds=seconds, simplify=0)
     cells: dict[str, dict[str, str]] = {}
-    for control in subjects:
+    for control in CONTROLS if subjects is None else subjects:
         row = cells.setdefault(control.name, {})
-        for name, asked in assertions[control.protocol].items():
+        for name, asked in (assertions or ASSERTIONS)[control.protocol].items():
             trying = (
                 replace(chosen, examples=min(chosen.examples, RELATED)) if name.startswith("metamorphic") else chosen
             )

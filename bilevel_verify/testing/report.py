@@ -15,14 +15,14 @@ Matrices = Mapping[str, Matrix]
 DATA = "detection-matrix.json"
 
 
-def as_data(matrices: Matrices, subjects: tuple[Control, ...] = CONTROLS) -> dict[str, Any]:
+def as_data(matrices: Matrices, subjects: tuple[Control, ...] | None = None) -> dict[str, Any]:
     """Plain data: ``profiles`` (name -> caught, of, missed) and ``controls`` (name, protocol, catalogue, cells)."""
     profiles = {
         name: {"caught": len(matrix.caught), "of": len(matrix.cells), "missed": list(matrix.missed)}
         for name, matrix in matrices.items()
     }
     controls = []
-    for control in subjects:
+    for control in CONTROLS if subjects is None else subjects:
         cells = {
             name: dict(matrix.cells[control.name]) for name, matrix in matrices.items() if control.name in matrix.cells
         }
@@ -95,7 +95,7 @@ def as_html(data: Mapping[str, Any]) -> str:
     )
 
 
-def write(matrices: Matrices, folder: str | Path, subjects: tuple[Control, ...] = CONTROLS) -> list[Path]:
+def write(matrices: Matrices, folder: str | Path, subjects: tuple[Control, ...] | None = None) -> list[Path]:
     """``detection-matrix.json``, ``.md`` and ``.html`` in a folder."""
     target, data = Path(folder), as_data(matrices, subjects)
     target.mkdir(parents=True, exist_ok=True)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import datetime
 import importlib.util
 import os
+import re
 import subprocess
 import sys
 from importlib.metadata import entry_points
@@ -18,6 +20,7 @@ from bilevel_verify.testing.references.stated import BILEVEL, ROSENBROCK
 ROOT = Path(bilevel_verify.__file__).parents[1]
 EXAMPLES = Path(__file__).parent / "examples"
 INSTALLED = any(entry.value == "bilevel_verify.testing.plugin" for entry in entry_points(group="pytest11"))
+ROTATING = int(os.environ.get("BILEVEL_VERIFY_SEED", datetime.date.today().toordinal()))
 MINE = """
 from bilevel_verify.testing import references as correct
 
@@ -117,5 +120,20 @@ def test_the_five_lines_catch_the_controls(protocol):
     quick = Profile("quick", 40, seconds=2.0, simplify=0, compile_seconds=2.0)
     slow = {"runs for ever", "asks for ever"}  # named in test_testing_assertions
     subjects = [control for control in CONTROLS if control.protocol == protocol and control.name not in slow]
-    missed = [control.name for control in subjects[::3] if not in_five_lines(control, quick)]
+    missed = [control.name for control in subjects[ROTATING % 6 :: 6] if not in_five_lines(control, quick)]
     assert missed == []
+
+
+def test_every_block_of_the_guide_runs():
+    guide = (ROOT / "docs" / "testing.md").read_text(encoding="utf8")
+    blocks = re.findall(r"^```python\n(.*?)^```", guide, re.M | re.S)
+    assert len(blocks) == 3
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", "\n".join(blocks)], capture_output=True, text=True, cwd=ROOT
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("wrong hypergradient call ")
+    from bilevel_verify import testing
+
+    listed = [name for name in testing.__all__ if name.startswith("assert_") or name.endswith("_instances")]
+    assert [name for name in listed if f"`{name}`" not in guide] == []
