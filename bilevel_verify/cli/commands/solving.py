@@ -6,9 +6,10 @@ import csv
 from pathlib import Path
 from typing import Any
 
-from bilevel_verify.campaign.records import plain, run_record
+from bilevel_verify.campaign.records import run_record
 from bilevel_verify.cli import output, values
-from bilevel_verify.errors import BilevelVerifyError, InputError
+from bilevel_verify.cli.commands.true_values import shown, truth_at
+from bilevel_verify.errors import InputError
 
 
 def solve_command(arguments: Any) -> int:
@@ -45,24 +46,6 @@ def solve_command(arguments: Any) -> int:
     return 0
 
 
-def truth_at(problem: Any, x: Any) -> dict[str, Any]:
-    """True quantities at the output, each with its error bar; what does not exist says why."""
-    from bilevel_verify.truth import truth
-
-    found: dict[str, Any] = {}
-    answers = truth(problem)
-    simple = problem.kind == "simple_bilevel"
-    names = ("f_star", "g_star", "distance_to_solutions") if simple else ("phi", "grad_phi", "phi_min", "delta")
-    for name in names:
-        try:
-            quantity = getattr(answers, name)
-            at_x = name in ("phi", "grad_phi", "delta", "distance_to_solutions")
-            found[name] = plain((quantity(x) if at_x else quantity()) if callable(quantity) else quantity)
-        except BilevelVerifyError as error:
-            found[name] = {"error": " ".join(str(error).split())}
-    return found
-
-
 def _show(record: dict[str, Any]) -> None:
     from bilevel_verify.reporting.words import number
 
@@ -82,14 +65,7 @@ def _show(record: dict[str, Any]) -> None:
         (f"parameter {k}", number(v, 6)) for k, v in record["parameters"].items() if not isinstance(v, list | dict)
     ]
     for name, value in record.get("truth", {}).items():
-        if not isinstance(value, dict):
-            lines.append((f"true {name}", str(value)))
-        elif "error" in value and "value" not in value:
-            lines.append((f"true {name}", value["error"]))
-        else:
-            inner = value["value"]
-            shown = ", ".join(number(v, 8) for v in inner) if isinstance(inner, list) else number(inner, 8)
-            lines.append((f"true {name}", f"{shown} ± {number(value['error'], 2)} ({value['certainty']})"))
+        lines.append((f"true {name}", shown(value)))
     if record["note"]:
         lines.append(("note", record["note"]))
     output.table("", ["", ""], lines)
