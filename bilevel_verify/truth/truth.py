@@ -242,6 +242,13 @@ class Truth:
         self._needs_lower()
         return self.points.batch(X, lambda h: h.jacobian)
 
+    def hess_y_star_batch(self, X: ArrayLike) -> Batch:
+        """nabla^2 y*: values (n, dy, dx, dx), Frobenius errors (n,) over all components of y."""
+        self._needs_lower()
+        parts = [self.points.batch(X, lambda h, k=k: h.second_derivative[k]) for k in range(self.model.dy)]  # type: ignore[misc]
+        errors = np.nextafter(np.sqrt(np.sum([e**2 for _, e in parts], axis=0)) * (1 + 1e-15), np.inf)
+        return np.stack([v for v, _ in parts], axis=1), errors
+
     def L_star_batch(self, X: ArrayLike, lam: ArrayLike) -> Batch:
         """L*_lam: values (n,), errors (n,)."""
         self._needs_lower()

@@ -91,6 +91,10 @@ def test_batches_agree_with_single_points(name: str, request: pytest.FixtureRequ
         for i in (0, 17, 39):
             one = getattr(t, quantity)(X[i])
             assert np.linalg.norm(np.asarray(one.value) - values[i]) <= errors[i] + one.error
+    second, bars = t.hess_y_star_batch(X[:3])
+    for k, component in enumerate(t.hess_y_star(X[2])):
+        assert np.linalg.norm(np.asarray(component.value) - second[2, k]) <= bars[2] + component.error
+    assert np.max(bars) < 1e-11
     for quantity in ("y_star_lam", "L_star", "grad_L_star", "hess_L_star", "grad_y_star_lam"):
         values, errors = getattr(t, quantity + "_batch")(X, 30.0)
         assert np.max(errors) < 1e-10
@@ -211,3 +215,22 @@ def test_batches_say_what_they_rest_on(toy: Any) -> None:
         assert t.batch_certainty == "certified"
         values, errors = t.phi_batch([[1.0]])
     assert abs(values[0] - float(t.phi([1.0]).value)) <= errors[0] + 1e-15
+
+
+ZOO = ("cosh-lower cardano displaced-log-well hoelder-f psi-1-1 trig-1-1 chain-lower rotated-log asinh-minimax "
+       "quad-minimax robust-average macal-hurter de-silva hoelder-g minimax-ramp").split()  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ZOO)
+def test_zoo_to_the_last_digit(name: str) -> None:
+    p = bv.zoo(name)
+    p = p.member() if hasattr(p, "member") else p
+    t = bv.truth(p)
+    rng = np.random.default_rng(generator.seed())
+    ends = [p.range_of(s) for s in p.x]
+    X = np.array([[rng.uniform(max(float(a), -2), min(float(b), 2)) for a, b in ends] for _ in range(5)])
+    values, errors = t.y_star_batch(X)
+    assert np.all(errors <= 1e-12 * np.linalg.norm(values, axis=1))
+    for row in X[:2]:
+        one = t.y_star(row)
+        assert one.error <= 1e-14 * np.linalg.norm(one.value)
