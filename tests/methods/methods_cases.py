@@ -70,8 +70,11 @@ def restarted_agd_practical(rng, p):
 
 
 def restarted_agd_practical_perturbed(rng, p):
-    q = _outer(rng, p) | {"B0": 2.0, "c": 1.7, "eps": 0.01, "L": round(p.L, 4), "rho": round(p.rho, 4)}
-    noise = _noise(rng, p, 0.01)
+    eps, eta = float(rng.choice([0.01, 0.002])), round(0.25 / p.L, 5)
+    theta = min(0.9, round(4 * (eps * p.rho * eta**2) ** 0.25, 4))  # the theorem's: else epochs may be dropped for ever
+    q = {"eta": eta, "theta": theta, "B": round(math.sqrt(eps / p.rho), 4), "K": math.ceil(1 / theta)}
+    q |= {"B0": 2.0, "c": 1.7, "eps": eps, "L": round(p.L, 4), "rho": round(p.rho, 4)}
+    noise = _noise(rng, p, 1e-5)
     return q, {"noise": noise}, lambda: li_lin.practical(p, **q, noise=noise)
 
 
