@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, overload
 
 import sympy
 
@@ -12,9 +13,13 @@ from bilevel_verify.constants.bounds import Bound
 from bilevel_verify.constants.constant import Constant, Reason, Side
 from bilevel_verify.constants.domain import domain_of
 from bilevel_verify.constants.engine import Analysis
+from bilevel_verify.constants.hoelder import hoelder_pair
 from bilevel_verify.constants.papers import Letter, letters_of
+from bilevel_verify.constants.simple import simple_constant
 from bilevel_verify.constants.structure import normalise, structure_of
 from bilevel_verify.errors import InputError
+from bilevel_verify.intervals.rounding import enclose
+from bilevel_verify.problems.family import ProblemFamily
 from bilevel_verify.problems.problem import Problem
 
 _CACHE: dict[tuple[str, str, float], Analysis] = {}
@@ -22,14 +27,33 @@ _CACHE_LIMIT = 256
 _KNOWN: dict[tuple[Any, ...], dict[str, Constant]] = {}
 
 
+@overload
 def constants(
     p: Problem,
     paper: str | None = None,
     nu: float | Mapping[str, float] | None = None,
     only: Iterable[str] | None = None,
     effort: float = 1.0,
-) -> Mapping[str, Constant]:
+) -> Mapping[str, Constant]: ...
+@overload
+def constants(
+    p: ProblemFamily,
+    paper: str | None = None,
+    nu: float | Mapping[str, float] | None = None,
+    only: Iterable[str] | None = None,
+    effort: float = 1.0,
+) -> FamilyConstants: ...
+def constants(
+    p: Problem | ProblemFamily,
+    paper: str | None = None,
+    nu: float | Mapping[str, float] | None = None,
+    only: Iterable[str] | None = None,
+    effort: float = 1.0,
+) -> Mapping[str, Constant] | FamilyConstants:
     """Certified constants of a problem under the letters of one paper.
+
+    Of a family the constants depend on its letters: the result then has ``at(eps=..., ...)``, which gives the constants
+    of one member (exact closed forms of that member where there are any).
 
     Parameters
     ----------
@@ -50,6 +74,8 @@ def constants(
     """
     name, letters = letters_of(paper, p.kind)
     chosen = _chosen(letters, only, name)
+    if isinstance(p, ProblemFamily):
+        return FamilyConstants(p, name, tuple(letter.name for letter in chosen), nu, effort)
     return Constants(p, name, chosen, letters, _exponents(nu), effort)
 
 
@@ -79,6 +105,38 @@ def _shared(key: tuple[Any, ...]) -> dict[str, Constant]:
             _KNOWN.pop(next(iter(_KNOWN)))
         _KNOWN[key] = {}
     return _KNOWN[key]
+
+
+@dataclass(frozen=True, slots=True)
+class FamilyConstants:
+    """The constants of a family: one set for every choice of the family's letters.
+
+    Attributes
+    ----------
+    family : the problems.
+    paper, letters, nu, effort : as asked for in :func:`constants`.
+    """
+
+    family: ProblemFamily
+    paper: str
+    letters: tuple[str, ...]
+    nu: float | Mapping[str, float] | None = None
+    effort: float = 1.0
+
+    def at(self, **letters: Any) -> Mapping[str, Constant]:
+        """Constants of the member with these letters (``eps``, ``kappa``, ``d``, ``nu``).
+
+        Raises
+        ------
+        ProblemError : a letter is missing, unknown, or not a number.
+        """
+        return constants(self.family.at(**letters), self.paper, self.nu, self.letters, self.effort)
+
+    def __str__(self) -> str:
+        needed = ", ".join(self.family.letters)
+        return (
+            f"constants {', '.join(self.letters)} ({self.paper}) of {self.family.name}: one set for each at({needed})"
+        )
 
 
 class Constants(Mapping[str, Constant]):
@@ -140,8 +198,6 @@ class Constants(Mapping[str, Constant]):
                 return self._hoelder(letter)
             case "ratio":
                 return self._ratio(letter)
-        from bilevel_verify.constants.simple import simple_constant
-
         return simple_constant(self, letter)
 
     def _constant(self, letter: Letter, bound: Bound, side: Side = "upper") -> Constant:
@@ -174,8 +230,6 @@ class Constants(Mapping[str, Constant]):
 
     def _ratio(self, letter: Letter) -> Constant:
         top, bottom = (self._get(name) for name in letter.partner)
-        from bilevel_verify.intervals.rounding import enclose
-
         closed = (
             top.exact / bottom.exact
             if top.exact is not None and bottom.exact is not None and bottom.value > 0
@@ -199,8 +253,6 @@ class Constants(Mapping[str, Constant]):
         return self._constant(letter, bound)
 
     def _hoelder(self, letter: Letter) -> Constant:
-        from bilevel_verify.constants.hoelder import hoelder_pair
-
         exponent_name = letter.name if letter.measure == "exponent" else letter.partner[0]
         function, form = letter.parts[0]
         pair = hoelder_pair(self.analysis(function), form, self.exponents.get(exponent_name))

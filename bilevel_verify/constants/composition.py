@@ -97,3 +97,16 @@ def sampled_specials(part: Part, slots: str) -> float:
         least, most = special_extremes(part, Form(part.plain, slots), (point[None], point[None]))
         best = max(best, most - 2e-9 * abs(most), -least - 2e-9 * abs(least))
     return best
+
+
+def sampled_convexity(part: Part) -> tuple[float, dict[str, float]]:
+    """Sums over data: the least curvature in y at a few points, and where (float arithmetic, rounded up)."""
+    best: tuple[float, dict[str, float]] = (math.inf, {})
+    if part.effort <= 0 or any(isinstance(s, SparseTerm) for s in part.specials):
+        return best
+    for point in sample_points(part.domain, part.n, 4):
+        least = special_extremes(part, Form(part.plain, "yy"), (point[None], point[None]))[0]
+        value = least + 2e-9 * abs(least)
+        if math.isfinite(value) and value < best[0]:
+            best = value, part.named(point)
+    return best

@@ -10,7 +10,7 @@ from sympy import Expr
 from bilevel_verify.constants import exact, smoothness
 from bilevel_verify.constants.bounds import Bound
 from bilevel_verify.constants.branch import supremum
-from bilevel_verify.constants.composition import special_extremes
+from bilevel_verify.constants.composition import sampled_convexity, special_extremes
 from bilevel_verify.constants.constant import Reason
 from bilevel_verify.constants.domain import one_period
 from bilevel_verify.constants.forms import Form
@@ -39,7 +39,7 @@ def convexity(part: Part) -> Bound:
         value = enclose(closed)[0]
         why = Reason("Loewner bound lambda_min(Q_yy + A_y' diag(inf phi'') A_y)", f"mu = {closed}", reasons)
         return Bound(value, value, True, "exact", why, closed, True, _convexity_sample(part, form)[1])
-    best, witness = (math.inf, {}) if part.only_specials else _convexity_sample(part, form)
+    best, witness = sampled_convexity(part) if part.only_specials else _convexity_sample(part, form)
     why = Reason("Loewner bound lambda_min(Q_yy + A_y' diag(inf phi'') A_y)", f"mu >= {least:.9g}", reasons)
     if (
         part.effort <= 0

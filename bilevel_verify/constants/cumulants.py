@@ -19,7 +19,8 @@ from bilevel_verify.constants.forms import Form
 from bilevel_verify.constants.model import Model, Pieces
 from bilevel_verify.constants.structure import Structure
 from bilevel_verify.intervals.batch import Interval
-from bilevel_verify.intervals.jets import JetArithmetic, coefficients_of, jet_space
+from bilevel_verify.intervals.jet_arithmetic import JetArithmetic
+from bilevel_verify.intervals.jets import coefficients_of, jet_space
 from bilevel_verify.intervals.rounding import Array
 
 ROWS = 4

@@ -21,7 +21,8 @@ from bilevel_verify.atoms.datasum import DataForm, DataSum
 from bilevel_verify.constants.specials import Special
 from bilevel_verify.intervals import linalg
 from bilevel_verify.intervals.batch import Interval
-from bilevel_verify.intervals.jets import Jet, JetArithmetic, coefficients_of
+from bilevel_verify.intervals.jet_arithmetic import JetArithmetic
+from bilevel_verify.intervals.jets import Jet, coefficients_of
 from bilevel_verify.intervals.rounding import Array, enclose, up
 
 

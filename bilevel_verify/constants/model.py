@@ -14,7 +14,8 @@ import numpy as np
 
 from bilevel_verify.constants.structure import Structure
 from bilevel_verify.intervals.batch import Interval
-from bilevel_verify.intervals.jets import JetArithmetic, coefficients_of, jet_space
+from bilevel_verify.intervals.jet_arithmetic import JetArithmetic
+from bilevel_verify.intervals.jets import coefficients_of, jet_space
 from bilevel_verify.intervals.rounding import Array, enclose
 
 MEAN_VALUE_LIMIT = 120

@@ -59,7 +59,7 @@ class Part:
         self.specials: list[Special] = []
         if structure.rest is not None:
             self.specials, remaining = specials_of(rest, structure.variables) if rest is not None else ([], None)
-            sparse, remaining = sparse_terms(remaining, structure.variables, is_x, domain, name, effort)
+            sparse, remaining = sparse_terms(remaining, structure.variables, is_x, domain, name, effort, Part)
             self.specials += [*sparse, *data]
             self.plain = Model(replace(structure, rest=remaining), is_x) if self.specials else self.model
 
@@ -141,7 +141,8 @@ class Part:
             lower = self._free_lower(slots)
         else:
             lower = self._sample_lower(slots)
-        why = Reason(self._rule(slots), f"{self.label(slots)} <= {upper:.9g}", self._range_reasons(k))
+        parts = (*self._special_reasons(slots), *self._range_reasons(k))
+        why = Reason(self._rule(slots), f"{self.label(slots)} <= {upper:.9g}", parts)
         if math.isinf(upper):
             why = Reason(why.rule, f"{self.label(slots)}: no finite bound", (culprit(self, k), *why.parts))
         attained = tight and form.net is not None and lower > upper * (1 - 1e-5)
@@ -204,10 +205,12 @@ class Part:
         return exact_ranges and (form.net is not None or (form.order == 2 and form.symmetric))
 
     def _free_arguments(self) -> bool:
-        """Ridges only, independent rows, whole space: every combination of ridge values is approached."""
-        return (
-            self.structure.rest is None and self.domain.free and exact.independent_rows(self.structure.ridges, self.n)
-        )
+        """Ridges only, independent rows in whole lines: every combination of ridge values is approached."""
+        if self.structure.rest is not None:
+            return False
+        members = {i for ridge in self.structure.ridges for i, _ in ridge.row}
+        whole = all(np.isneginf(self.domain.lo[i]) and np.isposinf(self.domain.hi[i]) for i in members)
+        return whole and exact.independent_rows(self.structure.ridges, self.n)
 
     def _closed(self, slots: str) -> Expr | None:
         """Closed form on the whole space, independent rows: eigenvalues (order 2), orthogonal ridges (order >= 3)."""
@@ -243,6 +246,10 @@ class Part:
         return sympy.sqrt(sympy.expand(product))
 
     def _rule(self, slots: str) -> str:
+        if self.only_specials:
+            return "sums over data by Loewner sums of the samples, everything else by its own rules"
+        if self.specials:
+            return "terms with rules of their own, added to ridges and quadratics"
         if self.structure.rest is not None:
             return "interval derivative tensor on the whole domain"
         if len(slots) == 2:
@@ -253,6 +260,17 @@ class Part:
         names = {1: "nabla", 2: "nabla^2", 3: "D^3", 4: "D^4"}
         block = "" if set(slots) == {"z"} else f"_{slots}"
         return f"sup |{names[len(slots)]}{block} {self.name}|"
+
+    def _special_reasons(self, slots: str) -> tuple[Reason, ...]:
+        if self.effort <= 0:
+            return ()
+        lo, hi = self.whole()
+        blocks = {s: self.model.slots(s) for s in "xyz"}
+        reasons = []
+        for special in self.specials[:4]:
+            value, rule = special.bound(slots, blocks, lo[0], hi[0])
+            reasons.append(Reason(rule, f"{str(special.term)[:60]}: {self.label(slots)} <= {value:.9g}"))
+        return tuple(reasons)
 
     def _range_reasons(self, k: int) -> tuple[Reason, ...]:
         if self.effort <= 0:

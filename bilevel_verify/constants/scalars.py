@@ -11,7 +11,8 @@ import sympy
 
 from bilevel_verify.intervals.batch import Interval
 from bilevel_verify.intervals.elementary import balls_in_use, fast_ends
-from bilevel_verify.intervals.jets import JetArithmetic, coefficients_of
+from bilevel_verify.intervals.jet_arithmetic import JetArithmetic
+from bilevel_verify.intervals.jets import coefficients_of
 from bilevel_verify.intervals.rounding import Array
 from bilevel_verify.intervals.scalar import Direct
 

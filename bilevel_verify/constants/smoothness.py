@@ -17,7 +17,7 @@ from bilevel_verify.constants.domain import Domain
 from bilevel_verify.constants.piecewise import PiecewiseScalar, first_mismatch, joints_of
 from bilevel_verify.constants.structure import Ridge, Structure
 from bilevel_verify.intervals.batch import Interval
-from bilevel_verify.intervals.jets import JetArithmetic
+from bilevel_verify.intervals.jet_arithmetic import JetArithmetic
 from bilevel_verify.intervals.rounding import enclose
 from bilevel_verify.intervals.scalar import Derived, Huber, Power, Psi, Scalar, scalar
 

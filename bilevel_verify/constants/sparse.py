@@ -6,7 +6,7 @@ max_i sum_(l: i in S_l) n_l`` for k >= 2 (Cauchy-Schwarz with the projectors on 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,9 @@ import numpy as np
 import sympy
 from sympy import Expr, Symbol
 
+from bilevel_verify.constants.domain import Domain
 from bilevel_verify.constants.specials import Special
+from bilevel_verify.constants.structure import Structure, structure_of
 from bilevel_verify.intervals.rounding import Array
 
 if TYPE_CHECKING:
@@ -49,8 +51,18 @@ class SparseTerm(Special):
         return [times(least)], [times(most)]
 
 
+Analyse = Callable[[Structure, tuple[bool, ...], Domain, str, float], "Part"]
+"""How a term on its own is analysed: structure, blocks, domain, name, effort."""
+
+
 def sparse_terms(
-    rest: Expr | None, variables: Sequence[Symbol], is_x: tuple[bool, ...], domain: Any, name: str, effort: float
+    rest: Expr | None,
+    variables: Sequence[Symbol],
+    is_x: tuple[bool, ...],
+    domain: Domain,
+    name: str,
+    effort: float,
+    analyse: Analyse,
 ) -> tuple[list[Special], Expr | None]:
     """Split off the terms that touch fewer variables than the group has (only for many variables)."""
     if rest is None or len(variables) < MANY:
@@ -62,19 +74,22 @@ def sparse_terms(
         if len(members) >= min(len(variables), MANY):
             remaining.append(term)
             continue
-        part = _own_part(term, members, variables, is_x, domain, name, effort)
+        part = _own_part(term, members, variables, is_x, domain, name, effort, analyse)
         found.append(SparseTerm(term, members, part))
     return found, sympy.Add(*remaining) if remaining else None
 
 
 def _own_part(
-    term: Expr, members: tuple[int, ...], variables: Sequence[Symbol], is_x: tuple[bool, ...], domain: Any, name: str,
+    term: Expr,
+    members: tuple[int, ...],
+    variables: Sequence[Symbol],
+    is_x: tuple[bool, ...],
+    domain: Domain,
+    name: str,
     effort: float,
-) -> Part:  # fmt: skip
+    analyse: Analyse,
+) -> Part:
     """The analysis of one term; equal terms on equal boxes (up to names) share it."""
-    from bilevel_verify.constants.part import Part
-    from bilevel_verify.constants.structure import structure_of
-
     fresh = [sympy.Symbol(f"z{k}", real=True) for k in range(len(members))]
     renamed = term.xreplace({variables[i]: fresh[k] for k, i in enumerate(members)})
     blocks = tuple(is_x[i] for i in members)
@@ -83,5 +98,5 @@ def _own_part(
     if key not in _PARTS:
         if len(_PARTS) > 512:
             _PARTS.pop(next(iter(_PARTS)))
-        _PARTS[key] = Part(structure_of(renamed, fresh), blocks, own, name, effort)
+        _PARTS[key] = analyse(structure_of(renamed, fresh), blocks, own, name, effort)
     return _PARTS[key]

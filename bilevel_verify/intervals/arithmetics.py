@@ -14,7 +14,7 @@ import numpy as np
 
 from bilevel_verify.errors import CertificationError
 from bilevel_verify.intervals.batch import Interval
-from bilevel_verify.intervals.jets import _value_of_logsumexp, enclose_value
+from bilevel_verify.intervals.jet_arithmetic import enclose_value, value_of_logsumexp
 from bilevel_verify.intervals.rounding import PRECISION, ball, floats_of
 from bilevel_verify.intervals.scalar import scalar
 
@@ -47,7 +47,7 @@ class IntervalArithmetic:
         return scalar(name, *(Fraction(p) for p in parameters)).range(order, a)
 
     def logsumexp(self, args: Sequence[Interval]) -> Interval:
-        return _value_of_logsumexp(list(args))
+        return value_of_logsumexp(list(args))
 
     def absolute(self, a: Interval) -> Interval:
         return a.absolute()

@@ -2,15 +2,15 @@
 
 A jet of order K in n variables holds enclosures of ``D^alpha h / alpha!`` over every box of a batch, for all
 multi-indices of degree at most K. Atoms enter with the exact ranges of their derivatives, affine inner functions stay
-points, and coefficients that vanish identically are not stored. The class :class:`JetArithmetic` runs any
-straight-line program on jets, so value, gradient, Hessian and higher tensors come out of one pass.
+points, and coefficients that vanish identically are not stored. :class:`JetArithmetic` (next door) runs any
+straight-line program on jets.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -19,9 +19,8 @@ from typing import Any
 import numpy as np
 
 from bilevel_verify.intervals.batch import Interval, clean
-from bilevel_verify.intervals.elementary import point_values
-from bilevel_verify.intervals.rounding import UNIT, Array, enclose
-from bilevel_verify.intervals.scalar import Scalar, point, scalar
+from bilevel_verify.intervals.rounding import UNIT
+from bilevel_verify.intervals.scalar import Scalar, point
 
 Index = tuple[int, ...]
 
@@ -199,7 +198,7 @@ def substitute(derivatives: Sequence[Interval], inner: Jet) -> Jet:
     """``sum_k derivatives[k] / k! delta^k`` with ``delta`` the nilpotent part of ``inner``."""
     space = inner.space
     delta = inner.without_constant()
-    total = Jet(space, (0,), _row(derivatives[0]))
+    total = Jet(space, (0,), as_row(derivatives[0]))
     power: Jet | None = None
     powers: dict[int, Jet] = {}
     for k in range(1, space.order + 1):
@@ -213,7 +212,7 @@ def substitute(derivatives: Sequence[Interval], inner: Jet) -> Jet:
         if not (weight.lo.any() or weight.hi.any()):
             continue
         with np.errstate(invalid="ignore", over="ignore"):
-            total = add(total, Jet(space, power.support, power.data * _row(weight)))
+            total = add(total, Jet(space, power.support, power.data * as_row(weight)))
     return total
 
 
@@ -222,223 +221,8 @@ def _power_of(powers: dict[int, Jet], k: int) -> Jet:
     return multiply(powers[half], powers[half]) if k % 2 == 0 else multiply(powers[k - 1], powers[1])
 
 
-def _row(values: Interval) -> Interval:
+def as_row(values: Interval) -> Interval:
     return Interval(np.atleast_1d(values.lo)[None, :], np.atleast_1d(values.hi)[None, :])
-
-
-class JetArithmetic:
-    """Runs straight-line programs on jets (the arithmetic protocol of the expression programs).
-
-    Parameters
-    ----------
-    n, order : number of variables and order of the jets.
-    """
-
-    def __init__(self, n: int, order: int) -> None:
-        self.space = jet_space(n, order)
-
-    def variables(self, lo: Array, hi: Array) -> list[Jet]:
-        """The coordinate functions over boxes; ``lo`` and ``hi`` of shape (boxes, n)."""
-        out = []
-        for i in range(self.space.n):
-            values = Interval(np.ascontiguousarray(lo[:, i]), np.ascontiguousarray(hi[:, i]))
-            if self.space.order == 0:
-                out.append(Jet(self.space, (0,), _row(values)))
-                continue
-            unit = self.space.place[tuple(int(j == i) for j in range(self.space.n))]
-            low = np.stack([values.lo, np.ones_like(values.lo)])
-            high = np.stack([values.hi, np.ones_like(values.hi)])
-            out.append(Jet(self.space, (0, unit), Interval(low, high)))
-        return out
-
-    def constant(self, value: Any) -> Jet:
-        low, high = enclose_value(value)
-        if low == 0 == high:
-            return Jet(self.space, (), Interval(np.zeros((0, 1)), np.zeros((0, 1))))
-        return Jet(self.space, (0,), Interval(np.full((1, 1), low), np.full((1, 1), high)))
-
-    def add(self, a: Jet, b: Jet) -> Jet:
-        return add(a, b)
-
-    def mul(self, a: Jet, b: Jet) -> Jet:
-        return multiply(a, b)
-
-    def neg(self, a: Jet) -> Jet:
-        return Jet(a.space, a.support, -a.data)
-
-    def div(self, a: Jet, b: Jet) -> Jet:
-        return multiply(a, compose(scalar("power", Fraction(-1)), b))
-
-    def power(self, a: Jet, exponent: Fraction) -> Jet:
-        if exponent == 2:
-            return multiply(a, a)
-        return compose(scalar("power", Fraction(exponent)), a)
-
-    def atom(self, name: str, order: int, a: Jet, parameters: tuple[Any, ...]) -> Jet:
-        return compose(scalar(name, *(Fraction(p) for p in parameters)), a, order)
-
-    def logsumexp(self, args: Sequence[Jet]) -> Jet:
-        return logsumexp(list(args))
-
-    def absolute(self, a: Jet) -> Jet:
-        return compose(scalar("abspow", Fraction(1)), a)
-
-    def sign(self, a: Jet) -> Jet:
-        return compose(scalar("sgnpow", Fraction(0)), a)
-
-    def floor(self, a: Jet) -> Jet:
-        return self._step(a, np.floor)
-
-    def ceil(self, a: Jet) -> Jet:
-        return self._step(a, np.ceil)
-
-    def _step(self, a: Jet, rounding: Callable[[Array], Array]) -> Jet:
-        value = a.constant_term()
-        low, high = rounding(value.lo), rounding(value.hi)
-        jump = low != high
-        blank = Interval(np.where(jump, -np.inf, 0.0), np.where(jump, np.inf, 0.0))
-        return substitute([Interval(low, high), *[blank] * self.space.order], a)
-
-    def maximum(self, a: Jet, b: Jet) -> Jet:
-        return self.select(self.compare("le", b, a), a, b, kink=True)
-
-    def minimum(self, a: Jet, b: Jet) -> Jet:
-        return self.select(self.compare("le", a, b), a, b, kink=True)
-
-    def compare(self, op: str, a: Jet, b: Jet) -> Any:
-        difference = add(a, self.neg(b)).constant_term()
-        if op == "eq":
-            return (difference.lo == 0) & (difference.hi == 0), (difference.lo > 0) | (difference.hi < 0)
-        if op == "lt":
-            return difference.hi < 0, difference.lo >= 0
-        return difference.hi <= 0, difference.lo > 0
-
-    def logical(self, op: str, args: Sequence[Any]) -> Any:
-        if op in ("true", "false"):
-            return np.array([op == "true"]), np.array([op == "false"])
-        if op == "not":
-            return args[0][1], args[0][0]
-        yes, no = [a[0] for a in args], [a[1] for a in args]
-        if op == "and":
-            return np.logical_and.reduce(np.broadcast_arrays(*yes)), np.logical_or.reduce(np.broadcast_arrays(*no))
-        return np.logical_or.reduce(np.broadcast_arrays(*yes)), np.logical_and.reduce(np.broadcast_arrays(*no))
-
-    def select(self, test: Any, yes: Jet, no: Jet, kink: bool = False) -> Jet:
-        """Branch by box; where the test is undecided the hull of both (a jump of a derivative is the caller's care)."""
-        true, false = test
-        first, second = _aligned(yes, no)
-        unsure = ~(true | false)
-        low = np.where(true, first.data.lo, np.where(false, second.data.lo, np.minimum(first.data.lo, second.data.lo)))
-        high = np.where(true, first.data.hi, np.where(false, second.data.hi, np.maximum(first.data.hi, second.data.hi)))
-        if kink and unsure.any():
-            curved = np.array([self.space.degree[s] >= 2 for s in first.support])[:, None]
-            low, high = np.where(curved & unsure, -np.inf, low), np.where(curved & unsure, np.inf, high)
-            if unsure.any() and not curved.all():
-                return _full(Jet(self.space, first.support, Interval(low, high)), unsure)
-        return Jet(self.space, first.support, Interval(low, high))
-
-
-def _full(jet: Jet, where: Any) -> Jet:
-    """All second and higher coefficients unknown on some boxes, also those that were not stored."""
-    space = jet.space
-    width = max(jet.data.lo.shape[1], np.size(where))
-    support = tuple(range(len(space.indices)))
-    low, high = np.zeros((len(support), width)), np.zeros((len(support), width))
-    low[list(jet.support)], high[list(jet.support)] = jet.data.lo, jet.data.hi
-    curved = np.array(space.degree)[:, None] >= 2
-    return Jet(space, support, Interval(np.where(curved & where, -np.inf, low), np.where(curved & where, np.inf, high)))
-
-
-def _aligned(a: Jet, b: Jet) -> tuple[Jet, Jet]:
-    support = tuple(sorted(set(a.support) | set(b.support)))
-
-    def spread(jet: Jet) -> Jet:
-        width = jet.data.lo.shape[1]
-        low, high = np.zeros((len(support), width)), np.zeros((len(support), width))
-        rows = [support.index(s) for s in jet.support]
-        low[rows], high[rows] = jet.data.lo, jet.data.hi
-        return Jet(jet.space, support, Interval(low, high))
-
-    return spread(a), spread(b)
-
-
-def enclose_value(value: Any) -> tuple[float, float]:
-    """Float ends of a constant of a program: Fraction, exact SymPy number, int or float."""
-    if isinstance(value, Fraction):
-        ends = point(value)
-        return float(ends.lo), float(ends.hi)
-    if isinstance(value, int | float):
-        ends = point(Fraction(value))
-        return float(ends.lo), float(ends.hi)
-    return enclose(value)
-
-
-def logsumexp(args: list[Jet]) -> Jet:
-    """``log sum exp q_i`` on jets.
-
-    With ``p`` the softmax weights (exact ranges: each is monotone in every argument), the Taylor series is built from
-    cumulants of the differences ``q_i - q_m``: only differences of the gradients occur beyond first order.
-    """
-    space = args[0].space
-    values = [a.constant_term() for a in args]
-    weights = softmax_ranges(values)
-    value = _value_of_logsumexp(values)
-    last = args[-1]
-    minus = Jet(space, last.support, -last.data)
-    deltas = [add(a, minus).without_constant() for a in args[:-1]]
-    total = add(Jet(space, (0,), _row(value)), last.without_constant())
-    # Z = 1 + sum_i p_i (e^{delta_i} - 1); lse = value + (q_m part) + log Z, with Z = 1 at the base point
-    ones = Interval(np.ones(1), np.ones(1))
-    nilpotent: Jet | None = None
-    for weight, delta in zip(weights[:-1], deltas):
-        series = substitute([Interval(np.zeros(1), np.zeros(1)), *[ones] * space.order], delta).without_constant()
-        term = Jet(space, series.support, series.data * _row(weight))
-        nilpotent = term if nilpotent is None else add(nilpotent, term)
-    if nilpotent is None or not nilpotent.support:
-        return total
-    signs = [Interval.of(np.array([(-1.0) ** (k - 1) * math.factorial(k - 1)])) for k in range(1, space.order + 1)]
-    return add(total, substitute([Interval(np.zeros(1), np.zeros(1)), *signs], nilpotent).without_constant())
-
-
-def softmax_ranges(values: list[Interval]) -> list[Interval]:
-    """Exact range (up to rounding) of each softmax weight over a box of its arguments."""
-    out = []
-    for i, own in enumerate(values):
-        low = _softmax_at(own.lo, [v.hi for j, v in enumerate(values) if j != i])
-        high = _softmax_at(own.hi, [v.lo for j, v in enumerate(values) if j != i])
-        out.append(Interval(np.clip(low.lo, 0.0, 1.0), np.clip(high.hi, 0.0, 1.0)))
-    return out
-
-
-def _softmax_at(own: Array, others: list[Array]) -> Interval:
-    """``1 / (1 + sum exp(other - own))`` at float points."""
-    total = Interval(np.ones_like(own), np.ones_like(own))
-    for other in others:
-        difference = clean(np.nextafter(other - own, -np.inf), np.nextafter(other - own, np.inf))
-        total = total + Interval(point_values("exp", difference.lo).lo, point_values("exp", difference.hi).hi)
-    return total.reciprocal()
-
-
-def _value_of_logsumexp(values: list[Interval]) -> Interval:
-    low = _lse_at([v.lo for v in values])
-    high = _lse_at([v.hi for v in values])
-    return Interval(low.lo, high.hi)
-
-
-def _lse_at(points: list[Array]) -> Interval:
-    top = np.maximum.reduce(np.broadcast_arrays(*points))
-    total: Interval | None = None
-    for own in points:
-        with np.errstate(invalid="ignore"):
-            difference = np.where(own == top, 0.0, own - top)
-        term = Interval(
-            point_values("exp", np.nextafter(difference, -np.inf)).lo,
-            point_values("exp", np.minimum(np.nextafter(difference, np.inf), 0.0)).hi,
-        )
-        total = term if total is None else total + term
-    assert total is not None
-    logarithm = Interval(point_values("log", total.lo).lo, point_values("log", total.hi).hi)
-    return Interval(top, top) + logarithm
 
 
 def tensor_of(jet: Jet, order: int) -> Interval:

@@ -14,7 +14,7 @@ import numpy as np
 
 from bilevel_verify.intervals.batch import Interval
 from bilevel_verify.intervals.rounding import Array, floats_of
-from bilevel_verify.intervals.scalar import Critical, Direct, Scalar
+from bilevel_verify.intervals.scalar_base import Critical, Direct, Scalar
 
 NEAR = 0.5
 """Up to this distance from 0 the power series is summed."""

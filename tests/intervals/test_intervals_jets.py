@@ -11,7 +11,8 @@ import pytest
 import sympy
 
 from bilevel_verify.atoms import logsumexp, softplus
-from bilevel_verify.intervals.jets import JetArithmetic, coefficients_of, jet_space, tensor_of
+from bilevel_verify.intervals.jet_arithmetic import JetArithmetic
+from bilevel_verify.intervals.jets import coefficients_of, jet_space, tensor_of
 from bilevel_verify.symbolic.program import program_of
 
 SEED = int(os.environ.get("BILEVEL_VERIFY_SEED", date.today().toordinal()))

@@ -1,0 +1,145 @@
+"""The atoms whose derivatives are polynomials in a generator (tanh, 1/(1+t^2), ...), and the error function."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+
+from bilevel_verify.atoms import suprema
+from bilevel_verify.intervals.batch import Interval, integer_power, square_root
+from bilevel_verify.intervals.elementary import ball_ends, point_values
+from bilevel_verify.intervals.rounding import Array
+from bilevel_verify.intervals.scalar_base import PI, Critical, Direct, Scalar, horner, thin, widen_by_slope
+from bilevel_verify.intervals.weighted import gauss_base, gauss_value, hypot, rational_base, rational_value
+
+
+class FamilyScalar(Scalar):
+    """The atoms of :data:`bilevel_verify.atoms.suprema.FAMILIES`."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.family = suprema.FAMILIES[name]
+
+    def prepare(self, points: Array) -> object:
+        match self.family.kind:
+            case "generator":
+                return _generator(self.family.generator, points)
+            case "gauss":
+                return gauss_base(points)
+        return rational_base(points)
+
+    def at(self, order: int, t: Interval) -> Interval:
+        return self.at_prepared(order, t.lo, self.prepare(t.lo))
+
+    def at_prepared(self, order: int, points: Array, base: object) -> Interval:
+        if order < self.family.start:
+            return _antiderivative(self.name, points)
+        p, power = suprema.polynomial(self.name, order)
+        if self.family.kind == "generator":
+            assert isinstance(base, Interval)
+            return horner(p, base)
+        if self.family.kind == "gauss":
+            return gauss_value(tuple(map(Fraction, p)), base)
+        if self.name == "hypot1" and order == 0:
+            return hypot(points)
+        return rational_value(tuple(map(Fraction, p)), Fraction(power), points, base)
+
+    def critical(self, order: int) -> tuple[Critical, ...]:
+        return _family_critical(self.name, order)
+
+
+@lru_cache(maxsize=1024)
+def _family_critical(name: str, order: int) -> tuple[Critical, ...]:
+    family = suprema.FAMILIES[name]
+    scalar = FamilyScalar(name)
+    if order + 1 < family.start:
+        raise ValueError(f"{name}: order {order} has no critical points in closed form")
+    found = []
+    for a, b in suprema.critical_generators(name, order):
+        with ball_ends():
+            where = _argument(family.generator, a, b) if family.kind == "generator" else thin(a, b)
+            if order < family.start:
+                value = scalar.at(order, where).hull(scalar.at(order, Interval(where.hi, where.hi)))
+            elif family.kind == "generator":
+                value = horner(suprema.polynomial(name, order)[0], thin(a, b))
+            else:
+                value = scalar.at(order, Interval(where.lo, where.lo)).hull(
+                    scalar.at(order, Interval(where.hi, where.hi))
+                )
+                value = widen_by_slope(order, where, value)
+        found.append((float(where.lo), float(where.hi), float(value.lo), float(value.hi)))
+    return tuple(found)
+
+
+def _argument(generator: str, a: Fraction, b: Fraction) -> Interval:
+    """Enclosure of ``t`` where the generator takes the value in [a, b]."""
+    import flint
+
+    from bilevel_verify.intervals.rounding import floats_of
+
+    ends = []
+    for value in (a, b):
+        s = flint.arb(flint.fmpq(value.numerator, value.denominator))
+        t = s.atanh() if generator == "tanh" else (s / (1 - s)).log()
+        ends.append(floats_of(t))
+    return Interval(np.asarray(ends[0][0]), np.asarray(ends[1][1]))
+
+
+def _generator(name: str, points: Array) -> Interval:
+    return point_values("tanh", points) if name == "tanh" else sigmoid(points)
+
+
+def sigmoid(points: Array) -> Interval:
+    """``1/(1+exp(-t))`` at points, accurate in both tails."""
+    decay = point_values("exp", -np.abs(points))
+    one = Interval.of(1.0)
+    small = decay * (one + decay).reciprocal()  # e/(1+e) <= 1/2: monotone use of the same thin interval is safe
+    large = (one + decay).reciprocal()
+    positive = points >= 0
+    low = np.clip(np.where(positive, large.lo, small.lo), 0.0, 1.0)
+    high = np.clip(np.where(positive, large.hi, small.hi), 0.0, 1.0)
+    return Interval(low, high)
+
+
+def _antiderivative(name: str, points: Array) -> Interval:
+    """Value of softplus, logcosh, atan, asinh, log(1+t^2) at float points."""
+    match name:
+        case "softplus" | "logcosh":
+            scale = 1.0 if name == "softplus" else 2.0
+            decay = point_values("exp", -scale * np.abs(points))
+            small = point_values("log1p", decay.lo).hull(point_values("log1p", decay.hi))
+            base = np.maximum(points, 0.0) if name == "softplus" else np.abs(points)
+            value = Interval(base, base) + small
+            if name == "logcosh":
+                two = point_values("log", np.asarray(2.0))
+                value = value - two
+                value = Interval(np.maximum(value.lo, 0.0), value.hi)
+            return value
+        case "atan" | "asinh":
+            return point_values(name, points)
+        case "log1psquare":
+            square = Interval(points, points).square()
+            return point_values("log1p", square.lo).hull(point_values("log1p", square.hi))
+    raise ValueError(f"no value rule for {name}")
+
+
+class Erf(Direct):
+    """``erf``: derivatives are scaled Gaussians, ``erf^(k)(t) = 2/sqrt(pi) sqrt(2)^(k-1) G^(k-1)(sqrt(2) t)``."""
+
+    name = "erf"
+
+    def __init__(self) -> None:
+        self.gauss = FamilyScalar("gauss")
+        root = square_root(Interval.of(2.0))
+        self.root = root
+        self.front = (
+            Interval.of(2.0) * square_root(Interval(np.asarray(PI), np.asarray(np.nextafter(PI, 4)))).reciprocal()
+        )
+
+    def range(self, order: int, t: Interval) -> Interval:
+        if order == 0:
+            return Interval(point_values("erf", t.lo).lo, point_values("erf", t.hi).hi)
+        inner = self.gauss.range(order - 1, t * self.root)
+        return inner * self.front * integer_power(self.root, order - 1)

@@ -1,0 +1,114 @@
+"""Powers ``t^p``, ``|t|^p``, ``sgn(t)|t|^p``, ``max(t,0)^p`` and the logarithm: ranges of all derivatives."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+
+from bilevel_verify.intervals.batch import Interval, integer_power, square_root
+from bilevel_verify.intervals.elementary import point_values
+from bilevel_verify.intervals.rounding import Array, float_above
+from bilevel_verify.intervals.scalar_base import Critical, Scalar, point
+
+
+class Power(Scalar):
+    """``t^p`` on ``t > 0`` (any real ``p``), or on the whole line for integer ``p``; ``log`` is ``p = 0`` of sorts.
+
+    ``kind``: ``plain`` (t^p), ``abs`` (|t|^p), ``sgn`` (sgn(t)|t|^p), ``plus`` (max(t,0)^p), ``log``.
+    """
+
+    def __init__(self, exponent: Fraction, kind: str = "plain") -> None:
+        self.exponent, self.kind = exponent, kind
+        self.name = {
+            "plain": f"t^{exponent}",
+            "abs": f"|t|^{exponent}",
+            "sgn": f"sgn(t)|t|^{exponent}",
+            "plus": f"max(t,0)^{exponent}",
+            "log": "log",
+        }[kind]
+        whole = exponent.denominator == 1 and exponent >= 0
+        if (kind in ("plain", "log") and not whole) or kind == "log":
+            self.domain = (0.0, math.inf)
+        if kind != "plain" and kind != "log":
+            p = exponent
+            polynomial = p.denominator == 1 and (kind == "abs") == (p % 2 == 0) and kind != "plus"
+            self.smooth = math.inf if polynomial else math.ceil(p) - 1 if p.denominator != 1 else int(p) - 1
+
+    def factor(self, order: int) -> Fraction:
+        """``p (p-1) ... (p-k+1)`` (for ``log``: ``(-1)^(k-1) (k-1)!``)."""
+        if self.kind == "log":
+            return Fraction((-1) ** (order - 1) * math.factorial(order - 1))
+        value = Fraction(1)
+        for j in range(order):
+            value *= self.exponent - j
+        return value
+
+    def at(self, order: int, t: Interval) -> Interval:
+        if self.kind == "log" and order == 0:
+            return point_values("log", t.lo).hull(point_values("log", t.hi))
+        exponent = self.exponent - order
+        coefficient = self.factor(order)
+        if coefficient == 0:
+            return Interval(np.zeros_like(t.lo), np.zeros_like(t.hi))
+        if self.kind in ("plain", "log"):
+            return signed_power(t, exponent) * point(coefficient)
+        return self._nonsmooth(order, t, exponent) * point(coefficient)
+
+    def _nonsmooth(self, order: int, t: Interval, exponent: Fraction) -> Interval:
+        low, high = self._one_side(order, t.lo, exponent), self._one_side(order, t.hi, exponent)
+        return low.hull(high)
+
+    def _one_side(self, order: int, points: Array, exponent: Fraction) -> Interval:
+        size = np.abs(points)
+        value = signed_power(Interval(size, size), exponent)
+        odd = (order % 2 == 1) == (self.kind == "abs")
+        if self.kind == "plus":
+            keep = points >= 0 if exponent > 0 else points > 0
+            return Interval(np.where(keep, value.lo, 0.0), np.where(keep, value.hi, 0.0))
+        if exponent == 0 and odd:
+            both = points == 0  # a jump: both one-sided limits
+            return Interval(np.where(points > 0, 1.0, -1.0), np.where(both | (points > 0), 1.0, -1.0))
+        negative = odd & (points < 0)
+        return Interval(np.where(negative, -value.hi, value.lo), np.where(negative, -value.lo, value.hi))
+
+    def critical(self, order: int) -> tuple[Critical, ...]:
+        exponent = self.exponent - order
+        if self.kind == "log":
+            return ()
+        if self.factor(order) == 0:  # beyond the degree: nothing, or a derivative that exists only away from 0
+            broken = self.kind in ("abs", "sgn", "plus") and self.smooth != math.inf
+            return ((0.0, 0.0, -math.inf, math.inf),) if broken else ()
+        if self.kind == "plain" and self.domain[0] == 0.0:
+            return ()
+        if exponent > 0:
+            return ((0.0, 0.0, 0.0, 0.0),)
+        if exponent == 0 and self.kind in ("abs", "sgn", "plus"):
+            c = abs(float_above(abs(self.factor(order))))
+            smooth = self.smooth == math.inf
+            return (
+                () if smooth else ((0.0, 0.0, -c if self.kind != "plus" else min(0.0, float(self.factor(order))), c),)
+            )
+        if exponent < 0 and self.kind in ("abs", "sgn", "plus"):
+            return ((0.0, 0.0, -math.inf, math.inf),)
+        return ()
+
+
+def signed_power(t: Interval, exponent: Fraction) -> Interval:
+    """``t^q`` at thin intervals: repeated products for integers, roots for halves, exp(q log t) otherwise."""
+    if exponent.denominator == 1:
+        return integer_power(t, int(exponent))
+    clipped = Interval(np.maximum(t.lo, 0.0), np.maximum(t.hi, 0.0))
+    if exponent.denominator == 2:
+        root = square_root(clipped)
+        return integer_power(root, int(exponent.numerator))
+    low = _positive_power(clipped.lo, exponent)
+    high = _positive_power(clipped.hi, exponent)
+    return low.hull(high)
+
+
+def _positive_power(points: Array, exponent: Fraction) -> Interval:
+    logarithm = point_values("log", points)
+    product = logarithm * point(exponent)
+    return point_values("exp", product.lo).hull(point_values("exp", product.hi))
