@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib import metadata
 
 from bilevel_verify.benchmarks import growth
@@ -18,7 +18,6 @@ def run_benchmarks(
     parts: Sequence[str] | None = None,
     quick: bool = False,
     with_main_job: bool = False,
-    progress: Callable[[str], None] | None = None,
 ) -> list[Section]:
     """Measure the rows of the speed targets.
 
@@ -27,7 +26,6 @@ def run_benchmarks(
     parts : some of ``PARTS``; all by default.
     quick : smaller sizes and fewer rounds.
     with_main_job : run the main job too (minutes).
-    progress : told what is measured next.
 
     Raises
     ------
@@ -38,8 +36,6 @@ def run_benchmarks(
         raise InputError(f"no benchmark {unknown[0]!r}; there are {', '.join(PARTS)}")
     sections = [surroundings()]
     for part in PARTS if parts is None else parts:
-        if progress is not None:
-            progress(part)
         sections += _part(part, quick, with_main_job)
     return sections
 

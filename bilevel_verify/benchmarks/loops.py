@@ -50,7 +50,7 @@ def ours(case: Case, q: Mapping[str, Any], outer: int) -> NDArray[np.float64]:
 
 
 def _of_case(case: Case, folder: Path, quick: bool) -> list[Row]:
-    q, d, rounds = letters(case), case.problem.dx, 3 if quick else 7
+    q, d, rounds = letters(case), case.problem.dx, 3 if quick else 5
     outer = OUTER[d] // (5 if quick else 1)
     run = partial(ours, case, q)
     reference = run(3)
