@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from bilevel_verify.errors import ParameterError
-from bilevel_verify.methods.engine import FIRST_ROWS, PATIENCE, KernelStepper, RunStream
+from bilevel_verify.methods.engine import FIRST_ROWS, PATIENCE, KernelStepper, RunStream, needed_oracles, oracles_of
 from bilevel_verify.methods.forms import loop_of_members
 from bilevel_verify.methods.kernels import layout
 from bilevel_verify.methods.kernels.layout import Memory
@@ -131,6 +131,8 @@ class _Batch:
     def __init__(self, members: list[RunStream], threads: int) -> None:
         self.members, self.threads = members, threads
         self.steppers: list[Any] = [one.stepper for one in members]
+        needs = {name for one in members for name in needed_oracles(one.setup.method, one.setup.letters)}
+        self.oracles = oracles_of(members[0].setup.problem).function_set(sorted(needs), "compiled")
         self.unfinished = list(range(len(members)))
         self.codes = np.zeros(len(members), dtype=np.int64)
         self.counts = np.zeros((len(members), len(self.steppers[0].counts)), dtype=np.int64)
@@ -165,7 +167,7 @@ class _Batch:
     def _call(self, share: Any) -> None:
         first = self.steppers[0]
         fields = [self.arrays[name] for name in Memory._fields]
-        loop_of_members()(first.function, first.oracles, *first.answers, share, self.codes, self.counts, *fields)
+        loop_of_members()(first.function, self.oracles, *first.answers, share, self.codes, self.counts, *fields)
 
     def _deliver(self, seconds: float) -> None:
         """The blocks to their runs, and empty ones for those that go on."""

@@ -62,6 +62,18 @@ def test_seeds_letters_and_histories_of_different_length(monkeypatch: pytest.Mon
 
 
 @needs_numba
+def test_one_run_may_need_oracles_that_another_does_not() -> None:
+    """With eps the stopping test asks for Hessians; the first run has no eps."""
+    p = bilevels(4, salt=4)[3]
+    parameters, more, _ = case("ragd-gs", p, 1)
+    without = {name: value for name, value in parameters.items() if name != "eps"}
+    more = {key: value for key, value in more.items() if key != "eps"}
+    own = [without, {**without, "eps": 1e-1}]
+    for run, letters in zip(run_batch(p.problem, "ragd-gs", own, [p.x0, p.x0], **more), own, strict=True):
+        same(run, run_method(p.problem, "ragd-gs", letters, p.x0, **more))
+
+
+@needs_numba
 def test_noise_is_that_of_the_seed() -> None:
     p = bilevels(4, salt=4)[3]
     parameters, more, _ = case("prahgd", p, 1)
