@@ -1,0 +1,130 @@
+"""The roll of the five papers: every numbered item has its entry, every printed equation number its place."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from bilevel_verify.theorems.card import Algorithm, Card, Derivation, Identity, Inequality, Statement, Step
+from bilevel_verify.theorems.shelf import load_card
+
+
+def _ids(text: str) -> tuple[str, ...]:
+    """``"lemma-1..9 lemma-c-1..5"`` written out."""
+    found = []
+    for word in text.split():
+        span = re.fullmatch(r"(.*-)(\d+)\.\.(\d+)", word)
+        found += [f"{span[1]}{n}" for n in range(int(span[2]), int(span[3]) + 1)] if span else [word]
+    return tuple(found)
+
+
+ROLL: dict[str, dict[str, str]] = {
+    "ragd-gs": {
+        "assumptions": "assumption-1 condition-1",
+        "definitions": "definition-1..2",
+        "algorithms": "algorithm-1..2",
+        "statements": "lemma-1..9 lemma-c-1..5 lemma-d-1 lemma-e-1..2 proposition-1 theorem-1..2 remark-1..2",
+        "tables": "table-1",
+        "equations": "1..47",
+    },
+    "restarted-agd-hb": {
+        "assumptions": "assumption-1",
+        "algorithms": "algorithm-1..7",
+        "statements": "theorem-1..6 lemma-1..9 remark-1..4",
+        "proofs": "proof-1..11",
+        "equations": "1..4 5a 5b 5c 6a 6b 7..9 10a 10b 11..27 28a 29a 29b 30",
+    },
+    "rahgd": {
+        "assumptions": "assumption-2-3 condition-3-1",
+        "definitions": "definition-2-4 definition-2-8 definition-2-9",
+        "algorithms": "algorithm-1..4",
+        "statements": "lemma-2-1..2 lemma-2-5..7 remark-3-2 lemma-3-3 theorem-3-4 proposition-3-5 corollary-3-6 "
+        "theorem-4-1 proposition-4-2 corollary-4-3 lemma-5-1 theorem-5-2 lemma-a-1..5 lemma-b-1..6 lemma-c-1..3",
+        "tables": "table-1..2",
+        "equations": "1..42 1a 1b",
+    },
+    "fsba": {
+        "assumptions": "assumption-2-1 assumption-4-1 assumption-4-6",
+        "definitions": "definition-2-2 definition-2-6..7",
+        "algorithms": "algorithm-1..7",
+        "statements": "proposition-2-3..5 lemma-3-1..3 theorem-3-4 lemma-4-2 theorem-4-3 remark-4-4..5 theorem-4-7 "
+        "remark-4-8 lemma-b-1..6 lemma-e-1..4 theorem-e-5",
+        "tables": "table-1",
+        "equations": "1..48",
+    },
+    "agm-bio": {
+        "assumptions": "assumption-2-1 assumption-4-1 assumption-b-1",
+        "definitions": "definition-2-1..2 definition-b-1",
+        "algorithms": "algorithm-1..2",
+        "statements": "lemma-a-1 theorem-4-1 remark-3-1..2 remark-4-1..2 proposition-4-2 lemma-4-3 "
+        "theorem-4-4..5 lemma-b-1",
+        "tables": "table-1",
+        "equations": "1..79",
+    },
+}
+SECTIONS = ("assumptions", "definitions", "algorithms", "statements", "tables", "proofs")
+
+
+def _equations(text: str) -> list[str]:
+    found = []
+    for word in text.split():
+        low, dots, high = word.partition("..")
+        found += [str(n) for n in range(int(low), int(high) + 1)] if dots else [word]
+    return found
+
+
+def _placed(card: Card) -> set[str]:
+    """Equation numbers that some entry, claim, parameter or setting names as its source."""
+    text = " ".join(re.findall(r'(?:source|id)\s*=\s*"([^"]*)"', card.path.read_text(encoding="utf-8")))
+    found = set(re.findall(r"\((\d+[a-z]?)\)", text)) | set(re.findall(r"equation-(\d+[a-z]?)", text))
+    for low, high in re.findall(r"\((\d+)\)\s*(?:-|\u2013|to|\.\.)\s*\((\d+)\)", text):
+        found |= {str(n) for n in range(int(low), int(high) + 1)}
+    return found
+
+
+def _has_check(entry: object) -> bool:
+    match entry:
+        case Inequality() | Step() | Derivation() | Identity() | Algorithm():
+            return True
+        case Statement():
+            return bool(entry.claims or entry.items or entry.parameters or entry.settings)
+    return True
+
+
+@pytest.mark.parametrize("paper", ROLL)
+def test_every_item_has_its_entry(paper: str) -> None:
+    card = load_card(paper)
+    missing = [name for section in SECTIONS for name in _ids(ROLL[paper].get(section, "")) if name not in card.entries]
+    assert not missing
+
+
+@pytest.mark.parametrize("paper", ROLL)
+def test_every_equation_has_its_place(paper: str) -> None:
+    placed = _placed(load_card(paper))
+    assert not [number for number in _equations(ROLL[paper]["equations"]) if number not in placed]
+
+
+@pytest.mark.parametrize("paper", ROLL)
+def test_nearly_every_statement_is_put_to_a_test(paper: str) -> None:
+    """At most one statement in ten has nothing to decide; all the others carry a check."""
+    card = load_card(paper)
+    names = _ids(ROLL[paper]["statements"])
+    excused = [name for name in names if card.entries[name].nothing_to_decide]
+    assert len(excused) <= 0.1 * len(names), excused
+    assert not [n for n in names if n not in excused and not _has_check(card.entries[n])]
+
+
+def test_printed_latex_beside_the_formulas() -> None:
+    """Formulas without the printed LaTeX are those of the card's own (repairs, bookkeeping), at most one in ten."""
+    for paper in ROLL:
+        card, total, bare = load_card(paper), 0, []
+        for entry in card.entries.values():
+            chains = [(entry.id, entry.printed)] if isinstance(entry, Inequality | Step | Derivation | Identity) else []
+            if isinstance(entry, Statement):
+                chains += [(f"{entry.id}/{c.id}", c.printed) for c in entry.claims]
+            for name, printed in chains:
+                total += 1
+                if not printed:
+                    bare.append(name)
+        assert len(bare) <= 0.1 * total, (paper, bare)
