@@ -25,6 +25,7 @@ _HOME = {
     "inner_solvers": "assert_inner_solver_rate assert_linear_solver",
     "solvers": "assert_descent assert_counts assert_same_iterates assert_stationary",
     "promises": "assert_keeps_promises",
+    "simple_solvers": "SimpleOracles assert_simple_bilevel",
     "statements": "assert_oracles assert_constants",
     "everything": "assert_all",
     "formulas": "formulas parameters",

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from bilevel_verify.testing import gradients, inner_solvers, solvers, statements
+from bilevel_verify.testing import gradients, inner_solvers, simple_solvers, solvers, statements
 from bilevel_verify.testing import references as ref
 from bilevel_verify.testing.contracts import BrokenContract, Profile, profile
 from bilevel_verify.testing.metamorphic import RELATIONS, SPELLING, assert_metamorphic
@@ -111,6 +111,12 @@ _FAULTS: tuple[tuple[str, str, Function, str], ...] = (
         """stops after three steps|stops at sqrt(eps)|line search with the y of the start|no line search
         |single level: the lower level is forgotten|adjoint with the wrong sign|gives up on a long search
         |certifies a lower level that is not optimal|returns the y of the start|returns grad_y g for y""",
+    ),
+    (
+        "simple bilevel",
+        "regularised",
+        ref.regularised,
+        """sigma 1|f and g exchanged|sigma forgotten|twenty steps|f is maximised|leaves the set""",
     ),
     (
         "hyper-Hessian",
@@ -250,6 +256,7 @@ ASSERTIONS: Mapping[str, Mapping[str, Assertion]] = {
     "counts": {"assert_counts": assertion(solvers.assert_counts)},
     "method": {"assert_stationary": assertion(solvers.assert_stationary, kinds=_MINIMAX)},
     "two levels": {"assert_stationary": assertion(solvers.assert_stationary)},
+    "simple bilevel": {"assert_simple_bilevel": assertion(simple_solvers.assert_simple_bilevel)},
     "hyper-Hessian": {"assert_hyper_hessian": assertion(gradients.assert_hyper_hessian)},
     "constants": {"assert_constants": assertion(statements.assert_constants)},
     "by hand: rosenbrock": {"assert_oracles": assertion(statements.assert_oracles, problem=ROSENBROCK)},

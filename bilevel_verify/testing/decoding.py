@@ -148,13 +148,21 @@ def single_level(data: bytes, dx: int | None = None, most: int = 3, convex: bool
     return Instance("single_level", read.block(dx or n, 1, kappa, CONVEX_ATOMS if convex else ATOMS))
 
 
-def saddle(data: bytes, dx: int | None = None, most: int = 3) -> Instance:
-    """One level, stationary at the origin with curvatures lambda_i - w_i there, the first one negative."""
+def saddle(data: bytes, dx: int | None = None, most: int = 3, kind: str = "single_level") -> Instance:
+    """phi stationary at the origin with curvatures lambda_i - w_i there, the first one negative.
+
+    One level, or two: minimax with ``-h(y - B x)``, bilevel with an upper level that does not see y.
+    """
     read = Reader(data)
     n = dx or read.between(1, most)
     spectrum = tuple(read.between(1, 3) for _ in range(n))
     weights = (spectrum[0] + read.between(1, 3), *(read.upto(3) for _ in range(n - 1)))
-    return Instance("single_level", Block(spectrum, ("cos",) * n, weights, read.mirror(n), (0,) * n))
+    p = Block(spectrum, ("cos",) * n, weights, read.mirror(n), (0,) * n)
+    if kind == "single_level":
+        return Instance("single_level", p)
+    h = read.block(n, 1, 10, ("none", "logcosh"))
+    h, coupling = Block(h.spectrum, h.atoms, h.weights, h.mirror, (0,) * n), read.matrix(n, n)
+    return Instance(kind, p, h, B=coupling, displaced=True)
 
 
 def hoelder(

@@ -12,6 +12,7 @@ from bilevel_verify.testing.gradients import assert_hyper_hessian, assert_hyperg
 from bilevel_verify.testing.inner_solvers import assert_inner_solver_rate, assert_linear_solver
 from bilevel_verify.testing.metamorphic import assert_metamorphic, relations_for
 from bilevel_verify.testing.promises import assert_keeps_promises
+from bilevel_verify.testing.simple_solvers import assert_simple_bilevel
 from bilevel_verify.testing.solvers import assert_counts, assert_descent, assert_same_iterates, assert_stationary
 from bilevel_verify.testing.statements import assert_constants, assert_oracles
 
@@ -24,6 +25,7 @@ def assert_all(
     inner_solver: Function | None = None,
     descent: Function | None = None,
     solver: Function | None = None,
+    simple_bilevel: Function | None = None,
     counts: Function | None = None,
     constants: Function | None = None,
     oracles: Any = None,
@@ -46,7 +48,8 @@ def assert_all(
     inner_solver : ``(gradient, y0, mu, L, steps) -> iterates``; ``inner_transcription``: the same, written literally.
     iterates : ``(oracles, x0, steps) -> iterates``, compared step for step with ``transcription``.
     descent : ``(oracles, x0, steps) -> iterates``. ``solver`` : ``(oracles, x0, eps) -> x`` or ``(x, y)``.
-    counts : ``(oracles, x0) -> (result, counts)``. ``constants`` : ``(instance) -> {"mu": ..., "L": ..., "rho": ...}``.
+    simple_bilevel : ``(oracles, x0, tolerance) -> x``. ``counts`` : ``(oracles, x0) -> (result, counts)``.
+    ``constants`` : ``(instance) -> {"mu": ..., "L": ..., "rho": ...}``.
     oracles, problem : a problem written by hand, and its statement.
     promises : "paper/id" -> ``(oracles, x0, parameters) -> iterates``.
     kinds : which of bilevel and minimax. ``tolerance`` : of the hypergradient.
@@ -56,7 +59,7 @@ def assert_all(
     BrokenContract : the first contract that is broken. InputError : nothing was given.
     """
     shared: dict[str, Any] = {"profile_": profile_, "seed": seed}
-    parts = (linear_solver, inner_solver, descent, constants)
+    parts = (linear_solver, inner_solver, descent, constants, simple_bilevel)
     work = _plain_parts(parts, (counts, hyper_hessian, solver), kinds)
     if hypergradient is not None:
         chosen = {} if tolerance is None else {"tolerance": tolerance}
@@ -81,7 +84,13 @@ def _plain_parts(
     parts: Sequence[Function | None], of_kinds: Sequence[Function | None], kinds: Sequence[str]
 ) -> list[tuple[Any, Any, dict[str, Any]]]:
     """Assertion, part and options, for the parts that have one assertion."""
-    plain = (assert_linear_solver, assert_inner_solver_rate, assert_descent, assert_constants)
+    plain = (
+        assert_linear_solver,
+        assert_inner_solver_rate,
+        assert_descent,
+        assert_constants,
+        assert_simple_bilevel,
+    )
     with_kinds = (assert_counts, assert_hyper_hessian, assert_stationary)
     found: list[tuple[Any, Any, dict[str, Any]]] = [(a, part, {}) for a, part in zip(plain, parts)]
     found += [(a, part, {"kinds": kinds}) for a, part in zip(with_kinds, of_kinds)]

@@ -20,6 +20,7 @@ from bilevel_verify.testing.gradients import assert_hypergradient
 from bilevel_verify.testing.inner_solvers import assert_inner_solver_rate
 from bilevel_verify.testing.metamorphic import assert_metamorphic, relations_for
 from bilevel_verify.testing.references import accelerated_descent
+from bilevel_verify.testing.simple_solvers import assert_simple_bilevel
 from bilevel_verify.testing.solvers import assert_counts, assert_descent, assert_same_iterates, assert_stationary
 
 FloatArray = NDArray[np.float64]
@@ -237,11 +238,49 @@ def stationary(method: str) -> Callable[..., FloatArray]:
     return solver
 
 
+def second_order(method: str) -> Callable[..., FloatArray]:
+    """A cubic Newton method until its own test ends it: ``(oracles, x0, eps) -> x``, on the SymPy form."""
+
+    def solver(asked: Any, x0: FloatArray, eps: float) -> FloatArray:
+        from bilevel_verify.methods import run_method
+
+        mu, L = asked.mu, asked.L
+        steps, lam = math.ceil(math.sqrt(L / mu) * 30) + 10, 1e4
+        letters = {"M": 60.0, "T": 400, "m": 2, "rho_bar": 60.0, "K": steps, "K1": steps, "K2": steps, "lam": lam}
+        letters |= {"l1": L, "kappa1": L / mu, "l2": lam * L + 8, "kappa2": L / mu, "eps": 0.3 * eps}
+        problem = asked.instance.problem()
+        found = run_method(problem, method, letters, x0, compiled=False, budget=10**6)
+        return np.asarray(found.x, dtype=float)
+
+    solver.__name__ = method
+    return solver
+
+
+def simple_bilevel(method: str) -> Callable[..., FloatArray]:
+    """A simple bilevel method on the SymPy form: ``(oracles, x0, tolerance) -> x``."""
+
+    def solver(asked: Any, x0: FloatArray, tolerance: float) -> FloatArray:
+        from bilevel_verify.methods import run_method
+
+        L_f, L_g = asked.L_f, max(asked.L_g, 1e-3)
+        letters = {
+            "r-apm": {"eta": tolerance / 200, "gamma": 1 / (L_g + L_f), "K": 1500},
+            "agm-bio": {"L_f": L_f, "L_g": L_g, "gamma": 1 / (2 * L_g / L_f * 1500 + 2), "K": 1500},
+            "bi-sg": {"t": 1 / (L_f + L_g), "c": 1.0, "K": 3000},
+        }[method]
+        found = run_method(asked.instance.problem(), method, letters, x0, budget=10**7)
+        return np.asarray(found.x, dtype=float)
+
+    solver.__name__ = method
+    return solver
+
+
 TWO_LEVEL = ("ba", "aid-bio", "itd-bio", "paid", "rahgd", "prahgd", "f2ba", "accf2ba", "ragd-gs")
 PENALISED = ("f2ba", "accf2ba", "ragd-gs")
 MINIMAX = ("pragda", "gdmax")
 STOPPING = ("ba", "aid-bio", "itd-bio", "f2ba")
 """Methods with an exact test of the gradient that ends them."""
+SIMPLE = ("r-apm", "agm-bio", "bi-sg")
 
 
 def _control(name: str, protocol: str, function: Callable[..., Any]) -> Control:
@@ -255,11 +294,14 @@ OWN: tuple[Control, ...] = (
     *(_control(f"{name}: counts", "counts", counts_of(name)) for name in TWO_LEVEL),
     *(_control(f"{name}: counts", "minimax counts", counts_of(name)) for name in MINIMAX),
     *(_control(f"{name}: stationary", "stationary", stationary(name)) for name in (*STOPPING, "gdmax")),
+    *(_control(f"{name}: stationary", "minimax stationary", second_order(name)) for name in ("mcn", "lmcn")),
+    *(_control(f"{name}: stationary", "bilevel stationary", second_order(name)) for name in ("fsba", "lfsba")),
+    *(_control(f"{name}: simple bilevel", "simple bilevel", simple_bilevel(name)) for name in SIMPLE),
     _control("restarted-agd: rate", "agd", accelerated),
     _control("gradient-descent: rate", "gd", descending),
     _control("gradient-descent: descent", "descent", descent),
 )
-"""Every first-order method of the package, as subjects of the assertions that apply."""
+"""The methods of the package as subjects of the assertions that apply."""
 
 
 def _relations(tolerance: float, kinds: Sequence[str]) -> dict[str, Assertion]:
@@ -281,6 +323,9 @@ OWN_ASSERTIONS: Mapping[str, Mapping[str, Assertion]] = {
     "counts": {"assert_counts": assertion(assert_counts, budget=10**6)},
     "minimax counts": {"assert_counts": assertion(assert_counts, budget=10**6, kinds=("minimax",))},
     "stationary": {"assert_stationary": assertion(assert_stationary, eps=1e-2, kinds=("minimax",))},
+    "minimax stationary": {"assert_stationary": assertion(assert_stationary, eps=1e-2, kinds=("minimax",))},
+    "bilevel stationary": {"assert_stationary": assertion(assert_stationary, eps=1e-2, kinds=("bilevel",))},
+    "simple bilevel": {"assert_simple_bilevel": assertion(assert_simple_bilevel, tolerance=0.1)},
     "agd": {
         "assert_inner_solver_rate": assertion(assert_inner_solver_rate),
         "assert_same_iterates": assertion(assert_same_iterates, reference=accelerated_descent),

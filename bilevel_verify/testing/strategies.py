@@ -68,7 +68,7 @@ def single_level_instances(**options: Any) -> st.SearchStrategy[Instance]:
 
 
 def saddle_instances(**options: Any) -> st.SearchStrategy[Instance]:
-    """One level with a strict saddle (or maximum) at the origin; options ``dx most``."""
+    """A strict saddle (or maximum) of phi at the origin; options ``dx most kind``."""
     return _made(decoding.saddle, options)  # type: ignore[no-any-return]
 
 

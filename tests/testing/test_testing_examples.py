@@ -94,6 +94,7 @@ PART = {
     "hyper-Hessian": "hyper_hessian",
     "constants": "constants",
     "solver": "iterates",
+    "simple bilevel": "simple_bilevel",
 }
 MORE = {
     "method": {"kinds": ("minimax",)},

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from bilevel_verify.oracles import BudgetExhausted, oracles
 from bilevel_verify.problems import load, simple_bilevel
 from bilevel_verify.testing import CountedOracles, Instance, block, decoding, strategies
+from bilevel_verify.testing.gradients import hyper_hessian
 
 SEEDS = st.integers(0, 2**20)
 MODEST = settings(max_examples=40, deadline=None, database=None, suppress_health_check=list(HealthCheck))
@@ -20,6 +21,7 @@ FAMILIES = (
     ("minimax", {"most": 2}),
     ("single_level", {"most": 2}),
     ("saddle", {"most": 2}),
+    ("saddle", {"most": 2, "kind": "bilevel"}),
     ("displaced", {"most": 2}),
     ("displaced", {"most": 2, "kind": "minimax"}),
     ("hoelder", {"most": 2}),
@@ -128,6 +130,16 @@ def test_simple_bilevel_solution(instance, seed):
         other = x + kernel.T @ np.random.default_rng(seed).normal(size=len(kernel))
         assert instance.g.value(other) == pytest.approx(instance.g_star, abs=1e-9)
         assert instance.f.value(other) >= instance.f_star - 1e-9
+
+
+@pytest.mark.parametrize("kind", ["bilevel", "minimax"])
+def test_saddles_of_two_levels(kind):
+    for seed in range(6):
+        instance = drawn("saddle", seed, kind=kind, most=2)
+        origin = np.zeros(instance.dx)
+        assert instance.kind == kind
+        assert np.linalg.norm(instance.grad_phi(origin)) <= 1e-12
+        assert np.linalg.eigvalsh(hyper_hessian(instance, origin))[0] < -0.5
 
 
 @MODEST

@@ -22,6 +22,7 @@ from bilevel_verify.testing.references.outer import (
     restarted_descent,
     two_level_descent,
 )
+from bilevel_verify.testing.references.simple import regularised
 from bilevel_verify.testing.references.stated import constants_helper, hyper_hessian, written_by_hand
 
 __all__ = [
@@ -40,6 +41,7 @@ __all__ = [
     "lower_solution",
     "penalty_hypergradient",
     "raises",
+    "regularised",
     "reporting_solver",
     "restarted_descent",
     "runs_for_ever",
