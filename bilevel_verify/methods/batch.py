@@ -71,17 +71,19 @@ def run_batch(
     ------
     ParameterError : lengths that do not fit together, or whatever is wrong with a single run.
     """
+    if threads is not None and (isinstance(threads, bool) or not isinstance(threads, int) or threads < 1):
+        raise ParameterError(f"threads must be a positive integer, not {threads!r}")
     columns: list[_Column] = [
         _column("x0", x0, problem.dx),
         _column("y0", y0, problem.dy),
         _column("v0", v0, problem.dy),
         (False, parameters) if isinstance(parameters, Mapping) else (True, list(parameters)),
-        (seeds is not None, list(range(seeds)) if isinstance(seeds, int) and not isinstance(seeds, bool) else seeds),
+        _seeds(seeds),
     ]
     members = []
     for i in range(_common_length([entries for several, entries in columns if several])):
         x, y, v, letters, seed = (entries[i] if several else entries for several, entries in columns)
-        options = (noise, budget, 0 if seed is None else seed, record, compiled, eps)
+        options = (noise, budget, seed, record, compiled, eps)
         members.append(stream(problem, method, letters, x, y, v, *options))
     if all(isinstance(one.stepper, KernelStepper) and one.setup.arithmetic.form == "compiled" for one in members):
         _Batch(members, threads or _processors()).run()
@@ -109,6 +111,15 @@ def _column(name: str, value: Any, n: int) -> _Column:
     several = table.ndim == 2 or (table.ndim == 1 and n == 1 and len(table) != 1)  # one number per run
     several = several or any(np.ndim(entry) for entry in table.ravel())
     return several, list(table) if several else value
+
+
+def _seeds(value: Any) -> _Column:
+    if value is None:
+        return False, 0
+    counted = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not counted and (isinstance(value, str | bool) or not np.iterable(value)):
+        raise ParameterError(f"seeds must be a number of runs or one seed per run, not {value!r}")
+    return True, list(range(int(value))) if counted else [int(s) if isinstance(s, np.integer) else s for s in value]
 
 
 def _common_length(lists: Sequence[Sequence[Any]]) -> int:

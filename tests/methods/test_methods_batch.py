@@ -154,6 +154,9 @@ def test_an_interrupt_keeps_what_was_done(monkeypatch: pytest.MonkeyPatch) -> No
         ({"x0": [0.0, 1.0], "seeds": 0}, "1 to 100000 runs"),
         ({"x0": [[0.0, float("nan")]]}, "finite"),
         ({"x0": [0.0, 1.0], "seeds": [-1]}, "seed"),
+        ({"x0": [0.0, 1.0], "seeds": "ab"}, "seeds must be"),
+        ({"x0": [0.0, 1.0], "threads": 0}, "threads"),
+        ({"x0": [0.0, 1.0], "threads": 2.5}, "threads"),
     ],
 )
 def test_wrong_use_is_one_line(more: dict[str, Any], message: str) -> None:
