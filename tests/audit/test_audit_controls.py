@@ -9,11 +9,13 @@ from bilevel_verify.audit.mutations import controls, counts
 from bilevel_verify.theorems.shelf import load_card
 
 SEED = int(os.environ.get("BILEVEL_VERIFY_SEED", date.today().toordinal()))
+LINKS = int(os.environ.get("BILEVEL_VERIFY_CONTROLS", "6"))
 
 
 def test_mutants_do_not_slip_through() -> None:
-    mutants = controls(load_card("restarted-agd-hb"), most=14, seed=SEED, seconds=4.0)
+    mutants = controls(load_card("restarted-agd-hb"), most=LINKS, per_link=2, seed=SEED, seconds=3.0)
     tally = counts(mutants)
     print(f"seed {SEED}: {tally}")
-    assert tally["refuted"] > 0
-    assert tally["undecided"] <= 5, [(m.statement, m.link, m.operator) for m in mutants]
+    assert tally["true links"] > 0
+    assert tally["true links refuted"] == 0
+    assert tally["undecided"] <= max(1, LINKS // 5), [(m.statement, m.link, m.operator) for m in mutants]
