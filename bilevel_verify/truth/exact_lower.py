@@ -114,7 +114,7 @@ def rational_upper(simple: SimpleTruth, parts: Parts, lower: RationalLower) -> V
 
 
 def _balanced(parts: Parts, point: Vector, gradient: Vector, free: list[Vector]) -> bool:
-    """Whether ``-gradient`` is a combination of the free rows and, with weights >= 0, of active constraints: exactly."""
+    """Whether ``-gradient`` combines free rows and, with weights >= 0, active constraints: exactly."""
     from scipy.optimize import nnls
 
     signed = [row for row, end in zip(parts.G, parts.h) if _dot(row, point) == end]

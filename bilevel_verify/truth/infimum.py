@@ -22,6 +22,7 @@ from bilevel_verify.truth.enclosure import Enclosure
 from bilevel_verify.truth.minimum import Minimum, lower_bounds, minimise_phi, split
 from bilevel_verify.truth.model import Model, model_of
 from bilevel_verify.truth.objective import Objective, PenaltyObjective, PhiObjective
+from bilevel_verify.truth.periods import one_period
 from bilevel_verify.truth.points import Points
 from bilevel_verify.truth.separable import combined, parts_of
 from bilevel_verify.truth.structure import Quadratic, ldl, quadratic_of
@@ -51,6 +52,11 @@ def infimum(problem: Problem, points: Points, low: FloatArray, high: FloatArray)
     if bounded:
         found = _noted(minimise_phi(objective, low, high), convex)
         return _best_floor(problem, points, _raised(found, floor), low, high)
+    period = one_period(problem, points, low, high)
+    if period is not None:
+        start = np.where(np.isfinite(low) & np.isfinite(high), low, 0.0)
+        found = minimise_phi(objective, start, period[0])
+        return _raised(replace(found, method=f"{found.method}; phi has the period {period[1]} (identity)"), floor)
     if explicit is not None:
         objective = PhiObjective(Points(explicit_model(problem, explicit), lambda: None))
     ray = falls_without_end(problem, explicit)

@@ -23,7 +23,7 @@ from bilevel_verify.truth.enclosure import Certainty, Enclosure, weakest
 from bilevel_verify.truth.objective import Objective
 
 FloatArray = NDArray[np.float64]
-PATIENCE = 60
+PATIENCE, PATIENCE_UNBOUNDED = 60, 20
 """Waves without a better lower bound after which a search gives up (unbounded boxes that no split improves)."""
 
 
@@ -180,7 +180,8 @@ def _default_budget(objective: Objective) -> int:
 def _run(search: Search, budget: int) -> None:
     """Split the boxes that may still hold smaller values, widest side first, in waves."""
     best_lower, since = search.lower, 0
-    while search.count < budget and search.bounds.size and since < PATIENCE:
+    patience = PATIENCE if np.all(np.isfinite(search.low)) and np.all(np.isfinite(search.high)) else PATIENCE_UNBOUNDED
+    while search.count < budget and search.bounds.size and since < patience:
         keep = search.bounds < search.cutoff
         search.floor = min(search.floor, float(np.min(search.bounds[~keep], initial=np.inf)))
         search.leaves.append((search.low[~keep], search.high[~keep]))

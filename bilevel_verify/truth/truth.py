@@ -304,7 +304,9 @@ class Truth:
         start = self.phi(x0)
         low = max(0.0, float(np.nextafter(start.lower - least.upper, -np.inf)))
         high = float(np.nextafter(start.upper - least.lower, np.inf))
-        return _between(low, high, self.certainty, f"phi(x0) minus the infimum ({least.method})")
+        return _between(
+            low, high, weakest(self.certainty, least.certainty), f"phi(x0) minus the infimum ({least.method})"
+        )
 
     def stationary_points(self, budget: int = 20_000) -> StationarySet:
         """Stationary points of phi in the declared (bounded) range of x; see :func:`stationary.stationary_points`."""
