@@ -62,7 +62,7 @@ class Translator:
         parts: list[Any] = [*maxima] if not flat else [*maxima, self._quadratic(sympy.Add(*flat))]
         for term in others:
             part = self.term(term)
-            if not part.is_convex():
+            if not isinstance(part, int | float) and not part.is_convex():  # a number is an irrational constant
                 raise NotRepresentable(
                     f"the term {_short(term)} is {part.curvature.lower()} by the rules of disciplined programming"
                 )
