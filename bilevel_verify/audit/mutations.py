@@ -170,7 +170,9 @@ def _of_link(task: tuple[Card, str, int, int, int, float]) -> list[Mutant]:
     truth = _judged(card, name, number, "none", claim, seed, seconds)
     if truth.decision.outcome != "proved":
         return []
-    candidates = list(dict.fromkeys(_mutants(table, link, claim)))
+    candidates = list(
+        {(o, c.left, c.right, c.where, str(c.domains)): (o, c) for o, c in _mutants(table, link, claim)}.values()
+    )
     random = np.random.default_rng([seed, zlib.crc32(f"{card.key}/{name}/{number}".encode())])
     kinds = sorted({operator for operator, _ in candidates})
     found = [truth]
