@@ -14,6 +14,7 @@ from bilevel_verify.theorems.rewrite import free_letters, substitute
 from bilevel_verify.theorems.vocabulary import NUMBERS, ORDER_FUNCTIONS
 
 POSITIVE = Domain("(0, oo)", "interval", Expression(tree.Number(Fraction(0)), "0"), None, False, False)
+REAL = Domain("(-oo, oo)", "interval", None, None, False, False)
 DEPTH_LIMIT = 40
 
 
@@ -75,6 +76,7 @@ def written(card: Card, entry: Entry) -> Written:
             formulas[name] = definition.value.tree
     formulas |= {name: value.tree for name, value in entry.define.items()}
     domains = {name: spec.domain for name, spec in card.letters.items() if spec.domain is not None}
+    domains |= {name: REAL for name, spec in card.letters.items() if spec.domain is None and spec.sign == "any"}
     domains |= dict(entry.for_)
     first = Written(formulas, {}, ())
     where = [first.out(w.tree) for w in entry.where]
