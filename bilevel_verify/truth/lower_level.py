@@ -180,7 +180,7 @@ class LowerLevel:
     ) -> list[Interval]:
         """One variable y and a convex g: brackets by the sign of g_y for the rows that are not proved."""
         rows = np.flatnonzero(~proved & np.isfinite(Y[:, 0]))
-        if Y.shape[1] != 1 or not rows.size or not self.convex:
+        if Y.shape[1] != 1 or not rows.size or self.mu is not None or not self.convex:
             return found
 
         def slope(y: FloatArray, which: NDArray[np.intp]) -> tuple[FloatArray, FloatArray]:
