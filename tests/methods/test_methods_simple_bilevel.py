@@ -66,6 +66,9 @@ def agm_bio(t: Toy, q: dict[str, float]) -> list[np.ndarray]:
     u = w = t.x0
     s, best = 1.0, np.inf
     for k in range(int(q["K"])):
+        following = disc(w - t.dg(w) / q["L_g"])
+        later = (1 + np.sqrt(1 + 4 * s * s)) / 2
+        w, u, s = following + (s - 1) / later * (following - u), following, later
         best = min(best, t.g(u))
         a = q["gamma"] * (k + 1) / (4 * q["L_f"])
         y = A / (A + a) * x + a / (A + a) * z
@@ -75,9 +78,6 @@ def agm_bio(t: Toy, q: dict[str, float]) -> list[np.ndarray]:
         x = A / (A + a) * x + a / (A + a) * z
         A += a
         rows.append(x)
-        following = disc(w - t.dg(w) / q["L_g"])
-        later = (1 + np.sqrt(1 + 4 * s * s)) / 2
-        w, u, s = following + (s - 1) / later * (following - u), following, later
     return rows
 
 

@@ -40,8 +40,9 @@ WEIGHT, MOMENTUM, LEVEL, GAMMA, L_F, L_G, SIZE, MISS = range(8)
 REALS = 8
 CUT_AT_Y, CUT_AT_X, CUT_AT_Z = range(3)
 MINIMUM, VALUES, CONSTANT, GIVEN = range(4)
-"""How g_k is made: running minimum of the accelerated method beside, its plain values, its value g_K for all k, or the
-user's own sequence (one number stands for all k)."""
+"""How g_k is made by the accelerated method beside: the least of g(u_1) .. g(u_{k+1}), the value g(u_k) (with u_0 = x_0,
+which may break (8) at k = 0), the least value g_K of K steps for all k; or the user's own sequence (one number for all
+k)."""
 BELOW, BLUR, MISSED, SHORT = range(20, 24)
 """Further ends of a run: g_k below g*, a cut lost in rounding, a projection that was not exact, a short sequence."""
 FINISHED, MORE, OUT_OF_BUDGET = layout.FINISHED, layout.MORE, layout.OUT_OF_BUDGET
@@ -178,10 +179,13 @@ def next_level(P: Any, counts: Any, memory: Any, k: int) -> None:
     whole, real = memory.whole, memory.real
     if whole[MODE] == GIVEN:
         real[LEVEL] = memory.levels[k] if len(memory.levels) > 1 else memory.levels[0]
-    elif whole[MODE] != CONSTANT:
-        value = lower_value(P, counts, memory)
-        real[LEVEL] = value if k == 0 or whole[MODE] == VALUES else min(value, real[LEVEL])
+    elif whole[MODE] == VALUES:
+        real[LEVEL] = lower_value(P, counts, memory)
         lower_step(P, counts, memory)
+    elif whole[MODE] == MINIMUM:
+        lower_step(P, counts, memory)
+        value = lower_value(P, counts, memory)
+        real[LEVEL] = value if k == 0 else min(value, real[LEVEL])
 
 
 @loop

@@ -12,6 +12,8 @@ from bilevel_verify.methods.plain import FloatArray
 from bilevel_verify.methods.simple.geometry import linear_minimum, linear_minimum_with_cut, project_on_level_set
 from bilevel_verify.methods.simple.steppers import SimpleStepper
 from bilevel_verify.oracles import oracles
+from bilevel_verify.problems.feasible import Isotonic, Orthant, WholeSpace
+from bilevel_verify.truth.structure import quadratic_of
 
 
 class CgBio(SimpleStepper):
@@ -64,7 +66,8 @@ class BisecBio(SimpleStepper):
         self.g_hat = self.free.value_g(self.x)
         self.low, self.high = float(self.letters["l"]), self.free.value_f(self.x)
         self.best = self.point = self.x
-        self.smoothness = self._smoothness()
+        self.curvature = self._radial()
+        self.smoothness = 0.0 if self.curvature is not None else self._smoothness()
 
     def iterate(self) -> Outcome | None:
         """One level."""
@@ -103,9 +106,25 @@ class BisecBio(SimpleStepper):
 
     def _on_level(self, target: FloatArray, level: float) -> FloatArray:
         free = self.free
+        if self.curvature is not None:
+            # f = h |x|^2 / 2 on a cone: project on the cone, then scale
+            inside, reach = self.project(target), np.sqrt(max(0.0, 2.0 * level / self.curvature))
+            size = float(np.linalg.norm(inside))
+            return inside if size <= reach else inside * (reach / size)
         return project_on_level_set(
             self.feasible, target, free.value_f, lambda z: free.grad_f(z)[0], level, self.smoothness
         )
+
+    def _radial(self) -> float | None:
+        """h where ``f = h |x|^2 / 2`` and Z is a cone; else None."""
+        if not isinstance(self.feasible, WholeSpace | Orthant | Isotonic):
+            return None
+        quadratic = quadratic_of(self.problem.f, self.problem.x)
+        if quadratic is None or any(quadratic.q) or quadratic.c:
+            return None
+        h = quadratic.Q[0][0]
+        same = all(v == (h if i == j else 0) for i, row in enumerate(quadratic.Q) for j, v in enumerate(row))
+        return float(h) if same and h > 0 else None
 
     def _smoothness(self) -> float:
         """A bound of the Hessian of f: exact for quadratics, twice the largest eigenvalue met elsewhere."""
@@ -114,12 +133,7 @@ class BisecBio(SimpleStepper):
         return 1.001 * largest if self._quadratic() else 2.0 * largest
 
     def _quadratic(self) -> bool:
-        import sympy
-
-        variables = self.problem.x
-        return bool(
-            self.problem.f.is_polynomial(*variables) and sympy.Poly(self.problem.f, *variables).total_degree() <= 2
-        )
+        return quadratic_of(self.problem.f, self.problem.x) is not None
 
 
 class Mng(SimpleStepper):
@@ -128,6 +142,8 @@ class Mng(SimpleStepper):
     def begin(self) -> None:
         """Oracles of the sub-problems are not counted: the method counts one gradient of f and of g an iteration."""
         self.free = oracles(self.problem)
+        constant = quadratic_of(self.problem.f, self.problem.x)
+        self.hessian = None if constant is None else np.array(constant.Q, dtype=float)
 
     def iterate(self) -> Outcome | None:
         """Q_k from the gradient mapping of g, W_k from the gradient of f."""
@@ -172,7 +188,7 @@ class Mng(SimpleStepper):
         z, multipliers = self.x.copy(), np.zeros(m)
         for _ in range(60):
             gradient = self.free.grad_f(z)[0]
-            hessian = self.free.hess_f(z)[0]
+            hessian = self.free.hess_f(z)[0] if self.hessian is None else self.hessian
             system = np.block([[hessian, A.T], [A, np.zeros((m, m))]])
             try:
                 step = np.linalg.solve(system, np.concatenate([-gradient, b - A @ z]))

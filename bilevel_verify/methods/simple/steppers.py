@@ -80,7 +80,8 @@ class AgmBio(SimpleStepper):
         self.values = LowerValues(self, self.x, plain=how == "values") if made else None
         self.given: Any = given
         if self.values is not None and how == "constant":
-            self.given = min(self.values.next() for _ in range(int(self.letters["K"]) + 1))
+            first = self.lower_value(self.x)
+            self.given = min(first, *(self.values.next() for _ in range(int(self.letters["K"]))))
             self.values = None
 
     def level(self) -> float:
@@ -155,21 +156,28 @@ class AgmBio(SimpleStepper):
 
 
 class LowerValues:
-    """Values of g along FISTA on the lower level (sheet 3.2), g(x_0) first: their running minimum, or as they are."""
+    """Values of g along FISTA on the lower level (sheet 3.2): g(u_0), g(u_1), ... if plain, else the least of
+    g(u_1) .. g(u_{k+1}), which satisfies (8) at k = 0 as well."""
 
     def __init__(self, owner: AgmBio, start: FloatArray, plain: bool = False) -> None:
         self.owner, self.u, self.w, self.t, self.plain = owner, start, start, 1.0, plain
-        self.best: float | None = None
+        self.best = np.inf
 
     def next(self) -> float:
-        """g_k, then one step further."""
-        owner = self.owner
-        value = owner.lower_value(self.u)
-        self.best = value if self.best is None or self.plain else min(self.best, value)
-        u = owner.lower_step(self.w, 1.0 / float(owner.letters["L_g"]))
+        """g_k."""
+        if self.plain:
+            value = self.owner.lower_value(self.u)
+            self.step()
+            return value
+        self.step()
+        self.best = min(self.best, self.owner.lower_value(self.u))
+        return self.best
+
+    def step(self) -> None:
+        """One accelerated step."""
+        u = self.owner.lower_step(self.w, 1.0 / float(self.owner.letters["L_g"]))
         t = (1.0 + np.sqrt(1.0 + 4.0 * self.t * self.t)) / 2.0
         self.w, self.u, self.t = u + (self.t - 1.0) / t * (u - self.u), u, t
-        return self.best
 
 
 class AveragedIrg(SimpleStepper):

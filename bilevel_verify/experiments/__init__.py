@@ -1,0 +1,1 @@
+"""The experiments of the AGM-BiO paper in small: ``python -m bilevel_verify.experiments --out FOLDER``."""
