@@ -153,6 +153,8 @@ def _growing_entry(part: Part, slots: str) -> Bound | None:
         entry = total
         for variable, times in zip(part.structure.variables, space.indices[number]):
             entry = sympy.diff(entry, variable, times) if times else entry
+        if entry.has(sympy.Derivative, sympy.Subs):
+            continue  # a derivative that has no closed form is no polynomial either
         for variable, others in lines:
             if variable in entry.free_symbols and _is_growing_polynomial(entry.xreplace(others), variable):
                 terms = "; ".join(guilty(part, k)[:4])
