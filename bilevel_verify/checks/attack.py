@@ -242,6 +242,8 @@ def _ratio(judgement: Judgement | None) -> float:
     """``left / right`` where both are positive (above 1 is a violation), else one minus the margin."""
     if judgement is None or isnan(judgement.measured) or isnan(judgement.bound):
         return -inf
+    if judgement.measured == 0 == judgement.bound:
+        return -inf  # equal points and the like: says nothing
     if judgement.answer is None and not (judgement.measured > 0 and judgement.bound > 0):
         return -inf  # both sides vanish up to their errors: says nothing
     if judgement.measured > 0 and judgement.bound > 0:
