@@ -84,7 +84,7 @@ def read_statement(table: Table, desk: Desk, kind: str) -> Statement:
     seen: set[str] = set()
     for claim in found.claims:
         if claim.id in seen:
-            raise table.place.fail(f'claim "{claim.id}" occurs twice')
+            raise table.place.fail(f'claim "{claim.id}" occurs twice; rename one of them')
         seen.add(claim.id)
     return found
 

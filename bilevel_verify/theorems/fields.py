@@ -155,9 +155,9 @@ def check(node: Node, names: Names, place: Place, text: str, bound: frozenset[st
 
     def unknown(name: str, what: str, column: int, known: Collection[str], scopes: list[Scope]) -> CardError:
         if scopes:
-            return place.fail(
-                f"'{name}' (column {column}) is a quantity of scope {' or '.join(scopes)}, not of {names.scope}"
-            )
+            scope = " or ".join(scopes)
+            text = f"'{name}' (column {column}) is a quantity of scope {scope}, not of {names.scope}"
+            return place.fail(f'{text}; set over = "{scopes[0]}" or take it out')
         return place.fail(f"unknown {what} '{name}' (column {column}){nearest(name, known)}")
 
     match node:

@@ -122,6 +122,8 @@ class _Reader:
             return expression(text, place, names)
         except CardError as error:
             message = str(error).replace("unknown unit", "undeclared unit")
+            if "undeclared unit" in message and "did you mean" not in message:
+                message += "; declare it under [units]"
             raise CardError(message) from None
 
     def letters(self, units: Mapping[str, str]) -> dict[str, LetterSpec]:
@@ -265,7 +267,7 @@ class _Reader:
                 table.place = self.place.at(identity)
                 if identity in found:
                     where = " and ".join(str(line) for line in lines.get(identity, [])[:2])
-                    raise self.place.fail(f'"{identity}" occurs twice (lines {where})')
+                    raise self.place.fail(f'"{identity}" occurs twice (lines {where}); rename one of them')
                 found[identity] = reader(table, desk, kind)
                 table.finish()
         return _in_file_order(found, lines)
