@@ -26,7 +26,7 @@ SYNTHETIC_STARTS = ((1e-3, 1e-3, 1e-1), (1e-3, 1e-3, 1.0))
 
 def ramp_letters(method: str, eps: float) -> tuple[Problem, Letters]:
     """A ramp whose phi has slope 2 eps, drop 1, L = rho = 1, for the kind of the method, and its letters."""
-    lazy = {"m": 4, "rho_bar": 1.0, "M": 40.0} if method.startswith("l") else {"M": 1.0}
+    lazy = {"m": 4, "rho_bar": 1.0, "M": 4.0} if method.startswith("l") else {"M": 1.0}
     if method in ("mcn", "lmcn"):
         letters: Letters = {**lazy, "T": 10**8, "K": 8, "l1": 2.0, "kappa1": 2.0}
         return zoo("minimax-ramp", s=2 * eps, drop=1), letters
@@ -176,14 +176,14 @@ def start_cases() -> list[StartCase]:
     saddle, top, cosine = zoo("quad-minimax"), zoo("cosh-lower"), zoo("cosine-sum")
     ascent = {"K": 60, "l1": 2.7, "kappa1": 5.4}
     penalty = {"lam": 2000.0, "K1": 120, "K2": 160, "l1": 7.7, "kappa1": 3.9, "l2": 7.7 * 2001, "kappa2": 11.6}
-    inexact = {"L": 4.0, "K_c": 3000, "sigma": 1e-4, "K_p": 25}
+    inexact = {"L": 4.0, "K_c": 400, "sigma": 1e-4, "K_p": 25}
     two, one, three = ((0.0, 0.0),) + around(2, 2.0), ((0.0,),) + around(1, 3.0), ((0.0,) * cosine.dx,)
     three += around(cosine.dx, 1.5)
     loose, tau = 2e-3, 0.15
     return [
         StartCase(saddle, "mcn", {**ascent, "M": 2.0, "T": 400}, 1e-3, loose, tau, two),
         StartCase(saddle, "lmcn", {**ascent, "M": 24.0, "m": 2, "rho_bar": 1.0, "T": 900}, 1e-3, loose, tau, two),
-        StartCase(saddle, "imcn", {**ascent, **inexact, "M": 2.0, "T": 400}, 1e-3, loose, tau, two),
+        StartCase(saddle, "imcn", {**ascent, **inexact, "K_c": 2000, "M": 2.0, "T": 400}, 1e-3, loose, tau, two),
         StartCase(top, "fsba", {**penalty, "M": 4.0, "T": 400}, 1e-3, loose, tau, one),
         StartCase(top, "lfsba", {**penalty, "M": 48.0, "m": 2, "rho_bar": 2.0, "T": 900}, 1e-3, loose, 0.3, one),
         StartCase(top, "ifsba", {**penalty, **inexact, "mu": 2.0, "M": 4.0, "T": 400}, 1e-3, loose, tau, one),

@@ -208,10 +208,11 @@ def _targets(request: Request) -> set[str]:
     while settings:
         one = settings.pop()
         found |= set(one.parameters)
-        settings.extend(card.settings[name] for name in one.includes)
-    for conditions in (statement.where, *(card.settings[name].where for name in statement.settings)):
-        for condition in conditions:
+        for condition in one.where:
             found |= free_letters(condition.tree)
+        settings.extend(card.settings[name] for name in one.includes)
+    for condition in statement.where:
+        found |= free_letters(condition.tree)
     found |= letters_of_method(method_name(request.method, statement)) if statement.claims else set()
     return (found | set(statement.parameters)) & set(card.letters)
 

@@ -249,9 +249,14 @@ class Oracles:
             return False
         return all(self._compiled(name) is not None for name in names)
 
-    def worth_compiling(self, names: Sequence[str]) -> bool:
-        """Whether these oracles were asked so often that they exist as machine code, or should (compiles them then)."""
-        often = any(self._asked.get(name, 0) > COMPILE_AFTER for name in names)
+    def worth_compiling(self, names: Sequence[str], heavy: bool = False) -> bool:
+        """Whether these oracles should be machine code (compiles them then): they were or will be asked often.
+
+        Parameters
+        ----------
+        heavy : the caller is about to ask them often.
+        """
+        often = heavy or any(self._asked.get(name, 0) > COMPILE_AFTER for name in names)
         return (bool(self._compile) or (self._compile is None and often)) and self.can_compile(names)
 
     # inside

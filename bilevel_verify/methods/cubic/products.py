@@ -15,6 +15,7 @@ from bilevel_verify.methods.cubic.descent import ArrayOperator, Operator
 from bilevel_verify.methods.cubic.machine import MINIMAX_KIND, NEEDS, PENALTY_KIND, Machine
 from bilevel_verify.methods.cubic.models import Danskin, Penalty
 from bilevel_verify.oracles import Oracles
+from bilevel_verify.oracles.oracles import COMPILE_AFTER
 
 
 class PenaltyProducts(Penalty):
@@ -34,7 +35,7 @@ class PenaltyProducts(Penalty):
 
     def operator(self, x: Array) -> Operator:
         """C at the point of the last gradient; in machine code where that is worth it."""
-        if self.machine is None and not is_precise(x) and self.oracles.worth_compiling(NEEDS):
+        if self.machine is None and not is_precise(x) and worth_machine_code(self.oracles, self.letters):
             q, lam = self.letters, self.lam
             scales = [1 / (2 * q["l1"]), 1 / (2 * q["l2"])] if self.literal else [1.0, 1.0]
             real = [lam, self.mu, q["l1"], lam * self.mu / 2, q["l2"], *scales]
@@ -76,7 +77,7 @@ class DanskinProducts(Danskin):
 
     def operator(self, x: Array) -> Operator:
         """The approximate Schur complement at the point of the last gradient."""
-        if self.machine is None and not is_precise(x) and self.oracles.worth_compiling(NEEDS):
+        if self.machine is None and not is_precise(x) and worth_machine_code(self.oracles, self.letters):
             high = self.letters["l1"]
             scale = 1 / (2 * high) if self.literal else 1.0
             real = [0.0, high / self.letters["kappa1"], high, 1.0, 1.0, scale, 1.0]
@@ -92,6 +93,12 @@ class DanskinProducts(Danskin):
         low = q["l1"] / q["kappa1"]
         inner = approximate_inverse(lambda u: -o.hvp_yy_f(x, y, u), low, q["l1"], self.order, f_v[dx:], self.literal)
         return f_v[:dx] + o.jvp_xy_f(x, y, inner)
+
+
+def worth_machine_code(oracles: Oracles, letters: Mapping[str, Any]) -> bool:
+    """Whether one cubic step asks so often, or this problem was asked so often, that compiling repays."""
+    heavy = int(letters["K_c"]) * (int(letters["K_p"]) + 1) > 4 * COMPILE_AFTER
+    return oracles.worth_compiling(NEEDS, heavy)
 
 
 def chebyshev_order(letters: Mapping[str, Any]) -> int:
