@@ -143,6 +143,16 @@ def test_infinite_constants_are_no_error(folder: Path) -> None:
     (folder / "inf.toml").write_text('kind = "single_level"\nf = "x1**4"\nx = "x1"\n')
     found = as_json(call("constants", "inf.toml", "--json", folder=folder))
     assert found["constants"]["L"]["value"] == "inf"
+    shown = call("constants", "inf.toml", folder=folder).stdout
+    assert "L is infinite: " in shown
+    assert "it is finite for x1 in [-10, 10]" in shown
+
+
+def test_a_lower_level_that_is_not_convex_is_said_with_a_point(folder: Path) -> None:
+    text = 'kind = "bilevel"\nf = "x"\ng = "y**2/4 + cos(x + y)"\nx = "x"\ny = "y"\n'
+    (folder / "weak.toml").write_text(text)
+    shown = call("constants", "weak.toml", "--only", "mu", folder=folder).stdout
+    assert "not strongly convex in y: the smallest curvature is -0.5 at x = 0.0, y = 0.0" in shown
 
 
 def test_check_holds_and_refutes(folder: Path) -> None:
