@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -40,8 +41,9 @@ def assert_keeps_promises(
     options : handed on to :func:`bilevel_verify.verify`.
 
     A claim counts as broken if it is refuted, or if the float64 iterates violate it (a user's solver cannot be run
-    again in 50 digits, so that the verdict of such a row stays ``undecided``), unless the method of the card itself
-    breaks it on the same example: then it is the theorem that is wrong, not the solver.
+    again in 50 digits, so that the verdict of such a row stays ``undecided``; hypotheses about sequences that it keeps
+    to itself are its own business), unless the method of the card itself breaks it on the same example: then it is the
+    theorem that is wrong, not the solver. A warning says so if no claim could be decided.
 
     Raises
     ------
@@ -53,6 +55,8 @@ def assert_keeps_promises(
     try:
         for stated, start in _cases(statement, problem, x0, chosen, seed, kind):
             tried += _judge(solver, statement, stated, {"eps": eps, "x0": start, **options}, chosen)
+        if not tried:
+            warnings.warn(f"no claim of {statement} could be decided for {name_of(solver)}", stacklevel=2)
     except BrokenContract as failure:
         broken, message = failure.contract, str(failure)
         raise
@@ -93,7 +97,7 @@ def _kind_of(statement: Any) -> str:
 
 
 def _judge(solver: Function, statement: Any, stated: Any, options: dict[str, Any], chosen: Profile) -> int:
-    """Claims that were looked at; BrokenContract for the first that is broken."""
+    """How many claims were decided; BrokenContract for the first that is broken."""
     from bilevel_verify.checks import verify
     from bilevel_verify.problems import dump
     from bilevel_verify.problems.problem import Problem
@@ -113,7 +117,7 @@ def _judge(solver: Function, statement: Any, stated: Any, options: dict[str, Any
         for row in (row for row in suspects if row.claim not in own):
             sides = f"{row.left} = {row.measured}, but {row.right} = {row.bound} ({row.reason})"
             raise BrokenContract(f"{found.statement}, claim {row.claim}", row.where or "the run", sides, text, who)
-    return len(found.claims)
+    return sum(1 for row in found.claims if row.verdict not in ("undecided", "not applicable"))
 
 
 def _watched(solver: Function, errors: list[BrokenContract], chosen: Profile) -> Function:
@@ -154,5 +158,14 @@ def _must_be_iterates(result: Any, dx: int) -> None:
 
 def _is_broken(row: Any) -> bool:
     """Whether a row of verdicts is a failure of the solver: refuted, or violated in floats, and not a known one."""
-    violated = row.verdict == "undecided" and str(row.reason).startswith("precision: violated")
-    return not row.known_refuted and (row.verdict == "refuted" or violated)
+    reason = str(row.reason)
+    violated = row.verdict == "undecided" and reason.startswith("precision: violated")
+    inside = row.verdict == "undecided" and "not recorded" in reason and _exceeds(row)
+    return not row.known_refuted and (row.verdict == "refuted" or violated or inside)
+
+
+def _exceeds(row: Any) -> bool:
+    """Whether the left side is above the right one."""
+    if not str(row.right).startswith("<=") or row.measured is None or row.bound is None:
+        return False
+    return bool(float(row.measured) > float(row.bound) + 1e-9 * (1 + abs(float(row.bound))))
