@@ -8,6 +8,7 @@ Derivation (g a convex quadratic ``z'Qz/2 + q.z``, Z polyhedral), with M the row
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
@@ -18,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from bilevel_verify.errors import BilevelVerifyError, InputError
 from bilevel_verify.problems.feasible import WholeSpace
 from bilevel_verify.truth.enclosure import Certainty
+from bilevel_verify.truth.newton import evaluate
 from bilevel_verify.truth.polyhedra import affine_solution
 from bilevel_verify.truth.projections import diameter
 from bilevel_verify.truth.structure import ldl
@@ -60,6 +62,10 @@ def derive_error_bound(simple: SimpleTruth) -> ErrorBound:
     known = _closed_form(simple)
     if known is not None:
         return known
+    above = getattr(simple, "above", None)
+    if above is not None:
+        linear = derive_error_bound(above)
+        return ErrorBound(linear.alpha, linear.r, linear.certainty, f"polyhedral g, lifted: {linear.why}")
     if simple.structure.missing or simple.structure.ridges:
         return ErrorBound(None, None, "computed", "g is not a quadratic: no pair was derived")
     if simple.feasible.balls or simple.feasible.T.shape[0] != simple.feasible.T.shape[1]:
@@ -159,18 +165,27 @@ def check_error_bound(
         raise InputError("an error bound has alpha > 0 and r >= 1")
     sample = np.asarray(points, dtype=float) if points is not None else _sample(simple, count, seed)
     best, where = np.inf, None
-    g = simple.smooth(simple._g)
+    g = _values(simple)
     slack = simple.g_star.error
     for z in sample:
         distance = simple.distance(z)
         far = float(distance.value) - distance.error
         if far <= 0:
             continue
-        ratio = (g(z)[0] - float(simple.g_star.value) + 2 * slack) * r / (alpha * far**r)
+        ratio = (g(z) - float(simple.g_star.value) + 2 * slack) * r / (alpha * far**r)
         if ratio < best:
             best, where = ratio, z
     holds = bool(best >= 1 - 1e-9)
     return ErrorBoundCheck(holds, float(best), None if holds else where, len(sample))
+
+
+def _values(simple: SimpleTruth) -> Callable[[FloatArray], float]:
+    """g as a plain function; kinks have no derivatives, so that only the program of g itself is run for them."""
+    if getattr(simple, "above", None) is None:
+        smooth = simple.smooth(simple._g)
+        return lambda z: smooth(z)[0]
+    program = simple._g.program
+    return lambda z: float(evaluate(program, [np.array([v]) for v in z], 1)[0, 0])
 
 
 def _sample(simple: SimpleTruth, count: int, seed: int) -> FloatArray:

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import sympy
 from numpy.typing import ArrayLike, NDArray
 
 from bilevel_verify.errors import BilevelVerifyError, InputError, MathematicalError
@@ -343,6 +344,9 @@ class Truth:
         from bilevel_verify.truth.composite import CompositeTruth
         from bilevel_verify.truth.simple_bilevel import SimpleTruth
 
+        polyhedral = _polyhedral(self.problem)
+        if polyhedral is not None:
+            return polyhedral
         composite = split(self.problem)
         return SimpleTruth(self.problem) if composite is None else CompositeTruth(self.problem, composite)
 
@@ -426,6 +430,19 @@ def truth(problem: Problem, digits: int | None = None) -> Truth:
         :meth:`Truth.with_digits` returns more digits.
     """
     return Truth(problem, DEFAULT_BITS if digits is None else max(DEFAULT_BITS, int(digits * 3.33) + 32))
+
+
+def _polyhedral(problem: Problem) -> SimpleTruth | None:
+    """Truth of a polyhedral g over a set of linear constraints; None for other problems."""
+    from bilevel_verify.truth.polyhedral import PolyhedralTruth, kinks_of
+
+    if problem.g is None or any(p.free_symbols for p in problem.f.atoms(sympy.Abs, sympy.Max)):
+        return None
+    found = kinks_of(problem.g, problem.x)
+    try:
+        return None if found is None else PolyhedralTruth(problem, *found)
+    except InputError:
+        return None
 
 
 def _row(name: str, compute: Callable[[], Enclosure]) -> dict[str, Any]:

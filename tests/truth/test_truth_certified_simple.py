@@ -140,3 +140,25 @@ def _unit(start: Any) -> Any:
 
     n = len(start)
     return flint.arb_mat(n, n, [int(i == j) for i in range(n) for j in range(n)])
+
+
+@pytest.mark.parametrize(
+    ("g", "feasible", "f_star", "away", "distance"),
+    [
+        ("max(0, x1+x2-1)", bv.Box((0, 0), (2, 2)), 5 / 9, [1.5, 1.5], 2**0.5),
+        ("abs(x1) + 2*abs(x2-1)", bv.WholeSpace(), 20 / 9, [1.5, 1.5], 2.5**0.5),
+        ("abs(x1-x2) + max(0, x1-1/2)", bv.Orthant(), 41 / 36, [1.5, 1.5], 2**0.5),
+        ("x1 + 2*x2", bv.Simplex(1), 5 / 9, [0.0, 1.0], 2**0.5),
+    ],
+)
+def test_polyhedral_lower_levels(g: str, feasible: Any, f_star: float, away: list[float], distance: float) -> None:
+    t = bv.truth(S(f="((x1-2)**2 + (x2-1/3)**2)/2", g=g, x="x1 x2", feasible=feasible))
+    assert abs(float(t.f_star.value) - f_star) <= t.f_star.error + 1e-15
+    assert t.f_star.certainty == "proved"
+    found = t.distance_to_solutions(away)
+    assert abs(float(found.value) - distance) <= found.error < 1e-10
+    bound = t.error_bound()
+    assert bound.r == 1
+    assert bound.alpha is not None
+    assert t.check_error_bound(bound.alpha, 1, count=40).holds
+    assert not t.check_error_bound(10 * bound.alpha, 1, count=60).holds

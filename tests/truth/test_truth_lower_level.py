@@ -1,4 +1,4 @@
-"""Lower levels without strong convexity, without a minimiser, or on unbounded ranges: solved or refused in plain words."""
+"""Lower levels without strong convexity, without a minimiser, or on unbounded ranges: solved or refused plainly."""
 
 from __future__ import annotations
 

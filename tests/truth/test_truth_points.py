@@ -172,7 +172,7 @@ def test_psi_and_kinks_in_balls() -> None:
 def test_no_minimiser_is_said() -> None:
     unbounded = bv.bilevel(f="y1", g="y1**3 - x1*y1", x="x1", y="y1")
     for value in (-1.0, 1.0):  # at 1 there is a local minimiser
-        with pytest.raises(bv.MathematicalError, match="no minimiser.*not bounded below"):
+        with pytest.raises(bv.MathematicalError, match=r"no minimiser.*not bounded below"):
             bv.truth(unbounded).y_star([value])
     values, errors = bv.truth(unbounded).phi_batch([[-1.0]])
     assert np.isinf(errors[0])
