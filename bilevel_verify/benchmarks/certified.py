@@ -58,7 +58,7 @@ def certified_cases() -> list[Certified]:
         Certified("3 variables", three, SMALL),
         Certified("10 variables, chain of sines", chain, TEN),
         Certified("10 variables, logsumexp", soft, TEN),
-        Certified("50 variables, affine + atoms", fifty(), {"L": (1.0, 0.0), "rho": (1.0, 0.0)}),
+        Certified("50 variables, affine + atoms", fifty(), {"L": (1.0, 1e-6), "rho": (1.0, 1e-6)}),
     ]
 
 

@@ -89,8 +89,9 @@ def _convexity_sample(part: Part, form: Form) -> tuple[float, dict[str, float]]:
     def values(points: Array) -> Array:
         return -form.least_eigenvalue(part.model.evaluate(2, points, points))
 
-    points = sample_points(part.domain, part.n) if part.effort > 0 else sample_points(part.domain, part.n, 8)
-    value, where = climb(values, points, part.domain.lo, part.domain.hi, part.effort > 0)
+    brief = part.searched_anyway()
+    points = sample_points(part.domain, part.n, 8 if part.effort <= 0 else 48 if brief else 256)
+    value, where = climb(values, points, part.domain.lo, part.domain.hi, part.effort > 0 and not brief)
     return -value, part.named(where)
 
 

@@ -296,8 +296,13 @@ class Part:
             return np.where(np.isfinite(found), found, -np.inf)
 
         small = self.n**k <= SAMPLED_ENTRIES
-        points = sample_points(self.domain, self.n, 256 if small else 12)
-        return max(0.0, climb(values, points, self.domain.lo, self.domain.hi, small)[0])
+        points = sample_points(self.domain, self.n, (48 if self.searched_anyway() else 256) if small else 12)
+        refine = small and not self.searched_anyway()
+        return max(0.0, climb(values, points, self.domain.lo, self.domain.hi, refine)[0])
+
+    def searched_anyway(self) -> bool:
+        """Few variables in a box and a rest: branch and bound follows and probes better than a random climb."""
+        return self.structure.rest is not None and self.n <= 3 and not self.domain.unbounded
 
     # -- branch and bound ------------------------------------------------------------------------------------------
 
