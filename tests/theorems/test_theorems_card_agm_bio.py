@@ -1,0 +1,86 @@
+"""The card of AGM-BiO: every item of the paper has its entry, every equation its place, and its findings are stable."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from bilevel_verify.audit import audit
+from bilevel_verify.audit.homogeneity import unit_findings
+from bilevel_verify.theorems import load_card
+from bilevel_verify.theorems.card import Algorithm, Card, Statement
+
+ROLL = {
+    "assumptions": ["assumption-2-1", "assumption-4-1", "assumption-b-1"],
+    "definitions": ["definition-2-1", "definition-2-2", "definition-b-1"],
+    "algorithms": ["algorithm-1", "algorithm-2"],
+    "statements": [
+        *("lemma-a-1", "theorem-4-1", "remark-3-1", "remark-3-2", "remark-4-1", "remark-4-2", "proposition-4-2"),
+        *("lemma-4-3", "theorem-4-4", "theorem-4-5", "lemma-b-1"),
+    ],
+    "tables": ["table-1"],
+}
+
+
+@pytest.fixture(scope="module")
+def card() -> Card:
+    return load_card("agm-bio")
+
+
+@pytest.mark.parametrize("group", list(ROLL))
+def test_every_numbered_item_has_its_entry(card: Card, group: str) -> None:
+    assert [name for name in ROLL[group] if name not in card.entries] == []
+
+
+def test_every_statement_can_be_decided(card: Card) -> None:
+    for name in ROLL["statements"]:
+        entry = card.entries[name]
+        assert isinstance(entry, Statement)
+        assert entry.claims, name
+    for name in ROLL["algorithms"]:
+        assert isinstance(card.entries[name], Algorithm)
+
+
+def test_every_equation_has_its_place(card: Card) -> None:
+    sources = [entry.source for entry in card.entries.values()]
+    sources += [claim.source for _, claim in card.claims()]
+    found = {int(n) for text in sources for n in re.findall(r"\((\d+)\)", text)}
+    assert sorted(set(range(1, 80)) - found) == []
+
+
+def test_every_printed_formula_carries_its_latex(card: Card) -> None:
+    assert [f"{entry.id}/{claim.id}" for entry, claim in card.claims() if not claim.printed] == []
+
+
+def test_refutations_come_with_a_repaired_form(card: Card) -> None:
+    claims = [f"{entry.id}/{c.id}" for entry, c in card.claims() if c.refuted is not None]
+    assert claims == ["condition-8-values/below"]
+    assert all(c.repaired is not None for _, c in card.claims() if c.refuted is not None)
+    links = [e for e in card.entries.values() if e.refuted is not None]
+    assert sorted(e.id for e in links) == ["equation-33-last", "theorem-4-4-from-56"]
+    assert all(e.repaired is not None for e in links)
+
+
+def test_no_unit_is_wrong(card: Card) -> None:
+    rows = [f.row for entry in card.entries.values() for f in unit_findings(card, entry)]
+    assert [f"{r.statement}/{r.claim}" for r in rows if r.verdict == "refuted"] == []
+
+
+@pytest.mark.parametrize("name", ["equation-33-last", "theorem-4-4-from-56"])
+def test_the_two_printed_slips_are_found_by_the_machine(card: Card, name: str) -> None:
+    rows = [f.row for f in audit(card, statement=name, quick=True)]
+    verdicts = {r.as_printed: r.verdict for r in rows if r.kind == "inequality"}
+    assert verdicts[True] == "refuted"
+    assert verdicts[False] != "refuted"
+
+
+@pytest.mark.parametrize(
+    "name", ["equation-22", "equation-23-algebra", "equation-25-algebra", "equation-26-algebra", "equation-29",
+             "equation-39", "equation-6", "equation-43-division", "theorem-4-5-weight", "polyak-step"],
+)  # fmt: skip
+def test_links_that_the_machine_proves(card: Card, name: str) -> None:
+    rows = [f.row for f in audit(card, statement=name, quick=True)]
+    rows = [r for r in rows if r.kind not in ("units", "definedness")]
+    assert rows
+    assert {r.verdict for r in rows} <= {"holds", "computed"}
