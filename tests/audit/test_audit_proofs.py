@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from fractions import Fraction
 
 import pytest
 
 from bilevel_verify.audit.formula import check, read_ranges
 from bilevel_verify.audit.growth import NoOrder, Regime, compare, growth_of
-from bilevel_verify.audit.scalar.claim import ScalarClaim
+from bilevel_verify.audit.scalar.claim import ScalarClaim, prepared
+from bilevel_verify.audit.scalar.prove import DEPTH, QUICK, _settle
 from bilevel_verify.audit.scalar.shrink import shrink, weight
 from bilevel_verify.audit.steps import decide_step
 from bilevel_verify.language import parse, tree
@@ -50,6 +52,25 @@ def test_false_statements_are_refuted(text: str, ranges: str, where: str) -> Non
     (finding,) = check(text, ranges, where)
     assert finding.verdict == "refuted", finding.row.reason
     assert finding.script is not None
+
+
+NEVER_PROVED = [
+    ("1/(x-1) <= 5", "x = [0, 3]", ""),
+    ("x >= 1", "nu = [0, 1]", "x**nu >= 1"),
+    ("sum(i, (i, 1, k)) <= k*(k+1)/2 - 1", "k = integers 0..", ""),
+    ("log(x) <= log(y)", "", "x <= 2*y"),
+]
+
+
+@pytest.mark.parametrize(("text", "ranges", "where"), NEVER_PROVED)
+def test_engines_alone_do_not_prove_what_is_false(text: str, ranges: str, where: str) -> None:
+    """Without the attack in front of them."""
+    node = parse(text)
+    assert isinstance(node, tree.Compare)
+    conditions = tuple(parse(c) for c in where.split(";") if c)
+    domains = read_ranges(ranges, {"x", "y", "k", "nu"})
+    claim = prepared(ScalarClaim(node.operands[0], node.operators[0], node.operands[1], domains, conditions))
+    assert _settle(claim, time.process_time() + 6.0, DEPTH, QUICK).outcome != "proved"
 
 
 def test_contradictory_hypotheses_claim_nothing() -> None:

@@ -21,6 +21,7 @@ from bilevel_verify.audit.scalar.back import to_tree
 from bilevel_verify.audit.scalar.boxes import Box, NoEnclosure
 from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim, end_conditions
 from bilevel_verify.audit.scalar.linear import linear_form
+from bilevel_verify.audit.scalar.needs import defined_everywhere
 from bilevel_verify.audit.scalar.numeric import evaluate
 from bilevel_verify.language import tree
 from bilevel_verify.theorems.rewrite import free_letters
@@ -77,7 +78,8 @@ def by_derivative(claim: ScalarClaim, decide: Decide) -> Decision:
         for name in claim.letters:
             if any(name in free_letters(c) for c in _others(claim, name)):
                 continue
-            if _decided_at_end(claim, difference, reader.symbols[name], decide):
+            at_end = _decided_at_end(claim, difference, reader.symbols[name], decide)
+            if at_end and defined_everywhere(claim, decide):  # no pole between the end and the point
                 return Decision("proved", "monotone", f"monotone in {name}, true at its end")
     except (NotAlgebraic, ValueError, RecursionError) as reason:
         return _undecided(str(reason))

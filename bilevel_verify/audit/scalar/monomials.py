@@ -292,6 +292,10 @@ def _sign(power: sympy.Expr, op: str, claim: ScalarClaim, letters: tuple[str, ..
     if power.is_Rational:
         return bool(power >= 0 if op == "<=" else power > 0)
     domains = {n: claim.domains[n] for n in letters}
+    below = to_tree(sympy.fraction(sympy.factor(sympy.together(power)))[1])
+    ends = (ScalarClaim(ZERO, "<", below, domains), ScalarClaim(below, "<", ZERO, domains))
+    if not any(decide(end).outcome == "proved" for end in ends):  # the power must be a number on the whole range
+        return False
     return decide(ScalarClaim(ZERO, op, to_tree(sympy.factor(power)), domains)).outcome == "proved"
 
 
