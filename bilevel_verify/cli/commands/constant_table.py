@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Any
 
 from bilevel_verify.cli import output
@@ -14,11 +15,10 @@ def constants_latex(found: dict[str, Any]) -> str:
     """The constants as a booktabs table."""
     from bilevel_verify.language import letter_latex
     from bilevel_verify.reporting.tables import latex_escape
-    from bilevel_verify.reporting.words import number
 
     lines = [r"\begin{tabular}{lrlll}", r"\toprule", r"letter & value & status & norm & domain \\", r"\midrule"]
     for name, c in found.items():
-        value = f"${c['exact']}$" if c.get("exact") else latex_escape(number(c["value"], 6))
+        value = f"${c['exact']}$" if c.get("exact") else latex_escape(safe_number(c))
         status = "certified" if c.get("certified") else "not certified"
         texts = [status, c.get("norm", ""), c.get("domain", c.get("reason", ""))]
         lines.append(" & ".join([f"${letter_latex(name)}$", value, *(latex_escape(t) for t in texts)]) + r" \\")
@@ -40,7 +40,7 @@ def show(found: dict[str, Any], closed: dict[str, str], why: bool) -> None:
         status = "certified" if c.get("certified") else "not certified"
         reached = c.get("upper") if c.get("side") == "lower" else c.get("lower")
         place = f"{c.get('norm', '')}; {c.get('domain', '')}" if "norm" in c else c.get("reason", "")
-        value = number(c["value"], 6) + (f" = {closed[name]}" if name in closed else "")
+        value = safe_number(c) + (f" = {closed[name]}" if name in closed else "")
         mark = "tight" if c.get("attained") else number(reached, 6)
         lines.append([name, value, mark, status, c.get("route", ""), place, c.get("meaning", "")])
     columns = ["letter", "value", "reached", "status", "route", "norm; domain", "meaning"]
@@ -52,6 +52,21 @@ def show(found: dict[str, Any], closed: dict[str, str], why: bool) -> None:
             if "why" in c:
                 print(f"{name}:")
                 print("\n".join(tree(c["why"], 1)))
+
+
+def safe_number(c: dict[str, Any]) -> str:
+    """Six digits of the certified end, rounded to its safe side (an upper bound up, a lower bound down)."""
+    from bilevel_verify.reporting.words import number
+
+    value = c["value"]
+    if not isinstance(value, float) or value == 0 or c.get("exact"):
+        return number(value, 6)
+    exact = Decimal(value)
+    unit = Decimal((0, (1,), exact.adjusted() - 5))
+    nearest = exact.quantize(unit)
+    if abs(nearest - exact) > abs(exact) * Decimal("1e-12"):
+        nearest = exact.quantize(unit, rounding=ROUND_FLOOR if c.get("side") == "lower" else ROUND_CEILING)
+    return number(float(nearest), 6)
 
 
 def remarks(found: dict[str, Any]) -> list[str]:
