@@ -9,6 +9,7 @@ import pytest
 
 import bilevel_verify as bv
 from bilevel_verify.methods.cost import Cost, cost_of, recommended_snapshot
+from bilevel_verify.methods.cubic.subproblem import minimise
 
 ONE = {"M": 1.0, "T": 5}
 PENALTY = {"lam": 12.0, "l1": 2.0, "l2": 30.0, "kappa1": 4.0, "kappa2": 12.0, "K1": 4, "K2": 7, "M": 40.0, "T": 25}
@@ -82,3 +83,27 @@ def test_cost_model() -> None:
         cost_of(counts, d=0)
     with pytest.raises(bv.ParameterError, match="kappa"):
         recommended_snapshot(3, 0.5)
+
+
+@pytest.mark.parametrize("x0", [(0.0, 0.0), (0.0, 3.0), (2.0, -1.0)])
+@pytest.mark.parametrize("seed", range(4))
+def test_lemma_3_2_survives_errors_of_exactly_the_allowed_size(x0: tuple[float, float], seed: int) -> None:
+    """cos(x1) - cos(x2)/2, rho = 1, M = 1: gradient errors eps/192 and Hessian errors sqrt(M eps)/48, half of them
+    against the progress of the step."""
+    rng, eps, M, x, done = np.random.default_rng(seed), 1e-3, 1.0, np.array(x0), 0
+    start = np.cos(x[0]) - np.cos(x[1]) / 2
+    while True:
+        gradient = np.array([-np.sin(x[0]), np.sin(x[1]) / 2])
+        hessian = np.diag([-np.cos(x[0]), np.cos(x[1]) / 2])
+        wrong = rng.standard_normal(2) if done % 2 or not gradient.any() else -gradient
+        turn = np.linalg.qr(rng.standard_normal((2, 2)))[0]
+        gradient = gradient + eps / 192 * wrong / np.linalg.norm(wrong)
+        hessian = hessian + np.sqrt(M * eps) / 48 * (turn * np.array([1.0, -1.0])) @ turn.T
+        step = minimise(gradient, hessian, M)
+        x, done = x + step.s, done + 1
+        if np.linalg.norm(step.s) <= np.sqrt(eps / M) / 2:
+            break
+        assert done <= 10_000
+    assert done <= 192 * (start + 1.5) * np.sqrt(M) * eps**-1.5 + 1
+    assert np.hypot(np.sin(x[0]), np.sin(x[1]) / 2) <= eps
+    assert min(-np.cos(x[0]), np.cos(x[1]) / 2) >= -np.sqrt(M * eps)
