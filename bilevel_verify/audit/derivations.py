@@ -22,7 +22,7 @@ def decide_derivation(card: Card, entry: Derivation) -> Decision:
     complaint = bookkeeping(entry.result.tree, values)
     if complaint:
         return Decision("undecided", "order algebra", complaint)
-    result, gives = (_written_out(side.tree, values) for side in (entry.result, entry.gives))
+    result, gives = sides(entry)
     if not any(_has_symbol(node) for node in (result, gives)):
         return _exactly(card, entry, result, gives)
     bounded = exponent_letters(card, entry)
@@ -32,6 +32,13 @@ def decide_derivation(card: Card, entry: Derivation) -> Decision:
         return _judge(left, right, regime, _symbol(gives))
     except NoOrder as reason:
         return Decision("undecided", "order algebra", str(reason))
+
+
+def sides(entry: Derivation) -> tuple[tree.Node, tree.Node]:
+    """``result`` and ``gives`` with the substitutions written out."""
+    values = {name: value.tree for name, value in {**entry.define, **entry.substitute}.items()}
+    result, gives = (_written_out(side.tree, values) for side in (entry.result, entry.gives))
+    return result, gives
 
 
 def _has_symbol(node: tree.Node) -> bool:
@@ -103,7 +110,7 @@ def _judge(left: Growth, right: Growth, regime: Regime, symbol: str) -> Decision
     ray = compare(left, right, regime)
     back = compare(right, left, regime) if symbol == "Theta" or not symbol else None
     if ray is not None or back is not None:
-        return Decision("refuted", "order algebra", str(ray or back))
+        return Decision("refuted", "order algebra", str(ray or back), ray=ray or back)
     weaker = compare(right, left, regime) if back is None and symbol not in ("Theta", "") else None
     kind = "implied but weaker" if weaker is not None else "the same order"
     return Decision("proved", "order algebra", f"{kind}: no direction of the regime separates the two")

@@ -113,13 +113,14 @@ class Ray:
     at: Mapping[str, Fraction] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        path = ", ".join(f"{n} = {_shown('t', v)}" for n, v in self.direction.items())
-        speed = _shown("t", self.rate) if self.rate else _shown("log(t)", self.logs)
+        path = ", ".join(f"{n} = {power_text('t', v)}" for n, v in self.direction.items())
+        speed = power_text("t", self.rate) if self.rate else power_text("log(t)", self.logs)
         where = "; ".join(f"{n} = {v}" for n, v in self.at.items())
         return f"{path}: ratio grows like {speed}" + (f" at {where}" if where else "")
 
 
-def _shown(base: str, exponent: Fraction) -> str:
+def power_text(base: str, exponent: Fraction) -> str:
+    """``t**2``, ``t**(1/2)``, ``t``."""
     if exponent == 1:
         return base
     return f"{base}**({exponent})" if exponent.denominator > 1 or exponent < 0 else f"{base}**{exponent}"

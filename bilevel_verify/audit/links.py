@@ -6,15 +6,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from bilevel_verify.audit.definedness import undefined
-from bilevel_verify.audit.derivations import decide_derivation
+from bilevel_verify.audit.derivations import decide_derivation, sides
 from bilevel_verify.audit.finding import Finding, Place, exact_text, row_of
+from bilevel_verify.audit.growth import power_text
 from bilevel_verify.audit.homogeneity import unit_table
 from bilevel_verify.audit.reading import Written, written
 from bilevel_verify.audit.repair import Candidate, Repair, nearest_true
+from bilevel_verify.audit.scalar.attack import attack
 from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim
 from bilevel_verify.audit.scalar.prove import decide
-from bilevel_verify.audit.script import scalar_script
-from bilevel_verify.audit.steps import decide_step
+from bilevel_verify.audit.script import growth_script, scalar_script
+from bilevel_verify.audit.steps import decide_step, in_one_dimension
 from bilevel_verify.language import to_latex, to_text, tree
 from bilevel_verify.theorems.card import Card, Derivation, Entry, Expression, Inequality, Link, Step
 
@@ -59,7 +61,13 @@ def _links(judge: Judge, repairs: bool) -> Iterator[Finding]:
             decision = decide_derivation(judge.card, judge.entry)
             entry = judge.entry
             row = row_of(judge.place("derivation"), "derivation", decision, entry.result.text, "<=", entry.gives.text)
-            yield Finding(row, printed=_printed(judge, 0), repaired=_repair_text(entry))
+            shown, script = None, None
+            if decision.outcome == "refuted" and decision.ray is not None:
+                moving = {name: power_text("t", power) for name, power in decision.ray.direction.items()}
+                shown = {**moving, **exact_text(decision.ray.at)}
+                script = growth_script(*sides(entry), decision.ray)
+            printed = _printed(judge, 0)
+            yield Finding(row, printed=printed, counterexample=shown, repaired=_repair_text(entry), script=script)
 
 
 def _link(judge: Judge, link: Link, number: int, vectors: tuple[str, ...], repairs: bool) -> Iterator[Finding]:
@@ -67,12 +75,17 @@ def _link(judge: Judge, link: Link, number: int, vectors: tuple[str, ...], repai
     kind = "step-algebra" if vectors else "inequality"
     row = row_of(judge.place(f"link-{number + 1}"), kind, decision, link.left.text, link.op, link.right.text)
     refuted = decision.outcome == "refuted" and claim is not None
+    witness, point = claim, decision.point
+    if refuted and claim is not None and vectors:  # numbers in place of vectors show it as well
+        flat = in_one_dimension(claim, vectors)
+        found = attack(flat, judge.seed)
+        witness, point = (flat, found.point) if found.outcome == "refuted" else (None, decision.point)
     finding = Finding(
         row,
         printed=link.printed or _printed(judge, number) or _latex(judge, link.left.tree, link.op, link.right.tree),
-        counterexample=exact_text(decision.point) if refuted else None,
+        counterexample=exact_text(point) if refuted else None,
         repaired=_repair_text(judge.entry),
-        script=scalar_script(claim, decision.point) if refuted and claim is not None and not vectors else None,
+        script=scalar_script(witness, point) if refuted and witness is not None else None,
     )
     if refuted and repairs and not vectors and finding.repaired is None:
         repair = _search(judge, link)

@@ -8,10 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from bilevel_verify.audit.scalar.claim import ScalarClaim, prepared
 from bilevel_verify.language import to_text, tree
-from bilevel_verify.theorems.rewrite import binder
+from bilevel_verify.theorems.rewrite import binder, free_letters, rebuild
+from bilevel_verify.theorems.vocabulary import NUMBERS, ORDER_FUNCTIONS
+
+if TYPE_CHECKING:
+    from bilevel_verify.audit.growth import Ray
 
 HEADER = '''"""Counterexample to one printed relation. Needs mpmath only; prints both sides and every hypothesis."""
 from mpmath import mp, mpf, {imports}
@@ -55,6 +60,51 @@ def scalar_script(claim: ScalarClaim, point: Mapping[str, Fraction]) -> str:
     ]
     imports = ", ".join(sorted({*(MPMATH[f] for f in used if f in MPMATH), "pi", "e"}))
     return HEADER.format(imports=imports) + "\n".join(lines) + "\n"
+
+
+GROWTH = '''"""A direction along which an order fails. Needs mpmath only; prints the ratio of the sides for growing t."""
+from mpmath import mp, mpf, {imports}
+
+mp.dps = 60
+
+
+def ratio(t):
+    """The left side over the right side, order symbols left out."""
+{letters}
+    return {left} / {right}
+
+
+values = [ratio(mpf(10) ** k) for k in (3, 6, 9, 12)]
+for k, value in zip((3, 6, 9, 12), values):
+    print("t = 1e%d" % k, "ratio", mp.nstr(value, 15))
+pairs = list(zip(values, values[1:]))
+raise SystemExit(0 if all(a < b for a, b in pairs) or all(a > b for a, b in pairs) else 1)
+'''
+
+
+def growth_script(left: tree.Node, right: tree.Node, ray: Ray) -> str:
+    """Source of a script that follows a ray: exit status 0 if the ratio grows without end (or falls to 0)."""
+    used: set[str] = set()
+    printer = _Printer(used)
+    one, other = (printer.of(without_order_symbols(side)) for side in (left, right))
+    names = sorted((free_letters(left) | free_letters(right)) - NUMBERS)
+    lines = []
+    for name in names:
+        if name in ray.at:
+            value = ray.at[name]
+            lines.append(f"    v_{name} = mpf({value.numerator})/{value.denominator}")
+        else:
+            power = ray.direction.get(name, Fraction(0))
+            lines.append(f"    v_{name} = t ** (mpf({power.numerator})/{power.denominator})")
+    imports = ", ".join(sorted({*(MPMATH[f] for f in used if f in MPMATH), "pi", "e"}))
+    return GROWTH.format(imports=imports, letters="\n".join(lines), left=one, right=other)
+
+
+def without_order_symbols(node: tree.Node) -> tree.Node:
+    """``O(x)`` as ``x``."""
+    if isinstance(node, tree.Call) and node.function in ORDER_FUNCTIONS:
+        return without_order_symbols(node.arguments[0])
+    return rebuild(node, without_order_symbols)
 
 
 def _plain(node: tree.Node) -> str:

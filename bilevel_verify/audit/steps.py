@@ -14,12 +14,14 @@ from itertools import combinations
 
 import sympy
 
+from bilevel_verify.audit.reading import REAL
 from bilevel_verify.audit.scalar.algebra import NotAlgebraic, to_sympy
 from bilevel_verify.audit.scalar.attack import feasible_point
 from bilevel_verify.audit.scalar.back import to_tree
 from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim
 from bilevel_verify.audit.scalar.prove import decide
 from bilevel_verify.language import tree
+from bilevel_verify.theorems.rewrite import rebuild
 
 ZERO = tree.Number(Fraction(0))
 Linear = dict[str, sympy.Expr]
@@ -126,6 +128,22 @@ def _vectors(matrix: sympy.Matrix, rows: tuple[int, ...], names: tuple[str, ...]
     coordinates = bases[:, 0] / np.abs(bases[:, 0]).max()
     shown = ", ".join(f"{names[i]} = {c:.4g}" for i, c in zip(rows, coordinates))
     return f"one-dimensional vectors {shown} (form value {values[0]:.3g})"
+
+
+def in_one_dimension(claim: ScalarClaim, vectors: tuple[str, ...]) -> ScalarClaim:
+    """The claim for vectors with one entry: a relation between numbers, for counterexamples and scripts."""
+
+    def flat(node: tree.Node) -> tree.Node:
+        node = rebuild(node, flat)
+        match node:
+            case tree.Call(function="norm", arguments=(inner,)):
+                return tree.Call("abs", (inner,))
+            case tree.Call(function="dot", arguments=(one, other)):
+                return tree.Multiply((one, other))
+        return node
+
+    domains = {**claim.domains, **dict.fromkeys(vectors, REAL)}
+    return replace(claim, left=flat(claim.left), right=flat(claim.right), domains=domains)
 
 
 class _Reader:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 
 from bilevel_verify.audit.formula import check, read_ranges
 from bilevel_verify.audit.growth import NoOrder, Regime, compare, growth_of
+from bilevel_verify.audit.links import link_findings
 from bilevel_verify.audit.scalar.claim import ScalarClaim, prepared
 from bilevel_verify.audit.scalar.prove import DEPTH, QUICK, _settle
 from bilevel_verify.audit.scalar.shrink import shrink, weight
 from bilevel_verify.audit.steps import decide_step
 from bilevel_verify.language import parse, tree
+from bilevel_verify.theorems.shelf import load_card
 
 RESTART = "(k+1)**(4+n)*H**2*S**n > L**2"
 TRUE = [
@@ -128,3 +133,41 @@ def test_letters_in_exponents_are_decided_for_the_whole_range() -> None:
 def test_a_rounding_down_may_be_zero() -> None:
     with pytest.raises(NoOrder):
         growth_of(parse("floor(eps)"))
+
+
+CARD = """
+[paper]
+key = "orders"
+title = "Orders and steps"
+[letters]
+kappa = { domain = "[1, oo)" }
+eps = { domain = "(0, 1]" }
+a = { domain = "(0, oo)" }
+[regime]
+default = ["kappa >= 1", "eps <= 1"]
+[[derivation]]
+id = "too-small"
+substitute = { K = "Theta(kappa/eps)" }
+result = "K*log(1/eps)"
+gives = "O(kappa/eps)"
+for = { K = "(0, oo)" }
+[[step]]
+id = "young"
+vectors = ["u", "v"]
+chain = ["3*dot(u, v)", "<= a*norm(u)**2 + norm(v)**2/a"]
+"""
+
+
+@pytest.mark.parametrize("name", ["too-small", "young"])
+def test_scripts_of_derivations_and_steps_stand_by_themselves(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "orders.toml"
+    path.write_text(CARD, encoding="utf-8")
+    card = load_card(path)
+    finding = next(iter(link_findings(card, card.entries[name], 5.0, 0)))
+    assert finding.verdict == "refuted"
+    assert finding.script is not None
+    assert "bilevel_verify" not in finding.script
+    script = tmp_path / "script.py"
+    script.write_text(finding.script, encoding="utf-8")
+    done = subprocess.run([sys.executable, "-I", str(script)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr

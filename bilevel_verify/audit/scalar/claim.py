@@ -30,6 +30,7 @@ class Decision:
     point : a rational counterexample, letter -> value (``refuted`` only).
     left, right : both sides at that point (floats, for display; the decision was made in ball arithmetic).
     ratio : largest left/right met, where that makes sense.
+    ray : a direction along which an order fails (``growth.Ray``), for derivations.
     """
 
     outcome: Outcome
@@ -40,6 +41,7 @@ class Decision:
     right: float | None = None
     ratio: float | None = None
     attacks: int = 0
+    ray: Any = None
 
 
 @dataclass(frozen=True, slots=True)
