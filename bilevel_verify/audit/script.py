@@ -62,7 +62,7 @@ def scalar_script(claim: ScalarClaim, point: Mapping[str, Fraction]) -> str:
     return HEADER.format(imports=imports) + "\n".join(lines) + "\n"
 
 
-GROWTH = '''"""A direction along which an order fails. Needs mpmath only; prints the ratio of the sides for growing t."""
+GROWTH = '''"""A direction along which an order fails. Needs mpmath only; prints the ratio of the sides."""
 from mpmath import mp, mpf, {imports}
 
 mp.dps = 60
