@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import tomllib
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -105,7 +106,7 @@ def problem_fingerprint(reference: str) -> str:
     """SHA-256 of the text behind a problem's name (knobs are part of the cell)."""
     name, _ = split_reference(reference)
     if not name.startswith("zoo:"):
-        return _file_digest(Path(name), ProblemError, "problem file")
+        return _with_data_files(Path(name), _file_digest(Path(name), ProblemError, "problem file"))
     path = ZOO / f"{name[4:]}.toml"
     if path.is_file():
         return _file_digest(path, ProblemError, "zoo problem")
@@ -113,6 +114,29 @@ def problem_fingerprint(reference: str) -> str:
     if name[4:] not in known:
         raise ProblemError(f"no zoo problem {name[4:]!r}{nearest(name[4:], known)}")
     return _folder_digest(ZOO)
+
+
+def _with_data_files(path: Path, digest: str) -> str:
+    """The digest of a problem file together with those of the data files that it names."""
+    names = _data_files(path, digest)
+    if not names:
+        return digest
+    state = hashlib.sha256(digest.encode())
+    for name in names:
+        state.update(_file_digest(path.parent / name, ProblemError, f"data file of {path.name}").encode())
+    return state.hexdigest()
+
+
+@lru_cache(maxsize=4096)
+def _data_files(path: Path, digest: str) -> tuple[str, ...]:
+    """Names of data files in a problem file; a file that is no problem is refused later, by the room that reads it."""
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8")).get("data")
+    except (OSError, ValueError):
+        return ()
+    entries = data.values() if isinstance(data, dict) else ()
+    named = {str(e["file"]) for e in entries if isinstance(e, dict) and isinstance(e.get("file"), str)}
+    return tuple(sorted(named))
 
 
 def zoo_names() -> list[str]:

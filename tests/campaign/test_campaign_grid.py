@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from bilevel_verify.campaign import Cell, grid, load_campaign
-from bilevel_verify.campaign.sources import join_reference, split_reference
-from bilevel_verify.errors import InputError
+from bilevel_verify.campaign.sources import join_reference, problem_fingerprint, split_reference
+from bilevel_verify.errors import InputError, ProblemError
 
 GOOD = """
 [campaign]
@@ -114,3 +114,16 @@ def test_references_read_and_print(text: str) -> None:
 def test_bad_references_are_refused(text: str) -> None:
     with pytest.raises(InputError):
         split_reference(text)
+
+
+def test_a_changed_data_file_is_another_problem(tmp_path: Path) -> None:
+    path = tmp_path / "fit.toml"
+    path.write_text('kind = "single_level"\nf = "dot(x, H @ x)"\nx = "x{1..2}"\n[data]\nH = { file = "h.csv" }\n')
+    (tmp_path / "h.csv").write_text("2,0\n0,1\n")
+    first = problem_fingerprint(str(path))
+    assert problem_fingerprint(str(path)) == first
+    (tmp_path / "h.csv").write_text("2,0\n0,3.0\n")
+    assert problem_fingerprint(str(path)) != first
+    (tmp_path / "h.csv").unlink()
+    with pytest.raises(ProblemError, match=r"h.csv: no such data file of fit.toml"):
+        problem_fingerprint(str(path))
