@@ -17,7 +17,7 @@ from bilevel_verify.checks.seeds import probability_rows
 from bilevel_verify.checks.simple import functions_of
 from bilevel_verify.checks.tabulate import symbols_in, tabulate
 from bilevel_verify.checks.trajectory import Trajectory
-from bilevel_verify.errors import BilevelVerifyError, InputError, ParameterError
+from bilevel_verify.errors import BilevelVerifyError, InfeasibleError, InputError, ParameterError
 from bilevel_verify.theorems import exact
 from bilevel_verify.theorems.card import Claim
 
@@ -47,6 +47,8 @@ def judge_along(case: Case, claims: list[Claim]) -> None:
         if isinstance(error, InputError) and not isinstance(error, ParameterError) and blocked is None:
             raise
         case.trouble = f"precision: {case.beneath or error}"
+        if isinstance(error, InfeasibleError) and blocked is None:
+            blocked = hyp.Premise("every cut has a point in Z", "not applicable", str(error), "computed")
         _all_undecided(case, claims, blocked.reason if blocked else case.trouble, blocked)
         return
     case.run, case.trajectory = trajectory.run, trajectory

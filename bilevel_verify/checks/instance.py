@@ -86,7 +86,7 @@ class Instance(Leaves):
 
     @property
     def local(self) -> tuple[str, ...]:
-        """Constants in use that hold on a box only; those of simple bilevel problems hold on Z, as their theorems ask."""
+        """Constants in use that hold on a box only (none for simple bilevel problems, whose theorems ask for Z)."""
         if self.problem.kind == "simple_bilevel":
             return ()
         return tuple(name for name, constant in self.used.items() if not constant.whole_space)

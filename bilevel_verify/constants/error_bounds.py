@@ -138,7 +138,7 @@ def _multiplier_below(Q: sympy.Matrix, q: sympy.Matrix, radius2: Expr) -> Expr:
 
 
 def least_root(matrix: sympy.Matrix) -> Expr | None:
-    """Least eigenvalue of a rational matrix with real eigenvalues: closed up to degree two, else a rational below it."""
+    """Least eigenvalue of a rational matrix with real eigenvalues: closed up to degree two, else from below."""
     rows = tuple(tuple(row) for row in matrix.tolist())
     if not all(c.is_Rational for row in rows for c in row):
         return None

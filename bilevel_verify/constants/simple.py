@@ -193,7 +193,7 @@ def _single_row(structure: Structure, domain: Domain) -> ErrorBound | None:
         factor = Interval(*(np.asarray(v) for v in enclose(a)))
         total = total + Interval(np.asarray(domain.lo[i]), np.asarray(domain.hi[i])) * factor
     one_sided = bool(structure.ridges) and structure.ridges[0].function.name.startswith("max(t,0)")
-    if not (float(total.lo) <= 0 and (one_sided or 0 <= float(total.hi))) or enclose(weight)[0] <= 0:
+    if not (float(total.lo) <= 0 and (one_sided or float(total.hi) >= 0)) or enclose(weight)[0] <= 0:
         return None
     whole = domain.free
     size = (

@@ -38,7 +38,7 @@ def least_squares_on_ball(
     if multiplier > 0 or rank == n:
         x = z
     else:
-        _, s, Vt = np.linalg.svd(A, full_matrices=True)
+        _, _, Vt = np.linalg.svd(A, full_matrices=True)
         kernel = Vt[rank:].T
         rest = float(np.sqrt(max(0.0, radius**2 - float(z @ z))))
         u, _, _ = _trust_region(C @ kernel, d - C @ z, rest)

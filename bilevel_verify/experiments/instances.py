@@ -90,13 +90,14 @@ def regression(name: str, loader: str, rows: int | None, target: int | None, see
     column = table.shape[1] - 1 if target is None else target
     keep = [i for i in range(table.shape[1] - 1) if i != column][:MOST_FEATURES]
     features, response = table[np.ix_(order, keep)], table[order, column]
-    split = int(round(0.75 * len(order)))
+    split = round(0.75 * len(order))
     A, b, C, d = features[:split], response[:split], features[split:], response[split:]
     reach = float(np.linalg.norm(np.linalg.pinv(A) @ b))
     scale = 1.0 if reach < 1 or A.shape[0] >= A.shape[1] else 0.5 / reach
     b, d = scale * b, scale * d
     facts = {
-        "seed": seed, "rank of the validation matrix": int(np.linalg.matrix_rank(C)), "data": f"sklearn.datasets.{loader}", "rows": len(order), "features": len(keep),
+        "seed": seed, "rank of the validation matrix": int(np.linalg.matrix_rank(C)),
+        "data": f"sklearn.datasets.{loader}", "rows": len(order), "features": len(keep),
         "training rows": split, "validation rows": len(order) - split,
         "rank of the training matrix": int(np.linalg.matrix_rank(A)), "response scaled by": scale,
     }  # fmt: skip

@@ -31,7 +31,10 @@ def text_of(instance: Instance, reference: Reference, curves: list[Curve]) -> st
     lines += [f"- g* = {reference.g_star:.15g} +- {reference.g_error:.1e}"]
     lines += [f"- {name}: {value:.6g}" for name, value in reference.second.items()]
     lines += ["", f"![{instance.name}]({instance.name}.svg)", ""]
-    lines += ["| method | g - g* | \\|f - f*\\| | f - f* | gradients | seconds | status |", "|---|---|---|---|---|---|---|"]
+    lines += [
+        "| method | g - g* | \\|f - f*\\| | f - f* | gradients | seconds | status |",
+        "|---|---|---|---|---|---|---|",
+    ]
     for c in curves:
         if not len(c.k):
             lines.append(f"| {c.method} | | | | | | {c.status} |")

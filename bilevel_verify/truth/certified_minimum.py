@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import sympy
@@ -63,7 +64,7 @@ def _candidates(simple: SimpleTruth, g: sympy.Expr, near: Sequence[float]) -> It
 
 
 def least_norm(simple: SimpleTruth) -> tuple[Point, Fraction] | None:
-    """Unconstrained minimiser of a convex quadratic g that is nearest to the centre of a ball (else to 0), its value."""
+    """Unconstrained minimiser of a convex quadratic g that is nearest to the centre of the set, and its value."""
     quadratic, n = simple.structure.quadratic, simple.n
     ball = simple.problem.feasible
     center = ball.center if isinstance(ball, Ball) and ball.center is not None else (0.0,) * n
@@ -115,7 +116,7 @@ def holds_in(feasible: FeasibleSet, point: Point) -> bool:
             height = sum((Fraction(a) * v for a, v in zip(feasible.normal, point)), Fraction(0))
             return height <= Fraction(feasible.offset)
         case Isotonic():
-            return all(a <= b for a, b in zip(point, point[1:]))
+            return all(a <= b for a, b in pairwise(point))
         case Intersection():
             return all(holds_in(part, point) for part in feasible.sets)
     return False

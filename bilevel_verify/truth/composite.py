@@ -1,4 +1,4 @@
-"""Truth of composite simple bilevel problems by lifting: ``x = p - q`` with ``p, q >= 0`` turns ``|x_i|`` into p_i + q_i.
+"""Truth of composite simple bilevel problems by lifting: ``x = p - q``, ``p, q >= 0`` turn ``|x_i|`` into p_i + q_i.
 
 Where a weight is positive an optimal pair is complementary, and where both weights vanish the pair does not matter, so
 the lifted problem has the same optimal values, and its solutions give those of the original one.

@@ -151,9 +151,18 @@ def test_negative_controls_are_named(name: str, statement: str, words: str) -> N
 
 
 def test_values_that_meet_the_minimum_are_a_matter_of_precision() -> None:
-    for row in bv.verify(bv.zoo("ball-tangent"), "agm-bio/theorem-4-1", values={"K": 40}).claims:
-        assert row.verdict == "undecided"
-        assert (row.reason or "").startswith("precision: condition-8")
+    """g_k is the float below g* = (2 - sqrt 2)^2 / 2: a violation of (8) by less than a unit in the last place."""
+    level = float(np.nextafter((2 - np.sqrt(2)) ** 2 / 2, 0))
+    found = bv.verify(bv.zoo("ball-tangent"), "agm-bio/theorem-4-1", values={"K": 40}, parameters={"g_k": level})
+    for row in found.claims:
+        if row.claim != "equation-11":  # its condition holds nowhere on this run
+            assert row.verdict == "undecided"
+            assert (row.reason or "").startswith("precision: ")
+    (row, *_) = bv.verify(
+        bv.zoo("ball-tangent"), "agm-bio/theorem-4-1", values={"K": 40}, parameters={"g_k": level - 1e-3}
+    ).claims
+    assert row.verdict == "not applicable"
+    assert "lies below g*" in (row.reason or "")
 
 
 def test_own_sequence_below_the_minimum_is_said() -> None:

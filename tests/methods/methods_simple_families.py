@@ -66,8 +66,8 @@ def weak_sharp(rng: np.random.Generator) -> Known:
     """Toy C: a slope on one coordinate of the unit box, r = 1."""
     n, slope, bend = int(rng.integers(2, 5)), float(rng.uniform(0.2, 2)), float(rng.uniform(0.1, 4))
     text = f"{_text(slope)}*x1 + {_text(bend)}/2*x1**2"
-    onto = lambda v: np.r_[0.0, np.clip(v[1:], 0, 1)]  # noqa: E731
-    g = lambda X: slope * X[..., 0] + bend / 2 * X[..., 0] ** 2  # noqa: E731
+    onto = lambda v: np.r_[0.0, np.clip(v[1:], 0, 1)]
+    g = lambda X: slope * X[..., 0] + bend / 2 * X[..., 0] ** 2
     box = bv.Box([0.0] * n, [1.0] * n)
     return _finish("weak sharp", rng, box, text, g, onto, bend, np.sqrt(n), slope, 1.0, np.sqrt(n), n)
 
@@ -75,17 +75,17 @@ def weak_sharp(rng: np.random.Generator) -> Known:
 def power(rng: np.random.Generator) -> Known:
     """B3: a power of one coordinate, r = 2 or 4."""
     n, r, w = int(rng.integers(2, 5)), int(rng.choice([2, 4])), float(rng.uniform(0.3, 2))
-    onto = lambda v: np.r_[0.0, np.clip(v[1:], 0, 1)]  # noqa: E731
+    onto = lambda v: np.r_[0.0, np.clip(v[1:], 0, 1)]
     box = bv.Box([0.0] * n, [1.0] * n)
-    g = lambda X: w * X[..., 0] ** r / r  # noqa: E731
+    g = lambda X: w * X[..., 0] ** r / r
     return _finish("power", rng, box, f"{_text(w)}*x1**{r}/{r}", g, onto, w * (r - 1), np.sqrt(n), w, r, np.sqrt(n), n)
 
 
 def linear_inverse(rng: np.random.Generator) -> Known:
     """Toy B on the orthant: unbounded, r = 2."""
     n = int(rng.integers(2, 6))
-    g = lambda X: (np.sum(X, axis=-1) - 1) ** 2 / 2  # noqa: E731
-    onto = lambda v: project(bv.Simplex(total=1), v)  # noqa: E731
+    g = lambda X: (np.sum(X, axis=-1) - 1) ** 2 / 2
+    onto = lambda v: project(bv.Simplex(total=1), v)
     return _finish("linear inverse", rng, bv.Orthant(), "(sum(x) - 1)**2/2", g, onto, n, np.inf, 1.0, 2.0, 1.0, n)
 
 
@@ -93,9 +93,9 @@ def penalty(rng: np.random.Generator) -> Known:
     """B5: the square of one positive part on a box; the solution set has an interior, r = 2."""
     n = int(rng.integers(2, 5))
     a, c = rng.uniform(0.3, 2, n), float(rng.uniform(0.2, 1.0))
-    g = lambda X: np.maximum(0, X @ a - c) ** 2 / 2  # noqa: E731
+    g = lambda X: np.maximum(0, X @ a - c) ** 2 / 2
     box = bv.Box([0.0] * n, [2.0] * n)
-    onto = lambda v: project_with_cut(box, v, a, c).point  # noqa: E731
+    onto = lambda v: project_with_cut(box, v, a, c).point
     L_g, alpha = float(a @ a), float(np.min(a)) ** 2
     reach = 2 * np.sqrt(n)
     return _finish("penalty", rng, box, f"max(0, {_row(a, c)})**2/2", g, onto, L_g, reach, alpha, 2.0, reach, n)
@@ -108,7 +108,7 @@ def chord(rng: np.random.Generator) -> Known:
     size = float(np.linalg.norm(a))
     depth = float(rng.uniform(0.0, 0.9))
     c = depth * size
-    g = lambda X: (X @ a - c) ** 2 / 2  # noqa: E731
+    g = lambda X: (X @ a - c) ** 2 / 2
 
     def onto(v: Array) -> Array:
         u = a / size
@@ -123,8 +123,8 @@ def chord(rng: np.random.Generator) -> Known:
 def tangent(rng: np.random.Generator) -> Known:
     """Toy D: the line touches the unit ball along a coordinate, r = 4."""
     n, w = int(rng.integers(2, 5)), float(rng.uniform(0.3, 2))
-    g = lambda X: w * (X[..., 0] - 1) ** 2 / 2  # noqa: E731
-    onto = lambda v: np.r_[1.0, np.zeros(n - 1)]  # noqa: E731
+    g = lambda X: w * (X[..., 0] - 1) ** 2 / 2
+    onto = lambda v: np.r_[1.0, np.zeros(n - 1)]
     text = f"{_text(w)}*(x1 - 1)**2/2"
     return _finish("tangent", rng, bv.Ball(radius=1), text, g, onto, w, 2.0, w / 2, 4.0, 1.0, n)
 

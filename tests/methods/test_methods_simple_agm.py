@@ -39,7 +39,8 @@ def test_a_wrong_bound_is_seen_on_random_problems() -> None:
     tally = Tally()
     for seed in range(24):
         known = draw(seed)
-        run = bv.solve(known.problem, "agm-bio", x0=known.x0.tolist(), parameters=dict(L_f=known.L_f, L_g=known.L_g, K=50))
+        q = {"L_f": known.L_f, "L_g": known.L_g, "K": 50}
+        run = bv.solve(known.problem, "agm-bio", x0=known.x0.tolist(), parameters=q)
         k = np.arange(1, 51, dtype=float)
         gap = known.f(np.asarray(run.trace.x))[1:] - known.f(known.x_star)
         R2 = float(np.sum((known.x0 - known.x_star) ** 2))

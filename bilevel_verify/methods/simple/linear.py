@@ -118,9 +118,7 @@ def _tails(v: FloatArray) -> FloatArray:
     return np.asarray(np.cumsum(v[::-1])[::-1])
 
 
-def over_ranges(
-    low: FloatArray, high: FloatArray, p: FloatArray, c: FloatArray, b: float
-) -> tuple[FloatArray, float]:
+def over_ranges(low: FloatArray, high: FloatArray, p: FloatArray, c: FloatArray, b: float) -> tuple[FloatArray, float]:
     """Minimiser of ``<p, s>`` over ranges and ``<c, s> <= b``, and the multiplier of the cut.
 
     Raises
@@ -172,9 +170,7 @@ def _meet(
     return s if abs(missing) <= 64 * ZERO * (1.0 + abs(b) + float(np.abs(c) @ np.abs(s))) else None
 
 
-def _over_half_spaces(
-    a: FloatArray, d: float, p: FloatArray, c: FloatArray, b: float
-) -> tuple[FloatArray, float]:
+def _over_half_spaces(a: FloatArray, d: float, p: FloatArray, c: FloatArray, b: float) -> tuple[FloatArray, float]:
     """One or two half-spaces: the cost must be a non-negative combination of the outward normals, turned round."""
     size = 1e-12 * (1.0 + float(np.linalg.norm(p)))
     scale = float(a @ a)

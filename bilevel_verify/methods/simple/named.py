@@ -23,7 +23,7 @@ VALUES = Reading(
     "Algorithm 1, line 1",
     "a sequence g_k",
     "as given (a list, or one number for all k); else FISTA on g from u_0 = x_0, run beside and counted: the least of "
-    "g(u_1) .. g(u_{k+1}) ('minimum', the default), g(u_k) ('values'), the least value of K steps for all k ('constant')",
+    "g(u_1) .. g(u_{k+1}) ('minimum', the default), g(u_k) ('values'), the least of K steps for all k ('constant')",
     "values from u_0 on break (8) at k = 0 where the gradient of g at x* is not zero",
 )
 NONSMOOTH = Reading(

@@ -47,7 +47,7 @@ def project_onto(code: int, size: Any, points: Any, source: int) -> None:
         share = 1.0 if square <= size * size else size / square_root(square)
     elif code == HALF_SPACE:
         shift = max(0.0, dot(first, v) - size) / dot(first, first)
-    elif code == SIMPLEX or code == L1_BALL:
+    elif code in (SIMPLEX, L1_BALL):
         total = 0.0
         for i in range(n):
             out[i] = v[i] if code == SIMPLEX else abs(v[i])
@@ -108,7 +108,7 @@ def project_onto_cut(code: int, size: Any, points: Any, b: Any) -> int:
     """
     if code == BALL:
         return ball_and_cut(size, points, b)
-    if code == WHOLE or code == HALF_SPACE:
+    if code in (WHOLE, HALF_SPACE):
         return half_space_and_cut(code, size, points, b)
     return multiplier_of_cut(code, size, points, b)
 
@@ -190,7 +190,7 @@ def multiplier_of_cut(code: int, size: Any, points: Any, b: Any) -> int:
         if not (low < step < high):
             step = 2.0 * m + scale if high == INFINITE else 0.5 * (low + high)
         # a step that cannot move ends the search: once more at the best multiplier that was met
-        left = 1 if left > 1 and (step == low or step == high or m > 1e18 * scale) else left
+        left = 1 if left > 1 and (step in (low, high) or m > 1e18 * scale) else left
         m = step
         left = left - 1
     if least_on(code, size, points) > b + ROUNDING * points[UNIT][0] * scale:
