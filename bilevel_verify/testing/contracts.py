@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import signal
 import threading
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from types import FrameType
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -84,12 +85,21 @@ class _TimeUp(BaseException):
 
 @contextmanager
 def _alarm(seconds: float) -> Iterator[None]:
-    """End Python code that runs too long; only the main thread of a POSIX process can be interrupted."""
+    """End Python code that runs too long; only the main thread of a POSIX process can be interrupted.
+
+    A process that hardly got a processor in that time waits (for another one, or asleep): it gets the time again, up to
+    five times.
+    """
     if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
         yield
         return
 
-    def ring(signum: int, frame: FrameType | None) -> NoReturn:
+    started, begin = time.monotonic(), time.process_time()
+
+    def ring(signum: int, frame: FrameType | None) -> None:
+        if time.process_time() - begin < 0.3 * seconds and time.monotonic() - started < 4.9 * seconds:
+            signal.setitimer(signal.ITIMER_REAL, seconds)
+            return
         raise _TimeUp
 
     before = signal.signal(signal.SIGALRM, ring)

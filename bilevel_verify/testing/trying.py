@@ -25,7 +25,7 @@ LENGTH = 120
 POINTS = 24
 SEED_VARIABLE = "BILEVEL_VERIFY_SEED"
 PATIENCE = 5.0
-"""Seconds more than a call may take before its process is ended from outside."""
+"""Seconds more than twice what a call may take before its process is ended from outside."""
 NO_FORK = ("jax", "jaxlib", "torch", "tensorflow")
 """Packages whose threads do not survive a fork: with them everything runs in this process."""
 
@@ -145,7 +145,7 @@ def _in_child(trial: Trial, part: range) -> tuple[int, BrokenContract] | None:
         child.start()
     theirs.close()
     try:
-        return _watch(child, ours, part.start)
+        return _watch(child, ours, part.start, trial.profile.compile_seconds)
     except _NotTheirs as error:
         trial.judge(trial.examples[error.place])  # wrong use of the kit: its own error, raised here
         raise RuntimeError(f"the testing kit itself failed at example {error.place + 1}:\n{error}") from None
@@ -165,11 +165,11 @@ class _NotTheirs(Exception):
         self.place = place
 
 
-def _watch(child: Any, ours: Connection, place: int) -> tuple[int, BrokenContract] | None:
-    allowed = trouble = PATIENCE
+def _watch(child: Any, ours: Connection, place: int, patience: float) -> tuple[int, BrokenContract] | None:
+    allowed = patience
     while True:
         try:
-            heard = ours.recv() if ours.poll(allowed + trouble) else None
+            heard = ours.recv() if ours.poll(2 * allowed + PATIENCE) else None
         except EOFError:
             child.join()
             return place, BrokenContract("ends its process", f"example {place + 1}", _exit(child.exitcode))
