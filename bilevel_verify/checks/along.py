@@ -48,7 +48,7 @@ def judge_along(case: Case, claims: list[Claim]) -> None:
             raise
         case.trouble = f"precision: {case.beneath or error}"
         if isinstance(error, InfeasibleError) and blocked is None:
-            blocked = hyp.Premise("every cut has a point in Z", "not applicable", str(error), "computed")
+            blocked = Premise("every cut has a point in Z", "not applicable", str(error), "computed")
         _all_undecided(case, claims, blocked.reason if blocked else case.trouble, blocked)
         return
     case.run, case.trajectory = trajectory.run, trajectory

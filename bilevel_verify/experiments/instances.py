@@ -89,7 +89,7 @@ def regression(name: str, loader: str, rows: int | None, target: int | None, see
     order = np.random.default_rng(seed).permutation(len(table))[:rows]
     column = table.shape[1] - 1 if target is None else target
     keep = [i for i in range(table.shape[1] - 1) if i != column][:MOST_FEATURES]
-    features, response = table[np.ix_(order, keep)], table[order, column]
+    features, response = table[order][:, keep], table[order, column]
     split = round(0.75 * len(order))
     A, b, C, d = features[:split], response[:split], features[split:], response[split:]
     reach = float(np.linalg.norm(np.linalg.pinv(A) @ b))
@@ -118,7 +118,7 @@ def _condensed(A: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
     """The same least-squares function with at most n + 1 rows (triangular factor of the matrix and the response)."""
     if len(A) <= A.shape[1] + 1:
         return A, b
-    triangle = np.linalg.qr(np.column_stack([A, b]), mode="r")
+    triangle = np.asarray(np.linalg.qr(np.column_stack([A, b]))[1])
     return triangle[:, :-1], triangle[:, -1]
 
 

@@ -147,7 +147,8 @@ class LoopStepper:
         if not self.machine:
             return loops.AgmMemory(whole, real, rows, levels, weights, self._trace(1))
         vectors = [np.array(v, dtype=float) for v in (real, rows, levels, weights)]
-        return loops.AgmMemory(np.array(whole, dtype=np.int64), *vectors, self._trace(1))
+        numbers, table, given, chosen = vectors
+        return loops.AgmMemory(np.array(whole, dtype=np.int64), numbers, table, given, chosen, self._trace(1))
 
     def _mode(self) -> int:
         given = self.setup.letters.get("g_k")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -39,7 +40,7 @@ class CompositeAgmBio(AgmBio):
     def prox(self, v: FloatArray, weights: FloatArray) -> FloatArray:
         """``argmin |z - v|^2/2 + sum weights |z|`` over the box."""
         soft = np.sign(v) * np.maximum(np.abs(v) - weights, 0.0)
-        return np.clip(soft, self.low, self.high)
+        return np.asarray(np.clip(soft, self.low, self.high))
 
     def lower_value(self, u: FloatArray) -> float:
         """g = g_1 + g_2."""
@@ -94,7 +95,7 @@ class Cut:
     def point(self, m: float) -> FloatArray:
         """The minimiser for the multiplier m."""
         w = self.v - m * self.c
-        return np.clip(np.sign(w) * np.maximum(np.abs(w) - self.p - m * self.q, 0.0), self.low, self.high)
+        return np.asarray(np.clip(np.sign(w) * np.maximum(np.abs(w) - self.p - m * self.q, 0.0), self.low, self.high))
 
     def excess(self, z: FloatArray) -> float:
         """How far the constraint is violated."""
@@ -169,7 +170,7 @@ class ConceptualAgm(SimpleStepper):
         if solutions.reduced is None:
             raise MathematicalError(f"the projection on the solution set is not known: {solutions.missing}")
         described = solutions.reduced
-        self.onto = lambda v: project_reduced(described, v)
+        self.onto: Callable[[FloatArray], FloatArray] = lambda v: project_reduced(described, v)
         self.z, self.A = self.x, 0.0
 
     def iterate(self) -> Outcome | None:

@@ -41,8 +41,8 @@ REALS = 8
 CUT_AT_Y, CUT_AT_X, CUT_AT_Z = range(3)
 MINIMUM, VALUES, CONSTANT, GIVEN = range(4)
 """How g_k is made by the accelerated method beside: the least of g(u_1) .. g(u_{k+1}), the value g(u_k) (with
-u_0 = x_0, which may break (8) at k = 0), the least value g_K of K steps for all k; or the user's own sequence (one number for all
-k)."""
+u_0 = x_0, which may break (8) at k = 0), the least value g_K of K steps for all k; or the user's own sequence (one
+number for all k)."""
 BELOW, BLUR, MISSED, SHORT = range(20, 24)
 """Further ends of a run: g_k below g*, a cut lost in rounding, a projection that was not exact, a short sequence."""
 FINISHED, MORE, OUT_OF_BUDGET = layout.FINISHED, layout.MORE, layout.OUT_OF_BUDGET
