@@ -130,6 +130,6 @@ def instances(names: list[str] | None = None, seed: int = 1, quick: bool = False
         "linear-inverse-100": lambda n: linear_inverse(100, seed, 1000 // short),
         "diabetes-wide": lambda n: regression(n, "load_diabetes", 11, None, seed, 8000 // short),
         "diabetes-tall": lambda n: regression(n, "load_diabetes", None, None, seed, 4000 // short),
-        "breast-cancer-wide": lambda n: regression(n, "load_breast_cancer", 16, 0, seed, 8000 // short),
+        "breast-cancer-wide": lambda n: regression(n, "load_breast_cancer", 16, 0, seed, 3000 // short),
     }
     return [makers[name](name) for name in (names or list(makers))]
