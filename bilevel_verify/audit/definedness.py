@@ -11,9 +11,12 @@ from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim, prepared
 from bilevel_verify.audit.scalar.needs import claim_of, needs
 from bilevel_verify.audit.scalar.prove import decide
 from bilevel_verify.audit.scalar.signs import positive
+from bilevel_verify.audit.scalar.smt import prove as by_smt
 from bilevel_verify.language import to_text, tree
 
 SECONDS = 3.0
+QUICK = 300
+"""Milliseconds for the proof that is tried before any search."""
 
 
 def undefined(claim: ScalarClaim, seed: int = 0) -> Decision:
@@ -25,6 +28,8 @@ def undefined(claim: ScalarClaim, seed: int = 0) -> Decision:
         if part is None or positive(need.left, part.domains):
             continue
         shown += 1
+        if by_smt(part, QUICK).outcome == "proved":
+            continue
         try:
             decision = decide(part, seed=seed, seconds=SECONDS)
         except (ValueError, KeyError):

@@ -52,8 +52,20 @@ def _fixed(card: Card, entry: Entry) -> dict[str, sympy.Expr]:
     return found
 
 
+_TABLES: dict[str, UnitCheck] = {}
+"""Tables of units by the digest of the card: they do not change, and every entry asks for one."""
+
+
 def unit_table(card: Card) -> UnitCheck:
     """Units of everything a card names. x and y share a unit where the card has no ``Y``."""
+    known = _TABLES.get(card.digest) if card.digest else None
+    if known is None:
+        known = _TABLES[card.digest] = _unit_table(card)
+    known.fixed = {}
+    return known
+
+
+def _unit_table(card: Card) -> UnitCheck:
     bases = frozenset(card.units)
     swap = {"Y": "X"} if "Y" not in bases else {}
 

@@ -44,7 +44,7 @@ DERIVATIVES = {
 }  # fmt: skip
 
 
-def identity_findings(card: Card, entry: Entry, seed: int = 0) -> Iterator[Finding]:
+def identity_findings(card: Card, entry: Entry, seed: int = 0, attack: bool = True) -> Iterator[Finding]:
     """A finding for an identity of a card, and one for its repaired form.
 
     Agreement in many digits is no proof: an identity holds only where implicit differentiation proves it for all smooth
@@ -52,13 +52,13 @@ def identity_findings(card: Card, entry: Entry, seed: int = 0) -> Iterator[Findi
     """
     if not isinstance(entry, Identity):
         return
-    yield _finding(card, entry, entry, seed)
+    yield _finding(card, entry, entry, seed, attack)
     if isinstance(entry.repaired, Identity):
-        yield _finding(card, entry, entry.repaired, seed)
+        yield _finding(card, entry, entry.repaired, seed, attack)
 
 
-def _finding(card: Card, entry: Identity, form: Identity, seed: int) -> Finding:
-    decision = decide_identity(form, seed)
+def _finding(card: Card, entry: Identity, form: Identity, seed: int, attack: bool) -> Finding:
+    decision = decide_identity(form, seed, attack)
     printed = form is entry
     known = entry.refuted is not None and printed
     place = Place(card.key, entry.id, "identity", entry.source or None, entry.reading or None, printed, known)
@@ -72,8 +72,13 @@ def _finding(card: Card, entry: Identity, form: Identity, seed: int) -> Finding:
     return Finding(row, printed=shown, repaired=repaired)
 
 
-def decide_identity(entry: Identity, seed: int = 0) -> Decision:
-    """Compare both sides on three random problems of unequal shapes; prove the identity if it survives."""
+def decide_identity(entry: Identity, seed: int = 0, attack: bool = True) -> Decision:
+    """Compare both sides on three random problems of unequal shapes; prove the identity if it survives.
+
+    Without ``attack`` an identity that is proved is not attacked as well.
+    """
+    if not attack and (proof := prove_identity(entry)).outcome == "proved":
+        return proof
     attacked = attack_identity(entry, seed)
     if not attacked.attacks:
         return attacked
