@@ -28,15 +28,15 @@ def ramp_letters(method: str, eps: float) -> tuple[Problem, Letters]:
     """A ramp whose phi has slope 2 eps, drop 1, L = rho = 1, for the kind of the method, and its letters."""
     lazy = {"m": 4, "rho_bar": 1.0, "M": 4.0} if method.startswith("l") else {"M": 1.0}
     if method in ("mcn", "lmcn"):
-        letters: Letters = {**lazy, "T": 10**8, "K": 8, "l1": 2.0, "kappa1": 2.0}
+        letters: Letters = {**lazy, "T": 10**5, "K": 8, "l1": 2.0, "kappa1": 2.0}
         return zoo("minimax-ramp", s=2 * eps, drop=1), letters
     if method in ("fsba", "lfsba"):
-        inner = {"lam": 50.0 / eps, "K1": 12, "K2": 12, "l1": 2.5, "kappa1": 2.5}
+        inner = {"lam": 50.0 / eps, "K1": 80, "K2": 80, "l1": 2.5, "kappa1": 2.5}
         return zoo("amplifier-ramp", kappa=1, s=2 * eps, drop=1), {
-            **lazy, **inner, "T": 10**8, "l2": 2.5 * (1 + 50.0 / eps), "kappa2": 3.0,
+            **lazy, **inner, "T": 10**5, "l2": 2.5 * (1 + 50.0 / eps), "kappa2": 3.0,
         }  # fmt: skip
     problem = zoo("ramp", s=2 * eps, drop=1)
-    return problem, {"eta": 1.0, "N": 10**9} if method == "gradient-descent" else {**lazy, "T": 10**8}
+    return problem, {"eta": 1.0, "N": 10**9} if method == "gradient-descent" else {**lazy, "T": 10**5}
 
 
 def lmcn_letters(kappa: float, m: int, eps: float) -> Letters:
@@ -46,7 +46,7 @@ def lmcn_letters(kappa: float, m: int, eps: float) -> Letters:
     accuracy = min(eps / (576 * ell), math.sqrt(M * eps) / 288)
     step = math.sqrt(4 * eps / M)
     K = math.ceil(2 * math.sqrt(condition) * math.log(math.sqrt(condition + 1) / accuracy * (accuracy + step)))
-    return {"M": M, "m": m, "rho_bar": 1.0, "T": 10**8, "K": K, "l1": ell, "kappa1": condition}
+    return {"M": M, "m": m, "rho_bar": 1.0, "T": 10**5, "K": K, "l1": ell, "kappa1": condition}
 
 
 # --- the synthetic problem (5.1) --------------------------------------------------------------------------------------
