@@ -179,6 +179,7 @@ def start_cases() -> list[StartCase]:
     inexact = {"L": 4.0, "K_c": 400, "sigma": 1e-4, "K_p": 25}
     two, one, three = ((0.0, 0.0),) + around(2, 2.0), ((0.0,),) + around(1, 3.0), ((0.0,) * cosine.dx,)
     three += around(cosine.dx, 1.5)
+    narrow = ((0.0,), *around(1, 0.9))
     loose, tau = 2e-3, 0.15
     return [
         StartCase(saddle, "mcn", {**ascent, "M": 2.0, "T": 400}, 1e-3, loose, tau, two),
@@ -187,6 +188,6 @@ def start_cases() -> list[StartCase]:
         StartCase(top, "fsba", {**penalty, "M": 4.0, "T": 400}, 1e-3, loose, tau, one),
         StartCase(top, "lfsba", {**penalty, "M": 48.0, "m": 2, "rho_bar": 2.0, "T": 900}, 1e-3, loose, 0.3, one),
         StartCase(top, "ifsba", {**penalty, **inexact, "mu": 2.0, "M": 4.0, "T": 400}, 1e-3, loose, tau, one),
-        StartCase(zoo("w-shape"), "cubic-newton-step", {"M": 2.0, "T": 400}, 1e-4, loose, tau, one),
+        StartCase(zoo("w-shape"), "cubic-newton-step", {"M": 2.0, "T": 400}, 1e-4, loose, tau, narrow),
         StartCase(cosine, "cubic-newton-step", {"M": 1.0, "T": 400}, 1e-3, loose, tau, three),
     ]
