@@ -15,7 +15,6 @@ SADDLE = [4e-6, 2e-6]
 """So close to the saddle of toy-a that its epochs end with a small gradient."""
 
 
-
 @pytest.fixture(scope="module")
 def minimax():
     """A saddle problem with one variable on each side: 0 is a strict saddle of its max function."""
