@@ -12,7 +12,7 @@ OUTSIDE = {
     "theta given": ("cosine-sum", "restarted-agd-hb/theorem-1", {"parameters": {"theta": 1.5}}, "theta < 1 is false"),
     "theta of Theorem 4": ("cosine-sum", "restarted-agd-hb/theorem-4", {"eps": 0.01}, "theta <= 1/10 is false"),
     "lambda": ("trig-1-1", "ragd-gs/theorem-1", {"parameters": {"lam": 0.1}}, "lam >= 2*L_f/mu is false"),
-    "eps of Theorem 3.4": ("toy-a", "rahgd/theorem-3-4", {"eps": 50.0}, "eps <= L_tilde**2/rho_tilde is false"),
+    "eps of Theorem 3.4": ("toy-a", "rahgd/theorem-3-4", {"eps": 5.0}, "eps <= L_tilde**2/rho_tilde is false"),
 }
 
 
