@@ -112,6 +112,7 @@ def build(
         "problems": [problems[name] for name in sorted(problems)],
         "papers": paper_records(rows),
         "plots": plot_records(rows, listed),
+        "detection": None,
         "profiles": profile_records(listed, list(problems.values())),
     }
 

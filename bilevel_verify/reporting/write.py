@@ -13,6 +13,7 @@ from bilevel_verify.campaign.store import Failure, Store
 from bilevel_verify.checks.verdict import Verification
 from bilevel_verify.errors import InputError
 from bilevel_verify.reporting.build import document_of, document_of_store
+from bilevel_verify.reporting.detection import detection_record
 
 Json = dict[str, Any]
 FORMATS = ("html", "json", "markdown", "latex", "figures")
@@ -82,6 +83,7 @@ def write_document(document: Json, out: str | Path, formats: Sequence[str] = FOR
         raise InputError(f"unknown report format {unknown[0]!r}; there are {', '.join(FORMATS)}")
     folder = Path(out)
     page = folder / "index.html"
+    document = document | {"detection": detection_record(folder) or document.get("detection")}
     try:
         folder.mkdir(parents=True, exist_ok=True)
         _write_formats(document, folder, page, formats)

@@ -191,3 +191,18 @@ def test_beyond_that_the_worst_rows_are_shown(tmp_path: Path, monkeypatch: pytes
     document = json.loads((tmp_path / "big" / "report.json").read_text())
     assert 500 <= len(document["rows"]) < 2400
     assert sum(n for cell in document["matrix"] for n in cell["verdicts"].values()) == 2400
+
+
+def test_a_detection_matrix_beside_the_report_is_shown(tmp_path: Path) -> None:
+    cells = {"quick": {"assert_counts": "", "assert_descent": "rises"}}
+    control = {"name": "wrong <sign>", "protocol": "solver", "catalogue": "", "cells": cells}
+    data = {"profiles": {"quick": {"caught": 1, "of": 1, "missed": []}}, "controls": [control]}
+    (tmp_path / "detection-matrix.json").write_text(json.dumps(data))
+    page = report(verifications(), tmp_path, formats=["html", "json"]).read_text(encoding="utf-8")
+    assert "wrong &lt;sign&gt;" in page
+    assert "quick: 1 of 1 caught" in page
+    document = json.loads((tmp_path / "report.json").read_text())
+    assert document["detection"]["controls"][0]["marks"] == ["missed", "caught"]
+    assert problems_with(document) == []
+    (tmp_path / "detection-matrix.json").write_text("[]")
+    assert "wrong &lt;sign&gt;" not in report(verifications(), tmp_path, formats=["html"]).read_text(encoding="utf-8")

@@ -1,0 +1,46 @@
+"""The detection matrix of the testing kit on the page: which assertion catches which broken solver.
+
+The kit writes ``detection-matrix.json`` (``python -m bilevel_verify.testing --out FOLDER``); a report into the same
+folder shows it.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+Json = dict[str, Any]
+DATA = "detection-matrix.json"
+MOST_CONTROLS = 1000
+
+
+def detection_record(folder: str | Path) -> Json | None:
+    """The matrix that lies in a folder, arranged for the page; None where there is none or it has another form."""
+    try:
+        data = json.loads((Path(folder) / DATA).read_text(encoding="utf-8"))
+        return _arranged(data)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def _arranged(data: Json) -> Json:
+    controls = data["controls"][:MOST_CONTROLS]
+    assertions = list(dict.fromkeys(str(a) for c in controls for row in c["cells"].values() for a in row))
+    headline = [f"{name}: {int(p['caught'])} of {int(p['of'])} caught" for name, p in data["profiles"].items()]
+    rows = [
+        {
+            "name": str(c["name"]),
+            "protocol": str(c["protocol"]),
+            "catalogue": str(c["catalogue"]),
+            "marks": [_mark(c["cells"], assertion) for assertion in assertions],
+        }
+        for c in controls
+    ]
+    return {"headline": "; ".join(headline), "assertions": assertions, "controls": rows}
+
+
+def _mark(cells: Json, assertion: str) -> str:
+    """``caught`` (by any profile), ``missed``, or nothing where the assertion does not apply."""
+    asked = [row[assertion] for row in cells.values() if assertion in row]
+    return "" if not asked else "caught" if any(asked) else "missed"
