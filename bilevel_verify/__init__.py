@@ -131,4 +131,4 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
     from bilevel_verify.solving import solve, solve_batch
     from bilevel_verify.symbolic import Derivation, derive
     from bilevel_verify.theorems import Card, card, cards, statements
-    from bilevel_verify.truth import Enclosure, Truth, truth  # type: ignore[no-redef]
+    from bilevel_verify.truth import Enclosure, Truth, truth

@@ -1,1 +1,3 @@
-"""The experiments of the AGM-BiO paper in small: ``python -m bilevel_verify.experiments --out FOLDER``."""
+"""Experiments of the papers in small: simple bilevel (``python -m bilevel_verify.experiments --out FOLDER``) and second
+order (``python -m bilevel_verify.experiments.second_order --out FOLDER``).
+"""

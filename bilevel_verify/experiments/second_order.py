@@ -1,6 +1,6 @@
 """Experiments with second-order methods in small: rates, the best snapshot length, the synthetic problem, many starts.
 
-    python -m bilevel_verify.campaign.second_order [rates best-m synthetic ablation starts] [--out reports/second_order]
+    python -m bilevel_verify.experiments.second_order [rates best-m synthetic ablation starts] [--out reports/second_order]
 
 Every experiment returns the rows of a table; the command prints them and keeps them as text, with one figure.
 """
@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from bilevel_verify.campaign.second_order_runs import (
+from bilevel_verify.experiments.second_order_runs import (
     MINIMAX_RAMP,
     SYNTHETIC,
     SYNTHETIC_STARTS,
@@ -190,7 +190,7 @@ def figure(path: Path) -> None:
     """The gap of problem (5.1) against the cost, both starts, as in the paper's Figure 1."""
     from matplotlib.figure import Figure
 
-    from bilevel_verify.campaign.second_order_runs import progress
+    from bilevel_verify.experiments.second_order_runs import progress
 
     problem, drawing = synthetic_problem(), Figure(figsize=(9.0, 3.6))
     for place, start in enumerate(SYNTHETIC_STARTS):
