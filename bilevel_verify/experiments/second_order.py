@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from bilevel_verify.checks.stationarity import second_order_point
 from bilevel_verify.experiments.second_order_runs import (
     MINIMAX_RAMP,
     SYNTHETIC,
@@ -26,7 +27,6 @@ from bilevel_verify.experiments.second_order_runs import (
     start_cases,
     synthetic_problem,
 )
-from bilevel_verify.checks.stationarity import second_order_point
 from bilevel_verify.methods.cost import cost_of, recommended_snapshot
 from bilevel_verify.problems import zoo
 from bilevel_verify.solving import solve
