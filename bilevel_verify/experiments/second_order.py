@@ -1,6 +1,6 @@
 """Experiments with second-order methods in small: rates, the best snapshot length, the synthetic problem, many starts.
 
-    python -m bilevel_verify.experiments.second_order [rates best-m synthetic ablation starts] [--out reports/second_order]
+    python -m bilevel_verify.experiments.second_order [rates best-m synthetic ablation starts] [--out FOLDER]
 
 Every experiment returns the rows of a table; the command prints them and keeps them as text, with one figure.
 """
