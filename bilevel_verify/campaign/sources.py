@@ -117,13 +117,19 @@ def problem_fingerprint(reference: str) -> str:
 
 
 def _with_data_files(path: Path, digest: str) -> str:
-    """The digest of a problem file together with those of the data files that it names."""
+    """The digest of a problem file together with those of the data files that it names.
+
+    A data file that cannot be read changes the digest too; what is wrong with it is said by the room that reads it.
+    """
     names = _data_files(path, digest)
     if not names:
         return digest
     state = hashlib.sha256(digest.encode())
     for name in names:
-        state.update(_file_digest(path.parent / name, ProblemError, f"data file of {path.name}").encode())
+        try:
+            state.update(_file_digest(path.parent / name, ProblemError, "data file").encode())
+        except (ProblemError, OSError, ValueError):
+            state.update(b"unreadable")
     return state.hexdigest()
 
 

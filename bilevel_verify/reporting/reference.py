@@ -14,6 +14,7 @@ HOMES = (
     ("bilevel_verify.testing", "For the test suites of solvers: strategies, assertions, relations."),
 )
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
+_MODULE = re.compile(r"<module '([^']+)' from '[^']*'>")
 _QUOTED = re.compile(r"(: |-> )'([^']*)'")
 
 
@@ -53,7 +54,8 @@ def _members(thing: type) -> Iterator[str]:
 
 def _signature(thing: Any) -> str:
     try:
-        return _QUOTED.sub(r"\1\2", _ADDRESS.sub("", str(inspect.signature(thing))))
+        text = _MODULE.sub(r"\1", _ADDRESS.sub("", str(inspect.signature(thing))))
+        return _QUOTED.sub(r"\1\2", text)
     except (TypeError, ValueError):
         return "(...)"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import resource
+import signal
 import sys
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from bilevel_verify.campaign import fingerprint, run_campaign
 from bilevel_verify.errors import BilevelVerifyError
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a parent in the background may have it ignored
     fingerprint.source_fingerprint = lambda *rooms: "pinned"  # these tests are about the store, not about the sources
     if "TOY_FILE_SIZE" in os.environ:
         size = int(os.environ["TOY_FILE_SIZE"])

@@ -8,7 +8,7 @@ import pytest
 
 from bilevel_verify.campaign import Cell, grid, load_campaign
 from bilevel_verify.campaign.sources import join_reference, problem_fingerprint, split_reference
-from bilevel_verify.errors import InputError, ProblemError
+from bilevel_verify.errors import InputError
 
 GOOD = """
 [campaign]
@@ -124,6 +124,6 @@ def test_a_changed_data_file_is_another_problem(tmp_path: Path) -> None:
     assert problem_fingerprint(str(path)) == first
     (tmp_path / "h.csv").write_text("2,0\n0,3.0\n")
     assert problem_fingerprint(str(path)) != first
+    second = problem_fingerprint(str(path))
     (tmp_path / "h.csv").unlink()
-    with pytest.raises(ProblemError, match=r"h.csv: no such data file of fit.toml"):
-        problem_fingerprint(str(path))
+    assert problem_fingerprint(str(path)) not in (first, second)

@@ -97,10 +97,20 @@ def test_one_point_gives_one_object():
 
 
 def test_a_lower_level_that_is_not_convex_is_not_certified():
-    problem = bilevel(f="sin(y1)", g="exp(y1) - x1*y1", x="x1", y="y1")
+    problem = bilevel(f="sin(y1)", g="(y1**2 - 1)**2 - x1*y1", x="x1", y="y1")
     functions = ProblemFunctions(problem, truth(problem))
     value, certainty = functions.call("y_star", [v.vector([8.0])])
     assert certainty == "computed"
+    low, high = v.ends(single(value))
+    assert 4 * low * (low**2 - 1) == pytest.approx(8.0)
+    assert high == pytest.approx(low)
+
+
+def test_a_strictly_convex_lower_level_is_certified_without_a_modulus():
+    problem = bilevel(f="sin(y1)", g="exp(y1) - x1*y1", x="x1", y="y1")
+    functions = ProblemFunctions(problem, truth(problem))
+    value, certainty = functions.call("y_star", [v.vector([8.0])])
+    assert certainty == "certified"
     assert v.ends(single(value)) == (pytest.approx(np.log(8.0)), pytest.approx(np.log(8.0)))
 
 

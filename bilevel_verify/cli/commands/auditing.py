@@ -45,6 +45,10 @@ def audit_command(arguments: Any) -> int:
     )
     progress.close()
     cards = _cards(papers)
+    if errors and not cards:
+        if arguments.json:
+            output.print_json({"error": errors[0], "errors": errors})
+        return 2
     rows = [f.row for f in findings]
     asked = arguments.statement
     lines = [line for card in cards for line in coverage(card, rows) if asked in (None, line.id)]
