@@ -1,0 +1,18 @@
+"""A direction along which an order fails. Needs mpmath only; prints the ratio of the sides."""
+from mpmath import mp, mpf, e, pi, sqrt
+
+mp.dps = 60
+
+
+def ratio(t):
+    """The left side over the right side, order symbols left out."""
+    v_d = t ** (mpf(1)/1)
+    v_kappa = t ** (mpf(2)/1)
+    return ((sqrt(v_kappa) + v_d) / (sqrt(v_kappa) + ((v_kappa ** (mpf(1) / mpf(4))) * sqrt(v_d)))) / sqrt(v_d)
+
+
+values = [ratio(mpf(10) ** k) for k in (3, 6, 9, 12)]
+for k, value in zip((3, 6, 9, 12), values):
+    print("t = 1e%d" % k, "ratio", mp.nstr(value, 15))
+pairs = list(zip(values, values[1:]))
+raise SystemExit(0 if all(a < b for a, b in pairs) or all(a > b for a, b in pairs) else 1)

@@ -1,0 +1,20 @@
+"""A direction along which an order fails. Needs mpmath only; prints the ratio of the sides."""
+from mpmath import mp, mpf, e, pi, sqrt
+
+mp.dps = 60
+
+
+def ratio(t):
+    """The left side over the right side, order symbols left out."""
+    v_Delta = t ** (mpf(0)/1)
+    v_ellbar = t ** (mpf(0)/1)
+    v_eps = t ** (mpf(0)/1)
+    v_kappa = t ** (mpf(1)/1)
+    return (((v_kappa ** mpf(3)) * (v_kappa ** (mpf(3) / mpf(2))) * v_Delta) / ((v_Delta * sqrt((v_ellbar * (v_kappa ** mpf(5)))) * (v_eps ** ((-mpf(3)) / mpf(2)))) * (v_ellbar * (v_kappa ** mpf(5))) * (((v_eps ** mpf(2)) / ((v_ellbar ** mpf(2)) * (v_kappa ** mpf(3)))) ** mpf(3)))) / ((v_ellbar ** (mpf(3) / mpf(2))) * (v_kappa ** (-mpf(3))) * (v_eps ** ((-mpf(9)) / mpf(2))))
+
+
+values = [ratio(mpf(10) ** k) for k in (3, 6, 9, 12)]
+for k, value in zip((3, 6, 9, 12), values):
+    print("t = 1e%d" % k, "ratio", mp.nstr(value, 15))
+pairs = list(zip(values, values[1:]))
+raise SystemExit(0 if all(a < b for a, b in pairs) or all(a > b for a, b in pairs) else 1)

@@ -1,0 +1,33 @@
+"""Counterexample to one printed relation. Needs mpmath only; prints both sides and every hypothesis."""
+from mpmath import mp, mpf, e, pi
+
+mp.dps = 60
+
+
+def total(term, low, high, start=0, times=False):
+    """Sum (or product) of term(i) for the integers low..high, both included."""
+    value = mpf(1 if times else start)
+    for i in range(int(low), int(high) + 1):
+        value = value * term(mpf(i)) if times else value + term(mpf(i))
+    return value
+
+
+v_mu = mpf(1)/1
+v_ell = mpf(1)/1
+v_kappa = mpf(1)/1
+v_lam = mpf(2)/1
+v_q_c = mpf(1)/2
+left = (v_lam * v_ell * v_kappa * v_q_c)
+right = (v_kappa * v_ell * v_q_c)
+print("hypothesis", 'lam >= 2', bool((v_lam >= mpf(2))))
+print("hypothesis", 'mu > 0', bool((v_mu > mpf(0))))
+print("hypothesis", 'ell >= mu', bool((v_ell >= v_mu)))
+print("hypothesis", 'kappa >= 1', bool((v_kappa >= mpf(1))))
+print("hypothesis", 'lam > 0', bool((v_lam > mpf(0))))
+print("hypothesis", 'q_c >= 0', bool((v_q_c >= mpf(0))))
+print("hypothesis", 'q_c < 1', bool((v_q_c < mpf(1))))
+refuted = not (left <= right) and bool((v_lam >= mpf(2))) and bool((v_mu > mpf(0))) and bool((v_ell >= v_mu)) and bool((v_kappa >= mpf(1))) and bool((v_lam > mpf(0))) and bool((v_q_c >= mpf(0))) and bool((v_q_c < mpf(1)))
+print("left ", mp.nstr(left, 30))
+print("right", mp.nstr(right, 30))
+print("left <= right is", bool(left <= right))
+raise SystemExit(0 if refuted else 1)

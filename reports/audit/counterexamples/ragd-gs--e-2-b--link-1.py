@@ -1,0 +1,25 @@
+"""Counterexample to one printed relation. Needs mpmath only; prints both sides and every hypothesis."""
+from mpmath import mp, mpf, e, pi
+
+mp.dps = 60
+
+
+def total(term, low, high, start=0, times=False):
+    """Sum (or product) of term(i) for the integers low..high, both included."""
+    value = mpf(1 if times else start)
+    for i in range(int(low), int(high) + 1):
+        value = value * term(mpf(i)) if times else value + term(mpf(i))
+    return value
+
+
+v_L = mpf(1)/1
+v_n = mpf(0)/1
+v_h = mpf(1)/1
+left = (((mpf(1) / v_L) * (abs(v_h) ** mpf(2))) + (-((mpf(1) / (mpf(2) * v_L)) * ((abs(v_n) ** mpf(2)) + (abs(v_h) ** mpf(2)) + (-(abs((v_n + (-v_h))) ** mpf(2)))))))
+right = ((((-mpf(1)) / (mpf(4) * v_L)) * (abs(v_n) ** mpf(2))) + ((mpf(3) / (mpf(4) * v_L)) * (abs((v_n + (-v_h))) ** mpf(2))))
+print("hypothesis", 'L > 0', bool((v_L > mpf(0))))
+refuted = not (left <= right) and bool((v_L > mpf(0)))
+print("left ", mp.nstr(left, 30))
+print("right", mp.nstr(right, 30))
+print("left <= right is", bool(left <= right))
+raise SystemExit(0 if refuted else 1)

@@ -1,0 +1,20 @@
+"""A direction along which an order fails. Needs mpmath only; prints the ratio of the sides."""
+from mpmath import mp, mpf, e, pi
+
+mp.dps = 60
+
+
+def ratio(t):
+    """The left side over the right side, order symbols left out."""
+    v_L_f = t ** (mpf(-1)/1)
+    v_ell = t ** (mpf(0)/1)
+    v_kappa = t ** (mpf(0)/1)
+    v_nu_g = mpf(0)/1
+    return ((((mpf(2) * v_ell) / ((v_ell / v_kappa) ** mpf(2))) * (((v_ell / v_kappa) / (mpf(2) * v_L_f)) ** (mpf(1) + (-v_nu_g))) * ((mpf(1) + (v_ell / (v_ell / v_kappa))) ** mpf(2)) * (v_L_f + ((v_ell * v_ell) / (v_ell / v_kappa)))) + (((mpf(14) * v_ell * v_ell * (v_kappa ** mpf(3))) / ((v_ell / v_kappa) ** mpf(2))) * (((v_ell / v_kappa) / (mpf(2) * v_L_f)) ** (mpf(1) + (-v_nu_g)))) + (((mpf(50) * (v_ell ** mpf(2))) / ((v_ell / v_kappa) ** mpf(3))) * ((v_ell * (((v_ell / v_kappa) / (mpf(2) * v_L_f)) ** (mpf(1) + (-v_nu_g)))) + (v_ell * ((v_ell / (v_ell / v_kappa)) ** v_nu_g))))) / (v_kappa ** (mpf(4) + v_nu_g))
+
+
+values = [ratio(mpf(10) ** k) for k in (3, 6, 9, 12)]
+for k, value in zip((3, 6, 9, 12), values):
+    print("t = 1e%d" % k, "ratio", mp.nstr(value, 15))
+pairs = list(zip(values, values[1:]))
+raise SystemExit(0 if all(a < b for a, b in pairs) or all(a > b for a, b in pairs) else 1)

@@ -1,0 +1,34 @@
+"""Counterexample to one printed relation. Needs mpmath only; prints both sides and every hypothesis."""
+from mpmath import mp, mpf, e, pi
+
+mp.dps = 60
+
+
+def total(term, low, high, start=0, times=False):
+    """Sum (or product) of term(i) for the integers low..high, both included."""
+    value = mpf(1 if times else start)
+    for i in range(int(low), int(high) + 1):
+        value = value * term(mpf(i)) if times else value + term(mpf(i))
+    return value
+
+
+v_rho_tilde = mpf(1)/1
+v_sigma = mpf(1)/1
+v_eta = mpf(1)/1
+v_theta = mpf(1)/2
+v_B = mpf(2)/1
+v_K_end = mpf(1)/1
+left = (((v_eta * v_K_end) / (mpf(2) * v_theta)) * (((mpf(2) * v_rho_tilde * (v_B ** mpf(2))) + v_sigma) ** mpf(2)))
+right = (((v_eta * v_K_end) / (mpf(2) * v_theta)) * (((mpf(2) * v_rho_tilde * v_B) + v_sigma) ** mpf(2)))
+print("hypothesis", 'rho_tilde > 0', bool((v_rho_tilde > mpf(0))))
+print("hypothesis", 'sigma > 0', bool((v_sigma > mpf(0))))
+print("hypothesis", 'eta > 0', bool((v_eta > mpf(0))))
+print("hypothesis", 'theta > 0', bool((v_theta > mpf(0))))
+print("hypothesis", 'theta < 1', bool((v_theta < mpf(1))))
+print("hypothesis", 'B > 0', bool((v_B > mpf(0))))
+print("hypothesis", 'K_end >= 1', bool((v_K_end >= mpf(1))))
+refuted = not (left <= right) and bool((v_rho_tilde > mpf(0))) and bool((v_sigma > mpf(0))) and bool((v_eta > mpf(0))) and bool((v_theta > mpf(0))) and bool((v_theta < mpf(1))) and bool((v_B > mpf(0))) and bool((v_K_end >= mpf(1)))
+print("left ", mp.nstr(left, 30))
+print("right", mp.nstr(right, 30))
+print("left <= right is", bool(left <= right))
+raise SystemExit(0 if refuted else 1)
