@@ -80,7 +80,7 @@ def test_the_two_printed_slips_are_found_by_the_machine(card: Card, name: str) -
              "equation-39", "equation-6", "equation-43-division", "theorem-4-5-weight", "polyak-step"],
 )  # fmt: skip
 def test_links_that_the_machine_proves(card: Card, name: str) -> None:
-    rows = [f.row for f in audit(card, statement=name, quick=True)]
+    rows = [f.row for f in audit(card, statement=name, quick=True, budget=10.0)]
     rows = [r for r in rows if r.kind not in ("units", "definedness")]
     assert rows
     assert {r.verdict for r in rows} <= {"holds", "computed"}
