@@ -161,6 +161,7 @@ def card_fingerprint(statement: str | None, card: str | None) -> str | None:
     return _file_digest(card_path(statement), CardError, "card")
 
 
+@lru_cache(maxsize=4096)
 def card_path(statement: str) -> Path:
     """The file of the card of ``paper/id`` (or of a paper's key alone; the paper may be the path of a card file)."""
     from bilevel_verify.theorems.shelf import shipped
