@@ -18,7 +18,7 @@ from bilevel_verify.theorems.shelf import cards, load_card
 
 Progress = Callable[[str, int, int], None]
 OnError = Callable[[CardError], None]
-FULL, QUICK = 20.0, 1.0
+FULL, QUICK = 20.0, 2.0
 """Seconds of processor time for one link in a full and in a quick audit."""
 
 
@@ -48,7 +48,7 @@ def audit(
     ----------
     paper : key of a shipped card, path of a card file, a card, several of them, or None for all shipped cards.
     statement : only this entry.
-    budget : seconds of processor time after which no further engine is started, for each link (20; 1 if ``quick``).
+    budget : seconds of processor time after which no further engine is started, for each link (20; 2 if ``quick``).
     seed : of the attacks.
     progress : called with (entry, done, total).
     quick : small budgets, and no search for repairs.

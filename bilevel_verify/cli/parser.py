@@ -150,7 +150,7 @@ def _audit(commands: Any) -> None:
     c.add_argument("paper", nargs="*", metavar="PAPER", help="keys of papers or card files; all cards by default")
     c.add_argument("--card", action="append", default=[], metavar="FILE", help="a card of your own (repeatable)")
     c.add_argument("--statement", metavar="ID", help="only this entry")
-    budget = "seconds of processor time for one link, after which no further engine starts (20; 1 with --quick)"
+    budget = "seconds of processor time for one link, after which no further engine starts (20; 2 with --quick)"
     c.add_argument("--budget", type=_positive, metavar="S", help=budget)
     c.add_argument("--quick", action="store_true", help="small budgets and no search for repairs")
     c.add_argument("--jobs", type=_natural, default=0, metavar="N", help="processes (default: one for each core)")
