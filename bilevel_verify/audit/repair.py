@@ -184,9 +184,9 @@ def _exponents(node: tree.Node) -> Iterator[tree.Node]:
         form = linear_form(part.exponent)
         for step in STEPS:
             if form is not None and not form[1]:
-                yield replace(part, exponent=_number(form[0] + step))
+                yield replace(part, exponent=tree.signed(form[0] + step))
             else:
-                yield replace(part, exponent=tree.Add((part.exponent, _number(step))))
+                yield replace(part, exponent=tree.Add((part.exponent, tree.signed(step))))
 
     yield from _everywhere(node, move)
 
@@ -200,13 +200,13 @@ def _indices(node: tree.Node) -> Iterator[tree.Node]:
         for end in (1, 2):
             for step in (1, -1):
                 items = list(last.items)
-                items[end] = tree.Add((items[end], _number(Fraction(step))))
+                items[end] = tree.Add((items[end], tree.signed(Fraction(step))))
                 yield replace(part, arguments=(*part.arguments[:-1], replace(last, items=tuple(items))))
 
     yield from _everywhere(node, shift)
     for letter in dict.fromkeys(p.name for p in node.walk() if isinstance(p, tree.Letter) and p.name in "ijkmnst"):
         for step in (1, -1):
-            value = tree.Add((tree.Letter(letter), _number(Fraction(step))))
+            value = tree.Add((tree.Letter(letter), tree.signed(Fraction(step))))
 
             def there(part: tree.Node, name: str = letter, new: tree.Node = value) -> Iterator[tree.Node]:
                 if isinstance(part, tree.Letter) and part.name == name:
@@ -233,7 +233,7 @@ def _hypotheses(
         more = [(">=", low[0] + 1), (">=", low[0] + 2)] if domain.kind == "integers" else [(">", low[0])]
         more += [(">=", Fraction(1)), ("<=", Fraction(1)), ("<=", Fraction(1, 2))] if domain.kind == "interval" else []
         for relation, bound in more:
-            condition = tree.Compare((letter, _number(bound)), (relation,))
+            condition = tree.Compare((letter, tree.signed(bound)), (relation,))
             yield Candidate("hypothesis", left, op, right, condition)
 
 
@@ -246,7 +246,7 @@ def _scaled(side: tree.Node, factor: Fraction, op: str, place: str) -> Iterator[
     body = side.operand if isinstance(side, tree.Negate) else side
     if isinstance(side, tree.Negate) or _is_negative(side):
         value = 1 / value
-    scaled = tree.Multiply((_number(value), body))
+    scaled = tree.Multiply((tree.signed(value), body))
     yield tree.Negate(scaled) if isinstance(side, tree.Negate) else scaled
 
 
@@ -257,7 +257,3 @@ def _is_negative(node: tree.Node) -> bool:
         case tree.Divide(numerator=top):
             return _is_negative(top)
     return isinstance(node, tree.Negate)
-
-
-def _number(value: Fraction) -> tree.Node:
-    return tree.Number(value) if value >= 0 else tree.Negate(tree.Number(-value))

@@ -164,6 +164,12 @@ class Tuple(Node):
     items: tuple[Node, ...]
 
 
+def signed(value: Fraction | int) -> Node:
+    """The number as the parser writes it: a negative one is the negation of a positive one."""
+    exact = Fraction(value)
+    return Number(exact) if exact >= 0 else Negate(Number(-exact))
+
+
 def letters(node: Node) -> set[str]:
     """Every letter and every sequence name that occurs in a tree (bound indices included)."""
     found: set[str] = set()

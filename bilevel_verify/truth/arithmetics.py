@@ -16,89 +16,30 @@ import numpy as np
 import sympy
 
 from bilevel_verify.errors import MathematicalError
+from bilevel_verify.intervals.arithmetics import IntervalArithmetic
 from bilevel_verify.intervals.batch import Interval, integer_power
 from bilevel_verify.intervals.rounding import ball, enclose, float_above, float_below
-from bilevel_verify.intervals.scalar import scalar
 
 
-class IntervalBatch:
-    """Programs over batches of boxes; a truth value is a pair (certainly true, certainly false) of boolean arrays."""
+class IntervalBatch(IntervalArithmetic):
+    """Programs over batches of boxes, with whole powers as products and one pass for ``logsumexp``."""
 
     def constant(self, value: Any) -> Interval:
         low, high = (float_below(value), float_above(value)) if isinstance(value, Fraction) else enclose(value)
         return Interval(np.asarray(low), np.asarray(high))
 
-    def add(self, a: Interval, b: Interval) -> Interval:
-        return a + b
-
-    def mul(self, a: Interval, b: Interval) -> Interval:
-        return a.square() if a is b else a * b
-
-    def neg(self, a: Interval) -> Interval:
-        return -a
-
-    def div(self, a: Interval, b: Interval) -> Interval:
-        return a / b
-
     def power(self, a: Interval, exponent: Fraction) -> Interval:
         if exponent.denominator == 1:
             return integer_power(a, int(exponent))
-        return scalar("power", exponent).range(0, a)
+        return super().power(a, exponent)
 
     def atom(self, name: str, order: int, a: Interval, parameters: tuple[Any, ...]) -> Interval:
-        return scalar(name, *(_fraction(p) for p in parameters)).range(order, a)
+        return super().atom(name, order, a, tuple(_fraction(p) for p in parameters))
 
     def logsumexp(self, args: Sequence[Interval]) -> Interval:
         """Monotone in every argument: the ends of the result come from the ends of the arguments."""
         low, high = _logsumexp_end([a.lo for a in args], -1), _logsumexp_end([a.hi for a in args], 1)
         return Interval(low, high)
-
-    def absolute(self, a: Interval) -> Interval:
-        return a.absolute()
-
-    def sign(self, a: Interval) -> Interval:
-        return Interval(np.sign(a.lo), np.sign(a.hi))
-
-    def floor(self, a: Interval) -> Interval:
-        return Interval(np.floor(a.lo), np.floor(a.hi))
-
-    def ceil(self, a: Interval) -> Interval:
-        return Interval(np.ceil(a.lo), np.ceil(a.hi))
-
-    def maximum(self, a: Interval, b: Interval) -> Interval:
-        return Interval(np.maximum(a.lo, b.lo), np.maximum(a.hi, b.hi))
-
-    def minimum(self, a: Interval, b: Interval) -> Interval:
-        return Interval(np.minimum(a.lo, b.lo), np.minimum(a.hi, b.hi))
-
-    def compare(self, op: str, a: Interval, b: Interval) -> Any:
-        if op == "eq":
-            same = (a.lo == a.hi) & (b.lo == b.hi) & (a.lo == b.lo)
-            return same, (a.hi < b.lo) | (b.hi < a.lo)
-        if op == "lt":
-            return a.hi < b.lo, a.lo >= b.hi
-        return a.hi <= b.lo, a.lo > b.hi
-
-    def logical(self, op: str, args: Sequence[Any]) -> Any:
-        match op:
-            case "not":
-                return args[0][1], args[0][0]
-            case "true" | "false":
-                return np.asarray(op == "true"), np.asarray(op == "false")
-        yes = [np.asarray(a[0]) for a in args]
-        no = [np.asarray(a[1]) for a in args]
-        every, some = (yes, no) if op == "and" else (no, yes)
-        first = np.logical_and.reduce(np.broadcast_arrays(*every))
-        second = np.logical_or.reduce(np.broadcast_arrays(*some))
-        return (first, second) if op == "and" else (second, first)
-
-    def select(self, test: Any, yes: Interval, no: Interval) -> Interval:
-        true, false = test
-        hull = yes.hull(no)
-        return Interval(
-            np.where(true, yes.lo, np.where(false, no.lo, hull.lo)),
-            np.where(true, yes.hi, np.where(false, no.hi, hull.hi)),
-        )
 
 
 def _logsumexp_end(ends: list[Any], side: int) -> Any:

@@ -17,8 +17,7 @@ def to_tree(expression: sympy.Expr) -> tree.Node:
     ValueError : a function that the tree language of scalars lacks.
     """
     if expression.is_Rational:
-        value = Fraction(int(expression.p), int(expression.q))
-        return tree.Number(value) if value >= 0 else tree.Negate(tree.Number(-value))
+        return tree.signed(Fraction(int(expression.p), int(expression.q)))
     if expression.is_Symbol:
         return tree.Letter(expression.name)
     if expression is sympy.pi or expression is sympy.E:

@@ -80,8 +80,7 @@ def by_zero_apart(claim: ScalarClaim, decide: Decide) -> Decision:
 
 
 def _at(claim: ScalarClaim, name: str, value: int, decide: Decide) -> bool:
-    number = tree.Number(Fraction(value)) if value >= 0 else tree.Negate(tree.Number(Fraction(-value)))
-    return decide(_drop(claim, name, number)).outcome in ("proved", "vacuous")
+    return decide(_drop(claim, name, tree.signed(value))).outcome in ("proved", "vacuous")
 
 
 def _drop(claim: ScalarClaim, name: str, value: tree.Node) -> ScalarClaim:
@@ -99,8 +98,7 @@ def _ends(claim: ScalarClaim, name: str) -> set[str]:
 
 
 def _integers_from(low: int) -> Domain:
-    number = tree.Number(Fraction(low)) if low >= 0 else tree.Negate(tree.Number(Fraction(-low)))
-    return Domain(f"integers {low}..", "integers", Expression(number, str(low)))
+    return Domain(f"integers {low}..", "integers", Expression(tree.signed(low), str(low)))
 
 
 def _roundings(claim: ScalarClaim) -> Iterator[tree.Node]:
@@ -136,8 +134,7 @@ def _class(claim: ScalarClaim, name: str, q: int, r: int) -> ScalarClaim:
     domain = _integers_from(lower) if lower is not None else Domain("integers", "integers")
     if ends[1] is not None:
         top = floor(ends[1])
-        number = tree.Number(Fraction(top)) if top >= 0 else tree.Negate(tree.Number(Fraction(-top)))
-        domain = replace(domain, upper=Expression(number, str(top)))
+        domain = replace(domain, upper=Expression(tree.signed(top), str(top)))
     moved = claim.with_values({name: value})
     moved = replace(moved, domains={**moved.domains, fresh: domain})
 
@@ -159,16 +156,12 @@ def rounded_exactly(node: tree.Node, claim: ScalarClaim) -> tree.Node:
     if any(v.denominator != 1 for v in form[1].values()):
         return node
     constant = Fraction(floor(form[0]) if node.function == "floor" else ceil(form[0]))
-    terms: list[tree.Node] = [tree.Multiply((_number(v), tree.Letter(n))) for n, v in form[1].items()]
-    return tree.Add((*terms, _number(constant))) if terms else _number(constant)
+    terms: list[tree.Node] = [tree.Multiply((tree.signed(v), tree.Letter(n))) for n, v in form[1].items()]
+    return tree.Add((*terms, tree.signed(constant))) if terms else tree.signed(constant)
 
 
 def _integer_letter(name: str, claim: ScalarClaim) -> bool:
     return whole(tree.Letter(name), claim.domains)
-
-
-def _number(value: Fraction) -> tree.Node:
-    return tree.Number(value) if value >= 0 else tree.Negate(tree.Number(-value))
 
 
 __all__ = ["by_head_and_tail", "by_residues", "by_zero_apart", "rounded_exactly"]

@@ -96,7 +96,7 @@ def folded(node: tree.Node, domains: Domains) -> tree.Node:
         case tree.Add(terms=terms):
             form = linear_form(node)
             if form is not None and not form[1]:
-                return tree.Number(form[0]) if form[0] >= 0 else tree.Negate(tree.Number(-form[0]))
+                return tree.signed(form[0])
             kept = tuple(t for t in terms if not _is_zero(t))
             return kept[0] if len(kept) == 1 else tree.Add(kept)
     return node

@@ -156,12 +156,8 @@ def _numeric(low: tree.Node, high: tree.Node) -> tuple[int, int] | None:
 
 
 def _written_out(body: tree.Node, index: str, low: int, high: int) -> tree.Node:
-    terms = tuple(substitute(body, {index: _integer(i)}) for i in range(low, high + 1))
+    terms = tuple(substitute(body, {index: tree.signed(i)}) for i in range(low, high + 1))
     return tree.Number(Fraction(0)) if not terms else terms[0] if len(terms) == 1 else tree.Add(terms)
-
-
-def _integer(value: int) -> tree.Node:
-    return tree.Number(Fraction(value)) if value >= 0 else tree.Negate(tree.Number(Fraction(-value)))
 
 
 def _counts(low: tree.Node, high: tree.Node, claim: ScalarClaim) -> bool:
