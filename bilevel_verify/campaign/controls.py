@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from bilevel_verify.campaign.cell import Cell
-from bilevel_verify.campaign.store import Store
+from bilevel_verify.campaign.store import StoredCell
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,11 +23,7 @@ class Control:
         return self.expected == self.found
 
 
-def judge_controls(store: Store, keys: Iterable[str] | None = None) -> list[Control]:
-    """The controls among the stored answers (of ``keys``, or all)."""
-    found = []
-    for stored in store.cells(keys):
-        cell = Cell.from_dict(stored.cell)
-        if cell.control is not None:
-            found.append(Control(cell.label, cell.control, str(stored.answer.get("verdict"))))
-    return found
+def judge_controls(cells: Iterable[StoredCell]) -> list[Control]:
+    """The controls among some stored answers."""
+    controls = [(Cell.from_dict(s.cell), s) for s in cells if s.cell.get("control") is not None]
+    return [Control(cell.label, str(cell.control), str(stored.answer.get("verdict"))) for cell, stored in controls]

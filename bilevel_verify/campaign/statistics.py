@@ -49,8 +49,13 @@ def exponent(driver: Sequence[float], counts: Sequence[float], bound: Sequence[f
     rate = judge_order(driver, counts, bound)
     slope, residual = math.nan, math.nan
     if all(math.isfinite(v) and v > 0 for v in (*driver, *counts)):
-        slope, residual = straight_line([math.log(v) for v in driver], [math.log(v) for v in counts])
+        slope, residual = power_law(driver, counts)
     return Fit(rate, slope, residual, driver[0], driver[-1])
+
+
+def power_law(x: Sequence[float], y: Sequence[float]) -> tuple[float, float]:
+    """Exponent of y against x, both positive, by a straight line through the logarithms, and its largest residual."""
+    return straight_line([math.log(v) for v in x], [math.log(v) for v in y])
 
 
 def straight_line(x: Sequence[float], y: Sequence[float]) -> tuple[float, float]:
@@ -64,6 +69,11 @@ def straight_line(x: Sequence[float], y: Sequence[float]) -> tuple[float, float]
 def success(successes: int, trials: int, promised: float, rows: int = 1) -> Frequency:
     """A success probability by the rule for probabilities: exact binomial bounds at 1e-6 a row after correction."""
     return judge_frequency(successes, trials, promised, rows)
+
+
+def oracle_calls(counts: Mapping[str, int]) -> int:
+    """Calls of all kinds; those of stopping tests (``stop_...``) are bookkeeping and left out."""
+    return sum(n for kind, n in counts.items() if not kind.startswith("stop_"))
 
 
 @dataclass(frozen=True, slots=True)

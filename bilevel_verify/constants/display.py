@@ -66,10 +66,12 @@ def _safe(constant: Constant, infinity: str = "oo") -> str:
     return _number(constant.value, constant.side == "lower", infinity)
 
 
+def safe_decimal(value: float, digits: int, down: bool) -> Decimal:
+    """A finite number to so many digits, rounded to the safe side: what is printed is still a bound."""
+    return Context(prec=digits, rounding=ROUND_FLOOR if down else ROUND_CEILING).create_decimal(Decimal(value))
+
+
 def _number(value: float, down: bool, infinity: str = "oo") -> str:
-    """Nine digits, rounded to the safe side: what is printed is still a bound."""
     if math.isinf(value):
         return infinity if value > 0 else f"-{infinity}"
-    exact = Decimal(value)
-    rounded = Context(prec=DIGITS, rounding=ROUND_FLOOR if down else ROUND_CEILING).create_decimal(exact)
-    return f"{rounded.normalize():.{DIGITS}g}"
+    return f"{safe_decimal(value, DIGITS, down).normalize():.{DIGITS}g}"

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from bilevel_verify.campaign.statistics import power_law
 from bilevel_verify.checks.stationarity import second_order_point
 from bilevel_verify.experiments.second_order_runs import (
     MINIMAX_RAMP,
@@ -40,11 +41,6 @@ DIMENSIONS = (16, 32, 64, 128, 256, 512, 1024, 2048, 4096)
 KAPPAS = (1, 4, 16)
 
 
-def slope(x: Sequence[float], y: Sequence[float]) -> float:
-    """Least squares slope of log y against log x."""
-    return float(np.polyfit(np.log(x), np.log(y), 1)[0])
-
-
 def rates(eps: Sequence[float] = RATE_EPS) -> Table:
     """Iterations of cubic steps on ramps of slope 2 eps and drop 1, beside gradient descent; one row per method.
 
@@ -61,8 +57,8 @@ def rates(eps: Sequence[float] = RATE_EPS) -> Table:
             {
                 "method": method,
                 "theorem": expected,
-                "slope": slope([1 / e for e in eps], counts),
-                "last slope": slope([1 / e for e in eps[-2:]], counts[-2:]),
+                "slope": power_law([1 / e for e in eps], counts)[0],
+                "last slope": power_law([1 / e for e in eps[-2:]], counts[-2:])[0],
                 **{f"N({e:g})": n for e, n in zip(eps, counts)},
             }
         )
@@ -106,13 +102,14 @@ def best_m_slopes(table: Table) -> Table:
         rows = [row for row in table if row["kappa"] == kappa and 4 <= row["best m"] < SNAPSHOTS[-1]]
         if len(rows) < 3:
             continue
+        promised = [row["1+d/sqrt(kappa)"] for row in rows]
         claimed = [row["claimed d^.5/kappa^.25"] for row in rows]
         result.append(
             {
                 "kappa": kappa,
                 "points": len(rows),
-                "slope of best m": slope([row["1+d/sqrt(kappa)"] for row in rows], [row["best m"] for row in rows]),
-                "slope of saving": slope(claimed, [row["saving over m=1"] for row in rows]),
+                "slope of best m": power_law(promised, [row["best m"] for row in rows])[0],
+                "slope of saving": power_law(claimed, [row["saving over m=1"] for row in rows])[0],
             }
         )
     return result

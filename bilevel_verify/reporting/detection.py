@@ -7,24 +7,27 @@ folder shows it.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 Json = dict[str, Any]
 DATA = "detection-matrix.json"
 MOST_CONTROLS = 1000
+MISSED = "-"
 
 
 def detection_record(folder: str | Path) -> Json | None:
     """The matrix that lies in a folder, arranged for the page; None where there is none or it has another form."""
     try:
         data = json.loads((Path(folder) / DATA).read_text(encoding="utf-8"))
-        return _arranged(data)
+        return arranged(data)
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
 
 
-def _arranged(data: Json) -> Json:
+def arranged(data: Mapping[str, Any]) -> Json:
+    """The matrix as lines: ``headline``, ``assertions`` (columns) and ``controls`` with a mark for each of them."""
     controls = data["controls"][:MOST_CONTROLS]
     assertions = list(dict.fromkeys(str(a) for c in controls for row in c["cells"].values() for a in row))
     headline = [f"{name}: {int(p['caught'])} of {int(p['of'])} caught" for name, p in data["profiles"].items()]
@@ -40,7 +43,7 @@ def _arranged(data: Json) -> Json:
     return {"headline": "; ".join(headline), "assertions": assertions, "controls": rows}
 
 
-def _mark(cells: Json, assertion: str) -> str:
-    """``caught`` (by any profile), ``missed``, or nothing where the assertion does not apply."""
-    asked = [row[assertion] for row in cells.values() if assertion in row]
-    return "" if not asked else "caught" if any(asked) else "missed"
+def _mark(cells: Mapping[str, Any], assertion: str) -> str:
+    """The first profile that catches it; ``-`` if none does, blank if the assertion does not apply."""
+    asked = [(str(profile), row[assertion]) for profile, row in cells.items() if assertion in row]
+    return "" if not asked else next((profile for profile, contract in asked if contract), MISSED)

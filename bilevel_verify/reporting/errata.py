@@ -8,24 +8,28 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from bilevel_verify.errors import InputError
+from bilevel_verify.reporting.html import content_policy, template
 from bilevel_verify.reporting.mathml import to_mathml
 from bilevel_verify.reporting.words import LOOKS, slug
 
-PAGE = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<title>Errata: {{ card.key }}</title><style>{{ style }}
-main { max-width: 1180px; margin: 0 auto; padding: 1rem 1.25rem 4rem; } td, th { text-align: left; vertical-align: top;
-padding: .35rem .6rem; border-bottom: 1px solid var(--line); } table { border-collapse: collapse; width: 100%; }
+STYLE = """main { max-width: 1180px; margin: 0 auto; padding: 1rem 1.25rem 4rem; }
+td, th { text-align: left; vertical-align: top; padding: .35rem .6rem; border-bottom: 1px solid var(--line); }
+table { border-collapse: collapse; width: 100%; }
 pre { overflow-x: auto; background: var(--wash); padding: .6rem; font: .82rem/1.4 var(--mono); }
 section { border-top: 1px solid var(--line); padding-top: .4rem; } .wide { overflow-x: auto; }
 dt { color: var(--soft); }
-dd { margin: 0 0 .5rem; }</style></head><body><header class="top"><h1>Errata: {{ card.title or card.key }}</h1>
+dd { margin: 0 0 .5rem; }
+"""
+"""What an errata page has besides the style of the report."""
+PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="{{ policy }}">
+<title>Errata: {{ card.key }}</title><style>{{ style }}</style></head>
+<body><header class="top"><h1>Errata: {{ card.title or card.key }}</h1>
 <p class="lede">{{ card.authors }}. Each printed formula that was refuted, with the smallest counterexample found, the
 nearest form that was proved, and a script that shows the counterexample by itself.</p></header><main>
 <p>{{ counts }}. {{ share }}.</p>
@@ -84,13 +88,14 @@ def errata_page(card: Any, findings: Sequence[Any], lines: Sequence[Any]) -> str
     from bilevel_verify.audit.coverage import decided
 
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
-    style = (resources.files("bilevel_verify.reporting") / "templates" / "page.css").read_text(encoding="utf-8")
+    style = template("page.css") + STYLE
     rows = [f.row for f in findings]
     tally = Counter(row.verdict for row in rows if row.as_printed)
     refuted = [f for f in findings if f.row.verdict == "refuted" and f.row.as_printed]
     return environment.from_string(PAGE).render(
         card=card,
         style=Markup(style),
+        policy=content_policy(style),
         counts=", ".join(f"{n} {LOOKS[word].symbol} {word}" for word, n in tally.items()),
         share=str(decided(rows)),
         refuted=[_record(card, f, findings) for f in refuted],

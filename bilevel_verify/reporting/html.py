@@ -40,7 +40,7 @@ def render(document: Json) -> str:
     from markupsafe import Markup
 
     environment = jinja2.Environment(
-        loader=jinja2.FunctionLoader(_template),
+        loader=jinja2.FunctionLoader(template),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -61,7 +61,7 @@ def render(document: Json) -> str:
     environment.globals["plot"] = lambda p, name: Markup(svg(p, name))
     environment.globals["profile"] = lambda p, name: Markup(profile_svg(p, name))
     looks = list(words.LOOKS.items())
-    style, script = _template("page.css"), _template("page.js")
+    style, script = template("page.css"), template("page.js")
     data = json_for_page(row_table(worst_rows(document["rows"], len(document["rows"])), document["summary"]["rows"]))
     return environment.get_template("page.html").render(
         document=document,
@@ -81,14 +81,15 @@ def _letter(name: str) -> str:
     return letter_latex(name)
 
 
-def _template(name: str) -> str:
+def template(name: str) -> str:
+    """Text of a file of the page's templates."""
     return resources.files("bilevel_verify.reporting").joinpath("templates", name).read_text(encoding="utf-8")
 
 
 def content_policy(style: str, *scripts: str) -> str:
     """A policy under which this style and these scripts run and nothing else is loaded or run."""
     hashes = [base64.b64encode(hashlib.sha256(t.encode()).digest()).decode() for t in (style, *scripts)]
-    allowed = " ".join(f"'sha256-{h}'" for h in hashes[1:])
+    allowed = " ".join(f"'sha256-{h}'" for h in hashes[1:]) or "'none'"
     return (
         f"default-src 'none'; style-src 'sha256-{hashes[0]}'; script-src {allowed}; "
         "img-src data:; base-uri 'none'; form-action 'none'"

@@ -150,12 +150,12 @@ def _clean(values: Iterable[Any]) -> list[float]:
 
 
 def _slope(line: Json) -> float | None:
-    from bilevel_verify.campaign.statistics import straight_line
+    from bilevel_verify.campaign.statistics import power_law
 
-    points = [(math.log(x), math.log(y)) for x, y in zip(line["x"], line["y"], strict=True) if x > 0 and y > 0]
+    points = [(x, y) for x, y in zip(line["x"], line["y"], strict=True) if x > 0 and y > 0]
     if len(points) < 2 or points[0][0] == points[-1][0]:
         return None
-    return straight_line([p[0] for p in points], [p[1] for p in points])[0]
+    return power_law([p[0] for p in points], [p[1] for p in points])[0]
 
 
 def svg(plot: Json, identifier: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bilevel_verify.campaign.statistics import Profile, data_profile, performance_profile
+from bilevel_verify.campaign.statistics import Profile, data_profile, oracle_calls, performance_profile
 from bilevel_verify.reporting.plots import moved
 
 Json = dict[str, Any]
@@ -44,7 +44,7 @@ def _costs(runs: Sequence[Json]) -> tuple[dict[str, dict[str, float | None]], di
         setting = {k: v for k, v in moved(run).items() if k not in given}
         instance = repr((run["problem"], sorted(setting.items()), run.get("x0"), run.get("replicate") or 0))
         places[instance] = run["problem"]
-        calls = sum(n for kind, n in run["counts"].items() if not kind.startswith("stop_"))
+        calls = oracle_calls(run["counts"])
         cost = float(calls) if run["status"] in SOLVED and calls else None
         known = costs.setdefault(run["method"], {}).get(instance)
         costs[run["method"]][instance] = cost if known is None else min(known, cost or known)

@@ -41,7 +41,9 @@ def _entry(name: str, thing: Any) -> Iterator[str]:
 
 
 def _members(thing: type) -> Iterator[str]:
-    for name, member in sorted(vars(thing).items()):
+    own = [base for base in reversed(thing.__mro__) if base.__module__.startswith("bilevel_verify")]
+    members = {name: member for base in own for name, member in vars(base).items()}
+    for name, member in sorted(members.items()):
         if name.startswith("_") or not (callable(member) or isinstance(member, property | classmethod | staticmethod)):
             continue
         inner = member.fget if isinstance(member, property) else getattr(member, "__func__", member)

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bilevel_verify.testing.blocks import Block, Numbers, Smooth, block
+from bilevel_verify.testing.stated import Stated
 from bilevel_verify.testing.writing import added, bilinear_text, combination
-
-if TYPE_CHECKING:
-    from bilevel_verify.problems.problem import Problem
 
 FloatArray = NDArray[np.float64]
 
@@ -23,7 +20,7 @@ __all__ = ["Block", "Instance", "block", "names"]
 
 
 @dataclass(frozen=True, repr=False)
-class Instance:
+class Instance(Stated):
     """A problem of one of three kinds with exact constants, exact ``y*`` and exact hypergradient.
 
     bilevel: ``f = p(x) + x.C y + q(y)``, ``g = h(y) - y.B x``; minimax: ``f = p(x) + y.B x - h(y)``;
@@ -260,47 +257,14 @@ class Instance:
             yield "[data]"
             yield from (f"{name} = {array}" for name, array in arrays.items())
 
-    def save(self, path: str | Path) -> Path:
-        """Write the problem file; ``bilevel_verify.load`` reads it back."""
-        target = Path(path)
-        target.write_text(self.toml(), encoding="utf8")
-        return target
-
-    def problem(self) -> Problem:
-        """The SymPy form, as the rest of the package takes it (built at the first call)."""
-        return self._problem
-
-    @cached_property
-    def _problem(self) -> Problem:
-        return read(self.toml())
-
-    def sympy(self) -> Mapping[str, Any]:
-        """The formulas as SymPy expressions."""
-        stated = self.problem()
-        return {"f": stated.f} if stated.g is None else {"f": stated.f, "g": stated.g}
-
     def __str__(self) -> str:
         start = "" if self.start is None else f", x0 = {list(self.start)}"
-        return f"{self.kind}: " + ", ".join(f"{name} = {formula}" for name, formula in self.sympy().items()) + start
-
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        """What Hypothesis and IPython print: the SymPy form."""
-        printer.text(f"<{self}>")
+        return f"{self.kind}: {self._formulas()}{start}"
 
     def __repr__(self) -> str:
         more = "" if self.start is None else f", x0 = {list(self.start)}"
         more += "".join(f", {name} = {array}" for name, array in self._arrays().items())
         return f"<{self.kind}: {', '.join(f'{k} = {v}' for k, v in self.text().items())}{more}>"
-
-
-def read(toml: str) -> Problem:
-    """The problem of a problem file that belongs to no family."""
-    from bilevel_verify.problems import loads
-    from bilevel_verify.problems.problem import Problem
-
-    found = loads(toml)
-    assert isinstance(found, Problem)
-    return found
 
 
 def names(letter: str, n: int) -> tuple[str, ...]:

@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from bilevel_verify.reporting.detection import DATA, MISSED, arranged
 from bilevel_verify.testing.controls import CONTROLS, Control, Matrix
 
 Matrices = Mapping[str, Matrix]
 """Profile -> the matrix it gave."""
-DATA = "detection-matrix.json"
 
 
 def as_data(matrices: Matrices, subjects: tuple[Control, ...] | None = None) -> dict[str, Any]:
@@ -32,30 +32,10 @@ def as_data(matrices: Matrices, subjects: tuple[Control, ...] | None = None) -> 
     return {"profiles": profiles, "controls": controls}
 
 
-def _assertions(data: Mapping[str, Any]) -> list[str]:
-    found: dict[str, None] = {}
-    for control in data["controls"]:
-        for row in control["cells"].values():
-            found.update(dict.fromkeys(row))
-    return list(found)
-
-
-def _mark(control: Mapping[str, Any], assertion: str) -> str:
-    """The first profile that catches it; ``-`` if none does, blank if the assertion does not apply."""
-    asked = [(name, row[assertion]) for name, row in control["cells"].items() if assertion in row]
-    if not asked:
-        return ""
-    return next((name for name, contract in asked if contract), "-")
-
-
-def headline(data: Mapping[str, Any]) -> str:
-    """``163 of 163 caught (thorough), 162 of 163 (quick)``."""
-    return "; ".join(f"{name}: {p['caught']} of {p['of']} caught" for name, p in data["profiles"].items())
-
-
 def as_markdown(data: Mapping[str, Any]) -> str:
     """A table, one row per control; a cell names the first profile whose assertion catches it."""
-    assertions = _assertions(data)
+    shown = arranged(data)
+    assertions = shown["assertions"]
     lines = [
         "# Detection matrix",
         "",
@@ -63,33 +43,32 @@ def as_markdown(data: Mapping[str, Any]) -> str:
         "A cell names the first profile that catches the control; `-`: the assertion applies and does not see it;",
         "blank: it does not apply. `catalogue` names the reported bug that the control repeats.",
         "",
-        headline(data) + ".",
+        shown["headline"] + ".",
         "",
         "| control | catalogue | " + " | ".join(assertions) + " |",
         "|" + "---|" * (2 + len(assertions)),
     ]
-    for control in data["controls"]:
-        cells = [_mark(control, assertion) for assertion in assertions]
+    for control in shown["controls"]:
         name = control["name"].replace("|", "\\|")
-        lines.append(f"| {name} | {control['catalogue']} | " + " | ".join(cells) + " |")
+        lines.append(f"| {name} | {control['catalogue']} | " + " | ".join(control["marks"]) + " |")
     return "\n".join(lines) + "\n"
 
 
 def as_html(data: Mapping[str, Any]) -> str:
     """The section of a report: a heading, a sentence and a table; no style of its own, no page around it."""
-    assertions = _assertions(data)
-    head = "".join(f"<th>{html.escape(name)}</th>" for name in ("control", "catalogue", *assertions))
+    shown = arranged(data)
+    head = "".join(f"<th>{html.escape(name)}</th>" for name in ("control", "catalogue", *shown["assertions"]))
     rows = []
-    for control in data["controls"]:
-        marks = (_mark(control, assertion) for assertion in assertions)
+    for control in shown["controls"]:
         cells = "".join(
-            f'<td class="{"caught" if m not in ("", "-") else "blind"}">{html.escape(m)}</td>' for m in marks
+            f'<td class="{"caught" if m not in ("", MISSED) else "blind"}">{html.escape(m)}</td>'
+            for m in control["marks"]
         )
         name, catalogue = html.escape(control["name"]), html.escape(control["catalogue"])
         rows.append(f"<tr><th scope='row'>{name}</th><td>{catalogue}</td>{cells}</tr>")
     return (
         '<section id="detection-matrix"><h2>Detection matrix of the testing kit</h2>'
-        f"<p>Deliberately broken solvers against the assertions; {html.escape(headline(data))}.</p>"
+        f"<p>Deliberately broken solvers against the assertions; {html.escape(shown['headline'])}.</p>"
         f"<div class='wide'><table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
         "</section>\n"
     )

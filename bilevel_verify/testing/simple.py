@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bilevel_verify.testing.blocks import Block
-from bilevel_verify.testing.families import names, read
+from bilevel_verify.testing.families import names
+from bilevel_verify.testing.stated import Stated
 from bilevel_verify.testing.writing import block_text, shifted
-
-if TYPE_CHECKING:
-    from bilevel_verify.problems.problem import Problem
 
 FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, repr=False)
-class SimpleInstance:
+class SimpleInstance(Stated):
     """Simple bilevel: minimise a strongly convex quadratic f over the minimisers of a convex g around the origin.
 
     ``g`` is a centred block whose eigenvalues and ridges may vanish, so the solution set is ``centre + kernel`` and, f
@@ -100,31 +95,8 @@ class SimpleInstance:
         head = f'kind = "{self.kind}"\n{formulas}x = "{" ".join(names("x", self.dx))}"\n'
         return f'{head}\n[feasible]\nset = "{self.feasible}"\n{size}\n'
 
-    def save(self, path: str | Path) -> Path:
-        """Write the problem file; ``bilevel_verify.load`` reads it back."""
-        target = Path(path)
-        target.write_text(self.toml(), encoding="utf8")
-        return target
-
-    def problem(self) -> Problem:
-        """The SymPy form (built at the first call)."""
-        return self._problem
-
-    @cached_property
-    def _problem(self) -> Problem:
-        return read(self.toml())
-
-    def sympy(self) -> Mapping[str, Any]:
-        """The formulas as SymPy expressions."""
-        return {"f": self.problem().f, "g": self.problem().g}
-
     def __str__(self) -> str:
-        formulas = ", ".join(f"{name} = {formula}" for name, formula in self.sympy().items())
-        return f"{self.kind}: {formulas}, {self.feasible} of size {self.radius}"
-
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        """What Hypothesis and IPython print: the SymPy form."""
-        printer.text(f"<{self}>")
+        return f"{self.kind}: {self._formulas()}, {self.feasible} of size {self.radius}"
 
     def __repr__(self) -> str:
         formulas = ", ".join(f"{key} = {formula}" for key, formula in self.text().items())

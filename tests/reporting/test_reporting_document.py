@@ -202,7 +202,7 @@ def test_a_detection_matrix_beside_the_report_is_shown(tmp_path: Path) -> None:
     assert "wrong &lt;sign&gt;" in page
     assert "quick: 1 of 1 caught" in page
     document = json.loads((tmp_path / "report.json").read_text())
-    assert document["detection"]["controls"][0]["marks"] == ["missed", "caught"]
+    assert document["detection"]["controls"][0]["marks"] == ["-", "quick"]
     assert problems_with(document) == []
     (tmp_path / "detection-matrix.json").write_text("[]")
     assert "wrong &lt;sign&gt;" not in report(verifications(), tmp_path, formats=["html"]).read_text(encoding="utf-8")

@@ -102,7 +102,7 @@ def _controls(cards: Sequence[Any], arguments: Any) -> dict[str, Any] | None:
     """The three counts over mutants of the proved links of every card."""
     if not arguments.controls:
         return None
-    from bilevel_verify.audit.mutations import controls, counts
+    from bilevel_verify.audit.controls import controls, counts
 
     jobs = arguments.jobs or os.cpu_count() or 1
     found = [m for c in cards for m in controls(c, per_link=arguments.controls, seed=arguments.seed, jobs=jobs)]

@@ -31,8 +31,7 @@ def run_command(arguments: Any) -> int:
     for failure in outcome.failures:
         output.say(f"{Cell.from_dict(failure.cell).label}: {failure.status}: {failure.message}")
     with Store(outcome.store, read_only=True) as store:
-        rows, runs = _answers(store, outcome)
-        controls = judge_controls(store, outcome.keys)
+        rows, runs, controls = _answers(store, outcome)
         document = None if arguments.no_report else _document(store, outcome, campaign, arguments)
         if arguments.export:
             _export(store, Path(arguments.out), arguments.export, outcome.keys)
@@ -106,14 +105,16 @@ def _document(store: Store, outcome: Outcome, campaign: Campaign, arguments: Any
     return document_of_store(store, outcome.keys, title=title, command=shlex.join(words), failures=outcome.failures)
 
 
-def _answers(store: Store, outcome: Outcome) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """The rows of all answers, and the runs of those cells that asked for runs alone."""
+def _answers(store: Store, outcome: Outcome) -> tuple[list[dict[str, Any]], list[dict[str, Any]], list[Control]]:
+    """The rows of all answers, the runs of those cells that asked for runs alone, and the controls; read once."""
     rows: list[dict[str, Any]] = []
     runs: list[dict[str, Any]] = []
+    controls: list[Control] = []
     for stored in store.cells(outcome.keys):
         rows += stored.answer.get("rows", ())
         runs += stored.answer.get("runs", ()) if stored.cell.get("kind") == "solve" else ()
-    return rows, runs
+        controls += judge_controls([stored])
+    return rows, runs, controls
 
 
 def _say_result(
@@ -184,6 +185,7 @@ def _runs_table(runs: list[dict[str, Any]]) -> None:
     from collections import Counter
     from statistics import median
 
+    from bilevel_verify.campaign.statistics import oracle_calls
     from bilevel_verify.reporting.words import number
 
     groups: dict[str, list[dict[str, Any]]] = {}
@@ -192,7 +194,7 @@ def _runs_table(runs: list[dict[str, Any]]) -> None:
     lines = []
     for name, members in sorted(groups.items()):
         ended = ", ".join(f"{n} {status}" for status, n in Counter(r["status"] for r in members).most_common())
-        calls = median(sum(n for k, n in r["counts"].items() if not k.startswith("stop_")) for r in members)
+        calls = median(oracle_calls(r["counts"]) for r in members)
         lines.append([name, len({r["problem"] for r in members}), len(members), ended, number(calls, 4)])
     output.table("", ["method", "problems", "runs", "ended", "median calls"], lines, numeric=("problems", "runs"))
 

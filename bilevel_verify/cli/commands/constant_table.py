@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from decimal import Decimal
 from typing import Any
 
 from bilevel_verify.cli import output
 
+DIGITS = 6
 BLAME = ("unbounded ray", "blows up", "lost smoothness", "Hoelder rules", "Hoelder exponent")
 """Rules whose statement says why there is no finite constant."""
 
@@ -56,17 +57,17 @@ def show(found: dict[str, Any], closed: dict[str, str], why: bool) -> None:
 
 def safe_number(c: dict[str, Any]) -> str:
     """Six digits of the certified end, rounded to its safe side (an upper bound up, a lower bound down)."""
+    from bilevel_verify.constants.display import safe_decimal
     from bilevel_verify.reporting.words import number
 
     value = c["value"]
     if not isinstance(value, float) or value == 0 or c.get("exact"):
-        return number(value, 6)
+        return number(value, DIGITS)
     exact = Decimal(value)
-    unit = Decimal((0, (1,), exact.adjusted() - 5))
-    nearest = exact.quantize(unit)
+    nearest = exact.quantize(Decimal((0, (1,), exact.adjusted() - DIGITS + 1)))
     if abs(nearest - exact) > abs(exact) * Decimal("1e-12"):
-        nearest = exact.quantize(unit, rounding=ROUND_FLOOR if c.get("side") == "lower" else ROUND_CEILING)
-    return number(float(nearest), 6)
+        nearest = safe_decimal(value, DIGITS, c.get("side") == "lower")
+    return number(float(nearest), DIGITS)
 
 
 def remarks(found: dict[str, Any]) -> list[str]:
