@@ -17,7 +17,8 @@ from bilevel_verify.problems.feasible import (
 )
 from bilevel_verify.problems.files import dump, load, loads, save
 from bilevel_verify.problems.problem import KINDS, Interval, Kind, Problem
-from bilevel_verify.problems.to_sympy import KNOWN_FUNCTIONS, to_sympy
+from bilevel_verify.problems.to_sympy import to_sympy
+from bilevel_verify.problems.vocabulary import KNOWN_FUNCTIONS
 
 __all__ = [
     "KINDS",

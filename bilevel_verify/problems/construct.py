@@ -21,7 +21,8 @@ from bilevel_verify.problems.names import block_names, check_name
 from bilevel_verify.problems.problem import Interval, Kind, Problem
 from bilevel_verify.problems.stable import stabilise
 from bilevel_verify.problems.text import to_text
-from bilevel_verify.problems.to_sympy import Definition, exact_number, to_sympy
+from bilevel_verify.problems.to_sympy import exact_number, to_sympy
+from bilevel_verify.problems.vocabulary import Definition
 
 Formula = Any
 """Text, SymPy expression or number."""

@@ -12,7 +12,8 @@ import sympy
 
 from bilevel_verify import language
 from bilevel_verify.errors import ProblemError
-from bilevel_verify.problems.to_sympy import CONSTANTS, KNOWN_FUNCTIONS, to_sympy
+from bilevel_verify.problems.to_sympy import to_sympy
+from bilevel_verify.problems.vocabulary import CONSTANTS, KNOWN_FUNCTIONS
 
 PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}\Z")
 BLOCK = re.compile(r"([A-Za-z][A-Za-z0-9_]*)\{\s*(\d+)\s*\.\.\s*([^{}]+)\}")

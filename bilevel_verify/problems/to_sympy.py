@@ -1,6 +1,6 @@
 """Expression tree to SymPy: the interpreter of problem files.
 
-Every function has an explicit entry in a table; nothing else can be called. Numbers stay exact. Data arrays are known
+Only functions of the vocabulary can be called. Numbers stay exact. Data arrays are known
 by name: ``A[i, j]`` is an entry, ``A[i]`` a row (both 0-based), the name of a block (``x``, ``y``) the vector of its
 variables, ``y[i]`` its i-th variable (0-based).
 Whole arrays take part in ``dot``, ``norm``, ``@`` and ``T``.
@@ -9,7 +9,7 @@ Whole arrays take part in ``dot``, ``norm``, ``@`` and ``T``.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -17,122 +17,24 @@ import numpy as np
 import sympy
 from sympy import S
 
-from bilevel_verify import atoms
 from bilevel_verify.errors import ExpressionError, MathematicalError
 from bilevel_verify.language import Node, nearest, tree
 from bilevel_verify.problems.budget import MAXIMUM_RANGE, Budget
 from bilevel_verify.problems.data_sum import NotOneForm, SampleReader, implied_range, is_large
 from bilevel_verify.problems.stable import stabilise
-
-CONSTANTS = {"pi": sympy.pi, "E": sympy.E}
-RANGE_FUNCTIONS = ("sum", "prod", "mean", "max", "min")
-VECTOR_FUNCTIONS = ("dot", "norm", "T", "rows", "columns")
-COMPARE: dict[str, Callable[[Any, Any], Any]] = {
-    "<": sympy.Lt,
-    "<=": sympy.Le,
-    ">": sympy.Gt,
-    ">=": sympy.Ge,
-    "==": sympy.Eq,
-}
-
-
-def _maximum(*values: Any) -> Any:
-    """``max`` as ``a + plus(b - a)``, so that the kink stays a known atom."""
-    result = values[0]
-    for value in values[1:]:
-        result = atoms.plus(value) if result == 0 else result + atoms.plus(value - result)
-    return result
-
-
-def _minimum(*values: Any) -> Any:
-    return -_maximum(*(-v for v in values))
-
-
-def _absolute(t: Any) -> Any:
-    return atoms.abspow(S.One, t)
-
-
-def _sign(t: Any) -> Any:
-    return atoms.sgnpow(S.Zero, t)
-
-
-def _order(k: Any, largest: int) -> Any:
-    if not k.is_Integer or not 1 <= k <= largest:
-        raise MathematicalError(f"the order of a derivative must be an integer from 1 to {largest}, not {k}")
-    return k
-
-
-FUNCTIONS: dict[str, tuple[int, Callable[..., Any]]] = {
-    "sqrt": (1, sympy.sqrt),
-    "log": (1, sympy.log),
-    "exp": (1, sympy.exp),
-    "sin": (1, sympy.sin),
-    "cos": (1, sympy.cos),
-    "tan": (1, sympy.tan),
-    "sinh": (1, sympy.sinh),
-    "cosh": (1, sympy.cosh),
-    "tanh": (1, sympy.tanh),
-    "asinh": (1, sympy.asinh),
-    "atan": (1, sympy.atan),
-    "erf": (1, sympy.erf),
-    "abs": (1, _absolute),
-    "sign": (1, _sign),
-    "floor": (1, sympy.floor),
-    "ceil": (1, sympy.ceiling),
-    "ceiling": (1, sympy.ceiling),
-    "plus": (1, lambda t: atoms.plus(t)),
-    "softplus": (1, atoms.softplus),
-    "logistic": (1, lambda t: atoms.softplus(-t)),
-    "sigmoid": (1, atoms.sigmoid),
-    "logcosh": (1, atoms.logcosh),
-    "psi": (2, atoms.psi),
-    "huber": (2, atoms.huber),
-    "psi_d": (3, lambda k, nu, t: atoms.psi_d(_order(k, 4), nu, t)),
-    "huber_d": (3, lambda k, delta, t: atoms.huber_d(_order(k, 2), delta, t)),
-    "sigmoid_d": (2, lambda k, t: atoms.sigmoid_d(_order(k, 20), t)),
-    "abspow": (2, atoms.abspow),
-    "sgnpow": (2, atoms.sgnpow),
-    "pluspow": (2, atoms.pluspow),
-    "max": (-1, _maximum),
-    "min": (-1, _minimum),
-    "logsumexp": (-1, atoms.logsumexp),
-}
-"""Name -> (number of arguments, -1 for any; meaning)."""
-
-SPECIAL = ("Piecewise", "Rational", "binomial", "factorial")
-KNOWN_FUNCTIONS = frozenset((*FUNCTIONS, *SPECIAL, *RANGE_FUNCTIONS, *VECTOR_FUNCTIONS))
-"""Every function that a problem may call."""
-
-SMALL_INTEGER = 500
-"""Largest argument of ``factorial`` and ``binomial``."""
-
-
-@dataclass(frozen=True, slots=True)
-class Definition:
-    """An abbreviation of a problem file: a letter (no parameters) or a function, expanded where it is used."""
-
-    parameters: tuple[str, ...]
-    body: Node
-    text: str
-
-
-@dataclass(slots=True)
-class Scope:
-    """What names mean: scalars (symbols, knobs), vectors of symbols, data arrays."""
-
-    scalars: Mapping[str, Any]
-    vectors: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
-    data: Mapping[str, Any] = field(default_factory=dict)
-    definitions: Mapping[str, Definition] = field(default_factory=dict)
-
-    def names(self) -> set[str]:
-        """Every name that a text may use."""
-        plain = {n for n, d in self.definitions.items() if not d.parameters}
-        return {*self.scalars, *self.vectors, *self.data, *CONSTANTS, *plain}
-
-    def functions(self) -> set[str]:
-        """Every function that a text may call."""
-        return {*KNOWN_FUNCTIONS, *(n for n, d in self.definitions.items() if d.parameters)}
+from bilevel_verify.problems.vocabulary import (
+    COMPARE,
+    CONSTANTS,
+    FUNCTIONS,
+    RANGE_FUNCTIONS,
+    SMALL_INTEGER,
+    SPECIAL,
+    VECTOR_FUNCTIONS,
+    Definition,
+    Scope,
+    maximum,
+    minimum,
+)
 
 
 def to_sympy(
@@ -303,7 +205,7 @@ class _Interpreter:
         if left.ndim > 2 or right.ndim > 2 or left.shape[-1] != right.shape[0]:
             raise self.budget.fail(f"shapes {left.shape} and {right.shape} do not match in '@'", node)
         self.budget.spend(node, left.size * (right.size // right.shape[0]))
-        return np.dot(left, right)
+        return _matrix_product(left, right)
 
     def _index(self, node: tree.Index) -> Any:
         places = tuple(self.integer(i) for i in node.indices)
@@ -476,8 +378,8 @@ class _Interpreter:
             case "mean":
                 return self._fold(node, values, sympy.Add) / len(values)
             case "max":
-                return self._finish(node, lambda: _maximum(*values))
-        return self._finish(node, lambda: _minimum(*values))
+                return self._finish(node, lambda: maximum(*values))
+        return self._finish(node, lambda: minimum(*values))
 
     def _reduce(self, node: tree.Call) -> Any:
         if len(node.arguments) == 1:
@@ -531,6 +433,13 @@ def _objects(values: tuple[Any, ...]) -> Any:
     result = np.empty(len(values), dtype=object)
     result[:] = values
     return result
+
+
+def _matrix_product(left: Any, right: Any) -> Any:
+    """``left @ right``; every entry is added up at once (SymPy sorts a sum anew with each term that joins it)."""
+    rows, columns = left.reshape(-1, left.shape[-1]), right.reshape(right.shape[0], -1).T
+    entries = _objects(tuple(sympy.Add(*(a * b for a, b in zip(row, column))) for row in rows for column in columns))
+    return entries.reshape(left.shape[:-1] + right.shape[1:])[()]
 
 
 def _add(a: Any, b: Any) -> Any:

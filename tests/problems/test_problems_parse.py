@@ -15,7 +15,8 @@ from bilevel_verify.errors import ExpressionError, InputError
 from bilevel_verify.language import PROBLEM, parse
 from bilevel_verify.problems import single_level
 from bilevel_verify.problems.text import to_text
-from bilevel_verify.problems.to_sympy import KNOWN_FUNCTIONS, to_sympy
+from bilevel_verify.problems.to_sympy import to_sympy
+from bilevel_verify.problems.vocabulary import KNOWN_FUNCTIONS
 
 x1, x2, y1, y2 = SYMBOLS = sympy.symbols("x1 x2 y1 y2", real=True)
 LETTERS = {s.name: s for s in SYMBOLS}

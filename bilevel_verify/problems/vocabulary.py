@@ -1,0 +1,128 @@
+"""The words of a problem's formulas: functions and constants that a text may use, and what its names mean.
+
+Every function has an explicit entry; nothing else can be called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import sympy
+from sympy import S
+
+from bilevel_verify import atoms
+from bilevel_verify.errors import MathematicalError
+from bilevel_verify.language import Node
+
+CONSTANTS = {"pi": sympy.pi, "E": sympy.E}
+RANGE_FUNCTIONS = ("sum", "prod", "mean", "max", "min")
+VECTOR_FUNCTIONS = ("dot", "norm", "T", "rows", "columns")
+COMPARE: dict[str, Callable[[Any, Any], Any]] = {
+    "<": sympy.Lt,
+    "<=": sympy.Le,
+    ">": sympy.Gt,
+    ">=": sympy.Ge,
+    "==": sympy.Eq,
+}
+
+
+def maximum(*values: Any) -> Any:
+    """``max`` as ``a + plus(b - a)``, so that the kink stays a known atom."""
+    result = values[0]
+    for value in values[1:]:
+        result = atoms.plus(value) if result == 0 else result + atoms.plus(value - result)
+    return result
+
+
+def minimum(*values: Any) -> Any:
+    """``min`` by the same atom."""
+    return -maximum(*(-v for v in values))
+
+
+def _absolute(t: Any) -> Any:
+    return atoms.abspow(S.One, t)
+
+
+def _sign(t: Any) -> Any:
+    return atoms.sgnpow(S.Zero, t)
+
+
+def _order(k: Any, largest: int) -> Any:
+    if not k.is_Integer or not 1 <= k <= largest:
+        raise MathematicalError(f"the order of a derivative must be an integer from 1 to {largest}, not {k}")
+    return k
+
+
+FUNCTIONS: dict[str, tuple[int, Callable[..., Any]]] = {
+    "sqrt": (1, sympy.sqrt),
+    "log": (1, sympy.log),
+    "exp": (1, sympy.exp),
+    "sin": (1, sympy.sin),
+    "cos": (1, sympy.cos),
+    "tan": (1, sympy.tan),
+    "sinh": (1, sympy.sinh),
+    "cosh": (1, sympy.cosh),
+    "tanh": (1, sympy.tanh),
+    "asinh": (1, sympy.asinh),
+    "atan": (1, sympy.atan),
+    "erf": (1, sympy.erf),
+    "abs": (1, _absolute),
+    "sign": (1, _sign),
+    "floor": (1, sympy.floor),
+    "ceil": (1, sympy.ceiling),
+    "ceiling": (1, sympy.ceiling),
+    "plus": (1, lambda t: atoms.plus(t)),
+    "softplus": (1, atoms.softplus),
+    "logistic": (1, lambda t: atoms.softplus(-t)),
+    "sigmoid": (1, atoms.sigmoid),
+    "logcosh": (1, atoms.logcosh),
+    "psi": (2, atoms.psi),
+    "huber": (2, atoms.huber),
+    "psi_d": (3, lambda k, nu, t: atoms.psi_d(_order(k, 4), nu, t)),
+    "huber_d": (3, lambda k, delta, t: atoms.huber_d(_order(k, 2), delta, t)),
+    "sigmoid_d": (2, lambda k, t: atoms.sigmoid_d(_order(k, 20), t)),
+    "abspow": (2, atoms.abspow),
+    "sgnpow": (2, atoms.sgnpow),
+    "pluspow": (2, atoms.pluspow),
+    "max": (-1, maximum),
+    "min": (-1, minimum),
+    "logsumexp": (-1, atoms.logsumexp),
+}
+"""Name -> (number of arguments, -1 for any; meaning)."""
+
+SPECIAL = ("Piecewise", "Rational", "binomial", "factorial")
+KNOWN_FUNCTIONS = frozenset((*FUNCTIONS, *SPECIAL, *RANGE_FUNCTIONS, *VECTOR_FUNCTIONS))
+"""Every function that a problem may call."""
+
+SMALL_INTEGER = 500
+"""Largest argument of ``factorial`` and ``binomial``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """An abbreviation of a problem file: a letter (no parameters) or a function, expanded where it is used."""
+
+    parameters: tuple[str, ...]
+    body: Node
+    text: str
+
+
+@dataclass(slots=True)
+class Scope:
+    """What names mean: scalars (symbols, knobs), vectors of symbols, data arrays."""
+
+    scalars: Mapping[str, Any]
+    vectors: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    data: Mapping[str, Any] = field(default_factory=dict)
+    definitions: Mapping[str, Definition] = field(default_factory=dict)
+
+    def names(self) -> set[str]:
+        """Every name that a text may use."""
+        plain = {n for n, d in self.definitions.items() if not d.parameters}
+        return {*self.scalars, *self.vectors, *self.data, *CONSTANTS, *plain}
+
+    def functions(self) -> set[str]:
+        """Every function that a text may call."""
+        return {*KNOWN_FUNCTIONS, *(n for n, d in self.definitions.items() if d.parameters)}
