@@ -79,6 +79,8 @@ class LiteralFunctions:
         for name in ("grad_phi", "y_star"):
             found[name] = lambda x, name=name: self.truth(name, x)
         found["grad_L_star"] = lambda x: self.truth("grad_L_star", x)
+        if self.problem.lower is not None:
+            found["grad_y_L"] = self.penalty_gradient
         return found
 
     def value(self, name: str, *point: Value) -> Value:
@@ -98,6 +100,12 @@ class LiteralFunctions:
         else:
             wanted = self.ys if part == "y" else self.xs
         return self.field.vector(self._run(f"grad_{name}_{part}", name, point, wanted))
+
+    def penalty_gradient(self, x: Value, y: Value) -> Value:
+        """Gradient in y of ``f + lam g`` (the term of ``L_lam`` without y does not matter); one gradient of each."""
+        if self.lam is None:
+            raise MathematicalError("grad_y_L needs the penalty lam")
+        return self.gradient("f", "y", x, y) + self.field.number(self.lam) * self.gradient("g", "y", x, y)
 
     def operator(self, name: str, block: str, x: Value, y: Value) -> LinearOperator:
         """A Hessian block at a point, to be multiplied by vectors; every product counts."""

@@ -26,7 +26,7 @@ SILENT = ("budget", "unknown function")
 STARTS = ([0.3], [0.0], [2.0])
 NUMBERS: Mapping[str, Any] = {
     "eta": 0.1, "theta": 0.3, "K": 4, "B": 0.05, "B0": 0.2, "c": 2.0, "eps": 0.05, "L": 2.0, "rho": 1.0, "r": 0.01,
-    "alpha": 0.4, "beta": 0.2, "gamma": 0.1, "s": 0.05, "lam": 8.0, "sigma": 0.01,
+    "alpha": 0.4, "beta": 0.2, "gamma": 0.1, "s": 0.05, "lam": 8.0, "sigma": 0.01, "alpha_p": 0.02, "beta_p": 0.2,
 }  # fmt: skip
 SPECIAL: Mapping[str, Any] = {
     "A": LinearOperator(lambda vector: 2.0 * vector),
