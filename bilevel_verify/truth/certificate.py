@@ -14,7 +14,6 @@ is one square system, proved by Krawczyk's test in balls. Degenerate systems are
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -24,29 +23,26 @@ from numpy.typing import NDArray
 
 from bilevel_verify.truth.arithmetics import ArbBalls
 from bilevel_verify.truth.exact_lower import RationalLower, independent_rows, rational_lower, rational_upper
+from bilevel_verify.truth.krawczyk import MOST_UNKNOWNS, System, krawczyk
 from bilevel_verify.truth.points import precision
+from bilevel_verify.truth.simple_parts import (
+    Certificate,
+    Parts,
+    Vector,
+    ball_of,
+    dot,
+    exact_dot,
+    fixed_normals,
+    squared,
+)
 
 if TYPE_CHECKING:
     from bilevel_verify.truth.model import Function
     from bilevel_verify.truth.simple_bilevel import SimpleTruth
 
 FloatArray = NDArray[np.float64]
-Vector = list[Fraction]
-System = Callable[[list[Any]], tuple[list[Any], Any]]
-"""Unknowns (balls) -> residuals (balls) and Jacobian (ball matrix)."""
-MOST_UNKNOWNS = 300
 BITS = 192
 NEAR = 1e-9
-
-
-@dataclass(frozen=True, slots=True)
-class Certificate:
-    """Balls around x* and the optimal values, with the way they were proved."""
-
-    x: tuple[Any, ...]
-    f: Any
-    g: Any
-    method: str
 
 
 def certificate(simple: SimpleTruth) -> Certificate | None:
@@ -106,10 +102,10 @@ def _through_rational_lower(simple: SimpleTruth) -> Certificate | None:
     parts = Parts(simple)
     touching = _touching(parts, lower)
     if touching is not None:
-        return parts.answer([_ball_of(v) for v in touching], "rational solution, the only one: the set touches a ball")
+        return parts.answer([ball_of(v) for v in touching], "rational solution, the only one: the set touches a ball")
     point = rational_upper(simple, parts, lower)
     if point is not None:
-        return parts.answer([_ball_of(v) for v in point], "rational solution, conditions of both levels exact")
+        return parts.answer([ball_of(v) for v in point], "rational solution, conditions of both levels exact")
     for active, rounds in _active_sets(simple):
         fixed = set(lower.pressed)
         equations = [*lower.rows, *parts.E, *(parts.G[j] for j in sorted(fixed))]
@@ -138,7 +134,7 @@ def _settled(parts: Parts, rows: list[Vector], right: Vector) -> set[int]:
     columns = [[row[i] for row in rows] for i in range(parts.n)]
     for j, row in enumerate(parts.G):
         solved = solve_rational(columns, list(row))
-        if solved is not None and _exact_dot(solved[0], right) <= parts.h[j]:
+        if solved is not None and exact_dot(solved[0], right) <= parts.h[j]:
             out.add(j)
     return out
 
@@ -187,84 +183,6 @@ def _joint(simple: SimpleTruth) -> Certificate | None:
 # ---- ingredients ---------------------------------------------------------------------------------------------------
 
 
-class Parts:
-    """The feasible set in exact rationals, and what is asked of a proved point."""
-
-    def __init__(self, simple: SimpleTruth) -> None:
-        base = simple.feasible
-        self.simple, self.n = simple, simple.n
-        self.G = [[Fraction(float(v)) for v in row] for row in base.G]
-        self.h = [Fraction(float(v)) for v in base.h]
-        self.E = [[Fraction(float(v)) for v in row] for row in base.E]
-        self.e = [Fraction(float(v)) for v in base.e]
-        self.balls = [([Fraction(float(v)) for v in c], Fraction(r)) for c, r in base.balls]
-        self.sure = True
-        self._add_pieces()
-
-    def _add_pieces(self) -> None:
-        """Affine pieces of kinked ridges as further rows, in the order in which the description has them."""
-        z = self.simple.lower.z
-        for ridge in self.simple.structure.ridges:
-            row, shift = ridge.row()
-            t = float(row @ z) + shift
-            holding = [p for p in ridge.pieces if p[0] - 1e-9 <= t <= p[1] + 1e-9]
-            if not holding:
-                continue
-            low, high = holding[0]
-            ends = [Fraction(v) for v in (low, high) if np.isfinite(v)]
-            if len(holding) > 1 or any(v.denominator > 2**20 for v in ends):
-                self.sure = False  # at a kink, or at an end that floats may have rounded
-            if np.isfinite(high):
-                self.G.append(list(ridge.normal))
-                self.h.append(Fraction(high) - ridge.shift)
-            if np.isfinite(low):
-                self.G.append([-v for v in ridge.normal])
-                self.h.append(ridge.shift - Fraction(low))
-
-    def inside(self, x: Sequence[Any], active: set[int], rounds: set[int]) -> bool:
-        """Whether every constraint outside of the active ones holds strictly at the balls x."""
-        for j, row in enumerate(self.G):
-            if j not in active and not _dot(row, x) < _ball_of(self.h[j]):
-                return False
-        for j, (centre, radius) in enumerate(self.balls):
-            if j not in rounds and not _squared(x, centre) < _ball_of(radius) ** 2:
-                return False
-        return self.sure and self._outside_pieces(x)
-
-    def _outside_pieces(self, x: Sequence[Any]) -> bool:
-        """Ridges that are fixed although they have affine pieces: x is strictly outside of them."""
-        z = self.simple.lower.z
-        for ridge in self.simple.structure.ridges:
-            row, shift = ridge.row()
-            t = float(row @ z) + shift
-            if any(p[0] - 1e-9 <= t <= p[1] + 1e-9 for p in ridge.pieces):
-                continue
-            value = _dot(ridge.normal, x) + _ball_of(ridge.shift)
-            if not all(value < low or value > high for low, high in ridge.pieces):
-                return False
-        return True
-
-    def answer(self, x: Sequence[Any], method: str) -> Certificate:
-        run = ArbBalls()
-        f = self.simple._f.program.run(run, list(x))[0]
-        g = self.simple._g.program.run(run, list(x))[0]
-        return Certificate(tuple(x), f, g, method)
-
-
-def fixed_normals(simple: SimpleTruth, z: FloatArray) -> list[tuple[Vector, Fraction]]:
-    """Rows (normal, shift) whose values every lower-level solution shares; z is one of them."""
-    from bilevel_verify.truth.structure import ldl
-
-    rows = [(list(normal), Fraction(0)) for _, normal in ldl(simple.structure.quadratic.Q).squares]
-    for ridge in simple.structure.ridges:
-        row, shift = ridge.row()
-        t = float(row @ z) + shift
-        inside = ridge.kind == "kinked" and any(a - 1e-9 <= t <= b + 1e-9 for a, b in ridge.pieces)
-        if not inside:
-            rows.append((list(ridge.normal), ridge.shift))
-    return rows
-
-
 def _active_sets(simple: SimpleTruth) -> list[tuple[list[int], list[int]]]:
     """Guesses of the active rows (numbers in the feasible set) and balls at the upper solution."""
     reduced = simple.solutions.reduced
@@ -311,15 +229,15 @@ def _touching(parts: Parts, lower: RationalLower) -> Vector | None:
     base = independent_rows(equations)
     rows, ends = [equations[i] for i in base], [right[i] for i in base]
     for centre, radius in parts.balls:
-        gram = [[_exact_dot(a, b) for b in rows] for a in rows]
-        offsets = [b - _exact_dot(a, centre) for a, b in zip(rows, ends)]
+        gram = [[exact_dot(a, b) for b in rows] for a in rows]
+        offsets = [b - exact_dot(a, centre) for a, b in zip(rows, ends)]
         solved = solve_rational(gram, offsets) if rows else None
         if solved is None:
             continue
         point = [c + sum((w * a[i] for w, a in zip(solved[0], rows)), Fraction(0)) for i, c in enumerate(centre)]
         if sum(((p - c) ** 2 for p, c in zip(point, centre)), Fraction(0)) != radius**2:
             continue
-        if all(_exact_dot(row, point) <= end for row, end in zip(parts.G, parts.h)) and all(
+        if all(exact_dot(row, point) <= end for row, end in zip(parts.G, parts.h)) and all(
             sum(((p - c) ** 2 for p, c in zip(point, other)), Fraction(0)) <= r**2 for other, r in parts.balls
         ):
             return point
@@ -335,15 +253,15 @@ def _stationary(
     """``nabla h(x) + R' m (+ beta (x - c)) = 0, R x = right (, |x - c|^2 = r^2)``."""
     import flint
 
-    matrix = [[_ball_of(v) for v in row] for row in rows]
-    ends = [_ball_of(v) for v in right]
-    centre = None if ball is None else [_ball_of(v) for v in ball[0]]
+    matrix = [[ball_of(v) for v in row] for row in rows]
+    ends = [ball_of(v) for v in right]
+    centre = None if ball is None else [ball_of(v) for v in ball[0]]
 
     def system(u: list[Any]) -> tuple[list[Any], Any]:
         x, m = u[:n], u[n : n + len(rows)]
         gradient, hessian = _derivatives(function, x)
         residual = [g + sum((w * row[i] for w, row in zip(m, matrix)), flint.arb(0)) for i, g in enumerate(gradient)]
-        residual += [_dot(row, x) - end for row, end in zip(rows, ends)]
+        residual += [dot(row, x) - end for row, end in zip(rows, ends)]
         size = n + len(rows) + (centre is not None)
         J = [[flint.arb(0)] * size for _ in range(size)]
         for i in range(n):
@@ -355,7 +273,7 @@ def _stationary(
         if centre is not None and ball is not None:
             shift = [a - c for a, c in zip(x, centre)]
             residual = [r + u[-1] * s for r, s in zip(residual[:n], shift)] + residual[n:]
-            residual.append((_squared(x, ball[0]) - _ball_of(ball[1]) ** 2) / 2)
+            residual.append((squared(x, ball[0]) - ball_of(ball[1]) ** 2) / 2)
             for i in range(n):
                 J[i][i] = J[i][i] + u[-1]
                 J[i][-1] = shift[i]
@@ -410,10 +328,10 @@ def _joint_system(simple: SimpleTruth, layout: _Layout, ball: tuple[Vector, Frac
     import flint
 
     n, m = layout.n, layout.lower
-    basis = flint.arb_mat([[_ball_of(v) for v in row] for row in layout.basis]) if layout.basis else None
-    upper_rows = [[_ball_of(v) for v in row] for row in [*layout.basis, *layout.free]]
+    basis = flint.arb_mat([[ball_of(v) for v in row] for row in layout.basis]) if layout.basis else None
+    upper_rows = [[ball_of(v) for v in row] for row in [*layout.basis, *layout.free]]
     bound = [*layout.basis[:m], *layout.free]
-    ends = [_ball_of(v) for v in layout.right]
+    ends = [ball_of(v) for v in layout.right]
     total = layout.size + (ball is not None)
 
     def system(u: list[Any]) -> tuple[list[Any], Any]:
@@ -433,7 +351,7 @@ def _joint_system(simple: SimpleTruth, layout: _Layout, ball: tuple[Vector, Frac
                 J[i][:n] = [bent[i, j] for j in range(n)]
                 J[i][n : n + m] = [weights[i, k] for k in range(m)]
         start = len(residual)
-        shift = None if ball is None else [a - _ball_of(c) for a, c in zip(x, ball[0])]
+        shift = None if ball is None else [a - ball_of(c) for a, c in zip(x, ball[0])]
         for i in range(n):
             value = f1[i] + sum((w * row[i] for w, row in zip(high, upper_rows)), zero)
             J[start + i][:n] = list(f2[i])
@@ -445,11 +363,11 @@ def _joint_system(simple: SimpleTruth, layout: _Layout, ball: tuple[Vector, Frac
                 J[start + i][-1] = shift[i]
             residual.append(value)
         for row, end in zip(bound, ends):
-            J[len(residual)][:n] = [_ball_of(v) for v in row]
-            residual.append(_dot(row, x) - end)
+            J[len(residual)][:n] = [ball_of(v) for v in row]
+            residual.append(dot(row, x) - end)
         if ball is not None and shift is not None:
             J[len(residual)][:n] = shift
-            residual.append((_squared(x, ball[0]) - _ball_of(ball[1]) ** 2) / 2)
+            residual.append((squared(x, ball[0]) - ball_of(ball[1]) ** 2) / 2)
         return residual, flint.arb_mat(total, total, [v for row in J for v in row])
 
     return system
@@ -475,75 +393,7 @@ def _multipliers(gradient: FloatArray, rows: list[Vector], z: FloatArray, centre
     return [float(v) for v in np.linalg.lstsq(np.array(columns).T, -gradient, rcond=None)[0]]
 
 
-# ---- Krawczyk ------------------------------------------------------------------------------------------------------
-
-
-def krawczyk(system: System, start: Sequence[float]) -> list[Any] | None:
-    """Balls with the only solution of a square system near a float start, proved; None where the test fails."""
-    import flint
-
-    size = len(start)
-    if size > MOST_UNKNOWNS or not np.all(np.isfinite(np.asarray(start, dtype=float))):
-        return None
-    middle = [flint.arb(float(v)) for v in start]
-    inverse = None
-    for _ in range(30):
-        residual, J = system(middle)
-        try:
-            inverse = J.mid().inv().mid()
-        except ZeroDivisionError:
-            return None
-        step = inverse * flint.arb_mat(size, 1, residual).mid()
-        moved = max((float(abs(step[i, 0])) for i in range(size)), default=0.0)
-        if not moved < 1e3 * (1 + max(abs(float(v)) for v in start)):
-            return None
-        middle = [(v - step[i, 0]).mid() for i, v in enumerate(middle)]
-        if moved < 2.0 ** (-0.85 * flint.ctx.prec):
-            break
-    return _included(system, middle, inverse)
-
-
-def _included(system: System, middle: list[Any], inverse: Any) -> list[Any] | None:
-    import flint
-
-    size = len(middle)
-    residual, _ = system(middle)
-    newton = inverse * flint.arb_mat(size, 1, residual)
-    tiny = flint.arb(2) ** (-flint.ctx.prec + 16)
-    radii = [abs(newton[i, 0]).upper() * 4 + tiny * (1 + abs(v)) for i, v in enumerate(middle)]
-    unit = flint.arb_mat(size, size, [int(i == j) for i in range(size) for j in range(size)])
-    for _ in range(10):
-        box = [v + flint.arb(0, r) for v, r in zip(middle, radii)]
-        gap = unit - inverse * system(box)[1]
-        spread = gap * flint.arb_mat(size, 1, [flint.arb(0, r) for r in radii])
-        image = [abs(spread[i, 0] - newton[i, 0]).upper() for i in range(size)]
-        if all(a < b for a, b in zip(image, radii)):
-            return [v + flint.arb(0, r) for v, r in zip(middle, image)]
-        radii = [(r * 64).upper() for r in radii]
-    return None
-
-
 def _derivatives(function: Function, x: list[Any]) -> tuple[list[Any], list[list[Any]]]:
     out = function.second_order.run(ArbBalls(), list(x))
     n = function.dz
     return list(out[1 : 1 + n]), [list(out[1 + n + i * n : 1 + n + (i + 1) * n]) for i in range(n)]
-
-
-def _ball_of(value: Fraction) -> Any:
-    import flint
-
-    return flint.arb(flint.fmpq(value.numerator, value.denominator))
-
-
-def _dot(row: Sequence[Fraction], x: Sequence[Any]) -> Any:
-    import flint
-
-    return sum((_ball_of(a) * v for a, v in zip(row, x) if a), flint.arb(0))
-
-
-def _exact_dot(a: Sequence[Fraction], b: Sequence[Fraction]) -> Fraction:
-    return sum((u * v for u, v in zip(a, b) if u and v), Fraction(0))
-
-
-def _squared(x: Sequence[Any], centre: Sequence[Fraction]) -> Any:
-    return sum(((v - _ball_of(c)) ** 2 for v, c in zip(x[1:], centre[1:])), (x[0] - _ball_of(centre[0])) ** 2)

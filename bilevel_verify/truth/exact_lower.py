@@ -15,9 +15,9 @@ import numpy as np
 import sympy
 
 from bilevel_verify.truth.exact_quadratic import solve_rational
+from bilevel_verify.truth.simple_parts import Parts, fixed_normals
 
 if TYPE_CHECKING:
-    from bilevel_verify.truth.certificate import Parts
     from bilevel_verify.truth.simple_bilevel import SimpleTruth
 
 Vector = list[Fraction]
@@ -52,8 +52,6 @@ def independent_rows(rows: Sequence[Vector]) -> list[int]:
 
 def rational_lower(simple: SimpleTruth) -> RationalLower | None:
     """An exact rational solution of the lower level near the float one, or None."""
-    from bilevel_verify.truth.certificate import Parts, fixed_normals
-
     g = simple.problem.g
     if g is None or simple.n > MOST_VARIABLES or not _may_be_rational(g, simple.problem.x):
         return None

@@ -25,7 +25,8 @@ from bilevel_verify.truth.objective import Objective, PenaltyObjective, PhiObjec
 from bilevel_verify.truth.periods import one_period
 from bilevel_verify.truth.points import Points
 from bilevel_verify.truth.separable import combined, parts_of
-from bilevel_verify.truth.structure import Quadratic, ldl, quadratic_of
+from bilevel_verify.truth.squares import complete_squares, with_squares
+from bilevel_verify.truth.structure import quadratic_of
 from bilevel_verify.truth.term_bounds import sum_of_term_bounds
 
 if TYPE_CHECKING:
@@ -251,55 +252,6 @@ def _linear_solution(problem: Problem) -> list[sympy.Expr] | None:
         return [sympy.simplify(v) for v in y]
     except Exception:
         return None
-
-
-def with_squares(phi: sympy.Expr, x: tuple[sympy.Symbol, ...]) -> sympy.Expr:
-    """The quadratic terms of an expression as a sum of squares (exact LDL'), where they are convex and bounded below.
-
-    Squares keep their sign over unbounded boxes, which products such as ``x1 x2`` do not.
-    """
-    terms = [
-        part  # only the terms themselves are expanded, never the arguments of functions
-        for term in sympy.Add.make_args(phi)
-        for part in sympy.Add.make_args(term if term.has(sympy.Function) else sympy.expand(term, deep=False))
-    ]
-    flat = [term for term in terms if quadratic_of(term, x) is not None]
-    quadratic = quadratic_of(sympy.Add(*flat), x)
-    if quadratic is None:
-        return phi
-    completed = complete_squares(quadratic)
-    if completed is None:
-        return phi
-
-    def rational(v: Fraction) -> sympy.Rational:
-        return sympy.Rational(v.numerator, v.denominator)
-
-    squares = [
-        rational(weight) / 2 * (sympy.Add(*(rational(v) * s for v, s in zip(normal, x))) + rational(shift)) ** 2
-        for weight, normal, shift in completed[0]
-    ]
-    others = [term for term in terms if quadratic_of(term, x) is None]
-    return sympy.Add(*squares, rational(completed[1]), *others)
-
-
-def complete_squares(
-    quadratic: Quadratic,
-) -> tuple[list[tuple[Fraction, tuple[Fraction, ...], Fraction]], Fraction] | None:
-    """``sum weight (normal . z + shift)^2 / 2 + constant`` of a convex quadratic bounded below, exactly; else None."""
-    factor = ldl(quadratic.Q)
-    if factor.sign != 1 and factor.squares:
-        return None
-    rest, constant = list(quadratic.q), quadratic.c
-    squares = []
-    for number, (weight, normal) in enumerate(factor.squares):
-        # the pivot of a square is where its normal is 1 and no later square has an entry
-        later = [other for _, other in factor.squares[number + 1 :]]
-        pivot = next(i for i, v in enumerate(normal) if v == 1 and all(other[i] == 0 for other in later))
-        shift = rest[pivot] / weight
-        rest = [r - shift * weight * v for r, v in zip(rest, normal)]
-        constant -= weight * shift * shift / 2
-        squares.append((weight, normal, shift))
-    return None if any(rest) else (squares, constant)
 
 
 def explicit_model(problem: Problem, phi: sympy.Expr) -> Model:

@@ -33,11 +33,13 @@ from bilevel_verify.truth.points import frobenius
 from bilevel_verify.truth.polyhedra import Description, Reduced, describe, reduce
 from bilevel_verify.truth.projections import bounds, project
 from bilevel_verify.truth.recession import Recession, recession
-from bilevel_verify.truth.structure import Quadratic, Structure, ldl, quadratic_of, structure_of
+from bilevel_verify.truth.simple_estimate import extrapolated
+from bilevel_verify.truth.squares import smooth_quadratic
+from bilevel_verify.truth.structure import Structure, ldl, quadratic_of, structure_of
 
 if TYPE_CHECKING:
-    from bilevel_verify.truth.certificate import Certificate
     from bilevel_verify.truth.exact_quadratic import ExactAnswer
+    from bilevel_verify.truth.simple_parts import Certificate
 
 FloatArray = NDArray[np.float64]
 EPS = float(np.finfo(float).eps)
@@ -85,7 +87,7 @@ class SimpleTruth:
         """Value, gradient and Hessian of f or g as a plain function of one point (quadratics by their matrices)."""
         quadratic = quadratic_of(self.problem.f if function is self._f else self.problem.g, self.problem.x)
         if quadratic is not None:
-            return _smooth_quadratic(quadratic)
+            return smooth_quadratic(quadratic)
 
         def at(z: FloatArray) -> tuple[float, FloatArray, FloatArray]:
             row = evaluate(function.second_order, [np.array([v]) for v in z], 1)[0]
@@ -452,41 +454,8 @@ class SimpleTruth:
 
     @cached_property
     def _estimate(self) -> tuple[Enclosure, Enclosure]:
-        """f* extrapolated from ``min_Z g + eps f``.
-
-        An estimate, whose error is the last change, never a certificate.
-        """
         self._check_convex("f", self._f)
-        f, g = self.smooth(self._f), self.smooth(self._g)
-        values, z = [], self.lower.z
-        for weight in 10.0 ** -np.arange(1, 7):
-
-            def mixed(p: FloatArray, weight: float = weight) -> tuple[float, FloatArray, FloatArray]:
-                a, b = g(p), f(p)
-                return a[0] / weight + b[0], a[1] / weight + b[1], a[2] / weight + b[2]
-
-            try:
-                found = minimise_convex(mixed, self._reduced)
-            except (MathematicalError, InfeasibleError, RuntimeError):
-                break
-            values.append(f(found.z)[0])
-            z = found.z
-        if len(values) < 3:
-            raise MathematicalError(
-                f"f* could not be estimated, and no exact description is known: {self.solutions.missing}"
-            )
-        a, b, c = values[-3:]
-        bend = (c - b) - (b - a)
-        limit = (
-            c - (c - b) ** 2 / bend
-            if abs(bend) > 1e-14 * (1 + abs(c)) and abs((c - b) ** 2 / bend) < 10 * abs(c - b)
-            else c
-        )
-        slow = abs(c - b) > 0.4 * abs(b - a) + 1e-9 * (1 + abs(c))
-        error = float(np.inf) if slow else 2 * abs(limit - c) + abs(c - b) + 1e-9 * (1 + abs(c))
-        pace = ", which converge too slowly for an error bar" if slow else ""
-        why = f"extrapolated estimate from values of min g + eps f{pace}; no certificate ({self.solutions.missing})"
-        return Enclosure(limit, error, "sampled", why), Enclosure(z, float(np.inf), "sampled", why)
+        return extrapolated(self)
 
     def _span(self, z: FloatArray) -> float:
         """A length for turning a gradient residual into a value.
@@ -509,30 +478,6 @@ class SimpleTruth:
         out: Any = function.program.run(IntervalBatch(), [Interval(np.array([v]), np.array([v])) for v in z])[0]
         width = float(np.max(out.hi - out.lo))
         return width if np.isfinite(width) else 1e-12 * (1 + abs(function.dz))
-
-
-def _smooth_quadratic(quadratic: Quadratic) -> Smooth:
-    """By matrices; as a sum of squares where it is one, so that small values near a minimum keep their digits."""
-    from bilevel_verify.truth.infimum import complete_squares
-
-    Q, q, c = quadratic.floats()
-    completed = complete_squares(quadratic)
-    if completed is None:
-
-        def plain(z: FloatArray) -> tuple[float, FloatArray, FloatArray]:
-            bent = Q @ z
-            return float(0.5 * (z @ bent) + q @ z + c), bent + q, Q
-
-        return plain
-    weights = np.array([float(w) for w, _, _ in completed[0]])
-    R = np.array([[float(v) for v in normal] for _, normal, _ in completed[0]]).reshape(-1, len(q))
-    shifts, rest = np.array([float(s) for _, _, s in completed[0]]), float(completed[1])
-
-    def at(z: FloatArray) -> tuple[float, FloatArray, FloatArray]:
-        t = R @ z + shifts
-        return float(0.5 * (weights @ t**2)) + rest, R.T @ (weights * t), Q
-
-    return at
 
 
 EXACT = "optimality conditions of both levels solved and checked in rational arithmetic"
