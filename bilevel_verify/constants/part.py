@@ -20,8 +20,9 @@ from bilevel_verify.constants.domain import Domain, one_period
 from bilevel_verify.constants.forms import Form, defined
 from bilevel_verify.constants.infinite import infinite
 from bilevel_verify.constants.model import Model
+from bilevel_verify.constants.peaks import NODES, ROWS, Peaks, larger_of, supremum_of_powers
 from bilevel_verify.constants.piecewise import PiecewiseScalar
-from bilevel_verify.constants.sampling import ascend_ridges, climb, sample_points
+from bilevel_verify.constants.sampling import climb, sample_points
 from bilevel_verify.constants.scalars import CompositeScalar
 from bilevel_verify.constants.sparse import sparse_terms
 from bilevel_verify.constants.specials import Special, specials_of
@@ -133,19 +134,24 @@ class Part:
             return Bound(top, top, True, "exact", why, closed, True)
         form = Form(self.model, slots, 4096)
         upper = self._calculus_bound(slots, form)
+        peaks = self._peaks(slots) if free and k >= 3 and form.symmetric else None
         tight = free and k >= 2 and self._tight_at(form) and math.isfinite(upper)
-        if tight:
+        if peaks is not None and self._exact_ranges():
+            upper, lower, tight = min(upper, peaks.upper), peaks.lower, peaks.upper < peaks.lower * (1 + 1e-5)
+        elif tight:
             factor = 1.0 if form.net is None or (k == 2 and form.symmetric) else form.net.factor
             lower = upper / factor * (1 - 1e-9)
-        elif free and k >= 3 and form.symmetric:
-            lower = self._free_lower(slots)
         else:
             lower = self._sample_lower(slots)
         parts = (*self._special_reasons(slots), *self._range_reasons(k))
+        if peaks is not None:
+            upper = min(upper, peaks.upper)
+            statement = f"{peaks.caps} caps around local maxima, {peaks.cuts} cuts between them"
+            parts = (Reason("largest sum of powers over unit vectors", statement), *parts)
         why = Reason(self._rule(slots), f"{self.label(slots)} <= {upper:.9g}", parts)
         if math.isinf(upper):
             why = Reason(why.rule, f"{self.label(slots)}: no finite bound", (culprit(self, k), *why.parts))
-        attained = tight and form.net is not None and lower > upper * (1 - 1e-5)
+        attained = tight and (form.net is not None or peaks is not None) and lower > upper * (1 - 1e-5)
         return Bound(upper, min(lower, upper), True, "calculus", why, None, attained)
 
     def _calculus_bound(self, slots: str, form: Form) -> float:
@@ -162,14 +168,20 @@ class Part:
             return sampled_specials(self, slots)
         return self._sampled(slots) if self.effort > 0 else 0.0
 
-    def _free_lower(self, slots: str) -> float:
+    def _peaks(self, slots: str) -> Peaks | None:
         """Independent arguments: the coefficients of the ridges take any combination of their values."""
         lo, hi = self.whole()
-        values = self.model.ridge_ranges(len(slots), self.model.arguments(lo, hi))
+        with ball_ends():
+            values = self.model.ridge_ranges(len(slots), self.model.arguments(lo, hi))
+        low, high = values.lo[0], values.hi[0]
+        straddling = bool((np.isfinite(low) & np.isfinite(high) & (low <= 0) & (high >= 0)).all())
+        if not straddling or not 1 < len(low) <= ROWS:
+            return None
         rows = self.model.row_centres[:, list(self.model.slots(slots[0]))]
-        if not np.isfinite(values.magnitude()).all():
-            return self._sample_lower(slots)
-        return ascend_ridges(rows, values.lo[0], values.hi[0], len(slots)) * (1 - 1e-12)
+        nodes = int(NODES * min(1.0, self.effort))
+        if len(slots) == 3:
+            return supremum_of_powers(rows, high, -low, 3, nodes)
+        return larger_of(*(supremum_of_powers(rows, c, c, 4, nodes) for c in (high, -low)))
 
     def hessian_range(self, letter: str = "z") -> tuple[float, float]:
         """Certified range of the eigenvalues of a diagonal Hessian block (branch and bound for both ends)."""
@@ -200,9 +212,11 @@ class Part:
 
     def _tight_at(self, form: Form) -> bool:
         """Whether the bound is a supremum: exact ranges of the atoms, and nets or extreme matrices over them."""
+        return self._exact_ranges() and (form.net is not None or (form.order == 2 and form.symmetric))
+
+    def _exact_ranges(self) -> bool:
         enclosed = CompositeScalar | PiecewiseScalar | Sinc
-        exact_ranges = not any(isinstance(ridge.function, enclosed) for ridge in self.structure.ridges)
-        return exact_ranges and (form.net is not None or (form.order == 2 and form.symmetric))
+        return not any(isinstance(ridge.function, enclosed) for ridge in self.structure.ridges)
 
     def _free_arguments(self) -> bool:
         """Ridges only, independent rows in whole lines: every combination of ridge values is approached."""

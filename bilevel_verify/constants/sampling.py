@@ -50,23 +50,3 @@ def climb(
         leaders = np.argsort(-scores)[:8]
         best_points, best_values = everything[leaders], scores[leaders]
     return float(best_values[0]), best_points[0]
-
-
-def ascend_ridges(rows: Array, low: Array, high: Array, order: int, steps: int = 40) -> float:
-    """A large value of ``|sum_l c_l (a_l . u)^k|`` over unit ``u`` and ``c_l`` in ``[low_l, high_l]``.
-
-    Power iterations from every row, with the best coefficients for the current direction.
-    """
-    lengths = np.sqrt((rows**2).sum(axis=1))
-    starts = rows[lengths > 0] / lengths[lengths > 0][:, None]
-    best = 0.0
-    for sign in (1.0, -1.0):
-        u = starts.copy()
-        for _ in range(steps if len(u) else 0):
-            t = u @ rows.T
-            chosen = np.where(sign * t**order > 0, high, low)
-            best = max(best, float(np.abs((chosen * t**order).sum(axis=1)).max()))
-            ascent = sign * (chosen * t ** (order - 1)) @ rows
-            size = np.sqrt((ascent**2).sum(axis=1, keepdims=True))
-            u = np.where(size > 0, ascent / np.where(size > 0, size, 1.0), u)
-    return best
