@@ -12,11 +12,10 @@ from bilevel_verify.audit.growth import power_text
 from bilevel_verify.audit.homogeneity import unit_table
 from bilevel_verify.audit.reading import Written, written
 from bilevel_verify.audit.repair import Candidate, Repair, nearest_true
-from bilevel_verify.audit.scalar.attack import attack
 from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim
 from bilevel_verify.audit.scalar.prove import decide
 from bilevel_verify.audit.script import growth_script, scalar_script
-from bilevel_verify.audit.steps import decide_step, in_one_dimension
+from bilevel_verify.audit.steps import decide_step, refuted_in_numbers
 from bilevel_verify.language import to_latex, to_text, tree
 from bilevel_verify.theorems.card import Card, Derivation, Entry, Expression, Inequality, Link, Step
 
@@ -77,9 +76,8 @@ def _link(judge: Judge, link: Link, number: int, vectors: tuple[str, ...], repai
     refuted = decision.outcome == "refuted" and claim is not None
     witness, point = claim, decision.point
     if refuted and claim is not None and vectors:  # numbers in place of vectors show it as well
-        flat = in_one_dimension(claim, vectors)
-        found = attack(flat, judge.seed)
-        witness, point = (flat, found.point) if found.outcome == "refuted" else (None, decision.point)
+        found = refuted_in_numbers(claim, vectors, judge.seed)
+        witness, point = (None, decision.point) if found is None else (found[0], found[1].point)
     finding = Finding(
         row,
         printed=link.printed or _printed(judge, number) or _latex(judge, link.left.tree, link.op, link.right.tree),

@@ -16,12 +16,12 @@ import sympy
 
 from bilevel_verify.audit.reading import REAL
 from bilevel_verify.audit.scalar.algebra import NotAlgebraic, to_sympy
-from bilevel_verify.audit.scalar.attack import feasible_point
+from bilevel_verify.audit.scalar.attack import attack, feasible_point
 from bilevel_verify.audit.scalar.back import to_tree
 from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim
 from bilevel_verify.audit.scalar.prove import decide
 from bilevel_verify.language import tree
-from bilevel_verify.theorems.rewrite import rebuild
+from bilevel_verify.theorems.rewrite import rebuild, substitute
 
 ZERO = tree.Number(Fraction(0))
 Linear = dict[str, sympy.Expr]
@@ -49,6 +49,13 @@ class Form:
 
 def decide_step(claim: ScalarClaim, vectors: tuple[str, ...], *, seed: int = 0, seconds: float = 20.0) -> Decision:
     """Prove or refute one relation between two forms for all vectors and all scalars of the range."""
+    decision = _decided(claim, vectors, seed, seconds)
+    if decision.outcome == "undecided" and (found := refuted_in_numbers(claim, vectors, seed)) is not None:
+        return replace(found[1], engine="step algebra", certificate=f"vectors of numbers; {found[1].certificate}")
+    return decision
+
+
+def _decided(claim: ScalarClaim, vectors: tuple[str, ...], seed: int, seconds: float) -> Decision:
     reader = _Reader(claim, vectors)
     try:
         difference = reader.form(claim.right).plus(reader.form(claim.left), sympy.S.NegativeOne)
@@ -130,20 +137,43 @@ def _vectors(matrix: sympy.Matrix, rows: tuple[int, ...], names: tuple[str, ...]
     return f"one-dimensional vectors {shown} (form value {values[0]:.3g})"
 
 
-def in_one_dimension(claim: ScalarClaim, vectors: tuple[str, ...]) -> ScalarClaim:
-    """The claim for vectors with one entry: a relation between numbers, for counterexamples and scripts."""
+def in_dimensions(claim: ScalarClaim, vectors: tuple[str, ...], count: int = 1) -> ScalarClaim:
+    """The claim for vectors with so many entries: a relation between numbers, for counterexamples and scripts."""
+    axes = [{v: tree.Letter(v if count == 1 else f"{v}_{axis + 1}") for v in vectors} for axis in range(count)]
+
+    def entries(node: tree.Node) -> list[tree.Node]:
+        return [flat(substitute(node, axis)) for axis in axes]
 
     def flat(node: tree.Node) -> tree.Node:
-        node = rebuild(node, flat)
         match node:
             case tree.Call(function="norm", arguments=(inner,)):
-                return tree.Call("abs", (inner,))
+                parts = entries(inner)
+                squares = tuple(tree.Power(part, tree.Number(Fraction(2))) for part in parts)
+                return tree.Call("abs", (parts[0],)) if count == 1 else tree.Call("sqrt", (tree.Add(squares),))
             case tree.Call(function="dot", arguments=(one, other)):
-                return tree.Multiply((one, other))
-        return node
+                products = tuple(tree.Multiply(pair) for pair in zip(entries(one), entries(other)))
+                return products[0] if count == 1 else tree.Add(products)
+        return rebuild(node, flat)
 
-    domains = {**claim.domains, **dict.fromkeys(vectors, REAL)}
-    return replace(claim, left=flat(claim.left), right=flat(claim.right), domains=domains)
+    names = [letter.name for axis in axes for letter in axis.values()]
+    domains = {**{n: d for n, d in claim.domains.items() if n not in vectors}, **dict.fromkeys(names, REAL)}
+    where = tuple(flat(condition) for condition in claim.where)
+    return replace(claim, left=flat(claim.left), right=flat(claim.right), domains=domains, where=where)
+
+
+def refuted_in_numbers(
+    claim: ScalarClaim, vectors: tuple[str, ...], seed: int = 0
+) -> tuple[ScalarClaim, Decision] | None:
+    """Vectors with one or two entries at which the claim fails: a relation between numbers and its refutation."""
+    for count in (1, 2):
+        flat = in_dimensions(claim, vectors, count)
+        try:
+            found = attack(flat, seed, rounds=2)
+        except ValueError:
+            return None
+        if found.outcome == "refuted":
+            return flat, found
+    return None
 
 
 class _Reader:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from datetime import date
 
-from bilevel_verify.audit.mutations import controls, counts
+from bilevel_verify.audit.controls import controls, counts
 from bilevel_verify.theorems.shelf import load_card
 
 SEED = int(os.environ.get("BILEVEL_VERIFY_SEED", date.today().toordinal()))

@@ -124,7 +124,9 @@ def test_differences_have_no_order() -> None:
         ("norm(u - v)**2 == norm(u)**2 - dot(u, v) + norm(v)**2", "", "refuted"),
         ("2*dot(u, v) <= a*norm(u)**2 + norm(v)**2/a", "a = (0, oo)", "proved"),
         ("3*dot(u, v) <= a*norm(u)**2 + norm(v)**2/a", "a = (0, oo)", "refuted"),
-        ("norm(u) <= norm(v)", "", "undecided"),
+        ("norm(u) <= norm(v)", "", "refuted"),
+        ("norm(u + v) <= norm(u) + norm(v)", "", "undecided"),
+        ("norm(u)**2*norm(v)**2 <= dot(u, v)**2", "", "refuted"),
     ],
 )
 def test_step_algebra(text: str, ranges: str, outcome: str) -> None:

@@ -14,11 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim
+from bilevel_verify.audit.scalar.field import Field
 from bilevel_verify.audit.scalar.numeric import evaluate
 from bilevel_verify.audit.scalar.shrink import shrink
-from bilevel_verify.checks.evaluate import Evaluator
-from bilevel_verify.checks.values import EvaluationError, compare, ends
-from bilevel_verify.errors import CertificationError
 from bilevel_verify.language import tree
 from bilevel_verify.theorems.card import Domain
 from bilevel_verify.theorems.rewrite import binder
@@ -34,25 +32,25 @@ LARGE = 120
 NEAR = 1e-3
 """Relative excess above which a point is worth rounding to rationals."""
 DENOMINATORS = (1, 2, 4, 10, 100, 1_000, 10**6)
-BITS = 256
 
 
 def attack(claim: ScalarClaim, seed: int = 0, rounds: int = 4) -> Decision:
     """Look for a counterexample; ``undecided`` with the largest ratio met where none was found."""
     random = np.random.default_rng(seed)
     tried, largest = 0, -np.inf
+    field = Field(claim)
     ranged = any(_has_range(node) for node in (claim.left, claim.right, *claim.where))
     large = sum(1 for side in (claim.left, claim.right) for _ in side.walk()) > LARGE
     for _ in range(1 if ranged else min(rounds, 2) if large else rounds):
         points = _sample(claim, random, RANGED_BATCH if ranged else BATCH, RANGED_REACH if ranged else REACH)
-        keep, excess, ratio = _judge(claim, points)
+        keep, excess, ratio = field.judge(points)
         tried += int(keep.sum())
         if keep.any():
             largest = max(largest, float(np.max(ratio[keep], initial=-np.inf)))
             best = [i for i in np.argsort(-np.where(keep, excess, -np.inf))[:6] if keep[i]]
             for place in best:
                 start = {name: float(values[place]) for name, values in points.items()}
-                found = _refute_near(claim, start, random, float(excess[place]), climb=not ranged)
+                found = _refute_near(field, start, random, float(excess[place]), climb=not ranged)
                 if found is not None:
                     return found
     ratio_met = largest if isfinite(largest) else None
@@ -61,33 +59,32 @@ def attack(claim: ScalarClaim, seed: int = 0, rounds: int = 4) -> Decision:
 
 def refuted_at(claim: ScalarClaim, point: Mapping[str, Fraction]) -> tuple[float, float] | None:
     """Both sides at a rational point if it refutes the claim in ball arithmetic, else None."""
-    from flint import ctx
-
-    before = ctx.prec
-    ctx.prec = BITS
-    try:
-        evaluator = Evaluator({name: (value, "proved") for name, value in point.items()})
-        if any(evaluator.answer(condition) is not True for condition in claim.conditions()):
-            return None
-        if any(point[name].denominator != 1 for name in claim.integers):
-            return None
-        left, right = evaluator.scalar(claim.left), evaluator.scalar(claim.right)
-        if compare(left, claim.op, right) is not False:
-            return None
-        return sum(ends(left)) / 2, sum(ends(right)) / 2
-    except (EvaluationError, CertificationError, ArithmeticError, ValueError):
-        return None
-    finally:
-        ctx.prec = before
+    return Field(claim).refuted_at(point)
 
 
 def simplest_refutation(claim: ScalarClaim, point: Mapping[str, Fraction], engine: str = "attack") -> Decision:
     """The decision of a point that refutes, moved to the simplest point found that refutes as well."""
-    simple = shrink(point, lambda candidate: refuted_at(claim, candidate) is not None)
-    sides = refuted_at(claim, simple)
+    field = Field(claim)
+    simple = shrink(point, lambda candidate: field.refuted_at(candidate) is not None)
+    sides = field.refuted_at(simple)
     assert sides is not None
     certificate = "the relation fails at a rational point where every condition holds (256-bit balls)"
     return Decision("refuted", engine, certificate, simple, sides[0], sides[1])
+
+
+def refutation_near(claim: ScalarClaim, point: Mapping[str, Fraction], seed: int = 0) -> Decision | None:
+    """A refutation at a candidate (letters that it leaves out are drawn), at roundings of it or close to it."""
+    if any(name not in claim.domains for name in point):
+        return None
+    missing = [name for name in claim.letters if name not in point]
+    if missing:
+        point = feasible_point(claim, point, seed) or {}
+    if not point:
+        return None
+    if refuted_at(claim, point) is not None:
+        return simplest_refutation(claim, point, "smt")
+    start = {name: float(value) for name, value in point.items()}
+    return _refute_near(Field(claim), start, np.random.default_rng(seed), 0.0, climb=True)
 
 
 def feasible_point(claim: ScalarClaim, given: Mapping[str, Fraction], seed: int = 0) -> dict[str, Fraction] | None:
@@ -100,44 +97,22 @@ def feasible_point(claim: ScalarClaim, given: Mapping[str, Fraction], seed: int 
     return {**given, **found.point} if found.outcome == "refuted" else None
 
 
-def _judge(claim: ScalarClaim, points: dict[str, Array]) -> tuple[NDArray[np.bool_], Array, Array]:
-    """Which points satisfy all conditions, by how much the relation fails there, and left/right."""
-    size = len(next(iter(points.values()))) if points else 1
-    keep = np.ones(size, dtype=bool)
-    for condition in claim.conditions():
-        keep &= np.broadcast_to(evaluate(condition, points), (size,)).astype(bool)
-    left = np.broadcast_to(np.asarray(evaluate(claim.left, points), float), (size,))
-    right = np.broadcast_to(np.asarray(evaluate(claim.right, points), float), (size,))
-    keep &= np.isfinite(left) & np.isfinite(right)
-    low, high = (left, right) if claim.op in ("<=", "<", "==") else (right, left)
-    with np.errstate(all="ignore"):
-        scale = np.abs(low) + np.abs(high)
-        excess = np.where(scale > 0, (low - high) / scale, 0.0)
-        ratio = np.where(high > 0, low / high, np.where(low > 0, np.inf, -np.inf))
-    if claim.op == "==":
-        excess = np.abs(excess)
-    if claim.op in ("<", ">"):
-        excess = np.where(low == high, 1e-9, excess)
-    return keep, np.where(keep, excess, -np.inf), np.where(keep, ratio, -np.inf)
-
-
 def _refute_near(
-    claim: ScalarClaim, start: dict[str, float], random: np.random.Generator, excess: float, climb: bool
+    field: Field, start: dict[str, float], random: np.random.Generator, excess: float, climb: bool
 ) -> Decision | None:
     """Round the start (and what a local search makes of it) to simple rationals until one refutes for certain."""
     candidates = [start] if excess > -NEAR else []
-    climbed = _climb(claim, start, random, excess) if climb else start
+    climbed = _climb(field, start, random, excess) if climb else start
     if climbed is not start:
         candidates.append(climbed)
     for candidate in candidates:
-        for point in _simple_points(claim, candidate):
-            sides = refuted_at(claim, point)
-            if sides is not None:
-                return simplest_refutation(claim, point)
+        for point in field.hopeful(list(_simple_points(field.integers, candidate))):
+            if field.refuted_at(point) is not None:
+                return simplest_refutation(field.claim, point)
     return None
 
 
-def _climb(claim: ScalarClaim, start: dict[str, float], random: np.random.Generator, excess: float) -> dict[str, float]:
+def _climb(field: Field, start: dict[str, float], random: np.random.Generator, excess: float) -> dict[str, float]:
     """Pattern search in log coordinates around a start; returns the best point met."""
     best, width = start, 0.5
     for _ in range(12):
@@ -145,11 +120,11 @@ def _climb(claim: ScalarClaim, start: dict[str, float], random: np.random.Genera
         factors = {n: np.exp(width * random.standard_normal(96)) for n in names}
         cloud = {n: best[n] * factors[n] for n in names}
         for n in names:
-            if n in claim.integers:
+            if n in field.integers:
                 cloud[n] = np.round(cloud[n])
             move = random.random(96) < 0.5
             cloud[n] = np.where(move, cloud[n], best[n])
-        keep, found, _ = _judge(claim, cloud)
+        keep, found, _ = field.judge(cloud)
         place = int(np.argmax(found))
         if keep[place] and found[place] > excess:
             excess, best = float(found[place]), {n: float(cloud[n][place]) for n in names}
@@ -158,14 +133,14 @@ def _climb(claim: ScalarClaim, start: dict[str, float], random: np.random.Genera
     return best
 
 
-def _simple_points(claim: ScalarClaim, point: dict[str, float]) -> Iterator[dict[str, Fraction]]:
+def _simple_points(integers: frozenset[str], point: dict[str, float]) -> Iterator[dict[str, Fraction]]:
     if not point:
         yield {}
         return
     for denominator in DENOMINATORS:
         rounded = {}
         for name, value in point.items():
-            if name in claim.integers:
+            if name in integers:
                 rounded[name] = Fraction(round(value))
             elif value and abs(value) < 1 / denominator:
                 rounded[name] = Fraction(1, max(1, round(1 / abs(value)))) * (1 if value > 0 else -1)

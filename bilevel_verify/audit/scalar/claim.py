@@ -124,19 +124,68 @@ def _replaced(domain: Domain, values: Mapping[str, tree.Node]) -> Domain:
 
 
 def prepared(claim: ScalarClaim) -> ScalarClaim:
-    """Substitute hypotheses ``letter == formula`` away, as long as there are any."""
+    """Substitute hypotheses ``letter == formula`` away, as long as there are any.
+
+    ``a + b + M/2*s**3 == 0`` is one too: a letter that occurs once, as a term with a number before it.
+    """
     for _ in range(len(claim.where) + 1):
         for place, condition in enumerate(claim.where):
-            match condition:
-                case tree.Compare(operands=(tree.Letter(name=name), formula), operators=("==",)) if (
-                    name in claim.domains and name not in free_letters(formula)
-                ):
-                    rest = claim.where[:place] + claim.where[place + 1 :]
-                    claim = replace(claim, where=rest).with_values({name: formula})
-                    break
+            solved = _solved(condition, claim.domains)
+            if solved is not None:
+                rest = claim.where[:place] + claim.where[place + 1 :]
+                claim = replace(claim, where=rest).with_values(dict([solved]))
+                break
         else:
             return claim
     return claim
+
+
+def _solved(condition: tree.Node, domains: Mapping[str, Domain]) -> tuple[str, tree.Node] | None:
+    """A letter and its formula, from an equality that determines it; ``letter == formula`` as it stands."""
+    match condition:
+        case tree.Compare(operands=(tree.Letter(name=name), formula), operators=("==",)) if (
+            name in domains and name not in free_letters(formula)
+        ):
+            return name, formula
+        case tree.Compare(operands=(left, right), operators=("==",)):
+            terms = [*_terms(left, Fraction(1)), *_terms(right, Fraction(-1))]
+            for place, (factor, node) in enumerate(terms):
+                others = terms[:place] + terms[place + 1 :]
+                known = domains.get(node.name) if isinstance(node, tree.Letter) else None
+                if known is None or known.kind == "integers":
+                    continue
+                assert isinstance(node, tree.Letter)
+                if not any(node.name in free_letters(other) for _, other in others):
+                    return node.name, _total([_multiple(-f / factor, other) for f, other in others])
+    return None
+
+
+def _terms(node: tree.Node, factor: Fraction) -> list[tuple[Fraction, tree.Node]]:
+    """A sum as (number, rest) pairs; zeros are left out."""
+    match node:
+        case tree.Number(value=value):
+            return [(factor * value, tree.Number(Fraction(1)))] if value else []
+        case tree.Add(terms=terms):
+            return [pair for term in terms for pair in _terms(term, factor)]
+        case tree.Negate(operand=operand):
+            return _terms(operand, -factor)
+        case tree.Divide(numerator=top, denominator=tree.Number(value=value)) if value:
+            return _terms(top, factor / value)
+        case tree.Multiply(factors=(tree.Number(value=value), rest)) if value:
+            return _terms(rest, factor * value)
+    return [(factor, node)]
+
+
+def _multiple(factor: Fraction, node: tree.Node) -> tree.Node:
+    if factor < 0:
+        return tree.Negate(_multiple(-factor, node))
+    return node if factor == 1 else tree.Multiply((tree.Number(factor), node))
+
+
+def _total(terms: list[tree.Node]) -> tree.Node:
+    if len(terms) > 1:
+        return tree.Add(tuple(terms))
+    return terms[0] if terms else tree.Number(Fraction(0))
 
 
 def _infinite(node: tree.Node) -> bool:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from fractions import Fraction
 
 from bilevel_verify.audit.scalar.algebra import by_identity, by_number, by_roots
-from bilevel_verify.audit.scalar.attack import attack
+from bilevel_verify.audit.scalar.attack import attack, refutation_near
 from bilevel_verify.audit.scalar.calculus import by_boxes, by_calculus, by_derivative
 from bilevel_verify.audit.scalar.cases import by_head_and_tail, by_residues, by_zero_apart
 from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim, prepared
@@ -19,6 +20,8 @@ from bilevel_verify.audit.scalar.smt import prove as by_smt
 from bilevel_verify.audit.scalar.sums import by_induction, without_sums
 
 Engine = Callable[[ScalarClaim], Decision]
+Try = Callable[[Mapping[str, Fraction]], Decision | None]
+"""What a candidate of an engine is worth: a refutation or nothing."""
 QUICK = 1_000
 FULL = 4_000
 """Milliseconds of the SMT solver for a part of a proof and for a whole link."""
@@ -48,8 +51,8 @@ def decide(claim: ScalarClaim, *, seed: int = 0, seconds: float = 20.0) -> Decis
     tried = attack(claim, seed)
     if tried.outcome == "refuted":
         return tried
-    decision = _settle(claim, until, DEPTH, FULL)
-    if decision.outcome == "vacuous":
+    decision = _settle(claim, until, DEPTH, FULL, lambda point: refutation_near(claim, point, seed))
+    if decision.outcome in ("vacuous", "refuted"):
         return decision
     if decision.outcome == "proved":
         if not tried.attacks and contradictory(claim):
@@ -59,8 +62,8 @@ def decide(claim: ScalarClaim, *, seed: int = 0, seconds: float = 20.0) -> Decis
     return replace(tried, engine=furthest, certificate=decision.certificate or tried.certificate)
 
 
-def _settle(claim: ScalarClaim, until: float, depth: int, milliseconds: int) -> Decision:
-    """Proofs only: engine after engine until one succeeds or the time is over."""
+def _settle(claim: ScalarClaim, until: float, depth: int, milliseconds: int, refuted: Try = lambda _: None) -> Decision:
+    """Proofs: engine after engine until one succeeds or the time is over; candidates of engines may refute."""
     best = Decision("undecided", "none", "no engine applies")
     claim = without_sums(claim)
     for engine in _engines(claim, until, depth, milliseconds):
@@ -69,8 +72,10 @@ def _settle(claim: ScalarClaim, until: float, depth: int, milliseconds: int) -> 
         decision = engine(claim)
         if decision.outcome in ("proved", "vacuous"):
             return decision
+        if decision.point and (found := refuted(decision.point)) is not None:
+            return found
         if decision.certificate:
-            best = decision
+            best = replace(decision, point={})
     return best
 
 

@@ -3,7 +3,8 @@
 Roots become fresh variables (``w >= 0, w**q == b``); logarithms, exponentials and powers with a letter in the exponent
 become fresh variables with facts that are true of them, so that ``unsat`` stays a proof. Integer letters are relaxed to
 reals. Division in SMT is total, therefore every denominator is declared non-zero: whether a link is *defined* on its
-whole range is a separate check. A model (``sat``) proves nothing here; refutations come from the attack.
+whole range is a separate check. A model (``sat``) proves nothing: it is handed on as a candidate, and refutes only
+if the relation fails there in ball arithmetic.
 """
 
 from __future__ import annotations
@@ -30,7 +31,10 @@ class Unsupported(Exception):
 
 
 def prove(claim: ScalarClaim, milliseconds: int = 4000) -> Decision:
-    """``proved`` if the negation is unsatisfiable wherever both sides are defined, else ``undecided``."""
+    """``proved`` if the negation is unsatisfiable wherever both sides are defined, else ``undecided``.
+
+    The ``point`` of an undecided answer is the model of the solver: a candidate for a counterexample.
+    """
     import z3
 
     try:
@@ -52,7 +56,8 @@ def prove(claim: ScalarClaim, milliseconds: int = 4000) -> Decision:
         if answer == z3.unsat:
             return Decision("proved", "smt", f"negation unsatisfiable ({tactic}; {problem.size()})")
         if answer == z3.sat:
-            break
+            point = problem.point(solver.model())
+            return Decision("undecided", "smt", f"a model that is no counterexample ({problem.size()})", point)
     return Decision("undecided", "smt", f"no proof by nlsat ({problem.size()})")
 
 
@@ -283,6 +288,17 @@ class _Translation:
                 self.add(z3.Implies(argument <= there, value <= variable))
                 self.add(z3.Implies(argument >= there, value >= variable))
         return value
+
+    def point(self, model: Any) -> dict[str, Fraction]:
+        """Rational values of the letters in a model, irrational ones rounded to 20 digits."""
+        found = {}
+        for name, variable in self.letters.items():
+            value = model.eval(variable, model_completion=True)
+            if self.z3.is_algebraic_value(value):
+                value = value.approx(20)
+            if name != "pi" and self.z3.is_rational_value(value):
+                found[name] = Fraction(value.numerator_as_long(), value.denominator_as_long())
+        return found
 
     def auxiliary(self, key: tuple[Any, ...]) -> Any:
         if key not in self.fresh:

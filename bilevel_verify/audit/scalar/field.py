@@ -1,0 +1,95 @@
+"""A relation prepared for many evaluations: what a search asks at thousands of points is worked out once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bilevel_verify.audit.scalar.claim import ScalarClaim
+from bilevel_verify.audit.scalar.numeric import evaluate
+from bilevel_verify.checks.evaluate import Evaluator
+from bilevel_verify.checks.values import EvaluationError, compare, ends
+from bilevel_verify.errors import CertificationError
+
+Array = NDArray[np.float64]
+BITS = 256
+HOPELESS = -1e-6
+"""Relative excess in floats below which ball arithmetic need not be asked whether the relation fails."""
+
+
+class Field:
+    """The points of a claim: in floats for searching, in balls for deciding.
+
+    Attributes
+    ----------
+    letters, integers, conditions : those of the claim.
+    """
+
+    def __init__(self, claim: ScalarClaim) -> None:
+        self.claim = claim
+        self.letters = claim.letters
+        self.integers = frozenset(n for n in self.letters if claim.domains[n].kind == "integers")
+        self.conditions = claim.conditions()
+        self._evaluator = Evaluator({})
+
+    def judge(self, points: Mapping[str, Array]) -> tuple[NDArray[np.bool_], Array, Array]:
+        """Which points satisfy all conditions, by how much the relation fails there, and left/right (floats)."""
+        size = len(next(iter(points.values()))) if points else 1
+        keep = np.ones(size, dtype=bool)
+        for condition in self.conditions:
+            keep &= np.broadcast_to(evaluate(condition, points), (size,)).astype(bool)
+        excess, ratio = self._excess(points, size)
+        keep &= np.isfinite(excess)
+        return keep, np.where(keep, excess, -np.inf), np.where(keep, ratio, -np.inf)
+
+    def _excess(self, points: Mapping[str, Array], size: int) -> tuple[Array, Array]:
+        claim = self.claim
+        left = np.broadcast_to(np.asarray(evaluate(claim.left, points), float), (size,))
+        right = np.broadcast_to(np.asarray(evaluate(claim.right, points), float), (size,))
+        low, high = (left, right) if claim.op in ("<=", "<", "==") else (right, left)
+        with np.errstate(all="ignore"):
+            scale = np.abs(low) + np.abs(high)
+            excess = np.where(scale > 0, (low - high) / scale, 0.0)
+            ratio = np.where(high > 0, low / high, np.where(low > 0, np.inf, -np.inf))
+        if claim.op == "==":
+            excess = np.abs(excess)
+        if claim.op in ("<", ">"):
+            excess = np.where(low == high, 1e-9, excess)
+        return np.where(np.isfinite(left) & np.isfinite(right), excess, np.nan), ratio
+
+    def hopeful(self, points: list[dict[str, Fraction]]) -> list[dict[str, Fraction]]:
+        """Those of a few points at which floats do not show that the relation holds."""
+        if not points or not points[0]:
+            return points
+        try:
+            columns = {name: np.array([float(point[name]) for point in points]) for name in points[0]}
+        except OverflowError:
+            return points
+        excess, _ = self._excess(columns, len(points))
+        return [point for point, value in zip(points, excess) if not value < HOPELESS]
+
+    def refuted_at(self, point: Mapping[str, Fraction]) -> tuple[float, float] | None:
+        """Both sides at a rational point if it refutes the claim in ball arithmetic, else None."""
+        from flint import ctx
+
+        if any(point[name].denominator != 1 for name in self.integers):
+            return None
+        before = ctx.prec
+        ctx.prec = BITS
+        evaluator = self._evaluator
+        evaluator.letters = {name: (value, "proved") for name, value in point.items()}
+        evaluator.new_epoch()
+        try:
+            if any(evaluator.answer(condition) is not True for condition in self.conditions):
+                return None
+            left, right = evaluator.scalar(self.claim.left), evaluator.scalar(self.claim.right)
+            if compare(left, self.claim.op, right) is not False:
+                return None
+            return sum(ends(left)) / 2, sum(ends(right)) / 2
+        except (EvaluationError, CertificationError, ArithmeticError, ValueError):
+            return None
+        finally:
+            ctx.prec = before
