@@ -87,7 +87,7 @@ def main_job(run: bool = False) -> Section:
         for name, limit in (("cold", 180.0), ("warm", 60.0)):
             out = str(Path(folder) / name)
             begin = time.perf_counter()
-            command = [sys.executable, "-m", "bilevel_verify.cli", "run", "--out", out]
+            command = [sys.executable, "-m", "bilevel_verify", "run", "--out", out]
             done = subprocess.run(command, env=environment(folder), capture_output=True, text=True, check=False)
             note = f"exit status {done.returncode}"
             made.append(Row(f"main job, {name}", time.perf_counter() - begin, "s", limit, note=note))

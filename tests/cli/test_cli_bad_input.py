@@ -137,7 +137,7 @@ def test_a_store_that_is_not_ours_is_left_alone(
 
 
 def test_json_errors_are_json_alone(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "bilevel_verify.cli", "derive", "none.toml", "--json"]
+    command = [sys.executable, "-m", "bilevel_verify", "derive", "none.toml", "--json"]
     done = subprocess.run(command, cwd=tmp_path, env=ENVIRONMENT, capture_output=True, text=True)
     assert done.returncode == 2
     assert json.loads(done.stdout)["status"] == 2

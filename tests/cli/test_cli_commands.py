@@ -32,7 +32,7 @@ y = "y1"
 
 def call(*words: str, folder: Path, status: int | None = 0) -> subprocess.CompletedProcess[str]:
     """Run a command; its status must be ``status``, and no traceback may be seen."""
-    command = [sys.executable, "-m", "bilevel_verify.cli", *words]
+    command = [sys.executable, "-m", "bilevel_verify", *words]
     done = subprocess.run(command, cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, timeout=300)
     assert "Traceback" not in done.stderr + done.stdout
     assert status is None or done.returncode == status, (done.returncode, done.stdout, done.stderr)

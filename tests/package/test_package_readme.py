@@ -44,7 +44,7 @@ def test_everything_a_page_shows_runs(page: str, tmp_path: Path) -> None:
             assert done.returncode == 0, done.stderr[-2000:]
         for line in text.splitlines() if language == "bash" else ():
             if line.startswith("bilevel-verify "):
-                command = line.replace("bilevel-verify", f"{sys.executable} -m bilevel_verify.cli", 1)
+                command = line.replace("bilevel-verify", f"{sys.executable} -m bilevel_verify", 1)
                 done = run(["bash", "-c", command], tmp_path)
                 expected = 1 if line.rstrip().endswith(NEWLY_REFUTED) else 0
                 assert done.returncode == expected, f"{line}\n{done.stdout[-1500:]}\n{done.stderr[-1500:]}"
@@ -60,6 +60,6 @@ def test_links_between_pages_lead_somewhere(page: str) -> None:
 
 
 def test_the_api_reference_is_that_of_the_docstrings() -> None:
-    done = run([sys.executable, "-m", "bilevel_verify.cli", "list", "api"], ROOT)
+    done = run([sys.executable, "-m", "bilevel_verify", "list", "api"], ROOT)
     written = (ROOT / "docs" / "api.md").read_text(encoding="utf8")
     assert done.stdout == written, "write it anew: bilevel-verify list api > docs/api.md"

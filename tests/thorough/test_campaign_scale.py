@@ -34,7 +34,7 @@ def test_a_hundred_thousand_cells_stay_small(tmp_path: Path) -> None:
 
 
 def test_ten_thousand_real_cells(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "bilevel_verify.cli", "run", str(HERE / "campaign-ten-thousand.toml")]
+    command = [sys.executable, "-m", "bilevel_verify", "run", str(HERE / "campaign-ten-thousand.toml")]
     command += ["--out", str(tmp_path / "out"), "--json"]
     times = []
     for _ in range(2):

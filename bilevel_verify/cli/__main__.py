@@ -1,8 +1,0 @@
-"""``python -m bilevel_verify.cli``."""
-
-import sys
-
-from bilevel_verify.cli.main import main
-
-if __name__ == "__main__":
-    sys.exit(main())
