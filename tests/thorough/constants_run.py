@@ -33,27 +33,33 @@ def finished(text: str, seed: int) -> dict[int, int]:
     return {int(block): int(count) for own, block, count in rows if int(own) == seed}
 
 
+def recorded(options: argparse.Namespace) -> dict[int, int]:
+    """What the output says of this seed: read again before every block, so that several processes can share the work."""
+    return finished(options.out.read_text() if options.out.exists() else "", options.seed)
+
+
 def main() -> int:
     """Run the blocks that are missing and print the total."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--problems", type=int, default=20_000)
     parser.add_argument("--seed", type=int, default=SEED)
+    parser.add_argument(
+        "--backwards", action="store_true", help="last block first: a second process for the other core"
+    )
     parser.add_argument("--out", type=Path, default=Path("reports/thorough/constants.txt"))
     options = parser.parse_args()
     options.out.parent.mkdir(parents=True, exist_ok=True)
-    done = finished(options.out.read_text() if options.out.exists() else "", options.seed)
-    for block in range(options.problems // BLOCK):
-        if block in done:
+    blocks = range(options.problems // BLOCK)
+    for block in reversed(blocks) if options.backwards else blocks:
+        if block in recorded(options):
             continue
         start = time.process_time()
         found = attack_block(options.seed, block)
-        done[block] = len(found)
+        seconds = time.process_time() - start
+        line = f"seed {options.seed} block {block}: {BLOCK} problems, {len(found)} violations, {seconds:.0f} s\n"
         with options.out.open("a") as out:
-            seconds = time.process_time() - start
-            out.write(
-                f"seed {options.seed} block {block}: {BLOCK} problems, {len(found)} violations, {seconds:.0f} s\n"
-            )
-            out.writelines(f"  {line}\n" for line in found)
+            out.write(line + "".join(f"  {text}\n" for text in found))
+    done = recorded(options)
     print(f"seed {options.seed}: {len(done) * BLOCK} problems, {sum(done.values())} violations")
     return int(any(done.values()))
 
