@@ -34,7 +34,7 @@ def finished(text: str, seed: int) -> dict[int, int]:
 
 
 def recorded(options: argparse.Namespace) -> dict[int, int]:
-    """What the output says of this seed: read again before every block, so that several processes can share the work."""
+    """What the output says of this seed: read again before every block, so that processes can share the work."""
     return finished(options.out.read_text() if options.out.exists() else "", options.seed)
 
 
@@ -43,9 +43,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--problems", type=int, default=20_000)
     parser.add_argument("--seed", type=int, default=SEED)
-    parser.add_argument(
-        "--backwards", action="store_true", help="last block first: a second process for the other core"
-    )
+    parser.add_argument("--backwards", action="store_true", help="last block first, for a second process")
     parser.add_argument("--out", type=Path, default=Path("reports/thorough/constants.txt"))
     options = parser.parse_args()
     options.out.parent.mkdir(parents=True, exist_ok=True)
