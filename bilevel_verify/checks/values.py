@@ -152,16 +152,18 @@ def negate(value: Value) -> Value:
 
 
 def multiply(left: Value, right: Value) -> Value:
-    """Product of scalars, or of a scalar with a vector or matrix (``*`` of the language)."""
+    """Product of scalars, or of a scalar with a vector, matrix or tensor (``*`` of the language)."""
     match left, right:
-        case Vector() | Matrix(), Vector() | Matrix():
+        case Vector() | Matrix() | Tensor(), Vector() | Matrix() | Tensor():
             raise EvaluationError("'*' between two vectors or matrices; '@' or dot is meant")
         case _, Fraction() if right == 1:
             return left
         case Fraction(), _ if left == 1:
             return right
-        case Vector() | Matrix(), _:
+        case Vector() | Matrix() | Tensor(), _:
             return multiply(right, left)
+        case _, Tensor(slices):
+            return Tensor(tuple(_as_matrix(multiply(scalar_ball(left), part)) for part in slices))
         case _, Vector(entries):
             factor = scalar_ball(left)
             return Vector(tuple(factor * a for a in entries))
