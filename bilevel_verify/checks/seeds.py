@@ -49,7 +49,7 @@ def probability_rows(case: Case, claims: list[Claim], run: MakeRun) -> list[Row]
     if blocked is not None:
         return [_row(case, claim, (blocked.verdict, blocked.reason), None) for claim in claims]
     if case.beneath:
-        return [_row(case, claim, ("undecided", f"precision: {case.beneath}"), None) for claim in claims]
+        return _rows_beneath(case, claims, run)
     first = int(case.request.options.get("seed", 0))
     seeds = range(first, first + int(case.request.values.get("trials", TRIALS)))
     trials = [_trial(case, claims, run, seed) for seed in seeds]
@@ -59,6 +59,52 @@ def probability_rows(case: Case, claims: list[Claim], run: MakeRun) -> list[Row]
 
 def _outside(case: Case) -> bool:
     return case.contained is not None and case.contained.verdict != "holds"
+
+
+def _rows_beneath(case: Case, claims: list[Claim], run: MakeRun) -> list[Row]:
+    """Rows at parameters that float64 does not resolve: decided only where the run is the same for every seed."""
+    unknown = "undecided", f"precision: {case.beneath}"
+    still = _run_that_stays(case, run)
+    if still is None:
+        return [_row(case, claim, unknown, None) for claim in claims]
+    events = zip(claims, _outcomes(case, claims, still))
+    return [_row(case, claim, *_sure(case, outcome, still.iterations)) for claim, outcome in events]
+
+
+def _sure(case: Case, outcome: str, iterations: int) -> tuple[tuple[Verdict, str], Frequency | None]:
+    """Outcome of an event that is the same for every seed."""
+    seen = f"the run at printed parameters never leaves its start ({iterations} iterations in {case.digits} digits)"
+    if outcome == "not applicable":
+        return ("not applicable", "vacuous: no trial"), None
+    if outcome != "refuted" or case.instance.local:
+        kind = "local" if case.instance.local and outcome == "refuted" else "precision"
+        return ("undecided", f"{kind}: {case.beneath}; {seen}"), None
+    reason = f"{seen}, so that it draws no number: the same end for every seed, probability 0"
+    return ("refuted", reason), Frequency("refuted", reason, 0, 1, 0.0, 0.0)
+
+
+def _run_that_stays(case: Case, run: MakeRun) -> Run | None:
+    """The whole run in many digits, if none of its iterates leaves the start (a perturbation would move them)."""
+    if case.trajectory is None or not _stays(case.trajectory.run):
+        return None
+    try:
+        found = run(case, digits=case.digits, record="all", budget={"calls": MOST_CALLS})
+    except (BilevelVerifyError, ArithmeticError, NotImplementedError, TypeError):
+        return None
+    return found if found.status == "finished" and _stays(found) else None
+
+
+def _stays(run: Run) -> bool:
+    points = run.trace.x
+    return run.trace.thinned_from is None and len(points) > 1 and bool((points == points[0]).all())
+
+
+def _outcomes(case: Case, claims: list[Claim], found: Run) -> list[str]:
+    """Outcome of every claim on one run, the weakest of its links."""
+    judged = _judged_on(case, claims, found)
+    links = [[j.tally.outcome()[0] for j in judged if j.claim is claim] for claim in claims]
+    order = ("not applicable", "refuted", "undecided", "holds")
+    return [min(outcomes, key=order.index) for outcomes in links]
 
 
 def _trial(case: Case, claims: list[Claim], run: MakeRun, seed: int, **options: Any) -> list[bool | None]:
@@ -71,12 +117,17 @@ def _trial(case: Case, claims: list[Claim], run: MakeRun, seed: int, **options: 
         return [False] * len(claims)
     if found.status not in ("finished", "stationary"):
         return [False] * len(claims)
+    judged = _judged_on(case, claims, found)
+    return [_event([j for j in judged if j.claim is claim]) for claim in claims]
+
+
+def _judged_on(case: Case, claims: list[Claim], found: Run) -> list[Judged]:
+    """Claims on another run of the same case."""
     trajectory = Trajectory(found)
     lam = None if case.functions is None else case.functions.lam
     functions = ProblemFunctions(case.problem, case.instance.truth, lam)
     one = replace(case, run=found, trajectory=trajectory, functions=functions, precise=functions)
-    judged = judge_claims(claims, one.evaluator, trajectory, one.forget)
-    return [_event([j for j in judged if j.claim is claim]) for claim in claims]
+    return judge_claims(claims, one.evaluator, trajectory, one.forget)
 
 
 def _event(links: list[Judged]) -> bool | None:

@@ -86,6 +86,30 @@ def test_a_start_exactly_on_a_saddle_refutes_the_probability(statement):
     assert repaired.reason.startswith("vacuous: no trial")
 
 
+@pytest.mark.parametrize(
+    ("statement", "iterations", "digits"),
+    [("rahgd/theorem-4-1", 656, 57), ("rahgd/corollary-4-3", 656, 57), ("rahgd/theorem-5-2", 602, 57)],
+)
+def test_printed_parameters_on_a_saddle_are_the_same_for_every_seed(minimax, statement, iterations, digits):
+    bilevel = bv.bilevel(f="cos(x1) + cos(y1)/2", g="y1**2 - x1*y1", x="x1", y="y1", name="small-saddle")
+    problem, eps = (minimax, 3e-2) if statement == "rahgd/theorem-5-2" else (bilevel, 2e-2)
+    found = verify(problem, statement, eps=eps, x0=[0.0])
+    printed, repaired = (row for row in found.claims if row.claim == "curvature")
+    assert (printed.verdict, printed.as_printed, printed.known_refuted) == ("refuted", True, True)
+    assert (printed.measured, printed.bound) == (0.0, 0.0)
+    assert f"never leaves its start ({iterations} iterations in {digits} digits)" in printed.reason
+    assert (repaired.verdict, repaired.reason) == ("not applicable", "vacuous: no trial")
+    beside = verify(problem, f"{statement}:curvature", eps=eps, x0=[1e-5])
+    assert {row.verdict for row in beside.claims} == {"undecided"}
+
+
+def test_a_minimum_that_is_never_left_shows_nothing():
+    bowl = bv.bilevel(f="cos(y1)/2 - cos(x1)", g="y1**2 - x1*y1", x="x1", y="y1", name="small-bowl")
+    found = verify(bowl, "rahgd/theorem-4-1:curvature", eps=2e-2, x0=[0.0])
+    assert found.claims[0].verdict == "undecided"
+    assert "never leaves its start" in found.claims[0].reason
+
+
 def test_a_solver_that_stays_on_the_saddle_is_caught_and_not_published_without_digits(minimax):
     def stuck(oracles, x0, parameters):
         return [list(x0)]
