@@ -23,15 +23,22 @@ def stabilise(expression: Any) -> Any:
 class _Rewriter:
     def __init__(self) -> None:
         self.known: dict[Any, Any] = {}
+        self.unchanged: set[Any] = set()
 
     def visit(self, node: Any) -> Any:
         if not node.args:
             return node
+        if node in self.unchanged:
+            return node  # not an equal one seen before: its parents would be built, and evaluated, anew
         found = self.known.get(node)
         if found is None:
             arguments = [self.visit(a) for a in node.args]
             same = all(a is b for a, b in zip(arguments, node.args))
-            found = self.known[node] = _rule(node if same else node.func(*arguments))
+            found = _rule(node if same else node.func(*arguments))
+            if found is node:
+                self.unchanged.add(node)
+            else:
+                self.known[node] = found
         return found
 
 

@@ -438,8 +438,15 @@ def _objects(values: tuple[Any, ...]) -> Any:
 def _matrix_product(left: Any, right: Any) -> Any:
     """``left @ right``; every entry is added up at once (SymPy sorts a sum anew with each term that joins it)."""
     rows, columns = left.reshape(-1, left.shape[-1]), right.reshape(right.shape[0], -1).T
-    entries = _objects(tuple(sympy.Add(*(a * b for a, b in zip(row, column))) for row in rows for column in columns))
+    entries = _objects(tuple(sympy.Add(*map(_times, row, column)) for row in rows for column in columns))
     return entries.reshape(left.shape[:-1] + right.shape[1:])[()]
+
+
+def _times(a: Any, b: Any) -> Any:
+    """``a * b``; a number times a symbol is what SymPy would find out after some questions."""
+    if a.is_Rational and b.is_Symbol and a not in (0, 1):
+        return sympy.Mul(a, b, evaluate=False)
+    return a * b
 
 
 def _add(a: Any, b: Any) -> Any:
