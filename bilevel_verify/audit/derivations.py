@@ -80,6 +80,8 @@ def exponent_letters(card: Card, entry: Derivation) -> frozenset[str]:
 def regime_of(card: Card, entry: Derivation, sides: Iterable[tree.Node], bounded: frozenset[str]) -> Regime:
     """Directions allowed by the regime: ``kappa >= 1``, ``eps <= 1``, ``lam >= kappa`` as rows in log-space.
 
+    The ranges of the letters belong to it: one that ends at a positive number goes no further in that direction.
+
     Raises
     ------
     NoOrder : a condition that is not a relation between two monomials.
@@ -95,6 +97,7 @@ def regime_of(card: Card, entry: Derivation, sides: Iterable[tree.Node], bounded
         for one, op, other in zip(node.operands, node.operators, node.operands[1:]):
             names |= (free_letters(one) | free_letters(other)) - NUMBERS - bounded
             rows.append(_row(one, op, other, bounded))
+    rows += [row for n in sorted(names) for row in _ends(_domain(card, entry, n), n)]
     exponents = {n: span for n in bounded if (span := _finite(_domain(card, entry, n))) is not None}
     return Regime(tuple(sorted(names)), tuple(rows), exponents)
 
@@ -155,6 +158,16 @@ def _finite(domain: Domain | None) -> tuple[Fraction, Fraction] | None:
     if low is None or high is None or low[1] or high[1]:
         return None
     return low[0], high[0]
+
+
+def _ends(domain: Domain | None, name: str) -> list[dict[str, Fraction]]:
+    """Rows of a range with ends that are positive numbers: the letter neither falls to 0 nor grows beyond them."""
+    if domain is None or domain.kind not in ("interval", "integers"):
+        return []
+    forms = [linear_form(e.tree) if isinstance(e, Expression) else None for e in (domain.lower, domain.upper)]
+    return [
+        {name: Fraction(side)} for side, form in zip((1, -1), forms) if form is not None and not form[1] and form[0] > 0
+    ]
 
 
 def _row(one: tree.Node, op: str, other: tree.Node, bounded: frozenset[str]) -> dict[str, Fraction]:

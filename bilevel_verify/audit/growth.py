@@ -13,15 +13,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import product
-from typing import Literal
+from math import gcd, lcm
+from typing import Literal, TypeVar
 
 import sympy
 
 from bilevel_verify.audit.rays import separate
 from bilevel_verify.language import tree
 from bilevel_verify.theorems.rewrite import free_letters
+from bilevel_verify.theorems.vocabulary import NUMBERS
 
+K = TypeVar("K")
 Exponents = Mapping[str, sympy.Expr]
+LogArgument = tuple[tuple[str, Fraction], ...] | frozenset[str]
+"""What a logarithm is taken of: the exponents of a monomial, or the letters of anything else."""
 BRANCH_LIMIT = 4_000
 
 
@@ -31,29 +36,35 @@ class NoOrder(Exception):
 
 @dataclass(frozen=True)
 class Monomial:
-    """``prod letter**exponent * log**degree``; ``inside`` are the letters that stand in the logarithms."""
+    """``prod letter**exponent * prod logarithm**power``.
+
+    ``logs`` maps what a logarithm is taken of to its power: a single monomial as its primitive vector of exponents (up
+    to the sign: ``log(1/eps)`` and ``log(eps**2)`` are of the same size), anything else as the set of its letters.
+    """
 
     exponents: Exponents
-    logs: sympy.Expr = sympy.S.Zero
-    inside: frozenset[str] = frozenset()
+    logs: Mapping[LogArgument, sympy.Expr] = field(default_factory=dict)
 
     def times(self, other: Monomial) -> Monomial:
         """Product."""
-        names = {**self.exponents, **other.exponents}
-        total = {n: self.exponents.get(n, 0) + other.exponents.get(n, 0) for n in names}
-        kept = {n: e for n, e in total.items() if e != 0}
-        return Monomial(kept, self.logs + other.logs, self.inside | other.inside)
+        return Monomial(_added(self.exponents, other.exponents), _added(self.logs, other.logs))
 
     def power(self, exponent: sympy.Expr) -> Monomial:
         """Power with any exponent."""
-        return Monomial({n: e * exponent for n, e in self.exponents.items()}, self.logs * exponent, self.inside)
-
-    def at(self, values: Mapping[str, Fraction]) -> tuple[dict[str, Fraction], Fraction]:
-        """Exponents with the letters in them replaced by numbers."""
-        put = {sympy.Symbol(n): sympy.Rational(v.numerator, v.denominator) for n, v in values.items()}
-        return {n: _fraction(sympy.sympify(e).subs(put)) for n, e in self.exponents.items()}, _fraction(
-            sympy.sympify(self.logs).subs(put)
+        return Monomial(
+            {n: e * exponent for n, e in self.exponents.items()}, {n: e * exponent for n, e in self.logs.items()}
         )
+
+    def at(self, values: Mapping[str, Fraction]) -> tuple[dict[str, Fraction], dict[LogArgument, Fraction]]:
+        """Exponents and powers of logarithms with the letters in them replaced by numbers."""
+        put = {sympy.Symbol(n): sympy.Rational(v.numerator, v.denominator) for n, v in values.items()}
+        exponents = {n: _fraction(sympy.sympify(e).subs(put)) for n, e in self.exponents.items()}
+        return exponents, {n: _fraction(sympy.sympify(e).subs(put)) for n, e in self.logs.items()}
+
+
+def _added(one: Mapping[K, sympy.Expr], other: Mapping[K, sympy.Expr]) -> dict[K, sympy.Expr]:
+    total = {n: one.get(n, 0) + other.get(n, 0) for n in {**one, **other}}
+    return {n: e for n, e in total.items() if e != 0}
 
 
 @dataclass(frozen=True)
@@ -211,7 +222,8 @@ def same_monomial(left: Growth, right: Growth) -> bool | None:
     if a is None or b is None:
         return None
     names = {**a.exponents, **b.exponents}
-    gaps = [a.exponents.get(n, 0) - b.exponents.get(n, 0) for n in names] + [a.logs - b.logs]
+    gaps = [a.exponents.get(n, 0) - b.exponents.get(n, 0) for n in names]
+    gaps += [a.logs.get(n, 0) - b.logs.get(n, 0) for n in {**a.logs, **b.logs}]
     return all(sympy.cancel(sympy.sympify(g)) == 0 for g in gaps)
 
 
@@ -243,8 +255,7 @@ def _call(node: tree.Call, letters: frozenset[str]) -> Growth:
         case "floor" if any(not m.exponents and not m.logs for c in inner[0].clauses if len(c) == 1 for m in c):
             return inner[0]  # at least 1 is in it, so that rounding down costs a factor of 2
         case "softO":
-            letters_inside = frozenset(free_letters(node.arguments[0]))
-            return inner[0].times(_single(Monomial({}, sympy.S.One, letters_inside)))
+            return inner[0].times(_logarithm(frozenset(free_letters(node.arguments[0]))))
         case "sqrt":
             return inner[0].power(sympy.Rational(1, 2))
         case "max":
@@ -252,8 +263,30 @@ def _call(node: tree.Call, letters: frozenset[str]) -> Growth:
         case "min":
             return _fold("smallest", inner)
         case "log":
-            return _single(Monomial({}, sympy.S.One, frozenset(free_letters(node.arguments[0]))))
+            return _logarithm(_log_argument(node.arguments[0], letters))
     raise NoOrder(f"{node.function} has no order of growth")
+
+
+def _logarithm(argument: LogArgument) -> Growth:
+    """A logarithm, which is bounded if nothing in it grows."""
+    return _single(Monomial({}, {argument: sympy.S.One} if argument else {}))
+
+
+def _log_argument(node: tree.Node, letters: frozenset[str]) -> LogArgument:
+    """The primitive exponents of a monomial; the letters of anything else."""
+    try:
+        found = growth_of(node, letters).monomial
+        if found is None or found.logs:
+            raise NoOrder("no single monomial")
+        exponents = {n: _fraction(sympy.sympify(e)) for n, e in sorted(found.exponents.items())}
+    except NoOrder:
+        return frozenset(free_letters(node)) - letters - NUMBERS
+    if not exponents:
+        return ()
+    whole = lcm(*(e.denominator for e in exponents.values()))
+    size = Fraction(gcd(*(int(e * whole) for e in exponents.values())), whole)
+    sign = 1 if next(iter(exponents.values())) > 0 else -1
+    return tuple((n, sign * e / size) for n, e in exponents.items())
 
 
 def _fold(method: Literal["times", "largest", "smallest"], parts: list[Growth]) -> Growth:
@@ -266,7 +299,8 @@ def _fold(method: Literal["times", "largest", "smallest"], parts: list[Growth]) 
 def _reduced(monomials: tuple[Monomial, ...]) -> tuple[Monomial, ...]:
     seen: dict[tuple[object, ...], Monomial] = {}
     for m in monomials:
-        key = (tuple(sorted((n, sympy.cancel(e)) for n, e in m.exponents.items())), m.logs, m.inside)
+        powers = sorted((n, sympy.cancel(e)) for n, e in m.exponents.items())
+        key = (tuple(powers), frozenset((n, sympy.cancel(e)) for n, e in m.logs.items()))
         seen.setdefault(key, m)
     return tuple(seen.values())
 

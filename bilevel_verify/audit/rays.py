@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 import sympy
 
 if TYPE_CHECKING:
-    from bilevel_verify.audit.growth import Monomial, Ray, Regime
+    from bilevel_verify.audit.growth import LogArgument, Monomial, Ray, Regime
 
+ZERO = Fraction(0)
 RESOURCES = 3_000_000
 MILLISECONDS = 20_000
 
@@ -106,21 +107,43 @@ class _Directions:
         z3, found = self.z3, []
         for row in self.regime.rows:
             found.append(z3.Sum([self.number(v) * self.direction[n] for n, v in row.items()]) >= 0)
+        for argument in {a for pair in self.pairs for m in pair for a in m.logs}:
+            found.append(self.counted(argument))
         for one, other in self.pairs:
             found.append(self.faster(one, other, values))
         return found
 
+    def counted(self, argument: LogArgument) -> Any:
+        """A logarithm counts 1 along rays that move its argument, and 0 along those that keep it."""
+        z3, count = self.z3, self.count(argument)
+        moves, stays = self.moves(argument)
+        return z3.Or(z3.And(count == 1, moves), z3.And(count == 0, stays))
+
+    def count(self, argument: LogArgument) -> Any:
+        return self.z3.Real(f"log {sorted(argument)}")
+
+    def moves(self, argument: LogArgument) -> tuple[Any, Any]:
+        """Conditions for a logarithm to grow, and for it to stay bounded (rays may be as long as one likes)."""
+        z3 = self.z3
+        if isinstance(argument, frozenset):
+            steps = [self.direction[n] for n in sorted(argument) if n in self.direction]
+        else:
+            known = [(n, e) for n, e in argument if n in self.direction]
+            steps = [z3.Sum([self.number(e) * self.direction[n] for n, e in known])] if known else []
+        return z3.Or([z3.Or(s >= 1, s <= -1) for s in steps]), z3.And([s == 0 for s in steps])
+
     def faster(self, one: Monomial, other: Monomial, values: Mapping[str, Fraction] | None) -> Any:
-        """``one`` grows faster than ``other``: by a power, or by a logarithm of a letter that moves."""
+        """``one`` grows faster than ``other``: by a power, or by logarithms of what moves."""
         z3 = self.z3
         rate = self.rate(one, other, values)
-        logs = sympy.cancel(sympy.sympify(one.logs) - sympy.sympify(other.logs))
-        power = rate >= 1
-        inside = [self.direction[n] for n in one.inside if n in self.direction]
-        if not (logs.is_number and logs > 0) or not inside:
-            return power
-        moves = z3.Or([z3.Or(u >= 1, u <= -1) for u in inside])
-        return z3.Or(power, z3.And(rate >= 0, moves))
+        counted = []
+        for argument in one.logs.keys() | other.logs.keys():
+            gap = sympy.cancel(sympy.sympify(one.logs.get(argument, 0)) - sympy.sympify(other.logs.get(argument, 0)))
+            if gap != 0:
+                counted.append(self.coefficient(gap, values) * self.count(argument))
+        if not counted:
+            return rate >= 1
+        return z3.Or(rate >= 1, z3.And(rate >= 0, z3.Sum(counted) > 0))
 
     def rate(self, one: Monomial, other: Monomial, values: Mapping[str, Fraction] | None) -> Any:
         terms = []
@@ -171,11 +194,16 @@ class _Directions:
         rates, logs = [], []
         for one, other in self.pairs:
             (a, p), (b, q) = one.at(values), other.at(values)
-            rates.append(
-                sum((v * (a.get(n, Fraction(0)) - b.get(n, Fraction(0))) for n, v in direction.items()), Fraction(0))
-            )
-            logs.append(p - q)
+            rates.append(sum((v * (a.get(n, ZERO) - b.get(n, ZERO)) for n, v in direction.items()), ZERO))
+            moving = [g for g in p.keys() | q.keys() if _moved(g, direction)]
+            logs.append(sum((p.get(g, ZERO) - q.get(g, ZERO) for g in moving), ZERO))
         return Ray(direction, min(rates), min(logs), dict(values))
+
+
+def _moved(argument: LogArgument, direction: Mapping[str, Fraction]) -> bool:
+    if isinstance(argument, frozenset):
+        return any(direction.get(n) for n in argument)
+    return sum((e * direction.get(n, ZERO) for n, e in argument), ZERO) != 0
 
 
 def _grid(exponents: Mapping[str, tuple[Fraction, Fraction]]) -> list[dict[str, Fraction]]:

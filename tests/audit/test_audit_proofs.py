@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from bilevel_verify.audit.formula import check, read_ranges
-from bilevel_verify.audit.growth import NoOrder, Regime, compare, growth_of
+from bilevel_verify.audit.growth import NoOrder, Regime, compare, growth_of, same_monomial
 from bilevel_verify.audit.links import link_findings
 from bilevel_verify.audit.scalar.claim import ScalarClaim, prepared
 from bilevel_verify.audit.scalar.prove import DEPTH, QUICK, _settle
@@ -122,6 +122,26 @@ def test_rays_are_short_and_move_the_letter_of_the_logarithm(left: str, right: s
     assert dict(found.direction) == ray
 
 
+@pytest.mark.parametrize(
+    ("left", "right", "fails"),
+    [
+        ("log(kappa)", "log(1/eps)", True),  # the letters inside count, not the number of logarithms
+        ("log(1/eps)", "log(kappa/eps)", False),
+        ("log(kappa)", "log(kappa/eps)", False),
+        ("log(kappa) + log(1/eps)", "log(1/eps)", True),
+        ("log(kappa/eps)", "log(kappa) + log(1/eps)", False),
+        ("log(kappa**2)", "log(1/kappa)", False),
+        ("log(kappa)*log(1/eps)", "log(kappa/eps)**2", False),
+        ("log(kappa/eps)**2", "log(kappa)*log(1/eps)", True),
+        ("kappa*log(1/eps)", "kappa*log(1 + 1/eps)", False),
+    ],
+)
+def test_logarithms_of_different_letters_are_different(left: str, right: str, fails: bool) -> None:
+    one, two = growth_of(parse(left)), growth_of(parse(right))
+    assert not (fails and same_monomial(one, two))
+    assert (compare(one, two, EPS) is not None) is fails
+
+
 def test_letters_in_exponents_are_decided_for_the_whole_range() -> None:
     letters = frozenset({"nu"})
     regime = Regime(("eps",), ({"eps": Fraction(-1)},), {"nu": (Fraction(0), Fraction(1))})
@@ -143,6 +163,7 @@ title = "Orders and steps"
 kappa = { domain = "[1, oo)" }
 eps = { domain = "(0, 1]" }
 a = { domain = "(0, oo)" }
+b = { domain = "[1/2, oo)" }
 [regime]
 default = ["kappa >= 1", "eps <= 1"]
 [[derivation]]
@@ -151,6 +172,20 @@ substitute = { K = "Theta(kappa/eps)" }
 result = "K*log(1/eps)"
 gives = "O(kappa/eps)"
 for = { K = "(0, oo)" }
+[[derivation]]
+id = "other-letter"
+result = "log(kappa)"
+gives = "O(log(1/eps))"
+[[derivation]]
+id = "range-of-a-letter"
+result = "1"
+gives = "O(b)"
+regime = ["kappa >= 1"]
+[[derivation]]
+id = "beyond-the-range"
+result = "b"
+gives = "O(1)"
+regime = ["kappa >= 1"]
 [[step]]
 id = "young"
 vectors = ["u", "v"]
@@ -171,3 +206,13 @@ def test_scripts_of_derivations_and_steps_stand_by_themselves(name: str, tmp_pat
     script.write_text(finding.script, encoding="utf-8")
     done = subprocess.run([sys.executable, "-I", str(script)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "verdict"), [("other-letter", "refuted"), ("range-of-a-letter", "holds"), ("beyond-the-range", "refuted")]
+)
+def test_orders_keep_to_the_ranges_of_their_letters(name: str, verdict: str, tmp_path: Path) -> None:
+    path = tmp_path / "orders.toml"
+    path.write_text(CARD, encoding="utf-8")
+    card = load_card(path)
+    assert next(iter(link_findings(card, card.entries[name], 5.0, 0))).verdict == verdict
