@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from bilevel_verify.audit.auditor import findings_of
 from bilevel_verify.audit.homogeneity import unit_findings
 from bilevel_verify.theorems import load_card
 from bilevel_verify.theorems.card import Algorithm, Card, Statement
+from bilevel_verify.theorems.trial import trial_findings
 
 ROLL = {
     "assumptions": ["assumption-1", "condition-1"],
@@ -65,12 +67,13 @@ def test_items_and_rows_name_entries_that_exist(card: Card) -> None:
 def test_refutations_come_with_a_repaired_form(card: Card) -> None:
     bare = [f"{entry.id}/{c.id}" for entry, c in card.claims() if c.refuted is not None and c.repaired is None]
     assert bare == []
-    assert [e.id for e in card.entries.values() if e.refuted is not None and e.repaired is None] == []
+    links = [e.id for e in card.entries.values() if e.refuted is not None and e.repaired is None]
+    assert links == ["algorithm-1-literal"]  # the reading of algorithm-1 is its repaired form
 
 
 def test_units_refute_what_is_recorded_and_nothing_else(card: Card) -> None:
     found = {e.id for e in card.entries.values() for f in unit_findings(card, e) if f.row.verdict == "refuted"}
-    assert found == {"proposition-1", "equation-2-first", "equation-28"}
+    assert found == {"proposition-1", "equation-37-link", "equation-40-link", "equation-2-first", "equation-28"}
 
 
 @pytest.mark.parametrize(
@@ -81,6 +84,17 @@ def test_units_refute_what_is_recorded_and_nothing_else(card: Card) -> None:
         ("equation-31-lengths", "refuted", "holds"),
         ("equation-36", "refuted", ""),
         ("theorem-1-value-gap", "refuted", "holds"),
+        ("theorem-1-iterations", "refuted", "holds"),
+        ("theorem-1-epochs", "refuted", "holds"),
+        ("equation-37-link", "refuted", "holds"),
+        ("equation-40-link", "refuted", "holds"),
+        ("order-c-3", "refuted", "holds"),
+        ("c-4-third", "refuted", "holds"),
+        ("equation-10-display", "refuted", "holds"),
+        ("last-epoch-length", "holds", ""),
+        ("equation-24-split", "holds", ""),
+        ("equation-24-d", "holds", ""),
+        ("lower-bound-exponents", "holds", ""),
         ("e-2-start", "holds", ""),
         ("equation-24-a-exact", "holds", ""),
         ("equation-25-square", "holds", ""),
@@ -97,3 +111,41 @@ def test_links_keep_their_verdicts(card: Card, name: str, printed: str, repaired
     assert first == {printed}
     if repaired:
         assert {row.verdict for row in rows if not row.as_printed} == {repaired}
+
+
+def test_the_momentum_of_algorithm_2_may_be_zero(card: Card) -> None:
+    """(12) gives beta = 0 at L_g = mu, outside the printed (0, 1); below 1 it stays."""
+    rows = [f.row for f in findings_of(card, card.entries["equation-12-beta-range"]) if f.row.kind == "inequality"]
+    assert [(row.verdict, row.as_printed) for row in rows] == [
+        ("refuted", True),
+        ("holds", True),
+        ("holds", False),
+        ("holds", False),
+    ]
+
+
+def test_algorithm_1_line_by_line_stops_at_the_first_restart_and_as_read_it_runs(card: Card) -> None:
+    found = trial_findings(card, card.entries["algorithm-1-literal"])
+    assert [(f.kind, f.line) for f in found] == [("division by zero", "line 15")]
+    assert trial_findings(card, card.entries["algorithm-1"]) == ()
+
+
+def test_the_last_epoch_counts_where_no_restart_comes(card: Card) -> None:
+    """Accelerated descent on a quadratic, H_nu tiny: without the last epoch the repaired (37) would be false."""
+    curvature = np.logspace(-3, 0, 20)
+    H_nu, eps, c = 1e-40, 0.01, 2 * 6**0.5 + 27
+    start = np.full(20, 0.3)
+    x, w, points = start, start, [start]
+    for k in range(1, 1000):
+        x, before = w - curvature * w, x
+        w = x + k / (k + 1) * (x - before)
+        average = sum(2 * (i + 1) / (k * (k + 1)) * point for i, point in enumerate(points))
+        points.append(w)
+        if np.linalg.norm(curvature * average) <= eps:
+            break
+    delta, share = 0.5 * float(curvature @ start**2), (64 * c + 1) / (64 * eps)
+    restarted = 200 * delta * H_nu**0.25 * share**1.75 + 1
+    assert k > restarted
+    assert k <= restarted + H_nu**-0.25 * share**0.25
+    repaired = card.entries["proposition-1"].claim("equation-37").repaired  # type: ignore[attr-defined]
+    assert "H_nu**(-1/(2+2*nu_f))" in repaired.chain[0].right.text
