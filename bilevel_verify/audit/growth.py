@@ -116,12 +116,16 @@ class Growth:
 
 @dataclass(frozen=True)
 class Ray:
-    """A direction along which a claimed order fails: letter -> exponent of t, and by how much the ratio grows."""
+    """A direction along which a claimed order fails: letter -> exponent of t, and by how much the ratio grows.
+
+    ``start`` are the exponents of 2 from which the letters set out, so that no logarithm starts at 0.
+    """
 
     direction: Mapping[str, Fraction]
     rate: Fraction
     logs: Fraction = Fraction(0)
     at: Mapping[str, Fraction] = field(default_factory=dict)
+    start: Mapping[str, int] = field(default_factory=dict)
 
     def __str__(self) -> str:
         path = ", ".join(f"{n} = {power_text('t', v)}" for n, v in self.direction.items())

@@ -197,7 +197,20 @@ class _Directions:
             rates.append(sum((v * (a.get(n, ZERO) - b.get(n, ZERO)) for n, v in direction.items()), ZERO))
             moving = [g for g in p.keys() | q.keys() if _moved(g, direction)]
             logs.append(sum((p.get(g, ZERO) - q.get(g, ZERO) for g in moving), ZERO))
-        return Ray(direction, min(rates), min(logs), dict(values))
+        start = self.inside() if any(m.logs for pair in self.pairs for m in pair) else {}
+        return Ray(direction, min(rates), min(logs), dict(values), start)
+
+    def inside(self) -> dict[str, int]:
+        """Whole exponents of 2 at which every condition of the regime holds strictly, if there are any."""
+        solver = self.z3.Solver()
+        whole = {name: self.z3.Int(f"w_{name}") for name in self.direction}
+        for row in self.regime.rows:
+            solver.add(self.z3.Sum([self.number(v) * whole[n] for n, v in row.items()]) >= 1)
+        solver.add(*(self.z3.And(w >= -64, w <= 64, w != 0) for w in whole.values()))
+        if solver.check() != self.z3.sat:
+            return {}
+        model = solver.model()
+        return {name: model.eval(w, model_completion=True).as_long() for name, w in whole.items()}
 
 
 def _moved(argument: LogArgument, direction: Mapping[str, Fraction]) -> bool:

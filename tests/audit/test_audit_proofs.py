@@ -193,7 +193,7 @@ chain = ["3*dot(u, v)", "<= a*norm(u)**2 + norm(v)**2/a"]
 """
 
 
-@pytest.mark.parametrize("name", ["too-small", "young"])
+@pytest.mark.parametrize("name", ["too-small", "other-letter", "young"])
 def test_scripts_of_derivations_and_steps_stand_by_themselves(name: str, tmp_path: Path) -> None:
     path = tmp_path / "orders.toml"
     path.write_text(CARD, encoding="utf-8")
