@@ -13,22 +13,21 @@ from bilevel_verify.language import nearest
 LIMITS = Limits(seconds=300.0, megabytes=4000.0)
 
 
-def main_job(paper: str | None = None) -> Campaign:
-    """The cells of the main job, or those of one paper.
+def main_job(paper: str | Sequence[str] | None = None) -> Campaign:
+    """The cells of the main job, or those of one paper or of several.
 
     Raises
     ------
     InputError
-        No cell of the main job is about that paper.
+        No cell of the main job is about one of the papers.
     """
     from bilevel_verify.checks import builtin_jobs
 
-    jobs = builtin_jobs(paper)
-    if not jobs:
-        papers = sorted({job["statement"].partition("/")[0] for job in builtin_jobs()})
-        raise InputError(
-            f"the main job has nothing on {paper!r}{nearest(str(paper), papers)}; it has {', '.join(papers)}"
-        )
+    wanted = {paper} if isinstance(paper, str) else set(paper or ())
+    papers = sorted({job["statement"].partition("/")[0] for job in builtin_jobs()})
+    for one in sorted(wanted - set(papers)):
+        raise InputError(f"the main job has nothing on {one!r}{nearest(one, papers)}; it has {', '.join(papers)}")
+    jobs = [job for job in builtin_jobs() if not wanted or job["statement"].partition("/")[0] in wanted]
     cells: dict[str, Cell] = {}
     for job in jobs:
         for cell in cells_of(job):

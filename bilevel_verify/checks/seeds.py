@@ -63,7 +63,7 @@ def _outside(case: Case) -> bool:
 
 def _rows_beneath(case: Case, claims: list[Claim], run: MakeRun) -> list[Row]:
     """Rows at parameters that float64 does not resolve: decided only where the run is the same for every seed."""
-    unknown = "undecided", f"precision: {case.beneath}"
+    unknown: tuple[Verdict, str] = ("undecided", f"precision: {case.beneath}")
     still = _run_that_stays(case, run)
     if still is None:
         return [_row(case, claim, unknown, None) for claim in claims]

@@ -93,7 +93,7 @@ def _run(commands: Any) -> None:
     c.add_argument("--time-limit", type=_positive, metavar="S", help="seconds for one cell")
     c.add_argument("--memory-limit", type=_positive, metavar="MB", help="resident megabytes for one cell")
     c.add_argument("--total-time", type=_positive, metavar="S", help="seconds for everything; run again for the rest")
-    c.add_argument("--paper", metavar="KEY", help="main job: only this paper's card")
+    c.add_argument("--paper", metavar="KEY", action="append", help="main job: only this paper's card (may be repeated)")
     c.add_argument("--export", choices=("csv", "parquet"), help="write all rows as a flat table beside the report")
     c.add_argument("--figures", action="store_true", help="also write the plots as SVG and PDF files")
     c.add_argument("--no-report", action="store_true", help="only fill the store")

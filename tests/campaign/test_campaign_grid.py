@@ -127,3 +127,14 @@ def test_a_changed_data_file_is_another_problem(tmp_path: Path) -> None:
     second = problem_fingerprint(str(path))
     (tmp_path / "h.csv").unlink()
     assert problem_fingerprint(str(path)) not in (first, second)
+
+
+def test_the_main_job_of_several_papers_is_that_of_each() -> None:
+    from bilevel_verify.campaign.builtin_job import main_job
+
+    papers = ("ragd-gs", "rahgd", "restarted-agd-hb")
+    together = {cell.content for cell in main_job(papers).cells}
+    assert together == {cell.content for paper in papers for cell in main_job(paper).cells}
+    assert together < {cell.content for cell in main_job().cells}
+    with pytest.raises(InputError, match="nothing on 'rahg'.*rahgd"):
+        main_job(["ragd-gs", "rahg"])

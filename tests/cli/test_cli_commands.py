@@ -192,6 +192,12 @@ x0 = [[0.4, 0.3]]
 """
 
 
+def test_the_main_job_of_two_papers(folder: Path) -> None:
+    each = [as_json(call("run", "--paper", p, "--dry-run", "--json", folder=folder))["todo"] for p in ("rahgd", "fsba")]
+    both = as_json(call("run", "--paper", "rahgd", "--paper", "fsba", "--dry-run", "--json", folder=folder))
+    assert both["todo"] == sum(each)
+
+
 def test_run_resume_dry_run_and_report(folder: Path) -> None:
     (folder / "campaign.toml").write_text(CAMPAIGN)
     plan = as_json(call("run", "campaign.toml", "--out", "c", "--dry-run", "--json", folder=folder))
