@@ -45,7 +45,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=Parser)
-    for add in (_run, _verify, _solve, _derive, _constants, _audit, _check, _list, _report, _bench):
+    for add in (_run, _verify, _solve, _derive, _constants, _audit, _check, _list, _report, _rates, _bench):
         add(commands)
     return parser
 
@@ -58,7 +58,7 @@ def _command(commands: Any, name: str, module: str, summary: str) -> argparse.Ar
     return command
 
 
-def _problem_options(command: argparse.ArgumentParser, positional: bool) -> None:
+def _problem_options(command: argparse._ActionsContainer, positional: bool) -> None:
     if positional:
         command.add_argument("target", nargs="?", metavar="PROBLEM", help="zoo:NAME[:knob=value,...] or a TOML file")
     command.add_argument("--problem", metavar="PROBLEM", help="zoo:NAME[:knob=value,...] or a TOML file")
@@ -68,7 +68,7 @@ def _problem_options(command: argparse.ArgumentParser, positional: bool) -> None
     command.add_argument("--allow-outside", action="store_true", help="let a problem file read data outside its folder")
 
 
-def _run_options(command: argparse.ArgumentParser) -> None:
+def _run_options(command: argparse._ActionsContainer) -> None:
     command.add_argument("--x0", metavar="A,B,...", help="start (--x0=-1,2 for a negative one)")
     command.add_argument("--y0", metavar="A,B,...", help="start of the lower level")
     command.add_argument(
@@ -110,6 +110,7 @@ def _verify(commands: Any) -> None:
     _problem_options(c, positional=False)
     c.add_argument("--eps", metavar="E,E,...", help="tolerances; orders need several")
     c.add_argument("--method", metavar="NAME", help="method instead of the statement's own")
+    c.add_argument("--sweep", metavar="kappa=A,B,...", help="values of another letter of a family: kappa, d or nu")
     _run_options(c)
     c.add_argument("--out", metavar="DIR", help="write a report")
     _strict(c)
@@ -185,6 +186,24 @@ def _report(commands: Any) -> None:
     c.add_argument("--title", metavar="TEXT", help="title of the report")
     c.add_argument("--format", metavar="F,...", help="of html, json, markdown, latex, figures (default: all)")
     c.add_argument("--export", choices=("csv", "parquet"), help="write all rows as a flat table too")
+
+
+def _rates(commands: Any) -> None:
+    c = _command(commands, "rates", "rating", "observed exponents beside those of the papers, or of a method of yours")
+    c.add_argument("--only", default="", metavar="TEXT", help="series whose name contains TEXT (default: all)")
+    c.add_argument("--list", action="store_true", help="only say which series there are")
+    c.add_argument("--short", action="store_true", help="the cheap settings of the four series on the ramp (seconds)")
+    c.add_argument("--resume", action="store_true", help="leave out what --out has")
+    c.add_argument("--out", metavar="DIR", help="write rates.md and rates.json, which a report into DIR shows")
+    own = c.add_argument_group("a series of your own")
+    _problem_options(own, positional=False)
+    own.add_argument("--method", metavar="NAME", help="name of a method (see list methods)")
+    own.add_argument("--eps", metavar="E,E,...", help="tolerances, at least four; one where another letter varies")
+    own.add_argument("--sweep", metavar="kappa=A,B,...", help="values of another letter of a family: kappa, d or nu")
+    counts = "iterations (default), epochs, a kind of call such as grad_g, a sum or a quotient of them"
+    own.add_argument("--count", default="iterations", metavar="WHAT", help=counts)
+    own.add_argument("--exponent", type=float, metavar="P", help="the promised exponent, in 1/eps or in the letter")
+    _run_options(own)
 
 
 def _bench(commands: Any) -> None:

@@ -39,6 +39,18 @@ def tolerances(text: str | None) -> list[float] | None:
     return values
 
 
+def sweep_of(text: str | None) -> tuple[str | None, list[float]]:
+    """``"kappa=16,32,64"`` as the letter and its values in increasing order; None where nothing is swept."""
+    if text is None:
+        return None, []
+    name, _, listed = text.partition("=")
+    letter = name.strip()
+    if letter not in ("kappa", "d", "nu"):
+        raise InputError(f"--sweep: write kappa=A,B,... (or d, nu), not {text!r}")
+    found = sorted(set(numbers(listed, "--sweep") or ()))
+    return letter, found
+
+
 def assignments(items: Sequence[str], option: str) -> dict[str, Scalar]:
     """``["kappa=16", "s=2*eps"]`` as a mapping; a value that is no number stays text."""
     found: dict[str, Scalar] = {}

@@ -113,6 +113,7 @@ def build(
         "papers": paper_records(rows),
         "plots": plot_records(rows, listed),
         "detection": None,
+        "rates": None,
         "profiles": profile_records(listed, list(problems.values())),
     }
 

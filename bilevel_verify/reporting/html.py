@@ -21,6 +21,7 @@ from bilevel_verify.reporting.build import badness, worst_rows
 from bilevel_verify.reporting.cards import bare_claim
 from bilevel_verify.reporting.mathml import mixed_to_html, to_mathml
 from bilevel_verify.reporting.plots import profile_svg, svg
+from bilevel_verify.reporting.rates import judged_here
 
 Json = dict[str, Any]
 MOST_LINES = 80
@@ -66,6 +67,7 @@ def render(document: Json) -> str:
     return environment.get_template("page.html").render(
         document=document,
         view=View(document),
+        rates={"here": judged_here(document["rows"]), "kept": document.get("rates")},
         policy=content_policy(style, script, EARLY),
         early=Markup(EARLY),
         style=Markup(style),

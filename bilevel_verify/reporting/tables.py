@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from bilevel_verify.reporting.rates import lines as rate_lines
 from bilevel_verify.reporting.words import LOOKS, number, worst
 
 Json = dict[str, Any]
@@ -115,6 +116,11 @@ def markdown(document: Json, count: int = 100) -> str:
         numbers = [number(row[k]) for k in _NUMBERS]
         ends = [row["verdict"], _statement(row), row["claim"] or "", row["problem"] or ""]
         out.append(_line([*ends, *numbers, row["reason"] or ""]))
+    rates = rate_lines(document)
+    if rates:
+        heads = ["series", "in", "promised", "fitted", "last local slope", "interval", "verdict"]
+        out += ["", "## Observed exponents beside the promised ones", "", _line(heads)]
+        out += [_line(["---", "---", "---:", "---:", "---:", "---", "---"]), *(_line(cells) for cells in rates)]
     return "\n".join(out) + "\n"
 
 

@@ -14,6 +14,7 @@ from bilevel_verify.checks.verdict import Verification
 from bilevel_verify.errors import InputError
 from bilevel_verify.reporting.build import document_of, document_of_store
 from bilevel_verify.reporting.detection import detection_record
+from bilevel_verify.reporting.rates import rates_record
 
 Json = dict[str, Any]
 FORMATS = ("html", "json", "markdown", "latex", "figures")
@@ -83,7 +84,9 @@ def write_document(document: Json, out: str | Path, formats: Sequence[str] = FOR
         raise InputError(f"unknown report format {unknown[0]!r}; there are {', '.join(FORMATS)}")
     folder = Path(out)
     page = folder / "index.html"
-    document = document | {"detection": detection_record(folder) or document.get("detection")}
+    papers = {paper["key"] for paper in document["papers"]}
+    rates = rates_record(folder, papers) or document.get("rates")
+    document = document | {"detection": detection_record(folder) or document.get("detection"), "rates": rates}
     try:
         folder.mkdir(parents=True, exist_ok=True)
         _write_formats(document, folder, page, formats)

@@ -24,6 +24,9 @@ def verify_command(arguments: Any) -> int:
     options: dict[str, Any] = {} if arguments.budget is None else {"budget": arguments.budget}
     if arguments.y0 is not None:
         options["y0"] = values.numbers(arguments.y0, "--y0")
+    letter, numbers = values.sweep_of(arguments.sweep)
+    if letter is not None:
+        options["sweep"] = {letter: numbers}
     found = []
     for name in wanted:
         explicit, leaves = split_letters(name, letters)

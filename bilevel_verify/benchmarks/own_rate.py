@@ -1,0 +1,110 @@
+"""The rate of any method on any problem or family of the user's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from bilevel_verify.benchmarks.rate_series import BUDGET
+from bilevel_verify.benchmarks.rates import FINISHED, counted, least_squares
+from bilevel_verify.errors import InputError
+
+Json = dict[str, Any]
+
+
+def own_rate(
+    problem: Any,
+    name: str,
+    method: str,
+    letter: str,
+    values: Sequence[float],
+    *,
+    eps: float | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    count: str = "iterations",
+    exponent: float | None = None,
+    x0: Sequence[float] | None = None,
+    budget: int | None = None,
+    seed: int = 0,
+) -> Json:
+    """Counts of a method along one letter, and the judgement of their growth by the rule for orders.
+
+    Parameters
+    ----------
+    problem, name : a problem, or a family whose knobs depend on the letter, and how it was named.
+    letter, values : ``eps`` (decreasing) or ``kappa``, ``d``, ``nu`` (increasing), with at least four values.
+    eps : the tolerance where another letter varies.
+    parameters : explicit letters; the others are those of the method's theorem.
+    count : ``iterations``, ``epochs``, a kind of call, sums and quotients of them.
+    exponent : the promised exponent (in ``1/eps``); None only measures.
+
+    Raises
+    ------
+    InputError : fewer than four values, or values in the wrong order.
+    """
+    if len(values) < 4:
+        raise InputError(f"a rate needs at least four values of {letter}, not {len(values)}")
+    points = [_point(problem, method, {letter: v}, eps, parameters, count, x0, budget, seed) for v in values]
+    return _judged(points, f"{name}, {method}", letter, count, exponent)
+
+
+def _point(
+    problem: Any,
+    method: str,
+    letters: Mapping[str, float],
+    eps: float | None,
+    parameters: Mapping[str, Any] | None,
+    count: str,
+    x0: Sequence[float] | None,
+    budget: int | None,
+    seed: int,
+) -> Json:
+    from bilevel_verify.solving import solve
+
+    at = {**({} if eps is None else {"eps": eps}), **letters}
+    member = problem if hasattr(problem, "content_hash") else problem.at(**at)
+    options: Json = {"budget": budget or BUDGET, "record": "thin", "seed": seed, "x0": x0, "parameters": parameters}
+    run = solve(member, method, eps=at.get("eps"), **options)
+    return {
+        "value": next(iter(letters.values())),
+        "count": counted(run, count),
+        "iterations": run.iterations,
+        "epochs": run.epochs,
+        "status": run.status,
+        "seconds": round(run.seconds, 2),
+    }
+
+
+def _judged(points: Sequence[Json], name: str, letter: str, count: str, exponent: float | None) -> Json:
+    from bilevel_verify.checks.orders import judge_order
+
+    driver = [1 / p["value"] if letter == "eps" else p["value"] for p in points]
+    counts = [float(p["count"]) for p in points]
+    if min(counts) <= 0:
+        raise InputError(
+            f"{name}: no {count} were counted at {letter} = {points[counts.index(min(counts))]['value']:g}"
+        )
+    rate = judge_order(driver, counts, [x ** (exponent or 0.0) for x in driver])
+    lost = [p for p in points if p["status"] not in FINISHED]
+    reason = f"budget: the run at {letter} = {lost[0]['value']:g} ended as {lost[0]['status']}" if lost else rate.reason
+    verdict = "undecided" if lost else rate.verdict
+    return {
+        "name": name,
+        "paper": "",
+        "source": "",
+        "letter": letter,
+        "count": count,
+        "exponent": exponent,
+        "log": None,
+        "tolerance": None,
+        "note": "",
+        "own": True,
+        "points": list(points),
+        "slopes": [round(s, 4) for s in rate.slopes],
+        "interval": [round(end, 4) for end in rate.interval],
+        "slope": round(least_squares(driver, counts), 4),
+        "last": round(rate.slope, 4),
+        "verdict": "undecided" if exponent is None else verdict,
+        "reason": "no exponent was promised" if exponent is None and not lost else reason,
+        "within": None,
+    }

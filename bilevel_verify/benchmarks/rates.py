@@ -1,0 +1,267 @@
+"""Observed exponents: run the series of the rate table, judge them by the rule for orders, keep them.
+
+The interval is that of the rule for orders (:mod:`bilevel_verify.checks.orders`): the hull of the local slopes over
+the last half of the range, widened by their drift. Results go to ``rates.md`` and ``rates.json``, where a report finds
+them.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from bilevel_verify.benchmarks.rate_one_level import IN_DIMENSION, ONE_LEVEL
+from bilevel_verify.benchmarks.rate_series import Series
+from bilevel_verify.benchmarks.rate_two_levels import IN_EPS, IN_KAPPA, MINIMAX
+from bilevel_verify.errors import InputError
+
+Json = dict[str, Any]
+SERIES: tuple[Series, ...] = (*ONE_LEVEL, *IN_EPS, *IN_KAPPA, *MINIMAX, *IN_DIMENSION)
+FINISHED = ("finished", "stationary")
+DATA, TABLE = "rates.json", "rates.md"
+SMALL_BUDGET = 2000
+"""Calls of a run that is made only to have the parameters of its theorem resolved."""
+NEARBY = 1e-4
+UPPER_BOUND = 1e-4
+"""An upper bound of the drop of the amplified ramps; it enters prescribed lengths by its logarithm."""
+
+
+def chosen(only: str = "", short: bool = False) -> tuple[Series, ...]:
+    """Series whose name contains a text; the short version has the cheap settings of a few.
+
+    Raises
+    ------
+    InputError : no series has such a name.
+    """
+    named = [s for s in SERIES if only.lower() in s.name.lower()]
+    if not named:
+        raise InputError(f"no series of the rate table contains {only!r}; see bilevel-verify rates --list")
+    needed = {name for s in named for name in s.product}
+    every = [s for s in SERIES if s in named or s.name in needed]
+    return tuple(replace(s, values=s.values[: s.short]) for s in every if s.short) if short else tuple(every)
+
+
+class Runs:
+    """Runs of series; a run that several series count is made once."""
+
+    def __init__(self) -> None:
+        self._known: dict[Any, Any] = {}
+
+    def measure(self, series: Series, done: Mapping[str, Mapping[str, Any]] | None = None) -> Json:
+        """All points of a series and the judgement of its rate; ``done`` has the factors of a product."""
+        points = _product(series, done or {}) if series.product else [self.point(series, v) for v in series.values]
+        return judged(series, points)
+
+    def point(self, series: Series, value: float) -> Json:
+        """One run of a series, and what it counted."""
+        letters: dict[str, float] = {**series.fixed, series.letter: value}
+        begin = time.process_time()
+        run = self._run(series, letters)
+        found = counted(run, series.count)
+        return {
+            "value": value,
+            "count": int(found) if found == int(found) else round(found, 4),
+            "iterations": run.iterations,
+            "epochs": run.epochs,
+            "status": run.status,
+            "seconds": round(time.process_time() - begin, 2),
+        }
+
+    def _run(self, series: Series, letters: Mapping[str, float]) -> Any:
+        problem = instance(series.problem, series.knobs, letters)
+        eps, start = letters["eps"], _start(problem)
+        own = None
+        if series.parameters is not None:
+            known = {}
+            if series.prescribed:
+                sample = self._solve(problem, series.prescribed, eps, None, start, SMALL_BUDGET)
+                known = {k: v for k, v in sample.parameters.items() if isinstance(v, int | float)}
+            own = series.parameters({**known, **letters})
+        if series.outer:
+            return self._solve(hyper_objective(problem), series.outer, eps, own, start, series.budget)
+        return self._solve(problem, series.method, eps, own, start, series.budget)
+
+    def _solve(
+        self, problem: Any, method: str, eps: float, own: Mapping[str, float] | None, start: Any, budget: int
+    ) -> Any:
+        from bilevel_verify.solving import solve
+
+        key = (problem.content_hash(), method, eps, tuple(sorted((own or {}).items())), tuple(start), budget)
+        if key not in self._known:
+            values = {"Delta": UPPER_BOUND} if problem.kind == "bilevel" else {}
+            options: Json = {"budget": budget, "record": "thin", "values": values, "x0": list(start)}
+            self._known[key] = solve(problem, method, eps=eps, parameters=own, **options)
+        return self._known[key]
+
+
+def instance(name: str, knobs: Mapping[str, Any], letters: Mapping[str, float]) -> Any:
+    """The problem of the zoo with these knobs at these letters; a letter that is a knob of the entry is handed on."""
+    from bilevel_verify.problems import zoo
+    from bilevel_verify.problems.catalogue import record
+
+    known = record(name).knobs
+    given = {k: v for k, v in letters.items() if k in known and k not in knobs}
+    whole = {k: int(v) if v == int(v) else v for k, v in given.items()}
+    found = zoo(name, **{**knobs, **whole})
+    return found if hasattr(found, "content_hash") else found.at(**letters)
+
+
+def hyper_objective(problem: Any) -> Any:
+    """The hyper-objective of a zoo problem as a problem of one level, from its closed form."""
+    from bilevel_verify.problems import single_level
+
+    return single_level(f=problem.known["phi"], x=[str(s) for s in problem.x])
+
+
+def _start(problem: Any) -> list[float]:
+    """The problem's own start; beside the saddle of the needle, on which nothing would be perturbed."""
+    start = [float(a) for a in problem.start]
+    return [NEARBY] * len(start) if not any(start) and problem.kind == "single_level" else start
+
+
+def counted(run: Any, count: str) -> float:
+    """What a series counts in a run: a kind of call, ``iterations``, ``epochs``, a sum or a quotient of them."""
+    top, _, bottom = count.partition("/")
+    if bottom:
+        return counted(run, top) / max(1.0, counted(run, bottom))
+    names = top.strip("()").split("+")
+    if names == ["any"]:
+        return float(sum(n for kind, n in run.counts.items() if not kind.startswith("stop_")))
+    own = {"iterations": run.iterations, "epochs": run.epochs}
+    return float(sum(own[name] if name in own else run.counts.get(name, 0) for name in names))
+
+
+def _product(series: Series, done: Mapping[str, Mapping[str, Any]]) -> list[Json]:
+    """Points of a product: values that all its factors have, their counts multiplied."""
+    missing = [name for name in series.product if name not in done]
+    if missing:
+        raise InputError(f"{series.name} is a product; its factor {missing[0]!r} has not been measured")
+    factors = [{p["value"]: p for p in done[name]["points"]} for name in series.product]
+    points = []
+    for value in factors[0]:
+        parts = [factor[value] for factor in factors if value in factor]
+        if len(parts) == len(factors):
+            count = 1.0
+            for part in parts:
+                count *= part["count"]
+            status = "finished" if parts[0]["status"] in FINISHED else parts[0]["status"]
+            points.append({"value": value, "count": round(count), "status": status, "seconds": 0.0})
+    return points
+
+
+def judged(series: Series, points: Sequence[Json]) -> Json:
+    """The record of a series: its points, local slopes, interval, verdict, and the nearness to the exponent."""
+    from bilevel_verify.checks.orders import judge_order
+
+    driver = [1 / p["value"] if series.letter == "eps" else p["value"] for p in points]
+    counts = [max(p["count"], 1e-9) for p in points]
+    bound = [x**series.exponent * hidden_logarithm(series, p["value"]) for x, p in zip(driver, points, strict=True)]
+    rate = judge_order(driver, counts, bound)
+    fitted = least_squares(driver, counts)
+    finished = series.start or all(p["status"] in FINISHED for p in points)
+    distance = min(abs(fitted - least_squares(driver, bound)), abs(rate.slope - rate.exponent))
+    return {
+        "name": series.name,
+        "paper": series.paper,
+        "source": series.source,
+        "problem": series.problem,
+        "knobs": {k: str(v) for k, v in series.knobs.items()},
+        "method": series.outer or series.method,
+        "letter": series.letter,
+        "count": series.count,
+        "fixed": dict(series.fixed),
+        "exponent": series.exponent,
+        "log": None if series.log is None else list(series.log),
+        "expected": [round(e, 4) for e in rate.expected],
+        "tolerance": series.tolerance,
+        "note": series.note,
+        "points": list(points),
+        "slopes": [round(s, 4) for s in rate.slopes],
+        "interval": [round(end, 4) for end in rate.interval],
+        "slope": round(fitted, 4),
+        "last": round(rate.slope, 4),
+        "verdict": rate.verdict if finished else "undecided",
+        "reason": rate.reason if finished else "budget: a run was not finished",
+        "within": None if series.tolerance is None else bool(distance <= series.tolerance),
+    }
+
+
+def hidden_logarithm(series: Series, value: float) -> float:
+    """The logarithm that a promise hides, at one value of the letter; 1 where it hides none."""
+    from math import log
+
+    if series.log is None:
+        return 1.0
+    at = {**series.fixed, **{k: float(v) for k, v in series.knobs.items() if k == "kappa"}, series.letter: value}
+    return series.log[0] * log(at.get("kappa", 1.0)) - series.log[1] * log(at["eps"])
+
+
+def least_squares(driver: Sequence[float], counts: Sequence[float]) -> float:
+    """Slope of the line through the logarithms."""
+    import numpy as np
+
+    return float(np.polyfit(np.log(driver), np.log(counts), 1)[0])
+
+
+def table(rows: Iterable[Mapping[str, Any]]) -> str:
+    """The table as Markdown."""
+    heads = ("series", "promised by", "letter", "exponent", "fitted", "last local", "interval", "points")
+    rule = "| --- | --- | --- | ---: | ---: | ---: | --- | ---: | ---: | --- |"
+    lines = ["| " + " | ".join((*heads, "largest count", "verdict")) + " |", rule]
+    for row in rows:
+        low, high = row["interval"]
+        near = "" if row["within"] is None else (f" (within {row['tolerance']:g})" if row["within"] else " (not near)")
+        power = f"{row['exponent']:.3f}" + (" + log" if row["log"] else "")
+        lines.append(
+            f"| {row['name']} | {row['source']} | {row['letter']} | {power} | {row['slope']:.3f} | {row['last']:.3f} | "
+            f"[{low:.3f}, {high:.3f}] | {len(row['points'])} | {max(p['count'] for p in row['points']):.3g} | "
+            f"{row['verdict']}{near} |"
+        )
+    return "\n".join(lines)
+
+
+PREFACE = """# Observed exponents
+
+Written by `bilevel-verify rates --out reports`; every run with its count is in `rates.json`. Counts are deterministic:
+the interval is the hull of the local slopes over the last half of the range, widened by their drift. Parameters and
+tolerances are those of each theorem (step, radius, momentum, lengths), with the exact constants of the instance. What
+is slow here is a prescribed scheme on an instance that makes it slow: `consistent` says that a count grew no faster
+than printed; `(within ...)` marks instances on which the printed exponent shows. `+ log`: the promise hides a
+logarithm, which is part of the bound that the slopes are compared with; the exponent is that of the power. Exponents in
+kappa are measured factor by factor: outer iterations with exact hypergradients and the printed parameters, inner steps
+an outer iteration of the literal method, and their product; the literal method alone goes as far as it can be paid.
+"""
+
+
+def kept(folder: Path | None) -> dict[str, Json]:
+    """The series that a folder has, by name."""
+    path = None if folder is None else folder / DATA
+    if path is None or not path.exists():
+        return {}
+    try:
+        return {row["name"]: row for row in json.loads(path.read_text(encoding="utf-8"))}
+    except (OSError, ValueError, KeyError, TypeError):
+        raise InputError(f"{path} is not a file of rates; choose another --out folder") from None
+
+
+def write(rows: Iterable[Mapping[str, Any]], folder: Path) -> None:
+    """``rates.md`` and ``rates.json``; series that were not measured now keep what the folder has.
+
+    Raises
+    ------
+    InputError : the folder cannot be written, or has a file of that name that is something else.
+    """
+    known = kept(folder) | {row["name"]: dict(row) for row in rows}
+    place = {series.name: number for number, series in enumerate(SERIES)}
+    ordered = sorted(known.values(), key=lambda row: place.get(row["name"], len(place)))
+    ordered = [row for row in ordered if row["name"] in place or row.get("own")]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / DATA).write_text(json.dumps(ordered, indent=1) + "\n", encoding="utf-8")
+        (folder / TABLE).write_text(PREFACE + "\n" + table(ordered) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{folder}: {error.strerror or error}: choose another --out folder") from None
