@@ -25,8 +25,8 @@ from bilevel_verify.theorems.vocabulary import NUMBERS
 
 K = TypeVar("K")
 Exponents = Mapping[str, sympy.Expr]
-LogArgument = tuple[tuple[str, Fraction], ...] | frozenset[str]
-"""What a logarithm is taken of: the exponents of a monomial, or the letters of anything else."""
+Form = tuple[tuple[str, Fraction], ...]
+"""The exponents of a monomial, in the order of its letters."""
 BRANCH_LIMIT = 4_000
 
 
@@ -35,12 +35,20 @@ class NoOrder(Exception):
 
 
 @dataclass(frozen=True)
-class Monomial:
-    """``prod letter**exponent * prod logarithm**power``.
+class LogArgument:
+    """What a logarithm is taken of: its letters, and its size as a maximum over minima of monomials.
 
-    ``logs`` maps what a logarithm is taken of to its power: a single monomial as its primitive vector of exponents (up
-    to the sign: ``log(1/eps)`` and ``log(eps**2)`` are of the same size), anything else as the set of its letters.
+    A single monomial is primitive up to the sign: ``log(1/eps)`` and ``log(eps**2)`` are of the same size. Without
+    ``clauses`` its size is not known (a difference, a logarithm of a logarithm, what a soft order symbol hides).
     """
+
+    letters: frozenset[str]
+    clauses: tuple[tuple[Form, ...], ...] = ()
+
+
+@dataclass(frozen=True)
+class Monomial:
+    """``prod letter**exponent * prod logarithm**power``; ``logs`` maps what a logarithm is taken of to its power."""
 
     exponents: Exponents
     logs: Mapping[LogArgument, sympy.Expr] = field(default_factory=dict)
@@ -259,7 +267,7 @@ def _call(node: tree.Call, letters: frozenset[str]) -> Growth:
         case "floor" if any(not m.exponents and not m.logs for c in inner[0].clauses if len(c) == 1 for m in c):
             return inner[0]  # at least 1 is in it, so that rounding down costs a factor of 2
         case "softO":
-            return inner[0].times(_logarithm(frozenset(free_letters(node.arguments[0]))))
+            return inner[0].times(_logarithm(LogArgument(frozenset(free_letters(node.arguments[0])) - NUMBERS)))
         case "sqrt":
             return inner[0].power(sympy.Rational(1, 2))
         case "max":
@@ -273,24 +281,34 @@ def _call(node: tree.Call, letters: frozenset[str]) -> Growth:
 
 def _logarithm(argument: LogArgument) -> Growth:
     """A logarithm, which is bounded if nothing in it grows."""
-    return _single(Monomial({}, {argument: sympy.S.One} if argument else {}))
+    return _single(Monomial({}, {argument: sympy.S.One} if argument.letters else {}))
 
 
 def _log_argument(node: tree.Node, letters: frozenset[str]) -> LogArgument:
-    """The primitive exponents of a monomial; the letters of anything else."""
+    names = frozenset(free_letters(node)) - letters - NUMBERS
     try:
-        found = growth_of(node, letters).monomial
-        if found is None or found.logs:
-            raise NoOrder("no single monomial")
-        exponents = {n: _fraction(sympy.sympify(e)) for n, e in sorted(found.exponents.items())}
+        found = growth_of(node, letters)
+        if any(m.logs for clause in found.clauses for m in clause):
+            return LogArgument(names)
+        clauses = tuple(tuple(_form(m) for m in clause) for clause in found.clauses)
     except NoOrder:
-        return frozenset(free_letters(node)) - letters - NUMBERS
-    if not exponents:
-        return ()
-    whole = lcm(*(e.denominator for e in exponents.values()))
-    size = Fraction(gcd(*(int(e * whole) for e in exponents.values())), whole)
-    sign = 1 if next(iter(exponents.values())) > 0 else -1
-    return tuple((n, sign * e / size) for n, e in exponents.items())
+        return LogArgument(names)
+    single = len(clauses) == 1 and len(clauses[0]) == 1
+    return LogArgument(names, ((_primitive(clauses[0][0]),),) if single else clauses)
+
+
+def _form(monomial: Monomial) -> Form:
+    return tuple((n, _fraction(sympy.sympify(e))) for n, e in sorted(monomial.exponents.items()))
+
+
+def _primitive(form: Form) -> Form:
+    """Whole exponents without a common factor, the first one positive."""
+    if not form:
+        return form
+    whole = lcm(*(e.denominator for _, e in form))
+    size = Fraction(gcd(*(int(e * whole) for _, e in form)), whole)
+    sign = 1 if form[0][1] > 0 else -1
+    return tuple((n, sign * e / size) for n, e in form)
 
 
 def _fold(method: Literal["times", "largest", "smallest"], parts: list[Growth]) -> Growth:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import sympy
 
 if TYPE_CHECKING:
-    from bilevel_verify.audit.growth import LogArgument, Monomial, Ray, Regime
+    from bilevel_verify.audit.growth import Form, LogArgument, Monomial, Ray, Regime
 
 ZERO = Fraction(0)
 RESOURCES = 3_000_000
@@ -34,7 +34,17 @@ def separate(clause: tuple[Monomial, ...], maximum: tuple[Monomial, ...], regime
 
     pairs = list(product(clause, maximum))
     _known_letters(pairs, regime)
-    problem = _Directions(z3, pairs, regime)
+    ray = _found(z3, pairs, regime)
+    if ray is None or not any(_vague(a) for pair in pairs for m in pair for a in m.logs):
+        return ray
+    ray = _found(z3, pairs, regime, certain=True)
+    if ray is None:
+        raise _no_order("a logarithm of something whose size is not known")
+    return ray
+
+
+def _found(z3: Any, pairs: list[tuple[Monomial, Monomial]], regime: Regime, certain: bool = False) -> Ray | None:
+    problem = _Directions(z3, pairs, regime, certain)
     if not regime.exponents:
         return problem.shortest({})
     answer = problem.any_exponents()
@@ -44,26 +54,32 @@ def separate(clause: tuple[Monomial, ...], maximum: tuple[Monomial, ...], regime
         ray = problem.shortest(values)
         if ray is not None:
             return ray
+    raise _no_order("no ray on a grid of the exponents, and no proof between its points")
+
+
+def _no_order(reason: str) -> Exception:
     from bilevel_verify.audit.growth import NoOrder
 
-    raise NoOrder("no ray on a grid of the exponents, and no proof between its points")
+    return NoOrder(reason)
+
+
+def _vague(argument: LogArgument) -> bool:
+    return not argument.clauses
 
 
 def _known_letters(pairs: list[tuple[Monomial, Monomial]], regime: Regime) -> None:
-    from bilevel_verify.audit.growth import NoOrder
-
     for one, other in pairs:
         for name in (one.exponents.keys() | other.exponents.keys()) - set(regime.letters):
             gap = sympy.sympify(one.exponents.get(name, 0)) - sympy.sympify(other.exponents.get(name, 0))
             if sympy.cancel(gap) != 0:
-                raise NoOrder(f"the regime does not say how {name} grows")
+                raise _no_order(f"the regime does not say how {name} grows")
 
 
 class _Directions:
-    """The linear problem of one pair of branches."""
+    """The linear problem of one pair of branches; ``certain``: logarithms of unknown size count against the ray."""
 
-    def __init__(self, z3: Any, pairs: list[tuple[Monomial, Monomial]], regime: Regime) -> None:
-        self.z3, self.pairs, self.regime = z3, pairs, regime
+    def __init__(self, z3: Any, pairs: list[tuple[Monomial, Monomial]], regime: Regime, certain: bool) -> None:
+        self.z3, self.pairs, self.regime, self.certain = z3, pairs, regime, certain
         self.direction = {name: z3.Real(f"u_{name}") for name in regime.letters}
         self.exponents = {name: z3.Real(f"e_{name}") for name in regime.exponents}
 
@@ -79,8 +95,6 @@ class _Directions:
 
     def shortest(self, values: Mapping[str, Fraction]) -> Ray | None:
         """The shortest direction (sum of absolute exponents) at fixed exponents, as whole numbers."""
-        from bilevel_verify.audit.growth import NoOrder
-
         z3 = self.z3
         try:
             constraints = self.constraints(values)
@@ -92,7 +106,7 @@ class _Directions:
         if answer == z3.unsat:
             return None
         if answer != z3.sat:
-            raise NoOrder("the solver gave up on the directions")
+            raise _no_order("the solver gave up on the directions")
         optimum = z3.Optimize()
         optimum.set("timeout", MILLISECONDS)
         optimum.add(*constraints)
@@ -117,20 +131,27 @@ class _Directions:
         """A logarithm counts 1 along rays that move its argument, and 0 along those that keep it."""
         z3, count = self.z3, self.count(argument)
         moves, stays = self.moves(argument)
+        if _vague(argument) and not self.certain:
+            stays = z3.BoolVal(True)
         return z3.Or(z3.And(count == 1, moves), z3.And(count == 0, stays))
 
     def count(self, argument: LogArgument) -> Any:
-        return self.z3.Real(f"log {sorted(argument)}")
+        return self.z3.Real(f"log {sorted(argument.letters)} {argument.clauses}")
 
     def moves(self, argument: LogArgument) -> tuple[Any, Any]:
         """Conditions for a logarithm to grow, and for it to stay bounded (rays may be as long as one likes)."""
         z3 = self.z3
-        if isinstance(argument, frozenset):
-            steps = [self.direction[n] for n in sorted(argument) if n in self.direction]
+        if _vague(argument):
+            steps = [self.direction[n] for n in sorted(argument.letters) if n in self.direction]
         else:
-            known = [(n, e) for n, e in argument if n in self.direction]
-            steps = [z3.Sum([self.number(e) * self.direction[n] for n, e in known])] if known else []
+            smallest = [self.extreme(clause, least=True) for clause in argument.clauses]
+            steps = [_fold(z3, smallest, least=False)]
         return z3.Or([z3.Or(s >= 1, s <= -1) for s in steps]), z3.And([s == 0 for s in steps])
+
+    def extreme(self, forms: tuple[Form, ...], least: bool) -> Any:
+        known = [[(n, e) for n, e in form if n in self.direction] for form in forms]
+        values = [self.z3.Sum([self.number(ZERO), *(self.number(e) * self.direction[n] for n, e in f)]) for f in known]
+        return _fold(self.z3, values, least)
 
     def faster(self, one: Monomial, other: Monomial, values: Mapping[str, Fraction] | None) -> Any:
         """``one`` grows faster than ``other``: by a power, or by logarithms of what moves."""
@@ -139,8 +160,9 @@ class _Directions:
         counted = []
         for argument in one.logs.keys() | other.logs.keys():
             gap = sympy.cancel(sympy.sympify(one.logs.get(argument, 0)) - sympy.sympify(other.logs.get(argument, 0)))
-            if gap != 0:
-                counted.append(self.coefficient(gap, values) * self.count(argument))
+            if gap == 0 or (self.certain and _vague(argument) and gap.is_number and gap > 0):
+                continue
+            counted.append(self.coefficient(gap, values) * self.count(argument))
         if not counted:
             return rate >= 1
         return z3.Or(rate >= 1, z3.And(rate >= 0, z3.Sum(counted) > 0))
@@ -213,10 +235,22 @@ class _Directions:
         return {name: model.eval(w, model_completion=True).as_long() for name, w in whole.items()}
 
 
+def _fold(z3: Any, values: list[Any], least: bool) -> Any:
+    """The least or the largest of some linear forms."""
+    found = values[0]
+    for value in values[1:]:
+        found = z3.If(value < found if least else value > found, value, found)
+    return found
+
+
 def _moved(argument: LogArgument, direction: Mapping[str, Fraction]) -> bool:
-    if isinstance(argument, frozenset):
-        return any(direction.get(n) for n in argument)
-    return sum((e * direction.get(n, ZERO) for n, e in argument), ZERO) != 0
+    if _vague(argument):
+        return any(direction.get(n) for n in argument.letters)
+    return bool(max(min(_along(form, direction) for form in clause) for clause in argument.clauses))
+
+
+def _along(form: Form, direction: Mapping[str, Fraction]) -> Fraction:
+    return sum((e * direction.get(n, ZERO) for n, e in form), ZERO)
 
 
 def _grid(exponents: Mapping[str, tuple[Fraction, Fraction]]) -> list[dict[str, Fraction]]:

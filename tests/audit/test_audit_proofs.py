@@ -134,12 +134,24 @@ def test_rays_are_short_and_move_the_letter_of_the_logarithm(left: str, right: s
         ("log(kappa)*log(1/eps)", "log(kappa/eps)**2", False),
         ("log(kappa/eps)**2", "log(kappa)*log(1/eps)", True),
         ("kappa*log(1/eps)", "kappa*log(1 + 1/eps)", False),
+        ("log(1/eps)", "log(1 + eps)", True),  # which stays bounded
+        ("log(1 + kappa*eps)", "1", True),
+        ("log(max(kappa, 1/eps))", "log(kappa) + log(1/eps)", False),
+        ("log(1/eps)", "log(min(kappa, 1/eps))", True),
     ],
 )
 def test_logarithms_of_different_letters_are_different(left: str, right: str, fails: bool) -> None:
     one, two = growth_of(parse(left)), growth_of(parse(right))
     assert not (fails and same_monomial(one, two))
     assert (compare(one, two, EPS) is not None) is fails
+
+
+@pytest.mark.parametrize(
+    ("left", "right"), [("log(1 - eps)", "1"), ("softO(kappa)", "kappa"), ("log(1/eps)", "log(2 - eps)")]
+)
+def test_logarithms_of_unknown_size_decide_nothing(left: str, right: str) -> None:
+    with pytest.raises(NoOrder, match="size is not known"):
+        compare(growth_of(parse(left)), growth_of(parse(right)), EPS)
 
 
 def test_letters_in_exponents_are_decided_for_the_whole_range() -> None:
