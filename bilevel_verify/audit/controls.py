@@ -25,7 +25,8 @@ from bilevel_verify.audit.scalar.prove import decide
 from bilevel_verify.audit.steps import decide_step
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.theorems.card import Card, Derivation, Entry, Expression, Inequality, Link, Step
-from bilevel_verify.theorems.vocabulary import ORDER_FUNCTIONS
+from bilevel_verify.theorems.rewrite import free_letters
+from bilevel_verify.theorems.vocabulary import NUMBERS, ORDER_FUNCTIONS
 
 Progress = Callable[[str, int, int], None]
 MIRROR = {"<=": ">=", "<": ">", ">=": "<=", ">": "<", "==": "=="}
@@ -81,6 +82,12 @@ class Target:
     def key(self) -> str:
         """A name that no other link has."""
         return f"{self.card.key}/{self.name}{'/repaired' if self.repaired else ''}/{self.number + 1}"
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes with everything that the judgement of the link rests on."""
+        reader = _reader(self)
+        return "" if reader is None else f"{zlib.crc32(repr(reader.basis).encode()):08x}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +212,7 @@ class _Relation:
         self.vectors = form.vectors if isinstance(form, Step) else ()
         claim = table.claim(link)
         self.claim = replace(claim, domains={n: d for n, d in claim.domains.items() if n not in self.vectors})
+        self.basis = (link.left.tree, link.right.tree, self.claim)
 
     def itself(self, seed: int, seconds: float) -> Decision:
         return self._decide(self.claim, seed, seconds)
@@ -249,6 +257,11 @@ class _Order:
 
     def __init__(self, card: Card, form: Derivation) -> None:
         self.card, self.form = card, form
+        self.basis = (
+            form,
+            card.regimes.get("default"),
+            tuple((n, card.letters[n].domain) for n in sorted(card.letters)),
+        )
         self.orders = any(
             isinstance(part, tree.Call) and part.function in ORDER_FUNCTIONS
             for side in sides(form)
@@ -260,7 +273,12 @@ class _Order:
 
     def mirrored(self, seed: int, seconds: float) -> Decision:
         """The result multiplied and divided by a letter: the same order, the same formula."""
-        letter = tree.Letter(sorted(self.card.letters)[0])
+        free = sorted(
+            (free_letters(self.form.result.tree) | set(self.card.letters)) - set(self.form.substitute) - NUMBERS
+        )
+        if not free:
+            return decide_derivation(self.card, self.form)
+        letter = tree.Letter(free[0])
         result = tree.Divide(tree.Multiply((letter, self.form.result.tree)), letter)
         return decide_derivation(self.card, replace(self.form, result=Expression(result, self.form.result.text)))
 

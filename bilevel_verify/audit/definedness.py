@@ -19,8 +19,11 @@ QUICK = 300
 """Milliseconds for the proof that is tried before any search."""
 
 
-def undefined(claim: ScalarClaim, seed: int = 0) -> Decision:
-    """``proved``: both sides are defined on the whole range; ``refuted``: a point of it where they are not."""
+def undefined(claim: ScalarClaim, seed: int = 0) -> tuple[Decision, ScalarClaim | None]:
+    """``proved``: both sides are defined on the whole range; ``refuted``: a point of it where they are not.
+
+    The second part is what would have to hold there (``abs(a) > 0`` for a division by a), for an independent script.
+    """
     claim, shown = prepared(claim), 0
     open_needs = []
     for need in dict.fromkeys((*needs(claim.left), *needs(claim.right))):
@@ -37,12 +40,12 @@ def undefined(claim: ScalarClaim, seed: int = 0) -> Decision:
         if decision.outcome == "refuted":
             at = ", ".join(f"{n} = {v}" for n, v in decision.point.items())
             text = f"undefined{' at ' + at if at else ''}: {need.what} {to_text(_inside(need.left))}"
-            return replace(decision, engine="definedness", certificate=text)
+            return replace(decision, engine="definedness", certificate=text), part
         if decision.outcome == "undecided":
             open_needs.append(f"{need.what} {to_text(_inside(need.left))}")
     if open_needs:
-        return Decision("undecided", "definedness", f"not shown: {open_needs[0]} is defined")
-    return Decision("proved", "definedness", f"defined on the whole range ({shown} parts looked at)")
+        return Decision("undecided", "definedness", f"not shown: {open_needs[0]} is defined"), None
+    return Decision("proved", "definedness", f"defined on the whole range ({shown} parts looked at)"), None
 
 
 def _inside(node: tree.Node) -> tree.Node:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 import sympy
 
 from bilevel_verify.audit.finding import Finding
+from bilevel_verify.audit.unit_script import unit_script
 from bilevel_verify.audit.units import Mismatch, Unit, UnitCheck, read_unit, show
 from bilevel_verify.checks.verdict import Row
 from bilevel_verify.language import parse, to_latex, to_text, tree
@@ -33,13 +35,15 @@ def unit_findings(card: Card, entry: Entry) -> Iterator[Finding]:
     table = unit_table(card)
     table.fixed = _fixed(card, entry)
     for claim_id, sides, printed, local in relations(entry):
-        found = table.relation(*(_written_out(side, local) for side in sides))
+        out = tuple(_written_out(side, local) for side in sides)
+        found = table.relation(*out)
         if any(_is_order(side) for side in sides):
             found = [
                 Mismatch("weak", f"{m.message} (an order symbol may hide constants with units)", m.column)
                 for m in found
             ]
-        yield _finding(card, entry, claim_id, sides, printed, found, _known(entry, claim_id))
+        finding = _finding(card, entry, claim_id, sides, printed, found, _known(entry, claim_id))
+        yield replace(finding, script=unit_script(table, *out)) if finding.verdict == "refuted" else finding
 
 
 def _fixed(card: Card, entry: Entry) -> dict[str, sympy.Expr]:

@@ -17,6 +17,7 @@ from flint import arb
 
 from bilevel_verify.audit.calculus_proofs import prove_identity
 from bilevel_verify.audit.finding import Finding, Place, row_of
+from bilevel_verify.audit.identity_script import identity_script
 from bilevel_verify.audit.scalar.claim import Decision
 from bilevel_verify.checks.evaluate import Evaluator
 from bilevel_verify.checks.functions import ProblemFunctions
@@ -69,7 +70,8 @@ def _finding(card: Card, entry: Identity, form: Identity, seed: int, attack: boo
     if decision.outcome == "refuted":
         row = replace(row, certainty="computed")
     repaired = entry.repaired.right.text if printed and isinstance(entry.repaired, Identity) else None
-    return Finding(row, printed=shown, repaired=repaired)
+    script = identity_script(form) if decision.outcome == "refuted" else None
+    return Finding(row, printed=shown, repaired=repaired, script=script)
 
 
 def decide_identity(entry: Identity, seed: int = 0, attack: bool = True) -> Decision:

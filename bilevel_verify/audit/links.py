@@ -14,7 +14,7 @@ from bilevel_verify.audit.reading import Written, written
 from bilevel_verify.audit.repair import Candidate, Repair, nearest_true
 from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim
 from bilevel_verify.audit.scalar.prove import decide
-from bilevel_verify.audit.script import growth_script, scalar_script
+from bilevel_verify.audit.script import growth_script, scalar_script, undefined_script
 from bilevel_verify.audit.steps import decide_step, refuted_in_numbers
 from bilevel_verify.language import to_latex, to_text, tree
 from bilevel_verify.theorems.card import Card, Derivation, Entry, Expression, Inequality, Link, Step
@@ -110,7 +110,7 @@ def _decision(judge: Judge, link: Link, vectors: tuple[str, ...]) -> tuple[Scala
 
 def _definedness(judge: Judge, link: Link, number: int, claim: ScalarClaim) -> Iterator[Finding]:
     """A finding of its own where a side is not defined on the whole printed range; nothing where it is."""
-    decision = undefined(claim, judge.seed)
+    decision, needed = undefined(claim, judge.seed)
     if decision.outcome == "proved":
         return
     row = row_of(
@@ -121,6 +121,7 @@ def _definedness(judge: Judge, link: Link, number: int, claim: ScalarClaim) -> I
         row,
         printed=_latex(judge, link.left.tree, link.op, link.right.tree),
         counterexample=exact_text(decision.point) if refuted else None,
+        script=undefined_script(claim, needed, decision.point) if refuted and needed is not None else None,
     )
 
 

@@ -46,7 +46,7 @@ def scalar_script(claim: ScalarClaim, point: Mapping[str, Fraction]) -> str:
     """Source of a script that evaluates a claim and its hypotheses at a rational point; exit status 1 if it holds."""
     claim = prepared(claim)
     used: set[str] = set()
-    printer = _Printer(used)
+    printer = Printer(used)
     left, right = printer.of(claim.left), printer.of(claim.right)
     conditions = [(printer.of(c), _plain(c)) for c in claim.conditions()]
     lines = [f"v_{name} = mpf({value.numerator})/{value.denominator}" for name, value in point.items()]
@@ -58,6 +58,30 @@ def scalar_script(claim: ScalarClaim, point: Mapping[str, Fraction]) -> str:
         f'print("left {claim.op} right is", bool(left {claim.op} right))',
         "raise SystemExit(0 if refuted else 1)",
     ]
+    imports = ", ".join(sorted({*(MPMATH[f] for f in used if f in MPMATH), "pi", "e"}))
+    return HEADER.format(imports=imports) + "\n".join(lines) + "\n"
+
+
+def undefined_script(claim: ScalarClaim, needed: ScalarClaim, point: Mapping[str, Fraction]) -> str:
+    """Source of a script that evaluates both sides where one of them is not defined; exit status 1 if they all are."""
+    used: set[str] = set()
+    printer = Printer(used)
+    claim, needed = prepared(claim), prepared(needed)
+    left, right = printer.of(claim.left), printer.of(claim.right)
+    need = printer.of(tree.Compare((needed.left, needed.right), (needed.op,)))
+    conditions = [(printer.of(c), _plain(c)) for c in needed.conditions()]
+    lines = [f"v_{name} = mpf({value.numerator})/{value.denominator}" for name, value in point.items()]
+    lines += [f'print("hypothesis", {shown!r}, bool({source}))' for source, shown in conditions]
+    lines += [f'print("a part of the formula is defined:", bool({need}))']
+    lines += [f'for name, side in (("left ", lambda: {left}), ("right", lambda: {right})):']
+    lines += [
+        "    try:",
+        "        print(name, mp.nstr(side(), 30))",
+        "    except (ArithmeticError, ValueError) as error:",
+    ]
+    lines += ['        print(name, "is not defined:", error)']
+    lines += [f"refuted = not {need}" + "".join(f" and bool({s})" for s, _ in conditions)]
+    lines += ["raise SystemExit(0 if refuted else 1)"]
     imports = ", ".join(sorted({*(MPMATH[f] for f in used if f in MPMATH), "pi", "e"}))
     return HEADER.format(imports=imports) + "\n".join(lines) + "\n"
 
@@ -77,15 +101,16 @@ def ratio(t):
 values = [ratio(mpf(10) ** k) for k in (3, 6, 9, 12)]
 for k, value in zip((3, 6, 9, 12), values):
     print("t = 1e%d" % k, "ratio", mp.nstr(value, 15))
-pairs = list(zip(values, values[1:]))
-raise SystemExit(0 if all(a < b for a, b in pairs) or all(a > b for a, b in pairs) else 1)
+steps = [mp.log(b / a) for a, b in zip(values, values[1:])]
+endless = abs(steps[-1]) > abs(steps[0]) / 10  # steps towards a limit would shrink a thousandfold
+raise SystemExit(0 if endless and (all(s > 0 for s in steps) or all(s < 0 for s in steps)) else 1)
 '''
 
 
 def growth_script(left: tree.Node, right: tree.Node, ray: Ray) -> str:
     """Source of a script that follows a ray: exit status 0 if the ratio grows without end (or falls to 0)."""
     used: set[str] = set()
-    printer = _Printer(used)
+    printer = Printer(used)
     one, other = (printer.of(without_order_symbols(side)) for side in (left, right))
     names = sorted((free_letters(left) | free_letters(right)) - NUMBERS)
     lines = []
@@ -95,7 +120,8 @@ def growth_script(left: tree.Node, right: tree.Node, ray: Ray) -> str:
             lines.append(f"    v_{name} = mpf({value.numerator})/{value.denominator}")
         else:
             power = ray.direction.get(name, Fraction(0))
-            lines.append(f"    v_{name} = t ** (mpf({power.numerator})/{power.denominator})")
+            start = f"mpf(2) ** {ray.start[name]} * " if ray.start.get(name) else ""
+            lines.append(f"    v_{name} = {start}t ** (mpf({power.numerator})/{power.denominator})")
     imports = ", ".join(sorted({*(MPMATH[f] for f in used if f in MPMATH), "pi", "e"}))
     return GROWTH.format(imports=imports, letters="\n".join(lines), left=one, right=other)
 
@@ -111,7 +137,7 @@ def _plain(node: tree.Node) -> str:
     return to_text(node)
 
 
-class _Printer:
+class Printer:
     """Trees to Python source; every name gets the prefix ``v_``, so that nothing can be shadowed."""
 
     def __init__(self, used: set[str]) -> None:

@@ -106,7 +106,8 @@ def errata_page(card: Any, findings: Sequence[Any], lines: Sequence[Any]) -> str
 def script_name(finding: Any) -> str:
     """File name of the script of a refutation."""
     row = finding.row
-    return slug(row.paper, row.statement, row.claim).replace("/", "-") + ".py"
+    parts = [row.paper, row.statement, row.claim, *(["units"] if row.kind == "units" else [])]
+    return slug(*parts, *([] if row.as_printed else ["repaired"])).replace("/", "-") + ".py"
 
 
 def _record(card: Any, finding: Any, findings: Sequence[Any]) -> dict[str, Any]:
