@@ -97,8 +97,10 @@ KAPPA_EPS = Regime(("eps", "kappa"), ({"kappa": Fraction(1)}, {"eps": Fraction(-
     ],
 )
 def test_order_algebra(left: str, right: str, holds: bool) -> None:
-    ray = compare(growth_of(parse(left)), growth_of(parse(right)), KAPPA_EPS)
-    assert (ray is None) == holds
+    one, other = growth_of(parse(left)), growth_of(parse(right))
+    if right.startswith("softO"):  # as derivations do: it hides every power of logarithms
+        one, other = one.without_logs(), other.without_logs()
+    assert (compare(one, other, KAPPA_EPS) is None) == holds
 
 
 def test_letters_in_exponents_compare_symbolically() -> None:

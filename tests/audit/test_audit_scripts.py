@@ -16,7 +16,7 @@ from bilevel_verify.audit.homogeneity import unit_findings
 from bilevel_verify.audit.identity_script import identity_script
 from bilevel_verify.language import parse
 from bilevel_verify.theorems.card import Expression, Identity
-from bilevel_verify.theorems.shelf import cards, load_card
+from bilevel_verify.theorems.shelf import load_card
 
 SEED = int(os.environ.get("BILEVEL_VERIFY_SEED", date.today().toordinal()))
 DRAFT = """
@@ -48,11 +48,9 @@ def run(source: str, folder: Path) -> int:
 
 
 def test_scripts_of_units_show_a_quotient_that_changes(tmp_path: Path) -> None:
+    card = load_card(("fsba", "ragd-gs", "rahgd")[SEED % 3])
     refuted = [
         finding
-        for record in cards()
-        if not record.error
-        for card in [load_card(record.name)]
         for entry in card.entries.values()
         for finding in unit_findings(card, entry)
         if finding.verdict == "refuted"
