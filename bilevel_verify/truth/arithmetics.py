@@ -190,6 +190,8 @@ def ball_atom(name: str, order: int, a: Any, parameters: tuple[Fraction, ...]) -
     try:
         series = _smooth(name, flint.arb_series([a, 1], prec=order + 1))
         return series[order] * factorial(order)
+    except ValueError:  # a ball so wide that a denominator may be 0: nothing is known, as for a quotient of balls
+        return flint.arb("nan")
     finally:
         flint.ctx.cap = saved
 

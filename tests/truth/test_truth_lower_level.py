@@ -121,3 +121,14 @@ def test_importing_verdicts_does_not_load_the_truth_room() -> None:
     code = "import sys, bilevel_verify.checks.verdict; print('sympy' in sys.modules)"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "False"
+
+
+@pytest.mark.parametrize("name", ["tanh", "sigmoid", "softplus", "logcosh"])
+def test_derivatives_over_a_ball_that_is_too_wide_are_unknown_not_an_error(name: str) -> None:
+    """A quotient of series whose denominator may be 0 raised an internal error (tanh on [-1e4, 1e4])."""
+    from flint import arb
+
+    from bilevel_verify.truth.arithmetics import ball_atom
+
+    wide = ball_atom(name, 2, arb(0, 1e4), ())
+    assert not wide.is_finite() or wide.overlaps(arb(0))
