@@ -12,12 +12,12 @@ from bilevel_verify.theorems.card import Card
 INTEGERS = ("lemma-4-integer", "lemma-6-integer", "proof-9-length")
 """Links that are lost where K is the whole number that a loop makes."""
 SLIPS = ("theorem-3-decrease", "equation-26", "proof-8-step-e", "lemma-9-length", "theorem-6-theta",
-         "lemma-4-chain-without-half")  # fmt: skip
+         "lemma-4-chain-without-half", "theorem-2-invalid-epochs")  # fmt: skip
 """Links that fail at a point."""
 CLAIMS = (
     "assumption-1/equation-3", "theorem-1/gradients", "theorem-1/epochs", "theorem-1/epoch-length",
     "theorem-3/curvature", "theorem-3-practical/curvature", "theorem-4/gradients", "theorem-4/epochs",
-    "theorem-6/evaluations",
+    "theorem-6/evaluations", "theorem-6/epochs",
 )  # fmt: skip
 """Claims that runs and points refute."""
 PROVED = (
