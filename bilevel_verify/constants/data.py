@@ -28,15 +28,16 @@ from bilevel_verify.intervals.rounding import Array, enclose, up
 
 @dataclass(frozen=True, eq=False)
 class DataTerm(Special):
-    """``weight * DataSum``; ``places`` numbers the variables of the part."""
+    """``weight * DataSum``; ``places`` numbers the variables of the part, ``is_x`` their blocks."""
 
     weight: Expr
     sum: Any
     places: tuple[tuple[str, int], ...]
+    is_x: tuple[bool, ...]
 
     def bound(self, slots: str, blocks: dict[str, tuple[int, ...]], lo: Array, hi: Array) -> tuple[float, str]:
         lengths = {s: self._lengths(blocks[s]) for s in set(slots)}
-        sizes = self._sizes(len(slots), lo, hi)
+        sizes = self._sizes(len(slots), lo, hi, self._seen({i for s in slots for i in blocks[s]}))
         total = np.prod([lengths[s] for s in slots], axis=0)
         matters = total > 0
         if (np.isinf(sizes) & matters).any():
@@ -71,7 +72,8 @@ class DataTerm(Special):
         return max(0.0, float(top) + float(np.abs(np.diag(matrix)).sum()) * 1e-11 + 1e-300)
 
     def loewner(self, n: int, lo: Array, hi: Array, letter: str = "z") -> tuple[list[Array], list[Array]]:
-        least, most = self._curvatures(lo, hi)
+        inside = {i for _, i in self.places if letter == "z" or self.is_x[i] == (letter == "x")}
+        least, most = self._curvatures(lo, hi, self._seen(inside))
         out = []
         for values, sign in ((least, -1.0), (most, 1.0)):
             matrix = self._gram(np.where(np.isfinite(values), values, 0.0), n)
@@ -105,20 +107,32 @@ class DataTerm(Special):
         shape = (rows.lo.shape[0], self.sum.count)
         return Interval(np.broadcast_to(rows.lo, shape), np.broadcast_to(rows.hi, shape))
 
-    def _sizes(self, order: int, lo: Array, hi: Array) -> Array:
-        """Upper bound of the norm of every sample's derivative in its own quantities."""
+    def _seen(self, inside: set[int]) -> list[int]:
+        """Numbers of the quantities that move with some of these variables."""
+        place = dict(self.places)
+        forms = enumerate(self.sum.forms.values())
+        return [k for k, form in forms if any(place[v.name] in inside for v in form.variables)]
+
+    def _sizes(self, order: int, lo: Array, hi: Array, seen: list[int]) -> Array:
+        """Upper bound of the norm of every sample's derivative in those of its quantities that are seen."""
         rows = self._coefficients(order, lo, hi)
         space = JetArithmetic(len(self.sum.forms), order).space
-        counts = np.array([math.factorial(order) / space.factorial[number] for number in space.of_degree(order)])
-        size = rows.magnitude()
+        numbers = list(space.of_degree(order))
+        kept = [c for c, number in enumerate(numbers) if sum(space.indices[number][k] for k in seen) == order]
+        if not kept:
+            return np.zeros(self.sum.count)
+        counts = np.array([math.factorial(order) / space.factorial[numbers[c]] for c in kept])
+        size = rows.magnitude()[kept]
         if len(size) == 1:
             return np.asarray(size[0])
         return np.asarray(up(np.sqrt((size**2 * counts[:, None]).sum(axis=0)) * (1 + 1e-13)))
 
-    def _curvatures(self, lo: Array, hi: Array) -> tuple[Array, Array]:
-        """Range of the eigenvalues of every sample's Hessian in its own quantities."""
+    def _curvatures(self, lo: Array, hi: Array, seen: list[int]) -> tuple[Array, Array]:
+        """Range of the eigenvalues of every sample's Hessian in those of its quantities that are seen."""
         rows = self._coefficients(2, lo, hi)
         m = len(self.sum.forms)
+        if not seen:
+            return np.zeros(self.sum.count), np.zeros(self.sum.count)
         if m == 1:
             return rows.lo[0], rows.hi[0]
         low, high = np.zeros((self.sum.count, m, m)), np.zeros((self.sum.count, m, m))
@@ -127,7 +141,8 @@ class DataTerm(Special):
             i, j = [k for k, a in enumerate(space.indices[number]) for _ in range(a)]
             low[:, i, j] = low[:, j, i] = rows.lo[column]
             high[:, i, j] = high[:, j, i] = rows.hi[column]
-        return linalg.eigenvalue_range(low, high)
+        block = np.ix_(range(self.sum.count), seen, seen)
+        return linalg.eigenvalue_range(low[block], high[block])
 
     def _lengths(self, block: tuple[int, ...]) -> Array:
         """Norm bound of ``J_i`` restricted to a block, per sample."""
@@ -182,7 +197,9 @@ def _form_range(form: DataForm, place: dict[str, int], lo: Array, hi: Array, cou
         return Interval.of(bottom.sum(axis=1) - room, top.sum(axis=1) + room)
 
 
-def data_terms(rest: Expr | None, variables: tuple[Symbol, ...]) -> tuple[list[Special], Expr | None]:
+def data_terms(
+    rest: Expr | None, variables: tuple[Symbol, ...], is_x: tuple[bool, ...]
+) -> tuple[list[Special], Expr | None]:
     """Split off the sums over data.
 
     Raises
@@ -206,7 +223,6 @@ def data_terms(rest: Expr | None, variables: tuple[Symbol, ...]) -> tuple[list[S
             )
         names = sorted(str(v) for form in sums[0].forms.values() for v in form.variables)
         members = tuple(sorted({place[name] for name in names}))
-        found.append(
-            DataTerm(term, members, weight, sums[0], tuple((name, place[name]) for name in dict.fromkeys(names)))
-        )
+        places = tuple((name, place[name]) for name in dict.fromkeys(names))
+        found.append(DataTerm(term, members, weight, sums[0], places, is_x))
     return found, sympy.Add(*remaining) if remaining else None

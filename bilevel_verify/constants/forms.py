@@ -119,7 +119,7 @@ class Form:
         for letter in self.slots:
             ridge = ridge * (rows @ vectors[letter].T)
             size = size * np.sqrt((rows[:, self.model.slots(letter)] ** 2).sum(axis=1))
-        space = jet_space(self.model.n, self.order)
+        space = jet_space(self.model.n, self.order if self.has_entries() else 0)
         numbers = space.of_degree(self.order) if self.has_entries() else []
         entry = np.zeros((len(numbers), count))
         for row, number in enumerate(numbers):

@@ -18,6 +18,7 @@ from bilevel_verify.constants.constant import Reason
 from bilevel_verify.constants.data import data_terms
 from bilevel_verify.constants.domain import Domain, one_period
 from bilevel_verify.constants.forms import Form, defined
+from bilevel_verify.constants.gathering import gathered
 from bilevel_verify.constants.infinite import infinite
 from bilevel_verify.constants.model import Model
 from bilevel_verify.constants.peaks import NODES, ROWS, Peaks, larger_of, supremum_of_powers
@@ -48,9 +49,11 @@ class Part:
     """One group of interacting variables."""
 
     def __init__(self, structure: Structure, is_x: tuple[bool, ...], domain: Domain, name: str, effort: float) -> None:
-        self.structure, self.is_x, self.domain, self.name, self.effort = structure, is_x, domain, name, effort
+        self.is_x, self.domain, self.name, self.effort = is_x, domain, name, effort
         self.n = len(is_x)
-        data, rest = data_terms(structure.rest, structure.variables)
+        structure = replace(structure, rest=gathered(structure.rest, structure.variables))
+        self.structure = structure
+        data, rest = data_terms(structure.rest, structure.variables, is_x)
         self.only_specials = bool(data)
         """Sums over data are never expanded: without their rules nothing here is the whole function."""
         self.model = Model(replace(structure, rest=rest) if data else structure, is_x)
