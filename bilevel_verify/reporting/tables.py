@@ -110,17 +110,17 @@ def markdown(document: Json, count: int = 100) -> str:
         for name in statements:
             verdicts = [cells.get((name, p)) for p in problems]
             out.append(_line([name, *(f"{LOOKS[v].symbol} {v}" if v else "" for v in verdicts)]))  # type: ignore[index]
+    rates = rate_lines(document)
+    if rates:
+        heads = ["series", "in", "promised", "fitted", "last local slope", "interval", "judged"]
+        out += ["", "## Observed exponents beside the promised ones", "", _line(heads)]
+        out += [_line(["---", "---", "---:", "---:", "---:", "---", "---"]), *(_line(cells) for cells in rates)]
     out += ["", _line(["verdict", "statement", "claim", "problem", "measured", "bound", "margin", "reason"])]
     out.append(_line(["---", "---", "---", "---", "---:", "---:", "---:", "---"]))
     for row in worst_rows(document["rows"], count):
         numbers = [number(row[k]) for k in _NUMBERS]
         ends = [row["verdict"], _statement(row), row["claim"] or "", row["problem"] or ""]
         out.append(_line([*ends, *numbers, row["reason"] or ""]))
-    rates = rate_lines(document)
-    if rates:
-        heads = ["series", "in", "promised", "fitted", "last local slope", "interval", "verdict"]
-        out += ["", "## Observed exponents beside the promised ones", "", _line(heads)]
-        out += [_line(["---", "---", "---:", "---:", "---:", "---", "---"]), *(_line(cells) for cells in rates)]
     return "\n".join(out) + "\n"
 
 

@@ -206,3 +206,32 @@ def test_a_detection_matrix_beside_the_report_is_shown(tmp_path: Path) -> None:
     assert problems_with(document) == []
     (tmp_path / "detection-matrix.json").write_text("[]")
     assert "wrong &lt;sign&gt;" not in report(verifications(), tmp_path, formats=["html"]).read_text(encoding="utf-8")
+
+
+def test_sweeps_beside_the_report_are_shown(tmp_path: Path) -> None:
+    row = {"name": "ramp <x>", "paper": "mine", "source": "Theorem 1", "letter": "eps", "exponent": 1.75, "log": [2, 1]}
+    row |= {"slope": 1.76, "last": 1.755, "interval": [1.75, 1.76], "tolerance": 0.06, "within": True, "note": ""}
+    row |= {"verdict": "consistent", "points": [{"value": 0.1, "count": 10}, {"value": 0.01, "count": 600}]}
+    (tmp_path / "rates.json").write_text(json.dumps([row]))
+    page = report(verifications(), tmp_path, formats=["html", "json", "markdown"]).read_text(encoding="utf-8")
+    assert "ramp &lt;x&gt;" in page
+    assert "1.750 + log" in page
+    assert "1.750 to 1.760" in page
+    assert "\\[1.750, 1.760\\]" in (tmp_path / "report.md").read_text(encoding="utf-8")
+    document = json.loads((tmp_path / "report.json").read_text())
+    assert document["rates"]["series"][0]["within"] == 0.06
+    assert problems_with(document) == []
+    for other in ("[1]", json.dumps([row | {"verdict": "fine"}])):
+        (tmp_path / "rates.json").write_text(other)
+        assert "ramp &lt;x&gt;" not in report(verifications(), tmp_path, formats=["html"]).read_text(encoding="utf-8")
+
+
+def test_kept_sweeps_are_shown_for_the_papers_of_the_report(tmp_path: Path) -> None:
+    from bilevel_verify.reporting.rates import kept_file, rates_record
+
+    assert kept_file().exists()
+    found = rates_record(tmp_path, {"rahgd"})
+    assert found is not None
+    assert {r["paper"] for r in found["series"]} == {"rahgd"}
+    assert any(r["letter"] == "kappa" and r["exponent"] == 2.75 for r in found["series"])
+    assert rates_record(tmp_path, {"nobody"}) is None
