@@ -156,7 +156,8 @@ def _audit(commands: Any) -> None:
     c.add_argument("--quick", action="store_true", help="small budgets and no search for repairs")
     c.add_argument("--jobs", type=_natural, default=0, metavar="N", help="processes (default: one for each core)")
     c.add_argument("--seed", type=_natural, default=0, metavar="N", help="seed of the search")
-    c.add_argument("--controls", type=_natural, metavar="N", help="also judge N mutants of every proved link")
+    text = "also judge N (2) mutants of every proved link and print what became of them"
+    c.add_argument("--controls", type=_natural, nargs="?", const=2, metavar="N", help=text)
     c.add_argument("--out", metavar="DIR", help="write a report, an errata page for each paper, counterexample scripts")
     _strict(c)
 

@@ -187,19 +187,28 @@ def _algorithm(algorithm: Any, display: Mapping[str, str]) -> Json:
 
 
 def coverage(card: Any, rows: Sequence[Json]) -> list[Json]:
-    """What was decided about every numbered item of a card: its rows by verdict, or why there is nothing to decide."""
-    by_statement: dict[str, Counter[str]] = {}
+    """What was decided about every numbered item of a card: its rows by kind of check and by verdict, or why none.
+
+    ``checks`` names the kinds of check that the item gives rise to, ``by_check`` counts the verdicts of each kind that
+    has rows here, ``verdicts`` counts them all.
+    """
+    from bilevel_verify.theorems import checks_of
+
+    found: dict[str, dict[str, Counter[str]]] = {}
     for row in rows:
-        by_statement.setdefault(row["statement"] or "", Counter())[row["verdict"]] += 1
+        kinds = found.setdefault(row["statement"] or "", {})
+        kinds.setdefault(row["kind"], Counter())[row["verdict"]] += 1
     table = []
     for entry in card.entries.values():
-        verdicts = by_statement.get(entry.id, Counter())
+        kinds = found.get(entry.id, {})
         table.append(
             {
                 "id": entry.id,
                 "kind": entry.kind.replace("_", " "),
                 "source": entry.source,
-                "verdicts": dict(verdicts),
+                "checks": list(checks_of(entry)),
+                "verdicts": dict(sum(kinds.values(), Counter())),
+                "by_check": {kind: dict(counts) for kind, counts in kinds.items()},
                 "nothing_to_decide": entry.nothing_to_decide,
             }
         )

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bilevel_verify.errors import CardError
 from bilevel_verify.language import nearest
-from bilevel_verify.theorems.card import PASSIVE_KINDS, STATEMENT_KINDS, Algorithm, Card, Entry, Statement
+from bilevel_verify.theorems.card import PASSIVE_KINDS, STATEMENT_KINDS, Algorithm, Card, Entry, Statement, Step
 from bilevel_verify.theorems.reader import read_card
 
 
@@ -127,6 +127,8 @@ def checks_of(entry: Entry) -> tuple[str, ...]:
         return tuple(dict.fromkeys(kinds))
     if isinstance(entry, Algorithm):
         return ("executability",)
+    if isinstance(entry, Step):  # vector algebra; "step" is a claim along a run
+        return ("step-algebra",)
     return (entry.kind.replace("_", " "),)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -117,3 +118,29 @@ def test_the_formula_of_the_manual(capsys: pytest.CaptureFixture[str]) -> None:
     text = "k**3/12 <= sum(((i+1)/2)**2, (i, 1, k-1)) <= k**3/6"
     assert main(["check", text, "--for", "k = integers 2..", "--json"]) == 0
     assert [r["verdict"] for r in json.loads(capsys.readouterr().out)["rows"]] == ["holds", "holds"]
+
+
+def test_controls_print_their_counts_and_the_report_its_coverage(
+    draft: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    arguments = ["audit", "--card", str(draft), "--statement", "true", "--quick", "--jobs", "1", "--out", str(out)]
+    main([*arguments, "--controls"])
+    seen = " ".join(capsys.readouterr().out.split())
+    text = r"controls: (\d+) refuted, (\d+) proved still true, (\d+) undecided, \d+ true links, 0 true links refuted;"
+    counted = re.search(text, seen)
+    assert counted is not None
+    assert sum(map(int, counted.groups())) > 0
+    assert "of the mutants not proved still true are refuted" in seen
+    from bilevel_verify.reporting.cards import coverage
+    from bilevel_verify.theorems.shelf import load_card
+
+    rows = [
+        {"statement": "true", "kind": kind, "verdict": verdict}
+        for kind, verdict in (("units", "holds"), ("inequality", "refuted"), ("inequality", "holds"))
+    ]
+    first, *others = coverage(load_card(draft), rows)
+    assert first["by_check"] == {"units": {"holds": 1}, "inequality": {"refuted": 1, "holds": 1}}
+    assert first["verdicts"] == {"holds": 2, "refuted": 1}
+    assert first["checks"] == others[0]["checks"] == ["inequality"]
+    assert others[-1]["nothing_to_decide"] == "words only"

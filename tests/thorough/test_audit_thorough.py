@@ -43,7 +43,7 @@ def _signature(effort: Effort) -> list[float]:
 
 
 def _key(target: Target) -> str:
-    return f"{target.key} {target.card.digest[:12]}"
+    return f"{target.key} {target.fingerprint}"
 
 
 def judged(state: Path, effort: Effort, papers: tuple[str, ...] = ()) -> Iterator[tuple[Target, list[dict[str, Any]]]]:
@@ -53,20 +53,21 @@ def judged(state: Path, effort: Effort, papers: tuple[str, ...] = ()) -> Iterato
     started = time.process_time()
     state.parent.mkdir(parents=True, exist_ok=True)
     for number, target in enumerate(wanted):
-        if _key(target) not in known:
+        key = _key(target)
+        if key not in known:
             before = time.process_time()
             found = [mutant.to_dict() for mutant in controls_of((target, effort))]
             line = {
-                "key": _key(target),
+                "key": key,
                 "effort": _signature(effort),
                 "seconds": round(time.process_time() - before, 2),
             }
             with state.open("a", encoding="utf-8") as file:
                 file.write(json.dumps({**line, "mutants": found}) + "\n")
-            known[_key(target)] = found
+            known[key] = found
             spent = time.process_time() - started
             print(f"{number + 1} of {len(wanted)} ({spent:.0f} s): {target.key}", file=sys.stderr, flush=True)
-        yield target, known[_key(target)]
+        yield target, known[key]
 
 
 def summary(found: list[dict[str, Any]], title: str) -> list[str]:

@@ -104,8 +104,13 @@ def _controls(cards: Sequence[Any], arguments: Any) -> dict[str, Any] | None:
         return None
     from bilevel_verify.audit.controls import controls, counts
 
-    jobs = arguments.jobs or os.cpu_count() or 1
-    found = [m for c in cards for m in controls(c, per_link=arguments.controls, seed=arguments.seed, jobs=jobs)]
+    jobs, progress = arguments.jobs or os.cpu_count() or 1, _Progress(quiet=arguments.json)
+    found = [
+        mutant
+        for card in cards
+        for mutant in controls(card, per_link=arguments.controls, seed=arguments.seed, jobs=jobs, progress=progress)
+    ]
+    progress.close()
     return counts(found)
 
 
@@ -140,8 +145,10 @@ def _summary(lines: Sequence[Any], rows: Sequence[Any], mutants: Mapping[str, An
     output.table("Coverage", columns, cells)
     output.console().print(str(decided(rows)), markup=False)
     if mutants is not None:
-        text = ", ".join(f"{count} {word}" for word, count in mutants.items())
-        output.console().print(f"controls: {text}", markup=False)
+        from bilevel_verify.audit.controls import share_refuted, shown
+
+        share = f"{share_refuted(dict(mutants)):.1f} % of the mutants not proved still true are refuted"
+        output.console().print(f"controls: {shown(dict(mutants))}; {share}", markup=False)
 
 
 class _Progress:
