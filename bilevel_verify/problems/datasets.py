@@ -82,10 +82,32 @@ def _iris_halves(source: Any) -> Mapping[str, Any]:
     return {"A": A[0::2], "B": B[0::2], "Av": A[1::2], "Bv": B[1::2]}
 
 
+def _digits_root(source: Any) -> Mapping[str, Any]:
+    """Mean square losses of ten linear outputs as ``|A y - b|^2/2 + rest``: roots of the Gram matrices.
+
+    With P the pixels over 16 and B the one-hot labels minus 1/10 (train: rows 0, 2, 4, ...), ``|P W - B|^2/(2 n)`` is
+    ``|R W - S|^2/2 + rest`` with R'R = P'P/n (rank 61, rows of zeros make it square) and R'S = P'B/n;
+    ``y[10*k + j] = W[k, j]``.
+    """
+    data = source.load_digits()
+    pixels, target = np.asarray(data.data) / 16.0, _one_hot(data.target, 10) - 0.1
+    out: dict[str, Any] = {}
+    for letter, first in (("", 0), ("v", 1)):
+        P, B = pixels[first::2], target[first::2]
+        values, vectors = np.linalg.eigh(P.T @ P / len(P))
+        root = np.sqrt(np.where(values > 1e-12 * values[-1], values, 0.0))
+        R = root[:, None] * vectors.T
+        S = np.divide(vectors.T @ P.T @ B / len(P), root[:, None], out=np.zeros((64, 10)), where=root[:, None] > 0)
+        rest = ((B**2).sum() / len(P) - (S**2).sum()) / 2
+        out |= {f"A{letter}": np.kron(R, np.eye(10)), f"b{letter}": S.ravel(), f"rest{letter}": np.array([rest])}
+    return out
+
+
 LOADERS: dict[str, Callable[[Any], Mapping[str, Any]]] = {
     "breast-cancer-halves": _cancer_halves,
     "breast-cancer-cleaning": _cancer_cleaning,
     "wine-cleaning": _wine_cleaning,
     "iris-halves": _iris_halves,
+    "digits-root": _digits_root,
 }
 """Name in a problem file -> arrays."""

@@ -299,7 +299,7 @@ def test_zoo_by_number_and_records():
     numbers = {t for r in records for t in r.tags}
     wanted = {f"H{i}" for i in range(1, 14)} | {f"F{i}" for i in range(1, 8)} | {f"S{i}" for i in range(1, 9)}
     wanted |= {f"M{i}" for i in range(1, 6)} | {f"B{i}" for i in range(1, 10)} | {f"C{i}" for i in range(1, 8)}
-    wanted |= {"L1", "L2", "L3", "R1", "R2"} | {f"N{i}" for i in range(1, 13)} | {"N14"}
+    wanted |= {"L1", "L2", "L3"} | {f"R{i}" for i in range(1, 8)} | {f"N{i}" for i in range(1, 13)} | {"N14"}
     assert wanted <= numbers
 
 
