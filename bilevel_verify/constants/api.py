@@ -14,7 +14,8 @@ from bilevel_verify.constants.constant import Constant, Reason, Side
 from bilevel_verify.constants.domain import domain_of
 from bilevel_verify.constants.engine import Analysis
 from bilevel_verify.constants.hoelder import hoelder_pair
-from bilevel_verify.constants.papers import Letter, letters_of
+from bilevel_verify.constants.memory import remembered
+from bilevel_verify.constants.papers import PAPERS, Letter, letters_of
 from bilevel_verify.constants.simple import simple_constant
 from bilevel_verify.constants.structure import normalise, structure_of
 from bilevel_verify.errors import InputError
@@ -98,15 +99,6 @@ def _exponents(nu: float | Mapping[str, float] | None) -> dict[str, Any]:
     return given
 
 
-def _shared(key: tuple[Any, ...]) -> dict[str, Constant]:
-    """What is known of a problem under one paper's letters: the same for everybody who asks in this process."""
-    if key not in _KNOWN:
-        if len(_KNOWN) >= _CACHE_LIMIT:
-            _KNOWN.pop(next(iter(_KNOWN)))
-        _KNOWN[key] = {}
-    return _KNOWN[key]
-
-
 @dataclass(frozen=True, slots=True)
 class FamilyConstants:
     """The constants of a family: one set for every choice of the family's letters.
@@ -134,9 +126,15 @@ class FamilyConstants:
 
     def __str__(self) -> str:
         needed = ", ".join(self.family.letters)
-        return (
+        head = (
             f"constants {', '.join(self.letters)} ({self.paper}) of {self.family.name}: one set for each at({needed})"
         )
+        return "\n".join([head, *(f"  {name}: {text}" for name, text in self.documentation().items())])
+
+    def documentation(self) -> dict[str, str]:
+        """Letter -> its formula, its norm and which variables move: the same for every member of the family."""
+        known = {letter.name: letter for letter in PAPERS[self.paper]}
+        return {name: f"{known[name].meaning} [{known[name].norm}]" for name in self.letters}
 
 
 class Constants(Mapping[str, Constant]):
@@ -155,7 +153,8 @@ class Constants(Mapping[str, Constant]):
         self._letters = {letter.name: letter for letter in letters}
         self._every = {letter.name: letter for letter in every}
         key = (problem.content_hash(), paper, tuple(sorted(exponents.items())), effort)
-        self._known: dict[str, Constant] = _shared(key)
+        # the same for everybody who asks for this problem under this paper's letters in this process
+        self._known: dict[str, Constant] = remembered(_KNOWN, key, dict, _CACHE_LIMIT)
 
     def __getitem__(self, name: str) -> Constant:
         if name not in self._letters:
@@ -179,14 +178,13 @@ class Constants(Mapping[str, Constant]):
     def analysis(self, function: str) -> Analysis:
         """The analysis of ``f`` or ``g`` (the lower level: ``-f`` for minimax), shared between calls."""
         key = (self.problem.content_hash(), function, self.effort)
-        if key not in _CACHE:
-            if len(_CACHE) >= _CACHE_LIMIT:
-                _CACHE.pop(next(iter(_CACHE)))
-            expression = self.problem.f if function == "f" else self.problem.lower
-            structure = structure_of(normalise(sympy.sympify(expression)), self.problem.variables)
-            is_x = (True,) * self.problem.dx + (False,) * self.problem.dy
-            _CACHE[key] = Analysis(structure, is_x, domain_of(self.problem), function, self.effort)
-        return _CACHE[key]
+        return remembered(_CACHE, key, lambda: self._analysed(function), _CACHE_LIMIT)
+
+    def _analysed(self, function: str) -> Analysis:
+        expression = self.problem.f if function == "f" else self.problem.lower
+        structure = structure_of(normalise(sympy.sympify(expression)), self.problem.variables)
+        is_x = (True,) * self.problem.dx + (False,) * self.problem.dy
+        return Analysis(structure, is_x, domain_of(self.problem), function, self.effort)
 
     def _compute(self, letter: Letter) -> Constant:
         match letter.measure:

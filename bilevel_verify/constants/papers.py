@@ -35,6 +35,8 @@ class Letter:
 
 JOINT = "Euclidean / spectral, joint in (x, y)"
 SUM = "Euclidean / spectral, sum metric |x - x'| + |y - y'|: the larger of the two partial constants"
+IN_X = "Euclidean / spectral, all of x moves"
+ON_Z = "Euclidean / spectral, all of x moves within Z"
 IN_Y = "Euclidean / spectral, y moves, every fixed x"
 
 
@@ -53,11 +55,25 @@ _RAGD_GS = (
     _mu(),
     Letter("L_g", "norm", (("g", "zz"),), JOINT, "Lipschitz constant of nabla g: sup |nabla^2 g|"),
     Letter("rho_g", "norm", (("g", "zzz"),), JOINT, "Lipschitz constant of nabla^2 g: sup |D^3 g|"),
-    Letter("nu_g", "exponent", (("g", "zzz"),), JOINT, "Hoelder exponent of the third derivatives of g", ("M_g",)),
+    Letter(
+        "nu_g",
+        "exponent",
+        (("g", "zzz"),),
+        JOINT,
+        "exponent of D^3 g: |D^3 g(z) - D^3 g(z')| <= M_g |z - z'|^nu_g",
+        ("M_g",),
+    ),
     Letter("M_g", "hoelder", (("g", "zzz"),), JOINT, "|D^3 g(z) - D^3 g(z')| <= M_g |z - z'|^nu_g", ("nu_g",)),
     Letter("C_f", "norm", (("f", "y"),), IN_Y, "Lipschitz constant of f in y: sup |nabla_y f|"),
     Letter("L_f", "norm", (("f", "zz"),), JOINT, "Lipschitz constant of nabla f: sup |nabla^2 f|"),
-    Letter("nu_f", "exponent", (("f", "xx"),), JOINT, "Hoelder exponent of nabla^2_xx f", ("H_f",)),
+    Letter(
+        "nu_f",
+        "exponent",
+        (("f", "xx"),),
+        JOINT,
+        "exponent of nabla^2_xx f: |nabla^2_xx f(z) - nabla^2_xx f(z')| <= H_f |z - z'|^nu_f",
+        ("H_f",),
+    ),
     Letter(
         "H_f", "hoelder", (("f", "xx"),), JOINT, "|nabla^2_xx f(z) - nabla^2_xx f(z')| <= H_f |z - z'|^nu_f", ("nu_f",)
     ),
@@ -66,7 +82,7 @@ _RAGD_GS = (
         "norm",
         (("f", "xyz"), ("f", "yyz")),
         JOINT,
-        "largest Lipschitz constant of the blocks nabla^2_xy f, nabla^2_yx f, nabla^2_yy f, each in (x, y)",
+        "largest Lipschitz constant of nabla^2_xy f, nabla^2_yx f, nabla^2_yy f in (x, y): sup |D nabla^2_block f|",
     ),
 )
 
@@ -99,15 +115,27 @@ _RAHGD = (
 
 _FSBA = (
     Letter("C", "norm", (("f", "z"),), JOINT, "f is C-Lipschitz: sup |nabla f|"),
-    Letter("ell", "norm", (("f", "zz"), ("g", "zz")), JOINT, "nabla f and nabla g are ell-Lipschitz"),
-    Letter("rho", "norm", (("f", "zzz"), ("g", "zzz")), JOINT, "nabla^2 f and nabla^2 g are rho-Lipschitz"),
+    Letter(
+        "ell",
+        "norm",
+        (("f", "zz"), ("g", "zz")),
+        JOINT,
+        "nabla f and nabla g are ell-Lipschitz: max(sup |nabla^2 f|, sup |nabla^2 g|)",
+    ),
+    Letter(
+        "rho",
+        "norm",
+        (("f", "zzz"), ("g", "zzz")),
+        JOINT,
+        "nabla^2 f and nabla^2 g are rho-Lipschitz: max(sup |D^3 f|, sup |D^3 g|)",
+    ),
     Letter("nu", "norm", (("g", "zzzz"),), JOINT, "D^3 g is nu-Lipschitz: sup |D^4 g|"),
     _mu(),
 )
 
 _ONE_LEVEL = (
-    Letter("L", "norm", (("f", "zz"),), "Euclidean / spectral", "Lipschitz constant of nabla f: sup |nabla^2 f|"),
-    Letter("rho", "norm", (("f", "zzz"),), "Euclidean / spectral", "Lipschitz constant of nabla^2 f: sup |D^3 f|"),
+    Letter("L", "norm", (("f", "zz"),), IN_X, "Lipschitz constant of nabla f: sup |nabla^2 f|"),
+    Letter("rho", "norm", (("f", "zzz"),), IN_X, "Lipschitz constant of nabla^2 f: sup |D^3 f|"),
 )
 
 _MINIMAX = (
@@ -118,13 +146,9 @@ _MINIMAX = (
 )
 
 _AGM_BIO = (
-    Letter(
-        "L_f", "norm", (("f", "zz"),), "Euclidean / spectral, on Z", "Lipschitz constant of nabla f on the feasible set"
-    ),
-    Letter(
-        "L_g", "norm", (("g", "zz"),), "Euclidean / spectral, on Z", "Lipschitz constant of nabla g on the feasible set"
-    ),
-    Letter("D", "diameter", (), "Euclidean", "diameter of the feasible set Z"),
+    Letter("L_f", "norm", (("f", "zz"),), ON_Z, "Lipschitz constant of nabla f on the feasible set: sup |nabla^2 f|"),
+    Letter("L_g", "norm", (("g", "zz"),), ON_Z, "Lipschitz constant of nabla g on the feasible set: sup |nabla^2 g|"),
+    Letter("D", "diameter", (), "Euclidean", "diameter of the feasible set: sup |x - x'| over Z"),
     Letter(
         "alpha",
         "error bound",

@@ -15,6 +15,7 @@ import sympy
 from sympy import Expr, Symbol
 
 from bilevel_verify.constants.domain import Domain
+from bilevel_verify.constants.memory import remembered
 from bilevel_verify.constants.specials import Special
 from bilevel_verify.constants.structure import Structure, structure_of
 from bilevel_verify.intervals.rounding import Array
@@ -95,8 +96,4 @@ def _own_part(
     blocks = tuple(is_x[i] for i in members)
     own = domain.part(members)
     key = (renamed, blocks, own.lo.tobytes(), own.hi.tobytes(), effort)
-    if key not in _PARTS:
-        if len(_PARTS) > 512:
-            _PARTS.pop(next(iter(_PARTS)))
-        _PARTS[key] = analyse(structure_of(renamed, fresh), blocks, own, name, effort)
-    return _PARTS[key]
+    return remembered(_PARTS, key, lambda: analyse(structure_of(renamed, fresh), blocks, own, name, effort), 512)
