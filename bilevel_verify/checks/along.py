@@ -119,11 +119,7 @@ def _missing(case: Case) -> str:
     absent = [name for name in sorted(wanted) if name not in case.resolved.letters]
     if not absent:
         return ""
-    why = {name: case.resolved.missing.get(name, "no value") for name in absent}
-    everything = " ".join(why.values())
-    roots = {n: r for n, r in case.resolved.missing.items() if "needs " not in r and f"needs {n} (" in everything}
-    roots |= {name: reason for name, reason in why.items() if "needs " not in reason}
-    return "; ".join(f"{name}: {reason}" for name, reason in sorted((roots or why).items()))
+    return case.resolved.why_missing(absent)
 
 
 def _all_undecided(case: Case, claims: list[Claim], why: str, blocked: Premise | None = None) -> None:

@@ -18,6 +18,7 @@ from bilevel_verify.theorems.card import Card, Entry, Expression
 from bilevel_verify.theorems.exact import Formula, Scalar
 from bilevel_verify.truth.enclosure import Certainty
 
+NEEDS = "needs "
 NARROW = 1e-9
 """Relative width below which the enclosure of a chosen parameter is its rounding, not ignorance."""
 
@@ -140,8 +141,21 @@ class Resolved:
         """
         absent = [name for name in names if name not in self.letters]
         if absent:
-            why = "; ".join(f"{name}: {self.missing.get(name, 'no formula, no value')}" for name in absent)
-            raise ParameterError(f"{self.card.key}/{self.entry.id}: {why}")
+            raise ParameterError(f"{self.card.key}/{self.entry.id}: {self.why_missing(absent)}")
+
+    def why_missing(self, names: Iterable[str]) -> str:
+        """Why letters have no number: the first causes alone, not everything that rests on them."""
+        given = {name: self.missing.get(name, "no formula, no value") for name in names}
+        everything = " ".join(given.values())
+        roots = {name: why for name, why in given.items() if NEEDS not in why}
+        roots |= {n: why for n, why in self.missing.items() if NEEDS not in why and f"{NEEDS}{n} (" in everything}
+        causes = "; ".join(f"{name}: {why}" for name, why in sorted((roots or given).items()))
+        resting = ", ".join(name for name in given if name not in roots)
+        zero = ", ".join(
+            f"{name} = 0" for name, letter in self.letters.items() if letter.value == 0 and not letter.formula
+        )
+        hint = f" ({zero}; a larger bound is valid too, give it in values=)" if zero and "zero" in causes else ""
+        return causes + hint + (f"; without it no {resting}" if roots and resting else "")
 
 
 def _tree(node: tree.Node | Expression) -> tree.Node:

@@ -179,7 +179,7 @@ def _by_gradient(objective: Objective, best: FloatArray, low: FloatArray, high: 
         for i in range(len(best)):
             lo, hi = float(slope.lo[0, i, 0]), float(slope.hi[0, i, 0])
             ends = [g * (e - best[i]) for g in (lo, hi) for e in (low[i], high[i]) if not (g == 0 and np.isinf(e))]
-            drop += min(0.0, *ends) * (1 + 1e-14)
+            drop += min([0.0, *ends]) * (1 + 1e-14)
         lower = float(np.nextafter(value.lo[0] + drop, -np.inf))
         bend = float(smallest_eigenvalue(objective.over(low[None], high[None], best[None]).hessian)[0])
         if bend > 0:

@@ -104,7 +104,7 @@ def test_missing_letters_say_which() -> None:
     card = load_card("restarted-agd-hb")
     found = resolve(card, "theorem-1", {"L": 1, "eps": 0.1})
     assert "rho" in found.missing
-    with pytest.raises(ParameterError, match=r"restarted-agd-hb/theorem-1: B: needs rho \(no value from constants\)"):
+    with pytest.raises(ParameterError, match=r"restarted-agd-hb/theorem-1: rho: no value from constants; without it no B"):
         found.need(["B"])
 
 

@@ -157,3 +157,15 @@ def test_stationary_points_of_a_waved_valley_match_a_sign_scan() -> None:
 def test_no_lower_level_solution_is_said() -> None:
     with pytest.raises(bv.MathematicalError, match="no nondegenerate minimiser"):
         bv.truth(bv.bilevel(f="y1**2 + y2", g="(y1-x1)**2/2", x="x1", y="y1 y2", domain={"x1": (-1, 1)})).phi_min()
+
+
+@pytest.mark.parametrize("f", ["3 + 0*x1", "y1**4", "-y1**2"])
+def test_a_gradient_that_is_zero_on_the_whole_line(f):
+    """At the best point of these the slope is exactly zero in a direction without bounds."""
+    problem = bv.bilevel(f=f, g="(y1 - x1)**2/2", x="x1", y="y1")
+    least = bv.truth(problem).phi_min()
+    if f == "-y1**2":
+        assert least.value == -np.inf
+    else:
+        assert float(least.value) == pytest.approx(3.0 if f.startswith("3") else 0.0, abs=1e-6)
+        assert least.lower <= float(least.value) <= least.upper
