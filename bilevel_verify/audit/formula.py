@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 
+from bilevel_verify.audit.definedness import undefined
 from bilevel_verify.audit.finding import Finding, Place, exact_text, row_of
 from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim
 from bilevel_verify.audit.scalar.prove import decide
-from bilevel_verify.audit.script import scalar_script
+from bilevel_verify.audit.script import scalar_script, undefined_script
 from bilevel_verify.errors import InputError
 from bilevel_verify.language import check_names, parse, to_latex, to_text, tree
 from bilevel_verify.theorems import fields
@@ -26,7 +27,8 @@ def check(
 
     Parameters
     ----------
-    text : ``"a <= b < c"``; each link is judged by itself.
+    text : ``"a <= b < c"``; each link is judged by itself; where a side is not defined on the whole range, a second
+        finding of kind ``definedness`` says so.
     for_ : ranges of the letters, ``"k = integers 1.., nu = [0, 1]"`` separated by ``;`` or as a mapping; a letter
         without a range is positive.
     where : hypotheses, separated by ``;`` or as a list.
@@ -50,7 +52,19 @@ def check(
         claim = ScalarClaim(left, op, right, domains, tuple(conditions))
         decision = decide(claim, seed=seed, seconds=seconds)
         found.append(_finding(claim, decision, number))
+        found += _poles(claim, number, seed)
     return found
+
+
+def _poles(claim: ScalarClaim, number: int, seed: int) -> list[Finding]:
+    """A finding of its own where a side has no value somewhere in the ranges."""
+    decision, needed = undefined(claim, seed)
+    if decision.outcome != "refuted" or needed is None:
+        return []
+    place = Place("formula", f"link-{number + 1}: defined")
+    row = row_of(place, "definedness", decision, to_text(claim.left), claim.op, to_text(claim.right))
+    script = undefined_script(claim, needed, decision.point)
+    return [Finding(row, counterexample=exact_text(decision.point), script=script)]
 
 
 def read_ranges(text: str | dict[str, str], names: set[str]) -> dict[str, Domain]:

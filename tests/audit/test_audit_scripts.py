@@ -102,3 +102,13 @@ def test_a_formula_without_a_value_has_a_script_of_its_own(tmp_path: Path) -> No
     assert pole.counterexample == {"a": "0", "k": "1"}
     assert run(pole.script or "", tmp_path) == 0
     assert run(lengths.script or "", tmp_path) == 0
+
+
+def test_a_formula_of_a_reviewer_is_told_where_it_has_no_value(tmp_path: Path) -> None:
+    from bilevel_verify.audit.formula import check
+
+    link, pole = check("x/x <= 1", "x = [0, 1]")
+    assert link.verdict == "holds"
+    assert (pole.row.kind, pole.verdict, pole.counterexample) == ("definedness", "refuted", {"x": "0"})
+    assert run(pole.script or "", tmp_path) == 0
+    assert len(check("x/(1 + x) <= 1", "x = [0, 1]")) == 1
