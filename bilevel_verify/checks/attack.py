@@ -7,7 +7,7 @@ proves the claim on the whole box of the instance.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from math import inf, isfinite, isnan
@@ -137,7 +137,24 @@ def _domain_letter(name: str, space: str, case: Case) -> Letter:
     ends = [tuple(float(e) for e in problem.range_of(symbol)) for symbol in symbols]
     low = np.array([a if isfinite(a) else (b - 2 * REACH if isfinite(b) else -REACH) for a, b in ends])
     high = np.array([b if isfinite(b) else (a + 2 * REACH if isfinite(a) else REACH) for a, b in ends])
-    return Letter(name, len(symbols), lambda u: v.vector(np.clip(low + u * (high - low), low, high)))
+    return Letter(name, len(symbols), lambda u: v.vector(_feasible(case, np.clip(low + u * (high - low), low, high))))
+
+
+def _feasible(case: Case, point: np.ndarray) -> np.ndarray:
+    """The nearest point of the feasible set, where the problem has one: nothing is promised outside of it."""
+    if case.problem.feasible is None or len(point) != case.problem.dx:
+        return point
+    from bilevel_verify.truth.projections import project
+
+    return project(case.problem.feasible, point)
+
+
+def _outside(case: Case, domains: Mapping[str, Domain], place: Bound) -> bool:
+    """Whether rounding has left a point of the domain outside of the feasible set."""
+    if case.problem.feasible is None:
+        return False
+    points = [place[name] for name, domain in domains.items() if domain.kind == "domain" and domain.space == "x"]
+    return not all(case.problem.feasible.contains([float(e) for e in point.entries]) for point in points)
 
 
 def _stretch(u: np.ndarray) -> np.ndarray:
@@ -226,7 +243,8 @@ def _attack(judged: Judged, place: Bound, case: Case) -> Judgement | None:
     if case.functions is not None:
         case.functions.forget()
     try:
-        if v.conjunction([evaluator.answer(c.tree, place) for c in judged.claim.where]) is not True:
+        conditions = [evaluator.answer(c.tree, place) for c in judged.claim.where]
+        if v.conjunction(conditions) is not True or _outside(case, judged.claim.for_, place):
             judged.tally.skip()
             return None
         left = evaluator.value(judged.link.left.tree, place)

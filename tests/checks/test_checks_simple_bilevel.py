@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import bilevel_verify as bv
+from bilevel_verify.problems import FeasibleSet
 
 KNOWN = {
     "weak-sharp": (1.0, 1), "power-hoelderian": (1.0, 4), "linear-inverse": (1.0, 2), "disc": (0.5, 4),
@@ -185,3 +186,36 @@ def test_rates_over_a_sweep_of_the_horizon() -> None:
         assert row.measured is not None
         assert row.bound is not None
         assert row.measured <= row.bound + 0.05
+
+
+INSIDE = """
+[paper]
+key = "inside"
+title = "Claims on the feasible set"
+[functions]
+f = { arguments = ["1"], value = "1" }
+[[lemma]]
+id = "on-the-set"
+  [[lemma.claim]]
+  id = "true"
+  over = "point"
+  for = { a = "domain" }
+  left = "f(a)"
+  right = "1 + 1/10**9"
+  [[lemma.claim]]
+  id = "false"
+  over = "point"
+  for = { a = "domain" }
+  left = "f(a)"
+  right = "1/3"
+"""
+
+
+@pytest.mark.parametrize("feasible", [bv.Ball(1.0), bv.Simplex(), bv.L1Ball(1.0), bv.Box((0, 0), (0.5, 0.75))])
+def test_points_are_drawn_from_the_feasible_set(feasible: FeasibleSet, tmp_path: Path) -> None:
+    path = tmp_path / "inside.toml"
+    path.write_text(INSIDE, encoding="utf-8")
+    problem = bv.simple_bilevel(f="x1**2 + x2**2", g="(x1 - x2)**2", x="x1 x2", feasible=feasible)
+    found = {row.claim: row.verdict for row in bv.verify(problem, path).claims}
+    assert found["true"] in ("holds", "undecided")
+    assert found["false"] == "refuted"
