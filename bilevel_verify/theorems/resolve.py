@@ -257,6 +257,8 @@ class _Resolver:
         value = {"lower": lower, "upper": upper}.get(side, exact.middle(scalar))
         spec = self.card.letters.get(name)
         run, note = run_value(scalar, value, spec)
+        if isinstance(run, int) and run < 0 and source != "explicit":
+            run, note = 0, f"{name} = {run}: no iteration is needed"
         self.letters[name] = ResolvedLetter(
             name=name,
             value=value,

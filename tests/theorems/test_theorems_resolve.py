@@ -104,7 +104,9 @@ def test_missing_letters_say_which() -> None:
     card = load_card("restarted-agd-hb")
     found = resolve(card, "theorem-1", {"L": 1, "eps": 0.1})
     assert "rho" in found.missing
-    with pytest.raises(ParameterError, match=r"restarted-agd-hb/theorem-1: rho: no value from constants; without it no B"):
+    with pytest.raises(
+        ParameterError, match=r"restarted-agd-hb/theorem-1: rho: no value from constants; without it no B"
+    ):
         found.need(["B"])
 
 
@@ -149,3 +151,14 @@ def test_scalars_are_exact_where_they_can_be() -> None:
     for bad in (float("nan"), float("inf"), True, object()):
         with pytest.raises(ParameterError):
             scalar_of(bad)
+
+
+def test_a_negative_number_of_iterations_is_none():
+    """At kappa = 1, started at y* = 0, the logarithm of (31) is negative."""
+    import bilevel_verify as bv
+
+    problem = bv.bilevel(f="cos(y1)", g="y1**2/2", x="x1", y="y1", name="kappa-one")
+    run = bv.solve(problem, "rahgd", eps=1e-2, x0=[0.0], budget=3000)
+    assert run.parameters["T_m1"] == 0
+    with pytest.raises(ParameterError, match="T_m1"):
+        bv.solve(problem, "rahgd", eps=1e-2, x0=[0.0], parameters={"T_m1": -34})
