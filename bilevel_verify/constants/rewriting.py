@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sympy
 from sympy import Add, Expr, Integer, Mul, Pow, Rational, Symbol
+from sympy.core.relational import Relational
 
 from bilevel_verify.atoms.datasum import DataSum
 from bilevel_verify.atoms.functions import AtomFunction, logsumexp, softplus
@@ -86,6 +87,10 @@ def _normalise(expression: Expr) -> Expr:
         known = registered(expression, next(iter(expression.free_symbols)), _normalise)
         if known is not None:
             return known
+    if isinstance(expression, sympy.Piecewise):
+        along = _along_one_direction(expression)
+        if along is not None:
+            return along
     args = [_normalise(a) for a in expression.args]
     node = expression.func(*args) if list(expression.args) != args else expression
     if isinstance(node, Pow) and node.exp.is_Rational and not (node.exp.is_Integer and node.exp > 0):
@@ -105,6 +110,33 @@ def _normalise(expression: Expr) -> Expr:
         first, second = node.args
         return second + softplus(sympy.expand(first - second))
     return node
+
+
+def _along_one_direction(node: Expr) -> Expr | None:
+    """A Piecewise that sees one affine form of several variables: a registered function of that form."""
+    relations = sorted(node.atoms(Relational), key=sympy.default_sort_key)
+    gap = sympy.expand(relations[0].lhs - relations[0].rhs) if relations else Integer(0)
+    symbols = gap.free_symbols
+    if len(symbols) < 2 or symbols != node.free_symbols or not is_affine(gap, symbols):
+        return None
+    form = gap - gap.as_independent(*symbols, as_Add=True)[0]
+    pivot = min(symbols, key=lambda s: s.name)
+    slope = form.coeff(pivot, 1)
+    t = sympy.Symbol("_t", real=True)
+    solved = {pivot: sympy.expand((t - (form - slope * pivot)) / slope)}
+    pairs = []
+    for branch, condition in node.args:
+        turned = condition
+        for relation in condition.atoms(Relational):
+            turned = turned.xreplace(
+                {relation: relation.func(sympy.expand((relation.lhs - relation.rhs).xreplace(solved)), 0)}
+            )
+        pairs.append((sympy.expand(branch.xreplace(solved)), turned))
+    body = sympy.Piecewise(*pairs)
+    if body.free_symbols != {t} or not isinstance(body, sympy.Piecewise):
+        return None
+    known = registered(body, t, _normalise)
+    return None if known is None else known.xreplace({t: form})
 
 
 def _power_of_square(square: tuple[Expr, Expr], exponent: Rational) -> Expr:
@@ -150,7 +182,10 @@ def _explicit_square(base: Expr) -> tuple[Expr, Expr] | None:
 
 
 def _removable(node: Expr) -> Expr:
-    """``sin(u)/u``, ``(e^u - 1)/u`` and ``log(1+u)/u`` as functions of their own."""
+    """``sin(u)/u``, ``(e^u - 1)/u`` and ``log(1+u)/u`` as functions of their own, and what is made of them."""
+    reduced = _reduced(node)
+    if reduced is not node:
+        return _normalise(reduced)
     factors = list(node.args)
     numbers, powers = [f for f in factors if f.is_number], [f for f in factors if not f.is_number]
     for top in powers:
@@ -161,9 +196,50 @@ def _removable(node: Expr) -> Expr:
         others = Mul(*[f for f in powers if f is not top])
         ratio = sympy.cancel(others * inner)
         denominators = sympy.fraction(sympy.together(others))[1]
-        if denominators.free_symbols and not sympy.fraction(ratio)[1].free_symbols:
+        if denominators.free_symbols and _harmless(sympy.fraction(ratio, exact=True)[1]):
             return Mul(*numbers) * ratio * function(inner)
     return node
+
+
+def _harmless(denominator: Expr) -> bool:
+    """No factor that vanishes where the numerators of this module do."""
+    factors = [f.as_base_exp()[0] for f in Mul.make_args(denominator)]
+    return all(not f.free_symbols or isinstance(f, sympy.cos | sympy.exp) for f in factors)
+
+
+def _reduced(node: Expr) -> Expr:
+    """The same function in a form whose singularity is removed or known: exact identities only."""
+    symbols = node.free_symbols
+    denominator = sympy.fraction(node)[1]
+    if not denominator.free_symbols:
+        return node
+    if node.is_rational_function(*symbols):
+        lowest = sympy.cancel(node)
+        return lowest if lowest.is_polynomial(*symbols) else node
+    for factor in node.args:
+        if isinstance(factor, sympy.sinh):  # 2 sinh(u)/u = (e^u - 1)/u + (e^(-u) - 1)/(-u)
+            u = factor.args[0]
+            ratio = sympy.cancel(node / factor * u)
+            return ratio * (exprel(u) + exprel(-u)) / 2 if _harmless(sympy.fraction(ratio, exact=True)[1]) else node
+        if isinstance(factor, sympy.tan):
+            return node / factor * sympy.sin(factor.args[0]) / sympy.cos(factor.args[0])
+        cosine = _one_minus_cosine(factor)
+        if cosine is not None:  # 1 - cos u = 2 sin(u/2)^2
+            sign, u = cosine
+            ratio = sympy.cancel(node / factor * (u / 2) ** 2)
+            return 2 * sign * ratio * sinc(u / 2) ** 2 if not sympy.fraction(ratio)[1].free_symbols else node
+    return node
+
+
+def _one_minus_cosine(factor: Expr) -> tuple[int, Expr] | None:
+    """``(s, u)`` with ``factor = s (1 - cos u)``."""
+    if not isinstance(factor, Add) or len(factor.args) != 2:
+        return None
+    for sign in (1, -1):
+        rest = sign - factor
+        if isinstance(sign * rest, sympy.cos):
+            return sign, (sign * rest).args[0]
+    return None
 
 
 def _vanishing_numerator(factor: Expr) -> tuple[type, Expr] | None:

@@ -29,9 +29,9 @@ COMPARE: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def maximum(*values: Any) -> Any:
-    """``max`` as ``a + plus(b - a)``, so that the kink stays a known atom."""
-    result = values[0]
-    for value in values[1:]:
+    """``max`` as ``a + plus(b - a)``, so that the kink stays a known atom; ``max(t, 0)`` is ``plus(t)``."""
+    result, *others = sorted(values, key=lambda value: bool(value != 0))
+    for value in others:
         result = atoms.plus(value) if result == 0 else result + atoms.plus(value - result)
     return result
 
