@@ -50,4 +50,5 @@ if __name__ == "__main__":
         print(
             f"{name}: {restarts} restarts, output {output}, lambda_min = {float(curvature)}, promised >= {-bound:.4f}"
         )
-        assert restarts == 0 and output == 0 and curvature < -bound
+        assert restarts == output == 0
+        assert curvature < -bound
