@@ -156,11 +156,12 @@ def itd(p, alpha, beta, D, steps, y0=None):
     return rows, x
 
 
-def ba(p, alpha, beta, c, steps, N_cg=None, y0=None):
-    """Cold where a start is given, warm-started from 0 otherwise."""
-    rows, x, y = Rows(), p.x0.copy(), np.zeros(p.dy)
+def ba(p, alpha, beta, c, steps, N_cg=None, y0=None, warm=None):
+    """Cold where a start is given, warm-started from 0 otherwise; ``warm`` says which of the two whatever is given."""
+    first = np.zeros(p.dy) if y0 is None else y0
+    rows, x, y = Rows(), p.x0.copy(), first
     for k in range(steps):
-        start = y if y0 is None else y0
+        start = y if (y0 is None if warm is None else warm) else first
         y = _descent(lambda q: p.grad_g(x, q)[1], start, math.ceil(c * (k + 1) ** 0.25), beta)[-1]  # noqa: B023
         fx, fy = p.grad_f(x, y)
         if N_cg is None:

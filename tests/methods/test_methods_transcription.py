@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import methods_transcription_rahgd as yang
 import pytest
 from methods_cases import BILEVEL, MINIMAX, SINGLE, case, differences
 from methods_random_problems import SEED, bilevels, saddles, singles
@@ -34,6 +35,16 @@ def test_agrees_step_for_step(name):
         compared += 1
         assert not found, f"seed {SEED}, problem {number}, {parameters}: {found[:4]}"
     assert compared >= LEAST
+
+
+@pytest.mark.parametrize("variant", ["cold", "warm"])
+def test_variants_of_ba(variant):
+    for number, p in enumerate(PROBLEMS["bilevel"][:LEAST]):
+        p.counts.clear()
+        parameters, more, _ = case("ba", p, number)
+        rows, output = yang.ba(p, **parameters, y0=more["y0"], warm=variant == "warm")
+        run = run_method(p.problem, f"ba:{variant}", parameters, p.x0, compiled=False, **more)
+        assert not differences(run, rows, output, p.counts), f"seed {SEED}, problem {number}"
 
 
 def test_every_named_method_is_here():
