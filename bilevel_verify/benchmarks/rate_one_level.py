@@ -68,7 +68,7 @@ ONE_LEVEL = (
            (3e-4, 1e-4, 3e-5, 1e-5, 3e-6), 1.75, parameters=at.agd_of(2.0, 1.5 + math.sqrt(2)), log=(0.0, 1.0),
            source=LI + "Theorem 1; Delta = 2 log(1/(40 eps))"),
     Series("log-well, RAGD-GS scheme", "log-well", {"s": "eps", "c": 1}, "general-smoothness+exact", "eps",
-           (3e-3, 1e-3, 3e-4, 1e-4, 3e-5), 1.75, parameters=at.scheme(2.0, 1.5 + math.sqrt(2)), paper="ragd-gs",
+           (1e-2, 3e-3, 1e-3, 3e-4, 1e-4), 1.75, parameters=at.scheme(2.0, 1.5 + math.sqrt(2)), paper="ragd-gs",
            log=(0.0, 1.0),
            source="RAGD-GS, (38) with nu = 1; Delta = 2 log(1/eps)"),
     Series("tail p = 1.1, gradient descent", "tail", {"p": "11/10"}, "gradient-descent", "eps", E[1:], 2.0,
