@@ -7,6 +7,7 @@ this package: a reader can check a refutation without believing us.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -66,14 +67,20 @@ def undefined_script(claim: ScalarClaim, needed: ScalarClaim, point: Mapping[str
     """Source of a script that evaluates both sides where one of them is not defined; exit status 1 if they all are."""
     used: set[str] = set()
     printer = Printer(used)
+    from bilevel_verify.audit.scalar.attack import feasible_point
+
     claim, needed = prepared(claim), prepared(needed)
+    everything = replace(claim, domains={**needed.domains, **claim.domains}, where=needed.where)
+    point = feasible_point(everything, point) or dict(point)  # letters that do not matter have values as well
+    sides = claim.letters if set(claim.letters) <= point.keys() else None
     left, right = printer.of(claim.left), printer.of(claim.right)
     need = printer.of(tree.Compare((needed.left, needed.right), (needed.op,)))
     conditions = [(printer.of(c), _plain(c)) for c in needed.conditions()]
     lines = [f"v_{name} = mpf({value.numerator})/{value.denominator}" for name, value in point.items()]
     lines += [f'print("hypothesis", {shown!r}, bool({source}))' for source, shown in conditions]
     lines += [f'print("a part of the formula is defined:", bool({need}))']
-    lines += [f'for name, side in (("left ", lambda: {left}), ("right", lambda: {right})):']
+    shown_sides = "" if sides is None else f'("left ", lambda: {left}), ("right", lambda: {right}), '
+    lines += [f"for name, side in ({shown_sides}):"]
     lines += [
         "    try:",
         "        print(name, mp.nstr(side(), 30))",

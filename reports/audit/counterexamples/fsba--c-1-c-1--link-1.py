@@ -12,17 +12,18 @@ def total(term, low, high, start=0, times=False):
     return value
 
 
-v_mu = mpf(1)/1
-v_ell = mpf(1)/1
+v_mu = mpf(2)/1
+v_ell = mpf(2)/1
 v_rho = mpf(1)/1
 v_lam = mpf(2)/1
 left = ((v_lam * v_rho) + (v_lam * (((mpf(2) * v_ell * v_rho) / v_mu) + (((v_ell ** mpf(2)) * v_rho) / (v_mu ** mpf(2))))))
 right = ((v_lam * v_rho) + ((mpf(2) * v_ell * v_rho) / v_mu) + (((v_ell ** mpf(2)) * v_rho) / (v_mu ** mpf(2))))
+print("hypothesis", 'lam >= 2*ell/mu', bool((v_lam >= ((mpf(2) * v_ell) / v_mu))))
 print("hypothesis", 'mu > 0', bool((v_mu > mpf(0))))
 print("hypothesis", 'ell >= mu', bool((v_ell >= v_mu)))
 print("hypothesis", 'rho >= 0', bool((v_rho >= mpf(0))))
 print("hypothesis", 'lam > 0', bool((v_lam > mpf(0))))
-refuted = not (left <= right) and bool((v_mu > mpf(0))) and bool((v_ell >= v_mu)) and bool((v_rho >= mpf(0))) and bool((v_lam > mpf(0)))
+refuted = not (left <= right) and bool((v_lam >= ((mpf(2) * v_ell) / v_mu))) and bool((v_mu > mpf(0))) and bool((v_ell >= v_mu)) and bool((v_rho >= mpf(0))) and bool((v_lam > mpf(0)))
 print("left ", mp.nstr(left, 30))
 print("right", mp.nstr(right, 30))
 print("left <= right is", bool(left <= right))

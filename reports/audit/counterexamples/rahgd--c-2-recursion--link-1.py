@@ -16,12 +16,13 @@ v_L_tilde = mpf(1)/1
 v_eta = mpf(1)/1
 v_theta = mpf(0)/1
 v_lam_j = mpf(0)/1
+v_om = mpf(0)/1
 v_z = mpf(0)/1
 v_dx = mpf(1)/1
 v_a = mpf(0)/1
 v_e = mpf(1)/1
-left = (abs((((mpf(2) + (-v_theta)) * v_z) + (-((mpf(1) + (-v_theta)) * v_dx)) + (-(v_eta * ((v_lam_j * (((mpf(2) + (-v_theta)) * v_z) + (-((mpf(1) + (-v_theta)) * v_dx)))) + (-v_a) + v_e))))) ** mpf(2))
-right = (abs((((mpf(2) + (-v_theta)) * (mpf(1) + (-(v_eta * v_lam_j))) * v_z) + (-((mpf(1) + (-v_theta)) * (mpf(1) + (-(v_eta * v_lam_j))) * v_dx)) + (-(v_eta * (v_a + (-v_e)))))) ** mpf(2))
+left = (abs((((mpf(2) + (-v_theta)) * v_z) + (-((mpf(1) + (-v_theta)) * v_dx)) + (-(v_eta * (((v_lam_j + v_om) * (((mpf(2) + (-v_theta)) * v_z) + (-((mpf(1) + (-v_theta)) * v_dx)))) + (-v_a) + v_e))))) ** mpf(2))
+right = (abs((((mpf(2) + (-v_theta)) * (mpf(1) + (-(v_eta * v_lam_j)) + (-(v_eta * v_om))) * v_z) + (-((mpf(1) + (-v_theta)) * (mpf(1) + (-(v_eta * v_lam_j)) + (-(v_eta * v_om))) * v_dx)) + (-(v_eta * (v_a + (-v_e)))))) ** mpf(2))
 print("hypothesis", 'L_tilde > 0', bool((v_L_tilde > mpf(0))))
 print("hypothesis", 'eta > 0', bool((v_eta > mpf(0))))
 print("hypothesis", 'theta >= 0', bool((v_theta >= mpf(0))))

@@ -17,10 +17,9 @@ v_chi = mpf(1)/1
 left = ((v_eps / (v_chi ** mpf(3))) + (v_eps ** mpf(2)))
 right = v_eps
 print("hypothesis", 'chi >= 1', bool((v_chi >= mpf(1))))
-print("hypothesis", 'eps <= 1', bool((v_eps <= mpf(1))))
 print("hypothesis", 'eps > 0', bool((v_eps > mpf(0))))
 print("hypothesis", 'chi >= 1', bool((v_chi >= mpf(1))))
-refuted = not (left <= right) and bool((v_chi >= mpf(1))) and bool((v_eps <= mpf(1))) and bool((v_eps > mpf(0))) and bool((v_chi >= mpf(1)))
+refuted = not (left <= right) and bool((v_chi >= mpf(1))) and bool((v_eps > mpf(0))) and bool((v_chi >= mpf(1)))
 print("left ", mp.nstr(left, 30))
 print("right", mp.nstr(right, 30))
 print("left <= right is", bool(left <= right))

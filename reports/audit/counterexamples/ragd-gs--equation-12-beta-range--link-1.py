@@ -1,0 +1,25 @@
+"""Counterexample to one printed relation. Needs mpmath only; prints both sides and every hypothesis."""
+from mpmath import mp, mpf, e, pi, sqrt
+
+mp.dps = 60
+
+
+def total(term, low, high, start=0, times=False):
+    """Sum (or product) of term(i) for the integers low..high, both included."""
+    value = mpf(1 if times else start)
+    for i in range(int(low), int(high) + 1):
+        value = value * term(mpf(i)) if times else value + term(mpf(i))
+    return value
+
+
+v_mu = mpf(1)/4
+v_L_g = mpf(1)/4
+left = mpf(0)
+right = ((sqrt(v_L_g) + (-sqrt(v_mu))) / (sqrt(v_L_g) + sqrt(v_mu)))
+print("hypothesis", 'mu > 0', bool((v_mu > mpf(0))))
+print("hypothesis", 'L_g >= mu', bool((v_L_g >= v_mu)))
+refuted = not (left < right) and bool((v_mu > mpf(0))) and bool((v_L_g >= v_mu))
+print("left ", mp.nstr(left, 30))
+print("right", mp.nstr(right, 30))
+print("left < right is", bool(left < right))
+raise SystemExit(0 if refuted else 1)
