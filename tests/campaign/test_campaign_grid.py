@@ -136,5 +136,5 @@ def test_the_main_job_of_several_papers_is_that_of_each() -> None:
     together = {cell.content for cell in main_job(papers).cells}
     assert together == {cell.content for paper in papers for cell in main_job(paper).cells}
     assert together < {cell.content for cell in main_job().cells}
-    with pytest.raises(InputError, match="nothing on 'rahg'.*rahgd"):
+    with pytest.raises(InputError, match=r"nothing on 'rahg'.*rahgd"):
         main_job(["ragd-gs", "rahg"])
