@@ -36,6 +36,8 @@ from bilevel_verify.checks.running import letters_of_method, method_name
 from bilevel_verify.checks.starts import default_starts, point_of
 from bilevel_verify.checks.sweep import order_rows
 from bilevel_verify.checks.verdict import Row, Verdict, Verification
+from bilevel_verify.errors import InputError
+from bilevel_verify.language import nearest
 from bilevel_verify.problems.problem import Problem
 from bilevel_verify.theorems import exact
 from bilevel_verify.theorems.card import Claim
@@ -44,6 +46,10 @@ from bilevel_verify.theorems.rewrite import free_letters
 
 DEFAULT_BUDGET = 2_000_000
 Progress = Callable[[str], None]
+
+
+RUN_OPTIONS = frozenset(("y0", "v0", "noise", "digits", "compiled"))
+KEYWORDS = "eps method x0 parameters values readings sweep budget seed record progress".split()
 
 
 def verify(
@@ -74,13 +80,15 @@ def verify(
     method : name, "literal" (the card's own steps), or ``solver(oracles, x0, parameters) -> iterates``.
     x0 : one start, or a list of starts; by default the problem's own.
     parameters : letters that win over the card's formulas. ``values`` : leaf letters (``zeta``, ``nu_f`` ...).
-    budget : most oracle calls of one run.
+    budget : most oracle calls of one run. ``options`` : ``y0 v0 noise digits compiled``, as the methods take them.
 
     Raises
     ------
     InputError : an unknown name, eps <= 0, a start of the wrong shape or outside the domain.
     """
     clock = time.perf_counter()
+    for name in options.keys() - RUN_OPTIONS:
+        raise InputError(f"verify has no option {name!r}{nearest(name, (*KEYWORDS, *RUN_OPTIONS))}")
     parts = []
     for one_card, entry in statements_of(statement):
         request = Request(

@@ -376,3 +376,8 @@ def test_a_promise_with_a_probability_never_holds():
     assert row.verdict == "undecided"
     assert row.places == 24
     assert row.measured == 1.0
+
+
+def test_an_unknown_option_is_named() -> None:
+    with pytest.raises(InputError, match="verify has no option 'epss'; did you mean 'eps'"):
+        verify(bowl(), "restarted-agd-hb/lemma-1", epss=0.01)

@@ -126,7 +126,8 @@ def test_the_momentum_of_algorithm_2_may_be_zero(card: Card) -> None:
 
 def test_algorithm_1_line_by_line_stops_at_the_first_restart_and_as_read_it_runs(card: Card) -> None:
     literal, read = card.entries["algorithm-1-literal"], card.entries["algorithm-1"]
-    assert isinstance(literal, Algorithm) and isinstance(read, Algorithm)
+    assert isinstance(literal, Algorithm)
+    assert isinstance(read, Algorithm)
     assert [(f.kind, f.line) for f in trial_findings(card, literal)] == [("division by zero", "line 15")]
     assert trial_findings(card, read) == ()
 

@@ -20,7 +20,7 @@ def constants_latex(found: dict[str, Any]) -> str:
     lines = [r"\begin{tabular}{lrlll}", r"\toprule", r"letter & value & status & norm & domain \\", r"\midrule"]
     for name, c in found.items():
         value = f"${c['exact']}$" if c.get("exact") else latex_escape(safe_number(c))
-        status = "certified" if c.get("certified") else "not certified"
+        status = c.get("status", "not certified")
         texts = [status, c.get("norm", ""), c.get("domain", c.get("reason", ""))]
         lines.append(" & ".join([f"${letter_latex(name)}$", value, *(latex_escape(t) for t in texts)]) + r" \\")
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"])
@@ -38,7 +38,7 @@ def show(found: dict[str, Any], closed: dict[str, str], why: bool) -> None:
 
     lines = []
     for name, c in found.items():
-        status = "certified" if c.get("certified") else "not certified"
+        status = c.get("status", "not certified")
         reached = c.get("upper") if c.get("side") == "lower" else c.get("lower")
         place = f"{c.get('norm', '')}; {c.get('domain', '')}" if "norm" in c else c.get("reason", "")
         value = safe_number(c) + (f" = {closed[name]}" if name in closed else "")
@@ -75,7 +75,9 @@ def remarks(found: dict[str, Any]) -> list[str]:
     lines = []
     for name, c in found.items():
         if c.get("value") == "inf":
-            lines.append(f"{name} is infinite: {blame(c['why'])}")
+            proved = c.get("status") == "certified"
+            said = f"{name} is infinite" if proved else f"no finite bound of {name} was found"
+            lines.append(f"{said}: {blame(c['why'])}")
         elif name == "mu" and c.get("side") == "lower" and not (isinstance(c["value"], float) and c["value"] > 0):
             lines.append(_not_convex(c))
     return lines
