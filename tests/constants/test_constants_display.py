@@ -28,7 +28,7 @@ def test_printed_bounds_are_rounded_to_the_safe_side(value: float, side: str, si
 
 def test_text_has_the_derivation() -> None:
     text = str(constant(float("inf"), "upper", certified=False))
-    assert text.splitlines()[0] == "L_g <= oo: not certified (calculus) on x1 < 3 & more"
+    assert text.splitlines()[0] == "L_g <= oo: no bound found (calculus) on x1 < 3 & more"
     assert "part  [inner]" in text
 
 
