@@ -12,13 +12,11 @@ def total(term, low, high, start=0, times=False):
     return value
 
 
-v_B = mpf(1)/1
 v_r = mpf(2)/1
 left = log((mpf(1) + v_r))
-right = v_B
-print("hypothesis", 'B > 0', bool((v_B > mpf(0))))
-print("hypothesis", 'r > 0', bool((v_r > mpf(0))))
-refuted = not (left <= right) and bool((v_B > mpf(0))) and bool((v_r > mpf(0)))
+right = log(v_r)
+print("hypothesis", 'r > 1', bool((v_r > mpf(1))))
+refuted = not (left <= right) and bool((v_r > mpf(1)))
 print("left ", mp.nstr(left, 30))
 print("right", mp.nstr(right, 30))
 print("left <= right is", bool(left <= right))

@@ -1,5 +1,5 @@
 """Counterexample to one printed relation. Needs mpmath only; prints both sides and every hypothesis."""
-from mpmath import mp, mpf, e, pi
+from mpmath import mp, mpf, e, pi, sqrt
 
 mp.dps = 60
 
@@ -14,19 +14,19 @@ def total(term, low, high, start=0, times=False):
 
 v_mu = mpf(1)/1
 v_ell = mpf(1)/1
-v_kappa = mpf(1)/1
-v_lam = mpf(2)/1
-v_q_c = mpf(1)/2
-left = (v_lam * v_ell * v_kappa * v_q_c)
-right = (v_kappa * v_ell * v_q_c)
+v_kappa = mpf(2)/1
+v_lam = mpf(4)/1
+v_K_p = mpf(0)/1
+left = (v_lam * v_ell * (v_kappa + (-sqrt(v_kappa))) * ((mpf(1) + (-(mpf(2) / (sqrt(v_kappa) + mpf(1))))) ** v_K_p))
+right = (v_kappa * v_ell * ((mpf(1) + (-(mpf(2) / (sqrt(v_kappa) + mpf(1))))) ** v_K_p))
 print("hypothesis", 'lam >= 2*ell/mu', bool((v_lam >= ((mpf(2) * v_ell) / v_mu))))
+print("hypothesis", 'kappa >= ell/mu', bool((v_kappa >= (v_ell / v_mu))))
 print("hypothesis", 'mu > 0', bool((v_mu > mpf(0))))
 print("hypothesis", 'ell >= mu', bool((v_ell >= v_mu)))
 print("hypothesis", 'kappa >= 1', bool((v_kappa >= mpf(1))))
 print("hypothesis", 'lam > 0', bool((v_lam > mpf(0))))
-print("hypothesis", 'q_c >= 0', bool((v_q_c >= mpf(0))))
-print("hypothesis", 'q_c < 1', bool((v_q_c < mpf(1))))
-refuted = not (left <= right) and bool((v_lam >= ((mpf(2) * v_ell) / v_mu))) and bool((v_mu > mpf(0))) and bool((v_ell >= v_mu)) and bool((v_kappa >= mpf(1))) and bool((v_lam > mpf(0))) and bool((v_q_c >= mpf(0))) and bool((v_q_c < mpf(1)))
+print("hypothesis", 'K_p >= 0', bool((v_K_p >= mpf(0))))
+refuted = not (left <= right) and bool((v_lam >= ((mpf(2) * v_ell) / v_mu))) and bool((v_kappa >= (v_ell / v_mu))) and bool((v_mu > mpf(0))) and bool((v_ell >= v_mu)) and bool((v_kappa >= mpf(1))) and bool((v_lam > mpf(0))) and bool((v_K_p >= mpf(0)))
 print("left ", mp.nstr(left, 30))
 print("right", mp.nstr(right, 30))
 print("left <= right is", bool(left <= right))

@@ -17,9 +17,8 @@ def sides(F, G, X):
     v_Delta_lam = mpf(27)/11 * F ** (mpf(1)/1)
     v_H_nu = mpf(43)/18 * F ** (mpf(1)/1) * X ** (mpf(-5)/2)
     v_L = mpf(59)/25 * F ** (mpf(1)/1) * X ** (mpf(-2)/1)
-    v_c = mpf(75)/32
-    v_eps = mpf(91)/39 * F ** (mpf(1)/1) * X ** (mpf(-1)/1)
-    return (v_Delta_lam / ((mpf(1) / mpf(100)) * (v_L ** ((-mpf(1)) / mpf(2))) * (((mpf(64) * v_eps) / ((mpf(64) * v_c) + mpf(1))) ** ((mpf(4) + (mpf(3) * (mpf(1)/2))) / (mpf(2) + (mpf(2) * (mpf(1)/2))))) * (v_H_nu ** ((-mpf(1)) / (mpf(2) + (mpf(2) * (mpf(1)/2))))))), (mpf(100) * v_Delta_lam * (v_L ** (mpf(1) / mpf(2))) * (v_H_nu ** ((-mpf(1)) / (mpf(2) + (mpf(2) * (mpf(1)/2))))) * ((((mpf(64) * v_c) + mpf(1)) / (mpf(64) * v_eps)) ** ((mpf(4) + (mpf(3) * (mpf(1)/2))) / (mpf(2) + (mpf(2) * (mpf(1)/2))))))
+    v_e_1 = mpf(75)/32 * F ** (mpf(1)/1) * X ** (mpf(-1)/1)
+    return (v_Delta_lam / ((mpf(1) / mpf(100)) * (v_L ** ((-mpf(1)) / mpf(2))) * (v_e_1 ** ((mpf(4) + (mpf(3) * (mpf(1)/2))) / (mpf(2) + (mpf(2) * (mpf(1)/2))))) * (v_H_nu ** ((-mpf(1)) / (mpf(2) + (mpf(2) * (mpf(1)/2))))))), (mpf(100) * v_Delta_lam * (v_L ** (mpf(1) / mpf(2))) * (v_H_nu ** ((-mpf(1)) / (mpf(2) + (mpf(2) * (mpf(1)/2))))) * (v_e_1 ** ((-(mpf(4) + (mpf(3) * (mpf(1)/2)))) / (mpf(2) + (mpf(2) * (mpf(1)/2))))))
 
 
 one = sides(mpf(1), mpf(1), mpf(1))

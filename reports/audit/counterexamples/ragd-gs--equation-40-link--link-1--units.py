@@ -16,9 +16,8 @@ def sides(F, G, X):
     """Both sides; the arguments are the sizes of the base units."""
     v_Delta_lam = mpf(27)/11 * F ** (mpf(1)/1)
     v_H_nu = mpf(43)/18 * F ** (mpf(1)/1) * X ** (mpf(-5)/2)
-    v_c = mpf(59)/25
-    v_eps = mpf(75)/32 * F ** (mpf(1)/1) * X ** (mpf(-1)/1)
-    return (v_Delta_lam / ((mpf(1) / mpf(100)) * (((mpf(64) * v_eps) / ((mpf(64) * v_c) + mpf(1))) ** ((mpf(2) + (mpf(1)/2)) / (mpf(1) + (mpf(1)/2)))) * (v_H_nu ** ((-mpf(1)) / (mpf(1) + (mpf(1)/2)))))), (mpf(100) * v_Delta_lam * ((((mpf(64) * v_c) + mpf(1)) / (mpf(64) * v_eps)) ** ((mpf(2) + (mpf(1)/2)) / (mpf(1) + (mpf(1)/2)))) * (v_H_nu ** ((-mpf(1)) / (mpf(1) + (mpf(1)/2)))))
+    v_e_1 = mpf(59)/25 * F ** (mpf(1)/1) * X ** (mpf(-1)/1)
+    return (v_Delta_lam / ((mpf(1) / mpf(100)) * (v_e_1 ** ((mpf(2) + (mpf(1)/2)) / (mpf(1) + (mpf(1)/2)))) * (v_H_nu ** ((-mpf(1)) / (mpf(1) + (mpf(1)/2)))))), (mpf(100) * v_Delta_lam * (v_e_1 ** ((-(mpf(2) + (mpf(1)/2))) / (mpf(1) + (mpf(1)/2)))) * (v_H_nu ** ((-mpf(1)) / (mpf(1) + (mpf(1)/2)))))
 
 
 one = sides(mpf(1), mpf(1), mpf(1))
