@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from fractions import Fraction
 
-from bilevel_verify.audit.growth import Growth, NoOrder, Regime, compare, growth_of, same_monomial
+from bilevel_verify.audit.growth import Growth, compare, growth_of, same_monomial
+from bilevel_verify.audit.monomials import NoOrder, Regime
 from bilevel_verify.audit.reading import POSITIVE
 from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim
 from bilevel_verify.audit.scalar.linear import linear_form

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from bilevel_verify.audit.definedness import undefined
 from bilevel_verify.audit.derivations import decide_derivation, sides
 from bilevel_verify.audit.finding import Finding, Place, exact_text, row_of
-from bilevel_verify.audit.growth import power_text
 from bilevel_verify.audit.homogeneity import unit_table
+from bilevel_verify.audit.monomials import power_text
 from bilevel_verify.audit.reading import Written, written
 from bilevel_verify.audit.repair import Candidate, Repair, nearest_true
 from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim

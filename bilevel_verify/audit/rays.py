@@ -11,14 +11,12 @@ from collections.abc import Mapping
 from fractions import Fraction
 from itertools import product
 from math import gcd, lcm
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import sympy
 
-if TYPE_CHECKING:
-    from bilevel_verify.audit.growth import Form, LogArgument, Monomial, Ray, Regime
+from bilevel_verify.audit.monomials import ZERO, Form, LogArgument, Monomial, NoOrder, Ray, Regime
 
-ZERO = Fraction(0)
 RESOURCES = 3_000_000
 MILLISECONDS = 20_000
 
@@ -35,11 +33,11 @@ def separate(clause: tuple[Monomial, ...], maximum: tuple[Monomial, ...], regime
     pairs = list(product(clause, maximum))
     _known_letters(pairs, regime)
     ray = _found(z3, pairs, regime)
-    if ray is None or not any(_vague(a) for pair in pairs for m in pair for a in m.logs):
+    if ray is None or not any(a.vague for pair in pairs for m in pair for a in m.logs):
         return ray
     ray = _found(z3, pairs, regime, certain=True)
     if ray is None:
-        raise _no_order("a logarithm of something whose size is not known")
+        raise NoOrder("a logarithm of something whose size is not known")
     return ray
 
 
@@ -54,17 +52,7 @@ def _found(z3: Any, pairs: list[tuple[Monomial, Monomial]], regime: Regime, cert
         ray = problem.shortest(values)
         if ray is not None:
             return ray
-    raise _no_order("no ray on a grid of the exponents, and no proof between its points")
-
-
-def _no_order(reason: str) -> Exception:
-    from bilevel_verify.audit.growth import NoOrder
-
-    return NoOrder(reason)
-
-
-def _vague(argument: LogArgument) -> bool:
-    return not argument.clauses
+    raise NoOrder("no ray on a grid of the exponents, and no proof between its points")
 
 
 def _known_letters(pairs: list[tuple[Monomial, Monomial]], regime: Regime) -> None:
@@ -72,7 +60,7 @@ def _known_letters(pairs: list[tuple[Monomial, Monomial]], regime: Regime) -> No
         for name in (one.exponents.keys() | other.exponents.keys()) - set(regime.letters):
             gap = sympy.sympify(one.exponents.get(name, 0)) - sympy.sympify(other.exponents.get(name, 0))
             if sympy.cancel(gap) != 0:
-                raise _no_order(f"the regime does not say how {name} grows")
+                raise NoOrder(f"the regime does not say how {name} grows")
 
 
 class _Directions:
@@ -106,7 +94,7 @@ class _Directions:
         if answer == z3.unsat:
             return None
         if answer != z3.sat:
-            raise _no_order("the solver gave up on the directions")
+            raise NoOrder("the solver gave up on the directions")
         optimum = z3.Optimize()
         optimum.set("timeout", MILLISECONDS)
         optimum.add(*constraints)
@@ -131,7 +119,7 @@ class _Directions:
         """A logarithm counts 1 along rays that move its argument, and 0 along those that keep it."""
         z3, count = self.z3, self.count(argument)
         moves, stays = self.moves(argument)
-        if _vague(argument) and not self.certain:
+        if argument.vague and not self.certain:
             stays = z3.BoolVal(True)
         return z3.Or(z3.And(count == 1, moves), z3.And(count == 0, stays))
 
@@ -141,7 +129,7 @@ class _Directions:
     def moves(self, argument: LogArgument) -> tuple[Any, Any]:
         """Conditions for a logarithm to grow, and for it to stay bounded (rays may be as long as one likes)."""
         z3 = self.z3
-        if _vague(argument):
+        if argument.vague:
             steps = [self.direction[n] for n in sorted(argument.letters) if n in self.direction]
         else:
             smallest = [self.extreme(clause, least=True) for clause in argument.clauses]
@@ -160,7 +148,7 @@ class _Directions:
         counted = []
         for argument in one.logs.keys() | other.logs.keys():
             gap = sympy.cancel(sympy.sympify(one.logs.get(argument, 0)) - sympy.sympify(other.logs.get(argument, 0)))
-            if gap == 0 or (self.certain and _vague(argument) and gap.is_number and gap > 0):
+            if gap == 0 or (self.certain and argument.vague and gap.is_number and gap > 0):
                 continue
             counted.append(self.coefficient(gap, values) * self.count(argument))
         if not counted:
@@ -202,8 +190,6 @@ class _Directions:
         return self.z3.RealVal(f"{value.numerator}/{value.denominator}")
 
     def ray(self, model: Any, values: Mapping[str, Fraction]) -> Ray:
-        from bilevel_verify.audit.growth import Ray
-
         found = {}
         for name, u in self.direction.items():
             number = model.eval(u, model_completion=True)
@@ -217,7 +203,7 @@ class _Directions:
         for one, other in self.pairs:
             (a, p), (b, q) = one.at(values), other.at(values)
             rates.append(sum((v * (a.get(n, ZERO) - b.get(n, ZERO)) for n, v in direction.items()), ZERO))
-            moving = [g for g in p.keys() | q.keys() if _moved(g, direction)]
+            moving = [g for g in p.keys() | q.keys() if g.moved_by(direction)]
             logs.append(sum((p.get(g, ZERO) - q.get(g, ZERO) for g in moving), ZERO))
         start = self.inside() if any(m.logs for pair in self.pairs for m in pair) else {}
         return Ray(direction, min(rates), min(logs), dict(values), start)
@@ -241,16 +227,6 @@ def _fold(z3: Any, values: list[Any], least: bool) -> Any:
     for value in values[1:]:
         found = z3.If(value < found if least else value > found, value, found)
     return found
-
-
-def _moved(argument: LogArgument, direction: Mapping[str, Fraction]) -> bool:
-    if _vague(argument):
-        return any(direction.get(n) for n in argument.letters)
-    return bool(max(min(_along(form, direction) for form in clause) for clause in argument.clauses))
-
-
-def _along(form: Form, direction: Mapping[str, Fraction]) -> Fraction:
-    return sum((e * direction.get(n, ZERO) for n, e in form), ZERO)
 
 
 def _grid(exponents: Mapping[str, tuple[Fraction, Fraction]]) -> list[dict[str, Fraction]]:

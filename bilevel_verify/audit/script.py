@@ -17,7 +17,7 @@ from bilevel_verify.theorems.rewrite import binder, free_letters, rebuild
 from bilevel_verify.theorems.vocabulary import NUMBERS, ORDER_FUNCTIONS
 
 if TYPE_CHECKING:
-    from bilevel_verify.audit.growth import Ray
+    from bilevel_verify.audit.monomials import Ray
 
 HEADER = '''"""Counterexample to one printed relation. Needs mpmath only; prints both sides and every hypothesis."""
 from mpmath import mp, mpf, {imports}

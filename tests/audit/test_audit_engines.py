@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from bilevel_verify.audit.formula import check
-from bilevel_verify.audit.growth import NoOrder, Regime, compare, growth_of, same_monomial
+from bilevel_verify.audit.growth import compare, growth_of, same_monomial
+from bilevel_verify.audit.monomials import NoOrder, Regime
 from bilevel_verify.audit.steps import decide_step
 from bilevel_verify.audit.units import UnitCheck, read_unit
 from bilevel_verify.errors import InputError

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from bilevel_verify.audit.formula import check, read_ranges
-from bilevel_verify.audit.growth import NoOrder, Regime, compare, growth_of, same_monomial
+from bilevel_verify.audit.growth import compare, growth_of, same_monomial
 from bilevel_verify.audit.links import link_findings
+from bilevel_verify.audit.monomials import NoOrder, Regime
 from bilevel_verify.audit.scalar.claim import ScalarClaim, prepared
 from bilevel_verify.audit.scalar.prove import DEPTH, QUICK, _settle
 from bilevel_verify.audit.scalar.shrink import shrink, weight

@@ -1,0 +1,125 @@
+"""What an order is made of: monomials with logarithms, the directions of a regime, and rays among them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TypeVar
+
+import sympy
+
+K = TypeVar("K")
+Exponents = Mapping[str, sympy.Expr]
+Form = tuple[tuple[str, Fraction], ...]
+"""The exponents of a monomial, in the order of its letters."""
+ZERO = Fraction(0)
+
+
+class NoOrder(Exception):
+    """The expression has no order of growth in this algebra (a difference, a trigonometric function ...)."""
+
+
+@dataclass(frozen=True)
+class LogArgument:
+    """What a logarithm is taken of: its letters, and its size as a maximum over minima of monomials.
+
+    A single monomial is primitive up to the sign: ``log(1/eps)`` and ``log(eps**2)`` are of the same size. Without
+    ``clauses`` its size is not known (a difference, a logarithm of a logarithm, what a soft order symbol hides).
+    """
+
+    letters: frozenset[str]
+    clauses: tuple[tuple[Form, ...], ...] = ()
+
+    @property
+    def vague(self) -> bool:
+        """Whether its size is not known."""
+        return not self.clauses
+
+    def moved_by(self, direction: Mapping[str, Fraction]) -> bool:
+        """Whether it grows or falls along a direction; one of unknown size may as soon as a letter does."""
+        if self.vague:
+            return any(direction.get(n) for n in self.letters)
+        return bool(max(min(_along(form, direction) for form in clause) for clause in self.clauses))
+
+
+@dataclass(frozen=True)
+class Monomial:
+    """``prod letter**exponent * prod logarithm**power``; ``logs`` maps what a logarithm is taken of to its power."""
+
+    exponents: Exponents
+    logs: Mapping[LogArgument, sympy.Expr] = field(default_factory=dict)
+
+    def times(self, other: Monomial) -> Monomial:
+        """Product."""
+        return Monomial(_added(self.exponents, other.exponents), _added(self.logs, other.logs))
+
+    def power(self, exponent: sympy.Expr) -> Monomial:
+        """Power with any exponent."""
+        return Monomial(
+            {n: e * exponent for n, e in self.exponents.items()}, {n: e * exponent for n, e in self.logs.items()}
+        )
+
+    def at(self, values: Mapping[str, Fraction]) -> tuple[dict[str, Fraction], dict[LogArgument, Fraction]]:
+        """Exponents and powers of logarithms with the letters in them replaced by numbers."""
+        put = {sympy.Symbol(n): sympy.Rational(v.numerator, v.denominator) for n, v in values.items()}
+        exponents = {n: rational(sympy.sympify(e).subs(put)) for n, e in self.exponents.items()}
+        return exponents, {n: rational(sympy.sympify(e).subs(put)) for n, e in self.logs.items()}
+
+
+def _along(form: Form, direction: Mapping[str, Fraction]) -> Fraction:
+    return sum((e * direction.get(n, ZERO) for n, e in form), ZERO)
+
+
+def _added(one: Mapping[K, sympy.Expr], other: Mapping[K, sympy.Expr]) -> dict[K, sympy.Expr]:
+    total = {n: one.get(n, 0) + other.get(n, 0) for n in {**one, **other}}
+    return {n: e for n, e in total.items() if e != 0}
+
+
+@dataclass(frozen=True)
+class Ray:
+    """A direction along which a claimed order fails: letter -> exponent of t, and by how much the ratio grows.
+
+    ``start`` are the exponents of 2 from which the letters set out, so that no logarithm starts at 0.
+    """
+
+    direction: Mapping[str, Fraction]
+    rate: Fraction
+    logs: Fraction = Fraction(0)
+    at: Mapping[str, Fraction] = field(default_factory=dict)
+    start: Mapping[str, int] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        path = ", ".join(f"{n} = {power_text('t', v)}" for n, v in self.direction.items())
+        speed = power_text("t", self.rate) if self.rate else power_text("log(t)", self.logs)
+        where = "; ".join(f"{n} = {v}" for n, v in self.at.items())
+        return f"{path}: ratio grows like {speed}" + (f" at {where}" if where else "")
+
+
+def power_text(base: str, exponent: Fraction) -> str:
+    """``t**2``, ``t**(1/2)``, ``t``."""
+    if exponent == 1:
+        return base
+    return f"{base}**({exponent})" if exponent.denominator > 1 or exponent < 0 else f"{base}**{exponent}"
+
+
+@dataclass(frozen=True)
+class Regime:
+    """Directions in which the letters may go, ``<row, u> >= 0``; ``exponents`` are letters that stay in a range."""
+
+    letters: tuple[str, ...]
+    rows: tuple[Mapping[str, Fraction], ...]
+    exponents: Mapping[str, tuple[Fraction, Fraction]] = field(default_factory=dict)
+
+
+def rational(value: sympy.Expr) -> Fraction:
+    """An exponent as a fraction.
+
+    Raises
+    ------
+    NoOrder : it is not rational.
+    """
+    value = sympy.nsimplify(value) if not value.is_Rational else value
+    if not value.is_Rational:
+        raise NoOrder("an exponent that is not rational")
+    return Fraction(int(value.p), int(value.q))
