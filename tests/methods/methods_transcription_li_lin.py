@@ -14,10 +14,22 @@ class Tie(Exception):
     """A branch that rounding decides: the case says nothing about the method."""
 
 
+class Endless(Exception):
+    """The printed loop goes round and round at these parameters; ``rows`` is what it wrote before we stopped it."""
+
+    def __init__(self, rows):
+        super().__init__(f"no end within {len(rows)} steps")
+        self.rows = rows
+
+
 class Rows(dict):
-    """(t, k) -> {sequence: point}."""
+    """(t, k) -> {sequence: point}; refuses to grow for ever, since parameters no theorem prescribes may never end."""
+
+    MOST = 20_000
 
     def put(self, t, k, **points):
+        if len(self) >= self.MOST:
+            raise Endless(self)
         self.setdefault((t, k), {}).update({name: np.array(point, dtype=float) for name, point in points.items()})
 
 
