@@ -11,6 +11,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from bilevel_verify.audit.scalar.attack import feasible_point
 from bilevel_verify.audit.scalar.claim import ScalarClaim, prepared
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.theorems.rewrite import binder, free_letters, rebuild
@@ -19,19 +20,21 @@ from bilevel_verify.theorems.vocabulary import NUMBERS, ORDER_FUNCTIONS
 if TYPE_CHECKING:
     from bilevel_verify.audit.monomials import Ray
 
+TOTAL = '''def total(term, low, high, start=0, times=False):
+    """Sum (or product) of term(i) for the integers low..high, both included."""
+    value = mpf(1 if times else start)
+    for i in range(int(low), int(high) + 1):
+        value = value * term(mpf(i)) if times else value + term(mpf(i))
+    return value
+'''
+"""What scripts with sums or products need."""
 HEADER = '''"""Counterexample to one printed relation. Needs mpmath only; prints both sides and every hypothesis."""
 from mpmath import mp, mpf, {imports}
 
 mp.dps = 60
 
 
-def total(term, low, high, start=0, times=False):
-    """Sum (or product) of term(i) for the integers low..high, both included."""
-    value = mpf(1 if times else start)
-    for i in range(int(low), int(high) + 1):
-        value = value * term(mpf(i)) if times else value + term(mpf(i))
-    return value
-
+{total}
 
 '''
 MPMATH = {
@@ -45,52 +48,52 @@ PYTHON = {"abs": "abs", "max": "max", "min": "min"}
 
 def scalar_script(claim: ScalarClaim, point: Mapping[str, Fraction]) -> str:
     """Source of a script that evaluates a claim and its hypotheses at a rational point; exit status 1 if it holds."""
-    claim = prepared(claim)
-    used: set[str] = set()
-    printer = Printer(used)
+    claim, printer = prepared(claim), Printer()
     left, right = printer.of(claim.left), printer.of(claim.right)
-    conditions = [(printer.of(c), _plain(c)) for c in claim.conditions()]
-    lines = [f"v_{name} = mpf({value.numerator})/{value.denominator}" for name, value in point.items()]
-    lines += [f"left = {left}", f"right = {right}"]
-    lines += [f'print("hypothesis", {shown!r}, bool({source}))' for source, shown in conditions]
-    lines += [f"refuted = not (left {claim.op} right)" + "".join(f" and bool({s})" for s, _ in conditions)]
+    hypotheses, given = _hypotheses(claim, printer)
+    lines = [*_values(point), f"left = {left}", f"right = {right}", *hypotheses]
+    lines += [f"refuted = not (left {claim.op} right){given}"]
     lines += ['print("left ", mp.nstr(left, 30))', 'print("right", mp.nstr(right, 30))']
-    lines += [
-        f'print("left {claim.op} right is", bool(left {claim.op} right))',
-        "raise SystemExit(0 if refuted else 1)",
-    ]
-    imports = ", ".join(sorted({*(MPMATH[f] for f in used if f in MPMATH), "pi", "e"}))
-    return HEADER.format(imports=imports) + "\n".join(lines) + "\n"
+    lines += [f'print("left {claim.op} right is", bool(left {claim.op} right))']
+    return _finished(lines, printer)
 
 
 def undefined_script(claim: ScalarClaim, needed: ScalarClaim, point: Mapping[str, Fraction]) -> str:
     """Source of a script that evaluates both sides where one of them is not defined; exit status 1 if they all are."""
-    used: set[str] = set()
-    printer = Printer(used)
-    from bilevel_verify.audit.scalar.attack import feasible_point
-
-    claim, needed = prepared(claim), prepared(needed)
+    claim, needed, printer = prepared(claim), prepared(needed), Printer()
     everything = replace(claim, domains={**needed.domains, **claim.domains}, where=needed.where)
     point = feasible_point(everything, point) or dict(point)  # letters that do not matter have values as well
-    sides = claim.letters if set(claim.letters) <= point.keys() else None
     left, right = printer.of(claim.left), printer.of(claim.right)
     need = printer.of(tree.Compare((needed.left, needed.right), (needed.op,)))
-    conditions = [(printer.of(c), _plain(c)) for c in needed.conditions()]
-    lines = [f"v_{name} = mpf({value.numerator})/{value.denominator}" for name, value in point.items()]
-    lines += [f'print("hypothesis", {shown!r}, bool({source}))' for source, shown in conditions]
-    lines += [f'print("a part of the formula is defined:", bool({need}))']
-    shown_sides = "" if sides is None else f'("left ", lambda: {left}), ("right", lambda: {right}), '
-    lines += [f"for name, side in ({shown_sides}):"]
+    hypotheses, given = _hypotheses(needed, printer)
+    sides = f'("left ", lambda: {left}), ("right", lambda: {right}), ' if set(claim.letters) <= point.keys() else ""
+    lines = [*_values(point), *hypotheses, f'print("a part of the formula is defined:", bool({need}))']
     lines += [
+        f"for name, side in ({sides}):",
         "    try:",
         "        print(name, mp.nstr(side(), 30))",
         "    except (ArithmeticError, ValueError) as error:",
+        '        print(name, "is not defined:", error)',
+        f"refuted = not {need}{given}",
     ]
-    lines += ['        print(name, "is not defined:", error)']
-    lines += [f"refuted = not {need}" + "".join(f" and bool({s})" for s, _ in conditions)]
-    lines += ["raise SystemExit(0 if refuted else 1)"]
-    imports = ", ".join(sorted({*(MPMATH[f] for f in used if f in MPMATH), "pi", "e"}))
-    return HEADER.format(imports=imports) + "\n".join(lines) + "\n"
+    return _finished(lines, printer)
+
+
+def _values(point: Mapping[str, Fraction]) -> list[str]:
+    return [f"v_{name} = mpf({value.numerator})/{value.denominator}" for name, value in point.items()]
+
+
+def _hypotheses(claim: ScalarClaim, printer: Printer) -> tuple[list[str], str]:
+    """Lines that print every hypothesis, and the end of a condition that asks for all of them."""
+    conditions = [(printer.of(c), _plain(c)) for c in claim.conditions()]
+    lines = [f'print("hypothesis", {shown!r}, bool({source}))' for source, shown in conditions]
+    return lines, "".join(f" and bool({source})" for source, _ in conditions)
+
+
+def _finished(lines: list[str], printer: Printer) -> str:
+    """The whole script: its status says whether ``refuted`` is true."""
+    body = [*lines, "raise SystemExit(0 if refuted else 1)"]
+    return HEADER.format(imports=printer.imports, total=TOTAL) + "\n".join(body) + "\n"
 
 
 GROWTH = '''"""A direction along which an order fails. Needs mpmath only; prints the ratio of the sides."""
@@ -116,8 +119,7 @@ raise SystemExit(0 if endless and (all(s > 0 for s in steps) or all(s < 0 for s 
 
 def growth_script(left: tree.Node, right: tree.Node, ray: Ray) -> str:
     """Source of a script that follows a ray: exit status 0 if the ratio grows without end (or falls to 0)."""
-    used: set[str] = set()
-    printer = Printer(used)
+    printer = Printer()
     one, other = (printer.of(without_order_symbols(side)) for side in (left, right))
     names = sorted((free_letters(left) | free_letters(right)) - NUMBERS)
     lines = []
@@ -129,8 +131,7 @@ def growth_script(left: tree.Node, right: tree.Node, ray: Ray) -> str:
             power = ray.direction.get(name, Fraction(0))
             start = f"mpf(2) ** {ray.start[name]} * " if ray.start.get(name) else ""
             lines.append(f"    v_{name} = {start}t ** (mpf({power.numerator})/{power.denominator})")
-    imports = ", ".join(sorted({*(MPMATH[f] for f in used if f in MPMATH), "pi", "e"}))
-    return GROWTH.format(imports=imports, letters="\n".join(lines), left=one, right=other)
+    return GROWTH.format(imports=printer.imports, letters="\n".join(lines), left=one, right=other)
 
 
 def without_order_symbols(node: tree.Node) -> tree.Node:
@@ -147,8 +148,13 @@ def _plain(node: tree.Node) -> str:
 class Printer:
     """Trees to Python source; every name gets the prefix ``v_``, so that nothing can be shadowed."""
 
-    def __init__(self, used: set[str]) -> None:
-        self.used = used
+    def __init__(self) -> None:
+        self.used: set[str] = set()
+
+    @property
+    def imports(self) -> str:
+        """The names of mpmath that what was printed needs."""
+        return ", ".join(sorted({*(MPMATH[f] for f in self.used if f in MPMATH), "pi", "e"}))
 
     def of(self, node: tree.Node) -> str:
         match node:

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 import sympy
 
-from bilevel_verify.audit.script import MPMATH, PYTHON, Printer
+from bilevel_verify.audit.script import MPMATH, PYTHON, TOTAL, Printer
 from bilevel_verify.audit.units import Unit, UnitCheck
 from bilevel_verify.language import tree
 from bilevel_verify.theorems.rewrite import binder, free_letters, rebuild
@@ -24,13 +24,7 @@ from mpmath import mp, mpf, {imports}
 mp.dps = 60
 
 
-def total(term, low, high, start=0, times=False):
-    """Sum (or product) of term(i) for the integers low..high, both included."""
-    value = mpf(1 if times else start)
-    for i in range(int(low), int(high) + 1):
-        value = value * term(mpf(i)) if times else value + term(mpf(i))
-    return value
-
+{total}
 
 def sides({bases}):
     """Both sides; the arguments are the sizes of the base units."""
@@ -78,14 +72,14 @@ def unit_script(table: UnitCheck, left: tree.Node, right: tree.Node) -> str | No
         ]
     except NoScript:
         return None
-    used: set[str] = set()
-    printer = Printer(used)
+    printer = Printer()
     try:
         shown = [printer.of(side) for side in sides]
     except TypeError:
         return None
     return SOURCE.format(
-        imports=", ".join(sorted({*(MPMATH[f] for f in used if f in MPMATH), "pi", "e"})),
+        imports=printer.imports,
+        total=TOTAL,
         bases=", ".join(scaling),
         letters="\n".join(lines) or "    pass",
         left=shown[0],

@@ -13,6 +13,7 @@ from math import lcm
 import sympy
 
 from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim
+from bilevel_verify.audit.scalar.field import Field
 from bilevel_verify.audit.scalar.linear import linear_form
 from bilevel_verify.language import tree
 
@@ -26,11 +27,9 @@ class NotAlgebraic(Exception):
 
 def by_number(claim: ScalarClaim) -> Decision:
     """Claims without letters: ball arithmetic, with more bits until the ball decides."""
-    from bilevel_verify.audit.scalar.attack import refuted_at
-
     if claim.letters:
         return Decision("undecided", "number", "it has letters")
-    sides = refuted_at(claim, {})
+    sides = Field(claim).refuted_at({})
     if sides is not None:
         return Decision("refuted", "number", "an exact number (256-bit balls)", {}, *sides)
     decided = _holds_in_balls(claim)

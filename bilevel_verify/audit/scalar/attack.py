@@ -57,14 +57,8 @@ def attack(claim: ScalarClaim, seed: int = 0, rounds: int = 4) -> Decision:
     return Decision("undecided", "attack", f"survived {tried} attacks", ratio=ratio_met, attacks=tried)
 
 
-def refuted_at(claim: ScalarClaim, point: Mapping[str, Fraction]) -> tuple[float, float] | None:
-    """Both sides at a rational point if it refutes the claim in ball arithmetic, else None."""
-    return Field(claim).refuted_at(point)
-
-
-def simplest_refutation(claim: ScalarClaim, point: Mapping[str, Fraction], engine: str = "attack") -> Decision:
+def simplest_refutation(field: Field, point: Mapping[str, Fraction], engine: str = "attack") -> Decision:
     """The decision of a point that refutes, moved to the simplest point found that refutes as well."""
-    field = Field(claim)
     simple = shrink(point, lambda candidate: field.refuted_at(candidate) is not None)
     sides = field.refuted_at(simple)
     assert sides is not None
@@ -81,10 +75,11 @@ def refutation_near(claim: ScalarClaim, point: Mapping[str, Fraction], seed: int
         point = feasible_point(claim, point, seed) or {}
     if not point:
         return None
-    if refuted_at(claim, point) is not None:
-        return simplest_refutation(claim, point, "smt")
+    field = Field(claim)
+    if field.refuted_at(point) is not None:
+        return simplest_refutation(field, point, "smt")
     start = {name: float(value) for name, value in point.items()}
-    return _refute_near(Field(claim), start, np.random.default_rng(seed), 0.0, climb=True)
+    return _refute_near(field, start, np.random.default_rng(seed), 0.0, climb=True)
 
 
 def feasible_point(claim: ScalarClaim, given: Mapping[str, Fraction], seed: int = 0) -> dict[str, Fraction] | None:
@@ -108,7 +103,7 @@ def _refute_near(
     for candidate in candidates:
         for point in field.hopeful(list(_simple_points(field.integers, candidate))):
             if field.refuted_at(point) is not None:
-                return simplest_refutation(field.claim, point)
+                return simplest_refutation(field, point)
     return None
 
 
