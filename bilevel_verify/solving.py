@@ -19,7 +19,6 @@ from bilevel_verify.theorems.instance import Leaves
 from bilevel_verify.theorems.resolve import Resolved, resolve
 from bilevel_verify.theorems.shelf import find_statement, load_card, shipped
 
-RADIUS = "r"
 Start = Sequence[float] | np.ndarray | float | None
 
 
@@ -126,11 +125,9 @@ def _letters(
 def _absent(method: Method, explicit: Mapping[str, Any], eps: Any) -> list[str]:
     """Letters that the method needs and nobody gave."""
     given = set(explicit) | ({"eps"} if eps is not None else set())
-    found = [x.name for x in method.letters if x.name not in given and x.default is None and not x.optional]
-    names = {x.name for x in method.letters}
-    # the radius of perturbations is optional because explicit perturbations replace it; where a theorem prescribes
-    # the other letters it prescribes the radius too
-    return [*found, RADIUS] if found and RADIUS in names - given else found
+    missing = [x for x in method.letters if x.name not in given and x.default is None]
+    needed = [x.name for x in missing if not x.optional]
+    return [*needed, *(x.name for x in missing if x.replaced_by)] if needed else []
 
 
 def statement_of(method: Method, name: str | None = None) -> tuple[Card, Statement]:

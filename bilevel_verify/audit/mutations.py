@@ -13,7 +13,7 @@ from fractions import Fraction
 from bilevel_verify.audit.scalar.claim import ScalarClaim
 from bilevel_verify.language import tree
 from bilevel_verify.theorems.card import Domain, Expression
-from bilevel_verify.theorems.rewrite import binder, with_child
+from bilevel_verify.theorems.rewrite import binder, moved_limit, with_child
 
 Mutate = Callable[[tree.Node], tree.Node | None]
 HALF, ONE = Fraction(1, 2), tree.Number(Fraction(1))
@@ -61,27 +61,21 @@ def drop_factor(node: tree.Node) -> tree.Node | None:
 
 def later_end(node: tree.Node) -> tree.Node | None:
     """A sum that runs one further."""
-    return _moved(node, 2, ONE)
+    return _moved(node, 2, 1)
 
 
 def earlier_end(node: tree.Node) -> tree.Node | None:
     """A sum that stops one earlier."""
-    return _moved(node, 2, tree.Negate(ONE))
+    return _moved(node, 2, -1)
 
 
 def later_start(node: tree.Node) -> tree.Node | None:
     """A sum that starts one later."""
-    return _moved(node, 1, ONE)
+    return _moved(node, 1, 1)
 
 
-def _moved(node: tree.Node, place: int, step: tree.Node) -> tree.Node | None:
-    """A call over a range with one limit moved."""
-    if isinstance(node, tree.Call) and binder(node) is not None:
-        span = node.arguments[-1]
-        assert isinstance(span, tree.Tuple)
-        items = tuple(tree.Add((item, step)) if i == place else item for i, item in enumerate(span.items))
-        return replace(node, arguments=(*node.arguments[:-1], replace(span, items=items)))
-    return None
+def _moved(node: tree.Node, place: int, step: int) -> tree.Node | None:
+    return moved_limit(node, place, step) if isinstance(node, tree.Call) and binder(node) is not None else None
 
 
 def shift_index(names: frozenset[str]) -> Mutate:

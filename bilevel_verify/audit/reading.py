@@ -9,7 +9,7 @@ from fractions import Fraction
 from bilevel_verify.audit.scalar.claim import ScalarClaim
 from bilevel_verify.language import tree
 from bilevel_verify.theorems.card import Card, Domain, Entry, Expression, Link, Root
-from bilevel_verify.theorems.resolve import formulas_of
+from bilevel_verify.theorems.resolve import formulas_of, included
 from bilevel_verify.theorems.rewrite import free_letters, substitute
 from bilevel_verify.theorems.vocabulary import NUMBERS, ORDER_FUNCTIONS
 
@@ -80,7 +80,7 @@ def written(card: Card, entry: Entry) -> Written:
     domains |= dict(entry.for_)
     first = Written(formulas, {}, ())
     where = [first.out(w.tree) for w in entry.where]
-    for name in entry.settings:
+    for name in included(card, entry.settings):
         where += [first.out(w.tree) for w in card.settings[name].where]
     kept = {n: _written_domain(d, first) for n, d in domains.items() if n not in formulas and d.kind in KINDS}
     return Written(formulas, kept, tuple(where))

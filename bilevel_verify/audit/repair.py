@@ -20,7 +20,7 @@ from bilevel_verify.audit.scalar.linear import linear_form
 from bilevel_verify.audit.scalar.numeric import evaluate
 from bilevel_verify.audit.scalar.prove import decide
 from bilevel_verify.language import to_text, tree
-from bilevel_verify.theorems.rewrite import binder, with_child
+from bilevel_verify.theorems.rewrite import binder, moved_limit, with_child
 
 ONE, TWO = tree.Number(Fraction(1)), tree.Number(Fraction(2))
 FACTORS = tuple(Fraction(*p) for p in ((11, 10), (5, 4), (3, 2), (2, 1), (3, 1), (4, 1), (6, 1), (10, 1), (100, 1)))
@@ -193,15 +193,8 @@ def _exponents(node: tree.Node) -> Iterator[tree.Node]:
 
 def _indices(node: tree.Node) -> Iterator[tree.Node]:
     def shift(part: tree.Node) -> Iterator[tree.Node]:
-        span = binder(part) if isinstance(part, tree.Call) else None
-        if span is None or not isinstance(part, tree.Call) or not isinstance(part.arguments[-1], tree.Tuple):
-            return
-        last = part.arguments[-1]
-        for end in (1, 2):
-            for step in (1, -1):
-                items = list(last.items)
-                items[end] = tree.Add((items[end], tree.signed(Fraction(step))))
-                yield replace(part, arguments=(*part.arguments[:-1], replace(last, items=tuple(items))))
+        if isinstance(part, tree.Call) and binder(part) is not None:
+            yield from (moved_limit(part, place, step) for place in (1, 2) for step in (1, -1))
 
     yield from _everywhere(node, shift)
     for letter in dict.fromkeys(p.name for p in node.walk() if isinstance(p, tree.Letter) and p.name in "ijkmnst"):

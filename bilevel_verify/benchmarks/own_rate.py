@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bilevel_verify.benchmarks.rate_series import BUDGET
-from bilevel_verify.benchmarks.rates import FINISHED, counted, least_squares
+from bilevel_verify.benchmarks.rates import driver_of, growth_of, point_of
 from bilevel_verify.errors import InputError
+from bilevel_verify.methods.run import ENDED
 
 Json = dict[str, Any]
 
@@ -65,27 +66,17 @@ def _point(
     member = problem if hasattr(problem, "content_hash") else problem.at(**at)
     options: Json = {"budget": budget or BUDGET, "record": "thin", "seed": seed, "x0": x0, "parameters": parameters}
     run = solve(member, method, eps=at.get("eps"), **options)
-    return {
-        "value": next(iter(letters.values())),
-        "count": counted(run, count),
-        "iterations": run.iterations,
-        "epochs": run.epochs,
-        "status": run.status,
-        "seconds": round(run.seconds, 2),
-    }
+    return point_of(run, next(iter(letters.values())), count, run.seconds)
 
 
 def _judged(points: Sequence[Json], name: str, letter: str, count: str, exponent: float | None) -> Json:
-    from bilevel_verify.checks.orders import judge_order
-
-    driver = [1 / p["value"] if letter == "eps" else p["value"] for p in points]
     counts = [float(p["count"]) for p in points]
     if min(counts) <= 0:
         raise InputError(
             f"{name}: no {count} were counted at {letter} = {points[counts.index(min(counts))]['value']:g}"
         )
-    rate = judge_order(driver, counts, [x ** (exponent or 0.0) for x in driver])
-    lost = [p for p in points if p["status"] not in FINISHED]
+    rate, growth = growth_of(points, letter, [x ** (exponent or 0.0) for x in driver_of(points, letter)])
+    lost = [p for p in points if p["status"] not in ENDED]
     reason = f"budget: the run at {letter} = {lost[0]['value']:g} ended as {lost[0]['status']}" if lost else rate.reason
     verdict = "undecided" if lost else rate.verdict
     return {
@@ -99,11 +90,7 @@ def _judged(points: Sequence[Json], name: str, letter: str, count: str, exponent
         "tolerance": None,
         "note": "",
         "own": True,
-        "points": list(points),
-        "slopes": [round(s, 4) for s in rate.slopes],
-        "interval": [round(end, 4) for end in rate.interval],
-        "slope": round(least_squares(driver, counts), 4),
-        "last": round(rate.slope, 4),
+        **growth,
         "verdict": "undecided" if exponent is None else verdict,
         "reason": "no exponent was promised" if exponent is None and not lost else reason,
         "within": None,

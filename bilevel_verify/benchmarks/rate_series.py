@@ -65,25 +65,14 @@ class Series:
     budget: int = BUDGET
 
 
-def agd(theta: float, radius: float) -> Parameters:
-    """Step 1/(4L), theta and B of a restarted method for L = rho = 1; K = 1/theta rounded up."""
-
-    def letters(at: Letters) -> dict[str, float]:
-        eps = at["eps"]
-        momentum = theta * (eps / 16) ** 0.25
-        return {"eta": 0.25, "B": radius * math.sqrt(eps), "theta": momentum, "K": math.ceil(1 / momentum - 1e-9)}
-
-    return letters
-
-
-def agd_of(L: float, rho: float) -> Parameters:
-    """The parameters of Theorem 1 of restarted AGD for any L and rho."""
+def agd(theta: float, radius: float, L: float = 1.0, rho: float = 1.0) -> Parameters:
+    """Step 1/(4L), theta and B of a restarted method as multiples of the theorem's; K = 1/theta rounded up."""
 
     def letters(at: Letters) -> dict[str, float]:
         eta = 0.25 / L
-        momentum = 4 * (at["eps"] * rho * eta**2) ** 0.25
-        radius = math.sqrt(at["eps"] / rho)
-        return {"eta": eta, "B": radius, "theta": momentum, "K": math.ceil(1 / momentum - 1e-9)}
+        momentum = theta * (at["eps"] * rho * eta**2) ** 0.25
+        span = radius * math.sqrt(at["eps"] / rho)
+        return {"eta": eta, "B": span, "theta": momentum, "K": math.ceil(1 / momentum - 1e-9)}
 
     return letters
 

@@ -76,11 +76,11 @@ def _restarted(letters: Letters) -> dict[str, float]:
 
 
 def _minimax(letters: Letters) -> dict[str, float]:
-    return at.agd_of(letters["L_tilde"], letters["rho_tilde"])(letters)
+    return at.agd(4, 1, letters["L_tilde"], letters["rho_tilde"])(letters)
 
 
 def _accelerated(letters: Letters) -> dict[str, float]:
-    return at.agd_of(letters["L"], letters["H_nu"])(letters)
+    return at.agd(4, 1, letters["L"], letters["H_nu"])(letters)
 
 
 def _general(letters: Letters) -> dict[str, float]:

@@ -12,20 +12,25 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bilevel_verify.benchmarks.rate_one_level import IN_DIMENSION, ONE_LEVEL
 from bilevel_verify.benchmarks.rate_series import Series
 from bilevel_verify.benchmarks.rate_two_levels import IN_EPS, IN_KAPPA, MINIMAX
+from bilevel_verify.campaign.statistics import oracle_calls, power_law
 from bilevel_verify.errors import InputError
+from bilevel_verify.methods.run import ENDED
+from bilevel_verify.reporting.rates import DATA
+
+if TYPE_CHECKING:
+    from bilevel_verify.checks.orders import Rate
 
 Json = dict[str, Any]
 SERIES: tuple[Series, ...] = (*ONE_LEVEL, *IN_EPS, *IN_KAPPA, *MINIMAX, *IN_DIMENSION)
-FINISHED = ("finished", "stationary")
-DATA, TABLE = "rates.json", "rates.md"
+TABLE = "rates.md"
 SMALL_BUDGET = 2000
 """Calls of a run that is made only to have the parameters of its theorem resolved."""
-NEARBY = 1e-4
+NEARBY, LEAST = 1e-4, 1e-9
 UPPER_BOUND = 1e-4
 """An upper bound of the drop of the amplified ramps; it enters prescribed lengths by its logarithm."""
 
@@ -61,15 +66,7 @@ class Runs:
         letters: dict[str, float] = {**series.fixed, series.letter: value}
         begin = time.process_time()
         run = self._run(series, letters)
-        found = counted(run, series.count)
-        return {
-            "value": value,
-            "count": int(found) if found == int(found) else round(found, 4),
-            "iterations": run.iterations,
-            "epochs": run.epochs,
-            "status": run.status,
-            "seconds": round(time.process_time() - begin, 2),
-        }
+        return point_of(run, value, series.count, time.process_time() - begin)
 
     def _run(self, series: Series, letters: Mapping[str, float]) -> Any:
         problem = instance(series.problem, series.knobs, letters)
@@ -123,6 +120,19 @@ def _start(problem: Any) -> list[float]:
     return [NEARBY] * len(start) if not any(start) and problem.kind == "single_level" else start
 
 
+def point_of(run: Any, value: float, count: str, seconds: float) -> Json:
+    """The record of one run of a series."""
+    found = counted(run, count)
+    return {
+        "value": value,
+        "count": int(found) if found == int(found) else round(found, 4),
+        "iterations": run.iterations,
+        "epochs": run.epochs,
+        "status": run.status,
+        "seconds": round(seconds, 2),
+    }
+
+
 def counted(run: Any, count: str) -> float:
     """What a series counts in a run: a kind of call, ``iterations``, ``epochs``, a sum or a quotient of them."""
     top, _, bottom = count.partition("/")
@@ -130,7 +140,7 @@ def counted(run: Any, count: str) -> float:
         return counted(run, top) / max(1.0, counted(run, bottom))
     names = top.strip("()").split("+")
     if names == ["any"]:
-        return float(sum(n for kind, n in run.counts.items() if not kind.startswith("stop_")))
+        return float(oracle_calls(run.counts))
     own = {"iterations": run.iterations, "epochs": run.epochs}
     return float(sum(own[name] if name in own else run.counts.get(name, 0) for name in names))
 
@@ -148,22 +158,19 @@ def _product(series: Series, done: Mapping[str, Mapping[str, Any]]) -> list[Json
             count = 1.0
             for part in parts:
                 count *= part["count"]
-            status = "finished" if parts[0]["status"] in FINISHED else parts[0]["status"]
+            status = "finished" if parts[0]["status"] in ENDED else parts[0]["status"]
             points.append({"value": value, "count": round(count), "status": status, "seconds": 0.0})
     return points
 
 
 def judged(series: Series, points: Sequence[Json]) -> Json:
     """The record of a series: its points, local slopes, interval, verdict, and the nearness to the exponent."""
-    from bilevel_verify.checks.orders import judge_order
-
-    driver = [1 / p["value"] if series.letter == "eps" else p["value"] for p in points]
-    counts = [max(p["count"], 1e-9) for p in points]
+    driver = driver_of(points, series.letter)
     bound = [x**series.exponent * hidden_logarithm(series, p["value"]) for x, p in zip(driver, points, strict=True)]
-    rate = judge_order(driver, counts, bound)
-    fitted = least_squares(driver, counts)
-    finished = series.start or all(p["status"] in FINISHED for p in points)
-    distance = min(abs(fitted - least_squares(driver, bound)), abs(rate.slope - rate.exponent))
+    rate, growth = growth_of(points, series.letter, bound)
+    finished = series.start or all(p["status"] in ENDED for p in points)
+    fitted, promised = (power_law(driver, y)[0] for y in ([max(p["count"], LEAST) for p in points], bound))
+    distance = min(abs(fitted - promised), abs(rate.slope - rate.exponent))
     return {
         "name": series.name,
         "paper": series.paper,
@@ -179,14 +186,30 @@ def judged(series: Series, points: Sequence[Json]) -> Json:
         "expected": [round(e, 4) for e in rate.expected],
         "tolerance": series.tolerance,
         "note": series.note,
-        "points": list(points),
-        "slopes": [round(s, 4) for s in rate.slopes],
-        "interval": [round(end, 4) for end in rate.interval],
-        "slope": round(fitted, 4),
-        "last": round(rate.slope, 4),
+        **growth,
         "verdict": rate.verdict if finished else "undecided",
         "reason": rate.reason if finished else "budget: a run was not finished",
         "within": None if series.tolerance is None else bool(distance <= series.tolerance),
+    }
+
+
+def driver_of(points: Sequence[Json], letter: str) -> list[float]:
+    """What grows along a series: 1/eps, or the letter itself."""
+    return [1 / p["value"] if letter == "eps" else p["value"] for p in points]
+
+
+def growth_of(points: Sequence[Json], letter: str, bound: Sequence[float]) -> tuple[Rate, Json]:
+    """The judgement of a growth by the rule for orders, and the part of a record that says what was measured."""
+    from bilevel_verify.checks.orders import judge_order
+
+    driver, counts = driver_of(points, letter), [max(p["count"], LEAST) for p in points]
+    rate = judge_order(driver, counts, bound)
+    return rate, {
+        "points": list(points),
+        "slopes": [round(s, 4) for s in rate.slopes],
+        "interval": [round(end, 4) for end in rate.interval],
+        "slope": round(power_law(driver, counts)[0], 4),
+        "last": round(rate.slope, 4),
     }
 
 
@@ -198,13 +221,6 @@ def hidden_logarithm(series: Series, value: float) -> float:
         return 1.0
     at = {**series.fixed, **{k: float(v) for k, v in series.knobs.items() if k == "kappa"}, series.letter: value}
     return series.log[0] * log(at.get("kappa", 1.0)) - series.log[1] * log(at["eps"])
-
-
-def least_squares(driver: Sequence[float], counts: Sequence[float]) -> float:
-    """Slope of the line through the logarithms."""
-    import numpy as np
-
-    return float(np.polyfit(np.log(driver), np.log(counts), 1)[0])
 
 
 def table(rows: Iterable[Mapping[str, Any]]) -> str:

@@ -24,12 +24,12 @@ def main_job(paper: str | Sequence[str] | None = None) -> Campaign:
     from bilevel_verify.checks import builtin_jobs
 
     wanted = {paper} if isinstance(paper, str) else set(paper or ())
-    papers = sorted({job["statement"].partition("/")[0] for job in builtin_jobs()})
+    every = [(job["statement"].partition("/")[0], job) for job in builtin_jobs()]
+    papers = sorted({paper for paper, _ in every})
     for one in sorted(wanted - set(papers)):
         raise InputError(f"the main job has nothing on {one!r}{nearest(one, papers)}; it has {', '.join(papers)}")
-    jobs = [job for job in builtin_jobs() if not wanted or job["statement"].partition("/")[0] in wanted]
     cells: dict[str, Cell] = {}
-    for job in jobs:
+    for job in (job for paper, job in every if not wanted or paper in wanted):
         for cell in cells_of(job):
             cells.setdefault(cell.content, cell)
     return Campaign(tuple(cells.values()), "main job", "Every card on the built-in zoo", LIMITS)

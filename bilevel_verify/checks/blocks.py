@@ -26,7 +26,7 @@ from bilevel_verify.checks.runs import stream_of
 from bilevel_verify.checks.tabulate import tabulate
 from bilevel_verify.checks.trajectory import Trajectory
 from bilevel_verify.language import tree
-from bilevel_verify.methods.run import Run, Trace
+from bilevel_verify.methods.run import ENDED, Run, Trace
 from bilevel_verify.theorems.card import Claim
 
 KEPT = 200_000
@@ -110,7 +110,7 @@ class BlockJudge:
 
     def _close(self, epoch: int, run: Run | None) -> None:
         """The rest of an epoch that has ended; ``run`` if it was the last one."""
-        truncated = run is not None and run.status not in ("finished", "stationary")
+        truncated = run is not None and run.status not in ENDED
         if run is not None:
             assert self._rows is not None
             self._trajectory.run = replace(run, trace=self._rows)

@@ -12,6 +12,7 @@ from bilevel_verify.checks.runs import rerun
 from bilevel_verify.checks.simple import functions_of
 from bilevel_verify.checks.verdict import Verdict
 from bilevel_verify.errors import BilevelVerifyError
+from bilevel_verify.methods.run import ENDED
 from bilevel_verify.theorems import exact
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def confirmed(case: Case, judged: Judged, reason: str) -> tuple[Verdict, str]:
             lam = getattr(case.functions, "lam", None)
             functions: Any = functions_of(case.problem, case.instance.truth, lam)
             again = replace(case, run=trajectory.run, trajectory=trajectory, functions=functions)
-            cut = trajectory.run.status not in ("finished", "stationary")
+            cut = trajectory.run.status not in ENDED
             found = judge_claims([judged.claim], again.evaluator, trajectory, functions.forget, cut)
     except (BilevelVerifyError, NotImplementedError, TypeError, ArithmeticError, MemoryError) as error:
         kind = type(error).__name__

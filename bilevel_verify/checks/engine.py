@@ -6,6 +6,7 @@ claims are judged at every place of the run with enclosures; a refutation is con
 
 from __future__ import annotations
 
+import inspect
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -49,7 +50,6 @@ Progress = Callable[[str], None]
 
 
 RUN_OPTIONS = frozenset(("y0", "v0", "noise", "digits", "compiled"))
-KEYWORDS = "eps method x0 parameters values readings sweep budget seed record progress".split()
 
 
 def verify(
@@ -88,7 +88,9 @@ def verify(
     """
     clock = time.perf_counter()
     for name in options.keys() - RUN_OPTIONS:
-        raise InputError(f"verify has no option {name!r}{nearest(name, (*KEYWORDS, *RUN_OPTIONS))}")
+        raise InputError(
+            f"verify has no option {name!r}{nearest(name, (*inspect.signature(verify).parameters, *RUN_OPTIONS))}"
+        )
     parts = []
     for one_card, entry in statements_of(statement):
         request = Request(

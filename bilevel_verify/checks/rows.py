@@ -11,6 +11,7 @@ from bilevel_verify.checks.claims import Judged
 from bilevel_verify.checks.confirm import confirmed
 from bilevel_verify.checks.premise import Premise
 from bilevel_verify.checks.verdict import Row, Verdict
+from bilevel_verify.methods.run import ENDED
 from bilevel_verify.theorems.card import Claim
 from bilevel_verify.truth.enclosure import Certainty, weakest
 
@@ -50,7 +51,7 @@ def _cut_short(case: Case, judged: Judged, verdict: Verdict, reason: str) -> tup
         if verdict == "holds":
             return verdict, f"over the first {case.run.iterations} iterations, in {case.digits} digits: {case.beneath}"
         return verdict, reason
-    if status in ("finished", "stationary"):
+    if status in ENDED:
         return verdict, reason
     if judged.claim.over == "run":
         counted = "calls(" in str(judged.link.left) or str(judged.link.left).strip() in ("iterations", "epochs")

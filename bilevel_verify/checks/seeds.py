@@ -16,7 +16,7 @@ from bilevel_verify.checks.values import ends
 from bilevel_verify.checks.verdict import Row, Verdict
 from bilevel_verify.errors import BilevelVerifyError
 from bilevel_verify.methods import METHODS
-from bilevel_verify.methods.run import Run
+from bilevel_verify.methods.run import ENDED, Run
 from bilevel_verify.theorems import exact
 from bilevel_verify.theorems.card import Claim
 
@@ -115,7 +115,7 @@ def _trial(case: Case, claims: list[Claim], run: MakeRun, seed: int, **options: 
         found = run(case, seed=seed, **options)
     except (BilevelVerifyError, ArithmeticError):
         return [False] * len(claims)
-    if found.status not in ("finished", "stationary"):
+    if found.status not in ENDED:
         return [False] * len(claims)
     judged = _judged_on(case, claims, found)
     return [_event([j for j in judged if j.claim is claim]) for claim in claims]

@@ -16,14 +16,13 @@ from bilevel_verify.checks.rows import plain_row, readings_of
 from bilevel_verify.checks.values import ends
 from bilevel_verify.checks.verdict import Row, Verdict
 from bilevel_verify.language import tree
+from bilevel_verify.methods.run import ENDED
 from bilevel_verify.theorems import exact
 from bilevel_verify.theorems.card import ORDER_SYMBOLS, Claim, Link
 
 if TYPE_CHECKING:
     from bilevel_verify.checks.case import Case
     from bilevel_verify.checks.request import Request
-
-FINISHED = ("finished", "stationary")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +100,7 @@ def _blocked(series: list[Case]) -> tuple[Verdict, str] | None:
             return "undecided", case.contained.reason
         if case.run is None:
             return "undecided", case.trouble or "budget: there is no run"
-        if case.run.status not in FINISHED:
+        if case.run.status not in ENDED:
             return "undecided", f"budget: the run at {_place(case)} ended as {case.run.status}"
     if len(series) < 2:
         return "uninformative", "one tolerance is no sweep"

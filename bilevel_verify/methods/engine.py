@@ -21,7 +21,7 @@ from bilevel_verify.methods.kernels.steps import open_row
 from bilevel_verify.methods.memory import Arithmetic, new_memory
 from bilevel_verify.methods.perturbations import Perturbations
 from bilevel_verify.methods.registry import ESTIMATORS, SCHEMES, Method
-from bilevel_verify.methods.run import Run, Status, Trace
+from bilevel_verify.methods.run import ENDED, Run, Status, Trace
 from bilevel_verify.oracles import Oracles, named_counts, new_counts, oracles
 from bilevel_verify.oracles.convention import BUDGET, NO_BUDGET
 from bilevel_verify.problems.problem import Problem
@@ -196,7 +196,7 @@ class KernelStepper:
 
     def _outcome(self, status: Status, block: Block) -> Outcome:
         whole = self.memory.whole
-        if status in ("finished", "stationary"):
+        if status in ENDED:
             x = self.memory.outer[layout.OUT]
         else:
             x = _last_finite(block, self.setup.starts["x0"])
@@ -204,7 +204,7 @@ class KernelStepper:
         outputs: dict[str, Any] = {}
         if "y" in self.setup.method.sequences and self.setup.problem.dy:
             outputs["y"] = list(self.memory.inner[layout.Y])
-        note = "" if status in ("finished", "stationary") else f"stopped at t = {t}, k = {k}: {status}"
+        note = "" if status in ENDED else f"stopped at t = {t}, k = {k}: {status}"
         return Outcome(status, list(x), t + 1, int(whole[layout.ITERATIONS]), False, note, outputs)
 
 

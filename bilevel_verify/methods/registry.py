@@ -26,6 +26,7 @@ class Letter:
     default : used where the letter is not given; None: it must be given.
     optional : may be absent altogether (a test that is then not made).
     words : texts that may stand in place of a number.
+    replaced_by : what makes an optional letter unnecessary; without that a theorem prescribes it with the others.
     """
 
     name: str
@@ -33,6 +34,11 @@ class Letter:
     default: float | None = None
     optional: bool = False
     words: tuple[str, ...] = ()
+    replaced_by: str = ""
+
+
+PERTURBATION_RADIUS = Letter("r", "nonnegative", optional=True, replaced_by="noise")
+"""Radius of perturbations; not needed where the noise itself is given."""
 
 
 def _empty() -> Mapping[Any, Any]:

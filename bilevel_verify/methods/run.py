@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 FloatArray = NDArray[np.float64]
 Status = Literal["finished", "stationary", "budget", "diverged", "not finite", "interrupted", "precision"]
 """``finished``: the method's own exit; ``stationary``: its gradient test; the others say why it was cut short."""
+ENDED: tuple[Status, ...] = ("finished", "stationary")
+"""The statuses of a run that came to an end of its own: only they have an output to judge."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,14 @@ from bilevel_verify.methods.kernels.layout import (
     TESTED,
 )
 from bilevel_verify.methods.kernels.scalars import square_root
-from bilevel_verify.methods.registry import Estimator, Letter, Scheme, register_estimator, register_scheme
+from bilevel_verify.methods.registry import (
+    PERTURBATION_RADIUS,
+    Estimator,
+    Letter,
+    Scheme,
+    register_estimator,
+    register_scheme,
+)
 
 X_SEQUENCE = ("points", POINT_X)
 W_SEQUENCE = ("points", POINT_W)
@@ -108,7 +115,7 @@ register_scheme(
     Scheme(
         "perturbed-gradient-descent",
         schemes.perturbed_gradient_descent,
-        (ETA, Letter("eps"), Letter("r", "nonnegative", optional=True)),
+        (ETA, Letter("eps"), PERTURBATION_RADIUS),
         (UPDATES, (Letter("T_pert", "count"), PERTURB)),
         restarts=False,
         noisy=True,

@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bilevel_verify.campaign.statistics import Profile, data_profile, oracle_calls, performance_profile
+from bilevel_verify.methods.run import ENDED
 from bilevel_verify.reporting.plots import moved
 
 Json = dict[str, Any]
-SOLVED = ("finished", "stationary")
 FEWEST_INSTANCES = 2
 
 
@@ -45,7 +45,7 @@ def _costs(runs: Sequence[Json]) -> tuple[dict[str, dict[str, float | None]], di
         instance = repr((run["problem"], sorted(setting.items()), run.get("x0"), run.get("replicate") or 0))
         places[instance] = run["problem"]
         calls = oracle_calls(run["counts"])
-        cost = float(calls) if run["status"] in SOLVED and calls else None
+        cost = float(calls) if run["status"] in ENDED and calls else None
         known = costs.setdefault(run["method"], {}).get(instance)
         costs[run["method"]][instance] = cost if known is None else min(known, cost or known)
     return costs, places

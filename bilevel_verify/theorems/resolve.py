@@ -35,7 +35,7 @@ def formulas_of(
     order symbol gives way to a reading.
     """
     layers: list[tuple[Mapping[str, Definition], str, bool]] = [(card.definitions, "", False)]
-    for name in _included(card, entry.settings):
+    for name in included(card, entry.settings):
         layers.append((card.settings[name].parameters, "", True))
     layers.append((entry.parameters, "", True))
     found: dict[str, tuple[Definition, str, bool]] = {}
@@ -51,10 +51,11 @@ def formulas_of(
     return found
 
 
-def _included(card: Card, names: Iterable[str]) -> list[str]:
+def included(card: Card, names: Iterable[str]) -> list[str]:
+    """Settings with those that they include, included ones first."""
     found: list[str] = []
     for name in names:
-        for inner in (*_included(card, card.settings[name].includes), name):
+        for inner in (*included(card, card.settings[name].includes), name):
             if inner not in found:
                 found.append(inner)
     return found
@@ -276,7 +277,7 @@ class _Resolver:
         )
 
     def hypotheses(self) -> tuple[Hypothesis, ...]:
-        places = [(f"settings {n}", self.card.settings[n].where) for n in _included(self.card, self.entry.settings)]
+        places = [(f"settings {n}", self.card.settings[n].where) for n in included(self.card, self.entry.settings)]
         places.append((self.entry.id, self.entry.where))
         found = [self.hypothesis(condition, source) for source, where in places for condition in where]
         for name, letter in self.letters.items():

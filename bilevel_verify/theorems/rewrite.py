@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, replace
+from fractions import Fraction
 
 from bilevel_verify.errors import CardError
 from bilevel_verify.language import tree
@@ -19,6 +20,15 @@ def binder(node: tree.Call) -> tuple[str, tree.Node, tree.Node] | None:
         if len(items) == 3 and isinstance(items[0], tree.Letter):
             return items[0].name, items[1], items[2]
     return None
+
+
+def moved_limit(node: tree.Call, place: int, step: int) -> tree.Call:
+    """A call that binds an index, with its lower (``place`` 1) or upper (2) limit moved by ``step``."""
+    span = node.arguments[-1]
+    assert isinstance(span, tree.Tuple)
+    items = list(span.items)
+    items[place] = tree.Add((items[place], tree.signed(Fraction(step))))
+    return replace(node, arguments=(*node.arguments[:-1], replace(span, items=tuple(items))))
 
 
 def rebuild(node: tree.Node, change: Callable[[tree.Node], tree.Node]) -> tree.Node:

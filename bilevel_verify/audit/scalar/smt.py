@@ -66,7 +66,7 @@ def contradictory(claim: ScalarClaim, milliseconds: int = 2000) -> bool:
     if any(impossible(c, claim.domains) for c in claim.where):
         return True
     zero = tree.Number(Fraction(0))
-    empty = replace(claim, left=zero, op="<", right=zero)
+    empty = replace(claim, left=zero, op="<", right=zero, where=claim.conditions())
     return prove(empty, milliseconds).outcome == "proved"
 
 

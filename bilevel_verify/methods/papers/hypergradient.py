@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from bilevel_verify.methods import table
 from bilevel_verify.methods.kernels.layout import ALWAYS, COLD, COLD_IF_GIVEN, PERTURB
-from bilevel_verify.methods.papers.shared import FIRST_TIE, RADIUS, ROUNDING, YANG, sequences
-from bilevel_verify.methods.registry import Reading, compose, register
+from bilevel_verify.methods.papers.shared import FIRST_TIE, ROUNDING, YANG, sequences
+from bilevel_verify.methods.registry import PERTURBATION_RADIUS, Reading, compose, register
 
 _HYPERGRADIENT = sequences(x=table.X_SEQUENCE, y=table.Y_SEQUENCE, v=table.V_SEQUENCE, h=table.U_SEQUENCE)
 register(
@@ -92,7 +92,7 @@ for _name, _title, _flags, _statement in (
             title=_title,
             flags=_flags,
             noisy=bool(_flags),
-            extra_letters=(RADIUS,) if _flags else (),
+            extra_letters=(PERTURBATION_RADIUS,) if _flags else (),
             sequences=_RAHGD_SEQUENCES,
             paper=YANG,
             statement=_statement,

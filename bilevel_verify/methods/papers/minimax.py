@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from bilevel_verify.methods import table
 from bilevel_verify.methods.kernels.layout import ALWAYS, PERTURB
-from bilevel_verify.methods.papers.shared import FIRST_TIE, RADIUS, ROUNDING, YANG, sequences
-from bilevel_verify.methods.registry import Reading, compose, register
+from bilevel_verify.methods.papers.shared import FIRST_TIE, ROUNDING, YANG, sequences
+from bilevel_verify.methods.registry import PERTURBATION_RADIUS, Reading, compose, register
 
 register(
     compose(
@@ -15,7 +15,7 @@ register(
         title="PRAGDA",
         flags={PERTURB: ALWAYS},
         noisy=True,
-        extra_letters=(RADIUS,),
+        extra_letters=(PERTURBATION_RADIUS,),
         sequences=sequences(x=table.X_SEQUENCE, w=table.W_SEQUENCE, y=table.Y_SEQUENCE, u=table.U_SEQUENCE),
         paper=YANG,
         statement="theorem-5-2",

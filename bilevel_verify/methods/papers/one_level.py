@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from bilevel_verify.methods import table
 from bilevel_verify.methods.kernels.layout import PERTURB, SMALL_GRADIENT
-from bilevel_verify.methods.papers.shared import FIRST_TIE, LI_LIN, RADIUS, ROUNDING, sequences
-from bilevel_verify.methods.registry import Letter, Reading, compose, register
+from bilevel_verify.methods.papers.shared import FIRST_TIE, LI_LIN, ROUNDING, sequences
+from bilevel_verify.methods.registry import PERTURBATION_RADIUS, Letter, Reading, compose, register
 
 register(
     compose(
@@ -89,7 +89,7 @@ register(
         sequences=sequences(x=table.X_SEQUENCE, y=table.W_SEQUENCE),
         flags={PERTURB: SMALL_GRADIENT},
         noisy=True,
-        extra_letters=(RADIUS,),
+        extra_letters=(PERTURBATION_RADIUS,),
         paper=LI_LIN,
         statement="theorem-3",
         source="Li & Lin, Algorithm 1 with the perturbed line 7 of section 2.2",
@@ -189,7 +189,7 @@ register(
         sequences=sequences(x=table.X_SEQUENCE, y=table.W_SEQUENCE),
         flags={PERTURB: SMALL_GRADIENT},
         noisy=True,
-        extra_letters=(*table._GUESSED, RADIUS),
+        extra_letters=(*table._GUESSED, PERTURBATION_RADIUS),
         paper=LI_LIN,
         statement="theorem-3-practical",
         source="Li & Lin, after Theorem 3: Algorithm 2 with the perturbed restart; not written out in the paper",

@@ -1,15 +1,13 @@
-"""What the modules of named methods share: papers, readings that several methods take, the radius letter."""
+"""What the modules of named methods share: papers, readings that several methods take."""
 
 from __future__ import annotations
 
 from types import MappingProxyType
 from typing import Any
 
-from bilevel_verify.methods.registry import Letter, Reading
+from bilevel_verify.methods.registry import Reading
 
 LI_LIN, YANG, RAGD = "restarted-agd-hb", "rahgd", "ragd-gs"
-RADIUS = Letter("r", "nonnegative", optional=True)
-"""Radius of perturbations; not needed where the noise itself is given."""
 
 
 def sequences(**places: tuple[str, int]) -> Any:
