@@ -35,6 +35,7 @@ from bilevel_verify.testing import (
     profile,
     references,
     rewritten,
+    trying,
 )
 
 FAST = Profile("fast", 12, seconds=0.3, simplify=200, compile_seconds=1.0)
@@ -272,6 +273,8 @@ def test_deadlines_survive_compilation():
 
 
 def test_what_ends_or_crashes_the_process_is_named():
+    if not trying._can_fork():
+        pytest.skip("extra: JAX is installed and loaded, examples run in this process")
     failure = broken(assert_hypergradient, references.ends_the_process)
     assert (failure.contract, failure.detail) == ("ends its process", "exit code 3")
 

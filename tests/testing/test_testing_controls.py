@@ -18,6 +18,7 @@ from bilevel_verify.testing import (
     detection_matrix,
     ledger,
     report,
+    trying,
 )
 from bilevel_verify.testing import __main__ as command
 from bilevel_verify.testing.own_methods import OWN, OWN_ASSERTIONS, counts_of, gradient_of
@@ -27,8 +28,10 @@ ROTATING = int(os.environ.get("BILEVEL_VERIFY_SEED", datetime.date.today().toord
 
 
 def test_the_quick_profile_catches_the_controls():
-    slow = {"runs for ever", "asks for ever"}  # named in test_testing_assertions
-    subjects = tuple(control for control in CONTROLS if control.name not in slow)
+    left_out = {"runs for ever", "asks for ever"}  # named in test_testing_assertions
+    if not trying._can_fork():  # JAX is installed and something loaded it: it would end this process
+        left_out.add("ends the process")
+    subjects = tuple(control for control in CONTROLS if control.name not in left_out)
     matrix = detection_matrix("quick", subjects, seed=SEED, seconds=1.0, metamorphic=False)
     assert len(CONTROLS) >= 40
     assert len({control.name for control in CONTROLS}) == len(CONTROLS)
