@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import re
+import shlex
+from collections.abc import Mapping
+from dataclasses import replace
+from difflib import get_close_matches
 
 from bilevel_verify.audit.definedness import undefined
 from bilevel_verify.audit.finding import Finding, Place, exact_text, row_of
+from bilevel_verify.audit.reading import KINDS, POSITIVE
 from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim
 from bilevel_verify.audit.scalar.prove import decide
 from bilevel_verify.audit.script import scalar_script, undefined_script
-from bilevel_verify.errors import InputError
-from bilevel_verify.language import check_names, parse, to_latex, to_text, tree
+from bilevel_verify.checks.verdict import Row
+from bilevel_verify.errors import CardError, InputError
+from bilevel_verify.language import parse, to_latex, to_text, tree
 from bilevel_verify.theorems import fields
 from bilevel_verify.theorems.card import Domain
 from bilevel_verify.theorems.fields import Names, domain_of
 from bilevel_verify.theorems.rewrite import free_letters
 from bilevel_verify.theorems.vocabulary import NUMBERS, RANGE_FUNCTIONS, SCALAR_FUNCTIONS
 
+ALIKE = 0.76
+"""Likeness of two names above which one is taken for a misspelling of the other (``nu_f`` and ``nu_g`` are not)."""
 DECLARATION = re.compile(r"\s*([A-Za-z]\w*)\s*(?:=|in)\s*(.+)\s*\Z", re.DOTALL)
 
 
@@ -30,30 +38,60 @@ def check(
     text : ``"a <= b < c"``; each link is judged by itself; where a side is not defined on the whole range, a second
         finding of kind ``definedness`` says so.
     for_ : ranges of the letters, ``"k = integers 1.., nu = [0, 1]"`` separated by ``;`` or as a mapping; a letter
-        without a range is positive.
+        without a range is taken positive and the rows say so, unless it looks like one that has a range: misspelt
+        letters would be new ones.
     where : hypotheses, separated by ``;`` or as a list.
     seed, seconds : of the search; time after which no further engine is started, for each link.
 
     Raises
     ------
-    InputError : the text is not a relation, or a range cannot be read; names the place and the fix.
+    InputError : the text is not a relation, a letter is misspelt, or a range cannot be read; names the place and the
+        fix.
     """
-    node = parse(text)
+    texts = [c for c in (where.split(";") if isinstance(where, str) else where) if c.strip()]
+    node, conditions = parse(text), [parse(c) for c in texts]
     if not isinstance(node, tree.Compare):
         raise InputError("check: the formula must be a relation such as 'a <= b'")
-    conditions = [parse(c) for c in (where.split(";") if isinstance(where, str) else where) if c.strip()]
-    names = set().union(*(free_letters(n) for n in (node, *conditions))) - NUMBERS
-    domains = read_ranges(for_, names)
-    functions = SCALAR_FUNCTIONS | RANGE_FUNCTIONS
-    bound = {i.items[0].name for i in node.walk() if isinstance(i, tree.Tuple) and isinstance(i.items[0], tree.Letter)}
-    check_names(node, names | NUMBERS | bound, functions, text)
+    used = set().union(*(free_letters(n) for n in (node, *conditions))) - NUMBERS
+    ranges = _ranges(for_)
+    domains = read_ranges(ranges, used)
+    for formula, source in zip((node, *conditions), (text, *texts)):
+        _known_names(formula, ranges, source)
+    assumed = sorted(domains.keys() - ranges.keys())
+    command = _command(text, ranges, texts)
     found = []
     for number, (left, op, right) in enumerate(zip(node.operands, node.operators, node.operands[1:])):
         claim = ScalarClaim(left, op, right, domains, tuple(conditions))
         decision = decide(claim, seed=seed, seconds=seconds)
-        found.append(_finding(claim, decision, number))
-        found += _poles(claim, number, seed)
+        findings = [_finding(claim, decision, number), *_poles(claim, number, seed)]
+        found += [replace(finding, row=_noted(finding.row, assumed, command)) for finding in findings]
     return found
+
+
+def _known_names(node: tree.Node, ranges: Mapping[str, str], text: str) -> None:
+    """Refuse letters that are nearly those with a range, unknown functions, too few or too many arguments."""
+    letters = free_letters(node) - NUMBERS
+    for name in sorted(letters - ranges.keys()):
+        close = get_close_matches(name, ranges, n=1, cutoff=ALIKE)
+        if close:
+            fix = f"did you mean {close[0]!r}? Otherwise give it a range: --for '{name} = (0, oo)'"
+            raise InputError(f"unknown letter {name!r} in {text!r}; {fix}")
+    try:
+        fields.check(node, Names(frozenset(letters), SCALAR_FUNCTIONS | RANGE_FUNCTIONS), fields.Place("check"), text)
+    except CardError as error:
+        raise InputError(str(error)) from None
+
+
+def _noted(row: Row, assumed: list[str], command: str) -> Row:
+    """A row with the letters that were taken positive, and how to get it again."""
+    note = f"; taken positive: {', '.join(assumed)}" if assumed else ""
+    details = {**row.details, "taken_positive": assumed}
+    return replace(row, reason=f"{row.reason or ''}{note}", reproduce=command, details=details)
+
+
+def _command(text: str, ranges: dict[str, str], where: list[str]) -> str:
+    options = [("--for", f"{name} = {domain}") for name, domain in ranges.items()] + [("--where", c) for c in where]
+    return shlex.join(["bilevel-verify", "check", text, *(part for option in options for part in option)])
 
 
 def _poles(claim: ScalarClaim, number: int, seed: int) -> list[Finding]:
@@ -68,14 +106,50 @@ def _poles(claim: ScalarClaim, number: int, seed: int) -> list[Finding]:
 
 
 def read_ranges(text: str | dict[str, str], names: set[str]) -> dict[str, Domain]:
-    """Ranges of letters from ``"k = integers 1..; nu = [0, 1]"``; letters that are not named are positive."""
-    parts = text if isinstance(text, dict) else dict(_declaration(p) for p in _split(text))
+    """Ranges of letters from ``"k = integers 1..; nu = [0, 1]"``; letters that are not named are positive.
+
+    Raises
+    ------
+    InputError : a range that cannot be read, two ranges of one letter, a range for a number such as pi, ends that
+        depend on each other in a circle.
+    """
+    parts = _ranges(text)
     vocabulary = Names(frozenset(names) | parts.keys() | NUMBERS, SCALAR_FUNCTIONS, scope="parameters")
     place = fields.Place("--for")
     domains = {name: domain_of(value, place.at(name), vocabulary) for name, value in parts.items()}
-    from bilevel_verify.audit.reading import POSITIVE
-
+    for name, domain in domains.items():
+        if name in NUMBERS:
+            raise InputError(f"--for: {name!r} is a number here; give the letter another name")
+        if domain.kind not in KINDS:
+            raise InputError(
+                f"--for: {name}: {domain.text!r} is not a range of numbers; write '(0, oo)', 'integers 1..'"
+            )
+        _no_circle(name, domains, (name,))
     return domains | dict.fromkeys(sorted(names - domains.keys()), POSITIVE)
+
+
+def _no_circle(name: str, domains: Mapping[str, Domain], path: tuple[str, ...]) -> None:
+    """Refuse ranges whose ends need each other."""
+    domain = domains.get(name)
+    for end in (domain.lower, domain.upper) if domain is not None else ():
+        for inner in sorted(free_letters(end.tree) - NUMBERS) if end is not None else ():
+            if inner == path[0]:
+                circle = " -> ".join((*path, inner))
+                raise InputError(f"--for: ranges depend on each other in a circle: {circle}; use --where for one")
+            if inner not in path:
+                _no_circle(inner, domains, (*path, inner))
+
+
+def _ranges(text: str | dict[str, str]) -> dict[str, str]:
+    """Letter -> range, as text."""
+    if not isinstance(text, str):
+        return dict(text)
+    parts: dict[str, str] = {}
+    for name, value in map(_declaration, _split(text)):
+        if name in parts:
+            raise InputError(f"--for: {name!r} has two ranges, {parts[name]!r} and {value!r}; keep one of them")
+        parts[name] = value
+    return parts
 
 
 def _split(text: str) -> list[str]:

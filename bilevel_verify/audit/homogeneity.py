@@ -13,6 +13,7 @@ from bilevel_verify.audit.units import Mismatch, Unit, UnitCheck, read_unit, sho
 from bilevel_verify.checks.verdict import Row
 from bilevel_verify.language import parse, to_latex, to_text, tree
 from bilevel_verify.theorems.card import Card, Claim, Derivation, Entry, Identity, Inequality, Statement, Step, TableRow
+from bilevel_verify.theorems.resolve import included
 from bilevel_verify.theorems.rewrite import substitute
 from bilevel_verify.theorems.vocabulary import ORDER_FUNCTIONS
 
@@ -49,7 +50,7 @@ def unit_findings(card: Card, entry: Entry) -> Iterator[Finding]:
 def _fixed(card: Card, entry: Entry) -> dict[str, sympy.Expr]:
     """Letters that the hypotheses of an entry (its settings included) set equal to a number."""
     found: dict[str, sympy.Expr] = {}
-    for condition in (*entry.where, *(w for name in entry.settings for w in card.settings[name].where)):
+    for condition in (*entry.where, *(w for name in included(card, entry.settings) for w in card.settings[name].where)):
         match condition.tree:
             case tree.Compare(operands=(tree.Letter(name=name), tree.Number(value=value)), operators=("==",)):
                 found[name] = sympy.Rational(value.numerator, value.denominator)

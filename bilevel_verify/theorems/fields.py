@@ -12,10 +12,13 @@ from bilevel_verify.language import CARD, Node, nearest, parse, tree
 from bilevel_verify.theorems.card import Domain, Expression, Link, Scope
 from bilevel_verify.theorems.rewrite import binder
 from bilevel_verify.theorems.vocabulary import (
+    ARGUMENTS,
     FUNCTIONS_OF_SCOPE,
     LETTERS_OF_SCOPE,
     NUMBERS,
     ORACLE_KINDS,
+    RANGE_FUNCTIONS,
+    RANGE_ONLY,
     SCOPES_WITH_SEQUENCES,
     SEQUENCES,
     scopes_of_function,
@@ -127,7 +130,8 @@ class Table:
         """Refuse keys that nobody asked for."""
         for key in self.data:
             if key not in self.asked:
-                raise self.place.fail(f"unknown field '{key}'{nearest(key, self.asked)}")
+                fix = nearest(key, self.asked) or f"; known are {', '.join(sorted(self.asked))}"
+                raise self.place.fail(f"unknown field '{key}'{fix}")
 
 
 def expression(text: Any, place: Place, names: Names | None = None) -> Expression:
@@ -176,6 +180,8 @@ def check(node: Node, names: Names, place: Place, text: str, bound: frozenset[st
                     f"calls(...) needs one oracle kind (column {node.column}){nearest(kind, ORACLE_KINDS)}"
                 )
             return
+        case tree.Call() if wrong := misuse(node):
+            raise place.fail(f"{wrong} (column {node.column})")
         case tree.Call() if (span := binder(node)) is not None:
             index, lo, hi = span
             check(lo, names, place, text, bound)
@@ -185,6 +191,17 @@ def check(node: Node, names: Names, place: Place, text: str, bound: frozenset[st
             return
     for part in node.children():
         check(part, names, place, text, bound)
+
+
+def misuse(node: tree.Call) -> str | None:
+    """What is wrong with the arguments of a call: their number, or a sum over no range."""
+    name, given = node.function, len(node.arguments)
+    if name in RANGE_ONLY and binder(node) is None:
+        return f"{name}(...) needs a range: {name}(term, (i, lo, hi))"
+    needed = ARGUMENTS.get(name)
+    if needed is not None and given != needed:
+        return f"{name}(...) takes {needed} argument{'s' * (needed > 1)}, not {given}"
+    return f"{name}() has no argument" if not given and name in RANGE_FUNCTIONS else None
 
 
 def chain_of(parts: tuple[str, ...], place: Place, names: Names, printed: tuple[str, ...] = ()) -> tuple[Link, ...]:

@@ -16,12 +16,21 @@ SCALAR_FUNCTIONS = frozenset(
 )
 RANGE_FUNCTIONS = frozenset({"sum", "prod", "max", "min", "argmin", "argmax"})
 """Functions that also take an index range ``(i, lo, hi)`` as their last argument."""
+RANGE_ONLY = RANGE_FUNCTIONS - {"max", "min"}
 
 VECTOR_FUNCTIONS = frozenset(
     "norm dot lambda_min lambda_max T inv mode frobenius integral eigenvalue coordinate dim".split()
 )
 """``integral(body, (t, a, b))``; ``eigenvalue(A, j)`` is the j-th smallest eigenvalue of a symmetric matrix and
 ``coordinate(A, v, j)`` the component of v along its unit eigenvector, j from 1; ``dim(v)`` the number of entries."""
+
+ARGUMENTS = {
+    **dict.fromkeys(SCALAR_FUNCTIONS - {"max", "min", "binomial"}, 1),
+    **dict.fromkeys("norm lambda_min lambda_max T inv frobenius dim".split(), 1),
+    **dict.fromkeys("binomial dot eigenvalue integral".split(), 2),
+    **dict.fromkeys("mode coordinate".split(), 3),
+}
+"""How many arguments functions take that take a fixed number of them."""
 
 ORDER_FUNCTIONS = frozenset({"O", "softO", "Omega", "Theta"})
 

@@ -322,7 +322,7 @@ def _inside(statement: Statement, point: Point) -> bool:
         domain = statement.ranges[name]
         if name in statement.closed and not statement.closed[name][0] <= value <= statement.closed[name][1]:
             return False
-        if domain == "integers 1.." and value < 1 or domain == "(0, oo)" and value <= 0:
+        if (domain == "integers 1.." and value < 1) or (domain == "(0, oo)" and value <= 0):
             return False
         if domain in ("integers 0..", "[0, oo)") and value < 0:
             return False

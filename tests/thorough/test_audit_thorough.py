@@ -2,7 +2,8 @@
 
 Run it by hand: ``python tests/thorough/test_audit_thorough.py --count 3000 --seed 1 --out reports/thorough/audit.txt``;
 each call appends its counts. The mutants of every link are written to
-``--state`` as soon as they are judged, random statements to ``--trials``: a run that was ended goes on where it stopped.
+``--state`` as soon as they are judged, random statements to ``--trials``: a run that was ended goes on where it
+stopped.
 """
 
 from __future__ import annotations

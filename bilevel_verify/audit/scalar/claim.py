@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from types import MappingProxyType
 from typing import Any, Literal
 
 from bilevel_verify.audit.scalar.linear import linear_form
+from bilevel_verify.errors import BilevelVerifyError
 from bilevel_verify.language import tree
 from bilevel_verify.theorems.card import Domain, Expression
+from bilevel_verify.theorems.exact import Formula
 from bilevel_verify.theorems.rewrite import free_letters, substitute
 from bilevel_verify.theorems.vocabulary import NUMBERS
 
@@ -128,16 +131,35 @@ def prepared(claim: ScalarClaim) -> ScalarClaim:
 
     ``a + b + M/2*s**3 == 0`` is one too: a letter that occurs once, as a term with a number before it.
     """
+    return eliminated(claim)[0]
+
+
+def eliminated(claim: ScalarClaim) -> tuple[ScalarClaim, list[tuple[str, tree.Node]]]:
+    """The claim without hypotheses ``letter == formula``, and the letters that went, in the order of going."""
+    gone: list[tuple[str, tree.Node]] = []
     for _ in range(len(claim.where) + 1):
         for place, condition in enumerate(claim.where):
             solved = _solved(condition, claim.domains)
             if solved is not None:
                 rest = claim.where[:place] + claim.where[place + 1 :]
                 claim = replace(claim, where=rest).with_values(dict([solved]))
+                gone.append(solved)
                 break
         else:
-            return claim
-    return claim
+            break
+    return claim, gone
+
+
+def completed(point: Mapping[str, Fraction], gone: list[tuple[str, tree.Node]]) -> dict[str, Fraction]:
+    """A point with the letters that hypotheses determine, as far as they are rational."""
+    found = dict(point)
+    for name, formula in reversed(gone):
+        if free_letters(formula) - NUMBERS <= found.keys():
+            with suppress(BilevelVerifyError, ArithmeticError, ValueError):
+                value = Formula(found).value(formula)
+                if isinstance(value, Fraction):
+                    found[name] = value
+    return found
 
 
 def _solved(condition: tree.Node, domains: Mapping[str, Domain]) -> tuple[str, tree.Node] | None:

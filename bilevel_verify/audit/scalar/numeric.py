@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from bilevel_verify.errors import ExpressionError
 from bilevel_verify.language import tree
+from bilevel_verify.theorems.exact import middle
 from bilevel_verify.theorems.rewrite import binder
 
 Array = NDArray[Any]
@@ -32,7 +33,7 @@ def evaluate(node: tree.Node, points: Points) -> Array:
 def _value(node: tree.Node, p: Points) -> Array:
     match node:
         case tree.Number(value=value):
-            return np.asarray(float(value))
+            return np.asarray(middle(value))
         case tree.Truth(value=value):
             return np.asarray(value)
         case tree.Letter(name=name):

@@ -11,7 +11,7 @@ from bilevel_verify.audit.scalar.algebra import by_identity, by_number, by_roots
 from bilevel_verify.audit.scalar.attack import attack, refutation_near
 from bilevel_verify.audit.scalar.calculus import by_boxes, by_calculus, by_derivative
 from bilevel_verify.audit.scalar.cases import by_head_and_tail, by_residues, by_zero_apart
-from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim, prepared
+from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim, completed, eliminated, prepared
 from bilevel_verify.audit.scalar.logs import by_logarithms
 from bilevel_verify.audit.scalar.monomials import by_monomials
 from bilevel_verify.audit.scalar.signs import by_cancelling, by_signs
@@ -42,8 +42,13 @@ def decide(claim: ScalarClaim, *, seed: int = 0, seconds: float = 20.0) -> Decis
     Decision : ``undecided`` names the engine that got furthest; ``ratio`` is the largest ratio left/right that the
         attack met, how tight the relation is; ``vacuous`` where the hypotheses contradict each other.
     """
+    claim, gone = eliminated(claim)
+    decision = _decide(claim, seed, seconds)
+    return replace(decision, point=completed(decision.point, gone)) if decision.outcome == "refuted" else decision
+
+
+def _decide(claim: ScalarClaim, seed: int, seconds: float) -> Decision:
     until = time.process_time() + seconds
-    claim = prepared(claim)
     for engine in (by_number, by_identity):
         first = engine(claim)
         if first.outcome != "undecided" and (claim.op == "==" or engine is by_number):

@@ -81,7 +81,11 @@ def check_command(arguments: Any) -> int:
         rows = [f.to_dict() for f in findings]
         output.print_json({"rows": rows})
         return output.exit_status(rows, arguments.strict)
-    return _show(findings, arguments)
+    status = _show(findings, arguments)
+    assumed = findings[0].row.details["taken_positive"]
+    if assumed:
+        output.console().print(f"no range given, taken positive: {', '.join(assumed)}", markup=False)
+    return status
 
 
 def _cards(papers: Sequence[str] | None) -> list[Any]:
