@@ -5,7 +5,7 @@ Only a rational point at which every condition holds and the relation fails *in 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from math import isfinite
@@ -29,6 +29,8 @@ RANGED_BATCH, RANGED_REACH = 256, 40
 """Sums over a range are evaluated term by term: fewer points, shorter ranges."""
 LARGE = 120
 """Nodes above which half of the rounds must do."""
+TIGHT = 3
+"""Points of each round at which the tightness is worked out in balls."""
 NEAR = 1e-3
 """Relative excess above which a point is worth rounding to rationals."""
 DENOMINATORS = (1, 2, 4, 10, 100, 1_000, 10**6)
@@ -37,7 +39,7 @@ DENOMINATORS = (1, 2, 4, 10, 100, 1_000, 10**6)
 def attack(claim: ScalarClaim, seed: int = 0, rounds: int = 4) -> Decision:
     """Look for a counterexample; ``undecided`` with the largest ratio met where none was found."""
     random = np.random.default_rng(seed)
-    tried, largest = 0, -np.inf
+    tried, tight = 0, []
     field = Field(claim)
     ranged = any(_has_range(node) for node in (claim.left, claim.right, *claim.where))
     large = sum(1 for side in (claim.left, claim.right) for _ in side.walk()) > LARGE
@@ -46,15 +48,38 @@ def attack(claim: ScalarClaim, seed: int = 0, rounds: int = 4) -> Decision:
         keep, excess, ratio = field.judge(points)
         tried += int(keep.sum())
         if keep.any():
-            largest = max(largest, float(np.max(ratio[keep], initial=-np.inf)))
+            tight += _tightest(points, ratio)
             best = [i for i in np.argsort(-np.where(keep, excess, -np.inf))[:6] if keep[i]]
             for place in best:
                 start = {name: float(values[place]) for name, values in points.items()}
                 found = _refute_near(field, start, random, float(excess[place]), climb=not ranged)
                 if found is not None:
                     return found
-    ratio_met = largest if isfinite(largest) else None
-    return Decision("undecided", "attack", f"survived {tried} attacks", ratio=ratio_met, attacks=tried)
+    certificate = f"survived {tried} attacks"
+    return Decision("undecided", "attack", certificate, attacks=tried, tight=tuple(tight))
+
+
+def largest_ratio(claim: ScalarClaim, points: Sequence[Mapping[str, float]]) -> float | None:
+    """The largest left/right of a few points in balls; where only floats have a value there, theirs if at most 1."""
+    field, found, rough = Field(claim), [], []
+    for point in points:
+        at = {name: Fraction(value) for name, value in point.items()}
+        ratio = field.ratio_at(at)
+        if ratio is not None:
+            found.append(ratio)
+            continue
+        _, _, ratios = field.judge({name: np.array([value]) for name, value in point.items()})
+        rough += [float(r) for r in ratios if isfinite(r) and r <= 1]
+    return max(found or rough, default=None)
+
+
+def _tightest(points: Mapping[str, Array], ratio: Array) -> list[dict[str, float]]:
+    """The points of the largest ratios, and of the largest that are not above 1 (floats: those may be rounding)."""
+    chosen: list[int] = []
+    for kept in (np.isfinite(ratio), np.isfinite(ratio) & (ratio <= 1)):
+        order = np.argsort(-np.where(kept, ratio, -np.inf))[:TIGHT]
+        chosen += [int(i) for i in order if kept[i] and int(i) not in chosen]
+    return [{name: float(values[i]) for name, values in points.items()} for i in chosen]
 
 
 def simplest_refutation(field: Field, point: Mapping[str, Fraction], engine: str = "attack") -> Decision:

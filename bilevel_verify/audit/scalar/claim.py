@@ -32,7 +32,8 @@ class Decision:
     certificate : what a reader can follow ("unsat by nlsat, 7 letters, 2 roots").
     point : a rational counterexample, letter -> value (``refuted`` only).
     left, right : both sides at that point (floats, for display; the decision was made in ball arithmetic).
-    ratio : largest left/right met, where that makes sense.
+    ratio : largest left/right met, in balls, where that makes sense; at most 1 for what is proved.
+    tight : points of the largest ratios left/right that an attack met, in floats.
     ray : a direction along which an order fails (``growth.Ray``), for derivations.
     """
 
@@ -44,6 +45,7 @@ class Decision:
     right: float | None = None
     ratio: float | None = None
     attacks: int = 0
+    tight: tuple[Mapping[str, float], ...] = ()
     ray: Any = None
 
 

@@ -16,6 +16,8 @@ from bilevel_verify.errors import CertificationError
 
 Array = NDArray[np.float64]
 BITS = 256
+ROUNDING = 1e-14
+"""What the ratio of two floats may be off by."""
 HOPELESS = -1e-6
 """Relative excess in floats below which ball arithmetic need not be asked whether the relation fails."""
 
@@ -73,6 +75,23 @@ class Field:
 
     def refuted_at(self, point: Mapping[str, Fraction]) -> tuple[float, float] | None:
         """Both sides at a rational point if it refutes the claim in ball arithmetic, else None."""
+        return self._at(point, refuting=True)
+
+    def ratio_at(self, point: Mapping[str, Fraction]) -> float | None:
+        """Left/right (right/left of ``>=``) in balls; None where a condition fails or the larger side is not positive.
+
+        A ratio that is above 1 by rounding alone is 1.
+        """
+        sides = self._at(point, refuting=False)
+        if sides is None:
+            return None
+        low, high = sides if self.claim.op in ("<=", "<", "==") else sides[::-1]
+        ratio = low / high if 0 < high < np.inf else np.nan
+        if not np.isfinite(ratio):
+            return None
+        return 1.0 if 1 < ratio < 1 + ROUNDING else ratio
+
+    def _at(self, point: Mapping[str, Fraction], refuting: bool) -> tuple[float, float] | None:
         from flint import ctx
 
         if any(point[name].denominator != 1 for name in self.integers):
@@ -86,7 +105,7 @@ class Field:
             if any(evaluator.answer(condition) is not True for condition in self.conditions):
                 return None
             left, right = evaluator.scalar(self.claim.left), evaluator.scalar(self.claim.right)
-            if compare(left, self.claim.op, right) is not False:
+            if refuting and compare(left, self.claim.op, right) is not False:
                 return None
             return sum(ends(left)) / 2, sum(ends(right)) / 2
         except (EvaluationError, CertificationError, ArithmeticError, ValueError):

@@ -8,7 +8,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from bilevel_verify.audit.scalar.algebra import by_identity, by_number, by_roots
-from bilevel_verify.audit.scalar.attack import attack, refutation_near
+from bilevel_verify.audit.scalar.attack import attack, largest_ratio, refutation_near
 from bilevel_verify.audit.scalar.calculus import by_boxes, by_calculus, by_derivative
 from bilevel_verify.audit.scalar.cases import by_head_and_tail, by_residues, by_zero_apart
 from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim, completed, eliminated, prepared
@@ -62,8 +62,9 @@ def _decide(claim: ScalarClaim, seed: int, seconds: float) -> Decision:
     if decision.outcome == "proved":
         if not tried.attacks and contradictory(claim):
             return Decision("vacuous", "smt", "no point satisfies the hypotheses")
-        return replace(decision, ratio=tried.ratio, attacks=tried.attacks)
+        return replace(decision, ratio=largest_ratio(claim, tried.tight), attacks=tried.attacks)
     furthest = decision.engine if decision.engine != "none" else "attack"
+    tried = replace(tried, ratio=largest_ratio(claim, tried.tight))
     return replace(tried, engine=furthest, certificate=decision.certificate or tried.certificate)
 
 
