@@ -45,17 +45,14 @@ def plain(value: Any) -> Any:
 
 def constant_record(constant: Constant) -> Json:
     """A constant with its provenance and its derivation as a tree."""
-    from bilevel_verify.constants.display import status_of
-
-    status = status_of(constant.value, constant.lower, constant.upper, constant.certified)
     return {
         "name": constant.name,
         "value": plain(constant.value),
         "lower": plain(constant.lower),
         "upper": plain(constant.upper),
         "side": constant.side,
-        "certified": status == "certified",
-        "status": status,
+        "certified": constant.status == "certified",
+        "status": constant.status,
         "route": constant.route,
         "norm": constant.norm,
         "domain": constant.domain,

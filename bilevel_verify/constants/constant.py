@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Literal
 
 import sympy
 
+Status = Literal["certified", "not certified", "no bound found"]
 Route = Literal["exact", "calculus", "branch and bound", "sampling", "user"]
 Side = Literal["upper", "lower"]
 
@@ -62,6 +64,13 @@ class Constant:
     attained: bool = False
     witness: dict[str, float] = field(default_factory=dict)
     meaning: str = ""
+
+    @property
+    def status(self) -> Status:
+        """What may be said of ``value``; an infinite end that was not proved to be infinite is no bound at all."""
+        if math.isinf(self.value) and not self.lower == self.upper == self.value:
+            return "no bound found"
+        return "certified" if self.certified else "not certified"
 
     def __str__(self) -> str:
         from bilevel_verify.constants.display import text

@@ -19,16 +19,9 @@ def line(constant: Constant) -> str:
     """``L_g <= 3/2 (at most 1.5) (attained): certified by calculus on -3 <= x1 <= 3``."""
     sign = "<=" if constant.side == "upper" else ">="
     shown = _shown(constant)
-    status = status_of(constant.value, constant.lower, constant.upper, constant.certified)
-    proof = f"certified by {constant.route}" if status == "certified" else f"{status} ({constant.route})"
+    proven = constant.status == "certified"
+    proof = f"certified by {constant.route}" if proven else f"{constant.status} ({constant.route})"
     return f"{constant.name} {sign} {shown}{' (attained)' if constant.attained else ''}: {proof} on {constant.domain}"
-
-
-def status_of(value: float, lower: float, upper: float, certified: bool) -> str:
-    """``certified``, ``not certified``, or ``no bound found``: an infinite end that was not proved to be infinite."""
-    if math.isinf(value) and not lower == upper == value:
-        return "no bound found"
-    return "certified" if certified else "not certified"
 
 
 def text(constant: Constant) -> str:
@@ -56,7 +49,7 @@ def html_table(constants: Iterable[Constant]) -> str:
 def _row(constant: Constant) -> str:
     other = constant.lower if constant.side == "upper" else constant.upper
     shown = _shown(constant)
-    proof = f"{status_of(constant.value, constant.lower, constant.upper, constant.certified)}, {constant.route}"
+    proof = f"{constant.status}, {constant.route}"
     why = escape("\n".join(constant.why.lines()))
     cells = [escape(constant.name), escape(shown), escape(_number(other, constant.side == "upper"))]
     cells += [f"<details><summary>{escape(proof)}</summary><pre>{why}</pre></details>"]
