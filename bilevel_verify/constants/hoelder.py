@@ -18,8 +18,10 @@ from sympy import Expr, Integer, Rational
 from bilevel_verify.constants import exact
 from bilevel_verify.constants.bounds import Bound
 from bilevel_verify.constants.constant import Reason
+from bilevel_verify.constants.continuity import Setting, Step, composite_modulus, moduli_of
 from bilevel_verify.constants.engine import Analysis
 from bilevel_verify.constants.forms import Form
+from bilevel_verify.constants.hoelder_sums import Modulus, combine
 from bilevel_verify.constants.model import Pieces
 from bilevel_verify.constants.moduli import periodic_constant, scalar_modulus
 from bilevel_verify.constants.part import Part
@@ -40,25 +42,17 @@ class Pair:
     def exponent_bound(self) -> Bound:
         """The exponent as a constant of its own."""
         value = float(self.nu)
-        why = Reason("Hoelder exponent", f"nu = {self.nu}", (self.constant.why,))
-        return Bound(value, value, self.constant.certified, self.constant.route, why, self.nu, self.constant.attained)
+        shown = math.isfinite(self.constant.upper) or math.isinf(self.constant.lower)
+        statement = f"nu = {self.nu}" if shown else f"nu = {self.nu} at most by these rules; no constant found"
+        why = Reason("Hoelder exponent", statement, (self.constant.why,))
+        certified = self.constant.certified and shown
+        return Bound(
+            value, value if shown else 0.0, certified, self.constant.route, why, self.nu, self.constant.attained
+        )
 
     def constant_bound(self) -> Bound:
         """The constant."""
         return self.constant
-
-
-@dataclass(frozen=True, slots=True)
-class Modulus:
-    """``|F(z) - F(z')| <= min(constant |z - z'|^nu, oscillation)``; ``closed`` is an exact form of the constant."""
-
-    nu: Expr
-    constant: float
-    oscillation: float
-    text: str
-    closed: Expr | None = None
-    sharp: bool = False
-    ridges: tuple[int, ...] = ()
 
 
 def hoelder_pair(analysis: Analysis, form: str, wanted: Any = None) -> Pair:
@@ -83,7 +77,7 @@ def _pair(analysis: Analysis, form: str, wanted: Any) -> Pair:
     found = min((m.nu for group in groups for m in group), default=Integer(1), key=lambda v: enclose(v)[0])
     nu = found if target is None else target
     if enclose(nu)[0] > enclose(found)[1]:
-        return Pair(nu, _impossible(nu, found, groups))
+        return Pair(nu, _impossible(parts, nu, found, groups))
     bounds = [_best_of(part, form, group, nu, diameter) for part, group in zip(parts, groups)]
     best = max(bounds, key=lambda b: b.upper) if bounds else replace(lipschitz, upper=0.0)
     if math.isinf(best.upper):
@@ -160,12 +154,18 @@ def moduli(part: Part, form: str, waves: Expr | None = None) -> list[Modulus]:
         if waves is not None and isinstance(wave, Trigonometric):
             nu, constant, closed = waves, periodic_constant(float(waves)), None
             text = f"sine and cosine are ({waves}, {constant:.9g})-Hoelder"
-        by_exponent.setdefault(nu, []).append((number, closed, constant, oscillation, text))
+        steps = composite_modulus(ridge.function, k, span) if math.isinf(constant) else None
+        if steps is None:
+            by_exponent.setdefault(nu, []).append((number, closed, constant, oscillation, text))
+        for step in steps or ():
+            spread = min(step.oscillation, oscillation)
+            text = f"({ridge.function.name})^({k}): {_step_text(step)}"
+            by_exponent.setdefault(step.nu, []).append((number, None, step.constant, spread, text))
     found = [_ridges_together(part, model, form, nu, members) for nu, members in by_exponent.items()]
     for special in part.specials:
-        found.append(_special_modulus(part, special, form))
+        found += _special_moduli(part, special, form)
     if model.structure.rest is not None:
-        found.append(_rest_modulus(part, model, form))
+        found += _rest_moduli(part, model, form)
     return [m for m in found if m.constant > 0]
 
 
@@ -223,8 +223,8 @@ def _closed_single(
     return sympy.powsimp(max(values, key=lambda v: enclose(v)[1]))
 
 
-def _special_modulus(part: Part, special: Any, form: str) -> Modulus:
-    """Radial powers keep the one-dimensional constants; other special terms by their next derivative."""
+def _special_moduli(part: Part, special: Any, form: str) -> list[Modulus]:
+    """Radial powers keep the one-dimensional constants; other terms go by their next derivative or node by node."""
     lo, hi = part.whole()
     blocks = {s: part.model.slots(s) for s in "xyz"}
     k = len(form)
@@ -232,97 +232,101 @@ def _special_modulus(part: Part, special: Any, form: str) -> Modulus:
     if isinstance(special, Radial):
         power = radial_power(special)
         if power is not None and k < power <= k + 1 and not power.is_integer:
-            nu = power - k
-            constant = (
-                sympy.Abs(special.weight) * _radial_factor(special, power) * sympy.prod([power - j for j in range(k)])
-            )
-            constant = sympy.Abs(constant) * (2 ** (1 - nu) if k % 2 else 1)
-            whole = set(form) == {"z"} or all(set(special.members) <= set(blocks[s]) for s in form)
-            return Modulus(
-                nu,
-                enclose(constant)[1],
-                2 * size,
-                f"|z|^{power}: ({nu}, {constant})",
-                constant,
-                whole and part.domain.free,
-            )
-    constant_float = special.bound(form + "z", blocks, lo[0], hi[0])[0]
-    return Modulus(Integer(1), constant_float, 2 * size, f"next derivative <= {constant_float:.9g}")
+            return [_radial_modulus(part, special, form, power, 2 * size)]
+    constant = special.bound(form + "z", blocks, lo[0], hi[0])[0]
+    if math.isinf(constant):
+        steps = moduli_of(special.term, _setting(part, form))
+        if steps is not None:
+            return [_of_step(step, special.term, k) for step in steps]
+    return [Modulus(Integer(1), constant, 2 * size, f"next derivative <= {constant:.9g}")]
+
+
+def _radial_modulus(part: Part, special: Radial, form: str, power: Expr, oscillation: float) -> Modulus:
+    k = len(form)
+    nu = power - k
+    constant = sympy.Abs(special.weight) * _radial_factor(special, power) * sympy.prod([power - j for j in range(k)])
+    constant = sympy.Abs(constant) * (2 ** (1 - nu) if k % 2 else 1)
+    # along the variables of one block through the centre it is the same power again
+    sharp = len(set(form)) == 1 and bool(set(special.members) & set(part.model.slots(form[0]))) and part.domain.free
+    return Modulus(nu, enclose(constant)[1], oscillation, f"|z|^{power}: ({nu}, {constant})", constant, sharp)
 
 
 def _radial_factor(special: Radial, power: Expr) -> Expr:
     return sympy.simplify(special.phi.subs(special.variable, Rational(1, 2)))
 
 
-def _rest_modulus(part: Part, model: Any, form: str) -> Modulus:
+def _rest_moduli(part: Part, model: Any, form: str) -> list[Modulus]:
+    """What is neither ridge nor special: its next derivative if that is bounded, otherwise term by term."""
     k = len(form)
-    upper = part.norm(form + "z").upper
+    terms = sympy.Add.make_args(model.structure.rest)
+    upper = _alone(part, terms).norm(form + "z").upper
+    if math.isfinite(upper):
+        return [_lipschitz(model, part, k, upper)]
+    known = [(term, moduli_of(term, _setting(part, form))) for term in terms]
+    if any(steps is None for _, steps in known):
+        unknown = next(term for term, steps in known if steps is None)
+        return [Modulus(Integer(1), math.inf, math.inf, f"no rule for the continuity of {str(unknown)[:60]}")]
+    smooth = [term for term, steps in known if all(step.nu == 1 for step in steps or ())]
+    found = [_of_step(step, term, k) for term, steps in known if term not in smooth for step in steps or ()]
+    if smooth:
+        together = _alone(part, tuple(smooth))
+        bound, size = together.norm(form + "z").upper, together.norm(form).upper
+        found.append(Modulus(Integer(1), bound, 2 * size, f"|D^{k + 1}| <= {bound:.9g} ({len(smooth)} smooth terms)"))
+    return found
+
+
+def _alone(part: Part, terms: tuple[Expr, ...]) -> Part:
+    """Some terms without ridges and quadratics, which count for themselves."""
+    structure = replace(part.structure, linear={}, quadratic={}, ridges=(), rest=sympy.Add(*terms))
+    return Part(structure, part.is_x, part.domain, part.name, part.effort)
+
+
+def _lipschitz(model: Any, part: Part, k: int, upper: float) -> Modulus:
     lo, hi = part.whole()
-    pieces = model.evaluate(k, lo, hi)
-    entries = pieces.entries
+    entries = model.evaluate(k, lo, hi).entries
     with np.errstate(invalid="ignore"):
         width = np.where(np.isfinite(entries.hi) & np.isfinite(entries.lo), entries.hi - entries.lo, np.inf)
     oscillation = float(np.nextafter(float(np.sqrt((width**2).sum()) * math.factorial(k)), math.inf))
-    return Modulus(Integer(1), upper, oscillation, f"|D^{k + 1}| <= {upper:.9g} (everything together)")
+    return Modulus(Integer(1), upper, oscillation, f"|D^{k + 1}| <= {upper:.9g} (everything that is no ridge)")
 
 
-def combine(group: list[Modulus], nu: Expr, diameter: float) -> Bound:
-    """Constant of the sum of several moduli at one exponent, on a set of the given diameter.
-
-    ``H = max_d d^(-nu) sum_i min(H_i d^nu_i, omega_i)`` over the distances where a minimum changes sides and the
-    diameter: between them the expression is convex in ``log d``.
-    """
-    if not group:
-        return Bound(0.0, 0.0, True, "calculus", Reason("Hoelder rules", "constant derivative"), Integer(0), True)
-    single = _single(group, nu, diameter)
-    if single is not None:
-        return single
-    target = float(nu)
-    distances = [d for m in group if math.isfinite(d := _break(m)) and 0 < d <= diameter]
-    if math.isfinite(diameter):
-        distances.append(diameter)
-    best = 0.0
-    for d in distances:
-        total = math.fsum(min(m.constant * d ** float(m.nu), m.oscillation) for m in group)
-        best = max(best, total / d**target)
-    # towards 0 only the parts of exactly this exponent remain; towards infinity every part must be bounded
-    best = max(best, math.fsum(m.constant for m in group if m.nu == nu))
-    if math.isinf(diameter) and any(math.isinf(m.oscillation) and m.nu != nu for m in group):
-        best = math.inf
-    value = float(np.nextafter(best * (1 + 1e-12), math.inf)) if best else 0.0
-    why = Reason(
-        "Hoelder sum over distances", f"H <= {value:.9g} at nu = {nu}", tuple(Reason("part", m.text) for m in group)
-    )
-    return Bound(value, 0.0, True, "calculus", why)
+def _setting(part: Part, form: str) -> Setting:
+    """One block of slots (the larger joint one for mixed forms)."""
+    block = form[0] if len(set(form)) == 1 else "z"
+    domain = part.domain
+    return Setting(part.structure.variables, domain.lo, domain.hi, frozenset(part.model.slots(block)), len(form))
 
 
-def _break(m: Modulus) -> float:
-    if m.nu == 0 or not math.isfinite(m.oscillation) or not math.isfinite(m.constant) or m.constant == 0:
-        return math.inf
-    return float((m.oscillation / m.constant) ** (1 / float(m.nu)))
+def _of_step(step: Step, term: Expr, k: int) -> Modulus:
+    return Modulus(step.nu, step.constant, step.oscillation, f"D^{k} of {str(term)[:60]}: {_step_text(step)}")
 
 
-def _single(group: list[Modulus], nu: Expr, diameter: float) -> Bound | None:
-    if len(group) != 1:
-        return None
-    m = group[0]
-    if m.nu == nu or math.isinf(m.constant):
-        why = Reason(
-            "Hoelder rule",
-            f"H = {m.closed if m.closed is not None else f'{m.constant:.9g}'} at nu = {nu}",
-            (Reason("part", m.text),),
-        )
-        lower = enclose(m.closed)[0] if m.closed is not None and m.sharp else 0.0
-        route = "exact" if m.closed is not None else "calculus"
-        return Bound(m.constant, lower, True, route, why, m.closed, m.sharp and m.closed is not None)  # type: ignore[arg-type]
-    return None
+def _step_text(step: Step) -> str:
+    return f"({step.nu}, {step.constant:.9g})-Hoelder through its sums, products and compositions"
 
 
-def _impossible(nu: Expr, found: Expr, groups: list[list[Modulus]]) -> Bound:
-    blocking = [m for group in groups for m in group if enclose(m.nu)[0] < enclose(nu)[0]]
-    parts = tuple(Reason("part", m.text) for m in blocking)
-    why = Reason("Hoelder exponent", f"no constant at nu = {nu}: the largest exponent is {found}", parts)
+def _impossible(parts: list[Part], nu: Expr, found: Expr, groups: list[list[Modulus]]) -> Bound:
+    """No constant at this exponent: proved if some blocking ridge is rough along a direction of its own."""
+    blocking = [[m for m in group if enclose(m.nu)[0] < enclose(nu)[0]] for group in groups]
+    reasons = tuple(Reason("part", m.text) for group in blocking for m in group)
+    sure = any(_alone_in_direction(part, group) for part, group in zip(parts, blocking))
+    if not sure:
+        why = Reason("Hoelder exponent", f"no constant found at nu = {nu}: the rules give {found} at most", reasons)
+        return Bound(math.inf, 0.0, False, "calculus", why)
+    why = Reason("Hoelder exponent", f"no constant at nu = {nu}: the largest exponent is {found}", reasons)
     return Bound(math.inf, math.inf, True, "calculus", why, sympy.oo, True)
+
+
+def _alone_in_direction(part: Part, blocking: list[Modulus]) -> bool:
+    """A rough ridge that no other rough part can make good: all are ridges, and one is parallel to no other."""
+    if any(not m.ridges for m in blocking):
+        return False
+    rows = [part.model.row_centres[number] for m in blocking for number in m.ridges]
+
+    def parallel(a: Any, b: Any) -> bool:
+        return bool(abs(a @ b) ** 2 >= (a @ a) * (b @ b) * (1 - 1e-9))
+
+    return any(all(i == j or not parallel(a, b) for j, b in enumerate(rows)) for i, a in enumerate(rows))
 
 
 def _unbounded(bound: Bound, nu: Expr, groups: list[list[Modulus]], diameter: float) -> Bound:

@@ -38,6 +38,9 @@ TOLERANCE = {1: 8e-3, 2: 8e-3, 3: 1.7e-2, 4: 9e-2}
 BUDGET = {1: 6000, 2: 12000, 3: 12000, 4: 8000}
 """Largest number of boxes, by order (scaled down with the dimension)."""
 
+ROUGH = 0.1
+"""Share of the budget where a kink is in sight and nothing finite is known (it pays only if the kink is not there)."""
+
 CONVERGED = 1.05
 """On the whole space a search counts if its bound is within this factor of what was reached."""
 
@@ -118,8 +121,8 @@ class Part:
             or self._hopeless()
         ):
             return first
-        second = self._search(slots, first)
-        return second
+        rough = math.isinf(first.upper) and lost is not None and lost.order <= len(slots)
+        return self._search(slots, first, ROUGH if rough else 1.0)
 
     def _hopeless(self) -> bool:
         return self.n > 12 or self.only_specials
@@ -323,7 +326,7 @@ class Part:
 
     # -- branch and bound ------------------------------------------------------------------------------------------
 
-    def _search(self, slots: str, first: Bound) -> Bound:
+    def _search(self, slots: str, first: Bound, share: float = 1.0) -> Bound:
         k = len(slots)
         form = Form(self.model, slots)
         domain = one_period(self.structure, self.domain, k) if self.domain.unbounded else self.domain
@@ -335,7 +338,7 @@ class Part:
         def sample(points: Array) -> Array:
             return form.lower(self.model.evaluate(k, points, points))
 
-        budget = self._budget(k, math.isinf(first.upper))
+        budget = max(32, int(share * self._budget(k, math.isinf(first.upper))))
         coarse = 0.0 if form.net is None or (k == 2 and form.symmetric) else form.net.factor - 1.0
         tolerance = TOLERANCE[k] + coarse
         found = supremum(bound, sample, domain.lo, domain.hi, tolerance, budget, first.lower, split, first.upper)
