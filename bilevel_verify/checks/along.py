@@ -5,9 +5,9 @@ from __future__ import annotations
 from bilevel_verify.checks import hypotheses as hyp
 from bilevel_verify.checks.blocks import judge_in_blocks
 from bilevel_verify.checks.case import Case
-from bilevel_verify.checks.claims import Judged, judge_claims
+from bilevel_verify.checks.claims import Judged, all_claims, judge_claims
 from bilevel_verify.checks.decide import Judgement, Tally
-from bilevel_verify.checks.digits import BITS_OF_A_DIGIT, first_iterations, unresolved
+from bilevel_verify.checks.digits import BITS_OF_A_DIGIT, ITERATIONS, SOME_EPOCHS, in_many_digits, unresolved
 from bilevel_verify.checks.functions import ProblemFunctions
 from bilevel_verify.checks.premise import Premise
 from bilevel_verify.checks.request import assumed
@@ -38,9 +38,12 @@ def judge_along(case: Case, claims: list[Claim]) -> None:
         return
     false = blocked is not None and blocked.verdict == "not applicable"
     case.beneath = "" if false else unresolved(case)
+    if case.beneath and not (claims or _asks_for_epochs(case)):
+        case.trouble = f"precision: {case.beneath}"
+        return
     try:
         if case.beneath:
-            trajectory, case.digits = first_iterations(case)
+            trajectory = in_many_digits(case, ITERATIONS if claims else SOME_EPOCHS)
         else:
             trajectory = Trajectory(run_of(case))
     except (ParameterError, ArithmeticError, BilevelVerifyError, NotImplementedError, TypeError) as error:
@@ -56,6 +59,11 @@ def judge_along(case: Case, claims: list[Claim]) -> None:
         _judge_run(case, claims)
     if case.beneath:
         case.run, case.trouble = None, f"precision: {case.beneath}"
+
+
+def _asks_for_epochs(case: Case) -> bool:
+    """Whether the growth of something that every epoch has is asked for: a few epochs show it."""
+    return any(claim.is_order and claim.over == "epoch" for claim in all_claims(case.request.statement.claims))
 
 
 def _judge_run(case: Case, claims: list[Claim]) -> None:

@@ -43,6 +43,8 @@ class Case:
     beneath: str = ""
     """Why float64 does not show this run, where it was made in ``digits`` digits instead."""
     digits: int | None = None
+    whole: bool = False
+    """Whether the run in many digits was made to its end."""
     rows: list[Row] = field(default_factory=list)
 
     @property

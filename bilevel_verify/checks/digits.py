@@ -2,7 +2,8 @@
 
 A perturbation of 1e-15 is lost when it is added to an iterate of size 1, and an accuracy of 1e-23 is never reached.
 Such a run says nothing about its end (``undecided: precision``); its steps and epochs are judged over its first
-iterations in as many digits as the parameters need.
+iterations in as many digits as the parameters need. A run whose first iterations see no restart is made to its end in
+those digits if it is short enough: then it is judged like any other.
 """
 
 from __future__ import annotations
@@ -12,8 +13,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bilevel_verify.checks import confirm
 from bilevel_verify.checks.runs import rerun
 from bilevel_verify.checks.trajectory import Trajectory
+from bilevel_verify.methods.run import ENDED
 
 if TYPE_CHECKING:
     from bilevel_verify.checks.case import Case
@@ -22,6 +25,8 @@ RESOLVED = 64 * 2.0**-52
 """What is added to a number of size 1 keeps at least six of its bits."""
 ITERATIONS = 128
 """Iterations in many digits (the requirement is 100)."""
+SOME_EPOCHS = 8
+"""Iterations where only the growth of what an epoch costs is asked for."""
 MOST_CALLS = 400_000
 LEAST_DIGITS = 50
 SPARE_DIGITS = 35
@@ -60,12 +65,20 @@ def digits_for(case: Case) -> int:
     return max(LEAST_DIGITS, SPARE_DIGITS + ceil(-log10(min(smallest, default=1.0))))
 
 
-def first_iterations(case: Case) -> tuple[Trajectory, int]:
-    """The first iterations of the run in many digits, and how many digits they have.
+def in_many_digits(case: Case, iterations: int) -> Trajectory:
+    """The first iterations of the run in ``case.digits`` digits; all of it where these see no restart and it is short.
+
+    ``case.whole`` says which of the two.
 
     Raises
     ------
     BilevelVerifyError, NotImplementedError, TypeError : the method has no multi-precision form.
     """
-    digits = digits_for(case)
-    return rerun(case, digits, MOST_CALLS, ITERATIONS), digits
+    case.digits = digits_for(case)
+    first = rerun(case, case.digits, MOST_CALLS, iterations)
+    if iterations == ITERATIONS and len(first.epochs) == 1:
+        found = first if first.run.status in ENDED else rerun(case, case.digits, confirm.MOST_CALLS)
+        if found.run.status in ENDED and not found.thinned:
+            case.whole = True
+            return found
+    return first

@@ -61,14 +61,15 @@ def statements_of(statement: Any) -> list[tuple[Card, Statement]]:
     return found
 
 
-def _only(entry: Statement, claim: str) -> Statement:
-    """The statement with one of its claims ("paper/id:claim"), or with all."""
-    if not claim:
+def _only(entry: Statement, claims: str) -> Statement:
+    """The statement with one of its claims ("paper/id:claim"), with several ("paper/id:one,two"), or with all."""
+    if not claims:
         return entry
-    chosen = tuple(c for c in entry.claims if c.id == claim)
-    if not chosen:
-        raise InputError(f"{entry.id} has no claim {claim!r}; it has {', '.join(c.id for c in entry.claims)}")
-    return replace(entry, claims=chosen, title=f":{claim}")
+    wanted = [claim.strip() for claim in claims.split(",")]
+    for claim in wanted:
+        if all(c.id != claim for c in entry.claims):
+            raise InputError(f"{entry.id} has no claim {claim!r}; it has {', '.join(c.id for c in entry.claims)}")
+    return replace(entry, claims=tuple(c for c in entry.claims if c.id in wanted), title=f":{','.join(wanted)}")
 
 
 def with_settings(card: Card, statement: Statement) -> Statement:

@@ -46,11 +46,9 @@ def _cut_short(case: Case, judged: Judged, verdict: Verdict, reason: str) -> tup
     assert case.run is not None
     status = case.run.status
     if case.beneath:
-        if judged.claim.over == "run":
+        if judged.claim.over == "run" and not case.whole:
             return "undecided", f"precision: {case.beneath}"
-        if verdict == "holds":
-            return verdict, f"over the first {case.run.iterations} iterations, in {case.digits} digits: {case.beneath}"
-        return verdict, reason
+        return verdict, seen_in_digits(case) if verdict == "holds" else reason
     if status in ENDED:
         return verdict, reason
     if judged.claim.over == "run":
@@ -61,6 +59,14 @@ def _cut_short(case: Case, judged: Judged, verdict: Verdict, reason: str) -> tup
     if verdict == "holds":
         return verdict, f"over the first {case.run.iterations} iterations ({status})"
     return verdict, reason
+
+
+def seen_in_digits(case: Case) -> str:
+    """How much of a run was seen whose parameters float64 does not resolve."""
+    assert case.trajectory is not None
+    how_many = f"{case.trajectory.iterations()} iterations"
+    part = f"the whole run, {how_many}" if case.whole else f"the first {how_many}"
+    return f"over {part}, in {case.digits} digits: {case.beneath}"
 
 
 def _status_reason(status: str) -> str:

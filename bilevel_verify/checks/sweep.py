@@ -12,7 +12,7 @@ from bilevel_verify.checks import hypotheses as hyp
 from bilevel_verify.checks.claims import all_claims
 from bilevel_verify.checks.orders import Rate, judge_order
 from bilevel_verify.checks.request import HORIZONS
-from bilevel_verify.checks.rows import plain_row, readings_of
+from bilevel_verify.checks.rows import plain_row, readings_of, seen_in_digits
 from bilevel_verify.checks.values import ends
 from bilevel_verify.checks.verdict import Row, Verdict
 from bilevel_verify.language import tree
@@ -70,7 +70,7 @@ def _series(cases: list[Case]) -> list[tuple[str, list[Case]]]:
 
 
 def _judge_link(claim: Claim, link: Link, number: int, series: list[Case], letter: str) -> Row:
-    blocked = _blocked(series)
+    blocked = _blocked(series, claim)
     if blocked is not None:
         return _row(claim, link, number, series, [], blocked, None)
     rate: Rate | None = None
@@ -80,12 +80,14 @@ def _judge_link(claim: Claim, link: Link, number: int, series: list[Case], lette
         with exact.precision():
             samples = sorted((_sample(claim, link, case, letter) for case in series), key=lambda s: s.driver)
         outcome, rate = _judge(link, samples)
+        if series[-1].beneath:
+            outcome = outcome[0], "; ".join(part for part in (outcome[1], seen_in_digits(series[-1])) if part)
     except (ArithmeticError, ValueError) as error:
         outcome = ("undecided", f"precision: {error}")
     return _row(claim, link, number, series, samples, outcome, rate)
 
 
-def _blocked(series: list[Case]) -> tuple[Verdict, str] | None:
+def _blocked(series: list[Case], claim: Claim) -> tuple[Verdict, str] | None:
     """Why no rate can be read off: a false hypothesis, or a run that was not finished."""
     for case in series:
         worst = hyp.combine(case.premises)
@@ -98,6 +100,8 @@ def _blocked(series: list[Case]) -> tuple[Verdict, str] | None:
     for case in series:
         if case.contained is not None and case.contained.verdict != "holds":
             return "undecided", case.contained.reason
+        if case.beneath and _epoch_for(claim, case) is not None:
+            continue  # seen in many digits
         if case.run is None:
             return "undecided", case.trouble or "budget: there is no run"
         if case.run.status not in ENDED:
@@ -105,6 +109,18 @@ def _blocked(series: list[Case]) -> tuple[Verdict, str] | None:
     if len(series) < 2:
         return "uninformative", "one tolerance is no sweep"
     return None
+
+
+def _epoch_for(claim: Claim, case: Case) -> int | None:
+    """The epoch at which both sides are taken: the last; of a run in many digits that was cut short the last whole one,
+    and none for a claim about the end of that run.
+    """
+    if case.trajectory is None:
+        return None
+    if not case.beneath or case.whole:
+        return case.trajectory.epochs[-1]
+    ended = [epoch for epoch in case.trajectory.epochs if case.trajectory.ended_by_restart(epoch)]
+    return ended[-1] if ended and claim.over == "epoch" else None
 
 
 def _place(case: Case) -> str:
@@ -139,7 +155,8 @@ def inside_order(node: tree.Node) -> tree.Node:
 
 def _sample(claim: Claim, link: Link, case: Case, letter: str) -> Sample:
     evaluator = case.evaluator(claim)
-    place = {"t": case.trajectory.epochs[-1]} if case.trajectory is not None else {}
+    epoch = _epoch_for(claim, case)
+    place = {} if epoch is None else {"t": epoch}
     middle: Callable[[tree.Node], float] = lambda node: _middle(evaluator.scalar(inside_order(node), place))
     return Sample(driver_of(case, letter), middle(link.left.tree), middle(link.right.tree))
 
