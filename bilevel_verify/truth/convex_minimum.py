@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from bilevel_verify.intervals.elementary import ball_ends
 from bilevel_verify.intervals.rounding import floats_of
 from bilevel_verify.truth.descent import descend
-from bilevel_verify.truth.minimum import Minimum, attained_value, smallest_eigenvalue
+from bilevel_verify.truth.eigenvalues import smallest_eigenvalue
+from bilevel_verify.truth.minimum import Minimum, attained_value
 from bilevel_verify.truth.objective import Objective
 from bilevel_verify.truth.points import DEFAULT_BITS, Points, precision
 from bilevel_verify.truth.structure import Ridge, affine_form, ldl, structure_of

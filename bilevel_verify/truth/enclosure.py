@@ -8,6 +8,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from bilevel_verify.errors import MathematicalError
+
 Certainty = Literal["proved", "certified", "computed", "sampled"]
 """Ordered from best to worst; the certainty of a result is the weakest of its ingredients."""
 
@@ -61,3 +63,22 @@ class Enclosure:
         if np.ndim(self.value) > 0 or not np.isfinite(float(self.value)):
             return None
         return rf"${float(self.value):.12g} \pm {self.error:.2g}$"
+
+
+def flattened(found: Enclosure) -> Enclosure:
+    """A column as a vector."""
+    return Enclosure(np.asarray(found.value).reshape(-1), found.error, found.certainty, found.method, found.attained)
+
+
+def between(low: float, high: float, certainty: Certainty, method: str, attained: bool | None = None) -> Enclosure:
+    """Enclosure of a scalar from its two ends.
+
+    Raises
+    ------
+    MathematicalError : an end is infinite.
+    """
+    if not np.isfinite(high) or not np.isfinite(low):
+        raise MathematicalError(f"only one side is known: [{low}, {high}] ({method})")
+    value = 0.5 * low + 0.5 * high
+    error = 0.0 if low == high else float(np.nextafter(max(high - value, value - low), np.inf))
+    return Enclosure(value, error, certainty, method, attained)

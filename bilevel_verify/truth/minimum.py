@@ -19,6 +19,7 @@ from bilevel_verify.errors import MathematicalError
 from bilevel_verify.intervals.batch import Interval
 from bilevel_verify.intervals.elementary import ball_ends
 from bilevel_verify.truth.descent import descend, start_points
+from bilevel_verify.truth.eigenvalues import smallest_eigenvalue
 from bilevel_verify.truth.enclosure import Certainty, Enclosure, weakest
 from bilevel_verify.truth.objective import Objective
 
@@ -305,18 +306,3 @@ def _parabola(slope: Interval, bend: FloatArray, left: FloatArray, right: FloatA
     reach = np.maximum(np.abs(left), np.abs(right))
     margin = 1e-15 * (size * reach + np.abs(bend) * reach**2) + 1e-300
     return np.asarray(np.minimum(lowest, 0.0) - margin)
-
-
-def smallest_eigenvalue(matrix: Interval) -> FloatArray:
-    """Lower bounds of the eigenvalues of symmetric interval matrices (n, d, d): midpoint minus radius and rounding."""
-    finite = np.asarray((np.isfinite(matrix.lo) & np.isfinite(matrix.hi)).all(axis=(1, 2)))
-    low, high = np.where(finite[:, None, None], matrix.lo, 0.0), np.where(finite[:, None, None], matrix.hi, 0.0)
-    middle = 0.5 * (low + high)
-    middle = 0.5 * (middle + np.swapaxes(middle, 1, 2))
-    d = middle.shape[1]
-    radius = np.maximum(high - middle, middle - low) * (1 + 1e-14)
-    radius = np.minimum(radius, np.swapaxes(radius, 1, 2)) + 1e-300  # both entries enclose the same derivative
-    spread = np.sqrt(np.sum(radius**2, axis=(1, 2))) * (1 + 1e-13)
-    size = np.sqrt(np.sum(middle**2, axis=(1, 2)))
-    lowest = middle[:, 0, 0] if d == 1 else np.linalg.eigvalsh(middle)[:, 0]
-    return np.asarray(np.where(finite, lowest - spread - (8 * d + 8) * 2.0**-52 * size, -np.inf))

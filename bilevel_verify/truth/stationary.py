@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from bilevel_verify.errors import InputError
 from bilevel_verify.intervals.batch import Interval
 from bilevel_verify.truth.algebra import Boxes, float_inverse
+from bilevel_verify.truth.eigenvalues import smallest_eigenvalue
 from bilevel_verify.truth.enclosure import Certainty, Enclosure
-from bilevel_verify.truth.minimum import smallest_eigenvalue, split
+from bilevel_verify.truth.minimum import split
 from bilevel_verify.truth.objective import Objective
 from bilevel_verify.truth.points import frobenius
 
