@@ -12,8 +12,10 @@ from bilevel_verify.audit.scalar.attack import attack, largest_ratio, refutation
 from bilevel_verify.audit.scalar.calculus import by_boxes, by_calculus, by_derivative
 from bilevel_verify.audit.scalar.cases import by_head_and_tail, by_residues, by_zero_apart
 from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim, completed, eliminated, prepared
+from bilevel_verify.audit.scalar.exponents import by_exponents
 from bilevel_verify.audit.scalar.logs import by_logarithms
 from bilevel_verify.audit.scalar.monomials import by_monomials
+from bilevel_verify.audit.scalar.raising import by_raising
 from bilevel_verify.audit.scalar.signs import by_cancelling, by_signs
 from bilevel_verify.audit.scalar.smt import contradictory
 from bilevel_verify.audit.scalar.smt import prove as by_smt
@@ -105,6 +107,8 @@ def _engines(claim: ScalarClaim, until: float, depth: int, milliseconds: int) ->
         yield lambda c: by_cancelling(c, part)
         yield lambda c: by_residues(c, part)
         yield lambda c: by_monomials(c, part)
+        yield lambda c: by_exponents(c, part)
+        yield lambda c: by_raising(c, part)
     yield by_boxes
     yield by_calculus
     if depth > 0:
