@@ -26,9 +26,10 @@ from bilevel_verify.problems.feasible import (
     WholeSpace,
 )
 from bilevel_verify.problems.problem import Problem
+from bilevel_verify.truth.argmin import SolutionSet
 from bilevel_verify.truth.convex import minimise_convex
 from bilevel_verify.truth.enclosure import Enclosure
-from bilevel_verify.truth.simple_bilevel import SimpleTruth, SolutionSet
+from bilevel_verify.truth.simple_bilevel import SimpleTruth
 from bilevel_verify.truth.structure import affine_form, spread_constants
 
 FloatArray = NDArray[np.float64]

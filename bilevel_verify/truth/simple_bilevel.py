@@ -11,7 +11,7 @@ Without such structure the value is extrapolated from ``min_Z g + eps f`` and la
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -24,6 +24,7 @@ from bilevel_verify.intervals.elementary import ball_ends
 from bilevel_verify.intervals.rounding import float_above, float_below
 from bilevel_verify.problems.feasible import Box, Intersection, Orthant, WholeSpace
 from bilevel_verify.problems.problem import Problem
+from bilevel_verify.truth.argmin import SolutionSet, describe_argmin, solution_set
 from bilevel_verify.truth.certified_minimum import certified_minimum
 from bilevel_verify.truth.convex import Constraints, Smooth, Solution, minimise_convex, polish, project_reduced
 from bilevel_verify.truth.enclosure import Certainty, Enclosure
@@ -43,25 +44,6 @@ if TYPE_CHECKING:
 
 FloatArray = NDArray[np.float64]
 EPS = float(np.finfo(float).eps)
-
-
-@dataclass(frozen=True, slots=True)
-class SolutionSet:
-    """Exact description of ``argmin_Z g`` around a lower-level solution.
-
-    Attributes
-    ----------
-    reduced : the set; None where no exact description is known (``missing`` says why).
-    point : a lower-level solution.
-    unique : the lower level has a single solution.
-    slack : how far the right-hand sides of the description may be off (from the accuracy of the lower-level solution).
-    """
-
-    reduced: Reduced | None
-    point: FloatArray
-    unique: bool
-    slack: float
-    missing: str = ""
 
 
 class SimpleTruth:
@@ -187,7 +169,7 @@ class SimpleTruth:
         if better is None or better.quality > found.quality:
             return found
         try:
-            z = self._point_of(self._describe(better, alone)[0], better.z)
+            z = project_reduced(reduce(describe_argmin(self, better, alone)), better.z)
         except BilevelVerifyError:
             return found
         value = self.smooth(self._g)(z)[0]
@@ -195,104 +177,10 @@ class SimpleTruth:
         u = np.asarray(np.linalg.lstsq(reduced.B, z - reduced.z0, rcond=None)[0])
         return Solution(z, u, value, multipliers, better.stationarity, better.violation, better.gap)
 
-    def _point_of(self, description: Description, near: FloatArray) -> FloatArray:
-        """A point of the described set that satisfies the balls (or touches one)."""
-        return project_reduced(reduce(description), near)
-
-    def _describe(self, found: Solution, reduced: Reduced) -> tuple[Description, list[float]]:
-        """Linear description of the argmin: Z with pressed constraints as equations, fixed ridges, fixed ``Q z``."""
-        size = 1 + float(np.max(np.abs(found.multipliers), initial=0.0))
-        pressed = [row for row, m in zip(reduced.rows, found.multipliers) if m > 1e-9 * size]
-        base = self.feasible
-        description = Description(
-            base.T,
-            base.G,
-            base.h,
-            np.vstack([base.E, base.G[pressed]]),
-            np.concatenate([base.e, base.h[pressed]]),
-            base.balls,
-        )
-        rows_E, rhs_E, rows_G, rhs_G, spread = self._fixed(found.z)
-        n = self.n
-        return description.with_rows(
-            np.array(rows_G).reshape(-1, n), np.array(rhs_G), np.array(rows_E).reshape(-1, n), np.array(rhs_E)
-        ), spread
-
-    def _fixed(self, z: FloatArray) -> tuple[list[FloatArray], list[float], list[FloatArray], list[float], list[float]]:
-        """Equations and inequalities that every minimiser satisfies, given one of them."""
-        rows_E: list[FloatArray] = []
-        rhs_E: list[float] = []
-        rows_G: list[FloatArray] = []
-        rhs_G: list[float] = []
-        for _, normal in ldl(self.structure.quadratic.Q).squares:
-            row = np.array([float(v) for v in normal])
-            rows_E.append(row)
-            rhs_E.append(float(row @ z))
-        for ridge in self.structure.ridges:
-            row, shift = ridge.row()
-            t = float(row @ z) + shift
-            piece = (
-                next((p for p in ridge.pieces if p[0] - 1e-9 <= t <= p[1] + 1e-9), None)
-                if ridge.kind == "kinked"
-                else None
-            )
-            if piece is None:
-                rows_E.append(row)
-                rhs_E.append(float(row @ z))
-                continue
-            if np.isfinite(piece[1]):
-                rows_G.append(row)
-                rhs_G.append(piece[1] - shift)
-            if np.isfinite(piece[0]):
-                rows_G.append(-row)
-                rhs_G.append(shift - piece[0])
-        return rows_E, rhs_E, rows_G, rhs_G, []
-
     @cached_property
     def solutions(self) -> SolutionSet:
         """The solution set of the lower level."""
-        found = self.lower
-        reduced = self._reduced
-        rounds = found.multipliers[len(reduced.b) :]
-        slack = self._lower_accuracy(found)
-        if (
-            np.any(rounds > 1e-7 * (1 + float(np.max(np.abs(found.multipliers), initial=0.0))))
-            or reduced.dimension == 0
-        ):
-            point = Reduced(found.z, np.zeros((self.n, 0)), np.zeros((0, 0)), np.zeros(0), (), (), ())
-            return SolutionSet(point, found.z, True, slack)
-        hessian = reduced.B.T @ self.smooth(self._g)(found.z)[2] @ reduced.B
-        if self.structure.missing:
-            if float(np.linalg.eigvalsh(hessian)[0]) > 1e-8 * (1 + float(np.max(np.abs(hessian)))):
-                point = Reduced(found.z, np.zeros((self.n, 0)), np.zeros((0, 0)), np.zeros(0), (), (), ())
-                return SolutionSet(point, found.z, True, slack)
-            return SolutionSet(None, found.z, False, slack, self.structure.missing)
-        from bilevel_verify.truth.certificate import touching_point
-
-        touching = touching_point(self) if reduced.balls else None
-        if touching is not None:
-            point = Reduced(touching, np.zeros((self.n, 0)), np.zeros((0, 0)), np.zeros(0), (), (), ())
-            return SolutionSet(point, touching, True, 4 * EPS * (1 + float(np.linalg.norm(touching))))
-        exact = reduce(self._describe(found, reduced)[0])
-        return SolutionSet(exact, found.z, exact.dimension == 0, slack)
-
-    def _lower_accuracy(self, found: Solution) -> float:
-        """How far the fixed values of the description may be off: the last Newton step, at least rounding."""
-        reduced = self._reduced
-        gradient, hessian = self.smooth(self._g)(found.z)[1:]
-        H = reduced.B.T @ hessian @ reduced.B
-        values = np.linalg.eigvalsh(0.5 * (H + H.T)) if len(H) else np.empty(0)
-        top = float(values[-1]) if len(values) else 0.0
-        positive = values[values > 1e-9 * max(top, 1e-300)] if top > 0 else np.empty(0)
-        scale: float = 1 + float(np.linalg.norm(found.z))
-        rounding = float(8 * EPS * scale * np.sqrt(self.n))
-        if self.attained is not None and self.structure.ridges:
-            return rounding
-        if not len(positive) or top < 1e-6:
-            flat = any(ridge.kind == "strict" for ridge in self.structure.ridges)
-            return float(max(rounding, 1e-8 * scale if flat else 0.0))
-        noise = 8 * EPS * (1 + float(np.linalg.norm(gradient)) + top * scale)
-        return float(rounding + 4 * (found.stationarity + found.violation * top + noise) / float(positive[0]))
+        return solution_set(self, self.lower)
 
     # ---- results --------------------------------------------------------------------------------------------------
 

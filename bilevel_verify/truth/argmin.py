@@ -1,0 +1,142 @@
+"""The argmin of a convex function over a set, described exactly by linear constraints around one minimiser.
+
+Inequality constraints with a positive multiplier become equations, every ridge ``a_i . z`` of g is fixed to its value
+(or confined to the interval on which its profile is affine), and ``Q z`` is fixed for the quadratic part. A ball with a
+positive multiplier leaves a single point.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bilevel_verify.truth.certificate import touching_point
+from bilevel_verify.truth.convex import Solution
+from bilevel_verify.truth.polyhedra import Description, Reduced, reduce
+from bilevel_verify.truth.structure import Structure, ldl
+
+if TYPE_CHECKING:
+    from bilevel_verify.truth.simple_bilevel import SimpleTruth
+
+FloatArray = NDArray[np.float64]
+EPS = float(np.finfo(float).eps)
+
+
+@dataclass(frozen=True, slots=True)
+class SolutionSet:
+    """Exact description of ``argmin_Z g`` around a lower-level solution.
+
+    Attributes
+    ----------
+    reduced : the set; None where no exact description is known (``missing`` says why).
+    point : a lower-level solution.
+    unique : the lower level has a single solution.
+    slack : how far the right-hand sides of the description may be off (from the accuracy of the lower-level solution).
+    """
+
+    reduced: Reduced | None
+    point: FloatArray
+    unique: bool
+    slack: float
+    missing: str = ""
+
+
+def solution_set(simple: SimpleTruth, found: Solution) -> SolutionSet:
+    """The solution set of the lower level, given one solution."""
+    reduced = simple._reduced
+    rounds = found.multipliers[len(reduced.b) :]
+    slack = _accuracy(simple, found)
+    if np.any(rounds > 1e-7 * (1 + float(np.max(np.abs(found.multipliers), initial=0.0)))) or reduced.dimension == 0:
+        point = _single(found.z)
+        return SolutionSet(point, found.z, True, slack)
+    hessian = reduced.B.T @ simple.smooth(simple._g)(found.z)[2] @ reduced.B
+    if simple.structure.missing:
+        if float(np.linalg.eigvalsh(hessian)[0]) > 1e-8 * (1 + float(np.max(np.abs(hessian)))):
+            point = _single(found.z)
+            return SolutionSet(point, found.z, True, slack)
+        return SolutionSet(None, found.z, False, slack, simple.structure.missing)
+    touching = touching_point(simple) if reduced.balls else None
+    if touching is not None:
+        point = _single(touching)
+        return SolutionSet(point, touching, True, 4 * EPS * (1 + float(np.linalg.norm(touching))))
+    exact = reduce(describe_argmin(simple, found, reduced))
+    return SolutionSet(exact, found.z, exact.dimension == 0, slack)
+
+
+def _single(z: FloatArray) -> Reduced:
+    """The set of one point."""
+    return Reduced(z, np.zeros((len(z), 0)), np.zeros((0, 0)), np.zeros(0), (), (), ())
+
+
+def describe_argmin(simple: SimpleTruth, found: Solution, reduced: Reduced) -> Description:
+    """Linear description of the argmin: Z with pressed constraints as equations, fixed ridges, fixed ``Q z``.
+
+    ``found`` is a lower-level solution over ``reduced``, the set whose multipliers it has.
+    """
+    size = 1 + float(np.max(np.abs(found.multipliers), initial=0.0))
+    pressed = [row for row, m in zip(reduced.rows, found.multipliers) if m > 1e-9 * size]
+    base = simple.feasible
+    description = Description(
+        base.T,
+        base.G,
+        base.h,
+        np.vstack([base.E, base.G[pressed]]),
+        np.concatenate([base.e, base.h[pressed]]),
+        base.balls,
+    )
+    rows_E, rhs_E, rows_G, rhs_G = _fixed(simple.structure, found.z)
+    n = simple.n
+    return description.with_rows(
+        np.array(rows_G).reshape(-1, n), np.array(rhs_G), np.array(rows_E).reshape(-1, n), np.array(rhs_E)
+    )
+
+
+def _fixed(structure: Structure, z: FloatArray) -> tuple[list[FloatArray], list[float], list[FloatArray], list[float]]:
+    """Equations and inequalities that every minimiser satisfies, given one of them."""
+    rows_E: list[FloatArray] = []
+    rhs_E: list[float] = []
+    rows_G: list[FloatArray] = []
+    rhs_G: list[float] = []
+    for _, normal in ldl(structure.quadratic.Q).squares:
+        row = np.array([float(v) for v in normal])
+        rows_E.append(row)
+        rhs_E.append(float(row @ z))
+    for ridge in structure.ridges:
+        row, shift = ridge.row()
+        t = float(row @ z) + shift
+        piece = (
+            next((p for p in ridge.pieces if p[0] - 1e-9 <= t <= p[1] + 1e-9), None) if ridge.kind == "kinked" else None
+        )
+        if piece is None:
+            rows_E.append(row)
+            rhs_E.append(float(row @ z))
+            continue
+        if np.isfinite(piece[1]):
+            rows_G.append(row)
+            rhs_G.append(piece[1] - shift)
+        if np.isfinite(piece[0]):
+            rows_G.append(-row)
+            rhs_G.append(shift - piece[0])
+    return rows_E, rhs_E, rows_G, rhs_G
+
+
+def _accuracy(simple: SimpleTruth, found: Solution) -> float:
+    """How far the fixed values of the description may be off: the last Newton step, at least rounding."""
+    reduced = simple._reduced
+    gradient, hessian = simple.smooth(simple._g)(found.z)[1:]
+    H = reduced.B.T @ hessian @ reduced.B
+    values = np.linalg.eigvalsh(0.5 * (H + H.T)) if len(H) else np.empty(0)
+    top = float(values[-1]) if len(values) else 0.0
+    positive = values[values > 1e-9 * max(top, 1e-300)] if top > 0 else np.empty(0)
+    scale: float = 1 + float(np.linalg.norm(found.z))
+    rounding = float(8 * EPS * scale * np.sqrt(simple.n))
+    if simple.attained is not None and simple.structure.ridges:
+        return rounding
+    if not len(positive) or top < 1e-6:
+        flat = any(ridge.kind == "strict" for ridge in simple.structure.ridges)
+        return float(max(rounding, 1e-8 * scale if flat else 0.0))
+    noise = 8 * EPS * (1 + float(np.linalg.norm(gradient)) + top * scale)
+    return float(rounding + 4 * (found.stationarity + found.violation * top + noise) / float(positive[0]))
