@@ -9,7 +9,9 @@ import pytest
 import bilevel_verify as bv
 from bilevel_verify.checks import verify
 from bilevel_verify.checks.digits import ITERATIONS, digits_for, unresolved
+from bilevel_verify.language import parse
 from bilevel_verify.theorems import load_card
+from bilevel_verify.theorems.card import Expression
 
 SADDLE = [4e-6, 2e-6]
 """So close to the saddle of toy-a that its epochs end with a small gradient."""
@@ -19,6 +21,12 @@ SADDLE = [4e-6, 2e-6]
 def minimax():
     """A saddle problem with one variable on each side: 0 is a strict saddle of its max function."""
     return bv.minimax(f="cos(x1) + x1*y1/2 - y1**2", x="x1", y="y1", name="small-minimax")
+
+
+@pytest.fixture(scope="module")
+def bowl():
+    """A problem of two levels with one variable each: 0 is a strict minimum."""
+    return bv.bilevel(f="cos(y1)/2 - cos(x1)", g="y1**2 - x1*y1", x="x1", y="y1", name="small-bowl")
 
 
 def test_printed_radii_below_float64_are_judged_in_many_digits(minimax):
@@ -99,12 +107,57 @@ def test_printed_parameters_on_a_saddle_are_the_same_for_every_seed(minimax, sta
     assert (printed.measured, printed.bound) == (0.0, 0.0)
     assert f"never leaves its start ({iterations} iterations in {digits} digits)" in printed.reason
     assert (repaired.verdict, repaired.reason) == ("not applicable", "vacuous: no trial")
+    output = next(row for row in found.claims if row.claim == "output")
+    assert (output.verdict, output.measured) == ("holds", 0.0)
+    assert output.reason.startswith(f"over the whole run, {iterations} iterations, in {digits} digits: ")
     beside = verify(problem, f"{statement}:curvature", eps=eps, x0=[1e-5])
     assert {row.verdict for row in beside.claims} == {"undecided"}
 
 
-def test_a_minimum_that_is_never_left_shows_nothing():
-    bowl = bv.bilevel(f="cos(y1)/2 - cos(x1)", g="y1**2 - x1*y1", x="x1", y="y1", name="small-bowl")
+def test_a_run_of_one_epoch_is_judged_to_its_end_in_many_digits(bowl):
+    statement = "rahgd/theorem-4-1:output,iterations"
+    found = verify(bowl, statement, eps=0.3, x0=[1e-7])
+    assert [row.verdict for row in found.claims] == ["holds", "holds"]
+    assert all(row.reason.startswith("over the whole run, 302 iterations, in 54 digits: ") for row in found.claims)
+    output = next(row.measured for row in found.claims if row.claim == "output")
+    assert 1e-10 < output < 1e-7
+    # one that restarts within its first iterations is as undecided as before
+    far = verify(bowl, statement, eps=0.3, x0=[1e-4])
+    assert {row.verdict for row in far.claims} == {"undecided"}
+    # a promise that is false at the end of that run is refuted
+    card = load_card("rahgd")
+    claim = next(claim for claim in card.statement("theorem-4-1").claims if claim.id == "output")
+    tight = replace(claim, chain=(replace(claim.chain[0], right=Expression(parse("eps/10**9"), "eps/10**9")),))
+    false = verify(bowl, (card, replace(card.statement("theorem-4-1"), claims=(tight,))), eps=0.3, x0=[1e-7])
+    assert [row.verdict for row in false.claims] == ["refuted"]
+
+
+def test_what_an_epoch_costs_at_printed_radii_is_seen_over_the_first_ones(minimax):
+    sweep = [1e-2, 1e-3, 1e-4, 1e-5, 1e-6]
+    found = verify(minimax, "rahgd/theorem-5-2:order-of-T,rate", eps=sweep, x0=[0.3])
+    cost, rate = found.claims
+    assert (cost.claim, cost.verdict, cost.as_printed) == ("order-of-T", "consistent", True)
+    assert "over the first 8 iterations, in " in cost.reason
+    lengths = [float(p["T_m1"]) + float(p["T_k"]) for p in found.parameters]
+    assert cost.details["counts"] == pytest.approx(lengths)  # epochs of one iteration
+    assert lengths == sorted(lengths)
+    assert (rate.verdict, rate.reason.split(":")[0]) == ("undecided", "precision")
+    longer = verify(minimax, "rahgd/theorem-5-2:order-of-T", eps=[1e-2], x0=[0.3]).claims[0]
+    assert longer.verdict == "uninformative"
+
+
+def test_the_end_of_a_run_below_float64_needs_no_run_to_be_undecided(minimax, monkeypatch):
+    from bilevel_verify.checks import along
+
+    monkeypatch.setattr(along, "in_many_digits", None)
+    found = verify(minimax, "rahgd/theorem-5-2:rate,epochs", eps=[1e-3, 5e-4], x0=[0.3])
+    assert [row.claim for row in found.claims] == ["epochs", "rate"]
+    assert all(row.reason.startswith("precision: ") for row in found.claims)
+    with pytest.raises(bv.InputError, match="has no claim 'epoch'"):
+        verify(minimax, "rahgd/theorem-5-2:rate,epoch", eps=[1e-3, 5e-4], x0=[0.3])
+
+
+def test_a_minimum_that_is_never_left_shows_nothing(bowl):
     found = verify(bowl, "rahgd/theorem-4-1:curvature", eps=2e-2, x0=[0.0])
     assert found.claims[0].verdict == "undecided"
     assert "never leaves its start" in found.claims[0].reason
