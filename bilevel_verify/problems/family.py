@@ -9,7 +9,7 @@ from typing import Any
 
 from bilevel_verify import language
 from bilevel_verify.errors import ProblemError
-from bilevel_verify.problems.construct import number, read_knobs
+from bilevel_verify.problems.numbers import number, read_knobs
 from bilevel_verify.problems.problem import Kind, Problem
 
 LETTERS = ("eps", "kappa", "d", "nu")

@@ -1,0 +1,144 @@
+"""The fields of a problem beside its formulas: data arrays, what is known, domain, feasible set, start."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import sympy
+from numpy.typing import NDArray
+
+from bilevel_verify import language
+from bilevel_verify.errors import ProblemError
+from bilevel_verify.problems import feasible as sets
+from bilevel_verify.problems.formulas import FormulaReader
+from bilevel_verify.problems.names import check_name
+from bilevel_verify.problems.numbers import INFINITY, end_of_range, mapping_of, number
+from bilevel_verify.problems.problem import Interval
+
+WORDS = frozenset({"on", "note", "why", "source", "attained", "verdict"})
+"""Fields of ``known`` that stay as they are; every other text is a formula of the variables and knobs."""
+
+
+def read_known(known: Any, scope: FormulaReader) -> dict[str, Any]:
+    """What the author states about a problem: texts become exact numbers or expressions, tables stay tables."""
+
+    def read(value: Any, field: str) -> Any:
+        if isinstance(value, Mapping):
+            return {k: v if k in WORDS else read(v, f"{field}.{k}") for k, v in value.items()}
+        if isinstance(value, list | tuple):
+            return tuple(read(v, field) for v in value)
+        if isinstance(value, bool):
+            return value
+        if isinstance(value, str) and INFINITY.fullmatch(value):
+            return number(value, field, infinite=True)
+        return scope.formula(field, value) if isinstance(value, str) else number(value, field, infinite=True)
+
+    result: dict[str, Any] = read(mapping_of(known, "known"), "known")
+    return result
+
+
+def read_data(data: Mapping[str, Any] | None) -> dict[str, NDArray[np.float64]]:
+    """Data arrays: finite float64, one to three dimensions, read-only copies."""
+    arrays: dict[str, NDArray[np.float64]] = {}
+    for name, value in mapping_of(data, "data").items():
+        check_name(name, "data array")
+        try:
+            array = np.array(value, dtype=np.float64, order="C")
+        except (TypeError, ValueError):
+            raise ProblemError(f"data array {name!r} must be a rectangular array of numbers") from None
+        if array.ndim not in (1, 2, 3) or array.size == 0:
+            raise ProblemError(f"data array {name!r} has shape {array.shape}; one to three non-empty axes are allowed")
+        if not bool(np.all(np.isfinite(array))):
+            raise ProblemError(f"data array {name!r} contains NaN or infinity")
+        array.flags.writeable = False
+        arrays[name] = array
+    return arrays
+
+
+def read_domain(
+    domain: Mapping[str, Any] | None, xs: Sequence[str], ys: Sequence[str], knobs: Mapping[str, Any]
+) -> dict[str, Interval]:
+    """Ranges of the variables: a block gives the range of all of its variables, a variable its own; both ends exact.
+
+    Raises
+    ------
+    ProblemError : unknown variable, not a pair, empty.
+    """
+    ranges: dict[str, Interval] = {}
+    given = mapping_of(domain, "domain")
+    for key in sorted(given, key=lambda k: k in xs or k in ys):  # blocks first, so that single variables win
+        names = (key,) if key in xs or key in ys else {"x": tuple(xs), "y": tuple(ys)}.get(key, ())
+        if not names:
+            raise ProblemError(f"domain: unknown variable {key!r}{language.nearest(key, [*xs, *ys])}")
+        for name in names:
+            ranges[name] = _interval(given[key], key, knobs)
+    return {n: ranges[n] for n in (*xs, *ys) if n in ranges and ranges[n] != (-sympy.oo, sympy.oo)}
+
+
+def _interval(value: Any, key: str, knobs: Mapping[str, Any]) -> Interval:
+    what = f"domain of {key!r}"
+    if isinstance(value, str) or not isinstance(value, Iterable) or isinstance(value, Mapping):
+        raise ProblemError(f"{what} must be a pair (low, high)")
+    ends = list(value)
+    if len(ends) != 2:
+        raise ProblemError(f"{what} must be a pair (low, high), not {len(ends)} values")
+    low, high = (end_of_range(end, infinity, what, knobs) for end, infinity in zip(ends, (-sympy.oo, sympy.oo)))
+    if (low < high) != sympy.true:
+        raise ProblemError(f"{what}: [{low}, {high}] is empty or a point; the low end must be below the high end")
+    return low, high
+
+
+def read_feasible(
+    feasible: sets.FeasibleSet | Mapping[str, Any] | None, dimension: int, knobs: Mapping[str, Any]
+) -> sets.FeasibleSet | None:
+    """A feasible set of this dimension, also from its table in a file.
+
+    Raises
+    ------
+    ProblemError : not a set, or of another dimension.
+    """
+    if isinstance(feasible, Mapping):
+        feasible = sets.from_dict(_numbers_of_set(feasible, dimension, knobs))
+    if feasible is not None:
+        sets.check_dimension(feasible, dimension)
+    return feasible
+
+
+def _numbers_of_set(spec: Mapping[str, Any], dimension: int, knobs: Mapping[str, Any]) -> dict[str, Any]:
+    """Texts of a feasible set as numbers; one number for ``lo`` or ``hi`` of a Box means all entries."""
+
+    def read(value: Any) -> Any:
+        if isinstance(value, str):
+            return float(end_of_range(value, None, "feasible", knobs))
+        return [read(v) for v in value] if isinstance(value, list | tuple) else value
+
+    result: dict[str, Any] = {}
+    for field, value in spec.items():
+        if field == "set":
+            result[field] = value
+        elif field == "sets" and isinstance(value, list | tuple):
+            result[field] = [_numbers_of_set(s, dimension, knobs) if isinstance(s, Mapping) else s for s in value]
+        else:
+            number_or_list = read(value)
+            broadcast = field in ("lo", "hi") and isinstance(number_or_list, int | float)
+            result[field] = [float(number_or_list)] * dimension if broadcast else number_or_list
+    return result
+
+
+def read_start(value: Any, dimension: int, knobs: Mapping[str, Any]) -> tuple[float, ...] | None:
+    """The start that a problem suggests: numbers or texts, one text for all coordinates; None without one."""
+    if value is None:
+        return None
+    if isinstance(value, str):
+        value = [value] * dimension
+    if not isinstance(value, Iterable):
+        raise ProblemError("start must be a list of numbers, or one text for all coordinates")
+    point = tuple(float(end_of_range(v, sympy.nan, "start", knobs)) for v in value)
+    if any(math.isnan(v) or math.isinf(v) for v in point):
+        raise ProblemError("start must be finite")
+    if len(point) != dimension:
+        raise ProblemError(f"start has {len(point)} entries, the problem {dimension}")
+    return point

@@ -1,0 +1,112 @@
+"""The formulas f and g of a problem: texts or SymPy expressions, read in the scope of its names and abbreviations."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import sympy
+
+from bilevel_verify import language
+from bilevel_verify.errors import ExpressionError, ProblemError
+from bilevel_verify.problems.names import check_name
+from bilevel_verify.problems.numbers import mapping_of
+from bilevel_verify.problems.stable import stabilise
+from bilevel_verify.problems.to_sympy import exact_number, to_sympy
+from bilevel_verify.problems.vocabulary import Definition
+
+HEAD = re.compile(r"([A-Za-z]\w*)\s*(?:\(\s*([A-Za-z]\w*(?:\s*,\s*[A-Za-z]\w*)*)\s*\))?")
+
+
+def read_definitions(define: Mapping[str, str] | None) -> dict[str, Definition]:
+    """Abbreviations ``{"u": text, "h(t)": text}``."""
+    result: dict[str, Definition] = {}
+    for head, text in mapping_of(define, "define").items():
+        match = HEAD.fullmatch(head.strip())
+        if match is None or not isinstance(text, str):
+            raise ProblemError(f"define: {head[:40]!r} must be a name or name(arguments), with a text as its value")
+        parameters = tuple(p.strip() for p in match[2].split(",")) if match[2] else ()
+        for name in (match[1], *parameters):
+            check_name(name, "definition")
+        if len(set(parameters)) < len(parameters) or match[1] in result or match[1] in ("f", "g"):
+            raise ProblemError(f"define: {head[:40]!r} repeats a name or takes one that means something else")
+        result[match[1]] = Definition(parameters, language.parse(text, limits=language.PROBLEM), text)
+    return result
+
+
+class FormulaReader:
+    """Reads the formulas of one problem.
+
+    Parameters
+    ----------
+    symbols : variable -> SymPy symbol.
+    knobs, data : name -> exact number, name -> array.
+    blocks : ``x`` and ``y`` -> names of their variables.
+    definitions : abbreviations.
+    rewrite : write ``log(1 + exp(t))`` and its kin with the stable atoms.
+    """
+
+    def __init__(
+        self,
+        symbols: Mapping[str, Any],
+        knobs: Mapping[str, Any],
+        data: Mapping[str, Any],
+        blocks: Mapping[str, tuple[str, ...]],
+        definitions: Mapping[str, Definition],
+        rewrite: bool,
+    ) -> None:
+        self.symbols, self.data, self.definitions, self.rewrite = symbols, data, definitions, rewrite
+        self.letters = {**knobs, **symbols}
+        self.vectors = {
+            block: tuple(symbols[n] for n in names)
+            for block, names in blocks.items()
+            if names and block not in self.letters and block not in data
+        }
+
+    def formula(self, field: str, value: Any) -> Any:
+        """Field ``f`` or ``g`` as an expression of the variables alone."""
+        if value is None:
+            raise ProblemError(f"missing field {field!r}: give the formula as text or as a SymPy expression")
+        if isinstance(value, str):
+            return self._text(field, value)
+        if isinstance(value, bool) or not isinstance(value, sympy.Expr | int | float):
+            raise ProblemError(f"{field} must be text or a SymPy expression, not {type(value).__name__}")
+        return self._expression(field, sympy.Integer(value) if isinstance(value, int) else value)
+
+    def _text(self, field: str, text: str) -> Any:
+        try:
+            return to_sympy(
+                language.parse(text, limits=language.PROBLEM),
+                self.letters,
+                text=text,
+                vectors=self.vectors,
+                data=self.data,
+                definitions=self.definitions,
+                rewrite=self.rewrite,
+            )
+        except ExpressionError as error:
+            raise ExpressionError(f"{field}: {error.plain}", error.text, error.column) from None
+
+    def _expression(self, field: str, value: Any) -> Any:
+        if isinstance(value, float):
+            if not math.isfinite(value):
+                raise ProblemError(f"{field} is {value}; it must be finite")
+            return exact_number(value)
+        if value.has(sympy.nan, sympy.zoo, sympy.oo, -sympy.oo, sympy.I):
+            raise ProblemError(f"{field} contains an undefined, infinite or imaginary number")
+        replaced = {}
+        for symbol in value.free_symbols:
+            known = self.letters.get(symbol.name)
+            if known is None:
+                raise ProblemError(
+                    f"{field}: unknown symbol {symbol.name!r}{language.nearest(symbol.name, self.letters)}"
+                )
+            if known != symbol:
+                replaced[symbol] = known
+        for function in value.atoms(sympy.core.function.AppliedUndef):
+            raise ProblemError(f"{field}: {function} is an undefined function; write a formula")
+        floats = {number: exact_number(number) for number in value.atoms(sympy.Float)}
+        result = value.xreplace(floats).subs(replaced, simultaneous=True) if replaced or floats else value
+        return stabilise(result) if self.rewrite else result

@@ -1,0 +1,107 @@
+"""Exact real numbers from what users write: Python, NumPy and SymPy numbers, texts, and knobs that use each other."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import sympy
+
+from bilevel_verify import language
+from bilevel_verify.errors import ProblemError
+from bilevel_verify.problems.names import check_name
+from bilevel_verify.problems.to_sympy import exact_number, to_sympy
+
+INFINITY = re.compile(r"\s*-?\s*oo\s*")
+"""Texts of the two infinities."""
+
+
+def read_knobs(knobs: Mapping[str, Any] | None, letters: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Knobs as exact numbers; a text may use other knobs (and ``letters``), in any order.
+
+    Raises
+    ------
+    ProblemError : not a number, NaN, infinite, circular.
+    """
+    given = mapping_of(knobs, "knobs")
+    values: dict[str, Any] = {}
+    waiting: dict[str, Any] = {}
+    for name, value in given.items():
+        check_name(name, "knob")
+        if isinstance(value, str):
+            waiting[name] = (language.parse(value), value)
+        else:
+            values[name] = number(value, f"knob {name!r}")
+    while waiting:
+        ready = [n for n, (node, _) in waiting.items() if not (language.letters(node) - {n}) & waiting.keys()]
+        if not ready or any(n in language.letters(waiting[n][0]) for n in ready):
+            raise ProblemError(f"the knobs {', '.join(sorted(waiting))} depend on each other in a circle")
+        for name in ready:
+            node, text = waiting.pop(name)
+            values[name] = constant(to_sympy(node, {**(letters or {}), **values}, text=text), f"knob {name!r}")
+    return {name: values[name] for name in given}
+
+
+def constant(value: Any, what: str) -> Any:
+    """A SymPy expression that is a real number.
+
+    Raises
+    ------
+    ProblemError : it depends on something, or is not real; ``what`` names it.
+    """
+    if value.free_symbols or not value.is_number or not value.is_real:
+        raise ProblemError(f"{what} must be a real number, not {str(value)[:60]}")
+    return value
+
+
+def number(value: Any, what: str, *, infinite: bool = False) -> Any:
+    """One exact real number from Python, NumPy or SymPy; NaN and (unless allowed) infinities are refused."""
+    if isinstance(value, str):
+        node = language.parse(value)
+        inner = node.operand if isinstance(node, language.tree.Negate) else node
+        if infinite and inner == language.tree.Letter("oo"):
+            return sympy.oo if inner is node else -sympy.oo
+        return constant(to_sympy(node, {}, text=value), what)
+    if isinstance(value, sympy.Expr):
+        if infinite and value in (sympy.oo, -sympy.oo):
+            return value
+        if value.has(sympy.nan, sympy.oo, sympy.zoo):
+            raise ProblemError(f"{what} must be finite, not {value}")
+        return constant(exact_number(value), what)
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | Fraction | np.number):
+        raise ProblemError(f"{what} must be a number, not {type(value).__name__}")
+    if isinstance(value, complex | np.complexfloating):
+        raise ProblemError(f"{what} must be real")
+    plain = float(value) if not isinstance(value, int | Fraction) else value
+    if isinstance(plain, float) and not math.isfinite(plain):
+        if infinite and not math.isnan(plain):
+            return sympy.oo if plain > 0 else -sympy.oo
+        raise ProblemError(f"{what} must be finite, not {plain}")
+    return exact_number(value)
+
+
+def end_of_range(value: Any, missing: Any, what: str, knobs: Mapping[str, Any]) -> Any:
+    """One end of a range, or one coordinate: a number, an infinity, or a text over the knobs; ``missing`` for None."""
+    if value is None:
+        return missing
+    if isinstance(value, str) and not INFINITY.fullmatch(value):
+        return constant(to_sympy(language.parse(value), knobs, text=value), what)
+    return number(value, what, infinite=True)
+
+
+def mapping_of(value: Any, what: str) -> Mapping[str, Any]:
+    """A field that maps names to values; None is the empty one.
+
+    Raises
+    ------
+    ProblemError : anything else; ``what`` names the field.
+    """
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping) or not all(isinstance(k, str) for k in value):
+        raise ProblemError(f"{what} must map names to values")
+    return value
