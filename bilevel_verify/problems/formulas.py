@@ -11,10 +11,11 @@ import sympy
 
 from bilevel_verify import language
 from bilevel_verify.errors import ExpressionError, ProblemError
+from bilevel_verify.problems.expression_arrays import exact_number
 from bilevel_verify.problems.names import check_name
 from bilevel_verify.problems.numbers import mapping_of
 from bilevel_verify.problems.stable import stabilise
-from bilevel_verify.problems.to_sympy import exact_number, to_sympy
+from bilevel_verify.problems.to_sympy import to_sympy
 from bilevel_verify.problems.vocabulary import Definition
 
 HEAD = re.compile(r"([A-Za-z]\w*)\s*(?:\(\s*([A-Za-z]\w*(?:\s*,\s*[A-Za-z]\w*)*)\s*\))?")

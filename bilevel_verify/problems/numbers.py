@@ -13,8 +13,9 @@ import sympy
 
 from bilevel_verify import language
 from bilevel_verify.errors import ProblemError
+from bilevel_verify.problems.expression_arrays import exact_number
 from bilevel_verify.problems.names import check_name
-from bilevel_verify.problems.to_sympy import exact_number, to_sympy
+from bilevel_verify.problems.to_sympy import to_sympy
 
 INFINITY = re.compile(r"\s*-?\s*oo\s*")
 """Texts of the two infinities."""

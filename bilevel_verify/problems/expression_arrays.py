@@ -1,0 +1,66 @@
+"""Values of formulas: exact numbers, and arrays of SymPy expressions (NumPy arrays of objects) with their algebra."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import sympy
+
+
+def exact_number(value: Any) -> Any:
+    """A float, int, Fraction or SymPy number as an exact number; decimals are read as they print (0.1 is 1/10)."""
+    if isinstance(value, sympy.Basic):
+        return sympy.Rational(str(value)) if value.is_Float else value
+    if isinstance(value, Fraction):
+        return sympy.Rational(value.numerator, value.denominator)
+    if isinstance(value, int | np.integer):
+        return sympy.Integer(int(value))
+    part = Fraction(repr(float(value)))
+    return sympy.Rational(part.numerator, part.denominator)
+
+
+def objects(values: tuple[Any, ...]) -> Any:
+    """A vector of expressions."""
+    result = np.empty(len(values), dtype=object)
+    result[:] = values
+    return result
+
+
+def matrix_product(left: Any, right: Any) -> Any:
+    """``left @ right``; every entry is added up at once (SymPy sorts a sum anew with each term that joins it)."""
+    rows, columns = left.reshape(-1, left.shape[-1]), right.reshape(right.shape[0], -1).T
+    entries = objects(tuple(sympy.Add(*map(_times, row, column)) for row in rows for column in columns))
+    return entries.reshape(left.shape[:-1] + right.shape[1:])[()]
+
+
+def _times(a: Any, b: Any) -> Any:
+    """``a * b``; a number times a symbol is what SymPy would find out after some questions."""
+    if a.is_Rational and b.is_Symbol and a not in (0, 1):
+        return sympy.Mul(a, b, evaluate=False)
+    return a * b
+
+
+def add(a: Any, b: Any) -> Any:
+    """``a + b`` of two numbers, or of two arrays of one shape.
+
+    Raises
+    ------
+    ValueError : anything else.
+    """
+    if isinstance(a, np.ndarray) != isinstance(b, np.ndarray) or np.shape(a) != np.shape(b):
+        raise ValueError("shapes")
+    return a + b
+
+
+def multiply(a: Any, b: Any) -> Any:
+    """``a b`` where at most one is an array.
+
+    Raises
+    ------
+    ValueError : two arrays.
+    """
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+        raise ValueError("shapes")
+    return a * b
