@@ -23,6 +23,7 @@ from bilevel_verify.intervals.batch import Interval
 from bilevel_verify.intervals.rounding import up
 from bilevel_verify.truth.algebra import Balls, Boxes, float_inverse, middle_radius
 from bilevel_verify.truth.brackets import ball_bracket, bracket, by_slopes
+from bilevel_verify.truth.definite import positive_definite, positive_definite_ball
 from bilevel_verify.truth.model import Function, Model
 from bilevel_verify.truth.newton import Local, Minimised, local_of, minimise, penalty_of
 
@@ -354,7 +355,7 @@ class LowerLevel:
             spread = gap * flint.arb_mat(dy, 1, [_symmetric_ball(s) for s in sizes])
             image = [abs(spread[j, 0] - newton[j, 0]).upper() for j in range(dy)]
             if all(i < s for i, s in zip(image, sizes, strict=True)):
-                if not _positive_ball(inverse):
+                if not positive_definite_ball(inverse):
                     raise MathematicalError("the stationary point of the lower level is not a minimum in y")
                 return [m + _symmetric_ball(i) for m, i in zip(middle, image, strict=True)]
             sizes = [(s * 8).upper() for s in sizes]
@@ -386,43 +387,3 @@ def _symmetric_ball(size: Any) -> Any:
     import flint
 
     return flint.arb(0, size)
-
-
-def positive_definite(matrix: FloatArray) -> NDArray[np.bool_]:
-    """Proved positive definiteness of float matrices (n, d, d): Cholesky of a shifted matrix succeeds (Rump 2006).
-
-    The shift covers the rounding errors of the factorisation: ``2 (d + 3) eps trace``.
-    """
-    n, d, _ = matrix.shape
-    finite = np.asarray(np.isfinite(matrix).all(axis=(1, 2)))
-    clean = np.where(finite[:, None, None], matrix, np.eye(d))
-    trace = np.einsum("nii->n", np.abs(clean))
-    shifted = clean - (2 * (d + 3) * 2.0**-52 * trace + 1e-290)[:, None, None] * np.eye(d)
-    if d == 1:
-        return np.asarray(finite & (shifted[:, 0, 0] > 0))
-    try:
-        np.linalg.cholesky(shifted)
-        return finite
-    except np.linalg.LinAlgError:
-        out = finite.copy()
-        for i in range(n):
-            try:
-                np.linalg.cholesky(shifted[i])
-            except np.linalg.LinAlgError:
-                out[i] = False
-        return out
-
-
-def _positive_ball(matrix: Any) -> bool:
-    """Proved positive definiteness of an exact ball matrix, by Cholesky in balls."""
-    n = matrix.nrows()
-    rows = [[matrix[i, j] for j in range(n)] for i in range(n)]
-    for k in range(n):
-        pivot = rows[k][k]
-        if not pivot > 0:
-            return False
-        for i in range(k + 1, n):
-            factor = rows[i][k] / pivot
-            for j in range(k + 1, n):
-                rows[i][j] = rows[i][j] - factor * rows[k][j]
-    return True
