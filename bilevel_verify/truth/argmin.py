@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from bilevel_verify.truth.certificate import touching_point
 from bilevel_verify.truth.convex import Solution
 from bilevel_verify.truth.polyhedra import Description, Reduced, reduce
-from bilevel_verify.truth.structure import Structure, ldl
+from bilevel_verify.truth.quadratics import ldl
+from bilevel_verify.truth.structure import Structure
 
 if TYPE_CHECKING:
     from bilevel_verify.truth.simple_bilevel import SimpleTruth

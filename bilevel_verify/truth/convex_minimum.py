@@ -22,7 +22,8 @@ from bilevel_verify.truth.eigenvalues import smallest_eigenvalue
 from bilevel_verify.truth.minimum import Minimum, attained_value
 from bilevel_verify.truth.objective import Objective
 from bilevel_verify.truth.points import DEFAULT_BITS, Points, precision
-from bilevel_verify.truth.structure import Ridge, affine_form, ldl, structure_of
+from bilevel_verify.truth.quadratics import affine_form, ldl
+from bilevel_verify.truth.structure import Ridge, structure_of
 
 FloatArray = NDArray[np.float64]
 MOST_VARIABLES = 80

@@ -14,7 +14,8 @@ import sympy
 from numpy.typing import NDArray
 
 from bilevel_verify.errors import BilevelVerifyError
-from bilevel_verify.truth.structure import Quadratic, affine_form, ldl, quadratic_of, spread_constants
+from bilevel_verify.truth.quadratics import Quadratic, affine_form, ldl, quadratic_of
+from bilevel_verify.truth.structure import spread_constants
 
 FloatArray = NDArray[np.float64]
 

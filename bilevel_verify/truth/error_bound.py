@@ -22,7 +22,7 @@ from bilevel_verify.truth.enclosure import Certainty
 from bilevel_verify.truth.newton import evaluate
 from bilevel_verify.truth.polyhedra import affine_solution
 from bilevel_verify.truth.projections import diameter
-from bilevel_verify.truth.structure import ldl
+from bilevel_verify.truth.quadratics import ldl
 
 if TYPE_CHECKING:
     from bilevel_verify.truth.simple_bilevel import SimpleTruth

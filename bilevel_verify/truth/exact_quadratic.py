@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bilevel_verify.truth.structure import Quadratic, ldl, quadratic_of
+from bilevel_verify.truth.quadratics import Quadratic, ldl, quadratic_of
 
 if TYPE_CHECKING:
     from bilevel_verify.truth.simple_bilevel import SimpleTruth

@@ -24,9 +24,9 @@ from bilevel_verify.truth.model import Model, model_of
 from bilevel_verify.truth.objective import Objective, PenaltyObjective, PhiObjective
 from bilevel_verify.truth.periods import one_period
 from bilevel_verify.truth.points import Points
+from bilevel_verify.truth.quadratics import quadratic_of
 from bilevel_verify.truth.separable import combined, parts_of
 from bilevel_verify.truth.squares import complete_squares, with_squares
-from bilevel_verify.truth.structure import quadratic_of
 from bilevel_verify.truth.term_bounds import sum_of_term_bounds
 
 if TYPE_CHECKING:

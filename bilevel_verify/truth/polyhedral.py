@@ -29,8 +29,9 @@ from bilevel_verify.problems.problem import Problem
 from bilevel_verify.truth.argmin import SolutionSet
 from bilevel_verify.truth.convex import minimise_convex
 from bilevel_verify.truth.enclosure import Enclosure
+from bilevel_verify.truth.quadratics import affine_form
 from bilevel_verify.truth.simple_bilevel import SimpleTruth
-from bilevel_verify.truth.structure import affine_form, spread_constants
+from bilevel_verify.truth.structure import spread_constants
 
 FloatArray = NDArray[np.float64]
 

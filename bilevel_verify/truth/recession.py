@@ -14,7 +14,8 @@ import sympy
 from numpy.typing import NDArray
 
 from bilevel_verify.truth.polyhedra import Description
-from bilevel_verify.truth.structure import Ridge, Structure, ldl
+from bilevel_verify.truth.quadratics import ldl
+from bilevel_verify.truth.structure import Ridge, Structure
 
 FloatArray = NDArray[np.float64]
 INFINITE = 1e6

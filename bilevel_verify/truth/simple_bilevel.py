@@ -33,10 +33,11 @@ from bilevel_verify.truth.newton import evaluate
 from bilevel_verify.truth.points import frobenius
 from bilevel_verify.truth.polyhedra import Description, Reduced, describe, reduce
 from bilevel_verify.truth.projections import bounds, project
+from bilevel_verify.truth.quadratics import ldl, quadratic_of
 from bilevel_verify.truth.recession import Recession, recession
 from bilevel_verify.truth.simple_estimate import extrapolated
 from bilevel_verify.truth.squares import smooth_quadratic
-from bilevel_verify.truth.structure import Structure, ldl, quadratic_of, structure_of
+from bilevel_verify.truth.structure import Structure, structure_of
 
 if TYPE_CHECKING:
     from bilevel_verify.truth.exact_quadratic import ExactAnswer

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bilevel_verify.truth.arithmetics import ArbBalls
+from bilevel_verify.truth.quadratics import ldl
 
 if TYPE_CHECKING:
     from bilevel_verify.truth.simple_bilevel import SimpleTruth
@@ -96,8 +97,6 @@ class Parts:
 
 def fixed_normals(simple: SimpleTruth, z: FloatArray) -> list[tuple[Vector, Fraction]]:
     """Rows (normal, shift) whose values every lower-level solution shares; z is one of them."""
-    from bilevel_verify.truth.structure import ldl
-
     rows = [(list(normal), Fraction(0)) for _, normal in ldl(simple.structure.quadratic.Q).squares]
     for ridge in simple.structure.ridges:
         row, shift = ridge.row()

@@ -9,7 +9,7 @@ import sympy
 from numpy.typing import NDArray
 
 from bilevel_verify.truth.convex import Smooth
-from bilevel_verify.truth.structure import Quadratic, ldl, quadratic_of
+from bilevel_verify.truth.quadratics import Quadratic, ldl, quadratic_of
 
 FloatArray = NDArray[np.float64]
 
