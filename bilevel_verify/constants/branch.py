@@ -60,6 +60,7 @@ def supremum(
 
     Parameters
     ----------
+    lo, hi : ends, shape (n,); or those of several boxes that together carry the supremum, shape (boxes, n).
     tolerance : relative gap at which the search stops.
     budget : largest number of box evaluations.
     floor : a lower bound known beforehand (boxes below it are not split).
@@ -79,12 +80,13 @@ class _Search:
         self, bound: Bound, sample: Sample, lo: Array, hi: Array, tolerance: float, floor: float, split: Array | None
     ) -> None:
         self.bound, self.sample, self.tolerance = bound, sample, tolerance
-        self.lo, self.hi = lo[None, :].astype(float), hi[None, :].astype(float)
-        self.split = np.ones(len(lo), dtype=bool) if split is None else split
-        finite = np.where(np.isfinite(hi) & np.isfinite(lo), hi - lo, 1.0)
-        self.scale = np.where(finite > 0, finite, 1.0)
+        self.lo, self.hi = np.atleast_2d(lo).astype(float), np.atleast_2d(hi).astype(float)
+        self.split = np.ones(self.lo.shape[1], dtype=bool) if split is None else split
+        with np.errstate(invalid="ignore"):
+            wide = (self.hi - self.lo).max(axis=0)
+        self.scale = np.where(np.isfinite(wide) & (wide > 0), wide, 1.0)
         self.upper = _checked(bound(self.lo, self.hi))
-        self.boxes = 1
+        self.boxes = len(self.lo)
         self.lower, self.where = floor, middle_of(self.lo, self.hi)[0]
         self._probe(middle_of(self.lo, self.hi))
 

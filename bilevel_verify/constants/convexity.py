@@ -8,6 +8,7 @@ from dataclasses import replace
 from sympy import Expr
 
 from bilevel_verify.constants import exact, smoothness
+from bilevel_verify.constants.affine_variables import faces
 from bilevel_verify.constants.bounds import Bound
 from bilevel_verify.constants.branch import supremum
 from bilevel_verify.constants.composition import sampled_convexity, special_extremes
@@ -107,11 +108,12 @@ def _search_convexity(
     def sample(points: Array) -> Array:
         return -form.least_eigenvalue(part.model.evaluate(2, points, points))
 
+    lo, hi = faces(domain, part.structure, 2)
     found = supremum(
         bound,
         sample,
-        domain.lo,
-        domain.hi,
+        lo,
+        hi,
         TOLERANCE[2],
         part._budget(2, math.isinf(least)),
         -best,

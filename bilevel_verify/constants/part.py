@@ -10,6 +10,7 @@ import sympy
 from sympy import Expr
 
 from bilevel_verify.constants import exact, smoothness
+from bilevel_verify.constants.affine_variables import faces
 from bilevel_verify.constants.blame import culprit
 from bilevel_verify.constants.bounds import Bound, combine, jump_bound
 from bilevel_verify.constants.branch import Supremum, middle_of, supremum
@@ -213,7 +214,8 @@ class Part:
             values = sign * np.linalg.eigvalsh(form.matrix(pieces))[:, -end]
             return np.where(defined(pieces), values, -np.inf)
 
-        found = supremum(bound, sample, self.domain.lo, self.domain.hi, TOLERANCE[2], self._budget(2, False), -math.inf)
+        lo, hi = faces(self.domain, self.structure, 2)
+        found = supremum(bound, sample, lo, hi, TOLERANCE[2], self._budget(2, False), -math.inf)
         return min(known, found.upper)
 
     def _tight_at(self, form: Form) -> bool:
@@ -341,7 +343,8 @@ class Part:
         budget = max(32, int(share * self._budget(k, math.isinf(first.upper))))
         coarse = 0.0 if form.net is None or (k == 2 and form.symmetric) else form.net.factor - 1.0
         tolerance = TOLERANCE[k] + coarse
-        found = supremum(bound, sample, domain.lo, domain.hi, tolerance, budget, first.lower, split, first.upper)
+        lo, hi = faces(domain, self.structure, k)
+        found = supremum(bound, sample, lo, hi, tolerance, budget, first.lower, split, first.upper)
         # on the whole space the calculus is independent of the coordinates; a search that got stuck is not
         stuck = self.domain.free and found.upper > CONVERGED * max(found.lower, first.lower)
         if found.upper >= first.upper or (stuck and math.isfinite(first.upper)):
