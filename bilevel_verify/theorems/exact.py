@@ -15,12 +15,12 @@ from typing import Any, TypeAlias
 
 from bilevel_verify.errors import MathematicalError
 from bilevel_verify.language import tree
+from bilevel_verify.theorems.rational_powers import LONGEST, rational_power
 from bilevel_verify.theorems.rewrite import binder
 
 Scalar: TypeAlias = Any
 """``fractions.Fraction`` or ``flint.arb``."""
 BITS = 200
-LONGEST = 8192
 MAXIMAL_TERMS = 1_000_000
 
 
@@ -90,30 +90,6 @@ def rational(value: Scalar) -> Fraction:
     return Fraction(int(mantissa)) * (Fraction(2) ** int(exponent))
 
 
-def exact_root(value: Fraction, degree: int) -> Fraction | None:
-    """The rational ``degree``-th root of a nonnegative rational, if there is one."""
-    top, bottom = _integer_root(value.numerator, degree), _integer_root(value.denominator, degree)
-    return None if top is None or bottom is None else Fraction(top, bottom)
-
-
-def _integer_root(number: int, degree: int) -> int | None:
-    if number in (0, 1):
-        return number
-    if degree > number.bit_length():
-        return None
-    guess = math.isqrt(number) if degree == 2 else _newton_root(number, degree)
-    return guess if guess**degree == number else None
-
-
-def _newton_root(number: int, degree: int) -> int:
-    guess = 1 << -(-number.bit_length() // degree)
-    while True:
-        better = ((degree - 1) * guess + number // guess ** (degree - 1)) // degree
-        if better >= guess:
-            return guess
-        guess = better
-
-
 def power(base: Scalar, exponent: Scalar) -> Scalar:
     """``base ** exponent``; a rational where it is one.
 
@@ -123,7 +99,7 @@ def power(base: Scalar, exponent: Scalar) -> Scalar:
     """
     if isinstance(exponent, Fraction):
         if isinstance(base, Fraction):
-            exact = _rational_power(base, exponent)
+            exact = rational_power(base, exponent)
             if exact is not None:
                 return exact
         if exponent.denominator == 1:
@@ -152,24 +128,6 @@ def _whole_power(base: Any, exponent: int) -> Any:
         exponent >>= 1
         square = square * square if exponent else square
     return result
-
-
-def _rational_power(base: Fraction, exponent: Fraction) -> Fraction | None:
-    if base == 0:
-        if exponent < 0:
-            raise MathematicalError("a negative power of 0")
-        return Fraction(int(exponent == 0))
-    size = max(base.numerator.bit_length(), base.denominator.bit_length())
-    if size * abs(exponent.numerator) > LONGEST:
-        return None
-    if exponent.denominator > 1:
-        if base < 0:
-            raise MathematicalError("a root of a negative number")
-        root = exact_root(base, exponent.denominator)
-        if root is None:
-            return None
-        base = root
-    return base**exponent.numerator
 
 
 def divide(top: Scalar, bottom: Scalar) -> Scalar:
