@@ -2,14 +2,10 @@
 
 from bilevel_verify.atoms.functions import (
     abspow,
-    huber,
-    huber_d,
     logcosh,
     logsumexp,
     plus,
     pluspow,
-    psi,
-    psi_d,
     sgnpow,
     sigmoid,
     sigmoid_d,
@@ -17,6 +13,7 @@ from bilevel_verify.atoms.functions import (
 )
 from bilevel_verify.atoms.kernels import PRELUDE, kernel_name, module_source, scalar_source
 from bilevel_verify.atoms.numeric import evaluator, lambdify_modules
+from bilevel_verify.atoms.pieces import huber, huber_d, psi, psi_d
 from bilevel_verify.atoms.table import TABLE, Atom, recognise
 
 __all__ = [

@@ -11,6 +11,7 @@ import sympy
 from sympy import oo
 
 from bilevel_verify.atoms import functions as own
+from bilevel_verify.atoms import pieces
 from bilevel_verify.atoms.formulas import FORMULAS
 from bilevel_verify.atoms.kernels import Kernel, array, multiprecision, scalar, scalar_source
 from bilevel_verify.errors import MathematicalError
@@ -84,8 +85,8 @@ def _table() -> dict[str, Atom]:
     table = {name: Atom(name, function) for name, function in smooth.items()}
     table["log"] = Atom("log", sympy.log, domain=(sympy.S.Zero, oo))
     table["tan"] = Atom("tan", sympy.tan, domain=(-sympy.pi / 2, sympy.pi / 2))
-    table["psi"] = Atom("psi", own.psi, ("nu",), breaks="integers")
-    table["huber"] = Atom("huber", own.huber, ("delta",), breaks="delta")
+    table["psi"] = Atom("psi", pieces.psi, ("nu",), breaks="integers")
+    table["huber"] = Atom("huber", pieces.huber, ("delta",), breaks="delta")
     for name in ("abspow", "sgnpow", "pluspow"):
         table[name] = Atom(name, getattr(own, name), ("p",), breaks="zero")
     table["floor"] = Atom("floor", sympy.floor, breaks="integers")
