@@ -25,8 +25,8 @@ Array = NDArray[np.float64]
 ZERO, ONE = tree.Number(Fraction(0)), tree.Number(Fraction(1))
 BATCH = 4096
 REACH = 500
-RANGED_BATCH, RANGED_REACH = 256, 40
-"""Sums over a range are evaluated term by term: fewer points, shorter ranges."""
+RANGED_BATCH, RANGED_REACH, NESTED_REACH = 256, 400, 40
+"""Sums over a range are evaluated term by term: fewer points, shorter ranges, the more so inside each other."""
 LARGE = 120
 """Nodes above which half of the rounds must do."""
 TIGHT = 3
@@ -42,9 +42,10 @@ def attack(claim: ScalarClaim, seed: int = 0, rounds: int = 4) -> Decision:
     tried, tight = 0, []
     field = Field(claim)
     ranged = any(_has_range(node) for node in (claim.left, claim.right, *claim.where))
+    reach = REACH if not ranged else NESTED_REACH if _nested(claim) else RANGED_REACH
     large = sum(1 for side in (claim.left, claim.right) for _ in side.walk()) > LARGE
     for _ in range(1 if ranged else min(rounds, 2) if large else rounds):
-        points = _sample(claim, random, RANGED_BATCH if ranged else BATCH, RANGED_REACH if ranged else REACH)
+        points = _sample(claim, random, RANGED_BATCH if ranged else BATCH, reach)
         keep, excess, ratio = field.judge(points)
         tried += int(keep.sum())
         if keep.any():
@@ -174,9 +175,15 @@ def _has_range(node: tree.Node) -> bool:
     return any(isinstance(part, tree.Call) and binder(part) is not None for part in node.walk())
 
 
+def _nested(claim: ScalarClaim) -> bool:
+    parts = (part for side in (claim.left, claim.right, *claim.where) for part in side.walk())
+    ranges = [part for part in parts if isinstance(part, tree.Call) and binder(part) is not None]
+    return any(_has_range(inner) for part in ranges for inner in part.arguments[:-1])
+
+
 def sample_points(claim: ScalarClaim, seed: int = 0, size: int = 256) -> dict[str, Array]:
     """Points of the ranges of a claim that satisfy its conditions, repeated until there are ``size`` of them."""
-    points = _sample(claim, np.random.default_rng(seed), 16 * size, RANGED_REACH)
+    points = _sample(claim, np.random.default_rng(seed), 16 * size, NESTED_REACH)
     keep = np.ones(16 * size, dtype=bool)
     for condition in claim.conditions():
         keep &= np.broadcast_to(evaluate(condition, points), keep.shape).astype(bool)

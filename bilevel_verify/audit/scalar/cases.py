@@ -7,6 +7,9 @@ from dataclasses import replace
 from fractions import Fraction
 from math import ceil, floor, lcm
 
+import sympy
+
+from bilevel_verify.audit.scalar.algebra import NotAlgebraic, to_sympy
 from bilevel_verify.audit.scalar.calculus import numeric_ends
 from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim, whole
 from bilevel_verify.audit.scalar.linear import linear_form
@@ -108,6 +111,37 @@ def _roundings(claim: ScalarClaim) -> Iterator[tree.Node]:
                 yield part.arguments[0]
 
 
+def _remainders(claim: ScalarClaim) -> Iterator[tree.Modulo]:
+    for side in (claim.left, claim.right, *claim.where):
+        for part in side.walk():
+            if isinstance(part, tree.Modulo):
+                yield part
+
+
+def _divisor(node: tree.Modulo) -> int | None:
+    value = node.right.value if isinstance(node.right, tree.Number) else Fraction(0)
+    return int(value) if value > 0 and value.denominator == 1 else None
+
+
+def _remainder(node: tree.Modulo, claim: ScalarClaim) -> tree.Node:
+    """``(6*j + 5) % 3`` as 2: a polynomial of integers whose growing part the divisor divides."""
+    m = _divisor(node)
+    try:
+        inner = sympy.expand(to_sympy(node.left, claim))
+    except NotAlgebraic:
+        return node
+    symbols = sorted(inner.free_symbols, key=str)
+    if m is None or not all(_integer_letter(str(s), claim) for s in symbols) or not inner.is_polynomial(*symbols):
+        return node
+    terms = sympy.Poly(inner, *symbols).terms() if symbols else [((), inner)]
+    constant = 0
+    for powers, coefficient in terms:
+        if not coefficient.is_Integer or (any(powers) and coefficient % m != 0):
+            return node
+        constant += 0 if any(powers) else int(coefficient)
+    return tree.Number(Fraction(constant % m))
+
+
 def _modulus(claim: ScalarClaim) -> tuple[str, int] | None:
     """An integer letter under a rounding and the common denominator of its slopes there."""
     found: dict[str, int] = {}
@@ -117,6 +151,10 @@ def _modulus(claim: ScalarClaim) -> tuple[str, int] | None:
             continue
         for name, slope in form[1].items():
             found[name] = lcm(found.get(name, 1), slope.denominator)
+    for part in _remainders(claim):
+        used = {p.name for p in part.walk() if isinstance(p, tree.Letter)}
+        if len(used) == 1 and used <= claim.integers and (m := _divisor(part)) is not None:
+            found[min(used)] = lcm(found.get(min(used), 1), m)
     for name, q in found.items():
         if 1 < q <= CLASS_LIMIT:
             return name, q
@@ -146,8 +184,10 @@ def _class(claim: ScalarClaim, name: str, q: int, r: int) -> ScalarClaim:
 
 
 def rounded_exactly(node: tree.Node, claim: ScalarClaim) -> tree.Node:
-    """``floor(3*m + 5/2)`` as ``3*m + 2`` for integers m; other roundings stay."""
+    """``floor(3*m + 5/2)`` as ``3*m + 2``, ``(3*m + 5) % 3`` as 2 for integers m; other roundings stay."""
     node = rebuild(node, lambda part: rounded_exactly(part, claim))
+    if isinstance(node, tree.Modulo):
+        return _remainder(node, claim)
     if not (isinstance(node, tree.Call) and node.function in ("floor", "ceil")):
         return node
     form = linear_form(node.arguments[0])

@@ -107,13 +107,13 @@ def _engines(claim: ScalarClaim, until: float, depth: int, milliseconds: int) ->
         yield lambda c: by_cancelling(c, part)
         yield lambda c: by_residues(c, part)
         yield lambda c: by_monomials(c, part)
+        yield lambda c: by_induction(c, part)
         yield lambda c: by_exponents(c, part)
         yield lambda c: by_raising(c, part)
     yield by_boxes
     yield by_calculus
     if depth > 0:
         yield lambda c: by_derivative(c, part)
-        yield lambda c: by_induction(c, part)
         yield lambda c: by_logarithms(c, part)
     if milliseconds > QUICK:
         yield lambda c: by_smt(c, milliseconds)

@@ -9,7 +9,7 @@ if the relation fails there in ball arithmetic.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from functools import reduce
@@ -247,6 +247,8 @@ class _Translation:
             raise Unsupported(f"a {node.function} over a range")
         if node.function in ("log", "exp"):
             return self.transcendental(node)
+        if node.function in BOUNDS:
+            return self.bounded(node)
         arguments = [self.term(a) for a in node.arguments]
         match node.function:
             case "sqrt":
@@ -259,6 +261,9 @@ class _Translation:
                 return reduce(lambda a, b: z3.If(a >= b, a, b), arguments)
             case "min":
                 return reduce(lambda a, b: z3.If(a <= b, a, b), arguments)
+            case "sign":
+                zero = z3.If(arguments[0] < 0, self.number(Fraction(-1)), self.number(Fraction(0)))
+                return z3.If(arguments[0] > 0, self.number(Fraction(1)), zero)
             case "floor":
                 return self.rounded(node, arguments[0], up=False)
             case "ceil":
@@ -287,6 +292,26 @@ class _Translation:
                 there = self.term(other[1])
                 self.add(z3.Implies(argument <= there, value <= variable))
                 self.add(z3.Implies(argument >= there, value >= variable))
+                pairs = ((value, argument, variable, there), (variable, there, value, argument))
+                for one, at, two, at_two in pairs:  # tangents at each other's places
+                    log = (one - two) * at_two <= at - at_two
+                    self.add(log if node.function == "log" else one >= two * (1 + at - at_two))
+        return value
+
+    def bounded(self, node: tree.Call) -> Any:
+        """A function of the table of bounds as a fresh variable between them."""
+        z3, argument = self.z3, self.term(node.arguments[0])
+        known = (node.function, node.arguments[0])
+        if known in self.fresh:
+            return self.fresh[known]
+        value = self.auxiliary(known)
+        self.add(*[z3.Implies(guard, fact) for guard, fact in BOUNDS[node.function](argument, value)])
+        if node.function in INCREASING:
+            for other, variable in list(self.fresh.items()):
+                if other[0] == node.function and other != known:
+                    there = self.term(other[1])
+                    self.add(z3.Implies(argument <= there, value <= variable))
+                    self.add(z3.Implies(argument >= there, value >= variable))
         return value
 
     def point(self, model: Any) -> dict[str, Fraction]:
@@ -304,6 +329,31 @@ class _Translation:
         if key not in self.fresh:
             self.fresh[key] = self.z3.Real(f"aux{len(self.fresh)}")
         return self.fresh[key]
+
+
+def _odd(above: Callable[[Any, Any], list[Any]]) -> Callable[[Any, Any], list[tuple[Any, Any]]]:
+    """Facts about an odd increasing function at t >= 0, and their mirror images."""
+
+    def facts(t: Any, v: Any) -> list[tuple[Any, Any]]:
+        return [(t >= 0, fact) for fact in above(t, v)] + [(t <= 0, fact) for fact in above(-t, -v)]
+
+    return facts
+
+
+BOUNDS: dict[str, Callable[[Any, Any], list[tuple[Any, Any]]]] = {
+    "tanh": _odd(lambda t, v: [v >= 0, v < 1, v <= t, v * (1 + t) >= t]),
+    "atan": _odd(lambda t, v: [v >= 0, v * 10_000 < 15_708, v <= t, v * (1 + t * t) >= t]),
+    "erf": _odd(lambda t, v: [v >= 0, v <= 1, v * 1_000 <= 1_129 * t]),
+    "sinh": _odd(lambda t, v: [v * 6 >= 6 * t + t * t * t]),
+    "asinh": _odd(lambda t, v: [v >= 0, v <= t]),
+    "sin": _odd(lambda t, v: [v <= 1, v >= -1, v <= t, v * 6 >= 6 * t - t * t * t]),
+    "cos": lambda t, v: [
+        (t * t >= 0, fact) for fact in (v <= 1, v >= -1, v * 2 >= 2 - t * t, v * 24 <= 24 - 12 * t * t + t * t * t * t)
+    ],
+    "cosh": lambda t, v: [(t * t >= 0, v * 2 >= 2 + t * t)],
+}
+"""What is true of ``v = function(t)``: pairs (guard, fact), for z3 terms and for numbers."""
+INCREASING = frozenset({"tanh", "atan", "erf", "sinh", "asinh"})
 
 
 def _product(term: Any, times: int) -> Any:

@@ -6,8 +6,8 @@ stays as it is.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import sympy
@@ -21,15 +21,16 @@ from bilevel_verify.language import tree
 from bilevel_verify.theorems.card import Domain, Expression
 from bilevel_verify.theorems.rewrite import binder, free_letters, rebuild, substitute
 
+RANGED = ("sum", "prod")
 UNROLLED = 64
 DEGREE_LIMIT = 20
-ONE = tree.Number(Fraction(1))
+ZERO, ONE = tree.Number(Fraction(0)), tree.Number(Fraction(1))
 Decide = Callable[[ScalarClaim], Decision]
 
 
 def has_sum(node: tree.Node) -> bool:
-    """Whether a sum over a range occurs."""
-    return any(isinstance(part, tree.Call) and part.function == "sum" and binder(part) for part in node.walk())
+    """Whether a sum or a product over a range occurs."""
+    return any(isinstance(part, tree.Call) and part.function in RANGED and binder(part) for part in node.walk())
 
 
 def without_sums(claim: ScalarClaim) -> ScalarClaim:
@@ -41,7 +42,7 @@ def without_sums(claim: ScalarClaim) -> ScalarClaim:
 
 def closed(node: tree.Node, claim: ScalarClaim) -> tree.Node:
     """A tree with its sums closed; ``claim`` gives the ranges of the letters."""
-    if not isinstance(node, tree.Call) or node.function != "sum" or (span := binder(node)) is None:
+    if not isinstance(node, tree.Call) or node.function not in RANGED or (span := binder(node)) is None:
         return rebuild(node, lambda part: closed(part, claim))
     index, low, high = span
     low, high = closed(low, claim), closed(high, claim)
@@ -52,8 +53,8 @@ def closed(node: tree.Node, claim: ScalarClaim) -> tree.Node:
     again = _with_parts(node, body, low, high)
     terms = body.terms if isinstance(body, tree.Add) else (body,)
     if not has_sum(body) and (numbers := _numeric(low, high)) is not None:
-        return _written_out(body, index, *numbers)
-    if not _counts(low, high, claim):
+        return _written_out(body, index, *numbers, node.function == "prod")
+    if node.function == "prod" or not _counts(low, high, claim):
         return again
     done = [_closed_term(term, index, low, high, inner, claim) for term in terms]
     if any(term is None for term in done):
@@ -63,31 +64,64 @@ def closed(node: tree.Node, claim: ScalarClaim) -> tree.Node:
 
 
 def by_induction(claim: ScalarClaim, decide: Decide) -> Decision:
-    """``c * sum(body, (i, lo, k + m)) <= T(k)``: at the first k, and from each k to the next."""
-    undecided = Decision("undecided", "induction", "not of the form: one sum with one growing limit")
-    if claim.op not in ("<=", ">=", "<", ">"):
-        return undecided
-    for side, other in (("left", "right"), ("right", "left")):
-        found = _growing(getattr(claim, side), claim)
-        if found is None or has_sum(getattr(claim, other)):
-            continue
-        letter, first, step = found
-        rest: tree.Node = getattr(claim, other)
+    """``c * sum(body, (i, lo, k + m)) <= T(k)``: at the first k, and from each k to the next.
+
+    Both sides may be sums of such terms. Where one side is a product over a range or a power ``base**(k + m)``, a step
+    multiplies both sides.
+    """
+    undecided = Decision("undecided", "induction", "no sum, product or power that grows with a letter")
+    for letter, onward, how in _steps(claim):
         if any(letter in free_letters(condition) for condition in _at(claim, letter).conditions()):
             continue
+        first = _first(letter, claim)
+        assert first is not None
         start = tree.Number(Fraction(first))
         base = _at(replace(claim, left=_put(claim.left, letter, start), right=_put(claim.right, letter, start)), letter)
-        following = tree.Add((tree.Letter(letter), ONE))
-        growth = tree.Add((_put(rest, letter, following), tree.Negate(rest)))
-        onward = replace(claim, **{side: step, other: growth})  # type: ignore[arg-type]
-        if claim.op in ("<", ">"):
-            onward = replace(onward, op=claim.op + "=")
-        for part in (without_sums(base), without_sums(onward)):
+        for part in map(without_sums, (base, *onward)):
             decision = decide(part)
-            if decision.outcome != "proved":
-                return Decision("undecided", "induction", f"a part is undecided: {decision.certificate}")
-        return Decision("proved", "induction", f"true at {letter} = {first}, and each step adds no more than it may")
+            if decision.outcome not in ("proved", "vacuous"):
+                undecided = replace(undecided, certificate=f"a part is undecided: {decision.certificate}")
+                break
+        else:
+            text = f"true at {letter} = {first}, and each step {how} no more than it may"
+            return Decision("proved", "induction", text)
     return undecided
+
+
+def _steps(claim: ScalarClaim) -> Iterator[tuple[str, list[ScalarClaim], str]]:
+    """A letter, what must be true of one step of it, and what a step does."""
+    weak = {"<": "<=", ">": ">="}.get(claim.op, claim.op)
+    if has_sum(claim.left) or has_sum(claim.right):
+        for letter in sorted(claim.integers):
+            left, right = (_increment(side, letter, claim) for side in (claim.left, claim.right))
+            if _first(letter, claim) is not None and left is not None and right is not None:
+                yield letter, [replace(claim, left=left, op=weak, right=right)], "adds"
+    for side, other in (("left", "right"), ("right", "left")):
+        found, rest = _growing(getattr(claim, side), claim), getattr(claim, other)
+        if found is not None and found.multiplies and not has_sum(rest):
+            following = _put(rest, found.letter, tree.Add((tree.Letter(found.letter), ONE)))
+            sides = {side: tree.Multiply((rest, found.step)), other: following}
+            moved = replace(claim, op=weak, **sides)  # type: ignore[arg-type]
+            sign = "<" if claim.op in ("<", ">") else "<="
+            yield found.letter, [moved, replace(claim, left=ZERO, op=sign, right=found.step)], "multiplies by"
+
+
+def _increment(node: tree.Node, letter: str, claim: ScalarClaim) -> tree.Node | None:
+    """What a side grows by when an integer letter grows by one; None where that is not plain."""
+    if letter not in free_letters(node):
+        return ZERO
+    if not has_sum(node):
+        return tree.Add((_put(node, letter, tree.Add((tree.Letter(letter), ONE))), tree.Negate(node)))
+    match node:
+        case tree.Add(terms=terms):
+            parts = [_increment(term, letter, claim) for term in terms]
+            known = tuple(part for part in parts if part is not None)
+            return tree.Add(known) if len(known) == len(parts) else None
+        case tree.Negate(operand=operand):
+            inner = _increment(operand, letter, claim)
+            return None if inner is None else tree.Negate(inner)
+    found = _growing(node, claim)
+    return found.step if found is not None and found.letter == letter and not found.multiplies else None
 
 
 def _at(claim: ScalarClaim, letter: str) -> ScalarClaim:
@@ -99,33 +133,62 @@ def _put(node: tree.Node, letter: str, value: tree.Node) -> tree.Node:
     return substitute(node, {letter: value})
 
 
-def _growing(node: tree.Node, claim: ScalarClaim) -> tuple[str, int, tree.Node] | None:
-    """(letter of the growing limit, its first value, the term that one more adds) of ``c * sum(...)``."""
+@dataclass(frozen=True, slots=True)
+class Growing:
+    """A side that grows with a letter: by adding ``step``, or by multiplying with it."""
+
+    letter: str
+    first: int
+    step: tree.Node
+    multiplies: bool
+
+
+def _growing(node: tree.Node, claim: ScalarClaim) -> Growing | None:
+    """What one more adds to ``c * sum(...)``, or multiplies ``c * prod(...)`` or ``c * base**(k + m)`` with."""
     factors = _factors(node)
-    sums = [f for f in factors if has_sum(f)]
-    if len(sums) != 1 or not isinstance(sums[0], tree.Call) or (span := binder(sums[0])) is None:
+    ranged = [f for f in factors if has_sum(f)]
+    if not ranged:
+        return _growing_power(factors, claim)
+    if len(ranged) != 1 or not isinstance(ranged[0], tree.Call) or (span := binder(ranged[0])) is None:
         return None
     index, low, high = span
-    body = sums[0].arguments[0]
-    form = linear_form(high)
-    if form is None or has_sum(body) or len(form[1]) != 1 or form[0].denominator != 1:
+    body = ranged[0].arguments[0]
+    form, least = linear_form(high), linear_form(low)
+    if form is None or least is None or has_sum(body) or len(form[1]) != 1 or form[0].denominator != 1:
         return None
     letter, slope = next(iter(form[1].items()))
-    domain = claim.domains.get(letter)
-    if slope != 1 or domain is None or domain.kind != "integers" or domain.lower is None or domain.upper is not None:
+    others = [f for f in factors if f is not ranged[0]]
+    if slope != 1 or any(letter in free_letters(f) for f in (low, body, *others)) or not whole(low, claim.domains):
         return None
-    start = linear_form(domain.lower.tree)
-    if start is None or start[1] or letter in free_letters(low) | free_letters(body) or not whole(low, claim.domains):
-        return None
-    others = [f for f in factors if f is not sums[0]]
-    if any(letter in free_letters(f) for f in others):
-        return None
-    first = -(-start[0].numerator // start[0].denominator)
-    least = linear_form(low)
-    if least is None or least[1] or first + form[0] < least[0] - 1:
+    first = _first(letter, claim)
+    if first is None or least[1] or first + form[0] < least[0] - 1:
         return None
     following = substitute(body, {index: tree.Add((high, ONE))})
-    return letter, first, tree.Multiply((*others, following)) if others else following
+    if ranged[0].function == "prod":
+        return Growing(letter, first, following, True)
+    return Growing(letter, first, tree.Multiply((*others, following)) if others else following, False)
+
+
+def _growing_power(factors: tuple[tree.Node, ...], claim: ScalarClaim) -> Growing | None:
+    for factor in factors:
+        if not isinstance(factor, tree.Power) or (form := linear_form(factor.exponent)) is None:
+            continue
+        letters = [name for name, slope in form[1].items() if slope == 1 and name in claim.integers]
+        others = [f for f in factors if f is not factor]
+        for letter in letters:
+            first = _first(letter, claim)
+            if first is not None and not any(letter in free_letters(f) for f in (factor.base, *others)):
+                return Growing(letter, first, factor.base, True)
+    return None
+
+
+def _first(letter: str, claim: ScalarClaim) -> int | None:
+    """The first value of an integer letter without a last one."""
+    domain = claim.domains.get(letter)
+    if domain is None or domain.kind != "integers" or domain.lower is None or domain.upper is not None:
+        return None
+    start = linear_form(domain.lower.tree)
+    return None if start is None or start[1] else -(-start[0].numerator // start[0].denominator)
 
 
 def _factors(node: tree.Node) -> tuple[tree.Node, ...]:
@@ -155,9 +218,11 @@ def _numeric(low: tree.Node, high: tree.Node) -> tuple[int, int] | None:
     return (int(a[0]), int(b[0])) if b[0] - a[0] < UNROLLED else None
 
 
-def _written_out(body: tree.Node, index: str, low: int, high: int) -> tree.Node:
+def _written_out(body: tree.Node, index: str, low: int, high: int, times: bool) -> tree.Node:
     terms = tuple(substitute(body, {index: tree.signed(i)}) for i in range(low, high + 1))
-    return tree.Number(Fraction(0)) if not terms else terms[0] if len(terms) == 1 else tree.Add(terms)
+    empty = tree.Number(Fraction(1 if times else 0))
+    join = tree.Multiply if times else tree.Add
+    return empty if not terms else terms[0] if len(terms) == 1 else join(terms)
 
 
 def _counts(low: tree.Node, high: tree.Node, claim: ScalarClaim) -> bool:
