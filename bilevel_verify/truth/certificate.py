@@ -14,30 +14,26 @@ is one square system, proved by Krawczyk's test in balls. Degenerate systems are
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bilevel_verify.truth.arithmetics import ArbBalls
 from bilevel_verify.truth.exact_lower import RationalLower, independent_rows, rational_lower, rational_upper
-from bilevel_verify.truth.krawczyk import MOST_UNKNOWNS, System, krawczyk
+from bilevel_verify.truth.krawczyk import MOST_UNKNOWNS, krawczyk
+from bilevel_verify.truth.optimality import joint_start, joint_system, layout_of, multipliers, stationary_system
 from bilevel_verify.truth.points import precision
 from bilevel_verify.truth.simple_parts import (
     Certificate,
     Parts,
     Vector,
     ball_of,
-    dot,
     exact_dot,
     fixed_normals,
-    squared,
 )
 
 if TYPE_CHECKING:
-    from bilevel_verify.truth.model import Function
     from bilevel_verify.truth.simple_bilevel import SimpleTruth
 
 FloatArray = NDArray[np.float64]
@@ -83,8 +79,8 @@ def _pressed_ball(simple: SimpleTruth) -> Certificate | None:
     equations = [*parts.E, *(parts.G[j] for j in rows)]
     right = [*parts.e, *(parts.h[j] for j in rows)]
     centre, radius = parts.balls[int(pressing[0])]
-    system = _stationary(parts.n, simple._g, equations, right, (centre, radius))
-    values = _multipliers(simple.smooth(simple._g)(found.z)[1], equations, found.z, centre)
+    system = stationary_system(parts.n, simple._g, equations, right, (centre, radius))
+    values = multipliers(simple.smooth(simple._g)(found.z)[1], equations, found.z, centre)
     proved = krawczyk(system, [*found.z, *values])
     if proved is None:
         return None
@@ -148,8 +144,8 @@ def _upper(
     ball: tuple[Vector, Fraction] | None,
 ) -> list[Any] | None:
     z = simple.upper.z
-    system = _stationary(parts.n, simple._f, rows, right, ball)
-    values = _multipliers(simple.smooth(simple._f)(z)[1], rows, z, None if ball is None else ball[0])
+    system = stationary_system(parts.n, simple._f, rows, right, ball)
+    values = multipliers(simple.smooth(simple._f)(z)[1], rows, z, None if ball is None else ball[0])
     proved = krawczyk(system, [*z, *values])
     if proved is None:
         return None
@@ -166,10 +162,10 @@ def _joint(simple: SimpleTruth) -> Certificate | None:
         if len(rounds) > 1:
             continue
         ball = parts.balls[rounds[0]] if rounds else None
-        layout = _layout(simple, parts, pressed, [j for j in active if j not in pressed])
+        layout = layout_of(simple, parts, pressed, [j for j in active if j not in pressed])
         if layout is None or layout.size + (ball is not None) > MOST_UNKNOWNS:
             continue
-        proved = krawczyk(_joint_system(simple, layout, ball), _joint_start(simple, layout, ball))
+        proved = krawczyk(joint_system(simple, layout, ball), joint_start(simple, layout, ball))
         if proved is None:
             continue
         x = proved[: parts.n]
@@ -242,158 +238,3 @@ def _touching(parts: Parts, lower: RationalLower) -> Vector | None:
         ):
             return point
     return None
-
-
-# ---- systems -------------------------------------------------------------------------------------------------------
-
-
-def _stationary(
-    n: int, function: Function, rows: list[Vector], right: Vector, ball: tuple[Vector, Fraction] | None
-) -> System:
-    """``nabla h(x) + R' m (+ beta (x - c)) = 0, R x = right (, |x - c|^2 = r^2)``."""
-    import flint
-
-    matrix = [[ball_of(v) for v in row] for row in rows]
-    ends = [ball_of(v) for v in right]
-    centre = None if ball is None else [ball_of(v) for v in ball[0]]
-
-    def system(u: list[Any]) -> tuple[list[Any], Any]:
-        x, m = u[:n], u[n : n + len(rows)]
-        gradient, hessian = _derivatives(function, x)
-        residual = [g + sum((w * row[i] for w, row in zip(m, matrix)), flint.arb(0)) for i, g in enumerate(gradient)]
-        residual += [dot(row, x) - end for row, end in zip(rows, ends)]
-        size = n + len(rows) + (centre is not None)
-        J = [[flint.arb(0)] * size for _ in range(size)]
-        for i in range(n):
-            J[i][:n] = hessian[i]
-            for k, row in enumerate(matrix):
-                J[i][n + k] = row[i]
-        for k, row in enumerate(matrix):
-            J[n + k][:n] = row
-        if centre is not None and ball is not None:
-            shift = [a - c for a, c in zip(x, centre)]
-            residual = [r + u[-1] * s for r, s in zip(residual[:n], shift)] + residual[n:]
-            residual.append((squared(x, ball[0]) - ball_of(ball[1]) ** 2) / 2)
-            for i in range(n):
-                J[i][i] = J[i][i] + u[-1]
-                J[i][-1] = shift[i]
-                J[-1][i] = shift[i]
-        return residual, flint.arb_mat(size, size, [v for row in J for v in row])
-
-    return system
-
-
-@dataclass(frozen=True, slots=True)
-class _Layout:
-    """Unknowns: x, ``lower`` multipliers (rows E, P), upper multipliers (``signless`` of E, P, W, then A).
-
-    ``basis`` spans the gradients of the lower level; its first rows are those of E and P.
-    """
-
-    n: int
-    basis: list[Vector]
-    lower: int
-    signless: int
-    free: list[Vector]
-    right: Vector
-
-    @property
-    def size(self) -> int:
-        return self.n + self.lower + self.signless + len(self.free)
-
-
-def _layout(simple: SimpleTruth, parts: Parts, pressed: list[int], active: list[int]) -> _Layout | None:
-    rows = [*parts.E, *(parts.G[j] for j in pressed)]
-    if len(independent_rows(rows)) != len(rows):
-        return None
-    W = [normal for normal, _ in fixed_normals(simple, simple.lower.z)]
-    chosen = independent_rows([*rows, *W])
-    basis = [[*rows, *W][i] for i in chosen]
-    constant = list(simple.structure.quadratic.q)
-    for ridge in simple.structure.ridges:
-        if ridge.kind == "kinked":  # its slope on an affine piece is a constant gradient that must lie in the span
-            constant_rows = [*basis, list(ridge.normal)]
-            if len(independent_rows(constant_rows)) != len(basis):
-                return None
-    if len(independent_rows([*basis, constant])) != len(basis):
-        return None
-    free = [parts.G[j] for j in active]
-    if len(independent_rows([*basis, *free])) != len(basis) + len(free):
-        return None
-    right = [*parts.e, *(parts.h[j] for j in pressed), *(parts.h[j] for j in active)]
-    return _Layout(parts.n, basis, len(rows), len(basis), free, right)
-
-
-def _joint_system(simple: SimpleTruth, layout: _Layout, ball: tuple[Vector, Fraction] | None) -> System:
-    import flint
-
-    n, m = layout.n, layout.lower
-    basis = flint.arb_mat([[ball_of(v) for v in row] for row in layout.basis]) if layout.basis else None
-    upper_rows = [[ball_of(v) for v in row] for row in [*layout.basis, *layout.free]]
-    bound = [*layout.basis[:m], *layout.free]
-    ends = [ball_of(v) for v in layout.right]
-    total = layout.size + (ball is not None)
-
-    def system(u: list[Any]) -> tuple[list[Any], Any]:
-        x, low, high = u[:n], u[n : n + m], u[n + m : n + m + len(upper_rows)]
-        g1, g2 = _derivatives(simple._g, x)
-        f1, f2 = _derivatives(simple._f, x)
-        inner = [v + sum((w * row[i] for w, row in zip(low, upper_rows[:m])), flint.arb(0)) for i, v in enumerate(g1)]
-        zero = flint.arb(0)
-        J = [[zero] * total for _ in range(total)]
-        residual: list[Any] = []
-        if basis is not None:
-            column = basis * flint.arb_mat(n, 1, inner)
-            bent = basis * flint.arb_mat(n, n, [v for row in g2 for v in row])
-            weights = basis * basis.transpose()
-            for i in range(basis.nrows()):
-                residual.append(column[i, 0])
-                J[i][:n] = [bent[i, j] for j in range(n)]
-                J[i][n : n + m] = [weights[i, k] for k in range(m)]
-        start = len(residual)
-        shift = None if ball is None else [a - ball_of(c) for a, c in zip(x, ball[0])]
-        for i in range(n):
-            value = f1[i] + sum((w * row[i] for w, row in zip(high, upper_rows)), zero)
-            J[start + i][:n] = list(f2[i])
-            for k, row in enumerate(upper_rows):
-                J[start + i][n + m + k] = row[i]
-            if shift is not None:
-                value = value + u[-1] * shift[i]
-                J[start + i][i] = J[start + i][i] + u[-1]
-                J[start + i][-1] = shift[i]
-            residual.append(value)
-        for row, end in zip(bound, ends):
-            J[len(residual)][:n] = [ball_of(v) for v in row]
-            residual.append(dot(row, x) - end)
-        if ball is not None and shift is not None:
-            J[len(residual)][:n] = shift
-            residual.append((squared(x, ball[0]) - ball_of(ball[1]) ** 2) / 2)
-        return residual, flint.arb_mat(total, total, [v for row in J for v in row])
-
-    return system
-
-
-def _joint_start(simple: SimpleTruth, layout: _Layout, ball: tuple[Vector, Fraction] | None) -> list[float]:
-    z = simple.upper.z
-    rows = np.array([[float(v) for v in row] for row in layout.basis]).reshape(-1, layout.n)
-    gradient = simple.smooth(simple._g)(z)[1]
-    low = np.linalg.lstsq(rows[: layout.lower].T, -gradient, rcond=None)[0] if layout.lower else np.empty(0)
-    every = [*layout.basis, *layout.free]
-    high = _multipliers(simple.smooth(simple._f)(z)[1], every, z, None if ball is None else ball[0])
-    return [*z, *low, *high]
-
-
-def _multipliers(gradient: FloatArray, rows: list[Vector], z: FloatArray, centre: Vector | None) -> list[float]:
-    """Least-squares multipliers of a stationarity condition."""
-    columns = [[float(v) for v in row] for row in rows]
-    if centre is not None:
-        columns.append([float(a) - float(c) for a, c in zip(z, centre)])
-    if not columns:
-        return []
-    return [float(v) for v in np.linalg.lstsq(np.array(columns).T, -gradient, rcond=None)[0]]
-
-
-def _derivatives(function: Function, x: list[Any]) -> tuple[list[Any], list[list[Any]]]:
-    out = function.second_order.run(ArbBalls(), list(x))
-    n = function.dz
-    return list(out[1 : 1 + n]), [list(out[1 + n + i * n : 1 + n + (i + 1) * n]) for i in range(n)]

@@ -12,7 +12,7 @@ import truth_simple_cases as cases
 
 import bilevel_verify as bv
 from bilevel_verify.truth import certificate as proofs
-from bilevel_verify.truth import krawczyk
+from bilevel_verify.truth import krawczyk, optimality
 
 S = bv.simple_bilevel
 
@@ -124,8 +124,9 @@ def test_control_a_start_that_is_no_solution_is_not_proved(monkeypatch: pytest.M
     t = bv.truth(S(f="(x1-2)**2 + x2**2", g="exp(x1+x2) - 2*x1 - 2*x2", x="x1 x2", feasible=box))
     assert t.simple.proved is not None
     other = bv.truth(t.problem)
-    true = proofs._multipliers
-    monkeypatch.setattr(proofs, "_multipliers", lambda *a: [-v for v in true(*a)])
+    true = optimality.multipliers
+    for module in (proofs, optimality):
+        monkeypatch.setattr(module, "multipliers", lambda *a: [-v for v in true(*a)])
     monkeypatch.setattr(
         proofs, "krawczyk", lambda system, start: krawczyk._included(system, _exact(start), _unit(start))
     )
