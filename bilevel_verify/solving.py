@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from bilevel_verify.errors import InputError, ParameterError
+from bilevel_verify.language import nearest
 from bilevel_verify.methods import run_batch, run_method
 from bilevel_verify.methods.registry import Method, method_named
 from bilevel_verify.methods.run import Run
@@ -115,11 +116,35 @@ def _letters(
     """Parameters of a run from one start, and the resolution that they come from (None if all were given)."""
     record_of_method = method_named(method.partition(":")[0])
     explicit = dict(parameters or {})
+    _all_known(record_of_method, statement, explicit, values or {})
     absent = _absent(record_of_method, explicit, eps)
     resolved: Resolved | None = None
     if absent:
         resolved = _prescribed(problem, record_of_method, absent, explicit, eps, x0, statement, values or {})
     return {**_for_run(resolved, absent, digits), **explicit}, resolved
+
+
+def _all_known(method: Method, statement: str | None, explicit: Mapping[str, Any], values: Mapping[str, Any]) -> None:
+    """A letter that neither the method nor the card of its theorem has is a slip: it would change nothing.
+
+    Raises
+    ------
+    ParameterError : there is such a letter.
+    """
+    own = {letter.name for letter in method.letters}
+    strange = [name for name in (*explicit, *values) if name not in own]
+    if not strange:
+        return
+    known = set(own)
+    try:
+        known |= set(statement_of(method, statement)[0].letters)
+    except InputError:
+        known |= set(load_card(method.paper).letters) if method.paper in shipped() else set()
+    for name in strange:
+        if name not in known:
+            raise ParameterError(
+                f"{method.name} has no letter {name!r}{nearest(name, known)}; it takes {', '.join(sorted(own))}"
+            )
 
 
 def _absent(method: Method, explicit: Mapping[str, Any], eps: Any) -> list[str]:

@@ -34,6 +34,7 @@ from bilevel_verify.checks.request import (
 )
 from bilevel_verify.checks.rows import command, premise_row, row_of, verdict_of
 from bilevel_verify.checks.running import letters_of_method, method_name
+from bilevel_verify.checks.seeds import TRIALS_LETTER
 from bilevel_verify.checks.starts import default_starts, point_of
 from bilevel_verify.checks.sweep import order_rows
 from bilevel_verify.checks.verdict import Row, Verdict, Verification
@@ -41,7 +42,7 @@ from bilevel_verify.errors import InputError
 from bilevel_verify.language import nearest
 from bilevel_verify.problems.problem import Problem
 from bilevel_verify.theorems import exact
-from bilevel_verify.theorems.card import Claim
+from bilevel_verify.theorems.card import Card, Claim
 from bilevel_verify.theorems.resolve import resolve
 from bilevel_verify.theorems.rewrite import free_letters
 
@@ -84,7 +85,7 @@ def verify(
 
     Raises
     ------
-    InputError : an unknown name, eps <= 0, a start of the wrong shape or outside the domain.
+    InputError : an unknown name or letter, eps <= 0, a start of the wrong shape or outside the domain.
     """
     clock = time.perf_counter()
     for name in options.keys() - RUN_OPTIONS:
@@ -93,6 +94,8 @@ def verify(
         )
     parts = []
     for one_card, entry in statements_of(statement):
+        if not callable(method):
+            _all_known(one_card, method_name(method, entry), (*(parameters or ()), *(values or ())))
         request = Request(
             one_card,
             with_settings(one_card, entry),
@@ -105,6 +108,14 @@ def verify(
         )
         parts.append(_verify_statement(request, members(eps, sweep), x0, progress))
     return _merge(parts, time.perf_counter() - clock)
+
+
+def _all_known(card: Card, method: str | None, names: Sequence[str]) -> None:
+    """A letter that neither the card nor the method has is a slip: it would change nothing."""
+    known = {*card.letters, *letters_of_method(method), *HORIZONS, TRIALS_LETTER}
+    for name in names:
+        if name not in known:
+            raise InputError(f"{card.key} has no letter {name!r}{nearest(name, known)}")
 
 
 def verify_all(jobs: Sequence[Mapping[str, Any]], progress: Progress | None = None) -> Iterator[Row]:

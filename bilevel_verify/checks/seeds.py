@@ -32,6 +32,8 @@ class MakeRun(Protocol):
 
 TRIALS = 100
 """Seeds of one row, unless the caller asks for more."""
+TRIALS_LETTER = "trials"
+"""Its name among the values that a caller gives."""
 
 
 def probability_rows(case: Case, claims: list[Claim], run: MakeRun) -> list[Row]:
@@ -51,7 +53,7 @@ def probability_rows(case: Case, claims: list[Claim], run: MakeRun) -> list[Row]
     if case.beneath:
         return _rows_beneath(case, claims, run)
     first = int(case.request.options.get("seed", 0))
-    seeds = range(first, first + int(case.request.values.get("trials", TRIALS)))
+    seeds = range(first, first + int(case.request.values.get(TRIALS_LETTER, TRIALS)))
     trials = [_trial(case, claims, run, seed) for seed in seeds]
     series = [[trial[number] for trial in trials] for number in range(len(claims))]
     return [_judged(case, claim, events, len(claims), run, first) for claim, events in zip(claims, series)]
