@@ -10,6 +10,7 @@ the same ``Q z`` at which the rows with ``mu > 0`` bind. Upper level: ``F x + f 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -47,18 +48,18 @@ def exact_answer(simple: SimpleTruth) -> ExactAnswer | None:
     if f is None or g is None or not (_convex(f) and _convex(g)):
         return None
     x = np.asarray(simple.upper.z)
-    G, h = _fractions(base.G), [Fraction(float(v)) for v in base.h]
-    E, e = _fractions(base.E), [Fraction(float(v)) for v in base.e]
+    (h, e), G, E = _fractions([base.h, base.e]), _fractions(base.G), _fractions(base.E)
+    Z = _Polyhedron(G, h, E, e)
     near = 1e-7 * (1 + float(np.linalg.norm(x)))
-    active = [i for i in range(len(h)) if float(base.h[i] - base.G[i] @ x) <= near]
+    active = [i for i in range(len(base.h)) if float(base.h[i] - base.G[i] @ x) <= near]
     multipliers = dict(zip(simple._reduced.rows, simple.lower.multipliers))
     large = 1 + max(multipliers.values(), default=0.0)
     pressed = [i for i in active if multipliers.get(i, 0.0) > 1e-9 * large]
-    found = _solve(f, g, G, h, E, e, *supports(f, g, base.G, base.E, x, active))[0]
+    found = _solve(f, g, Z, *supports(f, g, base.G, base.E, x, active))[0]
     if found is not None:
         return found
     for _ in range(4):
-        found, wrong = _solve(f, g, G, h, E, e, active, pressed)
+        found, wrong = _solve(f, g, Z, active, pressed)
         if found is not None or not wrong:
             return found
         active = [i for i in active if i not in wrong]
@@ -104,71 +105,60 @@ def _convex(quadratic: Quadratic) -> bool:
     return factor.sign == 1 or (not factor.squares and not any(v for row in quadratic.Q for v in row))
 
 
-def _fractions(matrix: FloatArray) -> list[Vector]:
+def _fractions(matrix: Iterable[FloatArray]) -> list[Vector]:
     return [[Fraction(float(v)) for v in row] for row in matrix]
 
 
+@dataclass(frozen=True, slots=True)
+class _Polyhedron:
+    """``G z <= h, E z = e`` in rationals."""
+
+    G: list[Vector]
+    h: Vector
+    E: list[Vector]
+    e: Vector
+
+
 def _solve(
-    f: Quadratic,
-    g: Quadratic,
-    G: list[Vector],
-    h: Vector,
-    E: list[Vector],
-    e: Vector,
-    active: list[int],
-    pressed: list[int],
+    f: Quadratic, g: Quadratic, Z: _Polyhedron, active: list[int], pressed: list[int]
 ) -> tuple[ExactAnswer | None, set[int]]:
     """Solve the joint system and check every condition exactly; also the rows of wrong sign in the upper level."""
-    n, a, p, k = len(f.q), len(active), len(pressed), len(e)
-    w_rows = [list(row) for row in _independent(g.Q)]
-    r = len(w_rows)
-    total = n + p + k + a + k + r
-    if total > MOST_UNKNOWNS:
+    fixed_rows = _independent(g.Q)
+    n, k = len(f.q), len(Z.e)
+    mu, lam = n, n + len(pressed) + k
+    if lam + len(active) + k + len(fixed_rows) > MOST_UNKNOWNS:
         return None, set()
-    zero = Fraction(0)
-    mu, nu, lam, nu2, w = n, n + p, n + p + k, n + p + k + a, n + p + 2 * k + a
-    rows: list[Vector] = []
-    right: Vector = []
-    for i in range(n):
-        row = [zero] * total
-        row[:n] = g.Q[i]
-        for j, c in enumerate(pressed):
-            row[mu + j] = G[c][i]
-        for j in range(k):
-            row[nu + j] = E[j][i]
-        rows.append(row)
-        right.append(-g.q[i])
-        row = [zero] * total
-        row[:n] = f.Q[i]
-        for j, c in enumerate(active):
-            row[lam + j] = G[c][i]
-        for j in range(k):
-            row[nu2 + j] = E[j][i]
-        for j in range(r):
-            row[w + j] = w_rows[j][i]
-        rows.append(row)
-        right.append(-f.q[i])
-    for c in active:
-        rows.append([*G[c], *[zero] * (total - n)])
-        right.append(h[c])
-    for j in range(k):
-        rows.append([*E[j], *[zero] * (total - n)])
-        right.append(e[j])
-    solved = solve_rational(rows, right)
+    solved = solve_rational(*_joint_conditions(f, g, Z, active, pressed, fixed_rows))
     if solved is None:
         return None, set()
     values, free = solved
-    x = values[:n]
-    lower = values[mu:nu]
-    upper = values[lam:nu2]
+    x, lower, upper = values[:n], values[mu : mu + len(pressed)], values[lam : lam + len(active)]
     fixed = {c for c, m in zip(pressed, lower) if m > 0}
-    fine = all(m >= 0 for m in lower)
     wrong = {c for c, v in zip(active, upper) if v < 0 and c not in fixed}
-    fine = fine and not wrong
-    fine = fine and all(_dot(row, x) <= bound for row, bound in zip(G, h))
-    if not fine:
+    fine = all(m >= 0 for m in lower) and not wrong
+    if not (fine and all(_dot(row, x) <= bound for row, bound in zip(Z.G, Z.h))):
         return None, wrong - set(pressed)
     return ExactAnswer(_value(f, x), _value(g, x), tuple(x), not any(c < n for c in free)), set()
+
+
+def _joint_conditions(
+    f: Quadratic, g: Quadratic, Z: _Polyhedron, active: list[int], pressed: list[int], fixed_rows: list[Vector]
+) -> tuple[list[Vector], Vector]:
+    """Rows and right-hand sides of the conditions of both levels in the unknowns (x, mu, nu, lam, nu2, w)."""
+    n, k, zero = len(f.q), len(Z.e), Fraction(0)
+    lower, upper = len(pressed) + k, len(active) + k + len(fixed_rows)
+    rows: list[Vector] = []
+    right: Vector = []
+    for i in range(n):
+        equal = [row[i] for row in Z.E]
+        rows.append([*g.Q[i], *(Z.G[c][i] for c in pressed), *equal, *[zero] * upper])
+        right.append(-g.q[i])
+        along = [row[i] for row in fixed_rows]
+        rows.append([*f.Q[i], *[zero] * lower, *(Z.G[c][i] for c in active), *equal, *along])
+        right.append(-f.q[i])
+    binding = [*((Z.G[c], Z.h[c]) for c in active), *zip(Z.E, Z.e)]
+    rows += [[*row, *[zero] * (lower + upper)] for row, _ in binding]
+    return rows, [*right, *(end for _, end in binding)]
 
 
 def _independent(matrix: list[Vector]) -> list[Vector]:

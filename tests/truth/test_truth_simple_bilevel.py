@@ -270,8 +270,7 @@ def test_control_the_exact_check_rejects_wrong_binding_rows() -> None:
     rows = [[-1, 0], [1, 0], [0, -1], [0, 1]]
     G = [[exact_quadratic.Fraction(v) for v in row] for row in rows]
     h = [exact_quadratic.Fraction(v) for v in (0, 1, 0, 1)]
-    assert exact_quadratic._solve(f, g, G, h, [], [], [0], [0])[0] is not None
-    assert exact_quadratic._solve(f, g, G, h, [], [], [1], [1])[0] is None, "x1 = 1 does not solve the lower level"
-    assert exact_quadratic._solve(f, g, G, h, [], [], [0, 3], [0])[0] is None, (
-        "x2 = 1 has a multiplier of the wrong sign"
-    )
+    box = exact_quadratic._Polyhedron(G, h, [], [])
+    assert exact_quadratic._solve(f, g, box, [0], [0])[0] is not None
+    assert exact_quadratic._solve(f, g, box, [1], [1])[0] is None, "x1 = 1 does not solve the lower level"
+    assert exact_quadratic._solve(f, g, box, [0, 3], [0])[0] is None, "x2 = 1 has a multiplier of the wrong sign"
