@@ -66,7 +66,7 @@ def assert_hypergradient(
         instance, points = places(data)
         return text(f"x = {[p.tolist() for p in points]}", instance)
 
-    try_out("assert_hypergradient", name_of(function), judge, describe, chosen, seed)
+    try_out("assert_hypergradient", name_of(function), judge, describe, chosen, seed, shapes=True)
 
 
 def hyper_hessian(instance: Instance, x: FloatArray, h: float = 1e-3) -> FloatArray:

@@ -43,18 +43,30 @@ class Trial:
     examples: Sequence[bytes]
 
 
-def try_out(assertion: str, who: str, judge: Judge, describe: Describe, given: Profile, seed: int | None) -> None:
+def try_out(
+    assertion: str,
+    who: str,
+    judge: Judge,
+    describe: Describe,
+    given: Profile,
+    seed: int | None,
+    shapes: bool = False,
+) -> None:
     """Judge example after example, simplest first; a failure is made simpler before it is reported.
 
     The simplest example runs in a child process, then here (a compiler's work is kept), then all others in a second
-    child: what never returns, exits or crashes is ended there and named, and the suite goes on.
+    child: what never returns, exits or crashes is ended there and named, and the suite goes on. ``shapes``: the first
+    bytes are those of two-level instances, whose kinds and dimensions are all to be met.
 
     Raises
     ------
     BrokenContract : with the simplest example found and a problem file that repeats it.
     """
     start, tried, broken, message = time.perf_counter(), 0, "", ""
-    trial = Trial(judge, describe, given, _examples(given.examples, seed))
+    examples = _examples(given.examples, seed)
+    if shapes:
+        examples = [in_turn(data, number) for number, data in enumerate(examples)]
+    trial = Trial(judge, describe, given, examples)
     token = SEEN.set(set())
     try:
         for part in (range(1), range(1, len(trial.examples))):
@@ -77,6 +89,17 @@ def _examples(count: int, seed: int | None) -> list[bytes]:
     rng = np.random.default_rng(int(os.environ.get(SEED_VARIABLE, "0")) if seed is None else seed)
     draws = [rng.integers(0, 4 if i % 3 == 2 else 256, LENGTH, dtype=np.uint8).tobytes() for i in range(count - 1)]
     return [bytes(LENGTH), *draws]
+
+
+def in_turn(data: bytes, number: int) -> bytes:
+    """An example whose kind and dimensions are those of its turn: the first three bytes of a two-level instance.
+
+    A wrong transpose shows on square problems of one kind only, and chance alone misses those too often.
+    """
+    changed = bytearray(data)
+    for place, turn in enumerate((number + number // 9, number // 3, number), POINTS):
+        changed[place] += (turn - changed[place]) % 3 - 3 * (changed[place] >= 253)
+    return bytes(changed)
 
 
 def _judged(judge: Judge, data: bytes) -> BrokenContract | None:

@@ -15,6 +15,7 @@ from bilevel_verify.testing import (
     Profile,
     assert_counts,
     assert_hypergradient,
+    decoding,
     detection_matrix,
     ledger,
     report,
@@ -116,3 +117,14 @@ def test_the_command(tmp_path, capsys, monkeypatch):
     assert command.main(options) == 0
     assert log.read_text(encoding="utf8") == capsys.readouterr().out
     assert "references: 12 examples in all, 0 false alarms" in log.read_text(encoding="utf8")
+
+
+@pytest.mark.parametrize("seed", [0, 1, 739943, 739944])  # with free draws the last two met no square bilevel problem
+def test_twenty_examples_meet_every_shape(seed):
+    examples = [trying.in_turn(data, number) for number, data in enumerate(trying._examples(20, seed))]
+    instances = [decoding.either(data[trying.POINTS :]) for data in examples]
+    assert {(i.dx, i.dy) for i in instances} == {(dx, dy) for dx in (1, 2, 3) for dy in (1, 2, 3)}
+    assert {i.kind for i in instances if i.dx == i.dy > 1} == {"bilevel", "minimax"}
+    control = next(control for control in CONTROLS if "transposed Jacobian" in control.name)
+    with pytest.raises(BrokenContract, match="wrong hypergradient"):
+        assert_hypergradient(control.make(), profile_=Profile("short", 20), seed=seed)
