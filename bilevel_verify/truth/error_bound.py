@@ -72,20 +72,19 @@ def derive_error_bound(simple: SimpleTruth) -> ErrorBound:
         return ErrorBound(
             None, None, "computed", "the feasible set is not given by few linear constraints: no pair was derived"
         )
+    return _by_hoffman(simple)
+
+
+def _by_hoffman(simple: SimpleTruth) -> ErrorBound:
+    """A convex quadratic on a polyhedron; see the derivation above."""
     squares = ldl(simple.structure.quadratic.Q).squares
     M = np.array([[np.sqrt(float(w)) * float(v) for v in normal] for w, normal in squares]).reshape(-1, simple.n)
-    found, reduced = simple.lower, simple._reduced
-    large = 1 + float(np.max(found.multipliers, initial=0.0))
-    pressed = [(row, float(m)) for row, m in zip(reduced.rows, found.multipliers) if m > 1e-9 * large]
-    S = simple.feasible.G[[row for row, _ in pressed]]
-    least = min((m for _, m in pressed), default=np.inf)
+    S, least = _pressed(simple)
     if not len(M) and not len(S):
         return ErrorBound(None, None, "computed", "g is constant on the feasible set")
-    only_slacks = len(S) > 0 and np.linalg.matrix_rank(np.vstack([S, M]), tol=1e-9) == np.linalg.matrix_rank(
-        S, tol=1e-9
-    )
-    rows = S if only_slacks else np.vstack([M, S])
-    H = hoffman(rows, simple.feasible.G, simple.feasible.E)
+    both = np.vstack([S, M])
+    only_slacks = len(S) > 0 and np.linalg.matrix_rank(both, tol=1e-9) == np.linalg.matrix_rank(S, tol=1e-9)
+    H = hoffman(S if only_slacks else np.vstack([M, S]), simple.feasible.G, simple.feasible.E)
     if H is None:
         return ErrorBound(None, None, "computed", "too many constraints to enumerate for Hoffman's constant")
     if only_slacks:
@@ -97,12 +96,16 @@ def derive_error_bound(simple: SimpleTruth) -> ErrorBound:
         if not np.isfinite(reach):
             return ErrorBound(None, None, "computed", "pressed constraints on an unbounded set: no pair was derived")
         weight = min(1.0, 2 * least / reach)
-    return ErrorBound(
-        weight / H**2,
-        2.0,
-        "computed",
-        f"quadratic growth with Hoffman's constant H = {H:.6g}, alpha = {weight:.3g} / H^2",
-    )
+    why = f"quadratic growth with Hoffman's constant H = {H:.6g}, alpha = {weight:.3g} / H^2"
+    return ErrorBound(weight / H**2, 2.0, "computed", why)
+
+
+def _pressed(simple: SimpleTruth) -> tuple[FloatArray, float]:
+    """Normals of the constraints that press at the lower solution, and the least of their multipliers."""
+    found, reduced = simple.lower, simple._reduced
+    large = 1 + float(np.max(found.multipliers, initial=0.0))
+    pressed = [(row, float(m)) for row, m in zip(reduced.rows, found.multipliers) if m > 1e-9 * large]
+    return simple.feasible.G[[row for row, _ in pressed]], min((m for _, m in pressed), default=np.inf)
 
 
 def _closed_form(simple: SimpleTruth) -> ErrorBound | None:

@@ -57,49 +57,70 @@ def _defined_left(ridge: Ridge) -> bool:
     return bool(value.is_real)
 
 
+@dataclass(frozen=True, slots=True)
+class _Directions:
+    """Directions of the recession cone in the unknowns w, p, s: ``T w`` moves ridge i by ``p_i - s_i``, both >= 0.
+
+    Attributes
+    ----------
+    growth : of g along the unknowns, where it is finite.
+    equal : rows that vanish. inequalities : rows of the set, at most 0. box : ends of the unknowns.
+    """
+
+    T: FloatArray
+    growth: FloatArray
+    equal: FloatArray
+    inequalities: FloatArray
+    box: list[tuple[float, float]]
+
+    def most(self, gain: FloatArray, rows: FloatArray) -> tuple[float, FloatArray] | None:
+        """The largest ``gain . unknowns`` under ``rows . unknowns <= 0``, and its direction of z; None if unsolved."""
+        from scipy.optimize import linprog
+
+        found = linprog(
+            -gain,
+            A_ub=rows if len(rows) else None,
+            b_ub=np.zeros(len(rows)) if len(rows) else None,
+            A_eq=self.equal if len(self.equal) else None,
+            b_eq=np.zeros(len(self.equal)) if len(self.equal) else None,
+            bounds=self.box,
+            method="highs",
+        )
+        if found.status != 0 or found.x is None:
+            return None
+        return float(gain @ found.x), self.T @ found.x[: self.T.shape[1]]
+
+
 def recession(structure: Structure, description: Description) -> Recession:
     """Look for a direction of the recession cone of the set along which the function does not grow."""
-    from scipy.optimize import linprog
-
     if structure.missing or description.balls:
         return Recession()
-    T, G, E = description.T, description.G, description.E
-    n, m = T.shape
-    _, q, _ = structure.quadratic.floats()
-    flat = np.array([[float(v) for v in normal] for _, normal in ldl(structure.quadratic.Q).squares]).reshape(-1, n)
-    ridges = [(*ridge.row(), *slopes(ridge), ridge.kind) for ridge in structure.ridges]
-    k = len(ridges)
-    rows = np.array([r[0] for r in ridges]).reshape(k, n)
-    # unknowns: w (m), p (k), s (k) with rows T w = p - s
-    equal = [np.hstack([E, np.zeros((len(E), 2 * k))]), np.hstack([flat @ T, np.zeros((len(flat), 2 * k))]),
-             np.hstack([rows @ T, -np.eye(k), np.eye(k)])]  # fmt: skip
-    right = np.array([r[2] for r in ridges]).reshape(k)
-    left = np.array([r[3] for r in ridges]).reshape(k)
-    growth = np.concatenate([q @ T, np.where(np.isfinite(right), right, 0.0), np.where(np.isfinite(left), left, 0.0)])
-    box = [(-1.0, 1.0)] * m
-    box += [(0.0, 0.0 if np.isinf(v) else 1e3) for v in right] + [(0.0, 0.0 if np.isinf(v) else 1e3) for v in left]
-    A_eq, G_all = np.vstack(equal), np.hstack([G, np.zeros((len(G), 2 * k))])
-    options = (
-        {"A_eq": A_eq, "b_eq": np.zeros(len(A_eq)), "bounds": box, "method": "highs"}
-        if len(A_eq)
-        else {"bounds": box, "method": "highs"}
-    )
-    falling = linprog(growth, A_ub=G_all if len(G) else None, b_ub=np.zeros(len(G)) if len(G) else None, **options)
-    if falling.status == 0 and falling.x is not None and float(growth @ falling.x) < -1e-7:
-        direction = T @ falling.x[:m]
-        return Recession(
-            f"g is not bounded below: it falls without end along {np.round(direction, 6).tolist()}", direction
-        )
-    strict = np.array([float(r[4] == "strict") for r in ridges]).reshape(k)
+    directions = _directions(structure, description)
+    falling = directions.most(-directions.growth, directions.inequalities)
+    if falling is not None and falling[0] > 1e-7:
+        along = np.round(falling[1], 6).tolist()
+        return Recession(f"g is not bounded below: it falls without end along {along}", falling[1])
+    strict = np.array([float(ridge.kind == "strict") for ridge in structure.ridges])
     if not np.any(strict):
         return Recession()
-    along = np.concatenate([np.zeros(m), strict, strict])
-    moving = linprog(
-        -along, A_ub=np.vstack([G_all, growth[None]]), b_ub=np.append(np.zeros(len(G)), 0.0), **options
-    )  # fmt: skip
-    if moving.status == 0 and moving.x is not None and float(along @ moving.x) > 1e-6:
-        direction = T @ moving.x[:m]
-        return Recession(
-            f"its infimum is not attained: g falls towards a limit along {np.round(direction, 6).tolist()}", direction
-        )
+    moves = np.concatenate([np.zeros(description.T.shape[1]), strict, strict])
+    moving = directions.most(moves, np.vstack([directions.inequalities, directions.growth[None]]))
+    if moving is not None and moving[0] > 1e-6:
+        along = np.round(moving[1], 6).tolist()
+        return Recession(f"its infimum is not attained: g falls towards a limit along {along}", moving[1])
     return Recession()
+
+
+def _directions(structure: Structure, description: Description) -> _Directions:
+    T, G, E = description.T, description.G, description.E
+    n, m = T.shape
+    k = len(structure.ridges)
+    flat = np.array([[float(v) for v in normal] for _, normal in ldl(structure.quadratic.Q).squares]).reshape(-1, n)
+    rows = np.array([ridge.row()[0] for ridge in structure.ridges]).reshape(k, n)
+    ends = np.array([slopes(ridge) for ridge in structure.ridges]).reshape(k, 2).T
+    equal = [np.hstack([E, np.zeros((len(E), 2 * k))]), np.hstack([flat @ T, np.zeros((len(flat), 2 * k))]),
+             np.hstack([rows @ T, -np.eye(k), np.eye(k)])]  # fmt: skip
+    _, q, _ = structure.quadratic.floats()
+    growth = np.concatenate([q @ T, *(np.where(np.isfinite(v), v, 0.0) for v in ends)])
+    box = [(-1.0, 1.0)] * m + [(0.0, 0.0 if np.isinf(v) else 1e3) for side in ends for v in side]
+    return _Directions(T, growth, np.vstack(equal), np.hstack([G, np.zeros((len(G), 2 * k))]), box)
