@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from bilevel_verify.audit.definedness import undefined
 from bilevel_verify.audit.derivations import decide_derivation, sides
 from bilevel_verify.audit.mutations import CLAIM_OPERATORS, tree_mutants
 from bilevel_verify.audit.pool import shared
@@ -92,11 +93,15 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """Mutants of each link, seed of the draws and of the engines, seconds of processor time for each decision."""
+    """Mutants of each link, seed of the draws and of the engines, seconds of processor time for each decision.
+
+    With ``operator``, every mutant of that operator instead of a few of all.
+    """
 
     per_link: int = 2
     seed: int = 0
     seconds: float = 5.0
+    operator: str = ""
 
 
 Candidate = tuple[str, str, Callable[[int, float], Decision]]
@@ -152,12 +157,16 @@ def controls_of(task: tuple[Target, Effort]) -> list[Mutant]:
     """The link itself in another form, and some of its mutants; nothing unless the link is proved."""
     target, effort = task
     reader = _reader(target)
-    if reader is None or _judge(reader.itself, effort).outcome != "proved":
+    if reader is None or (effort.operator and all(name != effort.operator for name, _, _ in reader.mutants())):
+        return []
+    if _judge(reader.itself, effort).outcome != "proved":
         return []
     candidates = list({(o, text): (o, text, judged) for o, text, judged in reader.mutants()}.values())
     random = np.random.default_rng([effort.seed, zlib.crc32(target.key.encode())])
     kinds = sorted({operator for operator, _, _ in candidates})
     chosen: list[Candidate] = [("none", "the link in another form", reader.mirrored)]
+    if effort.operator:
+        kinds, chosen = [], [c for c in candidates if c[0] == effort.operator]
     for operator in random.permutation(kinds)[: effort.per_link] if kinds else []:
         same = [c for c in candidates if c[0] == operator]
         chosen.append(same[int(random.integers(len(same)))])
@@ -244,7 +253,16 @@ class _Relation:
         relation = to_text(tree.Compare((claim.left, claim.right), (claim.op,)))
         where = "; ".join(to_text(w) for w in claim.where)
         text = f"{relation} for {ranges}{f' (now {ends})' if moved else ''} where {where}"
-        return operator, text, lambda seed, seconds: self._decide(claim, seed, seconds)
+        return operator, text, lambda seed, seconds: self._mutant(claim, seed, seconds)
+
+    def _mutant(self, claim: ScalarClaim, seed: int, seconds: float) -> Decision:
+        """The decision, or the finding that the mutant is undefined somewhere where the link is not."""
+        decision = self._decide(claim, seed, seconds)
+        if decision.outcome == "undecided" and not self.vectors:
+            hole = undefined(claim, seed)[0]
+            if hole.outcome == "refuted" and undefined(self.claim, seed)[0].outcome == "proved":
+                return hole
+        return decision
 
     def _decide(self, claim: ScalarClaim, seed: int, seconds: float) -> Decision:
         if self.vectors:

@@ -40,8 +40,8 @@ def remembered(state: Path, effort: Effort) -> dict[str, list[dict[str, Any]]]:
     return {line["key"]: line["mutants"] for line in lines if line["effort"] == _signature(effort)}
 
 
-def _signature(effort: Effort) -> list[float]:
-    return [effort.per_link, effort.seed, effort.seconds]
+def _signature(effort: Effort) -> list[Any]:
+    return [effort.per_link, effort.seed, effort.seconds, *([effort.operator] if effort.operator else [])]
 
 
 def _key(target: Target) -> str:
@@ -145,6 +145,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--per-link", type=int, default=2, help="mutants of each proved link")
     parser.add_argument("--seconds", type=float, default=5.0, help="processor time for each mutant")
+    parser.add_argument("--operator", default="", help="every mutant of this operator instead of a few of all")
     parser.add_argument("--paper", action="append", default=[], help="controls of these cards only")
     parser.add_argument("--out", default="reports/thorough/audit.txt")
     parser.add_argument("--state", default="reports/thorough/audit-controls.jsonl")
@@ -155,10 +156,11 @@ def main() -> None:
     if chosen.skip != "stress":
         lines += trial_summary(tried(chosen.count, chosen.seed, Path(chosen.trials)), chosen.seed)
     if chosen.skip != "controls":
-        effort = Effort(chosen.per_link, chosen.seed, chosen.seconds)
+        effort = Effort(chosen.per_link, chosen.seed, chosen.seconds, chosen.operator)
         found = [m for _, part in judged(Path(chosen.state), effort, tuple(chosen.paper)) for m in part]
         what = f"controls of all proved links, {', '.join(chosen.paper) or 'all cards'}, seed {chosen.seed}"
-        lines += summary(found, f"{what}, {chosen.per_link} mutants of each")
+        each = f"every mutant of {chosen.operator}" if chosen.operator else f"{chosen.per_link} mutants of each"
+        lines += summary(found, f"{what}, {each}")
     out = Path(chosen.out)
     out.parent.mkdir(parents=True, exist_ok=True)
     with out.open("a", encoding="utf-8") as file:
