@@ -21,6 +21,11 @@ Bound = Callable[[Array, Array], Array]
 """``(lo, hi) -> upper bounds`` over boxes of shape (boxes, n)."""
 Sample = Callable[[Array], Array]
 """``points -> attained values`` (lower bounds of the supremum)."""
+Slopes = Callable[[Array], Array]
+"""``points -> how fast the bounded quantity changes along every variable`` (an estimate: it only chooses the cuts)."""
+
+ASPECT = 8.0
+"""A side is not cut while another one (relative to the domain) is this many times longer."""
 
 LEAST_BATCH = 160
 """A step bounds at least about this many boxes at once."""
@@ -55,6 +60,7 @@ def supremum(
     floor: float = 0.0,
     split: Array | None = None,
     ceiling: float = math.inf,
+    slopes: Slopes | None = None,
 ) -> Supremum:
     """Upper and lower bound of a supremum over the box ``[lo, hi]`` (ends may be infinite).
 
@@ -67,8 +73,9 @@ def supremum(
     split : variables that may be split (all by default).
     ceiling : an upper bound known beforehand: a search that has not come below it after a quarter of the budget (and
         some steps) stops.
+    slopes : where given, boxes are cut where the change across them is largest instead of along the widest side.
     """
-    search = _Search(bound, sample, lo, hi, tolerance, floor, split)
+    search = _Search(bound, sample, lo, hi, tolerance, floor, split, slopes)
     while search.boxes < budget and search.step(min(2048, max(64, budget - search.boxes))):
         if search.boxes > max(budget // 4, 12 * LEAST_BATCH) and float(search.upper.max()) >= ceiling:
             break
@@ -77,9 +84,17 @@ def supremum(
 
 class _Search:
     def __init__(
-        self, bound: Bound, sample: Sample, lo: Array, hi: Array, tolerance: float, floor: float, split: Array | None
+        self,
+        bound: Bound,
+        sample: Sample,
+        lo: Array,
+        hi: Array,
+        tolerance: float,
+        floor: float,
+        split: Array | None,
+        slopes: Slopes | None,
     ) -> None:
-        self.bound, self.sample, self.tolerance = bound, sample, tolerance
+        self.bound, self.sample, self.tolerance, self.slopes = bound, sample, tolerance, slopes
         self.lo, self.hi = np.atleast_2d(lo).astype(float), np.atleast_2d(hi).astype(float)
         self.split = np.ones(self.lo.shape[1], dtype=bool) if split is None else split
         with np.errstate(invalid="ignore"):
@@ -144,8 +159,20 @@ class _Search:
             widths = (hi - lo) / self.scale
         return np.where(self.split, np.where(np.isnan(widths), 0.0, widths), 0.0)
 
+    def _changes(self, lo: Array, hi: Array) -> Array:
+        """What speaks for a cut along every variable: estimated change across the box, or its relative width."""
+        widths = self._widths(lo, hi)
+        if self.slopes is None or not (np.isfinite(lo).all() and np.isfinite(hi).all()):
+            return widths
+        with np.errstate(invalid="ignore"):
+            changes = self.slopes(0.5 * lo + 0.5 * hi) * (hi - lo)
+        longest = widths.max(axis=1, keepdims=True)
+        changes = np.where((widths >= longest / ASPECT) & (widths > 0), changes, 0.0)
+        known = np.isfinite(changes).all(axis=1, keepdims=True) & (changes.max(axis=1, keepdims=True) > 0)
+        return np.asarray(np.where(known, changes, widths))
+
     def _halves(self, lo: Array, hi: Array, parents: NDArray[np.intp]) -> tuple[Array, Array, NDArray[np.intp]]:
-        axis = np.argmax(self._widths(lo, hi), axis=1)
+        axis = np.argmax(self._changes(lo, hi), axis=1)
         rows = np.arange(len(lo))
         at = middle_of(lo, hi)[rows, axis]
         left_hi, right_lo = hi.copy(), lo.copy()

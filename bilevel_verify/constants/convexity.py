@@ -100,7 +100,6 @@ def _search_convexity(
     part: Part, form: Form, least: float, best: float, witness: dict[str, float], why: Reason
 ) -> Bound:
     domain = one_period(part.structure, part.domain, 2) if part.domain.unbounded else part.domain
-    top = max(abs(best), 1e-9)
 
     def bound(lo: Array, hi: Array) -> Array:
         return -form.extremes(part.model.evaluate(2, lo, hi), sides="least")[0]
@@ -119,8 +118,8 @@ def _search_convexity(
         -best,
         part._free_variables(2),
         -least,
+        part.slopes(2),
     )
-    del top
     if -found.upper <= least:
         return Bound(min(best, -found.lower), least, True, "calculus", why, None, False, witness)
     reached = min(best, -found.lower)

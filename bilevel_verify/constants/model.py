@@ -112,6 +112,17 @@ class Model:
             entries = Interval(np.where(used, total.lo, rest.lo), np.where(used, total.hi, rest.hi))
         return Pieces(order, ridges, entries)
 
+    def slopes(self, order: int, points: Array) -> Array:
+        """Size of the derivatives of the pieces of that order along every variable at points (float estimates)."""
+        pieces = self.evaluate(order + 1, points, points)
+        sizes = np.abs(self.row_centres)
+        out = np.abs(pieces.ridges.centre()) * np.sqrt((sizes**2).sum(axis=1)) ** order @ sizes
+        space = jet_space(self.n, order + 1)
+        indices = np.array([space.indices[number] for number in space.of_degree(order + 1)])
+        if pieces.entries.lo.shape[1]:
+            out = out + np.abs(pieces.entries.centre()) @ (indices > 0)
+        return np.asarray(out)
+
     def polynomial_part(self, order: int, lo: Array, hi: Array) -> Interval:
         """Linear and quadratic part: gradient entries for order 1, constant Hessian entries for order 2.
 

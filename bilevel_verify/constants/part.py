@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import sympy
@@ -13,7 +14,7 @@ from bilevel_verify.constants import exact, smoothness
 from bilevel_verify.constants.affine_variables import faces
 from bilevel_verify.constants.blame import culprit
 from bilevel_verify.constants.bounds import Bound, combine, jump_bound
-from bilevel_verify.constants.branch import Supremum, middle_of, supremum
+from bilevel_verify.constants.branch import Slopes, Supremum, middle_of, supremum
 from bilevel_verify.constants.composition import apart, sampled_specials, with_specials
 from bilevel_verify.constants.constant import Reason
 from bilevel_verify.constants.data import data_terms
@@ -215,7 +216,7 @@ class Part:
             return np.where(defined(pieces), values, -np.inf)
 
         lo, hi = faces(self.domain, self.structure, 2)
-        found = supremum(bound, sample, lo, hi, TOLERANCE[2], self._budget(2, False), -math.inf)
+        found = supremum(bound, sample, lo, hi, TOLERANCE[2], self._budget(2, False), -math.inf, slopes=self.slopes(2))
         return min(known, found.upper)
 
     def _tight_at(self, form: Form) -> bool:
@@ -344,7 +345,7 @@ class Part:
         coarse = 0.0 if form.net is None or (k == 2 and form.symmetric) else form.net.factor - 1.0
         tolerance = TOLERANCE[k] + coarse
         lo, hi = faces(domain, self.structure, k)
-        found = supremum(bound, sample, lo, hi, tolerance, budget, first.lower, split, first.upper)
+        found = supremum(bound, sample, lo, hi, tolerance, budget, first.lower, split, first.upper, self.slopes(k))
         # on the whole space the calculus is independent of the coordinates; a search that got stuck is not
         stuck = self.domain.free and found.upper > CONVERGED * max(found.lower, first.lower)
         if found.upper >= first.upper or (stuck and math.isfinite(first.upper)):
@@ -371,6 +372,10 @@ class Part:
         if self.structure.rest is not None and self.domain.unbounded:
             base /= 4
         return max(32, int(min(base, 1500) if infinite else base))
+
+    def slopes(self, k: int) -> Slopes | None:
+        """Where to cut: by the change of the derivative of that order, if there is more than one side to choose."""
+        return partial(self.model.slopes, k) if self.n > 1 and self.structure.rest is not None else None
 
     def _free_variables(self, k: int) -> Array:
         used = np.zeros(self.n, dtype=bool)
