@@ -130,17 +130,10 @@ def _expand(table: Mapping[str, Any], where: str, folder: Path | None) -> Iterat
     starts: list[tuple[float, ...] | None] = [_point(p, where, "x0") for p in _list(table, "x0", where, list)]
     lower: list[tuple[float, ...] | None] = [_point(p, where, "y0") for p in _list(table, "y0", where, list)]
     knobs, parameters = _combinations(table, "knobs", where), _combinations(table, "parameters", where)
-    budget, replicates = table.get("budget"), table.get("seeds", 1)
-    if budget is not None and (not isinstance(budget, int) or budget <= 0):
-        raise InputError(f"{where}: budget must be a positive whole number, not {budget!r}")
-    if not isinstance(replicates, int) or isinstance(replicates, bool) or replicates <= 0:
-        raise InputError(f"{where}: seeds must be a positive whole number, not {replicates!r}")
+    budget, replicates = _counts(table, where)
     for paper in _list(table, "audits", where, str):
         yield Cell(kind="audit", statement=str(paper))
-    if problems and not questions and methods == [None]:
-        raise InputError(f"{where}: name statements, cards or methods")
-    if questions and not problems:
-        raise InputError(f"{where}: name problems")
+    _check_asked(problems, questions, methods != [None], where)
     space = itertools.product(
         problems,
         questions or [(None, None)],
@@ -168,6 +161,23 @@ def _expand(table: Mapping[str, Any], where: str, folder: Path | None) -> Iterat
             budget=budget,
             replicate=replicate,
         )
+
+
+def _counts(table: Mapping[str, Any], where: str) -> tuple[int | None, int]:
+    """Budget of a cell, and how many seeds it is repeated with."""
+    budget, replicates = table.get("budget"), table.get("seeds", 1)
+    if budget is not None and (not isinstance(budget, int) or budget <= 0):
+        raise InputError(f"{where}: budget must be a positive whole number, not {budget!r}")
+    if not isinstance(replicates, int) or isinstance(replicates, bool) or replicates <= 0:
+        raise InputError(f"{where}: seeds must be a positive whole number, not {replicates!r}")
+    return budget, replicates
+
+
+def _check_asked(problems: list[str], questions: list[Any], methods: bool, where: str) -> None:
+    if problems and not questions and not methods:
+        raise InputError(f"{where}: name statements, cards or methods")
+    if questions and not problems:
+        raise InputError(f"{where}: name problems")
 
 
 def _questions(table: Mapping[str, Any], where: str, folder: Path | None) -> list[tuple[str | None, str | None]]:
