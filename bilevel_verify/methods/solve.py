@@ -59,20 +59,13 @@ def stream(
 ) -> RunStream:
     """Start a run and deliver its trace block by block; the parameters are those of :func:`run_method`."""
     found = find_method(method, parameters)
-    if problem.kind not in found.kinds:
-        wanted = " or ".join(found.kinds)
-        raise ParameterError(f"{found.name} is for {wanted} problems, and this one is {problem.kind}")
-    if record not in ("all", "thin"):
-        raise ParameterError(f"record is 'all' or 'thin', not {record!r}")
-    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-        raise ParameterError(f"seed must be an integer >= 0, not {seed!r}")
+    _check_request(problem, found, seed, record)
     arithmetic = _arithmetic(compiled, digits)
     with working_precision(arithmetic):
         number = arithmetic.number
         letters = resolve_letters(found, parameters, eps, number)
-        starts = {
-            name: resolve_start(problem, name, value, number) for name, value in (("x0", x0), ("y0", y0), ("v0", v0))
-        }
+        given = {"x0": x0, "y0": y0, "v0": v0}
+        starts = {name: resolve_start(problem, name, value, number) for name, value in given.items()}
         noisy = resolve_noise(problem, noise, number)
     if found.noisy and noisy is None and not {"r", "sigma"} & set(letters):
         raise ParameterError(f"{found.name} needs the radius 'r' of its perturbations, or explicit ones in noise=")
@@ -89,9 +82,23 @@ def stream(
         eps=None if eps is None else float(eps),
         reported_name=method if isinstance(method, str) else found.name,
     )
-    if arithmetic.form == "compiled" and found.runner is None and not _compilable(setup, compiled):
-        setup = replace(setup, arithmetic=Arithmetic("plain"))
-    return RunStream(setup, found.runner or KernelStepper)
+    return RunStream(_in_fitting_form(setup), found.runner or KernelStepper)
+
+
+def _check_request(problem: Problem, method: Method, seed: Any, record: str) -> None:
+    """Refuse what no run can start from.
+
+    Raises
+    ------
+    ParameterError : a problem of another kind, an unknown way to record, a seed that is not a whole number >= 0.
+    """
+    if problem.kind not in method.kinds:
+        wanted = " or ".join(method.kinds)
+        raise ParameterError(f"{method.name} is for {wanted} problems, and this one is {problem.kind}")
+    if record not in ("all", "thin"):
+        raise ParameterError(f"record is 'all' or 'thin', not {record!r}")
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        raise ParameterError(f"seed must be an integer >= 0, not {seed!r}")
 
 
 def run_method(
@@ -143,6 +150,9 @@ def _arithmetic(compiled: bool | None, digits: Any) -> Arithmetic:
     return Arithmetic("compiled" if compiled is not False and can_compile() else "plain")
 
 
-def _compilable(setup: Setup, compiled: bool | None) -> bool:
-    """Whether the oracles of this run exist as machine code (they may be too large)."""
-    return oracles_of(setup.problem).can_compile(sorted(needed_oracles(setup.method, setup.letters)))
+def _in_fitting_form(setup: Setup) -> Setup:
+    """In plain Python where the oracles of a run do not exist as machine code (they may be too large)."""
+    if setup.arithmetic.form != "compiled" or setup.method.runner is not None:
+        return setup
+    needed = sorted(needed_oracles(setup.method, setup.letters))
+    return setup if oracles_of(setup.problem).can_compile(needed) else replace(setup, arithmetic=Arithmetic("plain"))
