@@ -50,23 +50,8 @@ def assert_linear_solver(
     chosen = profile(profile_)
 
     def solve(system: Smooth, b: FloatArray, where: str) -> FloatArray:
-        matrix, calls = system.hessian(b), [0]
         most = (system.dimension + 3) if products is None else products(system.dimension, system.L / system.mu)
-
-        def apply(v: Any) -> FloatArray:
-            calls[0] += 1
-            if calls[0] > most:
-                raise BrokenContract("too many products", where, f"more than {most} for n = {system.dimension}")
-            return matrix @ vector(v, system.dimension, f"{where}, product {calls[0]}")
-
-        raw = call(function, apply, b.copy(), tolerance, where=where, limit=chosen)
-        v = vector(raw, system.dimension, where)
-        residual, bound = float(np.linalg.norm(matrix @ v - b)), tolerance * float(np.linalg.norm(b))
-        if not residual <= bound * (1 + 1e-6) + 1e-13 * float(np.linalg.norm(b)):
-            raise BrokenContract(
-                "residual too large", where, f"|A v - b| = {residual:.3g} > {bound:.3g}, v = {v.tolist()}"
-            )
-        return raw if isinstance(raw, np.ndarray) else v
+        return _solution(function, system, b, tolerance, most, where, chosen)
 
     def judge(data: bytes) -> None:
         system, first, second = _spd(data)
@@ -84,6 +69,31 @@ def assert_linear_solver(
         return text(f"A = hess_yy g, b = {first.tolist()}, then {second.tolist()}", instance)
 
     try_out("assert_linear_solver", name_of(function), judge, describe, chosen, seed)
+
+
+def _solution(
+    function: Function, system: Smooth, b: FloatArray, tolerance: float, most: int, where: str, chosen: Profile
+) -> FloatArray:
+    """The answer for one system, after at most so many products.
+
+    Raises
+    ------
+    BrokenContract : more products, or a residual above the tolerance.
+    """
+    matrix, calls = system.hessian(b), [0]
+
+    def apply(v: Any) -> FloatArray:
+        calls[0] += 1
+        if calls[0] > most:
+            raise BrokenContract("too many products", where, f"more than {most} for n = {system.dimension}")
+        return matrix @ vector(v, system.dimension, f"{where}, product {calls[0]}")
+
+    raw = call(function, apply, b.copy(), tolerance, where=where, limit=chosen)
+    v = vector(raw, system.dimension, where)
+    residual, bound = float(np.linalg.norm(matrix @ v - b)), tolerance * float(np.linalg.norm(b))
+    if not residual <= bound * (1 + 1e-6) + 1e-13 * float(np.linalg.norm(b)):
+        raise BrokenContract("residual too large", where, f"|A v - b| = {residual:.3g} > {bound:.3g}, v = {v.tolist()}")
+    return raw if isinstance(raw, np.ndarray) else v
 
 
 def inner_case(data: bytes) -> tuple[Smooth, FloatArray, int]:

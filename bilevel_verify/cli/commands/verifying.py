@@ -2,21 +2,45 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bilevel_verify.campaign.cell import Scalar
 from bilevel_verify.campaign.work import instance_of, with_commands
 from bilevel_verify.cli import output, values
 from bilevel_verify.errors import InputError
 
+if TYPE_CHECKING:
+    from bilevel_verify.checks import Verification
+
 
 def verify_command(arguments: Any) -> int:
     """Verify every named statement and card on the problem."""
-    from bilevel_verify.checks import verify
-
     wanted = [*arguments.statements, *arguments.statement, *arguments.card]
     if not wanted:
         raise InputError("name a statement (paper/id), a paper's key, or --card FILE.toml")
+    problem, found = _verifications(arguments, wanted)
+    rows = [row.to_dict() for one in found for row in one.claims]
+    if arguments.out:
+        from bilevel_verify.reporting import report
+
+        instance = instance_of(problem, tuple(values.tolerances(arguments.eps) or ()))
+        page = report(
+            found, arguments.out, title=f"Verification of {', '.join(wanted)}", problems=[instance] * len(found)
+        )
+        output.say(f"report: {page}")
+    if arguments.json:
+        hypotheses = [row.to_dict() for one in found for row in one.hypotheses]
+        output.print_json({"rows": rows, "hypotheses": hypotheses})
+    else:
+        output.verdict_table(rows)
+        output.console().print(output.verdict_counts(rows), markup=False)
+    return output.exit_status(rows, arguments.strict)
+
+
+def _verifications(arguments: Any, wanted: list[str]) -> tuple[Any, list[Verification]]:
+    """The problem (or family), and one verification of each statement with the command that repeats it."""
+    from bilevel_verify.checks import verify
+
     eps = values.tolerances(arguments.eps)
     x0 = values.numbers(arguments.x0, "--x0")
     letters = values.assignments(arguments.letters, "--set")
@@ -43,22 +67,7 @@ def verify_command(arguments: Any) -> int:
         )
         card = name.partition(".toml")[0] + ".toml" if ".toml" in name else None
         found.append(with_commands(one, reference, card, arguments.seed, arguments.budget))
-    rows = [row.to_dict() for one in found for row in one.claims]
-    if arguments.out:
-        from bilevel_verify.reporting import report
-
-        instance = instance_of(problem, tuple(eps or ()))
-        page = report(
-            found, arguments.out, title=f"Verification of {', '.join(wanted)}", problems=[instance] * len(found)
-        )
-        output.say(f"report: {page}")
-    if arguments.json:
-        hypotheses = [row.to_dict() for one in found for row in one.hypotheses]
-        output.print_json({"rows": rows, "hypotheses": hypotheses})
-    else:
-        output.verdict_table(rows)
-        output.console().print(output.verdict_counts(rows), markup=False)
-    return output.exit_status(rows, arguments.strict)
+    return problem, found
 
 
 def split_letters(statement: str, letters: dict[str, Scalar]) -> tuple[dict[str, Scalar], dict[str, Scalar]]:
