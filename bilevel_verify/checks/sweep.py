@@ -185,7 +185,6 @@ def _row(
 ) -> Row:
     last = series[-1]
     verdict, reason = outcome
-    tolerances = [case.eps for case in series]
     return plain_row(
         last,
         claim=claim.id if len(claim.chain) == 1 else f"{claim.id}/{number + 1}",
@@ -207,18 +206,23 @@ def _row(
         as_printed=claim.as_printed and not last.request.statement.reading,
         known_refuted=claim.refuted is not None,
         printed=claim.printed[0] if claim.printed else None,
-        details={
-            "eps": tolerances,
-            "driver": [s.driver for s in samples],
-            "counts": [s.count for s in samples],
-            "bounds": [s.bound for s in samples],
-            "slopes": [] if rate is None else list(rate.slopes),
-            "interval": None if rate is None else list(rate.interval),
-            "drift": None if rate is None else rate.drift,
-            "fraction": None if rate is None else rate.fraction,
-            "decades": log(samples[-1].driver / samples[0].driver, 10) if len(samples) > 1 else 0.0,
-        },
+        details=_details(series, samples, rate),
     )
+
+
+def _details(series: list[Case], samples: list[Sample], rate: Rate | None) -> dict[str, Any]:
+    """What the rate was read off."""
+    return {
+        "eps": [case.eps for case in series],
+        "driver": [s.driver for s in samples],
+        "counts": [s.count for s in samples],
+        "bounds": [s.bound for s in samples],
+        "slopes": [] if rate is None else list(rate.slopes),
+        "interval": None if rate is None else list(rate.interval),
+        "drift": None if rate is None else rate.drift,
+        "fraction": None if rate is None else rate.fraction,
+        "decades": log(samples[-1].driver / samples[0].driver, 10) if len(samples) > 1 else 0.0,
+    }
 
 
 def _range(series: list[Case]) -> str | None:
