@@ -14,10 +14,14 @@ from bilevel_verify.constants.data import DataTerm
 from bilevel_verify.constants.forms import Form
 from bilevel_verify.constants.sampling import sample_points
 from bilevel_verify.constants.sparse import SparseTerm
+from bilevel_verify.intervals.linalg import Sides
 from bilevel_verify.intervals.rounding import Array
 
 if TYPE_CHECKING:
     from bilevel_verify.constants.part import Part
+
+LARGE = 200
+"""From this dimension on one eigenvalue takes a second: fewer sample points."""
 
 
 def with_specials(part: Part, slots: str) -> float:
@@ -72,8 +76,10 @@ def special_sum(part: Part, slots: str, blocks: dict[str, tuple[int, ...]]) -> f
     return total if alone or total == 0 else float(total * (1 + 1e-14 * len(part.specials)))
 
 
-def special_extremes(part: Part, form: Form, box: tuple[Array, Array] | None = None) -> tuple[float, float]:
-    """Loewner bounds: quadratic, ridges, and the special terms between their own matrices."""
+def special_extremes(
+    part: Part, form: Form, box: tuple[Array, Array] | None = None, sides: Sides = "both"
+) -> tuple[float, float]:
+    """Loewner bounds: quadratic, ridges, and the special terms between their own matrices (of the sides wanted)."""
     lo, hi = part.whole() if box is None else box
     pieces = part.plain.evaluate(2, lo, hi)
     choices = [special.loewner(part.n, lo[0], hi[0], form.slots[0]) for special in part.specials]
@@ -81,10 +87,10 @@ def special_extremes(part: Part, form: Form, box: tuple[Array, Array] | None = N
     for pick in range(max(max(len(a), len(b)) for a, b in choices)):
         below = sum((a[min(pick, len(a) - 1)] for a, _ in choices), np.zeros((part.n, part.n)))
         above = sum((b[min(pick, len(b) - 1)] for _, b in choices), np.zeros((part.n, part.n)))
-        if np.isfinite(below).all():
-            least = max(least, float(form.extremes(pieces, below, below)[0][0]))
-        if np.isfinite(above).all():
-            most = min(most, float(form.extremes(pieces, above, above)[1][0]))
+        if sides != "most" and np.isfinite(below).all():
+            least = max(least, float(form.extremes(pieces, below, below, "least")[0][0]))
+        if sides != "least" and np.isfinite(above).all():
+            most = min(most, float(form.extremes(pieces, above, above, "most")[1][0]))
     return least, most
 
 
@@ -93,7 +99,7 @@ def sampled_specials(part: Part, slots: str) -> float:
     if slots not in ("xx", "yy", "zz") or part.effort <= 0 or any(isinstance(s, SparseTerm) for s in part.specials):
         return 0.0
     best = 0.0
-    for point in sample_points(part.domain, part.n, 4):
+    for point in sample_points(part.domain, part.n, 4 if part.n <= LARGE else 1):
         least, most = special_extremes(part, Form(part.plain, slots), (point[None], point[None]))
         best = max(best, most - 2e-9 * abs(most), -least - 2e-9 * abs(least))
     return best
@@ -104,8 +110,8 @@ def sampled_convexity(part: Part) -> tuple[float, dict[str, float]]:
     best: tuple[float, dict[str, float]] = (math.inf, {})
     if part.effort <= 0 or any(isinstance(s, SparseTerm) for s in part.specials):
         return best
-    for point in sample_points(part.domain, part.n, 4):
-        least = special_extremes(part, Form(part.plain, "yy"), (point[None], point[None]))[0]
+    for point in sample_points(part.domain, part.n, 4 if part.n <= LARGE else 1):
+        least = special_extremes(part, Form(part.plain, "yy"), (point[None], point[None]), "least")[0]
         value = least + 2e-9 * abs(least)
         if math.isfinite(value) and value < best[0]:
             best = value, part.named(point)

@@ -33,7 +33,7 @@ def convexity(part: Part) -> Bound:
     with ball_ends():
         least = -math.inf if part.only_specials else float(form.extremes(part.model.evaluate(2, lo, hi))[0][0])
         if part.specials:
-            least = max(least, special_extremes(part, Form(part.plain, "yy"))[0])
+            least = max(least, special_extremes(part, Form(part.plain, "yy"), sides="least")[0])
     closed = _closed_convexity(part) if part._free_arguments() else None
     reasons = part._range_reasons(2)
     if closed is not None:

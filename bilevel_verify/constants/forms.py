@@ -328,8 +328,10 @@ def _grid(vectors: dict[str, Array]) -> dict[str, Array]:
 
 def _matrix(entries: Array, n: int) -> Array:
     """Symmetric matrices from second derivatives by multi-index, shape (boxes, n, n)."""
-    space = jet_space(n, 2)
     out = np.zeros((len(entries), n, n))
+    if not entries.shape[1]:
+        return out
+    space = jet_space(n, 2)
     for column, number in enumerate(space.of_degree(2)):
         i, j = [k for k, a in enumerate(space.indices[number]) for _ in range(a)]
         out[:, i, j] = out[:, j, i] = entries[:, column]

@@ -126,9 +126,9 @@ class Model:
     def polynomial_part(self, order: int, lo: Array, hi: Array) -> Interval:
         """Linear and quadratic part: gradient entries for order 1, constant Hessian entries for order 2.
 
-        Without a rest there are no entries of order three and more (no columns).
+        Without a rest there are no entries of order three and more, nor second ones without a quadratic (no columns).
         """
-        if order > 2 and self.structure.rest is None:
+        if self.structure.rest is None and (order > 2 or (order == 2 and not self.structure.quadratic)):
             return Interval(np.zeros((len(lo), 0)), np.zeros((len(lo), 0)))
         space = jet_space(self.n, order)
         numbers = space.of_degree(order)
