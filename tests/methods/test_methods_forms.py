@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from methods_cases import BILEVEL, MINIMAX, SINGLE, case, differences
 from methods_random_problems import Single, bilevels, saddles, singles
-from methods_transcription_li_lin import Tie
+from methods_transcription_li_lin import Endless, Tie
 
 from bilevel_verify.methods import METHODS, find_method, run_method
 from bilevel_verify.methods.kernels import gradients, inner, schemes, steps
@@ -147,7 +147,7 @@ def test_planted_mistakes_are_caught(name, monkeypatch):
         parameters, more, transcription = case(method, p, number)
         try:
             rows, output = transcription()
-        except Tie:
+        except (Tie, Endless):
             continue
         counts = dict(p.counts)
         with monkeypatch.context() as patch:
@@ -183,7 +183,10 @@ def test_the_controls_start_from_agreement():
         for number in range(6):
             p.counts.clear()
             parameters, more, transcription = case(method, p, number)
-            rows, output = transcription()
+            try:
+                rows, output = transcription()
+            except (Tie, Endless):
+                continue
             run = run_method(p.problem, method, parameters, p.x0, compiled=False, **more)
             assert not differences(run, rows, output, p.counts)
 
