@@ -19,6 +19,8 @@ LITERAL = "literal"
 Solver = Callable[..., Any]
 QUICK_BUDGET = 40_000
 """Oracle calls that plain Python makes sooner than a compiler starts; longer runs are compiled."""
+_LONG: set[tuple[str, str]] = set()
+"""Problems and methods whose last run was too long for plain Python: the next member of a sweep is compiled at once."""
 MOST_ROWS = 2_000_000
 """Longest run whose every step is judged."""
 
@@ -70,9 +72,12 @@ def make_run(
     budget = given.get("budget")
     if given.get("compiled") is None and given.get("digits") is None and (budget is None or isinstance(budget, int)):
         short = QUICK_BUDGET if budget is None else min(budget, QUICK_BUDGET)
-        run = _whole(problem, name, parameters, x0, {**given, "budget": short, "compiled": False})
-        if run.status != "budget" or short == budget:
-            return run
+        if (problem.name, name) not in _LONG or short == budget:
+            run = _whole(problem, name, parameters, x0, {**given, "budget": short, "compiled": False})
+            if run.status != "budget" or short == budget:
+                return run
+            if problem.name:
+                _LONG.add((problem.name, name))
     return _whole(problem, name, parameters, x0, given)
 
 

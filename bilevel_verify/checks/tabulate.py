@@ -59,9 +59,9 @@ def tabulate(truth: Truth, names: Iterable[str], X: np.ndarray, lam: arb | None)
     """Enclosures of truths at the rows of ``X``, shape (n, dx); rows without a proof are left out."""
     wanted = set(names)
     table: Table = {name: {} for name in wanted}
-    X = np.unique(X[np.all(np.isfinite(X), axis=1)], axis=0)
     if truth.model.lower is None or not wanted:
         return table
+    X = np.unique(X[np.all(np.isfinite(X), axis=1)], axis=0)
     for start in range(0, len(X), CHUNK):
         _tabulate_chunk(truth, wanted, np.ascontiguousarray(X[start : start + CHUNK]), lam, table)
     return table
