@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -109,22 +109,15 @@ def new_memory(
     def value(letter: str, default: Any) -> Any:
         return letters.get(name_of.get(letter, letter), default)
 
-    zero = arithmetic.number(0)
-    real = [zero] * layout.REAL_SIZE
-    for place, letter in enumerate(scheme.letters):
-        real[place] = value(letter.name, zero)
-    for place, letter in enumerate(estimator.letters):
-        real[layout.LETTERS + place] = value(letter.name, zero)
-    real[layout.ONE], real[layout.PRECISION] = arithmetic.number(1), arithmetic.precision
     lengths = _length_table([value(letter.name, -1) for letter in estimator.lengths])
     extra = HISTORY_ROWS if scheme.history else NOISE_ROWS if method.noisy else 0
     tape = _most(value(estimator.tape, 1)) if estimator.tape else 0
     memory = Memory(
         whole=arithmetic.whole(layout.LENGTHS + lengths.size),
-        real=arithmetic.vector(real),
+        real=arithmetic.vector(_real_numbers(arithmetic, scheme, estimator, value)),
         outer=arithmetic.rows(layout.OUTER_ROWS + extra, dx),
         inner=arithmetic.rows(layout.MATRIX + dy + tape, dy),
-        joint=arithmetic.vector([zero] * max(dx + dy, 1)),
+        joint=arithmetic.vector([arithmetic.number(0)] * max(dx + dy, 1)),
         blocks=arithmetic.rows(2, (dx + dy) ** 2 if needs_hessians else 1),
         trace=arithmetic.empty_trace(rows, dx, dy),
     )
@@ -135,6 +128,20 @@ def new_memory(
     if scheme.prepare is not None:
         scheme.prepare(memory, letters)
     return memory
+
+
+def _real_numbers(
+    arithmetic: Arithmetic, scheme: Scheme, estimator: Estimator, value: Callable[[str, Any], Any]
+) -> list[Any]:
+    """Letters of the scheme and of the estimator, and the constants of the arithmetic."""
+    zero = arithmetic.number(0)
+    real = [zero] * layout.REAL_SIZE
+    for place, letter in enumerate(scheme.letters):
+        real[place] = value(letter.name, zero)
+    for place, letter in enumerate(estimator.letters):
+        real[layout.LETTERS + place] = value(letter.name, zero)
+    real[layout.ONE], real[layout.PRECISION] = arithmetic.number(1), arithmetic.precision
+    return real
 
 
 def _fill(

@@ -63,10 +63,7 @@ def assert_oracles(
             where = f"{name}, x = {x.tolist()}, y = {y.tolist()}"
             truth = np.asarray(getattr(exact, name)(*arguments), dtype=float)
             got = numbers(call(function, *(a.copy() for a in arguments), where=where, limit=chosen), truth.shape, where)
-            size = float(np.max(np.abs(got - truth), initial=0.0) / (1 + np.max(np.abs(truth), initial=0.0)))
-            if not size <= tolerance:
-                detail = f"got {got.tolist()}, the formula gives {truth.tolist()}, relative error {size:.2g}"
-                raise BrokenContract(f"{name} is not that of the formula", where, detail)
+            _compare(name, got, truth, tolerance, where)
 
     def describe(data: bytes) -> str:
         from bilevel_verify.problems import dump
@@ -75,6 +72,13 @@ def assert_oracles(
         return f"# x = {x.tolist()}, y = {y.tolist()}\n{dump(stated)}"
 
     try_out("assert_oracles", name_of(mine), judge, describe, chosen, seed)
+
+
+def _compare(name: str, got: FloatArray, truth: FloatArray, tolerance: float, where: str) -> None:
+    size = float(np.max(np.abs(got - truth), initial=0.0) / (1 + np.max(np.abs(truth), initial=0.0)))
+    if not size <= tolerance:
+        detail = f"got {got.tolist()}, the formula gives {truth.tolist()}, relative error {size:.2g}"
+        raise BrokenContract(f"{name} is not that of the formula", where, detail)
 
 
 def _member(mine: Any, name: str) -> Callable[..., Any] | None:

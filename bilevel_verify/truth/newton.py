@@ -132,6 +132,11 @@ def _minimise_chunk(
         stalls[active] = np.where(halved | ~plain, 0, stalls[active] + 1)
         moving = (stalls[active] < 2) & (residual > 0)
         active, value, gradient, matrix = active[moving], value[moving], gradient[moving], matrix[moving]
+    return _judged(best_y, best, best_matrix)
+
+
+def _judged(best_y: FloatArray, best: FloatArray, best_matrix: FloatArray) -> Minimised:
+    """The best points with the verdict whether they are minimisers: a small residual for their curvature."""
     curvature = _smallest_eigenvalue(best_matrix)
     size = 1 + np.max(np.abs(best_matrix), axis=(1, 2), initial=0.0) * (1 + _norms(best_y))
     converged = (
