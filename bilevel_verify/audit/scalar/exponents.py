@@ -19,7 +19,7 @@ from bilevel_verify.audit.scalar.signs import nonnegative, positive
 from bilevel_verify.audit.scalar.smt import prove as by_smt
 from bilevel_verify.language import tree
 from bilevel_verify.theorems.card import Domain, Expression
-from bilevel_verify.theorems.rewrite import free_letters
+from bilevel_verify.theorems.rewrite import free_letters, substitute
 
 Decide = Callable[[ScalarClaim], Decision]
 ENGINE = "exponents"
@@ -62,10 +62,20 @@ def by_exponents(claim: ScalarClaim, decide: Decide) -> Decision:
         for ends, text in _ends_that_decide(inner, name, small, large):
             left, right = total(small), total(large)
             part = replace(inner, left=left, right=right, op="<" if claim.op in ("<", ">") else "<=")
-            decisions = [decide(part.with_values({name: tree.signed(end)})) for end in ends]
+            decisions = [decide(_at(part, name, end)) for end in ends]
             if all(d.outcome in ("proved", "vacuous") for d in decisions):
                 return Decision("proved", ENGINE, f"{text} {name}: true at {', '.join(map(str, ends))}")
     return undecided
+
+
+def _at(claim: ScalarClaim, name: str, value: Fraction) -> ScalarClaim:
+    """The claim with a number for a letter that no hypothesis mentions, whether or not its range includes the number.
+
+    With an open end as a condition the claim would be vacuous there, and prove nothing about the points nearby.
+    """
+    values = {name: tree.signed(value)}
+    domains = {n: d for n, d in claim.domains.items() if n != name}
+    return replace(claim, left=substitute(claim.left, values), right=substitute(claim.right, values), domains=domains)
 
 
 def _first_apart(claim: ScalarClaim, terms: list[Term], decide: Decide) -> ScalarClaim | None:
