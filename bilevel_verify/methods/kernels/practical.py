@@ -188,9 +188,8 @@ def agd_jin(P: Any, estimate: Any, value: Any, exact: Any, counts: Vector, m: Me
 
     The velocity v[k] lives in outer[AUX]. Case 1 (exploitation) restarts with v = 0, case 2 keeps v.
     """
-    eta, theta, B, gamma = m.real[0], m.real[1], m.real[2], m.real[3]
-    K = m.whole[LENGTH]
-    x, x_old, x_new, w, u, v = m.outer[X], m.outer[X_OLD], m.outer[X_NEW], m.outer[W], m.outer[U], m.outer[AUX]
+    theta, B, K = m.real[1], m.real[2], m.whole[LENGTH]
+    x, x_old, w, v = m.outer[X], m.outer[X_OLD], m.outer[W], m.outer[AUX]
     while True:
         t, k = m.whole[EPOCH], m.whole[STEP]
         if k >= K:
@@ -208,23 +207,10 @@ def agd_jin(P: Any, estimate: Any, value: Any, exact: Any, counts: Vector, m: Me
         if code != OK:
             return int(code)
         close_row(m, True)
-        code = value(P, counts, x, m, t, 0)
-        value_at_x = m.real[VALUE_NEW]
-        if code == OK:
-            code = value(P, counts, w, m, t, 0)
-        if code != OK:
-            return int(code)
-        model = m.real[VALUE_NEW]
-        for i in range(len(x)):
-            model = model + u[i] * (x[i] - w[i])
-        guilty = value_at_x < model - gamma / 2 * squared_distance(x, w)
-        if guilty:
-            code = exploit_negative_curvature(P, value, counts, m)
-            if code != OK:
-                return code
-        else:
-            for i in range(len(x)):
-                x_new[i] = w[i] - eta * u[i]
+        code = guarded_step(P, value, counts, m)
+        if code > 0:
+            return code
+        guilty = code == GUILTY
         code = advance(m)
         if code != OK:
             return code
@@ -240,6 +226,35 @@ def agd_jin(P: Any, estimate: Any, value: Any, exact: Any, counts: Vector, m: Me
             next_epoch(m)
         else:
             note_for_average_between(m, k - 1, K)
+
+
+GUILTY = -1
+"""The model of f at w lies too far above f(x): the step exploited negative curvature."""
+
+
+@loop
+def guarded_step(P: Any, value: Any, counts: Vector, m: Memory) -> int:
+    """x_new: a gradient step from w while ``f(x) >= f(w) + u.(x - w) - gamma/2 ||x - w||^2``, else exploitation.
+
+    ``OK``, ``GUILTY``, or a reason to stop.
+    """
+    eta, gamma, t = m.real[0], m.real[3], m.whole[EPOCH]
+    x, x_new, w, u = m.outer[X], m.outer[X_NEW], m.outer[W], m.outer[U]
+    code = value(P, counts, x, m, t, 0)
+    value_at_x = m.real[VALUE_NEW]
+    if code == OK:
+        code = value(P, counts, w, m, t, 0)
+    if code != OK:
+        return int(code)
+    model = m.real[VALUE_NEW]
+    for i in range(len(x)):
+        model = model + u[i] * (x[i] - w[i])
+    if value_at_x < model - gamma / 2 * squared_distance(x, w):
+        code = exploit_negative_curvature(P, value, counts, m)
+        return code if code != OK else GUILTY
+    for i in range(len(x)):
+        x_new[i] = w[i] - eta * u[i]
+    return OK
 
 
 @loop
