@@ -17,6 +17,7 @@ from bilevel_verify.audit.scalar.exponents import by_exponents, interior
 from bilevel_verify.audit.scalar.powers import collected, terms_of
 from bilevel_verify.audit.scalar.prove import decide
 from bilevel_verify.audit.scalar.raising import by_raising
+from bilevel_verify.audit.scalar.signs import nonnegative, positive
 from bilevel_verify.audit.scalar.smt import prove as by_smt
 from bilevel_verify.language import parse, tree
 
@@ -140,3 +141,9 @@ def test_powers_of_what_may_be_negative_are_not_split() -> None:
     ):
         with pytest.raises(NotAlgebraic):
             collected(claim_of(text, ranges))
+
+
+def test_a_letter_from_another_letter_on_is_positive_where_that_one_is() -> None:
+    domains = read_ranges("mu = (0, oo); L = [mu, oo); a = [b, oo); b = [-1, oo)", set())
+    assert positive(parse("1 + 4*L/mu"), domains)
+    assert not nonnegative(parse("a"), domains)

@@ -34,7 +34,7 @@ def _sign(node: tree.Node, domains: Domains, strict: bool) -> bool:
         case tree.Number(value=value):
             return value > 0 or (value == 0 and not strict)
         case tree.Letter(name=name):
-            return name in NUMBERS or _range(domains.get(name), strict)
+            return name in NUMBERS or _range(name, domains, strict)
         case tree.Add(terms=terms):
             if all(_sign(t, domains, False) for t in terms):
                 return not strict or any(_sign(t, domains, True) for t in terms)
@@ -56,10 +56,13 @@ def _sign(node: tree.Node, domains: Domains, strict: bool) -> bool:
     return False
 
 
-def _range(domain: Domain | None, strict: bool) -> bool:
-    low = None if domain is None or domain.lower is None else linear_form(domain.lower.tree)
-    if domain is None or low is None or low[1]:
+def _range(name: str, domains: Domains, strict: bool) -> bool:
+    domain = domains.get(name)
+    if domain is None or domain.lower is None:
         return False
+    low = linear_form(domain.lower.tree)
+    if low is None or low[1]:  # from another letter on, whose range does not need this one
+        return _sign(domain.lower.tree, {n: d for n, d in domains.items() if n != name}, strict)
     open_ = not domain.lower_closed and domain.kind != "integers"
     return low[0] > 0 or (low[0] == 0 and (open_ or not strict))
 
