@@ -87,8 +87,8 @@ def until_guilty(P: Any, estimate: Any, value: Any, exact: Any, counts: Vector, 
 
     One epoch is one call of AGD-until-proven-guilty; row (t, k) of the trace holds x_k, y_k (as w) and the centre p.
     """
-    eps, L_hat, omega = m.real[0], m.real[3], m.real[5]
-    x, x_new, y, u, p = m.outer[X], m.outer[X_NEW], m.outer[W], m.outer[U], m.outer[BASE]
+    L_hat, omega = m.real[3], m.real[5]
+    x, x_new, y, u = m.outer[X], m.outer[X_NEW], m.outer[W], m.outer[U]
     while True:
         t, k = m.whole[EPOCH], m.whole[STEP]
         code = pause(m.whole, len(m.trace), False)
@@ -120,15 +120,9 @@ def until_guilty(P: Any, estimate: Any, value: Any, exact: Any, counts: Vector, 
         if code > 0:
             return code
         if code < 0:
-            open_row(m, t, k)
-            close_row(m, True)
-            code = estimate(P, counts, p, m, t, LAST)
+            code = close_case(P, estimate, counts, t, k, m)
             if code != OK:
-                return int(code)
-            if squared_norm(u) <= eps * eps:
-                return output_is(m, p, STATIONARY)
-            copy_into(p, x)
-            next_epoch(m)
+                return code
 
 
 @loop
@@ -144,6 +138,22 @@ def open_case(P: Any, value: Any, counts: Vector, m: Memory) -> int:
     m.outer[OUTER_ROWS + VALUES][0] = m.real[VALUE_NEW]
     m.real[VALUE_OLD] = m.real[VALUE_NEW]
     return int(code)
+
+
+@loop
+def close_case(P: Any, estimate: Any, counts: Vector, t: int, k: int, m: Memory) -> int:
+    """x <- p and the next epoch, unless the gradient at p is small: ``OK`` to go on, or a reason."""
+    p, eps = m.outer[BASE], m.real[0]
+    open_row(m, t, k)
+    close_row(m, True)
+    code = estimate(P, counts, p, m, t, LAST)
+    if code != OK:
+        return int(code)
+    if squared_norm(m.outer[U]) <= eps * eps:
+        return output_is(m, p, STATIONARY)
+    copy_into(p, m.outer[X])
+    next_epoch(m)
+    return OK
 
 
 CLOSED = -1
