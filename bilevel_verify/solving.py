@@ -191,7 +191,10 @@ def _prescribed(
     try:
         card, entry = statement_of(method, statement)
     except InputError as error:
-        raise ParameterError(f"{method.name} needs {', '.join(absent)}: {error}") from None
+        own_paper = None if statement is not None else _where_constants(method, absent)
+        if own_paper is None:
+            raise ParameterError(f"{method.name} needs {', '.join(absent)}: {error}") from None
+        card, entry = own_paper
     start = problem.start if x0 is None else x0
     point = None if start is None else np.atleast_1d(np.asarray(start, dtype=float))
     known = {**values, **({} if eps is None else {"eps": _accuracy(eps)})}
@@ -204,6 +207,16 @@ def _prescribed(
         raise ParameterError(f"{card.key}/{entry.id} prescribes no {', '.join(unknown)} for {method.name}; give it")
     resolved.need(absent)
     return resolved
+
+
+def _where_constants(method: Method, absent: list[str]) -> tuple[Card, Statement] | None:
+    """The card of the method's paper, if all that is missing are constants of the problem: that needs no theorem."""
+    if method.paper not in shipped():
+        return None
+    card = load_card(method.paper)
+    if any(name not in card.letters or card.letters[name].source != "constants" for name in absent):
+        return None
+    return card, next(statement for statement in card.statements if statement.settings)
 
 
 def _accuracy(eps: Any) -> Any:

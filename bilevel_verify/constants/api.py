@@ -95,7 +95,8 @@ def _exponents(nu: float | Mapping[str, float] | None) -> dict[str, Any]:
     given = {} if nu is None else dict(nu) if isinstance(nu, Mapping) else {"nu_g": nu, "nu_f": nu}
     for name, value in given.items():
         if not 0 <= value <= 1:
-            raise InputError(f"{name} = {value}: a Hoelder exponent lies in [0, 1]")
+            shown = name if isinstance(nu, Mapping) else "nu"
+            raise InputError(f"{shown} = {value}: a Hoelder exponent lies in [0, 1]")
     return given
 
 

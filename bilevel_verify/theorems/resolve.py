@@ -289,7 +289,8 @@ class _Resolver:
     def hypothesis(self, condition: Expression, source: str) -> Hypothesis:
         absent = sorted(free_letters(condition.tree) - self.letters.keys() - {"pi", "E"})
         if absent:
-            return Hypothesis(condition.text, source, None, f"no value for {', '.join(absent)}")
+            why = Resolved(self.card, self.entry, self.letters, self.missing, ()).why_missing(absent)
+            return Hypothesis(condition.text, source, None, f"no value for {', '.join(absent)}: {why}")
         try:
             formula = self.formula()
             return Hypothesis(

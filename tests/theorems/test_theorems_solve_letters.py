@@ -45,3 +45,23 @@ def test_a_solver_of_the_user_takes_what_the_user_gives():
         ONE, "restarted-agd-hb/theorem-1:output", eps=0.1, x0=[0.1], method=mine, parameters={"my_step": 0.1}
     )
     assert [row.claim for row in found.claims] == ["output"]
+
+
+def test_a_method_that_needs_constants_alone_takes_them_from_the_problem():
+    run = bv.solve(ONE, "convex-until-guilty", eps=0.01, x0=[1.0], compiled=False)
+    assert run.status == "stationary"
+    assert run.parameters["L"] == pytest.approx(2.0)
+    assert run.parameters["rho"] == pytest.approx(1.5 + 2**0.5)
+    with pytest.raises(bv.ParameterError, match="convex-until-guilty needs eps, L, rho"):
+        bv.solve(ONE, "convex-until-guilty", x0=[1.0])
+    with pytest.raises(bv.ParameterError, match="f2ba needs tau, K"):
+        bv.solve(TWO, "f2ba", x0=[1.0], parameters={"eta": 0.1, "alpha": 0.1, "lam": 10.0})
+
+
+def test_a_missing_letter_of_a_hypothesis_names_the_first_cause():
+    flat = bv.single_level(f="3 + 0*x1", x="x1")
+    row = bv.verify(flat, "restarted-agd-hb/theorem-1:output", eps=0.1, x0=[1.0]).claims[0]
+    assert row.verdict == "undecided"
+    assert row.reason is not None
+    assert "no value for theta" in row.reason
+    assert "L = 0, rho = 0" in row.reason
