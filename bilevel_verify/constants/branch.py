@@ -24,6 +24,12 @@ Sample = Callable[[Array], Array]
 Slopes = Callable[[Array], Array]
 """``points -> how fast the bounded quantity changes along every variable`` (an estimate: it only chooses the cuts)."""
 
+EASY = 5
+"""A search that ends within this part of its budget is cut along the widest sides."""
+
+FEW = 3
+"""With more variables than this every search lasts."""
+
 ASPECT = 8.0
 """A side is not cut while another one (relative to the domain) is this many times longer."""
 
@@ -73,12 +79,16 @@ def supremum(
     split : variables that may be split (all by default).
     ceiling : an upper bound known beforehand: a search that has not come below it after a quarter of the budget (and
         some steps) stops.
-    slopes : where given, boxes are cut where the change across them is largest instead of along the widest side.
+    slopes : where given, a search that lasts cuts its boxes where the change across them is largest instead of along
+        the widest side.
     """
-    search = _Search(bound, sample, lo, hi, tolerance, floor, split, slopes)
+    search = _Search(bound, sample, lo, hi, tolerance, floor, split)
+    search.slopes = slopes if search.lo.shape[1] > FEW else None
     while search.boxes < budget and search.step(min(2048, max(64, budget - search.boxes))):
         if search.boxes > max(budget // 4, 12 * LEAST_BATCH) and float(search.upper.max()) >= ceiling:
             break
+        if search.boxes > budget // EASY:
+            search.slopes = slopes  # they cost as much as a bound: only for searches that last
     return search.finish()
 
 
@@ -92,9 +102,9 @@ class _Search:
         tolerance: float,
         floor: float,
         split: Array | None,
-        slopes: Slopes | None,
     ) -> None:
-        self.bound, self.sample, self.tolerance, self.slopes = bound, sample, tolerance, slopes
+        self.bound, self.sample, self.tolerance = bound, sample, tolerance
+        self.slopes: Slopes | None = None
         self.lo, self.hi = np.atleast_2d(lo).astype(float), np.atleast_2d(hi).astype(float)
         self.split = np.ones(self.lo.shape[1], dtype=bool) if split is None else split
         with np.errstate(invalid="ignore"):
