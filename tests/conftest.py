@@ -1,4 +1,4 @@
-"""No test runs for ever: a loop without an end fails by name after a quarter of an hour, instead of eating the machine."""
+"""No test runs for ever: a loop without an end fails by name after a quarter of an hour."""
 
 from __future__ import annotations
 
