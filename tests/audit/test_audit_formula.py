@@ -34,7 +34,7 @@ def test_what_cannot_be_meant_is_one_line(text: str, ranges: str, where: str, me
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("domain", ["[2, 1]", "integers 5..2", "(1, 1)"])
+@pytest.mark.parametrize("domain", ["[2, 1]", "integers 5..2", "integers 1/3..2/3", "(1, 1)"])
 def test_an_empty_range_claims_nothing(domain: str) -> None:
     (finding,) = check("a <= 5", f"a = {domain}")
     assert finding.verdict == "not applicable"

@@ -6,10 +6,11 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
+from math import ceil, floor
 
 from bilevel_verify.audit.scalar.algebra import by_identity, by_number, by_roots
 from bilevel_verify.audit.scalar.attack import attack, largest_ratio, refutation_near
-from bilevel_verify.audit.scalar.calculus import by_boxes, by_calculus, by_derivative
+from bilevel_verify.audit.scalar.calculus import by_boxes, by_calculus, by_derivative, numeric_ends
 from bilevel_verify.audit.scalar.cases import by_head_and_tail, by_residues, by_zero_apart
 from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim, completed, eliminated, prepared
 from bilevel_verify.audit.scalar.exponents import by_exponents
@@ -62,7 +63,7 @@ def _decide(claim: ScalarClaim, seed: int, seconds: float) -> Decision:
     if decision.outcome in ("vacuous", "refuted"):
         return decision
     if decision.outcome == "proved":
-        if not tried.attacks and contradictory(claim):
+        if not tried.attacks and _nothing_left(claim, 2 * QUICK):
             return Decision("vacuous", "smt", "no point satisfies the hypotheses")
         return replace(decision, ratio=largest_ratio(claim, tried.tight), attacks=tried.attacks)
     furthest = decision.engine if decision.engine != "none" else "attack"
@@ -87,6 +88,15 @@ def _settle(claim: ScalarClaim, until: float, depth: int, milliseconds: int, ref
     return best
 
 
+def _nothing_left(claim: ScalarClaim, milliseconds: int) -> bool:
+    """Whether the hypotheses contradict each other, or leave no whole number to an integer letter."""
+    for name in claim.integers:
+        low, high = numeric_ends(claim, name)
+        if low is not None and high is not None and ceil(low) > floor(high):
+            return True
+    return contradictory(claim, milliseconds)
+
+
 def _engines(claim: ScalarClaim, until: float, depth: int, milliseconds: int) -> Iterator[Engine]:
     def part(smaller: ScalarClaim) -> Decision:
         """A part of a proof: first a few samples, so that no time is lost on what is false."""
@@ -97,7 +107,7 @@ def _engines(claim: ScalarClaim, until: float, depth: int, milliseconds: int) ->
         tried = attack(smaller, rounds=1)
         if tried.outcome == "refuted":
             return tried
-        if not tried.attacks and contradictory(smaller, QUICK):
+        if not tried.attacks and _nothing_left(smaller, QUICK):
             return Decision("vacuous", "smt", "no point satisfies the hypotheses")
         return _settle(smaller, until, depth - 1, QUICK)
 
