@@ -18,6 +18,7 @@ v_ellbar = mpf(1)/2
 v_eps = mpf(1)/1
 v_Delta = mpf(1)/1
 v_M = mpf(1)/1
+v_kappa = mpf(1)/1
 left = max(((v_ellbar * ((v_ellbar / v_mu) ** mpf(2))) / v_Delta), ((v_ellbar * ((v_ellbar / v_mu) ** mpf(3))) / v_eps), ((v_ellbar * ((v_ellbar / v_mu) ** mpf(5))) / sqrt((v_M * v_eps))))
 right = ((mpf(2) * v_ell) / v_mu)
 print("hypothesis", 'ellbar >= ell', bool((v_ellbar >= v_ell)))

@@ -6,7 +6,7 @@ mp.dps = 60
 
 def ratio(t):
     """The left side over the right side, order symbols left out."""
-    v_ell = t ** (mpf(1)/1)
+    v_ell = t ** (mpf(0)/1)
     v_kappa = t ** (mpf(0)/1)
     v_lam = t ** (mpf(-1)/1)
     v_nu_g = mpf(0)/1
