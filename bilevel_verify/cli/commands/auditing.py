@@ -23,7 +23,7 @@ def _relation(row: Mapping[str, Any]) -> str:
 def audit_command(arguments: Any) -> int:
     """Judge the printed formulas of one card or of all."""
     from bilevel_verify.audit import audit
-    from bilevel_verify.audit.coverage import coverage, decided
+    from bilevel_verify.audit.coverage import coverage
 
     errors: list[str] = []
 
@@ -56,19 +56,27 @@ def audit_command(arguments: Any) -> int:
     if arguments.out:
         _write(findings, lines, cards, Path(arguments.out))
     if arguments.json:
-        share = decided(rows)
-        extra = {
-            "coverage": [line.to_dict() for line in lines],
-            "decided": {"decided": share.decided, "total": share.total, "percent": share.percent},
-            "controls": mutants,
-            "errors": errors,
-        }
-        output.print_json({"rows": [f.to_dict() for f in findings], **extra})
-        status = output.exit_status([f.to_dict() for f in findings], arguments.strict)
+        status = _print_json(findings, lines, mutants, errors, arguments.strict)
     else:
         status = _show(findings, arguments)
         _summary(lines, rows, mutants)
     return 2 if errors and not findings else max(status, 1 if errors else 0)
+
+
+def _print_json(findings: list[Any], lines: list[Any], mutants: Any, errors: list[str], strict: bool) -> int:
+    """Rows, coverage, share decided, controls and errors as one object; the exit status."""
+    from bilevel_verify.audit.coverage import decided
+
+    rows = [f.to_dict() for f in findings]
+    share = decided([f.row for f in findings])
+    extra = {
+        "coverage": [line.to_dict() for line in lines],
+        "decided": {"decided": share.decided, "total": share.total, "percent": share.percent},
+        "controls": mutants,
+        "errors": errors,
+    }
+    output.print_json({"rows": rows, **extra})
+    return output.exit_status(rows, strict)
 
 
 def check_command(arguments: Any) -> int:
