@@ -12,6 +12,18 @@ from bilevel_verify.atoms.functions import AtomFunction
 from bilevel_verify.errors import MathematicalError
 
 
+class PieceDerivative(AtomFunction):
+    """A derivative written ``name_d(k, parameter, t)``."""
+
+    @property
+    def order(self) -> int:
+        return int(self.args[0])
+
+    @property
+    def parameters(self) -> tuple[Any, ...]:
+        return (self.args[1],)
+
+
 class psi(AtomFunction):
     """``psi(nu, t)``: the period-4 function whose third derivative ``sgn(s)|s|^nu`` is (nu, 2^(1-nu))-Hoelder."""
 
@@ -31,19 +43,11 @@ class psi(AtomFunction):
         return rf"\psi_{{{printer._print(self.args[0])}}}"
 
 
-class psi_d(AtomFunction):
+class psi_d(PieceDerivative):
     """``psi_d(k, nu, t)``: derivative of order k = 1..4 of psi (k = 4 in the weak sense, nu > 0)."""
 
     atom = "psi"
     nargs = 3
-
-    @property
-    def order(self) -> int:
-        return int(self.args[0])
-
-    @property
-    def parameters(self) -> tuple[Any, ...]:
-        return (self.args[1],)
 
     @classmethod
     def eval(cls, k: Any, nu: Any, t: Any) -> Any:
@@ -80,19 +84,11 @@ class huber(AtomFunction):
         return rf"\operatorname{{huber}}_{{{printer._print(self.args[0])}}}"
 
 
-class huber_d(AtomFunction):
+class huber_d(PieceDerivative):
     """First (clipped identity) and second (indicator, weak) derivative of Huber's function."""
 
     atom = "huber"
     nargs = 3
-
-    @property
-    def order(self) -> int:
-        return int(self.args[0])
-
-    @property
-    def parameters(self) -> tuple[Any, ...]:
-        return (self.args[1],)
 
     def fdiff(self, argindex: int = 3) -> Any:
         k, delta, t = self.args

@@ -11,7 +11,7 @@ import sympy
 
 from bilevel_verify.audit.scalar.algebra import NotAlgebraic, to_sympy
 from bilevel_verify.audit.scalar.calculus import numeric_ends
-from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim, whole
+from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim, mentions, whole
 from bilevel_verify.audit.scalar.linear import linear_form
 from bilevel_verify.language import tree
 from bilevel_verify.theorems.card import Domain, Expression
@@ -46,7 +46,7 @@ def by_head_and_tail(claim: ScalarClaim, decide: Decide) -> Decision:
         if name not in claim.integers:
             continue
         low, high = numeric_ends(claim, name)
-        if low is None or any(name in _ends(claim, other) for other in claim.letters if other != name):
+        if low is None or any(mentions(claim.domains[other], name) for other in claim.letters if other != name):
             continue
         first, done = ceil(low), 0
         if high is not None:
@@ -89,15 +89,6 @@ def _at(claim: ScalarClaim, name: str, value: int, decide: Decide) -> bool:
 def _drop(claim: ScalarClaim, name: str, value: tree.Node) -> ScalarClaim:
     """A letter replaced by a number of its range."""
     return claim.with_values({name: value})
-
-
-def _ends(claim: ScalarClaim, name: str) -> set[str]:
-    found: set[str] = set()
-    domain = claim.domains[name]
-    for end in (domain.lower, domain.upper):
-        if end is not None:
-            found |= {p.name for p in end.tree.walk() if isinstance(p, tree.Letter)}
-    return found
 
 
 def _integers_from(low: int) -> Domain:

@@ -94,6 +94,25 @@ class ScalarClaim:
         left, right = substitute(self.left, values), substitute(self.right, values)
         return replace(self, left=left, right=right, domains=kept, where=where)
 
+    def at(self, name: str, value: Fraction) -> ScalarClaim:
+        """The claim with a number for a letter that is not tied, whether or not its range includes the number.
+
+        With an open end as a condition the claim would be vacuous there, and prove nothing about the points nearby.
+        """
+        values = {name: tree.signed(value)}
+        domains = {n: d for n, d in self.domains.items() if n != name}
+        return replace(self, left=substitute(self.left, values), right=substitute(self.right, values), domains=domains)
+
+    def tied(self, name: str) -> bool:
+        """Whether a hypothesis or the range of another letter mentions the letter."""
+        ranges = (domain for other, domain in self.domains.items() if other != name)
+        return any(name in free_letters(c) for c in self.where) or any(mentions(domain, name) for domain in ranges)
+
+
+def mentions(domain: Domain, name: str) -> bool:
+    """Whether an end of a range depends on a letter."""
+    return any(end is not None and name in free_letters(end.tree) for end in (domain.lower, domain.upper))
+
 
 def end_conditions(name: str, domain: Domain) -> tuple[tree.Node, ...]:
     """``name >= lower`` and ``name <= upper`` of a domain (strict where the end is open, absent where infinite)."""

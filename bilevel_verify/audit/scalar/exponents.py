@@ -19,7 +19,7 @@ from bilevel_verify.audit.scalar.signs import nonnegative, positive
 from bilevel_verify.audit.scalar.smt import prove as by_smt
 from bilevel_verify.language import tree
 from bilevel_verify.theorems.card import Domain, Expression
-from bilevel_verify.theorems.rewrite import free_letters, substitute
+from bilevel_verify.theorems.rewrite import free_letters
 
 Decide = Callable[[ScalarClaim], Decision]
 ENGINE = "exponents"
@@ -62,20 +62,10 @@ def by_exponents(claim: ScalarClaim, decide: Decide) -> Decision:
         for ends, text in _ends_that_decide(inner, name, small, large):
             left, right = total(small), total(large)
             part = replace(inner, left=left, right=right, op="<" if claim.op in ("<", ">") else "<=")
-            decisions = [decide(_at(part, name, end)) for end in ends]
+            decisions = [decide(part.at(name, end)) for end in ends]
             if all(d.outcome in ("proved", "vacuous") for d in decisions):
                 return Decision("proved", ENGINE, f"{text} {name}: true at {', '.join(map(str, ends))}")
     return undecided
-
-
-def _at(claim: ScalarClaim, name: str, value: Fraction) -> ScalarClaim:
-    """The claim with a number for a letter that no hypothesis mentions, whether or not its range includes the number.
-
-    With an open end as a condition the claim would be vacuous there, and prove nothing about the points nearby.
-    """
-    values = {name: tree.signed(value)}
-    domains = {n: d for n, d in claim.domains.items() if n != name}
-    return replace(claim, left=substitute(claim.left, values), right=substitute(claim.right, values), domains=domains)
 
 
 def _first_apart(claim: ScalarClaim, terms: list[Term], decide: Decide) -> ScalarClaim | None:
@@ -105,17 +95,13 @@ def interior(claim: ScalarClaim) -> ScalarClaim:
         if domain.kind != "interval" or not (domain.lower_closed or domain.upper_closed):
             continue
         low, high = numeric_ends(claim, name)
-        others = [d for n, d in claim.domains.items() if n != name]
-        tied = any(name in free_letters(c) for c in claim.where) or any(_mentions(d, name) for d in others)
-        if low is None or tied or (high is not None and low >= high) or (high is None and domain.upper_closed):
+        if low is None or claim.tied(name):
+            continue
+        if domain.upper_closed if high is None else low >= high:
             continue
         if all(_continuous(side, name, claim) for side in (claim.left, claim.right)):
             domains[name] = replace(domain, lower_closed=False, upper_closed=False)
     return replace(claim, domains=domains)
-
-
-def _mentions(domain: Domain, name: str) -> bool:
-    return any(end is not None and name in free_letters(end.tree) for end in (domain.lower, domain.upper))
 
 
 def _continuous(node: tree.Node, name: str, claim: ScalarClaim) -> bool:
@@ -145,9 +131,9 @@ def _letters_of_exponents(claim: ScalarClaim, terms: list[Term]) -> Iterator[str
     used = {str(s) for term in terms for power in term.powers.values() for s in power.free_symbols}
     for name in claim.letters:
         domain = claim.domains[name]
-        tied = any(name in free_letters(c) for c in claim.where)
-        tied = tied or any(_mentions(d, name) for n, d in claim.domains.items() if n != name)
-        if name in used and domain.kind == "interval" and not tied and None not in numeric_ends(claim, name):
+        if name not in used or domain.kind != "interval" or claim.tied(name):
+            continue
+        if None not in numeric_ends(claim, name):
             yield name
 
 

@@ -287,16 +287,23 @@ class _Translation:
             self.add(argument > 0, value <= argument - 1, value * argument >= argument - 1)
         else:
             self.add(value > 0, value >= 1 + argument, z3.Implies(argument < 1, value * (1 - argument) <= 1))
-        for other, variable in list(self.fresh.items()):
-            if other[0] == node.function and other != known:
-                there = self.term(other[1])
-                self.add(z3.Implies(argument <= there, value <= variable))
-                self.add(z3.Implies(argument >= there, value >= variable))
-                pairs = ((value, argument, variable, there), (variable, there, value, argument))
-                for one, at, two, at_two in pairs:  # tangents at each other's places
-                    log = (one - two) * at_two <= at - at_two
-                    self.add(log if node.function == "log" else one >= two * (1 + at - at_two))
+        for there, variable in self.ordered(known, argument, value):
+            pairs = ((value, argument, variable, there), (variable, there, value, argument))
+            for one, at, two, at_two in pairs:  # tangents at each other's places
+                log = (one - two) * at_two <= at - at_two
+                self.add(log if node.function == "log" else one >= two * (1 + at - at_two))
         return value
+
+    def ordered(self, known: tuple[Any, ...], argument: Any, value: Any) -> list[tuple[Any, Any]]:
+        """Order an increasing function's value among its earlier ones; their arguments and values."""
+        earlier = []
+        for other, variable in list(self.fresh.items()):
+            if other[0] == known[0] and other != known:
+                there = self.term(other[1])
+                self.add(self.z3.Implies(argument <= there, value <= variable))
+                self.add(self.z3.Implies(argument >= there, value >= variable))
+                earlier.append((there, variable))
+        return earlier
 
     def bounded(self, node: tree.Call) -> Any:
         """A function of the table of bounds as a fresh variable between them."""
@@ -307,11 +314,7 @@ class _Translation:
         value = self.auxiliary(known)
         self.add(*[z3.Implies(guard, fact) for guard, fact in BOUNDS[node.function](argument, value)])
         if node.function in INCREASING:
-            for other, variable in list(self.fresh.items()):
-                if other[0] == node.function and other != known:
-                    there = self.term(other[1])
-                    self.add(z3.Implies(argument <= there, value <= variable))
-                    self.add(z3.Implies(argument >= there, value >= variable))
+            self.ordered(known, argument, value)
         return value
 
     def point(self, model: Any) -> dict[str, Fraction]:

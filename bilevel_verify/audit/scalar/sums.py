@@ -71,13 +71,11 @@ def by_induction(claim: ScalarClaim, decide: Decide) -> Decision:
     """
     undecided = Decision("undecided", "induction", "no sum, product or power that grows with a letter")
     for letter, onward, how in _steps(claim):
-        if any(letter in free_letters(condition) for condition in _at(claim, letter).conditions()):
+        if claim.tied(letter):
             continue
         first = _first(letter, claim)
         assert first is not None
-        start = tree.Number(Fraction(first))
-        base = _at(replace(claim, left=_put(claim.left, letter, start), right=_put(claim.right, letter, start)), letter)
-        for part in map(without_sums, (base, *onward)):
+        for part in map(without_sums, (claim.at(letter, Fraction(first)), *onward)):
             decision = decide(part)
             if decision.outcome not in ("proved", "vacuous"):
                 undecided = replace(undecided, certificate=f"a part is undecided: {decision.certificate}")
@@ -124,11 +122,6 @@ def _increment(node: tree.Node, letter: str, claim: ScalarClaim) -> tree.Node | 
     return found.step if found is not None and found.letter == letter and not found.multiplies else None
 
 
-def _at(claim: ScalarClaim, letter: str) -> ScalarClaim:
-    """The claim without a letter that was replaced by a number of its range."""
-    return replace(claim, domains={n: d for n, d in claim.domains.items() if n != letter})
-
-
 def _put(node: tree.Node, letter: str, value: tree.Node) -> tree.Node:
     return substitute(node, {letter: value})
 
@@ -138,7 +131,6 @@ class Growing:
     """A side that grows with a letter: by adding ``step``, or by multiplying with it."""
 
     letter: str
-    first: int
     step: tree.Node
     multiplies: bool
 
@@ -165,8 +157,8 @@ def _growing(node: tree.Node, claim: ScalarClaim) -> Growing | None:
         return None
     following = substitute(body, {index: tree.Add((high, ONE))})
     if ranged[0].function == "prod":
-        return Growing(letter, first, following, True)
-    return Growing(letter, first, tree.Multiply((*others, following)) if others else following, False)
+        return Growing(letter, following, True)
+    return Growing(letter, tree.Multiply((*others, following)) if others else following, False)
 
 
 def _growing_power(factors: tuple[tree.Node, ...], claim: ScalarClaim) -> Growing | None:
@@ -178,7 +170,7 @@ def _growing_power(factors: tuple[tree.Node, ...], claim: ScalarClaim) -> Growin
         for letter in letters:
             first = _first(letter, claim)
             if first is not None and not any(letter in free_letters(f) for f in (factor.base, *others)):
-                return Growing(letter, first, factor.base, True)
+                return Growing(letter, factor.base, True)
     return None
 
 
