@@ -37,9 +37,9 @@ class Atom:
 
     def latex(self) -> str:
         """The symbol as it is printed, canonically spelt."""
-        sup = "*" * self.star + r"\prime" * self.primes + ("" if self.sup is None else flat(self.sup))
+        sup = "*" * self.star + ("" if self.sup is None else flat(self.sup))
         sub = "" if self.sub is None else f"_{{{flat(self.sub)}}}"
-        return f"{self.symbol}{sub}" + (f"^{{{sup}}}" if sup else "")
+        return f"{self.symbol}{chr(39) * self.primes}{sub}" + (f"^{{{sup}}}" if sup else "")
 
 
 def atom_of(source: Source, items: list[Item] | tuple[Item, ...], place: int) -> tuple[Atom | None, int]:
@@ -67,7 +67,7 @@ def _bare(item: Item | None) -> tuple[str | None, list[Script], int]:
         case Token(kind="digits", text=text, font=font, at=at) if font and font != "mathrm":
             return f"\\{font}{{{text}}}", [], at
         case Token(kind="word", text=text, at=at):
-            return f"\\mathrm{{{text}}}", [], at
+            return f"\\mathrm{{{text.replace(' ', '')}}}", [], at
         case Token(kind="command", text="nabla" | "partial" as text, at=at):
             return f"\\{text}", [], at
         case Macro(name=name, arguments=(Group(items=inner),), at=at) if name in symbols.ACCENTS and inner:

@@ -95,7 +95,7 @@ def statements(cursor: Cursor) -> tuple[Statement, ...]:
         _separated(cursor)
     if not parts:
         raise cursor.error("missing", "there is no formula")
-    return _asides(cursor, [_programme(s) for s in _lists(parts)])
+    return _asides(cursor, [part for s in _lists(parts) for part in _defined(_programme(s))])
 
 
 def _condition_list(cursor: Cursor, statement: Statement) -> tuple[Statement, bool]:
@@ -281,6 +281,28 @@ def _programme(statement: Statement) -> Statement:
         statement, members=(first.arguments[0], *statement.members[1:]), goals=(*statement.goals, Goal(first.function, span))
     )
     return _programme(opened)
+
+
+def _defined(statement: Statement) -> list[Statement]:
+    """``x = \\arg\\min_z g(z) := h(z)``: what follows says what g(z) is, not what the minimiser is."""
+    for place, node in enumerate(statement.members[:-1]):
+        if isinstance(node, tree.Call) and node.function in ("argmin", "argmax"):
+            later = frozenset().union(*(free_letters(m) for m in statement.members[place + 1 :]))
+            if bound_by(node) & later:
+                cut = place + (1 if statement.continues else 0)
+                first = replace(
+                    statement, members=statement.members[: place + 1], relations=statement.relations[:cut]
+                )
+                rest = replace(
+                    statement,
+                    members=(node.arguments[0], *statement.members[place + 1 :]),
+                    relations=statement.relations[cut:],
+                    word="where",
+                    continues=False,
+                    goals=(),
+                )
+                return [first, *_defined(rest)]
+    return [statement]
 
 
 def _asides(cursor: Cursor, found: list[Statement]) -> tuple[Statement, ...]:
