@@ -256,6 +256,9 @@ def raised(cursor: Cursor, value: Value, script: Script | Token) -> Value:
     """
     column = value.node.column
     if isinstance(script, Token):
+        if isinstance(_next_script(cursor), Token):
+            readings = ("the double factorial", "the factorial of the factorial")
+            raise cursor.error("ambiguous", "!!", script, readings)
         return Value(tree.Call("factorial", (value.node,), column=column), "scalar")
     text = flat(script.items)
     if script.kind == "_":

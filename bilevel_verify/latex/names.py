@@ -18,6 +18,10 @@ from bilevel_verify.latex.tokens import Token
 from bilevel_verify.latex.values import Kind, Value
 
 
+FUNCTION_LIKE = frozenset("f g h F G \\varphi \\phi \\Phi \\psi \\Psi".split())
+"""Letters that are hardly ever factors before a bracket."""
+
+
 @dataclass(frozen=True, slots=True)
 class Match:
     """An entry for a symbol and the scripts that it leaves over."""
@@ -128,8 +132,8 @@ def _applies(cursor: Cursor, function: Entry, letter: Entry, item: Item) -> bool
     if function.of and function.of != "scalar":
         node = values[0].node
         return function.of == (node.name if isinstance(node, tree.Letter) else getattr(node, "base", ""))
-    if values[0].kind in ("vector", "set"):
-        return letter.kind != "matrix"
+    if values[0].kind in ("vector", "set") and letter.kind == "scalar" and not function.of:
+        return True
     readings = (f"{function.name} applied to the bracket", f"{letter.name} times the bracket")
     raise cursor.error("ambiguous", f"{letter.display} is a letter and a function", item, readings)
 
@@ -309,7 +313,21 @@ def _free(cursor: Cursor, atom: Atom, place: int, item: Item) -> Value:
         value = Value(tree.Letter(name, column=column), "scalar")
     cursor.context.named(name, bare.latex(), item.at)
     cursor.place = place
+    _no_argument(cursor, atom, name, item)
     return value if atom.sup is None else raised(cursor, value, Script("^", atom.sup, item.at))
+
+
+def _no_argument(cursor: Cursor, atom: Atom, name: str, item: Item) -> None:
+    """A free letter before a bracket multiplies it; where it looks like a function at a point, ask."""
+    place, fences = cursor.place, list(cursor.fences)
+    values = arguments(cursor)
+    cursor.place, cursor.fences = place, fences
+    if values is None:
+        return
+    single = isinstance(values[0].node, tree.Letter | tree.Index) and atom.symbol not in ("\\pi",)
+    if len(values) > 1 or single or atom.symbol in FUNCTION_LIKE or atom.primes:
+        readings = (f"{name} applied to the bracket: declare it as a function", f"{name} times the bracket")
+        raise cursor.error("ambiguous", f"{atom.latex()} before a bracket", item, readings)
 
 
 def _part_of_name(cursor: Cursor, items: tuple[Item, ...]) -> bool:

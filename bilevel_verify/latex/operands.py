@@ -269,12 +269,26 @@ def _fraction(cursor: Cursor, item: Macro, inside: list[Cursor]) -> Value:
     column = item.at + 1
     if inside[0].sees("command", "partial"):
         return _jacobian(cursor, item, inside)
+    if _differentials(item):
+        readings = ("a derivative", "a quotient with a letter d")
+        raise cursor.error("ambiguous", "d above and below a fraction bar", item, readings)
     top, bottom = whole(inside[0]), whole(inside[1])
     if bottom.kind not in ("scalar", "unknown"):
         raise cursor.error("kind", f"a {bottom.kind} in a denominator", item)
     if top.kind in ("function", "set", "words", "tuple"):
         raise cursor.error("kind", f"a {top.kind} divided by something", item)
     return Value(tree.Divide(top.node, bottom.node, column=column), top.kind, grouped=True)
+
+
+def _differentials(item: Macro) -> bool:
+    """``\\frac{d y}{d x}``, ``\\frac{d}{d x}``, upright or not."""
+    heads = []
+    for argument in item.arguments:
+        items = argument.items
+        first = items[0] if items else None
+        heads.append(isinstance(first, Token) and first.text == "d" and first.kind in ("letter", "word"))
+    below = item.arguments[1].items
+    return all(heads) and len(below) >= 2 and isinstance(below[1], Token) and below[1].kind == "letter"
 
 
 def _jacobian(cursor: Cursor, item: Macro, inside: list[Cursor]) -> Value:

@@ -28,6 +28,7 @@ class Part:
 
     statement: Statement
     comma: bool = False
+    line_end: bool = False
 
 
 def top_items(items: Sequence[Item]) -> list[Item]:
@@ -86,16 +87,29 @@ def statements(cursor: Cursor) -> tuple[Statement, ...]:
         comma = cursor.sees("mark", ",")
         if word in CONDITIONS and parts and not (len(parts) == 1 and parts[0].statement.word in CONDITIONS):
             statement, comma = _condition_list(cursor, statement)
-            last = parts[-1]
-            last.statement = replace(last.statement, conditions=(*last.statement.conditions, statement))
-            last.comma = False
+            _condition(parts, statement)
         else:
-            parts.append(Part(statement, comma and word not in CONDITIONS))
+            parts.append(Part(statement, comma and word not in CONDITIONS, _ends_line(cursor)))
         word = ""
         _separated(cursor)
     if not parts:
         raise cursor.error("missing", "there is no formula")
     return _asides(cursor, [part for s in _lists(parts) for part in _defined(_programme(s))])
+
+
+def _condition(parts: list[Part], condition: Statement) -> None:
+    """Attach a condition to the statement before it; "for all k" also to the others of its line that mention k."""
+    letters = frozenset().union(*(free_letters(m) for m in condition.members[:1])) if condition.relations else frozenset()
+    for place in range(len(parts) - 1, -1, -1):
+        part = parts[place]
+        first = place == len(parts) - 1
+        used = frozenset().union(*(free_letters(m) for m in part.statement.members))
+        if not first and (part.statement.conditions or part.line_end or not used & letters):
+            break
+        part.statement = replace(part.statement, conditions=(*part.statement.conditions, condition))
+        if condition.word != "for" or part.statement.word not in ("", "and"):
+            break
+    parts[-1].comma = False
 
 
 def _condition_list(cursor: Cursor, statement: Statement) -> tuple[Statement, bool]:
@@ -136,6 +150,16 @@ def _word(cursor: Cursor, item: Item) -> str | None:
                 raise cursor.error("words", f"{item.text[:40]!r} is neither a separator nor a declared name", item)
             return said or ""
     return None
+
+
+def _ends_line(cursor: Cursor) -> bool:
+    """Whether the line ends here, but for punctuation."""
+    for item in cursor.items[cursor.place :]:
+        if isinstance(item, Token) and item.kind == "row":
+            return True
+        if not (isinstance(item, Token) and (item.kind in ("gap", "space", "cell") or item.text in PUNCTUATION)):
+            return False
+    return False
 
 
 def _separated(cursor: Cursor) -> None:
