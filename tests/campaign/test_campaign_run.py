@@ -18,8 +18,9 @@ import pytest
 from campaign_toy import BAD, campaign, rows_of
 
 from bilevel_verify.campaign import Campaign, Limits, Store, plan, run_campaign
+from bilevel_verify.campaign.agenda import owner_alive
 from bilevel_verify.campaign.controls import judge_controls
-from bilevel_verify.campaign.run import STORE_NAME, owner_alive
+from bilevel_verify.campaign.run import STORE_NAME
 from bilevel_verify.errors import InputError, StoreError
 
 WORK = "campaign_toy:work"
