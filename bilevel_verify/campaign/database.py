@@ -174,7 +174,8 @@ class Database:
 
     def _read(self, statement: str, values: Row = ()) -> Iterator[Row]:
         try:
-            yield from self._connection.execute(statement, values)
+            for row in self._connection.execute(statement, values):  # noqa: UP028 (yield from would close the cursor)
+                yield row
         except DAMAGE as error:
             raise self._translated(error) from None
 

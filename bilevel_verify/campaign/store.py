@@ -190,8 +190,10 @@ class Store(Database):
         found: set[str] = set()
         for start in range(0, len(keys), CHUNK):
             part = tuple(keys[start : start + CHUNK])
-            rows = self._read(f"{ROWS['cells']} WHERE key IN ({_marks(part)})", part)
-            found |= {row[1] for row in rows if self._sound("cells", row)}
+            numbers = [n for (n,) in self._read(f"SELECT number FROM cells WHERE key IN ({_marks(part)})", part)]
+            for row in self._rows(numbers).values():  # as the table has them: the index has keys of its own
+                if self._sound("cells", row):
+                    found.add(row[1])
         return found
 
     def failures(self, *, damaged: Literal["raise", "skip"] = "raise") -> dict[str, Failure]:
@@ -256,11 +258,14 @@ class Store(Database):
 
     def _at(self, numbers: Sequence[int]) -> Iterator[Row]:
         """The rows of ``cells`` with these numbers, in this order."""
-        found = {row[0]: row for row in self._read(f"{ROWS['cells']} WHERE number IN ({_marks(numbers)})", (*numbers,))}
+        found = self._rows(numbers)
         for number in numbers:
             if number not in found:
                 raise StoreError(f"{self.path}: answer number {number} is out of place: restore a copy")
             yield found[number]
+
+    def _rows(self, numbers: Sequence[int]) -> dict[int, Row]:
+        return {row[0]: row for row in self._read(f"{ROWS['cells']} WHERE number IN ({_marks(numbers)})", (*numbers,))}
 
     def _sound(self, table: str, row: Row) -> bool:
         """Whether a row is what was written and, for an answer, whether its documents are."""

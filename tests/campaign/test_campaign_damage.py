@@ -78,6 +78,19 @@ def test_a_sound_row_is_never_hidden(tmp_path: Path) -> None:
     assert everything(path) == written
 
 
+def test_the_index_does_not_vouch_for_a_key(tmp_path: Path) -> None:
+    """SQLite answers from an index what the index knows; the row itself may say something else."""
+    path = tmp_path / "s.sqlite"
+    written = small_store(path)
+    data = bytearray(path.read_bytes())
+    data[data.index(b'k2c2{"kind"')] ^= 0x80  # in the table, not in the index
+    path.write_bytes(bytes(data))
+    with Store(path) as store:
+        assert store.answered(["k1", "k2"]) == {"k1"}
+    assert len(mend(path)) == 1
+    assert everything(path) == written
+
+
 def test_an_answer_without_its_document_is_no_answer(tmp_path: Path) -> None:
     path = tmp_path / "s.sqlite"
     small_store(path)
