@@ -28,5 +28,5 @@ def test_the_cost_of_reading_is_linear_in_the_text() -> None:
     def dense(terms: int) -> str:
         return " + ".join(f"{i + 2}/7*x{i % 5}*x{i % 3} + 0.5*sin(3*x{i % 4})" for i in range(terms))
 
-    short, long = _steps(dense(200)), _steps(dense(1600))
+    short, long = _steps(dense(100)), _steps(dense(800))
     assert long < 8.2 * short
