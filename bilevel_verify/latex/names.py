@@ -113,7 +113,10 @@ def _chosen(cursor: Cursor, atom: Atom, found: list[Match], item: Item) -> Value
         raise cursor.error("ambiguous", f"{atom.latex()} is declared twice", item, readings[:2])
     if functions and (not letters or _applies(cursor, functions[0].entry, letters[0].entry, item)):
         return _applied(cursor, atom, functions[0], item)
-    return _letter(cursor, letters[0], item)
+    value = _letter(cursor, letters[0], item)
+    if not functions and value.kind == "scalar" and isinstance(value.node, tree.Letter):
+        _no_argument(cursor, atom, letters[0].entry.name, item, declared=True)
+    return value
 
 
 def _applies(cursor: Cursor, function: Entry, letter: Entry, item: Item) -> bool:
@@ -317,15 +320,15 @@ def _free(cursor: Cursor, atom: Atom, place: int, item: Item) -> Value:
     return value if atom.sup is None else raised(cursor, value, Script("^", atom.sup, item.at))
 
 
-def _no_argument(cursor: Cursor, atom: Atom, name: str, item: Item) -> None:
-    """A free letter before a bracket multiplies it; where it looks like a function at a point, ask."""
+def _no_argument(cursor: Cursor, atom: Atom, name: str, item: Item, *, declared: bool = False) -> None:
+    """A letter before a bracket multiplies it; where it looks like a function at a point, ask."""
     place, fences = cursor.place, list(cursor.fences)
     values = arguments(cursor)
     cursor.place, cursor.fences = place, fences
     if values is None:
         return
     single = isinstance(values[0].node, tree.Letter | tree.Index) and atom.symbol not in ("\\pi",)
-    if len(values) > 1 or single or atom.symbol in FUNCTION_LIKE or atom.primes:
+    if len(values) > 1 or single or (not declared and (atom.symbol in FUNCTION_LIKE or atom.primes)):
         readings = (f"{name} applied to the bracket: declare it as a function", f"{name} times the bracket")
         raise cursor.error("ambiguous", f"{atom.latex()} before a bracket", item, readings)
 
