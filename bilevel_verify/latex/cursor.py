@@ -125,7 +125,10 @@ class Cursor:
             return True
         signed = item.kind == "mark" and item.text in CONTINUING
         if signed and item.text == "-" and self.row_relation and self._own_left_side(place, after):
-            readings = ("the line goes on with the sum before it", "the line is a new relation that begins with a minus")
+            readings = (
+                "the line goes on with the sum before it",
+                "the line is a new relation that begins with a minus",
+            )
             raise self.error("ambiguous", "a line that begins with a minus and has its own relation", item, readings)
         return signed or (item.kind == "command" and item.text in CONTINUING_COMMANDS)
 
