@@ -182,9 +182,9 @@ def _blank(item: Item) -> bool:
     return isinstance(item, Token) and item.kind in ("row", "cell", "gap", "space")
 
 
-def begins_operand(cursor: Cursor, item: Item | None) -> bool:
-    """Whether an item can begin an operand here (a bar that closes a fence does not)."""
-    if item is None or cursor.closes(item):
+def begins_operand(cursor: Cursor, item: Item | None, *, expected: bool = False) -> bool:
+    """Whether an item can begin an operand here; a bar closes a fence unless an operand is ``expected``."""
+    if item is None or (cursor.closes(item) and not expected):
         return False
     if isinstance(item, Group | Fence | Macro):
         return True

@@ -207,7 +207,7 @@ def factor(cursor: Cursor) -> Value:
     if _placeholder(cursor, item):
         cursor.place += 1
         return Value(tree.Letter("_"), "unknown")
-    if not begins_operand(cursor, item):
+    if not begins_operand(cursor, item, expected=True):
         raise _no_operand(cursor, item)
     assert item is not None
     cursor.context.step(item.at)

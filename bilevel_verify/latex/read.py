@@ -93,9 +93,9 @@ def _spelt(source: Source, tokens: list[Token], notation: Notation) -> list[Toke
 
 
 def _set_apart(tokens: list[Token], place: int) -> bool:
-    """Whether letters stand in a font of their own: ``\\mathrm{AGD}``, ``{\\rm AGD}``."""
+    """Whether letters stand in a font or a subscript of their own: ``\\mathrm{AGD}``, ``{\\rm AGD}``, ``x_{int}``."""
     before = [t.text for t in tokens[max(place - 2, 0) : place]]
-    return before[-1:] != [] and (before[-1] in SWITCHES or (before[-1] == "{" and before[0] in FONTS))
+    return before[-1:] != [] and (before[-1] in SWITCHES or (before[-1] == "{" and before[0] in {*FONTS, "_"}))
 
 
 def read_formula(
