@@ -15,7 +15,7 @@ def read(latex: str) -> Reading:
 
 
 TEXTS = {
-    r"\begin{aligned} a &\le b \\ &\overset{(a)}{\le} c + r \\ &\quad - \mu = \nu. \end{aligned}": "a <= b <= c + r - mu == nu",
+    r"\begin{split} a &\le b \\ &\overset{(a)}{\le} c+r \\ &\quad - \mu=\nu. \end{split}": "a <= b <= c + r - mu == nu",
     r"a & =b \\ \leq c": "a == b <= c",
     r"a \stackrel{a}{\leq} b": "a <= b",
     r"a := b \triangleq c": "a := b := c",
