@@ -49,7 +49,7 @@ def _has_symbol(node: tree.Node) -> bool:
 def _exactly(card: Card, entry: Derivation, result: tree.Node, gives: tree.Node) -> Decision:
     """Formulas without order symbols must agree exactly, constants included, in every letter."""
     names = (free_letters(result) | free_letters(gives)) - NUMBERS
-    domains = {n: _domain(card, entry, n) or POSITIVE for n in sorted(names)}
+    domains = {n: domain_of_growth(card, entry, n) or POSITIVE for n in sorted(names)}
     where = tuple(c.tree for c in (*entry.where, *entry.regime))
     return decide(ScalarClaim(result, "==", gives, domains, where))
 
@@ -75,7 +75,7 @@ def exponent_letters(card: Card, entry: Derivation) -> frozenset[str]:
         for part in expression.tree.walk():
             if isinstance(part, tree.Power):
                 names |= free_letters(part.exponent) - NUMBERS
-    return frozenset(n for n in names if _finite(_domain(card, entry, n)) is not None)
+    return frozenset(n for n in names if _finite(domain_of_growth(card, entry, n)) is not None)
 
 
 def regime_of(card: Card, entry: Derivation, sides: Iterable[tree.Node], bounded: frozenset[str]) -> Regime:
@@ -98,8 +98,8 @@ def regime_of(card: Card, entry: Derivation, sides: Iterable[tree.Node], bounded
         for one, op, other in zip(node.operands, node.operators, node.operands[1:]):
             names |= (free_letters(one) | free_letters(other)) - NUMBERS - bounded
             rows.append(_row(one, op, other, bounded))
-    rows += [row for n in sorted(names) for row in _ends(_domain(card, entry, n), n)]
-    exponents = {n: span for n in bounded if (span := _finite(_domain(card, entry, n))) is not None}
+    rows += [row for n in sorted(names) for row in _ends(domain_of_growth(card, entry, n), n)]
+    exponents = {n: span for n in bounded if (span := _finite(domain_of_growth(card, entry, n))) is not None}
     return Regime(tuple(sorted(names)), tuple(rows), exponents)
 
 
@@ -145,7 +145,8 @@ def _signs_of(node: tree.Node, name: str, sign: int) -> set[int]:
     return set().union(*(_signs_of(child, name, sign) for child in node.children()), set())
 
 
-def _domain(card: Card, entry: Derivation, name: str) -> Domain | None:
+def domain_of_growth(card: Card, entry: Derivation, name: str) -> Domain | None:
+    """The range of a letter of a derivation; None for one without a range."""
     if name in entry.for_:
         return entry.for_[name]
     spec = card.letters.get(name)

@@ -161,6 +161,8 @@ def _finding(
         reason="; ".join(m.message for m in hard or weak) or "homogeneous in every base unit",
         reproduce=f"bilevel-verify audit {card.key} --statement {entry.id}",
         reading=entry.reading or None,
+        as_printed=not entry.marks,
+        marks=tuple(str(mark) for mark in entry.marks),
         known_refuted=known,
     )
     shown = printed or " = ".join(to_latex(side, display) for side in sides)

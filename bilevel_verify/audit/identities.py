@@ -63,10 +63,12 @@ def _finding(card: Card, entry: Identity, form: Identity, seed: int, attack: boo
     printed = form is entry
     known = entry.refuted is not None and printed
     place = Place(card.key, entry.id, "identity", entry.source or None, entry.reading or None, printed, known)
+    stated = form.stated[0] if form.stated else None
+    place = replace(place, marks=form.marks, stated=stated)
     row = row_of(place, "identity", decision, form.left.text, "==", form.right.text)
     display = {name: spec.display for name, spec in card.letters.items() if spec.display}
     relation = tree.Compare((form.left.tree, form.right.tree), ("==",))
-    shown = form.printed[0] if form.printed else to_latex(relation, display)
+    shown = form.printed[0] if form.printed else None if stated else to_latex(relation, display)
     if decision.outcome == "refuted":
         row = replace(row, certainty="computed")
     repaired = entry.repaired.right.text if printed and isinstance(entry.repaired, Identity) else None
