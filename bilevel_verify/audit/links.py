@@ -93,7 +93,7 @@ def _not_judged(judge: Judge, link: Link | None, number: int, reason: str) -> Fi
     entry = judge.entry
     if link is None:
         assert isinstance(entry, Derivation)
-        link, kind, claim = Link(entry.result, "<=", entry.gives), "derivation", "derivation"
+        link, kind, claim = _growth(entry), "derivation", "derivation"
     else:
         kind, claim = "step-algebra" if isinstance(entry, Step) else "inequality", f"link-{number + 1}"
     decision = Decision("undecided", "origins")
@@ -107,7 +107,7 @@ def _derivation(judge: Judge) -> Finding:
     entry = judge.entry
     assert isinstance(entry, Derivation)
     decision = decide_derivation(judge.card, entry)
-    link = Link(entry.result, "<=", entry.gives)
+    link = _growth(entry)
     place = judge.place("derivation", _stated(judge, link, 0))
     row = row_of(place, "derivation", decision, entry.result.text, "<=", entry.gives.text)
     shown, script = None, None
@@ -117,6 +117,10 @@ def _derivation(judge: Judge) -> Finding:
         script = growth_script(*sides(entry), decision.ray)
     printed = _quoted(judge, link, 0)
     return Finding(row, printed=printed, counterexample=shown, repaired=_repair_text(entry), script=script)
+
+
+def _growth(entry: Derivation) -> Link:
+    return Link(entry.result, "<=", entry.gives)
 
 
 def unread_of_growth(card: Card, entry: Derivation) -> tuple[str, ...]:
@@ -197,13 +201,11 @@ def _definedness(judge: Judge, link: Link, number: int, claim: ScalarClaim) -> I
     decision, needed = undefined(claim, judge.seed)
     if decision.outcome == "proved":
         return
-    row = row_of(
-        judge.place(f"link-{number + 1}: defined"), "definedness", decision, link.left.text, link.op, link.right.text
-    )
+    place = judge.place(f"link-{number + 1}: defined", _latex(judge, link.left.tree, link.op, link.right.tree))
+    row = row_of(place, "definedness", decision, link.left.text, link.op, link.right.text)
     refuted = decision.outcome == "refuted"
     yield Finding(
         row,
-        printed=_latex(judge, link.left.tree, link.op, link.right.tree),
         counterexample=exact_text(decision.point) if refuted else None,
         script=undefined_script(claim, needed, decision.point) if refuted and needed is not None else None,
     )
@@ -229,12 +231,12 @@ def _search(judge: Judge, link: Link) -> Repair | None:
 
 def _repair_finding(judge: Judge, number: int, repair: Repair) -> Finding:
     place = replace(judge.place(f"link-{number + 1}: nearest true"), as_printed=False, known_refuted=False)
-    place = replace(place, details={"change": repair.change}, marks=(Mark("repaired", repair.change),), stated=None)
+    place = replace(place, details={"change": repair.change}, marks=(Mark("repaired", repair.change),))
+    place = replace(place, stated=_latex(judge, repair.left, repair.op, repair.right))
     left, right = to_text(repair.left), to_text(repair.right)
     row = row_of(place, "inequality", repair.decision, left, repair.op, right)
     where = "" if repair.hypothesis is None else f"where {to_text(repair.hypothesis)}; "
-    shown = _latex(judge, repair.left, repair.op, repair.right)
-    return Finding(replace(row, reason=f"{where}{row.reason}"), printed=shown)
+    return Finding(replace(row, reason=f"{where}{row.reason}"))
 
 
 def _latex(judge: Judge, left: tree.Node, op: str, right: tree.Node) -> str:
@@ -247,16 +249,16 @@ def display(card: Card) -> dict[str, str]:
 
 
 def _quoted(judge: Judge, link: Link, number: int) -> str | None:
-    """What the card quotes for a link; the LaTeX of what was read where it quotes and states nothing."""
-    printed = link.printed or _of(judge.entry.printed, number)
-    if printed or _stated(judge, link, number):
-        return printed
-    return _latex(judge, link.left.tree, link.op, link.right.tree)
+    """What the card quotes for a link."""
+    return link.printed or _of(judge.entry.printed, number)
 
 
 def _stated(judge: Judge, link: Link, number: int) -> str | None:
-    """The display of the card's own making for a link."""
-    return link.stated or _of(judge.entry.stated, number)
+    """The display of the card's own making for a link; where it quotes nothing either, the LaTeX of what was read."""
+    stated = link.stated or _of(judge.entry.stated, number)
+    if stated or _quoted(judge, link, number):
+        return stated
+    return _latex(judge, link.left.tree, link.op, link.right.tree)
 
 
 def _of(texts: tuple[str, ...], number: int) -> str | None:

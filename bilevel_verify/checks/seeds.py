@@ -189,6 +189,7 @@ def _row(case: Case, claim: Claim, outcome: tuple[Verdict, str], found: Frequenc
         as_printed=not (marks := marks_of(case, claim)),
         marks=marks,
         known_refuted=claim.refuted is not None,
-        printed=claim.printed[0] if claim.printed else None,
+        printed=next((text for text in claim.printed if text), None),
+        stated=next((text for text in claim.stated if text), None),
         details={"eps": case.eps, "seeds": None if found is None else found.trials},
     )

@@ -206,7 +206,8 @@ def _row(
         as_printed=not (marks := marks_of(last, claim, *link.marks)),
         marks=marks,
         known_refuted=claim.refuted is not None,
-        printed=claim.printed[0] if claim.printed else None,
+        printed=next((text for text in claim.printed if text), None),
+        stated=next((text for text in claim.stated if text), None),
         details=_details(series, samples, rate),
     )
 
