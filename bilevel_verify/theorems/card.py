@@ -109,8 +109,8 @@ class Domain:
     lower_closed: bool = True
     upper_closed: bool = True
     space: str = "x"
-    origin: str = field(default="", compare=False)
-    added: bool = field(default=False, compare=False)
+    origin: str = field(default="", compare=False, repr=False)
+    added: bool = field(default=False, compare=False, repr=False)
 
     @property
     def unread(self) -> bool:

@@ -22,6 +22,7 @@ SEED = int(os.environ.get("BILEVEL_VERIFY_SEED", date.today().toordinal()))
 DRAFT = """
 [paper]
 key = "draft"
+standing = "Section 1"
 [units]
 F = "values"
 X = "length"
@@ -31,7 +32,9 @@ eps = { unit = "F/X", domain = "(0, oo)" }
 [[inequality]]
 id = "pole"
 for = { a = "[0, 1]", k = "integers 1.." }
+for_from = "Theorem 1"
 where = ["a <= 1/k"]
+where_from = "Theorem 1"
 chain = ["a/(a + (k-1)**2)", "<= 1"]
 [[inequality]]
 id = "lengths"
