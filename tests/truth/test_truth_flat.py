@@ -1,4 +1,4 @@
-"""Lower levels with slopes from 1e-3 to 1e-14 beside curvatures of order one: answers, error bars, and no false words."""
+"""Lower levels with slopes from 1e-3 to 1e-14 beside curvatures of order one: answers, bars, and no false words."""
 
 from __future__ import annotations
 

@@ -251,7 +251,7 @@ def draw(rng: np.random.Generator, family: Callable[[np.random.Generator], Draft
 
 
 def contradictions(case: Flat) -> tuple[list[str], bool]:
-    """What truth says wrongly about a case (false words and values outside their error bars); whether f* was bounded."""
+    """What truth says wrongly about a case (false words, values outside their bars); whether f* has a bar."""
     from bilevel_verify.errors import BilevelVerifyError, InfeasibleError
 
     t = bv.truth(case.problem)
