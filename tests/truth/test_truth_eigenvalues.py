@@ -151,3 +151,22 @@ def test_definiteness_in_balls() -> None:
     assert not positive_definite_ball(balls(three)), "singular: only the third pivot sees it"
     three[2][2] = 2.5
     assert positive_definite_ball(balls(three))
+
+
+def test_the_bound_is_midpoint_minus_radius_also_where_both_entries_differ() -> None:
+    """Both entries enclose the same derivative: the smaller radius around the common midpoint counts."""
+    rng = np.random.default_rng(9)
+    for d in (1, 2, 4):
+        low = rng.normal(size=(30, d, d))
+        high = low + np.abs(rng.normal(size=(30, d, d)))
+        low = np.minimum(low, np.swapaxes(high, 1, 2) - 1e-3)
+        found = smallest_eigenvalue(Interval(low, high))
+        for a, b, value in zip(low, high, found):
+            middle = 0.25 * (a + b + a.T + b.T)
+            radius = np.maximum(np.maximum(b - middle, middle - a), 0.0)
+            radius = np.minimum(radius, radius.T)
+            expected = np.linalg.eigvalsh(middle)[0] - np.linalg.norm(radius)
+            assert value <= expected + 1e-15 * (1 + abs(expected))
+            assert value >= expected - 1e-9 * (1 + abs(expected))
+    skew = Interval(np.array([[[0.0, -4.0], [-4.0, 0.0]]]), np.array([[[0.0, 0.0], [-3.9, 0.0]]]))
+    assert smallest_eigenvalue(skew)[0] <= -4
