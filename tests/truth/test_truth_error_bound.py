@@ -208,3 +208,12 @@ def test_claims_are_judged_at_the_boundary() -> None:
     only_solutions = error_bound.check_error_bound(simple, 1.0, 2, np.zeros((2, 1)))
     assert only_solutions.holds
     assert only_solutions.witness is None
+
+
+def test_unknown_distances_test_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    from bilevel_verify.truth import simple_bilevel
+
+    monkeypatch.setattr(simple_bilevel, "lower_facts", lambda *_: None)
+    simple = bv.truth(S(f="x1**2", g="x1**2/2 + exp(x1)/9", x="x1", feasible=bv.Box((-1,), (1,)))).simple
+    with pytest.raises(bv.MathematicalError, match="cannot be tested"):
+        error_bound.check_error_bound(simple, 100.0, 2, np.array([[0.5]]))
