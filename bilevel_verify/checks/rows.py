@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 from math import isnan
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from bilevel_verify.checks import hypotheses as hyp
 from bilevel_verify.checks.claims import Judged
@@ -14,11 +15,13 @@ from bilevel_verify.checks.growth import stays_violated
 from bilevel_verify.checks.premise import Premise
 from bilevel_verify.checks.verdict import Row, Verdict
 from bilevel_verify.methods.run import ENDED
-from bilevel_verify.theorems.card import Claim
+from bilevel_verify.theorems.card import Claim, Mark
+from bilevel_verify.theorems.origins import not_given, unread_claims
 from bilevel_verify.truth.enclosure import Certainty, weakest
 
 if TYPE_CHECKING:
     from bilevel_verify.checks.case import Case
+    from bilevel_verify.checks.request import Request
 
 
 def verdict_of(case: Case, judged: Judged, along_run: bool) -> tuple[Verdict, str]:
@@ -117,9 +120,11 @@ def row_of(case: Case, judged: Judged, outcome: tuple[Verdict, str]) -> Row:
         reason=reason or None,
         reproduce=command(case),
         reading=readings_of(case, claim),
-        as_printed=claim.as_printed and not request.statement.reading,
+        as_printed=not (marks := marks_of(case, claim, *judged.link.marks)),
+        marks=marks,
         known_refuted=claim.refuted is not None or request.statement.refuted is not None,
-        printed=_printed(judged),
+        printed=_shown(judged, "printed"),
+        stated=_shown(judged, "stated"),
         details={
             "eps": case.eps,
             "knobs": {name: str(value) for name, value in case.problem.knobs.items()},
@@ -135,13 +140,34 @@ def readings_of(case: Case, claim: Claim) -> str | None:
     return "; ".join(dict.fromkeys([*case.resolved.readings, *([claim.reading] if claim.reading else [])])) or None
 
 
-def _printed(judged: Judged) -> str | None:
-    printed = judged.claim.printed
-    if judged.link.printed:
-        return judged.link.printed
-    if len(printed) == len(judged.claim.chain):
-        return printed[judged.number]
-    return printed[0] if printed else None
+def marks_of(case: Case, claim: Claim, *more: Mark) -> tuple[str, ...]:
+    """Why a row about a claim is not about what is printed; empty where it is."""
+    named = [Mark("reading", label) for label in case.resolved.readings]
+    found = [*case.request.statement.marks, *claim.marks, *more, *named]
+    return tuple(dict.fromkeys(str(mark) for mark in found))
+
+
+def with_unjudged(rows: list[Row], request: Request) -> list[Row]:
+    """The rows, and before each one under a hypothesis of unknown origin the row as printed, which is not judged."""
+    unread = unread_claims(request.card, request.statement)
+    found = []
+    for row in rows:
+        texts = unread.get((row.claim or "").partition("/")[0])
+        added = [mark for mark in row.marks if mark.startswith("added")]
+        if texts and len(row.marks) == len(added) == 1:
+            blank = dict.fromkeys(("certainty", "measured", "bound", "margin", "places"), None)
+            plain = {"verdict": "undecided", "reason": not_given(texts), "marks": (), "as_printed": True}
+            found.append(replace(row, **blank, **plain))  # type: ignore[arg-type]
+        found.append(row)
+    return found
+
+
+def _shown(judged: Judged, key: Literal["printed", "stated"]) -> str | None:
+    """The display of a link: its own, or that of the claim."""
+    texts: tuple[str, ...] = getattr(judged.claim, key)
+    if len(texts) == len(judged.claim.chain):
+        return texts[judged.number] or None
+    return next((text for text in texts if text), None)
 
 
 def _certainty(case: Case, judged: Judged) -> Certainty:

@@ -10,7 +10,7 @@ from bilevel_verify.checks.claims import Judged, judge_claims
 from bilevel_verify.checks.confirm import DIGITS, HIGH_BITS, MOST_CALLS
 from bilevel_verify.checks.functions import ProblemFunctions
 from bilevel_verify.checks.probability import Frequency, judge_frequency
-from bilevel_verify.checks.rows import plain_row, readings_of
+from bilevel_verify.checks.rows import marks_of, plain_row, readings_of
 from bilevel_verify.checks.runs import recorded
 from bilevel_verify.checks.values import ends
 from bilevel_verify.checks.verdict import Row, Verdict
@@ -188,8 +188,10 @@ def _row(case: Case, claim: Claim, outcome: tuple[Verdict, str], found: Frequenc
         places=None if found is None else found.trials,
         where=None if case.eps is None else f"eps = {case.eps:g}",
         reading=readings_of(case, claim),
-        as_printed=claim.as_printed and not case.request.statement.reading,
+        as_printed=not (marks := marks_of(case, claim)),
+        marks=marks,
         known_refuted=claim.refuted is not None,
-        printed=claim.printed[0] if claim.printed else None,
+        printed=next((text for text in claim.printed if text), None),
+        stated=next((text for text in claim.stated if text), None),
         details={"eps": case.eps, "seeds": None if found is None else found.trials},
     )

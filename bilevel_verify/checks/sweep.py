@@ -14,7 +14,7 @@ from bilevel_verify.checks.facts import needs_epochs
 from bilevel_verify.checks.orders import Rate, judge_order
 from bilevel_verify.checks.recorded import HOW
 from bilevel_verify.checks.request import HORIZONS
-from bilevel_verify.checks.rows import plain_row, readings_of, seen_in_digits
+from bilevel_verify.checks.rows import marks_of, plain_row, readings_of, seen_in_digits
 from bilevel_verify.checks.values import ends
 from bilevel_verify.checks.verdict import Row, Verdict
 from bilevel_verify.language import tree
@@ -207,9 +207,11 @@ def _row(
         reason=reason or None,
         reproduce=_command(series),
         reading=readings_of(last, claim),
-        as_printed=claim.as_printed and not last.request.statement.reading,
+        as_printed=not (marks := marks_of(last, claim, *link.marks)),
+        marks=marks,
         known_refuted=claim.refuted is not None,
-        printed=claim.printed[0] if claim.printed else None,
+        printed=next((text for text in claim.printed if text), None),
+        stated=next((text for text in claim.stated if text), None),
         details=_details(series, samples, rate),
     )
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
-from datetime import date
 from pathlib import Path
 
 import numpy as np
 import pytest
+from seeds import SEED
 
 from bilevel_verify.audit.auditor import findings_of
 from bilevel_verify.audit.homogeneity import unit_findings
@@ -18,10 +17,10 @@ from bilevel_verify.language import parse
 from bilevel_verify.theorems.card import Expression, Identity
 from bilevel_verify.theorems.shelf import load_card
 
-SEED = int(os.environ.get("BILEVEL_VERIFY_SEED", date.today().toordinal()))
 DRAFT = """
 [paper]
 key = "draft"
+standing = "Section 1"
 [units]
 F = "values"
 X = "length"
@@ -31,7 +30,9 @@ eps = { unit = "F/X", domain = "(0, oo)" }
 [[inequality]]
 id = "pole"
 for = { a = "[0, 1]", k = "integers 1.." }
+for_from = "Theorem 1"
 where = ["a <= 1/k"]
+where_from = "Theorem 1"
 chain = ["a/(a + (k-1)**2)", "<= 1"]
 [[inequality]]
 id = "lengths"

@@ -17,6 +17,7 @@ from bilevel_verify.problems import single_level, zoo
 CARD = """
 [paper]
 key = "planted"
+standing = "Section 1"
 title = "Gradient descent, with promises that are true, tight, false, or about nothing"
 [units]
 F = "values of f"
@@ -53,6 +54,7 @@ settings = ["gd"]
   id = "vacuous"
   over = "step"
   where = ["norm(grad_f(x[k])) > 1000"]
+  where_from = "Theorem 1"
   left = "f(x[k+1])"
   right = "f(x[k])"
   [[theorem.claim]]
@@ -81,6 +83,7 @@ id = "small-steps"
 method = "gradient-descent"
 settings = ["gd"]
 where = ["eta < 1/L"]
+where_from = "Theorem 1"
   [[theorem.claim]]
   id = "true"
   over = "step"
@@ -270,6 +273,7 @@ def test_point_claims_are_proved_refuted_or_survive(tmp_path):
 GAP = """
 [paper]
 key = "gap"
+standing = "Section 1"
 title = "Distance of the penalty function"
 [units]
 F = "f"
@@ -285,16 +289,19 @@ lam = "2*L_f/mu"
 [[lemma]]
 id = "gap"
 where = ["lam >= 2*L_f/mu"]
+where_from = "Theorem 1"
   [[lemma.claim]]
   id = "value"
   over = "point"
   for = { x = "domain" }
+  for_from = "Theorem 1"
   left = "abs(L_star(x) - phi(x))"
   right = "C_f**2/(2*lam*mu)"
   [[lemma.claim]]
   id = "too-tight"
   over = "point"
   for = { x = "domain" }
+  for_from = "Theorem 1"
   left = "abs(L_star(x) - phi(x))"
   right = "C_f**2/(100*lam*mu)"
 """
