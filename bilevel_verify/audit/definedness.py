@@ -8,9 +8,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim, prepared
-from bilevel_verify.audit.scalar.needs import claim_of, needs
+from bilevel_verify.audit.scalar.needs import needs_of
 from bilevel_verify.audit.scalar.prove import decide
-from bilevel_verify.audit.scalar.signs import positive
 from bilevel_verify.audit.scalar.smt import prove as by_smt
 from bilevel_verify.language import to_text, tree
 
@@ -24,19 +23,12 @@ def undefined(claim: ScalarClaim, seed: int = 0) -> tuple[Decision, ScalarClaim 
 
     The second part is what would have to hold there (``abs(a) > 0`` for a division by a), for an independent script.
     """
-    claim, shown = prepared(claim), 0
-    open_needs = []
-    for need in dict.fromkeys((*needs(claim.left), *needs(claim.right))):
-        part = claim_of(need, claim)
-        if part is None or positive(need.left, part.domains):
-            continue
-        shown += 1
+    claim = prepared(claim)
+    open_needs, looked_at = [], needs_of(claim)
+    for need, part in looked_at:
         if by_smt(part, QUICK).outcome == "proved":
             continue
-        try:
-            decision = decide(part, seed=seed, seconds=SECONDS)
-        except (ValueError, KeyError):
-            continue
+        decision = decide(part, seed=seed, seconds=SECONDS)
         if decision.outcome == "refuted":
             at = ", ".join(f"{n} = {v}" for n, v in decision.point.items())
             text = f"undefined{' at ' + at if at else ''}: {need.what} {to_text(_inside(need.left))}"
@@ -45,7 +37,7 @@ def undefined(claim: ScalarClaim, seed: int = 0) -> tuple[Decision, ScalarClaim 
             open_needs.append(f"{need.what} {to_text(_inside(need.left))}")
     if open_needs:
         return Decision("undecided", "definedness", f"not shown: {open_needs[0]} is defined"), None
-    return Decision("proved", "definedness", f"defined on the whole range ({shown} parts looked at)"), None
+    return Decision("proved", "definedness", f"defined on the whole range ({len(looked_at)} parts looked at)"), None
 
 
 def _inside(node: tree.Node) -> tree.Node:

@@ -9,8 +9,8 @@ from bilevel_verify.audit.definedness import undefined
 from bilevel_verify.audit.derivations import decide_derivation, sides
 from bilevel_verify.audit.finding import Finding, Place, exact_text, row_of
 from bilevel_verify.audit.homogeneity import unit_table
-from bilevel_verify.audit.monomials import power_text
 from bilevel_verify.audit.reading import Written, written
+from bilevel_verify.audit.regimes import hidden
 from bilevel_verify.audit.repair import Candidate, Repair, nearest_true
 from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim
 from bilevel_verify.audit.scalar.prove import decide
@@ -59,11 +59,13 @@ def _links(judge: Judge, repairs: bool) -> Iterator[Finding]:
         case Derivation():
             decision = decide_derivation(judge.card, judge.entry)
             entry = judge.entry
-            row = row_of(judge.place("derivation"), "derivation", decision, entry.result.text, "<=", entry.gives.text)
+            fixed = sorted(hidden(judge.card, sides(entry)))
+            details = {"premise": list(entry.premise) or None, "fixed": fixed or None}
+            place = replace(judge.place("derivation"), details=details)
+            row = row_of(place, "derivation", decision, entry.result.text, "<=", entry.gives.text)
             shown, script = None, None
             if decision.outcome == "refuted" and decision.ray is not None:
-                moving = {name: power_text("t", power) for name, power in decision.ray.direction.items()}
-                shown = {**moving, **exact_text(decision.ray.at)}
+                shown = decision.ray.family()
                 script = growth_script(*sides(entry), decision.ray)
             printed = _printed(judge, 0)
             yield Finding(row, printed=printed, counterexample=shown, repaired=_repair_text(entry), script=script)

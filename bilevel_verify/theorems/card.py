@@ -172,6 +172,19 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True)
+class Hides:
+    """What the order symbols of a paper hide besides absolute constants, declared once for the whole card.
+
+    ``letters`` stay fixed in every sentence whose bound does not name them; ``source`` and ``printed`` say where the
+    paper says so, or which of its sentences leave them out.
+    """
+
+    letters: tuple[str, ...] = ()
+    source: str = ""
+    printed: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Refuted:
     """A known refutation: since which version, and why."""
 
@@ -281,12 +294,17 @@ class Step(Entry):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Derivation(Entry):
-    """``result`` after ``substitute`` is (of order) ``gives`` in the ``regime``."""
+    """``result`` after ``substitute`` is (of order) ``gives`` in the ``regime``.
+
+    ``premise`` names the entries (``id`` or ``id/claim``) that ``result`` is taken from, the best that the paper gives
+    for it; their hypotheses are in force.
+    """
 
     result: Expression
     gives: Expression
     substitute: Mapping[str, Expression] = field(default_factory=_none)
     regime: tuple[Expression, ...] = ()
+    premise: tuple[str, ...] = ()
     dimensionless: bool = False
     free_of: tuple[str, ...] = ()
 
@@ -348,6 +366,7 @@ class Card:
     settings: Mapping[str, Settings] = field(default_factory=_none)
     readings: Mapping[str, Reading] = field(default_factory=_none)
     regimes: Mapping[str, tuple[Expression, ...]] = field(default_factory=_none)
+    hides: Hides | None = None
     entries: Mapping[str, Entry] = field(default_factory=_none)
     digest: str = ""
 

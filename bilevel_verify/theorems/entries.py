@@ -235,6 +235,7 @@ def read_derivation(table: Table, desk: Desk, kind: str) -> Derivation:
             key: context.expression(text, table.place.at("substitute", key), names) for key, text in substitute.items()
         },
         regime=conditions,
+        premise=table.strings("premise"),
         dimensionless=table.flag("dimensionless"),
         free_of=table.strings("free_of"),
         repaired=_repaired_entry(table, desk, kind, read_derivation),

@@ -313,10 +313,10 @@ class Formula:
         raise MathematicalError(f"{name} of {len(values)} arguments is not a scalar function")
 
     def over_range(self, name: str, body: tree.Node, index: str, lo: tree.Node, hi: tree.Node) -> Scalar:
-        """Sum, product, maximum, minimum, argmin, argmax over integers lo..hi, both included."""
-        first, last = self.value(lo), self.value(hi)
-        if not all(isinstance(e, Fraction) and e.denominator == 1 for e in (first, last)):
-            raise MathematicalError(f"the range of {index} does not have integer ends")
+        """Sum, product, maximum, minimum, argmin, argmax over all integers between two ends."""
+        first, last = rounded(self.value(lo), True), rounded(self.value(hi), False)
+        if not all(isinstance(e, Fraction) for e in (first, last)):
+            raise MathematicalError(f"the range of {index}: an end cannot be told from an integer next to it")
         if last - first > MAXIMAL_TERMS:
             raise MathematicalError(f"more than {MAXIMAL_TERMS} terms")
         terms = [Formula({**self.letters, index: Fraction(i)}).value(body) for i in range(int(first), int(last) + 1)]

@@ -16,9 +16,11 @@ from bilevel_verify.theorems.card import (
     STATEMENT_KINDS,
     Card,
     Definition,
+    Derivation,
     Entry,
     Expression,
     FunctionSpec,
+    Hides,
     LetterSpec,
     Reading,
     Settings,
@@ -34,7 +36,7 @@ from bilevel_verify.theorems.vocabulary import NUMBERS, RANGE_FUNCTIONS, SCALAR_
 MAXIMAL_SIZE = 1_000_000
 LETTER_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
 SOURCES = ("constants", "truth", "user", "run", "problem", "settings")
-HEADER = {"paper", "units", "letters", "functions", "definitions", "settings", "readings", "regime"}
+HEADER = {"paper", "units", "letters", "functions", "definitions", "settings", "readings", "regime", "hides"}
 FORMULA = SCALAR_FUNCTIONS | RANGE_FUNCTIONS
 
 
@@ -82,6 +84,7 @@ class _Reader:
         desk.readings.update(self.readings(desk))
         desk.regimes.update(self.regimes(desk))
         self.check_circles(definitions, desk)
+        hides = self.hides(letters)
         entries = self.entries(desk)
         self.top.finish()
         card = Card(
@@ -98,6 +101,7 @@ class _Reader:
             settings=desk.settings,
             readings=desk.readings,
             regimes=desk.regimes,
+            hides=hides,
             entries=entries,
             digest=digest,
         )
@@ -229,6 +233,17 @@ class _Reader:
             for name in table.data
         }
 
+    def hides(self, letters: Mapping[str, LetterSpec]) -> Hides | None:
+        """``[hides]``: letters that the orders of the paper leave out, and where it says so."""
+        if "hides" not in self.top.data:
+            return None
+        table = Table(self.top.table("hides"), self.place.at("[hides]"))
+        found = Hides(table.strings("letters"), table.text("source", None), table.text("printed"))
+        for name in found.letters:
+            _known(name, letters, table.place.at("letters"), "letter")
+        table.finish()
+        return found
+
     def check_circles(self, definitions: Mapping[str, Definition], desk: Desk) -> None:
         for name, settings in {"": None, **desk.settings}.items():
             formulas = dict(definitions)
@@ -247,16 +262,7 @@ class _Reader:
             **dict.fromkeys((*STATEMENT_KINDS, *PASSIVE_KINDS), read_statement),
             **ENTRY_READERS,
         }
-        known = set(readers) | {
-            "paper",
-            "units",
-            "letters",
-            "functions",
-            "definitions",
-            "settings",
-            "readings",
-            "regime",
-        }
+        known = set(readers) | HEADER
         for kind in self.top.data:
             if kind not in known:
                 raise self.place.fail(f"unknown table '{kind}'{nearest(kind, known)}")
@@ -302,6 +308,9 @@ def _check_references(card: Card, place: Place) -> None:
             _known(name.split("/")[0], {**card.entries, **card.settings}, here.at("same_as"), "statement")
         for name in entry.settings:
             _known(name, card.settings, here.at("settings"), "settings")
+        if isinstance(entry, Derivation):
+            for path in entry.premise:
+                _check_premise(card, path, here.at("premise"))
         if isinstance(entry, Statement):
             for name in (*entry.items, *entry.uses):
                 _known(name, card.entries, here, "entry")
@@ -309,6 +318,14 @@ def _check_references(card: Card, place: Place) -> None:
                 _known(entry.algorithm, {a.id: a for a in card.algorithms}, here.at("algorithm"), "algorithm")
             for name in entry.readings:
                 _known(name, card.readings, here.at("readings"), "reading")
+
+
+def _check_premise(card: Card, path: str, place: Place) -> None:
+    name, _, claim = path.partition("/")
+    _known(name, card.entries, place, "entry")
+    source = card.entries[name]
+    if claim:
+        _known(claim, {c.id: c for c in source.claims} if isinstance(source, Statement) else {}, place, "claim")
 
 
 def _check_circles(card: Card, place: Place) -> None:

@@ -249,7 +249,6 @@ QUICK = {  # entry -> verdict of its first printed link and of its repaired form
     "sum-of-cg": ("refuted", "holds"),
     "sum-of-agd": ("refuted", "holds"),
     "theorem-3-4-total": ("refuted", "holds"),
-    "theorem-3-4-kappa-every-letter": ("refuted", "holds"),
     "proposition-3-5-logarithm": ("refuted", "holds"),
     "algorithm-3-beta": ("refuted", "holds"),
     "equation-30-start": ("refuted", "holds"),

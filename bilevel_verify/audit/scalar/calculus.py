@@ -20,9 +20,12 @@ from bilevel_verify.audit.scalar.algebra import NotAlgebraic, _Algebraic
 from bilevel_verify.audit.scalar.back import to_tree
 from bilevel_verify.audit.scalar.boxes import Box, NoEnclosure
 from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim, end_conditions
+from bilevel_verify.audit.scalar.integers import signed_powers
 from bilevel_verify.audit.scalar.linear import linear_form
 from bilevel_verify.audit.scalar.needs import defined_everywhere
 from bilevel_verify.audit.scalar.numeric import evaluate
+from bilevel_verify.audit.scalar.signs import nonnegative
+from bilevel_verify.audit.scalar.smt import prove as by_smt
 from bilevel_verify.language import tree
 from bilevel_verify.theorems.rewrite import free_letters
 
@@ -32,6 +35,7 @@ ENGINE = "boxes"
 DEPTH = 3
 LETTER_LIMIT = 4
 OPERATION_LIMIT = 400
+SECOND = 500
 
 
 def by_boxes(claim: ScalarClaim, seconds: float = 8.0) -> Decision:
@@ -42,7 +46,7 @@ def by_boxes(claim: ScalarClaim, seconds: float = 8.0) -> Decision:
         return _undecided("a letter without finite ends, or an equality")
     difference = tree.Add((high, tree.Negate(low)))
     try:
-        found = boxes.nonnegative(difference, box, claim.conditions(), claim.op in ("<", ">"))
+        found = boxes.nonnegative(difference, box, claim.conditions(), claim.op in ("<", ">"), domains=claim.domains)
     except NoEnclosure as reason:
         return _undecided(f"no enclosure: {reason}")
     if found.proved:
@@ -52,8 +56,8 @@ def by_boxes(claim: ScalarClaim, seconds: float = 8.0) -> Decision:
 
 def by_calculus(claim: ScalarClaim, seconds: float = 8.0) -> Decision:
     """Letters inverted, the dominating power divided out, ends reached by monotonicity."""
-    if claim.op == "==" or len(claim.letters) > LETTER_LIMIT:
-        return _undecided("an equality, or too many letters")
+    if claim.op == "==" or len(claim.letters) > LETTER_LIMIT or _of_either_sign(claim):
+        return _undecided("an equality, too many letters, or an integer power of what may be negative")
     low, high = (claim.left, claim.right) if claim.op in ("<=", "<") else (claim.right, claim.left)
     try:
         reader = _Analytic(claim)
@@ -69,8 +73,8 @@ def by_calculus(claim: ScalarClaim, seconds: float = 8.0) -> Decision:
 
 def by_derivative(claim: ScalarClaim, decide: Decide) -> Decision:
     """Monotone in one letter for all the others (any engine may show it), and true at its end."""
-    if claim.op == "==":
-        return _undecided("an equality")
+    if claim.op == "==" or _of_either_sign(claim):
+        return _undecided("an equality, or an integer power of what may be negative")
     low, high = (claim.left, claim.right) if claim.op in ("<=", "<") else (claim.right, claim.left)
     try:
         reader = _Analytic(claim)
@@ -84,6 +88,16 @@ def by_derivative(claim: ScalarClaim, decide: Decide) -> Decision:
     except (NotAlgebraic, ValueError, RecursionError) as reason:
         return _undecided(str(reason))
     return _undecided("monotone in no letter with an end")
+
+
+def _of_either_sign(claim: ScalarClaim) -> bool:
+    """Whether a letter stands in an integer exponent of what may be negative: not differentiable in that letter."""
+    powers = (p for side in (claim.left, claim.right) for p in signed_powers(side, claim.domains))
+    return any(not nonnegative(power.base, claim.domains) and not _shown(power.base, claim) for power in powers)
+
+
+def _shown(base: tree.Node, claim: ScalarClaim) -> bool:
+    return by_smt(replace(claim, left=ZERO, op="<=", right=base), SECOND).outcome == "proved"
 
 
 def _others(claim: ScalarClaim, name: str) -> tuple[tree.Node, ...]:
