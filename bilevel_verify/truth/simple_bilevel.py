@@ -5,8 +5,9 @@
 2. Replace the argmin by linear constraints: inequality constraints of Z with a positive multiplier become equations,
    every ridge ``a_i . z`` of g is fixed to its value (or confined to the interval on which its profile is affine), and
    ``Q z`` is fixed for the quadratic part. A ball with a positive multiplier leaves a single point.
-3. Minimise f over that set. The answer is proved by the optimality conditions of both levels (in rationals or balls), or
-   its error bar follows from residuals, with g at the solution checked against g* (see ``supported``), or it has none.
+3. Minimise f over that set. The answer is proved by the optimality conditions of both levels (in rationals or balls),
+   or its error bar follows from residuals, with g at the solution checked against g* (see ``supported``), or it has
+   none.
 
 Without such structure the value is extrapolated from ``min_Z g + eps f`` and labelled as an estimate.
 """
