@@ -15,6 +15,7 @@ from bilevel_verify.theorems.card import (
     PASSIVE_KINDS,
     STATEMENT_KINDS,
     Card,
+    Condition,
     Definition,
     Derivation,
     Entry,
@@ -76,7 +77,7 @@ class _Reader:
             raise self.place.fail("the table [paper] is missing")
         paper = Table(self.top.table("paper"), self.place.at("[paper]"))
         units = self.units()
-        letters = self.letters(units)
+        letters = self.letters(units, paper.text("standing"))
         functions = self.functions(units, letters)
         desk = Desk(self.place, letters, functions, dict(units), {}, {}, {})
         definitions = self.definitions(desk)
@@ -130,7 +131,7 @@ class _Reader:
                 message += "; declare it under [units]"
             raise CardError(message) from None
 
-    def letters(self, units: Mapping[str, str]) -> dict[str, LetterSpec]:
+    def letters(self, units: Mapping[str, str], standing: str) -> dict[str, LetterSpec]:
         tables = self.top.table("letters")
         found: dict[str, LetterSpec] = {}
         exponents = {
@@ -148,12 +149,12 @@ class _Reader:
             source = table.text("from", "settings")
             if source not in SOURCES:
                 raise place.at("from").fail(f"unknown source {source!r}{nearest(source, SOURCES)}")
-            domain = table.get("domain")
+            domain, origin = table.get("domain"), table.text("domain_from") or standing
             default = table.get("default")
             found[name] = LetterSpec(
                 name=name,
                 unit=None if unit is None else self.unit(unit, place.at("unit"), units, exponents),
-                domain=None if domain is None else domain_of(domain, place.at("domain"), everything),
+                domain=None if domain is None else domain_of(domain, place.at("domain"), everything, origin),
                 meaning=table.text("meaning"),
                 source=source,  # type: ignore[arg-type]
                 called=table.text("called"),
@@ -200,9 +201,11 @@ class _Reader:
             found[name] = Settings(
                 name,
                 parameters,
-                desk.conditions(table.strings("where"), place, "parameters"),
+                desk.conditions(table, "where", "parameters"),
+                desk.conditions(table, "added", "parameters"),
                 table.text("source"),
                 table.text("printed"),
+                table.text("stated"),
                 table.text("note"),
                 table.strings("includes"),
             )
@@ -226,12 +229,12 @@ class _Reader:
             table.finish()
         return found
 
-    def regimes(self, desk: Desk) -> dict[str, tuple[Expression, ...]]:
+    def regimes(self, desk: Desk) -> dict[str, tuple[Condition, ...]]:
         table = Table(self.top.table("regime"), self.place.at("[regime]"))
-        return {
-            name: desk.conditions(table.strings(name), table.place.at(name), "parameters", extra=True)
-            for name in table.data
-        }
+        names = [key for key in table.data if not key.endswith("_from")]
+        found = {name: desk.conditions(table, name, "parameters", extra=True) for name in names}
+        table.finish()
+        return found
 
     def hides(self, letters: Mapping[str, LetterSpec]) -> Hides | None:
         """``[hides]``: letters that the orders of the paper leave out, and where it says so."""
