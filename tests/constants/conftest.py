@@ -1,4 +1,4 @@
-"""Planted bugs of one test must not be remembered by the next. (Imported late: a planted module may stand in between.)"""
+"""Planted bugs of one test must not be remembered by the next. (The package is imported late, for planted modules.)"""
 
 from __future__ import annotations
 
