@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import cache
 
 import mpmath
 import numpy as np
@@ -396,16 +397,17 @@ def test_signed_powers_of_what_reaches_below_zero():
 
 
 def series_derivative(coefficient, order, t):
-    """The derivative of a power series, summed at 100 digits."""
-    with mpmath.workdps(100):
+    """The derivative of a power series, summed at 80 digits."""
+    with mpmath.workdps(80):
         total = mpmath.mpf(0)
-        for n in range(order, order + 110):
+        for n in range(order, order + 75):
             c = coefficient(n)
             if c:
                 total += c * mpmath.ff(n, order) * mpmath.mpf(t) ** (n - order)
     return +total
 
 
+@cache
 def removable(name, order, t):
     if name == "sinc":
         return series_derivative(
@@ -428,14 +430,14 @@ def test_removable_singularities_at_points(name, order):
     encloses(found, exact, exact, steps=4, absolute=1e-15)
 
 
-@pytest.mark.parametrize("order", range(5))
+@pytest.mark.parametrize("order", range(4))
 @pytest.mark.parametrize("name", ["sinc", "exprel", "logrel"])
 def test_removable_singularities_on_boxes(name, order):
     lo = np.array([-1e-6, -0.01, -0.3, 0.0, 0.1, -0.6, 1.0, 0.4])
     hi = np.array([1e-6, 0.01, 0.3, 0.2, 0.4, -0.2, 3.0, 0.6])
     found = scalar(name).range(order, Interval(lo, hi))
     for k, (a, b) in enumerate(zip(lo.tolist(), hi.tolist())):
-        values = [rational(removable(name, order, mpmath.mpf(a) + (mpmath.mpf(b) - a) * j / 4)) for j in range(5)]
+        values = [rational(removable(name, order, mpmath.mpf(a) + (mpmath.mpf(b) - a) * j / 2)) for j in range(3)]
         assert rational(found.lo[k]) <= min(values)
         assert rational(found.hi[k]) >= max(values)
         if name != "sinc":
