@@ -180,8 +180,8 @@ def test_edges_in_many_digits():
         assert TABLE["log"].multiprecision()(mpmath.mpf(0)) == -mpmath.inf
         assert mpmath.isnan(TABLE["log"].multiprecision()(mpmath.mpf(-1)))
         assert TABLE["log"].multiprecision(1)(mpmath.mpf(0)) == mpmath.inf
-        assert TABLE["abspow"].multiprecision(1)(mpmath.mpf(2), mpmath.mpf("0.5")) == mpmath.mpf(1) / (
-            2 * mpmath.sqrt(2)
+        slope = TABLE["abspow"].multiprecision(1)(mpmath.mpf(2), mpmath.mpf("0.5"))
+        assert abs(slope - 1 / mpmath.sqrt(8)) < mpmath.mpf(10) ** -28
         )
 
 
