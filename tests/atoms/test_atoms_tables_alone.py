@@ -182,7 +182,6 @@ def test_edges_in_many_digits():
         assert TABLE["log"].multiprecision(1)(mpmath.mpf(0)) == mpmath.inf
         slope = TABLE["abspow"].multiprecision(1)(mpmath.mpf(2), mpmath.mpf("0.5"))
         assert abs(slope - 1 / mpmath.sqrt(8)) < mpmath.mpf(10) ** -28
-        )
 
 
 # --- suprema
