@@ -22,6 +22,7 @@ from bilevel_verify.theorems.card import (
     Step,
     TableRow,
 )
+from bilevel_verify.theorems.notation import read
 from bilevel_verify.theorems.shelf import (
     CardRecord,
     StatementRecord,
@@ -62,6 +63,7 @@ __all__ = [
     "checks_of",
     "find_statement",
     "load_card",
+    "read",
     "statements",
     "theory_directory",
 ]

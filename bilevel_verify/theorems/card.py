@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from bilevel_verify.language.tree import Node
+from bilevel_verify.latex import Notation
 
 Scope = Literal["parameters", "point", "step", "epoch", "run", "order"]
 SCOPES: tuple[Scope, ...] = ("parameters", "point", "step", "epoch", "run", "order")
@@ -438,6 +439,7 @@ class Card:
     hides: Hides | None = None
     entries: Mapping[str, Entry] = field(default_factory=_none)
     digest: str = ""
+    notation: Notation = field(default_factory=Notation, compare=False, repr=False)
 
     @property
     def name(self) -> str:

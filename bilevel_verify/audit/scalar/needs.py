@@ -68,9 +68,7 @@ def _size(node: tree.Node) -> tree.Node:
     return tree.Call("abs", (node,))
 
 
-def _of_power(
-    base: tree.Node, exponent: tree.Node, domains: Mapping[str, Domain], here: Need
-) -> Iterator[Need]:
+def _of_power(base: tree.Node, exponent: tree.Node, domains: Mapping[str, Domain], here: Need) -> Iterator[Need]:
     """Integer powers need a base other than 0 where the exponent is negative (0**0 is 1); real powers a sign."""
     form = linear_form(exponent)
     number = form[0] if form is not None and not form[1] else None

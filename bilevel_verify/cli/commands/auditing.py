@@ -84,8 +84,12 @@ def _print_json(findings: list[Any], lines: list[Any], mutants: Any, errors: lis
 def check_command(arguments: Any) -> int:
     """Prove or refute the links of one chain."""
     from bilevel_verify.audit import check
+    from bilevel_verify.audit.formula import range_names, understood
 
     ranges, conditions = "; ".join(arguments.ranges), list(arguments.where)
+    echo = understood(arguments.formula, range_names(ranges))
+    if echo is not None and not arguments.json:
+        output.console().print(f"understood: {echo.text}", markup=False)
     findings = check(arguments.formula, ranges, conditions, seed=arguments.seed, seconds=arguments.budget)
     if arguments.json:
         rows = [f.to_dict() for f in findings]
