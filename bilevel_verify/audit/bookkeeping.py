@@ -15,7 +15,7 @@ from bilevel_verify.theorems.rewrite import free_letters
 from bilevel_verify.theorems.vocabulary import NUMBERS, ORDER_FUNCTIONS, RANGE_FUNCTIONS, SCALAR_FUNCTIONS
 
 SCALARS = SCALAR_FUNCTIONS | RANGE_FUNCTIONS
-SECONDS = 4.0
+EFFORT = 4.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +125,7 @@ def _equal(one: tree.Node, two: tree.Node, first: Written, second: Written, seed
     if not (_scalar(a) and _scalar(b)):
         return Decision("undecided", "bookkeeping", f"differs in the text: {to_text(a)[:80]} and {to_text(b)[:80]}")
     claim = first.claim(Link(Expression(a, ""), "==", Expression(b, "")))
-    return decide(claim, seed=seed, seconds=SECONDS)
+    return decide(claim, seed=seed, effort=EFFORT)
 
 
 def _scalar(node: tree.Node) -> bool:
@@ -161,7 +161,7 @@ def _follows(node: tree.Compare, table: Written, seed: int) -> Decision:
         return Decision("proved", "bookkeeping", "a hypothesis of the statement itself")
     if not free_letters(shown) - NUMBERS <= claim.domains.keys():
         return Decision("undecided", "bookkeeping", "a letter without a range")
-    return decide(claim, seed=seed, seconds=SECONDS)
+    return decide(claim, seed=seed, effort=EFFORT)
 
 
 def _finding(place: Place, decision: Decision, left: str, op: str, right: str) -> Finding:

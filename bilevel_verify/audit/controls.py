@@ -93,7 +93,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """Mutants of each link, seed of the draws and of the engines, seconds of processor time for each decision.
+    """Mutants of each link, seed of the draws and of the engines, effort for each decision in seconds of an idle machine.
 
     With ``operator``, every mutant of that operator instead of a few of all.
     """
@@ -136,7 +136,7 @@ def controls(
     ----------
     per_link : mutants of each link, drawn with the seed from all operators and places.
     most : no more than so many links, drawn with the seed; all of them by default.
-    seed, seconds : of the engines; processor time for each link and mutant.
+    seed, seconds : of the engines; effort for each link and mutant, in seconds of an idle machine.
     jobs : processes.
     progress : called with (link, done, total).
     """
@@ -266,8 +266,8 @@ class _Relation:
 
     def _decide(self, claim: ScalarClaim, seed: int, seconds: float) -> Decision:
         if self.vectors:
-            return decide_step(claim, self.vectors, seed=seed, seconds=seconds)
-        return decide(claim, seed=seed, seconds=seconds)
+            return decide_step(claim, self.vectors, seed=seed, effort=seconds)
+        return decide(claim, seed=seed, effort=seconds)
 
 
 class _Order:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from difflib import get_close_matches
 
-from bilevel_verify.audit.definedness import undefined
+from bilevel_verify.audit.definedness import undefined, where_defined
 from bilevel_verify.audit.finding import Finding, Place, exact_text, row_of
 from bilevel_verify.audit.reading import KINDS, POSITIVE
 from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim
@@ -36,12 +36,14 @@ def check(
     Parameters
     ----------
     text : ``"a <= b < c"``; each link is judged by itself; where a side is not defined on the whole range, a second
-        finding of kind ``definedness`` says so.
+        finding of kind ``definedness`` says so, and the link does not hold (``undecided: ... holds where defined``).
     for_ : ranges of the letters, ``"k = integers 1.., nu = [0, 1]"`` separated by ``;`` or as a mapping; a letter
         without a range is taken positive and the rows say so, unless it looks like one that has a range: misspelt
         letters would be new ones.
     where : hypotheses, separated by ``;`` or as a list.
-    seed, seconds : of the search; time after which no further engine is started, for each link.
+    seed : of the search.
+    seconds, memory : of processor time and bytes that each link may use; where they are not enough, the link is
+        ``undecided: budget`` and says what ran out.
 
     Raises
     ------
@@ -62,8 +64,9 @@ def check(
     found = []
     for number, (left, op, right) in enumerate(zip(node.operands, node.operators, node.operands[1:])):
         claim = ScalarClaim(left, op, right, domains, tuple(conditions))
-        decision = decide(claim, seed=seed, seconds=seconds)
-        findings = [_finding(claim, decision, number), *_poles(claim, number, seed)]
+        decision, (definedness, needed) = decide(claim, seed=seed, seconds=seconds), undefined(claim, seed)
+        findings = [_finding(claim, where_defined(decision, definedness), number)]
+        findings += _poles(claim, number, definedness, needed)
         found += [replace(finding, row=_noted(finding.row, assumed, command)) for finding in findings]
     return found
 
@@ -94,9 +97,8 @@ def _command(text: str, ranges: dict[str, str], where: list[str]) -> str:
     return shlex.join(["bilevel-verify", "check", text, *(part for option in options for part in option)])
 
 
-def _poles(claim: ScalarClaim, number: int, seed: int) -> list[Finding]:
+def _poles(claim: ScalarClaim, number: int, decision: Decision, needed: ScalarClaim | None) -> list[Finding]:
     """A finding of its own where a side has no value somewhere in the ranges."""
-    decision, needed = undefined(claim, seed)
     if decision.outcome != "refuted" or needed is None:
         return []
     place = Place("formula", f"link-{number + 1}: defined")

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from types import MappingProxyType
 from typing import Any, Literal
 
 from bilevel_verify.audit.scalar.integers import whole
@@ -40,7 +39,7 @@ class Decision:
     outcome: Outcome
     engine: str
     certificate: str = ""
-    point: Mapping[str, Fraction] = field(default_factory=lambda: MappingProxyType({}))
+    point: Mapping[str, Fraction] = field(default_factory=dict)
     left: float | None = None
     right: float | None = None
     ratio: float | None = None
