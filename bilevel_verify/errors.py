@@ -32,6 +32,25 @@ class ExpressionError(InputError):
         super().__init__(f"{message}{place}")
 
 
+class LatexError(InputError):
+    """LaTeX that the reader does not read.
+
+    Parameters
+    ----------
+    message : what stands there and how to mend it.
+    reason : one of ``bilevel_verify.latex.REASONS``.
+    line, column : place in the source, 1-based.
+    readings : both readings, where the formula has two.
+    """
+
+    def __init__(
+        self, message: str, reason: str, line: int = 1, column: int = 1, readings: tuple[str, ...] = ()
+    ) -> None:
+        self.plain, self.reason, self.line, self.column, self.readings = message, reason, line, column, readings
+        both = "".join(f"; {'or' if i else 'either'} {reading}" for i, reading in enumerate(readings))
+        super().__init__(f"LaTeX, line {line}, column {column}: {reason}: {message}{both}")
+
+
 class ProblemError(InputError):
     """A problem (file or call) that cannot be read: missing field, unknown symbol, impossible domain."""
 

@@ -134,9 +134,10 @@ class ProgressBar:
 
         if self._bar:
             done = state.finished + state.elsewhere
-            self._bar.update(self._task, completed=done, description=escape(state.label or "starting"))
+            self._bar.update(self._task, completed=done, description=escape(state.waiting or state.label or "starting"))
         elif not self._quiet and time.monotonic() - self._said > (5 if state.finished > self._shown else 30):
             self._said, self._shown = time.monotonic(), state.finished
             left = state.seconds_left
             rest = "" if left is None else f", about {left:.0f} s left"
+            rest = f", {state.waiting}" if state.waiting else rest
             say(f"{state.finished} of {self._total} cells{rest}")

@@ -102,10 +102,11 @@ def _by_hoffman(simple: SimpleTruth) -> ErrorBound:
 
 def _pressed(simple: SimpleTruth) -> tuple[FloatArray, float]:
     """Normals of the constraints that press at the lower solution, and the least of their multipliers."""
-    found, reduced = simple.lower, simple._reduced
-    large = 1 + float(np.max(found.multipliers, initial=0.0))
-    pressed = [(row, float(m)) for row, m in zip(reduced.rows, found.multipliers) if m > 1e-9 * large]
-    return simple.feasible.G[[row for row, _ in pressed]], min((m for _, m in pressed), default=np.inf)
+    rows = simple.pressing[0]
+    multipliers = dict(zip(simple._reduced.rows, simple.lower.multipliers))
+    if simple.facts is not None:
+        multipliers = dict(enumerate(simple.facts.weights))
+    return simple.feasible.G[rows], min((float(multipliers[j]) for j in rows), default=np.inf)
 
 
 def _closed_form(simple: SimpleTruth) -> ErrorBound | None:

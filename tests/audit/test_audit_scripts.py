@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
-from datetime import date
 from pathlib import Path
 
 import numpy as np
 import pytest
+from seeds import SEED
 
 from bilevel_verify.audit.auditor import findings_of
 from bilevel_verify.audit.homogeneity import unit_findings
@@ -18,7 +17,6 @@ from bilevel_verify.language import parse
 from bilevel_verify.theorems.card import Expression, Identity
 from bilevel_verify.theorems.shelf import load_card
 
-SEED = int(os.environ.get("BILEVEL_VERIFY_SEED", date.today().toordinal()))
 DRAFT = """
 [paper]
 key = "draft"
