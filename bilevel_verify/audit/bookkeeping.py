@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from bilevel_verify.audit.finding import Finding, Place, exact_text, row_of
 from bilevel_verify.audit.reading import Written, written
 from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim
-from bilevel_verify.audit.scalar.prove import decide
+from bilevel_verify.audit.scalar.deciding import decide
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.theorems.card import Card, Claim, Derivation, Entry, Expression, Inequality, Link, Statement, Step
 from bilevel_verify.theorems.rewrite import free_letters

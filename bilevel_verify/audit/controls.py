@@ -22,7 +22,7 @@ from bilevel_verify.audit.mutations import CLAIM_OPERATORS, tree_mutants
 from bilevel_verify.audit.pool import shared
 from bilevel_verify.audit.reading import Written, written
 from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim
-from bilevel_verify.audit.scalar.prove import decide
+from bilevel_verify.audit.scalar.deciding import decide
 from bilevel_verify.audit.steps import decide_step
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.theorems.card import Card, Derivation, Entry, Expression, Inequality, Link, Step
@@ -93,7 +93,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """Mutants of each link, seed of the draws and of the engines, effort for each decision in seconds of an idle machine.
+    """Mutants of each link, seed of the draws and of the engines, effort for each decision (idle seconds).
 
     With ``operator``, every mutant of that operator instead of a few of all.
     """

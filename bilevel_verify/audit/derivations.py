@@ -7,10 +7,9 @@ from fractions import Fraction
 
 from bilevel_verify.audit.growth import Growth, compare, growth_of, same_monomial
 from bilevel_verify.audit.monomials import NoOrder, Regime
-from bilevel_verify.audit.reading import POSITIVE
-from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim
+from bilevel_verify.audit.scalar.claim import POSITIVE, Decision, ScalarClaim
+from bilevel_verify.audit.scalar.deciding import decide
 from bilevel_verify.audit.scalar.linear import linear_form
-from bilevel_verify.audit.scalar.prove import decide
 from bilevel_verify.language import tree
 from bilevel_verify.theorems.card import Card, Derivation, Domain, Expression
 from bilevel_verify.theorems.rewrite import free_letters, substitute

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from difflib import get_close_matches
 
-from bilevel_verify.audit.definedness import undefined, where_defined
+from bilevel_verify.audit.definedness import script_of, undefined, where_defined
 from bilevel_verify.audit.finding import Finding, Place, exact_text, row_of
-from bilevel_verify.audit.reading import KINDS, POSITIVE
-from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim
-from bilevel_verify.audit.scalar.prove import decide
-from bilevel_verify.audit.script import scalar_script, undefined_script
+from bilevel_verify.audit.limits import MEMORY, memory_limit
+from bilevel_verify.audit.scalar.claim import KINDS, POSITIVE, Decision, ScalarClaim
+from bilevel_verify.audit.scalar.deciding import decide
+from bilevel_verify.audit.script import scalar_script
 from bilevel_verify.checks.verdict import Row
 from bilevel_verify.errors import CardError, InputError
 from bilevel_verify.language import parse, to_latex, to_text, tree
@@ -29,7 +29,13 @@ DECLARATION = re.compile(r"\s*([A-Za-z]\w*)\s*(?:=|in)\s*(.+)\s*\Z", re.DOTALL)
 
 
 def check(
-    text: str, for_: str | dict[str, str] = "", where: str | list[str] = "", *, seed: int = 0, seconds: float = 20.0
+    text: str,
+    for_: str | dict[str, str] = "",
+    where: str | list[str] = "",
+    *,
+    seed: int = 0,
+    seconds: float = 20.0,
+    memory: float = MEMORY,
 ) -> list[Finding]:
     """Prove or refute a chain of relations between scalar expressions.
 
@@ -64,15 +70,27 @@ def check(
     found = []
     for number, (left, op, right) in enumerate(zip(node.operands, node.operators, node.operands[1:])):
         claim = ScalarClaim(left, op, right, domains, tuple(conditions))
-        decision, (definedness, needed) = decide(claim, seed=seed, seconds=seconds), undefined(claim, seed)
-        findings = [_finding(claim, where_defined(decision, definedness), number)]
-        findings += _poles(claim, number, definedness, needed)
+        with memory_limit(memory):
+            findings = list(_judged(claim, number, seed, seconds))
         found += [replace(finding, row=_noted(finding.row, assumed, command)) for finding in findings]
     return found
 
 
+def _judged(claim: ScalarClaim, number: int, seed: int, seconds: float) -> Iterator[Finding]:
+    """The link where both sides are defined, and a finding of its own where one of them is not."""
+    decision = decide(claim, seed=seed, seconds=seconds)
+    definedness, needed = undefined(claim, seed, seconds=seconds / 2)
+    yield _finding(claim, where_defined(decision, definedness), number)
+    yield from _poles(claim, number, definedness, needed)
+
+
 def _known_names(node: tree.Node, ranges: Mapping[str, str], text: str) -> None:
-    """Refuse letters that are nearly those with a range, unknown functions, too few or too many arguments."""
+    """Refuse letters that are nearly those with a range, unknown functions, wrong arguments, what is no number."""
+    for part in node.walk():
+        if isinstance(part, tree.MatrixMultiply | tree.Index):
+            what = "'@'" if isinstance(part, tree.MatrixMultiply) else f"{part.base}[...]"
+            fix = "relations between numbers are judged here: write '*', and a letter for an entry"
+            raise InputError(f"check: {what} has no value in {text!r} (column {part.column}); {fix}")
     letters = free_letters(node) - NUMBERS
     for name in sorted(letters - ranges.keys()):
         close = get_close_matches(name, ranges, n=1, cutoff=ALIKE)
@@ -103,7 +121,7 @@ def _poles(claim: ScalarClaim, number: int, decision: Decision, needed: ScalarCl
         return []
     place = Place("formula", f"link-{number + 1}: defined")
     row = row_of(place, "definedness", decision, to_text(claim.left), claim.op, to_text(claim.right))
-    script = undefined_script(claim, needed, decision.point)
+    script = script_of(claim, needed, decision.point)
     return [Finding(row, counterexample=exact_text(decision.point), script=script)]
 
 

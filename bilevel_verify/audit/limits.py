@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import importlib
 import os
 import pickle
 import select
@@ -20,7 +21,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any, BinaryIO
+from typing import IO, Any
 
 GIBIBYTE = 2**30
 MEMORY = 2 * GIBIBYTE
@@ -54,13 +55,12 @@ def memory_limit(size: float) -> Iterator[None]:
         _memory.reset(token)
 
 
-def bounded(function: Callable[..., Any], *arguments: Any, seconds: float, **options: Any) -> Any:
-    """``function(*arguments, **options)`` in the process of the engines, or :class:`Ended`.
+def bounded(function: str, *arguments: Any, seconds: float, **options: Any) -> Any:
+    """What a function says in the process of the engines, or :class:`Ended`.
 
     Parameters
     ----------
-    function : a function of a module; what it takes and gives can be pickled. Called in that process already, it is
-        simply called.
+    function : ``module:name``; what it takes and gives can be pickled. In that process already, it is simply called.
     seconds : of processor time (where the system cannot count it: of real time), from when the process listens.
 
     Raises
@@ -68,7 +68,7 @@ def bounded(function: Callable[..., Any], *arguments: Any, seconds: float, **opt
     Exception : what the function raises.
     """
     if _inside:
-        return function(*arguments, **options)
+        return _named(function)(*arguments, **options)
     with _LOCK:
         worker = _Worker.running(_memory.get())
         return worker.ask((function, arguments, options), seconds)
@@ -78,6 +78,12 @@ def note(what: str) -> None:
     """Say what begins now, so that the reason of an end can name it."""
     if _inside:
         _send(sys.stdout.buffer, ("at", what))
+
+
+def _named(function: str) -> Callable[..., Any]:
+    module, _, name = function.partition(":")
+    found: Callable[..., Any] = getattr(importlib.import_module(module), name)
+    return found
 
 
 class _Worker:
@@ -131,17 +137,22 @@ class _Worker:
             kind, value = message or ("late", None)
             if kind == "gone" and TIMER and self.process.wait() == -signal.SIGPROF:
                 kind = "late"
-            match kind:
-                case "at":
-                    self.at = value
-                case "answer":
-                    return value
-                case "error":
-                    raise value
-                case "late":
-                    return self.ended(f"{seconds:g} seconds were over in {self.at}")
-                case "memory" | "gone":
-                    return self.ended(f"{self.memory / GIBIBYTE:g} GiB of memory were not enough in {self.at}")
+            if kind == "answer":
+                return value
+            if kind == "error":
+                raise _as_error(value)
+            if kind != "at":
+                return self.ended(self.reason(kind, seconds))
+            self.at = str(value)
+
+    def reason(self, kind: str, seconds: float) -> str:
+        """What ran out."""
+        if kind == "late":
+            return f"{seconds:g} s of processor time were over in {self.at}"
+        memory = f"{self.memory / GIBIBYTE:g} GiB of memory were not enough"
+        if kind == "memory":
+            return f"{memory} in {self.at}"
+        return f"the process of the engines ended in {self.at}: {memory}, or the system ended it"
 
     def read(self, until: float) -> Any:
         """The next message; None where the time is over first, ``gone`` where the process is."""
@@ -195,9 +206,8 @@ def serve() -> None:
     """Answer questions until there are no more: the program of the process of the engines."""
     global _inside
     _inside = True
-    import bilevel_verify.audit.scalar.prove
-    import bilevel_verify.audit.script  # noqa: F401
-
+    for module in ("definedness", "scalar.prove", "script"):
+        importlib.import_module(f"bilevel_verify.audit.{module}")
     _limit_memory(int(sys.argv[1]))
     incoming, outgoing = sys.stdin.buffer, sys.stdout.buffer
     _send(outgoing, ("listening", None))
@@ -205,13 +215,17 @@ def serve() -> None:
         seconds, function, arguments, options = pickle.loads(incoming.read(struct.unpack("<Q", size)[0]))
         _end_after(seconds)
         try:
-            message = ("answer", function(*arguments, **options))
+            message = ("answer", _named(function)(*arguments, **options))
         except MemoryError:
             message = ("memory", None)
         except Exception as error:
             message = ("error", error)
         _end_after(0.0)
         _send(outgoing, message)
+
+
+def _as_error(value: object) -> Exception:
+    return value if isinstance(value, Exception) else RuntimeError(str(value))
 
 
 def _end_after(seconds: float) -> None:
@@ -235,7 +249,7 @@ def _limit_memory(size: int) -> None:
         return
 
 
-def _send(stream: BinaryIO, message: Any) -> None:
+def _send(stream: IO[bytes], message: Any) -> None:
     body = pickle.dumps(message)
     stream.write(struct.pack("<Q", len(body)) + body)
     stream.flush()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from bilevel_verify.audit.definedness import undefined, where_defined
+from bilevel_verify.audit.definedness import script_of, undefined, where_defined
 from bilevel_verify.audit.derivations import decide_derivation, sides
 from bilevel_verify.audit.finding import Finding, Place, exact_text, row_of
 from bilevel_verify.audit.homogeneity import unit_table
@@ -13,8 +13,8 @@ from bilevel_verify.audit.monomials import power_text
 from bilevel_verify.audit.reading import Written, written
 from bilevel_verify.audit.repair import Candidate, Repair, nearest_true
 from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim
-from bilevel_verify.audit.scalar.prove import decide
-from bilevel_verify.audit.script import growth_script, scalar_script, undefined_script
+from bilevel_verify.audit.scalar.deciding import decide
+from bilevel_verify.audit.script import growth_script, scalar_script
 from bilevel_verify.audit.steps import decide_step, refuted_in_numbers
 from bilevel_verify.language import to_latex, to_text, tree
 from bilevel_verify.theorems.card import Card, Derivation, Entry, Expression, Inequality, Link, Step
@@ -129,7 +129,7 @@ def _pole(
         row,
         printed=_latex(judge, link.left.tree, link.op, link.right.tree),
         counterexample=exact_text(decision.point) if refuted else None,
-        script=undefined_script(claim, needed, decision.point) if refuted and needed is not None else None,
+        script=script_of(claim, needed, decision.point) if refuted and needed is not None else None,
     )
 
 
@@ -146,9 +146,7 @@ def _search(judge: Judge, link: Link) -> Repair | None:
     def fits(left: tree.Node, right: tree.Node) -> bool:
         return not judge.card.units or not units.relation(left, right)
 
-    return nearest_true(
-        link.left.tree, link.op, link.right.tree, claim_of, fits, seed=judge.seed
-    )
+    return nearest_true(link.left.tree, link.op, link.right.tree, claim_of, fits, seed=judge.seed)
 
 
 def _repair_finding(judge: Judge, number: int, repair: Repair) -> Finding:

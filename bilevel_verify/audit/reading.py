@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 
-from bilevel_verify.audit.scalar.claim import ScalarClaim
+from bilevel_verify.audit.scalar.claim import KINDS, POSITIVE, ScalarClaim
 from bilevel_verify.language import tree
 from bilevel_verify.theorems.card import Card, Domain, Entry, Expression, Link, Root
 from bilevel_verify.theorems.resolve import formulas_of, included
 from bilevel_verify.theorems.rewrite import free_letters, substitute
 from bilevel_verify.theorems.vocabulary import NUMBERS, ORDER_FUNCTIONS
 
-POSITIVE = Domain("(0, oo)", "interval", Expression(tree.Number(Fraction(0)), "0"), None, False, False)
 REAL = Domain("(-oo, oo)", "interval", None, None, False, False)
 DEPTH_LIMIT = 40
 
@@ -89,9 +87,6 @@ def written(card: Card, entry: Entry) -> Written:
 def _is_order(node: tree.Node) -> bool:
     """A letter that is known only up to a constant stays free."""
     return any(isinstance(part, tree.Call) and part.function in ORDER_FUNCTIONS for part in node.walk())
-
-
-KINDS = ("interval", "integers")
 
 
 def _written_domain(domain: Domain, table: Written) -> Domain:

@@ -16,9 +16,9 @@ import numpy as np
 
 from bilevel_verify.audit.scalar.attack import attack, sample_points
 from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim, prepared
+from bilevel_verify.audit.scalar.deciding import decide
 from bilevel_verify.audit.scalar.linear import linear_form
 from bilevel_verify.audit.scalar.numeric import evaluate
-from bilevel_verify.audit.scalar.prove import decide
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.theorems.rewrite import binder, moved_limit, with_child
 

@@ -19,7 +19,7 @@ from bilevel_verify.audit.scalar.algebra import NotAlgebraic, to_sympy
 from bilevel_verify.audit.scalar.attack import attack, feasible_point
 from bilevel_verify.audit.scalar.back import to_tree
 from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim
-from bilevel_verify.audit.scalar.prove import decide
+from bilevel_verify.audit.scalar.deciding import decide
 from bilevel_verify.language import tree
 from bilevel_verify.theorems.rewrite import rebuild, substitute
 
@@ -82,9 +82,7 @@ def _coefficients(claim: ScalarClaim, difference: Form, seed: int) -> Decision:
     return Decision("proved", "step algebra", f"all {len(difference.pairs) + 1} coefficients agree")
 
 
-def _semidefinite(
-    claim: ScalarClaim, difference: Form, vectors: tuple[str, ...], seed: int, effort: float
-) -> Decision:
+def _semidefinite(claim: ScalarClaim, difference: Form, vectors: tuple[str, ...], seed: int, effort: float) -> Decision:
     matrix = sympy.Matrix(len(vectors), len(vectors), lambda i, j: _entry(difference, vectors[i], vectors[j]))
     minors = [
         (claim_letters, matrix.extract(list(claim_letters), list(claim_letters)).det(method="berkowitz"))

@@ -68,7 +68,7 @@ def by_calculus(claim: ScalarClaim) -> Decision:
         if proof.holds(difference, box, claim.op in ("<", ">"), DEPTH):
             return Decision("proved", ENGINE, f"{proof.boxes} boxes, {proof.describe()}")
         return _undecided(f"worst box {proof.worst}")
-    except (NotAlgebraic, NoEnclosure, ValueError, RecursionError) as reason:
+    except (NotAlgebraic, NoEnclosure, ValueError, RecursionError, OverflowError) as reason:
         return _undecided(f"no enclosure: {reason}")
 
 
@@ -86,7 +86,7 @@ def by_derivative(claim: ScalarClaim, decide: Decide) -> Decision:
             at_end = _decided_at_end(claim, difference, reader.symbols[name], decide)
             if at_end and defined_everywhere(claim, decide):  # no pole between the end and the point
                 return Decision("proved", "monotone", f"monotone in {name}, true at its end")
-    except (NotAlgebraic, ValueError, RecursionError) as reason:
+    except (NotAlgebraic, ValueError, RecursionError, OverflowError) as reason:
         return _undecided(str(reason))
     return _undecided("monotone in no letter with an end")
 

@@ -16,6 +16,9 @@ from bilevel_verify.theorems.exact import Formula
 from bilevel_verify.theorems.rewrite import free_letters, substitute
 from bilevel_verify.theorems.vocabulary import NUMBERS
 
+KINDS = ("interval", "integers")
+"""Ranges that the engines work on."""
+POSITIVE = Domain("(0, oo)", "interval", Expression(tree.Number(Fraction(0)), "0"), None, False, False)
 Outcome = Literal["proved", "refuted", "undecided", "vacuous"]
 
 

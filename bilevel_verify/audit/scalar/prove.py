@@ -7,12 +7,13 @@ from dataclasses import replace
 from fractions import Fraction
 from math import ceil, floor
 
-from bilevel_verify.audit.limits import Ended, bounded, note
+from bilevel_verify.audit.limits import note
 from bilevel_verify.audit.scalar.algebra import by_identity, by_number, by_roots
 from bilevel_verify.audit.scalar.attack import attack, largest_ratio, refutation_near
 from bilevel_verify.audit.scalar.calculus import by_boxes, by_calculus, by_derivative, numeric_ends
 from bilevel_verify.audit.scalar.cases import by_head_and_tail, by_residues, by_zero_apart
 from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim, completed, eliminated, prepared
+from bilevel_verify.audit.scalar.deciding import EFFORT
 from bilevel_verify.audit.scalar.exponents import by_exponents
 from bilevel_verify.audit.scalar.logs import by_logarithms
 from bilevel_verify.audit.scalar.monomials import by_monomials
@@ -30,32 +31,8 @@ QUICK = 1_000
 FULL = 4_000
 """Milliseconds of the SMT solver for a part of a proof and for a whole link."""
 DEPTH = 3
-EFFORT = 20.0
-PATIENCE = 6.0
-"""Seconds of processor time for one second of counted work before a search is ended."""
 ENGINE_WORK, ATTACK_WORK = 5.0, 20.0
 """What an engine costs at least, and what the samples before a part of a proof cost."""
-
-
-def decide(claim: ScalarClaim, *, seed: int = 0, effort: float = EFFORT, seconds: float | None = None) -> Decision:
-    """Prove or refute one scalar relation.
-
-    Parameters
-    ----------
-    claim : relation, ranges and hypotheses.
-    seed : of the attack; the same seed gives the same counterexample.
-    effort : of the engines together, in seconds of an idle machine, which are counted and not measured.
-    seconds : of processor time after which the search is ended, and the decision says so; a multiple of the effort
-        unless given.
-
-    Returns
-    -------
-    Decision : ``undecided`` names the engine that got furthest; ``ratio`` is the largest ratio left/right that the
-        attack met, how tight the relation is; ``vacuous`` where the hypotheses contradict each other.
-    """
-    limit = PATIENCE * effort if seconds is None else seconds
-    found = bounded(decide_here, claim, seed=seed, effort=effort, seconds=limit)
-    return Decision("undecided", "budget", found.reason) if isinstance(found, Ended) else found
 
 
 def decide_here(claim: ScalarClaim, *, seed: int = 0, effort: float = EFFORT) -> Decision:
