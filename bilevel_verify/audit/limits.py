@@ -33,8 +33,10 @@ PATIENCE = 20.0
 TIMER = hasattr(signal, "SIGPROF")
 """Whether the system can end a process after so much processor time."""
 _memory: ContextVar[int] = ContextVar("memory", default=MEMORY)
-_inside = False
-"""Whether this is the process that the engines run in."""
+_inside: ContextVar[bool] = ContextVar("inside", default=False)
+"""Whether engines run in this process."""
+_listener: IO[bytes] | None = None
+"""Who hears what begins now."""
 PROGRAM = "import sys; sys.path[:] = {path!r}; from bilevel_verify.audit.limits import serve; serve()"
 
 
@@ -67,7 +69,7 @@ def bounded(function: str, *arguments: Any, seconds: float, **options: Any) -> A
     ------
     Exception : what the function raises.
     """
-    if _inside:
+    if _inside.get():
         return _named(function)(*arguments, **options)
     with _LOCK:
         worker = _Worker.running(_memory.get())
@@ -76,8 +78,18 @@ def bounded(function: str, *arguments: Any, seconds: float, **options: Any) -> A
 
 def note(what: str) -> None:
     """Say what begins now, so that the reason of an end can name it."""
-    if _inside:
-        _send(sys.stdout.buffer, ("at", what))
+    if _listener is not None:
+        _send(_listener, ("at", what))
+
+
+@contextlib.contextmanager
+def in_this_process() -> Iterator[None]:
+    """Engines run in this process inside the block, and no limit binds them."""
+    token = _inside.set(True)
+    try:
+        yield
+    finally:
+        _inside.reset(token)
 
 
 def _named(function: str) -> Callable[..., Any]:
@@ -204,12 +216,13 @@ def close() -> None:
 
 def serve() -> None:
     """Answer questions until there are no more: the program of the process of the engines."""
-    global _inside
-    _inside = True
+    global _listener
+    _inside.set(True)
     for module in ("definedness", "scalar.prove", "script"):
         importlib.import_module(f"bilevel_verify.audit.{module}")
     _limit_memory(int(sys.argv[1]))
     incoming, outgoing = sys.stdin.buffer, sys.stdout.buffer
+    _listener = outgoing
     _send(outgoing, ("listening", None))
     while size := incoming.read(8):
         seconds, function, arguments, options = pickle.loads(incoming.read(struct.unpack("<Q", size)[0]))
