@@ -12,6 +12,7 @@ from pathlib import Path
 from bilevel_verify.audit.finding import Finding
 from bilevel_verify.audit.limits import MEMORY, memory_limit
 from bilevel_verify.audit.pool import shared
+from bilevel_verify.checks.counting import count_of, in_order
 from bilevel_verify.checks.verdict import Row
 from bilevel_verify.errors import CardError
 from bilevel_verify.theorems.card import Card, Entry
@@ -86,11 +87,12 @@ def audit(
 def findings_of(
     card: Card, entry: Entry, *, budget: float = FULL, seed: int = 0, repairs: bool = False
 ) -> list[Finding]:
-    """All findings about one entry: its units, links, definedness, bookkeeping, pseudo-code, identities, repairs."""
+    """All findings about one entry: units, links, definedness, bookkeeping, pseudo-code, identities, records."""
     from bilevel_verify.audit.bookkeeping import bookkeeping_findings
     from bilevel_verify.audit.homogeneity import unit_findings
     from bilevel_verify.audit.identities import identity_findings
     from bilevel_verify.audit.links import link_findings
+    from bilevel_verify.audit.records import with_records
     from bilevel_verify.audit.text import executability_findings
 
     options = Options(budget, seed, repairs)
@@ -99,15 +101,12 @@ def findings_of(
     found += list(bookkeeping_findings(card, entry, seed))
     found += list(executability_findings(card, entry))
     found += list(identity_findings(card, entry, seed, attack=budget > QUICK))
-    return found
+    return with_records(card, entry, found, again=budget > QUICK)
 
 
 def tally(rows: Iterable[Row]) -> dict[str, int]:
-    """How often each verdict occurs."""
-    counts: dict[str, int] = {}
-    for row in rows:
-        counts[row.verdict] = counts.get(row.verdict, 0) + 1
-    return counts
+    """How often each verdict occurs among the rows that judge a relation; units and the like are not counted."""
+    return in_order(count_of(row.to_dict() for row in rows).relations)
 
 
 def _chosen(paper: str | Path | Card | Sequence[str | Path | Card] | None, on_error: OnError | None) -> list[Card]:

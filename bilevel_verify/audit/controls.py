@@ -26,6 +26,7 @@ from bilevel_verify.audit.scalar.deciding import decide
 from bilevel_verify.audit.steps import decide_step
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.theorems.card import Card, Derivation, Entry, Expression, Inequality, Link, Step
+from bilevel_verify.theorems.origins import with_ours
 from bilevel_verify.theorems.rewrite import free_letters
 from bilevel_verify.theorems.vocabulary import NUMBERS, ORDER_FUNCTIONS
 
@@ -74,10 +75,10 @@ class Target:
 
     @property
     def form(self) -> Entry:
-        """The entry that carries the link."""
+        """The entry that carries the link, under the hypotheses that the card adds too: engines are tried here."""
         entry = self.card.entries[self.name]
         assert not self.repaired or entry.repaired is not None
-        return entry.repaired if self.repaired and entry.repaired is not None else entry
+        return with_ours(entry.repaired if self.repaired and entry.repaired is not None else entry)
 
     @property
     def key(self) -> str:
@@ -208,7 +209,7 @@ def _reader(target: Target) -> _Relation | _Order | None:
         if isinstance(form, Derivation):
             return _Order(target.card, form)
         assert isinstance(form, Inequality | Step)
-        return _Relation(written(target.card, form), form, form.chain[target.number])
+        return _Relation(written(target.card, form, ours=True), form, form.chain[target.number])
     except ValueError:
         return None
 

@@ -37,9 +37,9 @@ class Atom:
 
     def latex(self) -> str:
         """The symbol as it is printed, canonically spelt."""
-        sup = "*" * self.star + r"\prime" * self.primes + ("" if self.sup is None else flat(self.sup))
+        sup = "*" * self.star + ("" if self.sup is None else flat(self.sup))
         sub = "" if self.sub is None else f"_{{{flat(self.sub)}}}"
-        return f"{self.symbol}{sub}" + (f"^{{{sup}}}" if sup else "")
+        return f"{self.symbol}{chr(39) * self.primes}{sub}" + (f"^{{{sup}}}" if sup else "")
 
 
 def atom_of(source: Source, items: list[Item] | tuple[Item, ...], place: int) -> tuple[Atom | None, int]:
@@ -67,7 +67,7 @@ def _bare(item: Item | None) -> tuple[str | None, list[Script], int]:
         case Token(kind="digits", text=text, font=font, at=at) if font and font != "mathrm":
             return f"\\{font}{{{text}}}", [], at
         case Token(kind="word", text=text, at=at):
-            return f"\\mathrm{{{text}}}", [], at
+            return upright(text), [], at
         case Token(kind="command", text="nabla" | "partial" as text, at=at):
             return f"\\{text}", [], at
         case Macro(name=name, arguments=(Group(items=inner),), at=at) if name in symbols.ACCENTS and inner:
@@ -78,6 +78,12 @@ def _bare(item: Item | None) -> tuple[str | None, list[Script], int]:
             accented = f"\\{symbols.ACCENTS[name]}{{{symbol}}}"
             return accented, [*scripts, *(p for p in rest if isinstance(p, Script))], at
     return None, [], 0
+
+
+def upright(word: str) -> str:
+    """The symbol of a name that is a word."""
+    name = word.replace(" ", "")
+    return f"\\mathrm{{{name}}}" if name.isalpha() else f"\\operatorname{{{name}}}"
 
 
 def _scripted(source: Source, atom: Atom, script: Script) -> Atom:
@@ -139,7 +145,7 @@ def _heads(symbol: str) -> tuple[str, ...]:
         word = symbol.removeprefix("\\")
         return TWINS.get(word, (SHORT.get(word, word),)) if symbol.startswith("\\") else (word,)
     wrapper, inner = found[1], found[2]
-    if wrapper == "mathrm":
+    if wrapper in ("mathrm", "operatorname"):
         return (_plain(inner) or "word",)
     suffix = FONT_NAMES.get(wrapper, wrapper)
     return tuple(f"{head}_{suffix}" if head[:1].isalpha() else f"n{head}_{suffix}" for head in _heads(inner))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from bilevel_verify.errors import LatexError
 from bilevel_verify.latex import symbols
+from bilevel_verify.latex.atoms import upright
 from bilevel_verify.latex.structure import Environment, Fence, Group, Item, Macro
 from bilevel_verify.latex.tokens import Source, Token
 
@@ -62,6 +63,7 @@ class Cursor:
         self.fences: list[tuple[str, str]] = []
         self.gap = False
         self.row_relation = False
+        self.leading = False
         limits = context.source.limits
         if depth > limits.depth:
             raise self.error("too large", f"nested deeper than {limits.depth} levels")
@@ -191,7 +193,7 @@ def begins_operand(cursor: Cursor, item: Item | None) -> bool:
         if item.kind == "delimiter":
             return item.text in symbols.CLOSING
         if item.kind == "word":
-            return f"\\mathrm{{{item.text}}}" in cursor.context.notation.by_symbol or item.text in ("e", "E", "d")
+            return upright(item.text) in cursor.context.notation.by_symbol or item.text in ("e", "E", "d")
         if item.kind == "command":
             return item.text in ("nabla", "infty", "emptyset", "varnothing") or item.text in symbols.DOTS
     return False

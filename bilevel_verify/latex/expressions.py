@@ -27,6 +27,7 @@ def expression(cursor: Cursor) -> Value:
     terms: list[Value] = []
     sign = _sign(cursor)
     while True:
+        cursor.leading = not terms and sign == "+"
         value = term(cursor)
         _scope(cursor, terms, value)
         terms.append(negate(value) if sign == "-" else value)
@@ -52,7 +53,7 @@ def _scope(cursor: Cursor, terms: list[Value], value: Value) -> None:
     used = free_letters(value.node)
     for before in terms:
         open_letters = before.bound & used
-        if open_letters and cursor.context.notation.options.get("open_sums") != "narrow":
+        if open_letters:
             letter = sorted(open_letters)[0]
             readings = (
                 f"the {before.operator} over {letter} ends before the sign",
@@ -86,6 +87,8 @@ def term(cursor: Cursor) -> Value:
             divided = True
         elif sign in ("times", "circ") and (mode := _mode(cursor, sign)):
             factors = [_contracted(cursor, _product(cursor, factors), mode, item)]
+        elif sign in ("union", "intersection"):
+            factors = [_united(cursor, _product(cursor, factors), sign, item)]
         elif sign == "mod":
             cursor.take()
             last = factor(cursor)
@@ -119,7 +122,8 @@ def _no_number(cursor: Cursor, item: Item) -> None:
 def _product_sign(item: Item) -> str:
     if isinstance(item, Token):
         if item.kind == "command":
-            names = {"cdot": "*", "times": "times", "ast": "*", "circ": "circ", "bmod": "mod", "div": "/", "otimes": "circ"}
+            names = {"cdot": "*", "times": "times", "ast": "*", "circ": "circ", "bmod": "mod", "div": "/", "otimes": "circ",
+                     "cup": "union", "cap": "intersection"}  # fmt: skip
             return names.get(item.text, "")
         if item.kind == "mark":
             return {"/": "/", "*": "*", "%": "mod"}.get(item.text, "")
@@ -153,6 +157,15 @@ def _mode(cursor: Cursor, sign: str) -> Item | str | None:
         cursor.take()
         return cursor.take()
     return None
+
+
+def _united(cursor: Cursor, left: Value, sign: str, item: Item) -> Value:
+    """Two sets joined or cut."""
+    cursor.take()
+    right = factor(cursor)
+    if left.kind != "set" or right.kind != "set":
+        raise cursor.error("kind", f"the {sign} of a {left.kind} and a {right.kind}", item)
+    return Value(tree.Call(sign, (left.node, right.node), column=left.node.column), "set")
 
 
 def _contracted(cursor: Cursor, left: Value, mode: Item | str, item: Item) -> Value:
@@ -189,15 +202,27 @@ def factor(cursor: Cursor) -> Value:
     if isinstance(item, Token) and item.kind == "mark" and item.text == "-":
         cursor.take()
         return negate(term(cursor))
+    if _placeholder(cursor, item):
+        cursor.place += 1
+        return Value(tree.Letter("_"), "unknown")
     if not begins_operand(cursor, item):
         raise _no_operand(cursor, item)
     assert item is not None
     cursor.context.step(item.at)
     value = operand(cursor)
+    cursor.leading = False
     while (script := _next_script(cursor)) is not None:
         cursor.place += 1
         value = raised(cursor, value, script)
     return value
+
+
+def _placeholder(cursor: Cursor, item: Item | None) -> bool:
+    """The dot that holds the place of an argument: ``g(x, \\cdot)``, ``\\|\\cdot\\|``."""
+    if not (isinstance(item, Token) and item.kind == "command" and item.text == "cdot"):
+        return False
+    after = cursor.items[cursor.place + 1] if cursor.place + 1 < len(cursor.items) else None
+    return after is None or (isinstance(after, Token) and (after.kind == "delimiter" or after.text in (",", ";")))
 
 
 def _no_operand(cursor: Cursor, item: Item | None) -> Exception:
@@ -231,6 +256,9 @@ def raised(cursor: Cursor, value: Value, script: Script | Token) -> Value:
     """
     column = value.node.column
     if isinstance(script, Token):
+        if isinstance(_next_script(cursor), Token):
+            readings = ("the double factorial", "the factorial of the factorial")
+            raise cursor.error("ambiguous", "!!", script, readings)
         return Value(tree.Call("factorial", (value.node,), column=column), "scalar")
     text = flat(script.items)
     if script.kind == "_":

@@ -18,6 +18,10 @@ from bilevel_verify.latex.tokens import Token
 from bilevel_verify.latex.values import Kind, Value
 
 
+FUNCTION_LIKE = frozenset("f g h F G \\varphi \\phi \\Phi \\psi \\Psi".split())
+"""Letters that are hardly ever factors before a bracket."""
+
+
 @dataclass(frozen=True, slots=True)
 class Match:
     """An entry for a symbol and the scripts that it leaves over."""
@@ -68,13 +72,25 @@ def matches(cursor: Cursor, atom: Atom) -> list[Match]:
             continue
         left_sub = atom.sub if e_sub is None else None
         left_sup = atom.sup if e_sup is None else None
-        match = Match(entry, left_sub, left_sup)
-        if left_sub is None or entry.role == "sequence" or entry.flags & {"first", "last"}:
-            found.append(match)
+        family = bool(entry.flags & {"first", "last"})
+        if family != (left_sub is not None) and (family or entry.role != "sequence"):
+            continue
+        if "split" in entry.flags and not _side_by_side(left_sub or ()):
+            continue
+        found.append(Match(entry, left_sub, left_sup))
     if not found and atom.primes and not atom.star:
         return _primed_index(cursor, atom)
     best = min((m.left for m in found), default=0)
-    return [m for m in found if m.left == best]
+    split = [m for m in found if "split" in m.entry.flags]
+    found = split or [m for m in found if m.left == best]
+    plain = [m for m in found if m.entry.role != "sequence"]
+    return plain if any(m.entry.role == "letter" for m in plain) else found
+
+
+def _side_by_side(items: Sequence[Item]) -> bool:
+    """Two letters without a sign between them."""
+    letters = [isinstance(i, Token) and i.kind == "letter" for i in items]
+    return any(one and two for one, two in zip(letters, letters[1:]))
 
 
 def _primed_index(cursor: Cursor, atom: Atom) -> list[Match]:
@@ -97,7 +113,10 @@ def _chosen(cursor: Cursor, atom: Atom, found: list[Match], item: Item) -> Value
         raise cursor.error("ambiguous", f"{atom.latex()} is declared twice", item, readings[:2])
     if functions and (not letters or _applies(cursor, functions[0].entry, letters[0].entry, item)):
         return _applied(cursor, atom, functions[0], item)
-    return _letter(cursor, letters[0], item)
+    value = _letter(cursor, letters[0], item)
+    if not functions and value.kind == "scalar" and isinstance(value.node, tree.Letter):
+        _no_argument(cursor, atom, letters[0].entry.name, item, declared=True)
+    return value
 
 
 def _applies(cursor: Cursor, function: Entry, letter: Entry, item: Item) -> bool:
@@ -109,14 +128,15 @@ def _applies(cursor: Cursor, function: Entry, letter: Entry, item: Item) -> bool
         return False
     if len(values) > 1:
         return True
-    kinds = {"of-matrix": "matrix", "of-scalar": "scalar"}
-    wanted = next((kinds[flag] for flag in function.flags if flag in kinds), None)
     if function.arities and 1 not in function.arities:
         return False
-    if wanted == "matrix":
+    if function.of == "matrix":
         return values[0].kind == "matrix"
-    if values[0].kind in ("vector", "set"):
-        return letter.kind != "matrix"
+    if function.of and function.of != "scalar":
+        node = values[0].node
+        return function.of == (node.name if isinstance(node, tree.Letter) else getattr(node, "base", ""))
+    if values[0].kind in ("vector", "set") and letter.kind == "scalar" and not function.of:
+        return True
     readings = (f"{function.name} applied to the bracket", f"{letter.name} times the bracket")
     raise cursor.error("ambiguous", f"{letter.display} is a letter and a function", item, readings)
 
@@ -130,15 +150,26 @@ def _letter(cursor: Cursor, match: Match, item: Item) -> Value:
     sup = match.sup
     if entry.role == "sequence":
         indices: list[tree.Node] = []
-        if sup is not None and "upper" in entry.flags:
-            indices += indices_of(cursor, entry, sup)
-        if match.sub is not None:
-            indices += indices_of(cursor, entry, match.sub)
+        scripts = [match.sub, sup if "upper" in entry.flags else None]
+        if "upper-component" not in entry.flags:
+            scripts.reverse()
+        for script in scripts:
+            indices += [] if script is None else indices_of(cursor, entry, script)
+        if len(indices) == 1 and _alone_wrong(entry, match):
+            raise cursor.error("script", f"{entry.display} with the script of its component only", item)
         if indices:
             value = Value(tree.Index(entry.name, tuple(indices), column=column), _entry_kind(entry, match))
         if "upper" in entry.flags:
             sup = None
     return value if sup is None else raised(cursor, value, Script("^", sup, item.at))
+
+
+def _alone_wrong(entry: Entry, match: Match) -> bool:
+    """The script of the component without that of the iterate: the echo could not tell them apart."""
+    if "upper" not in entry.flags:
+        return False
+    lone = match.sup if match.sub is None else match.sub if match.sup is None else None
+    return lone is not None and ("lower-component" if match.sup is None else "upper-component") in entry.flags
 
 
 def _entry_kind(entry: Entry, match: Match) -> Kind:
@@ -154,8 +185,7 @@ def indices_of(cursor: Cursor, entry: Entry, items: Sequence[Item]) -> list[tree
     if "split" in entry.flags and not any(isinstance(i, Token) and i.text == "," for i in items):
         parts = [[i] for i in items]
         return [whole(cursor.child(part, inside.at)).node for part in parts]
-    letters = [isinstance(i, Token) and i.kind == "letter" for i in items]
-    if any(one and two for one, two in zip(letters, letters[1:])):
+    if _side_by_side(items) and cursor.context.notation.options.get("subscripts") != "product":
         readings = ("two indices", "their product")
         raise inside.error("ambiguous", "two letters side by side in a subscript", None, readings)
     out = [expression(inside).node]
@@ -286,7 +316,21 @@ def _free(cursor: Cursor, atom: Atom, place: int, item: Item) -> Value:
         value = Value(tree.Letter(name, column=column), "scalar")
     cursor.context.named(name, bare.latex(), item.at)
     cursor.place = place
+    _no_argument(cursor, atom, name, item)
     return value if atom.sup is None else raised(cursor, value, Script("^", atom.sup, item.at))
+
+
+def _no_argument(cursor: Cursor, atom: Atom, name: str, item: Item, *, declared: bool = False) -> None:
+    """A letter before a bracket multiplies it; where it looks like a function at a point, ask."""
+    place, fences = cursor.place, list(cursor.fences)
+    values = arguments(cursor)
+    cursor.place, cursor.fences = place, fences
+    if values is None:
+        return
+    single = isinstance(values[0].node, tree.Letter | tree.Index) and atom.symbol not in ("\\pi",)
+    if len(values) > 1 or single or (not declared and (atom.symbol in FUNCTION_LIKE or atom.primes)):
+        readings = (f"{name} applied to the bracket: declare it as a function", f"{name} times the bracket")
+        raise cursor.error("ambiguous", f"{atom.latex()} before a bracket", item, readings)
 
 
 def _part_of_name(cursor: Cursor, items: tuple[Item, ...]) -> bool:

@@ -8,6 +8,7 @@ a scalar, ``x_1`` is ``x_1``, nothing is a function.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -29,6 +30,7 @@ GROUPS: dict[str, tuple[str, Kind]] = {
     "vector_sequences": ("sequence", "vector"),
     "matrix_sequences": ("sequence", "matrix"),
     "set_sequences": ("sequence", "set"),
+    "tensor_sequences": ("sequence", "tensor"),
     "functions": ("function", "scalar"),
     "vector_functions": ("function", "vector"),
     "matrix_functions": ("function", "matrix"),
@@ -36,11 +38,13 @@ GROUPS: dict[str, tuple[str, Kind]] = {
     "set_functions": ("function", "set"),
 }
 """Group of a notation table -> role and kind of value of its symbols."""
-FLAGS = frozenset("upper split first last of-matrix of-scalar lower-component upper-component 1 2 3 4 5 6".split())
+FLAGS = frozenset("upper split first last lower-component upper-component 1 2 3 4 5 6".split())
 """``upper``: superscripts are indices too; ``split``: ``w_{jk}`` has two indices; ``first``, ``last``: the index of a
-function is its first or last argument; ``of-...``: kind of the argument; a digit: number of arguments; ``...-component``:
-with that script it is a component, a scalar."""
-OPTIONS = {"log_takes": ("factor", "product"), "power_after": ("value", "argument"), "open_sums": ("wide", "narrow")}
+function is its first or last argument; a digit: number of arguments; ``...-component``: with that script it is a
+component, a scalar. Further ``of-matrix``, ``of-scalar`` and ``of-NAME``: what the one argument is, where the symbol
+is a letter too."""
+OPTIONS = {"log_takes": ("factor", "product"), "power_after": ("value", "argument"), "open_sums": ("wide",), "open_minima": ("wide",),
+           "subscripts": ("product",)}  # fmt: skip
 """Readings that a paper fixes for itself; without them the reader asks."""
 INDICES = "i j k l m n p q r s t"
 NORMS = {"": "norm", "2": "norm", "F": "frobenius"}
@@ -56,6 +60,11 @@ class Entry:
     display: str
     atom: Atom
     flags: frozenset[str] = frozenset()
+
+    @property
+    def of(self) -> str:
+        """What the one argument is declared to be: a kind, or the name of a letter; empty: anything."""
+        return next((flag.removeprefix("of-") for flag in self.flags if flag.startswith("of-")), "")
 
     @property
     def arities(self) -> frozenset[int]:
@@ -103,6 +112,12 @@ class Notation:
         for entry in self.entries:
             table.setdefault((entry.name, entry.role), entry)
         return table
+
+    @cached_property
+    def words(self) -> tuple[str, ...]:
+        """Names of several letters, longest first: ``Gc`` may be typed in italics too."""
+        found = {e.atom.symbol[8:-1] for e in self.entries if e.atom.symbol.startswith("\\mathrm{")}
+        return tuple(sorted((w for w in found if w.isalpha() and len(w) > 1), key=lambda w: (-len(w), w)))
 
     @cached_property
     def functions(self) -> frozenset[str]:
@@ -185,15 +200,16 @@ def _declared(word: str, group: str) -> Entry:
         display, _, flags = display.partition(":")
     atom = _symbol(display, group)
     marked = frozenset(flag for flag in flags.split(",") if flag)
-    if marked - FLAGS:
-        raise InputError(f"[notation] {group}: unknown flag {sorted(marked - FLAGS)[0]!r} of {word!r}")
+    unknown = sorted(flag for flag in marked - FLAGS if not flag.startswith("of-"))
+    if unknown:
+        raise InputError(f"[notation] {group}: unknown flag {unknown[0]!r} of {word!r}")
     role, kind = GROUPS[group]
     return Entry(name or default_names(atom)[0], role, kind, display, atom, marked)
 
 
 def _symbol(display: str, where: str) -> Atom:
-    """A display as one symbol."""
-    source = Source(display)
+    """A display as one symbol; a bare word of several letters is upright."""
+    source = Source(rf"\operatorname{{{display}}}" if re.fullmatch("[A-Za-z][A-Za-z-]+", display) else display)
     try:
         items = build(source, tokenize(source))
         atom, place = atom_of(source, items, 0)

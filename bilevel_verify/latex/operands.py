@@ -132,10 +132,10 @@ def _until(cursor: Cursor, item: Token) -> tuple[list[Value], str]:
     """Expressions up to the bracket that closes; for intervals round and square ones may meet."""
     closing = {")", "]"} if item.text in "([" else {symbols.CLOSING[item.text]}
     cursor.fences.append((item.text, item.size))
-    values = [_argument(cursor)]
+    values = [expression(cursor)]
     while cursor.sees("mark", ",", ";"):
         cursor.take()
-        values.append(_argument(cursor))
+        values.append(expression(cursor))
     end = cursor.look(operand=True)
     if not (isinstance(end, Token) and end.kind == "delimiter" and end.text in closing):
         found = "the end" if end is None else repr(flat([end])[:20])
@@ -143,15 +143,6 @@ def _until(cursor: Cursor, item: Token) -> tuple[list[Value], str]:
     cursor.place += 1
     cursor.fences.pop()
     return values, end.text
-
-
-def _argument(cursor: Cursor) -> Value:
-    """An expression, or the dot that holds the place of an argument."""
-    item = cursor.look(operand=True)
-    if isinstance(item, Token) and item.kind == "command" and item.text == "cdot":
-        cursor.place += 1
-        return Value(tree.Letter("_", column=item.at + 1), "unknown")
-    return expression(cursor)
 
 
 def _grouped(cursor: Cursor, left: str, right: str, values: list[Value], item: Item) -> Value:
@@ -211,10 +202,10 @@ def fenced(cursor: Cursor, item: Fence) -> Value:
     if left not in symbols.CLOSING or right == ".":
         raise cursor.error("unbalanced", f"\\left{left} is closed by \\right{right}", item)
     inside = cursor.child(item.items, item.at)
-    values = [_argument(inside)]
+    values = [expression(inside)]
     while inside.sees("mark", ",", ";"):
         inside.take()
-        values.append(_argument(inside))
+        values.append(expression(inside))
     if not inside.done():
         raise inside.error("syntax", f"{flat(list(inside.items[inside.place :]))[:30]!r} has no place here")
     return _grouped(cursor, left, right, values, item)
@@ -233,10 +224,10 @@ def arguments(cursor: Cursor) -> list[Value] | None:
     if isinstance(item, Fence) and (item.left, item.right) == ("(", ")"):
         cursor.place += 1
         inside = cursor.child(item.items, item.at)
-        values = [_argument(inside)]
+        values = [expression(inside)]
         while inside.sees("mark", ",", ";"):
             inside.take()
-            values.append(_argument(inside))
+            values.append(expression(inside))
         if not inside.done():
             raise inside.error("syntax", f"{flat(list(inside.items[inside.place :]))[:30]!r} has no place here")
         return values
@@ -278,12 +269,26 @@ def _fraction(cursor: Cursor, item: Macro, inside: list[Cursor]) -> Value:
     column = item.at + 1
     if inside[0].sees("command", "partial"):
         return _jacobian(cursor, item, inside)
+    if _differentials(item):
+        readings = ("a derivative", "a quotient with a letter d")
+        raise cursor.error("ambiguous", "d above and below a fraction bar", item, readings)
     top, bottom = whole(inside[0]), whole(inside[1])
     if bottom.kind not in ("scalar", "unknown"):
         raise cursor.error("kind", f"a {bottom.kind} in a denominator", item)
     if top.kind in ("function", "set", "words", "tuple"):
         raise cursor.error("kind", f"a {top.kind} divided by something", item)
     return Value(tree.Divide(top.node, bottom.node, column=column), top.kind, grouped=True)
+
+
+def _differentials(item: Macro) -> bool:
+    """``\\frac{d y}{d x}``, ``\\frac{d}{d x}``, upright or not."""
+    heads = []
+    for argument in item.arguments:
+        items = argument.items
+        first = items[0] if items else None
+        heads.append(isinstance(first, Token) and first.text == "d" and first.kind in ("letter", "word"))
+    below = item.arguments[1].items
+    return all(heads) and len(below) >= 2 and isinstance(below[1], Token) and below[1].kind == "letter"
 
 
 def _jacobian(cursor: Cursor, item: Macro, inside: list[Cursor]) -> Value:
@@ -304,8 +309,9 @@ def _under(cursor: Cursor, value: Value) -> Value:
     after = cursor.items[cursor.place] if cursor.place < len(cursor.items) else None
     if isinstance(after, Script) and after.kind in "_^":
         cursor.place += 1
+        texts = [i.text for i in after.items if isinstance(i, Token)]
         words = all(isinstance(i, Token) and i.kind in ("word", "gap", "space") for i in after.items)
-        if not words:
+        if not words and texts[:1] != ["("]:
             name = whole(cursor.child(after.items, after.at))
             cursor.context.asides.append((name.node, value.node))
     return replace(value, grouped=True)
@@ -338,7 +344,7 @@ def elementary(cursor: Cursor, item: Token) -> Value:
             raise cursor.error("arguments", f"\\{item.text} takes one argument", item)
         inner = _powered(cursor, found[0], item)
     else:
-        inner = _loose_argument(cursor, item)
+        inner = _looseexpression(cursor, item)
     if inner.kind not in ("scalar", "unknown"):
         raise cursor.error("kind", f"\\{item.text} of a {inner.kind}", item)
     value = Value(tree.Call(item.text, (inner.node,), column=column), "scalar")
@@ -362,7 +368,7 @@ def _powered(cursor: Cursor, inner: Value, item: Token) -> Value:
     return inner
 
 
-def _loose_argument(cursor: Cursor, item: Token) -> Value:
+def _looseexpression(cursor: Cursor, item: Token) -> Value:
     """``\\log T``, ``\\sin 2x``: one factor, a number before a letter included; more than that is a question."""
     first = cursor.look(operand=True)
     if isinstance(first, Token) and first.kind == "mark" and first.text == "-":

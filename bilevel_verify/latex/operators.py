@@ -37,10 +37,11 @@ def operator(cursor: Cursor, item: Token) -> Value:
         return _integral(cursor, item, scripts)
     if not scripts:
         return _listed(cursor, item)
+    leading = cursor.leading
     ranges = _ranges(cursor, item, scripts)
     bound = frozenset().union(*(names_of(name) for entry in ranges for name in _variables(entry)))
     outer, cursor.bound = cursor.bound, cursor.bound | bound
-    body = _body(cursor, item, bound)
+    body = _body(cursor, item, bound, leading)
     cursor.bound = outer
     if body.kind in ("set", "tuple", "words", "function"):
         raise cursor.error("kind", f"the {item.text} of a {body.kind}", item)
@@ -56,24 +57,29 @@ def _variables(entry: tree.Tuple) -> tuple[tree.Node, ...]:
     return first.items if isinstance(first, tree.Tuple) else (first,)
 
 
-def _body(cursor: Cursor, item: Token, bound: frozenset[str]) -> Value:
-    """What the operator works on: the product after it; for ``\\arg\\min`` the whole sum, as nothing can be added to it."""
-    if item.text in WIDE or cursor.context.notation.options.get("open_sums") == "wide":
-        place = cursor.place
-        body = term(cursor)
-        after = cursor.look()
-        if isinstance(after, Token) and after.kind == "mark" and after.text in "+-":
-            narrow = cursor.place
-            cursor.place = place
-            broad = expression(cursor)
-            if item.text in WIDE or free_letters(broad.node) & bound and _later_uses(broad, body, bound):
-                return replace(broad, bound=frozenset(), operator=item.text)
-            cursor.place = narrow
+def _body(cursor: Cursor, item: Token, bound: frozenset[str], leading: bool) -> Value:
+    """What the operator works on: the product after it; for ``\\arg\\min`` the whole sum, as nothing can be added to it.
+
+    A paper may declare that a minimum or sum at the beginning of a side goes on to its end where its letter does.
+    """
+    option = "open_sums" if item.text in DISCRETE else "open_minima"
+    if item.text not in WIDE and not (leading and cursor.context.notation.options.get(option) == "wide"):
+        return term(cursor)
+    place = cursor.place
+    body = term(cursor)
+    after = cursor.look()
+    if not (isinstance(after, Token) and after.kind == "mark" and after.text in "+-"):
         return body
-    return term(cursor)
+    narrow = cursor.place
+    cursor.place = place
+    broad = expression(cursor)
+    if item.text in WIDE or _later_uses(broad, bound):
+        return replace(broad, bound=frozenset(), operator=item.text)
+    cursor.place = narrow
+    return body
 
 
-def _later_uses(broad: Value, body: Value, bound: frozenset[str]) -> bool:
+def _later_uses(broad: Value, bound: frozenset[str]) -> bool:
     """Whether the running letters come again after the first term."""
     if not isinstance(broad.node, tree.Add):
         return False
@@ -94,10 +100,23 @@ def _listed(cursor: Cursor, item: Token) -> Value:
         else:
             values = arguments(cursor)
     if values is None:
-        raise cursor.error("range", f"the {item.text} of what, and over what?", item)
+        return _implied(cursor, item)
     if any(v.kind not in ("scalar", "unknown") for v in values):
         raise cursor.error("kind", f"the {item.text} of things that are not numbers", item)
     return Value(tree.Call(item.text, tuple(v.node for v in values), column=item.at + 1), "scalar")
+
+
+def _implied(cursor: Cursor, item: Token) -> Value:
+    """``\\min f(x)``: of one value of a function at a bare letter there is no other minimum than that over the letter."""
+    if item.text in EXTREMA and begins_operand(cursor, cursor.look()):
+        body = factor(cursor)
+        node = body.node
+        if isinstance(node, tree.Call) and len(node.arguments) == 1 and isinstance(node.arguments[0], tree.Letter):
+            name = node.arguments[0]
+            if node.function in cursor.context.notation.functions:
+                call = tree.Call(item.text, (node, tree.Tuple((name,))), column=item.at + 1)
+                return Value(call, body.kind, names_of(name), item.text)
+    raise cursor.error("range", f"the {item.text} of what, and over what?", item)
 
 
 def _elements(cursor: Cursor, item: Token | None = None) -> list[Value]:

@@ -13,7 +13,7 @@ from bilevel_verify.latex.notation import Notation
 from bilevel_verify.latex.reading import Reading
 from bilevel_verify.latex.statements import statements, top_items
 from bilevel_verify.latex.structure import build
-from bilevel_verify.latex.tokens import LIMITS, Limits, Source, tokenize
+from bilevel_verify.latex.tokens import LIMITS, Limits, Source, Token, tokenize
 
 FREE = Notation()
 LOOKS_LIKE = re.compile(r"\\[A-Za-z|{]|[{}^]")
@@ -43,12 +43,33 @@ def read_latex(
     if macros:
         place = Source(expand(place, macros), limits)
     try:
-        items = top_items(build(place, tokenize(place)))
+        items = top_items(build(place, _spelt(tokenize(place), notation.words)))
         context = Context(place, notation)
         found = statements(Cursor(context, items, 0, top=True))
     except RecursionError:
         raise LatexError("nested too deeply", "too large") from None
     return Reading(found, source, notation, dict(context.displays))
+
+
+def _spelt(tokens: list[Token], words: tuple[str, ...]) -> list[Token]:
+    """Italic letters that spell a declared name before a bracket are that name: ``Gc(f,\\epsilon)``."""
+    if not words:
+        return tokens
+    out: list[Token] = []
+    place = 0
+    while place < len(tokens):
+        run = place
+        while run < len(tokens) and tokens[run].kind == "letter" and tokens[run].at == tokens[place].at + run - place:
+            run += 1
+        text = "".join(t.text for t in tokens[place:run])
+        follows = run < len(tokens) and tokens[run].text in ("(", "_", "left")
+        if follows and text in words:
+            out.append(Token("word", text, tokens[place].at))
+            place = run
+        else:
+            out += tokens[place : max(run, place + 1)]
+            place = max(run, place + 1)
+    return out
 
 
 def read_formula(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from bilevel_verify.language import tree
 from bilevel_verify.latex.cursor import Cursor
-from bilevel_verify.latex.expressions import expression, listed, whole
+from bilevel_verify.latex.expressions import WIDE, expression, listed, whole
 from bilevel_verify.latex.structure import Fence, Item, Script, flat
 from bilevel_verify.latex.tokens import Token
 from bilevel_verify.latex.values import Value
@@ -33,7 +33,7 @@ def member(cursor: Cursor) -> Value:
         values, closing = _until(cursor, item)
         return _interval(cursor, item.text, closing, values, item)
     value = expression(cursor)
-    if value.kind not in ("set", "unknown", "function"):
+    if value.kind not in ("set", "unknown", "function") and value.operator not in WIDE:
         raise cursor.error("kind", f"a {value.kind} where a set is expected", item)
     return Value(value.node, "set")
 

@@ -28,6 +28,7 @@ class Part:
 
     statement: Statement
     comma: bool = False
+    line_end: bool = False
 
 
 def top_items(items: Sequence[Item]) -> list[Item]:
@@ -86,16 +87,29 @@ def statements(cursor: Cursor) -> tuple[Statement, ...]:
         comma = cursor.sees("mark", ",")
         if word in CONDITIONS and parts and not (len(parts) == 1 and parts[0].statement.word in CONDITIONS):
             statement, comma = _condition_list(cursor, statement)
-            last = parts[-1]
-            last.statement = replace(last.statement, conditions=(*last.statement.conditions, statement))
-            last.comma = False
+            _condition(parts, statement)
         else:
-            parts.append(Part(statement, comma and word not in CONDITIONS))
+            parts.append(Part(statement, comma and word not in CONDITIONS, _ends_line(cursor)))
         word = ""
         _separated(cursor)
     if not parts:
         raise cursor.error("missing", "there is no formula")
-    return _asides(cursor, [_programme(s) for s in _lists(parts)])
+    return _asides(cursor, [part for s in _lists(parts) for part in _defined(_programme(s))])
+
+
+def _condition(parts: list[Part], condition: Statement) -> None:
+    """Attach a condition to the statement before it; "for all k" also to the others of its line that mention k."""
+    letters = frozenset().union(*(free_letters(m) for m in condition.members[:1])) if condition.relations else frozenset()
+    for place in range(len(parts) - 1, -1, -1):
+        part = parts[place]
+        first = place == len(parts) - 1
+        used = frozenset().union(*(free_letters(m) for m in part.statement.members))
+        if not first and (part.statement.conditions or part.line_end or not used & letters):
+            break
+        part.statement = replace(part.statement, conditions=(*part.statement.conditions, condition))
+        if condition.word != "for" or part.statement.word not in ("", "and"):
+            break
+    parts[-1].comma = False
 
 
 def _condition_list(cursor: Cursor, statement: Statement) -> tuple[Statement, bool]:
@@ -136,6 +150,16 @@ def _word(cursor: Cursor, item: Item) -> str | None:
                 raise cursor.error("words", f"{item.text[:40]!r} is neither a separator nor a declared name", item)
             return said or ""
     return None
+
+
+def _ends_line(cursor: Cursor) -> bool:
+    """Whether the line ends here, but for punctuation."""
+    for item in cursor.items[cursor.place :]:
+        if isinstance(item, Token) and item.kind == "row":
+            return True
+        if not (isinstance(item, Token) and (item.kind in ("gap", "space", "cell") or item.text in PUNCTUATION)):
+            return False
+    return False
 
 
 def _separated(cursor: Cursor) -> None:
@@ -281,6 +305,28 @@ def _programme(statement: Statement) -> Statement:
         statement, members=(first.arguments[0], *statement.members[1:]), goals=(*statement.goals, Goal(first.function, span))
     )
     return _programme(opened)
+
+
+def _defined(statement: Statement) -> list[Statement]:
+    """``x = \\arg\\min_z g(z) := h(z)``: what follows says what g(z) is, not what the minimiser is."""
+    for place, node in enumerate(statement.members[:-1]):
+        if isinstance(node, tree.Call) and node.function in ("argmin", "argmax"):
+            later = frozenset().union(*(free_letters(m) for m in statement.members[place + 1 :]))
+            if bound_by(node) & later:
+                cut = place + (1 if statement.continues else 0)
+                first = replace(
+                    statement, members=statement.members[: place + 1], relations=statement.relations[:cut]
+                )
+                rest = replace(
+                    statement,
+                    members=(node.arguments[0], *statement.members[place + 1 :]),
+                    relations=statement.relations[cut:],
+                    word="where",
+                    continues=False,
+                    goals=(),
+                )
+                return [first, *_defined(rest)]
+    return [statement]
 
 
 def _asides(cursor: Cursor, found: list[Statement]) -> tuple[Statement, ...]:

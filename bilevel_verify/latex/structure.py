@@ -72,21 +72,34 @@ def build(source: Source, tokens: list[Token]) -> list[Item]:
 
 
 def _without_null_pairs(tokens: list[Token]) -> list[Token]:
-    """``\\right.`` at the end of a line with ``\\left.`` on the next: the fence goes on over the line break."""
-    out: list[Token] = []
-    place = 0
+    """``\\right.`` at the end of a line with ``\\left.`` on a later one: the fence goes on over the line breaks."""
+    gone: set[int] = set()
+    for place in range(len(tokens)):
+        if place not in gone and _is(tokens, place, "right") and _null(tokens, place + 1):
+            ahead = _resumed(tokens, place + 2)
+            if ahead is not None:
+                gone |= {place, place + 1, ahead, ahead + 1}
+    return [token for place, token in enumerate(tokens) if place not in gone]
+
+
+def _resumed(tokens: list[Token], place: int) -> int | None:
+    """Where ``\\left.`` goes on with a fence left by ``\\right.``, with a line break between them."""
+    depth, rows = 0, 0
     while place < len(tokens):
-        if _is(tokens, place, "right") and _null(tokens, place + 1):
-            ahead = place + 2
-            while ahead < len(tokens) and tokens[ahead].kind in ("row", "cell", "gap", "space"):
-                ahead += 1
-            if _is(tokens, ahead, "left") and _null(tokens, ahead + 1):
-                out += [t for t in tokens[place + 2 : ahead] if t.kind == "row"]
-                place = ahead + 2
-                continue
-        out.append(tokens[place])
+        token = tokens[place]
+        if _is(tokens, place, "left"):
+            if depth == 0 and rows and _null(tokens, place + 1):
+                return place
+            depth += 1
+        elif token.kind in ("open", "begin"):
+            depth += 1
+        elif token.kind in ("close", "end") or _is(tokens, place, "right"):
+            depth -= 1
+            if depth < 0:
+                return None
+        rows += token.kind == "row" and depth == 0
         place += 1
-    return out
+    return None
 
 
 def _is(tokens: list[Token], place: int, name: str) -> bool:
@@ -199,7 +212,7 @@ class _Cleaner:
             out.append(replace(item, items=tuple(self.clean(inside, font))))
             return place + 1
         if isinstance(item, Token) and item.kind == "mark" and item.text in "^_":
-            group, place = self._argument(rest, place + 1, font, item)
+            group, place = self._argument(rest, place + 1, font if font == "mathrm" else "", item)
             if item.text == "^" and group.items and all(_prime(i) for i in group.items):
                 out += [Script("'", (i,), item.at) for i in group.items]
             else:
@@ -349,7 +362,7 @@ def _operators(items: list[Item]) -> list[Item]:
             if name in ("min", "max") and isinstance(last, Token) and last.text in ("arg", "\\arg"):
                 out[-1] = Token("operator", "arg" + name, last.at)
                 continue
-            if name in symbols.OPERATORS:
+            if name in symbols.OPERATORS and (item.kind == "command" or name in symbols.NAMED_OPERATORS):
                 item = Token("operator", symbols.OPERATORS[name], item.at)
             elif name in symbols.ELEMENTARY:
                 item = Token("elementary", symbols.ELEMENTARY[name], item.at)

@@ -87,6 +87,8 @@ FRACTIONS = frozenset("frac dfrac tfrac cfrac nicefrac sfrac".split())
 OPERATORS = {"sum": "sum", "prod": "prod", "min": "min", "max": "max", "sup": "sup", "inf": "inf", "int": "integral",
              "argmin": "argmin", "argmax": "argmax"}  # fmt: skip
 """Operators with a range below them."""
+NAMED_OPERATORS = frozenset("min max sup inf argmin argmax".split())
+"""Those that are typed as words too; an upright ``int`` is no integral."""
 ELEMENTARY = {"log": "log", "ln": "log", "exp": "exp", "sin": "sin", "cos": "cos", "tan": "tan", "sinh": "sinh",
               "cosh": "cosh", "tanh": "tanh", "arctan": "atan", "arsinh": "asinh", "sgn": "sign", "sign": "sign",
               "erf": "erf"}  # fmt: skip

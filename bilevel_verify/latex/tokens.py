@@ -66,6 +66,9 @@ PIECE = re.compile(
 )
 
 
+THOUSANDS = re.compile(r"(?<![0-9.])[0-9]{1,3}(?:,|\{,\})[0-9]{3}(?![0-9])")
+
+
 def tokenize(source: Source) -> list[Token]:
     """All tokens of a source.
 
@@ -78,6 +81,10 @@ def tokenize(source: Source) -> list[Token]:
     if len(source.text) > source.limits.length:
         message = f"{len(source.text)} characters; at most {source.limits.length} are read as one formula"
         raise source.error("too large", message, 0)
+    grouped = THOUSANDS.search(source.text)
+    if grouped:
+        readings = ("one number, written without a comma", "two numbers, with a blank after the comma")
+        raise source.error("ambiguous", f"{grouped[0]!r}", grouped.start(), readings)
     found = _Scanner(source).scan(0, len(source.text))
     if len(found) > source.limits.tokens:
         raise source.error("too large", f"more than {source.limits.tokens} tokens", found[source.limits.tokens].at)

@@ -15,6 +15,7 @@ from bilevel_verify.cli import main
 DRAFT = """
 [paper]
 key = "draft"
+standing = "Section 1"
 title = "A draft"
 [units]
 F = "values"
@@ -32,12 +33,14 @@ printed = 'L\\Delta\\le2L\\Delta'
 id = "false"
 source = "(2)"
 where = ["eps**2 <= L*D"]
+where_from = "Theorem 1"
 chain = ["3*L*D", "<= 2*L*D + eps**2"]
 printed = '3L\\Delta\\le2L\\Delta+\\epsilon^2'
 [[inequality]]
 id = "open-end"
 source = "(3)"
 for = { a = "[0, 1]" }
+for_from = "Theorem 1"
 chain = ["a/a", "<= 1"]
 [[remark]]
 id = "remark-1"

@@ -82,6 +82,7 @@ def test_a_number_beyond_floats() -> None:
 CARD = """
 [paper]
 key = "steps"
+standing = "Section 1"
 title = "Settings in settings"
 [units]
 F = "values"
@@ -91,6 +92,7 @@ mu = { unit = "1", domain = "(0, L]" }
 q = { unit = "1", domain = "[0, 1)" }
 [settings.small]
 where = ["mu <= L/4"]
+where_from = "Theorem 1"
 [settings.big]
 includes = ["small"]
 parameters = { q = "1 - mu/(2*L)" }

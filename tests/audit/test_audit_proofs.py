@@ -170,6 +170,7 @@ def test_a_rounding_down_may_be_zero() -> None:
 CARD = """
 [paper]
 key = "orders"
+standing = "Section 1"
 title = "Orders and steps"
 [letters]
 kappa = { domain = "[1, oo)" }
@@ -178,12 +179,14 @@ a = { domain = "(0, oo)" }
 b = { domain = "[1/2, oo)" }
 [regime]
 default = ["kappa >= 1", "eps <= 1"]
+default_from = "Section 2"
 [[derivation]]
 id = "too-small"
 substitute = { K = "Theta(kappa/eps)" }
 result = "K*log(1/eps)"
 gives = "O(kappa/eps)"
 for = { K = "(0, oo)" }
+for_from = "Theorem 1"
 [[derivation]]
 id = "other-letter"
 result = "log(kappa)"
@@ -193,11 +196,13 @@ id = "range-of-a-letter"
 result = "1"
 gives = "O(b)"
 regime = ["kappa >= 1"]
+regime_from = "Theorem 1"
 [[derivation]]
 id = "beyond-the-range"
 result = "b"
 gives = "O(1)"
 regime = ["kappa >= 1"]
+regime_from = "Theorem 1"
 [[step]]
 id = "young"
 vectors = ["u", "v"]

@@ -20,6 +20,7 @@ from bilevel_verify.theorems.shelf import load_card
 DRAFT = """
 [paper]
 key = "draft"
+standing = "Section 1"
 [units]
 F = "values"
 X = "length"
@@ -29,7 +30,9 @@ eps = { unit = "F/X", domain = "(0, oo)" }
 [[inequality]]
 id = "pole"
 for = { a = "[0, 1]", k = "integers 1.." }
+for_from = "Theorem 1"
 where = ["a <= 1/k"]
+where_from = "Theorem 1"
 chain = ["a/(a + (k-1)**2)", "<= 1"]
 [[inequality]]
 id = "lengths"

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 
-UNITS = 1_000.0
+UNITS = 4_000.0
 """For one second of effort."""
 
 

@@ -67,10 +67,12 @@ def audit_command(arguments: Any) -> int:
 def _print_json(findings: list[Any], lines: list[Any], mutants: Any, errors: list[str], strict: bool) -> int:
     """Rows, coverage, share decided, controls and errors as one object; the exit status."""
     from bilevel_verify.audit.coverage import decided
+    from bilevel_verify.checks.counting import count_of
 
     rows = [f.to_dict() for f in findings]
     share = decided([f.row for f in findings])
     extra = {
+        "counts": count_of(rows).to_dict(),
         "coverage": [line.to_dict() for line in lines],
         "decided": {"decided": share.decided, "total": share.total, "percent": share.percent},
         "controls": mutants,
@@ -160,6 +162,8 @@ def _controls(cards: Sequence[Any], arguments: Any) -> dict[str, Any] | None:
 
 
 def _show(findings: Any, arguments: Any) -> int:
+    from bilevel_verify.checks.counting import word_of
+
     rows = [f.to_dict() for f in findings]
     lines = []
     for row in rows:
@@ -168,7 +172,8 @@ def _show(findings: Any, arguments: Any) -> int:
         shown = ", ".join(f"{k} = {v}" for k, v in point.items()) if point else row["reason"] or ""
         if row.get("repaired"):
             shown += f"; nearest true: {row['repaired']}"
-        lines.append([row["verdict"], name, _relation(row), shown])
+        shown += "".join(f" [{mark}]" for mark in row["marks"])
+        lines.append([word_of(row), name, _relation(row), shown])
     output.table("", ["verdict", "statement", "relation", "counterexample or certificate"], lines)
     output.console().print(output.verdict_counts(rows), markup=False)
     return output.exit_status(rows, arguments.strict)
@@ -180,12 +185,8 @@ def _summary(lines: Sequence[Any], rows: Sequence[Any], mutants: Mapping[str, An
 
     cells = []
     for line in lines:
-        verdicts = "; ".join(
-            f"{kind}: " + ", ".join(f"{n} {word}" for word, n in counts.items())
-            for kind, counts in line.verdicts.items()
-        )
         rest = f"with verify: {', '.join(line.elsewhere)}" if line.elsewhere else line.nothing_to_decide
-        cells.append([line.paper, line.id, line.kind, verdicts, rest])
+        cells.append([line.paper, line.id, line.kind, line.shown, rest])
     columns = ["paper", "item", "what", "kind of check: verdicts", "elsewhere, or why nothing"]
     output.table("Coverage", columns, cells)
     output.console().print(str(decided(rows)), markup=False)
