@@ -109,7 +109,8 @@ def test_a_formula_of_a_reviewer_is_told_where_it_has_no_value(tmp_path: Path) -
     from bilevel_verify.audit.formula import check
 
     link, pole = check("x/x <= 1", "x = [0, 1]")
-    assert link.verdict == "holds"
+    assert link.verdict == "undecided"
+    assert (link.row.reason or "").startswith("undefined at x = 0; holds where defined: ")
     assert (pole.row.kind, pole.verdict, pole.counterexample) == ("definedness", "refuted", {"x": "0"})
     assert run(pole.script or "", tmp_path) == 0
     assert len(check("x/(1 + x) <= 1", "x = [0, 1]")) == 1

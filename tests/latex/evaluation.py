@@ -71,7 +71,9 @@ def function(name: str) -> Callable[..., Any]:
 def environment(seed: int) -> dict[str, Any]:
     """Names -> values."""
     draw = np.random.default_rng(seed)
-    names = "a b c r alpha beta alpha_p beta_p lam mu rho eps eta sigma nu ell L M B_ L_g L_f C_f rho_g D_2 H_nu".split()
+    names = (
+        "a b c r alpha beta alpha_p beta_p lam mu rho eps eta sigma nu ell L M B_ L_g L_f C_f rho_g D_2 H_nu".split()
+    )
     found: dict[str, Any] = {name: float(draw.uniform(0.3, 2.0)) for name in [*names, "rho_bar", "L_tilde", "D", "R"]}
     found |= {"kappa": float(draw.uniform(1.2, 3)), "theta": float(draw.uniform(0.1, 0.9))}
     found |= {"r": float(draw.uniform(1.2, 2)), "k": 4, "j": 2, "i": 1, "t": 3, "l": 2, "K": 7, "K_0": 3, "k_p": 2}
@@ -81,7 +83,9 @@ def environment(seed: int) -> dict[str, Any]:
     found["H"] = square + square.T
     found |= {name: Sequence(f"{name}{seed}", (), 0.5) for name in "Z S p T_ Tp lamj vt A_s a_s".split()}
     found |= {name: Sequence(f"{name}{seed}", (DIMENSION,), 0.0) for name in "x y w zu".split()}
-    derived = "f g phi phi_part y_star grad_phi hat_grad_phi tilde_grad_phi hess_phi grad_x_f grad_y_f grad_y_g hess_xy_g"
+    derived = (
+        "f g phi phi_part y_star grad_phi hat_grad_phi tilde_grad_phi hess_phi grad_x_f grad_y_f grad_y_g hess_xy_g"
+    )
     more = "hess_yx_g hess_yy_g hess_yx_f grad_y_star grad_phi_part"
     found |= {name: function(name) for name in (derived + " " + more).split()}
     return found | {"math": math, "np": np, "norm": np.linalg.norm}
@@ -180,9 +184,13 @@ def _call(node: tree.Call, names: dict[str, Any]) -> Any:
         held = [w * value(arguments[0], {**names, index.name: p}) for p, w in zip(points, weights, strict=True)]
         return (b - a) / 2 * sum(held)
     if name == "Piecewise":
-        return next(value(b.items[0], names) for b in arguments if isinstance(b, tree.Tuple) and value(b.items[1], names))
+        return next(
+            value(b.items[0], names) for b in arguments if isinstance(b, tree.Tuple) and value(b.items[1], names)
+        )
     if name == "matrix":
-        return np.block([[np.atleast_2d(value(i, names)) for i in row.items] for row in arguments if isinstance(row, tree.Tuple)])
+        return np.block(
+            [[np.atleast_2d(value(i, names)) for i in row.items] for row in arguments if isinstance(row, tree.Tuple)]
+        )
     held = [value(a, names) for a in arguments]
     if name in ("max", "min"):
         return FOLDS[name](held)

@@ -142,7 +142,12 @@ def test_a_matrix_before_a_vector_in_brackets_is_no_guess() -> None:
 
 
 def test_a_letter_that_is_a_function_too_is_told_by_its_arguments() -> None:
-    table = {"letters": r"L \sigma", "functions": r"L=loss:3 \sigma=sigmoid:1,of-lam", "vectors": "x y", "sequences": r"\lambda=lam"}
+    table = {
+        "letters": r"L \sigma",
+        "functions": r"L=loss:3 \sigma=sigmoid:1,of-lam",
+        "vectors": "x y",
+        "sequences": r"\lambda=lam",
+    }
     notation = Notation.from_table(table)
     assert read_latex("L(x;x,y)+L(\\sigma+1)", notation).text == "loss(x, x, y) + L*(sigma + 1)"
     assert read_latex(r"\sigma(\lambda_1)\sigma(L+1)", notation).text == "sigmoid(lam[1])*sigma*(L + 1)"

@@ -53,7 +53,9 @@ TEXTS = {
 }
 
 
-@pytest.mark.parametrize(("latex", "text"), [(k, v) for k, v in TEXTS.items() if v], ids=[k for k, v in TEXTS.items() if v])
+@pytest.mark.parametrize(
+    ("latex", "text"), [(k, v) for k, v in TEXTS.items() if v], ids=[k for k, v in TEXTS.items() if v]
+)
 def test_statements(latex: str, text: str) -> None:
     reading = read(latex)
     assert reading.text == text
@@ -88,8 +90,11 @@ def test_one_statement_has_a_tree_several_have_not() -> None:
 
 def test_free_letters_name_themselves() -> None:
     reading = read_latex(r"\bar\rho\lambda_1+\mathcal{D}x_{k+1}-\sum_{i=1}^n y_i\le\alpha'\varepsilon^2\pi")
-    assert reading.text == "rho_bar*lambda_1 + D_cal*x[k + 1] - sum(y[i], (i, 1, n)) <= alpha_p*varepsilon**2*pi".replace(
-        "lambda_1", "lam_1"
+    assert (
+        reading.text
+        == "rho_bar*lambda_1 + D_cal*x[k + 1] - sum(y[i], (i, 1, n)) <= alpha_p*varepsilon**2*pi".replace(
+            "lambda_1", "lam_1"
+        )
     )
     assert read_latex(reading.latex()).statements == reading.statements
 
