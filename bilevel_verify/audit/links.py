@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from bilevel_verify.audit.definedness import undefined
 from bilevel_verify.audit.derivations import decide_derivation, sides
 from bilevel_verify.audit.finding import Finding, Place, exact_text, row_of
-from bilevel_verify.audit.homogeneity import unit_table
 from bilevel_verify.audit.reading import Written, written
 from bilevel_verify.audit.regimes import hidden
 from bilevel_verify.audit.repair import Candidate, Repair, nearest_true
@@ -18,6 +17,7 @@ from bilevel_verify.audit.script import growth_script, scalar_script, undefined_
 from bilevel_verify.audit.steps import decide_step, refuted_in_numbers
 from bilevel_verify.language import to_latex, to_text, tree
 from bilevel_verify.theorems.card import Card, Derivation, Entry, Expression, Inequality, Link, Step
+from bilevel_verify.theorems.unit_table import unit_table
 
 REPAIR_SECONDS = 12.0
 
@@ -44,10 +44,20 @@ class Judge:
 
 def link_findings(card: Card, entry: Entry, budget: float, seed: int, repairs: bool = False) -> Iterator[Finding]:
     """The links of an entry as printed, and those of the repaired form that its card carries."""
-    yield from _links(Judge(card, entry, written(card, entry), budget, seed), repairs)
+    found = _links(Judge(card, entry, written(card, entry), budget, seed), repairs and not entry.assumed)
+    yield from (_assumed(finding) if entry.assumed else finding for finding in found)
     if entry.repaired is not None:
         judge = Judge(card, entry.repaired, written(card, entry.repaired), budget, seed, False)
         yield from _links(judge, False)
+
+
+def _assumed(finding: Finding) -> Finding:
+    """Where an assumption is false the paper says nothing: its range is a remark, never a refutation."""
+    if finding.verdict != "refuted":
+        return finding
+    at = f" at {finding.row.where}" if finding.row.where else ""
+    row = replace(finding.row, verdict="not applicable", reason=f"assumed, not claimed; it does not hold{at}")
+    return Finding(row, printed=finding.printed)
 
 
 def _links(judge: Judge, repairs: bool) -> Iterator[Finding]:

@@ -19,6 +19,7 @@ SCOPES: tuple[Scope, ...] = ("parameters", "point", "step", "epoch", "run", "ord
 LetterSource = Literal["constants", "truth", "user", "run", "problem", "settings"]
 STATEMENT_KINDS = ("theorem", "lemma", "proposition", "corollary", "condition", "remark")
 PASSIVE_KINDS = ("assumption", "definition", "proof", "table")
+ASSUMED_KINDS = ("assumption", "condition")
 ORDER_SYMBOLS = frozenset({"O", "softO", "Omega", "Theta"})
 
 
@@ -200,7 +201,8 @@ class Claim:
     ``chain`` holds its links; ``kind`` is ``bound`` or ``probability`` (then ``probability`` is the least success
     probability and the chain is the event). ``readings`` and ``repaired`` are complete claims of their own; theirs
     carry ``reading`` (the label) or ``change``/``why`` and ``as_printed = False``. ``given_by`` names letters whose
-    proof is a proof of the claim: where they are proved, the claim is a hypothesis that needs no run.
+    proof is a proof of the claim: where they are proved, the claim is a hypothesis that needs no run. ``assumed``: the
+    paper assumes it and does not claim it, so that where it is false the paper says nothing.
     """
 
     id: str
@@ -218,6 +220,7 @@ class Claim:
     probability: Expression | None = None
     fit: str = ""
     given_by: tuple[str, ...] = ()
+    assumed: bool = False
     note: str = ""
     why: str = ""
     reading: str = ""
@@ -235,7 +238,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """What all numbered items share."""
+    """What all numbered items share; ``assumed`` as for a claim (the rule for assumptions and conditions)."""
 
     kind: str
     id: str
@@ -248,6 +251,7 @@ class Entry:
     printed: tuple[str, ...] = ()
     text: str = ""
     refuted: Refuted | None = None
+    assumed: bool = False
     same_as: tuple[str, ...] = ()
     nothing_to_decide: str = ""
     note: str = ""

@@ -31,6 +31,7 @@ from bilevel_verify.theorems.entries import ENTRY_READERS, read_statement
 from bilevel_verify.theorems.fields import Names, Place, Table, domain_of, expression
 from bilevel_verify.theorems.resolve import formulas_of
 from bilevel_verify.theorems.rewrite import order_of
+from bilevel_verify.theorems.unit_form import unit_fault
 from bilevel_verify.theorems.vocabulary import NUMBERS, RANGE_FUNCTIONS, SCALAR_FUNCTIONS
 
 MAXIMAL_SIZE = 1_000_000
@@ -123,12 +124,15 @@ class _Reader:
         if isinstance(text, int):
             text = str(text)
         try:
-            return expression(text, place, names)
+            found = expression(text, place, names)
         except CardError as error:
             message = str(error).replace("unknown unit", "undeclared unit")
             if "undeclared unit" in message and "did you mean" not in message:
                 message += "; declare it under [units]"
             raise CardError(message) from None
+        if fault := unit_fault(found.tree, units):
+            raise place.fail(f"{found.text!r} is not a unit: {fault}")
+        return found
 
     def letters(self, units: Mapping[str, str]) -> dict[str, LetterSpec]:
         tables = self.top.table("letters")
