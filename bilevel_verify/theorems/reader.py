@@ -29,6 +29,7 @@ from bilevel_verify.theorems.card import (
 from bilevel_verify.theorems.desk import Desk, letters_of, read_definitions
 from bilevel_verify.theorems.entries import ENTRY_READERS, read_statement
 from bilevel_verify.theorems.fields import Names, Place, Table, domain_of, expression
+from bilevel_verify.theorems.ranges import check_ranges
 from bilevel_verify.theorems.resolve import formulas_of
 from bilevel_verify.theorems.rewrite import order_of
 from bilevel_verify.theorems.unit_form import unit_fault
@@ -109,6 +110,7 @@ class _Reader:
         paper.finish()
         _check_references(card, self.place)
         _check_circles(card, self.place)
+        check_ranges(card, self.place)
         return card
 
     def units(self) -> dict[str, str]:
