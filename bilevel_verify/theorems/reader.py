@@ -32,8 +32,10 @@ from bilevel_verify.theorems.desk import Desk, letters_of, read_definitions
 from bilevel_verify.theorems.entries import ENTRY_READERS, read_statement
 from bilevel_verify.theorems.fields import Names, Place, Table, domain_of, expression
 from bilevel_verify.theorems.notation import notation_of, notation_table
+from bilevel_verify.theorems.ranges import check_ranges
 from bilevel_verify.theorems.resolve import formulas_of
 from bilevel_verify.theorems.rewrite import order_of
+from bilevel_verify.theorems.unit_form import unit_fault
 from bilevel_verify.theorems.vocabulary import NUMBERS, RANGE_FUNCTIONS, SCALAR_FUNCTIONS
 
 MAXIMAL_SIZE = 1_000_000
@@ -113,6 +115,7 @@ class _Reader:
         paper.finish()
         _check_references(card, self.place)
         _check_circles(card, self.place)
+        check_ranges(card, self.place)
         return card
 
     def notation(self, letters: Mapping[str, LetterSpec], functions: Mapping[str, FunctionSpec]) -> Notation:
@@ -136,12 +139,15 @@ class _Reader:
         if isinstance(text, int):
             text = str(text)
         try:
-            return expression(text, place, names)
+            found = expression(text, place, names)
         except CardError as error:
             message = str(error).replace("unknown unit", "undeclared unit")
             if "undeclared unit" in message and "did you mean" not in message:
                 message += "; declare it under [units]"
             raise CardError(message) from None
+        if fault := unit_fault(found.tree, units):
+            raise place.fail(f"{found.text!r} is not a unit: {fault}")
+        return found
 
     def letters(self, units: Mapping[str, str], standing: str) -> dict[str, LetterSpec]:
         tables = self.top.table("letters")
