@@ -43,6 +43,7 @@ from bilevel_verify.language import nearest
 from bilevel_verify.problems.problem import Problem
 from bilevel_verify.theorems import exact
 from bilevel_verify.theorems.card import Card, Claim
+from bilevel_verify.theorems.given import judge_given
 from bilevel_verify.theorems.origins import as_judged
 from bilevel_verify.theorems.resolve import resolve
 from bilevel_verify.theorems.rewrite import free_letters
@@ -204,7 +205,9 @@ def check_instance(request: Request, problem: Problem, member: Member, x0: np.nd
 
 def prepare(request: Request, problem: Problem, member: Member, x0: np.ndarray) -> Case:
     """Letters and hypotheses of an instance; nothing runs."""
-    values = {**request.values, **{name: number for name, number in member.items() if name in ("eps", *HORIZONS)}}
+    leaves = {n: v for n, v in request.parameters.items() if n in request.card.letters}
+    swept = {name: number for name, number in member.items() if name in ("eps", *HORIZONS)}
+    values = {**leaves, **request.values, **swept}
     instance = Instance(problem, request.card.key, x0, values)
     flat = hyp.combine(hyp.of_convexity(instance))
     if flat is not None and flat.verdict == "not applicable":
@@ -217,8 +220,11 @@ def prepare(request: Request, problem: Problem, member: Member, x0: np.ndarray) 
         request.readings,
         _targets(request),
     )
+    by_hand = {**request.values, **request.parameters}
+    given = judge_given(request.card, request.statement, instance, by_hand, resolved.letters, request.readings)
     with exact.precision(BITS):
-        return Case(request, instance, resolved, hyp.premises(instance, resolved), member)
+        found = [hyp.of_given(one) for one in given]  # what they ask of constants and truth is a hypothesis, too
+        return Case(request, instance, resolved, [*hyp.premises(instance, resolved), *found], member)
 
 
 def _targets(request: Request) -> set[str]:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from bilevel_verify.checks import hypotheses as hyp
 from bilevel_verify.checks.claims import Judged
 from bilevel_verify.checks.confirm import confirmed
+from bilevel_verify.checks.facts import rests_on_the_end
+from bilevel_verify.checks.growth import stays_violated
 from bilevel_verify.checks.premise import Premise
 from bilevel_verify.checks.verdict import Row, Verdict
 from bilevel_verify.methods.run import ENDED
@@ -28,7 +30,8 @@ def verdict_of(case: Case, judged: Judged, along_run: bool) -> tuple[Verdict, st
     worst = hyp.combine(case.premises)
     if worst is not None and worst.verdict == "not applicable":
         return "not applicable", worst.reason
-    if verdict == "not applicable":
+    cut = along_run and case.run is not None and case.run.status not in ENDED
+    if verdict == "not applicable" and not cut:
         return verdict, reason
     if worst is not None:
         return "undecided", worst.reason
@@ -45,7 +48,7 @@ def verdict_of(case: Case, judged: Judged, along_run: bool) -> tuple[Verdict, st
 
 
 def _cut_short(case: Case, judged: Judged, verdict: Verdict, reason: str) -> tuple[Verdict, str]:
-    """A run that was cut short decides nothing about its end; counts only grow, so a broken bound stays broken."""
+    """A run that was cut short decides nothing about its end, unless what is violated now stays violated."""
     assert case.run is not None
     status = case.run.status
     if case.beneath:
@@ -54,9 +57,8 @@ def _cut_short(case: Case, judged: Judged, verdict: Verdict, reason: str) -> tup
         return verdict, seen_in_digits(case) if verdict == "holds" else reason
     if status in ENDED:
         return verdict, reason
-    if judged.claim.over == "run":
-        counted = "calls(" in str(judged.link.left) or str(judged.link.left).strip() in ("iterations", "epochs")
-        if verdict == "refuted" and counted and judged.link.op in ("<", "<=") and status == "budget":
+    if verdict == "not applicable" or rests_on_the_end(judged.claim):
+        if verdict == "refuted" and status == "budget" and stays_violated(judged):
             return verdict, f"{reason}; the run was not even finished"
         return "undecided", _status_reason(status)
     if verdict == "holds":

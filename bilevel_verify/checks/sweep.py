@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from bilevel_verify.checks import hypotheses as hyp
 from bilevel_verify.checks.claims import all_claims
+from bilevel_verify.checks.facts import needs_epochs
 from bilevel_verify.checks.orders import Rate, judge_order
+from bilevel_verify.checks.recorded import HOW
 from bilevel_verify.checks.request import HORIZONS
 from bilevel_verify.checks.rows import marks_of, plain_row, readings_of, seen_in_digits
 from bilevel_verify.checks.values import ends
@@ -104,6 +106,8 @@ def _blocked(series: list[Case], claim: Claim) -> tuple[Verdict, str] | None:
             continue  # seen in many digits
         if case.run is None:
             return "undecided", case.trouble or "budget: there is no run"
+        if case.trajectory is not None and case.trajectory.flat and needs_epochs(claim, case.trajectory.restarts):
+            return "undecided", f"not recorded: epochs ({HOW})"
         if case.run.status not in ENDED:
             return "undecided", f"budget: the run at {_place(case)} ended as {case.run.status}"
     if len(series) < 2:

@@ -331,7 +331,7 @@ def _basis_of_rows(rows: Array) -> Array:
     for rank in range(1, len(basis)):
         left = unit - (unit @ basis[:rank].T) @ basis[:rank]
         if np.sqrt((left**2).sum(axis=1)).max() <= UNSEEN:
-            return basis[:rank]
+            return np.asarray(basis[:rank])
     return basis
 
 

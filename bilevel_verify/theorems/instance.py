@@ -44,8 +44,10 @@ class Leaves:
         KeyError : nobody has a value.
         ParameterError : the room that should have it could not give it; says why.
         """
-        if spec.name in self.values:
-            return self.values[spec.name]
+        return self.values[spec.name] if spec.name in self.values else self.of_the_problem(spec, known)
+
+    def of_the_problem(self, spec: LetterSpec, known: Mapping[str, Any]) -> Any:
+        """Value of a leaf letter on this problem, whatever the user gave; errors as of a call."""
         name = spec.called or spec.name
         try:
             if spec.source == "constants":

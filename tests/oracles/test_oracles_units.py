@@ -20,6 +20,7 @@ from bilevel_verify.oracles.convention import (
     KIND_OF,
     NO_BUDGET,
     PRODUCTS,
+    OracleSet,
 )
 from bilevel_verify.oracles.oracles import unpack_third
 from bilevel_verify.problems.problem import Problem
@@ -147,6 +148,20 @@ def test_the_budget_is_the_number_of_calls_that_are_answered(budget: int, square
             o.value_f(x, y)
     assert o.counts_array[EXHAUSTED] == 1
     assert (o.counts_array[CALLS], sum(o.counts.values())) == (budget, budget)
+
+
+@pytest.mark.parametrize("field", FIELDS)
+@pytest.mark.parametrize("prefix", ["ask", "stop"])
+def test_a_counted_call_hands_its_arguments_on_in_order(field: str, prefix: str) -> None:
+    ask = getattr(counted, f"{prefix}_{field}", None)
+    if ask is None:
+        assert prefix == "stop"
+        return
+    seen: list[object] = []
+    P = OracleSet(*(lambda *a: seen.append(a) for _ in FIELDS))
+    arguments = (object(), object(), object(), object()) if field in PRODUCTS else (object(), object(), object())
+    ask(P, new_counts(), *arguments)
+    assert seen == [arguments]
 
 
 @pytest.mark.parametrize("budget", [0, 1, 3])
