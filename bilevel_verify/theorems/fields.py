@@ -128,6 +128,7 @@ class Table:
     def sourced(self, key: str) -> list[tuple[str, str]]:
         """A list of texts with the places where the paper prints them (``KEY_from``, or ``{ is = .., from = .. }``)."""
         value = self.get(key, [])
+        self._no_origin_alone(key)
         items = [value] if isinstance(value, str | dict) else value
         if not isinstance(items, list) or not all(isinstance(i, str | dict) for i in items):
             raise self.place.at(key).fail("expected a string or a list of strings")
@@ -141,6 +142,10 @@ class Table:
             )
         return [self._sourced(item, origin, key) for item, origin in zip(items, listed)]
 
+    def _no_origin_alone(self, key: str) -> None:
+        if f"{key}_from" in self.data and key not in self.data:
+            raise self.place.at(f"{key}_from").fail(f"an origin of nothing: there is no '{key}' here")
+
     def _sourced(self, item: Any, origin: str, key: str) -> tuple[str, str]:
         if isinstance(item, str):
             return item, origin
@@ -152,6 +157,7 @@ class Table:
     def sourced_table(self, key: str) -> dict[str, tuple[str, str]]:
         """Name -> (text, place in the paper); ``KEY_from`` is one place for all, or a table of them."""
         data, origins = self.table(key), self.get(f"{key}_from", "")
+        self._no_origin_alone(key)
         if not isinstance(origins, str | dict):
             raise self.place.at(f"{key}_from").fail("expected a string or a table")
         for name in origins if isinstance(origins, dict) else ():
