@@ -303,8 +303,8 @@ class Entry:
     """What all numbered items share.
 
     ``where`` and ``for_`` are the hypotheses and ranges of the print; ``added`` and ``narrowed`` are ours and stand in
-    a second judgement, which is marked. ``marks`` say that the entry is not judged as it is printed at all; ``assumed`` as for
-    a claim (the rule for assumptions and conditions).
+    a second judgement, which is marked. ``marks`` say that the entry is not judged as it is printed at all; ``assumed``
+    as for a claim (the rule for assumptions and conditions).
     """
 
     kind: str
