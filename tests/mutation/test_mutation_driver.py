@@ -60,6 +60,8 @@ def changes(text):
         ("z = 'holds'", 'z = "undecided"'),
         ("z = True", "z = False"),
         ("z = f(a, strict=True)", "z = f(a)"),
+        ("def f(a, b=1, *, c=2): z = b, c", "def f(a, b=0, *, c=2): z = b, c"),
+        ("def f(a, b=1, *, c=2): z = b, c", "def f(a, b=1, *, c=3): z = b, c"),
         ("for a in (b, c): z = a", "for a in (c, b): z = a"),
         ("while a: break", "while a: pass"),
         ("if a: raise ValueError('no a')", "if a: pass"),
@@ -86,6 +88,10 @@ def test_each_operator_makes_its_slip(line, slip):
         "if TYPE_CHECKING: z = 1",
         '__all__ = ["min", "max"]',
         "assert a < b",
+        "z = np.zeros_like(a.lo)",
+        "z = a.lo.shape",
+        "self.name = f(min(a, b))",
+        "def f(a=1): ...",
     ],
 )
 def test_words_for_people_and_types_are_left_alone(text):
