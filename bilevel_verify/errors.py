@@ -32,6 +32,29 @@ class ExpressionError(InputError):
         super().__init__(f"{message}{place}")
 
 
+class LatexError(ExpressionError):
+    """LaTeX that the reader does not read.
+
+    Parameters
+    ----------
+    message : what stands there and how to mend it.
+    reason : one of ``bilevel_verify.latex.REASONS``.
+    line, column : place in the source, 1-based.
+    readings : both readings, where the formula has two.
+    """
+
+    def __init__(
+        self, message: str, reason: str, line: int = 1, column: int = 1, readings: tuple[str, ...] = ()
+    ) -> None:
+        self.message, self.reason, self.line, self.readings = message, reason, line, readings
+        both = "".join(f"; {'or' if i else 'either'} {reading}" for i, reading in enumerate(readings))
+        super().__init__(f"{reason}: {message}{both}")
+        self.column = column
+
+    def __str__(self) -> str:
+        return f"LaTeX, line {self.line}, column {self.column}: {self.plain}"
+
+
 class ProblemError(InputError):
     """A problem (file or call) that cannot be read: missing field, unknown symbol, impossible domain."""
 

@@ -1,12 +1,30 @@
-"""No test runs for ever: a loop without an end fails by name after a quarter of an hour."""
+"""No test runs for ever, and no test depends on the day: random draws are fixed unless a seed is asked for."""
 
 from __future__ import annotations
 
+import os
 import signal
 
 import pytest
+from hypothesis import is_hypothesis_test, settings
 
 LONGEST = 900
+settings.register_profile("fixed", derandomize=True, deadline=None)
+settings.register_profile("rotating", deadline=None)
+settings.load_profile("rotating" if "BILEVEL_VERIFY_SEED" in os.environ else "fixed")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests that draw at random are ``seeded``: the ones that another seed makes new."""
+    drawing: dict[object, bool] = {}
+    for item in items:
+        module = item.getparent(pytest.Module)
+        if module is not None and item.path not in drawing:
+            text = item.path.read_text(encoding="utf8")
+            drawing[item.path] = "SEED" in text or "generator.seed()" in text
+        function = getattr(item, "obj", None)
+        if drawing.get(item.path) or (function is not None and is_hypothesis_test(function)):
+            item.add_marker(pytest.mark.seeded)
 
 
 @pytest.fixture(autouse=True)

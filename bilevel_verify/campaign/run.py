@@ -5,34 +5,23 @@ from __future__ import annotations
 import os
 import socket
 import time
-from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from bilevel_verify.campaign.cell import Cell, Limits
+from bilevel_verify.campaign.agenda import Agenda, Entry
+from bilevel_verify.campaign.cell import Limits
 from bilevel_verify.campaign.fingerprint import identity, key_of
 from bilevel_verify.campaign.grids import Campaign
-from bilevel_verify.campaign.pool import CellPool, Result, Task, executor_results
+from bilevel_verify.campaign.pool import CellPool, Result, executor_results
 from bilevel_verify.campaign.store import Failure, Store
 from bilevel_verify.campaign.worker import DEFAULT_WORK
 from bilevel_verify.errors import InputError
 
 STORE_NAME = "results.sqlite"
-LEASE_SECONDS = 120.0
-LEASE_BATCH = 16
 Progress = Callable[["State"], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A cell with the key of its answer."""
-
-    cell: Cell
-    key: str
-    depends: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +54,17 @@ class Plan:
 
 @dataclass(slots=True)
 class State:
-    """How far a run is; handed to the progress callback after every answer and about twenty times a second."""
+    """How far a run is; handed to the progress callback after every answer and about twenty times a second.
+
+    ``waiting`` says for whom and how long, where nothing but the cells of other processes is left.
+    """
 
     total: int
     finished: int = 0
     failed: int = 0
     elsewhere: int = 0
     label: str = ""
+    waiting: str = ""
     began: float = field(default_factory=time.monotonic)
 
     @property
@@ -79,12 +72,15 @@ class State:
         """Estimate from the pace so far; None before the first answer."""
         if not self.finished:
             return None
-        return (time.monotonic() - self.began) / self.finished * (self.total - self.finished)
+        return (time.monotonic() - self.began) / self.finished * (self.total - self.finished - self.elsewhere)
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a run did. ``store`` has the answers; ``keys`` are those of the campaign's cells, in its order."""
+    """What a run did. ``store`` has the answers; ``keys`` are those of the campaign's cells, in its order.
+
+    ``altered`` names the rows of the store that the disk had changed; their cells were done again.
+    """
 
     store: Path
     keys: tuple[str, ...]
@@ -94,6 +90,7 @@ class Outcome:
     interrupted: bool = False
     out_of_time: bool = False
     seconds: float = 0.0
+    altered: tuple[str, ...] = ()
 
 
 def plan(campaign: Campaign, store: Store | None, *, retry: bool = False) -> Plan:
@@ -107,9 +104,9 @@ def plan(campaign: Campaign, store: Store | None, *, retry: bool = False) -> Pla
     from bilevel_verify.campaign.sources import check_names
 
     check_names(campaign.cells)
-    answered = store.keys() if store else set()
-    known = store.contents() if store else set()
-    failures = store.failures() if store else {}
+    answered = store.contents() if store else {}
+    known = set(answered.values())
+    failures = store.failures(damaged="skip") if store else {}
     groups: dict[str, list[Entry]] = {"done": [], "todo": [], "stale": [], "failed": []}
     for cell in campaign.cells:
         depends = identity(cell)
@@ -166,9 +163,10 @@ def run_campaign(
         campaign = replace(campaign, limits=limits)
     began = time.monotonic()
     with Store(Path(out) / STORE_NAME) as store:
+        altered = store.discard()
         planned = plan(campaign, store, retry=retry)
         state = State(len(planned.work))
-        agenda = _Agenda(planned.work, store, jobs or os.cpu_count() or 1)
+        agenda = Agenda(planned.work, store, jobs or os.cpu_count() or 1)
         interrupted = out_of_time = False
         try:
             if planned.work:
@@ -181,13 +179,12 @@ def run_campaign(
         failures = store.failures()
         lost = tuple(failures[k] for k in keys if k in failures)
     seconds = time.monotonic() - began
-    return Outcome(
-        Path(out) / STORE_NAME, keys, len(planned.done), state.finished, lost, interrupted, out_of_time, seconds
-    )
+    path, done = Path(out) / STORE_NAME, len(planned.done)
+    return Outcome(path, keys, done, state.finished, lost, interrupted, out_of_time, seconds, altered)
 
 
 def _work_off(
-    agenda: _Agenda,
+    agenda: Agenda,
     campaign: Campaign,
     executor: Executor | None,
     jobs: int | None,
@@ -213,7 +210,7 @@ def _work_off(
 
 def _consume(
     results: Iterator[Result | None],
-    agenda: _Agenda,
+    agenda: Agenda,
     campaign: Campaign,
     state: State,
     progress: Progress | None,
@@ -227,7 +224,7 @@ def _consume(
             state.failed += result["status"] != "done"
             state.label = entry.cell.label
         agenda.attend()
-        state.elsewhere = agenda.elsewhere
+        state.elsewhere, state.waiting = agenda.elsewhere, agenda.waiting
         if progress:
             progress(state)
         if deadline is not None and time.monotonic() > deadline:
@@ -262,106 +259,3 @@ def _same_limits(failure: Failure, limits: Limits) -> bool:
 def _in_order(campaign: Campaign, planned: Plan) -> Iterator[Entry]:
     entries = {e.cell.content: e for e in planned.done + planned.todo + planned.stale + planned.failed}
     return (entries[cell.content] for cell in campaign.cells)
-
-
-class _Agenda:
-    """Hands out cells, those of one problem to one worker as far as possible (what it derives once, it keeps).
-
-    Cells are leased in the store before they are worked on, so that two processes on one store share the work.
-    Cells leased by somebody else wait until they are answered or their owner is gone.
-    """
-
-    def __init__(self, entries: tuple[Entry, ...], store: Store, jobs: int) -> None:
-        self.store, self.jobs = store, jobs
-        self.owner = f"{socket.gethostname()}:{os.getpid()}:{_start_time(os.getpid())}"
-        self.elsewhere = 0
-        self._entries = {e.key: e for e in entries}
-        self._groups: dict[str, deque[str]] = {}
-        for entry in entries:
-            group = f"{entry.cell.problem}|{sorted(entry.cell.knobs.items())}"
-            self._groups.setdefault(group, deque()).append(entry.key)
-        self._assigned: dict[int, str] = {}
-        self._leased: dict[str, deque[str]] = {}
-        self._waiting: set[str] = set()
-        self._in_flight: set[str] = set()
-        self._asked = self._renewed = time.monotonic()
-
-    def take(self, slot: int) -> Task | None:
-        """The next task for a worker, from its own problem first, then a new one, then the longest queue."""
-        while (group := self._group_for(slot)) is not None:
-            leased = self._leased.setdefault(group, deque())
-            if not leased:
-                self._lease(group, leased)
-                continue
-            key = leased.popleft()
-            self._in_flight.add(key)
-            return {"id": key, "cell": self._entries[key].cell.to_dict()}
-        return None
-
-    def exhausted(self) -> bool:
-        """No cell is left to hand out, and none is being waited for."""
-        return not self._waiting and not any(self._groups.values()) and not any(self._leased.values())
-
-    def finish(self, key: str) -> Entry:
-        """Strike a cell off."""
-        self._in_flight.discard(key)
-        return self._entries[key]
-
-    def attend(self) -> None:
-        """Keep the leases alive and look after the cells of others; cheap, call it often."""
-        now = time.monotonic()
-        if now - self._renewed > LEASE_SECONDS / 4:
-            self._renewed = now
-            self.store.renew(self.owner, LEASE_SECONDS)
-        if self._waiting and now - self._asked > 0.5:
-            self._asked = now
-            waiting = sorted(self._waiting)
-            free = self.store.lease(waiting[:LEASE_BATCH], self.owner, LEASE_SECONDS, owner_alive)
-            answered = self.store.answered(waiting)
-            self._leased.setdefault("left by others", deque()).extend(sorted(free))
-            self.elsewhere += len(answered - free)
-            self._waiting -= free | answered
-
-    def _group_for(self, slot: int) -> str | None:
-        own = self._assigned.get(slot)
-        if own is not None and self._left(own):
-            return own
-        busy = set(self._assigned.values())
-        names = {*self._groups, *self._leased}
-        fresh = next((g for g in names if self._left(g) and g not in busy), None)
-        chosen = fresh or max((g for g in names if self._left(g)), key=self._left, default=None)
-        if chosen is not None:
-            self._assigned[slot] = chosen
-        return chosen
-
-    def _left(self, group: str) -> int:
-        return len(self._groups.get(group, ())) + len(self._leased.get(group, ()))
-
-    def _lease(self, group: str, leased: deque[str]) -> None:
-        queue = self._groups[group]
-        batch = [queue.popleft() for _ in range(min(LEASE_BATCH, len(queue)))]
-        free = self.store.lease(batch, self.owner, LEASE_SECONDS, owner_alive)
-        leased.extend(k for k in batch if k in free)
-        self._waiting |= set(batch) - free
-
-
-def owner_alive(owner: str) -> bool:
-    """Whether the process behind a lease still exists; one on another machine is believed until its lease expires."""
-    host, process, began = owner.rsplit(":", 2)
-    return host != socket.gethostname() or _start_time(int(process)) == began
-
-
-def _start_time(process: int) -> str:
-    """When a process started, in ticks since boot (so that a reused number is noticed); "" if there is none."""
-    try:
-        text = Path(f"/proc/{process}/stat").read_text(encoding="ascii", errors="replace")
-        return text.rpartition(")")[2].split()[19]
-    except (OSError, IndexError):
-        pass
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return ""
-    except OSError:
-        pass
-    return "" if Path("/proc/self/stat").exists() else "alive"

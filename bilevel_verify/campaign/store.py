@@ -1,70 +1,32 @@
 """The store: one append-only SQLite file that survives interruption, a full disk and a second process.
 
-Layout (schema version 1, ``application_id`` 0x42564C56 = "BVLV")::
-
-    cells      key, content, cell, identity, answer, finished     one row per answer; the middle three are JSON
-    documents  hash, body (JSON)       what many answers share (a problem's record, its constants), once
-    failures   number, key, content, cell, status, limits, message, finished   cells that ended without an answer
-    timings    key, seconds, worker    facts about the machine, kept apart so that answers compare equal
-    leases     key, owner, expires     who is working on what: the only table whose rows are ever removed
-
-The first three refuse UPDATE and DELETE by trigger. Everything is text in JSON; no pickle is ever read.
+Tables and seals: :mod:`bilevel_verify.campaign.schema`; who works on what: :mod:`bilevel_verify.campaign.leases`.
 """
 
 from __future__ import annotations
 
 import json
-import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
-from bilevel_verify.campaign.cell import canonical, digest
-from bilevel_verify.errors import BilevelVerifyError, StoreError
+from bilevel_verify.campaign import schema
+from bilevel_verify.campaign.cell import Cell, canonical, digest
+from bilevel_verify.campaign.database import Database, Row, StoreUnavailableError
+from bilevel_verify.campaign.leases import CHUNK, Holder, Leases
+from bilevel_verify.errors import InputError, StoreError
 
-APPLICATION_ID = 0x42564C56
-SCHEMA_VERSION = 1
+__all__ = ["Failure", "FailureStatus", "Store", "StoreUnavailableError", "StoredCell"]
+
 FailureStatus = Literal["time", "memory", "crashed", "error"]
-CHUNK = 500
-CHECKED_AT_OPENING = 256 * 2**20
-"""Files up to this many bytes are checked for corruption whenever they are opened (about 0.3 s at most)."""
-T = TypeVar("T")
-
-SCHEMA = """
-CREATE TABLE cells (
-    key TEXT PRIMARY KEY NOT NULL, content TEXT NOT NULL, cell TEXT NOT NULL, identity TEXT NOT NULL,
-    answer TEXT NOT NULL, finished TEXT NOT NULL
-) STRICT;
-CREATE INDEX cells_content ON cells (content);
-CREATE TABLE failures (
-    number INTEGER PRIMARY KEY, key TEXT NOT NULL, content TEXT NOT NULL, cell TEXT NOT NULL,
-    status TEXT NOT NULL, limits TEXT NOT NULL, message TEXT NOT NULL, finished TEXT NOT NULL
-) STRICT;
-CREATE TABLE documents (hash TEXT PRIMARY KEY NOT NULL, body TEXT NOT NULL) STRICT;
-CREATE TABLE timings (key TEXT PRIMARY KEY NOT NULL, seconds REAL NOT NULL, worker TEXT NOT NULL) STRICT;
-CREATE TABLE leases (key TEXT PRIMARY KEY NOT NULL, owner TEXT NOT NULL, expires REAL NOT NULL) STRICT;
-CREATE TRIGGER cells_keep BEFORE UPDATE ON cells BEGIN SELECT RAISE(ABORT, 'rows are append-only'); END;
-CREATE TRIGGER cells_stay BEFORE DELETE ON cells BEGIN SELECT RAISE(ABORT, 'rows are append-only'); END;
-CREATE TRIGGER documents_keep BEFORE UPDATE ON documents BEGIN SELECT RAISE(ABORT, 'append-only'); END;
-CREATE TRIGGER documents_stay BEFORE DELETE ON documents BEGIN SELECT RAISE(ABORT, 'append-only'); END;
-CREATE TRIGGER failures_keep BEFORE UPDATE ON failures BEGIN SELECT RAISE(ABORT, 'append-only'); END;
-CREATE TRIGGER failures_stay BEFORE DELETE ON failures BEGIN SELECT RAISE(ABORT, 'append-only'); END;
-"""
-COLUMNS = {
-    "cells": {"key", "content", "cell", "identity", "answer", "finished"},
-    "failures": {"number", "key", "content", "cell", "status", "limits", "message", "finished"},
-    "documents": {"hash", "body"},
-    "timings": {"key", "seconds", "worker"},
-    "leases": {"key", "owner", "expires"},
+ANSWER = "number, key, content, cell, identity, answer, documents, finished, seconds, worker, hash"
+ROWS = {
+    "cells": f"SELECT {ANSWER} FROM cells",
+    "failures": "SELECT number, key, content, cell, status, limits, message, finished, hash FROM failures",
 }
-
-
-class StoreUnavailableError(BilevelVerifyError, OSError):
-    """The disk is full or the file cannot be written; whatever was stored before is intact (exit status 3)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,12 +53,16 @@ class Failure:
     message: str
 
 
-class Store:
+class Store(Database):
     """An open store. Use it as a context manager; ``read_only`` never creates or changes anything.
+
+    Every row carries a hash of what it says. Reading never returns a row that the disk has changed: ``keys`` and
+    ``answered`` do not know it, ``cells`` and ``failures`` raise until :meth:`discard` has struck it off.
 
     Parameters
     ----------
     path : the SQLite file; it is created (with its folder) unless ``read_only``.
+    clock : seconds that only grow, by which the silence of other processes is measured.
 
     Raises
     ------
@@ -107,22 +73,12 @@ class Store:
         The file system refuses to write.
     """
 
-    def __init__(self, path: str | Path, *, read_only: bool = False) -> None:
-        self.path = Path(path)
-        self.read_only = read_only
-        if read_only and not self.path.is_file():
-            raise StoreError(f"no store at {self.path}: run the campaign first, or mend the path")
-        if self.path.is_dir():
-            raise StoreError(f"{self.path} is a folder, not a store: name a file")
-        try:
-            if not read_only:
-                self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._connection = sqlite3.connect(self._uri(), uri=True, timeout=60.0, isolation_level=None)
-            self._open()
-        except sqlite3.Error as error:
-            raise self._translated(error) from None
-        except OSError as error:
-            raise StoreUnavailableError(f"{self.path}: {error.strerror or error}") from None
+    def __init__(
+        self, path: str | Path, *, read_only: bool = False, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        super().__init__(Path(path), read_only)
+        self._documents: set[str] = set()
+        self._leases = Leases(self._connection, clock)
 
     def __enter__(self) -> Store:
         return self
@@ -131,10 +87,6 @@ class Store:
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-    def close(self) -> None:
-        """Close the file; safe to call twice."""
-        self._connection.close()
 
     # ---- writing -------------------------------------------------------------------------------------------------
 
@@ -151,16 +103,20 @@ class Store:
         worker: str = "",
     ) -> bool:
         """Append one answer with the documents it refers to, in one transaction; False if the key was there already."""
-        row = (key, content, canonical(cell), canonical(identity), canonical(answer), _now())
-        bodies = [(digest(d), canonical(d)) for d in documents]
+        bodies = {digest(d): canonical(d) for d in documents}
+        texts = (canonical(cell), canonical(identity), canonical(answer), canonical(sorted(bodies)))
+        row = (key, content, *texts, _now(), float(seconds), worker)
 
         def write() -> bool:
             with self._transaction():
-                self._connection.executemany("INSERT OR IGNORE INTO documents VALUES (?, ?)", bodies)
-                added = self._connection.execute("INSERT OR IGNORE INTO cells VALUES (?,?,?,?,?,?)", row).rowcount
-                self._connection.execute("INSERT OR IGNORE INTO timings VALUES (?, ?, ?)", (key, seconds, worker))
+                for reference, body in bodies.items():
+                    if not self._has_document(reference):
+                        self._connection.execute("INSERT INTO documents VALUES (NULL, ?, ?)", (reference, body))
+                fresh = not self.answered([key])
+                if fresh:
+                    schema.insert_cell(self._connection, row)
                 self._connection.execute("DELETE FROM leases WHERE key = ?", (key,))
-            return added == 1
+            return fresh
 
         return self._guarded(write)
 
@@ -172,72 +128,115 @@ class Store:
 
         def write() -> None:
             with self._transaction():
-                self._connection.execute("INSERT INTO failures VALUES (NULL,?,?,?,?,?,?,?)", row)
+                schema.insert_failure(self._connection, row)
                 self._connection.execute("DELETE FROM leases WHERE key = ?", (key,))
 
         self._guarded(write)
 
-    def lease(self, keys: Sequence[str], owner: str, seconds: float, alive: Callable[[str], bool]) -> set[str]:
-        """Take those of ``keys`` that nobody alive is working on and that have no answer; returns the ones taken.
+    def discard(self) -> tuple[str, ...]:
+        """Strike off every row that is not what was written, so that its cell is done again; what they were about."""
 
-        ``alive(owner)`` tells whether another owner still exists; an expired lease counts as abandoned either way.
-        """
-
-        def write() -> set[str]:
-            now = time.time()
+        def write() -> tuple[str, ...]:
             with self._transaction():
-                held = self._held(keys)
-                free = {k for k in keys if k not in held or held[k][0] == owner}
-                free |= {k for k, (other, expires) in held.items() if expires < now or not alive(other)}
-                free -= self.answered(keys)
-                rows = [(k, owner, now + seconds) for k in free]
-                self._connection.executemany("INSERT OR REPLACE INTO leases VALUES (?, ?, ?)", rows)
-            return free
+                gone = self._discarded()
+                lost = [(t, row) for t in ROWS for row in self._damaged(t) if (t, row[0]) not in gone]
+                self._connection.executemany("INSERT INTO discarded VALUES (?, ?)", [(t, row[0]) for t, row in lost])
+            return tuple(_about(t, row) for t, row in lost)
 
         return self._guarded(write)
 
-    def renew(self, owner: str, seconds: float) -> None:
-        """Prolong all leases of ``owner``."""
-        expires = time.time() + seconds
-        self._guarded(lambda: self._execute("UPDATE leases SET expires = ? WHERE owner = ?", (expires, owner)))
+    def lease(self, keys: Sequence[str], owner: str, silence: float, alive: Callable[[str], bool]) -> set[str]:
+        """Take those of ``keys`` that nobody is working on and that have no answer; returns the ones taken.
+
+        ``alive(owner)`` tells whether another owner still exists; one that gave no sign of life for ``silence``
+        seconds, as seen from here, counts as gone either way.
+        """
+
+        def write() -> set[str]:
+            with self._transaction():
+                open_ = [k for k in keys if k not in self.answered(keys)]
+                return self._leases.take(open_, owner, silence, alive)
+
+        return self._guarded(write)
+
+    def holders(self, keys: Sequence[str]) -> list[Holder]:
+        """Who is working on ``keys``, the one with the most of them first."""
+        return self._guarded(lambda: self._leases.holders(keys))
+
+    def renew(self, owner: str) -> None:
+        """Give a sign of life of ``owner``."""
+        self._within(lambda: self._leases.beat(owner))
 
     def release(self, owner: str) -> None:
         """Give back all leases of ``owner``."""
-        self._guarded(lambda: self._execute("DELETE FROM leases WHERE owner = ?", (owner,)))
+        self._within(lambda: self._leases.drop(owner))
 
     # ---- reading -------------------------------------------------------------------------------------------------
 
     def keys(self) -> set[str]:
         """Keys of all answers."""
-        return {row[0] for row in self._read("SELECT key FROM cells", ())}
+        return set(self.contents())
 
-    def failures(self) -> dict[str, Failure]:
-        """Key -> its latest failure, for keys that have no answer."""
-        select = "SELECT key, cell, status, limits, message FROM failures WHERE key NOT IN (SELECT key FROM cells)"
-        found = {}
-        for key, cell, status, limits, message in self._read(f"{select} ORDER BY number", ()):
-            found[key] = Failure(key, self._json(cell), status, self._json(limits), message)
-        return found
-
-    def contents(self) -> set[str]:
-        """Content hashes of all questions that were ever answered, under whatever sources and versions."""
-        return {row[0] for row in self._read("SELECT DISTINCT content FROM cells", ())}
+    def contents(self) -> dict[str, str]:
+        """Key of every answer -> content hash of its question, under whatever sources and versions it was given."""
+        return {row[1]: row[2] for row in self._read(f"{ROWS['cells']} NOT INDEXED") if self._sound("cells", row)}
 
     def count(self) -> int:
         """Number of answers."""
-        return int(next(self._read("SELECT count(*) FROM cells", ()))[0])
+        return len(self.keys())
+
+    def answered(self, keys: Sequence[str]) -> set[str]:
+        """Those of ``keys`` that have an answer."""
+        found: set[str] = set()
+        for start in range(0, len(keys), CHUNK):
+            part = tuple(keys[start : start + CHUNK])
+            numbers = [n for (n,) in self._read(f"SELECT number FROM cells WHERE key IN ({_marks(part)})", part)]
+            for row in self._rows(numbers).values():  # as the table has them: the index has keys of its own
+                if self._sound("cells", row):
+                    found.add(row[1])
+        return found
+
+    def failures(self, *, damaged: Literal["raise", "skip"] = "raise") -> dict[str, Failure]:
+        """Key -> its latest failure, for keys that have no answer.
+
+        Raises
+        ------
+        StoreError
+            A record was altered on the disk (``damaged="skip"`` leaves it out).
+        """
+        answered, gone, found = self.keys(), self._discarded(), {}
+        for row in self._read(f"{ROWS['failures']} NOT INDEXED ORDER BY number"):
+            if not self._sound("failures", row):
+                if damaged == "raise" and ("failures", row[0]) not in gone:
+                    raise self._altered("failures", row)
+            elif row[1] not in answered:
+                key, _, cell, status, limits, message = row[1:7]
+                found[key] = Failure(key, json.loads(cell), status, json.loads(limits), message)
+        return found
 
     def cells(self, keys: Iterable[str] | None = None) -> Iterator[StoredCell]:
-        """All answers in the order of their keys, or those of ``keys``, one at a time (never all in memory)."""
-        select = "SELECT c.*, coalesce(t.seconds, 0.0) FROM cells c LEFT JOIN timings t ON t.key = c.key"
-        if keys is None:
-            yield from map(self._cell, self._read(f"{select} ORDER BY c.key", ()))
-            return
-        wanted = list(keys)
-        for start in range(0, len(wanted), CHUNK):
-            part = wanted[start : start + CHUNK]
-            marks = ",".join("?" * len(part))
-            yield from map(self._cell, self._read(f"{select} WHERE c.key IN ({marks}) ORDER BY c.key", tuple(part)))
+        """All answers, or those of ``keys``, in the order of their keys, one at a time (never all in memory).
+
+        Raises
+        ------
+        StoreError
+            An answer was altered on the disk; running the campaign again mends that.
+        """
+        gone = self._discarded()
+        places = [(key, number) for number, key in self._read("SELECT number, key FROM cells NOT INDEXED")]
+        if keys is not None:
+            wanted = set(keys)
+            places = [(key, number) for key, number in places if key in wanted]
+        places.sort()
+        last = None
+        for start in range(0, len(places), CHUNK):
+            for row in self._at([number for _, number in places[start : start + CHUNK]]):
+                if self._sound("cells", row):
+                    if row[1] != last:
+                        yield _stored(row)
+                    last = row[1]
+                elif ("cells", row[0]) not in gone:
+                    raise self._altered("cells", row)
 
     def document(self, reference: str) -> dict[str, Any]:
         """A shared document by its hash.
@@ -247,149 +246,70 @@ class Store:
         StoreError
             There is none, or its text does not have that hash.
         """
-        row = next(self._read("SELECT body FROM documents WHERE hash = ?", (reference,)), None)
-        if row is None:
-            raise StoreError(f"{self.path}: document {reference[:12]} is missing; the store is damaged")
-        body: dict[str, Any] = self._json(row[0])
-        if digest(body) != reference:
-            raise StoreError(f"{self.path}: document {reference[:12]} was altered; the store is damaged")
-        return body
+        bodies = [row[0] for row in self._read("SELECT body FROM documents WHERE hash = ?", (reference,))]
+        body = next((text for text in bodies if schema.text_hash(text) == reference), None)
+        if body is None:
+            fate = "was altered" if bodies else "is missing"
+            raise StoreError(f"{self.path}: document {reference[:12]} {fate}; run the campaign again to mend it")
+        found: dict[str, Any] = json.loads(body)
+        return found
 
     # ---- inside --------------------------------------------------------------------------------------------------
 
-    def _uri(self) -> str:
-        mode = "ro" if self.read_only else "rwc"
-        return f"{self.path.resolve().as_uri()}?mode={mode}"
+    def _at(self, numbers: Sequence[int]) -> Iterator[Row]:
+        """The rows of ``cells`` with these numbers, in this order."""
+        found = self._rows(numbers)
+        for number in numbers:
+            if number not in found:
+                raise StoreError(f"{self.path}: answer number {number} is out of place: restore a copy")
+            yield found[number]
 
-    def _open(self) -> None:
-        """Look before touching: nothing is written until the file is known to be ours or empty."""
-        c = self._connection
-        tables = {row[0] for row in c.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-        application = c.execute("PRAGMA application_id").fetchone()[0]
-        version = c.execute("PRAGMA user_version").fetchone()[0]
-        if not tables and application == 0 and version == 0:
-            if self.read_only:
-                raise StoreError(f"{self.path} is empty: run the campaign first, or mend the path")
-            self._create()
-        elif application != APPLICATION_ID:
-            raise StoreError(f"{self.path} is a database of another program: choose another file or --out folder")
-        elif version > SCHEMA_VERSION:
-            raise StoreError(
-                f"{self.path} was written by a newer version (schema {version}, this one knows {SCHEMA_VERSION}): "
-                "upgrade bilevel-verify or choose another --out folder"
-            )
-        else:
-            self._verify_schema()
-        if not self.read_only:
-            c.execute("PRAGMA journal_mode = WAL")
-            c.execute("PRAGMA synchronous = NORMAL")
+    def _rows(self, numbers: Sequence[int]) -> dict[int, Row]:
+        return {row[0]: row for row in self._read(f"{ROWS['cells']} WHERE number IN ({_marks(numbers)})", (*numbers,))}
 
-    def _create(self) -> None:
-        c = self._connection
-        c.execute("PRAGMA journal_mode = WAL")
-        with self._transaction():
-            if c.execute("PRAGMA application_id").fetchone()[0] == APPLICATION_ID:
-                return  # another process was faster
-            for statement in _statements(SCHEMA):
-                c.execute(statement)
-            c.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-            c.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+    def _sound(self, table: str, row: Row) -> bool:
+        """Whether a row is what was written and, for an answer, whether its documents are."""
+        if not schema.sealed(table, row[1:-1], row[-1]):
+            return False
+        return table != "cells" or all(self._has_document(reference) for reference in json.loads(row[6]))
 
-    def _verify_schema(self) -> None:
-        for table, columns in COLUMNS.items():
-            found = {row[1] for row in self._connection.execute(f"PRAGMA table_info({table})")}
-            if found != columns:
-                raise StoreError(f"{self.path} has a foreign schema (table {table!r}): choose another --out folder")
-        if self.path.stat().st_size > CHECKED_AT_OPENING:
-            return
-        verdict = self._connection.execute("PRAGMA quick_check(1)").fetchone()[0]
-        if verdict != "ok":
-            raise StoreError(f"{self.path} is corrupted ({verdict.splitlines()[0]}): move it away or restore a copy")
+    def _has_document(self, reference: str) -> bool:
+        if reference not in self._documents:
+            bodies = self._read("SELECT body FROM documents WHERE hash = ?", (reference,))
+            if any(schema.text_hash(body) == reference for (body,) in bodies):
+                self._documents.add(reference)
+        return reference in self._documents
 
-    @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        self._connection.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-            self._connection.execute("COMMIT")
-        except BaseException:
-            if self._connection.in_transaction:
-                self._connection.execute("ROLLBACK")
-            raise
+    def _damaged(self, table: str) -> list[Row]:
+        return [row for row in self._read(f"{ROWS[table]} NOT INDEXED") if not self._sound(table, row)]
 
-    def _guarded(self, action: Callable[[], T]) -> T:
-        try:
-            return action()
-        except sqlite3.Error as error:
-            raise self._translated(error) from None
+    def _discarded(self) -> set[tuple[str, int]]:
+        return {(tab, number) for tab, number in self._read("SELECT tab, number FROM discarded")}
 
-    def _execute(self, statement: str, values: tuple[Any, ...]) -> None:
-        with self._transaction():
-            self._connection.execute(statement, values)
+    def _altered(self, table: str, row: Row) -> StoreError:
+        return StoreError(
+            f"{self.path}: {_about(table, row)} was altered on the disk; run the campaign again and it is done anew"
+        )
 
-    def _read(self, statement: str, values: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
-        try:
-            yield from self._connection.execute(statement, values)
-        except sqlite3.Error as error:
-            raise self._translated(error) from None
 
-    def _held(self, keys: Sequence[str]) -> dict[str, tuple[str, float]]:
-        held: dict[str, tuple[str, float]] = {}
-        for start in range(0, len(keys), CHUNK):
-            part = tuple(keys[start : start + CHUNK])
-            marks = ",".join("?" * len(part))
-            for key, owner, expires in self._connection.execute(f"SELECT * FROM leases WHERE key IN ({marks})", part):
-                held[key] = (owner, expires)
-        return held
+def _stored(row: Row) -> StoredCell:
+    _, key, content, cell, identity, answer, _, finished, seconds = row[:9]
+    return StoredCell(key, content, json.loads(cell), json.loads(identity), json.loads(answer), finished, seconds)
 
-    def answered(self, keys: Sequence[str]) -> set[str]:
-        """Those of ``keys`` that have an answer."""
-        found: set[str] = set()
-        for start in range(0, len(keys), CHUNK):
-            part = tuple(keys[start : start + CHUNK])
-            marks = ",".join("?" * len(part))
-            found |= {row[0] for row in self._connection.execute(f"SELECT key FROM cells WHERE key IN ({marks})", part)}
-        return found
 
-    def _cell(self, row: tuple[Any, ...]) -> StoredCell:
-        key, content, cell, identity, answer, finished, seconds = row
-        values = (self._json(cell), self._json(identity), self._json(answer))
-        return StoredCell(key, content, *values, finished, seconds)
+def _about(table: str, row: Row) -> str:
+    """What a damaged row was about, as far as it can still be told, for a message."""
+    kind = "the answer of" if table == "cells" else "the record of a failure of"
+    try:
+        label = Cell.from_dict(json.loads(row[3])).label
+    except (TypeError, ValueError, AttributeError, InputError):
+        label = ""
+    return f"{kind} {label or 'a cell'} (row {row[0]}, key {str(row[1])[:12]!r})"
 
-    def _json(self, text: str) -> Any:
-        try:
-            return json.loads(text)
-        except ValueError:
-            raise StoreError(f"{self.path}: a stored answer is not JSON; the store is damaged") from None
 
-    def _translated(self, error: sqlite3.Error) -> BilevelVerifyError:
-        """One of our errors for one of SQLite's; the file is left as it is."""
-        text = str(error)
-        code = getattr(error, "sqlite_errorname", "")
-        if code.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):
-            return StoreError(
-                f"{self.path} is not a readable store ({text}): move it away or choose another --out folder"
-            )
-        if code.startswith(("SQLITE_FULL", "SQLITE_IOERR")):
-            return StoreUnavailableError(
-                f"{self.path}: cannot write ({text}): make room and run again; all earlier answers are kept"
-            )
-        if code.startswith(("SQLITE_CANTOPEN", "SQLITE_READONLY", "SQLITE_PERM")):
-            return StoreUnavailableError(f"{self.path}: {text}: choose a folder that can be written")
-        if code.startswith("SQLITE_BUSY"):
-            return StoreUnavailableError(f"{self.path}: another process has held the store for a minute; run again")
-        return StoreError(f"{self.path}: {text}")
+def _marks(values: Sequence[Any]) -> str:
+    return ",".join("?" * len(values))
 
 
 def _now() -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-
-
-def _statements(script: str) -> Iterator[str]:
-    """Split a schema into statements (triggers contain semicolons)."""
-    buffer = ""
-    for line in script.splitlines():
-        buffer += line + "\n"
-        if sqlite3.complete_statement(buffer):
-            yield buffer
-            buffer = ""

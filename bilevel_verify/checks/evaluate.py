@@ -329,7 +329,8 @@ class Evaluator:
         body, name = self._compile(body_node), node.function
 
         def run(bound: Bound) -> Value:
-            first, last = v.integer(low(bound), "a lower limit"), v.integer(high(bound), "an upper limit")
+            first = v.integer(v.floor_of(low(bound), upwards=True), "a lower limit")
+            last = v.integer(v.floor_of(high(bound)), "an upper limit")
             if last - first + 1 > RANGE_LIMIT:
                 raise EvaluationError(f"budget: an index range of more than {RANGE_LIMIT} terms")
             return self._accumulate(name, body_node, body, (index, first, last), bound)

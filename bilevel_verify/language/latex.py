@@ -47,7 +47,7 @@ def letter_latex(name: str, display: Mapping[str, str] | None = None) -> str:
 
 def to_latex(node: t.Node, display: Mapping[str, str] | None = None) -> str:
     """LaTeX of a tree; ``display`` maps letters to the paper's own symbols."""
-    return _Echo(display or {}).of(node, CONDITION)
+    return Echo(display or {}).of(node, CONDITION)
 
 
 def _word(name: str) -> str:
@@ -61,7 +61,7 @@ def _word(name: str) -> str:
     return name if len(name) == 1 else rf"\mathrm{{{name}}}"
 
 
-class _Echo:
+class Echo:
     """One method per node; ``level`` is the binding strength that the surroundings ask for."""
 
     def __init__(self, display: Mapping[str, str]) -> None:

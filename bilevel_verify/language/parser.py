@@ -121,6 +121,7 @@ class _Converter:
 
     def __init__(self, text: str, limits: Limits) -> None:
         self.text, self.limits, self.count = text, limits, 0
+        self.lines = [line.encode() for line in re.split(r"\r\n|\r|\n", text)]
 
     def fail(self, message: str, node: ast.AST) -> ExpressionError:
         return ExpressionError(message, self.text, getattr(node, "col_offset", 0) + 1)
@@ -142,7 +143,7 @@ class _Converter:
             return tree.Truth(node.value, column=node.col_offset + 1)
         if type(node.value) not in (int, float):
             raise self.fail(f"{node.value!r} is not a number", node)
-        literal = ast.get_source_segment(self.text, node) or repr(node.value)
+        literal = self.lines[node.lineno - 1][node.col_offset : node.end_col_offset].decode()
         try:
             return tree.Number(Fraction(literal.replace("_", "")), column=node.col_offset + 1)
         except ValueError:

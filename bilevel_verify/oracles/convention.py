@@ -89,9 +89,9 @@ COUNTERS: tuple[str, ...] = (
     "stop_value_g",
     "stop_hess_f",
     "stop_hess_g",
-    "projection",
 )
-"""Kinds that are counted, in the order of the counter array. ``stop_*``: stopping tests that a paper does not count."""
+"""Kinds that are counted, in the order of the counter array. ``stop_*``: stopping tests that a paper does not count.
+Steps on a feasible set (projections, linear minimisation) are no oracle calls: papers count them as iterations."""
 
 (
     GRAD_F,
@@ -114,7 +114,6 @@ COUNTERS: tuple[str, ...] = (
     STOP_VALUE_G,
     STOP_HESS_F,
     STOP_HESS_G,
-    PROJECTION,
 ) = range(len(COUNTERS))
 
 CALLS, BUDGET, EXHAUSTED = (len(COUNTERS) + place for place in range(3))

@@ -24,7 +24,6 @@ from bilevel_verify.oracles.convention import (
     HVP_YY_G,
     JVP_XY_F,
     JVP_XY_G,
-    PROJECTION,
     STOP_GRAD_F,
     STOP_GRAD_G,
     STOP_HESS_F,
@@ -52,12 +51,6 @@ def count(counts: Any, kind: int) -> None:
 def exhausted(counts: Any) -> bool:
     """Whether more calls were made than the budget allows."""
     return bool(counts[EXHAUSTED] != 0)
-
-
-@inlined
-def count_projection(counts: Any) -> None:
-    """One projection onto the feasible set."""
-    count(counts, PROJECTION)
 
 
 @inlined

@@ -153,7 +153,7 @@ def call(function: Callable[..., Any], *arguments: Any, where: str, limit: Profi
         beat(seconds)
     try:
         with _alarm(seconds), np.errstate(all="ignore"), warnings.catch_warnings():
-            warnings.simplefilter("ignore", RuntimeWarning)
+            warnings.simplefilter("ignore")  # a library that warns (torch of its own parts) breaks no promise
             result = function(*arguments)
     except _TimeUp:
         raise BrokenContract("never returns", where, f"no answer within {seconds:g} s") from None

@@ -129,7 +129,7 @@ class Expressions:
                 left, right = pair(self.field, self.value(a), self.value(b))
                 return left % right
             case tree.MatrixMultiply(left=a, right=b):
-                return self.value(a) @ self.value(b)
+                return self.product(self.value(a), self.value(b))
             case tree.Conditional(test=test, yes=yes, no=no):
                 return self.value(yes if self.test(test) else no)
             case tree.Call():
@@ -163,6 +163,14 @@ class Expressions:
                 raise Halt("undefined", f"shapes {left.shape} and {right.shape} do not fit", self.line)
             total = operation(left, right)
         return total
+
+    def product(self, left: Value, right: Value) -> Value:
+        """``left @ right`` of a matrix or a vector with one that fits."""
+        if not (is_array(right) and (is_array(left) or hasattr(left, "product"))):
+            raise Halt("undefined", "'@' needs a matrix or a vector on both sides; '*' multiplies numbers", self.line)
+        if is_array(left) and left.shape[-1] != right.shape[0]:
+            raise Halt("undefined", f"shapes {left.shape} and {right.shape} do not fit", self.line)
+        return left @ right
 
     def divide(self, top: Value, bottom: Value) -> Value:
         if is_array(bottom):
@@ -223,8 +231,18 @@ class Expressions:
         """The output of another algorithm of the card."""
         raise NotImplementedError
 
+    def range_end(self, node: tree.Node, up: bool) -> int:
+        """The first integer from an end on (``up``), or the last one up to it: ends need not be integers."""
+        outer, self.reads = self.reads, None
+        value = self.value(node)
+        self.reads = outer
+        if is_array(value) or isinstance(value, bool) or not math.isfinite(value):
+            raise Halt("non-integer index", f"the end of a range is {value}, not a number", self.line)
+        return _rounded(value, up)
+
     def over_range(self, node: tree.Call, index: str, lo: tree.Node, hi: tree.Node) -> Value:
-        first, last = self.index(lo), self.index(hi)
+        """A function over all integers between two ends."""
+        first, last = self.range_end(lo, True), self.range_end(hi, False)
         name, body = node.function, node.arguments[0]
         if last < first and name not in ("sum", "prod"):
             raise Halt("empty range", f"{name} over the empty range {first}..{last}", self.line)

@@ -8,16 +8,21 @@ positive multiplier leaves a single point.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bilevel_verify.errors import InfeasibleError
 from bilevel_verify.truth.certificate import touching_point
 from bilevel_verify.truth.convex import Solution
+from bilevel_verify.truth.exact_lower import independent_rows
 from bilevel_verify.truth.polyhedra import Description, Reduced, reduce
 from bilevel_verify.truth.quadratics import ldl
+from bilevel_verify.truth.simple_parts import ball_of, exact_dot
 from bilevel_verify.truth.structure import Structure
+from bilevel_verify.truth.supported import Facts
 
 if TYPE_CHECKING:
     from bilevel_verify.truth.simple_bilevel import SimpleTruth
@@ -48,23 +53,42 @@ class SolutionSet:
 def solution_set(simple: SimpleTruth, found: Solution) -> SolutionSet:
     """The solution set of the lower level, given one solution."""
     reduced = simple._reduced
-    rounds = found.multipliers[len(reduced.b) :]
     slack = _accuracy(simple, found)
-    if np.any(rounds > 1e-7 * (1 + float(np.max(np.abs(found.multipliers), initial=0.0)))) or reduced.dimension == 0:
-        point = _single(found.z)
-        return SolutionSet(point, found.z, True, slack)
-    hessian = reduced.B.T @ simple.smooth(simple._g)(found.z)[2] @ reduced.B
+    facts = simple.facts
+    if simple.pressing[1] or reduced.dimension == 0 or (facts is not None and facts.single is not None):
+        return SolutionSet(_single(found.z), found.z, True, slack)
     if simple.structure.missing:
-        if float(np.linalg.eigvalsh(hessian)[0]) > 1e-8 * (1 + float(np.max(np.abs(hessian)))):
-            point = _single(found.z)
-            return SolutionSet(point, found.z, True, slack)
         return SolutionSet(None, found.z, False, slack, simple.structure.missing)
     touching = touching_point(simple) if reduced.balls else None
     if touching is not None:
         point = _single(touching)
         return SolutionSet(point, touching, True, 4 * EPS * (1 + float(np.linalg.norm(touching))))
-    exact = reduce(describe_argmin(simple, found, reduced))
+    try:
+        exact = reduce(describe_argmin(simple, found, reduced) if facts is None else described(simple, facts))
+    except InfeasibleError as problem:  # the solution found lies in the set: its description in floats failed
+        return SolutionSet(None, found.z, False, slack, f"its description was lost in rounding ({problem})")
     return SolutionSet(exact, found.z, exact.dimension == 0, slack)
+
+
+def described(simple: SimpleTruth, facts: Facts) -> Description:
+    """The facts about the solutions as linear constraints in floats; of dependent equations only a basis is kept."""
+    base = simple.feasible
+    rows = [list(map(Fraction, base.G[j])) for j in facts.pressed]
+    rows = [*(list(map(Fraction, row)) for row in base.E), *rows]
+    lift = [[Fraction(float(v)) for v in row] for row in base.T.T]
+    ends = [*map(float, base.e), *(float(base.h[j]) for j in facts.pressed)]
+    for row in facts.rows:
+        size = max(abs(v) for v in row.normal)
+        rows.append([exact_dot(row.normal, column) / size for column in lift])
+        ends.append(float(row.value / ball_of(size)))
+    chosen = independent_rows(rows)
+    E = np.array([[float(v) for v in rows[i]] for i in chosen]).reshape(-1, base.T.shape[1])
+    bare = Description(base.T, base.G, base.h, E, np.array([ends[i] for i in chosen]), base.balls)
+    halves = [
+        ([v / max(map(abs, normal)) for v in normal], end / max(map(abs, normal))) for normal, end in facts.halves
+    ]
+    G = np.array([[float(v) for v in normal] for normal, _ in halves]).reshape(-1, simple.n)
+    return bare.with_rows(G, np.array([float(end) for _, end in halves]))
 
 
 def _single(z: FloatArray) -> Reduced:
@@ -125,19 +149,6 @@ def _fixed(structure: Structure, z: FloatArray) -> tuple[list[FloatArray], list[
 
 
 def _accuracy(simple: SimpleTruth, found: Solution) -> float:
-    """How far the fixed values of the description may be off: the last Newton step, at least rounding."""
-    reduced = simple._reduced
-    gradient, hessian = simple.smooth(simple._g)(found.z)[1:]
-    H = reduced.B.T @ hessian @ reduced.B
-    values = np.linalg.eigvalsh(0.5 * (H + H.T)) if len(H) else np.empty(0)
-    top = float(values[-1]) if len(values) else 0.0
-    positive = values[values > 1e-9 * max(top, 1e-300)] if top > 0 else np.empty(0)
-    scale: float = 1 + float(np.linalg.norm(found.z))
-    rounding = float(8 * EPS * scale * np.sqrt(simple.n))
-    if simple.attained is not None and simple.structure.ridges:
-        return rounding
-    if not len(positive) or top < 1e-6:
-        flat = any(ridge.kind == "strict" for ridge in simple.structure.ridges)
-        return float(max(rounding, 1e-8 * scale if flat else 0.0))
-    noise = 8 * EPS * (1 + float(np.linalg.norm(gradient)) + top * scale)
-    return float(rounding + 4 * (found.stationarity + found.violation * top + noise) / float(positive[0]))
+    """How far the fixed values of the description may be off: what the facts leave, and rounding."""
+    rounding = float(8 * EPS * (1 + float(np.linalg.norm(found.z))) * np.sqrt(simple.n))
+    return float(np.inf) if simple.facts is None else rounding + simple.facts.room

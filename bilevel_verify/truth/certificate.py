@@ -65,27 +65,24 @@ def touching_point(simple: SimpleTruth) -> FloatArray | None:
 
 def _pressed_ball(simple: SimpleTruth) -> Certificate | None:
     """One ball with a positive multiplier: x is the only solution of the lower level."""
-    found, reduced = simple.lower, simple._reduced
-    rounds = found.multipliers[len(reduced.b) :]
-    size = 1 + float(np.max(np.abs(found.multipliers), initial=0.0))
-    pressing = np.flatnonzero(rounds > 1e-7 * size)
+    found = simple.lower
+    rows, pressing = simple.pressing
     if len(pressing) != 1:
         return None
     parts = Parts(simple)
-    rows = [j for j, m in zip(reduced.rows, found.multipliers) if m > 1e-9 * size]
     chosen = independent_rows([*parts.E, *(parts.G[j] for j in rows)])
     if len(chosen) != len(parts.E) + len(rows):
         return None
     equations = [*parts.E, *(parts.G[j] for j in rows)]
     right = [*parts.e, *(parts.h[j] for j in rows)]
-    centre, radius = parts.balls[int(pressing[0])]
+    centre, radius = parts.balls[pressing[0]]
     system = stationary_system(parts.n, simple._g, equations, right, (centre, radius))
     values = multipliers(simple.smooth(simple._g)(found.z)[1], equations, found.z, centre)
     proved = krawczyk(system, [*found.z, *values])
     if proved is None:
         return None
     x, weights, beta = proved[: parts.n], proved[parts.n + len(parts.E) : -1], proved[-1]
-    if not (beta > 0 and all(w > 0 for w in weights)) or not parts.inside(x, set(rows), {int(pressing[0])}):
+    if not (beta > 0 and all(w > 0 for w in weights)) or not parts.inside(x, set(rows), {pressing[0]}):
         return None
     return parts.answer(x, "the lower level has one solution (pressed against a ball); Krawczyk in balls")
 
@@ -155,9 +152,7 @@ def _upper(
 
 def _joint(simple: SimpleTruth) -> Certificate | None:
     """Both levels in one system, for lower levels without rational solutions."""
-    found, reduced, parts = simple.lower, simple._reduced, Parts(simple)
-    size = 1 + float(np.max(np.abs(found.multipliers), initial=0.0))
-    pressed = [j for j, m in zip(reduced.rows, found.multipliers) if m > 1e-9 * size]
+    parts, pressed = Parts(simple), simple.pressing[0]
     for active, rounds in _active_sets(simple):
         if len(rounds) > 1:
             continue

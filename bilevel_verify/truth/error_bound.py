@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bilevel_verify.errors import BilevelVerifyError, InputError
+from bilevel_verify.errors import BilevelVerifyError, InputError, MathematicalError
 from bilevel_verify.problems.feasible import WholeSpace
 from bilevel_verify.truth.enclosure import Certainty
 from bilevel_verify.truth.newton import evaluate
@@ -102,10 +102,11 @@ def _by_hoffman(simple: SimpleTruth) -> ErrorBound:
 
 def _pressed(simple: SimpleTruth) -> tuple[FloatArray, float]:
     """Normals of the constraints that press at the lower solution, and the least of their multipliers."""
-    found, reduced = simple.lower, simple._reduced
-    large = 1 + float(np.max(found.multipliers, initial=0.0))
-    pressed = [(row, float(m)) for row, m in zip(reduced.rows, found.multipliers) if m > 1e-9 * large]
-    return simple.feasible.G[[row for row, _ in pressed]], min((m for _, m in pressed), default=np.inf)
+    rows = simple.pressing[0]
+    multipliers = dict(zip(simple._reduced.rows, simple.lower.multipliers))
+    if simple.facts is not None:
+        multipliers = dict(enumerate(simple.facts.weights))
+    return simple.feasible.G[rows], min((float(multipliers[j]) for j in rows), default=np.inf)
 
 
 def _closed_form(simple: SimpleTruth) -> ErrorBound | None:
@@ -163,6 +164,7 @@ def check_error_bound(
     Raises
     ------
     InputError : alpha or r out of range.
+    MathematicalError : g* or a distance to the solutions has no error bar: nothing was tested.
     """
     if not (np.isfinite(alpha) and alpha > 0 and np.isfinite(r) and r >= 1):
         raise InputError("an error bound has alpha > 0 and r >= 1")
@@ -172,6 +174,8 @@ def check_error_bound(
     slack = simple.g_star.error
     for z in sample:
         distance = simple.distance(z)
+        if not (np.isfinite(distance.error) and np.isfinite(slack)):
+            raise MathematicalError(f"an error bound cannot be tested: no error bar is known ({distance.method})")
         far = float(distance.value) - distance.error
         if far <= 0:
             continue

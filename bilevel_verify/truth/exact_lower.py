@@ -58,8 +58,7 @@ def rational_lower(simple: SimpleTruth) -> RationalLower | None:
     if g.count_ops() > MOST_OPERATIONS:
         return None
     parts, found, reduced = Parts(simple), simple.lower, simple._reduced
-    size = 1 + max((abs(float(m)) for m in found.multipliers), default=0.0)
-    pressed = [j for j, m in zip(reduced.rows, found.multipliers) if m > 1e-9 * size]
+    pressed = simple.pressing[0]
     fixed = fixed_normals(simple, found.z)
     for digits in (1, 12, 1000, 10**6):
         point = _rounded(simple, parts, [normal for normal, _ in fixed], [*reduced.equal, *pressed], digits)

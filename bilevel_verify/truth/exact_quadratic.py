@@ -52,9 +52,7 @@ def exact_answer(simple: SimpleTruth) -> ExactAnswer | None:
     Z = _Polyhedron(G, h, E, e)
     near = 1e-7 * (1 + float(np.linalg.norm(x)))
     active = [i for i in range(len(base.h)) if float(base.h[i] - base.G[i] @ x) <= near]
-    multipliers = dict(zip(simple._reduced.rows, simple.lower.multipliers))
-    large = 1 + max(multipliers.values(), default=0.0)
-    pressed = [i for i in active if multipliers.get(i, 0.0) > 1e-9 * large]
+    pressed = [i for i in active if i in simple.pressing[0]]
     found = _solve(f, g, Z, *supports(f, g, base.G, base.E, x, active))[0]
     if found is not None:
         return found

@@ -14,12 +14,12 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bilevel_verify.errors import BilevelVerifyError, InfeasibleError, InputError, MathematicalError
+from bilevel_verify.errors import BilevelVerifyError, InfeasibleError, InputError, MathematicalError, SolverFailure
 from bilevel_verify.intervals.elementary import ball_ends
 from bilevel_verify.intervals.rounding import float_above, float_below
 from bilevel_verify.problems.feasible import Box, Intersection, Orthant, WholeSpace
@@ -38,6 +38,7 @@ from bilevel_verify.truth.recession import Recession, recession
 from bilevel_verify.truth.simple_estimate import extrapolated
 from bilevel_verify.truth.squares import smooth_quadratic
 from bilevel_verify.truth.structure import Structure, structure_of
+from bilevel_verify.truth.supported import Facts, Supported, exact_facts, float_value, lower_facts, supported
 
 if TYPE_CHECKING:
     from bilevel_verify.truth.exact_quadratic import ExactAnswer
@@ -63,6 +64,7 @@ class SimpleTruth:
         self._f = Function(problem.f, problem.x, problem.dx)
         self._g = Function(problem.g, problem.x, problem.dx)
         self.attained: tuple[Fraction, tuple[Fraction, ...]] | None = None
+        self.facts: Facts | None = None
 
     # ---- ingredients ----------------------------------------------------------------------------------------------
 
@@ -144,16 +146,49 @@ class SimpleTruth:
         self._check_convex("g", self._g)
         if self.recession.verdict:
             raise MathematicalError(f"the lower level has no minimiser: {self.recession.verdict}")
-        found = self._free_ridges(minimise_convex(self.smooth(self._g), self._reduced))
+        try:
+            found = self._free_ridges(minimise_convex(self.smooth(self._g), self._reduced))
+        except (SolverFailure, MathematicalError):  # "no minimiser" may only be a set too large for floats
+            anywhere = self._from_facts(project(self.problem.feasible or WholeSpace(), np.zeros(self.n)))
+            if anywhere is None:
+                raise
+            return anywhere
         self.attained = (
             certified_minimum(self, found.z.tolist()) if self.structure.ridges or self.feasible.balls else None
         )
-        if self.attained is None or not self.structure.ridges:
-            return found
-        z = np.array([float(v) for v in self.attained[1]])
+        if self.attained is not None and self.structure.ridges:
+            self.facts = exact_facts(self, self.attained[1], self.attained[0])
+            z = np.array([float(v) for v in self.attained[1]])
+            return self._solution(z, float(self.attained[0]), np.zeros_like(found.multipliers), 0.0)
+        return self._from_facts(found.z) or found
+
+    def _from_facts(self, near: FloatArray) -> Solution | None:
+        """The solution of the lower level in high precision, rounded; None where that fails."""
+        self.facts = lower_facts(self, near)
+        if self.facts is None:
+            return None
+        weights, linear = self.facts.weights, len(self.feasible.h)
+        multipliers = np.array([*(weights[j] for j in self._reduced.rows), *weights[linear:]])
+        z = np.array([float(v) for v in self.facts.z])
+        return self._solution(z, float(self.facts.value), multipliers, self.facts.error)
+
+    def _solution(self, z: FloatArray, value: float, multipliers: FloatArray, gap: float) -> Solution:
         u = np.asarray(np.linalg.lstsq(self._reduced.B, z - self._reduced.z0, rcond=None)[0])
-        none = np.zeros_like(found.multipliers)
-        return Solution(z, u, float(self.attained[0]), none, 0.0, 0.0, 0.0)
+        return Solution(z, u, value, multipliers, 0.0, 0.0, gap)
+
+    @cached_property
+    def pressing(self) -> tuple[list[int], list[int]]:
+        """Rows of the feasible set and balls that carry a multiplier at the lower solution."""
+        found, rows = self.lower, self._reduced.rows
+        if self.facts is not None:
+            linear = len(self.feasible.h)
+            carrying = [j for j, m in enumerate(self.facts.weights) if m > 0]
+            return [j for j in carrying if j < linear], [j - linear for j in carrying if j >= linear]
+        size = 1 + float(np.max(np.abs(found.multipliers), initial=0.0))
+        return (
+            [row for row, m in zip(rows, found.multipliers) if m > 1e-9 * size],
+            [j for j, m in enumerate(found.multipliers[len(rows) :]) if m > 1e-7 * size],
+        )
 
     def _free_ridges(self, found: Solution) -> Solution:
         """Where no ball constraint presses, solve the linear part alone again.
@@ -196,28 +231,37 @@ class SimpleTruth:
         proved = self._from_balls("g")
         if proved is not None:
             return proved
-        span = self._span(found.z)
-        error = found.gap + found.stationarity * span + self._multiplier_size(found) * found.violation
-        error += self._rounding(self._g, found.z)
-        return Enclosure(found.value, error, "computed", "interior point and active-set polish, duality gap", True)
+        if self.facts is None:
+            return Enclosure(found.value, float(np.inf), "computed", f"interior point; {UNSUPPORTED}", True)
+        method = "interior point in 1280 bits; the duality gap bounds the error"
+        return Enclosure(*float_value(self.facts.value, self.facts.error), "computed", method, True)
 
     @cached_property
     def exact(self) -> ExactAnswer | None:
         """The answer in rational arithmetic, where f and g are quadratic and the set is polyhedral."""
         from bilevel_verify.truth.exact_quadratic import exact_answer
 
-        return None if self.solutions.reduced is None else exact_answer(self)
+        return None if self._guess is None else exact_answer(self)
 
     @cached_property
     def proved(self) -> Certificate | None:
         """The answer proved in balls by the optimality conditions of both levels, where they are not degenerate."""
         from bilevel_verify.truth.certificate import certificate
 
-        if self.solutions.reduced is None or self.exact is not None:
+        if self._guess is None or self.exact is not None:
             return None
         try:
             return certificate(self)
         except (MathematicalError, InfeasibleError, np.linalg.LinAlgError):
+            return None
+
+    @cached_property
+    def _guess(self) -> Solution | None:
+        """The upper solution in floats, from which proofs start; None where floats do not find one."""
+        self._check_convex("f", self._f)
+        try:
+            return None if self.solutions.reduced is None else self.upper
+        except (SolverFailure, InfeasibleError, MathematicalError):
             return None
 
     @cached_property
@@ -261,21 +305,20 @@ class SimpleTruth:
         """Optimal value of the bilevel problem."""
         if self.exact is not None:
             return _nearest(self.exact.f_star)
-        if self.solutions.reduced is None:
-            return self._estimate[0]
         proved = self._from_balls("f")
         if proved is not None:
             return proved
-        found, reduced = self.upper, self.solutions.reduced
-        span = self._span(found.z)
-        gradient = self.smooth(self._f)(found.z)[1]
-        sensitivity = float(np.linalg.norm(gradient)) + self._multiplier_size(found) * (1 + span)
-        error = found.gap + found.stationarity * span + self._multiplier_size(found) * found.violation
-        condition = _condition(reduced)
-        error += sensitivity * condition * self.solutions.slack + self._rounding(self._f, found.z)
-        return Enclosure(
-            found.value, error, "computed", "exact description of the argmin, polish, optimality conditions", True
-        )
+        found = self.supported
+        if isinstance(found, Supported):
+            return Enclosure(found.f, found.f_error, "computed", CHECKED, True)
+        if self.solutions.reduced is None:
+            return self._estimate[0]
+        return Enclosure(self.upper.value, float(np.inf), "computed", found, True)
+
+    @cached_property
+    def supported(self) -> Supported | str:
+        """f* and x* with error bars that follow from checked residuals, or the reason why there are none."""
+        return f"no error bar: {UNSUPPORTED}" if self.facts is None else supported(self, self.facts)
 
     @cached_property
     def x_star(self) -> Enclosure:
@@ -283,8 +326,6 @@ class SimpleTruth:
 
         The error bound uses the curvature of f on the solution set; it is infinite where there is none.
         """
-        if self.solutions.reduced is None:
-            return self._estimate[1]
         if self.exact is not None and self.exact.unique:
             parts = [_nearest(v) for v in self.exact.x]
             error = float(frobenius(np.array([[part.error for part in parts]]))[0])
@@ -292,28 +333,13 @@ class SimpleTruth:
         proved = self._from_balls("x")
         if proved is not None:
             return proved
-        found, reduced = self.upper, self.solutions.reduced
-        if reduced.dimension == 0:
-            error = self.solutions.slack * _condition(reduced) + 4 * EPS * (1 + float(np.linalg.norm(found.z)))
-            return Enclosure(found.z, error, "computed", "the lower level has one solution")
-        active = np.flatnonzero(found.multipliers > 1e-9 * (1 + np.max(found.multipliers, initial=0.0)))
-        constraints = Constraints(reduced)
-        hessian = reduced.B.T @ self.smooth(self._f)(found.z)[2] @ reduced.B
-        curved = found.multipliers[[i for i in active if i >= constraints.linear]]
-        hessian = hessian + float(np.sum(curved)) * (reduced.B.T @ reduced.B)
-        rows = constraints.jacobian(found.u)[active]
-        _, s, Vt = (
-            np.linalg.svd(rows, full_matrices=True) if len(rows) else (None, np.empty(0), np.eye(reduced.dimension))
-        )
-        kernel = Vt[int(np.count_nonzero(s > 1e-10 * (s[0] if len(s) else 1))) :]
-        bend = float(np.linalg.eigvalsh(kernel @ hessian @ kernel.T)[0]) if len(kernel) else np.inf
-        if bend <= 1e-9 * (1 + float(np.max(np.abs(hessian)))):
-            return Enclosure(found.z, float(np.inf), "computed", "one of possibly many optimal solutions")
-        grip = float(np.min(s[s > 1e-10 * s[0]])) if len(s) else 1.0
-        error = (found.stationarity + 16 * EPS * (1 + float(np.linalg.norm(found.z)))) / bend
-        error += (found.violation + 4 * EPS) / grip * (1 + float(np.linalg.norm(hessian, 2)) / bend)
-        error += self.solutions.slack * _condition(reduced) * (1 + 1 / bend)
-        return Enclosure(found.z, error, "computed", "exact description of the argmin, polish, optimality conditions")
+        found = self.supported
+        if isinstance(found, Supported):
+            many = "" if np.isfinite(found.x_error) else "; one of possibly many optimal solutions"
+            return Enclosure(found.x, found.x_error, "computed", CHECKED + many)
+        if self.solutions.reduced is None:
+            return self._estimate[1]
+        return Enclosure(self.upper.z, float(np.inf), "computed", found)
 
     def distance(self, x: ArrayLike) -> Enclosure:
         """Euclidean distance of x to the solution set of the lower level.
@@ -346,29 +372,9 @@ class SimpleTruth:
         self._check_convex("f", self._f)
         return extrapolated(self)
 
-    def _span(self, z: FloatArray) -> float:
-        """A length for turning a gradient residual into a value.
 
-        The size of the set if it is bounded, else of the point.
-        """
-        from bilevel_verify.truth.projections import diameter
-
-        size = diameter(self.problem.feasible or WholeSpace(), self.n)
-        return size if np.isfinite(size) else 10 * (1 + float(np.linalg.norm(z)))
-
-    def _multiplier_size(self, found: Solution) -> float:
-        return float(np.sum(found.multipliers))
-
-    def _rounding(self, function: Function, z: FloatArray) -> float:
-        """Rounding error of one evaluation, from its interval enclosure."""
-        from bilevel_verify.intervals.batch import Interval
-        from bilevel_verify.truth.arithmetics import IntervalBatch
-
-        out: Any = function.program.run(IntervalBatch(), [Interval(np.array([v]), np.array([v])) for v in z])[0]
-        width = float(np.max(out.hi - out.lo))
-        return width if np.isfinite(width) else 1e-12 * (1 + abs(function.dz))
-
-
+UNSUPPORTED = "the lower level could not be solved in high precision"
+CHECKED = "the facts that the solved lower level proves, f minimised over them, g at the solution checked against g*"
 EXACT = "optimality conditions of both levels solved and checked in rational arithmetic"
 
 

@@ -280,19 +280,46 @@ BUILDERS: dict[str, Callable[[np.random.Generator], Statement]] = {
 
 
 def smallest_gap(statement: Statement, random: np.random.Generator, tries: int = 400) -> tuple[Any, Point]:
-    """The smallest relative gap met by plain sampling and by small moves from the best place, and where."""
+    """The smallest relative gap met by plain sampling and by a descent from the best place, and where."""
     best, place = mpf("inf"), {}
     for number in range(tries):
         moved = number >= tries - 80 and bool(place)
         point = _moved(statement, place, random) if moved else _drawn(statement, random, number)
-        try:
-            if not _inside(statement, point) or not statement.allowed(point):
-                continue
-            gap = statement.gap(point)
-        except (ZeroDivisionError, ValueError, TypeError, OverflowError):
-            continue
-        if isinstance(gap, mp.mpf) and mp.isfinite(gap) and gap < best:
+        gap = _gap_at(statement, point)
+        if gap < best:
             best, place = gap, point
+    return _descent(statement, best, place)
+
+
+def _gap_at(statement: Statement, point: Point) -> Any:
+    """The gap at a point; infinite where the statement says nothing there."""
+    try:
+        if not _inside(statement, point) or not statement.allowed(point):
+            return mpf("inf")
+        gap = statement.gap(point)
+    except (ZeroDivisionError, ValueError, TypeError, OverflowError):
+        return mpf("inf")
+    return gap if isinstance(gap, mp.mpf) and mp.isfinite(gap) else mpf("inf")
+
+
+def _descent(statement: Statement, best: Any, place: Point) -> tuple[Any, Point]:
+    """One letter at a time by halving relative steps, without luck: a narrow gap beside the best draw is entered."""
+    width = Fraction(1, 2)
+    while place and width > Fraction(1, 10**6):
+        moves = [
+            {**place, name: value * (1 + sign * width)}
+            for name, value in place.items()
+            if name not in statement.integers and "a == 3*b" not in statement.where
+            for sign in (1, -1)
+        ]
+        gap, point = min(
+            ((_gap_at(statement, move), move) for move in moves), key=lambda pair: pair[0], default=(best, place)
+        )
+        if gap < best:
+            best, place = gap, {n: v.limit_denominator(10**12) for n, v in point.items()}
+            best = min(best, _gap_at(statement, place))
+        else:
+            width /= 2
     return best, place
 
 

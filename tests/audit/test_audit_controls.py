@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from datetime import date
+
+from seeds import SEED
 
 from bilevel_verify.audit.controls import controls, counts
 from bilevel_verify.theorems.shelf import load_card
 
-SEED = int(os.environ.get("BILEVEL_VERIFY_SEED", date.today().toordinal()))
 LINKS = int(os.environ.get("BILEVEL_VERIFY_CONTROLS", "6"))
 
 

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import itertools
-import os
-from datetime import date
 
 import numpy as np
 import pytest
 from mpmath import mp, mpf
+from seeds import SEED
 
 from bilevel_verify.audit.formula import check, read_ranges
 from bilevel_verify.audit.scalar.algebra import NotAlgebraic
 from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim
+from bilevel_verify.audit.scalar.deciding import decide
 from bilevel_verify.audit.scalar.exponents import by_exponents, interior
 from bilevel_verify.audit.scalar.powers import collected, terms_of
-from bilevel_verify.audit.scalar.prove import decide
 from bilevel_verify.audit.scalar.raising import by_raising
 from bilevel_verify.audit.scalar.signs import nonnegative, positive
 from bilevel_verify.audit.scalar.smt import prove as by_smt
 from bilevel_verify.language import parse, tree
 
-SEED = int(os.environ.get("BILEVEL_VERIFY_SEED", date.today().toordinal()))
 TRUE = [
     ("x**(2+n) + y**(2+n) <= (x**2 + y**2)**((2+n)/2)", "x = [0, oo); y = [0, oo); n = [0, 1]", "exponents"),
     ("t*((1-t)*d)**(1+n) + (1-t)*(t*d)**(1+n) <= (t*(1-t)**(1+n) + (1-t)*t**(1+n))*d**(1+n)",

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import os
-from datetime import date
-
 import numpy as np
 import pytest
 from mpmath import mp, mpf
+from seeds import SEED
 
 from bilevel_verify.audit.formula import check
 from bilevel_verify.audit.scalar.smt import BOUNDS
 
-SEED = int(os.environ.get("BILEVEL_VERIFY_SEED", date.today().toordinal()))
 TRUE = [
     ("sum(1/(i+1), (i, 0, k-1)) <= log(k) + 1", "k = integers 1.."),
     ("sum(c/(i+1), (i, 0, k-1)) + k == c*sum(1/(i+1), (i, 0, k-1)) + k", "k = integers 1..; c = (0, oo)"),

@@ -6,7 +6,6 @@ import os
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import date
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -18,8 +17,8 @@ from bilevel_verify.audit.formula import check
 
 sys.path.insert(0, str(Path(__file__).parent))
 from audit_statements import Statement, random_statement, smallest_gap
+from seeds import SEED
 
-SEED = int(os.environ.get("BILEVEL_VERIFY_SEED", date.today().toordinal()))
 COUNT = int(os.environ.get("BILEVEL_VERIFY_STRESS", "24"))
 
 
@@ -72,13 +71,19 @@ def test_brute_force_objects_to_false_verdicts() -> None:
     """The oracle itself: a false relation of every shape is seen to fail, a true one is not."""
     random = np.random.default_rng(SEED)
     false = [
-        Statement("far", "a", "<=", "10", {"a": "[0, oo)"}),
-        Statement("quartic", "2*a**2 - 1 + 1/1000", "<=", "a**4", {"a": "[0, oo)"}),
-        Statement("integer", "k", "<", "k", {"k": "integers 0.."}),
-        Statement("rounded", "floor((k + 1)/2)", "==", "ceil((k + 1)/2)", {"k": "integers 0.."}),
-        Statement("hypothesis", "b", "<=", "a/3", dict.fromkeys("ab", "(0, oo)"), {}, ("a >= 2*b",)),
+        (Statement("far", "a", "<=", "10", {"a": "[0, oo)"}), {"a": 11}),
+        (Statement("quartic", "2*a**2 - 1 + 1/1000", "<=", "a**4", {"a": "[0, oo)"}), {"a": 1}),
+        (Statement("integer", "k", "<", "k", {"k": "integers 0.."}), {"k": 0}),
+        (Statement("rounded", "floor((k + 1)/2)", "==", "ceil((k + 1)/2)", {"k": "integers 0.."}), {"k": 2}),
+        (
+            Statement("hypothesis", "b", "<=", "a/3", dict.fromkeys("ab", "(0, oo)"), {}, ("a >= 2*b",)),
+            {"a": 2, "b": 1},
+        ),
     ]
-    for statement in false:
+    for statement, witness in false:
+        point = {name: Fraction(value) for name, value in witness.items()}
+        assert statement.allowed(point)
+        assert statement.contradicts(statement.gap(point)), statement.text
         assert statement.contradicts(smallest_gap(statement, random)[0]), statement.text
     for statement in (
         Statement("sum", "sum(i**2, (i, 1, k))", "==", "k*(k + 1)*(2*k + 1)/6", {"k": "integers 0.."}),

@@ -10,21 +10,21 @@ import sys
 import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import replace
-from datetime import date
 from pathlib import Path
 from typing import Any
 
 import pytest
 from campaign_toy import BAD, campaign, rows_of
+from seeds import SEED
 
 from bilevel_verify.campaign import Campaign, Limits, Store, plan, run_campaign
+from bilevel_verify.campaign.agenda import owner_alive
 from bilevel_verify.campaign.controls import judge_controls
-from bilevel_verify.campaign.run import STORE_NAME, owner_alive
+from bilevel_verify.campaign.run import STORE_NAME
 from bilevel_verify.errors import InputError, StoreError
 
 WORK = "campaign_toy:work"
 CHILD = Path(__file__).with_name("campaign_child.py")
-SEED = int(os.environ.get("BILEVEL_VERIFY_SEED", date.today().toordinal()))
 
 
 def answers(out: Path) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import pytest
 from campaign_toy import campaign
 
 from bilevel_verify.campaign import Store, export_csv, export_parquet, run_campaign
-from bilevel_verify.campaign.store import SCHEMA_VERSION
+from bilevel_verify.campaign.schema import SCHEMA_VERSION
 from bilevel_verify.checks.verdict import FIELD_NAMES
 from bilevel_verify.errors import MissingExtraError, StoreError
 
@@ -69,6 +69,17 @@ def test_a_store_of_a_newer_version_is_refused(tmp_path: Path) -> None:
     connection.commit()
     connection.close()
     refused(path, "newer version")
+
+
+@pytest.mark.parametrize("version", [0, -1, -(2**31)])
+def test_a_store_without_a_version_is_refused(tmp_path: Path, version: int) -> None:
+    path = tmp_path / "s.sqlite"
+    fill(path)
+    connection = sqlite3.connect(path)
+    connection.execute(f"PRAGMA user_version = {version}")
+    connection.commit()
+    connection.close()
+    refused(path, "no schema version")
 
 
 def test_a_database_of_somebody_else_is_refused(tmp_path: Path) -> None:
@@ -130,35 +141,6 @@ def test_a_read_only_store_is_not_changed(tmp_path: Path) -> None:
     with Store(path, read_only=True) as store:
         list(store.cells())
     assert path.read_bytes() == before
-
-
-def test_leases_are_exclusive_until_they_end(tmp_path: Path) -> None:
-    def everybody(owner: str) -> bool:
-        return True
-
-    with Store(tmp_path / "s.sqlite") as first, Store(tmp_path / "s.sqlite") as second:
-        assert first.lease(["a", "b"], "one", 60, everybody) == {"a", "b"}
-        assert second.lease(["a", "b", "c"], "two", 60, everybody) == {"c"}
-        assert second.lease(["a"], "two", 60, lambda owner: False) == {"a"}  # the owner has died
-        first.add("b", "b", {}, {}, ANSWER)
-        assert second.lease(["b"], "two", 60, everybody) == set()  # answered
-        second.release("two")
-        assert first.lease(["c"], "one", 60, everybody) == {"c"}
-
-
-def test_an_altered_document_is_noticed(tmp_path: Path) -> None:
-    from bilevel_verify.campaign.cell import digest
-
-    path = tmp_path / "s.sqlite"
-    fill(path)
-    reference = digest({"kind": "constants", "body": {"mu": 1.0}})
-    connection = sqlite3.connect(path)
-    connection.execute("DROP TRIGGER documents_keep")
-    connection.execute("UPDATE documents SET body = replace(body, '1.0', '2.0')")
-    connection.commit()
-    connection.close()
-    with Store(path) as store, pytest.raises(StoreError, match="was altered"):
-        store.document(reference)
 
 
 def test_the_csv_export_has_every_row(tmp_path: Path) -> None:

@@ -7,19 +7,16 @@ graph in plain floats, compared through difference quotients, gradient norms and
 from __future__ import annotations
 
 import math
-import os
 from dataclasses import dataclass
-from datetime import date
 
 import numpy as np
 import sympy
+from seeds import SEED
 
 from bilevel_verify.atoms import abspow, logcosh, logsumexp, pluspow, psi, sgnpow, sigmoid, softplus
 from bilevel_verify.symbolic.arithmetics import NUMPY
 from bilevel_verify.symbolic.differentiate import hessian
 from bilevel_verify.symbolic.program import program_of
-
-SEED = int(os.environ.get("BILEVEL_VERIFY_SEED", date.today().toordinal()))
 
 BOUNDED = [
     sympy.sin,

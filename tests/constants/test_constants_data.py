@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import os
-from datetime import date
-
 import numpy as np
 import pytest
+from seeds import SEED
 
 from bilevel_verify import problems
 from bilevel_verify.constants import constants
 from bilevel_verify.problems.problem import Problem
-
-SEED = int(os.environ.get("BILEVEL_VERIFY_SEED", date.today().toordinal()))
 
 
 def _logistic(samples: int, box: float | None) -> tuple[Problem, np.ndarray, np.ndarray]:

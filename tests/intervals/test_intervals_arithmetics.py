@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
-from datetime import date
-
 import numpy as np
 import pytest
 import sympy
+from seeds import SEED
 
 from bilevel_verify.atoms import logsumexp, psi, softplus
 from bilevel_verify.intervals import BALLS, INTERVALS, Interval, floats_of
@@ -15,7 +13,6 @@ from bilevel_verify.symbolic.arithmetics import NUMPY
 from bilevel_verify.symbolic.differentiate import gradient, hessian
 from bilevel_verify.symbolic.program import program_of
 
-SEED = int(os.environ.get("BILEVEL_VERIFY_SEED", date.today().toordinal()))
 x, y = sympy.symbols("x y", real=True)
 FORMULAS = [
     y**2 + sympy.sin(x * y) / (2 + sympy.cos(x)),

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import os
-from datetime import date
 from fractions import Fraction
 
 import mpmath
 import numpy as np
 import pytest
 import sympy
+from seeds import SEED
 
 from bilevel_verify.intervals.batch import Interval, integer_power, square_root
 from bilevel_verify.intervals.elementary import ball_ends, point_values
 from bilevel_verify.intervals.rounding import enclose, float_above, float_below
-
-SEED = int(os.environ.get("BILEVEL_VERIFY_SEED", date.today().toordinal()))
 
 
 def _random(rng: np.random.Generator, count: int) -> Interval:

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import itertools
-import os
-from datetime import date
 
 import numpy as np
 import pytest
 import sympy
+from seeds import SEED
 
 from bilevel_verify.atoms import logsumexp, softplus
 from bilevel_verify.intervals.jet_arithmetic import JetArithmetic
 from bilevel_verify.intervals.jets import coefficients_of, jet_space, tensor_of
 from bilevel_verify.symbolic.program import program_of
 
-SEED = int(os.environ.get("BILEVEL_VERIFY_SEED", date.today().toordinal()))
 x, y, z = sympy.symbols("x y z", real=True)
 
 FORMULAS = [

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import os
-from datetime import date
-
 import mpmath
 import numpy as np
 import pytest
+from seeds import SEED
 
 from bilevel_verify.intervals import linalg
-
-SEED = int(os.environ.get("BILEVEL_VERIFY_SEED", date.today().toordinal()))
 
 
 def _matrix(rng: np.random.Generator, n: int) -> np.ndarray:

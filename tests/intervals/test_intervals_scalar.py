@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import itertools
-import os
 from collections.abc import Callable
-from datetime import date
 from fractions import Fraction
 from typing import Any
 
 import mpmath
 import numpy as np
 import pytest
+from seeds import SEED
 
 from bilevel_verify.atoms.suprema import critical_generators, supremum
 from bilevel_verify.intervals.batch import Interval
 from bilevel_verify.intervals.elementary import ball_ends
 from bilevel_verify.intervals.scalar import FamilyScalar, Power, Psi, Scalar, scalar
-
-SEED = int(os.environ.get("BILEVEL_VERIFY_SEED", date.today().toordinal()))
 
 
 def _ratio(top: Callable[[Any], Any]) -> Callable[[Any], Any]:

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import collections
-import datetime
-import os
 
 import numpy as np
+from seeds import SEED
 
 import bilevel_verify as bv
-
-SEED = int(os.environ.get("BILEVEL_VERIFY_SEED", datetime.date.today().toordinal()))
 
 
 class Hand:

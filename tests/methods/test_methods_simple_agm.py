@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import datetime
-import os
-
 import numpy as np
 import pytest
 from methods_simple_bounds import Tally, check
 from methods_simple_families import FAMILIES, draw
+from seeds import SEED
 
 import bilevel_verify as bv
 from bilevel_verify.errors import InfeasibleError, MathematicalError, ParameterError, ProblemError
 
-SEED = int(os.environ.get("BILEVEL_VERIFY_SEED", datetime.date.today().toordinal()))
 SHARE = 66
 """Random problems a day: 5.5 % of the thorough run."""
 ZOO = ("linear-inverse", "weak-sharp", "simplex", "disc", "ball-chord-end", "half-space-vertex", "chain-simple")

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import datetime
-import os
-
 import mpmath
 import numpy as np
 import pytest
 import sympy
+from seeds import SEED
 
 from bilevel_verify.atoms.datasum import DataSum, split_data_sums
 from bilevel_verify.errors import ExpressionError, ParameterError
@@ -21,7 +19,6 @@ from bilevel_verify.problems.construct import bilevel
 from bilevel_verify.problems.problem import Problem
 from bilevel_verify.symbolic.program import program_of
 
-SEED = int(os.environ.get("BILEVEL_VERIFY_SEED", datetime.date.today().toordinal()))
 SAMPLES, WIDTH = 40, 3
 
 TEXTS = {

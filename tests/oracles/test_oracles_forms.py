@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import datetime
 import importlib.util
 import math
-import os
 
 import mpmath
 import numpy as np
 import pytest
 import sympy
+from seeds import SEED
 from sympy import Rational, cos, exp, log, sin, sqrt, symbols
 
 from bilevel_verify.atoms import huber, logcosh, logsumexp, pluspow, psi, softplus
@@ -21,7 +20,6 @@ from bilevel_verify.oracles.workshop import direction_block
 from bilevel_verify.problems.problem import Problem
 from bilevel_verify.symbolic.arithmetics import MPMATH
 
-SEED = int(os.environ.get("BILEVEL_VERIFY_SEED", datetime.date.today().toordinal()))
 needs_numba = pytest.mark.skipif(importlib.util.find_spec("numba") is None, reason="numba is not installed")
 
 x1, x2, y1, y2, y3 = symbols("x1 x2 y1 y2 y3", real=True)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-import os
-from datetime import date
 
 import numpy as np
 import pytest
 import sympy
 from scipy.optimize import minimize, minimize_scalar
+from seeds import SEED
 
 from bilevel_verify.atoms import evaluator
 from bilevel_verify.errors import MathematicalError
@@ -17,7 +16,6 @@ from bilevel_verify.problems import Problem, zoo
 from bilevel_verify.problems.catalogue import record
 from bilevel_verify.symbolic import derive
 
-SEED = int(os.environ.get("BILEVEL_VERIFY_SEED", date.today().toordinal()))
 ENTRIES = [r for r in zoo() if not r.extra]
 NAMES = [r.name for r in ENTRIES]
 

@@ -8,19 +8,18 @@ from __future__ import annotations
 
 import math
 import os
-from datetime import date
 from functools import cache
 
 import numpy as np
 import pytest
 import sympy
 from scipy.optimize import minimize
+from seeds import SEED
 
 from bilevel_verify.atoms import evaluator
 from bilevel_verify.problems import zoo
 from bilevel_verify.problems.catalogue import record
 
-SEED = int(os.environ.get("BILEVEL_VERIFY_SEED", date.today().toordinal()))
 SAMPLES = int(os.environ.get("BILEVEL_VERIFY_ZOO_SAMPLES", "4000"))
 NAMES = [r.name for r in zoo() if not r.extra]
 SMALL = [n for n in NAMES if not n.startswith("diabetes")]

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
-from datetime import date
-
 import mpmath
 import numpy as np
 import pytest
 import sympy
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from seeds import SEED
 
 from bilevel_verify.atoms import evaluator, lambdify_modules
 from bilevel_verify.errors import InputError, MathematicalError
@@ -19,7 +17,6 @@ from bilevel_verify.symbolic import Derivation, derive
 from bilevel_verify.symbolic.derivation import inverse
 from bilevel_verify.symbolic.derivation_calculus import differentiate, jump
 
-SEED = int(os.environ.get("BILEVEL_VERIFY_SEED", date.today().toordinal()))
 DIGITS = 50
 mp = mpmath.mp
 

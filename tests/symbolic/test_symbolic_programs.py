@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import datetime
 import math
-import os
 from fractions import Fraction
 
 import mpmath
 import numpy as np
 import pytest
 import sympy
+from seeds import SEED
 from sympy import Max, Piecewise, Rational, cos, exp, log, pi, sin, sqrt, symbols, tanh
 
 from bilevel_verify.atoms import abspow, logcosh, logsumexp, pluspow, psi, sgnpow, sigmoid, softplus
@@ -28,7 +27,6 @@ from bilevel_verify.symbolic.graph import Graph
 from bilevel_verify.symbolic.lower import lower
 from bilevel_verify.symbolic.program import Program, finish, program_of
 
-SEED = int(os.environ.get("BILEVEL_VERIFY_SEED", datetime.date.today().toordinal()))
 x, y, z = VARIABLES = symbols("x y z", real=True)
 
 EXPRESSIONS = [

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import datetime
-import os
-
 import numpy as np
 import pytest
 import sympy
+from seeds import SEED
 from sympy import Rational, exp, sin, symbols
 
 from bilevel_verify.atoms import logsumexp, sigmoid, softplus
@@ -20,7 +18,6 @@ from bilevel_verify.symbolic.program import Program, program_of
 from bilevel_verify.symbolic.structure import Structure, decompose
 from bilevel_verify.symbolic.structured import generate_structured
 
-SEED = int(os.environ.get("BILEVEL_VERIFY_SEED", datetime.date.today().toordinal()))
 DX, DY = 3, 4
 Z = symbols("x1:4 y1:5", real=True)
 

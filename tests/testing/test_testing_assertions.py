@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+import warnings
 
 import numpy as np
 import pytest
@@ -89,11 +90,14 @@ def test_what_never_returns_is_ended():
 @pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="no signal masks here")
 def test_code_that_no_signal_reaches_is_ended_in_a_child_process():
     def deaf(oracles, x):
-        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM])
         while True:
             time.sleep(0.01)
 
-    failure = broken(assert_hypergradient, deaf)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM])  # the child inherits it: no race with its clock
+    try:
+        failure = broken(assert_hypergradient, deaf)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
     assert failure.contract == "never returns"
     assert "its process was ended" in failure.detail
 
@@ -103,6 +107,14 @@ def test_errors_and_other_types():
     assert broken(assert_hypergradient, lambda oracles, x: "words").contract == "returns no numbers"
     assert broken(assert_hypergradient, lambda oracles, x: oracles.grad_x_f(x, [1.0] * 9)).contract == "raises"
     assert broken(assert_counts, lambda oracles, x0: x0).contract == "returns no counts"
+
+
+def test_a_warning_breaks_no_contract():
+    def warns(oracles, x):
+        warnings.warn("an interface of the library goes", DeprecationWarning, stacklevel=1)
+        return references.implicit_hypergradient(oracles, x)
+
+    assert_hypergradient(warns, profile_=Profile("one", 2))
 
 
 def test_places_are_named():
@@ -188,6 +200,7 @@ def test_the_ledger_keeps_what_was_done():
 CARD = """
 [paper]
 key = "planted"
+standing = "Section 1"
 title = "Gradient descent, one promise"
 [units]
 F = "values of f"

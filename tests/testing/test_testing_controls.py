@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import datetime
 import json
-import os
 
 import pytest
+from seeds import SEED as ROTATING
 
 from bilevel_verify.testing import (
     CONTROLS,
@@ -25,7 +24,6 @@ from bilevel_verify.testing import __main__ as command
 from bilevel_verify.testing.own_methods import OWN, OWN_ASSERTIONS, counts_of, gradient_of
 
 SEED = 0
-ROTATING = int(os.environ.get("BILEVEL_VERIFY_SEED", datetime.date.today().toordinal()))
 
 
 def test_the_quick_profile_catches_the_controls():

@@ -13,10 +13,11 @@ import sys
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "constants"))
+TESTS = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(TESTS), str(TESTS / "constants")]
 
-from constants_generator import SEED
-from test_constants_soundness import attack
+from constants_generator import SEED  # noqa: E402
+from test_constants_soundness import attack  # noqa: E402
 
 BLOCK = 100
 

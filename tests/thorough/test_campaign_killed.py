@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-from datetime import date
 from pathlib import Path
 
 import pytest
+from seeds import SEED
 
 HERE = Path(__file__).parents[1] / "campaign"
-SEED = int(os.environ.get("BILEVEL_VERIFY_SEED", date.today().toordinal()))
 
 
 def test_fifty_kills(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

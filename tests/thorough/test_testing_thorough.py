@@ -5,13 +5,10 @@ The same from the command line, with a log of what was reached: ``python -m bile
 
 from __future__ import annotations
 
-import datetime
-import os
+from seeds import SEED
 
 from bilevel_verify.testing import REFERENCES, detection_matrix, ledger
 from bilevel_verify.testing.own_methods import OWN, OWN_ASSERTIONS
-
-SEED = int(os.environ.get("BILEVEL_VERIFY_SEED", datetime.date.today().toordinal()))
 
 
 def test_every_control_is_caught():

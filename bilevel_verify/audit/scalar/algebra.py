@@ -140,11 +140,12 @@ class _Algebraic:
 def symbol_of(name: str, claim: ScalarClaim) -> sympy.Symbol:
     """The symbol of a letter with the sign and integrality that its range proves."""
     domain = claim.domains[name]
+    kind = {"integer": True} if domain.kind == "integers" else {"real": True}
     low = None if domain.lower is None else linear_form(domain.lower.tree)
     if low is None or low[1] or low[0] < 0:
-        return sympy.Symbol(name, real=True)
+        return sympy.Symbol(name, **kind)
     strict = low[0] > 0 or (low[0] == 0 and not domain.lower_closed and domain.kind != "integers")
-    return sympy.Symbol(name, positive=True) if strict else sympy.Symbol(name, nonnegative=True)
+    return sympy.Symbol(name, **kind, **({"positive": True} if strict else {"nonnegative": True}))
 
 
 def _numerator(expression: sympy.Expr) -> sympy.Expr:

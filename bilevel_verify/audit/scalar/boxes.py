@@ -12,16 +12,25 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import count
+from types import MappingProxyType
 from typing import Any
 
+from bilevel_verify.audit.scalar.integers import whole
+from bilevel_verify.audit.scalar.linear import linear_form
+from bilevel_verify.audit.scalar.signs import nonnegative as plainly_nonnegative
+from bilevel_verify.audit.scalar.work import spend
 from bilevel_verify.language import tree
+from bilevel_verify.theorems.card import Domain
 from bilevel_verify.theorems.rewrite import binder
 
 Ball = Any
 Box = dict[str, tuple[Fraction, Fraction]]
 Evaluate = Callable[[Mapping[str, Ball]], "Ball | None"]
+NOWHERE: Mapping[str, Domain] = MappingProxyType({})
 PRECISION = 90
 BOX_LIMIT = 3_000
+NODE_WORK = 0.002
+"""What the enclosure of one node on one box costs."""
 SMALLEST = Fraction(1, 10**7)
 ROUNDING = 1e-8
 """Bases that reach below zero by less than this share of their size are cut at zero: balls have round radii."""
@@ -31,8 +40,10 @@ class NoEnclosure(Exception):
     """The expression cannot be enclosed on boxes (a sum with a variable limit, a matrix ...)."""
 
 
-def enclose(node: tree.Node) -> Evaluate:
+def enclose(node: tree.Node, domains: Mapping[str, Domain] = NOWHERE) -> Evaluate:
     """A function from boxes to an enclosure of the values wherever the tree is defined; None where there is none.
+
+    ``domains`` say which exponents are integers.
 
     Raises
     ------
@@ -45,24 +56,24 @@ def enclose(node: tree.Node) -> Evaluate:
         case tree.Letter(name=name):
             return _letter(name)
         case tree.Add(terms=terms):
-            return _fold(terms, lambda a, b: a + b)
+            return _fold(terms, domains, lambda a, b: a + b)
         case tree.Multiply(factors=factors):
-            return _product(factors)
+            return _product(factors, domains)
         case tree.Divide(numerator=top, denominator=bottom):
-            return _binary(top, bottom, lambda a, b: None if b.contains(0) else a / b)
+            return _binary(top, bottom, domains, lambda a, b: None if b.contains(0) else a / b)
         case tree.Negate(operand=operand):
-            inner = enclose(operand)
+            inner = enclose(operand, domains)
             return lambda box: None if (v := inner(box)) is None else -v
         case tree.Power(base=base, exponent=exponent):
-            return _power_of(base, exponent)
+            return _power_of(base, exponent, domains)
         case tree.Conditional(test=test, yes=yes, no=no):
-            return _conditional(test, yes, no)
+            return _conditional(test, yes, no, domains)
         case tree.Call() if binder(node) is None:
-            return _call(node)
+            return _call(node, domains)
     raise NoEnclosure(type(node).__name__)
 
 
-def truth(node: tree.Node) -> Callable[[Mapping[str, Ball]], bool | None]:
+def truth(node: tree.Node, domains: Mapping[str, Domain] = NOWHERE) -> Callable[[Mapping[str, Ball]], bool | None]:
     """Whether a condition holds on a whole box, fails on a whole box, or neither (None).
 
     Raises
@@ -71,13 +82,13 @@ def truth(node: tree.Node) -> Callable[[Mapping[str, Ball]], bool | None]:
     """
     match node:
         case tree.Compare(operands=operands, operators=operators):
-            sides = [enclose(o) for o in operands]
+            sides = [enclose(o, domains) for o in operands]
             return lambda box: _chain([s(box) for s in sides], operators)
         case tree.Logical(operator=word, operands=operands):
-            parts = [truth(o) for o in operands]
+            parts = [truth(o, domains) for o in operands]
             return lambda box: _joined([p(box) for p in parts], word)
         case tree.Not(operand=operand):
-            inner = truth(operand)
+            inner = truth(operand, domains)
             return lambda box: None if (v := inner(box)) is None else not v
     raise NoEnclosure("not a comparison")
 
@@ -106,6 +117,7 @@ def nonnegative(
     conditions: tuple[tree.Node, ...] = (),
     strict: bool = False,
     slopes: tuple[Slope, ...] = (),
+    domains: Mapping[str, Domain] = NOWHERE,
 ) -> Search:
     """Prove ``node >= 0`` (``> 0`` if strict) on a box wherever it is defined and the conditions hold.
 
@@ -113,10 +125,12 @@ def nonnegative(
     """
     from bilevel_verify.theorems.exact import precision
 
-    value, tests = enclose(node), [truth(c) for c in conditions]
+    value, tests = enclose(node, domains), [truth(c, domains) for c in conditions]
     with precision(PRECISION):
         ends = [] if strict else [(s.name, s.end, enclose(s.away)) for s in slopes]
-        return _search(value, tests, box, strict, ends)
+        found = _search(value, tests, box, strict, ends)
+    spend(found.boxes * sum(1 for part in (node, *conditions) for _ in part.walk()) * NODE_WORK)
+    return found
 
 
 def _search(
@@ -180,8 +194,10 @@ def _letter(name: str) -> Evaluate:
     return lambda box: box[name]
 
 
-def _binary(left: tree.Node, right: tree.Node, combine: Callable[[Ball, Ball], Ball | None]) -> Evaluate:
-    one, two = enclose(left), enclose(right)
+def _binary(
+    left: tree.Node, right: tree.Node, domains: Mapping[str, Domain], combine: Callable[[Ball, Ball], Ball | None]
+) -> Evaluate:
+    one, two = enclose(left, domains), enclose(right, domains)
 
     def value(box: Mapping[str, Ball]) -> Ball | None:
         a, b = one(box), two(box)
@@ -190,8 +206,10 @@ def _binary(left: tree.Node, right: tree.Node, combine: Callable[[Ball, Ball], B
     return value
 
 
-def _fold(parts: tuple[tree.Node, ...], combine: Callable[[Ball, Ball], Ball | None]) -> Evaluate:
-    values = [enclose(part) for part in parts]
+def _fold(
+    parts: tuple[tree.Node, ...], domains: Mapping[str, Domain], combine: Callable[[Ball, Ball], Ball | None]
+) -> Evaluate:
+    values = [enclose(part, domains) for part in parts]
 
     def value(box: Mapping[str, Ball]) -> Ball | None:
         total = values[0](box)
@@ -207,20 +225,33 @@ def _finite(value: Ball | None) -> Ball | None:
     return value if value is not None and value.is_finite() else None
 
 
-def _product(factors: tuple[tree.Node, ...]) -> Evaluate:
+def _product(factors: tuple[tree.Node, ...], domains: Mapping[str, Domain]) -> Evaluate:
     """Products; a factor that occurs twice is squared, not multiplied with itself."""
     kinds: dict[tree.Node, int] = {}
     for factor in factors:
         kinds[factor] = kinds.get(factor, 0) + 1
     parts = tuple(f if n == 1 else tree.Power(f, tree.Number(Fraction(n))) for f, n in kinds.items())
-    return _fold(parts, lambda a, b: a * b)
+    return _fold(parts, domains, lambda a, b: a * b)
 
 
-def _power_of(base: tree.Node, exponent: tree.Node) -> Evaluate:
-    if isinstance(exponent, tree.Number) and exponent.value.denominator == 1:
-        n, inner = int(exponent.value), enclose(base)
+def _power_of(base: tree.Node, exponent: tree.Node, domains: Mapping[str, Domain]) -> Evaluate:
+    form = linear_form(exponent)
+    if form is not None and not form[1] and form[0].denominator == 1:
+        n, inner = int(form[0]), enclose(base, domains)
         return lambda box: None if (v := inner(box)) is None else _finite(_whole_power(v, n))
-    return _binary(base, exponent, _real_power)
+    signed = whole(exponent, domains) and not plainly_nonnegative(base, domains)
+    return _binary(base, exponent, domains, _signed_power if signed else _real_power)
+
+
+def _signed_power(base: Ball, exponent: Ball) -> Ball | None:
+    """Hull of integer powers of a base of either sign: those of its absolute value, with both signs."""
+    from flint import arb
+
+    if base > 0:
+        return _real_power(base, exponent)
+    size = abs(base) if base < 0 else arb(0).union(abs(base).upper())
+    found = _real_power(size, exponent)
+    return None if found is None else found.union(-found)
 
 
 def _whole_power(value: Ball, n: int) -> Ball | None:
@@ -260,8 +291,8 @@ def _hull(values: list[Ball]) -> Ball | None:
     return _finite(total)
 
 
-def _conditional(test: tree.Node, yes: tree.Node, no: tree.Node) -> Evaluate:
-    holds, one, two = truth(test), enclose(yes), enclose(no)
+def _conditional(test: tree.Node, yes: tree.Node, no: tree.Node, domains: Mapping[str, Domain]) -> Evaluate:
+    holds, one, two = truth(test, domains), enclose(yes, domains), enclose(no, domains)
 
     def value(box: Mapping[str, Ball]) -> Ball | None:
         answer = holds(box)
@@ -273,14 +304,14 @@ def _conditional(test: tree.Node, yes: tree.Node, no: tree.Node) -> Evaluate:
     return value
 
 
-def _call(node: tree.Call) -> Evaluate:
+def _call(node: tree.Call, domains: Mapping[str, Domain]) -> Evaluate:
     if node.function in ("max", "min"):
         best = (lambda a, b: a.max(b)) if node.function == "max" else (lambda a, b: a.min(b))
-        return _fold(node.arguments, best)
+        return _fold(node.arguments, domains, best)
     rule = RULES.get(node.function)
     if rule is None or len(node.arguments) != 1:
         raise NoEnclosure(node.function)
-    inner = enclose(node.arguments[0])
+    inner = enclose(node.arguments[0], domains)
     return lambda box: None if (v := inner(box)) is None else _finite(rule(v))
 
 

@@ -7,7 +7,6 @@ point of that letter decides (and so on for the letters that are left).
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -20,9 +19,12 @@ from bilevel_verify.audit.scalar.algebra import NotAlgebraic, _Algebraic
 from bilevel_verify.audit.scalar.back import to_tree
 from bilevel_verify.audit.scalar.boxes import Box, NoEnclosure
 from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim, end_conditions
+from bilevel_verify.audit.scalar.integers import signed_powers
 from bilevel_verify.audit.scalar.linear import linear_form
 from bilevel_verify.audit.scalar.needs import defined_everywhere
 from bilevel_verify.audit.scalar.numeric import evaluate
+from bilevel_verify.audit.scalar.signs import nonnegative
+from bilevel_verify.audit.scalar.smt import prove as by_smt
 from bilevel_verify.language import tree
 from bilevel_verify.theorems.rewrite import free_letters
 
@@ -32,9 +34,12 @@ ENGINE = "boxes"
 DEPTH = 3
 LETTER_LIMIT = 4
 OPERATION_LIMIT = 400
+SECOND = 500
+BOXES = 20_000
+"""Boxes of one proof, all its branch and bounds together."""
 
 
-def by_boxes(claim: ScalarClaim, seconds: float = 8.0) -> Decision:
+def by_boxes(claim: ScalarClaim) -> Decision:
     """Branch and bound on a claim as it stands: every letter has a finite range, any function of the table."""
     low, high = (claim.left, claim.right) if claim.op in ("<=", "<") else (claim.right, claim.left)
     box = _finite_box(claim)
@@ -42,7 +47,7 @@ def by_boxes(claim: ScalarClaim, seconds: float = 8.0) -> Decision:
         return _undecided("a letter without finite ends, or an equality")
     difference = tree.Add((high, tree.Negate(low)))
     try:
-        found = boxes.nonnegative(difference, box, claim.conditions(), claim.op in ("<", ">"))
+        found = boxes.nonnegative(difference, box, claim.conditions(), claim.op in ("<", ">"), domains=claim.domains)
     except NoEnclosure as reason:
         return _undecided(f"no enclosure: {reason}")
     if found.proved:
@@ -50,27 +55,27 @@ def by_boxes(claim: ScalarClaim, seconds: float = 8.0) -> Decision:
     return _undecided(f"worst box {found.worst}")
 
 
-def by_calculus(claim: ScalarClaim, seconds: float = 8.0) -> Decision:
+def by_calculus(claim: ScalarClaim) -> Decision:
     """Letters inverted, the dominating power divided out, ends reached by monotonicity."""
-    if claim.op == "==" or len(claim.letters) > LETTER_LIMIT:
-        return _undecided("an equality, or too many letters")
+    if claim.op == "==" or len(claim.letters) > LETTER_LIMIT or _of_either_sign(claim):
+        return _undecided("an equality, too many letters, or an integer power of what may be negative")
     low, high = (claim.left, claim.right) if claim.op in ("<=", "<") else (claim.right, claim.left)
     try:
         reader = _Analytic(claim)
         difference = reader.of(high) - reader.of(low)
         difference, box = _on_a_box(difference, claim, reader)
-        proof = _Proof(time.process_time() + seconds)
+        proof = _Proof()
         if proof.holds(difference, box, claim.op in ("<", ">"), DEPTH):
             return Decision("proved", ENGINE, f"{proof.boxes} boxes, {proof.describe()}")
         return _undecided(f"worst box {proof.worst}")
-    except (NotAlgebraic, NoEnclosure, ValueError, RecursionError) as reason:
+    except (NotAlgebraic, NoEnclosure, ValueError, RecursionError, OverflowError) as reason:
         return _undecided(f"no enclosure: {reason}")
 
 
 def by_derivative(claim: ScalarClaim, decide: Decide) -> Decision:
     """Monotone in one letter for all the others (any engine may show it), and true at its end."""
-    if claim.op == "==":
-        return _undecided("an equality")
+    if claim.op == "==" or _of_either_sign(claim):
+        return _undecided("an equality, or an integer power of what may be negative")
     low, high = (claim.left, claim.right) if claim.op in ("<=", "<") else (claim.right, claim.left)
     try:
         reader = _Analytic(claim)
@@ -81,9 +86,19 @@ def by_derivative(claim: ScalarClaim, decide: Decide) -> Decision:
             at_end = _decided_at_end(claim, difference, reader.symbols[name], decide)
             if at_end and defined_everywhere(claim, decide):  # no pole between the end and the point
                 return Decision("proved", "monotone", f"monotone in {name}, true at its end")
-    except (NotAlgebraic, ValueError, RecursionError) as reason:
+    except (NotAlgebraic, ValueError, RecursionError, OverflowError) as reason:
         return _undecided(str(reason))
     return _undecided("monotone in no letter with an end")
+
+
+def _of_either_sign(claim: ScalarClaim) -> bool:
+    """Whether a letter stands in an integer exponent of what may be negative: not differentiable in that letter."""
+    powers = (p for side in (claim.left, claim.right) for p in signed_powers(side, claim.domains))
+    return any(not nonnegative(power.base, claim.domains) and not _shown(power.base, claim) for power in powers)
+
+
+def _shown(base: tree.Node, claim: ScalarClaim) -> bool:
+    return by_smt(replace(claim, left=ZERO, op="<=", right=base), SECOND).outcome == "proved"
 
 
 def _others(claim: ScalarClaim, name: str) -> tuple[tree.Node, ...]:
@@ -119,7 +134,6 @@ def _undecided(reason: str) -> Decision:
 class _Proof:
     """One recursive proof with its budget."""
 
-    until: float
     boxes: int = 0
     worst: str = ""
     steps: tuple[str, ...] = ()
@@ -132,7 +146,7 @@ class _Proof:
         """Whether ``value >= 0`` (``> 0``) on the whole box, proved."""
         if value.is_zero:
             return not strict
-        if time.process_time() > self.until or sympy.count_ops(value) > OPERATION_LIMIT:
+        if self.boxes > BOXES or sympy.count_ops(value) > OPERATION_LIMIT:
             return False
         used = {n: ends for n, ends in box.items() if any(s.name == n for s in value.free_symbols)}
         if _fails_somewhere(to_tree(value), used):

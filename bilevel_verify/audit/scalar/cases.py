@@ -11,7 +11,8 @@ import sympy
 
 from bilevel_verify.audit.scalar.algebra import NotAlgebraic, to_sympy
 from bilevel_verify.audit.scalar.calculus import numeric_ends
-from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim, mentions, whole
+from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim, mentions
+from bilevel_verify.audit.scalar.integers import whole
 from bilevel_verify.audit.scalar.linear import linear_form
 from bilevel_verify.language import tree
 from bilevel_verify.theorems.card import Domain, Expression

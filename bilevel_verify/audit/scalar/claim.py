@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from types import MappingProxyType
 from typing import Any, Literal
 
-from bilevel_verify.audit.scalar.linear import linear_form
+from bilevel_verify.audit.scalar.integers import whole
 from bilevel_verify.errors import BilevelVerifyError
 from bilevel_verify.language import tree
 from bilevel_verify.theorems.card import Domain, Expression
@@ -17,6 +16,9 @@ from bilevel_verify.theorems.exact import Formula
 from bilevel_verify.theorems.rewrite import free_letters, substitute
 from bilevel_verify.theorems.vocabulary import NUMBERS
 
+KINDS = ("interval", "integers")
+"""Ranges that the engines work on."""
+POSITIVE = Domain("(0, oo)", "interval", Expression(tree.Number(Fraction(0)), "0"), None, False, False)
 Outcome = Literal["proved", "refuted", "undecided", "vacuous"]
 
 
@@ -40,7 +42,7 @@ class Decision:
     outcome: Outcome
     engine: str
     certificate: str = ""
-    point: Mapping[str, Fraction] = field(default_factory=lambda: MappingProxyType({}))
+    point: Mapping[str, Fraction] = field(default_factory=dict)
     left: float | None = None
     right: float | None = None
     ratio: float | None = None
@@ -124,16 +126,6 @@ def end_conditions(name: str, domain: Domain) -> tuple[tree.Node, ...]:
         op = "<=" if domain.upper_closed or domain.kind == "integers" else "<"
         found.append(tree.Compare((letter, domain.upper.tree), (op,)))
     return tuple(found)
-
-
-def whole(node: tree.Node, domains: Mapping[str, Domain]) -> bool:
-    """Whether a formula is an integer wherever its letters are in their ranges (plainly so: affine in integers)."""
-    form = linear_form(node)
-    if form is None:
-        return isinstance(node, tree.Call) and node.function in ("floor", "ceil")
-    constant, slopes = form
-    integers = all(n in domains and domains[n].kind == "integers" for n in slopes)
-    return integers and all(v.denominator == 1 for v in (constant, *slopes.values()))
 
 
 def _replaced(domain: Domain, values: Mapping[str, tree.Node]) -> Domain:

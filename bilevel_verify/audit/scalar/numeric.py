@@ -78,9 +78,12 @@ def _call(node: tree.Call, p: Points) -> Array:
 
 
 def _over_range(node: tree.Call, span: tuple[str, tree.Node, tree.Node], p: Points) -> Array:
-    """Sums and products whose ends may differ from point to point; too long a range gives NaN."""
+    """Sums and products over the integers between two ends, which may differ from point to point.
+
+    Too long a range gives NaN.
+    """
     index, low_node, high_node = span
-    low, high = np.floor(_value(low_node, p)), np.floor(_value(high_node, p))
+    low, high = np.ceil(_value(low_node, p)), np.floor(_value(high_node, p))
     low, high = np.broadcast_arrays(low, high)
     start = {"sum": 0.0, "prod": 1.0, "max": -np.inf, "min": np.inf}.get(node.function)
     if start is None or not np.all(np.isfinite(low) & np.isfinite(high)):

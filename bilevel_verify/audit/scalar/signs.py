@@ -7,6 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim
+from bilevel_verify.audit.scalar.integers import even
 from bilevel_verify.audit.scalar.linear import linear_form
 from bilevel_verify.language import tree
 from bilevel_verify.theorems.card import Domain
@@ -45,8 +46,7 @@ def _sign(node: tree.Node, domains: Domains, strict: bool) -> bool:
         case tree.Divide(numerator=top, denominator=bottom):
             return _sign(top, domains, strict) and _sign(bottom, domains, False)
         case tree.Power(base=base, exponent=exponent):
-            even = isinstance(exponent, tree.Number) and exponent.value.denominator == 1 and exponent.value % 2 == 0
-            return (even and not strict) or _sign(base, domains, strict)
+            return _sign(base, domains, strict) or (not strict and even(exponent, domains))
         case tree.Call(function="sqrt" | "max" | "min", arguments=arguments) if binder(node) is None:
             return all(_sign(a, domains, strict) for a in arguments)
         case tree.Call(function="abs", arguments=arguments):

@@ -10,13 +10,17 @@ if the relation fails there in ball arithmetic.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
 from functools import reduce
 from typing import Any
 
 from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim
-from bilevel_verify.audit.scalar.signs import impossible
+from bilevel_verify.audit.scalar.integers import even, odd, whole
+from bilevel_verify.audit.scalar.linear import linear_form
+from bilevel_verify.audit.scalar.signs import impossible, nonnegative, positive
+from bilevel_verify.audit.scalar.work import ended, spend
 from bilevel_verify.language import tree
 from bilevel_verify.theorems.rewrite import binder
 
@@ -24,6 +28,8 @@ ROOT_LIMIT = 24
 POWER_LIMIT = 40
 RESOURCES = 600
 """Resource units of the solver for one millisecond: a limit that does not depend on the load of the machine."""
+LATEST = 8
+"""Milliseconds by the clock for one millisecond of work: some steps of the solver do not count their work."""
 
 
 class Unsupported(Exception):
@@ -46,19 +52,40 @@ def prove(claim: ScalarClaim, milliseconds: int = 4000) -> Decision:
         return Decision("undecided", "smt", str(reason))
     for tactic in ("qfnra-nlsat", "smt"):
         solver = z3.Tactic(tactic).solver() if tactic != "smt" else z3.Solver()
-        solver.set("timeout", 3 * milliseconds)
         solver.set("rlimit", milliseconds * RESOURCES)
+        solver.set("timeout", LATEST * milliseconds)
         solver.add(*assumptions, *problem.facts, negation)
         try:
             answer = solver.check()
         except z3.Z3Exception as reason:
             return Decision("undecided", "smt", f"z3 gave up: {str(reason)[:80]}")
+        spend(_account.used(solver) / RESOURCES)
+        if answer == z3.unknown and solver.reason_unknown() in ("timeout", "canceled"):
+            ended(f"smt was ended after {LATEST * milliseconds / 1000:g} seconds")
         if answer == z3.unsat:
             return Decision("proved", "smt", f"negation unsatisfiable ({tactic}; {problem.size()})")
         if answer == z3.sat:
             point = problem.point(solver.model())
             return Decision("undecided", "smt", f"a model that is no counterexample ({problem.size()})", point)
     return Decision("undecided", "smt", f"no proof by nlsat ({problem.size()})")
+
+
+class _Account:
+    """Resource units of the solvers of this process: they share one counter that only grows."""
+
+    def __init__(self) -> None:
+        self.total = 0.0
+
+    def used(self, solver: Any) -> float:
+        """Units since the last call, as far as the solver says."""
+        counts = solver.statistics()
+        before = self.total
+        if "rlimit count" in counts.keys():  # noqa: SIM118 (not a mapping)
+            self.total = max(before, float(counts.get_key_value("rlimit count")))
+        return self.total - before
+
+
+_account = _Account()
 
 
 def contradictory(claim: ScalarClaim, milliseconds: int = 2000) -> bool:
@@ -77,11 +104,22 @@ class _Translation:
     """
 
     def __init__(self, z3: Any, claim: ScalarClaim) -> None:
-        self.z3, self.integers = z3, claim.integers
+        self.z3, self.domains = z3, claim.domains
         self.guards: list[Any] = []
         self.facts: list[Any] = []
         self.letters: dict[str, Any] = {}
         self.fresh: dict[tuple[Any, ...], Any] = {}
+        self.powers: dict[tuple[str, tree.Node, tree.Node], tuple[Any, Any, bool]] = {}
+        self.letter_powers: dict[tuple[tree.Node, str], tuple[Any, Any, Any]] = {}
+
+    @contextmanager
+    def under(self, guard: Any) -> Iterator[None]:
+        """Facts that are added inside hold only where the guard does."""
+        self.guards.append(guard)
+        try:
+            yield
+        finally:
+            self.guards.pop()
 
     def add(self, *facts: Any) -> None:
         """Facts, under the conditions of the branches that are open."""
@@ -140,9 +178,8 @@ class _Translation:
     def branches(self, test: Any, yes: tree.Node, no: tree.Node) -> Any:
         values = []
         for guard, branch in ((test, yes), (self.z3.Not(test), no)):
-            self.guards.append(guard)
-            values.append(self.term(branch))
-            self.guards.pop()
+            with self.under(guard):
+                values.append(self.term(branch))
         return self.z3.If(test, *values)
 
     def condition(self, node: tree.Node) -> Any:
@@ -166,6 +203,35 @@ class _Translation:
 
     def power(self, base: tree.Node, exponent: tree.Node) -> Any:
         constant, rest = _split_exponent(exponent)
+        if not rest:
+            return self.rational_power(base, constant)
+        known = ("power", base, exponent)
+        if known not in self.powers:
+            plain = positive(base, self.domains) or self.splits_at_zero(base, constant, rest)
+            value = self.split_power(base, constant, rest) if plain else self.unsplit_power(base, exponent)
+            self.compare_equal_exponents(known, value, plain)
+            self.powers[known] = (self.term(base), value, plain)
+        return self.powers[known][1]
+
+    def splits_at_zero(self, base: tree.Node, constant: Fraction, rest: list[tuple[str, Fraction]]) -> bool:
+        """Whether ``0**(a + b) == 0**a * 0**b``: a base that is nonnegative, and so are all parts of the exponent."""
+        if constant < 0 or not nonnegative(base, self.domains):
+            return False
+        return all(
+            nonnegative(tree.Multiply((tree.signed(factor), tree.Letter(letter))), self.domains)
+            for letter, factor in rest
+        )
+
+    def compare_equal_exponents(self, known: tuple[str, tree.Node, tree.Node], value: Any, plain: bool) -> None:
+        """Monotone in the base, bases of 0 included, where one of the powers could not be split."""
+        z3, b, e = self.z3, self.term(known[1]), self.term(known[2])
+        for (_, _, exponent), (other, there, other_plain) in self.powers.items():
+            if exponent == known[2] and not (plain and other_plain):
+                for low, high, one, two in ((b, other, value, there), (other, b, there, value)):
+                    self.facts.append(z3.Implies(z3.And(low >= 0, low <= high, e >= 0), one <= two))
+
+    def split_power(self, base: tree.Node, constant: Fraction, rest: list[tuple[str, Fraction]]) -> Any:
+        """``base**(2*n + 1/2)`` as a product of powers; right where the base is positive."""
         result = self.rational_power(base, constant)
         for letter, factor in rest:
             if factor.denominator > ROOT_LIMIT:
@@ -173,6 +239,22 @@ class _Translation:
             piece = self.letter_power(base, letter)
             result = result * self.rational_power_of_term(piece, factor, ("letter", base, letter))
         return result
+
+    def unsplit_power(self, base: tree.Node, exponent: tree.Node) -> Any:
+        """A power of a base of any sign: split where it is positive; integer powers of negative bases by their size."""
+        z3, known, split = self.z3, ("power", base, exponent), _split_exponent(exponent)
+        b, e, value = self.term(base), self.term(exponent), self.auxiliary(known)
+        self.add(z3.Not(z3.And(b == 0, e < 0)))
+        self.add(z3.Implies(z3.And(b == 0, e > 0), value == 0), z3.Implies(e == 0, value == 1))
+        with self.under(b > 0):
+            self.add(value == self.split_power(base, *split))
+        if whole(exponent, self.domains):
+            with self.under(b < 0):
+                size = self.split_power(tree.Call("abs", (base,)), *split)
+                signs = [] if odd(exponent, self.domains) else [value == size]
+                signs += [] if even(exponent, self.domains) else [value == -size]
+                self.add(z3.Or(signs))
+        return value
 
     def rational_power(self, base: tree.Node, exponent: Fraction) -> Any:
         if exponent == 0:
@@ -193,20 +275,19 @@ class _Translation:
         return _product(root, top) if top else self.number(Fraction(1))
 
     def letter_power(self, base: tree.Node, letter: str) -> Any:
-        """``base**letter``: a fresh variable with what is true of it wherever the power is defined."""
-        known = ("letter power", base, letter)
-        if known in self.fresh:
-            return self.fresh[known]
-        value, b, e = self.auxiliary(known), self.term(base), self.letter(letter)
+        """``base**letter``: a fresh variable with what is true of it where the base is positive (or 0)."""
+        if (base, letter) in self.letter_powers:
+            return self.letter_powers[base, letter][2]
+        value, b, e = self.auxiliary(("letter power", base, letter)), self.term(base), self.letter(letter)
         z3 = self.z3
         unit, positive = z3.And(e >= 0, e <= 1), b > 0
-        if letter not in self.integers:
-            self.add(b >= 0)  # a real power of a negative number is not defined
-        self.add(z3.Implies(z3.And(b == 0, e > 0), value == 0), z3.Implies(e == 0, value == 1))
-        self.add(z3.Implies(e == 1, value == b), z3.Implies(b == 1, value == 1))
         above, below = z3.And(positive, b >= 1), z3.And(positive, b <= 1)
         tangent = 1 + e * (b - 1)
         guarded = [
+            (z3.And(b == 0, e > 0), value == 0),
+            (e == 0, value == 1),
+            (e == 1, value == b),
+            (b == 1, value == 1),
             (positive, value > 0),
             (z3.And(above, e >= 0), value >= 1),
             (z3.And(below, e >= 0), value <= 1),
@@ -220,26 +301,25 @@ class _Translation:
             (z3.And(positive, z3.Or(e >= 1, e <= 0)), value >= tangent),
             (z3.And(unit, positive), value * (b + e * (1 - b)) >= b),
         ]
-        self.add(*[z3.Implies(condition, fact) for condition, fact in guarded])
-        self.compare_powers(known, value, b, e)
+        self.facts += [z3.Implies(condition, fact) for condition, fact in guarded]
+        self.compare_powers((base, letter), b, e, value)
+        self.letter_powers[base, letter] = (b, e, value)
         return value
 
-    def compare_powers(self, known: tuple[Any, ...], value: Any, b: Any, e: Any) -> None:
+    def compare_powers(self, known: tuple[tree.Node, str], b: Any, e: Any, value: Any) -> None:
         """Monotone in the base and in the exponent, against the powers that are there already."""
         z3 = self.z3
-        for other, there in list(self.fresh.items()):
-            if other[0] != "letter power" or other == known:
-                continue
-            base, exponent = self.term(other[1]), self.letter(other[2])
-            both = z3.And(b > 0, base > 0)
-            if other[2] == known[2]:
+        for (other, letter), (base, exponent, there) in self.letter_powers.items():
+            both, new = z3.And(b > 0, base > 0), []
+            if letter == known[1]:
                 for low, high, one, two in ((b, base, value, there), (base, b, there, value)):
-                    self.add(z3.Implies(z3.And(both, low <= high, e >= 0), one <= two))
-                    self.add(z3.Implies(z3.And(both, low <= high, e <= 0), one >= two))
-            if other[1] == known[1]:
+                    new.append(z3.Implies(z3.And(both, low <= high, e >= 0), one <= two))
+                    new.append(z3.Implies(z3.And(both, low <= high, e <= 0), one >= two))
+            if other == known[0]:
                 for low, high, one, two in ((e, exponent, value, there), (exponent, e, there, value)):
-                    self.add(z3.Implies(z3.And(b >= 1, low <= high), one <= two))
-                    self.add(z3.Implies(z3.And(both, b <= 1, low <= high), one >= two))
+                    new.append(z3.Implies(z3.And(b >= 1, low <= high), one <= two))
+                    new.append(z3.Implies(z3.And(both, b <= 1, low <= high), one >= two))
+            self.facts += new
 
     def call(self, node: tree.Call) -> Any:
         z3 = self.z3
@@ -370,8 +450,6 @@ def _split_exponent(node: tree.Node) -> tuple[Fraction, list[tuple[str, Fraction
     ------
     Unsupported : it is not of that form.
     """
-    from bilevel_verify.audit.scalar.linear import linear_form
-
     form = linear_form(node)
     if form is None:
         raise Unsupported("an exponent that is not affine in the letters")

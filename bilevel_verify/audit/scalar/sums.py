@@ -14,11 +14,11 @@ import sympy
 
 from bilevel_verify.audit.scalar.algebra import NotAlgebraic, to_sympy
 from bilevel_verify.audit.scalar.back import to_tree
-from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim, whole
+from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim
+from bilevel_verify.audit.scalar.integers import index_domain, whole
 from bilevel_verify.audit.scalar.linear import linear_form
 from bilevel_verify.audit.scalar.smt import prove as by_smt
 from bilevel_verify.language import tree
-from bilevel_verify.theorems.card import Domain, Expression
 from bilevel_verify.theorems.rewrite import binder, free_letters, rebuild, substitute
 
 RANGED = ("sum", "prod")
@@ -48,7 +48,7 @@ def closed(node: tree.Node, claim: ScalarClaim) -> tree.Node:
     low, high = closed(low, claim), closed(high, claim)
     if index in claim.domains:
         return node
-    inner = replace(claim, domains={**claim.domains, index: _index_domain(low, high)})
+    inner = replace(claim, domains={**claim.domains, index: index_domain(low, high)})
     body = closed(node.arguments[0], inner)
     again = _with_parts(node, body, low, high)
     terms = body.terms if isinstance(body, tree.Add) else (body,)
@@ -192,10 +192,6 @@ def _factors(node: tree.Node) -> tuple[tree.Node, ...]:
     return (node,)
 
 
-def _index_domain(low: tree.Node, high: tree.Node) -> Domain:
-    return Domain("index", "integers", Expression(low, ""), Expression(high, ""))
-
-
 def _with_parts(node: tree.Call, body: tree.Node, low: tree.Node, high: tree.Node) -> tree.Call:
     span = node.arguments[-1]
     assert isinstance(span, tree.Tuple)
@@ -254,7 +250,7 @@ def _polynomial(term: tree.Node, index: str, low: tree.Node, high: tree.Node, cl
 
 
 def _geometric(term: tree.Node, index: str, low: tree.Node, high: tree.Node, claim: ScalarClaim) -> tree.Node | None:
-    """``sum c * r**(a*i + b)`` with a constant ratio that is never 1 and never 0."""
+    """``sum c * r**(a*i + b)`` with integer exponents and a constant ratio that is never 1 and never 0."""
     powers = [f for f in _factors(term) if index in free_letters(f)]
     if len(powers) != 1 or not isinstance(powers[0], tree.Power):
         return None
@@ -262,7 +258,7 @@ def _geometric(term: tree.Node, index: str, low: tree.Node, high: tree.Node, cla
     form = linear_form(exponent)
     if form is None or index in free_letters(base) or abs(slope := form[1].get(index, Fraction(0))) != 1:
         return None
-    if not whole(exponent, {**claim.domains, index: _index_domain(low, high)}) or not _apart(base, claim):
+    if not whole(exponent, {**claim.domains, index: index_domain(low, high)}) or not _apart(base, claim):
         return None
     first = substitute(powers[0], {index: low if slope == 1 else high})
     count = tree.Add((high, tree.Negate(low), ONE))
@@ -274,8 +270,11 @@ def _geometric(term: tree.Node, index: str, low: tree.Node, high: tree.Node, cla
 
 
 def _apart(base: tree.Node, claim: ScalarClaim) -> bool:
-    """Whether a ratio is positive and never 1 on the range."""
-    zero = tree.Number(Fraction(0))
-    if by_smt(replace(claim, left=zero, op="<", right=base), 1000).outcome != "proved":
-        return False
-    return any(by_smt(replace(claim, left=base, op=op, right=ONE), 1000).outcome == "proved" for op in ("<", ">"))
+    """Whether a ratio is never 0 and never 1 on the range: between, below or above them everywhere."""
+
+    def holds(one: tree.Node, two: tree.Node) -> bool:
+        return by_smt(replace(claim, left=one, op="<", right=two), 1000).outcome == "proved"
+
+    if holds(base, ZERO):
+        return True
+    return holds(ZERO, base) and (holds(base, ONE) or holds(ONE, base))

@@ -25,9 +25,11 @@ def run_command(arguments: Any) -> int:
     campaign = _campaign(arguments)
     if arguments.dry_run:
         return _dry_run(campaign, arguments)
-    signal.signal(signal.SIGTERM, _stop)
+    interrupt_politely()
     with output.ProgressBar(_left(campaign, arguments)) as bar:
         outcome = run_campaign(campaign, arguments.out, jobs=arguments.jobs, retry=arguments.retry, progress=bar)
+    for row in outcome.altered:
+        output.say(f"{row} was altered on the disk; its cell was done anew")
     for failure in outcome.failures:
         output.say(f"{Cell.from_dict(failure.cell).label}: {failure.status}: {failure.message}")
     with Store(outcome.store, read_only=True) as store:
@@ -54,8 +56,14 @@ def run_command(arguments: Any) -> int:
     return output.exit_status(rows, arguments.strict)
 
 
+def interrupt_politely() -> None:
+    """A polite end (a batch system's, a closed terminal's) is an interrupt: what was done is kept."""
+    for name in ("SIGTERM", "SIGHUP"):  # Windows has no SIGHUP; ``nohup`` has it ignored, and it stays so
+        if hasattr(signal, name) and signal.getsignal(getattr(signal, name)) != signal.SIG_IGN:
+            signal.signal(getattr(signal, name), _stop)
+
+
 def _stop(number: int, frame: Any) -> None:
-    """A polite end (a batch system's, say) is an interrupt: what was done is kept."""
     raise KeyboardInterrupt
 
 

@@ -1,0 +1,161 @@
+"""Which cell is worked on next, by whom, and what becomes of the cells of other processes."""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from collections import deque
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bilevel_verify.campaign.cell import Cell
+from bilevel_verify.campaign.pool import Task
+from bilevel_verify.campaign.store import Store
+
+SILENCE = 120.0
+"""Whoever works on a cell and gives no sign of life for so many seconds is taken to be gone."""
+LEASE_BATCH = 16
+LEFT = "left by others"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A cell with the key of its answer."""
+
+    cell: Cell
+    key: str
+    depends: dict[str, Any]
+
+
+class Agenda:
+    """Hands out cells, those of one problem to one worker as far as possible (what it derives once, it keeps).
+
+    Cells are leased in the store before they are worked on, so that two processes on one store share the work.
+    Cells leased by somebody else wait until they are answered or their owner is gone.
+    """
+
+    def __init__(self, entries: tuple[Entry, ...], store: Store, jobs: int) -> None:
+        self.store, self.jobs = store, jobs
+        self.owner = f"{socket.gethostname()}:{os.getpid()}:{_start_time(os.getpid())}"
+        self.elsewhere = 0
+        self.waiting = ""
+        self._entries = {e.key: e for e in entries}
+        self._groups: dict[str, deque[str]] = {}
+        for entry in entries:
+            group = f"{entry.cell.problem}|{sorted(entry.cell.knobs.items())}"
+            self._groups.setdefault(group, deque()).append(entry.key)
+        self._fresh = deque(self._groups)
+        self._open = len(entries)  # neither handed out nor waited for
+        self._assigned: dict[int, str] = {}
+        self._leased: dict[str, deque[str]] = {}
+        self._waited: set[str] = set()
+        self._asked = self._renewed = time.monotonic()
+
+    def take(self, slot: int) -> Task | None:
+        """The next task for a worker, from its own problem first, then a new one, then the longest queue."""
+        while (group := self._group_for(slot)) is not None:
+            leased = self._leased.setdefault(group, deque())
+            if not leased:
+                self._lease(group, leased)
+                continue
+            self._open -= 1
+            key = leased.popleft()
+            return {"id": key, "cell": self._entries[key].cell.to_dict()}
+        return None
+
+    def exhausted(self) -> bool:
+        """No cell is left to hand out, and none is being waited for."""
+        return not self._waited and not self._open
+
+    def finish(self, key: str) -> Entry:
+        """The cell that was answered."""
+        return self._entries[key]
+
+    def attend(self) -> None:
+        """Keep the leases alive and look after the cells of others; cheap, call it often."""
+        now = time.monotonic()
+        if now - self._renewed > SILENCE / 4:
+            self._renewed = now
+            self.store.renew(self.owner)
+        if self._waited and now - self._asked > 0.5:
+            self._asked = now
+            waited = sorted(self._waited)
+            free = self.store.lease(waited[:LEASE_BATCH], self.owner, SILENCE, owner_alive)
+            answered = self.store.answered(waited)
+            if free:
+                self._leased.setdefault(LEFT, deque()).extend(sorted(free))
+                self._fresh.append(LEFT)
+            self._open += len(free)
+            self.elsewhere += len(answered - free)
+            self._waited -= free | answered
+            self.waiting = "" if self._open else self._whom()
+
+    def _whom(self) -> str:
+        """For whom this run waits, and for how long at most if nothing is heard of them."""
+        holders = self.store.holders(sorted(self._waited))
+        if not holders:
+            return ""
+        host, process, _ = _parts(holders[0].owner)
+        others = f" and {len(holders) - 1} more" if len(holders) > 1 else ""
+        left = max(0.0, SILENCE - holders[0].silent)
+        cells = f"{len(self._waited)} cell{'s' * (len(self._waited) != 1)}"
+        return (
+            f"waiting for {cells} of process {process} on {host}{others}; taken over after {left:.0f} s more of silence"
+        )
+
+    def _group_for(self, slot: int) -> str | None:
+        """A group stays assigned until it is empty, so every one is fresh only once and is looked at only once."""
+        own = self._assigned.get(slot)
+        if own is not None and self._left(own):
+            return own
+        busy = {*self._assigned.values()}
+        while self._fresh and (self._fresh[0] in busy or not self._left(self._fresh[0])):
+            self._fresh.popleft()
+        shared = (group for group in sorted(busy) if self._left(group))
+        chosen = self._fresh.popleft() if self._fresh else max(shared, key=self._left, default=None)
+        if chosen is not None:
+            self._assigned[slot] = chosen
+        return chosen
+
+    def _left(self, group: str) -> int:
+        return len(self._groups.get(group, ())) + len(self._leased.get(group, ()))
+
+    def _lease(self, group: str, leased: deque[str]) -> None:
+        queue = self._groups[group]
+        batch = [queue.popleft() for _ in range(min(LEASE_BATCH, len(queue)))]
+        free = self.store.lease(batch, self.owner, SILENCE, owner_alive)
+        leased.extend(k for k in batch if k in free)
+        self._waited |= set(batch) - free
+        self._open -= len(batch) - len(free)
+
+
+def owner_alive(owner: str) -> bool:
+    """Whether the process behind a lease still exists; one on another machine is believed until it falls silent."""
+    host, process, began = _parts(owner)
+    if host != socket.gethostname():
+        return True
+    return process.isdecimal() and _start_time(int(process)) == began
+
+
+def _parts(owner: str) -> tuple[str, str, str]:
+    """Host, process and its start; empty where the disk has damaged the text."""
+    host, process, began = ["", "", *owner.rsplit(":", 2)][-3:]
+    return host, process, began
+
+
+def _start_time(process: int) -> str:
+    """When a process started, in ticks since boot (so that a reused number is noticed); "" if there is none."""
+    try:
+        text = Path(f"/proc/{process}/stat").read_text(encoding="ascii", errors="replace")
+        return text.rpartition(")")[2].split()[19]
+    except (OSError, IndexError):
+        pass
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return ""
+    except OSError:
+        pass
+    return "" if Path("/proc/self/stat").exists() else "alive"

@@ -1,0 +1,355 @@
+"""Symbols: which declared letter, sequence or function one is, and whether a bracket after it applies it."""
+
+from __future__ import annotations
+
+import difflib
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from bilevel_verify.language import tree
+from bilevel_verify.latex.atoms import Atom, atom_of, default_names
+from bilevel_verify.latex.cursor import Cursor
+from bilevel_verify.latex.derivatives import derivative_name, nabla_of, value_kind
+from bilevel_verify.latex.expressions import expression, raised, whole
+from bilevel_verify.latex.notation import Entry
+from bilevel_verify.latex.operands import arguments
+from bilevel_verify.latex.structure import Item, Script, flat
+from bilevel_verify.latex.tokens import Token
+from bilevel_verify.latex.values import Kind, Value
+
+FUNCTION_LIKE = frozenset("f g h F G \\varphi \\phi \\Phi \\psi \\Psi".split())
+"""Letters that are hardly ever factors before a bracket."""
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """An entry for a symbol and the scripts that it leaves over."""
+
+    entry: Entry
+    sub: tuple[Item, ...] | None
+    sup: tuple[Item, ...] | None
+
+    @property
+    def left(self) -> int:
+        """How many scripts are left over."""
+        return (self.sub is not None) + (self.sup is not None)
+
+
+def symbol(cursor: Cursor) -> Value:
+    """A letter, an indexed letter, a function with its arguments, a derivative.
+
+    Raises
+    ------
+    LatexError : undeclared, or a bracket that could be both argument and factor.
+    """
+    item = cursor.look(operand=True)
+    assert item is not None
+    atom, place = atom_of(cursor.context.source, cursor.items, cursor.place)
+    if atom is None:
+        raise cursor.error("syntax", f"{flat([item])[:20]!r} is not a symbol", item)
+    if _nabla(atom):
+        cursor.place = place
+        return _derivative(cursor, atom)
+    found = matches(cursor, atom)
+    if not found:
+        return _undeclared(cursor, atom, place, item)
+    cursor.place = place
+    return _chosen(cursor, atom, found, item)
+
+
+def _nabla(atom: Atom) -> bool:
+    return atom.symbol.endswith("\\nabla") or "{\\nabla}" in atom.symbol
+
+
+def matches(cursor: Cursor, atom: Atom) -> list[Match]:
+    """Entries that explain a symbol best: with the fewest scripts left over."""
+    primes, star, sub, sup = atom.fixed()
+    found = []
+    for entry in cursor.context.notation.by_symbol.get(atom.symbol, ()):
+        e_primes, e_star, e_sub, e_sup = entry.atom.fixed()
+        if (e_primes, e_star) != (primes, star) or e_sub not in (None, sub) or e_sup not in (None, sup):
+            continue
+        left_sub = atom.sub if e_sub is None else None
+        left_sup = atom.sup if e_sup is None else None
+        family = bool(entry.flags & {"first", "last"})
+        if family != (left_sub is not None) and (family or entry.role != "sequence"):
+            continue
+        if "split" in entry.flags and not _side_by_side(left_sub or ()):
+            continue
+        found.append(Match(entry, left_sub, left_sup))
+    if not found and atom.primes and not atom.star:
+        return _primed_index(cursor, atom)
+    best = min((m.left for m in found), default=0)
+    split = [m for m in found if "split" in m.entry.flags]
+    found = split or [m for m in found if m.left == best]
+    plain = [m for m in found if m.entry.role != "sequence"]
+    return plain if any(m.entry.role == "letter" for m in plain) else found
+
+
+def _side_by_side(items: Sequence[Item]) -> bool:
+    """Two letters without a sign between them."""
+    letters = [isinstance(i, Token) and i.kind == "letter" for i in items]
+    return any(one and two for one, two in itertools.pairwise(letters))
+
+
+def _primed_index(cursor: Cursor, atom: Atom) -> list[Match]:
+    """``k'`` is a running letter where ``k`` is one."""
+    plain = replace(atom, primes=0)
+    out = []
+    for match in matches(cursor, plain):
+        if match.entry.name in cursor.context.notation.indices and match.entry.role == "letter":
+            named = replace(
+                match.entry, name=match.entry.name + "_p" * atom.primes, display=replace(atom, sup=None).latex()
+            )
+            out.append(replace(match, entry=named))
+    return out
+
+
+def _chosen(cursor: Cursor, atom: Atom, found: list[Match], item: Item) -> Value:
+    """One entry of those that match: a symbol may be a letter here and a function there."""
+    functions = [m for m in found if m.entry.role == "function"]
+    letters = [m for m in found if m.entry.role != "function"]
+    if len(functions) > 1 or len(letters) > 1:
+        readings = tuple(m.entry.name for m in (functions if len(functions) > 1 else letters))
+        raise cursor.error("ambiguous", f"{atom.latex()} is declared twice", item, readings[:2])
+    if functions and (not letters or _applies(cursor, functions[0].entry, letters[0].entry, item)):
+        return _applied(cursor, atom, functions[0], item)
+    value = _letter(cursor, letters[0], item)
+    if not functions and value.kind == "scalar" and isinstance(value.node, tree.Letter):
+        _no_argument(cursor, atom, letters[0].entry.name, item, declared=True)
+    return value
+
+
+def _applies(cursor: Cursor, function: Entry, letter: Entry, item: Item) -> bool:
+    """Whether a bracket holds arguments, where the symbol is a letter too: by their number and kind, else ask."""
+    place, fences = cursor.place, list(cursor.fences)
+    values = arguments(cursor)
+    cursor.place, cursor.fences = place, fences
+    if values is None:
+        return False
+    if len(values) > 1:
+        return True
+    if function.arities and 1 not in function.arities:
+        return False
+    if function.of == "matrix":
+        return values[0].kind == "matrix"
+    if function.of and function.of != "scalar":
+        node = values[0].node
+        return function.of == (node.name if isinstance(node, tree.Letter) else getattr(node, "base", ""))
+    if values[0].kind in ("vector", "set") and letter.kind == "scalar" and not function.of:
+        return True
+    readings = (f"{function.name} applied to the bracket", f"{letter.name} times the bracket")
+    raise cursor.error("ambiguous", f"{letter.display} is a letter and a function", item, readings)
+
+
+def _letter(cursor: Cursor, match: Match, item: Item) -> Value:
+    """A letter or an entry of a sequence, with the power that is left over."""
+    entry = match.entry
+    column = item.at + 1
+    cursor.context.named(entry.name, entry.display, item.at)
+    value = Value(tree.Letter(entry.name, column=column), entry.kind)
+    sup = match.sup
+    if entry.role == "sequence":
+        indices: list[tree.Node] = []
+        scripts = [match.sub, sup if "upper" in entry.flags else None]
+        if "upper-component" not in entry.flags:
+            scripts.reverse()
+        for script in scripts:
+            indices += [] if script is None else indices_of(cursor, entry, script)
+        if len(indices) == 1 and _alone_wrong(entry, match):
+            raise cursor.error("script", f"{entry.display} with the script of its component only", item)
+        if indices:
+            value = Value(tree.Index(entry.name, tuple(indices), column=column), _entry_kind(entry, match))
+        if "upper" in entry.flags:
+            sup = None
+    return value if sup is None else raised(cursor, value, Script("^", sup, item.at))
+
+
+def _alone_wrong(entry: Entry, match: Match) -> bool:
+    """The script of the component without that of the iterate: the echo could not tell them apart."""
+    if "upper" not in entry.flags:
+        return False
+    lone = match.sup if match.sub is None else match.sub if match.sup is None else None
+    return lone is not None and ("lower-component" if match.sup is None else "upper-component") in entry.flags
+
+
+def _entry_kind(entry: Entry, match: Match) -> Kind:
+    component = ("lower-component" in entry.flags and match.sub is not None) or (
+        "upper-component" in entry.flags and match.sup is not None
+    )
+    return "scalar" if component else entry.kind
+
+
+def indices_of(cursor: Cursor, entry: Entry, items: Sequence[Item]) -> list[tree.Node]:
+    """Indices between commas; neighbours without a comma are a product, or two indices where the notation says so."""
+    inside = cursor.child(items, items[0].at if items else cursor.at)
+    if "split" in entry.flags and not any(isinstance(i, Token) and i.text == "," for i in items):
+        parts = [[i] for i in items]
+        return [whole(cursor.child(part, inside.at)).node for part in parts]
+    if _side_by_side(items) and cursor.context.notation.options.get("subscripts") != "product":
+        readings = ("two indices", "their product")
+        raise inside.error("ambiguous", "two letters side by side in a subscript", None, readings)
+    out = [expression(inside).node]
+    while inside.sees("mark", ",", ";"):
+        inside.take()
+        out.append(expression(inside).node)
+    if not inside.done():
+        raise inside.error("syntax", f"{flat(list(inside.items[inside.place :]))[:20]!r} in a subscript")
+    return out
+
+
+def _applied(cursor: Cursor, atom: Atom, match: Match, item: Item) -> Value:
+    """A declared function with its arguments; alone it stands for itself."""
+    entry = match.entry
+    cursor.context.named(entry.name, entry.display, item.at)
+    if match.sup is not None:
+        raise cursor.error("script", f"a superscript between {entry.display} and its arguments", item)
+    return application(cursor, entry, entry.name, entry.kind, match.sub, item)
+
+
+def application(cursor: Cursor, entry: Entry, name: str, kind: Kind, sub: tuple[Item, ...] | None, item: Item) -> Value:
+    """``name(arguments)``, the index of a family of functions among them."""
+    column = item.at + 1
+    index: list[tree.Node] = []
+    if sub is not None:
+        index = indices_of(cursor, entry, sub)
+    values = arguments(cursor)
+    if values is None:
+        node = tree.Index(name, tuple(index), column=column) if index else tree.Letter(name, column=column)
+        return Value(node, "function")
+    if entry.arities and len(values) not in entry.arities:
+        wanted = " or ".join(str(n) for n in sorted(entry.arities))
+        raise cursor.error("arguments", f"{entry.display} takes {wanted} arguments, {len(values)} stand here", item)
+    nodes = [value.node for value in values]
+    nodes = [*nodes, *index] if "last" in entry.flags else [*index, *nodes]
+    return Value(tree.Call(name, tuple(nodes), column=column), kind)
+
+
+def _derivative(cursor: Cursor, atom: Atom) -> Value:
+    """``\\nabla_{xy}^2 g(x, y)``: the name of the derivative follows from that of the function."""
+    nabla = nabla_of(cursor, atom)
+    item = cursor.look(operand=True)
+    below, place = atom_of(cursor.context.source, cursor.items, cursor.place)
+    found = [m for m in matches(cursor, below) if m.entry.role == "function"] if below is not None else []
+    if below is None or not found or item is None:
+        if below is not None and not matches(cursor, below) and not cursor.context.notation.free:
+            return _undeclared(cursor, below, place, item or cursor.items[-1])
+        raise cursor.error("arguments", "the gradient of something that is not a declared function", item)
+    cursor.place = place
+    match = found[0]
+    if match.sup is not None:
+        raise cursor.error("script", f"a superscript between {match.entry.display} and its arguments", item)
+    name = derivative_name(match.entry.name, nabla)
+    cursor.context.named(match.entry.name, match.entry.display, item.at)
+    value = application(cursor, match.entry, name, value_kind(match.entry, nabla), match.sub, item)
+    if nabla.component is not None and isinstance(value.node, tree.Call):
+        component = whole(cursor.child(nabla.component, item.at))
+        return Value(tree.Call("component", (value.node, component.node), column=value.node.column), "scalar")
+    return value
+
+
+def _undeclared(cursor: Cursor, atom: Atom, place: int, item: Item) -> Value:
+    """A symbol without a declaration: a letter that names itself where the notation is free, else an error."""
+    from bilevel_verify.latex.sets import reals
+
+    if atom.symbol == "\\mathbb{R}":
+        cursor.place += 1
+        return reals(cursor, item)
+    if atom.symbol in ("\\mathbf{1}", "\\mathbb{1}") and atom.sub is not None and _has_relation(atom.sub):
+        return _indicator(cursor, atom, place, item)
+    if atom.symbol in ("\\mathrm{e}", "\\mathrm{E}") and not atom.primes:
+        cursor.place = place
+        value = Value(tree.Letter("E", column=item.at + 1), "scalar")
+        return value if atom.sup is None else raised(cursor, value, Script("^", atom.sup, item.at))
+    if not cursor.context.notation.free:
+        raise _unknown(cursor, atom, item)
+    return _free(cursor, atom, place, item)
+
+
+def _has_relation(items: tuple[Item, ...]) -> bool:
+    return any(isinstance(i, Token) and i.kind == "relation" for i in items)
+
+
+def _indicator(cursor: Cursor, atom: Atom, place: int, item: Item) -> Value:
+    """``\\mathbf{1}_{a \\le b}``."""
+    from bilevel_verify.latex.sets import relation
+
+    assert atom.sub is not None
+    if atom.sup is not None:
+        raise cursor.error("script", "a power of an indicator", item)
+    cursor.place = place
+    condition = relation(cursor.child(atom.sub, item.at))
+    return Value(tree.Call("indicator", (condition,), column=item.at + 1), "scalar")
+
+
+def _unknown(cursor: Cursor, atom: Atom, item: Item) -> Exception:
+    display = replace(atom, sup=None).latex()
+    known = [entry.display for entry in cursor.context.notation.entries]
+    close = difflib.get_close_matches(display, known, n=1)
+    hint = f"; did you mean {close[0]}?" if close else ""
+    if any(e.role == "sequence" for e in cursor.context.notation.by_symbol.get(atom.symbol, ())):
+        hint = ""
+    if cursor.context.notation.by_symbol.get(atom.symbol):
+        return cursor.error("letter", f"{display} is not declared with these scripts{hint}", item)
+    return cursor.error("letter", f"{display} is not declared{hint}", item)
+
+
+def _free(cursor: Cursor, atom: Atom, place: int, item: Item) -> Value:
+    """A letter of a single formula: ``x_1``, ``L_g`` are letters, ``x_{k+1}`` and ``x_i`` under a sum are entries."""
+    notation = cursor.context.notation
+    column = item.at + 1
+    bare = replace(atom, sub=None, sup=None)
+    if atom.symbol == "e" and not atom.primes and atom.sub is None and "e" not in notation.known:
+        readings = ("Euler's number, written \\mathrm{e} or \\exp", "a letter e")
+        raise cursor.error("ambiguous", "e", item, readings)
+    if atom.symbol == "\\pi" and atom.sub is None:
+        bare, name = replace(atom, sup=None), "pi"
+        value = Value(tree.Letter("pi", column=column), "scalar")
+    elif atom.sub is not None and not _part_of_name(cursor, atom.sub):
+        name = _preferred(cursor, bare, item)
+        entry = Entry(name, "sequence", "scalar", bare.latex(), bare)
+        value = Value(tree.Index(name, tuple(indices_of(cursor, entry, atom.sub)), column=column), "scalar")
+    else:
+        bare = replace(atom, sup=None)
+        name = _preferred(cursor, bare, item)
+        value = Value(tree.Letter(name, column=column), "scalar")
+    cursor.context.named(name, bare.latex(), item.at)
+    cursor.place = place
+    _no_argument(cursor, atom, name, item)
+    return value if atom.sup is None else raised(cursor, value, Script("^", atom.sup, item.at))
+
+
+def _no_argument(cursor: Cursor, atom: Atom, name: str, item: Item, *, declared: bool = False) -> None:
+    """A letter before a bracket multiplies it; where it looks like a function at a point, ask."""
+    place, fences = cursor.place, list(cursor.fences)
+    values = arguments(cursor)
+    cursor.place, cursor.fences = place, fences
+    if values is None:
+        return
+    single = isinstance(values[0].node, tree.Letter | tree.Index) and atom.symbol not in ("\\pi",)
+    if len(values) > 1 or single or (not declared and (atom.symbol in FUNCTION_LIKE or atom.primes)):
+        readings = (f"{name} applied to the bracket: declare it as a function", f"{name} times the bracket")
+        raise cursor.error("ambiguous", f"{atom.latex()} before a bracket", item, readings)
+
+
+def _part_of_name(cursor: Cursor, items: tuple[Item, ...]) -> bool:
+    """Whether a subscript is part of the name: one word, letter or number that does not run."""
+    if not all(isinstance(i, Token) and i.kind in ("letter", "digits", "word", "operator") for i in items):
+        return False
+    tokens = [i for i in items if isinstance(i, Token)]
+    return not any(t.text.removeprefix("\\") in cursor.bound for t in tokens)
+
+
+def _preferred(cursor: Cursor, atom: Atom, item: Item) -> str:
+    """The name of a free letter: one that the caller knows, else the usual one."""
+    names = default_names(atom)
+    known = cursor.context.notation.known
+    for name in names:
+        if name in known:
+            return name
+    if cursor.context.notation.closed:
+        close = difflib.get_close_matches(names[0], sorted(known), n=1)
+        hint = f"; did you mean {close[0]!r}?" if close else ""
+        raise cursor.error("letter", f"{atom.latex()} is not declared{hint}", item)
+    return names[0]
