@@ -240,6 +240,8 @@ def test_products_name_their_directions_and_contract_the_right_side():
 def test_what_does_not_depend_has_derivative_zero_and_costs_nothing():
     program = program_of(sympy.sin(x) + 0 * y, [x, y])
     assert [float(v) for v in values(gradient(program), [0.0, 1.0])] == [1.0, 0.0]
+    jump = program_of(x * sympy.sign(y), [x, y])  # no derivative in y, one in x
+    assert [float(v) for v in values(gradient(jump, [0]), [3.0, -2.0])] == [-1.0]
     graph = Graph(("a", "b"))
     a, b = graph.input_at(0), graph.input_at(1)
     out = graph.mul((a, a))
