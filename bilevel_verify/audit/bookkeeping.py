@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from bilevel_verify.audit.finding import Finding, Place, exact_text, row_of
 from bilevel_verify.audit.reading import Written, written
 from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim
-from bilevel_verify.audit.scalar.prove import decide
+from bilevel_verify.audit.scalar.deciding import decide
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.theorems.card import (
     Card,
@@ -27,7 +27,7 @@ from bilevel_verify.theorems.rewrite import free_letters
 from bilevel_verify.theorems.vocabulary import NUMBERS, ORDER_FUNCTIONS, RANGE_FUNCTIONS, SCALAR_FUNCTIONS
 
 SCALARS = SCALAR_FUNCTIONS | RANGE_FUNCTIONS
-SECONDS = 4.0
+EFFORT = 4.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +137,7 @@ def _equal(one: tree.Node, two: tree.Node, first: Written, second: Written, seed
     if not (_scalar(a) and _scalar(b)):
         return Decision("undecided", "bookkeeping", f"differs in the text: {to_text(a)[:80]} and {to_text(b)[:80]}")
     claim = first.claim(Link(Expression(a, ""), "==", Expression(b, "")))
-    return decide(claim, seed=seed, seconds=SECONDS)
+    return decide(claim, seed=seed, effort=EFFORT)
 
 
 def _scalar(node: tree.Node) -> bool:
@@ -176,7 +176,7 @@ def _follows(node: tree.Compare, table: Written, seed: int) -> Decision:
         return Decision("proved", "bookkeeping", "a hypothesis of the statement itself")
     if not free_letters(shown) - NUMBERS <= claim.domains.keys():
         return Decision("undecided", "bookkeeping", "a letter without a range")
-    return decide(claim, seed=seed, seconds=SECONDS)
+    return decide(claim, seed=seed, effort=EFFORT)
 
 
 def _finding(place: Place, decision: Decision, left: str, op: str, right: str) -> Finding:

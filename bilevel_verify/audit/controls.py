@@ -22,7 +22,7 @@ from bilevel_verify.audit.mutations import CLAIM_OPERATORS, tree_mutants
 from bilevel_verify.audit.pool import shared
 from bilevel_verify.audit.reading import Written, written
 from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim
-from bilevel_verify.audit.scalar.prove import decide
+from bilevel_verify.audit.scalar.deciding import decide
 from bilevel_verify.audit.steps import decide_step
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.theorems.card import Card, Derivation, Entry, Expression, Inequality, Link, Step
@@ -94,7 +94,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """Mutants of each link, seed of the draws and of the engines, seconds of processor time for each decision.
+    """Mutants of each link, seed of the draws and of the engines, effort for each decision (idle seconds).
 
     With ``operator``, every mutant of that operator instead of a few of all.
     """
@@ -137,7 +137,7 @@ def controls(
     ----------
     per_link : mutants of each link, drawn with the seed from all operators and places.
     most : no more than so many links, drawn with the seed; all of them by default.
-    seed, seconds : of the engines; processor time for each link and mutant.
+    seed, seconds : of the engines; effort for each link and mutant, in seconds of an idle machine.
     jobs : processes.
     progress : called with (link, done, total).
     """
@@ -267,8 +267,8 @@ class _Relation:
 
     def _decide(self, claim: ScalarClaim, seed: int, seconds: float) -> Decision:
         if self.vectors:
-            return decide_step(claim, self.vectors, seed=seed, seconds=seconds)
-        return decide(claim, seed=seed, seconds=seconds)
+            return decide_step(claim, self.vectors, seed=seed, effort=seconds)
+        return decide(claim, seed=seed, effort=seconds)
 
 
 class _Order:

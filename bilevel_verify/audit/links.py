@@ -5,24 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from bilevel_verify.audit.definedness import undefined
+from bilevel_verify.audit.definedness import script_of, undefined, where_defined
 from bilevel_verify.audit.derivations import decide_derivation, sides
 from bilevel_verify.audit.finding import Finding, Place, exact_text, row_of
-from bilevel_verify.audit.homogeneity import unit_table
 from bilevel_verify.audit.reading import Written, written
 from bilevel_verify.audit.regimes import domain_of, hidden
 from bilevel_verify.audit.repair import Candidate, Repair, nearest_true
 from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim
-from bilevel_verify.audit.scalar.prove import decide
-from bilevel_verify.audit.script import growth_script, scalar_script, undefined_script
+from bilevel_verify.audit.scalar.deciding import decide
+from bilevel_verify.audit.script import growth_script, scalar_script
 from bilevel_verify.audit.steps import decide_step, refuted_in_numbers
 from bilevel_verify.language import to_latex, to_text, tree
 from bilevel_verify.theorems.card import Card, Derivation, Entry, Expression, Inequality, Link, Mark, Step
 from bilevel_verify.theorems.origins import added_mark, not_given, ours_of, unread_of, with_ours
 from bilevel_verify.theorems.rewrite import free_letters
+from bilevel_verify.theorems.unit_table import unit_table
 from bilevel_verify.theorems.vocabulary import NUMBERS
-
-REPAIR_SECONDS = 12.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +56,17 @@ def link_findings(card: Card, entry: Entry, budget: float, seed: int, repairs: b
     for form in (entry, entry.repaired):
         if form is not None:
             judge = Judge(card, form, written(card, form), budget, seed, form is entry, form.marks)
-            yield from _links(judge, repairs and form is entry)
+            found = _links(judge, repairs and form is entry and not form.assumed)
+            yield from (_assumed(finding) if form.assumed else finding for finding in found)
+
+
+def _assumed(finding: Finding) -> Finding:
+    """Where an assumption is false the paper says nothing: its range is a remark, never a refutation."""
+    if finding.verdict != "refuted":
+        return finding
+    at = f" at {finding.row.where}" if finding.row.where else ""
+    row = replace(finding.row, verdict="not applicable", reason=f"assumed, not claimed; it does not hold{at}")
+    return Finding(row, printed=finding.printed)
 
 
 def _links(judge: Judge, repairs: bool) -> Iterator[Finding]:
@@ -150,6 +158,8 @@ def _link(judge: Judge, link: Link, number: int, repairs: bool) -> Iterator[Find
 
 def _judged(judge: Judge, link: Link, number: int, vectors: tuple[str, ...], repairs: bool) -> Iterator[Finding]:
     claim, decision = _decision(judge, link, vectors)
+    definedness, needed = _definedness(judge, claim, vectors)
+    decision = where_defined(decision, definedness)
     kind = "step-algebra" if vectors else "inequality"
     place = judge.place(f"link-{number + 1}", _stated(judge, link, number))
     row = row_of(place, kind, decision, link.left.text, link.op, link.right.text)
@@ -172,8 +182,8 @@ def _judged(judge: Judge, link: Link, number: int, vectors: tuple[str, ...], rep
             yield _repair_finding(judge, number, repair)
     else:
         yield finding
-    if claim is not None and not vectors:
-        yield from _definedness(judge, link, number, claim)
+    if claim is not None and definedness.outcome != "proved":
+        yield _pole(judge, link, number, claim, definedness, needed)
 
 
 def _claim(table: Written, link: Link, vectors: tuple[str, ...]) -> ScalarClaim | None:
@@ -189,26 +199,34 @@ def _decision(judge: Judge, link: Link, vectors: tuple[str, ...]) -> tuple[Scala
     try:
         claim = judge.table.claim(link)
         if not vectors:
-            return claim, decide(claim, seed=judge.seed, seconds=judge.budget)
+            return claim, decide(claim, seed=judge.seed, effort=judge.budget)
         domains = {n: d for n, d in claim.domains.items() if n not in vectors}
         scalars = ScalarClaim(claim.left, claim.op, claim.right, domains, claim.where)
-        return scalars, decide_step(scalars, vectors, seed=judge.seed, seconds=judge.budget)
+        return scalars, decide_step(scalars, vectors, seed=judge.seed, effort=judge.budget)
     except ValueError as reason:  # definitions that do not end, functions without a scalar value
         return None, Decision("undecided", "reading", str(reason))
 
 
-def _definedness(judge: Judge, link: Link, number: int, claim: ScalarClaim) -> Iterator[Finding]:
-    """A finding of its own where a side is not defined on the whole printed range; nothing where it is."""
-    decision, needed = undefined(claim, judge.seed)
-    if decision.outcome == "proved":
-        return
+def _definedness(
+    judge: Judge, claim: ScalarClaim | None, vectors: tuple[str, ...]
+) -> tuple[Decision, ScalarClaim | None]:
+    """Whether both sides are defined on the whole printed range; of steps with vectors, their scalar parts."""
+    if claim is None:
+        return Decision("proved", "definedness"), None
+    return undefined(claim, judge.seed, vectors)
+
+
+def _pole(
+    judge: Judge, link: Link, number: int, claim: ScalarClaim, decision: Decision, needed: ScalarClaim | None
+) -> Finding:
+    """A finding of its own where a side is not (shown to be) defined on the whole printed range."""
     place = judge.place(f"link-{number + 1}: defined", _latex(judge, link.left.tree, link.op, link.right.tree))
     row = row_of(place, "definedness", decision, link.left.text, link.op, link.right.text)
     refuted = decision.outcome == "refuted"
-    yield Finding(
+    return Finding(
         row,
         counterexample=exact_text(decision.point) if refuted else None,
-        script=undefined_script(claim, needed, decision.point) if refuted and needed is not None else None,
+        script=script_of(claim, needed, decision.point) if refuted and needed is not None else None,
     )
 
 
@@ -225,9 +243,7 @@ def _search(judge: Judge, link: Link) -> Repair | None:
     def fits(left: tree.Node, right: tree.Node) -> bool:
         return not judge.card.units or not units.relation(left, right)
 
-    return nearest_true(
-        link.left.tree, link.op, link.right.tree, claim_of, fits, seconds=REPAIR_SECONDS, seed=judge.seed
-    )
+    return nearest_true(link.left.tree, link.op, link.right.tree, claim_of, fits, seed=judge.seed)
 
 
 def _repair_finding(judge: Judge, number: int, repair: Repair) -> Finding:

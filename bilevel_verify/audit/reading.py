@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from fractions import Fraction
 
-from bilevel_verify.audit.scalar.claim import ScalarClaim
+from bilevel_verify.audit.scalar.claim import KINDS, POSITIVE, ScalarClaim
 from bilevel_verify.language import tree
 from bilevel_verify.theorems.card import Card, Condition, Domain, Entry, Expression, Link, Root
 from bilevel_verify.theorems.origins import range_text, with_ours
@@ -14,7 +13,6 @@ from bilevel_verify.theorems.resolve import formulas_of, included
 from bilevel_verify.theorems.rewrite import free_letters, substitute
 from bilevel_verify.theorems.vocabulary import NUMBERS, ORDER_FUNCTIONS
 
-POSITIVE = Domain("(0, oo)", "interval", Expression(tree.Number(Fraction(0)), "0"), None, False, False)
 REAL = Domain("(-oo, oo)", "interval", None, None, False, False)
 DEPTH_LIMIT = 40
 
@@ -109,9 +107,6 @@ def written(card: Card, entry: Entry, ours: bool = False) -> Written:
 def _is_order(node: tree.Node) -> bool:
     """A letter that is known only up to a constant stays free."""
     return any(isinstance(part, tree.Call) and part.function in ORDER_FUNCTIONS for part in node.walk())
-
-
-KINDS = ("interval", "integers")
 
 
 def _written_domain(domain: Domain, table: Written) -> Domain:

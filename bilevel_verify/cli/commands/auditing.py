@@ -42,6 +42,7 @@ def audit_command(arguments: Any) -> int:
         quick=arguments.quick,
         jobs=arguments.jobs or os.cpu_count() or 1,
         on_error=remember,
+        memory=arguments.memory * 2**30,
     )
     progress.close()
     cards = _cards(papers)
@@ -84,18 +85,54 @@ def _print_json(findings: list[Any], lines: list[Any], mutants: Any, errors: lis
 def check_command(arguments: Any) -> int:
     """Prove or refute the links of one chain."""
     from bilevel_verify.audit import check
+    from bilevel_verify.audit.formula import range_names, understood
 
-    ranges, conditions = "; ".join(arguments.ranges), list(arguments.where)
-    findings = check(arguments.formula, ranges, conditions, seed=arguments.seed, seconds=arguments.budget)
+    ranges, conditions, memory = "; ".join(arguments.ranges), list(arguments.where), arguments.memory * 2**30
+    echo = understood(arguments.formula, range_names(ranges))
+    if echo is not None and not arguments.json:
+        output.console().print(f"understood: {echo.text}", markup=False)
+    limits = {"seed": arguments.seed, "seconds": arguments.budget, "memory": memory}
+    findings = check(arguments.formula, ranges, conditions, **limits)
+    if arguments.out:
+        _write_scripts(findings, Path(arguments.out))
     if arguments.json:
         rows = [f.to_dict() for f in findings]
         output.print_json({"rows": rows})
         return output.exit_status(rows, arguments.strict)
     status = _show(findings, arguments)
+    _show_values(findings, written=bool(arguments.out))
     assumed = findings[0].row.details["taken_positive"]
     if assumed:
         output.console().print(f"no range given, taken positive: {', '.join(assumed)}", markup=False)
     return status
+
+
+def _show_values(findings: Sequence[Any], written: bool) -> None:
+    """Both sides of every refuted link at its point, and where the script is that shows it."""
+    for finding in findings:
+        row, point = finding.row, finding.counterexample
+        if point is None:
+            continue
+        at = ", ".join(f"{name} = {value}" for name, value in point.items())
+        lines = [f"{row.statement}{' at ' + at if at else ''}:"]
+        if row.measured is not None:
+            lines += [f"  left   {row.left} = {row.measured:.17g}", f"  right  {row.right} = {row.bound:.17g}"]
+        if not written and finding.script:
+            lines.append("  a script that shows it with mpmath alone: check ... --out DIR writes it")
+        output.console().print("\n".join(lines), markup=False)
+
+
+def _write_scripts(findings: Sequence[Any], folder: Path) -> None:
+    """The independent script of every refutation, named after its link."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for finding in findings:
+            if finding.script:
+                path = folder / f"{finding.row.statement.replace(': ', '-')}.py"
+                path.write_text(finding.script, encoding="utf-8")
+                output.say(f"script: {path}")
+    except OSError as error:
+        raise InputError(f"{folder}: {error.strerror or error}: choose another --out folder") from None
 
 
 def _cards(papers: Sequence[str] | None) -> list[Any]:
