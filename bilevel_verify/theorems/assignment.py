@@ -45,16 +45,17 @@ def unassigned_paths(
     Parameters
     ----------
     inputs : names that have a value from the start.
-    least : lower ends of the ranges of letters, to see that a loop runs at least once.
+    least : lower ends of the ranges of letters, to see that a loop runs at least once; without them every loop is taken
+        to run.
     """
-    flow = _Flow(program, least or {})
+    flow = _Flow(program, least)
     flow.block(program.statements, State(frozenset(inputs)))
     return tuple(flow.found.values())
 
 
 class _Flow:
-    def __init__(self, program: script.Program, least: Mapping[str, Range]) -> None:
-        self.least = least
+    def __init__(self, program: script.Program, least: Mapping[str, Range] | None) -> None:
+        self.least, self.once = least or {}, least is None
         assigns = [s for s in program.walk() if isinstance(s, script.Assign)]
         targets = [target for statement in assigns for target in statement.targets]
         self.names = {t.name if isinstance(t, tree.Letter) else t.base for t in targets}
@@ -88,23 +89,25 @@ class _Flow:
             case script.While(test=test, body=body):
                 always = isinstance(test, tree.Truth) and test.value
                 end, left = self.loop(body, state)
-                skipped = None if self.answer(test, state) else state
+                skipped = None if self.once or self.answer(test, state) else state
                 return _joined([None if always else end, skipped, *left])
             case script.For(index=index, start=start, stop=stop, body=body):
                 first = _assigned(tree.Letter(index), state, _number(start))
-                end, left = self.loop(body, first)
-                runs = self.answer(tree.Compare((start, stop), ("<",)), state)
+                end, left = self.loop(body, first, {index})
+                runs = self.once or self.answer(tree.Compare((start, stop), ("<",)), state)
                 return _joined([end, None if runs else state, *left])
             case script.Break():
                 self.breaks[-1].append(state)
         return None
 
-    def loop(self, body: tuple[script.Statement, ...], state: State) -> tuple[State | None, list[State]]:
+    def loop(
+        self, body: tuple[script.Statement, ...], state: State, moving: Iterable[str] = ()
+    ) -> tuple[State | None, list[State]]:
         """The states at the end of the body and at its breaks, of the first pass and of a later one."""
         self.breaks.append([])
         end = self.block(body, state)
         if end is not None:
-            changed = _names_assigned(body)
+            changed = _names_assigned(body) | set(moving)
             later = State(end.known, {n: v for n, v in end.values.items() if n not in changed and n in state.values})
             end = _joined([end, self.block(body, _moved_on(later, state, changed))])
         return end, self.breaks.pop()
