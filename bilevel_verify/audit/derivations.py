@@ -16,11 +16,10 @@ from sympy import sympify
 
 from bilevel_verify.audit.growth import Growth, compare, growth_of, same_monomial
 from bilevel_verify.audit.monomials import Clauses, Monomial, NoOrder, Ray, Regime
-from bilevel_verify.audit.reading import POSITIVE
 from bilevel_verify.audit.regimes import domain_of, finite, hidden, regime_of, satisfied, substitutions, written_out
-from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim
+from bilevel_verify.audit.scalar.claim import POSITIVE, Decision, ScalarClaim
+from bilevel_verify.audit.scalar.deciding import decide
 from bilevel_verify.audit.scalar.linear import linear_form
-from bilevel_verify.audit.scalar.prove import decide
 from bilevel_verify.errors import MathematicalError
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.theorems.card import Card, Derivation

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
-from bilevel_verify.audit.definedness import undefined
+from bilevel_verify.audit.definedness import script_of, undefined, where_defined
 from bilevel_verify.audit.finding import Finding, Place, exact_text, row_of
-from bilevel_verify.audit.reading import KINDS, POSITIVE
-from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim
-from bilevel_verify.audit.scalar.prove import decide
-from bilevel_verify.audit.script import scalar_script, undefined_script
+from bilevel_verify.audit.limits import MEMORY, memory_limit
+from bilevel_verify.audit.scalar.claim import KINDS, POSITIVE, Decision, ScalarClaim
+from bilevel_verify.audit.scalar.deciding import decide
+from bilevel_verify.audit.script import scalar_script
 from bilevel_verify.checks.verdict import Row
-from bilevel_verify.errors import CardError, InputError
+from bilevel_verify.errors import CardError, InputError, LatexError
 from bilevel_verify.language import parse, to_latex, to_text, tree
+from bilevel_verify.latex import Notation, is_latex, parse_any, read_latex
 from bilevel_verify.theorems import fields
 from bilevel_verify.theorems.card import Domain
 from bilevel_verify.theorems.fields import Names, domain_of
@@ -29,19 +30,28 @@ DECLARATION = re.compile(r"\s*([A-Za-z]\w*)\s*(?:=|in)\s*(.+)\s*\Z", re.DOTALL)
 
 
 def check(
-    text: str, for_: str | dict[str, str] = "", where: str | list[str] = "", *, seed: int = 0, seconds: float = 20.0
+    text: str,
+    for_: str | dict[str, str] = "",
+    where: str | list[str] = "",
+    *,
+    seed: int = 0,
+    seconds: float = 20.0,
+    memory: float = MEMORY,
 ) -> list[Finding]:
     """Prove or refute a chain of relations between scalar expressions.
 
     Parameters
     ----------
-    text : ``"a <= b < c"``; each link is judged by itself; where a side is not defined on the whole range, a second
-        finding of kind ``definedness`` says so.
+    text : ``"a <= b < c"``, or the same in LaTeX; each link is judged by itself; where a side is not defined on the
+        whole range, a second finding of kind ``definedness`` says so, and the link does not hold (``undecided: ...
+        holds where defined``).
     for_ : ranges of the letters, ``"k = integers 1.., nu = [0, 1]"`` separated by ``;`` or as a mapping; a letter
         without a range is taken positive and the rows say so, unless it looks like one that has a range: misspelt
         letters would be new ones.
     where : hypotheses, separated by ``;`` or as a list.
-    seed, seconds : of the search; time after which no further engine is started, for each link.
+    seed : of the search.
+    seconds, memory : of processor time and bytes that each link may use; where they are not enough, the link is
+        ``undecided: budget`` and says what ran out.
 
     Raises
     ------
@@ -49,27 +59,72 @@ def check(
         fix.
     """
     texts = [c for c in (where.split(";") if isinstance(where, str) else where) if c.strip()]
-    node, conditions = parse(text), [parse(c) for c in texts]
+    names = range_names(for_)
+    echo = understood(text, names)
+    node, conditions = (echo.node, [*echo.conditions]) if echo else (parse(text), [])
+    texts = [*(to_text(c) for c in conditions), *texts]
+    conditions += [parse_any(c, names) for c in texts[len(conditions) :]]
     if not isinstance(node, tree.Compare):
         raise InputError("check: the formula must be a relation such as 'a <= b'")
     used = set().union(*(free_letters(n) for n in (node, *conditions))) - NUMBERS
     ranges = _ranges(for_)
     domains = read_ranges(ranges, used)
     for formula, source in zip((node, *conditions), (text, *texts)):
-        _known_names(formula, ranges, source)
+        _known_names(formula, ranges, to_text(formula) if is_latex(source) else source)
     assumed = sorted(domains.keys() - ranges.keys())
     command = _command(text, ranges, texts)
     found = []
     for number, (left, op, right) in enumerate(zip(node.operands, node.operators, node.operands[1:])):
         claim = ScalarClaim(left, op, right, domains, tuple(conditions))
-        decision = decide(claim, seed=seed, seconds=seconds)
-        findings = [_finding(claim, decision, number), *_poles(claim, number, seed)]
-        found += [replace(finding, row=_noted(finding.row, assumed, command)) for finding in findings]
+        with memory_limit(memory):
+            findings = list(_judged(claim, number, seed, seconds))
+        found += [replace(finding, row=_noted(finding.row, assumed, command, echo)) for finding in findings]
     return found
 
 
+def _judged(claim: ScalarClaim, number: int, seed: int, seconds: float) -> Iterator[Finding]:
+    """The link where both sides are defined, and a finding of its own where one of them is not."""
+    decision = decide(claim, seed=seed, seconds=seconds)
+    definedness, needed = undefined(claim, seed, seconds=seconds / 2)
+    yield _finding(claim, where_defined(decision, definedness), number)
+    yield from _poles(claim, number, definedness, needed)
+
+
+@dataclass(frozen=True, slots=True)
+class Understood:
+    """What was understood of a formula in LaTeX: the text of the language, typeset echo, tree, conditions after it."""
+
+    text: str
+    latex: str
+    node: tree.Node
+    conditions: tuple[tree.Node, ...] = ()
+
+
+def understood(text: str, names: Iterable[str] = ()) -> Understood | None:
+    """What the reader makes of a formula typed in LaTeX, with the names that its letters may have; None for other text.
+
+    Raises
+    ------
+    LatexError : it cannot be read, has two readings, or is more than one formula.
+    """
+    if not is_latex(text):
+        return None
+    reading = read_latex(text, Notation().with_names(names))
+    statement = reading.statements[0]
+    node = statement.tree
+    conditions = [c.tree for c in statement.conditions]
+    if len(reading.statements) > 1 or node is None or not all(isinstance(c, tree.Compare) for c in conditions):
+        raise LatexError("one chain of relations is judged, with conditions such as 'for all k >= 1'", "syntax")
+    return Understood(to_text(node), reading.latex(), node, tuple(c for c in conditions if c is not None))
+
+
 def _known_names(node: tree.Node, ranges: Mapping[str, str], text: str) -> None:
-    """Refuse letters that are nearly those with a range, unknown functions, too few or too many arguments."""
+    """Refuse letters that are nearly those with a range, unknown functions, wrong arguments, what is no number."""
+    for part in node.walk():
+        if isinstance(part, tree.MatrixMultiply | tree.Index):
+            what = "'@'" if isinstance(part, tree.MatrixMultiply) else f"{part.base}[...]"
+            fix = "relations between numbers are judged here: write '*', and a letter for an entry"
+            raise InputError(f"check: {what} has no value in {text!r} (column {part.column}); {fix}")
     letters = free_letters(node) - NUMBERS
     for name in sorted(letters - ranges.keys()):
         close = get_close_matches(name, ranges, n=1, cutoff=ALIKE)
@@ -82,10 +137,12 @@ def _known_names(node: tree.Node, ranges: Mapping[str, str], text: str) -> None:
         raise InputError(str(error)) from None
 
 
-def _noted(row: Row, assumed: list[str], command: str) -> Row:
-    """A row with the letters that were taken positive, and how to get it again."""
+def _noted(row: Row, assumed: list[str], command: str, echo: Understood | None) -> Row:
+    """A row with the letters that were taken positive, what was understood of LaTeX, and how to get it again."""
     note = f"; taken positive: {', '.join(assumed)}" if assumed else ""
     details = {**row.details, "taken_positive": assumed}
+    if echo is not None:
+        details["understood"] = {"text": echo.text, "latex": echo.latex}
     return replace(row, reason=f"{row.reason or ''}{note}", reproduce=command, details=details)
 
 
@@ -94,14 +151,13 @@ def _command(text: str, ranges: dict[str, str], where: list[str]) -> str:
     return shlex.join(["bilevel-verify", "check", text, *(part for option in options for part in option)])
 
 
-def _poles(claim: ScalarClaim, number: int, seed: int) -> list[Finding]:
+def _poles(claim: ScalarClaim, number: int, decision: Decision, needed: ScalarClaim | None) -> list[Finding]:
     """A finding of its own where a side has no value somewhere in the ranges."""
-    decision, needed = undefined(claim, seed)
     if decision.outcome != "refuted" or needed is None:
         return []
     place = Place("formula", f"link-{number + 1}: defined")
     row = row_of(place, "definedness", decision, to_text(claim.left), claim.op, to_text(claim.right))
-    script = undefined_script(claim, needed, decision.point)
+    script = script_of(claim, needed, decision.point)
     return [Finding(row, counterexample=exact_text(decision.point), script=script)]
 
 
@@ -138,6 +194,11 @@ def _no_circle(name: str, domains: Mapping[str, Domain], path: tuple[str, ...]) 
                 raise InputError(f"--for: ranges depend on each other in a circle: {circle}; use --where for one")
             if inner not in path:
                 _no_circle(inner, domains, (*path, inner))
+
+
+def range_names(text: str | dict[str, str]) -> list[str]:
+    """The letters that have a range."""
+    return list(_ranges(text))
 
 
 def _ranges(text: str | dict[str, str]) -> dict[str, str]:

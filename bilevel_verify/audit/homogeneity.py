@@ -99,11 +99,13 @@ def _finding(
         reason="; ".join(m.message for m in hard or weak) or "homogeneous in every base unit",
         reproduce=f"bilevel-verify audit {card.key} --statement {entry.id}",
         reading=entry.reading or None,
+        stated=None if printed else " = ".join(to_latex(side, display) for side in sides),
+        as_printed=not entry.marks,
+        marks=tuple(str(mark) for mark in entry.marks),
         known_refuted=known,
     )
-    shown = printed or " = ".join(to_latex(side, display) for side in sides)
     witness = {"unit": hard[0].message} if hard else None
-    return Finding(row, printed=shown, counterexample=witness)
+    return Finding(row, printed=printed or None, counterexample=witness)
 
 
 def _known(entry: Entry, claim_id: str) -> bool:

@@ -13,12 +13,16 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from bilevel_verify.language.tree import Node
+from bilevel_verify.latex import Notation
 
 Scope = Literal["parameters", "point", "step", "epoch", "run", "order"]
 SCOPES: tuple[Scope, ...] = ("parameters", "point", "step", "epoch", "run", "order")
 LetterSource = Literal["constants", "truth", "user", "run", "problem", "settings"]
 STATEMENT_KINDS = ("theorem", "lemma", "proposition", "corollary", "condition", "remark")
 PASSIVE_KINDS = ("assumption", "definition", "proof", "table")
+MARKS = ("added", "special", "step", "part", "letters", "reading", "by hand", "repaired")
+"""Why what is judged is not what is printed: hypotheses of our own, a special case, one step or a part of it, letters
+in place of what they stand for, a named reading, a change made by hand, a repaired form."""
 ASSUMED_KINDS = ("assumption", "condition")
 ORDER_SYMBOLS = frozenset({"O", "softO", "Omega", "Theta"})
 
@@ -39,13 +43,42 @@ class Expression:
 
 
 @dataclass(frozen=True, slots=True)
+class Condition(Expression):
+    """A hypothesis. ``origin`` is the place where the paper prints it; one of our own (``added``) has none."""
+
+    origin: str = field(default="", compare=False)
+    added: bool = field(default=False, compare=False)
+
+    @property
+    def unread(self) -> bool:
+        """Whether nobody has said where it comes from: neither the paper's place nor that it is our own."""
+        return not (self.origin or self.added)
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Why something is not judged as it is printed: a word of :data:`MARKS` and the reason."""
+
+    name: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.why}"
+
+
+@dataclass(frozen=True, slots=True)
 class Link:
-    """One relation ``left op right`` of a chain; each link of a chain is judged by itself."""
+    """One relation ``left op right`` of a chain; each link of a chain is judged by itself.
+
+    ``printed`` quotes the paper; ``stated`` is a display of the card's own making, "as we read it".
+    """
 
     left: Expression
     op: str
     right: Expression
     printed: str = ""
+    stated: str = ""
+    marks: tuple[Mark, ...] = ()
 
     @property
     def has_order_symbol(self) -> bool:
@@ -67,6 +100,8 @@ class Domain:
         nonnegative numbers with sum 1).
     lower, upper : ends (None for an open integer range); they may mention other letters.
     lower_closed, upper_closed : whether the end belongs to it.
+    origin : where the paper prints the range; empty for one that nobody has read against the paper.
+    added : whether it is narrower than the printed one, by our own will.
     """
 
     text: str
@@ -76,9 +111,21 @@ class Domain:
     lower_closed: bool = True
     upper_closed: bool = True
     space: str = "x"
+    origin: str = field(default="", compare=False, repr=False)
+    added: bool = field(default=False, compare=False, repr=False)
+
+    @property
+    def unread(self) -> bool:
+        """Whether it restricts a number and nobody has said where that comes from."""
+        whole = self.kind == "interval" and all(end is None or _is_infinite(end) for end in (self.lower, self.upper))
+        return self.kind in ("interval", "integers") and not (whole or self.origin or self.added)
 
     def __str__(self) -> str:
         return self.text
+
+
+def _is_infinite(end: Expression) -> bool:
+    return end.text.replace(" ", "") in ("oo", "-oo", "+oo")
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +184,7 @@ class Definition:
     name: str
     value: Expression | Root
     printed: str = ""
+    stated: str = ""
     source: str = ""
     side: Literal["upper", "lower", "middle"] = "middle"
     where: tuple[Expression, ...] = ()
@@ -149,13 +197,15 @@ class Definition:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """One prescribed choice of parameters with its own hypotheses."""
+    """One prescribed choice of parameters with its own hypotheses, printed ones and (``added``) ours."""
 
     name: str
     parameters: Mapping[str, Definition]
-    where: tuple[Expression, ...] = ()
+    where: tuple[Condition, ...] = ()
+    added: tuple[Condition, ...] = ()
     source: str = ""
     printed: str = ""
+    stated: str = ""
     note: str = ""
     includes: tuple[str, ...] = ()
 
@@ -187,11 +237,19 @@ class Hides:
 
 @dataclass(frozen=True, slots=True)
 class Refuted:
-    """A known refutation: since which version, and why."""
+    """A known refutation: since which version, and why.
+
+    ``on`` names the problem of the recorded counterexample of a claim over runs, with the accuracies ``eps``, the start
+    ``x0`` and the letters ``set``: ``audit`` runs it again.
+    """
 
     since: str = ""
     why: str = ""
     at: str = ""
+    on: str = ""
+    eps: tuple[float, ...] = ()
+    x0: tuple[float, ...] = ()
+    set: Mapping[str, Any] = field(default_factory=_none)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,10 +267,14 @@ class Claim:
     over: Scope
     chain: tuple[Link, ...]
     for_: Mapping[str, Domain] = field(default_factory=_none)
-    where: tuple[Expression, ...] = ()
+    where: tuple[Condition, ...] = ()
+    added: tuple[Condition, ...] = ()
+    narrowed: Mapping[str, Domain] = field(default_factory=_none)
+    marks: tuple[Mark, ...] = ()
     define: Mapping[str, Expression] = field(default_factory=_none)
     source: str = ""
     printed: tuple[str, ...] = ()
+    stated: tuple[str, ...] = ()
     refuted: Refuted | None = None
     same_as: tuple[str, ...] = ()
     counted: tuple[str, ...] = ()
@@ -238,17 +300,26 @@ class Claim:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """What all numbered items share; ``assumed`` as for a claim (the rule for assumptions and conditions)."""
+    """What all numbered items share.
+
+    ``where`` and ``for_`` are the hypotheses and ranges of the print; ``added`` and ``narrowed`` are ours and stand in
+    a second judgement, which is marked. ``marks`` say that the entry is not judged as it is printed at all; ``assumed``
+    as for a claim (the rule for assumptions and conditions).
+    """
 
     kind: str
     id: str
     source: str = ""
     title: str = ""
     for_: Mapping[str, Domain] = field(default_factory=_none)
-    where: tuple[Expression, ...] = ()
+    where: tuple[Condition, ...] = ()
+    added: tuple[Condition, ...] = ()
+    narrowed: Mapping[str, Domain] = field(default_factory=_none)
+    marks: tuple[Mark, ...] = ()
     define: Mapping[str, Expression] = field(default_factory=_none)
     assumes: tuple[str, ...] = ()
     printed: tuple[str, ...] = ()
+    stated: tuple[str, ...] = ()
     text: str = ""
     refuted: Refuted | None = None
     assumed: bool = False
@@ -307,7 +378,7 @@ class Derivation(Entry):
     result: Expression
     gives: Expression
     substitute: Mapping[str, Expression] = field(default_factory=_none)
-    regime: tuple[Expression, ...] = ()
+    regime: tuple[Condition, ...] = ()
     premise: tuple[str, ...] = ()
     dimensionless: bool = False
     free_of: tuple[str, ...] = ()
@@ -328,7 +399,7 @@ class TableRow(Entry):
     table: str
     method: str
     entries: Mapping[str, Expression] = field(default_factory=_none)
-    regime: tuple[Expression, ...] = ()
+    regime: tuple[Condition, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -376,10 +447,11 @@ class Card:
     definitions: Mapping[str, Definition] = field(default_factory=_none)
     settings: Mapping[str, Settings] = field(default_factory=_none)
     readings: Mapping[str, Reading] = field(default_factory=_none)
-    regimes: Mapping[str, tuple[Expression, ...]] = field(default_factory=_none)
+    regimes: Mapping[str, tuple[Condition, ...]] = field(default_factory=_none)
     hides: Hides | None = None
     entries: Mapping[str, Entry] = field(default_factory=_none)
     digest: str = ""
+    notation: Notation = field(default_factory=Notation, compare=False, repr=False)
 
     @property
     def name(self) -> str:

@@ -9,12 +9,14 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from bilevel_verify.errors import CardError
+from bilevel_verify.errors import CardError, InputError
 from bilevel_verify.language import nearest
+from bilevel_verify.latex import Notation
 from bilevel_verify.theorems.card import (
     PASSIVE_KINDS,
     STATEMENT_KINDS,
     Card,
+    Condition,
     Definition,
     Derivation,
     Entry,
@@ -29,6 +31,7 @@ from bilevel_verify.theorems.card import (
 from bilevel_verify.theorems.desk import Desk, letters_of, read_definitions
 from bilevel_verify.theorems.entries import ENTRY_READERS, read_statement
 from bilevel_verify.theorems.fields import Names, Place, Table, domain_of, expression
+from bilevel_verify.theorems.notation import notation_of, notation_table
 from bilevel_verify.theorems.ranges import check_ranges
 from bilevel_verify.theorems.resolve import formulas_of
 from bilevel_verify.theorems.rewrite import order_of
@@ -38,7 +41,7 @@ from bilevel_verify.theorems.vocabulary import NUMBERS, RANGE_FUNCTIONS, SCALAR_
 MAXIMAL_SIZE = 1_000_000
 LETTER_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
 SOURCES = ("constants", "truth", "user", "run", "problem", "settings")
-HEADER = {"paper", "units", "letters", "functions", "definitions", "settings", "readings", "regime", "hides"}
+HEADER = frozenset("paper units letters functions definitions settings readings regime hides notation".split())
 FORMULA = SCALAR_FUNCTIONS | RANGE_FUNCTIONS
 
 
@@ -78,8 +81,9 @@ class _Reader:
             raise self.place.fail("the table [paper] is missing")
         paper = Table(self.top.table("paper"), self.place.at("[paper]"))
         units = self.units()
-        letters = self.letters(units)
+        letters = self.letters(units, paper.text("standing"))
         functions = self.functions(units, letters)
+        self.place.notation = self.notation(letters, functions)
         desk = Desk(self.place, letters, functions, dict(units), {}, {}, {})
         definitions = self.definitions(desk)
         desk.settings.update(self.settings(desk))
@@ -106,12 +110,21 @@ class _Reader:
             hides=hides,
             entries=entries,
             digest=digest,
+            notation=self.place.notation,
         )
         paper.finish()
         _check_references(card, self.place)
         _check_circles(card, self.place)
         check_ranges(card, self.place)
         return card
+
+    def notation(self, letters: Mapping[str, LetterSpec], functions: Mapping[str, FunctionSpec]) -> Notation:
+        """How the card's LaTeX is read; a table that cannot be read is an error of the card."""
+        self.top.table("notation")
+        try:
+            return notation_of(notation_table(self.top.data, self.path), letters, functions, self.path.stem)
+        except InputError as error:
+            raise self.place.fail(str(error)) from None
 
     def units(self) -> dict[str, str]:
         table = Table(self.top.table("units"), self.place.at("[units]"))
@@ -136,7 +149,7 @@ class _Reader:
             raise place.fail(f"{found.text!r} is not a unit: {fault}")
         return found
 
-    def letters(self, units: Mapping[str, str]) -> dict[str, LetterSpec]:
+    def letters(self, units: Mapping[str, str], standing: str) -> dict[str, LetterSpec]:
         tables = self.top.table("letters")
         found: dict[str, LetterSpec] = {}
         exponents = {
@@ -154,12 +167,12 @@ class _Reader:
             source = table.text("from", "settings")
             if source not in SOURCES:
                 raise place.at("from").fail(f"unknown source {source!r}{nearest(source, SOURCES)}")
-            domain = table.get("domain")
+            domain, origin = table.get("domain"), table.text("domain_from") or standing
             default = table.get("default")
             found[name] = LetterSpec(
                 name=name,
                 unit=None if unit is None else self.unit(unit, place.at("unit"), units, exponents),
-                domain=None if domain is None else domain_of(domain, place.at("domain"), everything),
+                domain=None if domain is None else domain_of(domain, place.at("domain"), everything, origin),
                 meaning=table.text("meaning"),
                 source=source,  # type: ignore[arg-type]
                 called=table.text("called"),
@@ -206,9 +219,11 @@ class _Reader:
             found[name] = Settings(
                 name,
                 parameters,
-                desk.conditions(table.strings("where"), place, "parameters"),
+                desk.conditions(table, "where", "parameters"),
+                desk.conditions(table, "added", "parameters"),
                 table.text("source"),
                 table.text("printed"),
+                table.text("stated"),
                 table.text("note"),
                 table.strings("includes"),
             )
@@ -232,12 +247,12 @@ class _Reader:
             table.finish()
         return found
 
-    def regimes(self, desk: Desk) -> dict[str, tuple[Expression, ...]]:
+    def regimes(self, desk: Desk) -> dict[str, tuple[Condition, ...]]:
         table = Table(self.top.table("regime"), self.place.at("[regime]"))
-        return {
-            name: desk.conditions(table.strings(name), table.place.at(name), "parameters", extra=True)
-            for name in table.data
-        }
+        names = [key for key in table.data if not key.endswith("_from")]
+        found = {name: desk.conditions(table, name, "parameters", extra=True) for name in names}
+        table.finish()
+        return found
 
     def hides(self, letters: Mapping[str, LetterSpec]) -> Hides | None:
         """``[hides]``: letters that the orders of the paper leave out, and where it says so."""

@@ -293,7 +293,7 @@ def _spread(simple: SimpleTruth, region: Region, end: End, error: float, owners:
     weights = [float(v) for v in end.weights]
     linear = len(region.G)
     top = max(weights, default=0.0)
-    held = [j for j in range(linear) if weights[j] > 1e-9 * top]
+    held = [j for j in range(linear) if weights[j] > 1e-9 * top and error <= 1e-15 * weights[j]]
     T = np.eye(region.n) if region.T is None else np.array([[float(v) for v in row] for row in region.T])
     rows = np.array([[float(v) for v in row] for row in [*region.E, *(region.G[j] for j in held)]]).reshape(
         -1, T.shape[1]

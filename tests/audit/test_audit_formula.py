@@ -82,6 +82,7 @@ def test_a_number_beyond_floats() -> None:
 CARD = """
 [paper]
 key = "steps"
+standing = "Section 1"
 title = "Settings in settings"
 [units]
 F = "values"
@@ -91,6 +92,7 @@ mu = { unit = "1", domain = "(0, L]" }
 q = { unit = "1", domain = "[0, 1)" }
 [settings.small]
 where = ["mu <= L/4"]
+where_from = "Theorem 1"
 [settings.big]
 includes = ["small"]
 parameters = { q = "1 - mu/(2*L)" }
@@ -115,5 +117,5 @@ def test_hypotheses_of_included_settings_are_in_force(tmp_path: Path) -> None:
     assert found == {"included": "holds", "not-included": "refuted"}
     bad = tmp_path / "bad.toml"
     bad.write_text(CARD.replace("includes", "settings"), encoding="utf-8")
-    with pytest.raises(InputError, match=r"\[settings.big\]: unknown field 'settings'; known are includes"):
+    with pytest.raises(InputError, match=r"\[settings.big\]: unknown field 'settings'; known are .*includes"):
         load_card(bad)

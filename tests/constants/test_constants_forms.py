@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -10,7 +12,17 @@ import pytest
 import sympy
 from flint import arb_mat, fmpq, fmpq_mat
 
-from bilevel_verify.constants.forms import Form, _basis_of_rows, _dyadic, _finite, _tidy, defined, gradient_entries
+from bilevel_verify.constants.forms import (
+    Form,
+    _basis_of_rows,
+    _dyadic,
+    _finite,
+    _tidy,
+    _unit,
+    centre_tensor,
+    defined,
+    gradient_entries,
+)
 from bilevel_verify.constants.model import Model, Pieces
 from bilevel_verify.constants.structure import normalise, structure_of
 from bilevel_verify.intervals.batch import Interval
@@ -328,8 +340,6 @@ def _best_of_directions(
     expression: sympy.Expr, blocks: list[tuple[sympy.Symbol, ...]], point: list[float], t: object
 ) -> float:
     """Largest |D^k h[v1, ..., vk]| over a few directions, from SymPy's derivatives."""
-    import itertools
-
     k = len(blocks)
     tensor = {}
     for place in itertools.product((0, 1), repeat=k):
@@ -364,3 +374,46 @@ def test_balls_agree_with_floats_on_a_known_matrix() -> None:
     low, high = exact_extremes([[Fraction(2), Fraction(1)], [Fraction(1), Fraction(2)]])
     assert (float(low), float(high)) == (1.0, 3.0)
     assert arb_mat([[2, 1], [1, 2]]).det().contains(3)
+
+
+def test_a_block_that_no_ridge_touches_has_no_derivative() -> None:
+    model = Model(structure_of(normalise(sympy.sin(A)), VARIABLES), (True, False, False))
+    form = Form(model, "yyy")
+    assert form.upper(at(model, 3, [1.0, 2.0, 3.0])).tolist() == [0.0]
+    assert form._basis("y").shape == (1, 3)
+
+
+@pytest.mark.parametrize("order", [2, 3, 4])
+def test_the_tensor_at_a_point_is_that_of_the_derivatives(order: int) -> None:
+    expression = A**3 * B * C + 2 * A * B**2 + 3 * A * C + sympy.sin(A + 2 * B) + sympy.cos(B - C)
+    model = Model(structure_of(normalise(expression), VARIABLES), (True, False, False))
+    place = {A: 0.5, B: -1.0, C: 2.0}
+    found = centre_tensor(model, at(model, order, list(place.values())))
+    assert found.shape == (1, *[3] * order)
+    for index in itertools.product(range(3), repeat=order):
+        exact = float(sympy.diff(expression, *[VARIABLES[i] for i in index]).subs(place))
+        assert found[(0, *index)] == pytest.approx(exact, rel=1e-12, abs=1e-12)
+
+
+@pytest.mark.parametrize(("slots", "norm"), [("zzz", 4.0), ("xxx", 3.0), ("xxy", 2.0)])
+def test_the_ascent_reaches_and_does_not_pass_the_norm(slots: str, norm: float) -> None:
+    """Diagonal cubes and one mixed term: the norms of the forms are known."""
+    names = sympy.symbols("a:5", real=True)
+    half, sixth = sympy.Rational(1, 2), sympy.Rational(1, 6)
+    expression = names[0] ** 3 * half + names[1] ** 3 * sixth + names[0] ** 2 * names[4]
+    if slots == "zzz":
+        expression = names[0] ** 3 * 4 * sixth + names[4] ** 3 * sixth
+    structure = replace(structure_of(sympy.Integer(0), names), rest=expression, groups=(tuple(range(5)),))
+    model = Model(structure, (True, True, True, True, False))
+    form = Form(model, slots)
+    assert form.net is None
+    pieces = at(model, 3, [0.0] * 5)
+    found = float(form._ascent(pieces)[0])
+    assert found <= norm * (1 + 1e-9)
+    assert found >= norm * (1 - 1e-6)
+    assert found <= float(form.upper(pieces)[0]) * (1 + 1e-9) + 1e-12
+
+
+def test_vectors_are_made_unit_and_zero_stays_zero() -> None:
+    found = _unit(np.array([[3.0, 4.0], [0.0, 0.0]]))
+    np.testing.assert_allclose(found, [[0.6, 0.8], [0.0, 0.0]])

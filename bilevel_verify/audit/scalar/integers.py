@@ -110,8 +110,7 @@ def _divisible(node: tree.Node, divisor: int, domains: Domains) -> bool:
     if divisor ** len(atoms) > RESIDUE_LIMIT or not all(whole(atom, domains) for atom in atoms):
         return False
     return all(
-        _residue(node, dict(zip(atoms, values)), divisor) == 0
-        for values in product(range(divisor), repeat=len(atoms))
+        _residue(node, dict(zip(atoms, values)), divisor) == 0 for values in product(range(divisor), repeat=len(atoms))
     )
 
 

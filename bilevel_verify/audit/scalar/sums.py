@@ -19,7 +19,6 @@ from bilevel_verify.audit.scalar.integers import index_domain, whole
 from bilevel_verify.audit.scalar.linear import linear_form
 from bilevel_verify.audit.scalar.smt import prove as by_smt
 from bilevel_verify.language import tree
-from bilevel_verify.theorems.card import Domain, Expression
 from bilevel_verify.theorems.rewrite import binder, free_letters, rebuild, substitute
 
 RANGED = ("sum", "prod")
