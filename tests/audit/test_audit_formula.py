@@ -117,5 +117,5 @@ def test_hypotheses_of_included_settings_are_in_force(tmp_path: Path) -> None:
     assert found == {"included": "holds", "not-included": "refuted"}
     bad = tmp_path / "bad.toml"
     bad.write_text(CARD.replace("includes", "settings"), encoding="utf-8")
-    with pytest.raises(InputError, match=r"\[settings.big\]: unknown field 'settings'; known are includes"):
+    with pytest.raises(InputError, match=r"\[settings.big\]: unknown field 'settings'; known are "):
         load_card(bad)
