@@ -24,6 +24,7 @@ from bilevel_verify.errors import (
     ExpressionError,
     InfeasibleError,
     InputError,
+    LatexError,
     MathematicalError,
     MissingExtraError,
     ParameterError,
@@ -44,7 +45,7 @@ _HOME = {
     "oracles": "Oracles oracles",
     "truth": "Enclosure Truth truth",
     "methods": "Method Run Trace Trajectory methods run_batch",
-    "theorems": "Card card cards statements",
+    "theorems": "Card card cards statements read",
     "solving": "solve solve_batch",
     "checks": "Row Verification verify",
     "audit": "Finding audit check",
@@ -60,6 +61,7 @@ __all__ = [
     "ExpressionError",
     "InfeasibleError",
     "InputError",
+    "LatexError",
     "MathematicalError",
     "MissingExtraError",
     "ParameterError",
@@ -130,5 +132,5 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
     from bilevel_verify.reporting import report
     from bilevel_verify.solving import solve, solve_batch
     from bilevel_verify.symbolic import Derivation, derive
-    from bilevel_verify.theorems import Card, card, cards, statements
+    from bilevel_verify.theorems import Card, card, cards, read, statements
     from bilevel_verify.truth import Enclosure, Truth, truth

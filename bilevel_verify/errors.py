@@ -32,7 +32,7 @@ class ExpressionError(InputError):
         super().__init__(f"{message}{place}")
 
 
-class LatexError(InputError):
+class LatexError(ExpressionError):
     """LaTeX that the reader does not read.
 
     Parameters
@@ -46,9 +46,13 @@ class LatexError(InputError):
     def __init__(
         self, message: str, reason: str, line: int = 1, column: int = 1, readings: tuple[str, ...] = ()
     ) -> None:
-        self.plain, self.reason, self.line, self.column, self.readings = message, reason, line, column, readings
+        self.message, self.reason, self.line, self.readings = message, reason, line, readings
         both = "".join(f"; {'or' if i else 'either'} {reading}" for i, reading in enumerate(readings))
-        super().__init__(f"LaTeX, line {line}, column {column}: {reason}: {message}{both}")
+        super().__init__(f"{reason}: {message}{both}")
+        self.column = column
+
+    def __str__(self) -> str:
+        return f"LaTeX, line {self.line}, column {self.column}: {self.plain}"
 
 
 class ProblemError(InputError):

@@ -92,12 +92,14 @@ def findings_of(
     from bilevel_verify.audit.homogeneity import unit_findings
     from bilevel_verify.audit.identities import identity_findings
     from bilevel_verify.audit.links import link_findings
+    from bilevel_verify.audit.ranges import range_findings
     from bilevel_verify.audit.records import with_records
     from bilevel_verify.audit.text import executability_findings
 
     options = Options(budget, seed, repairs)
     found = list(unit_findings(card, entry))
     found += list(link_findings(card, entry, options.budget, seed, options.repairs))
+    found += list(range_findings(card, entry, seed))
     found += list(bookkeeping_findings(card, entry, seed))
     found += list(executability_findings(card, entry))
     found += list(identity_findings(card, entry, seed, attack=budget > QUICK))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
 from bilevel_verify.audit.definedness import script_of, undefined, where_defined
@@ -15,8 +15,9 @@ from bilevel_verify.audit.scalar.claim import KINDS, POSITIVE, Decision, ScalarC
 from bilevel_verify.audit.scalar.deciding import decide
 from bilevel_verify.audit.script import scalar_script
 from bilevel_verify.checks.verdict import Row
-from bilevel_verify.errors import CardError, InputError
+from bilevel_verify.errors import CardError, InputError, LatexError
 from bilevel_verify.language import parse, to_latex, to_text, tree
+from bilevel_verify.latex import Notation, is_latex, parse_any, read_latex
 from bilevel_verify.theorems import fields
 from bilevel_verify.theorems.card import Domain
 from bilevel_verify.theorems.fields import Names, domain_of
@@ -41,8 +42,9 @@ def check(
 
     Parameters
     ----------
-    text : ``"a <= b < c"``; each link is judged by itself; where a side is not defined on the whole range, a second
-        finding of kind ``definedness`` says so, and the link does not hold (``undecided: ... holds where defined``).
+    text : ``"a <= b < c"``, or the same in LaTeX; each link is judged by itself; where a side is not defined on the
+        whole range, a second finding of kind ``definedness`` says so, and the link does not hold (``undecided: ...
+        holds where defined``).
     for_ : ranges of the letters, ``"k = integers 1.., nu = [0, 1]"`` separated by ``;`` or as a mapping; a letter
         without a range is taken positive and the rows say so, unless it looks like one that has a range: misspelt
         letters would be new ones.
@@ -57,14 +59,18 @@ def check(
         fix.
     """
     texts = [c for c in (where.split(";") if isinstance(where, str) else where) if c.strip()]
-    node, conditions = parse(text), [parse(c) for c in texts]
+    names = range_names(for_)
+    echo = understood(text, names)
+    node, conditions = (echo.node, [*echo.conditions]) if echo else (parse(text), [])
+    texts = [*(to_text(c) for c in conditions), *texts]
+    conditions += [parse_any(c, names) for c in texts[len(conditions) :]]
     if not isinstance(node, tree.Compare):
         raise InputError("check: the formula must be a relation such as 'a <= b'")
     used = set().union(*(free_letters(n) for n in (node, *conditions))) - NUMBERS
     ranges = _ranges(for_)
     domains = read_ranges(ranges, used)
     for formula, source in zip((node, *conditions), (text, *texts)):
-        _known_names(formula, ranges, source)
+        _known_names(formula, ranges, to_text(formula) if is_latex(source) else source)
     assumed = sorted(domains.keys() - ranges.keys())
     command = _command(text, ranges, texts)
     found = []
@@ -72,7 +78,7 @@ def check(
         claim = ScalarClaim(left, op, right, domains, tuple(conditions))
         with memory_limit(memory):
             findings = list(_judged(claim, number, seed, seconds))
-        found += [replace(finding, row=_noted(finding.row, assumed, command)) for finding in findings]
+        found += [replace(finding, row=_noted(finding.row, assumed, command, echo)) for finding in findings]
     return found
 
 
@@ -82,6 +88,34 @@ def _judged(claim: ScalarClaim, number: int, seed: int, seconds: float) -> Itera
     definedness, needed = undefined(claim, seed, seconds=seconds / 2)
     yield _finding(claim, where_defined(decision, definedness), number)
     yield from _poles(claim, number, definedness, needed)
+
+
+@dataclass(frozen=True, slots=True)
+class Understood:
+    """What was understood of a formula in LaTeX: the text of the language, typeset echo, tree, conditions after it."""
+
+    text: str
+    latex: str
+    node: tree.Node
+    conditions: tuple[tree.Node, ...] = ()
+
+
+def understood(text: str, names: Iterable[str] = ()) -> Understood | None:
+    """What the reader makes of a formula typed in LaTeX, with the names that its letters may have; None for other text.
+
+    Raises
+    ------
+    LatexError : it cannot be read, has two readings, or is more than one formula.
+    """
+    if not is_latex(text):
+        return None
+    reading = read_latex(text, Notation().with_names(names))
+    statement = reading.statements[0]
+    node = statement.tree
+    conditions = [c.tree for c in statement.conditions]
+    if len(reading.statements) > 1 or node is None or not all(isinstance(c, tree.Compare) for c in conditions):
+        raise LatexError("one chain of relations is judged, with conditions such as 'for all k >= 1'", "syntax")
+    return Understood(to_text(node), reading.latex(), node, tuple(c for c in conditions if c is not None))
 
 
 def _known_names(node: tree.Node, ranges: Mapping[str, str], text: str) -> None:
@@ -103,10 +137,12 @@ def _known_names(node: tree.Node, ranges: Mapping[str, str], text: str) -> None:
         raise InputError(str(error)) from None
 
 
-def _noted(row: Row, assumed: list[str], command: str) -> Row:
-    """A row with the letters that were taken positive, and how to get it again."""
+def _noted(row: Row, assumed: list[str], command: str, echo: Understood | None) -> Row:
+    """A row with the letters that were taken positive, what was understood of LaTeX, and how to get it again."""
     note = f"; taken positive: {', '.join(assumed)}" if assumed else ""
     details = {**row.details, "taken_positive": assumed}
+    if echo is not None:
+        details["understood"] = {"text": echo.text, "latex": echo.latex}
     return replace(row, reason=f"{row.reason or ''}{note}", reproduce=command, details=details)
 
 
@@ -158,6 +194,11 @@ def _no_circle(name: str, domains: Mapping[str, Domain], path: tuple[str, ...]) 
                 raise InputError(f"--for: ranges depend on each other in a circle: {circle}; use --where for one")
             if inner not in path:
                 _no_circle(inner, domains, (*path, inner))
+
+
+def range_names(text: str | dict[str, str]) -> list[str]:
+    """The letters that have a range."""
+    return list(_ranges(text))
 
 
 def _ranges(text: str | dict[str, str]) -> dict[str, str]:

@@ -10,7 +10,6 @@ from fractions import Fraction
 from bilevel_verify.audit.definedness import script_of, undefined, where_defined
 from bilevel_verify.audit.derivations import decide_derivation, sides
 from bilevel_verify.audit.finding import Finding, Place, exact_text, row_of
-from bilevel_verify.audit.homogeneity import unit_table
 from bilevel_verify.audit.reading import Written, written
 from bilevel_verify.audit.regimes import domain_of, hidden
 from bilevel_verify.audit.repair import Candidate, Repair, nearest_true
@@ -24,6 +23,7 @@ from bilevel_verify.theorems.card import Card, Derivation, Entry, Expression, In
 from bilevel_verify.theorems.exact import Formula, middle, precision
 from bilevel_verify.theorems.origins import added_mark, not_given, ours_of, unread_of, with_ours
 from bilevel_verify.theorems.rewrite import free_letters
+from bilevel_verify.theorems.unit_table import unit_table
 from bilevel_verify.theorems.vocabulary import NUMBERS
 
 
@@ -60,7 +60,17 @@ def link_findings(card: Card, entry: Entry, budget: float, seed: int, repairs: b
     for form in (entry, entry.repaired):
         if form is not None:
             judge = Judge(card, form, written(card, form), budget, seed, form is entry, form.marks)
-            yield from _links(judge, repairs and form is entry)
+            found = _links(judge, repairs and form is entry and not form.assumed)
+            yield from (_assumed(finding) if form.assumed else finding for finding in found)
+
+
+def _assumed(finding: Finding) -> Finding:
+    """Where an assumption is false the paper says nothing: its range is a remark, never a refutation."""
+    if finding.verdict != "refuted":
+        return finding
+    at = f" at {finding.row.where}" if finding.row.where else ""
+    row = replace(finding.row, verdict="not applicable", reason=f"assumed, not claimed; it does not hold{at}")
+    return Finding(row, printed=finding.printed)
 
 
 def _links(judge: Judge, repairs: bool) -> Iterator[Finding]:

@@ -67,7 +67,9 @@ def _of_claim(card: Card, entry: Statement, claim: Claim, record: Refuted, again
     if not broken:
         outcome = "; ".join(dict.fromkeys(f"{row.verdict}: {row.reason or 'kept'}" for row in rows))
         how = f"{record.on} gives {outcome}" if rows else NOT_REPEATED
-        yield Finding(_row(card, entry, claim, claim.over, f"on record: {record.why} ({how})"), printed=printed)
+        row = _row(card, entry, claim, claim.over, f"on record: {record.why} ({how})")
+        kept = bool(rows) and all(one.verdict == "holds" for one in rows)  # the record or the instance is wrong
+        yield Finding(replace(row, verdict="undecided") if kept else row, printed=printed)
 
 
 def _again(card: Card, entry: Statement, claim: Claim, record: Refuted) -> list[Row]:

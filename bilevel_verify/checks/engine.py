@@ -21,6 +21,7 @@ from bilevel_verify.checks.case import Case
 from bilevel_verify.checks.claims import all_claims, judge_parameters, letters_used
 from bilevel_verify.checks.decide import summary
 from bilevel_verify.checks.instance import Instance
+from bilevel_verify.checks.kinds import check_request, foreign, foreign_row, need_eps
 from bilevel_verify.checks.premise import Premise
 from bilevel_verify.checks.request import (
     HORIZONS,
@@ -108,6 +109,7 @@ def verify(
             {"budget": budget, "seed": seed, "record": record, **options},
             problem,
         )
+        check_request(request)
         parts.append(_verify_statement(request, members(eps, sweep), x0, progress))
     return _merge(parts, time.perf_counter() - clock)
 
@@ -128,8 +130,14 @@ def verify_all(jobs: Sequence[Mapping[str, Any]], progress: Progress | None = No
 
 def _verify_statement(request: Request, sweep: list[Member], x0: Any, progress: Progress | None) -> Verification:
     cases: list[Case] = []
+    targets = _targets(request)
     for member in sweep:
         problem, eps = instance_problem(request.family, member), member.get("eps")
+        why = foreign(request, problem, targets)
+        if why:
+            row = foreign_row(request, problem, why)
+            return Verification(request.name, problem.name, "not applicable", (row,))
+        need_eps(request, member, targets)
         for start in default_starts(problem) if x0 is None else point_of(problem, x0):
             if progress is not None:
                 progress(f"{request.name} on {problem.name or 'the problem'}" + (f", eps = {eps:g}" if eps else ""))
@@ -223,8 +231,10 @@ def prepare(request: Request, problem: Problem, member: Member, x0: np.ndarray) 
     by_hand = {**request.values, **request.parameters}
     given = judge_given(request.card, request.statement, instance, by_hand, resolved.letters, request.readings)
     with exact.precision(BITS):
-        found = [hyp.of_given(one) for one in given]  # what they ask of constants and truth is a hypothesis, too
-        return Case(request, instance, resolved, [*hyp.premises(instance, resolved), *found], member)
+        # a false constant is the cause of what it makes false; a prescription is named after the theorem's own conditions
+        first = [hyp.of_given(one) for one in given if one.source]
+        last = [hyp.of_given(one) for one in given if not one.source]
+        return Case(request, instance, resolved, [*first, *hyp.premises(instance, resolved), *last], member)
 
 
 def _targets(request: Request) -> set[str]:

@@ -17,6 +17,7 @@ from bilevel_verify.checks.verdict import Row, Verdict
 from bilevel_verify.methods.run import ENDED
 from bilevel_verify.theorems.card import Claim, Mark
 from bilevel_verify.theorems.origins import not_given, unread_claims
+from bilevel_verify.theorems.unit_table import claim_fault
 from bilevel_verify.truth.enclosure import Certainty, weakest
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 def verdict_of(case: Case, judged: Judged, along_run: bool) -> tuple[Verdict, str]:
     """Verdict and reason of one relation, hypotheses and containment included."""
+    request = case.request
     verdict, reason = judged.tally.outcome()
     worst = hyp.combine(case.premises)
     if worst is not None and worst.verdict == "not applicable":
@@ -40,8 +42,12 @@ def verdict_of(case: Case, judged: Judged, along_run: bool) -> tuple[Verdict, st
         return "undecided", contained.reason
     if along_run and case.run is not None:
         verdict, reason = _cut_short(case, judged, verdict, reason)
+    if verdict == "refuted" and judged.claim.assumed:
+        return "not applicable", f"assumed, not claimed: {reason}"
     if verdict == "refuted":
         return _publish(case, judged, along_run, reason)
+    if verdict == "holds" and (fault := claim_fault(request.card, request.statement, judged.claim, judged.link)):
+        return "undecided", f"units: {fault}; that it holds here says nothing in other units"
     if verdict == "holds" and case.instance.local:
         return "holds", "local constants"
     return verdict, reason

@@ -326,7 +326,7 @@ def _basis_of_rows(rows: Array) -> Array:
     length = np.sqrt((rows**2).sum(axis=1, keepdims=True))
     unit = (rows / np.where(length > 0, length, 1.0))[length[:, 0] > 0]  # a short row may have a large weight
     if not unit.size:
-        return unit
+        return np.zeros((0, rows.shape[1]))
     basis = np.asarray(np.linalg.svd(unit, full_matrices=False)[2])
     for rank in range(1, len(basis)):
         left = unit - (unit @ basis[:rank].T) @ basis[:rank]

@@ -57,9 +57,11 @@ def eigenvalue_range(lo: Array, hi: Array, sides: Sides = "both") -> tuple[Array
     """
     shape = lo.shape[:-2]
     n = lo.shape[-1]
-    low, high = lo.reshape(-1, n, n), hi.reshape(-1, n, n)
     if n == 0:
         return np.full(shape, np.inf), np.full(shape, -np.inf)
+    low, high = lo.reshape(-1, n, n), hi.reshape(-1, n, n)
+    low = np.where(low < -LARGEST, -np.inf, np.minimum(low, LARGEST))
+    high = np.where(high > LARGEST, np.inf, np.maximum(high, -LARGEST))
     finite = np.isfinite(low).all(axis=(1, 2)) & np.isfinite(high).all(axis=(1, 2))
     least, most = np.full(len(low), -np.inf), np.full(len(low), np.inf)
     if finite.any():

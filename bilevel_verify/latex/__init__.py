@@ -1,7 +1,7 @@
 """LaTeX mathematics to the card language: what a paper prints, read with its declared notation."""
 
 from bilevel_verify.latex.notation import Entry, Notation
-from bilevel_verify.latex.read import is_latex, read_formula, read_latex
+from bilevel_verify.latex.read import is_latex, parse_any, read_formula, read_latex
 from bilevel_verify.latex.reading import Goal, Reading, Relation, Statement
 from bilevel_verify.latex.symbols import REASONS
 
@@ -14,6 +14,7 @@ __all__ = [
     "Relation",
     "Statement",
     "is_latex",
+    "parse_any",
     "read_formula",
     "read_latex",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from bilevel_verify.latex import symbols
@@ -42,14 +43,14 @@ class Atom:
         return f"{self.symbol}{chr(39) * self.primes}{sub}" + (f"^{{{sup}}}" if sup else "")
 
 
-def atom_of(source: Source, items: list[Item] | tuple[Item, ...], place: int) -> tuple[Atom | None, int]:
+def atom_of(source: Source, items: Sequence[Item], place: int) -> tuple[Atom | None, int]:
     """The symbol at a place with all its scripts, and the place after it; None if no symbol stands there."""
     bare, inner, at = _bare(items[place] if place < len(items) else None)
     if bare is None:
         return None, place
     atom = Atom(bare, at=at)
-    for script in inner:
-        atom = _scripted(source, atom, script)
+    for under in inner:
+        atom = _scripted(source, atom, under)
     place += 1
     while place < len(items) and isinstance(items[place], Script):
         script = items[place]

@@ -125,7 +125,10 @@ class Cursor:
             return True
         signed = item.kind == "mark" and item.text in CONTINUING
         if signed and item.text == "-" and self.row_relation and self._own_left_side(place, after):
-            readings = ("the line goes on with the sum before it", "the line is a new relation that begins with a minus")
+            readings = (
+                "the line goes on with the sum before it",
+                "the line is a new relation that begins with a minus",
+            )
             raise self.error("ambiguous", "a line that begins with a minus and has its own relation", item, readings)
         return signed or (item.kind == "command" and item.text in CONTINUING_COMMANDS)
 
@@ -179,9 +182,9 @@ def _blank(item: Item) -> bool:
     return isinstance(item, Token) and item.kind in ("row", "cell", "gap", "space")
 
 
-def begins_operand(cursor: Cursor, item: Item | None) -> bool:
-    """Whether an item can begin an operand here (a bar that closes a fence does not)."""
-    if item is None or cursor.closes(item):
+def begins_operand(cursor: Cursor, item: Item | None, *, expected: bool = False) -> bool:
+    """Whether an item can begin an operand here; a bar closes a fence unless an operand is ``expected``."""
+    if item is None or (cursor.closes(item) and not expected):
         return False
     if isinstance(item, Group | Fence | Macro):
         return True

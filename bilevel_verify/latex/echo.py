@@ -126,7 +126,9 @@ class PaperEcho(Echo):
             inner = term.operand if isinstance(term, tree.Negate) else term
             later = frozenset().union(*(free_letters(t) for t in terms[place + 1 :]))
             last = place == len(terms) - 1
-            caught = not last and _caught(inner, later, wide=bool(self.notation.options.keys() & {"open_sums", "open_minima"}))
+            caught = not last and _caught(
+                inner, later, wide=bool(self.notation.options.keys() & {"open_sums", "open_minima"})
+            )
             text = self.of(inner, CONDITION + 100 if caught else PRODUCT)
             parts.append(f"- {text}" if negative else f"+ {text}" if place else text)
         return " ".join(parts)
@@ -149,7 +151,7 @@ class PaperEcho(Echo):
             return text, ATOM
         inner = ", ".join(self.of(a, CONDITION) for a in arguments)
         if name in INTERVALS:
-            left, right = INTERVALS[name]
+            left, right = INTERVALS[name][0], INTERVALS[name][1]
             return f"{left}{inner}{right}", ATOM
         if name in self.norms and self.entry(name, "function") is None:
             index = self.norms[name]

@@ -112,21 +112,23 @@ def term(cursor: Cursor) -> Value:
 
 
 def _no_number(cursor: Cursor, item: Item) -> None:
-    """Two factors side by side of which the second begins with a digit."""
+    """A number that follows a factor without a sign: ``x1``, ``2 3``."""
     if isinstance(item, Token) and item.kind == "digits" and not item.font:
-        before = cursor.items[cursor.place - 1] if cursor.place else None
-        if isinstance(before, Token) and before.kind == "digits":
-            raise cursor.error("syntax", "two numbers side by side", item)
+        readings = ("a product, written with \\cdot", "part of a name, written with _")
+        raise cursor.error("ambiguous", f"the number {item.text} right after a factor", item, readings)
+
+
+COMMAND_SIGNS = {
+    "cdot": "*", "times": "times", "ast": "*", "circ": "circ", "otimes": "circ", "bmod": "mod", "div": "/",
+    "cup": "union", "cap": "intersection",
+}  # fmt: skip
+MARK_SIGNS = {"/": "/", "*": "*", "%": "mod"}
 
 
 def _product_sign(item: Item) -> str:
     if isinstance(item, Token):
-        if item.kind == "command":
-            names = {"cdot": "*", "times": "times", "ast": "*", "circ": "circ", "bmod": "mod", "div": "/", "otimes": "circ",
-                     "cup": "union", "cap": "intersection"}  # fmt: skip
-            return names.get(item.text, "")
-        if item.kind == "mark":
-            return {"/": "/", "*": "*", "%": "mod"}.get(item.text, "")
+        table = {"command": COMMAND_SIGNS, "mark": MARK_SIGNS}.get(item.kind, {})
+        return table.get(item.text, "")
     return ""
 
 
@@ -205,7 +207,7 @@ def factor(cursor: Cursor) -> Value:
     if _placeholder(cursor, item):
         cursor.place += 1
         return Value(tree.Letter("_"), "unknown")
-    if not begins_operand(cursor, item):
+    if not begins_operand(cursor, item, expected=True):
         raise _no_operand(cursor, item)
     assert item is not None
     cursor.context.step(item.at)
@@ -289,6 +291,8 @@ def power(cursor: Cursor, value: Value, script: Script) -> Value:
     exponent = whole(cursor.child(script.items, script.at))
     if exponent.kind not in ("scalar", "unknown"):
         raise cursor.error("kind", f"a {exponent.kind} as an exponent", script)
+    if value.node == tree.Letter("E"):
+        return Value(tree.Call("exp", (exponent.node,), column=column), "scalar", grouped=True)
     inner = exponent.node.operand if isinstance(exponent.node, tree.Negate) else exponent.node
     limit = cursor.context.source.limits.exponent
     if isinstance(inner, tree.Number) and inner.value > limit:

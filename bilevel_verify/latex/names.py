@@ -1,8 +1,9 @@
-"""Symbols: which declared letter, sequence or function a printed symbol is, and whether a bracket after it applies it."""
+"""Symbols: which declared letter, sequence or function one is, and whether a bracket after it applies it."""
 
 from __future__ import annotations
 
 import difflib
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -16,7 +17,6 @@ from bilevel_verify.latex.operands import arguments
 from bilevel_verify.latex.structure import Item, Script, flat
 from bilevel_verify.latex.tokens import Token
 from bilevel_verify.latex.values import Kind, Value
-
 
 FUNCTION_LIKE = frozenset("f g h F G \\varphi \\phi \\Phi \\psi \\Psi".split())
 """Letters that are hardly ever factors before a bracket."""
@@ -90,7 +90,7 @@ def matches(cursor: Cursor, atom: Atom) -> list[Match]:
 def _side_by_side(items: Sequence[Item]) -> bool:
     """Two letters without a sign between them."""
     letters = [isinstance(i, Token) and i.kind == "letter" for i in items]
-    return any(one and two for one, two in zip(letters, letters[1:]))
+    return any(one and two for one, two in itertools.pairwise(letters))
 
 
 def _primed_index(cursor: Cursor, atom: Atom) -> list[Match]:
@@ -99,7 +99,9 @@ def _primed_index(cursor: Cursor, atom: Atom) -> list[Match]:
     out = []
     for match in matches(cursor, plain):
         if match.entry.name in cursor.context.notation.indices and match.entry.role == "letter":
-            named = replace(match.entry, name=match.entry.name + "_p" * atom.primes, display=replace(atom, sup=None).latex())
+            named = replace(
+                match.entry, name=match.entry.name + "_p" * atom.primes, display=replace(atom, sup=None).latex()
+            )
             out.append(replace(match, entry=named))
     return out
 
@@ -206,9 +208,7 @@ def _applied(cursor: Cursor, atom: Atom, match: Match, item: Item) -> Value:
     return application(cursor, entry, entry.name, entry.kind, match.sub, item)
 
 
-def application(
-    cursor: Cursor, entry: Entry, name: str, kind: Kind, sub: tuple[Item, ...] | None, item: Item
-) -> Value:
+def application(cursor: Cursor, entry: Entry, name: str, kind: Kind, sub: tuple[Item, ...] | None, item: Item) -> Value:
     """``name(arguments)``, the index of a family of functions among them."""
     column = item.at + 1
     index: list[tree.Node] = []

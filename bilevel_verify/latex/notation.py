@@ -43,8 +43,13 @@ FLAGS = frozenset("upper split first last lower-component upper-component 1 2 3 
 function is its first or last argument; a digit: number of arguments; ``...-component``: with that script it is a
 component, a scalar. Further ``of-matrix``, ``of-scalar`` and ``of-NAME``: what the one argument is, where the symbol
 is a letter too."""
-OPTIONS = {"log_takes": ("factor", "product"), "power_after": ("value", "argument"), "open_sums": ("wide",), "open_minima": ("wide",),
-           "subscripts": ("product",)}  # fmt: skip
+OPTIONS: dict[str, tuple[str, ...]] = {
+    "log_takes": ("factor", "product"),
+    "power_after": ("value", "argument"),
+    "open_sums": ("wide",),
+    "open_minima": ("wide",),
+    "subscripts": ("product",),
+}
 """Readings that a paper fixes for itself; without them the reader asks."""
 INDICES = "i j k l m n p q r s t"
 NORMS = {"": "norm", "2": "norm", "F": "frobenius"}
@@ -114,6 +119,11 @@ class Notation:
         return table
 
     @cached_property
+    def names(self) -> frozenset[str]:
+        """Names that a formula in the expression language would mention."""
+        return self.known | {entry.name for entry in self.entries}
+
+    @cached_property
     def words(self) -> tuple[str, ...]:
         """Names of several letters, longest first: ``Gc`` may be typed in italics too."""
         found = {e.atom.symbol[8:-1] for e in self.entries if e.atom.symbol.startswith("\\mathrm{")}
@@ -169,7 +179,7 @@ class Notation:
 
     def extended(self, declarations: Mapping[str, str], group: str = "letters") -> Notation:
         """The same with more letters: name -> LaTeX. Displays that are no single symbol are left out."""
-        more = []
+        more: list[Entry] = []
         for name, display in declarations.items():
             try:
                 atom = _symbol(display, name)

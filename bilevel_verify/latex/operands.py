@@ -214,7 +214,9 @@ def fenced(cursor: Cursor, item: Fence) -> Value:
 def _cases(items: Sequence[Item]) -> list[Environment]:
     """The one array inside ``\\left\\{ ... \\right.``."""
     found = [i for i in items if isinstance(i, Environment) and i.name in symbols.CASES]
-    rest = [i for i in items if not isinstance(i, Environment) and not (isinstance(i, Token) and i.kind in ("gap", "space"))]
+    rest = [
+        i for i in items if not isinstance(i, Environment) and not (isinstance(i, Token) and i.kind in ("gap", "space"))
+    ]
     return found if len(found) == 1 and not rest else []
 
 
@@ -383,10 +385,11 @@ def _looseexpression(cursor: Cursor, item: Token) -> Value:
         second = factor(cursor)
         inner = replace(inner, node=tree.Multiply((inner.node, second.node), column=inner.node.column))
         after = cursor.look()
-    if begins_operand(cursor, after) and not (isinstance(after, Token) and after.kind in ("elementary", "operator")):
-        if cursor.context.notation.options.get("log_takes") != "factor":
-            readings = (f"\\{item.text} of the first factor only", f"\\{item.text} of the whole product")
-            raise cursor.error("ambiguous", f"\\{item.text} without brackets before a product", after, readings)
+    named = isinstance(after, Token) and after.kind in ("elementary", "operator")
+    open_ = begins_operand(cursor, after) and not named
+    if open_ and cursor.context.notation.options.get("log_takes") != "factor":
+        readings = (f"\\{item.text} of the first factor only", f"\\{item.text} of the whole product")
+        raise cursor.error("ambiguous", f"\\{item.text} without brackets before a product", after, readings)
     if isinstance(after, Token) and after.kind == "mark" and after.text == "/":
         readings = (f"\\{item.text} ends before the bar", f"\\{item.text} of the quotient")
         raise cursor.error("ambiguous", f"\\{item.text} without brackets before '/'", after, readings)

@@ -58,7 +58,7 @@ def _variables(entry: tree.Tuple) -> tuple[tree.Node, ...]:
 
 
 def _body(cursor: Cursor, item: Token, bound: frozenset[str], leading: bool) -> Value:
-    """What the operator works on: the product after it; for ``\\arg\\min`` the whole sum, as nothing can be added to it.
+    """What the operator works on: the product after it; for ``\\arg\\min`` the whole sum, as nothing adds to it.
 
     A paper may declare that a minimum or sum at the beginning of a side goes on to its end where its letter does.
     """
@@ -107,7 +107,7 @@ def _listed(cursor: Cursor, item: Token) -> Value:
 
 
 def _implied(cursor: Cursor, item: Token) -> Value:
-    """``\\min f(x)``: of one value of a function at a bare letter there is no other minimum than that over the letter."""
+    """``\\min f(x)``: one value of a function at a bare letter has no other minimum than that over the letter."""
     if item.text in EXTREMA and begins_operand(cursor, cursor.look()):
         body = factor(cursor)
         node = body.node
@@ -261,7 +261,12 @@ def _integral(cursor: Cursor, item: Token, scripts: dict[str, Script]) -> Value:
     for stop in range(cursor.place, len(cursor.items) - 1):
         sign, letter = cursor.items[stop], cursor.items[stop + 1]
         after = cursor.items[stop + 2] if stop + 2 < len(cursor.items) else None
-        if _differential(sign) and isinstance(letter, Token) and letter.kind == "letter" and not isinstance(after, Script):
+        if (
+            _differential(sign)
+            and isinstance(letter, Token)
+            and letter.kind == "letter"
+            and not isinstance(after, Script)
+        ):
             inside = cursor.child(cursor.items[cursor.place : stop], item.at)
             body = whole(inside)
             name = whole(cursor.child([letter], letter.at)).node

@@ -6,13 +6,15 @@ import re
 from collections.abc import Iterable, Mapping
 
 from bilevel_verify.errors import LatexError
-from bilevel_verify.language import tree
+from bilevel_verify.language import CARD, parse, tree
+from bilevel_verify.language import Limits as TextLimits
 from bilevel_verify.latex.cursor import Context, Cursor
 from bilevel_verify.latex.macros import expand
 from bilevel_verify.latex.notation import Notation
 from bilevel_verify.latex.reading import Reading
 from bilevel_verify.latex.statements import statements, top_items
 from bilevel_verify.latex.structure import build
+from bilevel_verify.latex.symbols import FONTS, SWITCHES
 from bilevel_verify.latex.tokens import LIMITS, Limits, Source, Token, tokenize
 
 FREE = Notation()
@@ -43,18 +45,31 @@ def read_latex(
     if macros:
         place = Source(expand(place, macros), limits)
     try:
-        items = top_items(build(place, _spelt(tokenize(place), notation.words)))
+        items = top_items(build(place, _spelt(place, tokenize(place), notation)))
         context = Context(place, notation)
         found = statements(Cursor(context, items, 0, top=True))
     except RecursionError:
         raise LatexError("nested too deeply", "too large") from None
+    except LatexError as error:
+        raise _hinted(error, source) from None
     return Reading(found, source, notation, dict(context.displays))
 
 
-def _spelt(tokens: list[Token], words: tuple[str, ...]) -> list[Token]:
-    """Italic letters that spell a declared name before a bracket are that name: ``Gc(f,\\epsilon)``."""
-    if not words:
-        return tokens
+def _hinted(error: LatexError, source: str) -> LatexError:
+    """For text without a command, typed perhaps in the expression language: how a power is written there."""
+    if "\\" in source or "^" not in source:
+        return error
+    message = f"{error.message}; in the expression language a power is written '**'"
+    return LatexError(message, error.reason, error.line, error.column or 1, error.readings)
+
+
+def _spelt(source: Source, tokens: list[Token], notation: Notation) -> list[Token]:
+    """Italic letters that spell a declared name before a bracket are that name: ``Gc(f,\\epsilon)``.
+
+    Where letters name themselves, a run such as ``lam`` or ``sqrt(`` is a word of another language as likely as a
+    product: ask.
+    """
+    words = notation.words
     out: list[Token] = []
     place = 0
     while place < len(tokens):
@@ -62,14 +77,25 @@ def _spelt(tokens: list[Token], words: tuple[str, ...]) -> list[Token]:
         while run < len(tokens) and tokens[run].kind == "letter" and tokens[run].at == tokens[place].at + run - place:
             run += 1
         text = "".join(t.text for t in tokens[place:run])
-        follows = run < len(tokens) and tokens[run].text in ("(", "_", "left")
-        if follows and text in words:
+        if text in words and run < len(tokens) and tokens[run].text in ("(", "_", "left"):
             out.append(Token("word", text, tokens[place].at))
-            place = run
+        elif (
+            len(text) > 1
+            and not _set_apart(tokens, place)
+            and (text in notation.names or (notation.free and len(text) > 2))
+        ):
+            readings = ("one name, written \\mathrm{...} or as a command", "a product, written with blanks")
+            raise source.error("ambiguous", f"{text[:20]!r}", tokens[place].at, readings)
         else:
             out += tokens[place : max(run, place + 1)]
-            place = max(run, place + 1)
+        place = max(run, place + 1)
     return out
+
+
+def _set_apart(tokens: list[Token], place: int) -> bool:
+    """Whether letters stand in a font or a subscript of their own: ``\\mathrm{AGD}``, ``{\\rm AGD}``, ``x_{int}``."""
+    before = [t.text for t in tokens[max(place - 2, 0) : place]]
+    return before[-1:] != [] and (before[-1] in SWITCHES or (before[-1] == "{" and before[0] in {*FONTS, "_"}))
 
 
 def read_formula(
@@ -87,3 +113,15 @@ def read_formula(
     if reading.statements[0].conditions:
         raise LatexError("a condition after the formula; give it apart", "syntax")
     return reading.tree, reading
+
+
+def parse_any(
+    text: str, names: Iterable[str] = (), *, notation: Notation = FREE, limits: TextLimits = CARD
+) -> tree.Node:
+    """A formula in the expression language or in LaTeX, whichever it is typed in.
+
+    Raises
+    ------
+    ExpressionError : it cannot be read; for LaTeX its kind :class:`LatexError`.
+    """
+    return read_formula(text, names, notation=notation)[0] if is_latex(text) else parse(text, limits=limits)

@@ -63,8 +63,10 @@ def reals(cursor: Cursor, item: Item) -> Value:
 
 
 def braces(cursor: Cursor, items: list[Item], item: Item) -> Value:
-    """``\\{a, b\\}`` is a set, ``\\{x_k\\}_{k \\ge 0}`` a family, ``\\{z : ...\\}`` what fulfils a condition; around one
-    expression they are brackets."""
+    """``\\{a, b\\}`` is a set, ``\\{x_k\\}_{k \\ge 0}`` a family, ``\\{z : ...\\}`` what fulfils a condition.
+
+    Around one expression they are brackets.
+    """
     column = item.at + 1
     after = cursor.items[cursor.place] if cursor.place < len(cursor.items) else None
     bars = [p for p, i in enumerate(items) if isinstance(i, Token) and i.text in BUILDERS]
@@ -91,7 +93,9 @@ def _alone(cursor: Cursor, after: Item | None) -> bool:
     lead = loose[first - 1] if first > 0 else None
     leads = lead is None or (isinstance(lead, Token) and (lead.kind == "relation" or lead.text in (",", ";")))
     follow = cursor.look()
-    ends = follow is None or (isinstance(follow, Token) and (follow.kind == "relation" or follow.text in (",", ";", ".")))
+    ends = follow is None or (
+        isinstance(follow, Token) and (follow.kind == "relation" or follow.text in (",", ";", "."))
+    )
     return leads and ends
 
 

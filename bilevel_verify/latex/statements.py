@@ -99,7 +99,9 @@ def statements(cursor: Cursor) -> tuple[Statement, ...]:
 
 def _condition(parts: list[Part], condition: Statement) -> None:
     """Attach a condition to the statement before it; "for all k" also to the others of its line that mention k."""
-    letters = frozenset().union(*(free_letters(m) for m in condition.members[:1])) if condition.relations else frozenset()
+    letters = (
+        frozenset().union(*(free_letters(m) for m in condition.members[:1])) if condition.relations else frozenset()
+    )
     for place in range(len(parts) - 1, -1, -1):
         part = parts[place]
         first = place == len(parts) - 1
@@ -302,7 +304,9 @@ def _programme(statement: Statement) -> Statement:
     span = first.arguments[-1]
     assert isinstance(span, tree.Tuple)
     opened = replace(
-        statement, members=(first.arguments[0], *statement.members[1:]), goals=(*statement.goals, Goal(first.function, span))
+        statement,
+        members=(first.arguments[0], *statement.members[1:]),
+        goals=(*statement.goals, Goal(first.function, span)),
     )
     return _programme(opened)
 
@@ -314,9 +318,7 @@ def _defined(statement: Statement) -> list[Statement]:
             later = frozenset().union(*(free_letters(m) for m in statement.members[place + 1 :]))
             if bound_by(node) & later:
                 cut = place + (1 if statement.continues else 0)
-                first = replace(
-                    statement, members=statement.members[: place + 1], relations=statement.relations[:cut]
-                )
+                first = replace(statement, members=statement.members[: place + 1], relations=statement.relations[:cut])
                 rest = replace(
                     statement,
                     members=(node.arguments[0], *statement.members[place + 1 :]),

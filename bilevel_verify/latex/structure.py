@@ -346,6 +346,11 @@ def _upright(items: list[Item]) -> list[Item]:
             if item.kind == "relation" and item.text == "==" and last.kind == "mark" and last.text == ":":
                 out[-1] = replace(item, text=":=", at=last.at)
                 continue
+            if item.kind == last.kind == "relation" and item.text == "==" and item.at == last.at + 1:
+                joined = {"<": "<=", ">": ">=", "==": "=="}.get(last.text)
+                if joined and not last.label:
+                    out[-1] = replace(last, text=joined)
+                    continue
         if isinstance(item, Token) and item.kind == "letter" and item.font == "mathrm":
             item = replace(item, kind="word")
         out.append(item)

@@ -20,9 +20,9 @@ REASONS = {
 """Every reason for which a formula is not read: the list is closed."""
 
 GREEK = frozenset(
-    "alpha beta gamma delta epsilon varepsilon zeta eta theta vartheta iota kappa varkappa lambda mu nu xi pi varpi rho "
-    "varrho sigma varsigma tau upsilon phi varphi chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi "
-    "Omega ell".split()
+    "alpha beta gamma delta epsilon varepsilon zeta eta theta vartheta iota kappa varkappa lambda mu nu xi pi varpi "
+    "rho varrho sigma varsigma tau upsilon phi varphi chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi "
+    "Psi Omega ell".split()
 )
 UNICODE = dict(zip("αβγδεζηθικλμνξπρστυφχψωΓΔΘΛΞΠΣΦΨΩℓ∇∞≤≥∈×·ϵ", (
     "alpha beta gamma delta varepsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau upsilon varphi chi "
@@ -31,9 +31,11 @@ UNICODE = dict(zip("αβγδεζηθικλμνξπρστυφχψωΓΔΘΛΞΠΣ
 
 RELATIONS = {
     "<": "<", ">": ">", "=": "==", "le": "<=", "leq": "<=", "leqslant": "<=", "lt": "<", "gt": ">", "ge": ">=",
-    "geq": ">=", "geqslant": ">=", "coloneqq": ":=", "triangleq": ":=", "coloneq": ":=", "doteq": ":=", "equiv": "equiv",
-    "ne": "!=", "neq": "!=", "in": "in", "notin": "not in", "subset": "subset", "subseteq": "subset", "succeq": "psd>=",
-    "preceq": "psd<=", "succ": "psd>", "prec": "psd<", "approx": "approx", "simeq": "approx", "sim": "distributed",
+    "geq": ">=", "geqslant": ">=", "coloneqq": ":=", "triangleq": ":=", "coloneq": ":=", "doteq": ":=",
+    "equiv": "equiv",
+    "ne": "!=", "neq": "!=", "in": "in", "notin": "not in", "subset": "subset", "subseteq": "subset",
+    "succeq": "psd>=", "preceq": "psd<=", "succ": "psd>", "prec": "psd<", "approx": "approx", "simeq": "approx",
+    "sim": "distributed",
     "leftarrow": "<-", "gets": "<-", "to": "to", "rightarrow": "to", "propto": "proportional",
     "lesssim": "order<=", "gtrsim": "order>=", "asymp": "order==",
 }  # fmt: skip

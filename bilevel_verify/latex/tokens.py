@@ -1,8 +1,8 @@
 """LaTeX source to tokens.
 
-A tokenizer of our own: what is wanted is 150 lines (commands, braces, numbers, delimiters with their sizes, running text
-with formulas in it), each token with its place; libraries that tokenise LaTeX bring macro tables for documents and no
-mathematics, and would be one more dependency at the only door through which a user's text enters.
+A tokenizer of our own: what is wanted is 150 lines (commands, braces, numbers, delimiters with their sizes, running
+text with formulas in it), each token with its place; libraries that tokenise LaTeX bring macro tables for documents and
+no mathematics, and would be one more dependency at the only door through which a user's text enters.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ LINEAR: dict[tuple[str, str], Kind] = {
     ("vector", "covector"): "matrix",
     ("vector", "matrix"): "covector",
 }
-"""Kind of a product of two neighbours; a vector before a matrix is read as the row that the print means."""
+"""Kind of a product of two neighbours; a single vector before a matrix is read as the row that the print means."""
 LINES = frozenset({"vector", "covector", "matrix"})
 PLAIN = frozenset({"scalar", "unknown"})
 
@@ -107,7 +107,8 @@ def _joined(state: Kind, chain: list[Value], factor: Value) -> tuple[Kind, list[
     if not chain:
         return factor.kind, [factor]
     combined = LINEAR.get((state, factor.kind))
-    if combined is None:
+    row = (state, factor.kind) == ("vector", "matrix")
+    if combined is None or (row and len(chain) > 1):
         raise ProductError(f"a {state} times a {factor.kind}")
     return combined, [*chain, factor]
 

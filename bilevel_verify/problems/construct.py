@@ -140,8 +140,8 @@ def _build(
             raise ProblemError(f"unknown field {name!r}{language.nearest(name, RECORD)}")
     values = read_knobs(given.knobs)
     arrays = read_data(given.data)
-    definitions = read_definitions(given.define)
     xs, ys = block_names(x, "x", values), block_names(y, "y", values) if kind in ("bilevel", "minimax") else ()
+    definitions = read_definitions(given.define, {*xs, *ys, *values, *arrays})
     _check_blocks(xs, ys, {"knob": values, "data array": arrays, "definition": definitions})
     symbols = {n: sympy.Symbol(n, real=True) for n in xs + ys}
     scope = FormulaReader(symbols, values, arrays, {"x": xs, "y": ys}, definitions, rewrite)
@@ -158,13 +158,16 @@ def _build(
         data=MappingProxyType(arrays),
         known=MappingProxyType(read_known(record.get("known"), scope)),
         start=read_start(record.get("start"), len(xs), values),
-        text=MappingProxyType(_texts({**formulas, **(given.define or {})})),
+        text=MappingProxyType(_texts(formulas, given.define or {}, scope)),
         **{k: _plain_text(k, record.get(k, "")) for k in ("name", "title", "source", "note")},
     )
 
 
-def _texts(formulas: Mapping[str, Any]) -> dict[str, str]:
-    return {name: value if isinstance(value, str) else to_text(value) for name, value in formulas.items()}
+def _texts(formulas: Mapping[str, Any], define: Mapping[str, str], scope: FormulaReader) -> dict[str, str]:
+    """The formulas as text of the expression language."""
+    texts = {name: scope.plain(value) if isinstance(value, str) else to_text(value) for name, value in formulas.items()}
+    abbreviations = {head.partition("(")[0].strip(): head for head in define}
+    return texts | {head: scope.definitions[name].text for name, head in abbreviations.items()}
 
 
 def _plain_text(field: str, value: Any) -> str:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import sympy
 
 from bilevel_verify import language
-from bilevel_verify.errors import ExpressionError, ProblemError
+from bilevel_verify.errors import ExpressionError, LatexError, ProblemError
+from bilevel_verify.latex import Notation, is_latex, parse_any
 from bilevel_verify.problems.expression_arrays import exact_number
 from bilevel_verify.problems.names import check_name
 from bilevel_verify.problems.numbers import mapping_of
@@ -21,8 +22,9 @@ from bilevel_verify.problems.vocabulary import Definition
 HEAD = re.compile(r"([A-Za-z]\w*)\s*(?:\(\s*([A-Za-z]\w*(?:\s*,\s*[A-Za-z]\w*)*)\s*\))?")
 
 
-def read_definitions(define: Mapping[str, str] | None) -> dict[str, Definition]:
-    """Abbreviations ``{"u": text, "h(t)": text}``."""
+def read_definitions(define: Mapping[str, str] | None, names: Iterable[str] = ()) -> dict[str, Definition]:
+    """Abbreviations ``{"u": text, "h(t)": text}``; ``names`` are those that LaTeX among the texts may mention."""
+    names = [*names, *(head.partition("(")[0].strip() for head in mapping_of(define, "define"))]
     result: dict[str, Definition] = {}
     for head, text in mapping_of(define, "define").items():
         match = HEAD.fullmatch(head.strip())
@@ -33,8 +35,24 @@ def read_definitions(define: Mapping[str, str] | None) -> dict[str, Definition]:
             check_name(name, "definition")
         if len(set(parameters)) < len(parameters) or match[1] in result or match[1] in ("f", "g"):
             raise ProblemError(f"define: {head[:40]!r} repeats a name or takes one that means something else")
-        result[match[1]] = Definition(parameters, language.parse(text, limits=language.PROBLEM), text)
+        result[match[1]] = _definition(head, parameters, text, names)
     return result
+
+
+def _definition(head: str, parameters: tuple[str, ...], text: str, names: Iterable[str]) -> Definition:
+    """One abbreviation; LaTeX becomes text of the expression language."""
+    try:
+        node = parse_any(text, {*names, *parameters}, limits=language.PROBLEM)
+    except LatexError as error:
+        raise ExpressionError(f"define {head.strip()}: {error.plain}", text, error.column) from None
+    return Definition(parameters, node, language.to_text(node) if is_latex(text) else text)
+
+
+def _notation(names: Iterable[str], definitions: Mapping[str, Definition]) -> Notation:
+    """How LaTeX of a problem is read: its own names and no others; abbreviations with parameters are functions."""
+    functions = {name: name for name, definition in definitions.items() if definition.parameters}
+    known = {*names, *(name for name in definitions if name not in functions)}
+    return Notation().extended(functions, "functions").with_names(known, closed=True)
 
 
 class FormulaReader:
@@ -60,6 +78,7 @@ class FormulaReader:
     ) -> None:
         self.symbols, self.data, self.definitions, self.rewrite = symbols, data, definitions, rewrite
         self.letters = {**knobs, **symbols}
+        self.notation = _notation({*self.letters, *data, *blocks}, definitions)
         self.vectors = {
             block: tuple(symbols[n] for n in names)
             for block, names in blocks.items()
@@ -79,9 +98,9 @@ class FormulaReader:
     def _text(self, field: str, text: str) -> Any:
         try:
             return to_sympy(
-                language.parse(text, limits=language.PROBLEM),
+                self.parse(text),
                 self.letters,
-                text=text,
+                text=self.plain(text),
                 vectors=self.vectors,
                 data=self.data,
                 definitions=self.definitions,
@@ -89,6 +108,14 @@ class FormulaReader:
             )
         except ExpressionError as error:
             raise ExpressionError(f"{field}: {error.plain}", error.text, error.column) from None
+
+    def parse(self, text: str) -> language.Node:
+        """A text, in the expression language or in LaTeX."""
+        return parse_any(text, notation=self.notation, limits=language.PROBLEM)
+
+    def plain(self, text: str) -> str:
+        """A formula as text of the expression language, whichever way it was typed."""
+        return language.to_text(self.parse(text)) if is_latex(text) else text
 
     def _expression(self, field: str, value: Any) -> Any:
         if isinstance(value, float):

@@ -29,6 +29,7 @@ from bilevel_verify.theorems.card import (
 )
 
 if TYPE_CHECKING:
+    from bilevel_verify.theorems.notation import read
     from bilevel_verify.theorems.shelf import (
         CardRecord,
         StatementRecord,
@@ -69,20 +70,22 @@ __all__ = [
     "checks_of",
     "find_statement",
     "load_card",
+    "read",
     "statements",
     "theory_directory",
 ]
 
-_SHELF = frozenset(
-    "CardRecord StatementRecord card cards checks_of find_statement load_card statements theory_directory".split()
-)
+_LATER = dict.fromkeys(
+    "CardRecord StatementRecord card cards checks_of find_statement load_card statements theory_directory".split(),
+    "shelf",
+) | {"read": "notation"}
 
 
 def __getattr__(name: str) -> Any:
-    """The shelf reads cards: it is loaded when one is asked for."""
-    if name not in _SHELF:
+    """What reads cards and LaTeX is loaded when it is asked for."""
+    if name not in _LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module("bilevel_verify.theorems.shelf"), name)
+    value = getattr(importlib.import_module(f"bilevel_verify.theorems.{_LATER[name]}"), name)
     globals()[name] = value
     return value
 

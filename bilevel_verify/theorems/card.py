@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from bilevel_verify.language.tree import Node
+from bilevel_verify.latex import Notation
 
 Scope = Literal["parameters", "point", "step", "epoch", "run", "order"]
 SCOPES: tuple[Scope, ...] = ("parameters", "point", "step", "epoch", "run", "order")
@@ -22,6 +23,7 @@ PASSIVE_KINDS = ("assumption", "definition", "proof", "table")
 MARKS = ("added", "special", "step", "part", "letters", "reading", "by hand", "repaired")
 """Why what is judged is not what is printed: hypotheses of our own, a special case, one step or a part of it, letters
 in place of what they stand for, a named reading, a change made by hand, a repaired form."""
+ASSUMED_KINDS = ("assumption", "condition")
 ORDER_SYMBOLS = frozenset({"O", "softO", "Omega", "Theta"})
 
 
@@ -257,7 +259,8 @@ class Claim:
     ``chain`` holds its links; ``kind`` is ``bound`` or ``probability`` (then ``probability`` is the least success
     probability and the chain is the event). ``readings`` and ``repaired`` are complete claims of their own; theirs
     carry ``reading`` (the label) or ``change``/``why`` and ``as_printed = False``. ``given_by`` names letters whose
-    proof is a proof of the claim: where they are proved, the claim is a hypothesis that needs no run.
+    proof is a proof of the claim: where they are proved, the claim is a hypothesis that needs no run. ``assumed``: the
+    paper assumes it and does not claim it, so that where it is false the paper says nothing.
     """
 
     id: str
@@ -279,6 +282,7 @@ class Claim:
     probability: Expression | None = None
     fit: str = ""
     given_by: tuple[str, ...] = ()
+    assumed: bool = False
     note: str = ""
     why: str = ""
     reading: str = ""
@@ -299,7 +303,8 @@ class Entry:
     """What all numbered items share.
 
     ``where`` and ``for_`` are the hypotheses and ranges of the print; ``added`` and ``narrowed`` are ours and stand in
-    a second judgement, which is marked. ``marks`` say that the entry is not judged as it is printed at all.
+    a second judgement, which is marked. ``marks`` say that the entry is not judged as it is printed at all; ``assumed``
+    as for a claim (the rule for assumptions and conditions).
     """
 
     kind: str
@@ -317,6 +322,7 @@ class Entry:
     stated: tuple[str, ...] = ()
     text: str = ""
     refuted: Refuted | None = None
+    assumed: bool = False
     same_as: tuple[str, ...] = ()
     nothing_to_decide: str = ""
     note: str = ""
@@ -438,6 +444,7 @@ class Card:
     hides: Hides | None = None
     entries: Mapping[str, Entry] = field(default_factory=_none)
     digest: str = ""
+    notation: Notation = field(default_factory=Notation, compare=False, repr=False)
 
     @property
     def name(self) -> str:

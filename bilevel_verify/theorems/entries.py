@@ -10,6 +10,7 @@ from bilevel_verify.errors import CardError
 from bilevel_verify.language import nearest
 from bilevel_verify.theorems.algorithm import read_program
 from bilevel_verify.theorems.card import (
+    ASSUMED_KINDS,
     SCOPES,
     Algorithm,
     Claim,
@@ -53,6 +54,16 @@ def _refuted(table: Table, desk: Desk) -> Refuted | None:
     return found
 
 
+def _assumed(table: Table, usual: bool) -> bool:
+    """Whether the paper assumes it: then no refutation can be recorded."""
+    found = table.flag("assumed", usual)
+    if found and "refuted" in table.data:
+        raise table.place.at("refuted").fail(
+            "an assumption claims nothing that could be refuted; if the paper claims it, write assumed = false"
+        )
+    return found
+
+
 def _common(table: Table, kind: str, context: Context, names: Names, desk: Desk) -> dict[str, Any]:
     """Fields that every entry has."""
     return {
@@ -71,6 +82,7 @@ def _common(table: Table, kind: str, context: Context, names: Names, desk: Desk)
         "stated": table.strings("stated"),
         "text": table.text("text"),
         "refuted": _refuted(table, desk),
+        "assumed": _assumed(table, kind in ASSUMED_KINDS),
         "same_as": table.strings("same_as"),
         "nothing_to_decide": table.text("nothing_to_decide"),
         "note": table.text("note"),
@@ -102,7 +114,9 @@ def read_statement(table: Table, desk: Desk, kind: str) -> Statement:
         readings=table.strings("readings"),
         method=table.text("method"),
         algorithm=table.text("algorithm"),
-        claims=tuple(read_claim(c, desk, table.place, context, number) for number, c in enumerate(claims)),
+        claims=tuple(
+            read_claim(c, desk, table.place, context, number, common["assumed"]) for number, c in enumerate(claims)
+        ),
         items=table.strings("items"),
         uses=table.strings("uses"),
     )
@@ -117,15 +131,15 @@ def read_statement(table: Table, desk: Desk, kind: str) -> Statement:
 PASSIVE = ("assumption", "definition", "proof", "table")
 
 
-def read_claim(data: dict[str, Any], desk: Desk, place: Place, parent: Context, number: int) -> Claim:
-    """One claim with its readings and its repaired form."""
+def read_claim(data: dict[str, Any], desk: Desk, place: Place, parent: Context, number: int, assumed: bool) -> Claim:
+    """One claim with its readings and its repaired form; ``assumed`` is the rule of its entry."""
     table = Table(data, place)
     identity = table.text("id", str(number + 1))
     table.place = place.at(f'claim "{identity}"')
     over = table.text("over", None)
     if over not in SCOPES:
         raise table.place.at("over").fail(f"unknown scope '{over}'{nearest(over, SCOPES)}")
-    claim = _claim_body(table, desk, parent, identity, over)
+    claim = _claim_body(table, desk, parent, identity, over, assumed)
     readings = tuple(
         _variant(Table(r, table.place.at("reading")), desk, parent, claim, data) for r in table.tables("reading")
     )
@@ -136,7 +150,7 @@ def read_claim(data: dict[str, Any], desk: Desk, place: Place, parent: Context, 
     return replace(claim, readings=readings, repaired=repaired)
 
 
-def _claim_body(table: Table, desk: Desk, parent: Context, identity: str, over: Scope) -> Claim:
+def _claim_body(table: Table, desk: Desk, parent: Context, identity: str, over: Scope, assumed: bool) -> Claim:
     names = desk.names(over)
     context = context_of(table, names, parent)
     probability = table.get("probability")
@@ -161,6 +175,7 @@ def _claim_body(table: Table, desk: Desk, parent: Context, identity: str, over: 
         probability=None if probability is None else context.expression(probability, table.place, names),
         fit=table.text("fit"),
         given_by=table.strings("given_by"),
+        assumed=_assumed(table, assumed),
         note=table.text("note"),
         why=table.text("why"),
     )
@@ -205,7 +220,7 @@ def _variant(table: Table, desk: Desk, parent: Context, claim: Claim, base: dict
     over = merged.get("over", claim.over)
     if over not in SCOPES:
         raise table.place.at("over").fail(f"unknown scope '{over}'{nearest(str(over), SCOPES)}")
-    body = _claim_body(inner, desk, parent, claim.id, over)
+    body = _claim_body(inner, desk, parent, claim.id, over, claim.assumed)
     inner.finish()
     change = table.text("change")
     mark = (

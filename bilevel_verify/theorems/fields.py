@@ -8,7 +8,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from bilevel_verify.errors import CardError, ExpressionError
-from bilevel_verify.language import CARD, Node, nearest, parse, tree
+from bilevel_verify.language import CARD, Node, nearest, parse, to_text, tree
+from bilevel_verify.latex import Notation, is_latex, read_formula, symbols
+from bilevel_verify.latex.symbols import COMPARABLE
 from bilevel_verify.theorems.card import Condition, Domain, Expression, Link, Mark, Scope
 from bilevel_verify.theorems.rewrite import binder
 from bilevel_verify.theorems.vocabulary import (
@@ -27,6 +29,7 @@ from bilevel_verify.theorems.vocabulary import (
 
 MARK_FIELDS = {"special": "special", "step": "step", "part": "part", "letters": "letters", "by_hand": "by hand"}
 """Field of a card -> mark; the others (``added``, ``reading``, ``repaired``) follow from fields of their own."""
+LATEX_RELATION = re.compile(r"\s*\\([a-zA-Z]+)")
 RELATION = re.compile(r"\s*(<=|>=|==|<|>)(.*)\Z", re.DOTALL)
 
 
@@ -57,14 +60,15 @@ def names_of_scope(scope: Scope, letters: Collection[str], functions: Collection
 
 @dataclass(slots=True)
 class Place:
-    """Where in a card we are, for messages: file, statement, claim, field."""
+    """Where in a card we are, for messages: file, statement, claim, field; and how its LaTeX is to be read."""
 
     file: str
     parts: tuple[str, ...] = ()
+    notation: Notation = field(default_factory=Notation)
 
     def at(self, *parts: str) -> Place:
         """A place inside this one."""
-        return Place(self.file, self.parts + parts)
+        return Place(self.file, self.parts + parts, self.notation)
 
     def fail(self, message: str) -> CardError:
         """The error, in the words of the card language page: file: place: message."""
@@ -124,6 +128,7 @@ class Table:
     def sourced(self, key: str) -> list[tuple[str, str]]:
         """A list of texts with the places where the paper prints them (``KEY_from``, or ``{ is = .., from = .. }``)."""
         value = self.get(key, [])
+        self._no_origin_alone(key)
         items = [value] if isinstance(value, str | dict) else value
         if not isinstance(items, list) or not all(isinstance(i, str | dict) for i in items):
             raise self.place.at(key).fail("expected a string or a list of strings")
@@ -137,6 +142,10 @@ class Table:
             )
         return [self._sourced(item, origin, key) for item, origin in zip(items, listed)]
 
+    def _no_origin_alone(self, key: str) -> None:
+        if f"{key}_from" in self.data and key not in self.data:
+            raise self.place.at(f"{key}_from").fail(f"an origin of nothing: there is no '{key}' here")
+
     def _sourced(self, item: Any, origin: str, key: str) -> tuple[str, str]:
         if isinstance(item, str):
             return item, origin
@@ -148,6 +157,7 @@ class Table:
     def sourced_table(self, key: str) -> dict[str, tuple[str, str]]:
         """Name -> (text, place in the paper); ``KEY_from`` is one place for all, or a table of them."""
         data, origins = self.table(key), self.get(f"{key}_from", "")
+        self._no_origin_alone(key)
         if not isinstance(origins, str | dict):
             raise self.place.at(f"{key}_from").fail("expected a string or a table")
         for name in origins if isinstance(origins, dict) else ():
@@ -193,12 +203,17 @@ class Table:
 
 
 def expression(text: Any, place: Place, names: Names | None = None) -> Expression:
-    """Parse a text and check its names (no check for ``names=None``)."""
+    """Parse a text, in LaTeX or not, and check its names (no check for ``names=None``)."""
     if isinstance(text, bool) or not isinstance(text, str | int | float):
         raise place.fail(f"expected an expression as a string, found {type(text).__name__}")
     source = text if isinstance(text, str) else repr(text)
     try:
-        node = parse(source, limits=CARD)
+        if is_latex(source):
+            known = names.letters | names.sequences if names is not None else ()
+            node = read_formula(source, known, notation=place.notation)[0]
+            source = to_text(node)
+        else:
+            node = parse(source, limits=CARD)
     except ExpressionError as error:
         raise place.fail(_plain(error)) from None
     if names is not None:
@@ -274,7 +289,7 @@ def chain_of(parts: tuple[str, ...], place: Place, names: Names) -> tuple[Link, 
     operators: list[str] = []
     for number, part in enumerate(parts):
         here = place.at(f"chain, member {number + 1}")
-        relation = RELATION.match(part)
+        relation = RELATION.match(_plain_sign(part) if number else part)
         if number and not relation:
             raise here.fail("a member after the first begins with <=, <, ==, >= or >")
         if relation and not number:
@@ -292,6 +307,15 @@ def chain_of(parts: tuple[str, ...], place: Place, names: Names) -> tuple[Link, 
     if not operators:
         raise place.fail("a chain needs at least one relation")
     return tuple(Link(sides[i], operators[i], sides[i + 1]) for i in range(len(operators)))
+
+
+def _plain_sign(part: str) -> str:
+    """A member typed in LaTeX with its relation as the language writes it: ``\\le x`` begins with ``<=``."""
+    if not is_latex(part):
+        return part
+    found = LATEX_RELATION.match(part)
+    word = COMPARABLE.get(symbols.RELATIONS.get(found[1], "")) if found else None
+    return f"{word} {part[found.end() :]}" if found and word else part
 
 
 def displayed(links: tuple[Link, ...], table: Table) -> tuple[Link, ...]:

@@ -15,6 +15,11 @@ from bilevel_verify.truth.enclosure import Enclosure, weakest
 
 KNOWN_PAPERS = ("ragd-gs", "rahgd", "fsba", "restarted-agd-hb", "agm-bio")
 
+OF_THE_PROBLEM = ("dx", "d", "d_x", "dy", "is_minimax")
+"""What ``from = "problem"`` may name."""
+TRUTHS = ("delta", "Delta", "delta_lam", "alpha", "r", "norm_y_star")
+"""What ``from = "truth"`` may name."""
+
 
 class Leaves:
     """Provider of leaf letters for :func:`bilevel_verify.theorems.resolve.resolve`.

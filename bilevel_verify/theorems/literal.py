@@ -170,7 +170,11 @@ def _input(printed: Algorithm, name: str, given: Mapping[str, Any], starts: Mapp
         return given[name]
     if name in STARTS:
         return starts[STARTS[name]]
-    raise ParameterError(f"{printed.id}: no value for the input '{name}'")
+    letters = ", ".join(sorted(set(given))) or "none"
+    raise ParameterError(
+        f"{printed.id}: no value for the input '{name}': starts are called {', '.join(STARTS)}, "
+        f"letters with a value are {letters}; an input may also be given in parameters="
+    )
 
 
 def _family(printed: Algorithm, name: str, given: Mapping[str, Any]) -> Callable[..., Any]:

@@ -9,8 +9,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from bilevel_verify.errors import CardError
+from bilevel_verify.errors import CardError, InputError
 from bilevel_verify.language import nearest
+from bilevel_verify.latex import Notation
 from bilevel_verify.theorems.card import (
     PASSIVE_KINDS,
     STATEMENT_KINDS,
@@ -30,14 +31,17 @@ from bilevel_verify.theorems.card import (
 from bilevel_verify.theorems.desk import Desk, letters_of, read_definitions
 from bilevel_verify.theorems.entries import ENTRY_READERS, read_statement
 from bilevel_verify.theorems.fields import Names, Place, Table, domain_of, expression
+from bilevel_verify.theorems.notation import notation_of, notation_table
+from bilevel_verify.theorems.ranges import check_ranges
 from bilevel_verify.theorems.resolve import formulas_of
 from bilevel_verify.theorems.rewrite import order_of
+from bilevel_verify.theorems.unit_form import unit_fault
 from bilevel_verify.theorems.vocabulary import NUMBERS, RANGE_FUNCTIONS, SCALAR_FUNCTIONS
 
 MAXIMAL_SIZE = 1_000_000
 LETTER_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
 SOURCES = ("constants", "truth", "user", "run", "problem", "settings")
-HEADER = {"paper", "units", "letters", "functions", "definitions", "settings", "readings", "regime", "hides"}
+HEADER = frozenset("paper units letters functions definitions settings readings regime hides notation".split())
 FORMULA = SCALAR_FUNCTIONS | RANGE_FUNCTIONS
 
 
@@ -79,6 +83,7 @@ class _Reader:
         units = self.units()
         letters = self.letters(units, paper.text("standing"))
         functions = self.functions(units, letters)
+        self.place.notation = self.notation(letters, functions)
         desk = Desk(self.place, letters, functions, dict(units), {}, {}, {})
         definitions = self.definitions(desk)
         desk.settings.update(self.settings(desk))
@@ -105,11 +110,21 @@ class _Reader:
             hides=hides,
             entries=entries,
             digest=digest,
+            notation=self.place.notation,
         )
         paper.finish()
         _check_references(card, self.place)
         _check_circles(card, self.place)
+        check_ranges(card, self.place)
         return card
+
+    def notation(self, letters: Mapping[str, LetterSpec], functions: Mapping[str, FunctionSpec]) -> Notation:
+        """How the card's LaTeX is read; a table that cannot be read is an error of the card."""
+        self.top.table("notation")
+        try:
+            return notation_of(notation_table(self.top.data, self.path), letters, functions, self.path.stem)
+        except InputError as error:
+            raise self.place.fail(str(error)) from None
 
     def units(self) -> dict[str, str]:
         table = Table(self.top.table("units"), self.place.at("[units]"))
@@ -124,12 +139,15 @@ class _Reader:
         if isinstance(text, int):
             text = str(text)
         try:
-            return expression(text, place, names)
+            found = expression(text, place, names)
         except CardError as error:
             message = str(error).replace("unknown unit", "undeclared unit")
             if "undeclared unit" in message and "did you mean" not in message:
                 message += "; declare it under [units]"
             raise CardError(message) from None
+        if fault := unit_fault(found.tree, units):
+            raise place.fail(f"{found.text!r} is not a unit: {fault}")
+        return found
 
     def letters(self, units: Mapping[str, str], standing: str) -> dict[str, LetterSpec]:
         tables = self.top.table("letters")

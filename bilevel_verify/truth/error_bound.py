@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bilevel_verify.errors import BilevelVerifyError, InputError
+from bilevel_verify.errors import BilevelVerifyError, InputError, MathematicalError
 from bilevel_verify.problems.feasible import WholeSpace
 from bilevel_verify.truth.enclosure import Certainty
 from bilevel_verify.truth.newton import evaluate
@@ -164,6 +164,7 @@ def check_error_bound(
     Raises
     ------
     InputError : alpha or r out of range.
+    MathematicalError : g* or a distance to the solutions has no error bar: nothing was tested.
     """
     if not (np.isfinite(alpha) and alpha > 0 and np.isfinite(r) and r >= 1):
         raise InputError("an error bound has alpha > 0 and r >= 1")
@@ -173,6 +174,8 @@ def check_error_bound(
     slack = simple.g_star.error
     for z in sample:
         distance = simple.distance(z)
+        if not (np.isfinite(distance.error) and np.isfinite(slack)):
+            raise MathematicalError(f"an error bound cannot be tested: no error bar is known ({distance.method})")
         far = float(distance.value) - distance.error
         if far <= 0:
             continue

@@ -135,15 +135,18 @@ def test_controls_print_their_counts_and_the_report_its_coverage(
     assert counted is not None
     assert sum(map(int, counted.groups())) > 0
     assert "of the mutants not proved still true are refuted" in seen
+    from bilevel_verify.audit import audit
+    from bilevel_verify.checks.verdict import judged_by
     from bilevel_verify.reporting.cards import coverage
     from bilevel_verify.theorems.shelf import load_card
 
-    rows = [
-        {"statement": "true", "kind": kind, "verdict": verdict}
-        for kind, verdict in (("units", "holds"), ("inequality", "refuted"), ("inequality", "holds"))
-    ]
+    sample = next(f.row.to_dict() for f in audit(draft, statement="true", quick=True) if f.row.kind == "inequality")
+    kinds = (("units", "holds"), ("inequality", "refuted"), ("inequality", "holds"))
+    rows = [sample | {"kind": kind, "judges": judged_by(kind), "verdict": verdict} for kind, verdict in kinds]
     first, *others = coverage(load_card(draft), rows)
-    assert first["by_check"] == {"units": {"holds": 1}, "inequality": {"refuted": 1, "holds": 1}}
-    assert first["verdicts"] == {"holds": 2, "refuted": 1}
+    assert first["by_check"]["units"]["verdicts"] == {}
+    assert first["by_check"]["units"]["apart"] == {"units": {"agree": 1}}
+    assert first["by_check"]["inequality"]["as_printed"] == {"refuted": 1, "holds": 1}
+    assert first["verdicts"] == {"refuted": 1, "holds": 1}
     assert first["checks"] == others[0]["checks"] == ["inequality"]
     assert others[-1]["nothing_to_decide"] == "words only"

@@ -27,7 +27,12 @@ def outcome(problem: bv.Problem, how: str = "parameters", **letters: Any) -> set
     found = bv.verify(
         problem, "restarted-agd-hb/theorem-1:equation-7,equation-16", eps=0.05, x0=[2.0, 1.5], **{how: letters}
     )
-    return {(row.verdict, row.reason or "") for row in found.claims}
+    return {(row.verdict, row.reason or "") for row in found.claims if not unread(row)}
+
+
+def unread(row: bv.Row) -> bool:
+    """A row that only says that nobody has read where a hypothesis comes from."""
+    return (row.reason or "").startswith("origin of the hypothesis")
 
 
 @pytest.mark.parametrize("how", ["parameters", "values"])
@@ -72,7 +77,7 @@ def test_the_resolved_letters_of_a_run_are_the_prescribed_ones(waves: bv.Problem
 
 def test_what_the_enclosures_do_not_decide_is_undecided() -> None:
     """The certified bound of L is not attained: numbers between what is seen and what is certified prove nothing."""
-    problem = bv.single_level(f="cos(x1) + cos(2*x1 + x2 + 1)/2", x="x1 x2")
+    problem = bv.single_level(f="sin(x1)*exp(-x2**2) + cos(x2)", x="x1 x2")
     known = bv.constants(problem)["L"]
     assert known.lower < known.value
     between = known.lower + 0.5 * (known.value - known.lower)
@@ -93,7 +98,8 @@ def test_strong_convexity_is_bounded_from_below() -> None:
 
     def verdicts(value: float) -> set[str]:
         found = bv.verify(problem, "ragd-gs/theorem-1", eps=0.1, x0=[1.0], values={"mu": value}, budget=1000)
-        return {row.verdict for row in found.claims} | {(row.reason or "")[:15] for row in found.claims}
+        shown = [row for row in found.claims if not unread(row)]
+        return {row.verdict for row in shown} | {(row.reason or "")[:15] for row in shown}
 
     assert verdicts(2 * mu) == {"not applicable", f"mu = {2 * mu} is too large"[:15]}
     assert "not applicable" not in verdicts(mu / 2)
@@ -102,7 +108,7 @@ def test_strong_convexity_is_bounded_from_below() -> None:
 def test_a_constant_that_is_infinite_is_not_replaced_by_a_number() -> None:
     problem = bv.single_level(f="x1**4", x="x1")
     found = bv.verify(problem, "restarted-agd-hb/theorem-1:equation-7", eps=0.1, x0=[1.0], values={"L": 12, "rho": 24})
-    assert {row.verdict for row in found.claims} == {"not applicable"}
+    assert {row.verdict for row in found.claims if not unread(row)} == {"not applicable"}
 
 
 def constant(**changes: Any) -> bv.Constant:

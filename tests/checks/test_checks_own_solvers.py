@@ -109,6 +109,11 @@ def test_epochs_are_judged_when_they_are_handed_back(card: str, bowl: bv.Problem
     assert found["auxiliary"].verdict == ("holds" if form == "trajectory" else "undecided")
 
 
+def judged(found: bv.Verification) -> list[bv.Row]:
+    """Rows without those that only say that nobody has read where a hypothesis comes from."""
+    return [row for row in found.claims if not (row.reason or "").startswith("origin of the hypothesis")]
+
+
 def test_a_correct_restarting_solver_is_not_accused() -> None:
     """The package's own method handed back as a flat list, and with its epochs."""
     problem = bv.single_level(f="2*(1 - cos(x1)) + x2**2/2", x="x1 x2")
@@ -120,11 +125,11 @@ def test_a_correct_restarting_solver_is_not_accused() -> None:
     claims = "restarted-agd-hb/theorem-1:equation-6a,equation-7,equation-5a,gradients"
     flat = bv.verify(problem, claims, eps=0.05, x0=[2.0, 1.5], method=lambda o, x0, p: own(o, x0, p).trace.x)
     assert {row.verdict for row in flat.claims} == {"undecided"}
-    for row in flat.claims:
+    for row in judged(flat):
         wanted = "not recorded: calls" if row.claim == "gradients" else "not recorded: epochs"
         assert (row.reason or "").startswith(wanted)
     whole = bv.verify(problem, claims, eps=0.05, x0=[2.0, 1.5], method=own)
-    assert {r.verdict for r in whole.claims if r.claim != "gradients"} == {"holds"}
+    assert {row.verdict for row in judged(whole) if row.claim != "gradients"} == {"holds"}
 
 
 FLAT = [[1.0, 0.5], [0.5, 0.25]]

@@ -211,3 +211,88 @@ def test_a_search_that_is_stuck_on_the_whole_space_does_not_replace_the_calculus
     assert searched(monkeypatch, FREE, first, found(2.05, 2.0)).route == "branch and bound"
     assert searched(monkeypatch, BOXED, first, found(4.0, 2.0)).route == "branch and bound"
     assert searched(monkeypatch, FREE, NOTHING, found(4.0, 2.0)).route == "branch and bound"
+
+
+# ---- curvature, tightness, blocks ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("g", "mu"),
+    [
+        ("y1**2 + abs(y1)", 2.0),
+        ("y1**2 + max(y1, 0) + abs(y1 - 1/2)", 2.0),
+        ("y1**2 - abs(y1)", -INF),
+        ("y1**2 + abs(y1) - max(y1 - 1/4, 0)", -INF),
+        ("y1**2 + x1*abs(y1)", -INF),
+        ("y1**2 + abs(x1)", 2.0),
+        ("2*y1**2 + sin(y1)", 3.0),
+        ("2*y1**2 - cos(y1)/2 + x1*y1", 3.5),
+        ("y1**2 - 3*x1*y1", 2.0),
+        ("y1**2 + y2**2 + 3*y1*y2", -1.0),
+        ("y1**2/2 + 5*y2**2 + sin(x1)", 1.0),
+    ],
+)
+def test_strong_convexity_of_known_functions(g: str, mu: float) -> None:
+    names = "y1 y2" if "y2" in g else "y1"
+    found = constants_of(bv.bilevel(f="x1*y1", g=g, x="x1", y=names))["mu"]
+    assert found.side == "lower"
+    assert found.value == pytest.approx(mu, abs=1e-12)
+    assert found.value <= mu
+    assert found.upper >= found.lower
+
+
+def test_the_kink_of_a_convex_term_keeps_the_certified_rest() -> None:
+    """With a certified positive curvature the theorem applies; a kink of the wrong sign must not leave any."""
+    box = {"y1": (-1, 1), "x1": (-1, 1)}
+    kept = constants_of(bv.bilevel(f="x1*y1", g="y1**2 + cos(y1) + abs(y1)", x="x1", y="y1", domain=box))["mu"]
+    assert 0.99 <= kept.value <= 1.0
+    lost = constants_of(bv.bilevel(f="x1*y1", g="y1**2 + cos(y1) - abs(y1)", x="x1", y="y1", domain=box))["mu"]
+    assert (lost.value, lost.status) == (-INF, "no bound found")
+
+
+@pytest.mark.parametrize(
+    ("expression", "slots", "norm"),
+    [
+        (sympy.sin(3 * Y) + X * Y, "zzz", 27.0),
+        (sympy.sin(3 * Y) + X * Y, "yyz", 27.0),
+        (sympy.sin(3 * Y) + X * Y, "xzz", 0.0),
+        (sympy.sin(3 * Y) + X * Y, "xy", 1.0),
+        (sympy.sin(3 * X) + X * Y, "zzzz", 81.0),
+        (sympy.sin(3 * X) + X * Y, "xxy", 0.0),
+        (2 * sympy.sin(X + Y), "zz", 4.0),
+        (2 * sympy.sin(X + Y), "xy", 2.0),
+        (2 * sympy.sin(X + Y), "zzz", 4 * 2**0.5),
+        (-2 * sympy.cos(X - 2 * Y), "yyy", 16.0),
+    ],
+)
+def test_norms_of_known_functions_on_the_whole_plane(expression: sympy.Expr, slots: str, norm: float) -> None:
+    bound = part_of(expression, INF).norm(slots)
+    assert norm <= bound.upper * (1 + 1e-15)
+    assert bound.upper <= norm * (1 + 1e-9) + 1e-12
+    if bound.exact is not None:
+        assert float(bound.exact) == pytest.approx(norm, abs=1e-15)
+    assert bound.lower <= bound.upper
+    assert bound.certified
+
+
+def test_a_bound_is_attained_only_where_it_is_a_supremum() -> None:
+    tight = part_of(sympy.sin(X) - 2 * sympy.cos(X + Y), INF)
+    assert tight.norm("zz").attained
+    boxed = part_of(sympy.sin(X) - 2 * sympy.cos(X + Y), 0.3)
+    assert not boxed.norm("zz").attained
+    dependent = part_of(sympy.sin(X) - sympy.sin(2 * X) + sympy.sin(X + Y), INF)
+    assert not dependent.norm("zzz").attained
+
+
+def test_a_group_is_touched_by_the_forms_that_can_see_it() -> None:
+    quadratic = part_of(X * Y + Y**2)
+    assert [quadratic.touches(s) for s in ("z", "zz", "xy", "zzz")] == [True, True, True, False]
+    linear = part_of(X + 2 * Y)
+    assert [linear.touches(s) for s in ("z", "zz")] == [True, False]
+    ridge = part_of(sympy.sin(X + Y))
+    assert all(ridge.touches(s) for s in ("z", "zz", "xyz", "zzzz"))
+    only_y = Part(
+        structure_of(Y**2 + sympy.sin(Y), (Y,)), (False,), Domain(np.zeros(1), np.ones(1), "", False), "h", 0.0
+    )
+    assert not only_y.touches("xy")
+    assert only_y.norm("xy").upper == 0.0

@@ -454,6 +454,12 @@ def test_which_variables_are_affine_in_a_derivative(
     assert tuple(i for i in affine_variables(structure, order) if i == 0) == numbers
 
 
+def test_a_term_without_the_variable_does_not_spoil_it() -> None:
+    names = a, b, c = sympy.symbols("a b c", real=True)
+    assert affine_variables(structure_of(a * sympy.sin(b * c) + b * sympy.exp(b * c), names), 2) == (0,)
+    assert affine_variables(structure_of(a * sympy.sin(b * c) + b * sympy.exp(a * c), names), 2) == ()
+
+
 def test_affine_variables_are_put_at_both_ends_if_both_are_finite() -> None:
     structure = structure_of(X * sympy.sin(Y**2), VARIABLES)
     lo, hi = faces(Domain(np.array([1.0, 0.0]), np.array([2.0, 5.0]), "", False), structure, 2)
@@ -503,6 +509,26 @@ def test_a_kink_outside_or_at_the_edge_does_not_count_and_one_inside_does() -> N
         smoothness.kinks(structure.ridges[0].function, *span)[0] for span in ((0.0, 1.0), (-1.0, 0.0), (-1.0, 1.0))
     ]
     assert kinks == [INF, INF, 0]
+
+
+def test_a_joint_of_pieces_counts_inside_of_the_domain_only() -> None:
+    pieces = sympy.Piecewise((X**2, X < 0), (X**3, True))
+
+    def lost(lo: float, hi: float, expression: sympy.Expr = pieces) -> int | None:
+        box = Domain(np.array([lo, -1.0]), np.array([hi, 1.0]), "", False)
+        found = first_jump(structure_of(expression * sympy.exp(X * Y), VARIABLES), box)
+        return None if found is None else found.order
+
+    assert [lost(-1, 1), lost(-1, 1e-9), lost(-1, 0), lost(0, 1), lost(1, 2), lost(-2, -1)] == [
+        2,
+        2,
+        None,
+        None,
+        None,
+        None,
+    ]
+    assert lost(1, 2, sympy.Piecewise((X, sympy.sin(X) > 0), (X**3, True))) == 0  # joints that are not simple
+    assert lost(1, 2, sympy.Piecewise((X, X < Y), (X**3, True))) == 0
 
 
 def test_several_kinks_are_not_surely_a_kink() -> None:

@@ -39,7 +39,7 @@ HEAVY = (
 ).split()
 LIMIT = 20.0
 """Seconds of processor time that a mutant gets."""
-PATIENCE = 6.0
+PATIENCE = 30.0
 """A mutant that waits (for a lock, a pipe) is ended after so many times its processor time."""
 MEMORY = 4 * 2**30
 BUDGET = 12.0

@@ -128,6 +128,28 @@ def test_a_batch_of_the_wrong_width_is_refused(square: Oracles) -> None:
         square.fresh().hvp_f([0.0, 0.0], [0.0, 0.0], [1.0, 1.0])
 
 
+def test_values_and_gradients_of_a_batch_have_one_row_a_point(square: Oracles) -> None:
+    X_, Y_ = np.arange(6.0).reshape(3, 2) / 7, np.arange(6.0)[::-1].reshape(3, 2) / 5
+    o = square.fresh()
+    for level in "fg":
+        values = getattr(o, f"value_{level}_batch")(X_, Y_)
+        np.testing.assert_allclose(values, [getattr(o, f"value_{level}")(a, b) for a, b in zip(X_, Y_)], rtol=1e-14)
+        for kind in ("grad", "hess"):
+            parts = getattr(o, f"{kind}_{level}_batch")(X_, Y_)
+            for k in range(3):
+                for part, single in zip(parts, getattr(o, f"{kind}_{level}")(X_[k], Y_[k]), strict=True):
+                    np.testing.assert_allclose(part[k], single, rtol=1e-13, atol=1e-13)
+
+
+def test_a_set_of_oracles_is_refused_by_name_form_and_compiler(square: Oracles) -> None:
+    with pytest.raises(ParameterError, match="there is no oracle 'grad_h'"):
+        square.function_set(["grad_f", "grad_h"])
+    with pytest.raises(ParameterError, match="cannot be compiled here"):
+        square.function_set(["grad_f"])  # made with compiled=False
+    with pytest.raises(ParameterError, match="form is 'compiled', 'plain' or 'multiprecision', not 'fast'"):
+        square.function_set(["grad_f"], "fast")
+
+
 def test_a_call_that_is_refused_is_not_counted(square: Oracles) -> None:
     o = square.fresh()
     with pytest.raises(ParameterError):

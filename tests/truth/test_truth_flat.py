@@ -63,3 +63,23 @@ def test_bounded_sets_always_have_minimisers(g: str) -> None:
     t = bv.truth(S(f="x1**2 + x2**2", g=g, x="x1 x2", feasible=bv.Box((1, 1), (4, 4))))
     assert not t.simple.recession.verdict
     assert np.isfinite(t.f_star.error)
+
+
+@pytest.mark.parametrize("power", [3, 8, 14])
+@pytest.mark.parametrize("unit", ["1", "10**9", "1/10**9"])
+@pytest.mark.parametrize("shape", ["s**2/2", "s**2/2 + s**4", "cosh(s/10)", "logcosh(s)"])
+def test_flat_lower_levels_with_a_map(shape: str, unit: str, power: int) -> None:
+    """y1 = x1 + 3/8 where a flat function of ``s = y1 - x1 - 3/8`` is least; y2 is held by a curvature of one."""
+    flat_part = shape.replace("s**", "(y1-x1-3/8)**").replace("(s", "((y1-x1-3/8)")
+    p = bv.bilevel(
+        f="(y1-1)**2/2 + (y2+1)**2 + x1**2/2",
+        g=f"(({flat_part})/10**{power} + (y2-1/4)**2)*({unit})",
+        x="x1", y="y1 y2", domain={"x1": (-3, 3)},
+    )  # fmt: skip
+    t = bv.truth(p)
+    y = t.y_star([0.5])
+    assert np.linalg.norm(np.asarray(y.value) - [0.875, 0.25]) <= y.error < 1e-6
+    phi = t.phi([0.5])
+    assert abs(float(phi.value) - (0.125**2 / 2 + 1.25**2 + 0.125)) <= phi.error + 1e-15
+    values, errors = t.y_star_batch([[0.5], [-1.0]])
+    assert (np.linalg.norm(values - [[0.875, 0.25], [-0.625, 0.25]], axis=1) <= errors + 1e-15).all()

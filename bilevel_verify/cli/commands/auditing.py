@@ -85,8 +85,12 @@ def _print_json(findings: list[Any], lines: list[Any], mutants: Any, errors: lis
 def check_command(arguments: Any) -> int:
     """Prove or refute the links of one chain."""
     from bilevel_verify.audit import check
+    from bilevel_verify.audit.formula import range_names, understood
 
     ranges, conditions, memory = "; ".join(arguments.ranges), list(arguments.where), arguments.memory * 2**30
+    echo = understood(arguments.formula, range_names(ranges))
+    if echo is not None and not arguments.json:
+        output.console().print(f"understood: {echo.text}", markup=False)
     limits = {"seed": arguments.seed, "seconds": arguments.budget, "memory": memory}
     findings = check(arguments.formula, ranges, conditions, **limits)
     if arguments.out:

@@ -1,0 +1,106 @@
+"""How a card's LaTeX is read: from its ``[notation]`` table, the file beside it, and the displays of its letters."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from bilevel_verify.errors import CardError, InputError
+from bilevel_verify.language import letter_latex
+from bilevel_verify.latex import Notation, Reading, read_latex
+from bilevel_verify.theorems.card import Card, FunctionSpec, LetterSpec
+
+FIELD = {
+    "f": ("f", "functions"),
+    "g": ("g", "functions"),
+    "h": ("h", "functions"),
+    "phi": (r"\varphi", "functions"),
+    "y_star": ("y^*", "vector_functions"),
+    "y_star_lam": (r"y_\lambda^*", "vector_functions"),
+    "L_star": (r"L_\lambda^*", "functions"),
+    "L_lam": (r"L_\lambda", "functions"),
+    "O": (r"\mathcal{O}", "functions"),
+    "softO": (r"\tilde{\mathcal{O}}", "functions"),
+}
+"""Usual displays of the functions of the field; a card that prints others says so in its ``[notation]``."""
+ITERATES = {name: name for name in "x y z w v u".split()}
+
+
+def notation_table(data: Mapping[str, Any], path: Path) -> dict[str, Any]:
+    """The ``[notation]`` table of a card, else the file ``notation/KEY.toml`` beside the card.
+
+    Raises
+    ------
+    CardError : the file is not TOML.
+    """
+    table = data.get("notation")
+    if isinstance(table, dict):
+        return table
+    beside = path.parent / "notation" / path.name
+    if not beside.is_file():
+        return {}
+    try:
+        return tomllib.loads(beside.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise CardError(f"{beside}: not TOML: {error}") from None
+
+
+def notation_of(
+    table: Mapping[str, Any], letters: Mapping[str, LetterSpec], functions: Mapping[str, FunctionSpec], title: str
+) -> Notation:
+    """The notation of a card: its table first, then the displays of its letters and functions, then usual iterates.
+
+    Raises
+    ------
+    InputError : an entry of the table that cannot be read; names it.
+    """
+    notation = Notation.from_table(table, title)
+    displays = {name: spec.display or letter_latex(name) for name, spec in letters.items()}
+    declared = {entry.name for entry in notation.entries if entry.role != "function"}
+    notation = notation.extended({n: d for n, d in displays.items() if n not in declared})
+    if table:
+        return notation
+    for group in ("functions", "vector_functions"):
+        usual = {n: d for n, (d, kind) in FIELD.items() if kind == group and (n in functions or n in ("O", "softO"))}
+        notation = notation.extended(usual, group)
+    return notation.extended({n: d for n, d in ITERATES.items() if n not in letters}, "vector_sequences")
+
+
+def read(
+    latex: str,
+    letters: Card | Notation | Mapping[str, str] | str | None = None,
+    *,
+    macros: Mapping[str, str] | None = None,
+) -> Reading:
+    """Read LaTeX mathematics: a display or a formula, to the card language.
+
+    Parameters
+    ----------
+    latex : the source, with or without dollar signs.
+    letters : what its letters are: a card or the key of one, a :class:`Notation`, a mapping from name to LaTeX
+        (``{"lam": r"\\lambda"}``); None: single letters are letters, scalars, and nothing is a function.
+    macros : ``{"R": r"\\mathbb{R}"}``, the document's own commands; ``#1`` stands for an argument.
+
+    Raises
+    ------
+    LatexError : with line, column and reason; an ambiguity with both readings.
+    """
+    return read_latex(latex, _notation(letters), macros=macros)
+
+
+def _notation(letters: Card | Notation | Mapping[str, str] | str | None) -> Notation:
+    if letters is None:
+        return Notation()
+    if isinstance(letters, Notation):
+        return letters
+    if isinstance(letters, Card):
+        return letters.notation
+    if isinstance(letters, str):
+        from bilevel_verify.theorems.shelf import load_card
+
+        return load_card(letters).notation
+    if isinstance(letters, Mapping):
+        return Notation.from_table({}).extended(letters)
+    raise InputError(f"read: letters must be a card, a notation or a mapping, not {type(letters).__name__}")

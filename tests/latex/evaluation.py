@@ -1,0 +1,203 @@
+"""Values of trees at a random point, and the same names for expressions written by hand."""
+
+from __future__ import annotations
+
+import math
+import zlib
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from bilevel_verify.language import tree
+from bilevel_verify.latex import Notation
+
+DIMENSION = 3
+NOTATION = Notation.from_table(
+    {
+        "indices": "i j k l t",
+        "components": "",
+        "letters": r"""a b c r \alpha \beta \alpha'=alpha_p \beta'=beta_p \lambda \mu \rho \kappa \epsilon \eta \theta \sigma
+            \nu \ell L M B=B_ L_g L_f C_f \rho_g D_2 H_\nu K K_0 \bar{\rho}=rho_bar \tilde{L}=L_tilde \mathcal{D}=D
+            \mathcal{R}=R""",
+        "matrices": r"\mathbf{A}=A \mathbf{B}=B \mathbf{H}=H \mathbf{I}=I",
+        "sequences": r"Z S p T=T_ T'=Tp \lambda=lamj \tilde{v}=vt:upper,lower-component A=A_s a=a_s",
+        "vector_sequences": "x y w z=zu:upper",
+        "functions": r"f g \varphi=phi \varphi=phi_part:first,of-scalar \lambda_{\min}=lambda_min:1",
+        "vector_functions": "y^*=y_star",
+    }
+)
+
+
+def _seeded(name: str) -> np.random.Generator:
+    return np.random.default_rng(zlib.crc32(name.encode()))
+
+
+class Sequence:
+    """Entries drawn once for every index."""
+
+    def __init__(self, name: str, shape: tuple[int, ...], offset: float) -> None:
+        self.name, self.shape, self.offset = name, shape, offset
+
+    def __getitem__(self, index: Any) -> Any:
+        key = index if isinstance(index, tuple) else (index,)
+        drawn = _seeded(f"{self.name}{[int(round(i)) for i in key]}").normal(size=self.shape)
+        return float(abs(drawn) + self.offset) if self.shape == () else drawn
+
+
+def function(name: str) -> Callable[..., Any]:
+    """A smooth function with values of the shape that its name says."""
+    kind = name.removeprefix("hat_").removeprefix("tilde_")
+    shape: tuple[int, ...] = ()
+    vector = "y_star" in name
+    if kind.startswith("grad_") and not kind.endswith("_part"):
+        shape = (DIMENSION, DIMENSION) if vector else (DIMENSION,)
+    elif kind.startswith("hess_"):
+        shape = (DIMENSION, DIMENSION)
+    elif vector:
+        shape = (DIMENSION,)
+    seeds = _seeded(name)
+    weights, shift = seeds.normal(size=(*shape, 2 * DIMENSION)), seeds.normal(size=shape)
+
+    def value(*arguments: Any) -> Any:
+        flat = np.concatenate([np.atleast_1d(np.asarray(a, dtype=float)).ravel() for a in arguments])
+        padded = np.resize(np.concatenate([flat, np.zeros(2 * DIMENSION)]), 2 * DIMENSION)
+        result = np.tanh(weights @ padded + shift)
+        return float(result) if shape == () else result
+
+    return value
+
+
+def environment(seed: int) -> dict[str, Any]:
+    """Names -> values."""
+    draw = np.random.default_rng(seed)
+    names = (
+        "a b c r alpha beta alpha_p beta_p lam mu rho eps eta sigma nu ell L M B_ L_g L_f C_f rho_g D_2 H_nu".split()
+    )
+    found: dict[str, Any] = {name: float(draw.uniform(0.3, 2.0)) for name in [*names, "rho_bar", "L_tilde", "D", "R"]}
+    found |= {"kappa": float(draw.uniform(1.2, 3)), "theta": float(draw.uniform(0.1, 0.9))}
+    found |= {"r": float(draw.uniform(1.2, 2)), "k": 4, "j": 2, "i": 1, "t": 3, "l": 2, "K": 7, "K_0": 3, "k_p": 2}
+    found |= {"x0": draw.normal(size=DIMENSION), "y0": draw.normal(size=DIMENSION), "I": np.eye(DIMENSION)}
+    found |= {name: draw.normal(size=(DIMENSION, DIMENSION)) for name in "AB"}
+    square = draw.normal(size=(DIMENSION, DIMENSION))
+    found["H"] = square + square.T
+    found |= {name: Sequence(f"{name}{seed}", (), 0.5) for name in "Z S p T_ Tp lamj vt A_s a_s".split()}
+    found |= {name: Sequence(f"{name}{seed}", (DIMENSION,), 0.0) for name in "x y w zu".split()}
+    derived = (
+        "f g phi phi_part y_star grad_phi hat_grad_phi tilde_grad_phi hess_phi grad_x_f grad_y_f grad_y_g hess_xy_g"
+    )
+    more = "hess_yx_g hess_yy_g hess_yx_f grad_y_star grad_phi_part"
+    found |= {name: function(name) for name in (derived + " " + more).split()}
+    return found | {"math": math, "np": np, "norm": np.linalg.norm}
+
+
+BINARY: dict[str, Callable[[Any, Any], bool]] = {
+    "<": lambda a, b: a < b,
+    "<=": lambda a, b: a <= b,
+    ">": lambda a, b: a > b,
+    ">=": lambda a, b: a >= b,
+    "==": lambda a, b: a == b,
+}
+UNARY: dict[str, Callable[[Any], Any]] = {
+    "sqrt": lambda a: a**0.5,
+    "log": math.log,
+    "exp": math.exp,
+    "sin": math.sin,
+    "cos": math.cos,
+    "sinh": math.sinh,
+    "cosh": math.cosh,
+    "tanh": math.tanh,
+    "abs": abs,
+    "ceil": math.ceil,
+    "floor": math.floor,
+    "factorial": lambda a: math.factorial(int(a)),
+    "plus": lambda a: max(a, 0),
+    "norm": lambda a: np.linalg.norm(a, 2),
+    "frobenius": np.linalg.norm,
+    "inv": np.linalg.inv,
+    "T": np.transpose,
+    "lambda_min": lambda a: np.linalg.eigvalsh(a)[0],
+    "indicator": float,
+}
+FOLDS: dict[str, Callable[[list[Any]], Any]] = {"sum": sum, "prod": math.prod, "max": max, "min": min}
+
+
+def value(node: tree.Node, names: dict[str, Any]) -> Any:
+    """Value of a tree."""
+    match node:
+        case tree.Number(value=number):
+            return float(number) if number.denominator != 1 else int(number)
+        case tree.Truth(value=truth):
+            return truth
+        case tree.Letter(name=name):
+            return math.e if name == "E" else names.get(f"{name}0", names[name] if name in names else None)
+        case tree.Add(terms=terms):
+            return sum(value(t, names) for t in terms)
+        case tree.Multiply(factors=factors):
+            return math.prod(value(f, names) for f in factors) if _numbers(factors, names) else _scaled(factors, names)
+        case tree.MatrixMultiply(left=left, right=right):
+            return value(left, names) @ value(right, names)
+        case tree.Divide(numerator=top, denominator=bottom):
+            return value(top, names) / value(bottom, names)
+        case tree.Modulo(left=left, right=right):
+            return value(left, names) % value(right, names)
+        case tree.Negate(operand=inner):
+            return -value(inner, names)
+        case tree.Power(base=base, exponent=exponent):
+            held, power = value(base, names), value(exponent, names)
+            return np.linalg.matrix_power(held, int(power)) if isinstance(held, np.ndarray) else float(held) ** power
+        case tree.Index(base=base, indices=indices):
+            return names[base][tuple(value(i, names) for i in indices)]
+        case tree.Compare(operands=operands, operators=operators):
+            held = [value(o, names) for o in operands]
+            return all(BINARY[op](a, b) for op, a, b in zip(operators, held, held[1:], strict=False))
+        case tree.Call():
+            return _call(node, names)
+    raise TypeError(node)
+
+
+def _numbers(factors: tuple[tree.Node, ...], names: dict[str, Any]) -> bool:
+    return all(not isinstance(value(f, names), np.ndarray) for f in factors)
+
+
+def _scaled(factors: tuple[tree.Node, ...], names: dict[str, Any]) -> Any:
+    result: Any = 1.0
+    for factor in factors:
+        result = result * value(factor, names)
+    return result
+
+
+def _call(node: tree.Call, names: dict[str, Any]) -> Any:
+    name, arguments = node.function, node.arguments
+    last = arguments[-1]
+    if name in FOLDS and isinstance(last, tree.Tuple):
+        index, low, high = last.items
+        assert isinstance(index, tree.Letter)
+        span = range(int(value(low, names)), int(value(high, names)) + 1)
+        return FOLDS[name]([value(arguments[0], {**names, index.name: i}) for i in span])
+    if name == "integral" and isinstance(last, tree.Tuple):
+        index, low, high = last.items
+        assert isinstance(index, tree.Letter)
+        nodes, weights = np.polynomial.legendre.leggauss(60)
+        a, b = value(low, names), value(high, names)
+        points = (b - a) / 2 * nodes + (a + b) / 2
+        held = [w * value(arguments[0], {**names, index.name: p}) for p, w in zip(points, weights, strict=True)]
+        return (b - a) / 2 * sum(held)
+    if name == "Piecewise":
+        return next(
+            value(b.items[0], names) for b in arguments if isinstance(b, tree.Tuple) and value(b.items[1], names)
+        )
+    if name == "matrix":
+        return np.block(
+            [[np.atleast_2d(value(i, names)) for i in row.items] for row in arguments if isinstance(row, tree.Tuple)]
+        )
+    held = [value(a, names) for a in arguments]
+    if name in ("max", "min"):
+        return FOLDS[name](held)
+    if name == "binomial":
+        return math.comb(int(held[0]), int(held[1]))
+    if name == "dot":
+        return held[0] @ held[1]
+    if name == "entry":
+        return held[0][tuple(int(i) - 1 for i in held[1:])]
+    return UNARY[name](held[0]) if name in UNARY else names[name](*held)

@@ -1,0 +1,52 @@
+"""What the reader reads has the value that the same formula has when it is written by hand.
+
+Dimension 3, matrices that do not commute, sequences that differ at every index: an order of factors, a transpose or an
+index that is read wrongly changes the value.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bilevel_verify.errors import LatexError
+from bilevel_verify.latex import read_latex
+from tests.latex.evaluation import NOTATION, environment, value
+
+LINES = [
+    tuple(line.split(" => "))
+    for line in Path(__file__).with_name("formulas.txt").read_text(encoding="utf8").splitlines()
+    if line and not line.startswith("#")
+]
+VALUED = [(latex, hand) for latex, hand in LINES if hand != "None"]
+POINTS = [environment(seed) for seed in (1, 2, 3)]
+
+pytestmark = pytest.mark.fast
+
+
+def test_the_set_is_large_enough() -> None:
+    assert len(VALUED) >= 300
+    assert len({latex for latex, _ in LINES}) == len(LINES)
+
+
+@pytest.mark.parametrize(("latex", "hand"), VALUED, ids=[latex for latex, _ in VALUED])
+def test_value_is_that_of_the_formula_written_by_hand(latex: str, hand: str) -> None:
+    node = read_latex(latex, NOTATION).tree
+    for names in POINTS:
+        expected = eval(hand, dict(names))
+        assert np.shape(value(node, names)) == np.shape(expected) or np.size(expected) == 1
+        np.testing.assert_allclose(value(node, names), expected, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("latex", [latex for latex, _ in VALUED])
+def test_reading_the_echo_gives_the_same_tree(latex: str) -> None:
+    reading = read_latex(latex, NOTATION)
+    assert read_latex(reading.latex(), NOTATION).statements == reading.statements, reading.latex()
+
+
+@pytest.mark.parametrize("latex", [latex for latex, hand in LINES if hand == "None"])
+def test_open_formulas_are_refused(latex: str) -> None:
+    with pytest.raises(LatexError):
+        read_latex(latex, NOTATION)
