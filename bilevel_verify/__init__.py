@@ -44,7 +44,7 @@ _HOME = {
     "constants": "Constant constants",
     "oracles": "Oracles oracles",
     "truth": "Enclosure Truth truth",
-    "methods": "Method Run Trace methods run_batch",
+    "methods": "Method Run Trace Trajectory methods run_batch",
     "theorems": "Card card cards statements read",
     "solving": "solve solve_batch",
     "checks": "Row Verification verify",
@@ -107,7 +107,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
     from bilevel_verify.campaign import load_campaign, run_campaign
     from bilevel_verify.checks import Row, Verification, verify
     from bilevel_verify.constants import Constant, constants
-    from bilevel_verify.methods import Method, Run, Trace, methods, run_batch
+    from bilevel_verify.methods import Method, Run, Trace, Trajectory, methods, run_batch
     from bilevel_verify.oracles import Oracles, oracles  # type: ignore[no-redef]
     from bilevel_verify.problems import (  # type: ignore[no-redef]
         Ball,

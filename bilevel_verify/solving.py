@@ -16,6 +16,7 @@ from bilevel_verify.methods.registry import Method, method_named
 from bilevel_verify.methods.run import Run
 from bilevel_verify.problems.problem import Problem
 from bilevel_verify.theorems.card import Card, Statement
+from bilevel_verify.theorems.given import judge_given
 from bilevel_verify.theorems.instance import Leaves
 from bilevel_verify.theorems.resolve import Resolved, resolve
 from bilevel_verify.theorems.shelf import find_statement, load_card, shipped
@@ -58,11 +59,11 @@ def solve(
     ParameterError : a parameter has no value; says what would supply it.
     InputError : no such method or statement.
     """
-    chosen, resolved = _letters(problem, method, eps, x0, parameters, statement, values, digits)
+    chosen, resolved, false = _letters(problem, method, eps, x0, parameters, statement, values, digits)
     options = {"y0": y0, "v0": v0, "noise": noise, "budget": budget, "compiled": compiled, "eps": eps, "digits": digits}
     given = {key: value for key, value in options.items() if value is not None}
     run = run_method(problem, method, chosen, x0, seed=seed, record=record, **given)
-    return run if resolved is None else _with_letters(run, resolved)
+    return run if resolved is None else _with_letters(run, resolved, false)
 
 
 def solve_batch(
@@ -97,10 +98,11 @@ def solve_batch(
     ]
     options = {"noise": noise, "budget": budget, "compiled": compiled, "eps": eps, "threads": threads}
     given = {key: value for key, value in options.items() if value is not None}
-    chosen = [letters for letters, _ in found] if table else found[0][0]
+    chosen = [letters for letters, _, _ in found] if table else found[0][0]
     runs = run_batch(problem, method, chosen, x0, seeds=seeds, record=record, **given)
-    resolved = [one for _, one in found] * (1 if table else len(runs))
-    return tuple(run if one is None else _with_letters(run, one) for run, one in zip(runs, resolved, strict=True))
+    resolved = [(one, false) for _, one, false in found] * (1 if table else len(runs))
+    pairs = zip(runs, resolved, strict=True)
+    return tuple(run if one is None else _with_letters(run, one, false) for run, (one, false) in pairs)
 
 
 def _letters(
@@ -112,16 +114,19 @@ def _letters(
     statement: str | None,
     values: Mapping[str, Any] | None,
     digits: int | None,
-) -> tuple[dict[str, Any], Resolved | None]:
-    """Parameters of a run from one start, and the resolution that they come from (None if all were given)."""
+) -> tuple[dict[str, Any], Resolved | None, list[str]]:
+    """Parameters of a run from one start, the resolution that they come from (None if all were given), and what of the
+    letters given by hand is certainly false on this problem.
+    """
     record_of_method = method_named(method.partition(":")[0])
     explicit = dict(parameters or {})
     _all_known(record_of_method, statement, explicit, values or {})
     absent = _absent(record_of_method, explicit, eps)
     resolved: Resolved | None = None
+    false: list[str] = []
     if absent:
-        resolved = _prescribed(problem, record_of_method, absent, explicit, eps, x0, statement, values or {})
-    return {**_for_run(resolved, absent, digits), **explicit}, resolved
+        resolved, false = _prescribed(problem, record_of_method, absent, explicit, eps, x0, statement, values or {})
+    return {**_for_run(resolved, absent, digits), **explicit}, resolved, false
 
 
 def _all_known(method: Method, statement: str | None, explicit: Mapping[str, Any], values: Mapping[str, Any]) -> None:
@@ -187,7 +192,7 @@ def _prescribed(
     x0: Start,
     statement: str | None,
     values: Mapping[str, Any],
-) -> Resolved:
+) -> tuple[Resolved, list[str]]:
     try:
         card, entry = statement_of(method, statement)
     except InputError as error:
@@ -206,7 +211,11 @@ def _prescribed(
     if unknown:
         raise ParameterError(f"{card.key}/{entry.id} prescribes no {', '.join(unknown)} for {method.name}; give it")
     resolved.need(absent)
-    return resolved
+    constants = {
+        n: v for n, v in {**values, **own}.items() if n in card.letters and card.letters[n].source == "constants"
+    }
+    judged = judge_given(card, entry, leaves, constants, resolved.letters)
+    return resolved, [one.reason for one in judged if one.answer is False]
 
 
 def _where_constants(method: Method, absent: list[str]) -> tuple[Card, Statement] | None:
@@ -236,8 +245,10 @@ def _for_run(resolved: Resolved | None, names: list[str], digits: int | None) ->
     return {name: exactly.get(name, resolved.letters[name].run) for name in names}
 
 
-def _with_letters(run: Run, resolved: Resolved) -> Run:
-    """The run with every resolved letter on record, and the readings that they lean on."""
+def _with_letters(run: Run, resolved: Resolved, false: list[str]) -> Run:
+    """The run with every resolved letter on record, the readings that they lean on, and what of them is false."""
     letters = {name: letter.run for name, letter in resolved.letters.items()}
-    note = "; ".join(part for part in (run.note, f"reading: {resolved.reading}" if resolved.reading else "") if part)
+    note = "; ".join(
+        part for part in (run.note, f"reading: {resolved.reading}" if resolved.reading else "", *false) if part
+    )
     return replace(run, parameters=MappingProxyType({**letters, **run.parameters}), note=note)

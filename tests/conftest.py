@@ -9,8 +9,9 @@ import pytest
 from hypothesis import is_hypothesis_test, settings
 
 LONGEST = 900
-settings.register_profile("fixed", derandomize=True)
-settings.load_profile("default" if "BILEVEL_VERIFY_SEED" in os.environ else "fixed")
+settings.register_profile("fixed", derandomize=True, deadline=None)
+settings.register_profile("rotating", deadline=None)
+settings.load_profile("rotating" if "BILEVEL_VERIFY_SEED" in os.environ else "fixed")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

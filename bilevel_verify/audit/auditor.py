@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bilevel_verify.audit.finding import Finding
+from bilevel_verify.audit.limits import MEMORY, memory_limit
 from bilevel_verify.audit.pool import shared
+from bilevel_verify.checks.counting import count_of, in_order
 from bilevel_verify.checks.verdict import Row
 from bilevel_verify.errors import CardError
 from bilevel_verify.theorems.card import Card, Entry
@@ -19,12 +21,12 @@ from bilevel_verify.theorems.shelf import cards, load_card
 Progress = Callable[[str, int, int], None]
 OnError = Callable[[CardError], None]
 FULL, QUICK = 20.0, 2.0
-"""Seconds of processor time for one link in a full and in a quick audit."""
+"""Effort for one link in a full and in a quick audit: seconds of an idle machine, counted and not measured."""
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How hard to try: seconds of processor time for one link, seed of the attacks, whether to look for repairs."""
+    """How hard to try: effort for one link, seed of the attacks, whether to look for repairs."""
 
     budget: float = FULL
     seed: int = 0
@@ -41,6 +43,7 @@ def audit(
     quick: bool = False,
     jobs: int = 1,
     on_error: OnError | None = None,
+    memory: float = MEMORY,
 ) -> list[Finding]:
     """Judge every printed formula of a paper that can be judged without a run.
 
@@ -48,7 +51,9 @@ def audit(
     ----------
     paper : key of a shipped card, path of a card file, a card, several of them, or None for all shipped cards.
     statement : only this entry.
-    budget : seconds of processor time after which no further engine is started, for each link (20; 2 if ``quick``).
+    budget : effort of the engines for each link, in seconds of an idle machine that are counted and not measured, so
+        that the load changes no verdict (20; 2 if ``quick``).
+    memory : bytes that the engines may use; a relation for which they are not enough is ``undecided: budget``.
     seed : of the attacks.
     progress : called with (entry, done, total).
     quick : small budgets, and no search for repairs.
@@ -75,34 +80,35 @@ def audit(
             card, name, _ = tasks[number]
             progress(f"{card.key}/{name}", count, len(tasks))
 
-    return [finding for part in shared(_task, tasks, jobs, done) for finding in part]
+    with memory_limit(memory):
+        return [finding for part in shared(_task, tasks, jobs, done) for finding in part]
 
 
 def findings_of(
     card: Card, entry: Entry, *, budget: float = FULL, seed: int = 0, repairs: bool = False
 ) -> list[Finding]:
-    """All findings about one entry: its units, links, definedness, bookkeeping, pseudo-code, identities, repairs."""
+    """All findings about one entry: units, links, definedness, bookkeeping, pseudo-code, identities, records."""
     from bilevel_verify.audit.bookkeeping import bookkeeping_findings
     from bilevel_verify.audit.homogeneity import unit_findings
     from bilevel_verify.audit.identities import identity_findings
     from bilevel_verify.audit.links import link_findings
+    from bilevel_verify.audit.ranges import range_findings
+    from bilevel_verify.audit.records import with_records
     from bilevel_verify.audit.text import executability_findings
 
     options = Options(budget, seed, repairs)
     found = list(unit_findings(card, entry))
     found += list(link_findings(card, entry, options.budget, seed, options.repairs))
+    found += list(range_findings(card, entry, seed))
     found += list(bookkeeping_findings(card, entry, seed))
     found += list(executability_findings(card, entry))
     found += list(identity_findings(card, entry, seed, attack=budget > QUICK))
-    return found
+    return with_records(card, entry, found, again=budget > QUICK)
 
 
 def tally(rows: Iterable[Row]) -> dict[str, int]:
-    """How often each verdict occurs."""
-    counts: dict[str, int] = {}
-    for row in rows:
-        counts[row.verdict] = counts.get(row.verdict, 0) + 1
-    return counts
+    """How often each verdict occurs among the rows that judge a relation; units and the like are not counted."""
+    return in_order(count_of(row.to_dict() for row in rows).relations)
 
 
 def _chosen(paper: str | Path | Card | Sequence[str | Path | Card] | None, on_error: OnError | None) -> list[Card]:

@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bilevel_verify.audit.finding import Finding, Place, exact_text, row_of
 from bilevel_verify.audit.reading import Written, written
 from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim
-from bilevel_verify.audit.scalar.prove import decide
+from bilevel_verify.audit.scalar.deciding import decide
 from bilevel_verify.language import to_text, tree
-from bilevel_verify.theorems.card import Card, Claim, Derivation, Entry, Expression, Inequality, Link, Statement, Step
+from bilevel_verify.theorems.card import (
+    Card,
+    Claim,
+    Condition,
+    Derivation,
+    Entry,
+    Expression,
+    Inequality,
+    Link,
+    Statement,
+    Step,
+)
+from bilevel_verify.theorems.origins import not_given
 from bilevel_verify.theorems.rewrite import free_letters
 from bilevel_verify.theorems.vocabulary import NUMBERS, ORDER_FUNCTIONS, RANGE_FUNCTIONS, SCALAR_FUNCTIONS
 
 SCALARS = SCALAR_FUNCTIONS | RANGE_FUNCTIONS
-SECONDS = 4.0
+EFFORT = 4.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +76,7 @@ def occurrence(card: Card, path: str) -> Occurrence | None:
 
 def _of_claim(path: str, claim: Claim, table: Written) -> Occurrence:
     local = {name: value.tree for name, value in claim.define.items()}
-    return Occurrence(path, claim.chain, Written({**table.formulas, **local}, table.domains, table.where))
+    return Occurrence(path, claim.chain, replace(table, formulas={**table.formulas, **local}))
 
 
 def _of_parameter(card: Card, entry: Entry, letter: str, table: Written) -> Occurrence | None:
@@ -125,7 +137,7 @@ def _equal(one: tree.Node, two: tree.Node, first: Written, second: Written, seed
     if not (_scalar(a) and _scalar(b)):
         return Decision("undecided", "bookkeeping", f"differs in the text: {to_text(a)[:80]} and {to_text(b)[:80]}")
     claim = first.claim(Link(Expression(a, ""), "==", Expression(b, "")))
-    return decide(claim, seed=seed, seconds=SECONDS)
+    return decide(claim, seed=seed, effort=EFFORT)
 
 
 def _scalar(node: tree.Node) -> bool:
@@ -133,8 +145,8 @@ def _scalar(node: tree.Node) -> bool:
     return calls <= SCALARS and not any(isinstance(p, tree.Index) for p in node.walk())
 
 
-def _implied(card: Card, entry: Entry, used: Entry, condition: Expression, number: int, seed: int) -> Finding:
-    """A hypothesis of a used statement, from the hypotheses in force where it is used."""
+def _implied(card: Card, entry: Entry, used: Entry, condition: Condition, number: int, seed: int) -> Finding:
+    """A printed hypothesis of a used statement, from the printed hypotheses in force where it is used."""
     place = Place(card.key, entry.id, f"uses {used.id}: hypothesis {number + 1}", entry.source or None)
     node, table = condition.tree, written(card, entry)
     decision = Decision("undecided", "bookkeeping", "not a relation between two scalars")
@@ -142,6 +154,9 @@ def _implied(card: Card, entry: Entry, used: Entry, condition: Expression, numbe
     if isinstance(node, tree.Compare) and len(node.operators) == 1:
         left, op, right = to_text(node.operands[0]), node.operators[0], to_text(node.operands[1])
         decision = _follows(node, table, seed)
+    unread = [c.text for c in (condition, *(c for c, _ in table.conditions)) if c.unread]
+    if unread:  # whose hypotheses these are is not known yet
+        decision = Decision("undecided", "bookkeeping", not_given(dict.fromkeys(unread)))
     if decision.outcome == "refuted":  # the card may leave out what the paper assumes elsewhere
         at = ", ".join(f"{n} = {v}" for n, v in decision.point.items())
         decision = Decision("undecided", "bookkeeping", f"does not follow from the hypotheses in the card (at {at})")
@@ -161,7 +176,7 @@ def _follows(node: tree.Compare, table: Written, seed: int) -> Decision:
         return Decision("proved", "bookkeeping", "a hypothesis of the statement itself")
     if not free_letters(shown) - NUMBERS <= claim.domains.keys():
         return Decision("undecided", "bookkeeping", "a letter without a range")
-    return decide(claim, seed=seed, seconds=SECONDS)
+    return decide(claim, seed=seed, effort=EFFORT)
 
 
 def _finding(place: Place, decision: Decision, left: str, op: str, right: str) -> Finding:

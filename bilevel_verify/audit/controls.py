@@ -22,10 +22,11 @@ from bilevel_verify.audit.mutations import CLAIM_OPERATORS, tree_mutants
 from bilevel_verify.audit.pool import shared
 from bilevel_verify.audit.reading import Written, written
 from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim
-from bilevel_verify.audit.scalar.prove import decide
+from bilevel_verify.audit.scalar.deciding import decide
 from bilevel_verify.audit.steps import decide_step
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.theorems.card import Card, Derivation, Entry, Expression, Inequality, Link, Step
+from bilevel_verify.theorems.origins import with_ours
 from bilevel_verify.theorems.rewrite import free_letters
 from bilevel_verify.theorems.vocabulary import NUMBERS, ORDER_FUNCTIONS
 
@@ -74,10 +75,10 @@ class Target:
 
     @property
     def form(self) -> Entry:
-        """The entry that carries the link."""
+        """The entry that carries the link, under the hypotheses that the card adds too: engines are tried here."""
         entry = self.card.entries[self.name]
         assert not self.repaired or entry.repaired is not None
-        return entry.repaired if self.repaired and entry.repaired is not None else entry
+        return with_ours(entry.repaired if self.repaired and entry.repaired is not None else entry)
 
     @property
     def key(self) -> str:
@@ -93,7 +94,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """Mutants of each link, seed of the draws and of the engines, seconds of processor time for each decision.
+    """Mutants of each link, seed of the draws and of the engines, effort for each decision (idle seconds).
 
     With ``operator``, every mutant of that operator instead of a few of all.
     """
@@ -136,7 +137,7 @@ def controls(
     ----------
     per_link : mutants of each link, drawn with the seed from all operators and places.
     most : no more than so many links, drawn with the seed; all of them by default.
-    seed, seconds : of the engines; processor time for each link and mutant.
+    seed, seconds : of the engines; effort for each link and mutant, in seconds of an idle machine.
     jobs : processes.
     progress : called with (link, done, total).
     """
@@ -208,7 +209,7 @@ def _reader(target: Target) -> _Relation | _Order | None:
         if isinstance(form, Derivation):
             return _Order(target.card, form)
         assert isinstance(form, Inequality | Step)
-        return _Relation(written(target.card, form), form, form.chain[target.number])
+        return _Relation(written(target.card, form, ours=True), form, form.chain[target.number])
     except ValueError:
         return None
 
@@ -266,8 +267,8 @@ class _Relation:
 
     def _decide(self, claim: ScalarClaim, seed: int, seconds: float) -> Decision:
         if self.vectors:
-            return decide_step(claim, self.vectors, seed=seed, seconds=seconds)
-        return decide(claim, seed=seed, seconds=seconds)
+            return decide_step(claim, self.vectors, seed=seed, effort=seconds)
+        return decide(claim, seed=seed, effort=seconds)
 
 
 class _Order:

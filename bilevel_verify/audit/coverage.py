@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from bilevel_verify.checks.counting import KEPT, WORDS
 from bilevel_verify.checks.verdict import Row
 from bilevel_verify.theorems.card import Card
 from bilevel_verify.theorems.shelf import checks_of
@@ -17,7 +18,11 @@ DECIDED = ("holds", "refuted")
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One numbered item: its kinds of check and what the audit decided; ``elsewhere`` needs a problem (``verify``)."""
+    """One numbered item: its kinds of check and what the audit decided; ``elsewhere`` needs a problem (``verify``).
+
+    ``verdicts`` counts each kind of check under the words of :data:`~bilevel_verify.checks.counting.WORDS`; rows that
+    are not about what is printed are a kind of their own: ``inequality, added``.
+    """
 
     paper: str
     id: str
@@ -26,6 +31,12 @@ class Line:
     verdicts: Mapping[str, Mapping[str, int]]
     elsewhere: tuple[str, ...]
     nothing_to_decide: str
+
+    @property
+    def shown(self) -> str:
+        """The verdicts as text, kind by kind: ``inequality: 2 holds; units: 3 agree``."""
+        parts = (f"{kind}: " + ", ".join(f"{n} {w}" for w, n in found.items()) for kind, found in self.verdicts.items())
+        return "; ".join(parts)
 
     def to_dict(self) -> dict[str, Any]:
         """All fields, for JSON."""
@@ -53,7 +64,8 @@ class Share:
         return 100.0 * self.decided / self.total if self.total else 100.0
 
     def __str__(self) -> str:
-        return f"{self.decided} of {self.total} scalar links and derivations decided ({self.percent:.0f} %)"
+        percent = 100 * self.decided // self.total if self.total else 100  # 773 of 776 is not all of them
+        return f"{self.decided} of {self.total} scalar links and derivations decided ({percent} %)"
 
 
 def coverage(card: Card, rows: Iterable[Row]) -> list[Line]:
@@ -61,7 +73,11 @@ def coverage(card: Card, rows: Iterable[Row]) -> list[Line]:
     counts: dict[str, dict[str, Counter[str]]] = {}
     for row in rows:
         if row.paper == card.key and row.statement is not None:
-            counts.setdefault(row.statement, {}).setdefault(row.kind, Counter())[row.verdict] += 1
+            kind = row.kind if row.as_printed else f"{row.kind}, {row.marks[0].partition(':')[0]}"
+            word = WORDS.get(row.judges, {}).get(row.verdict, row.verdict)
+            if row.known_refuted and row.as_printed and word == "holds":
+                word = KEPT
+            counts.setdefault(row.statement, {}).setdefault(kind, Counter())[word] += 1
     runs = ("point", "step", "epoch", "run", "order", "parameters")
     return [
         Line(

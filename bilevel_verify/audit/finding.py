@@ -9,6 +9,7 @@ from typing import Any
 
 from bilevel_verify.audit.scalar.claim import Decision
 from bilevel_verify.checks.verdict import Row, Verdict
+from bilevel_verify.theorems.card import Mark
 
 VERDICTS: dict[str, Verdict] = {
     "proved": "holds",
@@ -77,6 +78,8 @@ class Place:
     as_printed: bool = True
     known_refuted: bool = False
     details: dict[str, Any] = field(default_factory=dict)
+    marks: tuple[Mark, ...] = ()
+    stated: str | None = None
 
 
 def row_of(place: Place, kind: str, decision: Decision, left: str, op: str, right: str) -> Row:
@@ -115,8 +118,10 @@ def row_of(place: Place, kind: str, decision: Decision, left: str, op: str, righ
         reason=reason,
         reproduce=f"bilevel-verify audit {place.paper} --statement {place.statement}",
         reading=place.reading,
-        as_printed=place.as_printed,
+        as_printed=place.as_printed and not place.marks,
         known_refuted=place.known_refuted,
+        stated=place.stated,
+        marks=tuple(str(mark) for mark in place.marks),
         details={"op": op, "tightness": decision.ratio, "attacks": decision.attacks or None, **place.details},
     )
 

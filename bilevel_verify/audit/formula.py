@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
-from bilevel_verify.audit.definedness import undefined
+from bilevel_verify.audit.definedness import script_of, undefined, where_defined
 from bilevel_verify.audit.finding import Finding, Place, exact_text, row_of
-from bilevel_verify.audit.reading import KINDS, POSITIVE
-from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim
-from bilevel_verify.audit.scalar.prove import decide
-from bilevel_verify.audit.script import scalar_script, undefined_script
+from bilevel_verify.audit.limits import MEMORY, memory_limit
+from bilevel_verify.audit.scalar.claim import KINDS, POSITIVE, Decision, ScalarClaim
+from bilevel_verify.audit.scalar.deciding import decide
+from bilevel_verify.audit.script import scalar_script
 from bilevel_verify.checks.verdict import Row
 from bilevel_verify.errors import CardError, InputError, LatexError
 from bilevel_verify.language import parse, to_latex, to_text, tree
@@ -30,19 +30,28 @@ DECLARATION = re.compile(r"\s*([A-Za-z]\w*)\s*(?:=|in)\s*(.+)\s*\Z", re.DOTALL)
 
 
 def check(
-    text: str, for_: str | dict[str, str] = "", where: str | list[str] = "", *, seed: int = 0, seconds: float = 20.0
+    text: str,
+    for_: str | dict[str, str] = "",
+    where: str | list[str] = "",
+    *,
+    seed: int = 0,
+    seconds: float = 20.0,
+    memory: float = MEMORY,
 ) -> list[Finding]:
     """Prove or refute a chain of relations between scalar expressions.
 
     Parameters
     ----------
     text : ``"a <= b < c"``, or the same in LaTeX; each link is judged by itself; where a side is not defined on the
-        whole range, a second finding of kind ``definedness`` says so.
+        whole range, a second finding of kind ``definedness`` says so, and the link does not hold (``undecided: ...
+        holds where defined``).
     for_ : ranges of the letters, ``"k = integers 1.., nu = [0, 1]"`` separated by ``;`` or as a mapping; a letter
         without a range is taken positive and the rows say so, unless it looks like one that has a range: misspelt
         letters would be new ones.
     where : hypotheses, separated by ``;`` or as a list.
-    seed, seconds : of the search; time after which no further engine is started, for each link.
+    seed : of the search.
+    seconds, memory : of processor time and bytes that each link may use; where they are not enough, the link is
+        ``undecided: budget`` and says what ran out.
 
     Raises
     ------
@@ -67,10 +76,18 @@ def check(
     found = []
     for number, (left, op, right) in enumerate(zip(node.operands, node.operators, node.operands[1:])):
         claim = ScalarClaim(left, op, right, domains, tuple(conditions))
-        decision = decide(claim, seed=seed, seconds=seconds)
-        findings = [_finding(claim, decision, number), *_poles(claim, number, seed)]
+        with memory_limit(memory):
+            findings = list(_judged(claim, number, seed, seconds))
         found += [replace(finding, row=_noted(finding.row, assumed, command, echo)) for finding in findings]
     return found
+
+
+def _judged(claim: ScalarClaim, number: int, seed: int, seconds: float) -> Iterator[Finding]:
+    """The link where both sides are defined, and a finding of its own where one of them is not."""
+    decision = decide(claim, seed=seed, seconds=seconds)
+    definedness, needed = undefined(claim, seed, seconds=seconds / 2)
+    yield _finding(claim, where_defined(decision, definedness), number)
+    yield from _poles(claim, number, definedness, needed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +119,12 @@ def understood(text: str, names: Iterable[str] = ()) -> Understood | None:
 
 
 def _known_names(node: tree.Node, ranges: Mapping[str, str], text: str) -> None:
-    """Refuse letters that are nearly those with a range, unknown functions, too few or too many arguments."""
+    """Refuse letters that are nearly those with a range, unknown functions, wrong arguments, what is no number."""
+    for part in node.walk():
+        if isinstance(part, tree.MatrixMultiply | tree.Index):
+            what = "'@'" if isinstance(part, tree.MatrixMultiply) else f"{part.base}[...]"
+            fix = "relations between numbers are judged here: write '*', and a letter for an entry"
+            raise InputError(f"check: {what} has no value in {text!r} (column {part.column}); {fix}")
     letters = free_letters(node) - NUMBERS
     for name in sorted(letters - ranges.keys()):
         close = get_close_matches(name, ranges, n=1, cutoff=ALIKE)
@@ -129,14 +151,13 @@ def _command(text: str, ranges: dict[str, str], where: list[str]) -> str:
     return shlex.join(["bilevel-verify", "check", text, *(part for option in options for part in option)])
 
 
-def _poles(claim: ScalarClaim, number: int, seed: int) -> list[Finding]:
+def _poles(claim: ScalarClaim, number: int, decision: Decision, needed: ScalarClaim | None) -> list[Finding]:
     """A finding of its own where a side has no value somewhere in the ranges."""
-    decision, needed = undefined(claim, seed)
     if decision.outcome != "refuted" or needed is None:
         return []
     place = Place("formula", f"link-{number + 1}: defined")
     row = row_of(place, "definedness", decision, to_text(claim.left), claim.op, to_text(claim.right))
-    script = undefined_script(claim, needed, decision.point)
+    script = script_of(claim, needed, decision.point)
     return [Finding(row, counterexample=exact_text(decision.point), script=script)]
 
 

@@ -17,7 +17,7 @@ from typing import Literal
 
 import sympy
 
-from bilevel_verify.audit.monomials import Form, LogArgument, Monomial, NoOrder, Ray, Regime, rational
+from bilevel_verify.audit.monomials import Clauses, Form, LogArgument, Monomial, NoOrder, Ray, Regime, rational
 from bilevel_verify.audit.rays import separate
 from bilevel_verify.language import tree
 from bilevel_verify.theorems.rewrite import free_letters
@@ -69,8 +69,10 @@ class Growth:
         return tuple(_reduced(choice) for choice in product(*self.clauses))
 
     def without_logs(self) -> Growth:
-        """Powers alone: what a soft order symbol compares."""
-        return Growth(tuple(_reduced(tuple(Monomial(m.exponents) for m in clause)) for clause in self.clauses))
+        """Powers alone (and the signs of the logarithms): what a soft order symbol compares."""
+        return Growth(
+            tuple(_reduced(tuple(Monomial(m.exponents, signs=m.signs) for m in clause)) for clause in self.clauses)
+        )
 
 
 def growth_of(node: tree.Node, exponent_letters: frozenset[str] = frozenset()) -> Growth:
@@ -128,8 +130,12 @@ def exponent_of(node: tree.Node, exponent_letters: frozenset[str]) -> sympy.Expr
     raise NoOrder("an exponent that grows")
 
 
-def compare(left: Growth, right: Growth, regime: Regime) -> Ray | None:
+def compare(left: Growth, right: Growth, regime: Regime, signed: bool = False) -> Ray | None:
     """None if ``left = O(right)`` for every value of the exponent letters, else a ray on which it fails.
+
+    Parameters
+    ----------
+    signed : rays along which the left side is negative, because a logarithm in it falls, do not count.
 
     Raises
     ------
@@ -137,7 +143,7 @@ def compare(left: Growth, right: Growth, regime: Regime) -> Ray | None:
     """
     for clause in left.clauses:
         for maximum in right.dual():
-            ray = separate(clause, maximum, regime)
+            ray = separate(clause, maximum, regime, signed)
             if ray is not None:
                 return ray
     return None
@@ -190,24 +196,31 @@ def _call(node: tree.Call, letters: frozenset[str]) -> Growth:
         case "min":
             return _fold("smallest", inner)
         case "log":
-            return _logarithm(_log_argument(node.arguments[0], letters))
+            argument = _log_argument(node.arguments[0], letters)
+            return _logarithm(argument, () if argument.vague else _sizes(node.arguments[0], letters))
     raise NoOrder(f"{node.function} has no order of growth")
 
 
-def _logarithm(argument: LogArgument) -> Growth:
+def _logarithm(argument: LogArgument, written: Clauses = ()) -> Growth:
     """A logarithm, which is bounded if nothing in it grows."""
-    return _single(Monomial({}, {argument: sympy.S.One} if argument.letters else {}))
+    if not argument.letters:
+        return _single(Monomial({}))
+    return _single(Monomial({}, {argument: sympy.S.One}, ((written, sympy.S.One),) if written else ()))
+
+
+def _sizes(node: tree.Node, letters: frozenset[str]) -> Clauses:
+    return tuple(tuple(_form(m) for m in clause) for clause in growth_of(node, letters).clauses)
 
 
 def _log_argument(node: tree.Node, letters: frozenset[str]) -> LogArgument:
     names = frozenset(free_letters(node)) - letters - NUMBERS
     try:
-        found = growth_of(node, letters)
-        if any(m.logs for clause in found.clauses for m in clause):
+        if any(m.logs for clause in growth_of(node, letters).clauses for m in clause):
             return LogArgument(names)
-        clauses = tuple(tuple(_form(m) for m in clause) for clause in found.clauses)
+        clauses = _sizes(node, letters)
     except NoOrder:
         return LogArgument(names)
+    names = frozenset(name for clause in clauses for form in clause for name, _ in form)  # what cancels is not in it
     single = len(clauses) == 1 and len(clauses[0]) == 1
     return LogArgument(names, ((_primitive(clauses[0][0]),),) if single else clauses)
 
@@ -237,7 +250,7 @@ def _reduced(monomials: tuple[Monomial, ...]) -> tuple[Monomial, ...]:
     seen: dict[tuple[object, ...], Monomial] = {}
     for m in monomials:
         powers = sorted((n, sympy.cancel(e)) for n, e in m.exponents.items())
-        key = (tuple(powers), frozenset((n, sympy.cancel(e)) for n, e in m.logs.items()))
+        key = (tuple(powers), frozenset((n, sympy.cancel(e)) for n, e in m.logs.items()), m.signs)
         seen.setdefault(key, m)
     return tuple(seen.values())
 

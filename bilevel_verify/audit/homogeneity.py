@@ -5,91 +5,40 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-import sympy
-
 from bilevel_verify.audit.finding import Finding
 from bilevel_verify.audit.unit_script import unit_script
-from bilevel_verify.audit.units import Mismatch, Unit, UnitCheck, read_unit, show
 from bilevel_verify.checks.verdict import Row
-from bilevel_verify.language import parse, to_latex, to_text, tree
+from bilevel_verify.language import to_latex, to_text, tree
 from bilevel_verify.theorems.card import Card, Claim, Derivation, Entry, Identity, Inequality, Statement, Step, TableRow
-from bilevel_verify.theorems.resolve import included
-from bilevel_verify.theorems.rewrite import substitute
-from bilevel_verify.theorems.vocabulary import ORDER_FUNCTIONS
-
-BUILT_IN = {
-    "f": "F", "grad_f": "F/X", "grad_x_f": "F/X", "hess_f": "F/X**2", "hess_xx_f": "F/X**2",
-    "phi": "F", "grad_phi": "F/X", "hess_phi": "F/X**2", "L_star": "F", "grad_L_star": "F/X", "hess_L_star": "F/X**2",
-    "y_star": "Y", "y_star_lam": "Y", "grad_y_star": "Y/X", "grad_y_star_lam": "Y/X", "h": "F", "grad_h": "F/X",
-    "hess_h": "F/X**2", "g": "G", "grad_g": "G/X", "grad_x_g": "G/X", "grad_y_g": "G/Y", "grad_y_f": "F/Y",
-    "hess_yy_g": "G/Y**2", "hess_xy_g": "G/(X*Y)", "hess_xx_g": "G/X**2", "hess_yy_f": "F/Y**2",
-    "hess_xy_f": "F/(X*Y)", "hess_yx_g": "G/(X*Y)", "hess_yx_f": "F/(X*Y)", "hess_g": "G/X**2",
-}  # fmt: skip
-SEQUENCE_UNITS = {"x": "X", "w": "X", "wbar": "X", "xi": "X", "x_int": "X", "output": "X"}
-SEQUENCE_UNITS |= {"y": "Y", "z": "Y", "g_k": "G"}
+from bilevel_verify.theorems.unit_table import mismatches, undeclared_letters, unit_table
+from bilevel_verify.theorems.units import Mismatch, Unit, show
 
 
 def unit_findings(card: Card, entry: Entry) -> Iterator[Finding]:
-    """Findings of the unit check about one entry; nothing where the card declares no units."""
+    """Findings of the unit check about one entry; nothing where the card declares no units.
+
+    Where a formula that the card puts for a letter has another unit, that is a row of its own.
+    """
     if not card.units:
         return
-    table = unit_table(card)
-    table.fixed = _fixed(card, entry)
     for claim_id, sides, printed, local in relations(entry):
-        out = tuple(_written_out(side, local) for side in sides)
-        found = table.relation(*out)
-        if any(_is_order(side) for side in sides):
-            found = [
-                Mismatch("weak", f"{m.message} (an order symbol may hide constants with units)", m.column)
-                for m in found
-            ]
+        found, judged = mismatches(card, entry, sides, local)
         finding = _finding(card, entry, claim_id, sides, printed, found, _known(entry, claim_id))
-        yield replace(finding, script=unit_script(table, *out)) if finding.verdict == "refuted" else finding
+        script = unit_script(unit_table(card), *judged) if finding.verdict == "refuted" else None
+        yield replace(finding, script=script)
+    yield from _definitions(card, entry)
 
 
-def _fixed(card: Card, entry: Entry) -> dict[str, sympy.Expr]:
-    """Letters that the hypotheses of an entry (its settings included) set equal to a number."""
-    found: dict[str, sympy.Expr] = {}
-    for condition in (*entry.where, *(w for name in included(card, entry.settings) for w in card.settings[name].where)):
-        match condition.tree:
-            case tree.Compare(operands=(tree.Letter(name=name), tree.Number(value=value)), operators=("==",)):
-                found[name] = sympy.Rational(value.numerator, value.denominator)
-    return found
-
-
-_TABLES: dict[str, UnitCheck] = {}
-"""Tables of units by the digest of the card: they do not change, and every entry asks for one."""
-
-
-def unit_table(card: Card) -> UnitCheck:
-    """Units of everything a card names. x and y share a unit where the card has no ``Y``."""
-    known = _TABLES.get(card.digest) if card.digest else None
-    if known is None:
-        known = _TABLES[card.digest] = _unit_table(card)
-    known.fixed = {}
-    return known
-
-
-def _unit_table(card: Card) -> UnitCheck:
-    bases = frozenset(card.units)
-    swap = {"Y": "X"} if "Y" not in bases else {}
-
-    def unit(text: str) -> Unit | None:
-        node = parse(text)
-        for old, new in swap.items():
-            node = substitute(node, {old: tree.Letter(new)})
-        names = {p.name for p in node.walk() if isinstance(p, tree.Letter)}
-        return read_unit(node, bases) if names <= bases else None
-
-    letters = {n: u for n, t in SEQUENCE_UNITS.items() if (u := unit(t)) is not None}
-    letters |= {n: read_unit(s.unit.tree, bases) for n, s in card.letters.items() if s.unit is not None}
-    functions = {n: ((), u) for n, t in BUILT_IN.items() if (u := unit(t)) is not None}
-    for name, spec in card.functions.items():
-        if spec.value is not None:
-            arguments = tuple(read_unit(a.tree, bases) for a in spec.arguments)
-            functions[name] = (arguments, read_unit(spec.value.tree, bases))  # type: ignore[assignment]
-    related = {n: tuple(read_unit(r.tree, bases) for r in s.relation) for n, s in card.letters.items() if s.relation}
-    return UnitCheck(letters, functions, related)
+def _definitions(card: Card, entry: Entry) -> Iterator[Finding]:
+    """A row for every formula that the card puts for a letter of another unit; nothing is printed there."""
+    local = {name: value.tree for name, value in entry.define.items()}
+    for name in sorted(local.keys() - undeclared_letters(card, local).keys()):
+        sides = tree.Letter(name), local[name]
+        found = [Mismatch("weak", f"the card puts a formula of another unit: {m.message}", m.column)
+                 for m in mismatches(card, entry, sides, {})[0] if m.kind == "hard"]  # fmt: skip
+        if found:
+            finding = _finding(card, entry, f"define/{name}", sides, "", found, False)
+            yield replace(finding, row=replace(finding.row, as_printed=False))
 
 
 Relation = tuple[str, tuple[tree.Node, ...], str, Mapping[str, tree.Node]]
@@ -121,17 +70,6 @@ def relations(entry: Entry) -> Iterator[Relation]:
                     yield claim.id + suffix, (link.left.tree, link.right.tree), link.printed, inner
 
 
-def _written_out(node: tree.Node, local: Mapping[str, tree.Node]) -> tree.Node:
-    """Local definitions written out, so that a letter has the unit of its formula."""
-    for _ in range(len(local) + 1):
-        node = substitute(node, local)
-    return node
-
-
-def _is_order(node: tree.Node) -> bool:
-    return any(isinstance(part, tree.Call) and part.function in ORDER_FUNCTIONS for part in node.walk())
-
-
 def _finding(
     card: Card,
     entry: Entry,
@@ -161,11 +99,13 @@ def _finding(
         reason="; ".join(m.message for m in hard or weak) or "homogeneous in every base unit",
         reproduce=f"bilevel-verify audit {card.key} --statement {entry.id}",
         reading=entry.reading or None,
+        stated=None if printed else " = ".join(to_latex(side, display) for side in sides),
+        as_printed=not entry.marks,
+        marks=tuple(str(mark) for mark in entry.marks),
         known_refuted=known,
     )
-    shown = printed or " = ".join(to_latex(side, display) for side in sides)
     witness = {"unit": hard[0].message} if hard else None
-    return Finding(row, printed=shown, counterexample=witness)
+    return Finding(row, printed=printed or None, counterexample=witness)
 
 
 def _known(entry: Entry, claim_id: str) -> bool:

@@ -63,15 +63,17 @@ def _finding(card: Card, entry: Identity, form: Identity, seed: int, attack: boo
     printed = form is entry
     known = entry.refuted is not None and printed
     place = Place(card.key, entry.id, "identity", entry.source or None, entry.reading or None, printed, known)
-    row = row_of(place, "identity", decision, form.left.text, "==", form.right.text)
     display = {name: spec.display for name, spec in card.letters.items() if spec.display}
     relation = tree.Compare((form.left.tree, form.right.tree), ("==",))
-    shown = form.printed[0] if form.printed else to_latex(relation, display)
+    quoted = next((text for text in form.printed if text), None)
+    stated = next((text for text in form.stated if text), None if quoted else to_latex(relation, display))
+    place = replace(place, marks=form.marks, stated=stated)
+    row = row_of(place, "identity", decision, form.left.text, "==", form.right.text)
     if decision.outcome == "refuted":
         row = replace(row, certainty="computed")
     repaired = entry.repaired.right.text if printed and isinstance(entry.repaired, Identity) else None
     script = identity_script(form) if decision.outcome == "refuted" else None
-    return Finding(row, printed=shown, repaired=repaired, script=script)
+    return Finding(row, printed=quoted, repaired=repaired, script=script)
 
 
 def decide_identity(entry: Identity, seed: int = 0, attack: bool = True) -> Decision:

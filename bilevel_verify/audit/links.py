@@ -3,28 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
-from bilevel_verify.audit.definedness import undefined
+from bilevel_verify.audit.definedness import script_of, undefined, where_defined
 from bilevel_verify.audit.derivations import decide_derivation, sides
 from bilevel_verify.audit.finding import Finding, Place, exact_text, row_of
-from bilevel_verify.audit.homogeneity import unit_table
-from bilevel_verify.audit.monomials import power_text
 from bilevel_verify.audit.reading import Written, written
+from bilevel_verify.audit.regimes import domain_of, hidden
 from bilevel_verify.audit.repair import Candidate, Repair, nearest_true
 from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim
-from bilevel_verify.audit.scalar.prove import decide
-from bilevel_verify.audit.script import growth_script, scalar_script, undefined_script
+from bilevel_verify.audit.scalar.deciding import decide
+from bilevel_verify.audit.script import growth_script, scalar_script
 from bilevel_verify.audit.steps import decide_step, refuted_in_numbers
+from bilevel_verify.errors import MathematicalError
 from bilevel_verify.language import to_latex, to_text, tree
-from bilevel_verify.theorems.card import Card, Derivation, Entry, Expression, Inequality, Link, Step
-
-REPAIR_SECONDS = 12.0
+from bilevel_verify.theorems.card import Card, Derivation, Entry, Expression, Inequality, Link, Mark, Step
+from bilevel_verify.theorems.exact import Formula, middle, precision
+from bilevel_verify.theorems.origins import added_mark, not_given, ours_of, unread_of, with_ours
+from bilevel_verify.theorems.rewrite import free_letters
+from bilevel_verify.theorems.unit_table import unit_table
+from bilevel_verify.theorems.vocabulary import NUMBERS
 
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """What the links of one entry share."""
+    """What the links of one entry share; ``marks`` of the judgement, none where the entry is judged as printed."""
 
     card: Card
     entry: Entry
@@ -32,47 +37,137 @@ class Judge:
     budget: float
     seed: int
     as_printed: bool = True
+    marks: tuple[Mark, ...] = ()
 
-    def place(self, claim: str) -> Place:
+    def place(self, claim: str, stated: str | None = None) -> Place:
         """Where a decision belongs."""
-        known = self.entry.refuted is not None and self.as_printed
         entry = self.entry
         return Place(
-            self.card.key, entry.id, claim, entry.source or None, entry.reading or None, self.as_printed, known
+            self.card.key,
+            entry.id,
+            claim,
+            entry.source or None,
+            entry.reading or None,
+            self.as_printed,
+            entry.refuted is not None and self.as_printed,
+            marks=self.marks,
+            stated=stated,
         )
 
 
 def link_findings(card: Card, entry: Entry, budget: float, seed: int, repairs: bool = False) -> Iterator[Finding]:
     """The links of an entry as printed, and those of the repaired form that its card carries."""
-    yield from _links(Judge(card, entry, written(card, entry), budget, seed), repairs)
-    if entry.repaired is not None:
-        judge = Judge(card, entry.repaired, written(card, entry.repaired), budget, seed, False)
-        yield from _links(judge, False)
+    for form in (entry, entry.repaired):
+        if form is not None:
+            judge = Judge(card, form, written(card, form), budget, seed, form is entry, form.marks)
+            found = _links(judge, repairs and form is entry and not form.assumed)
+            yield from (_assumed(finding) if form.assumed else finding for finding in found)
+
+
+def _assumed(finding: Finding) -> Finding:
+    """Where an assumption is false the paper says nothing: its range is a remark, never a refutation."""
+    if finding.verdict != "refuted":
+        return finding
+    at = f" at {finding.row.where}" if finding.row.where else ""
+    row = replace(finding.row, verdict="not applicable", reason=f"assumed, not claimed; it does not hold{at}")
+    return Finding(row, printed=finding.printed)
 
 
 def _links(judge: Judge, repairs: bool) -> Iterator[Finding]:
     match judge.entry:
         case Inequality() | Step():
-            vectors = judge.entry.vectors if isinstance(judge.entry, Step) else ()
             for number, link in enumerate(judge.entry.chain):
-                yield from _link(judge, link, number, vectors, repairs)
+                yield from _link(replace(judge, marks=(*judge.marks, *link.marks)), link, number, repairs)
         case Derivation():
-            decision = decide_derivation(judge.card, judge.entry)
             entry = judge.entry
-            row = row_of(judge.place("derivation"), "derivation", decision, entry.result.text, "<=", entry.gives.text)
-            shown, script = None, None
-            if decision.outcome == "refuted" and decision.ray is not None:
-                moving = {name: power_text("t", power) for name, power in decision.ray.direction.items()}
-                shown = {**moving, **exact_text(decision.ray.at)}
-                script = growth_script(*sides(entry), decision.ray)
-            printed = _printed(judge, 0)
-            yield Finding(row, printed=printed, counterexample=shown, repaired=_repair_text(entry), script=script)
+            whole = replace(judge, entry=with_ours(entry))
+            for one, reason in _judgements(judge, whole, unread_of_growth(judge.card, entry), ours_of(entry)):
+                yield _not_judged(one, None, 0, reason) if reason else _derivation(one)
 
 
-def _link(judge: Judge, link: Link, number: int, vectors: tuple[str, ...], repairs: bool) -> Iterator[Finding]:
+def _judgements(
+    judge: Judge, whole: Judge, unread: tuple[str, ...], ours: tuple[str, ...]
+) -> Iterator[tuple[Judge, str]]:
+    """The judgements of one relation: as printed, and in ``whole`` under what the card adds to the print.
+
+    With each the reason why it cannot be made, or "": what nobody has read may belong to the print or not.
+    """
+    if not unread and not ours:
+        yield judge, ""
+        return
+    if not judge.marks:
+        yield judge, not_given(unread) if unread else ""
+    yield replace(whole, marks=(*judge.marks, added_mark((*unread, *ours)))), ""
+
+
+def _not_judged(judge: Judge, link: Link | None, number: int, reason: str) -> Finding:
+    """A relation as printed that is not judged, with the reason."""
+    entry = judge.entry
+    if link is None:
+        assert isinstance(entry, Derivation)
+        link, kind, claim = _growth(entry), "derivation", "derivation"
+    else:
+        kind, claim = "step-algebra" if isinstance(entry, Step) else "inequality", f"link-{number + 1}"
+    decision = Decision("undecided", "origins")
+    row = row_of(
+        judge.place(claim, _stated(judge, link, number)), kind, decision, link.left.text, link.op, link.right.text
+    )
+    return Finding(replace(row, reason=reason), printed=_quoted(judge, link, number), repaired=_repair_text(entry))
+
+
+def _derivation(judge: Judge) -> Finding:
+    entry = judge.entry
+    assert isinstance(entry, Derivation)
+    decision = decide_derivation(judge.card, entry)
+    link = _growth(entry)
+    place = judge.place("derivation", _stated(judge, link, 0))
+    fixed = sorted(hidden(judge.card, sides(entry)))
+    place = replace(place, details={**place.details, "premise": list(entry.premise) or None, "fixed": fixed or None})
+    row = row_of(place, "derivation", decision, entry.result.text, "<=", entry.gives.text)
+    shown, script = None, None
+    if decision.outcome == "refuted" and decision.ray is not None:
+        shown = decision.ray.family()
+        script = growth_script(*sides(entry), decision.ray)
+    printed = _quoted(judge, link, 0)
+    return Finding(row, printed=printed, counterexample=shown, repaired=_repair_text(entry), script=script)
+
+
+def _growth(entry: Derivation) -> Link:
+    return Link(entry.result, "<=", entry.gives)
+
+
+def unread_of_growth(card: Card, entry: Derivation) -> tuple[str, ...]:
+    """Conditions and ranges in force in a comparison of growth of which nobody has said where they come from.
+
+    That a letter is positive is no hypothesis there: monomials are compared.
+    """
+    names = set().union(*(free_letters(side) for side in sides(entry))) - NUMBERS
+    ranges = {n: d for n in sorted(names) if (d := domain_of(card, entry, n)) is not None}
+    ranges = {n: d for n, d in ranges.items() if d.text.replace(" ", "") not in ("(0,oo)", "[0,oo)")}
+    return unread_of((*entry.where, *(entry.regime or card.regimes.get("default", ()))), ranges)
+
+
+def _link(judge: Judge, link: Link, number: int, repairs: bool) -> Iterator[Finding]:
+    """The judgements of one link: as printed, and under what the card adds to the print."""
+    vectors = judge.entry.vectors if isinstance(judge.entry, Step) else ()
+    whole = replace(judge, table=written(judge.card, judge.entry, ours=True))
+    claim = _claim(whole.table, link, vectors)
+    unread, ours = ((), ()) if claim is None else (whole.table.unread(claim), whole.table.ours(claim))
+    for one, reason in _judgements(judge, whole, unread, ours):
+        if reason:
+            yield _not_judged(one, link, number, reason)
+        else:
+            yield from _judged(one, link, number, vectors, repairs)
+
+
+def _judged(judge: Judge, link: Link, number: int, vectors: tuple[str, ...], repairs: bool) -> Iterator[Finding]:
     claim, decision = _decision(judge, link, vectors)
+    definedness, needed = _definedness(judge, claim, vectors)
+    decision = where_defined(decision, definedness)
     kind = "step-algebra" if vectors else "inequality"
-    row = row_of(judge.place(f"link-{number + 1}"), kind, decision, link.left.text, link.op, link.right.text)
+    place = judge.place(f"link-{number + 1}", _stated(judge, link, number))
+    place = replace(place, details={**place.details, "definitions": _definitions(judge, link, decision) or None})
+    row = row_of(place, kind, decision, link.left.text, link.op, link.right.text)
     refuted = decision.outcome == "refuted" and claim is not None
     witness, point = claim, decision.point
     if refuted and claim is not None and vectors:  # numbers in place of vectors show it as well
@@ -80,48 +175,75 @@ def _link(judge: Judge, link: Link, number: int, vectors: tuple[str, ...], repai
         witness, point = (None, decision.point) if found is None else (found[0], found[1].point)
     finding = Finding(
         row,
-        printed=link.printed or _printed(judge, number) or _latex(judge, link.left.tree, link.op, link.right.tree),
+        printed=_quoted(judge, link, number),
         counterexample=exact_text(point) if refuted else None,
         repaired=_repair_text(judge.entry),
         script=scalar_script(witness, point) if refuted and witness is not None else None,
     )
-    if refuted and repairs and not vectors and finding.repaired is None:
+    if refuted and repairs and not judge.marks and not vectors and finding.repaired is None:
         repair = _search(judge, link)
         yield replace(finding, repaired=None if repair is None else f"{repair.text} [{repair.change}]")
         if repair is not None:
             yield _repair_finding(judge, number, repair)
     else:
         yield finding
-    if claim is not None and not vectors:
-        yield from _definedness(judge, link, number, claim)
+    if claim is not None and definedness.outcome != "proved":
+        yield _pole(judge, link, number, claim, definedness, needed)
+
+
+def _definitions(judge: Judge, link: Link, decision: Decision) -> dict[str, str]:
+    """Letter of the relation -> its definition in force, with its value at the counterexample where there is one."""
+    found = {}
+    letters = free_letters(link.left.tree) | free_letters(link.right.tree)
+    for name in sorted(letters & judge.table.formulas.keys()):
+        found[name] = to_text(judge.table.formulas[name])
+        with suppress(MathematicalError, KeyError, ValueError), precision():
+            value = Formula(decision.point).value(judge.table.out(tree.Letter(name)))
+            found[name] += f" = {value if isinstance(value, Fraction) else format(middle(value), '.9g')}"
+    return found
+
+
+def _claim(table: Written, link: Link, vectors: tuple[str, ...]) -> ScalarClaim | None:
+    """The link as a relation between scalars; None where it has no reading as one."""
+    try:
+        claim = table.claim(link)
+    except ValueError:  # definitions that do not end, functions without a scalar value
+        return None
+    return replace(claim, domains={n: d for n, d in claim.domains.items() if n not in vectors})
 
 
 def _decision(judge: Judge, link: Link, vectors: tuple[str, ...]) -> tuple[ScalarClaim | None, Decision]:
     try:
         claim = judge.table.claim(link)
         if not vectors:
-            return claim, decide(claim, seed=judge.seed, seconds=judge.budget)
+            return claim, decide(claim, seed=judge.seed, effort=judge.budget)
         domains = {n: d for n, d in claim.domains.items() if n not in vectors}
         scalars = ScalarClaim(claim.left, claim.op, claim.right, domains, claim.where)
-        return scalars, decide_step(scalars, vectors, seed=judge.seed, seconds=judge.budget)
+        return scalars, decide_step(scalars, vectors, seed=judge.seed, effort=judge.budget)
     except ValueError as reason:  # definitions that do not end, functions without a scalar value
         return None, Decision("undecided", "reading", str(reason))
 
 
-def _definedness(judge: Judge, link: Link, number: int, claim: ScalarClaim) -> Iterator[Finding]:
-    """A finding of its own where a side is not defined on the whole printed range; nothing where it is."""
-    decision, needed = undefined(claim, judge.seed)
-    if decision.outcome == "proved":
-        return
-    row = row_of(
-        judge.place(f"link-{number + 1}: defined"), "definedness", decision, link.left.text, link.op, link.right.text
-    )
+def _definedness(
+    judge: Judge, claim: ScalarClaim | None, vectors: tuple[str, ...]
+) -> tuple[Decision, ScalarClaim | None]:
+    """Whether both sides are defined on the whole printed range; of steps with vectors, their scalar parts."""
+    if claim is None:
+        return Decision("proved", "definedness"), None
+    return undefined(claim, judge.seed, vectors)
+
+
+def _pole(
+    judge: Judge, link: Link, number: int, claim: ScalarClaim, decision: Decision, needed: ScalarClaim | None
+) -> Finding:
+    """A finding of its own where a side is not (shown to be) defined on the whole printed range."""
+    place = judge.place(f"link-{number + 1}: defined", _latex(judge, link.left.tree, link.op, link.right.tree))
+    row = row_of(place, "definedness", decision, link.left.text, link.op, link.right.text)
     refuted = decision.outcome == "refuted"
-    yield Finding(
+    return Finding(
         row,
-        printed=_latex(judge, link.left.tree, link.op, link.right.tree),
         counterexample=exact_text(decision.point) if refuted else None,
-        script=undefined_script(claim, needed, decision.point) if refuted and needed is not None else None,
+        script=script_of(claim, needed, decision.point) if refuted and needed is not None else None,
     )
 
 
@@ -131,26 +253,24 @@ def _search(judge: Judge, link: Link) -> Repair | None:
     def claim_of(candidate: Candidate) -> ScalarClaim:
         table = judge.table
         if candidate.hypothesis is not None:
-            table = Written(table.formulas, table.domains, (*table.where, table.out(candidate.hypothesis)))
+            table = replace(table, where=(*table.where, table.out(candidate.hypothesis)))
         changed = Link(Expression(candidate.left, ""), candidate.op, Expression(candidate.right, ""))
         return table.claim(changed)
 
     def fits(left: tree.Node, right: tree.Node) -> bool:
         return not judge.card.units or not units.relation(left, right)
 
-    return nearest_true(
-        link.left.tree, link.op, link.right.tree, claim_of, fits, seconds=REPAIR_SECONDS, seed=judge.seed
-    )
+    return nearest_true(link.left.tree, link.op, link.right.tree, claim_of, fits, seed=judge.seed)
 
 
 def _repair_finding(judge: Judge, number: int, repair: Repair) -> Finding:
     place = replace(judge.place(f"link-{number + 1}: nearest true"), as_printed=False, known_refuted=False)
-    place = replace(place, details={"change": repair.change})
+    place = replace(place, details={"change": repair.change}, marks=(Mark("repaired", repair.change),))
+    place = replace(place, stated=_latex(judge, repair.left, repair.op, repair.right))
     left, right = to_text(repair.left), to_text(repair.right)
     row = row_of(place, "inequality", repair.decision, left, repair.op, right)
     where = "" if repair.hypothesis is None else f"where {to_text(repair.hypothesis)}; "
-    shown = _latex(judge, repair.left, repair.op, repair.right)
-    return Finding(replace(row, reason=f"{where}{row.reason}"), printed=shown)
+    return Finding(replace(row, reason=f"{where}{row.reason}"))
 
 
 def _latex(judge: Judge, left: tree.Node, op: str, right: tree.Node) -> str:
@@ -162,9 +282,21 @@ def display(card: Card) -> dict[str, str]:
     return {name: spec.display for name, spec in card.letters.items() if spec.display}
 
 
-def _printed(judge: Judge, number: int) -> str | None:
-    printed = judge.entry.printed
-    return printed[number] if number < len(printed) else None
+def _quoted(judge: Judge, link: Link, number: int) -> str | None:
+    """What the card quotes for a link."""
+    return link.printed or _of(judge.entry.printed, number)
+
+
+def _stated(judge: Judge, link: Link, number: int) -> str | None:
+    """The display of the card's own making for a link; where it quotes nothing either, the LaTeX of what was read."""
+    stated = link.stated or _of(judge.entry.stated, number)
+    if stated or _quoted(judge, link, number):
+        return stated
+    return _latex(judge, link.left.tree, link.op, link.right.tree)
+
+
+def _of(texts: tuple[str, ...], number: int) -> str | None:
+    return (texts[number] or None) if number < len(texts) else None
 
 
 def _repair_text(entry: Entry) -> str | None:

@@ -9,10 +9,14 @@ from typing import TypeVar
 
 import sympy
 
+from bilevel_verify.language.tree import Node
+
 K = TypeVar("K")
 Exponents = Mapping[str, sympy.Expr]
 Form = tuple[tuple[str, Fraction], ...]
 """The exponents of a monomial, in the order of its letters."""
+Clauses = tuple[tuple[Form, ...], ...]
+"""A maximum over minima of monomials."""
 ZERO = Fraction(0)
 
 
@@ -29,7 +33,7 @@ class LogArgument:
     """
 
     letters: frozenset[str]
-    clauses: tuple[tuple[Form, ...], ...] = ()
+    clauses: Clauses = ()
 
     @property
     def vague(self) -> bool:
@@ -45,19 +49,27 @@ class LogArgument:
 
 @dataclass(frozen=True)
 class Monomial:
-    """``prod letter**exponent * prod logarithm**power``; ``logs`` maps what a logarithm is taken of to its power."""
+    """``prod letter**exponent * prod logarithm**power``; ``logs`` maps what a logarithm is taken of to its power.
+
+    The size of a logarithm does not tell its sign; ``signs`` keep what every logarithm is taken of as it is written,
+    with its power: it is negative where that falls to 0.
+    """
 
     exponents: Exponents
     logs: Mapping[LogArgument, sympy.Expr] = field(default_factory=dict)
+    signs: tuple[tuple[Clauses, sympy.Expr], ...] = ()
 
     def times(self, other: Monomial) -> Monomial:
         """Product."""
-        return Monomial(_added(self.exponents, other.exponents), _added(self.logs, other.logs))
+        logs = _added(self.logs, other.logs)
+        return Monomial(_added(self.exponents, other.exponents), logs, self.signs + other.signs)
 
     def power(self, exponent: sympy.Expr) -> Monomial:
         """Power with any exponent."""
         return Monomial(
-            {n: e * exponent for n, e in self.exponents.items()}, {n: e * exponent for n, e in self.logs.items()}
+            {n: e * exponent for n, e in self.exponents.items()},
+            {n: e * exponent for n, e in self.logs.items()},
+            tuple((clauses, power * exponent) for clauses, power in self.signs),
         )
 
     def at(self, values: Mapping[str, Fraction]) -> tuple[dict[str, Fraction], dict[LogArgument, Fraction]]:
@@ -80,7 +92,8 @@ def _added(one: Mapping[K, sympy.Expr], other: Mapping[K, sympy.Expr]) -> dict[K
 class Ray:
     """A direction along which a claimed order fails: letter -> exponent of t, and by how much the ratio grows.
 
-    ``start`` are the exponents of 2 from which the letters set out, so that no logarithm starts at 0.
+    ``start`` are the exponents of 2 from which the letters set out (0 where absent): every hypothesis holds there,
+    and no logarithm starts at 0. ``letters`` are all letters of the regime, those that stay included.
     """
 
     direction: Mapping[str, Fraction]
@@ -88,6 +101,20 @@ class Ray:
     logs: Fraction = Fraction(0)
     at: Mapping[str, Fraction] = field(default_factory=dict)
     start: Mapping[str, int] = field(default_factory=dict)
+    letters: tuple[str, ...] = ()
+
+    def family(self) -> dict[str, str]:
+        """Every letter as a power of t (t >= 1), exactly as the hypotheses were checked; those that stay, too."""
+        return {name: self._member(name) for name in sorted({*self.direction, *self.letters})} | {
+            name: str(value) for name, value in self.at.items()
+        }
+
+    def _member(self, name: str) -> str:
+        power, start = self.direction.get(name, ZERO), self.start.get(name, 0)
+        factor = str(Fraction(2) ** start)
+        if not power:
+            return factor
+        return power_text("t", power) if not start else f"{factor}*{power_text('t', power)}"
 
     def __str__(self) -> str:
         path = ", ".join(f"{n} = {power_text('t', v)}" for n, v in self.direction.items())
@@ -104,12 +131,35 @@ def power_text(base: str, exponent: Fraction) -> str:
 
 
 @dataclass(frozen=True)
+class Bound:
+    """``2**size * prod letter**row >= 1`` (``> 1`` if ``strict``)."""
+
+    row: Mapping[str, Fraction]
+    size: Fraction = ZERO
+    strict: bool = False
+
+
+@dataclass(frozen=True)
 class Regime:
-    """Directions in which the letters may go, ``<row, u> >= 0``; ``exponents`` are letters that stay in a range."""
+    """Directions in which the letters may go, ``<row, u> >= 0``; ``exponents`` are letters that stay in a range.
+
+    Attributes
+    ----------
+    bounds : the rows with their factors: where a family may start.
+    unread : hypotheses that are not rows; a family that refutes has to satisfy them as well.
+    grid : values of the exponent letters that the hypotheses admit; None for the usual grid of their ranges.
+    fixed : letters that do not move (hidden by the order symbols of the paper).
+    rising : what is asked not to fall to 0.
+    """
 
     letters: tuple[str, ...]
     rows: tuple[Mapping[str, Fraction], ...]
     exponents: Mapping[str, tuple[Fraction, Fraction]] = field(default_factory=dict)
+    bounds: tuple[Bound, ...] = ()
+    unread: tuple[Node, ...] = ()
+    grid: tuple[Mapping[str, Fraction], ...] | None = None
+    fixed: frozenset[str] = frozenset()
+    rising: tuple[Clauses, ...] = ()
 
 
 def rational(value: sympy.Expr) -> Fraction:

@@ -15,14 +15,20 @@ from typing import Any
 
 import sympy
 
-from bilevel_verify.audit.monomials import ZERO, Form, LogArgument, Monomial, NoOrder, Ray, Regime
+from bilevel_verify.audit.monomials import ZERO, Bound, Clauses, Form, LogArgument, Monomial, NoOrder, Ray, Regime
 
 RESOURCES = 3_000_000
 MILLISECONDS = 20_000
 
 
-def separate(clause: tuple[Monomial, ...], maximum: tuple[Monomial, ...], regime: Regime) -> Ray | None:
+def separate(
+    clause: tuple[Monomial, ...], maximum: tuple[Monomial, ...], regime: Regime, signed: bool = False
+) -> Ray | None:
     """A direction in which every monomial of ``clause`` outgrows every monomial of ``maximum``; None if there is none.
+
+    Parameters
+    ----------
+    signed : only directions along which no monomial of ``clause`` is negative.
 
     Raises
     ------
@@ -32,23 +38,25 @@ def separate(clause: tuple[Monomial, ...], maximum: tuple[Monomial, ...], regime
 
     pairs = list(product(clause, maximum))
     _known_letters(pairs, regime)
-    ray = _found(z3, pairs, regime)
+    ray = _found(z3, pairs, regime, signed)
     if ray is None or not any(a.vague for pair in pairs for m in pair for a in m.logs):
         return ray
-    ray = _found(z3, pairs, regime, certain=True)
+    ray = _found(z3, pairs, regime, signed, certain=True)
     if ray is None:
         raise NoOrder("a logarithm of something whose size is not known")
     return ray
 
 
-def _found(z3: Any, pairs: list[tuple[Monomial, Monomial]], regime: Regime, certain: bool = False) -> Ray | None:
-    problem = _Directions(z3, pairs, regime, certain)
+def _found(
+    z3: Any, pairs: list[tuple[Monomial, Monomial]], regime: Regime, signed: bool, certain: bool = False
+) -> Ray | None:
+    problem = _Directions(z3, pairs, regime, signed, certain)
     if not regime.exponents:
         return problem.shortest({})
     answer = problem.any_exponents()
     if answer == z3.unsat:
         return None
-    for values in _grid(regime.exponents):
+    for values in _grid(regime.exponents) if regime.grid is None else regime.grid:
         ray = problem.shortest(values)
         if ray is not None:
             return ray
@@ -66,8 +74,10 @@ def _known_letters(pairs: list[tuple[Monomial, Monomial]], regime: Regime) -> No
 class _Directions:
     """The linear problem of one pair of branches; ``certain``: logarithms of unknown size count against the ray."""
 
-    def __init__(self, z3: Any, pairs: list[tuple[Monomial, Monomial]], regime: Regime, certain: bool) -> None:
-        self.z3, self.pairs, self.regime, self.certain = z3, pairs, regime, certain
+    def __init__(
+        self, z3: Any, pairs: list[tuple[Monomial, Monomial]], regime: Regime, signed: bool, certain: bool
+    ) -> None:
+        self.z3, self.pairs, self.regime, self.signed, self.certain = z3, pairs, regime, signed, certain
         self.direction = {name: z3.Real(f"u_{name}") for name in regime.letters}
         self.exponents = {name: z3.Real(f"e_{name}") for name in regime.exponents}
 
@@ -109,6 +119,10 @@ class _Directions:
         z3, found = self.z3, []
         for row in self.regime.rows:
             found.append(z3.Sum([self.number(v) * self.direction[n] for n, v in row.items()]) >= 0)
+        found += [self.direction[name] == 0 for name in sorted(self.regime.fixed & self.direction.keys())]
+        found += [self.slope(clauses) >= 0 for clauses in self.regime.rising]
+        if self.signed:
+            found += [self.positive(one) for one, _ in self.pairs]
         for argument in {a for pair in self.pairs for m in pair for a in m.logs}:
             found.append(self.counted(argument))
         for one, other in self.pairs:
@@ -132,13 +146,32 @@ class _Directions:
         if argument.vague:
             steps = [self.direction[n] for n in sorted(argument.letters) if n in self.direction]
         else:
-            smallest = [self.extreme(clause, least=True) for clause in argument.clauses]
-            steps = [_fold(z3, smallest, least=False)]
+            steps = [self.slope(argument.clauses)]
         return z3.Or([z3.Or(s >= 1, s <= -1) for s in steps]), z3.And([s == 0 for s in steps])
 
-    def extreme(self, forms: tuple[Form, ...], least: bool) -> Any:
-        known = [[(n, e) for n, e in form if n in self.direction] for form in forms]
-        values = [self.z3.Sum([self.number(ZERO), *(self.number(e) * self.direction[n] for n, e in f)]) for f in known]
+    def written(self) -> list[Clauses]:
+        """What the logarithms are taken of that should be positive where a family sets out."""
+        return sorted({*self.regime.rising, *(clauses for one, _ in self.pairs for clauses, _ in one.signs)})
+
+    def slope(self, clauses: Clauses, direction: Mapping[str, Any] | None = None) -> Any:
+        """The exponent of t of a maximum over minima of monomials."""
+        return _fold(self.z3, [self.extreme(clause, True, direction) for clause in clauses], least=False)
+
+    def positive(self, monomial: Monomial) -> Any:
+        """Whether an even number of its logarithms are negative; only whole powers of negative ones are defined."""
+        z3, negative, defined = self.z3, self.z3.BoolVal(False), []
+        for clauses, power in monomial.signs:
+            slope = self.slope(clauses)
+            if not power.is_Integer:
+                defined.append(slope >= 0)
+            elif power % 2:
+                negative = z3.Xor(negative, slope < 0)
+        return z3.And(z3.Not(negative), *defined)
+
+    def extreme(self, forms: tuple[Form, ...], least: bool, direction: Mapping[str, Any] | None = None) -> Any:
+        along = self.direction if direction is None else direction
+        known = [[(n, e) for n, e in form if n in along] for form in forms]
+        values = [self.z3.Sum([self.number(ZERO), *(self.number(e) * along[n] for n, e in f)]) for f in known]
         return _fold(self.z3, values, least)
 
     def faster(self, one: Monomial, other: Monomial, values: Mapping[str, Fraction] | None) -> Any:
@@ -205,20 +238,40 @@ class _Directions:
             rates.append(sum((v * (a.get(n, ZERO) - b.get(n, ZERO)) for n, v in direction.items()), ZERO))
             moving = [g for g in p.keys() | q.keys() if g.moved_by(direction)]
             logs.append(sum((p.get(g, ZERO) - q.get(g, ZERO) for g in moving), ZERO))
-        start = self.inside() if any(m.logs for pair in self.pairs for m in pair) else {}
-        return Ray(direction, min(rates), min(logs), dict(values), start)
+        logs_met = any(m.logs for pair in self.pairs for m in pair)
+        start = self.inside(bool(logs_met))
+        return Ray(direction, min(rates), min(logs), dict(values), start, self.regime.letters)
 
-    def inside(self) -> dict[str, int]:
-        """Whole exponents of 2 at which every condition of the regime holds strictly, if there are any."""
-        solver = self.z3.Solver()
-        whole = {name: self.z3.Int(f"w_{name}") for name in self.direction}
-        for row in self.regime.rows:
-            solver.add(self.z3.Sum([self.number(v) * whole[n] for n, v in row.items()]) >= 1)
-        solver.add(*(self.z3.And(w >= -64, w <= 64, w != 0) for w in whole.values()))
-        if solver.check() != self.z3.sat:
-            return {}
-        model = solver.model()
-        return {name: model.eval(w, model_completion=True).as_long() for name, w in whole.items()}
+    def inside(self, strictly: bool) -> dict[str, int]:
+        """Whole exponents of 2 at which every condition of the regime holds, as many as are not 0.
+
+        ``strictly`` asks for a point inside of the regime with no letter at 1 (where logarithms begin), if there is
+        one.
+
+        Raises
+        ------
+        NoOrder : no such point was found.
+        """
+        z3 = self.z3
+        whole = {name: z3.Int(f"w_{name}") for name in self.direction}
+        bounds = self.regime.bounds or tuple(Bound(row) for row in self.regime.rows)
+        sums = [z3.Sum([self.number(b.size), *(self.number(v) * whole[n] for n, v in b.row.items())]) for b in bounds]
+        holds = [row > 0 if b.strict else row >= 0 for row, b in zip(sums, bounds)]
+        apart = [w != 0 for w in whole.values()]
+        above = [self.slope(clauses, whole) >= 1 for clauses in self.written()]
+        tries = [[*(row >= 1 for row in sums), *apart, *above], [*holds, *apart, *above], [*holds, *above]]
+        tries += [[*(row >= 1 for row in sums), *apart], [*holds, *apart], holds]
+        if not strictly:
+            tries = [[*holds, *(w == 0 for w in whole.values())], [row >= 1 for row in sums], holds]
+        for constraints in tries:
+            solver = z3.Solver()
+            solver.set("timeout", MILLISECONDS)
+            solver.add(*constraints, *(z3.And(w >= -64, w <= 64) for w in whole.values()))
+            if solver.check() == z3.sat:
+                model = solver.model()
+                found = {name: model.eval(w, model_completion=True).as_long() for name, w in whole.items()}
+                return {name: value for name, value in found.items() if value}
+        raise NoOrder("no starting point at which every hypothesis holds was found")
 
 
 def _fold(z3: Any, values: list[Any], least: bool) -> Any:

@@ -3,28 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from fractions import Fraction
+from dataclasses import dataclass, replace
 
-from bilevel_verify.audit.scalar.claim import ScalarClaim
+from bilevel_verify.audit.scalar.claim import KINDS, POSITIVE, ScalarClaim
 from bilevel_verify.language import tree
-from bilevel_verify.theorems.card import Card, Domain, Entry, Expression, Link, Root
+from bilevel_verify.theorems.card import Card, Condition, Domain, Entry, Expression, Link, Root
+from bilevel_verify.theorems.origins import range_text, with_ours
 from bilevel_verify.theorems.resolve import formulas_of, included
 from bilevel_verify.theorems.rewrite import free_letters, substitute
 from bilevel_verify.theorems.vocabulary import NUMBERS, ORDER_FUNCTIONS
 
-POSITIVE = Domain("(0, oo)", "interval", Expression(tree.Number(Fraction(0)), "0"), None, False, False)
 REAL = Domain("(-oo, oo)", "interval", None, None, False, False)
 DEPTH_LIMIT = 40
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """The letters of an entry: formulas to write out, ranges of the rest, standing conditions."""
+    """The letters of an entry: formulas to write out, ranges of the rest, standing conditions.
+
+    ``conditions`` are those of the card, each beside what became of it in ``where``.
+    """
 
     formulas: Mapping[str, tree.Node]
     domains: Mapping[str, Domain]
     where: tuple[tree.Node, ...]
+    conditions: tuple[tuple[Condition, tree.Node], ...] = ()
 
     def out(self, node: tree.Node) -> tree.Node:
         """A tree with every defined letter replaced by its formula.
@@ -50,6 +53,16 @@ class Written:
             domains[name] = POSITIVE
         return ScalarClaim(left, link.op, right, {n: domains[n] for n in domains if n in used}, where)
 
+    def unread(self, claim: ScalarClaim) -> tuple[str, ...]:
+        """Hypotheses and ranges in force of which nobody has said where they come from."""
+        found = [c.text for c, node in self.conditions if c.unread and node in claim.where]
+        return (*found, *(range_text(n, d) for n, d in claim.domains.items() if d.unread))
+
+    def ours(self, claim: ScalarClaim) -> tuple[str, ...]:
+        """Hypotheses and ranges in force that the card adds to the print."""
+        found = [c.text for c, node in self.conditions if c.added and node in claim.where]
+        return (*found, *(range_text(n, d) for n, d in claim.domains.items() if d.added))
+
     def _reach(self, trees: Iterable[tree.Node], domains: Mapping[str, Domain]) -> set[str]:
         """Letters of the sides, and letters tied to them by conditions and by the ends of ranges."""
         used = set().union(*(free_letters(t) for t in trees)) - NUMBERS
@@ -68,8 +81,12 @@ class Written:
         return used
 
 
-def written(card: Card, entry: Entry) -> Written:
-    """What is known about the letters of an entry: its quantified letters are free again, the rest is written out."""
+def written(card: Card, entry: Entry, ours: bool = False) -> Written:
+    """What is known about the letters of an entry: its quantified letters are free again, the rest is written out.
+
+    With ``ours`` the hypotheses and ranges that the card adds are in force too.
+    """
+    entry = with_ours(entry) if ours else entry
     formulas: dict[str, tree.Node] = {}
     for name, (definition, _label, _chosen) in formulas_of(card, entry).items():
         if name not in entry.for_ and not isinstance(definition.value, Root) and not _is_order(definition.value.tree):
@@ -79,11 +96,12 @@ def written(card: Card, entry: Entry) -> Written:
     domains |= {name: REAL for name, spec in card.letters.items() if spec.domain is None and spec.sign == "any"}
     domains |= dict(entry.for_)
     first = Written(formulas, {}, ())
-    where = [first.out(w.tree) for w in entry.where]
+    conditions = list(entry.where)
     for name in included(card, entry.settings):
-        where += [first.out(w.tree) for w in card.settings[name].where]
+        conditions += [*card.settings[name].where, *(card.settings[name].added if ours else ())]
+    where = tuple((condition, first.out(condition.tree)) for condition in conditions)
     kept = {n: _written_domain(d, first) for n, d in domains.items() if n not in formulas and d.kind in KINDS}
-    return Written(formulas, kept, tuple(where))
+    return Written(formulas, kept, tuple(node for _, node in where), where)
 
 
 def _is_order(node: tree.Node) -> bool:
@@ -91,13 +109,8 @@ def _is_order(node: tree.Node) -> bool:
     return any(isinstance(part, tree.Call) and part.function in ORDER_FUNCTIONS for part in node.walk())
 
 
-KINDS = ("interval", "integers")
-
-
 def _written_domain(domain: Domain, table: Written) -> Domain:
     def end(value: Expression | None) -> Expression | None:
         return None if value is None else Expression(table.out(value.tree), value.text)
 
-    return Domain(
-        domain.text, domain.kind, end(domain.lower), end(domain.upper), domain.lower_closed, domain.upper_closed
-    )
+    return replace(domain, lower=end(domain.lower), upper=end(domain.upper))

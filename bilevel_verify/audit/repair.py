@@ -16,9 +16,9 @@ import numpy as np
 
 from bilevel_verify.audit.scalar.attack import attack, sample_points
 from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim, prepared
+from bilevel_verify.audit.scalar.deciding import decide
 from bilevel_verify.audit.scalar.linear import linear_form
 from bilevel_verify.audit.scalar.numeric import evaluate
-from bilevel_verify.audit.scalar.prove import decide
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.theorems.rewrite import binder, moved_limit, with_child
 
@@ -26,6 +26,7 @@ ONE, TWO = tree.Number(Fraction(1)), tree.Number(Fraction(2))
 FACTORS = tuple(Fraction(*p) for p in ((11, 10), (5, 4), (3, 2), (2, 1), (3, 1), (4, 1), (6, 1), (10, 1), (100, 1)))
 STEPS = (Fraction(1, 2), Fraction(-1, 2), Fraction(1), Fraction(-1))
 CANDIDATE_LIMIT = 600
+TRIALS, EFFORT = 12, 2.0
 SAMPLE = 256
 HYPOTHESIS_COST = 0.2
 Fits = Callable[[tree.Node, tree.Node], bool]
@@ -67,24 +68,21 @@ def nearest_true(
     claim_of: Callable[[Candidate], ScalarClaim],
     fits: Fits,
     *,
-    seconds: float = 10.0,
+    trials: int = TRIALS,
     seed: int = 0,
 ) -> Repair | None:
-    """The first candidate that is proved, nearest first; None if there is none in the neighbourhood or in the time.
+    """The first candidate that is proved, nearest first; None if there is none among the first few.
 
     Parameters
     ----------
     claim_of : a candidate with its letters written out and its hypotheses attached.
     fits : whether two sides have one unit.
-    seconds : of processor time.
+    trials : candidates that survive an attack and are put to the proving engines, at most.
     """
-    import time
-
-    until = time.process_time() + seconds
     near = islice(candidates(left, op, right, claim_of), CANDIDATE_LIMIT)
     fitting = [c for c in near if fits(c.left, c.right)]
     for candidate in _nearest_first(Candidate("", left, op, right), fitting, claim_of, seed):
-        if time.process_time() > until:
+        if trials <= 0:
             return None
         try:
             claim = prepared(claim_of(candidate))
@@ -93,7 +91,8 @@ def nearest_true(
             continue
         if tried.outcome == "refuted" or not tried.attacks:
             continue
-        decision = decide(claim, seed=seed, seconds=min(4.0, max(0.5, until - time.process_time())))
+        trials -= 1
+        decision = decide(claim, seed=seed, effort=EFFORT)
         if decision.outcome == "proved":
             return Repair(
                 candidate.change, candidate.left, candidate.op, candidate.right, candidate.hypothesis, decision

@@ -11,7 +11,6 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from bilevel_verify.audit.scalar.attack import feasible_point
 from bilevel_verify.audit.scalar.claim import ScalarClaim, prepared
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.theorems.rewrite import binder, free_letters, rebuild
@@ -21,9 +20,9 @@ if TYPE_CHECKING:
     from bilevel_verify.audit.monomials import Ray
 
 TOTAL = '''def total(term, low, high, start=0, times=False):
-    """Sum (or product) of term(i) for the integers low..high, both included."""
+    """Sum (or product) of term(i) for all integers i with low <= i <= high."""
     value = mpf(1 if times else start)
-    for i in range(int(low), int(high) + 1):
+    for i in range(int(mp.ceil(low)), int(mp.floor(high)) + 1):
         value = value * term(mpf(i)) if times else value + term(mpf(i))
     return value
 '''
@@ -60,6 +59,8 @@ def scalar_script(claim: ScalarClaim, point: Mapping[str, Fraction]) -> str:
 
 def undefined_script(claim: ScalarClaim, needed: ScalarClaim, point: Mapping[str, Fraction]) -> str:
     """Source of a script that evaluates both sides where one of them is not defined; exit status 1 if they all are."""
+    from bilevel_verify.audit.scalar.attack import feasible_point
+
     claim, needed, printer = prepared(claim), prepared(needed), Printer()
     everything = replace(claim, domains={**needed.domains, **claim.domains}, where=needed.where)
     point = feasible_point(everything, point) or dict(point)  # letters that do not matter have values as well
@@ -203,7 +204,7 @@ class Printer:
             return f"total({term}, {self.of(low)}, {self.of(high)}{times})"
         if span is not None:
             index, low, high = span
-            places = f"map(mpf, range(int({self.of(low)}), int({self.of(high)}) + 1))"
+            places = f"map(mpf, range(int(mp.ceil({self.of(low)})), int(mp.floor({self.of(high)})) + 1))"
             return f"{node.function}({self.of(node.arguments[0])} for v_{index} in {places})"
         inner = ", ".join(self.of(a) for a in node.arguments)
         if node.function == "plus":

@@ -19,7 +19,7 @@ from bilevel_verify.audit.scalar.algebra import NotAlgebraic, to_sympy
 from bilevel_verify.audit.scalar.attack import attack, feasible_point
 from bilevel_verify.audit.scalar.back import to_tree
 from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim
-from bilevel_verify.audit.scalar.prove import decide
+from bilevel_verify.audit.scalar.deciding import decide
 from bilevel_verify.language import tree
 from bilevel_verify.theorems.rewrite import rebuild, substitute
 
@@ -47,15 +47,15 @@ class Form:
         return Form(total, self.constant + factor * other.constant)
 
 
-def decide_step(claim: ScalarClaim, vectors: tuple[str, ...], *, seed: int = 0, seconds: float = 20.0) -> Decision:
+def decide_step(claim: ScalarClaim, vectors: tuple[str, ...], *, seed: int = 0, effort: float = 20.0) -> Decision:
     """Prove or refute one relation between two forms for all vectors and all scalars of the range."""
-    decision = _decided(claim, vectors, seed, seconds)
+    decision = _decided(claim, vectors, seed, effort)
     if decision.outcome == "undecided" and (found := refuted_in_numbers(claim, vectors, seed)) is not None:
         return replace(found[1], engine="step algebra", certificate=f"vectors of numbers; {found[1].certificate}")
     return decision
 
 
-def _decided(claim: ScalarClaim, vectors: tuple[str, ...], seed: int, seconds: float) -> Decision:
+def _decided(claim: ScalarClaim, vectors: tuple[str, ...], seed: int, effort: float) -> Decision:
     reader = _Reader(claim, vectors)
     try:
         difference = reader.form(claim.right).plus(reader.form(claim.left), sympy.S.NegativeOne)
@@ -69,7 +69,7 @@ def _decided(claim: ScalarClaim, vectors: tuple[str, ...], seed: int, seconds: f
         point = feasible_point(claim, {}, seed)
         text = "both sides are 0 where all vectors are 0"
         return Decision("refuted" if point is not None else "undecided", "step algebra", text, point or {})
-    return _semidefinite(claim, difference, vectors, seed, seconds)
+    return _semidefinite(claim, difference, vectors, seed, effort)
 
 
 def _coefficients(claim: ScalarClaim, difference: Form, seed: int) -> Decision:
@@ -82,9 +82,7 @@ def _coefficients(claim: ScalarClaim, difference: Form, seed: int) -> Decision:
     return Decision("proved", "step algebra", f"all {len(difference.pairs) + 1} coefficients agree")
 
 
-def _semidefinite(
-    claim: ScalarClaim, difference: Form, vectors: tuple[str, ...], seed: int, seconds: float
-) -> Decision:
+def _semidefinite(claim: ScalarClaim, difference: Form, vectors: tuple[str, ...], seed: int, effort: float) -> Decision:
     matrix = sympy.Matrix(len(vectors), len(vectors), lambda i, j: _entry(difference, vectors[i], vectors[j]))
     minors = [
         (claim_letters, matrix.extract(list(claim_letters), list(claim_letters)).det(method="berkowitz"))
@@ -98,7 +96,7 @@ def _semidefinite(
         if value == 0:
             continue
         op = "<" if not rows and claim.op in ("<", ">") else "<="  # strict where the vectors vanish
-        decision = decide(replace(claim, left=ZERO, op=op, right=to_tree(value)), seed=seed, seconds=seconds)
+        decision = decide(replace(claim, left=ZERO, op=op, right=to_tree(value)), seed=seed, effort=effort)
         engines.add(decision.engine)
         if decision.outcome == "proved":
             continue

@@ -13,9 +13,9 @@ from fractions import Fraction
 import sympy
 
 from bilevel_verify.audit.script import MPMATH, PYTHON, TOTAL, Printer
-from bilevel_verify.audit.units import Unit, UnitCheck
 from bilevel_verify.language import tree
 from bilevel_verify.theorems.rewrite import binder, free_letters, rebuild
+from bilevel_verify.theorems.units import Unit, UnitCheck
 from bilevel_verify.theorems.vocabulary import NUMBERS, ORDER_FUNCTIONS
 
 SOURCE = '''"""A relation in several systems of units: the quotient of its sides must not change. mpmath only."""

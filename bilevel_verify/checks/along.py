@@ -12,12 +12,12 @@ from bilevel_verify.checks.functions import ProblemFunctions
 from bilevel_verify.checks.premise import Premise
 from bilevel_verify.checks.request import assumed
 from bilevel_verify.checks.rows import row_of, verdict_of
-from bilevel_verify.checks.runs import run_of
+from bilevel_verify.checks.runs import recorded, run_of
 from bilevel_verify.checks.seeds import probability_rows
 from bilevel_verify.checks.simple import functions_of
 from bilevel_verify.checks.tabulate import symbols_in, tabulate
-from bilevel_verify.checks.trajectory import Trajectory
 from bilevel_verify.errors import BilevelVerifyError, InfeasibleError, InputError, ParameterError
+from bilevel_verify.oracles import BudgetExhausted
 from bilevel_verify.theorems import exact
 from bilevel_verify.theorems.card import Claim
 
@@ -34,7 +34,7 @@ def judge_along(case: Case, claims: list[Claim]) -> None:
     missing = _missing(case)
     if missing:
         case.trouble = f"hypothesis: {missing}"
-        _all_undecided(case, claims, missing)
+        _all_undecided(case, claims, case.trouble)
         return
     false = blocked is not None and blocked.verdict == "not applicable"
     case.beneath = "" if false else unresolved(case)
@@ -45,20 +45,27 @@ def judge_along(case: Case, claims: list[Claim]) -> None:
         if case.beneath:
             trajectory = in_many_digits(case, ITERATIONS if claims else SOME_EPOCHS)
         else:
-            trajectory = Trajectory(run_of(case))
+            trajectory = recorded(case, run_of(case))
     except (ParameterError, ArithmeticError, BilevelVerifyError, NotImplementedError, TypeError) as error:
         if isinstance(error, InputError) and not isinstance(error, ParameterError) and blocked is None:
             raise
-        case.trouble = f"precision: {case.beneath or error}"
+        case.trouble = f"{_kind_of(error) if not case.beneath else 'precision'}: {case.beneath or error}"
         if isinstance(error, InfeasibleError) and blocked is None:
             blocked = Premise("every cut has a point in Z", "not applicable", str(error), "computed")
-        _all_undecided(case, claims, blocked.reason if blocked else case.trouble, blocked)
+        _all_undecided(case, claims, case.trouble, blocked)
         return
     case.run, case.trajectory = trajectory.run, trajectory
     with exact.precision(max(BITS, BITS_OF_A_DIGIT * (case.digits or 0))):
         _judge_run(case, claims)
     if case.beneath:
         case.run, case.trouble = None, f"precision: {case.beneath}"
+
+
+def _kind_of(error: Exception) -> str:
+    """Of what kind the trouble of a run is: its budget, what it was given, or its arithmetic."""
+    if isinstance(error, BudgetExhausted):
+        return "budget"
+    return "hypothesis" if isinstance(error, InputError) else "precision"
 
 
 def _asks_for_epochs(case: Case) -> bool:
@@ -138,7 +145,7 @@ def _all_undecided(case: Case, claims: list[Claim], why: str, blocked: Premise |
             if worst is not None:
                 verdict = (worst.verdict, worst.reason)
             else:
-                verdict = ("undecided", f"hypothesis: {why}")
+                verdict = ("undecided", why)
             case.rows.append(row_of(case, judged, verdict))
 
 

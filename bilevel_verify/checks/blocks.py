@@ -19,13 +19,13 @@ import numpy as np
 from bilevel_verify.checks import hypotheses as hyp
 from bilevel_verify.checks.case import Case
 from bilevel_verify.checks.claims import PATIENCE, Judged, at_places, give_up, over_epoch, tools_of
+from bilevel_verify.checks.facts import rests_on_the_end, rests_on_the_epoch
 from bilevel_verify.checks.functions import ProblemFunctions
 from bilevel_verify.checks.premise import Premise
+from bilevel_verify.checks.recorded import RecordedRun
 from bilevel_verify.checks.running import joined
 from bilevel_verify.checks.runs import stream_of
 from bilevel_verify.checks.tabulate import tabulate
-from bilevel_verify.checks.trajectory import Trajectory
-from bilevel_verify.language import tree
 from bilevel_verify.methods.run import ENDED, Run, Trace
 from bilevel_verify.theorems.card import Claim
 
@@ -35,8 +35,6 @@ FIRST, LAST = 3, 64
 """Rows that stay of a longer epoch: its first ones and its last ones."""
 AHEAD = 8
 """Steps of an open epoch wait until so many later rows are there."""
-OF_THE_END = frozenset({"k_end", "ended_by_restart", "last_epoch", "iterations", "epochs", "output"})
-"""Facts that are not known while an epoch is open."""
 
 
 class BlockJudge:
@@ -86,10 +84,10 @@ class BlockJudge:
         case, x = self.case, np.asarray(block.sequences["x"][-1] if run is None else run.x)
         recent = block if self._rows is None else joined([_last_rows(self._rows), block])
         self._rows = block if self._rows is None else joined([self._rows, block])
-        self._trajectory = case.trajectory = Trajectory(_run_of(self._rows, x))
+        self._trajectory = case.trajectory = RecordedRun(_run_of(self._rows, x))
         truth, lam = case.instance.truth, case.precise.lam if case.precise is not None else None
         if case.problem.kind != "simple_bilevel":
-            points = Trajectory(_run_of(recent, x)).upper_points(case.problem.dx)
+            points = RecordedRun(_run_of(recent, x)).upper_points(case.problem.dx)
             case.functions = ProblemFunctions(case.problem, truth, lam, tabulate(truth, self.names, points, lam))
         assert case.functions is not None
         for _, tool in self.tools:
@@ -98,7 +96,7 @@ class BlockJudge:
             if judged.again is not None:
                 judged.again().sequences = self._trajectory
         if self.contained is None or self.contained.verdict == "holds":
-            self.contained = hyp.containment(case.instance, Trajectory(_run_of(block, x)), case.functions)
+            self.contained = hyp.containment(case.instance, RecordedRun(_run_of(block, x)), case.functions)
 
     def _judge_steps(self, epoch: int, last: int) -> None:
         """Steps up to ``last`` of claims that need not know how the epoch ends."""
@@ -116,9 +114,11 @@ class BlockJudge:
             self._trajectory.run = replace(run, trace=self._rows)
         self._judge_steps(epoch, self._trajectory.k_end(epoch) - 1)
         for judged in self.found:
-            if self._early[id(judged)] or (truncated and judged.claim.over == "epoch"):
+            if self._early[id(judged)] or (truncated and rests_on_the_epoch(judged.claim)):
                 continue
-            if self._lossy:
+            if run is None and rests_on_the_end(judged.claim):
+                give_up([judged], f"not recorded: epoch {epoch} was gone when the run ended")
+            elif self._lossy:
                 give_up([judged], f"not recorded: epoch {epoch} has more than {KEPT} rows")
             else:
                 over_epoch(judged, self._trajectory, epoch)
@@ -165,9 +165,7 @@ def _last_rows(rows: Trace) -> Trace:
 
 def _is_early(claim: Claim) -> bool:
     """Whether a claim can be judged at a step before its epoch has ended."""
-    trees = [side.tree for link in claim.chain for side in (link.left, link.right)]
-    trees += [e.tree for e in (*claim.where, *claim.define.values())]
-    late = any(tree.letters(one) & OF_THE_END or "calls" in tree.functions(one) for one in trees)
+    late = rests_on_the_epoch(claim) or rests_on_the_end(claim)
     return claim.over == "step" and "k" not in claim.for_ and not late
 
 

@@ -9,9 +9,9 @@ from bilevel_verify.checks.evaluate import Evaluator
 from bilevel_verify.checks.functions import ProblemFunctions
 from bilevel_verify.checks.instance import Instance
 from bilevel_verify.checks.premise import Premise
+from bilevel_verify.checks.recorded import RecordedRun
 from bilevel_verify.checks.request import Member, Request
 from bilevel_verify.checks.running import method_name
-from bilevel_verify.checks.trajectory import Trajectory
 from bilevel_verify.checks.verdict import Row
 from bilevel_verify.language import tree
 from bilevel_verify.methods.run import Run
@@ -33,7 +33,7 @@ class Case:
     premises: list[Premise]
     member: Member
     run: Run | None = None
-    trajectory: Trajectory | None = None
+    trajectory: RecordedRun | None = None
     functions: ProblemFunctions | None = None
     precise: ProblemFunctions | None = None
     contained: Premise | None = None

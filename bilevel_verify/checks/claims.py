@@ -11,7 +11,8 @@ from typing import Any
 from bilevel_verify.checks import values as v
 from bilevel_verify.checks.decide import Judgement, Tally, guarded, judge, undecided
 from bilevel_verify.checks.evaluate import Bound, Evaluator
-from bilevel_verify.checks.trajectory import Trajectory
+from bilevel_verify.checks.facts import needs_epochs, rests_on_the_epoch
+from bilevel_verify.checks.recorded import HOW, RecordedRun
 from bilevel_verify.checks.values import EvaluationError
 from bilevel_verify.errors import MathematicalError
 from bilevel_verify.theorems.card import Claim, Domain, Link
@@ -37,7 +38,7 @@ class Judged:
 def judge_claims(
     claims: list[Claim],
     evaluator_of: Callable[[Claim], Evaluator],
-    trajectory: Trajectory,
+    trajectory: RecordedRun,
     forget: Callable[[], None],
     truncated: bool = False,
     patience: float = PATIENCE,
@@ -56,25 +57,28 @@ def judge_claims(
     deadline = time.monotonic() + patience
     tools, found = tools_of(claims, evaluator_of, again)
     epochs = trajectory.epochs
+    lost = [j for j in found if trajectory.flat and needs_epochs(j.claim, trajectory.restarts)]
+    give_up(lost, f"not recorded: epochs ({HOW})")
+    open_ = [judged for judged in found if judged not in lost]
     for epoch in epochs:
         if truncated and epoch == epochs[-1] and trajectory.k_end(epoch) == 0:
             break  # begun, but cut short before its first iteration
         if not trajectory.complete(epoch):
-            give_up([j for j in found if j.claim.over != "run"], f"not recorded: epochs {epoch} on were thinned")
+            give_up([j for j in open_ if j.claim.over != "run"], f"not recorded: epochs {epoch} on were thinned")
             break
         if time.monotonic() > deadline:
             reason = f"budget: epochs {epoch} to {epochs[-1]} were not judged"
-            give_up([j for j in found if j.claim.over != "run"], reason)
+            give_up([j for j in open_ if j.claim.over != "run"], reason)
             break
-        for judged in found:
-            if judged.claim.over == "run" or (truncated and epoch == epochs[-1] and judged.claim.over == "epoch"):
+        for judged in open_:
+            if judged.claim.over == "run" or (truncated and epoch == epochs[-1] and rests_on_the_epoch(judged.claim)):
                 continue
             over_epoch(judged, trajectory, epoch)
         for _, tool in tools:
             tool.new_epoch()
         trajectory.forget()
         forget()
-    for judged in found:
+    for judged in open_:
         if judged.claim.over == "run":
             at_places(judged, [{"t": epochs[-1]}])
     return found
@@ -123,7 +127,7 @@ def judge_parameters(claims: list[Claim], evaluator_of: Callable[[Claim], Evalua
     return judged
 
 
-def over_epoch(judged: Judged, trajectory: Trajectory, epoch: int) -> None:
+def over_epoch(judged: Judged, trajectory: RecordedRun, epoch: int) -> None:
     """Judge a step or epoch claim at all its places in an epoch that is recorded."""
     claim = judged.claim
     bound: Bound = {"t": epoch}

@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 from bilevel_verify.checks.claims import Judged, judge_claims
 from bilevel_verify.checks.decide import Tally
+from bilevel_verify.checks.facts import rests_on_the_end
+from bilevel_verify.checks.growth import stays_violated
 from bilevel_verify.checks.runs import rerun
 from bilevel_verify.checks.simple import functions_of
 from bilevel_verify.checks.verdict import Verdict
 from bilevel_verify.errors import BilevelVerifyError
 from bilevel_verify.methods.run import ENDED
 from bilevel_verify.theorems import exact
+from bilevel_verify.truth.enclosure import weakest
 
 if TYPE_CHECKING:
     from bilevel_verify.checks.case import Case
@@ -24,6 +27,8 @@ MOST_CALLS = 150_000
 """Oracle calls of a run in many digits (some 20 seconds)."""
 VISIBLE = 1e-15
 """Relative violation below which the run in 50 digits shows an equality, not a counterexample."""
+BLUR = 2.0**-30
+"""What is taken for the rounding error of recorded points, relative to the largest coordinate of the run."""
 FADES = 1e-6
 """A violation that shrinks by this factor from 16 to 50 digits fades with the rounding errors."""
 
@@ -41,16 +46,43 @@ def confirmed(case: Case, judged: Judged, reason: str) -> tuple[Verdict, str]:
             cut = trajectory.run.status not in ENDED
             found = judge_claims([judged.claim], again.evaluator, trajectory, functions.forget, cut)
     except (BilevelVerifyError, NotImplementedError, TypeError, ArithmeticError, MemoryError) as error:
+        if callable(case.request.method):
+            return _beyond_rounding(case, judged, reason, error)
         kind = type(error).__name__
         return "undecided", f"precision: {reason} in float64; the run in {DIGITS} digits is not available ({kind})"
     tally = found[judged.number].tally
-    if tally.outcome()[0] != "refuted" and sum(trajectory.run.counts.values()) >= MOST_CALLS:
+    broken = tally.outcome()[0] == "refuted"
+    open_end = cut and rests_on_the_end(judged.claim) and not (broken and stays_violated(found[judged.number]))
+    if open_end or (not broken and sum(trajectory.run.counts.values()) >= MOST_CALLS):
         return "undecided", f"budget: {reason} in float64; the run in {DIGITS} digits is too long"
-    if tally.outcome()[0] != "refuted":
+    if not broken:
         return "undecided", f"precision: {reason} in float64, but not in {DIGITS} digits"
     if _is_rounding(judged.tally, tally):
         return "undecided", f"tie: the sides agree up to the rounding of the run, in float64 and in {DIGITS} digits"
     return "refuted", f"{reason}; confirmed in {DIGITS} digits"
+
+
+def _beyond_rounding(case: Case, judged: Judged, reason: str, error: Exception) -> tuple[Verdict, str]:
+    """The word on a solver of the user that does not compute in many digits: its recorded points, each a ball.
+
+    Every point is taken to be known up to ``BLUR`` of the size of the run only, which is far more than the rounding of
+    its recording; what is still violated for certain is refuted, ``computed``.
+    """
+    again = f"the solver was not run again in {DIGITS} digits ({error})"
+    try:
+        with exact.precision(HIGH_BITS):
+            assert case.trajectory is not None
+            blurred = case.trajectory.blurred(BLUR)
+            functions: Any = functions_of(case.problem, case.instance.truth, getattr(case.functions, "lam", None))
+            there = replace(case, trajectory=blurred, functions=functions)
+            cut = blurred.run.status not in ENDED
+            found = judge_claims([judged.claim], there.evaluator, blurred, functions.forget, cut)[judged.number]
+    except (BilevelVerifyError, ArithmeticError) as trouble:
+        return "undecided", f"precision: {reason} in float64; {again}, and its points decide nothing ({trouble})"
+    if found.tally.outcome()[0] != "refuted":
+        return "undecided", f"precision: {reason} in float64; {again}, and rounding errors may explain the break"
+    judged.tally.certainty = weakest(judged.tally.certainty, "computed")
+    return "refuted", f"{reason}, beyond every rounding error of the recorded points; {again}"
 
 
 def _in_digits(digits: int, judged: Judged, reason: str) -> tuple[Verdict, str]:

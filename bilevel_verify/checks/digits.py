@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bilevel_verify.checks import confirm
+from bilevel_verify.checks.recorded import RecordedRun
 from bilevel_verify.checks.runs import rerun
-from bilevel_verify.checks.trajectory import Trajectory
 from bilevel_verify.methods.run import ENDED
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def digits_for(case: Case) -> int:
     return max(LEAST_DIGITS, SPARE_DIGITS + ceil(-log10(min(smallest, default=1.0))))
 
 
-def in_many_digits(case: Case, iterations: int) -> Trajectory:
+def in_many_digits(case: Case, iterations: int) -> RecordedRun:
     """The first iterations of the run in ``case.digits`` digits; all of it where these see no restart and it is short.
 
     ``case.whole`` says which of the two.

@@ -21,6 +21,7 @@ from bilevel_verify.checks.case import Case
 from bilevel_verify.checks.claims import all_claims, judge_parameters, letters_used
 from bilevel_verify.checks.decide import summary
 from bilevel_verify.checks.instance import Instance
+from bilevel_verify.checks.kinds import check_request, foreign, foreign_row, need_eps
 from bilevel_verify.checks.premise import Premise
 from bilevel_verify.checks.request import (
     HORIZONS,
@@ -32,7 +33,7 @@ from bilevel_verify.checks.request import (
     statements_of,
     with_settings,
 )
-from bilevel_verify.checks.rows import command, premise_row, row_of, verdict_of
+from bilevel_verify.checks.rows import command, premise_row, row_of, verdict_of, with_unjudged
 from bilevel_verify.checks.running import letters_of_method, method_name
 from bilevel_verify.checks.seeds import TRIALS_LETTER
 from bilevel_verify.checks.starts import default_starts, point_of
@@ -43,6 +44,8 @@ from bilevel_verify.language import nearest
 from bilevel_verify.problems.problem import Problem
 from bilevel_verify.theorems import exact
 from bilevel_verify.theorems.card import Card, Claim
+from bilevel_verify.theorems.given import judge_given
+from bilevel_verify.theorems.origins import as_judged
 from bilevel_verify.theorems.resolve import resolve
 from bilevel_verify.theorems.rewrite import free_letters
 
@@ -98,7 +101,7 @@ def verify(
             _all_known(one_card, method_name(method, entry), (*(parameters or ()), *(values or ())))
         request = Request(
             one_card,
-            with_settings(one_card, entry),
+            as_judged(one_card, with_settings(one_card, entry)),
             method,
             dict(parameters or {}),
             dict(values or {}),
@@ -106,6 +109,7 @@ def verify(
             {"budget": budget, "seed": seed, "record": record, **options},
             problem,
         )
+        check_request(request)
         parts.append(_verify_statement(request, members(eps, sweep), x0, progress))
     return _merge(parts, time.perf_counter() - clock)
 
@@ -126,13 +130,19 @@ def verify_all(jobs: Sequence[Mapping[str, Any]], progress: Progress | None = No
 
 def _verify_statement(request: Request, sweep: list[Member], x0: Any, progress: Progress | None) -> Verification:
     cases: list[Case] = []
+    targets = _targets(request)
     for member in sweep:
         problem, eps = instance_problem(request.family, member), member.get("eps")
+        why = foreign(request, problem, targets)
+        if why:
+            row = foreign_row(request, problem, why)
+            return Verification(request.name, problem.name, "not applicable", (row,))
+        need_eps(request, member, targets)
         for start in default_starts(problem) if x0 is None else point_of(problem, x0):
             if progress is not None:
                 progress(f"{request.name} on {problem.name or 'the problem'}" + (f", eps = {eps:g}" if eps else ""))
             cases.append(check_instance(request, problem, member, start))
-    rows = [row for case in cases for row in case.rows] + order_rows(request, cases)
+    rows = with_unjudged([row for case in cases for row in case.rows] + order_rows(request, cases), request)
     premises = [premise_row(case, premise) for case in cases for premise in _premises_shown(case)]
     first = cases[0]
     return Verification(
@@ -149,11 +159,12 @@ def _verify_statement(request: Request, sweep: list[Member], x0: Any, progress: 
 
 
 def _verdict_of(rows: Sequence[Row]) -> Verdict:
-    """Verdict of a statement: that of its printed claims; of its readings where nothing printed can be judged."""
+    """Verdict of a statement: that of its printed claims; of its readings where nothing printed is judged."""
     printed = summary([row.verdict for row in rows if row.as_printed])
     if printed != "not applicable" or any(row.as_printed for row in rows):
         return printed
-    return summary([row.verdict for row in rows])
+    own = [row.verdict for row in rows if not any(mark.startswith(("added", "repaired")) for mark in row.marks)]
+    return summary(own or [row.verdict for row in rows])
 
 
 def _premises_shown(case: Case) -> list[Premise]:
@@ -202,7 +213,9 @@ def check_instance(request: Request, problem: Problem, member: Member, x0: np.nd
 
 def prepare(request: Request, problem: Problem, member: Member, x0: np.ndarray) -> Case:
     """Letters and hypotheses of an instance; nothing runs."""
-    values = {**request.values, **{name: number for name, number in member.items() if name in ("eps", *HORIZONS)}}
+    leaves = {n: v for n, v in request.parameters.items() if n in request.card.letters}
+    swept = {name: number for name, number in member.items() if name in ("eps", *HORIZONS)}
+    values = {**leaves, **request.values, **swept}
     instance = Instance(problem, request.card.key, x0, values)
     flat = hyp.combine(hyp.of_convexity(instance))
     if flat is not None and flat.verdict == "not applicable":
@@ -215,8 +228,13 @@ def prepare(request: Request, problem: Problem, member: Member, x0: np.ndarray) 
         request.readings,
         _targets(request),
     )
+    by_hand = {**request.values, **request.parameters}
+    given = judge_given(request.card, request.statement, instance, by_hand, resolved.letters, request.readings)
     with exact.precision(BITS):
-        return Case(request, instance, resolved, hyp.premises(instance, resolved), member)
+        # a false constant comes before what it makes false, a prescription after the theorem's own conditions
+        first = [hyp.of_given(one) for one in given if one.source]
+        last = [hyp.of_given(one) for one in given if not one.source]
+        return Case(request, instance, resolved, [*first, *hyp.premises(instance, resolved), *last], member)
 
 
 def _targets(request: Request) -> set[str]:

@@ -17,10 +17,12 @@ from bilevel_verify.checks.functions import ProblemFunctions
 from bilevel_verify.checks.instance import Instance
 from bilevel_verify.checks.linear import lambda_min
 from bilevel_verify.checks.premise import Premise
-from bilevel_verify.checks.trajectory import Trajectory
+from bilevel_verify.checks.recorded import RecordedRun
 from bilevel_verify.checks.values import Vector, vector
+from bilevel_verify.checks.verdict import Verdict
 from bilevel_verify.constants.constant import Constant
 from bilevel_verify.errors import MathematicalError
+from bilevel_verify.theorems.given import Given
 from bilevel_verify.theorems.resolve import Resolved
 from bilevel_verify.truth.enclosure import Certainty, Enclosure
 
@@ -105,6 +107,20 @@ def of_statement(resolved: Resolved) -> list[Premise]:
     return found
 
 
+def of_given(given: Given) -> Premise:
+    """May a letter that was set by hand stand where it stands?"""
+    verdicts: dict[bool | None, Verdict] = {True: "holds", False: "not applicable", None: "undecided"}
+    reason = f"hypothesis: {given.reason}" if given.answer is None else given.reason
+    return Premise(
+        given.text,
+        verdicts[given.answer],
+        reason,
+        given.certainty,
+        given.source or "set by hand",
+        witness=given.witness,
+    )
+
+
 def premises(instance: Instance, resolved: Resolved) -> list[Premise]:
     """All hypotheses that need no run."""
     found = [of_constant(name, constant) for name, constant in instance.used.items()]
@@ -135,7 +151,7 @@ def combine(found: Iterable[Premise]) -> Premise | None:
 # --- containment ------------------------------------------------------------------------------------------------------
 
 
-def containment(instance: Instance, trajectory: Trajectory, functions: ProblemFunctions) -> Premise | None:
+def containment(instance: Instance, trajectory: RecordedRun, functions: ProblemFunctions) -> Premise | None:
     """Do all points of the run stay in the box on which constants are certified? None where they hold everywhere.
 
     Points are the recorded iterates, extrapolated points and averages, the lower-level iterates, y* and y*_lam at all
@@ -158,7 +174,7 @@ def containment(instance: Instance, trajectory: Trajectory, functions: ProblemFu
     return Premise(text, "holds", "local constants", "certified")
 
 
-def _points(instance: Instance, trajectory: Trajectory) -> Iterable[tuple[str, str, Vector]]:
+def _points(instance: Instance, trajectory: RecordedRun) -> Iterable[tuple[str, str, Vector]]:
     one_level = not instance.problem.y
     trace = trajectory.trace
     for name, rows in trace.sequences.items():

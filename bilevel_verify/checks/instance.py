@@ -49,10 +49,10 @@ class Instance(Leaves):
         _TRUTHS.move_to_end(key)
         return _TRUTHS[key]
 
-    def __call__(self, spec: LetterSpec, known: Mapping[str, Any]) -> Any:
+    def of_the_problem(self, spec: LetterSpec, known: Mapping[str, Any]) -> Any:
         """Value of a leaf letter; see :class:`Leaves`."""
         try:
-            return super().__call__(spec, known)
+            return super().of_the_problem(spec, known)
         except BilevelVerifyError as error:
             self.failures.setdefault(spec.name, str(error))
             raise

@@ -76,6 +76,8 @@ def _elementary(name: str) -> Callable[[Value], Value]:
 def _whole(function: Callable[..., int]) -> Callable[..., Value]:
     def apply(*arguments: Value) -> Value:
         numbers = [v.integer(a, "an argument") for a in arguments]
+        if any(number < 0 for number in numbers):
+            raise EvaluationError("a factorial or binomial of a negative number")
         if any(number > 2000 for number in numbers):
             raise EvaluationError("budget: a factorial or binomial of a large number")
         return Fraction(function(*numbers))

@@ -3,29 +3,37 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 from math import isnan
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from bilevel_verify.checks import hypotheses as hyp
 from bilevel_verify.checks.claims import Judged
 from bilevel_verify.checks.confirm import confirmed
+from bilevel_verify.checks.facts import rests_on_the_end
+from bilevel_verify.checks.growth import stays_violated
 from bilevel_verify.checks.premise import Premise
 from bilevel_verify.checks.verdict import Row, Verdict
 from bilevel_verify.methods.run import ENDED
-from bilevel_verify.theorems.card import Claim
+from bilevel_verify.theorems.card import Claim, Mark
+from bilevel_verify.theorems.origins import not_given, unread_claims
+from bilevel_verify.theorems.unit_table import claim_fault
 from bilevel_verify.truth.enclosure import Certainty, weakest
 
 if TYPE_CHECKING:
     from bilevel_verify.checks.case import Case
+    from bilevel_verify.checks.request import Request
 
 
 def verdict_of(case: Case, judged: Judged, along_run: bool) -> tuple[Verdict, str]:
     """Verdict and reason of one relation, hypotheses and containment included."""
+    request = case.request
     verdict, reason = judged.tally.outcome()
     worst = hyp.combine(case.premises)
     if worst is not None and worst.verdict == "not applicable":
         return "not applicable", worst.reason
-    if verdict == "not applicable":
+    cut = along_run and case.run is not None and case.run.status not in ENDED
+    if verdict == "not applicable" and not cut:
         return verdict, reason
     if worst is not None:
         return "undecided", worst.reason
@@ -34,15 +42,19 @@ def verdict_of(case: Case, judged: Judged, along_run: bool) -> tuple[Verdict, st
         return "undecided", contained.reason
     if along_run and case.run is not None:
         verdict, reason = _cut_short(case, judged, verdict, reason)
+    if verdict == "refuted" and judged.claim.assumed:
+        return "not applicable", f"assumed, not claimed: {reason}"
     if verdict == "refuted":
         return _publish(case, judged, along_run, reason)
+    if verdict == "holds" and (fault := claim_fault(request.card, request.statement, judged.claim, judged.link)):
+        return "undecided", f"units: {fault}; that it holds here says nothing in other units"
     if verdict == "holds" and case.instance.local:
         return "holds", "local constants"
     return verdict, reason
 
 
 def _cut_short(case: Case, judged: Judged, verdict: Verdict, reason: str) -> tuple[Verdict, str]:
-    """A run that was cut short decides nothing about its end; counts only grow, so a broken bound stays broken."""
+    """A run that was cut short decides nothing about its end, unless what is violated now stays violated."""
     assert case.run is not None
     status = case.run.status
     if case.beneath:
@@ -51,9 +63,8 @@ def _cut_short(case: Case, judged: Judged, verdict: Verdict, reason: str) -> tup
         return verdict, seen_in_digits(case) if verdict == "holds" else reason
     if status in ENDED:
         return verdict, reason
-    if judged.claim.over == "run":
-        counted = "calls(" in str(judged.link.left) or str(judged.link.left).strip() in ("iterations", "epochs")
-        if verdict == "refuted" and counted and judged.link.op in ("<", "<=") and status == "budget":
+    if verdict == "not applicable" or rests_on_the_end(judged.claim):
+        if verdict == "refuted" and status == "budget" and stays_violated(judged):
             return verdict, f"{reason}; the run was not even finished"
         return "undecided", _status_reason(status)
     if verdict == "holds":
@@ -115,9 +126,11 @@ def row_of(case: Case, judged: Judged, outcome: tuple[Verdict, str]) -> Row:
         reason=reason or None,
         reproduce=command(case),
         reading=readings_of(case, claim),
-        as_printed=claim.as_printed and not request.statement.reading,
+        as_printed=not (marks := marks_of(case, claim, *judged.link.marks)),
+        marks=marks,
         known_refuted=claim.refuted is not None or request.statement.refuted is not None,
-        printed=_printed(judged),
+        printed=_shown(judged, "printed"),
+        stated=_shown(judged, "stated"),
         details={
             "eps": case.eps,
             "knobs": {name: str(value) for name, value in case.problem.knobs.items()},
@@ -133,13 +146,34 @@ def readings_of(case: Case, claim: Claim) -> str | None:
     return "; ".join(dict.fromkeys([*case.resolved.readings, *([claim.reading] if claim.reading else [])])) or None
 
 
-def _printed(judged: Judged) -> str | None:
-    printed = judged.claim.printed
-    if judged.link.printed:
-        return judged.link.printed
-    if len(printed) == len(judged.claim.chain):
-        return printed[judged.number]
-    return printed[0] if printed else None
+def marks_of(case: Case, claim: Claim, *more: Mark) -> tuple[str, ...]:
+    """Why a row about a claim is not about what is printed; empty where it is."""
+    named = [Mark("reading", label) for label in case.resolved.readings]
+    found = [*case.request.statement.marks, *claim.marks, *more, *named]
+    return tuple(dict.fromkeys(str(mark) for mark in found))
+
+
+def with_unjudged(rows: list[Row], request: Request) -> list[Row]:
+    """The rows, and before each one under a hypothesis of unknown origin the row as printed, which is not judged."""
+    unread = unread_claims(request.card, request.statement)
+    found = []
+    for row in rows:
+        texts = unread.get((row.claim or "").partition("/")[0])
+        added = [mark for mark in row.marks if mark.startswith("added")]
+        if texts and len(row.marks) == len(added) == 1:
+            blank = dict.fromkeys(("certainty", "measured", "bound", "margin", "places"), None)
+            plain = {"verdict": "undecided", "reason": not_given(texts), "marks": (), "as_printed": True}
+            found.append(replace(row, **blank, **plain))  # type: ignore[arg-type]
+        found.append(row)
+    return found
+
+
+def _shown(judged: Judged, key: Literal["printed", "stated"]) -> str | None:
+    """The display of a link: its own, or that of the claim."""
+    texts: tuple[str, ...] = getattr(judged.claim, key)
+    if len(texts) == len(judged.claim.chain):
+        return texts[judged.number] or None
+    return next((text for text in texts if text), None)
 
 
 def _certainty(case: Case, judged: Judged) -> Certainty:

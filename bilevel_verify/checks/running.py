@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from bilevel_verify.errors import InputError, ParameterError
+from bilevel_verify.checks.own_solver import run_own
+from bilevel_verify.errors import InputError
 from bilevel_verify.methods.run import Run, Trace
 from bilevel_verify.problems.problem import Problem
 from bilevel_verify.theorems.card import Card, Statement
@@ -60,9 +61,7 @@ def make_run(
     InputError : there is nothing to run.
     """
     if callable(method):
-        if options.get("digits") is not None:
-            raise NotImplementedError("a solver of the user runs in its own arithmetic")
-        return _from_callable(problem, method, parameters, x0, options)
+        return run_own(problem, method, parameters, x0, options, restarts_of(statement))
     name = method_name(method, statement)
     if name is None:
         raise InputError(f"{card.key}/{statement.id} names no method; give one with method=")
@@ -135,40 +134,9 @@ def _literal(
     )
 
 
-def _from_callable(
-    problem: Problem, solver: Solver, parameters: Mapping[str, Any], x0: np.ndarray, options: Mapping[str, Any]
-) -> Run:
-    """A user's solver: ``solver(oracles, x0, parameters) -> iterates``; its word counts for the iterates only."""
-    from bilevel_verify.oracles import oracles
+def restarts_of(statement: Statement) -> bool | None:
+    """Whether the method that a statement is about restarts; None where that is not known."""
+    from bilevel_verify.methods import METHODS
 
-    asked = oracles(problem)
-    budget = options.get("budget")
-    if budget is not None:
-        asked.budget = budget
-    result = solver(asked, x0.copy(), dict(parameters))
-    if isinstance(result, Run):
-        return result
-    output, iterates = result if isinstance(result, tuple) and len(result) == 2 else (None, result)
-    rows = np.atleast_2d(np.asarray(iterates, dtype=float))
-    if rows.shape[1] != problem.dx and rows.size % problem.dx == 0:
-        rows = rows.reshape(-1, problem.dx)
-    if rows.ndim != 2 or rows.shape[1] != problem.dx or not len(rows):
-        raise ParameterError(f"the solver returned iterates of shape {rows.shape}, not rows of length {problem.dx}")
-    if not np.array_equal(rows[0], x0):
-        rows = np.vstack([x0, rows])
-    finite = bool(np.all(np.isfinite(rows)))
-    trace = Trace(np.zeros(len(rows), dtype=np.int64), np.arange(len(rows)), MappingProxyType({"x": rows}))
-    return Run(
-        method=getattr(solver, "__name__", "callable"),
-        problem=problem.name,
-        x=rows[-1] if output is None else np.asarray(output, dtype=float).reshape(problem.dx),
-        status="finished" if finite else "not finite",
-        counts=MappingProxyType(dict(asked.counts)),
-        iterations=len(rows) - 1,
-        epochs=1,
-        trace=trace,
-        parameters=MappingProxyType(dict(parameters)),
-        restarted=(False,),
-        seed=options.get("seed"),
-        eps=options.get("eps"),
-    )
+    found = METHODS.get(statement.method.partition(":")[0])
+    return None if found is None else found.restarts

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from bilevel_verify.checks.case import Case
-from bilevel_verify.checks.running import LITERAL, letters_of_method, make_run, method_name
-from bilevel_verify.checks.trajectory import Trajectory
+from bilevel_verify.checks.recorded import RecordedRun
+from bilevel_verify.checks.running import LITERAL, letters_of_method, make_run, method_name, restarts_of
 from bilevel_verify.methods.engine import RunStream
 from bilevel_verify.methods.run import Run
 
@@ -57,7 +57,7 @@ def run_of(case: Case, **more: Any) -> Run:
     return run
 
 
-def rerun(case: Case, digits: int, calls: int, iterations: int | None = None) -> Trajectory:
+def rerun(case: Case, digits: int, calls: int, iterations: int | None = None) -> RecordedRun:
     """The same run in so many digits, or its first iterations; at most ``calls`` oracle calls.
 
     Raises
@@ -67,4 +67,9 @@ def rerun(case: Case, digits: int, calls: int, iterations: int | None = None) ->
     more: dict[str, Any] = {"digits": digits, "record": "all"}
     if case.method != "literal":
         more["budget"] = {"calls": calls, **({} if iterations is None else {"iterations": iterations})}
-    return Trajectory(run_of(case, **more))
+    return recorded(case, run_of(case, **more))
+
+
+def recorded(case: Case, run: Run) -> RecordedRun:
+    """A run of the method of a case, as its claims see it."""
+    return RecordedRun(run, callable(case.request.method), restarts_of(case.request.statement))

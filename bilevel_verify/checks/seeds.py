@@ -10,8 +10,8 @@ from bilevel_verify.checks.claims import Judged, judge_claims
 from bilevel_verify.checks.confirm import DIGITS, HIGH_BITS, MOST_CALLS
 from bilevel_verify.checks.functions import ProblemFunctions
 from bilevel_verify.checks.probability import Frequency, judge_frequency
-from bilevel_verify.checks.rows import plain_row, readings_of
-from bilevel_verify.checks.trajectory import Trajectory
+from bilevel_verify.checks.rows import marks_of, plain_row, readings_of
+from bilevel_verify.checks.runs import recorded
 from bilevel_verify.checks.values import ends
 from bilevel_verify.checks.verdict import Row, Verdict
 from bilevel_verify.errors import BilevelVerifyError
@@ -125,7 +125,7 @@ def _trial(case: Case, claims: list[Claim], run: MakeRun, seed: int, **options: 
 
 def _judged_on(case: Case, claims: list[Claim], found: Run) -> list[Judged]:
     """Claims on another run of the same case."""
-    trajectory = Trajectory(found)
+    trajectory = recorded(case, found)
     lam = None if case.functions is None else case.functions.lam
     functions = ProblemFunctions(case.problem, case.instance.truth, lam)
     one = replace(case, run=found, trajectory=trajectory, functions=functions, precise=functions)
@@ -156,6 +156,8 @@ def _confirmed(case: Case, claim: Claim, reason: str, run: MakeRun, seed: int) -
     """A frequency too small is said only if a failure of float64 is one in many digits too."""
     if case.instance.local:
         return "undecided", f"local: {reason}"
+    if callable(case.request.method):
+        return "undecided", f"precision: {reason}; a solver of your own is not handed the seeds of the trials"
     budget = {"calls": MOST_CALLS}
     try:
         with exact.precision(HIGH_BITS):
@@ -186,8 +188,10 @@ def _row(case: Case, claim: Claim, outcome: tuple[Verdict, str], found: Frequenc
         places=None if found is None else found.trials,
         where=None if case.eps is None else f"eps = {case.eps:g}",
         reading=readings_of(case, claim),
-        as_printed=claim.as_printed and not case.request.statement.reading,
+        as_printed=not (marks := marks_of(case, claim)),
+        marks=marks,
         known_refuted=claim.refuted is not None,
-        printed=claim.printed[0] if claim.printed else None,
+        printed=next((text for text in claim.printed if text), None),
+        stated=next((text for text in claim.stated if text), None),
         details={"eps": case.eps, "seeds": None if found is None else found.trials},
     )

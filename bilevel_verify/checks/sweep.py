@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from bilevel_verify.checks import hypotheses as hyp
 from bilevel_verify.checks.claims import all_claims
+from bilevel_verify.checks.facts import needs_epochs
 from bilevel_verify.checks.orders import Rate, judge_order
+from bilevel_verify.checks.recorded import HOW
 from bilevel_verify.checks.request import HORIZONS
-from bilevel_verify.checks.rows import plain_row, readings_of, seen_in_digits
+from bilevel_verify.checks.rows import marks_of, plain_row, readings_of, seen_in_digits
 from bilevel_verify.checks.values import ends
 from bilevel_verify.checks.verdict import Row, Verdict
 from bilevel_verify.language import tree
@@ -104,6 +106,8 @@ def _blocked(series: list[Case], claim: Claim) -> tuple[Verdict, str] | None:
             continue  # seen in many digits
         if case.run is None:
             return "undecided", case.trouble or "budget: there is no run"
+        if case.trajectory is not None and case.trajectory.flat and needs_epochs(claim, case.trajectory.restarts):
+            return "undecided", f"not recorded: epochs ({HOW})"
         if case.run.status not in ENDED:
             return "undecided", f"budget: the run at {_place(case)} ended as {case.run.status}"
     if len(series) < 2:
@@ -203,9 +207,11 @@ def _row(
         reason=reason or None,
         reproduce=_command(series),
         reading=readings_of(last, claim),
-        as_printed=claim.as_printed and not last.request.statement.reading,
+        as_printed=not (marks := marks_of(last, claim, *link.marks)),
+        marks=marks,
         known_refuted=claim.refuted is not None,
-        printed=claim.printed[0] if claim.printed else None,
+        printed=next((text for text in claim.printed if text), None),
+        stated=next((text for text in claim.stated if text), None),
         details=_details(series, samples, rate),
     )
 

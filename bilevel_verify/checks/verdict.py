@@ -11,6 +11,15 @@ Verdict = Literal["holds", "refuted", "undecided", "not applicable", "consistent
 BOUND_VERDICTS: tuple[Verdict, ...] = ("holds", "refuted", "undecided", "not applicable")
 ORDER_VERDICTS: tuple[Verdict, ...] = ("consistent", "inconsistent", "uninformative", "undecided", "not applicable")
 
+Judged = Literal["relation", "units", "definedness", "bookkeeping", "executability", "hypothesis"]
+NOT_THE_RELATION: tuple[Judged, ...] = ("units", "definedness", "bookkeeping", "executability", "hypothesis")
+"""Kinds of check that look at something else than the relation: they never make a statement hold."""
+
+
+def judged_by(kind: str) -> Judged:
+    """What a check of this kind judges."""
+    return next((what for what in NOT_THE_RELATION if what == kind), "relation")
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
@@ -32,7 +41,12 @@ class Row:
     where : that place ("epoch 3, k = 17", "eps = 0.01"), and over how many places it was checked (``places``).
     reproduce : a command line, quoted for the shell, that repeats this row.
     reading : label of the named reading, where numbers marked [derived] were used.
+    printed, stated : the LaTeX that the card quotes; a display of the card's own making, "as we read it".
     known_refuted : the card already records this refutation.
+    marks : why this is not judged as printed, ``"special: k = 2 stands for all k >= 2"``; a row with a mark is never
+        ``as_printed``.
+    judges : what is judged: ``relation``, or ``units definedness bookkeeping executability hypothesis``, which are
+        counted apart and make nothing ``holds``. Follows from ``kind``.
     """
 
     paper: str | None
@@ -57,7 +71,15 @@ class Row:
     as_printed: bool = True
     known_refuted: bool = False
     printed: str | None = None
+    stated: str | None = None
     details: dict[str, Any] = field(default_factory=dict)
+    marks: tuple[str, ...] = ()
+    judges: Judged = field(init=False, default="relation")
+
+    def __post_init__(self) -> None:
+        if self.marks and self.as_printed:
+            raise ValueError(f"a row with marks is never as printed: {self.marks}")
+        object.__setattr__(self, "judges", judged_by(self.kind))
 
     def to_dict(self) -> dict[str, Any]:
         """All fields, for JSON; non-finite numbers become strings so that the text stays strict JSON."""
@@ -68,7 +90,8 @@ class Row:
         """Inverse of :meth:`to_dict`; unknown keys are refused by the constructor."""
         numeric = {"measured", "bound", "margin"}
         fields_: dict[str, Any] = {k: float(v) if k in numeric and isinstance(v, str) else v for k, v in data.items()}
-        return cls(**fields_)
+        fields_.pop("judges", None)
+        return cls(**fields_ | {"marks": tuple(fields_.get("marks", ()))})
 
     def __str__(self) -> str:
         from bilevel_verify.checks.display import row_line

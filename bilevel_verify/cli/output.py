@@ -63,6 +63,7 @@ def verdict_table(rows: Sequence[Mapping[str, Any]], title: str = "") -> None:
     """Rows as a table, the worst first when there are very many."""
     from rich.text import Text
 
+    from bilevel_verify.checks.counting import word_of
     from bilevel_verify.reporting.words import LOOKS, number
 
     shown: list[Mapping[str, Any]] = list(rows)
@@ -73,9 +74,9 @@ def verdict_table(rows: Sequence[Mapping[str, Any]], title: str = "") -> None:
     lines = []
     for row in shown:
         look = LOOKS[row["verdict"]]
-        verdict = Text(f"{look.symbol} {row['verdict']}", style=COLOURS[row["verdict"]])
+        verdict = Text(f"{look.symbol} {word_of(row)}", style=COLOURS[row["verdict"]])
         name = "/".join(p for p in (row["paper"], row["statement"]) if p)
-        marks = "" if row["as_printed"] else (" (reading)" if row["reading"] else " (repaired)")
+        marks = "".join(f" [{mark}]" for mark in row["marks"])
         why = "; ".join(p for p in (row["where"], row["reason"]) if p)
         numbers = [number(row[k], 4) for k in ("measured", "bound", "margin")]
         lines.append([verdict, name, (row["claim"] or row["kind"]) + marks, row["problem"] or "", *numbers, why])
@@ -86,15 +87,10 @@ def verdict_table(rows: Sequence[Mapping[str, Any]], title: str = "") -> None:
 
 
 def verdict_counts(rows: Sequence[Mapping[str, Any]]) -> str:
-    """``12 holds (4 proved, 8 certified), 1 undecided``."""
-    from bilevel_verify.reporting.build import summary_of
+    """``12 holds (4 proved, 8 certified), 1 undecided; units: 3 agree``."""
+    from bilevel_verify.checks.counting import count_of
 
-    summary = summary_of([dict(r) for r in rows])
-    parts = []
-    for verdict, count in summary["verdicts"].items():
-        split = ", ".join(f"{n} {c}" for c, n in summary["holds_by_certainty"].items())
-        parts.append(f"{count} {verdict}" + (f" ({split})" if verdict == "holds" and split else ""))
-    return ", ".join(parts) or "no verdicts"
+    return str(count_of(rows))
 
 
 def exit_status(rows: Sequence[Mapping[str, Any]], strict: bool) -> int:

@@ -151,8 +151,9 @@ def _audit(commands: Any) -> None:
     c.add_argument("paper", nargs="*", metavar="PAPER", help="keys of papers or card files; all cards by default")
     c.add_argument("--card", action="append", default=[], metavar="FILE", help="a card of your own (repeatable)")
     c.add_argument("--statement", metavar="ID", help="only this entry")
-    budget = "seconds of processor time for one link, after which no further engine starts (20; 2 with --quick)"
+    budget = "effort for one link: seconds of an idle machine, counted and not measured (20; 2 with --quick)"
     c.add_argument("--budget", type=_positive, metavar="S", help=budget)
+    _memory(c)
     c.add_argument("--quick", action="store_true", help="small budgets and no search for repairs")
     c.add_argument("--jobs", type=_natural, default=0, metavar="N", help="processes (default: one for each core)")
     c.add_argument("--seed", type=_natural, default=0, metavar="N", help="seed of the search")
@@ -168,8 +169,15 @@ def _check(commands: Any) -> None:
     c.add_argument("--for", dest="ranges", action="append", default=[], metavar="RANGE", help="'k = integers 1..'")
     c.add_argument("--where", action="append", default=[], metavar="CONDITION", help="hypothesis (repeatable)")
     c.add_argument("--budget", type=_positive, default=20.0, metavar="S", help="seconds for one link (default 20)")
+    _memory(c)
+    c.add_argument("--out", metavar="DIR", help="write a script for every refutation; it needs mpmath alone")
     c.add_argument("--seed", type=_natural, default=0, metavar="N", help="seed of the search")
     _strict(c)
+
+
+def _memory(command: argparse.ArgumentParser) -> None:
+    text = "memory that the engines may use (default 2)"
+    command.add_argument("--memory", type=_positive, default=2.0, metavar="GIB", help=text)
 
 
 def _list(commands: Any) -> None:

@@ -50,8 +50,8 @@ def _gradient_combination(bounds: list[Bound]) -> Bound:
     if closed is not None:
         upper = enclose(closed)[1]
     else:
-        upper = float(np.nextafter(math.sqrt(math.fsum(b.upper**2 for b in bounds)) * (1 + 1e-15), math.inf))
-    lower = math.sqrt(sum(b.lower**2 for b in bounds))
+        upper = float(np.nextafter(math.hypot(*(b.upper for b in bounds)) * (1 + 1e-15), math.inf))
+    lower = math.hypot(*(b.lower for b in bounds))
     worst = max(bounds, key=lambda b: b.upper)
     why = Reason(
         "blocks",

@@ -135,7 +135,7 @@ def _common_period(structure: Structure, i: int) -> sympy.Expr | None:
     lengths += _rest_periods(structure, i) or []
     if not lengths:
         return sympy.Integer(0)
-    ratios = [sympy.nsimplify(v / lengths[0]) for v in lengths]
+    ratios = [sympy.radsimp(v / lengths[0]) for v in lengths]  # exact: a guess from decimals would invent a period
     if not all(r.is_Rational for r in ratios):
         return None
     fractions = [Fraction(int(r.p), int(r.q)) for r in ratios]

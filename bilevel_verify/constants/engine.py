@@ -69,6 +69,7 @@ class Analysis:
         return replace(
             worst,
             upper=least_upper.upper,
+            certified=all(b.certified for b in bounds),
             witness=least_upper.witness,
             why=why,
             exact=worst.exact if separated else None,

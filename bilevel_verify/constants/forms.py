@@ -29,6 +29,9 @@ from bilevel_verify.intervals.rounding import Array, Mask, up
 NET_DIMENSION = 3
 """Largest dimension of a block for which nets are used."""
 
+UNSEEN = 1e-13
+"""Part of a ridge's direction that a net may leave out: it costs less than :data:`ROOM`."""
+
 ROOM = 1e-12
 """Relative room for rounding in products with a net (a few thousand units)."""
 
@@ -93,12 +96,11 @@ class Form:
         if self.has_entries() or len(members) <= 1:
             return coordinates
         rows = self.model.row_centres[:, members]
-        if not rows.size or not rows.any():
+        basis = _basis_of_rows(rows)
+        if not len(basis):
             return coordinates[:1]
-        _, values, right = np.linalg.svd(rows, full_matrices=False)
-        rank = int((values > 1e-9 * values[0]).sum())
-        reduced = np.zeros((rank, self.model.n))
-        reduced[:, members] = right[:rank]
+        reduced = np.zeros((len(basis), self.model.n))
+        reduced[:, members] = basis
         return reduced
 
     def _exact_by_vertices(self) -> bool:
@@ -317,6 +319,20 @@ def _finite(values: Interval, matters: Mask) -> tuple[Interval, Mask]:
         return values, np.zeros(len(values.lo), dtype=bool)
     lost = np.asarray((infinite & matters[None, :]).any(axis=1))
     return Interval(np.where(infinite, 0.0, values.lo), np.where(infinite, 0.0, values.hi)), lost
+
+
+def _basis_of_rows(rows: Array) -> Array:
+    """Orthonormal rows that span some rows, each up to a part :data:`UNSEEN` of its own length."""
+    length = np.sqrt((rows**2).sum(axis=1, keepdims=True))
+    unit = (rows / np.where(length > 0, length, 1.0))[length[:, 0] > 0]  # a short row may have a large weight
+    if not unit.size:
+        return np.zeros((0, rows.shape[1]))
+    basis = np.asarray(np.linalg.svd(unit, full_matrices=False)[2])
+    for rank in range(1, len(basis)):
+        left = unit - (unit @ basis[:rank].T) @ basis[:rank]
+        if np.sqrt((left**2).sum(axis=1)).max() <= UNSEEN:
+            return np.asarray(basis[:rank])
+    return basis
 
 
 def _grid(vectors: dict[str, Array]) -> dict[str, Array]:

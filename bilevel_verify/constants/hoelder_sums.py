@@ -45,6 +45,8 @@ def combine(group: list[Modulus], nu: Expr, diameter: float) -> Bound:
     for d in distances:
         total = math.fsum(min(m.constant * d ** float(m.nu), m.oscillation) for m in group)
         best = max(best, total / d**target)
+    if target == 0 and math.isinf(diameter):
+        best = math.fsum(m.constant if m.nu == 0 else m.oscillation for m in group)
     # towards 0 only the parts of exactly this exponent remain; towards infinity every part must be bounded
     best = max(best, math.fsum(m.constant for m in group if m.nu == nu))
     if math.isinf(diameter) and any(math.isinf(m.oscillation) and m.nu != nu for m in group):

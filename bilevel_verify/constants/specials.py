@@ -110,10 +110,11 @@ class LogSumExp(Special):
         centred = 0.5 * w.T @ (np.eye(m) - np.ones((m, m)) / m) @ w
         differences = np.array([w[i] - w[j] for i in range(m) for j in range(i)])
         _, values, right = np.linalg.svd(differences, full_matrices=False)
-        basis = right[values > 1e-9 * max(values[0], 1e-300)]
+        basis = right[values > 1e-13 * max(values[0], 1e-300)]
         edge = float(enclose(self.spread(tuple(range(n))))[1])
+        room = 1e-12 * m * edge * edge * np.eye(n)  # for the rounding of the rows and what the basis leaves out
         projector = edge * edge / 4 * (basis.T @ basis)
-        top = [abs(weight) * centred, abs(weight) * projector]
+        top = [abs(weight) * (centred + room), abs(weight) * (projector + room)]
         nothing = [np.zeros((n, n))]
         return (nothing, top) if weight >= 0 else ([-t for t in top], nothing)
 

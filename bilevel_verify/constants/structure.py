@@ -262,7 +262,7 @@ def weighted_polynomial(inner: Expr, t: Symbol) -> tuple[Expr, Scalar, Expr] | N
         return None
     coefficients = list(reversed(sympy.Poly(polynomial, t).all_coeffs()))
     front = next(c for c in reversed(coefficients) if c != 0)
-    coefficients = [sympy.nsimplify(sympy.radsimp(c / front)) for c in coefficients]
+    coefficients = [sympy.radsimp(c / front) for c in coefficients]
     if not all(c.is_Rational for c in coefficients) or len(coefficients) > 12:
         return None
     p = tuple(_fraction(c) for c in coefficients)
@@ -280,7 +280,8 @@ def _atom_of_affine(core: Expr, symbols: set[Symbol]) -> tuple[Expr, Scalar, Exp
     known = recognise(core)
     if known is not None:
         name, order, parameters, argument = known
-        if is_affine(argument, symbols) and name not in ("floor", "ceil"):
+        rational = all(p.is_Rational for p in parameters)
+        if rational and is_affine(argument, symbols) and name not in ("floor", "ceil"):
             function = scalar(name, *(_fraction(p) for p in parameters))
             return (
                 Integer(1),
@@ -296,8 +297,7 @@ def _atom_of_affine(core: Expr, symbols: set[Symbol]) -> tuple[Expr, Scalar, Exp
 
 
 def _fraction(number: Any) -> Fraction:
-    exact = sympy.nsimplify(number, rational=True) if not number.is_Rational else number
-    return Fraction(int(exact.p), int(exact.q))
+    return Fraction(int(number.p), int(number.q))
 
 
 def _common_argument(core: Expr, symbols: set[Symbol]) -> Expr | None:

@@ -128,9 +128,14 @@ class Interval:
 
 
 def _exact_zero(first: Interval, second: Interval, sign: int) -> Array:
-    """A product end of 0 is exact if a factor end is 0; otherwise it underflowed and gets one step of room."""
-    touches = (first.lo == 0) | (first.hi == 0) | (second.lo == 0) | (second.hi == 0)
-    return np.asarray(np.where(touches, 0.0, sign * 5e-324))
+    """A product end of 0 is exact unless a corner of that sign underflowed to it; then it gets one step of room."""
+    lost: Any = False
+    for a in (first.lo, first.hi):
+        for b in (second.lo, second.hi):
+            with np.errstate(invalid="ignore", over="ignore"):
+                gone = (a * b == 0) & (a != 0) & (b != 0)
+            lost = lost | (gone & (np.signbit(a) != np.signbit(b) if sign < 0 else np.signbit(a) == np.signbit(b)))
+    return np.asarray(np.where(lost, sign * 5e-324, 0.0))
 
 
 def product_of_positive(a: Interval, b: Interval) -> Interval:

@@ -20,6 +20,8 @@ import numpy as np
 from bilevel_verify.intervals.batch import Interval, square_root
 from bilevel_verify.intervals.rounding import UNIT, Array, down, up
 
+LARGEST = 1e150
+"""Entries up to this size have products and sums that do not overflow."""
 VERTEX_LIMIT = 4
 """Interval matrices up to this size are bounded by all sign vertices (Hertz), which is exact."""
 
@@ -55,9 +57,11 @@ def eigenvalue_range(lo: Array, hi: Array, sides: Sides = "both") -> tuple[Array
     """
     shape = lo.shape[:-2]
     n = lo.shape[-1]
-    low, high = lo.reshape(-1, n, n), hi.reshape(-1, n, n)
     if n == 0:
         return np.full(shape, np.inf), np.full(shape, -np.inf)
+    low, high = lo.reshape(-1, n, n), hi.reshape(-1, n, n)
+    low = np.where(low < -LARGEST, -np.inf, np.minimum(low, LARGEST))
+    high = np.where(high > LARGEST, np.inf, np.maximum(high, -LARGEST))
     finite = np.isfinite(low).all(axis=(1, 2)) & np.isfinite(high).all(axis=(1, 2))
     least, most = np.full(len(low), -np.inf), np.full(len(low), np.inf)
     if finite.any():
@@ -115,8 +119,17 @@ def _two_by_two(low: Array, high: Array) -> tuple[Array, Array]:
 
 
 def point_eigenvalues(matrices: Array) -> tuple[Array, Array]:
-    """Verified (lambda_min from below, lambda_max from above) of float symmetric matrices, shape (b, n, n)."""
+    """Verified (lambda_min from below, lambda_max from above) of float symmetric matrices, shape (b, n, n).
+
+    A matrix with an entry that is infinite, no number, or so large that products overflow has no bound: (-inf, inf).
+    """
     n = matrices.shape[-1]
+    usable = (np.abs(matrices) <= LARGEST).all(axis=(1, 2))
+    if not usable.all():
+        least, most = np.full(len(matrices), -np.inf), np.full(len(matrices), np.inf)
+        if usable.any():
+            least[usable], most[usable] = point_eigenvalues(matrices[usable])
+        return least, most
     if _QUICK.get():
         values = np.linalg.eigvalsh(matrices)
         margin = np.abs(matrices).max(axis=(1, 2)) * (n * n * 8 * UNIT)
@@ -200,11 +213,9 @@ def _centred(centre: Array, radius: Array) -> tuple[Array, Array]:
     least, most = point_eigenvalues(centre)
     spread = perron_upper(radius)
     least, most = down(least - spread), up(most + spread)
-    if n > 30:
+    if n > 30 or not (np.abs(centre) <= LARGEST).all():
         return least, most
-    vectors = np.linalg.eigh(centre)[1]
     gram, error, defect = _rotated(centre)
-    del vectors
     basis = np.abs(np.linalg.eigh(centre)[1])
     turned = basis.swapaxes(1, 2) @ (radius @ basis) * (1 + gamma(2 * n + 4)) + 1e-300
     diagonal = np.diagonal(gram, axis1=1, axis2=2)

@@ -109,7 +109,7 @@ class Huber(Direct):
     def range(self, order: int, t: Interval) -> Interval:
         d = point(self.delta)
         if order == 1:
-            return Interval(np.clip(t.lo, -d.hi, d.hi), np.clip(t.hi, -d.hi, d.hi))
+            return Interval(np.clip(t.lo, -d.hi, d.lo), np.clip(t.hi, -d.lo, d.hi))  # delta need not be a float
         if order == 2:
             wholly_inside = (t.lo > -d.lo) & (t.hi < d.lo)
             touches = (t.lo <= d.hi) & (t.hi >= -d.hi)

@@ -28,6 +28,7 @@ from bilevel_verify.methods.registry import (
 from bilevel_verify.methods.run import Run, Trace
 from bilevel_verify.methods.simple import named as _simple  # noqa: F401
 from bilevel_verify.methods.solve import find_method, run_method, stream
+from bilevel_verify.methods.trajectory import Trajectory
 
 
 def methods() -> list[Method]:
@@ -46,6 +47,7 @@ __all__ = [
     "Run",
     "Scheme",
     "Trace",
+    "Trajectory",
     "compose",
     "find_method",
     "methods",

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import heapq
 import time
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from bilevel_verify.campaign.cell import canonical, digest
 from bilevel_verify.campaign.records import answer_of, restore
 from bilevel_verify.campaign.store import Failure, Store
+from bilevel_verify.checks.counting import Count, in_order
 from bilevel_verify.checks.verdict import Verification
 from bilevel_verify.reporting.cards import paper_records
 from bilevel_verify.reporting.plots import plot_records
@@ -127,8 +127,7 @@ class RowKeeper:
 
     def __init__(self) -> None:
         self._rows: list[Json] = []
-        self._cells: dict[tuple[str, str, str | None], Counter[str]] = {}
-        self._certainty: Counter[str] = Counter()
+        self._cells: dict[tuple[str, str, str | None], Count] = {}
         self._newly = self._known = self._total = 0
         self._methods: set[str] = set()
 
@@ -136,9 +135,7 @@ class RowKeeper:
         """Count some rows and keep them for now."""
         for row in rows:
             place = (row["paper"] or "", row["statement"] or "", row["problem"])
-            self._cells.setdefault(place, Counter())[row["verdict"]] += 1
-            if row["verdict"] == "holds":
-                self._certainty[row["certainty"] or "computed"] += 1
+            self._cells.setdefault(place, Count()).add(row)
             self._newly += is_new_refutation(row)
             self._known += row["verdict"] in ("refuted", "inconsistent") and row["known_refuted"]
             self._methods.update([row["method"]] if row["method"] else [])
@@ -152,14 +149,16 @@ class RowKeeper:
         return self._rows if self._total <= SHOWN_ROWS else spread(self._rows)
 
     def summary(self) -> Json:
-        """Counts for the top of the page and the terminal; ``holds`` is always split by certainty."""
-        verdicts: Counter[str] = Counter()
-        for counts in self._cells.values():
-            verdicts.update(counts)
+        """Counts for the top of the page and the terminal; ``holds`` is always split by certainty.
+
+        ``verdicts`` counts rows that judge a relation; rows of units and the like are ``apart``.
+        """
+        total = Count()
+        for count in self._cells.values():
+            total.update(count)
         return {
             "rows": self._total,
-            "verdicts": {v: verdicts[v] for v in LOOKS if verdicts[v]},
-            "holds_by_certainty": dict(sorted(self._certainty.items())),
+            **total.to_dict(),
             "newly_refuted": self._newly,
             "known_refuted": self._known,
             "problems": len({p for _, _, p in self._cells if p}),
@@ -169,12 +168,16 @@ class RowKeeper:
         }
 
     def matrix(self) -> list[Json]:
-        """Counts of each verdict for every statement and problem (None: the statement as a whole)."""
+        """Counts for every statement and problem (None: the statement as a whole).
+
+        ``verdicts`` is what the cell shows: relations as printed, or marked ones where none is judged as printed.
+        """
         found = []
         for paper, statement, problem in sorted(self._cells, key=lambda place: (*place[:2], place[2] or "")):
-            counts = self._cells[paper, statement, problem]
-            verdicts = {v: counts[v] for v in LOOKS if counts[v]}
-            found.append({"paper": paper, "statement": statement, "problem": problem, "verdicts": verdicts})
+            count = self._cells[paper, statement, problem]
+            more = {key: value for key, value in count.to_dict().items() if key in ("as_printed", "marked", "apart")}
+            place = {"paper": paper, "statement": statement, "problem": problem}
+            found.append(place | {"verdicts": in_order(count.summed_up)} | more)
         return found
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from bilevel_verify.checks.counting import Count, in_order
 from bilevel_verify.errors import BilevelVerifyError
+from bilevel_verify.theorems.origins import ours_of
 
 Json = dict[str, Any]
+SHOWN = ("printed", "stated", "marks", "added", "origins")
 
 
 def paper_records(rows: Sequence[Json]) -> list[Json]:
@@ -54,7 +56,8 @@ def _paper(key: str, rows: Sequence[Json]) -> Json:
 def _bare_statement(key: str, name: str, rows: Sequence[Json]) -> Json:
     claims = dict.fromkeys(r["claim"] for r in rows if r["statement"] == name and r["claim"])
     shown = [bare_claim(c) for c in claims]
-    blank = {"source": "", "title": "", "text": "", "note": "", "printed": [], "parsed": [], "where": [], "assumes": []}
+    blank: Json = dict.fromkeys(("source", "title", "text", "note"), "")
+    blank |= {field: [] for field in ("printed", "stated", "marks", "added", "origins", "parsed", "where", "assumes")}
     more: Json = {"parameters": [], "refuted": None, "method": "", "algorithm": ""}
     return {"name": f"{key}/{name}", "id": name, "kind": "statement", "claims": shown, **blank, **more}
 
@@ -62,7 +65,7 @@ def _bare_statement(key: str, name: str, rows: Sequence[Json]) -> Json:
 def bare_claim(name: str | None, **fields: Any) -> Json:
     """A claim of which no card tells more than its name; the same fields as one from a card."""
     texts = dict.fromkeys(("over", "source", "reading", "change", "why", "note"), "")
-    lists: Json = {field: [] for field in ("printed", "parsed", "text", "for", "where")}
+    lists: Json = {field: [] for field in (*SHOWN, "parsed", "text", "for", "where")}
     return {"id": name, "as_printed": True, "refuted": None} | texts | lists | fields
 
 
@@ -83,7 +86,11 @@ def entry_record(card: Any, entry: Any) -> Json:
         "title": entry.title,
         "text": entry.text,
         "note": entry.note,
-        "printed": list(entry.printed),
+        "printed": [text for text in entry.printed if text],
+        "stated": [text for text in entry.stated if text],
+        "marks": [str(mark) for mark in entry.marks],
+        "added": list(ours_of(entry)),
+        "origins": origins(entry.where),
         "parsed": [_relation(link, display) for link in getattr(entry, "chain", ())],
         "where": [_latex(w, display) for w in entry.where],
         "assumes": list(entry.assumes),
@@ -93,6 +100,11 @@ def entry_record(card: Any, entry: Any) -> Json:
         "claims": [_claim(c, display) for c in _all_claims(getattr(entry, "claims", ()))],
         "refuted": _refuted(entry.refuted),
     }
+
+
+def origins(where: Sequence[Any]) -> list[str]:
+    """Where the paper prints each hypothesis; "not given" for one that nobody has read."""
+    return [condition.origin or ("ours" if condition.added else "not given") for condition in where]
 
 
 def _all_claims(claims: Sequence[Any]) -> list[Any]:
@@ -108,7 +120,11 @@ def _claim(claim: Any, display: Mapping[str, str]) -> Json:
         "id": claim.id,
         "over": claim.over,
         "source": claim.source,
-        "printed": list(claim.printed) or [link.printed for link in claim.chain if link.printed],
+        "printed": [text for text in claim.printed if text],
+        "stated": [text for text in claim.stated if text],
+        "marks": [str(mark) for mark in claim.marks],
+        "added": list(ours_of(claim)),
+        "origins": origins(claim.where),
         "parsed": [_relation(link, display) for link in claim.chain],
         "text": [str(link) for link in claim.chain],
         "for": [f"{name} in {domain}" for name, domain in claim.for_.items()],
@@ -159,6 +175,7 @@ def _parameters(card: Any, entry: Any, display: Mapping[str, str]) -> list[Json]
                     "latex": display.get(letter) or _letter(letter),
                     "value": _latex(definition.expression, display),
                     "printed": definition.printed,
+                    "stated": definition.stated,
                     "settings": settings_name,
                     "where": [_latex(w, display) for w in where],
                 }
@@ -190,25 +207,27 @@ def coverage(card: Any, rows: Sequence[Json]) -> list[Json]:
     """What was decided about every numbered item of a card: its rows by kind of check and by verdict, or why none.
 
     ``checks`` names the kinds of check that the item gives rise to, ``by_check`` counts the verdicts of each kind that
-    has rows here, ``verdicts`` counts them all.
+    has rows here, ``verdicts`` those that the item shows: of its relations, as printed where one is judged so.
     """
     from bilevel_verify.theorems import checks_of
 
-    found: dict[str, dict[str, Counter[str]]] = {}
+    found: dict[str, dict[str, Count]] = {}
     for row in rows:
-        kinds = found.setdefault(row["statement"] or "", {})
-        kinds.setdefault(row["kind"], Counter())[row["verdict"]] += 1
+        found.setdefault(row["statement"] or "", {}).setdefault(row["kind"], Count()).add(row)
     table = []
     for entry in card.entries.values():
         kinds = found.get(entry.id, {})
+        total = Count()
+        for count in kinds.values():
+            total.update(count)
         table.append(
             {
                 "id": entry.id,
                 "kind": entry.kind.replace("_", " "),
                 "source": entry.source,
                 "checks": list(checks_of(entry)),
-                "verdicts": dict(sum(kinds.values(), Counter())),
-                "by_check": {kind: dict(counts) for kind, counts in kinds.items()},
+                "verdicts": in_order(total.summed_up),
+                "by_check": {kind: counts.to_dict() for kind, counts in kinds.items()},
                 "nothing_to_decide": entry.nothing_to_decide,
             }
         )

@@ -6,15 +6,15 @@ passes through autoescape or :mod:`reporting.mathml`.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from bilevel_verify.checks.counting import count_of
 from bilevel_verify.errors import InputError
 from bilevel_verify.reporting.html import content_policy, template
 from bilevel_verify.reporting.mathml import to_mathml
-from bilevel_verify.reporting.words import LOOKS, slug
+from bilevel_verify.reporting.words import slug
 
 STYLE = """main { max-width: 1180px; margin: 0 auto; padding: 1rem 1.25rem 4rem; }
 td, th { text-align: left; vertical-align: top; padding: .35rem .6rem; border-bottom: 1px solid var(--line); }
@@ -36,9 +36,12 @@ nearest form that was proved, and a script that shows the counterexample by itse
 {% for f in refuted %}
 <section id="{{ f.anchor }}"><h2>{{ f.id }} <span class="soft">{{ f.claim }}</span></h2>
 <p class="soft">{{ f.source }}{% if f.known %} (recorded in the card){% endif %}</p>
-<dl><dt>Printed</dt><dd class="wide">{{ f.printed }}{% if f.text %}<br><code>{{ f.text }}</code>{% endif %}</dd>
+<dl>{% if f.printed %}<dt>Printed</dt><dd class="wide">{{ f.printed }}</dd>{% endif %}{% if f.stated %}
+<dt>As we read it</dt><dd class="wide">{{ f.stated }}</dd>{% endif %}{% if f.text %}
+<dt>In the card</dt><dd class="wide"><code>{{ f.text }}</code></dd>{% endif %}
 <dt>Verdict</dt><dd>{{ f.verdict }} ({{ f.kind }})</dd>
 <dt>Counterexample</dt><dd>{{ f.point or "see the reason" }}</dd><dt>Why</dt><dd>{{ f.why }}</dd>
+{% if f.beside %}<dt>Not as printed</dt>{% for text in f.beside %}<dd>{{ text }}</dd>{% endfor %}{% endif %}
 <dt>Repaired</dt><dd>{% if f.repaired %}<code>{{ f.repaired }}</code>{% if f.repair_verdict %}:
 {{ f.repair_verdict }}{% endif %}{% else %}no true form was found in the neighbourhood{% endif %}</dd>
 {% if f.script %}<dt>Script</dt><dd><a href="counterexamples/{{ f.script_name }}">{{ f.script_name }}</a>
@@ -90,24 +93,29 @@ def errata_page(card: Any, findings: Sequence[Any], lines: Sequence[Any]) -> str
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
     style = template("page.css") + STYLE
     rows = [f.row for f in findings]
-    tally = Counter(row.verdict for row in rows if row.as_printed)
-    refuted = [f for f in findings if f.row.verdict == "refuted" and f.row.as_printed]
+    refuted = sorted((f for f in findings if f.row.verdict == "refuted" and f.row.as_printed), key=_place)
     return environment.from_string(PAGE).render(
         card=card,
         style=Markup(style),
         policy=content_policy(style),
-        counts=", ".join(f"{n} {LOOKS[word].symbol} {word}" for word, n in tally.items()),
+        counts=str(count_of(row.to_dict() for row in rows)),
         share=str(decided(rows)),
         refuted=[_record(card, f, findings) for f in refuted],
         lines=[_line(line) for line in lines],
     )
 
 
+def _place(finding: Any) -> tuple[bool, bool]:
+    """What the card records as refuted comes first, then relations, then what only concerns their form."""
+    return not finding.row.known_refuted, finding.row.judges != "relation"
+
+
 def script_name(finding: Any) -> str:
     """File name of the script of a refutation."""
     row = finding.row
     parts = [row.paper, row.statement, row.claim, *(["units"] if row.kind == "units" else [])]
-    return slug(*parts, *([] if row.as_printed else ["repaired"])).replace("/", "-") + ".py"
+    kinds = [mark.partition(":")[0].replace(" ", "-") for mark in row.marks]
+    return slug(*parts, *dict.fromkeys(kinds)).replace("/", "-") + ".py"
 
 
 def _record(card: Any, finding: Any, findings: Sequence[Any]) -> dict[str, Any]:
@@ -117,7 +125,9 @@ def _record(card: Any, finding: Any, findings: Sequence[Any]) -> dict[str, Any]:
     entry = card.entries.get(row.statement)
     recorded = getattr(entry, "refuted", None)
     op = (row.details or {}).get("op", "~")
-    repairs = [f.row for f in findings if f.row.statement == row.statement and not f.row.as_printed]
+    rows = [f.row for f in findings if f.row.statement == row.statement]
+    repairs = [r for r in rows if any(mark.startswith("repaired") for mark in r.marks)]
+    beside = [r for r in rows if r.marks and r.claim == row.claim and r not in repairs]
     point = finding.counterexample or {}
     return {
         "anchor": slug(row.statement, row.claim),
@@ -126,6 +136,8 @@ def _record(card: Any, finding: Any, findings: Sequence[Any]) -> dict[str, Any]:
         "source": row.source or "",
         "known": row.known_refuted,
         "printed": Markup(to_mathml(finding.printed, block=True)) if finding.printed else "",
+        "stated": Markup(to_mathml(row.stated, block=True)) if row.stated else "",
+        "beside": [f"{'; '.join(r.marks)}: {r.verdict}" for r in beside],
         "text": f"{row.left} {op} {row.right}" if row.left else "",
         "verdict": row.verdict,
         "kind": row.kind,
@@ -139,8 +151,5 @@ def _record(card: Any, finding: Any, findings: Sequence[Any]) -> dict[str, Any]:
 
 
 def _line(line: Any) -> dict[str, str]:
-    shown = "; ".join(
-        f"{kind}: " + ", ".join(f"{n} {word}" for word, n in counts.items()) for kind, counts in line.verdicts.items()
-    )
     rest = f"with verify: {', '.join(line.elsewhere)}" if line.elsewhere else line.nothing_to_decide
-    return {"id": line.id, "kind": line.kind, "source": line.source, "shown": shown, "rest": rest}
+    return {"id": line.id, "kind": line.kind, "source": line.source, "shown": line.shown, "rest": rest}

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Sequence
 from importlib import resources
 from typing import Any
 
+from bilevel_verify.checks.counting import judges, word_of
 from bilevel_verify.checks.verdict import Row
 from bilevel_verify.reporting import words
 from bilevel_verify.reporting.build import badness, worst_rows
@@ -28,7 +29,7 @@ MOST_LINES = 80
 """Lines of one claim table; more are summed up (the rest lies in the table of all rows)."""
 COLUMNS = (
     *("verdict", "certainty", "paper", "statement", "claim", "problem", "method", "kind", "measured", "bound"),
-    *("margin", "where", "places", "reason", "left", "right", "reading", "reproduce"),
+    *("margin", "where", "places", "reason", "left", "right", "reading", "marks", "judges", "reproduce"),
 )
 EARLY = 'document.documentElement.classList.add("js");'
 """Runs before the body is read: the browser must not lay out every page of a large report to show the first."""
@@ -115,7 +116,7 @@ def row_table(shown: Sequence[Json], total: int) -> Json:
     texts: dict[str, int] = {}
     columns: dict[str, list[Any]] = {}
     for name in COLUMNS:
-        values = [row.get(name) for row in shown]
+        values = ["; ".join(row.get(name) or ()) or None if name == "marks" else row.get(name) for row in shown]
         if name in TEXT_COLUMNS:
             columns[name] = [None if v is None else texts.setdefault(str(v), len(texts)) for v in values]
         else:
@@ -211,7 +212,7 @@ class View:
                 broken = [x for x in lines if x["verdict"] in ("refuted", "inconsistent") and x["row"]["as_printed"]]
                 if broken or claim["refuted"]:
                     repaired = [c for c in record["claims"] if c["id"] == claim["id"] and c["change"]]
-                    mended = [x for x in lines if not x["row"]["as_printed"] and not x["row"]["reading"]]
+                    mended = [x for x in lines if any(mark.startswith("repaired") for mark in x["marks"])]
                     item = {"name": name, "record": record, "claim": claim, "broken": broken}
                     found.append(item | {"repaired": repaired, "mended": mended})
         found += self._bare_errata({(x["name"], x["claim"]["id"]) for x in found})
@@ -236,7 +237,8 @@ class View:
         """The statements judged on a problem, one line each: the worst verdict, the counts, the smallest margin."""
         groups: dict[str, list[Json]] = {}
         for line in self.by_problem.get(problem, []):
-            groups.setdefault(line["name"], []).append(line)
+            if line["relation"]:
+                groups.setdefault(line["name"], []).append(line)
         found = []
         for name, lines in groups.items():
             counts = Counter(v for line in lines for v, n in line["counts"].items() for _ in range(n))
@@ -264,8 +266,8 @@ def _lines(rows: Sequence[Json]) -> list[Json]:
     groups: dict[tuple[Any, ...], list[Json]] = {}
     for row in rows:
         key = (
-            *(row[k] for k in ("paper", "statement", "claim", "problem", "method", "kind", "reading")),
-            row["as_printed"],
+            *(row[k] for k in ("paper", "statement", "claim", "problem", "method", "kind", "reading", "as_printed")),
+            *(row.get("marks") or ()),
         )
         groups.setdefault(key, []).append(row)
     lines = []
@@ -280,6 +282,10 @@ def _lines(rows: Sequence[Json]) -> list[Json]:
                 "name": _name(shown),
                 "row": shown,
                 "verdict": verdict,
+                "word": word_of(shown),
+                "relation": judges(shown) == "relation",
+                "marks": list(shown.get("marks") or ()),
+                "stated": shown.get("stated"),
                 "count": len(members),
                 "counts": {v: counts[v] for v in words.LOOKS if counts[v]},
                 "places": sum(places) if places else None,
@@ -290,12 +296,17 @@ def _lines(rows: Sequence[Json]) -> list[Json]:
 
 def _cell(name: str, problem: str | None, found: Json | None) -> Json:
     if found is None:
-        return {"verdict": None, "count": 0, "title": "", "anchor": ""}
+        return {"verdict": None, "count": 0, "title": "", "anchor": "", "marks": ""}
     counts = found["verdicts"]
-    listed = ", ".join(f"{n} {v}" for v, n in counts.items())
-    title = f"{name}, {problem or 'the statement as a whole'}: {listed}"
+    parts = [", ".join(f"{n} {v}" for v, n in counts.items())] if counts else []
+    marks = "" if found["as_printed"] or not counts else ", ".join(found["marked"])
+    if marks:
+        parts[0] += f" (not as printed: {marks})"
+    parts += [f"{what}: " + ", ".join(f"{n} {w}" for w, n in words_.items()) for what, words_ in found["apart"].items()]
+    title = f"{name}, {problem or 'the statement as a whole'}: {'; '.join(parts)}"
     anchor = words.slug("s", name, problem or "whole")
-    return {"verdict": words.worst(list(counts)), "count": sum(counts.values()), "title": title, "anchor": anchor}
+    verdict = words.worst(list(counts)) if counts else None
+    return {"verdict": verdict, "count": sum(counts.values()), "title": title, "anchor": anchor, "marks": marks}
 
 
 def _heat(ratio: float) -> int:

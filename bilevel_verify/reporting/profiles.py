@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bilevel_verify.campaign.statistics import Profile, data_profile, oracle_calls, performance_profile
-from bilevel_verify.methods.run import ENDED
 from bilevel_verify.reporting.plots import moved
 
 Json = dict[str, Any]
@@ -37,6 +36,8 @@ def profile_records(runs: Sequence[Json], problems: Sequence[Json]) -> list[Json
 
 
 def _costs(runs: Sequence[Json]) -> tuple[dict[str, dict[str, float | None]], dict[str, str]]:
+    from bilevel_verify.methods.run import ENDED
+
     costs: dict[str, dict[str, float | None]] = {}
     places: dict[str, str] = {}
     for run in runs:

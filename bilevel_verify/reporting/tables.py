@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from bilevel_verify.checks.counting import text_of, word_of
 from bilevel_verify.reporting.rates import lines as rate_lines
 from bilevel_verify.reporting.words import LOOKS, number, worst
 
@@ -82,7 +83,7 @@ def latex_rows(document: Json, count: int = 60) -> str:
     ]
     for row in worst_rows(document["rows"], count):
         cells = [_statement(row), row["claim"] or "", row["problem"] or "", *(number(row[k]) for k in _NUMBERS)]
-        lines.append(" & ".join(latex_escape(c) for c in [*cells, row["verdict"]]) + r" \\")
+        lines.append(" & ".join(latex_escape(c) for c in [*cells, word_of(row)]) + r" \\")
     lines += [r"\bottomrule", r"\end{tabular}"]
     return "\n".join(lines) + "\n"
 
@@ -96,12 +97,10 @@ def markdown(document: Json, count: int = 100) -> str:
 
     summary = document["summary"]
     problems, statements, cells = _matrix(document)
-    counts = ", ".join(f"{n} {v}" for v, n in summary["verdicts"].items()) or "no verdicts"
-    split = ", ".join(f"{n} {c}" for c, n in summary["holds_by_certainty"].items())
     out = [
         f"# {markdown_escape(document['title'])}",
         "",
-        f"{counts}." + (f" Holds by certainty: {split}." if split else ""),
+        f"{text_of(summary)}.",
     ]
     if document["command"]:
         out += ["", "Repeat with `" + document["command"].replace("`", "'") + "`."]
@@ -119,7 +118,7 @@ def markdown(document: Json, count: int = 100) -> str:
     out.append(_line(["---", "---", "---", "---", "---:", "---:", "---:", "---"]))
     for row in worst_rows(document["rows"], count):
         numbers = [number(row[k]) for k in _NUMBERS]
-        ends = [row["verdict"], _statement(row), row["claim"] or "", row["problem"] or ""]
+        ends = [word_of(row), _statement(row), row["claim"] or "", row["problem"] or ""]
         out.append(_line([*ends, *numbers, row["reason"] or ""]))
     return "\n".join(out) + "\n"
 
@@ -130,7 +129,8 @@ def _line(cells: Sequence[str]) -> str:
 
 
 def _matrix(document: Json) -> tuple[list[str], list[str], dict[tuple[str, str], str]]:
-    found = {(_statement(m), m["problem"] or "as a whole"): worst(list(m["verdicts"])) for m in document["matrix"]}
+    judged = [m for m in document["matrix"] if m["verdicts"]]
+    found = {(_statement(m), m["problem"] or "as a whole"): worst(list(m["verdicts"])) for m in judged}
     return sorted({p for _, p in found}), list(dict.fromkeys(s for s, _ in found)), found
 
 

@@ -40,10 +40,11 @@ def assert_keeps_promises(
     kind : the kind of these examples, if the statement names no method of this package.
     options : handed on to :func:`bilevel_verify.verify`.
 
-    A claim counts as broken if it is refuted, or if the float64 iterates violate it (a user's solver cannot be run
-    again in 50 digits, so that the verdict of such a row stays ``undecided``; hypotheses about sequences that it keeps
-    to itself are its own business), unless the method of the card itself breaks it on the same example: then it is the
-    theorem that is wrong, not the solver. A warning says so if no claim could be decided.
+    What the solver may hand back is what ``verify`` takes: iterates, a list of epochs, or a :class:`bv.Trajectory`;
+    claims about epochs need one of the latter two. A claim counts as broken if it is refuted (hypotheses about
+    sequences that the solver keeps to itself are its own business: there the recorded iterates decide), unless the
+    method of the card itself breaks it on the same example: then it is the theorem that is wrong, not the solver. A
+    warning says so if no claim could be decided.
 
     Raises
     ------
@@ -123,11 +124,13 @@ def _judge(solver: Function, statement: Any, stated: Any, options: dict[str, Any
 def _watched(solver: Function, errors: list[BrokenContract], chosen: Profile) -> Function:
     """The solver with a time limit, its misbehaviour kept: a verification goes on without a run that failed."""
 
-    def watched(oracles: Any, *others: Any) -> Any:
+    def watched(oracles: Any, x0: Any, parameters: Any) -> Any:
         try:
-            result = call(solver, oracles, *others, where="the run", limit=chosen)
-            _must_be_iterates(result, oracles.problem.dx)
+            result = call(solver, oracles, x0, parameters, where="the run", limit=chosen)
+            _must_be_a_run(result, x0, oracles.dx)
         except BrokenContract as failure:
+            if x0.dtype == object:  # again, in many digits: a solver need not be able to do that
+                raise NotImplementedError(failure.detail) from failure
             errors.append(failure)
             raise ParameterError(str(failure)) from failure
         return result
@@ -136,32 +139,30 @@ def _watched(solver: Function, errors: list[BrokenContract], chosen: Profile) ->
     return watched
 
 
-def _must_be_iterates(result: Any, dx: int) -> None:
-    """Rows of length dx, or (output, rows).
+def _must_be_a_run(result: Any, x0: Any, dx: int) -> None:
+    """Something that ``verify`` takes for a run.
 
     Raises
     ------
-    BrokenContract : they are not.
+    BrokenContract : it is not.
     """
+    from bilevel_verify.checks.own_solver import trace_of, trajectory_of
     from bilevel_verify.methods.run import Run
 
     if isinstance(result, Run):
         return
-    raw = result[1] if isinstance(result, tuple) and len(result) == 2 else result
     try:
-        rows = np.array(raw, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise BrokenContract("returns no numbers", "the run", f"{type(raw).__name__}: {error}") from None
-    if not (rows.size and (rows.shape[1:] == (dx,) or (dx == 1 and rows.ndim == 1))):
-        raise BrokenContract("returns the wrong shape", "the run", f"{rows.shape}, not (iterates, {dx})")
+        trace_of(trajectory_of(result, x0, dx)[0], dx, x0.dtype == object)
+    except ParameterError as error:
+        words = "of numbers" in str(error) or "no iterates; " in str(error)
+        contract = "returns no numbers" if words else "returns the wrong shape"
+        raise BrokenContract(contract, "the run", str(error)) from None
 
 
 def _is_broken(row: Any) -> bool:
-    """Whether a row of verdicts is a failure of the solver: refuted, or violated in floats, and not a known one."""
-    reason = str(row.reason)
-    violated = row.verdict == "undecided" and reason.startswith("precision: violated")
-    inside = row.verdict == "undecided" and "not recorded" in reason and _exceeds(row)
-    return not row.known_refuted and (row.verdict == "refuted" or violated or inside)
+    """Whether a row of verdicts is a failure of the solver: refuted, and not a known one."""
+    inside = row.verdict == "undecided" and "not recorded" in str(row.reason) and _exceeds(row)
+    return not row.known_refuted and (row.verdict == "refuted" or inside)
 
 
 def _exceeds(row: Any) -> bool:

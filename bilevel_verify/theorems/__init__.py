@@ -1,5 +1,10 @@
 """What was promised: cards of papers as data, their parameters resolved for an instance, their algorithms read."""
 
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from bilevel_verify.theorems.card import (
     Algorithm,
     Card,
@@ -22,18 +27,20 @@ from bilevel_verify.theorems.card import (
     Step,
     TableRow,
 )
-from bilevel_verify.theorems.notation import read
-from bilevel_verify.theorems.shelf import (
-    CardRecord,
-    StatementRecord,
-    card,
-    cards,
-    checks_of,
-    find_statement,
-    load_card,
-    statements,
-    theory_directory,
-)
+
+if TYPE_CHECKING:
+    from bilevel_verify.theorems.notation import read
+    from bilevel_verify.theorems.shelf import (
+        CardRecord,
+        StatementRecord,
+        card,
+        cards,
+        checks_of,
+        find_statement,
+        load_card,
+        statements,
+        theory_directory,
+    )
 
 __all__ = [
     "Algorithm",
@@ -67,3 +74,20 @@ __all__ = [
     "statements",
     "theory_directory",
 ]
+
+_LATER = dict.fromkeys(
+    "CardRecord StatementRecord card cards checks_of find_statement load_card statements theory_directory".split(),
+    "shelf",
+) | {"read": "notation"}
+
+
+def __getattr__(name: str) -> Any:
+    """What reads cards and LaTeX is loaded when it is asked for."""
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"bilevel_verify.theorems.{_LATER[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+globals().pop("card")  # the module of the data classes: the public name is the function of the shelf

@@ -20,6 +20,10 @@ SCOPES: tuple[Scope, ...] = ("parameters", "point", "step", "epoch", "run", "ord
 LetterSource = Literal["constants", "truth", "user", "run", "problem", "settings"]
 STATEMENT_KINDS = ("theorem", "lemma", "proposition", "corollary", "condition", "remark")
 PASSIVE_KINDS = ("assumption", "definition", "proof", "table")
+MARKS = ("added", "special", "step", "part", "letters", "reading", "by hand", "repaired")
+"""Why what is judged is not what is printed: hypotheses of our own, a special case, one step or a part of it, letters
+in place of what they stand for, a named reading, a change made by hand, a repaired form."""
+ASSUMED_KINDS = ("assumption", "condition")
 ORDER_SYMBOLS = frozenset({"O", "softO", "Omega", "Theta"})
 
 
@@ -39,13 +43,42 @@ class Expression:
 
 
 @dataclass(frozen=True, slots=True)
+class Condition(Expression):
+    """A hypothesis. ``origin`` is the place where the paper prints it; one of our own (``added``) has none."""
+
+    origin: str = field(default="", compare=False)
+    added: bool = field(default=False, compare=False)
+
+    @property
+    def unread(self) -> bool:
+        """Whether nobody has said where it comes from: neither the paper's place nor that it is our own."""
+        return not (self.origin or self.added)
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Why something is not judged as it is printed: a word of :data:`MARKS` and the reason."""
+
+    name: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.why}"
+
+
+@dataclass(frozen=True, slots=True)
 class Link:
-    """One relation ``left op right`` of a chain; each link of a chain is judged by itself."""
+    """One relation ``left op right`` of a chain; each link of a chain is judged by itself.
+
+    ``printed`` quotes the paper; ``stated`` is a display of the card's own making, "as we read it".
+    """
 
     left: Expression
     op: str
     right: Expression
     printed: str = ""
+    stated: str = ""
+    marks: tuple[Mark, ...] = ()
 
     @property
     def has_order_symbol(self) -> bool:
@@ -67,6 +100,8 @@ class Domain:
         nonnegative numbers with sum 1).
     lower, upper : ends (None for an open integer range); they may mention other letters.
     lower_closed, upper_closed : whether the end belongs to it.
+    origin : where the paper prints the range; empty for one that nobody has read against the paper.
+    added : whether it is narrower than the printed one, by our own will.
     """
 
     text: str
@@ -76,9 +111,21 @@ class Domain:
     lower_closed: bool = True
     upper_closed: bool = True
     space: str = "x"
+    origin: str = field(default="", compare=False, repr=False)
+    added: bool = field(default=False, compare=False, repr=False)
+
+    @property
+    def unread(self) -> bool:
+        """Whether it restricts a number and nobody has said where that comes from."""
+        whole = self.kind == "interval" and all(end is None or _is_infinite(end) for end in (self.lower, self.upper))
+        return self.kind in ("interval", "integers") and not (whole or self.origin or self.added)
 
     def __str__(self) -> str:
         return self.text
+
+
+def _is_infinite(end: Expression) -> bool:
+    return end.text.replace(" ", "") in ("oo", "-oo", "+oo")
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +184,7 @@ class Definition:
     name: str
     value: Expression | Root
     printed: str = ""
+    stated: str = ""
     source: str = ""
     side: Literal["upper", "lower", "middle"] = "middle"
     where: tuple[Expression, ...] = ()
@@ -149,13 +197,15 @@ class Definition:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """One prescribed choice of parameters with its own hypotheses."""
+    """One prescribed choice of parameters with its own hypotheses, printed ones and (``added``) ours."""
 
     name: str
     parameters: Mapping[str, Definition]
-    where: tuple[Expression, ...] = ()
+    where: tuple[Condition, ...] = ()
+    added: tuple[Condition, ...] = ()
     source: str = ""
     printed: str = ""
+    stated: str = ""
     note: str = ""
     includes: tuple[str, ...] = ()
 
@@ -173,12 +223,33 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True)
+class Hides:
+    """What the order symbols of a paper hide besides absolute constants, declared once for the whole card.
+
+    ``letters`` stay fixed in every sentence whose bound does not name them; ``source`` and ``printed`` say where the
+    paper says so, or which of its sentences leave them out.
+    """
+
+    letters: tuple[str, ...] = ()
+    source: str = ""
+    printed: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Refuted:
-    """A known refutation: since which version, and why."""
+    """A known refutation: since which version, and why.
+
+    ``on`` names the problem of the recorded counterexample of a claim over runs, with the accuracies ``eps``, the start
+    ``x0`` and the letters ``set``: ``audit`` runs it again.
+    """
 
     since: str = ""
     why: str = ""
     at: str = ""
+    on: str = ""
+    eps: tuple[float, ...] = ()
+    x0: tuple[float, ...] = ()
+    set: Mapping[str, Any] = field(default_factory=_none)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,17 +259,22 @@ class Claim:
     ``chain`` holds its links; ``kind`` is ``bound`` or ``probability`` (then ``probability`` is the least success
     probability and the chain is the event). ``readings`` and ``repaired`` are complete claims of their own; theirs
     carry ``reading`` (the label) or ``change``/``why`` and ``as_printed = False``. ``given_by`` names letters whose
-    proof is a proof of the claim: where they are proved, the claim is a hypothesis that needs no run.
+    proof is a proof of the claim: where they are proved, the claim is a hypothesis that needs no run. ``assumed``: the
+    paper assumes it and does not claim it, so that where it is false the paper says nothing.
     """
 
     id: str
     over: Scope
     chain: tuple[Link, ...]
     for_: Mapping[str, Domain] = field(default_factory=_none)
-    where: tuple[Expression, ...] = ()
+    where: tuple[Condition, ...] = ()
+    added: tuple[Condition, ...] = ()
+    narrowed: Mapping[str, Domain] = field(default_factory=_none)
+    marks: tuple[Mark, ...] = ()
     define: Mapping[str, Expression] = field(default_factory=_none)
     source: str = ""
     printed: tuple[str, ...] = ()
+    stated: tuple[str, ...] = ()
     refuted: Refuted | None = None
     same_as: tuple[str, ...] = ()
     counted: tuple[str, ...] = ()
@@ -206,6 +282,7 @@ class Claim:
     probability: Expression | None = None
     fit: str = ""
     given_by: tuple[str, ...] = ()
+    assumed: bool = False
     note: str = ""
     why: str = ""
     reading: str = ""
@@ -223,19 +300,29 @@ class Claim:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """What all numbered items share."""
+    """What all numbered items share.
+
+    ``where`` and ``for_`` are the hypotheses and ranges of the print; ``added`` and ``narrowed`` are ours and stand in
+    a second judgement, which is marked. ``marks`` say that the entry is not judged as it is printed at all; ``assumed``
+    as for a claim (the rule for assumptions and conditions).
+    """
 
     kind: str
     id: str
     source: str = ""
     title: str = ""
     for_: Mapping[str, Domain] = field(default_factory=_none)
-    where: tuple[Expression, ...] = ()
+    where: tuple[Condition, ...] = ()
+    added: tuple[Condition, ...] = ()
+    narrowed: Mapping[str, Domain] = field(default_factory=_none)
+    marks: tuple[Mark, ...] = ()
     define: Mapping[str, Expression] = field(default_factory=_none)
     assumes: tuple[str, ...] = ()
     printed: tuple[str, ...] = ()
+    stated: tuple[str, ...] = ()
     text: str = ""
     refuted: Refuted | None = None
+    assumed: bool = False
     same_as: tuple[str, ...] = ()
     nothing_to_decide: str = ""
     note: str = ""
@@ -282,12 +369,17 @@ class Step(Entry):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Derivation(Entry):
-    """``result`` after ``substitute`` is (of order) ``gives`` in the ``regime``."""
+    """``result`` after ``substitute`` is (of order) ``gives`` in the ``regime``.
+
+    ``premise`` names the entries (``id`` or ``id/claim``) that ``result`` is taken from, the best that the paper gives
+    for it; their hypotheses are in force.
+    """
 
     result: Expression
     gives: Expression
     substitute: Mapping[str, Expression] = field(default_factory=_none)
-    regime: tuple[Expression, ...] = ()
+    regime: tuple[Condition, ...] = ()
+    premise: tuple[str, ...] = ()
     dimensionless: bool = False
     free_of: tuple[str, ...] = ()
 
@@ -307,7 +399,7 @@ class TableRow(Entry):
     table: str
     method: str
     entries: Mapping[str, Expression] = field(default_factory=_none)
-    regime: tuple[Expression, ...] = ()
+    regime: tuple[Condition, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -316,7 +408,8 @@ class Algorithm(Entry):
 
     ``program`` is the parsed statement list (see ``theorems.algorithm``); ``called`` the name by which other
     algorithms call this one; ``families`` sequences of parameters: name -> (indices, formula), as ``T[t, k]`` from
-    ``T_0`` and ``T_k``.
+    ``T_0`` and ``T_k``. ``inputs`` are those that the paper names; ``taken`` are letters that a run needs besides, with
+    the reason why they are taken: a reading.
     """
 
     inputs: tuple[str, ...]
@@ -324,12 +417,18 @@ class Algorithm(Entry):
     program: Any = None
     called: str = ""
     families: Mapping[str, tuple[tuple[str, ...], Expression]] = field(default_factory=_none)
+    taken: Mapping[str, str] = field(default_factory=_none)
     outputs: tuple[str, ...] = ()
     functions: tuple[str, ...] = ()
     supplied_by: tuple[str, ...] = ()
     method: str = ""
     variant_of: str = ""
     literal: bool = True
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """What a run is given: the inputs of the paper and the letters that are taken besides."""
+        return (*self.inputs, *self.taken)
 
 
 @dataclass(frozen=True, slots=True)
@@ -348,7 +447,8 @@ class Card:
     definitions: Mapping[str, Definition] = field(default_factory=_none)
     settings: Mapping[str, Settings] = field(default_factory=_none)
     readings: Mapping[str, Reading] = field(default_factory=_none)
-    regimes: Mapping[str, tuple[Expression, ...]] = field(default_factory=_none)
+    regimes: Mapping[str, tuple[Condition, ...]] = field(default_factory=_none)
+    hides: Hides | None = None
     entries: Mapping[str, Entry] = field(default_factory=_none)
     digest: str = ""
     notation: Notation = field(default_factory=Notation, compare=False, repr=False)

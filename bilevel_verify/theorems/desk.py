@@ -10,6 +10,7 @@ from typing import Any
 from bilevel_verify.errors import CardError
 from bilevel_verify.language import nearest
 from bilevel_verify.theorems.card import (
+    Condition,
     Definition,
     Domain,
     Expression,
@@ -21,7 +22,16 @@ from bilevel_verify.theorems.card import (
     Scope,
     Settings,
 )
-from bilevel_verify.theorems.fields import Names, Place, Table, chain_of, domain_of, expression, names_of_scope
+from bilevel_verify.theorems.fields import (
+    Names,
+    Place,
+    Table,
+    chain_of,
+    condition,
+    domain_of,
+    expression,
+    names_of_scope,
+)
 from bilevel_verify.theorems.rewrite import free_letters, inline
 
 SIGNATURE = re.compile(r"\s*([A-Za-z][A-Za-z0-9_]*)\s*\(([^()]*)\)\s*\Z")
@@ -38,7 +48,7 @@ class Desk:
     units: dict[str, str]
     settings: dict[str, Settings]
     readings: dict[str, Reading]
-    regimes: dict[str, tuple[Expression, ...]]
+    regimes: dict[str, tuple[Condition, ...]]
 
     def names(self, scope: Scope) -> Names:
         """Vocabulary of a scope with the letters and functions of this card."""
@@ -46,14 +56,11 @@ class Desk:
         own = self.functions if scope != "parameters" else ()
         return names_of_scope(scope, self.letters, own, run)
 
-    def conditions(
-        self, texts: tuple[str, ...], place: Place, scope: Scope, extra: bool = False
-    ) -> tuple[Expression, ...]:
-        """Conditions of a ``where`` list; ``extra`` allows letters that are not declared (regimes)."""
-        names = self.names(scope)
-        if extra:
-            return tuple(expression(t, place, None) for t in texts)
-        return tuple(expression(t, place, names) for t in texts)
+    def conditions(self, table: Table, key: str, scope: Scope, extra: bool = False) -> tuple[Condition, ...]:
+        """Conditions of a list; ``extra`` allows letters that are not declared (regimes)."""
+        names, place = None if extra else self.names(scope), table.place.at(key)
+        added = key == "added"
+        return tuple(condition(text, place, names, origin, added) for text, origin in table.sourced(key))
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +70,7 @@ class Context:
     for_: Mapping[str, Domain]
     define: Mapping[str, Expression]
     local: LocalFunctions
+    narrowed: Mapping[str, Domain]
 
     def expression(self, text: Any, place: Place, names: Names) -> Expression:
         """Parse, check with the local names, write out local functions."""
@@ -79,10 +87,18 @@ class Context:
         except CardError as error:
             raise place.fail(str(error)) from None
 
-    def chain(self, parts: tuple[str, ...], place: Place, names: Names, printed: tuple[str, ...]) -> tuple[Link, ...]:
+    def conditions(self, table: Table, key: str, names: Names) -> tuple[Condition, ...]:
+        """The hypotheses of a list, with their origins; those under ``added`` are ours."""
+        found = []
+        for text, origin in table.sourced(key):
+            read = self.expression(text, table.place.at(key), names)
+            found.append(Condition(read.tree, read.text, origin, key == "added"))
+        return tuple(found)
+
+    def chain(self, parts: tuple[str, ...], place: Place, names: Names) -> tuple[Link, ...]:
         """A chain of relations in this context."""
         known = names.plus(letters=(*self.for_, *self.define), functions=self.local)
-        links = chain_of(parts, place, known, printed)
+        links = chain_of(parts, place, known)
         return tuple(
             replace(link, left=self.write_out(link.left, place), right=self.write_out(link.right, place))
             for link in links
@@ -92,10 +108,16 @@ class Context:
 def context_of(table: Table, names: Names, parent: Context | None = None) -> Context:
     """``for`` and ``define`` of a table, on top of those of its parent."""
     ranges = dict(parent.for_) if parent else {}
-    quantified = table.table("for")
+    quantified = table.sourced_table("for")
     known = names.plus(letters=(*ranges, *quantified, *(parent.define if parent else ())))
-    for letter, text in quantified.items():
-        ranges[letter] = domain_of(text, table.place.at("for", letter), known)
+    for letter, (text, origin) in quantified.items():
+        ranges[letter] = domain_of(text, table.place.at("for", letter), known, origin)
+    narrowed = {}
+    for letter, text in table.table("narrowed").items():
+        place = table.place.at("narrowed", letter)
+        if letter not in known.letters:
+            raise place.fail(f"unknown letter '{letter}'{nearest(letter, known.letters)}")
+        narrowed[letter] = domain_of(text, place, known, added=True)
     define: dict[str, Expression] = dict(parent.define) if parent else {}
     local: LocalFunctions = dict(parent.local) if parent else {}
     texts = table.table("define")
@@ -108,7 +130,7 @@ def context_of(table: Table, names: Names, parent: Context | None = None) -> Con
         parameters = tuple(p.strip() for p in signature[2].split(",") if p.strip())
         body = expression(texts[key], table.place.at("define", key), known.plus(letters=parameters))
         local[name] = (parameters, body.tree)
-    here = Context(ranges, define, local)
+    here = Context(ranges, define, local, narrowed)
     for key in plain:
         found = expression(texts[key], table.place.at("define", key), known)
         define[key] = here.write_out(found, table.place)
@@ -135,8 +157,16 @@ def read_definitions(data: Mapping[str, Any], desk: Desk, place: Place) -> dict[
             formula = _root(table, here, names)
         else:
             formula = expression(table.get("value"), here.at("value"), names)
-        conditions = tuple(expression(w, here.at("where"), names) for w in table.strings("where"))
-        found[name] = Definition(name, formula, table.text("printed"), table.text("source"), side, conditions)  # type: ignore[arg-type]
+        conditions = desk.conditions(table, "where", "parameters")
+        found[name] = Definition(
+            name,
+            formula,
+            table.text("printed"),
+            table.text("stated"),
+            table.text("source"),
+            side,  # type: ignore[arg-type]
+            conditions,
+        )
         table.finish()
     return found
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -10,6 +10,7 @@ from bilevel_verify.errors import CardError
 from bilevel_verify.language import nearest
 from bilevel_verify.theorems.algorithm import read_program
 from bilevel_verify.theorems.card import (
+    ASSUMED_KINDS,
     SCOPES,
     Algorithm,
     Claim,
@@ -19,6 +20,7 @@ from bilevel_verify.theorems.card import (
     Identity,
     Inequality,
     Link,
+    Mark,
     Refuted,
     Scope,
     Statement,
@@ -26,15 +28,39 @@ from bilevel_verify.theorems.card import (
     TableRow,
 )
 from bilevel_verify.theorems.desk import SIGNATURE, Context, Desk, context_of, read_definitions
-from bilevel_verify.theorems.fields import Names, Place, Table, expression
+from bilevel_verify.theorems.fields import MARK_FIELDS, Names, Place, Table, displayed, expression
 
 
-def _refuted(table: Table) -> Refuted | None:
+def _refuted(table: Table, desk: Desk) -> Refuted | None:
     if "refuted" not in table.data:
         return None
     inner = Table(table.table("refuted"), table.place.at("refuted"))
-    found = Refuted(inner.text("since"), inner.text("why"), inner.text("at"))
+    letters = inner.table("set")
+    for name, value in letters.items():
+        if name not in desk.letters:
+            raise inner.place.at("set").fail(f"unknown letter '{name}'{nearest(name, desk.letters)}")
+        if isinstance(value, bool) or not isinstance(value, str | int | float):
+            raise inner.place.at("set", name).fail("expected a number")
+    found = Refuted(
+        inner.text("since"),
+        inner.text("why"),
+        inner.text("at"),
+        inner.text("on"),
+        inner.numbers("eps"),
+        inner.numbers("x0"),
+        letters,
+    )
     inner.finish()
+    return found
+
+
+def _assumed(table: Table, usual: bool) -> bool:
+    """Whether the paper assumes it: then no refutation can be recorded."""
+    found = table.flag("assumed", usual)
+    if found and "refuted" in table.data:
+        raise table.place.at("refuted").fail(
+            "an assumption claims nothing that could be refuted; if the paper claims it, write assumed = false"
+        )
     return found
 
 
@@ -46,12 +72,17 @@ def _common(table: Table, kind: str, context: Context, names: Names, desk: Desk)
         "source": table.text("source"),
         "title": table.text("title"),
         "for_": context.for_,
-        "where": tuple(context.expression(w, table.place.at("where"), names) for w in table.strings("where")),
+        "where": context.conditions(table, "where", names),
+        "added": context.conditions(table, "added", names),
+        "narrowed": context.narrowed,
+        "marks": _marks(table),
         "define": context.define,
         "assumes": table.strings("assumes"),
         "printed": table.strings("printed"),
+        "stated": table.strings("stated"),
         "text": table.text("text"),
-        "refuted": _refuted(table),
+        "refuted": _refuted(table, desk),
+        "assumed": _assumed(table, kind in ASSUMED_KINDS),
         "same_as": table.strings("same_as"),
         "nothing_to_decide": table.text("nothing_to_decide"),
         "note": table.text("note"),
@@ -60,6 +91,12 @@ def _common(table: Table, kind: str, context: Context, names: Names, desk: Desk)
         "settings": table.strings("settings"),
         "parameters": read_definitions(table.table("parameters"), desk, table.place.at("parameters")),
     }
+
+
+def _marks(table: Table) -> tuple[Mark, ...]:
+    """The marks of an entry; one that is itself a named reading has that mark."""
+    reading = table.text("reading")
+    return (*table.marks(), *([Mark("reading", reading)] if reading else []))
 
 
 def read_statement(table: Table, desk: Desk, kind: str) -> Statement:
@@ -77,7 +114,9 @@ def read_statement(table: Table, desk: Desk, kind: str) -> Statement:
         readings=table.strings("readings"),
         method=table.text("method"),
         algorithm=table.text("algorithm"),
-        claims=tuple(read_claim(c, desk, table.place, context, number) for number, c in enumerate(claims)),
+        claims=tuple(
+            read_claim(c, desk, table.place, context, number, common["assumed"]) for number, c in enumerate(claims)
+        ),
         items=table.strings("items"),
         uses=table.strings("uses"),
     )
@@ -92,15 +131,15 @@ def read_statement(table: Table, desk: Desk, kind: str) -> Statement:
 PASSIVE = ("assumption", "definition", "proof", "table")
 
 
-def read_claim(data: dict[str, Any], desk: Desk, place: Place, parent: Context, number: int) -> Claim:
-    """One claim with its readings and its repaired form."""
+def read_claim(data: dict[str, Any], desk: Desk, place: Place, parent: Context, number: int, assumed: bool) -> Claim:
+    """One claim with its readings and its repaired form; ``assumed`` is the rule of its entry."""
     table = Table(data, place)
     identity = table.text("id", str(number + 1))
     table.place = place.at(f'claim "{identity}"')
     over = table.text("over", None)
     if over not in SCOPES:
         raise table.place.at("over").fail(f"unknown scope '{over}'{nearest(over, SCOPES)}")
-    claim = _claim_body(table, desk, parent, identity, over)
+    claim = _claim_body(table, desk, parent, identity, over, assumed)
     readings = tuple(
         _variant(Table(r, table.place.at("reading")), desk, parent, claim, data) for r in table.tables("reading")
     )
@@ -111,7 +150,7 @@ def read_claim(data: dict[str, Any], desk: Desk, place: Place, parent: Context, 
     return replace(claim, readings=readings, repaired=repaired)
 
 
-def _claim_body(table: Table, desk: Desk, parent: Context, identity: str, over: Scope) -> Claim:
+def _claim_body(table: Table, desk: Desk, parent: Context, identity: str, over: Scope, assumed: bool) -> Claim:
     names = desk.names(over)
     context = context_of(table, names, parent)
     probability = table.get("probability")
@@ -120,30 +159,39 @@ def _claim_body(table: Table, desk: Desk, parent: Context, identity: str, over: 
         over=over,
         chain=_relation(table, names, context),
         for_=context.for_,
-        where=tuple(context.expression(w, table.place.at("where"), names) for w in table.strings("where")),
+        where=context.conditions(table, "where", names),
+        added=context.conditions(table, "added", names),
+        narrowed=context.narrowed,
+        marks=table.marks(),
+        as_printed=not (table.data.keys() & MARK_FIELDS.keys()),
         define=context.define,
         source=table.text("source"),
         printed=table.strings("printed"),
-        refuted=_refuted(table),
+        stated=table.strings("stated"),
+        refuted=_refuted(table, desk),
         same_as=table.strings("same_as"),
         counted=table.strings("counted"),
         points=tuple(context.expression(p, table.place.at("points"), names) for p in table.strings("points")),
         probability=None if probability is None else context.expression(probability, table.place, names),
         fit=table.text("fit"),
         given_by=table.strings("given_by"),
+        assumed=_assumed(table, assumed),
         note=table.text("note"),
         why=table.text("why"),
     )
 
 
 def _relation(table: Table, names: Names, context: Context) -> tuple[Link, ...]:
-    """``left``/``op``/``right`` or ``chain``."""
-    printed = table.strings("printed")
+    """``left``/``op``/``right`` or ``chain``, with its displays and marks."""
+    return displayed(_links(table, names, context), table)
+
+
+def _links(table: Table, names: Names, context: Context) -> tuple[Link, ...]:
     if "chain" in table.data:
         for key in ("left", "right", "op"):
             if key in table.data:
                 raise table.place.fail(f"'chain' and '{key}' exclude each other")
-        return context.chain(table.strings("chain"), table.place, names, printed)
+        return context.chain(table.strings("chain"), table.place, names)
     for key in ("left", "right"):
         if key not in table.data:
             raise table.place.fail(f"the field '{key}' is missing (or write a chain)")
@@ -152,13 +200,13 @@ def _relation(table: Table, names: Names, context: Context) -> tuple[Link, ...]:
         raise table.place.at("op").fail(f"'{operator}' is not one of <= < == >= >")
     left = context.expression(table.get("left"), table.place.at("left"), names)
     right = context.expression(table.get("right"), table.place.at("right"), names)
-    return (Link(left, operator, right, printed[0] if len(printed) == 1 else ""),)
+    return (Link(left, operator, right),)
 
 
 def _variant(table: Table, desk: Desk, parent: Context, claim: Claim, base: dict[str, Any]) -> Claim:
     """A reading or a repaired form: the claim with some fields replaced."""
     own = {"change", "why", "name", "label", "literal", "since"}
-    dropped = ("repaired", "reading", "refuted", "note")
+    dropped = ("repaired", "reading", "refuted", "note", "link", *_stale_origins(table.data))
     merged = {k: v for k, v in base.items() if k not in dropped}
     relation = {"chain", "left", "right", "op"} & table.data.keys()
     if "chain" in relation or ("chain" in merged and relation):
@@ -172,13 +220,20 @@ def _variant(table: Table, desk: Desk, parent: Context, claim: Claim, base: dict
     over = merged.get("over", claim.over)
     if over not in SCOPES:
         raise table.place.at("over").fail(f"unknown scope '{over}'{nearest(str(over), SCOPES)}")
-    body = _claim_body(inner, desk, parent, claim.id, over)
+    body = _claim_body(inner, desk, parent, claim.id, over, claim.assumed)
     inner.finish()
+    change = table.text("change")
+    mark = (
+        Mark("repaired", change or "the repaired form")
+        if table.place.parts[-1] == "repaired"
+        else Mark("reading", label)
+    )
     return replace(
         body,
+        marks=(*body.marks, mark),
         reading=label,
         literal=table.flag("literal"),
-        change=table.text("change"),
+        change=change,
         why=table.text("why"),
         as_printed=False,
     )
@@ -226,7 +281,7 @@ def read_derivation(table: Table, desk: Desk, kind: str) -> Derivation:
             raise table.place.at("regime").fail(f"unknown regime '{regime}'{nearest(regime, desk.regimes)}")
         conditions = desk.regimes.get(regime, ())
     else:
-        conditions = tuple(context.expression(r, table.place.at("regime"), names) for r in table.strings("regime"))
+        conditions = context.conditions(table, "regime", names)
     return Derivation(
         **_common(table, kind, context, names, desk),
         result=context.expression(table.get("result"), table.place.at("result"), names),
@@ -235,6 +290,7 @@ def read_derivation(table: Table, desk: Desk, kind: str) -> Derivation:
             key: context.expression(text, table.place.at("substitute", key), names) for key, text in substitute.items()
         },
         regime=conditions,
+        premise=table.strings("premise"),
         dimensionless=table.flag("dimensionless"),
         free_of=table.strings("free_of"),
         repaired=_repaired_entry(table, desk, kind, read_derivation),
@@ -282,6 +338,7 @@ def read_algorithm(table: Table, desk: Desk, kind: str) -> Algorithm:
         steps=steps,
         program=program,
         called=table.text("called"),
+        taken=_taken(table),
         families=_families(table, desk),
         outputs=table.strings("outputs"),
         functions=table.strings("functions"),
@@ -290,6 +347,18 @@ def read_algorithm(table: Table, desk: Desk, kind: str) -> Algorithm:
         variant_of=table.text("variant_of"),
         literal=table.flag("literal", True),
     )
+
+
+def _taken(table: Table) -> dict[str, str]:
+    """Letters that no input of the paper names, each with the reason why a run takes it."""
+    inner = Table(table.table("taken"), table.place.at("taken"))
+    found = {name: inner.text(name) for name in inner.data}
+    for name, why in found.items():
+        if not why.strip():
+            raise inner.place.at(name).fail("say why the run takes it although the paper does not name it as an input")
+        if name in table.strings("inputs"):
+            raise inner.place.at(name).fail("it is an input already; take it out here or there")
+    return found
 
 
 def _families(table: Table, desk: Desk) -> dict[str, tuple[tuple[str, ...], Expression]]:
@@ -310,13 +379,20 @@ def _repaired_entry(table: Table, desk: Desk, kind: str, reader: Callable[[Table
     if "repaired" not in table.data:
         return None
     change = Table(table.table("repaired"), table.place.at("repaired"))
-    base = {k: v for k, v in table.data.items() if k not in ("repaired", "refuted", "printed", "note")}
+    dropped = ("repaired", "refuted", "printed", "stated", "note", "link", *_stale_origins(change.data))
+    base = {k: v for k, v in table.data.items() if k not in dropped}
     if "chain" in change.data or ("left" in change.data and kind != "identity"):
         base = {k: v for k, v in base.items() if k not in ("chain", "left", "right", "op")}
     merged = Table({**base, **{k: v for k, v in change.data.items() if k != "change"}}, change.place)
     found = reader(merged, desk, kind)
     merged.finish()
-    return replace(found, reading=change.text("change"))
+    text = change.text("change")
+    return replace(found, reading=text, marks=(*found.marks, Mark("repaired", text or "the repaired form")))
+
+
+def _stale_origins(changed: Mapping[str, Any]) -> list[str]:
+    """Places that belong to hypotheses and ranges which the changed form replaces."""
+    return [f"{key}_from" for key in ("where", "for", "regime") if key in changed and f"{key}_from" not in changed]
 
 
 ENTRY_READERS: dict[str, Callable[[Table, Desk, str], Entry]] = {

@@ -8,6 +8,7 @@ a comparison that the balls do not decide is None.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from fractions import Fraction
@@ -22,6 +23,7 @@ Scalar: TypeAlias = Any
 """``fractions.Fraction`` or ``flint.arb``."""
 BITS = 200
 MAXIMAL_TERMS = 1_000_000
+LARGEST = sys.float_info.max
 
 
 @contextmanager
@@ -57,17 +59,24 @@ def ends(value: Scalar) -> tuple[float, float]:
     """Floats below and above every number that the value may be."""
     if isinstance(value, Fraction):
         near = _nearest_float(value)
-        if not math.isfinite(near) or Fraction(near) == value:
+        if not math.isfinite(near):
+            return _beyond(near, near)
+        if Fraction(near) == value:
             return near, near
         low = near if Fraction(near) < value else math.nextafter(near, -math.inf)
         return low, math.nextafter(low, math.inf)
     low, high = value.lower(), value.upper()
-    bottom, top = float(low), float(high)
+    bottom, top = _float_of_ball(low), _float_of_ball(high)
     if not ball(Fraction(bottom)) <= low if math.isfinite(bottom) else False:
         bottom = math.nextafter(bottom, -math.inf)
     if not ball(Fraction(top)) >= high if math.isfinite(top) else False:
         top = math.nextafter(top, math.inf)
-    return bottom, top
+    return _beyond(bottom, top)
+
+
+def _beyond(low: float, high: float) -> tuple[float, float]:
+    """Ends beyond all floats rounded outwards: no infinity is below a number, none above one."""
+    return LARGEST if low == math.inf else low, -LARGEST if high == -math.inf else high
 
 
 def _nearest_float(value: Fraction) -> float:
@@ -77,9 +86,16 @@ def _nearest_float(value: Fraction) -> float:
         return math.inf if value > 0 else -math.inf
 
 
+def _float_of_ball(value: Any) -> float:
+    """The float nearest to a ball without width; infinities for what is beyond all floats."""
+    if not abs(value) < LARGEST:
+        return math.nan if value.is_nan() else math.inf if value > 0 else -math.inf
+    return float(value)
+
+
 def middle(value: Scalar) -> float:
     """The float nearest to the middle."""
-    return _nearest_float(value) if isinstance(value, Fraction) else float(value.mid())
+    return _nearest_float(value) if isinstance(value, Fraction) else _float_of_ball(value.mid())
 
 
 def rational(value: Scalar) -> Fraction:

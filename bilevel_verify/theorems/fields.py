@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from bilevel_verify.errors import CardError, ExpressionError
 from bilevel_verify.language import CARD, Node, nearest, parse, to_text, tree
 from bilevel_verify.latex import Notation, is_latex, read_formula, symbols
 from bilevel_verify.latex.symbols import COMPARABLE
-from bilevel_verify.theorems.card import Domain, Expression, Link, Scope
+from bilevel_verify.theorems.card import Condition, Domain, Expression, Link, Mark, Scope
 from bilevel_verify.theorems.rewrite import binder
 from bilevel_verify.theorems.vocabulary import (
     ARGUMENTS,
@@ -27,6 +27,8 @@ from bilevel_verify.theorems.vocabulary import (
     scopes_of_letter,
 )
 
+MARK_FIELDS = {"special": "special", "step": "step", "part": "part", "letters": "letters", "by_hand": "by hand"}
+"""Field of a card -> mark; the others (``added``, ``reading``, ``repaired``) follow from fields of their own."""
 LATEX_RELATION = re.compile(r"\s*\\([a-zA-Z]+)")
 RELATION = re.compile(r"\s*(<=|>=|==|<|>)(.*)\Z", re.DOTALL)
 
@@ -115,6 +117,68 @@ class Table:
             raise self.place.at(key).fail("expected a string or a list of strings")
         return tuple(items)
 
+    def numbers(self, key: str) -> tuple[float, ...]:
+        """A list of numbers; a single number is a list of one."""
+        value = self.get(key, [])
+        items = value if isinstance(value, list) else [value]
+        if any(isinstance(i, bool) or not isinstance(i, int | float) for i in items):
+            raise self.place.at(key).fail("expected a number or a list of numbers")
+        return tuple(float(i) for i in items)
+
+    def sourced(self, key: str) -> list[tuple[str, str]]:
+        """A list of texts with the places where the paper prints them (``KEY_from``, or ``{ is = .., from = .. }``)."""
+        value = self.get(key, [])
+        self._no_origin_alone(key)
+        items = [value] if isinstance(value, str | dict) else value
+        if not isinstance(items, list) or not all(isinstance(i, str | dict) for i in items):
+            raise self.place.at(key).fail("expected a string or a list of strings")
+        origins = self.get(f"{key}_from", "")
+        listed = origins if isinstance(origins, list) else [origins] * len(items)
+        if not all(isinstance(origin, str) for origin in listed) or not isinstance(origins, str | list):
+            raise self.place.at(f"{key}_from").fail("expected a string or a list of strings")
+        if len(listed) != len(items):
+            raise self.place.at(f"{key}_from").fail(
+                f"{len(listed)} places for {len(items)} of {key}; give one for each"
+            )
+        return [self._sourced(item, origin, key) for item, origin in zip(items, listed)]
+
+    def _no_origin_alone(self, key: str) -> None:
+        if f"{key}_from" in self.data and key not in self.data:
+            raise self.place.at(f"{key}_from").fail(f"an origin of nothing: there is no '{key}' here")
+
+    def _sourced(self, item: Any, origin: str, key: str) -> tuple[str, str]:
+        if isinstance(item, str):
+            return item, origin
+        inner = Table(item, self.place.at(key))
+        found = inner.text("is", None), inner.text("from") or origin
+        inner.finish()
+        return found
+
+    def sourced_table(self, key: str) -> dict[str, tuple[str, str]]:
+        """Name -> (text, place in the paper); ``KEY_from`` is one place for all, or a table of them."""
+        data, origins = self.table(key), self.get(f"{key}_from", "")
+        self._no_origin_alone(key)
+        if not isinstance(origins, str | dict):
+            raise self.place.at(f"{key}_from").fail("expected a string or a table")
+        for name in origins if isinstance(origins, dict) else ():
+            if name not in data:
+                raise self.place.at(f"{key}_from").fail(f"'{name}' has no range here{nearest(name, data)}")
+        found = {}
+        for name, value in data.items():
+            origin = origins.get(name, "") if isinstance(origins, dict) else origins
+            if not isinstance(origin, str):
+                raise self.place.at(f"{key}_from", name).fail("expected a string")
+            found[name] = self._sourced(value, origin, f"{key}, {name}") if isinstance(value, dict) else (value, origin)
+        return found
+
+    def marks(self) -> tuple[Mark, ...]:
+        """Why this is not judged as printed, in the card's own words."""
+        found = {key: self.text(key) for key in MARK_FIELDS}
+        for key in self.data.keys() & found.keys():
+            if not found[key].strip():
+                raise self.place.at(key).fail("give the reason in words")
+        return tuple(Mark(MARK_FIELDS[key], why.strip()) for key, why in found.items() if why)
+
     def table(self, key: str) -> dict[str, Any]:
         """A sub-table (empty if absent)."""
         value = self.get(key, {})
@@ -155,6 +219,12 @@ def expression(text: Any, place: Place, names: Names | None = None) -> Expressio
     if names is not None:
         check(node, names, place, source)
     return Expression(node, source.strip())
+
+
+def condition(text: Any, place: Place, names: Names | None, origin: str = "", added: bool = False) -> Condition:
+    """A hypothesis with its origin."""
+    found = expression(text, place, names)
+    return Condition(found.tree, found.text, origin, added)
 
 
 def _plain(error: ExpressionError) -> str:
@@ -213,7 +283,7 @@ def misuse(node: tree.Call) -> str | None:
     return f"{name}() has no argument" if not given and name in RANGE_FUNCTIONS else None
 
 
-def chain_of(parts: tuple[str, ...], place: Place, names: Names, printed: tuple[str, ...] = ()) -> tuple[Link, ...]:
+def chain_of(parts: tuple[str, ...], place: Place, names: Names) -> tuple[Link, ...]:
     """``["a", "<= b", "== c"]`` as links; one text with relations in it (``a <= b <= c``) is a chain too."""
     sides: list[Expression] = []
     operators: list[str] = []
@@ -236,8 +306,7 @@ def chain_of(parts: tuple[str, ...], place: Place, names: Names, printed: tuple[
             sides.append(found)
     if not operators:
         raise place.fail("a chain needs at least one relation")
-    shown = printed if len(printed) == len(operators) else ("",) * len(operators)
-    return tuple(Link(sides[i], operators[i], sides[i + 1], shown[i]) for i in range(len(operators)))
+    return tuple(Link(sides[i], operators[i], sides[i + 1]) for i in range(len(operators)))
 
 
 def _plain_sign(part: str) -> str:
@@ -249,8 +318,35 @@ def _plain_sign(part: str) -> str:
     return f"{word} {part[found.end() :]}" if found and word else part
 
 
-def domain_of(text: Any, place: Place, names: Names) -> Domain:
-    """Read the range of a letter (see :class:`Domain`)."""
+def displayed(links: tuple[Link, ...], table: Table) -> tuple[Link, ...]:
+    """The links with what the card quotes (``printed``) or states itself (``stated``), and with their marks (``link``).
+
+    A list with one text a link is theirs, ``""`` where a link has none; any other belongs to the whole.
+    """
+    printed, stated = (table.strings(key) for key in ("printed", "stated"))
+    if len(printed) == len(links):
+        links = tuple(replace(link, printed=text) for link, text in zip(links, printed))
+    if len(stated) == len(links):
+        links = tuple(replace(link, stated=text) for link, text in zip(links, stated))
+    of_links = table.table("link")
+    for number, data in of_links.items():
+        place = table.place.at("link", number)
+        if not number.isdecimal() or not 1 <= int(number) <= len(links):
+            raise place.fail(f"the links are numbered 1 to {len(links)}")
+        inner = Table(data, place)
+        marks = inner.marks()
+        inner.finish()
+        at = int(number) - 1
+        links = (*links[:at], replace(links[at], marks=marks), *links[at + 1 :])
+    return links
+
+
+def domain_of(text: Any, place: Place, names: Names, origin: str = "", added: bool = False) -> Domain:
+    """Read the range of a letter (see :class:`Domain`); ``origin`` and ``added`` say whose it is."""
+    return replace(_domain_of(text, place, names), origin=origin, added=added)
+
+
+def _domain_of(text: Any, place: Place, names: Names) -> Domain:
     if not isinstance(text, str):
         raise place.fail("a range is a string such as '(0, oo)', 'integers 1..', 'domain'")
     words = text.split()

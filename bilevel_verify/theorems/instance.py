@@ -15,6 +15,11 @@ from bilevel_verify.truth.enclosure import Enclosure, weakest
 
 KNOWN_PAPERS = ("ragd-gs", "rahgd", "fsba", "restarted-agd-hb", "agm-bio")
 
+OF_THE_PROBLEM = ("dx", "d", "d_x", "dy", "is_minimax")
+"""What ``from = "problem"`` may name."""
+TRUTHS = ("delta", "Delta", "delta_lam", "alpha", "r", "norm_y_star")
+"""What ``from = "truth"`` may name."""
+
 
 class Leaves:
     """Provider of leaf letters for :func:`bilevel_verify.theorems.resolve.resolve`.
@@ -44,8 +49,10 @@ class Leaves:
         KeyError : nobody has a value.
         ParameterError : the room that should have it could not give it; says why.
         """
-        if spec.name in self.values:
-            return self.values[spec.name]
+        return self.values[spec.name] if spec.name in self.values else self.of_the_problem(spec, known)
+
+    def of_the_problem(self, spec: LetterSpec, known: Mapping[str, Any]) -> Any:
+        """Value of a leaf letter on this problem, whatever the user gave; errors as of a call."""
         name = spec.called or spec.name
         try:
             if spec.source == "constants":

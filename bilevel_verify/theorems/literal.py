@@ -56,7 +56,7 @@ def execute(
         zero = [0.0] * problem.dy
         starts = {"x0": list(np.atleast_1d(x0)), "y0": zero if y0 is None else list(np.atleast_1d(y0))}
         starts["v0"] = zero if v0 is None else list(np.atleast_1d(v0))
-        inputs = {name: _input(printed, name, given, starts) for name in printed.inputs}
+        inputs = {name: _input(printed, name, given, starts) for name in printed.needs}
         library = {other.called: other for other in card.algorithms if other.called}
         run = interpret(
             printed,
@@ -170,7 +170,11 @@ def _input(printed: Algorithm, name: str, given: Mapping[str, Any], starts: Mapp
         return given[name]
     if name in STARTS:
         return starts[STARTS[name]]
-    raise ParameterError(f"{printed.id}: no value for the input '{name}'")
+    letters = ", ".join(sorted(set(given))) or "none"
+    raise ParameterError(
+        f"{printed.id}: no value for the input '{name}': starts are called {', '.join(STARTS)}, "
+        f"letters with a value are {letters}; an input may also be given in parameters="
+    )
 
 
 def _family(printed: Algorithm, name: str, given: Mapping[str, Any]) -> Callable[..., Any]:

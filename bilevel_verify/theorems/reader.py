@@ -16,10 +16,13 @@ from bilevel_verify.theorems.card import (
     PASSIVE_KINDS,
     STATEMENT_KINDS,
     Card,
+    Condition,
     Definition,
+    Derivation,
     Entry,
     Expression,
     FunctionSpec,
+    Hides,
     LetterSpec,
     Reading,
     Settings,
@@ -29,14 +32,16 @@ from bilevel_verify.theorems.desk import Desk, letters_of, read_definitions
 from bilevel_verify.theorems.entries import ENTRY_READERS, read_statement
 from bilevel_verify.theorems.fields import Names, Place, Table, domain_of, expression
 from bilevel_verify.theorems.notation import notation_of, notation_table
+from bilevel_verify.theorems.ranges import check_ranges
 from bilevel_verify.theorems.resolve import formulas_of
 from bilevel_verify.theorems.rewrite import order_of
+from bilevel_verify.theorems.unit_form import unit_fault
 from bilevel_verify.theorems.vocabulary import NUMBERS, RANGE_FUNCTIONS, SCALAR_FUNCTIONS
 
 MAXIMAL_SIZE = 1_000_000
 LETTER_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
 SOURCES = ("constants", "truth", "user", "run", "problem", "settings")
-HEADER = {"paper", "units", "letters", "functions", "definitions", "settings", "readings", "regime", "notation"}
+HEADER = frozenset("paper units letters functions definitions settings readings regime hides notation".split())
 FORMULA = SCALAR_FUNCTIONS | RANGE_FUNCTIONS
 
 
@@ -76,7 +81,7 @@ class _Reader:
             raise self.place.fail("the table [paper] is missing")
         paper = Table(self.top.table("paper"), self.place.at("[paper]"))
         units = self.units()
-        letters = self.letters(units)
+        letters = self.letters(units, paper.text("standing"))
         functions = self.functions(units, letters)
         self.place.notation = self.notation(letters, functions)
         desk = Desk(self.place, letters, functions, dict(units), {}, {}, {})
@@ -85,6 +90,7 @@ class _Reader:
         desk.readings.update(self.readings(desk))
         desk.regimes.update(self.regimes(desk))
         self.check_circles(definitions, desk)
+        hides = self.hides(letters)
         entries = self.entries(desk)
         self.top.finish()
         card = Card(
@@ -101,6 +107,7 @@ class _Reader:
             settings=desk.settings,
             readings=desk.readings,
             regimes=desk.regimes,
+            hides=hides,
             entries=entries,
             digest=digest,
             notation=self.place.notation,
@@ -108,6 +115,7 @@ class _Reader:
         paper.finish()
         _check_references(card, self.place)
         _check_circles(card, self.place)
+        check_ranges(card, self.place)
         return card
 
     def notation(self, letters: Mapping[str, LetterSpec], functions: Mapping[str, FunctionSpec]) -> Notation:
@@ -131,14 +139,17 @@ class _Reader:
         if isinstance(text, int):
             text = str(text)
         try:
-            return expression(text, place, names)
+            found = expression(text, place, names)
         except CardError as error:
             message = str(error).replace("unknown unit", "undeclared unit")
             if "undeclared unit" in message and "did you mean" not in message:
                 message += "; declare it under [units]"
             raise CardError(message) from None
+        if fault := unit_fault(found.tree, units):
+            raise place.fail(f"{found.text!r} is not a unit: {fault}")
+        return found
 
-    def letters(self, units: Mapping[str, str]) -> dict[str, LetterSpec]:
+    def letters(self, units: Mapping[str, str], standing: str) -> dict[str, LetterSpec]:
         tables = self.top.table("letters")
         found: dict[str, LetterSpec] = {}
         exponents = {
@@ -156,12 +167,12 @@ class _Reader:
             source = table.text("from", "settings")
             if source not in SOURCES:
                 raise place.at("from").fail(f"unknown source {source!r}{nearest(source, SOURCES)}")
-            domain = table.get("domain")
+            domain, origin = table.get("domain"), table.text("domain_from") or standing
             default = table.get("default")
             found[name] = LetterSpec(
                 name=name,
                 unit=None if unit is None else self.unit(unit, place.at("unit"), units, exponents),
-                domain=None if domain is None else domain_of(domain, place.at("domain"), everything),
+                domain=None if domain is None else domain_of(domain, place.at("domain"), everything, origin),
                 meaning=table.text("meaning"),
                 source=source,  # type: ignore[arg-type]
                 called=table.text("called"),
@@ -208,9 +219,11 @@ class _Reader:
             found[name] = Settings(
                 name,
                 parameters,
-                desk.conditions(table.strings("where"), place, "parameters"),
+                desk.conditions(table, "where", "parameters"),
+                desk.conditions(table, "added", "parameters"),
                 table.text("source"),
                 table.text("printed"),
+                table.text("stated"),
                 table.text("note"),
                 table.strings("includes"),
             )
@@ -234,12 +247,23 @@ class _Reader:
             table.finish()
         return found
 
-    def regimes(self, desk: Desk) -> dict[str, tuple[Expression, ...]]:
+    def regimes(self, desk: Desk) -> dict[str, tuple[Condition, ...]]:
         table = Table(self.top.table("regime"), self.place.at("[regime]"))
-        return {
-            name: desk.conditions(table.strings(name), table.place.at(name), "parameters", extra=True)
-            for name in table.data
-        }
+        names = [key for key in table.data if not key.endswith("_from")]
+        found = {name: desk.conditions(table, name, "parameters", extra=True) for name in names}
+        table.finish()
+        return found
+
+    def hides(self, letters: Mapping[str, LetterSpec]) -> Hides | None:
+        """``[hides]``: letters that the orders of the paper leave out, and where it says so."""
+        if "hides" not in self.top.data:
+            return None
+        table = Table(self.top.table("hides"), self.place.at("[hides]"))
+        found = Hides(table.strings("letters"), table.text("source", None), table.text("printed"))
+        for name in found.letters:
+            _known(name, letters, table.place.at("letters"), "letter")
+        table.finish()
+        return found
 
     def check_circles(self, definitions: Mapping[str, Definition], desk: Desk) -> None:
         for name, settings in {"": None, **desk.settings}.items():
@@ -259,16 +283,7 @@ class _Reader:
             **dict.fromkeys((*STATEMENT_KINDS, *PASSIVE_KINDS), read_statement),
             **ENTRY_READERS,
         }
-        known = set(readers) | {
-            "paper",
-            "units",
-            "letters",
-            "functions",
-            "definitions",
-            "settings",
-            "readings",
-            "regime",
-        }
+        known = set(readers) | HEADER
         for kind in self.top.data:
             if kind not in known:
                 raise self.place.fail(f"unknown table '{kind}'{nearest(kind, known)}")
@@ -314,6 +329,9 @@ def _check_references(card: Card, place: Place) -> None:
             _known(name.split("/")[0], {**card.entries, **card.settings}, here.at("same_as"), "statement")
         for name in entry.settings:
             _known(name, card.settings, here.at("settings"), "settings")
+        if isinstance(entry, Derivation):
+            for path in entry.premise:
+                _check_premise(card, path, here.at("premise"))
         if isinstance(entry, Statement):
             for name in (*entry.items, *entry.uses):
                 _known(name, card.entries, here, "entry")
@@ -321,6 +339,14 @@ def _check_references(card: Card, place: Place) -> None:
                 _known(entry.algorithm, {a.id: a for a in card.algorithms}, here.at("algorithm"), "algorithm")
             for name in entry.readings:
                 _known(name, card.readings, here.at("readings"), "reading")
+
+
+def _check_premise(card: Card, path: str, place: Place) -> None:
+    name, _, claim = path.partition("/")
+    _known(name, card.entries, place, "entry")
+    source = card.entries[name]
+    if claim:
+        _known(claim, {c.id: c for c in source.claims} if isinstance(source, Statement) else {}, place, "claim")
 
 
 def _check_circles(card: Card, place: Place) -> None:

@@ -46,7 +46,7 @@ def formulas_of(
         reading = card.readings[name]
         for letter, definition in reading.parameters.items():
             present = found.get(letter)
-            if present is None or _is_order(present[0]) or reading.literal:
+            if present is None or is_order(present[0]) or reading.literal:
                 found[letter] = (definition, reading.label, present[2] if present else False)
     return found
 
@@ -61,7 +61,7 @@ def included(card: Card, names: Iterable[str]) -> list[str]:
     return found
 
 
-def _is_order(definition: Definition) -> bool:
+def is_order(definition: Definition) -> bool:
     return any(
         isinstance(part, tree.Call) and part.function in ORDER_SYMBOLS for part in definition.expression.tree.walk()
     )
@@ -83,7 +83,7 @@ def leaves_of(
         if name in seen or name in explicit:
             continue
         seen.add(name)
-        if name in formulas and not _is_order(formulas[name][0]):
+        if name in formulas and not is_order(formulas[name][0]):
             stack.extend(letters_of(formulas[name][0]))
         else:
             found.add(name)
@@ -152,7 +152,7 @@ class _Resolver:
 
     def needs(self, name: str) -> set[str]:
         formula = self.formulas.get(name)
-        if formula is not None and not _is_order(formula[0]):
+        if formula is not None and not is_order(formula[0]):
             return letters_of(formula[0]) - {"pi", "E", "oo"}
         spec = self.card.letters.get(name)
         if spec is None:
@@ -165,7 +165,7 @@ class _Resolver:
 
     def one(self, name: str) -> None:
         formula = self.formulas.get(name)
-        if formula is None or _is_order(formula[0]):
+        if formula is None or is_order(formula[0]):
             self.leaf(name, order=formula is not None)
             return
         definition, label, chosen = formula

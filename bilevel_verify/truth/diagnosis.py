@@ -13,6 +13,7 @@ import numpy as np
 import sympy
 from numpy.typing import NDArray
 
+from bilevel_verify.truth.limits import limit_at_infinity
 from bilevel_verify.truth.model import Model
 from bilevel_verify.truth.newton import columns, evaluate
 
@@ -83,9 +84,8 @@ def _proof(expression: sympy.Expr, y: Sequence[sympy.Symbol], j: int, sign: int)
         return f"leading term {leading}*|{y[j].name}|^{polynomial.degree()}" if leading.is_negative else ""
     if along.count_ops() > LIMIT_SIZE:
         return None
-    try:
-        limit = sympy.limit(along, t, sympy.oo)
-    except Exception:
+    limit = limit_at_infinity(along, t)
+    if limit is None:
         return None
     if limit == -sympy.oo:
         return "a limit"

@@ -10,7 +10,7 @@ import numpy as np
 import sympy
 from numpy.typing import NDArray
 
-from bilevel_verify.errors import SolverFailure
+from bilevel_verify.errors import BilevelVerifyError, MathematicalError, SolverFailure
 from bilevel_verify.intervals.rounding import enclose, float_below
 from bilevel_verify.problems.problem import Problem
 from bilevel_verify.truth.conic import box_of
@@ -19,6 +19,7 @@ from bilevel_verify.truth.cvxpy_bridge import ConicAnswer, solve_convex
 from bilevel_verify.truth.descent import descend
 from bilevel_verify.truth.disciplined import NotRepresentable
 from bilevel_verify.truth.enclosure import Enclosure
+from bilevel_verify.truth.limits import GIVES_UP, limit_at_infinity
 from bilevel_verify.truth.minimum import Minimum, lower_bounds, minimise_phi, split
 from bilevel_verify.truth.model import Model, model_of
 from bilevel_verify.truth.objective import Objective, PenaltyObjective, PhiObjective
@@ -185,7 +186,7 @@ def _gap_to_phi(truth: Truth, lam: float) -> float | None:
 
     try:
         found = constants(truth.problem, paper="ragd-gs", only=["C_f", "mu", "L_f"])
-    except Exception:
+    except BilevelVerifyError:
         return None
     C_f, mu, L_f = (found.get(name) for name in ("C_f", "mu", "L_f"))
     if C_f is None or mu is None or L_f is None or not (C_f.certified and mu.certified and L_f.certified):
@@ -239,19 +240,20 @@ def _affine_solution(problem: Problem, points: Points) -> list[sympy.Expr] | Non
 
 def _linear_solution(problem: Problem) -> list[sympy.Expr] | None:
     """y*(x) where the gradient of the lower level is linear in y."""
-    lower = problem.lower
     try:
-        gradient = [sympy.diff(lower, v) for v in problem.y]
+        gradient = [sympy.diff(problem.lower, v) for v in problem.y]
         matrix = sympy.Matrix([[sympy.diff(row, v) for v in problem.y] for row in gradient])
-        if matrix.free_symbols & set(problem.y):
-            return None
-        origin = dict.fromkeys(problem.y, sympy.Integer(0))
-        y = matrix.LUsolve(-sympy.Matrix([row.subs(origin) for row in gradient]))
-        if any(entry.has(sympy.zoo, sympy.nan) for entry in y):
-            return None
-        return [sympy.simplify(v) for v in y]
-    except Exception:
+    except MathematicalError:  # an atom without this derivative
         return None
+    if matrix.free_symbols & set(problem.y):
+        return None
+    origin = dict.fromkeys(problem.y, sympy.Integer(0))
+    right = -sympy.Matrix([row.subs(origin) for row in gradient])
+    try:
+        y = [sympy.simplify(v) for v in matrix.LUsolve(right)]
+    except GIVES_UP:
+        return None
+    return None if any(entry.has(sympy.zoo, sympy.nan) for entry in y) else y
 
 
 def explicit_model(problem: Problem, phi: sympy.Expr) -> Model:
@@ -270,11 +272,7 @@ def falls_without_end(problem: Problem, phi: sympy.Expr | None) -> str:
             if end not in (sympy.oo, -sympy.oo):
                 continue
             base = {s: _inside(problem, s) for s in problem.x}
-            try:
-                limit = sympy.limit(phi.subs({**base, symbol: sign * t}), t, sympy.oo)
-            except Exception:
-                continue
-            if limit == -sympy.oo:
+            if limit_at_infinity(phi.subs({**base, symbol: sign * t}), t) == -sympy.oo:
                 others = ", ".join(f"{s.name} = {v}" for s, v in base.items() if s != symbol)
                 return f"phi tends to -oo as {symbol.name} tends to {'' if sign > 0 else '-'}oo" + (
                     f" at {others}" if others else ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import sympy
 
+from bilevel_verify.errors import BilevelVerifyError
 from bilevel_verify.truth.quadratics import affine_form
 
 STRICTLY_CONVEX = frozenset("exp softplus logcosh cosh".split())
@@ -101,7 +102,7 @@ def _positive_second_derivative(profile: sympy.Expr, t: sympy.Symbol) -> bool:
         form = _domain_start(profile, t)
     try:
         program = hessian(program_of(profile, [t]))
-    except Exception:
+    except BilevelVerifyError:  # an atom without a second derivative
         return False
     grid = np.concatenate([[-np.inf], -np.logspace(3, -6, 200), [0.0], np.logspace(-6, 3, 200), [np.inf]])
     if form is not None:

@@ -19,6 +19,7 @@ from bilevel_verify.truth.structure import Ridge, Structure
 
 FloatArray = NDArray[np.float64]
 INFINITE = 1e6
+RELATIVE = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,18 +36,19 @@ class Recession:
 def slopes(ridge: Ridge) -> tuple[float, float]:
     """``h^inf(1)`` and ``h^inf(-1)``: limits of ``h(t)/t`` at both ends.
 
-    Infinity for superlinear growth or a domain's end.
+    Infinity for superlinear growth or a domain's end. A constant factor of h plays no part in what counts as zero.
     """
     from bilevel_verify.symbolic.arithmetics import NUMPY
     from bilevel_verify.symbolic.differentiate import gradient
     from bilevel_verify.symbolic.program import program_of
 
-    program = gradient(program_of(ridge.profile, [ridge.symbol]))
+    factor, core = ridge.profile.as_independent(ridge.symbol, as_Add=False)
+    program = gradient(program_of(core, [ridge.symbol]))
     with np.errstate(all="ignore"):
         far = np.broadcast_to(program.run(NUMPY, [np.array([1e9, -1e9])])[0], (2,))
     right = float(far[0]) if np.isfinite(far[0]) else np.inf
     left = -float(far[1]) if np.isfinite(far[1]) else np.inf
-    right, left = (np.inf if s > INFINITE else 0.0 if abs(s) < 1e-6 else s for s in (right, left))
+    right, left = (np.inf if s > INFINITE else 0.0 if abs(s) < 1e-6 else s * float(factor) for s in (right, left))
     if ridge.profile.has(sympy.log) and not _defined_left(ridge):
         left = np.inf
     return right, left
@@ -97,18 +99,61 @@ def recession(structure: Structure, description: Description) -> Recession:
         return Recession()
     directions = _directions(structure, description)
     falling = directions.most(-directions.growth, directions.inequalities)
-    if falling is not None and falling[0] > 1e-7:
+    if falling is not None and falling[0] > 1e-7 and _growth(structure, falling[1])[0] < -RELATIVE:
         along = np.round(falling[1], 6).tolist()
-        return Recession(f"g is not bounded below: it falls without end along {along}", falling[1])
+        text = f"g is not bounded below: it falls without end along {along}"
+        return Recession() if _bounded(description) else Recession(text, falling[1])
     strict = np.array([float(ridge.kind == "strict") for ridge in structure.ridges])
     if not np.any(strict):
         return Recession()
     moves = np.concatenate([np.zeros(description.T.shape[1]), strict, strict])
     moving = directions.most(moves, np.vstack([directions.inequalities, directions.growth[None]]))
-    if moving is not None and moving[0] > 1e-6:
-        along = np.round(moving[1], 6).tolist()
-        return Recession(f"its infimum is not attained: g falls towards a limit along {along}", moving[1])
-    return Recession()
+    if moving is None or not moving[0] > 1e-6:
+        return Recession()
+    growth, moved = _growth(structure, moving[1])
+    if not moved or growth > RELATIVE or _bounded(description):
+        return Recession()
+    along = np.round(moving[1], 6).tolist()
+    return Recession(f"its infimum is not attained: g falls towards a limit along {along}", moving[1])
+
+
+def _bounded(description: Description) -> bool:
+    """Whether the recession cone of the linear constraints is {0}: a continuous function attains its infimum then."""
+    from scipy.optimize import linprog
+
+    G, E, m = description.G, description.E, description.T.shape[1]
+    size = np.linalg.norm(G, axis=1, keepdims=True)
+    G = G / np.where(size > 0, size, 1.0)
+    for j in range(m):
+        for sign in (1.0, -1.0):
+            gain = np.zeros(m)
+            gain[j] = -sign
+            found = linprog(
+                gain, A_ub=G if len(G) else None, b_ub=np.zeros(len(G)) if len(G) else None,
+                A_eq=E if len(E) else None, b_eq=np.zeros(len(E)) if len(E) else None, bounds=[(-1.0, 1.0)] * m,
+                method="highs",
+            )  # fmt: skip
+            if found.status != 0 or found.fun is None or found.fun < -1e-7:
+                return False
+    return True
+
+
+def _growth(structure: Structure, along: FloatArray) -> tuple[float, bool]:
+    """Growth along a direction beside the sizes of its terms, and whether a strictly convex ridge moves.
+
+    Linear programs only see what is large: the weights of terms may differ by many orders of magnitude.
+    """
+    terms, moved = [float(np.dot([float(v) for v in structure.quadratic.q], along))], False
+    for ridge in structure.ridges:
+        row = ridge.row()[0]
+        t = float(row @ along)
+        if abs(t) <= RELATIVE * float(np.linalg.norm(row) * np.linalg.norm(along)):
+            continue
+        right, left = slopes(ridge)
+        terms.append(t * right if t > 0 else -t * left)
+        moved = moved or ridge.kind == "strict"
+    size = sum(map(abs, terms))
+    return (sum(terms) / size if np.isfinite(size) and size > 0 else size), moved
 
 
 def _directions(structure: Structure, description: Description) -> _Directions:
@@ -122,5 +167,6 @@ def _directions(structure: Structure, description: Description) -> _Directions:
              np.hstack([rows @ T, -np.eye(k), np.eye(k)])]  # fmt: skip
     _, q, _ = structure.quadratic.floats()
     growth = np.concatenate([q @ T, *(np.where(np.isfinite(v), v, 0.0) for v in ends)])
+    growth = growth / max(float(np.max(np.abs(growth), initial=0.0)), 1e-300)
     box = [(-1.0, 1.0)] * m + [(0.0, 0.0 if np.isinf(v) else 1e3) for side in ends for v in side]
     return _Directions(T, growth, np.vstack(equal), np.hstack([G, np.zeros((len(G), 2 * k))]), box)

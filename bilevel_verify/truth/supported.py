@@ -292,8 +292,8 @@ def _spread(simple: SimpleTruth, region: Region, end: End, error: float, owners:
     x = np.array([float(v) for v in end.z])
     weights = [float(v) for v in end.weights]
     linear = len(region.G)
-    top = 1 + max(weights, default=0.0)
-    held = [j for j in range(linear) if weights[j] > 1e-9 * top]
+    top = max(weights, default=0.0)
+    held = [j for j in range(linear) if weights[j] > 1e-9 * top and error <= 1e-15 * weights[j]]
     T = np.eye(region.n) if region.T is None else np.array([[float(v) for v in row] for row in region.T])
     rows = np.array([[float(v) for v in row] for row in [*region.E, *(region.G[j] for j in held)]]).reshape(
         -1, T.shape[1]
@@ -308,7 +308,7 @@ def _spread(simple: SimpleTruth, region: Region, end: End, error: float, owners:
     if not inside.shape[1]:
         return rounding + 4 * slip / grip
     least = float(np.linalg.eigvalsh(inside.T @ bend @ inside)[0])
-    if least <= 1e-9 * (1 + float(np.max(np.abs(bend)))):
+    if least <= 1e-9 * float(np.max(np.abs(bend))):
         return float(np.inf)
     size = float(np.linalg.norm(bend, 2))
     return rounding + 2 * float(np.sqrt(2 * error / least)) + 4 * slip / grip * (1 + size / least)

@@ -15,6 +15,7 @@ from bilevel_verify.cli import main
 DRAFT = """
 [paper]
 key = "draft"
+standing = "Section 1"
 title = "A draft"
 [units]
 F = "values"
@@ -32,12 +33,14 @@ printed = 'L\\Delta\\le2L\\Delta'
 id = "false"
 source = "(2)"
 where = ["eps**2 <= L*D"]
+where_from = "Theorem 1"
 chain = ["3*L*D", "<= 2*L*D + eps**2"]
 printed = '3L\\Delta\\le2L\\Delta+\\epsilon^2'
 [[inequality]]
 id = "open-end"
 source = "(3)"
 for = { a = "[0, 1]" }
+for_from = "Theorem 1"
 chain = ["a/a", "<= 1"]
 [[remark]]
 id = "remark-1"
@@ -75,7 +78,7 @@ def test_audit_of_a_draft(draft: Path, tmp_path: Path, capsys: pytest.CaptureFix
     assert verdicts[("false", "inequality", True)] == "refuted"
     assert verdicts[("false", "inequality", False)] == "holds", "the nearest true form"
     assert verdicts[("open-end", "definedness", True)] == "refuted"
-    assert answer["decided"] == {"decided": 3, "total": 3, "percent": 100.0}
+    assert (answer["decided"]["decided"], answer["decided"]["total"]) == (2, 3), "a/a is undefined at 0"
     assert {line["id"] for line in answer["coverage"]} == {"true", "false", "open-end", "remark-1"}
     page = (out / "errata-draft.html").read_text(encoding="utf-8")
     assert "A draft" in page
@@ -132,15 +135,18 @@ def test_controls_print_their_counts_and_the_report_its_coverage(
     assert counted is not None
     assert sum(map(int, counted.groups())) > 0
     assert "of the mutants not proved still true are refuted" in seen
+    from bilevel_verify.audit import audit
+    from bilevel_verify.checks.verdict import judged_by
     from bilevel_verify.reporting.cards import coverage
     from bilevel_verify.theorems.shelf import load_card
 
-    rows = [
-        {"statement": "true", "kind": kind, "verdict": verdict}
-        for kind, verdict in (("units", "holds"), ("inequality", "refuted"), ("inequality", "holds"))
-    ]
+    sample = next(f.row.to_dict() for f in audit(draft, statement="true", quick=True) if f.row.kind == "inequality")
+    kinds = (("units", "holds"), ("inequality", "refuted"), ("inequality", "holds"))
+    rows = [sample | {"kind": kind, "judges": judged_by(kind), "verdict": verdict} for kind, verdict in kinds]
     first, *others = coverage(load_card(draft), rows)
-    assert first["by_check"] == {"units": {"holds": 1}, "inequality": {"refuted": 1, "holds": 1}}
-    assert first["verdicts"] == {"holds": 2, "refuted": 1}
+    assert first["by_check"]["units"]["verdicts"] == {}
+    assert first["by_check"]["units"]["apart"] == {"units": {"agree": 1}}
+    assert first["by_check"]["inequality"]["as_printed"] == {"refuted": 1, "holds": 1}
+    assert first["verdicts"] == {"refuted": 1, "holds": 1}
     assert first["checks"] == others[0]["checks"] == ["inequality"]
     assert others[-1]["nothing_to_decide"] == "words only"

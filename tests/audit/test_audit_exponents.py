@@ -12,9 +12,9 @@ from seeds import SEED
 from bilevel_verify.audit.formula import check, read_ranges
 from bilevel_verify.audit.scalar.algebra import NotAlgebraic
 from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim
+from bilevel_verify.audit.scalar.deciding import decide
 from bilevel_verify.audit.scalar.exponents import by_exponents, interior
 from bilevel_verify.audit.scalar.powers import collected, terms_of
-from bilevel_verify.audit.scalar.prove import decide
 from bilevel_verify.audit.scalar.raising import by_raising
 from bilevel_verify.audit.scalar.signs import nonnegative, positive
 from bilevel_verify.audit.scalar.smt import prove as by_smt

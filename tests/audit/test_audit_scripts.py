@@ -20,6 +20,7 @@ from bilevel_verify.theorems.shelf import load_card
 DRAFT = """
 [paper]
 key = "draft"
+standing = "Section 1"
 [units]
 F = "values"
 X = "length"
@@ -29,7 +30,9 @@ eps = { unit = "F/X", domain = "(0, oo)" }
 [[inequality]]
 id = "pole"
 for = { a = "[0, 1]", k = "integers 1.." }
+for_from = "Theorem 1"
 where = ["a <= 1/k"]
+where_from = "Theorem 1"
 chain = ["a/(a + (k-1)**2)", "<= 1"]
 [[inequality]]
 id = "lengths"
@@ -60,8 +63,8 @@ def test_scripts_of_units_show_a_quotient_that_changes(tmp_path: Path) -> None:
 
 
 def test_the_script_of_a_homogeneous_relation_says_so(tmp_path: Path) -> None:
-    from bilevel_verify.audit.homogeneity import unit_table
     from bilevel_verify.audit.unit_script import unit_script
+    from bilevel_verify.theorems.unit_table import unit_table
 
     table = unit_table(load_card("fsba"))
     left, right = parse("M/12*norm(x[0] - x[1])**3"), parse("eps*norm(x[0]) + sqrt(M*eps)*norm(x[1])**2")
@@ -106,7 +109,8 @@ def test_a_formula_of_a_reviewer_is_told_where_it_has_no_value(tmp_path: Path) -
     from bilevel_verify.audit.formula import check
 
     link, pole = check("x/x <= 1", "x = [0, 1]")
-    assert link.verdict == "holds"
+    assert link.verdict == "undecided"
+    assert (link.row.reason or "").startswith("undefined at x = 0; holds where defined: ")
     assert (pole.row.kind, pole.verdict, pole.counterexample) == ("definedness", "refuted", {"x": "0"})
     assert run(pole.script or "", tmp_path) == 0
     assert len(check("x/(1 + x) <= 1", "x = [0, 1]")) == 1

@@ -102,6 +102,65 @@ def test_an_answer_without_its_document_is_no_answer(tmp_path: Path) -> None:
         assert store.keys() == {"k0", "k1", "k2"}
 
 
+def test_a_document_is_altered_or_missing_or_itself(tmp_path: Path) -> None:
+    path = tmp_path / "s.sqlite"
+    reference = next(iter(small_store(path)["cells"].values()))[3]["constants"]
+    with Store(path, read_only=True) as store:
+        assert store.document(reference) == {"kind": "constants", "body": {"mu": 1.0}}
+        with pytest.raises(StoreError, match="is missing"):
+            store.document("0" * 64)
+    tamper(path, "UPDATE documents SET body = replace(body, '1.0', '2.0')")
+    with Store(path, read_only=True) as store, pytest.raises(StoreError, match="was altered"):
+        store.document(reference)
+
+
+def test_a_transaction_that_fails_leaves_nothing_behind(tmp_path: Path) -> None:
+    path = tmp_path / "s.sqlite"
+    written = small_store(path)
+    with Store(path) as store:
+
+        def fail() -> None:
+            store._connection.execute("INSERT INTO discarded VALUES ('cells', 1)")
+            raise ZeroDivisionError
+
+        with pytest.raises(ZeroDivisionError):
+            store._within(fail)
+        assert not store._connection.in_transaction
+        assert store._discarded() == set()
+        add(store, 3)
+        assert store.count() == 4
+    assert len(everything(path)["cells"]) == len(written["cells"]) + 1
+
+
+@pytest.mark.parametrize(
+    ("code", "kind", "says"),
+    [
+        ("SQLITE_NOTADB", StoreError, "not a readable store"),
+        ("SQLITE_CORRUPT_INDEX", StoreError, "not a readable store"),
+        ("SQLITE_FULL", StoreUnavailableError, "make room"),
+        ("SQLITE_IOERR_WRITE", StoreUnavailableError, "make room"),
+        ("SQLITE_CANTOPEN", StoreUnavailableError, "a folder that can be written"),
+        ("SQLITE_READONLY_DIRECTORY", StoreUnavailableError, "a folder that can be written"),
+        ("SQLITE_BUSY_SNAPSHOT", StoreUnavailableError, "another process has held the store"),
+        ("SQLITE_ERROR", StoreError, "s.sqlite: two lines"),
+    ],
+)
+def test_every_error_of_the_disk_is_one_line_of_ours(tmp_path: Path, code: str, kind: type, says: str) -> None:
+    error = sqlite3.OperationalError("two\nlines")
+    error.sqlite_errorname = code
+    with Store(tmp_path / "s.sqlite") as store:
+        found = store._translated(error)
+    assert type(found) is kind
+    assert says in str(found)
+    assert "\n" not in str(found)
+
+
+def test_a_folder_that_is_a_file_is_unavailable(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreUnavailableError, match="file"):
+        Store(tmp_path / "file" / "s.sqlite")
+
+
 def test_the_first_answer_of_a_key_stays(tmp_path: Path) -> None:
     path = tmp_path / "s.sqlite"
     written = small_store(path)

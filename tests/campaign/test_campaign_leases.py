@@ -114,6 +114,25 @@ def test_cells_that_others_answer_are_waited_for_and_counted(tmp_path: Path) -> 
         assert (agenda.elsewhere, agenda.exhausted()) == (2, True)
 
 
+def test_a_run_gives_signs_of_life_before_others_take_over(tmp_path: Path) -> None:
+    cells = campaign(tmp_path, 1).cells
+    with Store(tmp_path / "s.sqlite") as store:
+        agenda = Agenda(tuple(Entry(c, f"k{n}", {}) for n, c in enumerate(cells)), store, 1)
+        agenda.take(0)
+
+        def beat() -> int:
+            return int(store._connection.execute("SELECT beat FROM workers").fetchone()[0])
+
+        agenda.attend()
+        assert beat() == 0
+        agenda._renewed = time.monotonic() - SILENCE / 3
+        agenda.attend()
+        agenda.attend()
+        assert beat() == 1
+        store.release(agenda.owner)
+        assert store._connection.execute("SELECT count(*) FROM workers").fetchone()[0] == 0
+
+
 def _attend(agenda: Agenda) -> None:
     agenda._asked = time.monotonic() - 1.0
     agenda.attend()

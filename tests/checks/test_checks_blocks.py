@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +12,7 @@ import pytest
 import bilevel_verify as bv
 from bilevel_verify.checks import blocks, running, runs
 from bilevel_verify.methods import engine, keeper
+from bilevel_verify.theorems.shelf import shipped
 
 
 @pytest.fixture(autouse=True)
@@ -22,7 +25,8 @@ def _no_kept_runs() -> Iterator[None]:
 def seen(statement: str, eps: float, **options: Any) -> dict[Any, Any]:
     """Verdict, number of places and margin of every row."""
     runs._RUNS.clear()
-    found = bv.verify("cosine-sum", f"restarted-agd-hb/{statement}", eps=eps, **options)
+    name = statement if "/" in statement else f"restarted-agd-hb/{statement}"
+    found = bv.verify("cosine-sum", name, eps=eps, **options)
     return {(r.claim, r.kind, r.left, r.right): (r.verdict, r.places, r.margin, r.reason) for r in found.claims}
 
 
@@ -52,15 +56,23 @@ def test_epochs_are_judged_as_they_end(monkeypatch: pytest.MonkeyPatch) -> None:
     assert all(verdict == "holds" for verdict, *_ in whole.values())
 
 
-LONG_EPOCH = {"B": 50.0, "K": 70}
+@pytest.fixture
+def long_epoch(tmp_path: Path) -> str:
+    """The theorem with other prescriptions: a restart test that is never met, and 70 steps an epoch."""
+    text = shipped()["restarted-agd-hb"].read_text(encoding="utf-8")
+    for letter, number in {"B": "50", "K": "70"}.items():
+        text = re.sub(rf"(?m)^{letter} = .*printed.*$", f'{letter} = "{number}"', text, count=1)
+    path = tmp_path / "long.toml"
+    path.write_text(text, encoding="utf-8")
+    return f"{path}/theorem-1"
 
 
-def test_steps_of_an_epoch_that_is_too_long_to_keep(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_steps_of_an_epoch_that_is_too_long_to_keep(monkeypatch: pytest.MonkeyPatch, long_epoch: str) -> None:
     """Neighbours, the start of the epoch and running sums are there; what needs the whole epoch is undecided."""
-    whole = seen("theorem-1", 0.05, parameters=LONG_EPOCH)
+    whole = seen(long_epoch, 0.05)
     sizes = make_everything_long(monkeypatch, kept=30)
     monkeypatch.setattr(blocks, "LAST", 12)
-    in_blocks = seen("theorem-1", 0.05, parameters=LONG_EPOCH)
+    in_blocks = seen(long_epoch, 0.05)
     assert len(sizes) > 3
     assert in_blocks.keys() == whole.keys()
     steps = [key for key in whole if key[1] == "step"]
@@ -74,7 +86,7 @@ def test_steps_of_an_epoch_that_is_too_long_to_keep(monkeypatch: pytest.MonkeyPa
             assert "not recorded" in reason
 
 
-def test_a_false_step_deep_in_the_run_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_false_step_deep_in_the_run_is_found(monkeypatch: pytest.MonkeyPatch, long_epoch: str) -> None:
     """A violation at a row that thinning would have dropped."""
     sizes = make_everything_long(monkeypatch, kept=30)
     places: list[dict[str, Any]] = []
@@ -85,14 +97,14 @@ def test_a_false_step_deep_in_the_run_is_found(monkeypatch: pytest.MonkeyPatch) 
         original(judged, starts)
 
     monkeypatch.setattr(blocks, "at_places", spy)
-    seen("theorem-1", 0.05, parameters=LONG_EPOCH)
+    seen(long_epoch, 0.05)
     assert {place["k"] for place in places} == set(range(70))
     assert sizes
 
 
-def test_patience_ends_the_judging_and_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_patience_ends_the_judging_and_is_said(monkeypatch: pytest.MonkeyPatch, long_epoch: str) -> None:
     make_everything_long(monkeypatch, kept=30)
     monkeypatch.setattr(blocks.BlockJudge.__init__, "__defaults__", (-1.0,))
-    found = seen("theorem-1", 0.05, parameters=LONG_EPOCH)
+    found = seen(long_epoch, 0.05)
     reasons = [reason for (_, kind, *_), (_, _, _, reason) in found.items() if kind == "step"]
     assert any("budget" in (reason or "") for reason in reasons)

@@ -19,6 +19,7 @@ KNOWN = {
 WRONG = """
 [paper]
 key = "mine"
+standing = "Section 1"
 title = "A wrong bound"
 authors = "nobody"
 [letters]
@@ -40,6 +41,7 @@ settings = ["s"]
   id = "claim"
   over = "step"
   where = ["k >= 1"]
+  where_from = "Theorem 1"
   left = "f(x[k]) - f_star()"
   right = "L_f*norm(x[0] - x_star())**2/(100*k**2)"
 """
@@ -191,6 +193,7 @@ def test_rates_over_a_sweep_of_the_horizon() -> None:
 INSIDE = """
 [paper]
 key = "inside"
+standing = "Section 1"
 title = "Claims on the feasible set"
 [functions]
 f = { arguments = ["1"], value = "1" }
@@ -200,12 +203,14 @@ id = "on-the-set"
   id = "true"
   over = "point"
   for = { a = "domain" }
+  for_from = "Theorem 1"
   left = "f(a)"
   right = "1 + 1/10**9"
   [[lemma.claim]]
   id = "false"
   over = "point"
   for = { a = "domain" }
+  for_from = "Theorem 1"
   left = "f(a)"
   right = "1/3"
 """

@@ -17,6 +17,7 @@ from bilevel_verify.problems import single_level, zoo
 CARD = """
 [paper]
 key = "planted"
+standing = "Section 1"
 title = "Gradient descent, with promises that are true, tight, false, or about nothing"
 [units]
 F = "values of f"
@@ -53,6 +54,7 @@ settings = ["gd"]
   id = "vacuous"
   over = "step"
   where = ["norm(grad_f(x[k])) > 1000"]
+  where_from = "Theorem 1"
   left = "f(x[k+1])"
   right = "f(x[k])"
   [[theorem.claim]]
@@ -81,6 +83,7 @@ id = "small-steps"
 method = "gradient-descent"
 settings = ["gd"]
 where = ["eta < 1/L"]
+where_from = "Theorem 1"
   [[theorem.claim]]
   id = "true"
   over = "step"
@@ -143,7 +146,7 @@ def test_rows_have_every_field_and_survive_json(card):
         assert "--eps" in words
 
 
-def test_a_broken_solver_is_caught_and_never_published_without_digits(card):
+def test_a_broken_solver_is_refuted_by_its_run_in_fifty_digits(card):
     def uphill(oracles, x0, parameters):
         points = [np.array(x0)]
         for _ in range(12):
@@ -151,8 +154,8 @@ def test_a_broken_solver_is_caught_and_never_published_without_digits(card):
         return np.array(points)
 
     rows = rows_of(verify(bowl(), f"{card}/descent", eps=0.1, x0=[0.5, 0.0], method=uphill))
-    assert rows["true"].verdict == "undecided"
-    assert rows["true"].reason.startswith("precision: violated")
+    assert rows["true"].verdict == "refuted"
+    assert "confirmed in 50 digits" in rows["true"].reason
     assert rows["true"].margin < 0
     assert rows["count"].measured == 12
 
@@ -270,6 +273,7 @@ def test_point_claims_are_proved_refuted_or_survive(tmp_path):
 GAP = """
 [paper]
 key = "gap"
+standing = "Section 1"
 title = "Distance of the penalty function"
 [units]
 F = "f"
@@ -285,16 +289,19 @@ lam = "2*L_f/mu"
 [[lemma]]
 id = "gap"
 where = ["lam >= 2*L_f/mu"]
+where_from = "Theorem 1"
   [[lemma.claim]]
   id = "value"
   over = "point"
   for = { x = "domain" }
+  for_from = "Theorem 1"
   left = "abs(L_star(x) - phi(x))"
   right = "C_f**2/(2*lam*mu)"
   [[lemma.claim]]
   id = "too-tight"
   over = "point"
   for = { x = "domain" }
+  for_from = "Theorem 1"
   left = "abs(L_star(x) - phi(x))"
   right = "C_f**2/(100*lam*mu)"
 """

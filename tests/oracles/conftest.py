@@ -7,8 +7,6 @@ from collections.abc import Iterator
 
 import pytest
 
-from bilevel_verify.oracles import notices
-
 
 @pytest.fixture(scope="session", autouse=True)
 def cache_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
@@ -25,5 +23,7 @@ def cache_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture(autouse=True)
 def _silence_forgotten() -> None:
-    """What was said once may be said again in the next test."""
+    """What was said once may be said again in the next test. (Imported late: the module may be replaced before.)"""
+    from bilevel_verify.oracles import notices
+
     notices.forget()

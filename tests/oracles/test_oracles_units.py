@@ -20,6 +20,7 @@ from bilevel_verify.oracles.convention import (
     KIND_OF,
     NO_BUDGET,
     PRODUCTS,
+    OracleSet,
 )
 from bilevel_verify.oracles.oracles import unpack_third
 from bilevel_verify.problems.problem import Problem
@@ -127,6 +128,28 @@ def test_a_batch_of_the_wrong_width_is_refused(square: Oracles) -> None:
         square.fresh().hvp_f([0.0, 0.0], [0.0, 0.0], [1.0, 1.0])
 
 
+def test_values_and_gradients_of_a_batch_have_one_row_a_point(square: Oracles) -> None:
+    X_, Y_ = np.arange(6.0).reshape(3, 2) / 7, np.arange(6.0)[::-1].reshape(3, 2) / 5
+    o = square.fresh()
+    for level in "fg":
+        values = getattr(o, f"value_{level}_batch")(X_, Y_)
+        np.testing.assert_allclose(values, [getattr(o, f"value_{level}")(a, b) for a, b in zip(X_, Y_)], rtol=1e-14)
+        for kind in ("grad", "hess"):
+            parts = getattr(o, f"{kind}_{level}_batch")(X_, Y_)
+            for k in range(3):
+                for part, single in zip(parts, getattr(o, f"{kind}_{level}")(X_[k], Y_[k]), strict=True):
+                    np.testing.assert_allclose(part[k], single, rtol=1e-13, atol=1e-13)
+
+
+def test_a_set_of_oracles_is_refused_by_name_form_and_compiler(square: Oracles) -> None:
+    with pytest.raises(ParameterError, match="there is no oracle 'grad_h'"):
+        square.function_set(["grad_f", "grad_h"])
+    with pytest.raises(ParameterError, match="cannot be compiled here"):
+        square.function_set(["grad_f"])  # made with compiled=False
+    with pytest.raises(ParameterError, match="form is 'compiled', 'plain' or 'multiprecision', not 'fast'"):
+        square.function_set(["grad_f"], "fast")
+
+
 def test_a_call_that_is_refused_is_not_counted(square: Oracles) -> None:
     o = square.fresh()
     with pytest.raises(ParameterError):
@@ -147,6 +170,20 @@ def test_the_budget_is_the_number_of_calls_that_are_answered(budget: int, square
             o.value_f(x, y)
     assert o.counts_array[EXHAUSTED] == 1
     assert (o.counts_array[CALLS], sum(o.counts.values())) == (budget, budget)
+
+
+@pytest.mark.parametrize("field", FIELDS)
+@pytest.mark.parametrize("prefix", ["ask", "stop"])
+def test_a_counted_call_hands_its_arguments_on_in_order(field: str, prefix: str) -> None:
+    ask = getattr(counted, f"{prefix}_{field}", None)
+    if ask is None:
+        assert prefix == "stop"
+        return
+    seen: list[object] = []
+    P = OracleSet(*(lambda *a: seen.append(a) for _ in FIELDS))
+    arguments = (object(), object(), object(), object()) if field in PRODUCTS else (object(), object(), object())
+    ask(P, new_counts(), *arguments)
+    assert seen == [arguments]
 
 
 @pytest.mark.parametrize("budget", [0, 1, 3])
@@ -194,6 +231,15 @@ def test_fresh_oracles_count_from_zero_apart_and_without_a_budget(square: Oracle
     assert (first.counts["grad_f"], second.counts["grad_f"]) == (1, 2)
     assert second.workshop is first.workshop  # nothing is derived twice
     assert second._plain is first._plain
+
+
+@pytest.mark.parametrize("compiled", [None, True, False])
+def test_fresh_oracles_compile_as_the_first_ones_do(compiled: bool | None) -> None:
+    first = oracles(SQUARE, compiled)
+    assert first.fresh()._compile is compiled
+    assert first.fresh(plain=True)._compile is False
+    assert first.fresh()._asked is first._asked
+    assert first.fresh(plain=True)._asked is not first._asked
 
 
 def test_fresh_plain_oracles_never_ask_machine_code(square: Oracles, monkeypatch: pytest.MonkeyPatch) -> None:

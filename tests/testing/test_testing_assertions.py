@@ -200,6 +200,7 @@ def test_the_ledger_keeps_what_was_done():
 CARD = """
 [paper]
 key = "planted"
+standing = "Section 1"
 title = "Gradient descent, one promise"
 [units]
 F = "values of f"

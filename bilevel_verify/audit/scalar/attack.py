@@ -194,7 +194,7 @@ def sample_points(claim: ScalarClaim, seed: int = 0, size: int = 256) -> dict[st
 
 
 def _sample(claim: ScalarClaim, random: np.random.Generator, size: int, reach: int) -> dict[str, Array]:
-    """Points of the ranges: end points with probability 1/8 each, small integers, log-uniform scales."""
+    """Points of the ranges: end points and halves of integers with probability 1/8 each, log-uniform scales."""
     points: dict[str, Array] = {}
     waiting = list(claim.letters)
     for _ in range(len(waiting) + 1):
@@ -225,6 +225,8 @@ def _draw(domain: Domain, points: dict[str, Array], random: np.random.Generator,
         return np.asarray(np.minimum(np.where(np.isfinite(low), np.ceil(low), 0.0) + steps, np.floor(high)))
     value = _between(low, high, random, size)
     corner = random.random(size)
+    simple = np.round(2 * value) / 2
+    value = np.where((corner > 0.125) & (corner < 0.25) & (low <= simple) & (simple <= high), simple, value)
     value = np.where((corner < 0.125) & np.isfinite(low), low, value)
     return np.where((corner > 0.875) & np.isfinite(high), high, value)
 

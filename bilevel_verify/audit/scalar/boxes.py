@@ -18,6 +18,7 @@ from typing import Any
 from bilevel_verify.audit.scalar.integers import whole
 from bilevel_verify.audit.scalar.linear import linear_form
 from bilevel_verify.audit.scalar.signs import nonnegative as plainly_nonnegative
+from bilevel_verify.audit.scalar.work import spend
 from bilevel_verify.language import tree
 from bilevel_verify.theorems.card import Domain
 from bilevel_verify.theorems.rewrite import binder
@@ -28,6 +29,8 @@ Evaluate = Callable[[Mapping[str, Ball]], "Ball | None"]
 NOWHERE: Mapping[str, Domain] = MappingProxyType({})
 PRECISION = 90
 BOX_LIMIT = 3_000
+NODE_WORK = 0.002
+"""What the enclosure of one node on one box costs."""
 SMALLEST = Fraction(1, 10**7)
 ROUNDING = 1e-8
 """Bases that reach below zero by less than this share of their size are cut at zero: balls have round radii."""
@@ -125,7 +128,9 @@ def nonnegative(
     value, tests = enclose(node, domains), [truth(c, domains) for c in conditions]
     with precision(PRECISION):
         ends = [] if strict else [(s.name, s.end, enclose(s.away)) for s in slopes]
-        return _search(value, tests, box, strict, ends)
+        found = _search(value, tests, box, strict, ends)
+    spend(found.boxes * sum(1 for part in (node, *conditions) for _ in part.walk()) * NODE_WORK)
+    return found
 
 
 def _search(

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from types import MappingProxyType
 from typing import Any, Literal
 
 from bilevel_verify.audit.scalar.integers import whole
@@ -17,6 +16,9 @@ from bilevel_verify.theorems.exact import Formula
 from bilevel_verify.theorems.rewrite import free_letters, substitute
 from bilevel_verify.theorems.vocabulary import NUMBERS
 
+KINDS = ("interval", "integers")
+"""Ranges that the engines work on."""
+POSITIVE = Domain("(0, oo)", "interval", Expression(tree.Number(Fraction(0)), "0"), None, False, False)
 Outcome = Literal["proved", "refuted", "undecided", "vacuous"]
 
 
@@ -40,7 +42,7 @@ class Decision:
     outcome: Outcome
     engine: str
     certificate: str = ""
-    point: Mapping[str, Fraction] = field(default_factory=lambda: MappingProxyType({}))
+    point: Mapping[str, Fraction] = field(default_factory=dict)
     left: float | None = None
     right: float | None = None
     ratio: float | None = None

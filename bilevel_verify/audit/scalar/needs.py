@@ -114,11 +114,11 @@ def claim_of(need: Need, claim: ScalarClaim) -> ScalarClaim:
     """A need as a claim; indices are letters of it (renamed where a letter of the claim has their name)."""
     domains, names = dict(claim.domains), dict[str, tree.Node]()
     for index, low, high in need.ranges:
-        ends = (Expression(substitute(end, names), "") for end in (low, high))
+        first, last = (Expression(substitute(end, names), "") for end in (low, high))
         fresh = index
         while fresh in domains:
             fresh += "_"
-        domains[fresh] = Domain(fresh, "integers", *ends)
+        domains[fresh] = Domain(fresh, "integers", first, last)
         names = {**names, index: tree.Letter(fresh)}
     left, right = substitute(need.left, names), substitute(need.right, names)
     where = tuple(substitute(condition, names) for condition in need.where)

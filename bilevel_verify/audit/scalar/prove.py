@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from math import ceil, floor
 
+from bilevel_verify.audit.limits import note
 from bilevel_verify.audit.scalar.algebra import by_identity, by_number, by_roots
 from bilevel_verify.audit.scalar.attack import attack, largest_ratio, refutation_near
 from bilevel_verify.audit.scalar.calculus import by_boxes, by_calculus, by_derivative, numeric_ends
 from bilevel_verify.audit.scalar.cases import by_head_and_tail, by_residues, by_zero_apart
 from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim, completed, eliminated, prepared
+from bilevel_verify.audit.scalar.deciding import EFFORT
 from bilevel_verify.audit.scalar.exponents import by_exponents
 from bilevel_verify.audit.scalar.logs import by_logarithms
 from bilevel_verify.audit.scalar.monomials import by_monomials
@@ -21,6 +22,7 @@ from bilevel_verify.audit.scalar.signs import by_cancelling, by_signs
 from bilevel_verify.audit.scalar.smt import contradictory
 from bilevel_verify.audit.scalar.smt import prove as by_smt
 from bilevel_verify.audit.scalar.sums import by_induction, without_sums
+from bilevel_verify.audit.scalar.work import UNITS, counting, over, spend
 
 Engine = Callable[[ScalarClaim], Decision]
 Try = Callable[[Mapping[str, Fraction]], Decision | None]
@@ -29,37 +31,31 @@ QUICK = 1_000
 FULL = 4_000
 """Milliseconds of the SMT solver for a part of a proof and for a whole link."""
 DEPTH = 3
+ENGINE_WORK, ATTACK_WORK = 5.0, 20.0
+"""What an engine costs at least, and what the samples before a part of a proof cost."""
 
 
-def decide(claim: ScalarClaim, *, seed: int = 0, seconds: float = 20.0) -> Decision:
-    """Prove or refute one scalar relation.
-
-    Parameters
-    ----------
-    claim : relation, ranges and hypotheses.
-    seed : of the attack; the same seed gives the same counterexample.
-    seconds : no further engine is started after this time.
-
-    Returns
-    -------
-    Decision : ``undecided`` names the engine that got furthest; ``ratio`` is the largest ratio left/right that the
-        attack met, how tight the relation is; ``vacuous`` where the hypotheses contradict each other.
-    """
+def decide_here(claim: ScalarClaim, *, seed: int = 0, effort: float = EFFORT) -> Decision:
+    """Prove or refute one scalar relation in this process, however long it takes."""
     claim, gone = eliminated(claim)
-    decision = _decide(claim, seed, seconds)
+    with counting(UNITS * effort) as done:
+        decision = _decide(claim, seed)
+    if decision.outcome == "undecided" and done.ended:
+        decision = replace(decision, certificate=f"{decision.certificate}; budget: {done.ended}")
     return replace(decision, point=completed(decision.point, gone)) if decision.outcome == "refuted" else decision
 
 
-def _decide(claim: ScalarClaim, seed: int, seconds: float) -> Decision:
-    until = time.process_time() + seconds
+def _decide(claim: ScalarClaim, seed: int) -> Decision:
     for engine in (by_number, by_identity):
+        note(_name(engine))
         first = engine(claim)
         if first.outcome != "undecided" and (claim.op == "==" or engine is by_number):
             return first
+    note("attack")
     tried = attack(claim, seed)
     if tried.outcome == "refuted":
         return tried
-    decision = _settle(claim, until, DEPTH, FULL, lambda point: refutation_near(claim, point, seed))
+    decision = settle(claim, DEPTH, FULL, lambda point: refutation_near(claim, point, seed))
     if decision.outcome in ("vacuous", "refuted"):
         return decision
     if decision.outcome == "proved":
@@ -71,13 +67,15 @@ def _decide(claim: ScalarClaim, seed: int, seconds: float) -> Decision:
     return replace(tried, engine=furthest, certificate=decision.certificate or tried.certificate)
 
 
-def _settle(claim: ScalarClaim, until: float, depth: int, milliseconds: int, refuted: Try = lambda _: None) -> Decision:
-    """Proofs: engine after engine until one succeeds or the time is over; candidates of engines may refute."""
+def settle(claim: ScalarClaim, depth: int, milliseconds: int, refuted: Try = lambda _: None) -> Decision:
+    """Proofs: engine after engine until one succeeds or the work is over; candidates of engines may refute."""
     best = Decision("undecided", "none", "no engine applies")
     claim = without_sums(claim)
-    for engine in _engines(claim, until, depth, milliseconds):
-        if time.process_time() > until:
-            return best
+    for name, engine in engines(claim, depth, milliseconds):
+        if over():
+            return replace(best, engine="budget", certificate=f"the work was over before {name}")
+        note(name)
+        spend(ENGINE_WORK)
         decision = engine(claim)
         if decision.outcome in ("proved", "vacuous"):
             return decision
@@ -86,6 +84,10 @@ def _settle(claim: ScalarClaim, until: float, depth: int, milliseconds: int, ref
         if decision.certificate:
             best = replace(decision, point={})
     return best
+
+
+def _name(engine: Callable[..., Decision]) -> str:
+    return engine.__name__.removeprefix("by_").replace("_", " ")
 
 
 def _nothing_left(claim: ScalarClaim, milliseconds: int) -> bool:
@@ -97,36 +99,39 @@ def _nothing_left(claim: ScalarClaim, milliseconds: int) -> bool:
     return contradictory(claim, milliseconds)
 
 
-def _engines(claim: ScalarClaim, until: float, depth: int, milliseconds: int) -> Iterator[Engine]:
+def engines(claim: ScalarClaim, depth: int, milliseconds: int) -> Iterator[tuple[str, Engine]]:
+    """The proving engines in their order, each with its name; parts of a proof are settled one level deeper."""
+
     def part(smaller: ScalarClaim) -> Decision:
-        """A part of a proof: first a few samples, so that no time is lost on what is false."""
+        """A part of a proof: first a few samples, so that no work is lost on what is false."""
         smaller = prepared(smaller)
         number = by_number(smaller)
         if number.outcome != "undecided":
             return number
+        spend(ATTACK_WORK)
         tried = attack(smaller, rounds=1)
         if tried.outcome == "refuted":
             return tried
         if not tried.attacks and _nothing_left(smaller, QUICK):
             return Decision("vacuous", "smt", "no point satisfies the hypotheses")
-        return _settle(smaller, until, depth - 1, QUICK)
+        return settle(smaller, depth - 1, QUICK)
 
-    yield from (by_signs, by_identity, by_roots)
-    yield lambda c: by_smt(c, min(milliseconds, QUICK))
+    def parted(engine: Callable[[ScalarClaim, Engine], Decision]) -> tuple[str, Engine]:
+        return _name(engine), lambda c: engine(c, part)
+
+    for engine in (by_signs, by_identity, by_roots):
+        yield _name(engine), engine
+    yield "smt", lambda c: by_smt(c, min(milliseconds, QUICK))
     if depth > 0:
-        yield lambda c: by_cancelling(c, part)
-        yield lambda c: by_residues(c, part)
-        yield lambda c: by_monomials(c, part)
-        yield lambda c: by_induction(c, part)
-        yield lambda c: by_exponents(c, part)
-        yield lambda c: by_raising(c, part)
-    yield by_boxes
-    yield by_calculus
+        for dividing in (by_cancelling, by_residues, by_monomials, by_induction, by_exponents, by_raising):
+            yield parted(dividing)
+    yield "boxes", by_boxes
+    yield "calculus", by_calculus
     if depth > 0:
-        yield lambda c: by_derivative(c, part)
-        yield lambda c: by_logarithms(c, part)
+        yield parted(by_derivative)
+        yield parted(by_logarithms)
     if milliseconds > QUICK:
-        yield lambda c: by_smt(c, milliseconds)
+        yield "smt", lambda c: by_smt(c, milliseconds)
     if depth == DEPTH:
-        yield lambda c: by_head_and_tail(c, part)
-        yield lambda c: by_zero_apart(c, part)
+        yield parted(by_head_and_tail)
+        yield parted(by_zero_apart)

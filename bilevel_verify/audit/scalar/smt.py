@@ -19,7 +19,8 @@ from typing import Any
 from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim
 from bilevel_verify.audit.scalar.integers import even, odd, whole
 from bilevel_verify.audit.scalar.linear import linear_form
-from bilevel_verify.audit.scalar.signs import impossible, positive
+from bilevel_verify.audit.scalar.signs import impossible, nonnegative, positive
+from bilevel_verify.audit.scalar.work import ended, spend
 from bilevel_verify.language import tree
 from bilevel_verify.theorems.rewrite import binder
 
@@ -27,6 +28,8 @@ ROOT_LIMIT = 24
 POWER_LIMIT = 40
 RESOURCES = 600
 """Resource units of the solver for one millisecond: a limit that does not depend on the load of the machine."""
+LATEST = 8
+"""Milliseconds by the clock for one millisecond of work: some steps of the solver do not count their work."""
 
 
 class Unsupported(Exception):
@@ -49,19 +52,40 @@ def prove(claim: ScalarClaim, milliseconds: int = 4000) -> Decision:
         return Decision("undecided", "smt", str(reason))
     for tactic in ("qfnra-nlsat", "smt"):
         solver = z3.Tactic(tactic).solver() if tactic != "smt" else z3.Solver()
-        solver.set("timeout", 3 * milliseconds)
         solver.set("rlimit", milliseconds * RESOURCES)
+        solver.set("timeout", LATEST * milliseconds)
         solver.add(*assumptions, *problem.facts, negation)
         try:
             answer = solver.check()
         except z3.Z3Exception as reason:
             return Decision("undecided", "smt", f"z3 gave up: {str(reason)[:80]}")
+        spend(_account.used(solver) / RESOURCES)
+        if answer == z3.unknown and solver.reason_unknown() in ("timeout", "canceled"):
+            ended(f"smt was ended after {LATEST * milliseconds / 1000:g} seconds")
         if answer == z3.unsat:
             return Decision("proved", "smt", f"negation unsatisfiable ({tactic}; {problem.size()})")
         if answer == z3.sat:
             point = problem.point(solver.model())
             return Decision("undecided", "smt", f"a model that is no counterexample ({problem.size()})", point)
     return Decision("undecided", "smt", f"no proof by nlsat ({problem.size()})")
+
+
+class _Account:
+    """Resource units of the solvers of this process: they share one counter that only grows."""
+
+    def __init__(self) -> None:
+        self.total = 0.0
+
+    def used(self, solver: Any) -> float:
+        """Units since the last call, as far as the solver says."""
+        counts = solver.statistics()
+        before = self.total
+        if "rlimit count" in counts.keys():  # noqa: SIM118 (not a mapping)
+            self.total = max(before, float(counts.get_key_value("rlimit count")))
+        return self.total - before
+
+
+_account = _Account()
 
 
 def contradictory(claim: ScalarClaim, milliseconds: int = 2000) -> bool:
@@ -85,6 +109,7 @@ class _Translation:
         self.facts: list[Any] = []
         self.letters: dict[str, Any] = {}
         self.fresh: dict[tuple[Any, ...], Any] = {}
+        self.powers: dict[tuple[str, tree.Node, tree.Node], tuple[Any, Any, bool]] = {}
         self.letter_powers: dict[tuple[tree.Node, str], tuple[Any, Any, Any]] = {}
 
     @contextmanager
@@ -180,9 +205,30 @@ class _Translation:
         constant, rest = _split_exponent(exponent)
         if not rest:
             return self.rational_power(base, constant)
-        if positive(base, self.domains):
-            return self.split_power(base, constant, rest)
-        return self.unsplit_power(base, exponent)
+        known = ("power", base, exponent)
+        if known not in self.powers:
+            plain = positive(base, self.domains) or self.splits_at_zero(base, constant, rest)
+            value = self.split_power(base, constant, rest) if plain else self.unsplit_power(base, exponent)
+            self.compare_equal_exponents(known, value, plain)
+            self.powers[known] = (self.term(base), value, plain)
+        return self.powers[known][1]
+
+    def splits_at_zero(self, base: tree.Node, constant: Fraction, rest: list[tuple[str, Fraction]]) -> bool:
+        """Whether ``0**(a + b) == 0**a * 0**b``: a base that is nonnegative, and so are all parts of the exponent."""
+        if constant < 0 or not nonnegative(base, self.domains):
+            return False
+        return all(
+            nonnegative(tree.Multiply((tree.signed(factor), tree.Letter(letter))), self.domains)
+            for letter, factor in rest
+        )
+
+    def compare_equal_exponents(self, known: tuple[str, tree.Node, tree.Node], value: Any, plain: bool) -> None:
+        """Monotone in the base, bases of 0 included, where one of the powers could not be split."""
+        z3, b, e = self.z3, self.term(known[1]), self.term(known[2])
+        for (_, _, exponent), (other, there, other_plain) in self.powers.items():
+            if exponent == known[2] and not (plain and other_plain):
+                for low, high, one, two in ((b, other, value, there), (other, b, there, value)):
+                    self.facts.append(z3.Implies(z3.And(low >= 0, low <= high, e >= 0), one <= two))
 
     def split_power(self, base: tree.Node, constant: Fraction, rest: list[tuple[str, Fraction]]) -> Any:
         """``base**(2*n + 1/2)`` as a product of powers; right where the base is positive."""

@@ -42,6 +42,7 @@ def audit_command(arguments: Any) -> int:
         quick=arguments.quick,
         jobs=arguments.jobs or os.cpu_count() or 1,
         on_error=remember,
+        memory=arguments.memory * 2**30,
     )
     progress.close()
     cards = _cards(papers)
@@ -66,10 +67,12 @@ def audit_command(arguments: Any) -> int:
 def _print_json(findings: list[Any], lines: list[Any], mutants: Any, errors: list[str], strict: bool) -> int:
     """Rows, coverage, share decided, controls and errors as one object; the exit status."""
     from bilevel_verify.audit.coverage import decided
+    from bilevel_verify.checks.counting import count_of
 
     rows = [f.to_dict() for f in findings]
     share = decided([f.row for f in findings])
     extra = {
+        "counts": count_of(rows).to_dict(),
         "coverage": [line.to_dict() for line in lines],
         "decided": {"decided": share.decided, "total": share.total, "percent": share.percent},
         "controls": mutants,
@@ -84,20 +87,52 @@ def check_command(arguments: Any) -> int:
     from bilevel_verify.audit import check
     from bilevel_verify.audit.formula import range_names, understood
 
-    ranges, conditions = "; ".join(arguments.ranges), list(arguments.where)
+    ranges, conditions, memory = "; ".join(arguments.ranges), list(arguments.where), arguments.memory * 2**30
     echo = understood(arguments.formula, range_names(ranges))
     if echo is not None and not arguments.json:
         output.console().print(f"understood: {echo.text}", markup=False)
-    findings = check(arguments.formula, ranges, conditions, seed=arguments.seed, seconds=arguments.budget)
+    limits = {"seed": arguments.seed, "seconds": arguments.budget, "memory": memory}
+    findings = check(arguments.formula, ranges, conditions, **limits)
+    if arguments.out:
+        _write_scripts(findings, Path(arguments.out))
     if arguments.json:
         rows = [f.to_dict() for f in findings]
         output.print_json({"rows": rows})
         return output.exit_status(rows, arguments.strict)
     status = _show(findings, arguments)
+    _show_values(findings, written=bool(arguments.out))
     assumed = findings[0].row.details["taken_positive"]
     if assumed:
         output.console().print(f"no range given, taken positive: {', '.join(assumed)}", markup=False)
     return status
+
+
+def _show_values(findings: Sequence[Any], written: bool) -> None:
+    """Both sides of every refuted link at its point, and where the script is that shows it."""
+    for finding in findings:
+        row, point = finding.row, finding.counterexample
+        if point is None:
+            continue
+        at = ", ".join(f"{name} = {value}" for name, value in point.items())
+        lines = [f"{row.statement}{' at ' + at if at else ''}:"]
+        if row.measured is not None:
+            lines += [f"  left   {row.left} = {row.measured:.17g}", f"  right  {row.right} = {row.bound:.17g}"]
+        if not written and finding.script:
+            lines.append("  a script that shows it with mpmath alone: check ... --out DIR writes it")
+        output.console().print("\n".join(lines), markup=False)
+
+
+def _write_scripts(findings: Sequence[Any], folder: Path) -> None:
+    """The independent script of every refutation, named after its link."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for finding in findings:
+            if finding.script:
+                path = folder / f"{finding.row.statement.replace(': ', '-')}.py"
+                path.write_text(finding.script, encoding="utf-8")
+                output.say(f"script: {path}")
+    except OSError as error:
+        raise InputError(f"{folder}: {error.strerror or error}: choose another --out folder") from None
 
 
 def _cards(papers: Sequence[str] | None) -> list[Any]:
@@ -131,6 +166,8 @@ def _controls(cards: Sequence[Any], arguments: Any) -> dict[str, Any] | None:
 
 
 def _show(findings: Any, arguments: Any) -> int:
+    from bilevel_verify.checks.counting import word_of
+
     rows = [f.to_dict() for f in findings]
     lines = []
     for row in rows:
@@ -139,7 +176,8 @@ def _show(findings: Any, arguments: Any) -> int:
         shown = ", ".join(f"{k} = {v}" for k, v in point.items()) if point else row["reason"] or ""
         if row.get("repaired"):
             shown += f"; nearest true: {row['repaired']}"
-        lines.append([row["verdict"], name, _relation(row), shown])
+        shown += "".join(f" [{mark}]" for mark in row["marks"])
+        lines.append([word_of(row), name, _relation(row), shown])
     output.table("", ["verdict", "statement", "relation", "counterexample or certificate"], lines)
     output.console().print(output.verdict_counts(rows), markup=False)
     return output.exit_status(rows, arguments.strict)
@@ -151,12 +189,8 @@ def _summary(lines: Sequence[Any], rows: Sequence[Any], mutants: Mapping[str, An
 
     cells = []
     for line in lines:
-        verdicts = "; ".join(
-            f"{kind}: " + ", ".join(f"{n} {word}" for word, n in counts.items())
-            for kind, counts in line.verdicts.items()
-        )
         rest = f"with verify: {', '.join(line.elsewhere)}" if line.elsewhere else line.nothing_to_decide
-        cells.append([line.paper, line.id, line.kind, verdicts, rest])
+        cells.append([line.paper, line.id, line.kind, line.shown, rest])
     columns = ["paper", "item", "what", "kind of check: verdicts", "elsewhere, or why nothing"]
     output.table("Coverage", columns, cells)
     output.console().print(str(decided(rows)), markup=False)

@@ -16,6 +16,7 @@ import sympy
 
 from bilevel_verify.language import tree
 from bilevel_verify.theorems.rewrite import binder
+from bilevel_verify.theorems.unit_form import exponent_fault, unit_fault
 
 Unit = dict[str, sympy.Expr]
 """Base unit -> exponent; the empty dict is dimensionless."""
@@ -217,21 +218,22 @@ def read_unit(node: tree.Node, bases: frozenset[str]) -> Unit:
     ------
     ValueError : a name that is no base unit, or an operation other than products, quotients and powers.
     """
+    if fault := unit_fault(node, bases):
+        raise ValueError(fault)
+    return _unit(node)
+
+
+def _unit(node: tree.Node) -> Unit:
     match node:
-        case tree.Number(value=value) if value == 1:
-            return {}
-        case tree.Letter(name=name) if name in bases:
+        case tree.Letter(name=name):
             return {name: sympy.S.One}
         case tree.Multiply(factors=factors):
-            return _product([read_unit(f, bases) for f in factors]) or {}
+            return _product([_unit(f) for f in factors]) or {}
         case tree.Divide(numerator=top, denominator=bottom):
-            below = _power(read_unit(bottom, bases), sympy.S.NegativeOne)
-            return _product([read_unit(top, bases), below]) or {}
+            return _product([_unit(top), _power(_unit(bottom), sympy.S.NegativeOne)]) or {}
         case tree.Power(base=base, exponent=exponent):
-            return _power(read_unit(base, bases), exponent_value(exponent)) or {}
-        case tree.Letter(name=name):
-            raise ValueError(f"{name!r} is no base unit; known are {', '.join(sorted(bases))}")
-    raise ValueError("a unit is a product of powers of base units")
+            return _power(_unit(base), exponent_value(exponent)) or {}
+    return {}
 
 
 def exponent_value(node: tree.Node) -> sympy.Expr:
@@ -241,22 +243,24 @@ def exponent_value(node: tree.Node) -> sympy.Expr:
     ------
     ValueError : it contains a function.
     """
+    if fault := exponent_fault(node):
+        raise ValueError(fault)
     match node:
         case tree.Number(value=value):
             return sympy.Rational(value.numerator, value.denominator)
         case tree.Letter(name=name):
             return sympy.Symbol(name, positive=True)
-        case tree.Add(terms=terms):
-            return sympy.Add(*[exponent_value(t) for t in terms])
-        case tree.Multiply(factors=factors):
-            return sympy.Mul(*[exponent_value(f) for f in factors])
-        case tree.Divide(numerator=top, denominator=bottom):
-            return exponent_value(top) / exponent_value(bottom)
-        case tree.Negate(operand=operand):
-            return -exponent_value(operand)
-        case tree.Power(base=base, exponent=exponent):
-            return exponent_value(base) ** exponent_value(exponent)
-    raise ValueError("an exponent that is not a formula of letters")
+    parts = [exponent_value(part) for part in node.children()]
+    match node:
+        case tree.Add():
+            return sympy.Add(*parts)
+        case tree.Multiply():
+            return sympy.Mul(*parts)
+        case tree.Negate():
+            return -parts[0]
+        case tree.Divide():
+            return parts[0] / parts[1]
+    return parts[0] ** parts[1]
 
 
 def show(unit: Unit | None) -> str:

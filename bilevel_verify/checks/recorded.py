@@ -11,26 +11,31 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from flint import arb
 
-from bilevel_verify.checks.values import EvaluationError, Value, vector
+from bilevel_verify.checks.values import EvaluationError, Value, Vector, vector
 from bilevel_verify.methods.run import Run, Trace
 
+EPOCHS_UNKNOWN = 0
+"""``Run.epochs`` of a run whose solver did not say where its epochs begin."""
+HOW = "hand back a list of epochs, or bv.Trajectory(epochs=[[x00, x01, ...], ...])"
 STARTS_AT_REST = ("x", "w")
 """Sequences whose entry -1 is their entry 0 where the trace has none (``x[-1] = x[0]``, all methods of the sheets)."""
 SYNONYMS = {"ghat": ("u",), "u": ("ghat",), "w": ("y",)}
 """Other names under which a trace without that sequence may have it."""
 
 
-class Trajectory:
+class RecordedRun:
     """One run, epoch by epoch.
 
     Parameters
     ----------
     run : the run; its trace may hold floats or multi-precision numbers.
+    own : a solver of the user made it. ``restarts`` : whether the method that it stands for does; None: not known.
     """
 
-    def __init__(self, run: Run) -> None:
-        self.run, self.trace = run, run.trace
+    def __init__(self, run: Run, own: bool = False, restarts: bool | None = None) -> None:
+        self.run, self.trace, self.own, self.restarts = run, run.trace, own, restarts
         stamps_of_rows = np.asarray(self.trace.epoch)
         self._k = np.asarray(self.trace.k)
         breaks = np.flatnonzero(np.diff(stamps_of_rows)) + 1
@@ -48,6 +53,11 @@ class Trajectory:
     def epochs(self) -> list[int]:
         """Recorded epochs."""
         return sorted(self._last)
+
+    @property
+    def flat(self) -> bool:
+        """Whether nobody said where its epochs begin."""
+        return self.run.epochs == EPOCHS_UNKNOWN
 
     @property
     def thinned(self) -> bool:
@@ -99,6 +109,14 @@ class Trajectory:
             self._cache[key] = found
         return found
 
+    def blurred(self, share: float) -> RecordedRun:
+        """The same run with every point known up to a share of the largest recorded coordinate only."""
+        sizes = [np.abs(np.asarray(table, dtype=float)) for table in (*self.trace.sequences.values(), self.run.x)]
+        size = max(float(np.nanmax(one, initial=0.0, where=np.isfinite(one))) for one in sizes)
+        found = _Blurred(self.run, self.own, self.restarts)
+        found.radius = share * size
+        return found
+
     def raw(self, name: str, epoch: int, k: int) -> Any:
         """The recorded row, as it stands in the trace."""
         known = name in self.trace.sequences
@@ -108,6 +126,8 @@ class Trajectory:
                 return row
         if k == -1 and name in STARTS_AT_REST:
             return self.raw("x", epoch, 0)
+        if self.own and not any(n in self.trace.sequences for n in (name, *SYNONYMS.get(name, ()))):
+            raise EvaluationError(f"not recorded: {name} (hand it back: bv.Trajectory(epochs=..., {name}=...))")
         raise EvaluationError(f"not recorded: {name}[{epoch}, {k}]")
 
     def _raw(self, name: str, epoch: int, k: int) -> Any | None:
@@ -127,8 +147,15 @@ class Trajectory:
         return np.concatenate(parts)
 
     def calls(self, kind: str) -> int:
-        """Oracle calls of one kind; ``any`` sums the gradients of f and g."""
+        """Oracle calls of one kind; ``any`` sums the gradients of f and g.
+
+        Raises
+        ------
+        EvaluationError : a solver of the user moved and asked none of the oracles that it was handed.
+        """
         counts: Mapping[str, int] = self.run.counts
+        if self.own and not any(counts.values()) and len(np.unique(np.asarray(self.trace.x, dtype=float), axis=0)) > 1:
+            raise EvaluationError("not recorded: calls (the solver asked none of the oracles that it was handed)")
         if kind == "any":
             return int(counts.get("grad_f", 0)) + int(counts.get("grad_g", 0))
         return int(counts.get(kind, 0))
@@ -155,6 +182,25 @@ class Trajectory:
     def iterations(self) -> int:
         """Outer iterations over all epochs, from the trace while it is whole."""
         return int(self.run.iterations) if self.thinned else sum(self._last.values())
+
+
+class _Blurred(RecordedRun):
+    """A recorded run whose points are balls."""
+
+    radius = 0.0
+
+    def entry(self, name: str, epoch: int, k: int) -> Value:
+        """``name[epoch, k]`` as a vector of balls."""
+        return self._ball(super().entry(name, epoch, k))
+
+    def fact(self, name: str, bound: dict[str, Any]) -> Value:
+        """Facts as of any run; the output is a vector of balls."""
+        found = super().fact(name, bound)
+        return self._ball(found) if name == "output" else found
+
+    def _ball(self, point: Value) -> Value:
+        assert isinstance(point, Vector)
+        return Vector(tuple(entry + arb(0, self.radius) for entry in point.entries))
 
 
 def _defined(row: Any) -> Any | None:

@@ -1,0 +1,268 @@
+"""Seconds and memory that bind: an engine runs in a process of its own, which can be ended.
+
+One such process is kept for the next question. What ends there for want of time or memory comes back as
+:class:`Ended`, which names what ran out and where; it never changes what an engine that comes to its end says.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import importlib
+import os
+import pickle
+import select
+import signal
+import struct
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import IO, Any
+
+GIBIBYTE = 2**30
+MEMORY = 2 * GIBIBYTE
+"""Bytes that an engine may use beyond those of the process itself."""
+START_SECONDS = 120.0
+"""A process that has not begun to listen after this time will not do so."""
+PATIENCE = 20.0
+"""How many times its seconds of processor time a process may take by the clock before it is taken to hang."""
+TIMER = hasattr(signal, "SIGPROF")
+"""Whether the system can end a process after so much processor time."""
+_memory: ContextVar[int] = ContextVar("memory", default=MEMORY)
+_inside: ContextVar[bool] = ContextVar("inside", default=False)
+"""Whether engines run in this process."""
+_listener: IO[bytes] | None = None
+"""Who hears what begins now."""
+PROGRAM = "import sys; sys.path[:] = {path!r}; from bilevel_verify.audit.limits import serve; serve()"
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A question that had no answer: ``reason`` says what ran out, and in which engine."""
+
+    reason: str
+
+
+@contextlib.contextmanager
+def memory_limit(size: float) -> Iterator[None]:
+    """Engines may use so many bytes inside the block."""
+    token = _memory.set(int(size))
+    try:
+        yield
+    finally:
+        _memory.reset(token)
+
+
+def bounded(function: str, *arguments: Any, seconds: float, **options: Any) -> Any:
+    """What a function says in the process of the engines, or :class:`Ended`.
+
+    Parameters
+    ----------
+    function : ``module:name``; what it takes and gives can be pickled. In that process already, it is simply called.
+    seconds : of processor time (where the system cannot count it: of real time), from when the process listens.
+
+    Raises
+    ------
+    Exception : what the function raises.
+    """
+    if _inside.get():
+        return _named(function)(*arguments, **options)
+    with _LOCK:
+        worker = _Worker.running(_memory.get())
+        return worker.ask((function, arguments, options), seconds)
+
+
+def note(what: str) -> None:
+    """Say what begins now, so that the reason of an end can name it."""
+    if _listener is not None:
+        _send(_listener, ("at", what))
+
+
+@contextlib.contextmanager
+def in_this_process() -> Iterator[None]:
+    """Engines run in this process inside the block, and no limit binds them."""
+    token = _inside.set(True)
+    try:
+        yield
+    finally:
+        _inside.reset(token)
+
+
+def _named(function: str) -> Callable[..., Any]:
+    module, _, name = function.partition(":")
+    found: Callable[..., Any] = getattr(importlib.import_module(module), name)
+    return found
+
+
+class _Worker:
+    """A process that answers one question at a time."""
+
+    current: _Worker | None = None
+
+    def __init__(self, memory: int) -> None:
+        self.owner, self.memory, self.at = os.getpid(), memory, "its start"
+        program = PROGRAM.format(path=[p or os.getcwd() for p in sys.path])
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", program, str(memory)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=True,
+            env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
+        )
+        self.listening = False
+
+    @classmethod
+    def running(cls, memory: int) -> _Worker:
+        """The process that is kept, or a new one: a fork must not share that of its parent."""
+        worker = cls.current
+        if worker is None or worker.owner != os.getpid() or worker.process.poll() is not None:
+            worker = cls.current = cls(memory)
+        elif worker.memory != memory:
+            worker.end()
+            worker = cls.current = cls(memory)
+        return worker
+
+    def ask(self, question: Any, seconds: float) -> Any:
+        try:
+            if not self.listening and not self.started():
+                return self.ended("the process of the engines did not start")
+            assert self.process.stdin is not None
+            _send(self.process.stdin, (seconds, *question))
+            patience = PATIENCE if TIMER else 1.0
+            return self.answer(time.monotonic() + patience * seconds, seconds)
+        except BaseException:
+            self.end()
+            raise
+
+    def started(self) -> bool:
+        message = self.read(time.monotonic() + START_SECONDS)
+        self.listening = message == ("listening", None)
+        return self.listening
+
+    def answer(self, until: float, seconds: float) -> Any:
+        while True:
+            message = self.read(until)
+            kind, value = message or ("late", None)
+            if kind == "gone" and TIMER and self.process.wait() == -signal.SIGPROF:
+                kind = "late"
+            if kind == "answer":
+                return value
+            if kind == "error":
+                raise _as_error(value)
+            if kind != "at":
+                return self.ended(self.reason(kind, seconds))
+            self.at = str(value)
+
+    def reason(self, kind: str, seconds: float) -> str:
+        """What ran out."""
+        if kind == "late":
+            return f"{seconds:g} s of processor time were over in {self.at}"
+        memory = f"{self.memory / GIBIBYTE:g} GiB of memory were not enough"
+        if kind == "memory":
+            return f"{memory} in {self.at}"
+        return f"the process of the engines ended in {self.at}: {memory}, or the system ended it"
+
+    def read(self, until: float) -> Any:
+        """The next message; None where the time is over first, ``gone`` where the process is."""
+        assert self.process.stdout is not None
+        size = self.bytes(8, until)
+        body = size and self.bytes(struct.unpack("<Q", size)[0], until)
+        if size is None or body is None:
+            return None
+        return pickle.loads(body) if body else ("gone", None)
+
+    def bytes(self, count: int, until: float) -> bytes | None:
+        assert self.process.stdout is not None
+        parts, descriptor = b"", self.process.stdout.fileno()
+        while len(parts) < count:
+            ready, _, _ = select.select([descriptor], [], [], max(0.0, until - time.monotonic()))
+            if not ready:
+                return None
+            part = os.read(descriptor, count - len(parts))
+            if not part:
+                return b""
+            parts += part
+        return parts
+
+    def ended(self, reason: str) -> Ended:
+        self.end()
+        return Ended(reason)
+
+    def end(self) -> None:
+        """Kill the process; the next question starts another one."""
+        if self.owner == os.getpid():
+            self.process.kill()
+            self.process.wait()
+            for pipe in (self.process.stdin, self.process.stdout):
+                if pipe is not None:
+                    with contextlib.suppress(OSError):
+                        pipe.close()
+        _Worker.current = None
+
+
+_LOCK = threading.Lock()
+
+
+@atexit.register
+def close() -> None:
+    """End the process that is kept."""
+    if _Worker.current is not None and _Worker.current.owner == os.getpid():
+        _Worker.current.end()
+
+
+def serve() -> None:
+    """Answer questions until there are no more: the program of the process of the engines."""
+    global _listener
+    _inside.set(True)
+    for module in ("definedness", "scalar.prove", "script"):
+        importlib.import_module(f"bilevel_verify.audit.{module}")
+    _limit_memory(int(sys.argv[1]))
+    incoming, outgoing = sys.stdin.buffer, sys.stdout.buffer
+    _listener = outgoing
+    _send(outgoing, ("listening", None))
+    while size := incoming.read(8):
+        seconds, function, arguments, options = pickle.loads(incoming.read(struct.unpack("<Q", size)[0]))
+        _end_after(seconds)
+        try:
+            message = ("answer", _named(function)(*arguments, **options))
+        except MemoryError:
+            message = ("memory", None)
+        except Exception as error:
+            message = ("error", error)
+        _end_after(0.0)
+        _send(outgoing, message)
+
+
+def _as_error(value: object) -> Exception:
+    return value if isinstance(value, Exception) else RuntimeError(str(value))
+
+
+def _end_after(seconds: float) -> None:
+    """Let the system end this process after so many seconds of processor time (0: never)."""
+    if TIMER:
+        signal.setitimer(signal.ITIMER_PROF, seconds)
+
+
+def _limit_memory(size: int) -> None:
+    """Let the process grow by so many bytes; where the system knows no such limit, there is none."""
+    import z3
+
+    z3.set_param("memory_max_size", max(1, size // 2**20))
+    try:
+        import resource
+
+        with open("/proc/self/statm", encoding="ascii") as file:
+            used = int(file.read().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (used + size, resource.getrlimit(resource.RLIMIT_AS)[1]))
+    except (ImportError, OSError, ValueError):
+        return
+
+
+def _send(stream: IO[bytes], message: Any) -> None:
+    body = pickle.dumps(message)
+    stream.write(struct.pack("<Q", len(body)) + body)
+    stream.flush()

@@ -1,0 +1,106 @@
+"""What a card records as refuted is shown as refuted: by its findings, or by running the recorded counterexample again.
+
+A record that its own audit contradicts is shown as open, never as kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from bilevel_verify.audit.finding import Finding
+from bilevel_verify.checks.engine import verify
+from bilevel_verify.checks.verdict import Row
+from bilevel_verify.errors import BilevelVerifyError
+from bilevel_verify.theorems.card import Card, Claim, Entry, Refuted, Statement
+
+NOT_REPEATED = "not repeated here"
+LEAVES = ("constants", "truth", "user", "problem")
+"""Sources of letters that an instance or a user gives; the others are prescribed."""
+
+
+def with_records(card: Card, entry: Entry, found: Sequence[Finding], again: bool = True) -> list[Finding]:
+    """The findings about an entry, its recorded refutations among them.
+
+    Parameters
+    ----------
+    again : run the recorded counterexamples of claims along runs once more (not in a quick audit).
+    """
+    findings = list(found) if entry.refuted is None else _of_entry(card, entry, entry.refuted, found)
+    if isinstance(entry, Statement):
+        for claim in entry.claims:
+            if claim.refuted is not None:
+                findings += _of_claim(card, entry, claim, claim.refuted, again)
+    return findings
+
+
+def _of_entry(card: Card, entry: Entry, record: Refuted, found: Sequence[Finding]) -> list[Finding]:
+    """A recorded entry: where nothing that is judged as printed breaks, the record itself stands as a row."""
+    printed = [f.row for f in found if f.row.as_printed]
+    relations = [row for row in printed if row.judges == "relation"]
+    broken = [row for row in printed if row.verdict == "refuted"]
+    if any(row.judges == "relation" for row in broken):
+        return list(found)
+    if not broken and relations and all(row.verdict == "holds" for row in relations):
+        return [_contradicted(f) if f.row in relations else f for f in found]
+    shown = ", ".join(dict.fromkeys(f"{row.kind} of {row.claim}" for row in broken))
+    how = f"shown by {shown}" if broken else NOT_REPEATED
+    row = _row(card, entry, None, entry.kind.replace("_", " "), f"on record: {record.why} ({how})")
+    alone = len(relations) == 1
+    kept = [f for f in found if not (alone and f.row in relations and f.row.verdict == "holds")]
+    return [*kept, Finding(row, printed=next((text for text in entry.printed if text), None))]
+
+
+def _contradicted(finding: Finding) -> Finding:
+    reason = f"on record as refuted, but: {finding.row.reason}; the record or the card's relation is wrong"
+    return replace(finding, row=replace(finding.row, verdict="undecided", certainty=None, reason=reason))
+
+
+def _of_claim(card: Card, entry: Statement, claim: Claim, record: Refuted, again: bool) -> Iterator[Finding]:
+    """A recorded claim along runs: the recorded counterexample again, or the record itself."""
+    printed = next((text for text in claim.printed if text), None)
+    rows = _again(card, entry, claim, record) if record.on and again else []
+    broken = [row for row in rows if row.verdict in ("refuted", "inconsistent")]
+    for row in broken:
+        reason = f"on record: {record.why}; again here: {row.reason or 'every hypothesis holds and the bound does not'}"
+        yield Finding(replace(row, reason=reason, known_refuted=True), printed=printed)
+    if not broken:
+        outcome = "; ".join(dict.fromkeys(f"{row.verdict}: {row.reason or 'kept'}" for row in rows))
+        how = f"{record.on} gives {outcome}" if rows else NOT_REPEATED
+        row = _row(card, entry, claim, claim.over, f"on record: {record.why} ({how})")
+        kept = bool(rows) and all(one.verdict == "holds" for one in rows)  # the record or the instance is wrong
+        yield Finding(replace(row, verdict="undecided") if kept else row, printed=printed)
+
+
+def _again(card: Card, entry: Statement, claim: Claim, record: Refuted) -> list[Row]:
+    """Rows of the claim on the recorded instance, as printed or with the numbers of a named reading for its letters."""
+    alone = (card, replace(entry, claims=(replace(claim, readings=(), repaired=None),)))
+    given = {n: v for n, v in record.set.items() if card.letters[n].source in LEAVES}
+    chosen = {n: v for n, v in record.set.items() if n not in given}
+    accuracies, start = list(record.eps) or None, list(record.x0) or None
+    try:
+        found = verify(record.on, alone, eps=accuracies, x0=start, parameters=chosen, values=given)
+    except BilevelVerifyError as error:
+        reason = f"cannot be run: {error}"
+        return [replace(_row(card, entry, claim, claim.over, reason), verdict="undecided")]
+    return [row for row in found.claims if all(mark.startswith("reading") for mark in row.marks)]
+
+
+def _row(card: Card, entry: Entry, claim: Claim | None, kind: str, reason: str) -> Row:
+    links = claim.chain if claim is not None else ()
+    return Row(
+        paper=card.key,
+        statement=entry.id,
+        claim=claim.id if claim is not None else "on record",
+        source=(claim.source if claim is not None else "") or entry.source or None,
+        problem=None,
+        method=None,
+        kind=kind,
+        verdict="refuted",
+        left=links[0].left.text if links else None,
+        right=links[-1].right.text if links else None,
+        reason=reason,
+        reproduce=f"bilevel-verify audit {card.key} --statement {entry.id}",
+        known_refuted=True,
+        details={"op": links[0].op} if links else {},
+    )

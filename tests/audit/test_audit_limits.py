@@ -1,0 +1,109 @@
+"""Seconds and memory end an engine and are named; work is counted, so that the load of the machine changes nothing."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from bilevel_verify.audit.formula import check
+from bilevel_verify.audit.limits import GIBIBYTE, Ended, bounded, memory_limit
+from bilevel_verify.audit.scalar.claim import POSITIVE, ScalarClaim
+from bilevel_verify.audit.scalar.prove import decide_here
+from bilevel_verify.audit.scalar.work import counting, ended, over, spend
+from bilevel_verify.cli import main
+from bilevel_verify.language import parse, tree
+
+
+def test_an_answer_comes_back() -> None:
+    assert bounded("math:gcd", 12, 18, seconds=20) == 6
+
+
+def test_an_error_comes_back() -> None:
+    with pytest.raises(ZeroDivisionError):
+        bounded("operator:truediv", 1, 0, seconds=20)
+    assert bounded("math:gcd", 4, 6, seconds=20) == 2
+
+
+def test_seconds_end_it_and_are_named() -> None:
+    found = bounded("builtins:sum", range(10**12), seconds=0.2)
+    assert found == Ended("0.2 s of processor time were over in its start")
+    assert bounded("math:gcd", 4, 6, seconds=20) == 2
+
+
+def test_memory_ends_it_and_is_named() -> None:
+    with memory_limit(GIBIBYTE / 4):
+        found = bounded("builtins:bytearray", GIBIBYTE, seconds=20)
+        assert isinstance(found, Ended)
+        assert found.reason.startswith("0.25 GiB of memory were not enough")
+        assert len(bounded("builtins:bytearray", 1000, seconds=20)) == 1000
+
+
+def test_a_process_that_is_gone_is_an_end_and_no_error() -> None:
+    found = bounded("os:abort", seconds=20)
+    assert isinstance(found, Ended)
+    assert "memory were not enough, or the system ended it" in found.reason
+
+
+def test_work_is_counted_and_not_measured() -> None:
+    node = parse("x*log(1 + x) - x**2/2 <= x**2/2 + 1/100")
+    assert isinstance(node, tree.Compare)
+    claim = ScalarClaim(node.operands[0], "<=", node.operands[1], {"x": POSITIVE})
+    first = decide_here(claim, effort=0.001)
+    assert first == decide_here(claim, effort=0.001)
+    assert first.outcome == "undecided"
+    assert "the work was over before " in first.certificate
+    with counting(10.0) as outer:
+        spend(4.0)
+        assert not over()
+        with counting(1.0) as inner:
+            spend(1.0)
+            assert over()
+            ended("it took too long")
+        assert (inner.spent, inner.ended, outer.spent, outer.ended) == (1.0, "it took too long", 4.0, "")
+        spend(6.0)
+        assert over()
+    assert not over()
+
+
+@pytest.mark.parametrize(
+    ("text", "ranges"),
+    [
+        ("log(x) <= 100*x**(1/100)/E - 1/10**9", "x = [1, oo)"),
+        ("sum(sum(x1, (i, 0, 1000)), (j, 0, 1000)) <= 1", ""),
+        ("((x1 + y1)**64)**64 <= 1", ""),
+        ("sum(sum(sum(i*j*k, (i, 0, 99)), (j, 0, 99)), (k, 0, 99)) <= 1", ""),
+    ],
+)
+def test_what_explodes_is_undecided_and_says_why(text: str, ranges: str) -> None:
+    found = check(text, ranges, seconds=0.3)
+    assert found[0].verdict == "undecided"
+    assert (found[0].row.reason or "").startswith("budget: 0.3 s of processor time were over in ")
+
+
+def test_numbers_beyond_all_floats_are_no_error() -> None:
+    assert check("exp(exp(exp(exp(9)))) <= 1", seconds=5)[0].verdict in ("undecided", "refuted")
+    assert check("exp(exp(exp(9))) >= exp(9)", seconds=5)[0].verdict == "holds"
+
+
+@pytest.mark.parametrize("text", ["k @ 1 <= k", "1 <= k @ k", "x[1] <= 2"])
+def test_what_is_no_number_is_one_line(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", text]) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert "has no value in" in error
+
+
+def test_check_shows_both_sides_and_writes_the_script(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "a**2 <= a", "--for", "a = [1, 2]", "--memory", "1"]) == 1
+    shown = capsys.readouterr().out
+    assert "left   a**2 = 4" in shown
+    assert "right  a = 2" in shown
+    assert "--out DIR" in shown
+    assert main(["check", "a**2/a <= a - 1", "--for", "a = [0, 2]", "--out", str(tmp_path)]) == 1
+    capsys.readouterr()
+    assert {path.name for path in tmp_path.iterdir()} == {"link-1.py", "link-1-defined.py"}
+    assert main(["check", "1/a <= 5", "--for", "a = [0, oo)", "--json"]) == 1
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert [row["kind"] for row in rows] == ["inequality", "definedness"]

@@ -1,0 +1,215 @@
+"""Letters that were set by hand: against the certified constants, and against what the theorem prescribes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import bilevel_verify as bv
+from bilevel_verify.theorems import exact
+from bilevel_verify.theorems.given import Given, _constant, _equal, _error_bound, _exponent, _truth
+from bilevel_verify.theorems.resolve import resolve
+from bilevel_verify.theorems.shelf import load_card
+from bilevel_verify.truth.enclosure import Enclosure
+
+L, RHO = 2, 2
+PRESCRIBED_B = (0.05 / RHO) ** 0.5
+
+
+@pytest.fixture(scope="module")
+def waves() -> bv.Problem:
+    """L = rho = 2, attained."""
+    return bv.single_level(f="2*(1 - cos(x1)) + x2**2/2", x="x1 x2")
+
+
+def outcome(problem: bv.Problem, how: str = "parameters", **letters: Any) -> set[tuple[str, str]]:
+    found = bv.verify(
+        problem, "restarted-agd-hb/theorem-1:equation-7,equation-16", eps=0.05, x0=[2.0, 1.5], **{how: letters}
+    )
+    return {(row.verdict, row.reason or "") for row in found.claims if not unread(row)}
+
+
+def unread(row: bv.Row) -> bool:
+    """A row that only says that nobody has read where a hypothesis comes from."""
+    return (row.reason or "").startswith("origin of the hypothesis")
+
+
+@pytest.mark.parametrize("how", ["parameters", "values"])
+@pytest.mark.parametrize(
+    ("letters", "words"),
+    [
+        ({"L": 1.5}, "L = 1.5 is too small for this problem: L >= 2"),
+        ({"L": 1.9999999}, "L = 1.9999999 is too small"),
+        ({"rho": 0.5}, "rho = 0.5 is too small for this problem: rho >= 2"),
+        ({"Delta": 1}, "Delta = 1 is too small for this problem: Delta >= 3.95"),
+        ({"d": 3}, "d = 3 is false: this problem has 2"),
+    ],
+)
+def test_a_constant_that_is_certainly_false_makes_nothing_applicable(
+    waves: bv.Problem, how: str, letters: dict[str, Any], words: str
+) -> None:
+    ((verdict, reason),) = outcome(waves, how, **letters)
+    assert verdict == "not applicable"
+    assert words in reason
+
+
+@pytest.mark.parametrize("letters", [{"L": 2}, {"L": 2.5}, {"rho": 3}, {"Delta": 50}, {"d": 2}, {"B": PRESCRIBED_B}])
+def test_a_constant_that_is_certainly_valid_goes_on(waves: bv.Problem, letters: dict[str, Any]) -> None:
+    assert outcome(waves, **letters) == {("holds", "")}
+
+
+@pytest.mark.parametrize(
+    ("letter", "value"), [("B", 0.01), ("B", PRESCRIBED_B * (1 + 1e-12)), ("K", 5), ("theta", 0.3), ("eta", 0.125001)]
+)
+def test_a_letter_that_the_theorem_prescribes_is_that_one(waves: bv.Problem, letter: str, value: float) -> None:
+    ((verdict, reason),) = outcome(waves, **{letter: value})
+    assert verdict == "not applicable"
+    assert reason.startswith(f"{letter} is not what the theorem prescribes: {value}, not ")
+
+
+def test_the_resolved_letters_of_a_run_are_the_prescribed_ones(waves: bv.Problem) -> None:
+    run = bv.solve(waves, "restarted-agd", eps=0.05, x0=[2.0, 1.5])
+    assert run.parameters["K"] == 2  # 1/theta = 1.26 rounded up
+    letters = {name: run.parameters[name] for name in ("eta", "theta", "B", "K")}
+    assert outcome(waves, **letters) == {("holds", "")}
+
+
+def test_what_the_enclosures_do_not_decide_is_undecided() -> None:
+    """The certified bound of L is not attained: numbers between what is seen and what is certified prove nothing."""
+    problem = bv.single_level(f="sin(x1)*exp(-x2**2) + cos(x2)", x="x1 x2")
+    known = bv.constants(problem)["L"]
+    assert known.lower < known.value
+    between = known.lower + 0.5 * (known.value - known.lower)
+    ((verdict, reason),) = outcome(problem, L=between)
+    assert verdict == "undecided"
+    assert reason.startswith(f"hypothesis: L = {between} is not certain: certified is L <= ")
+
+
+def test_strong_convexity_is_bounded_from_below() -> None:
+    problem = bv.bilevel(
+        f="sin(x1) + y1**2/2 + cos(x1 - y1)",
+        g="y1**2 + cos(y1)/2 - x1*y1",
+        x="x1",
+        y="y1",
+        domain={"x1": (-3, 3), "y1": (-3, 3)},
+    )
+    mu = bv.constants(problem)["mu"].value
+
+    def verdicts(value: float) -> set[str]:
+        found = bv.verify(problem, "ragd-gs/theorem-1", eps=0.1, x0=[1.0], values={"mu": value}, budget=1000)
+        shown = [row for row in found.claims if not unread(row)]
+        return {row.verdict for row in shown} | {(row.reason or "")[:15] for row in shown}
+
+    assert verdicts(2 * mu) == {"not applicable", f"mu = {2 * mu} is too large"[:15]}
+    assert "not applicable" not in verdicts(mu / 2)
+
+
+def test_a_constant_that_is_infinite_is_not_replaced_by_a_number() -> None:
+    problem = bv.single_level(f="x1**4", x="x1")
+    found = bv.verify(problem, "restarted-agd-hb/theorem-1:equation-7", eps=0.1, x0=[1.0], values={"L": 12, "rho": 24})
+    assert {row.verdict for row in found.claims if not unread(row)} == {"not applicable"}
+
+
+def constant(**changes: Any) -> bv.Constant:
+    known = bv.constants(bv.single_level(f="2*(1 - cos(x1)) + x2**2/2", x="x1 x2"))["L"]
+    from dataclasses import replace
+
+    return replace(known, **changes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "value", "answer"),
+    [
+        ({"attained": False, "lower": 1.5}, 2.0, True),
+        ({"attained": False, "lower": 1.5}, 1.5, None),
+        ({"attained": False, "lower": 1.5}, 1.5 - 1e-12, None),  # within the rounding of a sampled value
+        ({"attained": False, "lower": 1.5}, 1.4, False),
+        ({"attained": False, "lower": 1.5, "certified": False}, 2.0, None),
+        ({"attained": False, "lower": 1.5, "certified": False}, 1.4, False),
+        ({"attained": True}, 2.0 - 1e-9, False),
+        ({"attained": True, "certified": False, "lower": 1.5}, 2.0 - 1e-9, None),
+        ({"attained": True}, 2.0 * (1 - 2.0**-52), None),
+        ({"side": "lower", "attained": False, "value": 2.0, "upper": 3.0}, 2.0, True),
+        ({"side": "lower", "attained": False, "value": 2.0, "upper": 3.0}, 2.5, None),
+        ({"side": "lower", "attained": False, "value": 2.0, "upper": 3.0}, 3.5, False),
+        ({"side": "lower", "attained": False, "value": 2.0, "upper": 3.0}, 3.0 + 1e-12, None),
+        ({"side": "lower", "attained": True, "value": 2.0, "upper": 2.0}, 2.0 + 1e-9, False),
+    ],
+)
+def test_a_number_beside_a_constant(changes: dict[str, Any], value: float, answer: bool | None) -> None:
+    assert _constant("L", value, (value, value), constant(**changes)).answer is answer
+
+
+def test_both_ends_of_a_number_count() -> None:
+    loose = constant(attained=False, lower=1.5)
+    assert _constant("L", "wide", (1.0, 3.0), loose).answer is None
+    assert _constant("L", "wide", (1.0, 1.6), loose).answer is None
+    assert _constant("L", "wide", (2.0, 3.0), loose).answer is True
+    from_below = constant(side="lower", attained=False, value=2.0, upper=3.0)
+    assert _constant("mu", "wide", (1.0, 3.5), from_below).answer is None
+    assert _constant("mu", "wide", (2.5, 3.5), from_below).answer is None
+
+
+@pytest.mark.parametrize(
+    ("value", "certainty", "answer"),
+    [
+        (3.01, "certified", True),
+        (3.0, "certified", None),
+        (1.5, "certified", None),
+        (1.0, "certified", None),
+        (0.5, "certified", False),
+    ]
+    + [(0.5, "proved", False), (0.5, "computed", None), (3.01, "computed", True)],
+)
+def test_a_number_beside_a_truth(value: float, certainty: Any, answer: bool | None) -> None:
+    found = _truth("Delta", value, (value, value), Enclosure(2.0, 1.0, certainty, "by hand"))
+    assert found.answer is answer
+    if answer is True:
+        assert found.certainty == certainty
+
+
+def test_an_exponent_belongs_to_its_constant() -> None:
+    one = constant(name="nu_f", value=1.0)
+    assert _exponent("nu_f", 1, (1.0, 1.0), one).answer is True
+    assert _exponent("nu_f", 0.5, (0.5, 0.5), one).answer is None
+    assert _exponent("nu_f", 1, (1.0, 1.0), constant(name="nu_f", value=1.0, certified=False)).answer is None
+    assert _constant("nu_f", 2, (2.0, 2.0), one).answer is None
+
+
+def test_the_pair_of_an_error_bound() -> None:
+    letters = load_card("agm-bio").letters
+    own = Enclosure(0.5, 0.0, "computed", "by hand")
+    for value, answer in ((0.4, True), (0.5, True), (0.6, None)):
+        assert _error_bound(letters["alpha"], value, (value, value), own).answer is answer
+    for value, answer in ((0.5, True), (0.4, None), (0.6, None)):
+        assert _error_bound(letters["r"], value, (value, value), own).answer is answer
+
+
+def test_equal_is_up_to_the_float_and_to_what_is_known() -> None:
+    card = load_card("restarted-agd-hb")
+    values = {"L": 2, "rho": 2, "eps": 0.05, "Delta": (1.0, 2.0)}
+    letters = resolve(card, card.entries["theorem-1"], values, targets=["B", "K", "theta"]).letters
+    with exact.precision():
+        from fractions import Fraction
+
+        root = Fraction(letters["B"].value)
+        assert _equal(root, letters["B"])
+        assert _equal(root * (1 + Fraction(1, 2**52)), letters["B"])
+        assert not _equal(root * (1 + Fraction(1, 2**48)), letters["B"])
+        assert not _equal(-root, letters["B"])
+        assert _equal(Fraction(letters["K"].run), letters["K"])
+        assert not _equal(Fraction(letters["K"].run + 1), letters["K"])
+
+
+def test_the_hypothesis_says_what_it_is_about() -> None:
+    assert Given("B", 1, True).text == "B = 1 is what the theorem prescribes"
+    assert Given("L", 1, True, source="constants").text == "L = 1 is valid for this problem (constants)"
+
+
+def test_solve_says_that_a_letter_is_false() -> None:
+    problem = bv.bilevel(f="x1**2/2 + y1**2/2 + sin(x1)", g="(y1 - x1)**2/2", x="x1", y="y1")
+    letters = {"mu": 3.0, "C_f": 10.0, "L_g": 1.0}
+    run = bv.solve(problem, "ragd-gs", eps=0.5, x0=[1.0], parameters=letters, budget=100)
+    assert "mu = 3.0 is too large for this problem: mu <= 1" in run.note
+    assert "L_g = 1.0 is too small for this problem: L_g >= 2" in run.note

@@ -1,0 +1,109 @@
+"""Random cards with known truth: no verdict contradicts it, and what once said too much is caught when planted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import checks_own_cards as cards
+import pytest
+
+from bilevel_verify.checks import (
+    along,
+    claims,
+    confirm,
+    decide,
+    engine,
+    growth,
+    hypotheses,
+    kinds,
+    own_solver,
+    rows,
+    runs,
+)
+
+DECIDED = ("holds", "refuted", "not applicable")
+
+
+@pytest.fixture(autouse=True)
+def _no_kept_runs() -> None:
+    runs._RUNS.clear()
+
+
+def test_no_verdict_contradicts_what_is_known(tmp_path: Path) -> None:
+    found = cards.ask(20, 2, tmp_path)
+    assert not found.contradicted
+    assert found.rows >= 50
+    decided = sum(number for (_, verdict), number in found.said.items() if verdict in DECIDED)
+    assert decided >= 0.8 * found.rows
+    assert {kind for kind, _ in found.said} >= {"tight", "letter", "budget", "counts", "callable", "epochs", "kind"}
+
+
+def nothing(*arguments: Any, **options: Any) -> list[Any]:
+    return []
+
+
+def about(left: Any, operator: str, right: Any) -> bool | None:
+    """A comparison that forgives a millionth."""
+    a, b = Fraction(float(left)), Fraction(float(right))
+    return bool(a <= b + abs(b) / 10**5) if operator == "<=" else None
+
+
+def by_its_name(judged: Any) -> bool:
+    """What decided before that counts only grow: the text of the left side."""
+    return "calls(" in str(judged.link.left)
+
+
+def held_if_open(tally: decide.Tally) -> tuple[str, str]:
+    """The outcome of places of which the open ones count for nothing."""
+    return ("refuted", "violated") if tally.violated else ("holds", "")
+
+
+Patch = tuple[Any, str, Any]
+FAULTS: dict[str, tuple[list[Patch], Callable[..., Any], int]] = {
+    "counts only grow": (
+        [(rows, "stays_violated", lambda judged: True), (confirm, "stays_violated", lambda judged: True)],
+        cards.budget_cut,
+        8,
+    ),
+    "counts are recognised by their name": (
+        [(rows, "stays_violated", by_its_name), (confirm, "stays_violated", by_its_name)],
+        cards.budget_cut,
+        12,
+    ),
+    "the end of a cut run is its end": ([(rows, "rests_on_the_end", lambda claim: False)], cards.budget_cut, 12),
+    "letters set by hand are believed": ([(engine, "judge_given", nothing)], cards.letter_set, 1),
+    "hypotheses are not looked at": ([(hypotheses, "of_statement", nothing)], cards.hypothesis_off, 1),
+    "one epoch, if nobody says": ([(claims, "needs_epochs", lambda *_: False)], cards.own_solver, 1),
+    "the oracles themselves are handed over": (
+        [(own_solver, "HandedOracles", lambda asked: asked)],
+        cards.own_solver,
+        8,
+    ),
+    "every kind of problem": ([(engine, "foreign", lambda *_: "")], cards.two_levels, 1),
+    "a millionth is nothing": ([(decide, "compare", about)], cards.tight, 3),
+    "open places count as held": ([(decide.Tally, "outcome", held_if_open)], cards.own_solver, 1),
+}
+
+
+@pytest.mark.parametrize("name", list(FAULTS))
+def test_a_planted_fault_is_caught(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    patches, maker, rounds = FAULTS[name]
+    for place, attribute, fault in patches:
+        monkeypatch.setattr(place, attribute, fault)
+    found = cards.ask(3, rounds, tmp_path, (maker,))
+    assert found.contradicted, found.said
+
+
+def test_the_same_questions_are_answered_without_the_fault(tmp_path: Path) -> None:
+    makers = {maker: rounds for _, maker, rounds in FAULTS.values()}
+    for maker, rounds in makers.items():
+        assert not cards.ask(3, rounds, tmp_path, (maker,)).contradicted
+
+
+def test_the_rooms_that_are_patched_are_those_that_are_asked() -> None:
+    assert rows.stays_violated is growth.stays_violated
+    assert engine.foreign is kinds.foreign
+    assert along.judge_claims is claims.judge_claims

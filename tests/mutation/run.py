@@ -1,0 +1,358 @@
+"""Plant slips in the code on which verdicts stand, and count how many the tests notice.
+
+    python tests/mutation/run.py --sample 200 --seed today --jobs 2 --at-least 90
+    python tests/mutation/run.py --room intervals --json intervals.jsonl
+    python tests/mutation/run.py --module bilevel_verify/truth/minimum.py
+    python tests/mutation/run.py --slips
+
+Survivors are printed as they are found, as a line before and after. Exit status: 0 every room reached ``--at-least``;
+1 one did not; 2 wrong use, or the tests fail on the true code.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import mutation_plan as plans
+import mutation_worker as worker
+from mutation_plan import Planned, Target
+
+CHUNK = 30
+"""Mutants of one module that one server runs, one after the other."""
+
+
+class NotGreen(Exception):
+    """Tests fail on the true code: nothing can be said about mutants."""
+
+
+# --- the true code
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """One test file on the true code: processor seconds and lines reached of each test, lines run at import."""
+
+    tests: dict[str, dict[str, Any]]
+    at_import: dict[str, list[int]]
+    modules: list[str]
+
+
+def baselines(targets: Sequence[Target], jobs: int, say: Callable[[str], None]) -> dict[tuple[str, bool], Baseline]:
+    """Every test file of the targets, run once (or remembered, if nothing has changed since).
+
+    Raises
+    ------
+    NotGreen : a test fails, or a file has no tests.
+    """
+    wanted: dict[tuple[str, bool], dict[str, str]] = {}
+    for target in targets:
+        for test in target.tests:
+            wanted.setdefault((test, target.plain), target.settings)
+    # what a test file reaches is noted for every module of the tables, so that it need not be run again for another
+    watched = sorted({t.path for t in plans.targets_of(plans.read_rooms(None))} | {t.path for t in targets})
+    marks = {key: _mark(key[0], watched) for key in wanted}
+    found, works = {}, []
+    for key, settings in wanted.items():
+        file = _kept(key)
+        answer = json.loads(file.read_text()) if file.is_file() else {}
+        if answer.get("mark") == marks[key]:
+            found[key] = answer
+        else:
+            works.append((key, worker.forked(_baseline(key[0], watched, settings))))
+    for key, told in worker.together(works, jobs):
+        if "end" in told:
+            if key not in found:
+                raise NotGreen(f"{key[0]}: the run of its tests ended by {told['end']}")
+            continue
+        failed = [name for name, test in told["tests"].items() if test["failed"]]
+        if told["outcome"] != "green":
+            raise NotGreen(f"{key[0]} fails on the true code: {', '.join(failed[:3]) or told['status']}")
+        say(f"true code: {key[0]} {told['cpu']:.1f} s, {len(told['tests'])} tests")
+        found[key] = {**told, "mark": marks[key]}
+        _kept(key).write_text(json.dumps(found[key]))
+    return {key: Baseline(one["tests"], one["import"], one["modules"]) for key, one in found.items()}
+
+
+def _baseline(test: str, watched: list[str], settings: dict[str, str]) -> Callable[[Callable[[Any], None]], None]:
+    files = frozenset(str(worker.ROOT / name) for name in watched)
+    return lambda tell: tell(worker.baseline(test, files, settings))
+
+
+def _kept(key: tuple[str, bool]) -> Path:
+    return plans.kept() / f"{key[0].replace('/', '-')}{'-plain' if key[1] else ''}.json"
+
+
+def _mark(test: str, watched: list[str]) -> str:
+    """What a baseline stands on: the package, the cards, the test file and the helpers beside it."""
+    root = worker.ROOT
+    beside = [p for p in (root / test).parent.glob("*.py") if not p.name.startswith("test_")]
+    package = [*(root / worker.PACKAGE).rglob("*.py"), *(root / "theory").glob("*.toml")]
+    files = [root / test, root / "tests" / "conftest.py", root / "pyproject.toml", *beside, *package]
+    return worker.fingerprint(files) + "".join(sorted(watched))
+
+
+# --- mutants
+
+
+def order_of(one: Planned, runs: Sequence[Baseline]) -> tuple[list[str], int, float]:
+    """The tests for a mutant: those that reach its lines first, the quick ones first; how many reach; their seconds."""
+    path = one.target.path
+    first = one.source.line(one.mutant)
+    lines = set(range(first, one.source.line_of(one.mutant.end) + 1))
+    reaching: list[tuple[float, str]] = []
+    others: list[tuple[float, str]] = []
+    for run in runs:
+        whole = bool(lines & set(run.at_import.get(path, ()))) and not any(
+            lines & set(test["lines"].get(path, ())) for test in run.tests.values()
+        )
+        for name, test in run.tests.items():
+            near = whole or lines & set(test["lines"].get(path, ()))
+            (reaching if near else others).append((test["cpu"], name))
+    chosen, total = [], 0.0
+    for cpu, name in [*sorted(reaching), *sorted(others)]:
+        if total + cpu <= worker.BUDGET:
+            chosen.append(name)
+            total += cpu
+    return chosen, len(reaching), total
+
+
+def _server(
+    target: Target, members: list[tuple[int, str, list[str], float]], modules: list[str]
+) -> Callable[[Callable[[Any], None]], None]:
+    """What a server does: its mutants one after the other, tests that caught another one first."""
+
+    def work(tell: Callable[[Any], None]) -> None:
+        os.environ.update(target.settings)
+        worker.preload(modules, worker.module_name(target.path))
+        caught: dict[str, int] = {}
+        for number, source, tests, seconds in members:
+            known = sorted((t for t in tests if t in caught), key=lambda t: -caught[t])
+            tests = [*known[:3], *(t for t in tests if t not in known[:3])]
+            limit = min(worker.LIMIT, 5.0 + 4.0 * seconds)
+
+            def mutant(answer: Callable[[Any], None], source: str = source, tests: list[str] = tests) -> None:
+                answer(worker.run_mutant(target.path, source, tests, target.settings))
+
+            result = worker.result_of(mutant, limit)
+            if result["outcome"] == "caught":
+                caught[result["test"]] = caught.get(result["test"], 0) + 1
+            tell({"number": number, **result})
+
+    return work
+
+
+def run(
+    planned: Sequence[Planned], jobs: int, reached_only: bool, say: Callable[[str], None]
+) -> Iterable[tuple[Planned, dict[str, Any]]]:
+    """Outcome of every mutant, as they come."""
+    known = baselines(list(dict.fromkeys(one.target for one in planned)), jobs, say)
+    groups: dict[Target, list[int]] = {}
+    for k, one in enumerate(planned):
+        groups.setdefault(one.target, []).append(k)
+    works = []
+    for target, numbers in groups.items():
+        runs = [known[test, target.plain] for test in target.tests]
+        modules = list(dict.fromkeys(name for one in runs for name in one.modules))
+        members = []
+        for k in numbers:
+            tests, reaching, seconds = order_of(planned[k], runs)
+            if reached_only:
+                tests = tests[:reaching]
+            if tests:
+                members.append((k, planned[k].source.mutated(planned[k].mutant), tests, seconds))
+            else:
+                yield planned[k], {"outcome": "survived", "test": "no test reaches it"}
+        for at in range(0, len(members), CHUNK):
+            part = members[at : at + CHUNK]
+            works.append(((target, tuple(m[0] for m in part)), worker.forked(_server(target, part, modules))))
+    done: set[int] = set()
+    for (target, numbers), told in worker.together(works, jobs):
+        if "end" not in told:
+            done.add(told["number"])
+            yield planned[told["number"]], told
+            continue
+        for k in numbers:
+            if k not in done:
+                yield planned[k], {"outcome": "error", "test": f"the server of {target.path} ended by {told['end']}"}
+
+
+# --- report
+
+
+@dataclass
+class Score:
+    """Counts of one room. A time-out counts as caught; what cannot be imported counts for nothing."""
+
+    counts: dict[str, int] = field(default_factory=dict)
+
+    def add(self, outcome: str) -> None:
+        self.counts[outcome] = self.counts.get(outcome, 0) + 1
+
+    def __getitem__(self, outcome: str) -> int:
+        return self.counts.get(outcome, 0)
+
+    @property
+    def living(self) -> int:
+        return self["caught"] + self["timeout"] + self["survived"] + self["error"]
+
+    @property
+    def share(self) -> float:
+        """Percentage caught of the mutants that are alive and not declared equivalent."""
+        return 100.0 * (self["caught"] + self["timeout"]) / self.living if self.living else 100.0
+
+    def line(self, name: str) -> str:
+        all_ = self.living + self["equivalent"]
+        declared = 100.0 * self["equivalent"] / all_ if all_ else 0.0
+        return (
+            f"{name:<16}{self.share:6.1f} %  caught {self['caught'] + self['timeout']} of {self.living}"
+            f" ({self['timeout']} by time), declared equivalent {self['equivalent']} ({declared:.1f} %),"
+            f" stillborn {self['stillborn']}" + (f", ERRORS {self['error']}" if self["error"] else "")
+        )
+
+
+def arguments(words: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "--room", action="append", default=[], help="a room (a name of rooms/NAME.toml); may be repeated"
+    )
+    parser.add_argument("--module", action="append", default=[], help="a module (its path); may be repeated")
+    parser.add_argument("--lines", help="only mutants on lines FIRST-LAST")
+    parser.add_argument("--sample", type=int, help="so many mutants, spread evenly over the rooms")
+    parser.add_argument("--seed", default="0", help="seed of the sample: a number, or 'today'")
+    parser.add_argument("--dense", action="store_true", help="every mutant, not only a few a line")
+    parser.add_argument(
+        "--equivalents", action="store_true", help="run the mutants declared equivalent, and only those"
+    )
+    parser.add_argument("--slips", action="store_true", help="the named slips of slips.toml")
+    parser.add_argument(
+        "--reached-only", action="store_true", help="only tests that reach the line (quicker, stricter)"
+    )
+    parser.add_argument("--jobs", type=int, default=1, help="processes at a time")
+    parser.add_argument("--json", type=Path, help="keep every result in this file, one JSON object a line; resumed")
+    parser.add_argument("--at-least", type=float, default=95.0, help="percentage that every room must reach")
+    parser.add_argument("--tables", type=Path, help="a folder or file of tables in place of rooms/ and slips.toml")
+    parser.add_argument("--list", action="store_true", help="print the mutants and run nothing")
+    return parser.parse_args(words)
+
+
+def planned_of(options: argparse.Namespace) -> list[Planned]:
+    """The mutants that were asked for."""
+    rooms = plans.read_rooms(options.tables)
+    targets = plans.targets_of(rooms)
+    if options.slips:
+        planned = plans.slips(targets, options.tables and options.tables.parent / "slips.toml")
+    else:
+        unknown = [m for m in options.module if m not in {t.path for t in targets}] + [
+            r for r in options.room if r not in rooms
+        ]
+        if unknown:
+            raise plans.TableError(f"{unknown[0]} stands in no table; rooms/NAME.toml has them: {', '.join(rooms)}")
+        equivalents = plans.equivalents_of(rooms)
+        chosen = [
+            target
+            for target in targets
+            if (not options.room or target.room in options.room)
+            and (not options.module or target.path in options.module)
+        ]
+        planned = [one for target in chosen for one in plans.plan(target, equivalents, options.dense)]
+    if options.room:
+        planned = [one for one in planned if one.target.room in options.room]
+    if options.module:
+        planned = [one for one in planned if one.target.path in options.module]
+    if options.lines:
+        first, _, last = options.lines.partition("-")
+        planned = [one for one in planned if int(first) <= one.source.line(one.mutant) <= int(last or first)]
+    if options.sample:
+        planned = plans.sample(planned, options.sample, _seed(options.seed))
+    return planned
+
+
+def _seed(text: str) -> int:
+    return datetime.date.today().toordinal() if text == "today" else int(text)
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    options = arguments(words)
+
+    def say(text: str) -> None:
+        print(text, file=sys.stderr, flush=True)
+
+    try:
+        planned = planned_of(options)
+        if options.list:
+            for one in planned:
+                print(f"{one.place} [{one.mutant.operator}]\n  - {one.before}\n  + {one.after}")
+            print(f"{len(planned)} mutants")
+            return 0
+        return judge(planned, options, say)
+    except (plans.TableError, NotGreen) as error:
+        say(str(error))
+        return 2
+
+
+def judge(planned: list[Planned], options: argparse.Namespace, say: Callable[[str], None]) -> int:
+    """Run what is not known yet, print survivors and the score of every room."""
+    began = time.monotonic()
+    worker.warm(plans.kept() / "bytecode")
+    known = _remembered(options.json)
+    scores: dict[str, Score] = {}
+    waiting = []
+    for one in planned:
+        if (one.reason is not None) != options.equivalents:
+            scores.setdefault(one.target.room, Score()).add("equivalent" if one.reason is not None else "skipped")
+        elif (result := known.get((one.key, _state(one.target)))) is not None:
+            _count(one, result, scores)
+        else:
+            waiting.append(one)
+    for one, result in run(waiting, options.jobs, options.reached_only, say):
+        if options.json:
+            record = {"key": one.key, "state": _state(one.target), **result, "place": one.place}
+            with options.json.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(record) + "\n")
+        _count(one, result, scores, slips=options.slips)
+    total = Score()
+    for room, score in sorted(scores.items()):
+        for outcome, number in score.counts.items():
+            total.counts[outcome] = total[outcome] + number
+        print(score.line(room))
+    print(f"{total.line('all')}; {time.monotonic() - began:.0f} s")
+    return 0 if all(score.share >= options.at_least for score in scores.values()) else 1
+
+
+def _count(one: Planned, result: dict[str, Any], scores: dict[str, Score], slips: bool = False) -> None:
+    outcome = {"crash": "caught"}.get(result["outcome"], result["outcome"])
+    scores.setdefault(one.target.room, Score()).add(outcome)
+    if outcome in ("survived", "error") or slips:
+        name = one.mutant.operator
+        why = f" ({result['test']})" if result.get("test") else ""
+        print(f"{outcome.upper()} {one.place} [{name}]{why}\n  - {one.before}\n  + {one.after}", flush=True)
+
+
+def _remembered(path: Path | None) -> dict[Any, dict[str, Any]]:
+    if path is None or not path.is_file():
+        return {}
+    records = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    return {(tuple(one["key"]), one["state"]): one for one in records if one["outcome"] != "error"}
+
+
+_STATES: dict[Target, str] = {}
+
+
+def _state(target: Target) -> str:
+    """What a remembered result stands on: the module and its tests."""
+    if target not in _STATES:
+        _STATES[target] = worker.fingerprint(worker.ROOT / name for name in (target.path, *target.tests))[:16]
+    return _STATES[target]
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
