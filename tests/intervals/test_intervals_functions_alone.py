@@ -471,6 +471,8 @@ def test_removable_singularities_at_infinity_and_outside():
         assert rational(ends.hi[0]) >= Fraction(1, order + 1) >= rational(ends.lo[1])
         assert ends.hi[1] == INF
         tail = scalar("logrel").range(order, Interval.of([0.5, -1.0, -2.0], [INF, 0.5, 0.5]))
+        end = scalar("logrel").range(order, Interval.of([INF]))
+        assert (end.lo[0], end.hi[0]) == (-5e-324, 5e-324)
         assert -1e-300 <= (tail.lo[0] if order % 2 == 0 else -tail.hi[0]) <= 0
         assert tail.lo[1:].tolist() == [-INF] * 2
         assert tail.hi[1:].tolist() == [INF] * 2
@@ -655,6 +657,21 @@ def test_families_on_intervals_hold_their_critical_values(name):
                 assert found.hi[k] <= values.hi.max() + 2e-3 * spread
 
 
+@pytest.mark.parametrize("name", [n for n in FAMILIES if n != "erf"])
+def test_critical_points_are_enclosed_between_neighbouring_floats(name):
+    function = scalar(name)
+    for order in range(1, 4):
+        for a, b, low, high in function.critical(order):
+            ends = [mpmath.diff(FAMILIES[name], mpmath.mpf(v), order + 1) for v in (a, b)]
+            assert a <= b
+            assert ends[0] * ends[1] <= mpmath.mpf(10) ** -70 if a < b else abs(ends[0]) < mpmath.mpf(10) ** -30
+            assert b - a <= 1e-13 * max(1.0, abs(a))
+            value = mpmath.diff(FAMILIES[name], mpmath.mpf(a), order)
+            assert mpmath.mpf(low) <= value + mpmath.mpf(10) ** -25
+            assert mpmath.mpf(high) >= value - mpmath.mpf(10) ** -25
+            assert high - low <= 1e-12 * max(1.0, abs(float(value)))
+
+
 def test_sigmoid_tails_and_hypot_far_out():
     found = sigmoid(np.array([-800.0, 800.0, -40.0, 40.0, -INF, INF]))
     assert (found.lo >= 0).all() & (found.hi <= 1).all()
@@ -713,6 +730,7 @@ def test_weighted_polynomials(kind):
         0, Interval.of([70.0, -70.0, 61.0])
     )
     assert (np.abs(far.lo) <= 1e-299).all() & (far.hi <= 1e-299).all() & (far.hi > 0).all() & (far.lo < 0).all()
+    assert WeightedPolynomial("gauss", (Fraction(1), Fraction(0), Fraction(2))).name == "(1 t^0 + 2 t^2) exp(-t^2/2)"
     tail = WeightedPolynomial("rational", (Fraction(1),), Fraction(2)).range(0, Interval.of([1e200, 1e100, INF]))
     assert (tail.lo >= 0).all() & (tail.lo <= 1e-200).all()
     assert (tail.hi >= [0, 1e-200, 0]).all() & (tail.hi <= 1e-149).all()

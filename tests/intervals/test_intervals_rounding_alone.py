@@ -302,3 +302,8 @@ def test_numbers_that_cancel_get_more_digits():
     value = rational(sympy.N(nearly, 60)._to_mpmath(220))
     assert Fraction(low) <= value <= Fraction(high)
     assert high - low <= 1e-14 * high
+    lost = sympy.log(sympy.sqrt(10**100 + 1) - 10**50)  # at first a ball around 0, whose logarithm is anything
+    low, high = enclose(lost)
+    value = rational(sympy.N(lost, 60)._to_mpmath(220))
+    assert Fraction(low) <= value <= Fraction(high)
+    assert high - low <= 1e-13

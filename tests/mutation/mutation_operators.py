@@ -112,6 +112,8 @@ WRAPPERS = {
 """Calls of one argument that a slip forgets (or, of a method without arguments, that it skips)."""
 GATHERERS = {"min", "max", "minimum", "maximum", "fmin", "fmax", "weakest", "hull", "meet", "logical_and", "logical_or"}
 """Calls whose every argument counts."""
+SHAPES = {"zeros_like", "ones_like", "full_like", "empty_like", "shape", "size", "ndim"}
+"""Where only the shape of an argument matters, the other end is no slip."""
 SILENT = {"__repr__", "__str__", "_repr_html_", "_repr_latex_", "_repr_markdown_", "__rich__"}
 TALK = {"say_once", "warn", "debug", "info", "warning", "log", "print"}
 A_LINE = 3
@@ -271,8 +273,10 @@ class _Finder(ast.NodeVisitor):
         returns = ast.unparse(node.returns) if node.returns else ""
         before, self.three_valued = self.three_valued, "Answer" in returns or ("bool" in returns and "None" in returns)
         self.scopes.append(_names_of(node))
-        for default in [*node.args.defaults, *(d for d in node.args.kw_defaults if d is not None)]:
-            self.visit(default)
+        read = {n.id for statement in node.body for n in ast.walk(statement) if isinstance(n, ast.Name)}
+        for parameter, default in _defaults(node.args):
+            if parameter.arg in read:  # what the body does not read has a default for others' sake
+                self.visit(default)
         for statement in node.body:
             self.visit(statement)
         self.scopes.pop()
@@ -284,6 +288,8 @@ class _Finder(ast.NodeVisitor):
 
     def visit_Assign(self, node: ast.Assign) -> None:
         if any(isinstance(t, ast.Name) and t.id in ("__all__", "__slots__") for t in node.targets):
+            return
+        if any(isinstance(t, ast.Attribute) and t.attr == "name" for t in node.targets):
             return
         self.visit(node.value)
 
@@ -408,10 +414,17 @@ class _Finder(ast.NodeVisitor):
 
     def visit_Attribute(self, node: ast.Attribute) -> None:
         other = swapped(node.attr)
-        if other is not None and isinstance(node.ctx, ast.Load):
+        if other is not None and isinstance(node.ctx, ast.Load) and not self.only_shape(node):
             end = self.module.span(node)[1]
             self.found.append(Mutant(end - len(node.attr), end, other, "end for end"))
         self.visit(node.value)
+
+    def only_shape(self, node: ast.expr) -> bool:
+        """Whether nothing but the shape of an array is asked for."""
+        parent = self.parents[node]
+        if isinstance(parent, ast.Attribute):
+            return parent.attr in SHAPES
+        return isinstance(parent, ast.Call) and _called(parent) in SHAPES and node is parent.args[0]
 
     def visit_Call(self, node: ast.Call) -> None:
         name = _called(node)
@@ -492,6 +505,13 @@ def _names_of(node: ast.AST) -> frozenset[str]:
     }
     names |= {n.name for n in ast.walk(node) if isinstance(n, (ast.FunctionDef, ast.ClassDef))}
     return frozenset(names)
+
+
+def _defaults(arguments: ast.arguments) -> list[tuple[ast.arg, ast.expr]]:
+    usual = [*arguments.posonlyargs, *arguments.args]
+    last = usual[len(usual) - len(arguments.defaults) :]
+    named = [(a, d) for a, d in zip(arguments.kwonlyargs, arguments.kw_defaults) if d is not None]
+    return [*zip(last, arguments.defaults), *named]
 
 
 def _called(node: ast.Call) -> str:

@@ -257,9 +257,13 @@ def planned_of(options: argparse.Namespace) -> list[Planned]:
         if unknown:
             raise plans.TableError(f"{unknown[0]} stands in no table; rooms/NAME.toml has them: {', '.join(rooms)}")
         equivalents = plans.equivalents_of(rooms)
-        planned = [one for target in targets for one in plans.plan(target, equivalents, options.dense)]
-        if options.sample and not options.room and not options.module:
-            planned = plans.sample(planned, options.sample, _seed(options.seed))
+        chosen = [
+            target
+            for target in targets
+            if (not options.room or target.room in options.room)
+            and (not options.module or target.path in options.module)
+        ]
+        planned = [one for target in chosen for one in plans.plan(target, equivalents, options.dense)]
     if options.room:
         planned = [one for one in planned if one.target.room in options.room]
     if options.module:

@@ -60,6 +60,8 @@ def changes(text):
         ("z = 'holds'", 'z = "undecided"'),
         ("z = True", "z = False"),
         ("z = f(a, strict=True)", "z = f(a)"),
+        ("def f(a, b=1, *, c=2): z = b, c", "def f(a, b=0, *, c=2): z = b, c"),
+        ("def f(a, b=1, *, c=2): z = b, c", "def f(a, b=1, *, c=3): z = b, c"),
         ("for a in (b, c): z = a", "for a in (c, b): z = a"),
         ("while a: break", "while a: pass"),
         ("if a: raise ValueError('no a')", "if a: pass"),
@@ -86,6 +88,10 @@ def test_each_operator_makes_its_slip(line, slip):
         "if TYPE_CHECKING: z = 1",
         '__all__ = ["min", "max"]',
         "assert a < b",
+        "z = np.zeros_like(a.lo)",
+        "z = a.lo.shape",
+        "self.name = f(min(a, b))",
+        "def f(a=1): ...",
     ],
 )
 def test_words_for_people_and_types_are_left_alone(text):
@@ -119,13 +125,14 @@ def test_a_few_a_line_and_the_choice_does_not_move_with_the_file():
 def test_tables_name_what_is_there_and_equivalents_are_alive_and_few():
     rooms = plans.read_rooms(None)
     equivalents = plans.equivalents_of(rooms)
-    alive, counts = set(), {}
+    alive, counts, named = set(), {}, {path for path, _, _ in equivalents}
     for target in plans.targets_of(rooms):
         planned = plans.plan(target, equivalents)
-        alive |= {one.key[:3] for one in plans.plan(target, equivalents, dense=True)}
+        if target.path in named:
+            alive |= {one.key[:3] for one in plans.plan(target, equivalents, dense=True)}
         total, declared = counts.get(target.room, (0, 0))
         counts[target.room] = total + len(planned), declared + sum(one.reason is not None for one in planned)
-        for one in planned[::20]:
+        for one in planned[::50]:
             ast.parse(one.source.mutated(one.mutant))
     assert not set(equivalents) - alive, "equivalents that no mutant answers to: remove them or adapt their text"
     assert not {room: pair for room, pair in counts.items() if pair[1] > pair[0] / 10}

@@ -154,6 +154,12 @@ def test_at_a_tie_the_first_argument_is_followed(op, position):
     assert [float(np.max(v)) for v in lowered] == [1.0 - position, float(position)]
 
 
+def test_the_slope_of_a_root_uses_the_root():
+    slope = gradient(build(1, lambda g, a: g.pow(a, HALF)))
+    assert [i.op for i in slope.instructions].count("pow") == 1
+    assert [i.op for i in gradient(build(1, lambda g, a: g.pow(a, THIRD))).instructions].count("pow") == 1
+
+
 @pytest.mark.parametrize(("atom", "p"), [(abspow, Rational(1, 2)), (pluspow, Rational(1, 2)), (sgnpow, Rational(1, 2))])
 def test_powers_below_one_have_one_derivative_and_those_of_zero_none(atom, p):
     program = program_of(atom(p, x), [x])
@@ -234,6 +240,8 @@ def test_products_name_their_directions_and_contract_the_right_side():
 def test_what_does_not_depend_has_derivative_zero_and_costs_nothing():
     program = program_of(sympy.sin(x) + 0 * y, [x, y])
     assert [float(v) for v in values(gradient(program), [0.0, 1.0])] == [1.0, 0.0]
+    jump = program_of(x * sympy.sign(y), [x, y])  # no derivative in y, one in x
+    assert [float(v) for v in values(gradient(jump, [0]), [3.0, -2.0])] == [-1.0]
     graph = Graph(("a", "b"))
     a, b = graph.input_at(0), graph.input_at(1)
     out = graph.mul((a, a))
