@@ -96,6 +96,7 @@ def test_reciprocals():
     ("lo", "hi", "low", "high"),
     [
         (0, 2, 0.5, math.inf),
+        (0, 1, 1.0, math.inf),
         (-2, 0, -math.inf, -0.5),
         (-1, 1, -math.inf, math.inf),
         (0, 0, -math.inf, math.inf),

@@ -252,6 +252,9 @@ def test_what_does_not_depend_has_derivative_zero_and_costs_nothing():
     assert graph.rational(tangents(graph, [out], {1: graph.const(ONE)})[0]) == 0
     assert graph.rational(tangents(graph, [b], {1: graph.const(ONE)})[0]) == 1
     assert tangents(graph, [], {}) == []
+    graph.emit("sign", (a,))  # no output needs it, so that it may have no derivative
+    beside = graph.atom("exp", a)
+    assert graph[tangents(graph, [beside], {0: graph.const(ONE)})[0]].op == "atom"
 
 
 # --- lowering
