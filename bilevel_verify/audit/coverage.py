@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from bilevel_verify.checks.counting import WORDS
+from bilevel_verify.checks.counting import KEPT, WORDS
 from bilevel_verify.checks.verdict import Row
 from bilevel_verify.theorems.card import Card
 from bilevel_verify.theorems.shelf import checks_of
@@ -75,6 +75,8 @@ def coverage(card: Card, rows: Iterable[Row]) -> list[Line]:
         if row.paper == card.key and row.statement is not None:
             kind = row.kind if row.as_printed else f"{row.kind}, {row.marks[0].partition(':')[0]}"
             word = WORDS.get(row.judges, {}).get(row.verdict, row.verdict)
+            if row.known_refuted and row.as_printed and word == "holds":
+                word = KEPT
             counts.setdefault(row.statement, {}).setdefault(kind, Counter())[word] += 1
     runs = ("point", "step", "epoch", "run", "order", "parameters")
     return [

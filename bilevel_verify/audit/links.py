@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 from bilevel_verify.audit.definedness import script_of, undefined, where_defined
 from bilevel_verify.audit.derivations import decide_derivation, sides
@@ -15,8 +17,10 @@ from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim
 from bilevel_verify.audit.scalar.deciding import decide
 from bilevel_verify.audit.script import growth_script, scalar_script
 from bilevel_verify.audit.steps import decide_step, refuted_in_numbers
+from bilevel_verify.errors import MathematicalError
 from bilevel_verify.language import to_latex, to_text, tree
 from bilevel_verify.theorems.card import Card, Derivation, Entry, Expression, Inequality, Link, Mark, Step
+from bilevel_verify.theorems.exact import Formula, middle, precision
 from bilevel_verify.theorems.origins import added_mark, not_given, ours_of, unread_of, with_ours
 from bilevel_verify.theorems.rewrite import free_letters
 from bilevel_verify.theorems.unit_table import unit_table
@@ -162,6 +166,7 @@ def _judged(judge: Judge, link: Link, number: int, vectors: tuple[str, ...], rep
     decision = where_defined(decision, definedness)
     kind = "step-algebra" if vectors else "inequality"
     place = judge.place(f"link-{number + 1}", _stated(judge, link, number))
+    place = replace(place, details={**place.details, "definitions": _definitions(judge, link, decision) or None})
     row = row_of(place, kind, decision, link.left.text, link.op, link.right.text)
     refuted = decision.outcome == "refuted" and claim is not None
     witness, point = claim, decision.point
@@ -184,6 +189,18 @@ def _judged(judge: Judge, link: Link, number: int, vectors: tuple[str, ...], rep
         yield finding
     if claim is not None and definedness.outcome != "proved":
         yield _pole(judge, link, number, claim, definedness, needed)
+
+
+def _definitions(judge: Judge, link: Link, decision: Decision) -> dict[str, str]:
+    """Letter of the relation -> its definition in force, with its value at the counterexample where there is one."""
+    found = {}
+    letters = free_letters(link.left.tree) | free_letters(link.right.tree)
+    for name in sorted(letters & judge.table.formulas.keys()):
+        found[name] = to_text(judge.table.formulas[name])
+        with suppress(MathematicalError, KeyError, ValueError), precision():
+            value = Formula(decision.point).value(judge.table.out(tree.Letter(name)))
+            found[name] += f" = {value if isinstance(value, Fraction) else format(middle(value), '.9g')}"
+    return found
 
 
 def _claim(table: Written, link: Link, vectors: tuple[str, ...]) -> ScalarClaim | None:

@@ -9,7 +9,7 @@ from fractions import Fraction
 from bilevel_verify.audit.finding import Finding, Place, row_of
 from bilevel_verify.audit.reading import Written, written
 from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim, end_conditions
-from bilevel_verify.audit.scalar.prove import decide
+from bilevel_verify.audit.scalar.deciding import decide
 from bilevel_verify.errors import CardError
 from bilevel_verify.language import tree
 from bilevel_verify.theorems.card import Card, Domain, Entry, Expression, Link, Statement

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from bilevel_verify.audit.finding import Finding
 from bilevel_verify.checks.verdict import Row
+from bilevel_verify.language import tree
+from bilevel_verify.theorems.assignment import Range
 from bilevel_verify.theorems.card import Algorithm, Card, Entry
 from bilevel_verify.theorems.executability import static_findings
 from bilevel_verify.theorems.trial import trial_findings
@@ -16,7 +19,7 @@ def executability_findings(card: Card, entry: Entry) -> Iterator[Finding]:
     if not isinstance(entry, Algorithm) or entry.program is None:
         return
     functions = {*card.functions, *entry.functions, *(a.id for a in card.algorithms)}
-    found = static_findings(entry, supplied=entry.supplied_by, functions=functions)
+    found = static_findings(entry, supplied=entry.supplied_by, functions=functions, least=_least(card))
     for number, defect in enumerate(found):
         yield Finding(
             _row(card, entry, f"defect-{number + 1}", "refuted", f"{defect.kind}: {defect}", defect.line),
@@ -29,9 +32,22 @@ def executability_findings(card: Card, entry: Entry) -> Iterator[Finding]:
             counterexample={"line": defect.line or "-", "defect": defect.message},
         )
     if not found:
-        yield Finding(
-            _row(card, entry, "static", "holds", "every name that is read is assigned, every input is used", "")
-        )
+        reason = "every name that is read is assigned, every input is used"
+        row = _row(card, entry, "static", "holds", reason, "")
+        if entry.taken:  # the printed list of inputs does not suffice
+            reading = "; ".join(f"{name} is taken: {why}" for name, why in entry.taken.items())
+            row = replace(row, reading=reading, as_printed=False)
+        yield Finding(row)
+
+
+def _least(card: Card) -> dict[str, Range]:
+    """Lower ends of the ranges of letters that are numbers."""
+    found = {}
+    for name, spec in card.letters.items():
+        low = None if spec.domain is None or spec.domain.lower is None else spec.domain.lower.tree
+        if isinstance(low, tree.Number):
+            found[name] = low.value, spec.domain.lower_closed  # type: ignore[union-attr]
+    return found
 
 
 def _row(card: Card, entry: Algorithm, claim: str, verdict: str, reason: str, where: str) -> Row:

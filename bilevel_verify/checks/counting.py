@@ -1,7 +1,7 @@
 """What a count of verdicts counts: relations as printed, marked ones beside them, everything else apart.
 
-A row of units agrees or disagrees; it never holds. A claim that its card records as refuted is kept on some instances:
-these are counted apart too, so that nothing which sums up shows it as holding.
+A row of units agrees or disagrees; it never holds. What its card records as refuted is kept on some instances, or in
+some link of its chain: these are counted apart too, so that nothing which sums up shows it as holding.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ WORDS: dict[str, dict[str, str]] = {
 }
 """What is judged, other than the relation itself -> verdict -> the word under which it is counted and shown."""
 ON_RECORD = "refuted on record"
-KEPT = "kept on an instance"
+KEPT = "kept here"
 ORDER = ("refuted", "inconsistent", "undecided", "holds", "consistent", "uninformative", "not applicable")
 assert set(ORDER) == {"holds", "refuted", *ORDER_VERDICTS}
 

@@ -231,7 +231,7 @@ def prepare(request: Request, problem: Problem, member: Member, x0: np.ndarray) 
     by_hand = {**request.values, **request.parameters}
     given = judge_given(request.card, request.statement, instance, by_hand, resolved.letters, request.readings)
     with exact.precision(BITS):
-        # a false constant is the cause of what it makes false; a prescription is named after the theorem's own conditions
+        # a false constant comes before what it makes false, a prescription after the theorem's own conditions
         first = [hyp.of_given(one) for one in given if one.source]
         last = [hyp.of_given(one) for one in given if not one.source]
         return Case(request, instance, resolved, [*first, *hyp.premises(instance, resolved), *last], member)

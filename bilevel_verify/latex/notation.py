@@ -175,7 +175,7 @@ class Notation:
 
     def with_names(self, names: Iterable[str], *, closed: bool = False) -> Notation:
         """The same with names that free letters prefer."""
-        return replace(self, known=frozenset(names) | self.known, closed=closed)
+        return replace(self, known=frozenset(names) | self.known, closed=closed or self.closed)
 
     def extended(self, declarations: Mapping[str, str], group: str = "letters") -> Notation:
         """The same with more letters: name -> LaTeX. Displays that are no single symbol are left out."""

@@ -296,16 +296,17 @@ def _lines(rows: Sequence[Json]) -> list[Json]:
 
 def _cell(name: str, problem: str | None, found: Json | None) -> Json:
     if found is None:
-        return {"verdict": None, "count": 0, "title": "", "anchor": ""}
+        return {"verdict": None, "count": 0, "title": "", "anchor": "", "marks": ""}
     counts = found["verdicts"]
     parts = [", ".join(f"{n} {v}" for v, n in counts.items())] if counts else []
-    if not found["as_printed"] and counts:
-        parts[0] += " (not as printed)"
+    marks = "" if found["as_printed"] or not counts else ", ".join(found["marked"])
+    if marks:
+        parts[0] += f" (not as printed: {marks})"
     parts += [f"{what}: " + ", ".join(f"{n} {w}" for w, n in words_.items()) for what, words_ in found["apart"].items()]
     title = f"{name}, {problem or 'the statement as a whole'}: {'; '.join(parts)}"
     anchor = words.slug("s", name, problem or "whole")
     verdict = words.worst(list(counts)) if counts else None
-    return {"verdict": verdict, "count": sum(counts.values()), "title": title, "anchor": anchor}
+    return {"verdict": verdict, "count": sum(counts.values()), "title": title, "anchor": anchor, "marks": marks}
 
 
 def _heat(ratio: float) -> int:

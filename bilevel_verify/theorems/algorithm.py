@@ -169,9 +169,13 @@ class _Reader:
 
     def expression(self, node: ast.expr) -> tree.Node:
         try:
-            return convert(node, self.source, STEPS)
+            found = convert(node, self.source, STEPS)
         except ExpressionError as error:
             raise self.fail(node, f"{error.plain} (column {error.column})") from None
+        for part in found.walk():
+            if isinstance(part, tree.MatrixMultiply) and any(isinstance(p, tree.Number) for p in part.children()):
+                raise self.fail(node, f"@ multiplies matrices and vectors, not numbers; write * (column {part.column})")
+        return found
 
     def block(self, nodes: list[ast.stmt], depth: int, in_loop: bool) -> tuple[Statement, ...]:
         if depth > MAXIMAL_NESTING:

@@ -303,8 +303,8 @@ class Entry:
     """What all numbered items share.
 
     ``where`` and ``for_`` are the hypotheses and ranges of the print; ``added`` and ``narrowed`` are ours and stand in
-    a second judgement, which is marked. ``marks`` say that the entry is not judged as it is printed at all; ``assumed`` as for
-    a claim (the rule for assumptions and conditions).
+    a second judgement, which is marked. ``marks`` say that the entry is not judged as it is printed at all; ``assumed``
+    as for a claim (the rule for assumptions and conditions).
     """
 
     kind: str
@@ -408,7 +408,8 @@ class Algorithm(Entry):
 
     ``program`` is the parsed statement list (see ``theorems.algorithm``); ``called`` the name by which other
     algorithms call this one; ``families`` sequences of parameters: name -> (indices, formula), as ``T[t, k]`` from
-    ``T_0`` and ``T_k``.
+    ``T_0`` and ``T_k``. ``inputs`` are those that the paper names; ``taken`` are letters that a run needs besides, with
+    the reason why they are taken: a reading.
     """
 
     inputs: tuple[str, ...]
@@ -416,12 +417,18 @@ class Algorithm(Entry):
     program: Any = None
     called: str = ""
     families: Mapping[str, tuple[tuple[str, ...], Expression]] = field(default_factory=_none)
+    taken: Mapping[str, str] = field(default_factory=_none)
     outputs: tuple[str, ...] = ()
     functions: tuple[str, ...] = ()
     supplied_by: tuple[str, ...] = ()
     method: str = ""
     variant_of: str = ""
     literal: bool = True
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """What a run is given: the inputs of the paper and the letters that are taken besides."""
+        return (*self.inputs, *self.taken)
 
 
 @dataclass(frozen=True, slots=True)

@@ -338,6 +338,7 @@ def read_algorithm(table: Table, desk: Desk, kind: str) -> Algorithm:
         steps=steps,
         program=program,
         called=table.text("called"),
+        taken=_taken(table),
         families=_families(table, desk),
         outputs=table.strings("outputs"),
         functions=table.strings("functions"),
@@ -346,6 +347,18 @@ def read_algorithm(table: Table, desk: Desk, kind: str) -> Algorithm:
         variant_of=table.text("variant_of"),
         literal=table.flag("literal", True),
     )
+
+
+def _taken(table: Table) -> dict[str, str]:
+    """Letters that no input of the paper names, each with the reason why a run takes it."""
+    inner = Table(table.table("taken"), table.place.at("taken"))
+    found = {name: inner.text(name) for name in inner.data}
+    for name, why in found.items():
+        if not why.strip():
+            raise inner.place.at(name).fail("say why the run takes it although the paper does not name it as an input")
+        if name in table.strings("inputs"):
+            raise inner.place.at(name).fail("it is an input already; take it out here or there")
+    return found
 
 
 def _families(table: Table, desk: Desk) -> dict[str, tuple[tuple[str, ...], Expression]]:

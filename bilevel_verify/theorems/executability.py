@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from bilevel_verify.language import tree
 from bilevel_verify.theorems import algorithm as script
+from bilevel_verify.theorems.assignment import Range, unassigned_paths
 from bilevel_verify.theorems.card import Algorithm
 from bilevel_verify.theorems.interpreter import ScriptFinding
 from bilevel_verify.theorems.rewrite import free_letters
 
 
 def static_findings(
-    algorithm: Algorithm, supplied: Iterable[str] = (), functions: Iterable[str] = ()
+    algorithm: Algorithm,
+    supplied: Iterable[str] = (),
+    functions: Iterable[str] = (),
+    least: Mapping[str, Range] | None = None,
 ) -> tuple[ScriptFinding, ...]:
     """What reading the steps shows without a run.
 
@@ -32,12 +36,16 @@ def static_findings(
         if supplied and name not in set(supplied):
             message = f"no theorem supplies the input '{name}'"
             found.append(ScriptFinding("unsupplied input", "", message, static=True))
-    known = assigned | set(algorithm.inputs) | {"pi", "E", "oo", "_"} | set(functions)
+    for name in algorithm.taken:
+        if name not in used:
+            found.append(ScriptFinding("unused input", "", f"'{name}' is taken and never used", static=True))
+    known = assigned | set(algorithm.needs) | {"pi", "E", "oo", "_"} | set(functions)
     for name, line in read:
         if name not in known and not any(f.message.startswith(f"'{name}'") for f in found):
             kind = "unassigned output" if _only_returned(program, name) else "unassigned"
             found.append(ScriptFinding(kind, line, f"'{name}' is never assigned", static=True))
-    found.extend(_stuck_loops(program, set(algorithm.inputs)))
+    found.extend(unassigned_paths(program, algorithm.needs, least))
+    found.extend(_stuck_loops(program))
     return tuple(found)
 
 
@@ -71,7 +79,7 @@ def _only_returned(program: script.Program, name: str) -> bool:
     return bool(places) and all(isinstance(s, script.Return) for s in places)
 
 
-def _stuck_loops(program: script.Program, inputs: set[str]) -> list[ScriptFinding]:
+def _stuck_loops(program: script.Program) -> list[ScriptFinding]:
     """Loops whose exit test reads nothing that the loop assigns, and that have no break."""
     found = []
     for statement in program.walk():

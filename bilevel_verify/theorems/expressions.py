@@ -17,6 +17,8 @@ from bilevel_verify.theorems.numbers import Field, LinearOperator, Value, is_arr
 from bilevel_verify.theorems.rewrite import binder
 
 MAXIMAL_TERMS = 1_000_000
+MAXIMAL_BITS = 100_000
+"""Size of exact numbers: beyond it a run ends as one whose budget is spent."""
 
 
 @dataclass(slots=True)
@@ -161,8 +163,21 @@ class Expressions:
             left, right = pair(self.field, total, value)
             if is_array(left) and is_array(right) and left.shape != right.shape:
                 raise Halt("undefined", f"shapes {left.shape} and {right.shape} do not fit", self.line)
-            total = operation(left, right)
+            total = self.bounded(operation(left, right))
         return total
+
+    def bounded(self, value: Value) -> Value:
+        """Exact numbers of at most ``MAXIMAL_BITS`` bits."""
+        if is_exact(value) and _bits(value) > MAXIMAL_BITS:
+            raise Halt("budget", f"a number of more than {MAXIMAL_BITS} bits", self.line)
+        return value
+
+    def matrix_product(self, left: Value, right: Value) -> Value:
+        if isinstance(left, LinearOperator) and is_array(right):
+            return left @ right
+        if not (is_array(left) and is_array(right)) or left.shape[-1] != right.shape[0]:
+            raise Halt("undefined", "@ multiplies a matrix and a vector or matrix that fits", self.line)
+        return left @ right
 
     def product(self, left: Value, right: Value) -> Value:
         """``left @ right`` of a matrix or a vector with one that fits."""
@@ -178,7 +193,7 @@ class Expressions:
         if bottom == 0:
             raise Halt("division by zero", "division by zero", self.line)
         if isinstance(top, int | Fraction) and isinstance(bottom, int | Fraction):
-            quotient = Fraction(top) / Fraction(bottom)
+            quotient = self.bounded(Fraction(top) / Fraction(bottom))
             return int(quotient) if quotient.denominator == 1 else quotient
         left, right = pair(self.field, top, bottom)
         return left / right
@@ -187,6 +202,8 @@ class Expressions:
         if base == 0 and exponent < 0:
             raise Halt("division by zero", "0 to a negative power", self.line)
         if is_exact(base) and isinstance(exponent, int):
+            if abs(base) not in (0, 1) and _bits(base) * abs(exponent) > 2 * MAXIMAL_BITS:
+                raise Halt("budget", f"a number of more than {MAXIMAL_BITS} bits", self.line)
             return Fraction(base) ** exponent if exponent < 0 else base**exponent
         if isinstance(exponent, int):
             return base**exponent
@@ -299,3 +316,8 @@ class Expressions:
 def _rounded(value: Value, up: bool) -> int:
     whole: int = math.ceil(value) if up else math.floor(value)
     return whole
+
+
+def _bits(value: Value) -> int:
+    parts = (value.numerator, value.denominator) if isinstance(value, Fraction) else (value,)
+    return max(int(part).bit_length() for part in parts)

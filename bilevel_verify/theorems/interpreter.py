@@ -149,10 +149,10 @@ class _Machine(Expressions):
                 return
 
     def run_other(self, other: Algorithm, values: list[Value]) -> Value:
-        if len(values) != len(other.inputs):
-            raise Halt("undefined", f"{other.id} takes {len(other.inputs)} inputs, not {len(values)}", self.line)
+        if len(values) != len(other.needs):
+            raise Halt("undefined", f"{other.id} takes {len(other.needs)} inputs, not {len(values)}", self.line)
         machine = _Machine(self.field, self.functions, self.library, self.budget)
-        result = machine.run(other.program, dict(zip(other.inputs, values)))
+        result = machine.run(other.program, dict(zip(other.needs, values)))
         self.done += result.statements
         if result.findings:
             inner = result.findings[0]

@@ -56,7 +56,7 @@ def execute(
         zero = [0.0] * problem.dy
         starts = {"x0": list(np.atleast_1d(x0)), "y0": zero if y0 is None else list(np.atleast_1d(y0))}
         starts["v0"] = zero if v0 is None else list(np.atleast_1d(v0))
-        inputs = {name: _input(printed, name, given, starts) for name in printed.inputs}
+        inputs = {name: _input(printed, name, given, starts) for name in printed.needs}
         library = {other.called: other for other in card.algorithms if other.called}
         run = interpret(
             printed,

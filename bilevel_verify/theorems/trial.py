@@ -55,12 +55,12 @@ def trial_findings(card: Card, algorithm: Algorithm) -> tuple[ScriptFinding, ...
 
 def _about_input(algorithm: Algorithm, finding: ScriptFinding) -> bool:
     """Whether an entry of an input is what was missing: the trial did not supply it, the paper does."""
-    given = [name for name in algorithm.inputs if finding.message.startswith((f"{name}[", f"'{name}'"))]
+    given = [name for name in algorithm.needs if finding.message.startswith((f"{name}[", f"'{name}'"))]
     return finding.kind == "unassigned" and bool(given)
 
 
 def _settings(card: Card, algorithm: Algorithm) -> Iterator[tuple[list[float], dict[str, Any]]]:
-    needed = set(algorithm.inputs) - set(algorithm.families)
+    needed = set(algorithm.needs) - set(algorithm.families)
     for _, formula in algorithm.families.values():
         needed |= {part.name for part in formula.tree.walk() if isinstance(part, tree.Letter)}
     numbers = {name: _number(card, name) for name in needed if name not in ("x_int", "x0", "y0", "v0", "z_0")}
@@ -85,7 +85,7 @@ def _problem(algorithm: Algorithm) -> Problem:
     program: script.Program = algorithm.program
     nodes = [node for statement in program.walk() for node in script.expressions_of(statement)]
     called = {part.function for node in nodes for part in node.walk() if isinstance(part, tree.Call)}
-    two = any(name.endswith("_g") or "_y_" in name or "_x_" in name for name in called) or "y0" in algorithm.inputs
+    two = any(name.endswith("_g") or "_y_" in name or "_x_" in name for name in called) or "y0" in algorithm.needs
     return _two_levels() if two else _one_level()
 
 

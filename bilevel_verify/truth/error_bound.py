@@ -82,8 +82,8 @@ def _by_hoffman(simple: SimpleTruth) -> ErrorBound:
     S, least = _pressed(simple)
     if not len(M) and not len(S):
         return ErrorBound(None, None, "computed", "g is constant on the feasible set")
-    both = np.vstack([S, M])
-    only_slacks = len(S) > 0 and np.linalg.matrix_rank(both, tol=1e-9) == np.linalg.matrix_rank(S, tol=1e-9)
+    slacks, both = _unit_rows(S), _unit_rows(np.vstack([S, M]))
+    only_slacks = len(S) > 0 and np.linalg.matrix_rank(both, tol=1e-9) == np.linalg.matrix_rank(slacks, tol=1e-9)
     H = hoffman(S if only_slacks else np.vstack([M, S]), simple.feasible.G, simple.feasible.E)
     if H is None:
         return ErrorBound(None, None, "computed", "too many constraints to enumerate for Hoffman's constant")
@@ -98,6 +98,10 @@ def _by_hoffman(simple: SimpleTruth) -> ErrorBound:
         weight = min(1.0, 2 * least / reach)
     why = f"quadratic growth with Hoffman's constant H = {H:.6g}, alpha = {weight:.3g} / H^2"
     return ErrorBound(weight / H**2, 2.0, "computed", why)
+
+
+def _unit_rows(rows: FloatArray) -> FloatArray:
+    return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-300))
 
 
 def _pressed(simple: SimpleTruth) -> tuple[FloatArray, float]:
@@ -130,7 +134,9 @@ def hoffman(M: FloatArray, normals: FloatArray, equations: FloatArray) -> float 
     more subsets of normals than are worth enumerating.
     """
     _, directions = affine_solution(equations, np.zeros(len(equations)), M.shape[1])
+    before = np.linalg.norm(M, axis=1)
     M, normals = M @ directions, normals @ directions
+    M = M[np.linalg.norm(M, axis=1) > 1e-12 * before]
     n = M.shape[1]
     sizes = np.linalg.norm(normals, axis=1)
     normals = np.unique(np.round(normals[sizes > 1e-12] / sizes[sizes > 1e-12, None], 14), axis=0).reshape(-1, n)
@@ -146,13 +152,30 @@ def hoffman(M: FloatArray, normals: FloatArray, equations: FloatArray) -> float 
             rows = normals[list(chosen)]
             if k and np.linalg.matrix_rank(rows, tol=1e-9) < k:
                 continue
-            basis = np.linalg.qr(rows.T)[0] if k else np.empty((n, 0))
-            left = M.T - basis @ (basis.T @ M.T)
-            values = np.linalg.svd(left, compute_uv=False)
-            values = values[values > 1e-9 * max(1.0, float(np.max(np.abs(M))))]
-            if len(values):
-                worst = max(worst, 1.0 / float(values[-1]))
+            least = _least_growth(M, np.linalg.qr(rows.T)[0] if k else np.empty((n, 0)))
+            if least is None:
+                return None
+            worst = max(worst, 1.0 / least)
     return worst if worst > 0 else None
+
+
+def _least_growth(M: FloatArray, basis: FloatArray) -> float | None:
+    """Lower bound of the least nonzero singular value of M off the span of a basis; None where zero is not clear.
+
+    Which of them are zero is read off rows of unit length, since the rows of M may be of very different size. Infinite
+    where all are zero.
+    """
+    sizes = np.linalg.norm(M, axis=1)
+    unit = (M / sizes[:, None]).T if len(M) else M.T
+    clear = np.linalg.svd(unit - basis @ (basis.T @ unit), compute_uv=False)
+    if np.any((clear > 1e-13) & (clear <= 1e-9)):
+        return None
+    count = int(np.count_nonzero(clear > 1e-9))
+    if not count:
+        return float(np.inf)
+    values = np.linalg.svd(M.T - basis @ (basis.T @ M.T), compute_uv=False)
+    noise = 1e-14 * float(values[0] + np.max(sizes))
+    return max(float(values[count - 1]) - noise, float(np.min(sizes) * clear[count - 1]) * (1 - 1e-12))
 
 
 def check_error_bound(

@@ -345,6 +345,12 @@ def test_coverage_has_words_of_its_own_for_units_and_marks(tmp_path: Path) -> No
     assert line.shown == "units: 1 agree; inequality: 1 refuted; inequality, added: 1 holds"
 
 
+def test_an_entry_on_record_shows_holds_nowhere(tmp_path: Path) -> None:
+    card = card_of(tmp_path, '[[inequality]]\nid = "one"\nchain = ["2*a", "<= a", "<= 3*a"]\n' + RECORD)
+    (line,) = coverage(card, [f.row for f in audit(card, quick=True)])
+    assert line.verdicts["inequality"] == {"refuted": 1, "kept here": 1}
+
+
 def test_the_errata_page_begins_with_what_is_on_record(tmp_path: Path) -> None:
     text = (
         '[[inequality]]\nid = "new"\nchain = ["2*a", "<= a"]\n[[inequality]]\nid = "known"\nchain = ["3*a", "<= a"]\n'

@@ -78,7 +78,7 @@ def test_audit_of_a_draft(draft: Path, tmp_path: Path, capsys: pytest.CaptureFix
     assert verdicts[("false", "inequality", True)] == "refuted"
     assert verdicts[("false", "inequality", False)] == "holds", "the nearest true form"
     assert verdicts[("open-end", "definedness", True)] == "refuted"
-    assert answer["decided"] == {"decided": 3, "total": 3, "percent": 100.0}
+    assert (answer["decided"]["decided"], answer["decided"]["total"]) == (2, 3), "a/a is undefined at 0"
     assert {line["id"] for line in answer["coverage"]} == {"true", "false", "open-end", "remark-1"}
     page = (out / "errata-draft.html").read_text(encoding="utf-8")
     assert "A draft" in page

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -115,7 +116,12 @@ def test_hypotheses_of_included_settings_are_in_force(tmp_path: Path) -> None:
     path.write_text(CARD, encoding="utf-8")
     found = {f.row.statement: f.verdict for f in audit(load_card(path), quick=True) if f.row.kind == "inequality"}
     assert found == {"included": "holds", "not-included": "refuted"}
+    false = tmp_path / "false.toml"
+    false.write_text(CARD.replace('">= 7/8"]', '">= 8/7"]', 1), encoding="utf-8")
+    rows = [f.row for f in audit(load_card(false), quick=True, statement="included") if f.row.kind == "inequality"]
+    assert rows[0].verdict == "refuted"
+    assert rows[0].details["definitions"] == {"q": f"1 - mu/(2*L) = {Fraction(rows[0].measured or 0)}"}
     bad = tmp_path / "bad.toml"
     bad.write_text(CARD.replace("includes", "settings"), encoding="utf-8")
-    with pytest.raises(InputError, match=r"\[settings.big\]: unknown field 'settings'; known are .*includes"):
+    with pytest.raises(InputError, match=r"\[settings.big\]: unknown field 'settings'; known are "):
         load_card(bad)

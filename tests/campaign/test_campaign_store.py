@@ -182,3 +182,13 @@ def test_answers_hold_no_nan(tmp_path: Path) -> None:
     answer: dict[str, Any] = {"margin": float("nan")}
     with Store(tmp_path / "s.sqlite") as store, pytest.raises(ValueError, match="JSON compliant"):
         store.add("k", "c", {}, {}, answer)
+
+
+def test_the_latest_failure_counts_until_the_cell_is_answered(tmp_path: Path) -> None:
+    with Store(tmp_path / "s.sqlite") as store:
+        for status in ("crashed", "time"):
+            store.add_failure("k0", "c0", {"kind": "solve"}, status, {"seconds": 1.0}, "too slow")
+        store.add_failure("k1", "c1", {"kind": "solve"}, "time", {}, "")
+        assert {key: f.status for key, f in store.failures().items()} == {"k0": "time", "k1": "time"}
+        store.add("k0", "c0", {"kind": "solve"}, {}, ANSWER)
+        assert set(store.failures()) == {"k1"}

@@ -219,3 +219,28 @@ def test_values_that_are_not_finite_are_not_attained() -> None:
 def test_several_boxes_carry_the_supremum_together() -> None:
     found = supremum(lambda lo, hi: hi[:, 0], lambda p: p[:, 0], column([0.0, 4.0]), column([1.0, 4.0]), 1e-3, 1000)
     assert (found.lower, found.upper) == (4.0, 4.0)
+
+
+@pytest.mark.parametrize(("count", "least"), [(3, 0.25), (4, 0.125)])
+def test_slopes_are_asked_at_once_with_many_variables_and_later_with_few(count: int, least: float) -> None:
+    sides: list[Array] = []
+
+    def bound(lo: Array, hi: Array) -> Array:
+        sides.append(hi - lo)
+        return np.ones(len(lo))
+
+    def slopes(points: Array) -> Array:
+        return np.tile(np.arange(count) == count - 1, (len(points), 1)).astype(float)
+
+    supremum(bound, nothing, np.zeros(count), np.ones(count), 1e-3, 2, slopes=slopes)
+    assert sides[1][:, -1].max() <= least
+    assert (sides[1][:, -1].min() == sides[1][:, 0].min()) == (count == 3)
+
+
+def test_the_boxes_with_the_largest_bounds_are_probed() -> None:
+    def sample(points: Array) -> Array:  # only the middle of a first half is defined
+        return np.where(points[:, 0] % 1.0 == 0.25, points[:, 0], -np.inf)
+
+    lo = np.arange(1000.0)[:, None]
+    found = supremum(lambda low, high: high[:, 0], sample, lo, lo + 1.0, 1e-9, 2001)
+    assert found.lower == 999.25

@@ -271,6 +271,14 @@ def test_parts_without_a_constant_or_without_a_bound() -> None:
     assert combine([], half, 1.0).upper == 0.0
 
 
+def test_a_part_that_does_not_move_adds_nothing() -> None:
+    moving = Modulus(Rational(1, 2), 2.0, 1.0, "")
+    still = Modulus(Integer(1), 3.0, 0.0, "")
+    for diameter in (0.1, 1.0, INF):
+        both = combine([moving, still], Rational(1, 4), diameter).upper
+        assert both == pytest.approx(combine([moving, moving], Rational(1, 4), diameter).upper / 2)
+
+
 def test_a_single_modulus_at_its_own_exponent_keeps_its_closed_form() -> None:
     half = Rational(1, 2)
     exact = combine([Modulus(half, 1.5, INF, "", Rational(3, 2), True)], half, INF)
@@ -327,6 +335,14 @@ def test_no_group_at_all_is_zero_and_one_is_itself() -> None:
     assert (nothing.upper, nothing.lower, nothing.exact, nothing.attained) == (0.0, 0.0, 0, True)
     only = bound(2.0, 1.0, False)
     assert bounds.combine([only], "z") is only
+
+
+@pytest.mark.parametrize("sure", [True, False])
+def test_a_jump_is_an_infinite_constant_only_if_it_is_sure(sure: bool) -> None:
+    found = bounds.jump_bound(smoothness.Jump(1, "a kink", {"x": 0.5}, sure), 2)
+    assert (found.upper, found.certified, found.witness) == (INF, True, {"x": 0.5})
+    assert (found.lower, found.exact, found.attained) == ((INF, sympy.oo, True) if sure else (0.0, None, False))
+    assert "order 1" in found.why.statement
 
 
 def test_strong_convexity_of_separate_groups_is_the_least_and_certified_only_if_all_are(

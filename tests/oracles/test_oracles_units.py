@@ -233,6 +233,15 @@ def test_fresh_oracles_count_from_zero_apart_and_without_a_budget(square: Oracle
     assert second._plain is first._plain
 
 
+@pytest.mark.parametrize("compiled", [None, True, False])
+def test_fresh_oracles_compile_as_the_first_ones_do(compiled: bool | None) -> None:
+    first = oracles(SQUARE, compiled)
+    assert first.fresh()._compile is compiled
+    assert first.fresh(plain=True)._compile is False
+    assert first.fresh()._asked is first._asked
+    assert first.fresh(plain=True)._asked is not first._asked
+
+
 def test_fresh_plain_oracles_never_ask_machine_code(square: Oracles, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.modules[Oracles.__module__], "COMPILE_AFTER", 2)
     monkeypatch.setattr(Oracles, "_compiled", lambda self, field: pytest.fail("compiled"))

@@ -13,7 +13,8 @@ from reporting_samples import ATTACK, problem, row, verifications
 from bilevel_verify.checks.verdict import FIELD_NAMES, Verification
 from bilevel_verify.errors import InputError
 from bilevel_verify.reporting import document_of, report
-from bilevel_verify.reporting.html import content_policy, render, row_table
+from bilevel_verify.reporting.build import build
+from bilevel_verify.reporting.html import View, content_policy, render, row_table
 from bilevel_verify.reporting.schema import problems_with, schema
 from bilevel_verify.reporting.tables import latex_escape, latex_matrix, latex_rows, markdown
 from bilevel_verify.reporting.words import number, percent, slug, worst
@@ -235,3 +236,38 @@ def test_kept_sweeps_are_shown_for_the_papers_of_the_report(tmp_path: Path) -> N
     assert {r["paper"] for r in found["series"]} == {"rahgd"}
     assert any(r["letter"] == "kappa" and r["exponent"] == 2.75 for r in found["series"])
     assert rates_record(tmp_path, {"nobody"}) is None
+
+
+def test_units_and_marks_are_told_apart_in_cells_and_totals() -> None:
+    rows = [
+        row("holds", statement="units-only", kind="units", problem=None),
+        row("holds", statement="special-only", problem=None, as_printed=False, marks=("special: k = 2",)),
+        row("refuted", statement="both", problem=None),
+        row("holds", statement="both", problem=None, as_printed=False, marks=("added: k >= 2",)),
+        row("holds", statement="on-record", problem=None, known_refuted=True),
+    ]
+    answer = {"statement": "x", "problem": None, "rows": [r.to_dict() for r in rows]}
+    document = build([answer], title="t", command="")
+    assert problems_with(document) == []
+    summary = document["summary"]
+    assert summary["verdicts"] == {"refuted": 1, "holds": 2}
+    assert summary["as_printed"] == {"refuted": 1}
+    assert summary["marked"] == {"added": {"holds": 1}, "special": {"holds": 1}}
+    assert summary["apart"] == {"refuted on record": {"kept here": 1}, "units": {"agree": 1}}
+    view = View(document)
+    cells = {line["statement"]: line["cells"][0] for line in view.matrix()}
+    assert {name: cell["verdict"] for name, cell in cells.items()} == {
+        "units-only": None,
+        "special-only": "holds",
+        "both": "refuted",
+        "on-record": None,
+    }
+    assert cells["special-only"]["marks"] == "special"
+    assert "not as printed: special" in cells["special-only"]["title"]
+    assert cells["both"]["marks"] == ""
+    assert "units: 1 agree" in cells["units-only"]["title"]
+    page = render(document)
+    assert "units: agree" in page
+    assert "special: k = 2" in page
+    lines = [x for x in markdown(document).splitlines() if "units-only" in x]
+    assert [x.startswith("| units: agree |") for x in lines] == [True]

@@ -220,6 +220,10 @@ def test_expansion_points() -> None:
     low, high = np.array([[0.0], [-np.inf], [3.0], [-np.inf]]), np.array([[1.0], [-3.0], [np.inf], [np.inf]])
     points = minimum._expansion_points(low, high, np.array([7.5]), 1e3)
     assert points[:, 0] == pytest.approx([0.5, -3, 7.5, 7.5])
+    ends = minimum._expansion_points(np.array([[1.0], [0.0]]), np.array([[2.0], [1.0]]), np.array([1.0]), 1e3)
+    assert ends[:, 0].tolist() == [1.0, 1.0], "a box that ends at the best point holds it"
+    corner = minimum._expansion_points(np.array([[0.0, 0.0]]), np.array([[2.0, 2.0]]), np.array([1.0, 5.0]), 1e3)
+    assert corner[0].tolist() == [1.0, 1.0]
     far = minimum._expansion_points(np.array([[1e9]]), np.array([[np.inf]]), np.array([0.0]), 1e3)
     assert far[0, 0] == pytest.approx(1e3)
 

@@ -370,3 +370,82 @@ def test_how_far_a_profile_leaves_its_tangent() -> None:
 def test_limits() -> None:
     assert limit_at_infinity(-sympy.exp(T), T) == -sympy.oo
     assert limit_at_infinity(1 / T, T) == 0
+
+
+def test_every_kind_of_fact_counts_in_the_room() -> None:
+    row = supported.Row([F(1)], flint.arb(0), 2.0)
+    bare = supported.Facts([], [], flint.arb(0), 0.0, {}, (), [], [], None)
+    from dataclasses import replace
+
+    assert bare.room == 0.0
+    assert replace(bare, pressed={3: 5.0}, rows=[row]).room == 5.0
+    assert replace(bare, pressed={3: 1.0}, rows=[row]).room == 2.0
+    assert replace(bare, rows=[row], single=7.0).room == 7.0
+
+
+def test_squares_leave_the_root_of_the_error() -> None:
+    _, found = facts_of("x2**2", bv.Box((-3, -3), (3, 3)))
+    assert found.error > 0
+    assert found.rows[0].room >= np.sqrt(2 * found.error / 2) * (1 - 1e-12)
+    _, curved = facts_of("sqrt(1 + x1**2 + x2**2)", bv.Box((-3, -3), (3, 3)))
+    assert curved.single is not None
+    assert np.sqrt(2 * curved.error) <= curved.single < 1e-20
+    _, missing = facts_of("sqrt(1 + x1**2*x2**0 + (x1 + x1**3/3)**2)", bv.Box((-1, -1), (1, 1)))
+    assert missing is None, "x2 is free, and no decomposition says so"
+
+
+def test_pieces_of_kinked_terms_are_inequalities_and_strict_ones_equations() -> None:
+    _, found = facts_of("max(0, x1 - 1)**2 + exp(x2)", bv.Box((-3, -3), (3, 3)))
+    assert [(list(normal), end) for normal, end in found.halves] == [([F(1), F(0)], F(1))]
+    assert [row.normal for row in found.rows] == [[F(0), F(1)]]
+    assert 0 < found.rows[0].room < 1e-20
+    simple, held = facts_of("max(0, x1 - 1)**2 + (max(0, 5 - x1) + x2**2)*0 + (x1 - 2)**4", bv.Box((-3, -3), (3, 3)))
+    assert held is None or all(row.room > 0 for row in held.rows)
+    assert abs(float(bv.truth(simple.problem).g_star.value) - 0.0) < 1
+
+
+def test_at_an_exact_solution_there_is_no_room() -> None:
+    _, found = facts_of("x1**4 + (x1 + x2 - 1)**4", bv.Box((-3, -3), (3, 3)))
+    assert found.error == 0.0
+    assert [row.room for row in found.rows] == [0.0, 0.0]
+
+
+def test_a_path_that_breaks_off_gives_no_facts(monkeypatch: pytest.MonkeyPatch) -> None:
+    simple = bv.truth(S(f="x1**2", g="exp(x1)", x="x1", feasible=bv.Box((0,), (1,)))).simple
+    monkeypatch.setattr(supported, "follow", lambda *_: None)
+    assert supported.lower_facts(simple, np.zeros(1)) is None
+
+
+def test_floats_of_balls_cover_their_rounding() -> None:
+    with precision(300):
+        third = flint.arb(1) / 3
+        value, error = supported.float_value(third, 0.0)
+        assert abs(F(value) - F(1, 3)) <= F(error) < F(1, 10**16)
+        wide, room = supported.float_value(flint.arb(1, 0.25), 0.5)
+        assert (wide, room >= 0.75) == (1.0, True)
+        assert supported.float_value(flint.arb(2), 0.0) == (2.0, 0.0)
+
+
+def test_the_error_of_x_grows_with_that_of_f() -> None:
+    end = minimise(X[0] ** 2 + X[1] ** 2, region([(-1, 0)], [-1]), [2.0, 0.4])
+    simple = bv.truth(S(f="x1**2 + x2**2", g="0*x1", x="x1 x2", feasible=bv.Box((1, -9), (9, 9)))).simple
+    spread = supported._spread(simple, region([(-1, 0)], [-1]), end, 1e-20, [])
+    assert np.sqrt(1e-20) <= spread < 1e-9
+    assert supported._spread(simple, region([(-1, 0)], [-1]), end, 1e-8, []) >= np.sqrt(1e-8)
+    flat = bv.truth(S(f="x1**2", g="0*x1", x="x1 x2", feasible=bv.Box((1, -9), (9, 9)))).simple
+    assert supported._spread(flat, region([(-1, 0)], [-1]), end, 1e-20, []) == np.inf
+
+
+@pytest.mark.parametrize(("f", "g"), [("-x1**2", "x2**2"), ("x1**2", "-x2**2")])
+def test_concave_quadratics_have_no_exact_answer(f: str, g: str) -> None:
+    assert exact_answer(bv.truth(S(f=f, g=g, x="x1 x2", feasible=bv.Box((0, 0), (1, 1)))).simple) is None
+
+
+def test_a_quadratic_without_a_minimiser_has_no_least_norm_solution() -> None:
+    from bilevel_verify.truth.certified_minimum import least_norm
+
+    assert least_norm(bv.truth(S(f="x1", g="x1**2 + x2", x="x1 x2", feasible=bv.Ball(1))).simple) is None
+    found = least_norm(bv.truth(S(f="x1", g="(x1 + x2 - 1)**2", x="x1 x2", feasible=bv.Ball(1))).simple)
+    assert found == ((F(1, 2), F(1, 2)), F(0))
+    moved = least_norm(bv.truth(S(f="x1", g="x1**2", x="x1 x2", feasible=bv.Ball(1, (3.0, 5.0)))).simple)
+    assert moved == ((F(0), F(5)), F(0))

@@ -217,3 +217,29 @@ def test_unknown_distances_test_nothing(monkeypatch: pytest.MonkeyPatch) -> None
     simple = bv.truth(S(f="x1**2", g="x1**2/2 + exp(x1)/9", x="x1", feasible=bv.Box((-1,), (1,)))).simple
     with pytest.raises(bv.MathematicalError, match="cannot be tested"):
         error_bound.check_error_bound(simple, 100.0, 2, np.array([[0.5]]))
+
+
+@pytest.mark.parametrize("power", [4, 10, 16, 20, 24])
+def test_small_curvatures_are_not_lost_beside_large_ones(power: int) -> None:
+    found = by_hoffman(f"x1**2/10**{power} + x2**2", bv.Box((-1, -1), (1, 1)))
+    assert found.alpha == pytest.approx(2 * 10.0**-power, rel=1e-3)
+    assert found.alpha <= 2 * 10.0**-power * (1 + 1e-12)
+    mixed = by_hoffman(f"x1**2/10**{power} + x2", bv.Box((-1, 0), (1, 1)))
+    assert mixed.r == 2, "x1 has no slope: not weakly sharp"
+    assert mixed.alpha <= 2 * 10.0**-power * (1 + 1e-12)
+
+
+def test_directions_that_are_nearly_the_same_are_not_told_apart() -> None:
+    assert hoffman([1.0, 0.0], [[1.0, 1e-11]]) is None
+    assert hoffman([1.0, 0.0], [[1.0, 1e-16]]) == pytest.approx(1.0)
+    assert hoffman([1.0, 0.0], [[1.0, 1e-5]]) == pytest.approx(1e5)
+
+
+def test_least_growth_off_a_span() -> None:
+    M = np.array([[3.0, 0.0], [0.0, 1e-9]])
+    none, first = np.empty((2, 0)), np.array([[1.0], [0.0]])
+    assert error_bound._least_growth(M, none) == pytest.approx(1e-9, rel=1e-3)
+    assert error_bound._least_growth(M, first) == pytest.approx(1e-9, rel=1e-3)
+    assert error_bound._least_growth(M[:1], none) == pytest.approx(3.0)
+    assert error_bound._least_growth(M[:1], first) == np.inf
+    assert error_bound._least_growth(M[:0], none) == np.inf

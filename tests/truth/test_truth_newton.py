@@ -103,6 +103,8 @@ def test_judgement_needs_all_three_conditions() -> None:
     assert not newton._judged(np.zeros((1, 1)), np.array([0.0]), -eye).converged[0]
     assert not newton._judged(np.zeros((1, 1)), np.array([1e-9]), 1e-5 * eye).converged[0], "far for its curvature"
     assert newton._judged(np.full((1, 1), 1e6), np.array([1e-3]), eye).converged[0], "relative to the point"
+    assert not newton._judged(np.zeros((1, 1)), np.array([1.6e-7]), 0.5 * eye).converged[0]
+    assert newton._judged(np.zeros((1, 1)), np.array([1.4e-7]), 0.5 * eye).converged[0]
     large = np.diag([1e6, 1.0])[None]
     assert newton._judged(np.zeros((1, 2)), np.array([1e-6]), large).curvature[0] == pytest.approx(1)
     assert not newton._judged(np.zeros((1, 1)), np.array([np.inf]), eye).converged[0]
