@@ -43,12 +43,24 @@ def _of_entry(card: Card, entry: Entry, record: Refuted, found: Sequence[Finding
         return list(found)
     if not broken and relations and all(row.verdict == "holds" for row in relations):
         return [_contradicted(f) if f.row in relations else f for f in found]
+    marked = [f for f in found if f.row.judges == "relation" and f.row.verdict == "refuted" and _is_own(f.row)]
     shown = ", ".join(dict.fromkeys(f"{row.kind} of {row.claim}" for row in broken))
-    how = f"shown by {shown}" if broken else NOT_REPEATED
+    other = "; ".join(dict.fromkeys(mark for f in marked for mark in f.row.marks))
+    how = f"shown by {shown}" if broken else f"repeated, but not as printed: {other}" if marked else NOT_REPEATED
     row = _row(card, entry, None, entry.kind.replace("_", " "), f"on record: {record.why} ({how})")
     alone = len(relations) == 1
     kept = [f for f in found if not (alone and f.row in relations and f.row.verdict == "holds")]
-    return [*kept, Finding(row, printed=next((text for text in entry.printed if text), None))]
+    printed_text = next((text for text in entry.printed if text), None)
+    if not marked:
+        return [*kept, Finding(row, printed=printed_text)]
+    first = marked[0]
+    row = replace(row, left=first.row.left, right=first.row.right, stated=first.row.stated, details=first.row.details)
+    return [*kept, replace(first, row=row, printed=printed_text)]
+
+
+def _is_own(row: Row) -> bool:
+    """Whether a marked row is about the recorded relation, not about a repaired form."""
+    return bool(row.marks) and not any(mark.startswith("repaired") for mark in row.marks)
 
 
 def _contradicted(finding: Finding) -> Finding:

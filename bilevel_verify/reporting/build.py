@@ -210,8 +210,14 @@ def spread(rows: Sequence[Json]) -> list[Json]:
 
 
 def is_new_refutation(row: Mapping[str, Any]) -> bool:
-    """A promise as printed, refuted, whose card does not already record it."""
-    return row["verdict"] in ("refuted", "inconsistent") and not row["known_refuted"] and row["as_printed"]
+    """A promise refuted, whose card does not already record it: as printed, or a part or special case of the print.
+
+    A named reading and a repaired form are not the paper's; their refutation is none of the paper.
+    """
+    if row["verdict"] not in ("refuted", "inconsistent") or row["known_refuted"]:
+        return False
+    marks = row.get("marks") or ()
+    return bool(row["as_printed"] or marks) and not any(mark.startswith(("reading", "repaired")) for mark in marks)
 
 
 def failure_row(failure: Failure) -> Json:

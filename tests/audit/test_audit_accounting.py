@@ -255,6 +255,18 @@ def test_a_record_that_is_not_repeated_stands_as_a_row(tmp_path: Path) -> None:
     assert rows[-1].reason == "on record: wrong (not repeated here)"
 
 
+def test_a_record_of_a_marked_entry_carries_its_counterexample(tmp_path: Path) -> None:
+    text = '[[inequality]]\nid = "one"\nletters = "norms"\nchain = ["2*a", "<= a"]\n' + RECORD
+    findings = [f for f in findings_of_text(tmp_path, text) if f.row.judges == "relation"]
+    assert [(f.row.claim, f.verdict, f.row.as_printed) for f in findings] == [
+        ("link-1", "refuted", False),
+        ("on record", "refuted", True),
+    ]
+    assert findings[1].row.reason == "on record: wrong (repeated, but not as printed: letters: norms)"
+    assert findings[1].counterexample == {"a": "1"}
+    assert findings[1].script
+
+
 RUN = """
 [paper]
 key = "mine"

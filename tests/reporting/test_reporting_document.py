@@ -13,7 +13,7 @@ from reporting_samples import ATTACK, problem, row, verifications
 from bilevel_verify.checks.verdict import FIELD_NAMES, Verification
 from bilevel_verify.errors import InputError
 from bilevel_verify.reporting import document_of, report
-from bilevel_verify.reporting.build import build
+from bilevel_verify.reporting.build import build, is_new_refutation
 from bilevel_verify.reporting.html import View, content_policy, render, row_table
 from bilevel_verify.reporting.schema import problems_with, schema
 from bilevel_verify.reporting.tables import latex_escape, latex_matrix, latex_rows, markdown
@@ -271,3 +271,20 @@ def test_units_and_marks_are_told_apart_in_cells_and_totals() -> None:
     assert "special: k = 2" in page
     lines = [x for x in markdown(document).splitlines() if "units-only" in x]
     assert [x.startswith("| units: agree |") for x in lines] == [True]
+
+
+@pytest.mark.parametrize(
+    ("fields", "new"),
+    [
+        ({}, True),
+        ({"known_refuted": True}, False),
+        ({"as_printed": False, "marks": ("letters: norms",)}, True),
+        ({"as_printed": False, "marks": ("added: k >= 2",)}, True),
+        ({"as_printed": False, "marks": ("reading: mine",)}, False),
+        ({"as_printed": False, "marks": ("letters: norms", "repaired: doubled")}, False),
+        ({"as_printed": False}, False),
+    ],
+)
+def test_a_new_refutation_is_one_of_the_print_or_of_a_part_of_it(fields: dict[str, object], new: bool) -> None:
+    assert is_new_refutation(row("refuted", **fields).to_dict()) is new
+    assert is_new_refutation(row("holds", **fields).to_dict()) is False
