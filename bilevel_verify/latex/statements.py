@@ -73,7 +73,7 @@ def statements(cursor: Cursor) -> tuple[Statement, ...]:
     LatexError : with the reason why it cannot be read.
     """
     parts: list[Part] = []
-    word = ""
+    word, ranged = "", False
     while (item := cursor.look(operand=True)) is not None:
         if isinstance(item, Token) and item.kind == "mark" and item.text in PUNCTUATION:
             cursor.place += 1
@@ -84,11 +84,15 @@ def statements(cursor: Cursor) -> tuple[Statement, ...]:
             word = said or word
             continue
         statement = _statement(cursor, word)
+        if not word and ranged and [r.word for r in statement.relations] == ["in"]:
+            word, statement = "for", replace(statement, word="for")
         comma = cursor.sees("mark", ",")
         if word in CONDITIONS and parts and not (len(parts) == 1 and parts[0].statement.word in CONDITIONS):
             statement, comma = _condition_list(cursor, statement)
             _condition(parts, statement)
+            ranged = [r.word for r in statement.relations] == ["in"]
         else:
+            ranged = False
             parts.append(Part(statement, comma and word not in CONDITIONS, _ends_line(cursor)))
         word = ""
         _separated(cursor)

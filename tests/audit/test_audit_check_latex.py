@@ -30,7 +30,8 @@ def test_conditions_after_the_formula_are_hypotheses() -> None:
 
 def test_names_of_the_ranges_are_preferred() -> None:
     echo = understood(r"x_1^2\ge 0", ["x1"])
-    assert echo is not None and echo.text == "x1**2 >= 0"
+    assert echo is not None
+    assert echo.text == "x1**2 >= 0"
     assert understood("x1**2 >= 0") is None
 
 
@@ -38,7 +39,8 @@ def test_names_of_the_ranges_are_preferred() -> None:
 def test_what_cannot_be_read_is_one_line(text: str) -> None:
     with pytest.raises(LatexError) as caught:
         check(text)
-    assert "\n" not in str(caught.value) and str(caught.value).startswith("LaTeX, line 1, column ")
+    assert "\n" not in str(caught.value)
+    assert str(caught.value).startswith("LaTeX, line 1, column ")
 
 
 def test_a_formula_that_is_no_relation() -> None:

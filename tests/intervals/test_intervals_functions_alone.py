@@ -298,6 +298,18 @@ def test_powers_with_a_kink(kind, text):
             assert (found.hi[inside] == INF).all()
 
 
+def test_odd_powers_of_many_negative_floats_against_fractions():
+    hi = -np.random.default_rng(21).uniform(0.1, 3.0, 600)
+    lo = hi - np.where(np.arange(600) % 2, 0.0, 0.5)
+    for kind, p, order in (("sgn", 5, 0), ("sgn", 7, 0), ("abs", 5, 1), ("abs", 7, 1)):
+        function = Power(Fraction(p), kind)
+        power, factor = p - order, function.factor(order)
+        ends = [[-factor * abs(Fraction(t)) ** power for t in side.tolist()] for side in (lo, hi)]
+        encloses(function.range(order, Interval(lo, hi)), *ends, steps=40)
+        exact = [value / factor for value in ends[0]]  # before the factor, whose own rounding hides what is lost here
+        encloses(function._one_side(order, lo, Fraction(power)), exact, exact, steps=40)
+
+
 @pytest.mark.parametrize(("kind", "low", "high"), [("abs", -1, 1), ("plus", 0, 1)])
 def test_a_jump_at_exactly_zero_has_both_one_sided_values(kind, low, high):
     for lo, hi in ((0.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (-1.0, 1.0)):

@@ -96,6 +96,7 @@ def test_reciprocals():
     ("lo", "hi", "low", "high"),
     [
         (0, 2, 0.5, math.inf),
+        (0, 1, 1.0, math.inf),
         (-2, 0, -math.inf, -0.5),
         (-1, 1, -math.inf, math.inf),
         (0, 0, -math.inf, math.inf),
@@ -280,6 +281,7 @@ def test_exact_numbers_that_are_floats_or_infinite_or_none():
     assert enclose(sympy.oo) == (math.inf, math.inf) == enclose(sympy.zoo)
     assert enclose(-sympy.oo) == (-math.inf, -math.inf)
     assert floats_of(ball(sympy.Float("0.5"))) == (0.5, 0.5)
+    assert floats_of(ball(sympy.Abs(1 - sympy.pi, evaluate=False)))[0] == pytest.approx(math.pi - 1)
     with pytest.raises(ValueError, match="cannot enclose the number"):
         ball(sympy.Symbol("x"))
 

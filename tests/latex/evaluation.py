@@ -17,9 +17,9 @@ NOTATION = Notation.from_table(
     {
         "indices": "i j k l t",
         "components": "",
-        "letters": r"""a b c r \alpha \beta \alpha'=alpha_p \beta'=beta_p \lambda \mu \rho \kappa \epsilon \eta \theta \sigma
-            \nu \ell L M B=B_ L_g L_f C_f \rho_g D_2 H_\nu K K_0 \bar{\rho}=rho_bar \tilde{L}=L_tilde \mathcal{D}=D
-            \mathcal{R}=R""",
+        "letters": r"""a b c r \alpha \beta \alpha'=alpha_p \beta'=beta_p \lambda \mu \rho \kappa \epsilon \eta \theta
+            \sigma \nu \ell L M B=B_ L_g L_f C_f \rho_g D_2 H_\nu K K_0 \bar{\rho}=rho_bar \tilde{L}=L_tilde
+            \mathcal{D}=D \mathcal{R}=R""",
         "matrices": r"\mathbf{A}=A \mathbf{B}=B \mathbf{H}=H \mathbf{I}=I",
         "sequences": r"Z S p T=T_ T'=Tp \lambda=lamj \tilde{v}=vt:upper,lower-component A=A_s a=a_s",
         "vector_sequences": "x y w z=zu:upper",
@@ -41,7 +41,7 @@ class Sequence:
 
     def __getitem__(self, index: Any) -> Any:
         key = index if isinstance(index, tuple) else (index,)
-        drawn = _seeded(f"{self.name}{[int(round(i)) for i in key]}").normal(size=self.shape)
+        drawn = _seeded(f"{self.name}{[round(i) for i in key]}").normal(size=self.shape)
         return float(abs(drawn) + self.offset) if self.shape == () else drawn
 
 
@@ -130,7 +130,7 @@ def value(node: tree.Node, names: dict[str, Any]) -> Any:
         case tree.Truth(value=truth):
             return truth
         case tree.Letter(name=name):
-            return math.e if name == "E" else names.get(f"{name}0", names[name] if name in names else None)
+            return math.e if name == "E" else names.get(f"{name}0", names.get(name))
         case tree.Add(terms=terms):
             return sum(value(t, names) for t in terms)
         case tree.Multiply(factors=factors):

@@ -1,7 +1,7 @@
 """How much of a print is read: ``python tests/latex/measure_print.py DIRECTORY`` with one ``KEY.toml`` a paper.
 
-Each file has ``[[display]]`` entries with ``kind`` and ``latex``; the notations are those shipped with the cards. Prints
-what is read by paper and kind, the reasons of the rest, the share of scalar displays, and the time.
+Each file has ``[[display]]`` entries with ``kind`` and ``latex``; the notations are those shipped with the cards.
+Prints what is read by paper and kind, the reasons of the rest, the share of scalar displays, and the time.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from bilevel_verify.latex import Notation, read_latex
 from bilevel_verify.theorems import theory_directory
 
 NOT_SCALAR = re.compile(
-    r"\\times_|\\circ|\\nabla[^ ]*\^\{?3|\\mathcal\{X\}|\\in(?![a-z])|\\mathbb|\\cup|\\text\{(?!(and|where|for|if|s\.t\.|otherwise)\b)"
+    r"\\times_|\\circ|\\nabla[^ ]*\^\{?3|\\mathcal\{X\}|\\in(?![a-z])|\\mathbb|\\cup"
+    r"|\\text\{(?!(and|where|for|if|s\.t\.|otherwise)\b)"
     r"|\\mid|\\operatorname\*?\{(arg|\\arg)|\\arg|\\underset|\\textit|\\succeq"
 )
 """Tensors, sets, minimisers and orders of matrices, words."""

@@ -1,4 +1,4 @@
-"""Damaged LaTeX: never anything but a LatexError, in bounded time; what is still read is read the same from its echo."""
+"""Damaged LaTeX: nothing but a LatexError, in bounded time; what is still read is read the same from its echo."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ SOURCES = [
     if line and not line.startswith("#")
 ]
 PIECES = (
-    r"\frac \left( \right) \| | { } ^ _ & \\ \sum_{i=1}^k \begin{cases} \end{cases} \begin{aligned} \end{aligned} \nabla "
-    r"\log \min \le = , \quad \text{if} \hat \mathbf \sqrt [ ] ( ) \{ \} x k a 1 2 0 + - / \cdot \top ' \right. \left. $ %"
+    r"\frac \left( \right) \| | { } ^ _ & \\ \sum_{i=1}^k \begin{cases} \end{cases} \begin{aligned} \end{aligned} "
+    r"\nabla \log \min \le = , \quad \text{if} \hat \mathbf \sqrt [ ] ( ) \{ \} x k a 1 2 0 + - / \cdot \top ' "
+    r"\right. \left. $ %"
 ).split()
 
 
@@ -30,10 +31,13 @@ def attempt(source: str, notation: Notation) -> Reading | None:
     """The reading, or None with a proper refusal."""
     try:
         return read_latex(source, notation)
-    except LatexError as error:
-        assert error.reason in REASONS and error.line >= 1 and error.column is not None and error.column >= 1
-        assert "\n" not in str(error)
-        return None
+    except LatexError as caught:
+        error = caught
+    assert error.reason in REASONS
+    assert error.line >= 1
+    assert (error.column or 0) >= 1
+    assert "\n" not in str(error)
+    return None
 
 
 def damaged(draw: random.Random) -> str:

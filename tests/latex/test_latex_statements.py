@@ -15,7 +15,7 @@ def read(latex: str) -> Reading:
 
 
 TEXTS = {
-    r"\begin{aligned} a &\le b \\ &\overset{(a)}{\le} c + r \\ &\quad - \mu = \nu. \end{aligned}": "a <= b <= c + r - mu == nu",
+    r"\begin{split} a &\le b \\ &\overset{(a)}{\le} c+r \\ &\quad - \mu=\nu. \end{split}": "a <= b <= c + r - mu == nu",
     r"a & =b \\ \leq c": "a == b <= c",
     r"a \stackrel{a}{\leq} b": "a <= b",
     r"a := b \triangleq c": "a := b := c",
@@ -28,6 +28,9 @@ TEXTS = {
     r"a\le b,\ \text{for }i=1,2,3": "a <= b, for i == list(1, 2, 3)",
     r"\|x_k\|\le a,\ \|y_k\|\le b,\ \forall k\le K": "norm(x[k]) <= a, for k <= K; norm(y[k]) <= b, for k <= K",
     r"\|x_k\|\le a,\ \forall k\le K, \\ \|y_k\|\le b": "norm(x[k]) <= a, for k <= K; norm(y[k]) <= b",
+    r"\|x_k\|\le a,\ \forall a\in[0,1],b\in[1,2]": (
+        "norm(x[k]) <= a, for a in interval_closed(0, 1), for b in interval_closed(1, 2)"
+    ),
     r"a,b>0": "list(a, b) > 0",
     r"k=0,1,\dots,K-1": "k == list(0, 1, dots, K - 1)",
     r"\nu\in[0,1]": "nu in interval_closed(0, 1)",

@@ -114,7 +114,17 @@ GATHERERS = {"min", "max", "minimum", "maximum", "fmin", "fmax", "weakest", "hul
 """Calls whose every argument counts."""
 SHAPES = {"zeros_like", "ones_like", "full_like", "empty_like", "shape", "size", "ndim"}
 """Where only the shape of an argument matters, the other end is no slip."""
-SILENT = {"__repr__", "__str__", "_repr_html_", "_repr_latex_", "_repr_markdown_", "__rich__"}
+SILENT = {
+    "__repr__",
+    "__str__",
+    "_repr_html_",
+    "_repr_latex_",
+    "_repr_markdown_",
+    "__rich__",
+    "_latex",
+    "_latex_head",
+    "_latex_argument",
+}
 TALK = {"say_once", "warn", "debug", "info", "warning", "log", "print"}
 A_LINE = 3
 """At most so many mutants a line: siblings on one long line are mostly seen by the same test."""
@@ -498,12 +508,18 @@ def swapped(name: str) -> str | None:
 
 
 def _names_of(node: ast.AST) -> frozenset[str]:
-    names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-    names |= {n.arg for n in ast.walk(node) if isinstance(n, ast.arg)}
-    names |= {
-        a.asname or a.name for n in ast.walk(node) if isinstance(n, (ast.Import, ast.ImportFrom)) for a in n.names
-    }
-    names |= {n.name for n in ast.walk(node) if isinstance(n, (ast.FunctionDef, ast.ClassDef))}
+    """The names bound anywhere below a node."""
+    names: set[str] = set()
+    for one in ast.walk(node):
+        match one:
+            case ast.Name(ctx=ast.Store()):
+                names.add(one.id)
+            case ast.arg():
+                names.add(one.arg)
+            case ast.Import() | ast.ImportFrom():
+                names.update(alias.asname or alias.name for alias in one.names)
+            case ast.FunctionDef() | ast.ClassDef():
+                names.add(one.name)
     return frozenset(names)
 
 

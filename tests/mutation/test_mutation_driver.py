@@ -154,6 +154,7 @@ def test_a_table_that_is_wrong_is_refused_in_one_line(tmp_path):
 @pytest.mark.fast
 def test_samples_are_spread_over_rooms_and_repeat():
     rooms = plans.read_rooms(None)
+    rooms = dict(list(rooms.items())[:3])
     planned = [one for target in plans.targets_of(rooms) for one in plans.plan(target, {})]
     chosen = plans.sample(planned, 50, 7)
     assert [one.key for one in chosen] == [one.key for one in plans.sample(planned, 50, 7)]

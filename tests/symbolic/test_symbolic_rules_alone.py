@@ -235,6 +235,9 @@ def test_products_name_their_directions_and_contract_the_right_side():
     several = jacobian_product(program_of([x * y, y * z, x], [x, y, z]), [1])
     assert [float(t) for t in values(several, [2.0, 3.0, 5.0, 7.0])] == [14.0, 35.0, 0.0]
     assert several.shape == (3,)
+    along = jacobian_product(program_of(x * y, [x, y]))
+    assert along.inputs == ("x", "y", "v0", "v1")
+    assert float(values(along, [2.0, 3.0, 5.0, 7.0])[0]) == 29.0
 
 
 def test_what_does_not_depend_has_derivative_zero_and_costs_nothing():
@@ -249,6 +252,9 @@ def test_what_does_not_depend_has_derivative_zero_and_costs_nothing():
     assert graph.rational(tangents(graph, [out], {1: graph.const(ONE)})[0]) == 0
     assert graph.rational(tangents(graph, [b], {1: graph.const(ONE)})[0]) == 1
     assert tangents(graph, [], {}) == []
+    graph.emit("sign", (a,))  # no output needs it, so that it may have no derivative
+    beside = graph.atom("exp", a)
+    assert graph[tangents(graph, [beside], {0: graph.const(ONE)})[0]].op == "atom"
 
 
 # --- lowering
