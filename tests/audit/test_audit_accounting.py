@@ -377,5 +377,9 @@ def test_the_errata_page_begins_with_what_is_on_record(tmp_path: Path) -> None:
     assert "As we read it" in page
     assert "added: n &gt;= 1: holds" in page
     assert page.count("<dt>Printed</dt>") == 0
+    again = replace(findings[0].row, verdict="refuted", as_printed=False, marks=("reading: C",), known_refuted=True)
+    rows = [Finding(replace(again, reason="on record: wrong")), Finding(replace(again, claim="other", reason="broken"))]
+    read = errata_page(card, rows, ())
+    assert read.count("<section") == 1
     names = [script_name(f) for f in findings if f.script]
     assert len(set(names)) == len(names)
