@@ -119,6 +119,7 @@ def _derivation(judge: Judge) -> Finding:
     entry = judge.entry
     assert isinstance(entry, Derivation)
     narrower = with_ours(entry) if entry.added and not entry.narrowed else None
+    assert narrower is None or isinstance(narrower, Derivation)
     decision = decide_derivation(judge.card, entry, narrower)
     link = _growth(entry)
     place = judge.place("derivation", _stated(judge, link, 0))
