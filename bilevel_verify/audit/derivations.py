@@ -33,8 +33,14 @@ PLACES = ((64, 256), (1024, 4096))
 """Exponents of 2 at which t is taken to see a ratio grow."""
 
 
-def decide_derivation(card: Card, entry: Derivation) -> Decision:
-    """Compare ``result`` after the substitutions with ``gives``: orders by linear programming, formulas exactly."""
+def decide_derivation(card: Card, entry: Derivation, narrower: Derivation | None = None) -> Decision:
+    """Compare ``result`` after the substitutions with ``gives``: orders by linear programming, formulas exactly.
+
+    Parameters
+    ----------
+    narrower : the same under more hypotheses. A family that refutes it satisfies the fewer ones of ``entry`` too, and
+        decides where the shortest family of ``entry`` is one of which that is not certain.
+    """
     complaint = bookkeeping(entry.result.tree, substitutions(entry))
     if complaint:
         return Decision("undecided", "order algebra", complaint)
@@ -45,6 +51,9 @@ def decide_derivation(card: Card, entry: Derivation) -> Decision:
     try:
         decision = _judge(result, gives, regime_of(card, entry, (result, gives), bounded), bounded)
     except NoOrder as reason:
+        inside = None if narrower is None else decide_derivation(card, narrower)
+        if inside is not None and inside.outcome == "refuted":
+            return inside
         return Decision("undecided", "order algebra", str(reason))
     left_out = ", ".join(sorted(hidden(card, (result, gives))))
     return replace(decision, certificate=f"with {left_out} fixed: {decision.certificate}") if left_out else decision

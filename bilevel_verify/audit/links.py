@@ -118,7 +118,9 @@ def _not_judged(judge: Judge, link: Link | None, number: int, reason: str) -> Fi
 def _derivation(judge: Judge) -> Finding:
     entry = judge.entry
     assert isinstance(entry, Derivation)
-    decision = decide_derivation(judge.card, entry)
+    narrower = with_ours(entry) if entry.added and not entry.narrowed else None
+    assert narrower is None or isinstance(narrower, Derivation)
+    decision = decide_derivation(judge.card, entry, narrower)
     link = _growth(entry)
     place = judge.place("derivation", _stated(judge, link, 0))
     fixed = sorted(hidden(judge.card, sides(entry)))

@@ -20,7 +20,7 @@ from bilevel_verify.checks import values as v
 from bilevel_verify.checks.claims import Judged
 from bilevel_verify.checks.decide import Judgement, Tally, guarded, judge, reason_of
 from bilevel_verify.checks.evaluate import Bound, Evaluator
-from bilevel_verify.checks.rows import row_of
+from bilevel_verify.checks.rows import as_claimed, row_of
 from bilevel_verify.checks.simple import functions_of
 from bilevel_verify.checks.values import EvaluationError
 from bilevel_verify.checks.verdict import Row, Verdict
@@ -72,7 +72,7 @@ def _attack_claim(case: Case, claim: Claim) -> list[Row]:
         except MathematicalError as error:
             judged.tally.take(guarded(error, ""))
             outcome = ("undecided", reason_of(error))
-        rows.append(row_of(case, judged, outcome))
+        rows.append(row_of(case, judged, as_claimed(case, claim, outcome, link)))
     return rows
 
 

@@ -15,7 +15,7 @@ from bilevel_verify.checks.growth import stays_violated
 from bilevel_verify.checks.premise import Premise
 from bilevel_verify.checks.verdict import Row, Verdict
 from bilevel_verify.methods.run import ENDED
-from bilevel_verify.theorems.card import Claim, Mark
+from bilevel_verify.theorems.card import Claim, Link, Mark
 from bilevel_verify.theorems.origins import not_given, unread_claims
 from bilevel_verify.theorems.unit_table import claim_fault
 from bilevel_verify.truth.enclosure import Certainty, weakest
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 def verdict_of(case: Case, judged: Judged, along_run: bool) -> tuple[Verdict, str]:
     """Verdict and reason of one relation, hypotheses and containment included."""
-    request = case.request
     verdict, reason = judged.tally.outcome()
     worst = hyp.combine(case.premises)
     if worst is not None and worst.verdict == "not applicable":
@@ -42,15 +41,29 @@ def verdict_of(case: Case, judged: Judged, along_run: bool) -> tuple[Verdict, st
         return "undecided", contained.reason
     if along_run and case.run is not None:
         verdict, reason = _cut_short(case, judged, verdict, reason)
-    if verdict == "refuted" and judged.claim.assumed:
-        return "not applicable", f"assumed, not claimed: {reason}"
-    if verdict == "refuted":
+    claimed = as_claimed(case, judged.claim, (verdict, reason), judged.link)
+    if claimed[0] == "refuted":
         return _publish(case, judged, along_run, reason)
-    if verdict == "holds" and (fault := claim_fault(request.card, request.statement, judged.claim, judged.link)):
-        return "undecided", f"units: {fault}; that it holds here says nothing in other units"
-    if verdict == "holds" and case.instance.local:
+    if claimed[0] == "holds" and case.instance.local:
         return "holds", "local constants"
-    return verdict, reason
+    return claimed
+
+
+def as_claimed(case: Case, claim: Claim, outcome: tuple[Verdict, str], *links: Link) -> tuple[Verdict, str]:
+    """An outcome as it may be said of a claim: what is assumed is not refuted, what holds between unlike units is open.
+
+    ``links`` are those that the outcome is about.
+    """
+    verdict, reason = outcome
+    request = case.request
+    if verdict == "refuted" and claim.assumed:
+        return "not applicable", f"assumed, not claimed: {reason}"
+    if verdict != "holds":
+        return outcome
+    faults = (claim_fault(request.card, request.statement, claim, link) for link in links)
+    if fault := next((fault for fault in faults if fault), ""):
+        return "undecided", f"units: {fault}; that it holds here says nothing in other units"
+    return outcome
 
 
 def _cut_short(case: Case, judged: Judged, verdict: Verdict, reason: str) -> tuple[Verdict, str]:

@@ -10,7 +10,7 @@ from bilevel_verify.checks.claims import Judged, judge_claims
 from bilevel_verify.checks.confirm import DIGITS, HIGH_BITS, MOST_CALLS
 from bilevel_verify.checks.functions import ProblemFunctions
 from bilevel_verify.checks.probability import Frequency, judge_frequency
-from bilevel_verify.checks.rows import marks_of, plain_row, readings_of
+from bilevel_verify.checks.rows import as_claimed, marks_of, plain_row, readings_of
 from bilevel_verify.checks.runs import recorded
 from bilevel_verify.checks.values import ends
 from bilevel_verify.checks.verdict import Row, Verdict
@@ -172,6 +172,7 @@ def _confirmed(case: Case, claim: Claim, reason: str, run: MakeRun, seed: int) -
 
 def _row(case: Case, claim: Claim, outcome: tuple[Verdict, str], found: Frequency | None) -> Row:
     event = " and ".join(str(link) for link in claim.chain)
+    outcome = as_claimed(case, claim, outcome, *claim.chain)
     return plain_row(
         case,
         claim=claim.id,

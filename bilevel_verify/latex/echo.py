@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from bilevel_verify.language import letter_latex, tree
-from bilevel_verify.language.latex import ATOM, CONDITION, POWER, PRODUCT, SIGN, SUM, Echo
+from bilevel_verify.language.latex import ATOM, CONDITION, POWER, PRODUCT, SUM, Echo
 from bilevel_verify.latex.binding import bound_by, free_letters
 from bilevel_verify.latex.derivatives import split_name
 from bilevel_verify.latex.symbols import ELEMENTARY_LATEX, RELATION_LATEX
@@ -27,7 +27,6 @@ INTERVALS = {"interval_open": "()", "interval_closed": "[]", "interval_closed_op
 WORDS = {"for": r"\text{for } ", "if": r"\text{if } ", "for some": r"\text{for some } ", "where": r"\text{where } ",
          "and": r"\text{and } ", "or": r"\text{or } ", "s.t.": r"\text{s.t. } ", "iff": r"\Leftrightarrow ",
          "implies": r"\Rightarrow ", "otherwise": r"\text{otherwise } ", "label": "", "": ""}  # fmt: skip
-ATTACHED = frozenset({"abs", "count", "floor", "ceil", "dot", "norm"})
 
 
 class PaperEcho(Echo):
@@ -392,6 +391,3 @@ def _statement(echo: PaperEcho, statement: Statement) -> str:
     for condition in statement.conditions:
         text += r"\quad " + _statement(echo, condition)
     return text
-
-
-__all__ = ["ATTACHED", "SIGN", "PaperEcho", "statements_latex"]

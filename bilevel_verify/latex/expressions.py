@@ -6,10 +6,9 @@ from dataclasses import replace
 from fractions import Fraction
 
 from bilevel_verify.language import tree
-from bilevel_verify.latex import symbols
 from bilevel_verify.latex.binding import free_letters
 from bilevel_verify.latex.cursor import Cursor, begins_operand
-from bilevel_verify.latex.structure import Group, Item, Script, flat
+from bilevel_verify.latex.structure import Item, Script, flat
 from bilevel_verify.latex.tokens import Token
 from bilevel_verify.latex.values import LINES, ProductError, Value, added, negate, product, transposed
 
@@ -330,6 +329,3 @@ def listed(cursor: Cursor) -> list[Value]:
 def number(token: Token) -> Value:
     """A literal."""
     return Value(tree.Number(Fraction(token.text), column=token.at + 1), "scalar")
-
-
-__all__ = ["WIDE", "Group", "expression", "factor", "listed", "number", "power", "raised", "symbols", "term", "whole"]

@@ -9,12 +9,10 @@ from fractions import Fraction
 from bilevel_verify.language import tree
 from bilevel_verify.latex import symbols
 from bilevel_verify.latex.cursor import BARS, Cursor, begins_operand
-from bilevel_verify.latex.expressions import expression, factor, listed, number, raised, term, whole
+from bilevel_verify.latex.expressions import expression, factor, number, raised, term, whole
 from bilevel_verify.latex.structure import Environment, Fence, Group, Item, Macro, Script, flat
 from bilevel_verify.latex.tokens import Token
 from bilevel_verify.latex.values import Kind, Value
-
-HALF = tree.Number(Fraction(1, 2))
 
 
 def operand(cursor: Cursor) -> Value:
@@ -394,6 +392,3 @@ def _looseexpression(cursor: Cursor, item: Token) -> Value:
         readings = (f"\\{item.text} ends before the bar", f"\\{item.text} of the quotient")
         raise cursor.error("ambiguous", f"\\{item.text} without brackets before '/'", after, readings)
     return inner
-
-
-__all__ = ["HALF", "arguments", "bracket", "elementary", "environment", "fenced", "listed", "macro", "operand"]

@@ -280,6 +280,3 @@ def _integral(cursor: Cursor, item: Token, scripts: dict[str, Script]) -> Value:
 
 def _differential(item: Item) -> bool:
     return isinstance(item, Token) and item.text == "d" and item.kind in ("letter", "word")
-
-
-__all__ = ["DISCRETE", "EXTREMA", "begins_operand", "factor", "operator"]

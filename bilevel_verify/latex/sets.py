@@ -155,6 +155,3 @@ def chain(cursor: Cursor) -> tree.Node:
     if not signs:
         return members[0].node
     return tree.Compare(tuple(m.node for m in members), tuple(signs), column=first + 1)
-
-
-__all__ = ["braces", "chain", "member", "reals", "relation"]

@@ -12,7 +12,7 @@ from bilevel_verify.latex.cursor import Cursor, begins_operand
 from bilevel_verify.latex.expressions import expression
 from bilevel_verify.latex.reading import Goal, Relation, Statement
 from bilevel_verify.latex.sets import member
-from bilevel_verify.latex.structure import Environment, Item, Script, flat
+from bilevel_verify.latex.structure import Environment, Item, flat
 from bilevel_verify.latex.tables import is_system
 from bilevel_verify.latex.tokens import Token
 
@@ -342,6 +342,3 @@ def _asides(cursor: Cursor, found: list[Statement]) -> tuple[Statement, ...]:
         for name, value in cursor.context.asides
     ]
     return (*found, *extra)
-
-
-__all__ = ["Script", "statements", "top_items"]

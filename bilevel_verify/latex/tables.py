@@ -9,7 +9,7 @@ from bilevel_verify.latex import symbols
 from bilevel_verify.latex.cursor import Cursor
 from bilevel_verify.latex.expressions import whole
 from bilevel_verify.latex.sets import relation
-from bilevel_verify.latex.structure import Environment, Item, flat
+from bilevel_verify.latex.structure import Environment, Item
 from bilevel_verify.latex.tokens import Token
 from bilevel_verify.latex.values import Kind, Value
 
@@ -118,6 +118,3 @@ def is_system(item: Environment) -> bool:
         for cell in row
         if not blank(cell)
     )
-
-
-__all__ = ["cases", "flat", "is_system", "matrix", "rows_of"]

@@ -93,7 +93,7 @@ def errata_page(card: Any, findings: Sequence[Any], lines: Sequence[Any]) -> str
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
     style = template("page.css") + STYLE
     rows = [f.row for f in findings]
-    refuted = sorted((f for f in findings if f.row.verdict == "refuted" and f.row.as_printed), key=_place)
+    refuted = sorted((f for f in findings if f.row.verdict == "refuted" and _is_of_the_print(f.row)), key=_place)
     return environment.from_string(PAGE).render(
         card=card,
         style=Markup(style),
@@ -103,6 +103,11 @@ def errata_page(card: Any, findings: Sequence[Any], lines: Sequence[Any]) -> str
         refuted=[_record(card, f, findings) for f in refuted],
         lines=[_line(line) for line in lines],
     )
+
+
+def _is_of_the_print(row: Any) -> bool:
+    """As printed, or a recorded counterexample that needed the numbers of a named reading to be run again."""
+    return bool(row.as_printed or (row.reason or "").startswith("on record"))
 
 
 def _place(finding: Any) -> tuple[bool, bool]:

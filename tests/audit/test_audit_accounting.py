@@ -162,6 +162,35 @@ def test_the_regime_of_a_derivation_has_origins(tmp_path: Path) -> None:
     ]
 
 
+MAXIMUM = """
+[[derivation]]
+id = "one"
+regime = ["max(a, 1/b) >= 1"]
+regime_from = "(3)"
+result = "max(1/a, 1/b)"
+gives = "O(1)"
+"""
+
+
+@pytest.mark.parametrize(
+    ("ours", "printed", "marked"),
+    [
+        ("", "undecided", None),  # of a = 1/t it is not certain that it satisfies the maximum
+        ('added = ["a >= 1"]', "refuted", "refuted"),  # b = 1/t does, and satisfies the fewer hypotheses too
+        ('added = ["b >= 1"]', "undecided", "undecided"),
+        ('added = ["a >= 1", "b >= 1"]', "undecided", "holds"),  # what holds under more is not carried over
+        ('narrowed = { a = "[1, oo)" }', "undecided", "refuted"),  # a range that nobody compares with the printed one
+    ],
+)
+def test_what_is_refuted_under_more_hypotheses_is_refuted_under_fewer(
+    tmp_path: Path, ours: str, printed: str, marked: str | None
+) -> None:
+    head = HEAD.replace('unit = "F", ', 'unit = "1", ')
+    found = relations(findings_of_text(tmp_path, MAXIMUM + ours, head))
+    assert [verdict for _, verdict, _ in found] == [printed, *([marked] if marked else [])]
+    assert [bool(marks) for _, _, marks in found] == [False, *([True] if marked else [])]
+
+
 def test_positive_letters_are_no_hypothesis_of_growth(tmp_path: Path) -> None:
     text = '[[derivation]]\nid = "one"\nresult = "{0}"\ngives = "O({0})"\n'
     bare = HEAD.replace('standing = "Section 1"\n', "")
@@ -377,5 +406,9 @@ def test_the_errata_page_begins_with_what_is_on_record(tmp_path: Path) -> None:
     assert "As we read it" in page
     assert "added: n &gt;= 1: holds" in page
     assert page.count("<dt>Printed</dt>") == 0
+    again = replace(findings[0].row, verdict="refuted", as_printed=False, marks=("reading: C",), known_refuted=True)
+    rows = [Finding(replace(again, reason="on record: wrong")), Finding(replace(again, claim="other", reason="broken"))]
+    read = errata_page(card, rows, ())
+    assert read.count("<section") == 1
     names = [script_name(f) for f in findings if f.script]
     assert len(set(names)) == len(names)

@@ -36,6 +36,7 @@ mu = { unit = "F/X**2", domain = "(-oo, oo)", from = "constants", meaning = "str
 Delta = { unit = "F", domain = "(-oo, oo)", from = "truth", called = "delta", meaning = "gap of the start" }
 eta = { unit = "X**2/F", domain = "(-oo, oo)", meaning = "step" }
 N = { unit = "1", domain = "(-oo, oo)", meaning = "length" }
+V = { unit = "F", domain = "(-oo, oo)", meaning = "a value of f, for bounds that carry its unit" }
 """
 
 
@@ -99,11 +100,11 @@ def a_wave(rng: random.Random) -> Wave:
     return Wave(waves, parabolas, tuple(round(rng.uniform(0.5, 2.5), 3) for _ in range(n + m)))
 
 
-def card_of(claim: str, eta: str, steps: int, *, letters: str = "", more: str = "") -> str:
-    """A card with one theorem about gradient descent and one claim."""
-    settings = f'[settings.s.parameters]\neta = "{eta}"\nN = "{steps}"\n'
+def card_of(claim: str, eta: str, steps: int, *, value: str = "1", more: str = "") -> str:
+    """A card with one theorem about gradient descent and one claim, whose bound may be ``V = value``."""
+    settings = f'[settings.s.parameters]\neta = "{eta}"\nN = "{steps}"\nV = "{value}"\n'
     theorem = f'[[theorem]]\nid = "t"\nmethod = "gradient-descent"\nsettings = ["s"]\n{more}'
-    return f'{HEAD}{letters}{settings}{theorem}  [[theorem.claim]]\n  id = "c"\n{claim}'
+    return f'{HEAD}{settings}{theorem}  [[theorem.claim]]\n  id = "c"\n{claim}'
 
 
 def claim_of(over: str, left: str, op: str, right: str) -> str:
@@ -130,7 +131,7 @@ def tight(rng: random.Random) -> Iterator[Question]:
         yield Question(
             "tight",
             wave.problem(),
-            card_of(claim_of("run", "f(output)", "<=", exactly(bound)), "1/(4*L)", steps),
+            card_of(claim_of("run", "f(output)", "<=", "V"), "1/(4*L)", steps, value=exactly(bound)),
             allowed,
             {"x0": wave.start},
         )
@@ -282,8 +283,8 @@ def two_levels(rng: random.Random) -> Iterator[Question]:
     x = round(rng.uniform(0.5, 2.0), 2)
     value = (x - 1) ** 2 / 2 + (c * x) ** 2 / 2
     for factor, allowed in ((1.1, TRUE), (0.9, FALSE)):
-        claim = claim_of("run", "phi(output)", "<=", exactly(value * factor))
-        card = card_of(claim, "1/mu", 1).replace('method = "gradient-descent"\n', "")
+        claim = claim_of("run", "phi(output)", "<=", "V")
+        card = card_of(claim, "1/mu", 1, value=exactly(value * factor)).replace('method = "gradient-descent"\n', "")
         yield Question("two levels", problem, card, allowed, {"x0": [x], "method": lambda o, x0, p: [x0]})
     for share, allowed in ((0.5, TRUE), (1.0, TRUE), (rng.uniform(1.01, 2), NOT)):
         card = card_of(claim_of("run", "norm(output)", ">=", "0"), "1/mu", 1).replace(

@@ -28,8 +28,10 @@ X = "length of x"
 [letters]
 L = { unit = "F/X**2", domain = "(0, oo)", from = "constants", meaning = "Lipschitz constant of the gradient" }
 eta = { unit = "X**2/F", domain = "(0, oo)", meaning = "step" }
+r = { unit = "X", domain = "(0, oo)", meaning = "a distance" }
 [settings.s.parameters]
 eta = "1/L"
+r = "1"
 [[theorem]]
 id = "steps"
 settings = ["s"]
@@ -52,7 +54,7 @@ settings = ["s"]
   id = "auxiliary"
   over = "step"
   left = "norm(z[k] - x[k])"
-  right = "1"
+  right = "r"
 """
 
 

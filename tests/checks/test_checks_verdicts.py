@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 from math import inf, isnan, nan
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -22,7 +23,7 @@ from bilevel_verify.checks.values import EvaluationError
 from bilevel_verify.constants.constant import Constant, Reason
 from bilevel_verify.errors import MathematicalError
 from bilevel_verify.language import parse
-from bilevel_verify.theorems.card import Claim, Expression, Link
+from bilevel_verify.theorems.card import Card, Claim, Expression, LetterSpec, Link, Statement
 from bilevel_verify.theorems.given import Given
 from bilevel_verify.theorems.resolved import Hypothesis
 from bilevel_verify.truth.enclosure import Enclosure
@@ -473,16 +474,28 @@ def link(left: str = "iterations", op: str = "<=", right: str = "10") -> Link:
     return Link(Expression(parse(left), left), op, Expression(parse(right), right))  # type: ignore[arg-type]
 
 
-def judged_as(tally: Tally, over: str = "step", op: str = "<=", left: str = "f(x[k])", **more: Any) -> Judged:
-    one = link(left, op)
+def judged_as(
+    tally: Tally, over: str = "step", op: str = "<=", left: str = "f(x[k])", right: str = "10", **more: Any
+) -> Judged:
+    one = link(left, op, right)
     claim = Claim(id="c", over=over, chain=(one,), **more)  # type: ignore[arg-type]
     sequences = SimpleNamespace(fact=lambda name, bound: F(7), calls=lambda kind: 7, entry=None)
     return Judged(claim, one, 0, tally, Evaluator({}, {}, None, sequences))  # type: ignore[arg-type]
 
 
+FREE = Card("free", "No units declared", Path("free.toml"))
+WITH_UNITS = replace(
+    FREE,
+    units={"F": "values of f", "X": "length of x"},
+    letters={"V": LetterSpec("V", Expression(parse("F"), "F")), "r": LetterSpec("r", Expression(parse("X"), "X"))},
+)
+
+
 def case_of(
     premises: tuple[Premise, ...] = (),
     *,
+    card: Card = FREE,
+    define: dict[str, Expression] | None = None,
     status: str = "finished",
     contained: Premise | None = None,
     local: tuple[str, ...] = (),
@@ -491,7 +504,9 @@ def case_of(
     run = SimpleNamespace(status=status, iterations=5)
     base = {"beneath": "", "whole": False, "digits": None, "trajectory": None}
     instance = SimpleNamespace(local=local)
-    return SimpleNamespace(premises=list(premises), run=run, contained=contained, instance=instance, **{**base, **more})
+    request = SimpleNamespace(card=card, statement=Statement(kind="theorem", id="t", define=define or {}))
+    found = {"premises": list(premises), "run": run, "contained": contained, "instance": instance, "request": request}
+    return SimpleNamespace(**found, **{**base, **more})
 
 
 GOOD, BAD, UNKNOWN = (tally_of(place(m, a)) for m, a in ((0.1, True), (-0.1, False), (nan, None)))
@@ -550,6 +565,79 @@ def test_a_refutation_needs_the_domain_of_the_theorem() -> None:
     assert rows.verdict_of(local, judged_as(BAD, points=("iterates",)), True)[0] == "refuted"
     assert rows.verdict_of(case_of(), judged_as(BAD), True)[1].endswith("; confirmed")
     assert not rows.verdict_of(case_of(), judged_as(BAD), False)[1].endswith("; confirmed")
+
+
+@pytest.mark.parametrize("along_run", [True, False])
+@pytest.mark.parametrize(
+    ("premises", "tally", "found"),
+    [
+        ((), GOOD, ("holds", "")),
+        ((), BAD, ("not applicable", "assumed, not claimed: ")),
+        ((HOLDS,), BAD, ("not applicable", "assumed, not claimed: ")),
+        ((), UNKNOWN, ("undecided", "")),
+        ((OPEN,), BAD, ("undecided", "r")),
+        ((FALSE,), BAD, ("not applicable", "r")),
+    ],
+)
+def test_what_a_paper_assumes_is_not_refuted(
+    premises: Any, tally: Tally, found: tuple[str, str], along_run: bool
+) -> None:
+    verdict, reason = rows.verdict_of(case_of(premises), judged_as(tally, assumed=True), along_run)
+    assert verdict == found[0]
+    assert reason.startswith(found[1])
+    assert "confirmed" not in reason  # nothing is published
+
+
+def test_an_assumption_about_the_end_of_a_cut_run_is_open() -> None:
+    cut = case_of(status="budget")
+    end = judged_as(BAD, "run", left="norm(output)", assumed=True)
+    assert rows.verdict_of(cut, end, True) == ("undecided", "budget: the run was not finished")
+    grown = judged_as(BAD, "run", left="iterations", assumed=True)
+    assert rows.verdict_of(cut, grown, True)[0] == "not applicable"
+
+
+@pytest.mark.parametrize("along_run", [True, False])
+@pytest.mark.parametrize(
+    ("left", "right", "alike"),
+    [
+        ("f(x[k])", "V", True),
+        ("f(x[k])", "2*V", True),
+        ("f(x[k])", "0", True),
+        ("iterations", "10", True),
+        ("f(x[k])", "10", False),
+        ("f(x[k])", "r", False),
+        ("norm(x[k])", "V", False),
+        ("f(x[k]) + r", "V", False),
+    ],
+)
+def test_what_holds_between_unlike_units_is_undecided(left: str, right: str, alike: bool, along_run: bool) -> None:
+    case = case_of(card=WITH_UNITS)
+    verdict, reason = rows.verdict_of(case, judged_as(GOOD, left=left, right=right), along_run)
+    assert verdict == ("holds" if alike else "undecided")
+    assert reason.startswith("units: ") != alike
+    # one instance where it is violated refutes the print, whatever its units
+    assert rows.verdict_of(case, judged_as(BAD, left=left, right=right), along_run)[0] == "refuted"
+    assert rows.verdict_of(case, judged_as(UNKNOWN, left=left, right=right), along_run)[0] == "undecided"
+    # a card that declares no units says nothing about them
+    assert rows.verdict_of(case_of(), judged_as(GOOD, left=left, right=right), along_run)[0] == "holds"
+
+
+def test_units_come_after_hypotheses_and_before_what_local_constants_hold() -> None:
+    unlike = judged_as(GOOD, left="f(x[k])", right="r")
+    for premise, verdict in ((OPEN, "undecided"), (FALSE, "not applicable")):
+        assert rows.verdict_of(case_of((premise,), card=WITH_UNITS), unlike, True) == (verdict, "r")
+    inside = Premise("in the box", "holds", "local constants")
+    local = case_of(card=WITH_UNITS, contained=inside, local=("L",))
+    assert rows.verdict_of(local, unlike, True)[0] == "undecided"
+
+
+def test_letters_defined_by_the_statement_or_the_claim_have_the_units_of_their_formulas() -> None:
+    unlike, alike = Expression(parse("2*r"), "2*r"), Expression(parse("2*V"), "2*V")
+    for formula, verdict in ((alike, "holds"), (unlike, "undecided")):
+        by_statement = case_of(card=WITH_UNITS, define={"c": formula})
+        assert rows.verdict_of(by_statement, judged_as(GOOD, right="c"), True)[0] == verdict
+        by_claim = judged_as(GOOD, right="c", define={"c": formula})
+        assert rows.verdict_of(case_of(card=WITH_UNITS), by_claim, True)[0] == verdict
 
 
 @pytest.mark.parametrize(

@@ -90,6 +90,8 @@ def test_units_refute_what_is_recorded_and_nothing_else(card: Card) -> None:
         ("equation-37-link", "refuted", "holds"),
         ("equation-40-link", "refuted", "holds"),
         ("order-c-3", "refuted", "holds"),
+        ("lemma-2-order", "refuted", "holds"),
+        ("equation-18", "refuted", "holds"),
         ("c-4-third", "refuted", "holds"),
         ("equation-10-display", "refuted", "holds"),
         ("last-epoch-length", "holds", ""),

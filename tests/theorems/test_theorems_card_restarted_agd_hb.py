@@ -12,7 +12,7 @@ from bilevel_verify.theorems.card import Card
 
 INTEGERS = ("lemma-4-integer", "lemma-6-integer", "proof-9-length")
 """Links that are lost where K is the whole number that a loop makes."""
-SLIPS = ("theorem-3-decrease", "equation-26", "proof-8-step-e", "lemma-9-length", "theorem-6-theta",
+SLIPS = ("theorem-3-decrease", "equation-26", "proof-8-step-e", "lemma-9-length", "theorem-6-case-1", "theorem-6-theta",
          "lemma-4-chain-without-half", "theorem-2-invalid-epochs")  # fmt: skip
 """Links that fail at a point."""
 CLAIMS = (
