@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from bilevel_verify.checks.counting import KEPT, WORDS
+from bilevel_verify.checks.counting import KEPT, WORDS, first_mark
 from bilevel_verify.checks.verdict import Row
 from bilevel_verify.theorems.card import Card
 from bilevel_verify.theorems.shelf import checks_of
@@ -73,7 +73,7 @@ def coverage(card: Card, rows: Iterable[Row]) -> list[Line]:
     counts: dict[str, dict[str, Counter[str]]] = {}
     for row in rows:
         if row.paper == card.key and row.statement is not None:
-            kind = row.kind if row.as_printed else f"{row.kind}, {row.marks[0].partition(':')[0]}"
+            kind = row.kind if row.as_printed else f"{row.kind}, {first_mark(row.marks, row.reading)}"
             word = WORDS.get(row.judges, {}).get(row.verdict, row.verdict)
             if row.known_refuted and row.as_printed and word == "holds":
                 word = KEPT

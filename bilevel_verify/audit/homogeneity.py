@@ -10,6 +10,7 @@ from bilevel_verify.audit.unit_script import unit_script
 from bilevel_verify.checks.verdict import Row
 from bilevel_verify.language import to_latex, to_text, tree
 from bilevel_verify.theorems.card import Card, Claim, Derivation, Entry, Identity, Inequality, Statement, Step, TableRow
+from bilevel_verify.theorems.origins import added_mark
 from bilevel_verify.theorems.unit_table import mismatches, undeclared_letters, unit_table
 from bilevel_verify.theorems.units import Mismatch, Unit, show
 
@@ -38,7 +39,8 @@ def _definitions(card: Card, entry: Entry) -> Iterator[Finding]:
                  for m in mismatches(card, entry, sides, {})[0] if m.kind == "hard"]  # fmt: skip
         if found:
             finding = _finding(card, entry, f"define/{name}", sides, "", found, False)
-            yield replace(finding, row=replace(finding.row, as_printed=False))
+            marks = str(added_mark((f"{name} = {entry.define[name].text}",))), *finding.row.marks
+            yield replace(finding, row=replace(finding.row, as_printed=False, marks=marks))
 
 
 Relation = tuple[str, tuple[tree.Node, ...], str, Mapping[str, tree.Node]]

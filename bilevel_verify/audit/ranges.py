@@ -13,6 +13,7 @@ from bilevel_verify.audit.scalar.deciding import decide
 from bilevel_verify.errors import CardError
 from bilevel_verify.language import tree
 from bilevel_verify.theorems.card import Card, Domain, Entry, Expression, Link, Statement
+from bilevel_verify.theorems.origins import added_mark
 from bilevel_verify.theorems.rewrite import free_letters, rebuild, substitute
 from bilevel_verify.theorems.vocabulary import NUMBERS
 
@@ -90,5 +91,6 @@ def _finding(
     at = ", ".join(f"{n} = {v}" for n, v in decision.point.items())
     text = f"{value.text} may leave the range {domain} of {name}" + (f" (at {at})" if at else "")
     place = Place(card.key, entry.id, f"{where}: range", entry.source or None, as_printed=False)
+    place = replace(place, marks=(added_mark((f"{name} in {domain}",)),))
     shown = Decision("undecided", "range", text)
     return Finding(row_of(place, "definedness", shown, name, "==", value.text))

@@ -9,7 +9,7 @@ from bilevel_verify.audit.finding import Finding
 from bilevel_verify.checks.verdict import Row
 from bilevel_verify.language import tree
 from bilevel_verify.theorems.assignment import Range
-from bilevel_verify.theorems.card import Algorithm, Card, Entry
+from bilevel_verify.theorems.card import Algorithm, Card, Entry, Mark
 from bilevel_verify.theorems.executability import static_findings
 from bilevel_verify.theorems.trial import trial_findings
 
@@ -36,7 +36,8 @@ def executability_findings(card: Card, entry: Entry) -> Iterator[Finding]:
         row = _row(card, entry, "static", "holds", reason, "")
         if entry.taken:  # the printed list of inputs does not suffice
             reading = "; ".join(f"{name} is taken: {why}" for name, why in entry.taken.items())
-            row = replace(row, reading=reading, as_printed=False)
+            marks = (str(Mark("reading", reading)), *row.marks)
+            row = replace(row, reading=reading, as_printed=False, marks=marks)
         yield Finding(row)
 
 

@@ -7,7 +7,7 @@ some link of its chain: these are counted apart too, so that nothing which sums 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -37,6 +37,11 @@ def word_of(row: Mapping[str, Any]) -> str:
     verdict: str = row["verdict"]
     what = judges(row)
     return verdict if what == "relation" else f"{what}: {WORDS[what].get(verdict, verdict)}"
+
+
+def first_mark(marks: Sequence[str], reading: str | None) -> str:
+    """The word under which a row that is not as printed is counted (rows of older stores have no marks)."""
+    return marks[0].partition(":")[0] if marks else "reading" if reading else "repaired"
 
 
 @dataclass(slots=True)
@@ -72,8 +77,7 @@ class Count:
         if row["as_printed"]:
             self.printed[verdict] += 1
             return
-        marks = row.get("marks") or ("reading" if row["reading"] else "repaired",)
-        self.marked.setdefault(marks[0].partition(":")[0], Counter())[verdict] += 1
+        self.marked.setdefault(first_mark(row.get("marks", ()), row["reading"]), Counter())[verdict] += 1
 
     def update(self, other: Count) -> None:
         """Add the counts of other rows."""

@@ -8,10 +8,13 @@ import pytest
 
 import bilevel_verify as bv
 from bilevel_verify.audit.auditor import findings_of
+from bilevel_verify.audit.coverage import coverage
 from bilevel_verify.audit.finding import Finding
+from bilevel_verify.audit.text import executability_findings
 from bilevel_verify.errors import CardError
 from bilevel_verify.theorems.card import Card
 from bilevel_verify.theorems.reader import read_card
+from bilevel_verify.theorems.shelf import load_card
 
 pytestmark = pytest.mark.fast
 HEAD = """
@@ -106,6 +109,21 @@ def test_formulas_that_may_leave_the_range_are_rows(tmp_path: Path, define: str,
     for finding in undecided:
         assert "may leave the range" in (finding.row.reason or "")
         assert not finding.row.as_printed
+
+
+def test_the_coverage_names_what_is_not_printed(tmp_path: Path) -> None:
+    """Formulas of the card, perhaps out of range or of another unit, and pseudo-code with an input that is taken."""
+    cases = {"definedness, added": ('theta = "t/4"', '["1", "<= 2"]'), "units, added": ('eps = "L"', '["eps", "<= L"]')}
+    for kind, (define, chain) in cases.items():
+        card = card_of(tmp_path, inequality(define, chain))
+        rows = [f.row for f in findings_of(card, card.entries["i"], budget=2.0)]
+        assert all(bool(row.marks) != row.as_printed for row in rows)
+        assert any(kind in line.verdicts for line in coverage(card, rows))
+    card = load_card("agm-bio")
+    (entry,) = [entry for entry in card.entries.values() if entry.id == "algorithm-1"]
+    rows = [f.row for f in executability_findings(card, entry)]
+    assert any(row.marks[:1] == (f"reading: {row.reading}",) for row in rows)
+    assert any("executability, reading" in line.verdicts for line in coverage(card, rows))
 
 
 def test_formulas_outside_for_all_letters_are_errors_of_the_card(tmp_path: Path) -> None:
