@@ -127,7 +127,7 @@ def test_the_five_lines_catch_the_controls(protocol):
 def test_every_block_of_the_guide_runs():
     guide = (ROOT / "docs" / "testing.md").read_text(encoding="utf8")
     blocks = re.findall(r"^```python\n(.*?)^```", guide, re.M | re.S)
-    assert len(blocks) == 3
+    assert len(blocks) == 4
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", "\n".join(blocks)], capture_output=True, text=True, cwd=ROOT
     )
