@@ -73,7 +73,8 @@ def coverage(card: Card, rows: Iterable[Row]) -> list[Line]:
     counts: dict[str, dict[str, Counter[str]]] = {}
     for row in rows:
         if row.paper == card.key and row.statement is not None:
-            kind = row.kind if row.as_printed else f"{row.kind}, {row.marks[0].partition(':')[0]}"
+            # a row about what the card alone puts (a define, a taken input) is not printed and has no mark
+            kind = f"{row.kind}, {row.marks[0].partition(':')[0]}" if row.marks else row.kind
             word = WORDS.get(row.judges, {}).get(row.verdict, row.verdict)
             if row.known_refuted and row.as_printed and word == "holds":
                 word = KEPT
