@@ -379,6 +379,21 @@ def test_only_rows_as_printed_are_decided(tmp_path: Path) -> None:
     assert (share.decided, share.total) == (1, 1)
 
 
+def test_coverage_counts_a_define_that_may_leave_the_range_of_its_letter(tmp_path: Path) -> None:
+    text = """
+[[inequality]]
+id = "defined"
+source = "(1)"
+define = { n = "kappa - 3/2" }
+chain = ["n", "<= kappa"]
+"""
+    card = card_of(tmp_path, text)
+    rows = [f.row for f in audit(card, quick=True)]
+    assert [(r.kind, r.verdict) for r in rows if not r.as_printed] == [("definedness", "undecided")]
+    (line,) = coverage(card, rows)
+    assert line.verdicts["definedness"] == {"undecided": 1}
+
+
 def test_coverage_has_words_of_its_own_for_units_and_marks(tmp_path: Path) -> None:
     card = card_of(tmp_path, LINK + 'added = ["n >= 1"]\n')
     (line,) = coverage(card, [f.row for f in audit(card, quick=True)])
