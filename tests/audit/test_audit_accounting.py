@@ -391,7 +391,7 @@ chain = ["n", "<= kappa"]
     rows = [f.row for f in audit(card, quick=True)]
     assert [(r.kind, r.verdict) for r in rows if not r.as_printed] == [("definedness", "undecided")]
     (line,) = coverage(card, rows)
-    assert line.verdicts["definedness"] == {"undecided": 1}
+    assert line.verdicts["definedness, added"] == {"undecided": 1}
 
 
 def test_coverage_has_words_of_its_own_for_units_and_marks(tmp_path: Path) -> None:
