@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import zlib
 
 import pytest
 from hypothesis import is_hypothesis_test, settings
@@ -14,8 +15,11 @@ settings.register_profile("rotating", deadline=None)
 settings.load_profile("rotating" if "BILEVEL_VERIFY_SEED" in os.environ else "fixed")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests that draw at random are ``seeded``: the ones that another seed makes new."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Tests that draw at random are ``seeded``: the ones that another seed makes new.
+
+    With ``BILEVEL_VERIFY_SHARE=n`` every n-th test is run, chosen anew by the seed: what CI has time for.
+    """
     drawing: dict[object, bool] = {}
     for item in items:
         module = item.getparent(pytest.Module)
@@ -25,6 +29,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         function = getattr(item, "obj", None)
         if drawing.get(item.path) or (function is not None and is_hypothesis_test(function)):
             item.add_marker(pytest.mark.seeded)
+    share = int(os.environ.get("BILEVEL_VERIFY_SHARE", "1"))
+    salt = os.environ.get("BILEVEL_VERIFY_SEED", "")
+    dropped = [item for item in items if zlib.crc32((salt + item.nodeid).encode()) % share]
+    if dropped:
+        config.hook.pytest_deselected(items=dropped)
+        items[:] = [item for item in items if not zlib.crc32((salt + item.nodeid).encode()) % share]
 
 
 @pytest.fixture(autouse=True)
