@@ -61,7 +61,7 @@ def test_verify_sweeps_another_letter(capsys):
         "--problem",
         "zoo:amplifier-ramp:kappa=kappa,s=1/1000,drop=1/100000",
     ]
-    assert main([*words, "--eps", "1e-3", "--sweep", "kappa=2,3,4,6", "--set", "Delta=1e-5", "--json"]) in (0, 1)
+    assert main([*words, "--eps", "1e-3", "--sweep", "kappa=2,3,4,6", "--set", "Delta=1e-4", "--json"]) in (0, 1)
     rows = [r for r in json.loads(capsys.readouterr().out)["rows"] if r["claim"] == "rate-kappa"]
     assert rows
     assert rows[0]["details"]["driver"] == [2, 3, 4, 6]
