@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from fractions import Fraction
 from types import MappingProxyType
@@ -39,30 +40,35 @@ def run_own(
     NotImplementedError : the solver does not compute in many digits.
     """
     digits = options.get("digits")
+    calls = _calls(options.get("budget"))
+    precision: AbstractContextManager[Any] = nullcontext()
     if digits is not None:
         import mpmath
 
-        with mpmath.workdps(digits):
-            return _in_digits(problem, solver, parameters, x0, options, restarts)
+        precision = mpmath.workdps(digits)
+    with precision:
+        answer = (_in_floats if digits is None else _in_digits)(problem, solver, parameters, x0, calls)
+        return _run_of(problem, *answer, parameters, options, restarts, _name(solver))
+
+
+def _in_floats(
+    problem: Problem, solver: Callable[..., Any], parameters: Mapping[str, Any], x0: np.ndarray, calls: int | None
+) -> tuple[Any, np.ndarray, Mapping[str, int]]:
+    """What the solver handed back, where it started, and the calls it made."""
     from bilevel_verify.oracles import oracles
 
-    asked = oracles(problem, budget=_calls(options.get("budget")))
+    asked = oracles(problem, budget=calls)
     result = solver(HandedOracles(asked), x0.copy(), dict(parameters))
-    return _run_of(problem, result, x0, asked.counts, parameters, options, restarts, _name(solver))
+    return result, x0, asked.counts
 
 
 def _in_digits(
-    problem: Problem,
-    solver: Callable[..., Any],
-    parameters: Mapping[str, Any],
-    x0: np.ndarray,
-    options: Mapping[str, Any],
-    restarts: bool | None,
-) -> Run:
+    problem: Problem, solver: Callable[..., Any], parameters: Mapping[str, Any], x0: np.ndarray, calls: int | None
+) -> tuple[Any, np.ndarray, Mapping[str, int]]:
     """The same on arrays of mpmath numbers; a solver that cannot do with them says so by raising."""
     from bilevel_verify.oracles.precise import PreciseOracles
 
-    asked = PreciseOracles(problem, budget=_calls(options.get("budget")))
+    asked = PreciseOracles(problem, budget=calls)
     start = np.array([_precise(float(a)) for a in x0], dtype=object)
     numbers = {name: _precise(value) for name, value in parameters.items()}
     try:
@@ -71,7 +77,7 @@ def _in_digits(
         raise
     except Exception as error:  # the user's code, which may do anything with numbers that are no floats
         raise NotImplementedError(f"{type(error).__name__}: {error}") from error
-    return _run_of(problem, result, start, asked.counts, parameters, options, restarts, _name(solver))
+    return result, start, asked.counts
 
 
 def _name(solver: Callable[..., Any]) -> str:

@@ -199,14 +199,19 @@ def fenced(cursor: Cursor, item: Fence) -> Value:
         return _length(cursor, bar, whole(cursor.child(inner, item.at)), item)
     if left not in symbols.CLOSING or right == ".":
         raise cursor.error("unbalanced", f"\\left{left} is closed by \\right{right}", item)
-    inside = cursor.child(item.items, item.at)
+    values = _listed(cursor.child(item.items, item.at))
+    return _grouped(cursor, left, right, values, item)
+
+
+def _listed(inside: Cursor) -> list[Value]:
+    """Values with commas between them, and nothing after."""
     values = [expression(inside)]
     while inside.sees("mark", ",", ";"):
         inside.take()
         values.append(expression(inside))
     if not inside.done():
         raise inside.error("syntax", f"{flat(list(inside.items[inside.place :]))[:30]!r} has no place here")
-    return _grouped(cursor, left, right, values, item)
+    return values
 
 
 def _cases(items: Sequence[Item]) -> list[Environment]:
@@ -223,14 +228,7 @@ def arguments(cursor: Cursor) -> list[Value] | None:
     item = cursor.look()
     if isinstance(item, Fence) and (item.left, item.right) == ("(", ")"):
         cursor.place += 1
-        inside = cursor.child(item.items, item.at)
-        values = [expression(inside)]
-        while inside.sees("mark", ",", ";"):
-            inside.take()
-            values.append(expression(inside))
-        if not inside.done():
-            raise inside.error("syntax", f"{flat(list(inside.items[inside.place :]))[:30]!r} has no place here")
-        return values
+        return _listed(cursor.child(item.items, item.at))
     if isinstance(item, Token) and item.kind == "delimiter" and item.text == "(":
         cursor.place += 1
         values, closing = _until(cursor, item)
