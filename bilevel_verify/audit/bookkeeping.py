@@ -23,8 +23,8 @@ from bilevel_verify.theorems.card import (
     Step,
 )
 from bilevel_verify.theorems.origins import not_given
-from bilevel_verify.theorems.rewrite import free_letters
-from bilevel_verify.theorems.vocabulary import NUMBERS, ORDER_FUNCTIONS, RANGE_FUNCTIONS, SCALAR_FUNCTIONS
+from bilevel_verify.theorems.rewrite import free_letters, has_order
+from bilevel_verify.theorems.vocabulary import NUMBERS, RANGE_FUNCTIONS, SCALAR_FUNCTIONS
 
 SCALARS = SCALAR_FUNCTIONS | RANGE_FUNCTIONS
 EFFORT = 4.0
@@ -164,7 +164,7 @@ def _implied(card: Card, entry: Entry, used: Entry, condition: Condition, number
 
 
 def _follows(node: tree.Compare, table: Written, seed: int) -> Decision:
-    if not _scalar(node) or any(isinstance(p, tree.Call) and p.function in ORDER_FUNCTIONS for p in node.walk()):
+    if not _scalar(node) or has_order(node):
         return Decision("undecided", "bookkeeping", "not a relation between two scalars")
     link = Link(Expression(node.operands[0], ""), node.operators[0], Expression(node.operands[1], ""))
     try:

@@ -27,8 +27,8 @@ from bilevel_verify.audit.steps import decide_step
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.theorems.card import Card, Derivation, Entry, Expression, Inequality, Link, Step
 from bilevel_verify.theorems.origins import with_ours
-from bilevel_verify.theorems.rewrite import free_letters
-from bilevel_verify.theorems.vocabulary import NUMBERS, ORDER_FUNCTIONS
+from bilevel_verify.theorems.rewrite import free_letters, has_order
+from bilevel_verify.theorems.vocabulary import NUMBERS
 
 Progress = Callable[[str, int, int], None]
 MIRROR = {"<=": ">=", "<": ">", ">=": "<=", ">": "<", "==": "=="}
@@ -281,11 +281,7 @@ class _Order:
             card.regimes.get("default"),
             tuple((n, card.letters[n].domain) for n in sorted(card.letters)),
         )
-        self.orders = any(
-            isinstance(part, tree.Call) and part.function in ORDER_FUNCTIONS
-            for side in sides(form)
-            for part in side.walk()
-        )
+        self.orders = any(has_order(side) for side in sides(form))
 
     def itself(self, seed: int, seconds: float) -> Decision:
         return decide_derivation(self.card, self.form)

@@ -16,7 +16,7 @@ from sympy import sympify
 
 from bilevel_verify.audit.growth import Growth, compare, growth_of, same_monomial
 from bilevel_verify.audit.monomials import Clauses, Monomial, NoOrder, Ray, Regime
-from bilevel_verify.audit.regimes import domain_of, finite, hidden, regime_of, satisfied, substitutions, written_out
+from bilevel_verify.audit.regimes import domain_of, finite, hidden, regime_of, satisfied, substitutions
 from bilevel_verify.audit.scalar.claim import POSITIVE, Decision, ScalarClaim
 from bilevel_verify.audit.scalar.deciding import decide
 from bilevel_verify.audit.scalar.linear import linear_form
@@ -25,7 +25,7 @@ from bilevel_verify.language import to_text, tree
 from bilevel_verify.theorems.card import Card, Derivation
 from bilevel_verify.theorems.exact import Formula, ball, divide, precision
 from bilevel_verify.theorems.exact import compare as compare_numbers
-from bilevel_verify.theorems.rewrite import free_letters, rebuild
+from bilevel_verify.theorems.rewrite import free_letters, rebuild, written_out
 from bilevel_verify.theorems.vocabulary import NUMBERS, ORDER_FUNCTIONS
 
 UPPER = ("O", "softO")

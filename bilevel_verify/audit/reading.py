@@ -10,8 +10,8 @@ from bilevel_verify.language import tree
 from bilevel_verify.theorems.card import Card, Condition, Domain, Entry, Expression, Link, Root
 from bilevel_verify.theorems.origins import range_text, with_ours
 from bilevel_verify.theorems.resolve import formulas_of, included
-from bilevel_verify.theorems.rewrite import free_letters, substitute
-from bilevel_verify.theorems.vocabulary import NUMBERS, ORDER_FUNCTIONS
+from bilevel_verify.theorems.rewrite import free_letters, has_order, substitute
+from bilevel_verify.theorems.vocabulary import NUMBERS
 
 REAL = Domain("(-oo, oo)", "interval", None, None, False, False)
 DEPTH_LIMIT = 40
@@ -89,7 +89,7 @@ def written(card: Card, entry: Entry, ours: bool = False) -> Written:
     entry = with_ours(entry) if ours else entry
     formulas: dict[str, tree.Node] = {}
     for name, (definition, _label, _chosen) in formulas_of(card, entry).items():
-        if name not in entry.for_ and not isinstance(definition.value, Root) and not _is_order(definition.value.tree):
+        if name not in entry.for_ and not isinstance(definition.value, Root) and not has_order(definition.value.tree):
             formulas[name] = definition.value.tree
     formulas |= {name: value.tree for name, value in entry.define.items()}
     domains = {name: spec.domain for name, spec in card.letters.items() if spec.domain is not None}
@@ -102,11 +102,6 @@ def written(card: Card, entry: Entry, ours: bool = False) -> Written:
     where = tuple((condition, first.out(condition.tree)) for condition in conditions)
     kept = {n: _written_domain(d, first) for n, d in domains.items() if n not in formulas and d.kind in KINDS}
     return Written(formulas, kept, tuple(node for _, node in where), where)
-
-
-def _is_order(node: tree.Node) -> bool:
-    """A letter that is known only up to a constant stays free."""
-    return any(isinstance(part, tree.Call) and part.function in ORDER_FUNCTIONS for part in node.walk())
 
 
 def _written_domain(domain: Domain, table: Written) -> Domain:

@@ -22,7 +22,7 @@ from bilevel_verify.language import tree
 from bilevel_verify.theorems.card import Card, Derivation, Domain, Expression, Statement
 from bilevel_verify.theorems.exact import Formula
 from bilevel_verify.theorems.resolve import included
-from bilevel_verify.theorems.rewrite import free_letters, rebuild, substitute
+from bilevel_verify.theorems.rewrite import free_letters, rebuild, written_out
 from bilevel_verify.theorems.vocabulary import NUMBERS, ORDER_FUNCTIONS
 
 Values = Mapping[str, tree.Node]
@@ -89,13 +89,6 @@ def finite(domain: Domain | None) -> tuple[Fraction, Fraction] | None:
     if low is None or high is None or low[1] or high[1]:
         return None
     return low[0], high[0]
-
-
-def written_out(node: tree.Node, values: Values) -> tree.Node:
-    """The substitutions of an entry, and nothing else: letters of the regime stay letters."""
-    for _ in range(len(values) + 1):
-        node = substitute(node, values)
-    return node
 
 
 def substitutions(entry: Derivation) -> dict[str, tree.Node]:

@@ -15,7 +15,7 @@ import numpy as np
 
 from bilevel_verify.checks import values as v
 from bilevel_verify.checks.claims import Judged
-from bilevel_verify.intervals.batch import Interval
+from bilevel_verify.intervals.batch import Interval, sum_of
 from bilevel_verify.intervals.rounding import down, up
 from bilevel_verify.language import tree
 
@@ -248,7 +248,7 @@ class _World:
         match node:
             case tree.Add(terms=terms):
                 parts = [self.column(term) for term in terms]
-                return tuple(_sum([part[i] for part in parts]) for i in range(len(parts[0])))
+                return tuple(sum_of([part[i] for part in parts]) for i in range(len(parts[0])))
             case tree.Negate(operand=operand):
                 return tuple(-entry for entry in self.column(operand))
             case tree.Call(function=name, arguments=arguments) if self.is_letter(arguments):
@@ -282,17 +282,10 @@ def _mentions(node: tree.Node, letter: str) -> bool:
     return any(isinstance(part, tree.Letter) and part.name == letter for part in node.walk())
 
 
-def _sum(parts: list[Interval]) -> Interval:
-    total = parts[0]
-    for part in parts[1:]:
-        total = total + part
-    return total
-
-
 def _norm(column: Column) -> Interval:
     """Enclosure of the Euclidean norm from entries."""
     if len(column) == 1:
         return column[0].absolute()
-    total = _sum([entry.square() for entry in column])
+    total = sum_of([entry.square() for entry in column])
     low = np.maximum(down(np.sqrt(np.maximum(total.lo, 0.0))), 0.0)
     return Interval(low, up(np.sqrt(total.hi)))

@@ -114,7 +114,7 @@ class Cursor:
     def _goes_on(self, place: int) -> bool:
         """Whether the row after this break goes on with the expression or chain before it."""
         after = place
-        while after < len(self.items) and _blank(self.items[after]):
+        while after < len(self.items) and blank(self.items[after]):
             after += 1
         if after >= len(self.items):
             return True
@@ -178,7 +178,8 @@ def _touch(pair: Sequence[Item]) -> bool:
     return pair[1].at == pair[0].at + 1
 
 
-def _blank(item: Item) -> bool:
+def blank(item: Item) -> bool:
+    """White space, and the marks between rows and cells."""
     return isinstance(item, Token) and item.kind in ("row", "cell", "gap", "space")
 
 

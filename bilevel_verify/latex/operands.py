@@ -9,7 +9,7 @@ from fractions import Fraction
 from bilevel_verify.language import tree
 from bilevel_verify.latex import symbols
 from bilevel_verify.latex.cursor import BARS, Cursor, begins_operand
-from bilevel_verify.latex.expressions import expression, factor, number, raised, term, whole
+from bilevel_verify.latex.expressions import expression, factor, listed, number, raised, term, whole
 from bilevel_verify.latex.structure import Environment, Fence, Group, Item, Macro, Script, flat
 from bilevel_verify.latex.tokens import Token
 from bilevel_verify.latex.values import Kind, Value
@@ -199,19 +199,8 @@ def fenced(cursor: Cursor, item: Fence) -> Value:
         return _length(cursor, bar, whole(cursor.child(inner, item.at)), item)
     if left not in symbols.CLOSING or right == ".":
         raise cursor.error("unbalanced", f"\\left{left} is closed by \\right{right}", item)
-    values = _listed(cursor.child(item.items, item.at))
+    values = listed(cursor.child(item.items, item.at))
     return _grouped(cursor, left, right, values, item)
-
-
-def _listed(inside: Cursor) -> list[Value]:
-    """Values with commas between them, and nothing after."""
-    values = [expression(inside)]
-    while inside.sees("mark", ",", ";"):
-        inside.take()
-        values.append(expression(inside))
-    if not inside.done():
-        raise inside.error("syntax", f"{flat(list(inside.items[inside.place :]))[:30]!r} has no place here")
-    return values
 
 
 def _cases(items: Sequence[Item]) -> list[Environment]:
@@ -228,7 +217,7 @@ def arguments(cursor: Cursor) -> list[Value] | None:
     item = cursor.look()
     if isinstance(item, Fence) and (item.left, item.right) == ("(", ")"):
         cursor.place += 1
-        return _listed(cursor.child(item.items, item.at))
+        return listed(cursor.child(item.items, item.at))
     if isinstance(item, Token) and item.kind == "delimiter" and item.text == "(":
         cursor.place += 1
         values, closing = _until(cursor, item)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from bilevel_verify.language import tree
 from bilevel_verify.latex import symbols
 from bilevel_verify.latex.binding import bound_by, free_letters
-from bilevel_verify.latex.cursor import Cursor, begins_operand
+from bilevel_verify.latex.cursor import Cursor, begins_operand, blank
 from bilevel_verify.latex.expressions import expression
 from bilevel_verify.latex.reading import Goal, Relation, Statement
 from bilevel_verify.latex.sets import member
@@ -195,7 +195,7 @@ def _separated(cursor: Cursor) -> None:
 def _new_line(cursor: Cursor) -> None:
     """A line that begins with an operand, after a line without punctuation: a product or a new statement?"""
     place = cursor.place
-    while place < len(cursor.items) and _blank(cursor.items[place]):
+    while place < len(cursor.items) and blank(cursor.items[place]):
         place += 1
     for item in cursor.items[place:]:
         if isinstance(item, Token) and item.kind == "row":
@@ -205,10 +205,6 @@ def _new_line(cursor: Cursor) -> None:
     if place < len(cursor.items):
         readings = ("a product with the line before", "a new formula")
         raise cursor.error("ambiguous", "a line that begins with an operand", cursor.items[place], readings)
-
-
-def _blank(item: Item) -> bool:
-    return isinstance(item, Token) and item.kind in ("row", "cell", "gap", "space")
 
 
 def _statement(cursor: Cursor, word: str) -> Statement:

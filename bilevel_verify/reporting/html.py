@@ -253,12 +253,8 @@ class View:
 
     def hypotheses(self, name: str) -> list[Json]:
         """Checked hypotheses of a statement, one line for each distinct outcome."""
-        found = [h for h in self.document["hypotheses"] if _name(h) == name]
+        found = [h for h in self.document["hypotheses"] if words.statement_name(h) == name]
         return [line["row"] | {"count": line["count"]} for line in _lines(found)][:MOST_LINES]
-
-
-def _name(row: Json) -> str:
-    return "/".join(p for p in (row["paper"], row["statement"]) if p)
 
 
 def _lines(rows: Sequence[Json]) -> list[Json]:
@@ -279,7 +275,7 @@ def _lines(rows: Sequence[Json]) -> list[Json]:
         lines.append(
             {
                 "id": f"line-{number}",
-                "name": _name(shown),
+                "name": words.statement_name(shown),
                 "row": shown,
                 "verdict": verdict,
                 "word": word_of(shown),

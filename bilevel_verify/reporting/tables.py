@@ -8,7 +8,7 @@ from typing import Any
 
 from bilevel_verify.checks.counting import text_of, word_of
 from bilevel_verify.reporting.rates import lines as rate_lines
-from bilevel_verify.reporting.words import LOOKS, number, worst
+from bilevel_verify.reporting.words import LOOKS, number, statement_name, worst
 
 Json = dict[str, Any]
 _LATEX = {
@@ -82,7 +82,7 @@ def latex_rows(document: Json, count: int = 60) -> str:
         r"\midrule",
     ]
     for row in worst_rows(document["rows"], count):
-        cells = [_statement(row), row["claim"] or "", row["problem"] or "", *(number(row[k]) for k in _NUMBERS)]
+        cells = [statement_name(row), row["claim"] or "", row["problem"] or "", *(number(row[k]) for k in _NUMBERS)]
         lines.append(" & ".join(latex_escape(c) for c in [*cells, word_of(row)]) + r" \\")
     lines += [r"\bottomrule", r"\end{tabular}"]
     return "\n".join(lines) + "\n"
@@ -118,7 +118,7 @@ def markdown(document: Json, count: int = 100) -> str:
     out.append(_line(["---", "---", "---", "---", "---:", "---:", "---:", "---"]))
     for row in worst_rows(document["rows"], count):
         numbers = [number(row[k]) for k in _NUMBERS]
-        ends = [word_of(row), _statement(row), row["claim"] or "", row["problem"] or ""]
+        ends = [word_of(row), statement_name(row), row["claim"] or "", row["problem"] or ""]
         out.append(_line([*ends, *numbers, row["reason"] or ""]))
     return "\n".join(out) + "\n"
 
@@ -130,12 +130,8 @@ def _line(cells: Sequence[str]) -> str:
 
 def _matrix(document: Json) -> tuple[list[str], list[str], dict[tuple[str, str], str]]:
     judged = [m for m in document["matrix"] if m["verdicts"]]
-    found = {(_statement(m), m["problem"] or "as a whole"): worst(list(m["verdicts"])) for m in judged}
+    found = {(statement_name(m), m["problem"] or "as a whole"): worst(list(m["verdicts"])) for m in judged}
     return sorted({p for _, p in found}), list(dict.fromkeys(s for s, _ in found)), found
-
-
-def _statement(row: Json) -> str:
-    return "/".join(p for p in (row["paper"], row["statement"]) if p)
 
 
 def _latex_verdict(verdict: str | None) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,6 +37,11 @@ CERTAINTIES: dict[str, str] = {
     "computed": "floating point with an error estimate",
     "sampled": "from sampling only",
 }
+
+
+def statement_name(row: Mapping[str, Any]) -> str:
+    """Paper and statement of a row, as far as it has them."""
+    return "/".join(p for p in (row["paper"], row["statement"]) if p)
 
 
 def number(value: Any, digits: int = 4) -> str:

@@ -14,11 +14,11 @@ from typing import Any
 from bilevel_verify.errors import MathematicalError, ParameterError
 from bilevel_verify.language import tree
 from bilevel_verify.theorems import exact
-from bilevel_verify.theorems.card import ORDER_SYMBOLS, Card, Definition, Entry, Expression, LetterSpec, Root, Statement
+from bilevel_verify.theorems.card import Card, Definition, Entry, Expression, LetterSpec, Root, Statement
 from bilevel_verify.theorems.desk import letters_of
 from bilevel_verify.theorems.exact import Formula, Scalar
 from bilevel_verify.theorems.resolved import Hypothesis, Resolved, ResolvedLetter, scalar_of
-from bilevel_verify.theorems.rewrite import free_letters, order_of
+from bilevel_verify.theorems.rewrite import free_letters, has_order, order_of
 from bilevel_verify.theorems.roots import loop_length, run_value, solve_root
 from bilevel_verify.truth.enclosure import Certainty, weakest
 
@@ -62,9 +62,7 @@ def included(card: Card, names: Iterable[str]) -> list[str]:
 
 
 def is_order(definition: Definition) -> bool:
-    return any(
-        isinstance(part, tree.Call) and part.function in ORDER_SYMBOLS for part in definition.expression.tree.walk()
-    )
+    return has_order(definition.expression.tree)
 
 
 def leaves_of(

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from bilevel_verify.errors import CardError
 from bilevel_verify.language import tree
-from bilevel_verify.theorems.vocabulary import RANGE_FUNCTIONS
+from bilevel_verify.theorems.vocabulary import ORDER_FUNCTIONS, RANGE_FUNCTIONS
 
 BINDERS = RANGE_FUNCTIONS | {"integral"}
 
@@ -63,6 +63,18 @@ def substitute(node: tree.Node, values: Mapping[str, tree.Node]) -> tree.Node:
             ends = replace(span, items=(span.items[0], substitute(lo, values), substitute(hi, values)))
             return replace(node, arguments=(*body, ends))
     return rebuild(node, lambda part: substitute(part, values))
+
+
+def written_out(node: tree.Node, values: Mapping[str, tree.Node]) -> tree.Node:
+    """Substitution until nothing is left to substitute: definitions that mention each other, without circles."""
+    for _ in range(len(values) + 1):
+        node = substitute(node, values)
+    return node
+
+
+def has_order(node: tree.Node) -> bool:
+    """Whether an order (``O(...)`` and its kind) stands in a tree: it is known only up to a constant."""
+    return any(isinstance(part, tree.Call) and part.function in ORDER_FUNCTIONS for part in node.walk())
 
 
 def inline(node: tree.Node, functions: Mapping[str, tuple[tuple[str, ...], tree.Node]], depth: int = 0) -> tree.Node:

@@ -9,9 +9,8 @@ import sympy
 from bilevel_verify.language import parse, tree
 from bilevel_verify.theorems.card import Card, Claim, Entry, Link, Statement
 from bilevel_verify.theorems.resolve import included
-from bilevel_verify.theorems.rewrite import substitute
+from bilevel_verify.theorems.rewrite import has_order, substitute, written_out
 from bilevel_verify.theorems.units import Mismatch, Unit, UnitCheck, read_unit
-from bilevel_verify.theorems.vocabulary import ORDER_FUNCTIONS
 
 BUILT_IN = {
     "f": "F", "grad_f": "F/X", "grad_x_f": "F/X", "hess_f": "F/X**2", "hess_xx_f": "F/X**2",
@@ -44,7 +43,7 @@ def mismatches(
     if hard(found) and len(undeclared) < len(local):
         other = table.relation(*(written_out(side, local) for side in sides))
         found = found if hard(other) else other
-    if any(_is_order(side) for side in sides):
+    if any(has_order(side) for side in sides):
         found = [
             Mismatch("weak", f"{m.message} (an order symbol may hide constants with units)", m.column) for m in found
         ]
@@ -111,14 +110,3 @@ def _unit_table(card: Card) -> UnitCheck:
             functions[name] = (arguments, read_unit(spec.value.tree, bases))  # type: ignore[assignment]
     related = {n: tuple(read_unit(r.tree, bases) for r in s.relation) for n, s in card.letters.items() if s.relation}
     return UnitCheck(letters, functions, related)
-
-
-def written_out(node: tree.Node, local: Mapping[str, tree.Node]) -> tree.Node:
-    """Local definitions written out, so that a letter has the unit of its formula."""
-    for _ in range(len(local) + 1):
-        node = substitute(node, local)
-    return node
-
-
-def _is_order(node: tree.Node) -> bool:
-    return any(isinstance(part, tree.Call) and part.function in ORDER_FUNCTIONS for part in node.walk())

@@ -6,7 +6,7 @@ what the reader checks against and what the evaluators of the rooms below must k
 
 from __future__ import annotations
 
-from bilevel_verify.theorems.card import Scope
+from bilevel_verify.theorems.card import ORDER_SYMBOLS, Scope
 
 NUMBERS = frozenset({"pi", "E", "oo"})
 """Letters that are always known."""
@@ -32,7 +32,7 @@ ARGUMENTS = {
 }
 """How many arguments functions take that take a fixed number of them."""
 
-ORDER_FUNCTIONS = frozenset({"O", "softO", "Omega", "Theta"})
+ORDER_FUNCTIONS = ORDER_SYMBOLS
 
 ORACLE_FUNCTIONS = frozenset(
     "f g grad_f grad_x_f grad_y_f grad_g grad_x_g grad_y_g hess_f hess_xx_f hess_xy_f hess_yx_f hess_yy_f "

@@ -15,12 +15,11 @@ import numpy as np
 import sympy
 
 from bilevel_verify.truth.exact_quadratic import solve_rational
-from bilevel_verify.truth.simple_parts import Parts, fixed_normals
+from bilevel_verify.truth.simple_parts import Parts, Vector, exact_dot, fixed_normals
 
 if TYPE_CHECKING:
     from bilevel_verify.truth.simple_bilevel import SimpleTruth
 
-Vector = list[Fraction]
 MOST_VARIABLES = 60
 MOST_OPERATIONS = 20_000
 SHORT = 200
@@ -102,7 +101,7 @@ def rational_upper(simple: SimpleTruth, parts: Parts, lower: RationalLower) -> V
         point = [Fraction(float(v)).limit_denominator(digits) for v in z]
         if max((abs(float(p) - v) for p, v in zip(point, z)), default=0.0) > 1e-7:
             continue
-        if any(_dot(row, point) != end for row, end in zip(equations, right)) or not _feasible(parts, point):
+        if any(exact_dot(row, point) != end for row, end in zip(equations, right)) or not _feasible(parts, point):
             continue
         gradient = _gradient(f, simple.problem.x, point)
         if gradient is not None and _balanced(parts, point, gradient, equations):
@@ -114,10 +113,10 @@ def _balanced(parts: Parts, point: Vector, gradient: Vector, free: list[Vector])
     """Whether ``-gradient`` combines free rows and, with weights >= 0, active constraints: exactly."""
     from scipy.optimize import nnls
 
-    signed = [row for row, end in zip(parts.G, parts.h) if _dot(row, point) == end]
+    signed = [row for row, end in zip(parts.G, parts.h) if exact_dot(row, point) == end]
     for centre, radius in parts.balls:
         offset = [a - c for a, c in zip(point, centre)]
-        if _dot(offset, offset) == radius**2:
+        if exact_dot(offset, offset) == radius**2:
             signed.append(offset)
     base = [free[i] for i in independent_rows(free)]
     columns = [*base, *([-v for v in row] for row in base), *signed]
@@ -132,10 +131,6 @@ def _balanced(parts: Parts, point: Vector, gradient: Vector, free: list[Vector])
     if solved is None:
         return not every and not any(gradient)
     return all(w >= 0 for w in solved[0][len(base) :])
-
-
-def _dot(a: Vector, b: Vector) -> Fraction:
-    return sum((u * v for u, v in zip(a, b) if u and v), Fraction(0))
 
 
 def _rounded(simple: SimpleTruth, parts: Parts, rows: list[Vector], tight: list[int], digits: int) -> Vector | None:

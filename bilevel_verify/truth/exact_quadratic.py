@@ -10,7 +10,6 @@ the same ``Q z`` at which the rows with ``mu > 0`` bind. Upper level: ``F x + f 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -19,13 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bilevel_verify.truth.quadratics import Quadratic, ldl, quadratic_of
+from bilevel_verify.truth.simple_parts import Vector, exact_dot, fractions
 
 if TYPE_CHECKING:
     from bilevel_verify.truth.simple_bilevel import SimpleTruth
 
 FloatArray = NDArray[np.float64]
 MOST_UNKNOWNS = 260
-Vector = list[Fraction]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +47,7 @@ def exact_answer(simple: SimpleTruth) -> ExactAnswer | None:
     if f is None or g is None or not (_convex(f) and _convex(g)):
         return None
     x = np.asarray(simple.upper.z)
-    (h, e), G, E = _fractions([base.h, base.e]), _fractions(base.G), _fractions(base.E)
+    (h, e), G, E = fractions([base.h, base.e]), fractions(base.G), fractions(base.E)
     Z = _Polyhedron(G, h, E, e)
     near = 1e-7 * (1 + float(np.linalg.norm(x)))
     active = [i for i in range(len(base.h)) if float(base.h[i] - base.G[i] @ x) <= near]
@@ -103,10 +102,6 @@ def _convex(quadratic: Quadratic) -> bool:
     return factor.sign == 1 or (not factor.squares and not any(v for row in quadratic.Q for v in row))
 
 
-def _fractions(matrix: Iterable[FloatArray]) -> list[Vector]:
-    return [[Fraction(float(v)) for v in row] for row in matrix]
-
-
 @dataclass(frozen=True, slots=True)
 class _Polyhedron:
     """``G z <= h, E z = e`` in rationals."""
@@ -134,7 +129,7 @@ def _solve(
     fixed = {c for c, m in zip(pressed, lower) if m > 0}
     wrong = {c for c, v in zip(active, upper) if v < 0 and c not in fixed}
     fine = all(m >= 0 for m in lower) and not wrong
-    if not (fine and all(_dot(row, x) <= bound for row, bound in zip(Z.G, Z.h))):
+    if not (fine and all(exact_dot(row, x) <= bound for row, bound in zip(Z.G, Z.h))):
         return None, wrong - set(pressed)
     return ExactAnswer(_value(f, x), _value(g, x), tuple(x), not any(c < n for c in free)), set()
 
@@ -164,14 +159,10 @@ def _independent(matrix: list[Vector]) -> list[Vector]:
     return [list(normal) for _, normal in ldl(matrix).squares]
 
 
-def _dot(a: Vector, b: Vector) -> Fraction:
-    return sum((u * v for u, v in zip(a, b) if u and v), Fraction(0))
-
-
 def _value(quadratic: Quadratic, x: Vector) -> Fraction:
     return (
-        sum((x[i] * _dot(row, x) for i, row in enumerate(quadratic.Q) if x[i]), Fraction(0)) / 2
-        + _dot(quadratic.q, x)
+        sum((x[i] * exact_dot(row, x) for i, row in enumerate(quadratic.Q) if x[i]), Fraction(0)) / 2
+        + exact_dot(quadratic.q, x)
         + quadratic.c
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -119,6 +119,11 @@ def dot(row: Sequence[Fraction], x: Sequence[Any]) -> Any:
     import flint
 
     return sum((ball_of(a) * v for a, v in zip(row, x) if a), flint.arb(0))
+
+
+def fractions(matrix: Iterable[FloatArray]) -> list[Vector]:
+    """The rows of a float matrix as exact rationals."""
+    return [[Fraction(float(v)) for v in row] for row in matrix]
 
 
 def exact_dot(a: Sequence[Fraction], b: Sequence[Fraction]) -> Fraction:

@@ -27,7 +27,7 @@ from bilevel_verify.truth.exact_lower import independent_rows
 from bilevel_verify.truth.path_following import BITS, End, Region, follow
 from bilevel_verify.truth.points import precision
 from bilevel_verify.truth.quadratics import ldl
-from bilevel_verify.truth.simple_parts import Vector, ball_of, dot, exact_dot
+from bilevel_verify.truth.simple_parts import Vector, ball_of, dot, exact_dot, fractions
 from bilevel_verify.truth.structure import Ridge
 
 if TYPE_CHECKING:
@@ -100,11 +100,11 @@ def region_of(simple: SimpleTruth, room: float) -> Region:
     """The feasible set in rationals; of dependent equations only a basis is kept."""
     base = simple.feasible
     lifted = base.T.shape[0] != base.T.shape[1]
-    E, e = _fractions(base.E), [Fraction(float(v)) for v in base.e]
+    E, e = fractions(base.E), [Fraction(float(v)) for v in base.e]
     chosen = independent_rows(E)
     return Region(
-        _fractions(base.T) if lifted else None,
-        _fractions(base.G),
+        fractions(base.T) if lifted else None,
+        fractions(base.G),
         [ball_of(Fraction(float(v))) for v in base.h],
         [E[i] for i in chosen],
         [ball_of(e[i]) for i in chosen],
@@ -112,10 +112,6 @@ def region_of(simple: SimpleTruth, room: float) -> Region:
         room,
         simple.n,
     )
-
-
-def _fractions(matrix: FloatArray) -> list[Vector]:
-    return [[Fraction(float(v)) for v in row] for row in matrix]
 
 
 def lifted_start(simple: SimpleTruth, z: FloatArray) -> list[float]:
