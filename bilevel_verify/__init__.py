@@ -29,6 +29,7 @@ from bilevel_verify.errors import (
     MissingExtraError,
     ParameterError,
     ProblemError,
+    SolverError,
     SolverFailure,
     StoreError,
 )
@@ -66,6 +67,7 @@ __all__ = [
     "MissingExtraError",
     "ParameterError",
     "ProblemError",
+    "SolverError",
     "SolverFailure",
     "StoreError",
     "__version__",

@@ -67,6 +67,10 @@ class ParameterError(InputError):
     """A parameter, tolerance, start or budget outside what the method can run with."""
 
 
+class SolverError(InputError):
+    """A solver of the user raised an exception of its own, which is the cause (``__cause__``) of this one."""
+
+
 class StoreError(InputError):
     """A result store that must not be touched: newer version, foreign schema, corrupted file."""
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from bilevel_verify.checks.recorded import EPOCHS_UNKNOWN, HOW
-from bilevel_verify.errors import BilevelVerifyError, ParameterError
+from bilevel_verify.errors import BilevelVerifyError, ParameterError, SolverError
 from bilevel_verify.methods.run import Run, Trace
 from bilevel_verify.methods.trajectory import AUXILIARY, Trajectory
 from bilevel_verify.oracles.handed import HandedOracles, all_precise
@@ -37,6 +37,7 @@ def run_own(
     Raises
     ------
     ParameterError : what the solver handed back is no run. BudgetExhausted : its budget.
+    SolverError : the solver raised an exception of its own, in floats.
     NotImplementedError : the solver does not compute in many digits.
     """
     digits = options.get("digits")
@@ -58,7 +59,12 @@ def _in_floats(
     from bilevel_verify.oracles import oracles
 
     asked = oracles(problem, budget=calls)
-    result = solver(HandedOracles(asked), x0.copy(), dict(parameters))
+    try:
+        result = solver(HandedOracles(asked), x0.copy(), dict(parameters))
+    except BilevelVerifyError:
+        raise
+    except Exception as error:  # the user's code: whatever it raises is no word of ours about precision
+        raise SolverError(f"the solver {_name(solver)!r} raised {type(error).__name__}: {error}") from error
     return result, x0, asked.counts
 
 

@@ -43,7 +43,7 @@ def verdict_of(case: Case, judged: Judged, along_run: bool) -> tuple[Verdict, st
         verdict, reason = _cut_short(case, judged, verdict, reason)
     claimed = as_claimed(case, judged.claim, (verdict, reason), judged.link)
     if claimed[0] == "refuted":
-        return _publish(case, judged, along_run, reason)
+        return _publish(case, judged, along_run, claimed[1])
     if claimed[0] == "holds" and case.instance.local:
         return "holds", "local constants"
     return claimed
@@ -52,18 +52,20 @@ def verdict_of(case: Case, judged: Judged, along_run: bool) -> tuple[Verdict, st
 def as_claimed(case: Case, claim: Claim, outcome: tuple[Verdict, str], *links: Link) -> tuple[Verdict, str]:
     """An outcome as it may be said of a claim: what is assumed is not refuted, what holds between unlike units is open.
 
-    ``links`` are those that the outcome is about.
+    What breaks between unlike units is broken all the same, and the reason names the units. ``links`` are those whose
+    two sides the outcome compares (none for an order, which hides a constant with units).
     """
     verdict, reason = outcome
     request = case.request
-    if verdict == "refuted" and claim.assumed:
+    if verdict in ("refuted", "inconsistent") and claim.assumed:
         return "not applicable", f"assumed, not claimed: {reason}"
-    if verdict != "holds":
+    if verdict not in ("holds", "refuted"):
         return outcome
     faults = (claim_fault(request.card, request.statement, claim, link) for link in links)
-    if fault := next((fault for fault in faults if fault), ""):
+    fault = next((fault for fault in faults if fault), "")
+    if fault and verdict == "holds":
         return "undecided", f"units: {fault}; that it holds here says nothing in other units"
-    return outcome
+    return (verdict, f"{reason}; units: {fault}") if fault else outcome
 
 
 def _cut_short(case: Case, judged: Judged, verdict: Verdict, reason: str) -> tuple[Verdict, str]:

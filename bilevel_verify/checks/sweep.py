@@ -14,7 +14,7 @@ from bilevel_verify.checks.facts import needs_epochs
 from bilevel_verify.checks.orders import Rate, judge_order
 from bilevel_verify.checks.recorded import HOW
 from bilevel_verify.checks.request import HORIZONS
-from bilevel_verify.checks.rows import marks_of, plain_row, readings_of, seen_in_digits
+from bilevel_verify.checks.rows import as_claimed, marks_of, plain_row, readings_of, seen_in_digits
 from bilevel_verify.checks.values import ends
 from bilevel_verify.checks.verdict import Row, Verdict
 from bilevel_verify.language import tree
@@ -86,7 +86,7 @@ def _judge_link(claim: Claim, link: Link, number: int, series: list[Case], lette
             outcome = outcome[0], "; ".join(part for part in (outcome[1], seen_in_digits(series[-1])) if part)
     except (ArithmeticError, ValueError) as error:
         outcome = ("undecided", f"precision: {error}")
-    return _row(claim, link, number, series, samples, outcome, rate)
+    return _row(claim, link, number, series, samples, as_claimed(series[-1], claim, outcome), rate)
 
 
 def _blocked(series: list[Case], claim: Claim) -> tuple[Verdict, str] | None:
@@ -196,7 +196,7 @@ def _row(
         method=last.method,
         kind="order",
         verdict=verdict,
-        certainty="computed" if rate is not None else None,
+        certainty="computed" if rate is not None and verdict != "not applicable" else None,
         left=str(link.left),
         right=f"{link.op} {link.right}",
         measured=None if rate is None else rate.slope,

@@ -14,6 +14,7 @@ from fractions import Fraction
 from typing import Any
 
 from bilevel_verify.constants.constant import Constant
+from bilevel_verify.constants.display import safe_decimal
 from bilevel_verify.errors import MathematicalError, ParameterError
 from bilevel_verify.theorems import exact
 from bilevel_verify.theorems.card import Card, Entry, LetterSpec
@@ -146,12 +147,18 @@ def _constant(name: str, value: Any, ends: tuple[float, float], own: Constant) -
     if own.certified and own.attained and not safe:
         false, limit = _beyond(own, ends), own.value
     if false:
-        reason = f"{name} = {value} is too {word} for this problem: {name} {relation} {limit:.10g}{at}"
+        bound = _bound(limit, relation == ">=")
+        reason = f"{name} = {value} is too {word} for this problem: {name} {relation} {bound}{at}"
         return Given(name, value, False, reason, witness, source="constants")
-    reason = (
-        f"{name} = {value} is not certain: certified is {name} {'>=' if word == 'large' else '<='} {own.value:.10g}"
-    )
+    down = word == "large"
+    known = f"{name} {'>=' if down else '<='} {_bound(own.value, down)}"
+    reason = f"{name} = {value} is not certain: certified is {known}"
     return Given(name, value, None, reason, witness, source="constants")
+
+
+def _bound(value: float, down: bool) -> str:
+    """A bound in ten digits that is one still: rounded down from below, up from above."""
+    return f"{value:.10g}" if math.isinf(value) else f"{safe_decimal(value, 10, down).normalize():.10g}"
 
 
 def _clearly_less(a: float, b: float) -> bool:
@@ -179,9 +186,10 @@ def _truth(name: str, value: Any, ends: tuple[float, float], own: Enclosure) -> 
     if ends[0] >= upper:
         return Given(name, value, True, certainty=own.certainty, source="truth")
     if ends[1] < lower and own.certainty in ("proved", "certified"):
-        reason = f"{name} = {value} is too small for this problem: {name} >= {lower:.10g} ({own.method})"
+        reason = f"{name} = {value} is too small for this problem: {name} >= {_bound(lower, True)} ({own.method})"
         return Given(name, value, False, reason, certainty=own.certainty, source="truth")
-    return Given(name, value, None, f"{name} = {value} is not certain: {name} <= {upper:.10g}", source="truth")
+    reason = f"{name} = {value} is not certain: {name} <= {_bound(upper, False)}"
+    return Given(name, value, None, reason, source="truth")
 
 
 def _error_bound(spec: LetterSpec, value: Any, ends: tuple[float, float], own: Enclosure) -> Given:

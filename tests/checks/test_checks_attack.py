@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import bilevel_verify as bv
-from bilevel_verify.checks import attack, seeds
+from bilevel_verify.checks import attack, seeds, sweep
 from bilevel_verify.checks.rows import as_claimed
 from bilevel_verify.language import parse
 from bilevel_verify.theorems.card import Card, Claim, Expression, Link, Statement
@@ -54,7 +54,10 @@ def test_a_point_refutes_what_is_claimed_and_not_what_is_assumed(tmp_path: Path)
 
 
 def test_what_is_proved_between_unlike_units_is_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert row_about(tmp_path, "0.5").verdict == "refuted"  # one point is enough, whatever the units
+    broken = row_about(tmp_path, "0.5")
+    assert broken.verdict == "refuted"  # one point is enough, whatever the units; they are named
+    assert "; units: " in (broken.reason or "")
+    assert "units" not in (row_about(tmp_path, "L/2").reason or "")
     monkeypatch.setattr(attack, "_proof", lambda case, judged: "branch and bound on 1 boxes")
     alike, unlike = row_about(tmp_path, "2*L"), row_about(tmp_path, "2")
     assert (alike.verdict, alike.reason) == ("holds", "branch and bound on 1 boxes")
@@ -85,6 +88,24 @@ def test_an_assumed_probability_is_not_refuted(monkeypatch: pytest.MonkeyPatch) 
         assert (found["certainty"] is None) == assumed
 
 
+@pytest.mark.parametrize("said", ["inconsistent", "consistent", "uninformative", "undecided"])
+def test_an_assumed_order_is_not_inconsistent(said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    fields: list[dict[str, Any]] = []
+    monkeypatch.setattr(sweep, "_blocked", lambda series, claim: None)
+    monkeypatch.setattr(sweep, "_sample", lambda claim, link, case, letter: sweep.Sample(case.eps, 1.0, 1.0))
+    monkeypatch.setattr(sweep, "_judge", lambda link, samples: ((said, "slopes"), None))
+    monkeypatch.setattr(sweep, "_row", lambda *given: fields.append({"outcome": given[5]}))
+    for assumed in (False, True):
+        case = case_of(F="values of f", X="length of x")
+        case.eps, case.beneath = 0.1, ""
+        claim = claim_of(assumed)
+        sweep._judge_link(claim, claim.chain[0], 0, [case], "eps")
+    claimed, believed = (one["outcome"] for one in fields)
+    assert claimed == (said, "slopes")
+    kept = ("not applicable", "assumed, not claimed: slopes") if said == "inconsistent" else (said, "slopes")
+    assert believed == kept
+
+
 def test_every_link_of_an_outcome_must_be_homogeneous() -> None:
     claim = claim_of(False)
     zero = Link(claim.chain[0].left, ">=", Expression(parse("0"), "0"))
@@ -93,5 +114,9 @@ def test_every_link_of_an_outcome_must_be_homogeneous() -> None:
     for links in ((claim.chain[0],), (zero, claim.chain[0])):
         assert as_claimed(case, claim, ("holds", ""), *links)[0] == "undecided"
     assert as_claimed(case_of(), claim, ("holds", ""), claim.chain[0]) == ("holds", "")
-    for verdict in ("refuted", "undecided", "not applicable"):
+    said = as_claimed(case, claim, ("refuted", "r"), zero, claim.chain[0])
+    assert said[0] == "refuted"
+    assert said[1].startswith("r; units: ")
+    assert as_claimed(case, claim, ("refuted", "r"), zero) == ("refuted", "r")
+    for verdict in ("undecided", "not applicable", "consistent", "uninformative"):
         assert as_claimed(case, claim, (verdict, "r"), claim.chain[0]) == (verdict, "r")  # type: ignore[arg-type]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import pytest
 
 import bilevel_verify as bv
 from bilevel_verify.theorems import exact
-from bilevel_verify.theorems.given import Given, _constant, _equal, _error_bound, _exponent, _truth
+from bilevel_verify.theorems.given import Given, _bound, _constant, _equal, _error_bound, _exponent, _truth
 from bilevel_verify.theorems.resolve import resolve
 from bilevel_verify.theorems.shelf import load_card
 from bilevel_verify.truth.enclosure import Enclosure
@@ -213,3 +215,21 @@ def test_solve_says_that_a_letter_is_false() -> None:
     run = bv.solve(problem, "ragd-gs", eps=0.5, x0=[1.0], parameters=letters, budget=100)
     assert "mu = 3.0 is too large for this problem: mu <= 1" in run.note
     assert "L_g = 1.0 is too small for this problem: L_g >= 2" in run.note
+
+
+@pytest.mark.parametrize("down", [True, False])
+@pytest.mark.parametrize("value", [1.4999999999999998, 1.5000000000000002, 1.5, 1e-300, -2 / 3, 123456789.123456789])
+def test_a_bound_that_is_shown_is_a_bound(value: float, down: bool) -> None:
+    shown = Fraction(_bound(value, down))
+    assert shown <= Fraction(value) if down else shown >= Fraction(value)
+    assert abs(shown - Fraction(value)) <= Fraction(1, 10**9) * abs(Fraction(value))
+
+
+def test_an_infinite_bound_is_shown() -> None:
+    assert [_bound(value, True) for value in (float("inf"), -float("inf"))] == ["inf", "-inf"]
+
+
+def test_a_letter_beside_its_bound_is_told_apart_from_it() -> None:
+    known = bv.constants(bv.single_level(f="3*x1**2/4 - cos(x1)**2/1000", x="x1"))["L"]
+    reason = _constant("L", 1.5, (1.5, 1.5), replace(known, value=1.5000000000000002, lower=1.4, attained=False)).reason
+    assert "certified is L <= 1.500000001" in reason
