@@ -8,27 +8,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
 import sympy
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from bilevel_verify.errors import InputError
-from bilevel_verify.problems.feasible import Box, FeasibleSet, WholeSpace
-from bilevel_verify.truth.cvxpy_bridge import ConicAnswer, solve_convex
+from bilevel_verify.truth.cvxpy_bridge import ConicAnswer, box_of, solve_convex
 from bilevel_verify.truth.disciplined import NotRepresentable
+from bilevel_verify.truth.infimum import closed_form
 from bilevel_verify.truth.points import point_of
 
 if TYPE_CHECKING:
     from bilevel_verify.truth.truth import Truth
-
-FloatArray = NDArray[np.float64]
-
-
-def box_of(low: FloatArray, high: FloatArray) -> FeasibleSet:
-    """A box with possibly infinite ends as a feasible set."""
-    if not np.any(np.isfinite(low)) and not np.any(np.isfinite(high)):
-        return WholeSpace()
-    return Box(tuple(float(v) for v in low), tuple(float(v) for v in high))
 
 
 def conic_g(truth: Truth, x: ArrayLike | None = None) -> ConicAnswer:
@@ -59,8 +49,6 @@ def conic_f(truth: Truth) -> ConicAnswer:
     NotRepresentable : no explicit phi is known, or it is outside the disciplined fragment.
     SolverFailure : Clarabel did not end "optimal".
     """
-    from bilevel_verify.truth.infimum import closed_form
-
     problem = truth.problem
     if problem.kind == "simple_bilevel":
         within = truth.simple.solutions.reduced

@@ -16,7 +16,7 @@ import sympy
 from numpy.typing import NDArray
 
 from bilevel_verify.errors import SolverFailure
-from bilevel_verify.problems.feasible import FeasibleSet, WholeSpace
+from bilevel_verify.problems.feasible import Box, FeasibleSet, WholeSpace
 from bilevel_verify.truth.disciplined import NotRepresentable, Translator
 from bilevel_verify.truth.polyhedra import Reduced, describe
 
@@ -175,3 +175,10 @@ def _solver_name() -> str:
     import clarabel
 
     return f"Clarabel {clarabel.__version__}"
+
+
+def box_of(low: FloatArray, high: FloatArray) -> FeasibleSet:
+    """A box with possibly infinite ends as a feasible set."""
+    if not np.any(np.isfinite(low)) and not np.any(np.isfinite(high)):
+        return WholeSpace()
+    return Box(tuple(float(v) for v in low), tuple(float(v) for v in high))

@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from bilevel_verify.errors import BilevelVerifyError, MathematicalError, SolverFailure
 from bilevel_verify.intervals.rounding import enclose, float_below
 from bilevel_verify.problems.problem import Problem
-from bilevel_verify.truth.conic import box_of
 from bilevel_verify.truth.convex_minimum import convex_minimum, is_convex
-from bilevel_verify.truth.cvxpy_bridge import ConicAnswer, solve_convex
+from bilevel_verify.truth.cvxpy_bridge import ConicAnswer, box_of, solve_convex
 from bilevel_verify.truth.descent import descend
 from bilevel_verify.truth.disciplined import NotRepresentable
 from bilevel_verify.truth.enclosure import Enclosure
