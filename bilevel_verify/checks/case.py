@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
+from bilevel_verify.checks.claims import Judged
 from bilevel_verify.checks.evaluate import Evaluator
 from bilevel_verify.checks.functions import ProblemFunctions
 from bilevel_verify.checks.instance import Instance
@@ -19,8 +20,13 @@ from bilevel_verify.problems.problem import Problem
 from bilevel_verify.theorems.card import Claim
 from bilevel_verify.theorems.resolve import Resolved
 
-if TYPE_CHECKING:
-    from bilevel_verify.checks.blocks import BlockJudge
+
+class JudgedInBlocks(Protocol):
+    """What was found out while a run went on: whether its points stayed inside, and claims with their tallies."""
+
+    contained: Premise | None
+
+    def judged(self, claims: list[Claim]) -> list[Judged]: ...
 
 
 @dataclass
@@ -37,7 +43,7 @@ class Case:
     functions: ProblemFunctions | None = None
     precise: ProblemFunctions | None = None
     contained: Premise | None = None
-    in_blocks: BlockJudge | None = None
+    in_blocks: JudgedInBlocks | None = None
     """What was found out while a run went on that is too long to be kept."""
     trouble: str = ""
     beneath: str = ""
