@@ -95,8 +95,7 @@ def margin_of(measured: float, operator: str, bound: float) -> float:
     if measured == bound:
         return 0.0
     if abs(measured) == inf or abs(bound) == inf:
-        good = measured < bound if operator in ("<=", "<", "==") else measured > bound
-        return 1.0 if good else -1.0
+        return 1.0 if (measured < bound) == (operator in ("<=", "<", "==")) else -1.0
     difference = bound - measured if operator in ("<=", "<", "==") else measured - bound
     if operator == "==":
         difference = -abs(difference)

@@ -71,7 +71,7 @@ def _cut_short(case: Case, judged: Judged, verdict: Verdict, reason: str) -> tup
     assert case.run is not None
     status = case.run.status
     if case.beneath:
-        if judged.claim.over == "run" and not case.whole:
+        if not case.whole and (verdict == "not applicable" or rests_on_the_end(judged.claim)):
             return "undecided", f"precision: {case.beneath}"
         return verdict, seen_in_digits(case) if verdict == "holds" else reason
     if status in ENDED:
