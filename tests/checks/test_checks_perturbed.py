@@ -184,22 +184,6 @@ def test_a_solver_that_stays_on_the_saddle_is_caught_and_not_published_without_d
     assert row.reason.startswith("precision: 0 of 100 seeds")
 
 
-def test_a_failed_condition_is_no_trial(minimax):
-    from bilevel_verify.checks.seeds import _event
-
-    class Outcome:
-        def __init__(self, verdict):
-            self.tally = self
-            self.verdict = verdict
-
-        def outcome(self):
-            return self.verdict, ""
-
-    assert _event([Outcome("holds"), Outcome("holds")]) is True
-    assert _event([Outcome("holds"), Outcome("undecided")]) is False
-    assert _event([Outcome("not applicable")]) is None
-
-
 def test_a_statement_of_readings_takes_their_verdict():
     found = verify(bv.zoo("cosh-lower"), "ragd-gs/lemma-1", eps=0.3)
     assert not any(row.as_printed for row in found.claims)
