@@ -1,4 +1,4 @@
-"""Judgements and the row that carries them: reasons at their limits, defaults, closed lists, the way to JSON and back."""
+"""Judgements and the row that carries them: reasons at their limits, defaults, closed lists, to JSON and back."""
 
 from __future__ import annotations
 
@@ -92,13 +92,13 @@ def test_sides_that_are_no_numbers_are_refused() -> None:
 def test_the_words_are_closed_lists() -> None:
     words = ("holds", "refuted", "undecided", "not applicable", "consistent", "inconsistent", "uninformative")
     assert get_args(verdict.Verdict) == words
-    assert verdict.BOUND_VERDICTS == words[:4]
-    assert verdict.ORDER_VERDICTS == (*words[4:], *words[2:4])
+    assert words[:4] == verdict.BOUND_VERDICTS
+    assert (*words[4:], *words[2:4]) == verdict.ORDER_VERDICTS
 
 
 def test_what_a_kind_of_check_judges() -> None:
     others = ("units", "definedness", "bookkeeping", "executability", "hypothesis")
-    assert verdict.NOT_THE_RELATION == others
+    assert others == verdict.NOT_THE_RELATION
     assert [verdict.judged_by(kind) for kind in others] == list(others)
     for kind in ("parameters", "point", "step", "run", "order", "probability", "identity", "hypotheses"):
         assert verdict.judged_by(kind) == "relation"

@@ -1,4 +1,4 @@
-"""Hypotheses, each function alone: every field of every premise, the witness of a flat lower level, the box, the order."""
+"""Hypotheses, each function alone: every field of every premise, a flat lower level, the box, the order."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from bilevel_verify.truth.enclosure import Enclosure
 pytestmark = pytest.mark.fast
 
 BASE = Constant(
-    "L", 2.0, 2.0, 2.0, "upper", True, "exact", "Euclidean", "a box", Reason("rule", "sup = 2", (Reason("r", "deeper"),)),
-    meaning="a bound", witness={"x1": 0.5, "y1": 1.0 / 3},
+    "L", 2.0, 2.0, 2.0, "upper", True, "exact", "Euclidean", "a box",
+    Reason("rule", "sup = 2", (Reason("r", "deeper"),)), meaning="a bound", witness={"x1": 0.5, "y1": 1.0 / 3},
 )  # fmt: skip
 TEXT, SOURCE, AT = "L: a bound exists on a box", "constants, exact", "x1 = 0.5, y1 = 0.333333"
 
@@ -199,7 +199,8 @@ def test_every_field_of_the_premises_of_a_statement() -> None:
 
 @pytest.mark.parametrize("source", ["", "constants"])
 def test_every_field_of_the_premise_of_a_letter_set_by_hand(source: str) -> None:
-    for answer, verdict, reason in ((True, "holds", "w"), (False, "not applicable", "w"), (None, "undecided", "hypothesis: w")):  # fmt: skip
+    words = {True: ("holds", "w"), False: ("not applicable", "w"), None: ("undecided", "hypothesis: w")}
+    for answer, (verdict, reason) in words.items():
         given = Given("L", 3, answer, "w", "x1 = 0", "computed", source)
         expected = Premise(given.text, verdict, reason, "computed", source or "set by hand", witness="x1 = 0")  # type: ignore[arg-type]
         assert hypotheses.of_given(given) == expected
