@@ -143,7 +143,7 @@ def _constant(name: str, value: Any, ends: tuple[float, float], own: Constant) -
         return _exponent(name, value, ends, own)
     if own.certified and safe:
         return Given(name, value, True, source="constants")
-    if own.certified and own.attained and not safe:
+    if own.certified and own.attained:
         false, limit = _beyond(own, ends), own.value
     if false:
         reason = f"{name} = {value} is too {word} for this problem: {name} {relation} {limit:.10g}{at}"

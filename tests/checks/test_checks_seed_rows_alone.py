@@ -191,8 +191,8 @@ def test_the_promise_counts_at_its_lower_end(monkeypatch: pytest.MonkeyPatch) ->
     bound = binomial_bounds(60, 100, 1e-6)[1]
     events = ["refuted"] * 40 + ["holds"] * 60
     runs = Runs(monkeypatch, always("refuted"))
-    promises = {arb(bound, 0.1): "undecided", arb(bound + 0.1, 0.05): "refuted", Fraction(1, 2): "undecided"}
-    for promise, verdict in promises.items():
+    promises = [(arb(bound, 0.1), "undecided"), (arb(bound + 0.1, 0.05), "refuted"), (Fraction(1, 2), "undecided")]
+    for promise, verdict in promises:
         case.resolved = SimpleNamespace(  # type: ignore[assignment]
             letters={"p": SimpleNamespace(for_check=promise, certainty="certified", run=0, chosen=False)},
             readings=(), reading=None,
