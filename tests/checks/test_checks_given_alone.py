@@ -17,7 +17,7 @@ from bilevel_verify.language import parse
 from bilevel_verify.theorems import exact, given
 from bilevel_verify.theorems.card import Definition, Expression, LetterSpec
 from bilevel_verify.theorems.given import Given
-from bilevel_verify.theorems.resolved import ResolvedLetter
+from bilevel_verify.theorems.resolved import ResolvedLetter, scalar_of
 from bilevel_verify.truth.enclosure import Enclosure
 
 pytestmark = pytest.mark.fast
@@ -156,7 +156,9 @@ def of_the_problem(spec: LetterSpec, own: Any, value: Any) -> Given:
 
 
 @pytest.mark.parametrize(
-    ("value", "answer"), [(2, True), (2.0, True), ("2", True), (3, False), (1, False), ((2, 3), False), ((1, 2), False)]
+    ("value", "answer"),
+    [(2, True), (2.0, True), ("2", True), (3, False), (1, False), ((2, 3), False), ((1, 2), False)]
+    + [(2 + F(1, 10**30), False), (2 - F(1, 10**30), False)],
 )
 def test_a_size_of_the_problem(value: Any, answer: bool) -> None:
     reason = "" if answer else f"d = {value} is false: this problem has 2"
@@ -181,12 +183,21 @@ BASE = Constant("L", 2.0, 1.5, 3.0, "upper", True, "calculus", "Euclidean", "R",
 
 def test_what_the_problem_gives_decides_how_it_is_compared() -> None:
     own = Enclosure(2.0, 0.5, "certified", "how")
+    pair = [LetterSpec("alpha", source="truth"), LetterSpec("a", source="truth", called="alpha")]
+    pair += [LetterSpec("r", source="truth"), LetterSpec("alpha", source="truth", called="r")]
     wide = (1.0, 4.0)
-    assert of_the_problem(SPECS["L"], BASE, wide) == given._constant("L", wide, wide, BASE)
-    assert of_the_problem(SPECS["Delta"], own, wide) == given._truth("Delta", wide, wide, own)
-    for spec in (LetterSpec("alpha", source="truth"), LetterSpec("a", source="truth", called="alpha"),
-                 LetterSpec("r", source="truth"), LetterSpec("alpha", source="truth", called="r")):  # fmt: skip
-        assert of_the_problem(spec, own, wide) == given._error_bound(spec, wide, wide, own)
+    for ends in ((1.0, 4.0), (1.0, 2.0), (2.0, 3.0), (2.0, 2.0), (2.5, 3.0), (1.0, 1.25)):
+        known = exact.ends(scalar_of(ends)[0])
+        assert of_the_problem(SPECS["L"], BASE, ends) == given._constant("L", ends, known, BASE)
+        assert of_the_problem(SPECS["Delta"], own, ends) == given._truth("Delta", ends, known, own)
+        for spec in pair:
+            assert of_the_problem(spec, own, ends) == given._error_bound(spec, ends, known, own)
+    for beside in (2 + F(1, 10**30), 2 - F(1, 10**30)):  # between 2 and the next float
+        known = exact.ends(beside)
+        for spec in pair:
+            assert of_the_problem(spec, own, beside) == given._error_bound(spec, beside, known, own)
+    assert of_the_problem(pair[2], own, 2 + F(1, 10**30)).answer is None
+    assert of_the_problem(pair[2], own, 2 - F(1, 10**30)).answer is None
     other = LetterSpec("alpha", source="truth", called="delta")
     assert of_the_problem(other, own, wide) == given._truth("alpha", wide, wide, own)
 
