@@ -186,7 +186,7 @@ def test_a_formula_and_all_that_stands_beside_it() -> None:
         b={
             "value": "2*c",
             "printed": "2c",
-            "stated": "as we read it",
+            "stated": "as read",
             "source": "page 4",
             "side": "upper",
             "where": ["c < 1"],
