@@ -51,8 +51,8 @@ def judge(left: Value, operator: str, right: Value, certainty: Certainty = "prov
     measured, bound = _counting_ends((a_low, a_high), operator, (b_low, b_high), answer)
     reason = "" if answer is not None else _why((a_low, a_high), (b_low, b_high))
     margin = margin_of(measured, operator, bound)
-    if answer is not None:  # both ends are rounded outwards: a decided relation has the sign of its decision
-        margin = max(margin, 0.0) if answer else min(margin, 0.0)
+    # both ends are rounded outwards: a relation that holds has room, any other one has none (NaN stays NaN)
+    margin = max(margin, 0.0) if answer else min(margin, 0.0)
     gap = 0.0 if answer is not False else max(0.0, float(abs(scalar_ball(a) - scalar_ball(b)).lower()))
     return Judgement(answer, measured, bound, margin, reason, certainty, where, gap)
 
@@ -96,7 +96,7 @@ def margin_of(measured: float, operator: str, bound: float) -> float:
         return 0.0
     if abs(measured) == inf or abs(bound) == inf:
         return 1.0 if (measured < bound) == (operator in ("<=", "<", "==")) else -1.0
-    difference = bound - measured if operator in ("<=", "<", "==") else measured - bound
+    difference = bound - measured if operator in ("<=", "<") else measured - bound
     if operator == "==":
         difference = -abs(difference)
     return difference / max(abs(bound), abs(measured))

@@ -48,6 +48,23 @@ def test_margins_at_infinity(op: str, measured: float, bound: float) -> None:
     assert margin_of(measured, op, bound) == (1.0 if good else -1.0)
 
 
+@pytest.mark.parametrize("op", ["<=", "<", "==", ">=", ">"])
+@pytest.mark.parametrize("other", [1.0, inf, -inf, nan])
+def test_margins_of_nan_are_nan(op: str, other: float) -> None:
+    assert isnan(margin_of(nan, op, other))
+    assert isnan(margin_of(other, op, nan))
+
+
+@pytest.mark.parametrize("op", ["<=", "<", "==", ">=", ">"])
+def test_what_is_open_has_no_room(op: str) -> None:
+    for left, right in ((arb(1, 0.5), arb(1.25, 0.5)), (arb(1.25, 0.5), arb(1, 0.5)), (arb(1) / 3, Fraction(1, 3))):
+        found = judge(left, op, right)
+        assert found.answer is None
+        assert found.margin <= 0
+    assert isnan(judge(arb("nan"), op, arb(1)).margin)
+    assert isnan(judge(arb(1), op, arb("nan")).margin)
+
+
 def test_defaults_say_no_more_than_is_known() -> None:
     open_ = undecided("tie")
     assert (open_.answer, open_.gap, open_.where, open_.certainty) == (None, 0.0, "", "computed")
@@ -84,6 +101,8 @@ def test_sides_that_are_no_numbers_are_refused() -> None:
         judge(vector([1, 2]), "<=", Fraction(1))
     with pytest.raises(EvaluationError, match="a number was expected"):
         judge(Fraction(1), "<=", vector([1, 2]))
+    one = judge(vector([1.0]), "<=", vector([4.0]))  # a point of one entry is a number
+    assert (one.answer, one.measured, one.bound, one.margin) == (True, 1.0, 4.0, 0.75)
 
 
 # --- the closed lists
