@@ -18,6 +18,9 @@ from bilevel_verify.truth.enclosure import Certainty, weakest
 WIDE = 1e-6
 """A side whose relative width exceeds this is undecided for want of precision rather than by a tie."""
 
+WORST_FIRST: tuple[Verdict, ...] = ("refuted", "undecided", "holds", "inconsistent", "consistent", "uninformative")
+"""What decides for a statement, if one of its claims has it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
@@ -182,12 +185,4 @@ def guarded(error: MathematicalError, where: str, certainty: Certainty = "comput
 
 def summary(verdicts: Sequence[Verdict]) -> Verdict:
     """Verdict of a statement from those of its claims (orders stay in their rows)."""
-    bounds = [verdict for verdict in verdicts if verdict in ("holds", "refuted", "undecided")]
-    for verdict in ("refuted", "undecided", "holds"):
-        if verdict in bounds:
-            return verdict
-    orders = [verdict for verdict in verdicts if verdict in ("consistent", "inconsistent", "uninformative")]
-    for verdict in ("inconsistent", "consistent", "uninformative"):
-        if verdict in orders:
-            return verdict
-    return "not applicable"
+    return next((verdict for verdict in WORST_FIRST if verdict in verdicts), "not applicable")

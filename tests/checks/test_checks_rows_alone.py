@@ -322,3 +322,20 @@ def test_a_violation_in_many_digits_keeps_its_reason(monkeypatch: pytest.MonkeyP
 def test_without_a_run_there_is_nothing_to_be_cut_short() -> None:
     assert rows.verdict_of(case_of(), judged_of(claim_of(), tally_of(TIGHT)), True) == ("holds", "")
     assert rows.verdict_of(case_of(), judged_of(claim_of(), Tally()), True) == ("not applicable", "vacuous")
+
+
+def test_a_claim_that_needs_no_run_is_not_cut_short() -> None:
+    case = case_of(run=SimpleNamespace(status="budget", iterations=5), beneath="r is small")
+    end = judged_of(claim_of(link("norm(output)"), over="run"), tally_of(TIGHT))
+    assert rows.verdict_of(case, end, False) == ("holds", "")
+    assert rows.verdict_of(case, judged_of(claim_of(), Tally()), False) == ("not applicable", "vacuous")
+    assert rows.verdict_of(case, end, True)[0] == "undecided"
+
+
+@pytest.mark.parametrize(
+    ("verdict", "reason"), [("holds", "over the first 5 iterations (budget)"), ("refuted", "why"), ("undecided", "why")]
+)
+def test_only_what_holds_says_how_far_a_cut_run_went(verdict: Any, reason: str) -> None:
+    case = case_of(run=SimpleNamespace(status="budget", iterations=5))
+    found = rows._cut_short(case, judged_of(claim_of(), tally_of(TIGHT)), verdict, "why")
+    assert found == (verdict, reason)
