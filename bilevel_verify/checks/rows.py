@@ -41,6 +41,8 @@ def verdict_of(case: Case, judged: Judged, along_run: bool) -> tuple[Verdict, st
         return "undecided", contained.reason
     if along_run and case.run is not None:
         verdict, reason = _cut_short(case, judged, verdict, reason)
+        if cut and verdict == "refuted" and any(premise.along for premise in case.premises):
+            return "undecided", f"{_status_reason(case.run.status)}, and with it its conditions; {reason}"
     claimed = as_claimed(case, judged.claim, (verdict, reason), judged.link)
     if claimed[0] == "refuted":
         return _publish(case, judged, along_run, reason)

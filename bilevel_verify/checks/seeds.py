@@ -157,6 +157,8 @@ def _confirmed(case: Case, claim: Claim, reason: str, run: MakeRun, seed: int) -
     """A frequency too small is said only if a failure of float64 is one at the end of a run in many digits too."""
     if case.instance.local:
         return "undecided", f"local: {reason}"
+    if any(premise.along for premise in case.premises):
+        return "undecided", f"hypothesis: {reason}; conditions along the run are known of the first seed only"
     if callable(case.request.method):
         return "undecided", f"precision: {reason}; a solver of your own is not handed the seeds of the trials"
     try:

@@ -340,7 +340,9 @@ def test_conditions_become_premises(monkeypatch: pytest.MonkeyPatch) -> None:
     assert case.premises[1] == Premise("one, given: f(x[k]) <= 10", "holds", "", "proved", "proof of alpha, r")
     names = [premise.text.partition(":")[0] for premise in case.premises[2:]]
     assert names == ["one, step", "one, run", "one, epoch", "other, last"]
-    assert {(p.verdict, p.certainty, p.margin) for p in case.premises[2:]} == {("holds", "certified", 0.5)}
+    found = {(p.verdict, p.certainty, p.margin, p.along) for p in case.premises[2:]}
+    assert found == {("holds", "certified", 0.5, True)}
+    assert not case.premises[1].along  # a proof is one for the whole run
     assert [p.source for p in case.premises[2:]] == ["one", "one", "one", "other"]
     case.request.values = {"r": 1}
     case.premises.clear()
@@ -367,7 +369,7 @@ def premise(*places: Judgement) -> Premise:
 def test_every_field_of_a_condition_along_the_run() -> None:
     text = "cond, step: f(x[k]) <= 10"
     held = premise(Judgement(True, 1, 2, 0.5, certainty="certified", where="k = 1"))
-    assert held == Premise(text, "holds", "", "certified", "cond", 0.5)
+    assert held == Premise(text, "holds", "", "certified", "cond", 0.5, along=True)
     false = premise(Judgement(False, 2, 1, -0.5, certainty="certified", where="k = 1"))
     assert false == Premise(text, "not applicable", "cond is false on this run at k = 1", "certified", "cond", -0.5)
     assert premise(Judgement(False, 2, 1, -0.5, certainty="proved")).reason == "cond is false on this run"

@@ -19,7 +19,7 @@ from bilevel_verify.checks.premise import Premise
 from bilevel_verify.checks.request import Request
 from bilevel_verify.checks.verdict import Row
 from bilevel_verify.language import parse
-from bilevel_verify.theorems.card import Card, Claim, Condition, Expression, Link, Mark, Refuted, Statement
+from bilevel_verify.theorems.card import Card, Claim, Condition, Expression, LetterSpec, Link, Mark, Refuted, Statement
 
 pytestmark = pytest.mark.fast
 
@@ -339,3 +339,47 @@ def test_only_what_holds_says_how_far_a_cut_run_went(verdict: Any, reason: str) 
     case = case_of(run=SimpleNamespace(status="budget", iterations=5))
     found = rows._cut_short(case, judged_of(claim_of(), tally_of(TIGHT)), verdict, "why")
     assert found == (verdict, reason)
+
+
+def test_a_cut_run_whose_relation_is_open_stays_open() -> None:
+    case = case_of(run=SimpleNamespace(status="budget", iterations=5))
+    grown = judged_of(claim_of(link("1", "<=", "0"), over="run"), tally_of(BROKEN))
+    assert rows._cut_short(case, grown, "refuted", "why") == ("refuted", "why; the run was not even finished")
+    assert rows._cut_short(case, grown, "undecided", "tie") == ("undecided", "budget: the run was not finished")
+
+
+@pytest.mark.parametrize("over", ["run", "step"])
+def test_a_run_cut_short_before_its_conditions_are_known_refutes_nothing(
+    monkeypatch: pytest.MonkeyPatch, over: str
+) -> None:
+    monkeypatch.setattr(rows, "confirmed", lambda case, judged, reason: ("refuted", reason))
+    broken = judged_of(claim_of(link("1", "<=", "0"), over=over), tally_of(BROKEN))
+    so_far, proved = Premise("far", "holds", along=True), Premise("far", "holds")
+    for status, premises, verdict in (
+        ("budget", [so_far], "undecided"),
+        ("budget", [proved, so_far], "undecided"),
+        ("budget", [proved], "refuted"),
+        ("budget", [], "refuted"),
+        ("finished", [so_far], "refuted"),
+        ("stationary", [so_far], "refuted"),
+    ):
+        case = case_of(run=SimpleNamespace(status=status, iterations=5), premises=premises)
+        found, reason = rows.verdict_of(case, broken, True)
+        assert found == verdict, (status, premises)
+        if verdict == "undecided":
+            assert reason.startswith("budget: the run was not finished, and with it its conditions; violated at 1 of 1")
+    held = judged_of(claim_of(), tally_of(TIGHT))
+    case = case_of(run=SimpleNamespace(status="budget", iterations=5), premises=[so_far])
+    assert rows.verdict_of(case, held, True) == ("holds", "over the first 5 iterations (budget)")
+
+
+def test_one_link_of_unlike_units_is_enough() -> None:
+    letters = {name: LetterSpec(name, Expression(parse(unit), unit)) for name, unit in (("V", "F"), ("r", "X"))}
+    case = case_of(card={"units": {"F": "values of f", "X": "length of x"}, "letters": letters})
+    alike, unlike = link("V", "<=", "2*V"), link("V", "<=", "r")
+    claim = claim_of(alike, unlike)
+    for links, verdict in (((alike, alike), "holds"), ((alike, unlike), "undecided"), ((unlike, alike), "undecided")):
+        found, reason = rows.as_claimed(case, claim, ("holds", ""), *links)
+        assert found == verdict
+        assert reason.startswith("units: ") == (verdict == "undecided")
+    assert rows.as_claimed(case, claim, ("undecided", "tie"), unlike) == ("undecided", "tie")

@@ -237,6 +237,15 @@ def test_a_run_in_fifty_digits_that_has_no_end_confirms_nothing(
     assert confirmed(monkeypatch, always("refuted"), digits) == ("undecided", words)
 
 
+def test_conditions_along_the_run_of_the_first_seed_are_not_those_of_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = Runs(monkeypatch, always("refuted"))
+    along = Premise("far", "holds", along=True)
+    found, reason = seeds._confirmed(case_of(TRUE, along), claim_of(), "few", runs, 7)
+    assert (found, reason[:17]) == ("undecided", "hypothesis: few; ")
+    assert runs.asked == []
+    assert seeds._confirmed(case_of(TRUE), claim_of(), "few", runs, 7)[0] == "refuted"
+
+
 def test_a_refutation_needs_the_domain_and_a_named_method(monkeypatch: pytest.MonkeyPatch) -> None:
     case = case_of()
     case.instance.local = ("L",)  # type: ignore[misc]
