@@ -28,9 +28,10 @@ Answer: TypeAlias = "bool | None"
 class EvaluationError(MathematicalError):
     """An expression that has no value here; ``reason`` is that of a verdict (``precision``, ``not recorded``)."""
 
-    def __init__(self, reason: str) -> None:
-        self.reason = reason
-        super().__init__(reason)
+    @property
+    def reason(self) -> str:
+        """Why there is no value."""
+        return str(self)
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,8 +111,8 @@ source = "own"
 
 
 def test_a_condition_that_holds_so_far_may_still_fail(tmp_path: Path) -> None:
-    """The whole run breaks its condition, so that the theorem promises nothing of it: its first part refutes nothing."""
-    text = CARD.format(left="iterations", op="<=", right="10", slow=10)
+    """The whole run breaks its condition, so that the theorem promises nothing; its first part refutes nothing."""
+    text = CARD.format(left="iterations", op="<=", right="10", slow=100)
     path = tmp_path / "counts.toml"
     path.write_text(
         text.replace('settings = ["s"]', 'settings = ["s"]\nassumes = ["far"]') + CONDITION, encoding="utf-8"

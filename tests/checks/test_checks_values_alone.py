@@ -89,6 +89,11 @@ def test_numbers_become_exact_balls(number: Any, exact: Fraction) -> None:
     assert read(v.ball(number)) == exact
 
 
+def test_a_ball_is_itself_with_its_radius() -> None:
+    ball = arb(1, 0.5)
+    assert v.ball(ball) is ball
+
+
 def test_long_numbers_keep_every_bit_whatever_the_precision() -> None:
     with mpmath.workdps(200):
         third = mpmath.mpf(1) / 3
