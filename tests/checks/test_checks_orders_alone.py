@@ -139,6 +139,8 @@ def test_reasons_show_both_slopes() -> None:
         ([0.5] * 6, False, "uninformative"),
         ([0.5] * 6, True, "inconsistent"),
         ([1.2] * 2, False, "uninformative"),
+        ([1.0, 1.0, 1.0, 0.5, 1.1, 1.1], False, "consistent"),  # the interval reaches below the exponent
+        ([1.0, 1.0, 1.0, 0.5, 1.1, 1.1], True, "consistent"),
     ],
 )
 def test_the_verdict_of_a_whole_sweep(slopes: list[float], two_sided: bool, verdict: str) -> None:
