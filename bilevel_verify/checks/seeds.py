@@ -81,7 +81,7 @@ def _sure(case: Case, outcome: str, iterations: int) -> tuple[tuple[Verdict, str
     if outcome == "not applicable":
         return ("not applicable", "vacuous: no trial"), None
     if outcome != "refuted" or case.instance.local:
-        kind = "local" if case.instance.local and outcome == "refuted" else "precision"
+        kind = "local" if outcome == "refuted" else "precision"
         return ("undecided", f"{kind}: {case.beneath}; {seen}"), None
     reason = f"{seen}, so that it draws no number: the same end for every seed, probability 0"
     return ("refuted", reason), Frequency("refuted", reason, 0, 1, 0.0, 0.0)

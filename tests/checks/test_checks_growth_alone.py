@@ -26,6 +26,7 @@ pytestmark = pytest.mark.fast
 F = Fraction
 STILL, UP, DOWN, UNKNOWN = Trend
 LETTERS: dict[str, Any] = {"a": F(3), "b": F(-2), "c": F(0), "u": arb(0, 0.5), "h": F(1, 2), "p": arb(2, 0.5)}
+LETTERS["w"] = F(-1, 10**400)  # no float is between it and 0
 NOW = {"iterations": 7, "epochs": 2, "calls": 9}
 
 
@@ -88,6 +89,9 @@ def trend(text: str) -> Trend:
         ("b*iterations", DOWN),
         ("c*iterations", UP),
         ("u*iterations", UNKNOWN),
+        ("w*iterations", DOWN),
+        ("-w*iterations", UP),
+        ("iterations/w", UNKNOWN),
         ("p*iterations", UP),
         ("-p*iterations", DOWN),
         ("log(b)*iterations", UNKNOWN),
