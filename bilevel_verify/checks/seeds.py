@@ -164,12 +164,11 @@ def _confirmed(case: Case, claim: Claim, reason: str, run: MakeRun, seed: int) -
     try:
         with exact.precision(HIGH_BITS):
             again = run(case, seed=seed, digits=DIGITS, budget={"calls": MOST_CALLS})
-            ended = again.status in ENDED
-            judged = _judged_on(case, [claim], again) if ended else []
+            judged = _judged_on(case, [claim], again)
     except (BilevelVerifyError, NotImplementedError, TypeError, ArithmeticError, MemoryError) as error:
         kind = type(error).__name__
         return "undecided", f"precision: {reason}; no run in {DIGITS} digits is available ({kind})"
-    if not ended:
+    if again.status not in ENDED:
         return "undecided", f"budget: {reason}; the run of seed {seed} in {DIGITS} digits is too long"
     if _weakest(judged) != "refuted" or not any(is_visible(link.tally) for link in judged):
         return "undecided", f"precision: {reason}, but seed {seed} does not fail in {DIGITS} digits"
