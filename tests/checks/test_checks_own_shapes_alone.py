@@ -50,6 +50,7 @@ def plain(table: Any) -> Any:
         (np.zeros((1, 1, 1)), 3),
         (np.array([mpmath.mpf(1), mpmath.mpf(2)], dtype=object), 1),
         (np.array([], dtype=object), 1),
+        (np.array([[mpmath.mpf(1), mpmath.mpf(2)]], dtype=object), 2),
     ],
 )
 def test_how_deep_lists_are_nested(part: Any, levels: int) -> None:
