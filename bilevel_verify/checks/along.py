@@ -51,7 +51,7 @@ def judge_along(case: Case, claims: list[Claim]) -> None:
             raise
         case.trouble = f"{_kind_of(error) if not case.beneath else 'precision'}: {case.beneath or error}"
         if isinstance(error, InfeasibleError) and blocked is None:
-            blocked = Premise("every cut has a point in Z", "not applicable", str(error), "computed")
+            blocked = Premise("every cut has a point in Z", "not applicable", str(error))
         _all_undecided(case, claims, case.trouble, blocked)
         return
     case.run, case.trajectory = trajectory.run, trajectory
@@ -178,7 +178,7 @@ def _premise_of(condition: str, judged: Judged) -> Premise:
     where = f" at {shown.where}" if shown is not None and shown.where else ""
     margin = None if shown is None else shown.margin
     if verdict == "holds":
-        return Premise(text, "holds", "", judged.tally.certainty, condition, margin)
+        return Premise(text, "holds", "", judged.tally.certainty, condition, margin, along=True)
     if verdict == "refuted" and shown is not None and _is_rounding(shown):
         reason = f"precision: {condition} asks for more{where} than float64 resolves"
         return Premise(text, "undecided", reason, "computed", condition, margin)

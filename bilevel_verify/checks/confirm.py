@@ -87,10 +87,15 @@ def _beyond_rounding(case: Case, judged: Judged, reason: str, error: Exception) 
 
 def _in_digits(digits: int, judged: Judged, reason: str) -> tuple[Verdict, str]:
     """A run that was made in many digits from the start needs no other one."""
-    worst = judged.tally.worst
-    if worst is None or (worst.certainty != "proved" and worst.margin >= -VISIBLE):
+    if not is_visible(judged.tally):
         return "undecided", f"tie: the sides agree up to the rounding of the run, in {digits} digits"
     return "refuted", f"{reason}, in {digits} digits"
+
+
+def is_visible(fine: Tally) -> bool:
+    """Whether a run in many digits shows a violation that is more than its own rounding (exact rationals have none)."""
+    worst = fine.worst
+    return worst is not None and (worst.certainty == "proved" or worst.margin < -VISIBLE)
 
 
 def _iterations(case: Case, judged: Judged) -> int | None:
@@ -104,8 +109,6 @@ def _iterations(case: Case, judged: Judged) -> int | None:
 
 def _is_rounding(rough: Tally, fine: Tally) -> bool:
     """Whether a violation is made of rounding errors: two sides that are equal differ in the last digits of any run."""
-    if fine.worst is None or rough.first is None:
+    if fine.worst is None or rough.first is None or not is_visible(fine):
         return True
-    if fine.worst.certainty == "proved":  # both sides are exact rationals, counts for instance
-        return False
-    return fine.worst.margin >= -VISIBLE or fine.worst.gap < FADES * rough.first.gap
+    return fine.worst.certainty != "proved" and fine.worst.gap < FADES * rough.first.gap

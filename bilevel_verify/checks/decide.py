@@ -18,6 +18,9 @@ from bilevel_verify.truth.enclosure import Certainty, weakest
 WIDE = 1e-6
 """A side whose relative width exceeds this is undecided for want of precision rather than by a tie."""
 
+WORST_FIRST: tuple[Verdict, ...] = ("refuted", "undecided", "holds", "inconsistent", "consistent", "uninformative")
+"""What decides for a statement, if one of its claims has it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
@@ -51,8 +54,8 @@ def judge(left: Value, operator: str, right: Value, certainty: Certainty = "prov
     measured, bound = _counting_ends((a_low, a_high), operator, (b_low, b_high), answer)
     reason = "" if answer is not None else _why((a_low, a_high), (b_low, b_high))
     margin = margin_of(measured, operator, bound)
-    if answer is not None:  # both ends are rounded outwards: a decided relation has the sign of its decision
-        margin = max(margin, 0.0) if answer else min(margin, 0.0)
+    # both ends are rounded outwards: a relation that holds has room, any other one has none (NaN stays NaN)
+    margin = max(margin, 0.0) if answer else min(margin, 0.0)
     gap = 0.0 if answer is not False else max(0.0, float(abs(scalar_ball(a) - scalar_ball(b)).lower()))
     return Judgement(answer, measured, bound, margin, reason, certainty, where, gap)
 
@@ -95,9 +98,8 @@ def margin_of(measured: float, operator: str, bound: float) -> float:
     if measured == bound:
         return 0.0
     if abs(measured) == inf or abs(bound) == inf:
-        good = measured < bound if operator in ("<=", "<", "==") else measured > bound
-        return 1.0 if good else -1.0
-    difference = bound - measured if operator in ("<=", "<", "==") else measured - bound
+        return 1.0 if (measured < bound) == (operator in ("<=", "<", "==")) else -1.0
+    difference = bound - measured if operator in ("<=", "<") else measured - bound
     if operator == "==":
         difference = -abs(difference)
     return difference / max(abs(bound), abs(measured))
@@ -183,12 +185,4 @@ def guarded(error: MathematicalError, where: str, certainty: Certainty = "comput
 
 def summary(verdicts: Sequence[Verdict]) -> Verdict:
     """Verdict of a statement from those of its claims (orders stay in their rows)."""
-    bounds = [verdict for verdict in verdicts if verdict in ("holds", "refuted", "undecided")]
-    for verdict in ("refuted", "undecided", "holds"):
-        if verdict in bounds:
-            return verdict
-    orders = [verdict for verdict in verdicts if verdict in ("consistent", "inconsistent", "uninformative")]
-    for verdict in ("inconsistent", "consistent", "uninformative"):
-        if verdict in orders:
-            return verdict
-    return "not applicable"
+    return next((verdict for verdict in WORST_FIRST if verdict in verdicts), "not applicable")

@@ -18,6 +18,8 @@ from bilevel_verify.language import tree
 
 FIXED = frozenset({"x_int", "pi", "E", "oo"})
 INCREASING = frozenset({"sqrt", "log", "exp", "floor", "ceil", "sinh", "tanh", "asinh", "atan", "erf", "sign", "plus"})
+ONE_SIDED = frozenset({"sqrt", "log"})
+"""Those that have no value once their argument has fallen far enough."""
 EXTREMES = frozenset({"max", "min"})
 
 
@@ -44,7 +46,7 @@ def stays_violated(judged: Judged) -> bool:
     too_small = left in (Trend.STILL, Trend.DOWN) and right in (Trend.STILL, Trend.UP)
     if judged.link.op == "==":
         return too_large if worst.measured > worst.bound else too_small and worst.measured < worst.bound
-    return too_large if judged.link.op in ("<=", "<") else too_small and judged.link.op in (">=", ">")
+    return too_large if judged.link.op in ("<=", "<") else too_small
 
 
 class Trends:
@@ -88,8 +90,8 @@ class Trends:
 
     def _whole(self, node: tree.Node) -> Trend:
         """A tree that is taken as a whole: still if nothing in it moves."""
-        parts = [part for part in node.walk() if part is not node]
-        if isinstance(node, tree.Index) or any(isinstance(part, tree.Index) for part in parts):
+        parts = list(node.walk())
+        if any(isinstance(part, tree.Index) for part in parts):
             return Trend.UNKNOWN
         leaves = [part for part in parts if isinstance(part, tree.Letter | tree.Call)]
         return Trend.STILL if all(self.of(leaf) is Trend.STILL for leaf in leaves) else Trend.UNKNOWN
@@ -112,7 +114,7 @@ class Trends:
         moving = [self.of(factor) for factor, _ in factors]
         if all(trend is Trend.STILL for trend in moving):
             return Trend.STILL
-        for (factor, below), trend in zip(factors, moving, strict=True):
+        for (factor, below), trend in zip(factors, moving):
             now = self._sign(factor)
             kept = now != 0 and (trend is Trend.STILL or (trend is Trend.UP) == (now > 0))
             if trend is Trend.UNKNOWN or (below and abs(now) < 2):
@@ -149,7 +151,8 @@ class Trends:
         if all(trend is Trend.STILL for trend in trends):
             return Trend.STILL
         if name in EXTREMES or (name in INCREASING and len(arguments) == 1):
-            return _together(trends)
+            total = _together(trends)
+            return Trend.UNKNOWN if name in ONE_SIDED and total is Trend.DOWN else total
         if name == "abs" and trends == [Trend.UP] and self._sign(arguments[0]) > 0:
             return Trend.UP
         return Trend.UNKNOWN

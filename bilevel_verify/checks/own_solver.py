@@ -166,7 +166,7 @@ def _refuse_floats(table: Any) -> None:
 
 
 def _begins_at(first: np.ndarray, x0: np.ndarray) -> None:
-    if not all(a == b for a, b in zip(first, x0, strict=True)):
+    if not np.array_equal(first, x0):
         raise ParameterError("the first point of the first epoch must be the start x0 that the solver was handed")
 
 
@@ -194,11 +194,11 @@ def trajectory_of(result: Any, x0: np.ndarray, dx: int) -> tuple[Trajectory, boo
         if not lengths or min(lengths[:-1], default=2) < 2 or _point_lengths(result) != {dx}:
             raise ParameterError(f"the solver handed back three levels of lists that are no epochs of points; {HOW}")
         return Trajectory(list(result), output), True
-    flat = list(np.atleast_1d(np.asarray(result, dtype=object)) if levels == 1 else result)
-    if not flat or levels not in (1, 2) or (levels == 1 and dx != 1):
+    flat = list(result) if levels in (1, 2) else []
+    if not flat or (levels == 1 and dx != 1):
         raise ParameterError(f"the solver handed back no iterates: a list of points of shape ({dx},); {HOW}")
     points = [_point(point, dx, f"iterate {k}") for k, point in enumerate(flat)]
-    if any(a != b for a, b in zip(points[0], x0, strict=True)):
+    if not np.array_equal(points[0], x0):
         points = [x0, *points]
     return Trajectory([points], output), False
 
@@ -239,9 +239,12 @@ def _point(value: Any, dx: int, what: str) -> np.ndarray:
     """
     try:
         found = np.asarray(value)
-        found = found if found.dtype == object else found.astype(float)
+        if np.iscomplexobj(found):
+            raise TypeError("complex")
         if found.dtype == object:
             [float(number) for number in found.ravel()]
+        else:
+            found = found.astype(float)
     except (TypeError, ValueError):
         raise ParameterError(f"{what} that the solver handed back is not a point of numbers") from None
     if found.ndim == 0:

@@ -19,3 +19,5 @@ class Premise:
     source: str = ""
     margin: float | None = None
     witness: str = ""
+    along: bool = False
+    """Whether it was looked at along the run: no further than the run went."""

@@ -41,6 +41,8 @@ def verdict_of(case: Case, judged: Judged, along_run: bool) -> tuple[Verdict, st
         return "undecided", contained.reason
     if along_run and case.run is not None:
         verdict, reason = _cut_short(case, judged, verdict, reason)
+        if cut and verdict == "refuted" and any(premise.along for premise in case.premises):
+            return "undecided", f"{_status_reason(case.run.status)}, and with it its conditions; {reason}"
     claimed = as_claimed(case, judged.claim, (verdict, reason), judged.link)
     if claimed[0] == "refuted":
         return _publish(case, judged, along_run, claimed[1])
@@ -73,7 +75,7 @@ def _cut_short(case: Case, judged: Judged, verdict: Verdict, reason: str) -> tup
     assert case.run is not None
     status = case.run.status
     if case.beneath:
-        if judged.claim.over == "run" and not case.whole:
+        if not case.whole and (verdict == "not applicable" or rests_on_the_end(judged.claim)):
             return "undecided", f"precision: {case.beneath}"
         return verdict, seen_in_digits(case) if verdict == "holds" else reason
     if status in ENDED:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from bilevel_verify.checks import hypotheses as hyp
 from bilevel_verify.checks.claims import Judged, judge_claims
-from bilevel_verify.checks.confirm import DIGITS, HIGH_BITS, MOST_CALLS
+from bilevel_verify.checks.confirm import DIGITS, HIGH_BITS, MOST_CALLS, is_visible
 from bilevel_verify.checks.functions import ProblemFunctions
 from bilevel_verify.checks.probability import Frequency, judge_frequency
 from bilevel_verify.checks.rows import as_claimed, marks_of, plain_row, readings_of
@@ -34,6 +34,8 @@ TRIALS = 100
 """Seeds of one row, unless the caller asks for more."""
 TRIALS_LETTER = "trials"
 """Its name among the values that a caller gives."""
+WEAKEST = ("not applicable", "refuted", "undecided", "holds")
+"""Outcomes of the links of an event: the first of these that one of them has is that of the event."""
 
 
 def probability_rows(case: Case, claims: list[Claim], run: MakeRun) -> list[Row]:
@@ -79,7 +81,7 @@ def _sure(case: Case, outcome: str, iterations: int) -> tuple[tuple[Verdict, str
     if outcome == "not applicable":
         return ("not applicable", "vacuous: no trial"), None
     if outcome != "refuted" or case.instance.local:
-        kind = "local" if case.instance.local and outcome == "refuted" else "precision"
+        kind = "local" if outcome == "refuted" else "precision"
         return ("undecided", f"{kind}: {case.beneath}; {seen}"), None
     reason = f"{seen}, so that it draws no number: the same end for every seed, probability 0"
     return ("refuted", reason), Frequency("refuted", reason, 0, 1, 0.0, 0.0)
@@ -104,23 +106,26 @@ def _stays(run: Run) -> bool:
 def _outcomes(case: Case, claims: list[Claim], found: Run) -> list[str]:
     """Outcome of every claim on one run, the weakest of its links."""
     judged = _judged_on(case, claims, found)
-    links = [[j.tally.outcome()[0] for j in judged if j.claim is claim] for claim in claims]
-    order = ("not applicable", "refuted", "undecided", "holds")
-    return [min(outcomes, key=order.index) for outcomes in links]
+    return [_weakest([link for link in judged if link.claim is claim]) for claim in claims]
 
 
-def _trial(case: Case, claims: list[Claim], run: MakeRun, seed: int, **options: Any) -> list[bool | None]:
-    """Whether each event happened for one seed (None: no trial); a run that was cut short is a failure."""
-    if case.run is not None and case.run.compiled and "digits" not in options and case.run.method in METHODS:
+def _weakest(links: list[Judged]) -> str:
+    """Outcome of an event from those of its links."""
+    return min((link.tally.outcome()[0] for link in links), key=WEAKEST.index)
+
+
+def _trial(case: Case, claims: list[Claim], run: MakeRun, seed: int) -> list[str]:
+    """Outcome of every event for one seed (``not applicable``: no trial); a run that was cut short is a failure."""
+    options: dict[str, Any] = {}
+    if case.run is not None and case.run.compiled and case.run.method in METHODS:
         options["compiled"] = True  # the first run was too long for plain Python
     try:
         found = run(case, seed=seed, **options)
     except (BilevelVerifyError, ArithmeticError):
-        return [False] * len(claims)
+        return ["refuted"] * len(claims)
     if found.status not in ENDED:
-        return [False] * len(claims)
-    judged = _judged_on(case, claims, found)
-    return [_event([j for j in judged if j.claim is claim]) for claim in claims]
+        return ["refuted"] * len(claims)
+    return _outcomes(case, claims, found)
 
 
 def _judged_on(case: Case, claims: list[Claim], found: Run) -> list[Judged]:
@@ -132,41 +137,41 @@ def _judged_on(case: Case, claims: list[Claim], found: Run) -> list[Judged]:
     return judge_claims(claims, one.evaluator, trajectory, one.forget)
 
 
-def _event(links: list[Judged]) -> bool | None:
-    outcomes = [judged.tally.outcome()[0] for judged in links]
-    if "not applicable" in outcomes:
-        return None
-    return all(outcome == "holds" for outcome in outcomes)
-
-
-def _judged(case: Case, claim: Claim, events: list[bool | None], rows: int, run: MakeRun, first: int) -> Row:
+def _judged(case: Case, claim: Claim, events: list[str], rows: int, run: MakeRun, first: int) -> Row:
+    """The row of one event. What is not decided for a seed counts as a success: it refutes nothing."""
     assert claim.probability is not None
     promised, _ = ends(case.evaluator(claim).scalar(claim.probability.tree, {}))
-    trials = [event for event in events if event is not None]
+    trials = [event for event in events if event != "not applicable"]
     if not trials:
         return _row(case, claim, ("not applicable", f"vacuous: no trial among {len(events)} seeds"), None)
-    found = judge_frequency(sum(trials), len(trials), promised, rows)
-    outcome: tuple[Verdict, str] = (found.verdict, found.reason)
+    found = judge_frequency(len(trials) - trials.count("refuted"), len(trials), promised, rows)
+    unknown = trials.count("undecided")
+    reason = f"{found.reason}; {unknown} of them not decided" if unknown else found.reason
+    outcome: tuple[Verdict, str] = (found.verdict, reason)
     if found.verdict == "refuted":
-        outcome = _confirmed(case, claim, found.reason, run, first + events.index(False))
+        outcome = _confirmed(case, claim, reason, run, first + events.index("refuted"))
     return _row(case, claim, outcome, found)
 
 
 def _confirmed(case: Case, claim: Claim, reason: str, run: MakeRun, seed: int) -> tuple[Verdict, str]:
-    """A frequency too small is said only if a failure of float64 is one in many digits too."""
+    """A frequency too small is said only if a failure of float64 is one at the end of a run in many digits too."""
     if case.instance.local:
         return "undecided", f"local: {reason}"
+    if any(premise.along for premise in case.premises):
+        return "undecided", f"hypothesis: {reason}; conditions along the run are known of the first seed only"
     if callable(case.request.method):
         return "undecided", f"precision: {reason}; a solver of your own is not handed the seeds of the trials"
-    budget = {"calls": MOST_CALLS}
     try:
         with exact.precision(HIGH_BITS):
-            again = _trial(case, [claim], run, seed, digits=DIGITS, budget=budget)
-    except (NotImplementedError, TypeError, MemoryError) as error:
+            again = run(case, seed=seed, digits=DIGITS, budget={"calls": MOST_CALLS})
+            judged = _judged_on(case, [claim], again)
+    except (BilevelVerifyError, NotImplementedError, TypeError, ArithmeticError, MemoryError) as error:
         kind = type(error).__name__
         return "undecided", f"precision: {reason}; no run in {DIGITS} digits is available ({kind})"
-    if again != [False]:
-        return "undecided", f"precision: {reason}, but seed {seed} succeeds in {DIGITS} digits"
+    if again.status not in ENDED:
+        return "undecided", f"budget: {reason}; the run of seed {seed} in {DIGITS} digits is too long"
+    if _weakest(judged) != "refuted" or not any(is_visible(link.tally) for link in judged):
+        return "undecided", f"precision: {reason}, but seed {seed} does not fail in {DIGITS} digits"
     return "refuted", f"{reason}; the failure of seed {seed} confirmed in {DIGITS} digits"
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import reduce
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -27,9 +28,10 @@ Answer: TypeAlias = "bool | None"
 class EvaluationError(MathematicalError):
     """An expression that has no value here; ``reason`` is that of a verdict (``precision``, ``not recorded``)."""
 
-    def __init__(self, reason: str) -> None:
-        self.reason = reason
-        super().__init__(reason)
+    @property
+    def reason(self) -> str:
+        """Why there is no value."""
+        return str(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,15 +86,9 @@ def ball(number: Any) -> arb:
         sign, mantissa, exponent, _ = number._mpf_
         if mantissa == 0 and exponent != 0:
             raise EvaluationError("precision")
-        return _dyadic(-int(mantissa) if sign else int(mantissa), int(exponent))
+        # exact: arb keeps every bit of mantissa * 2**exponent
+        return arb((-int(mantissa) if sign else int(mantissa), int(exponent)))
     raise TypeError(f"not a number: {number!r}")
-
-
-def _dyadic(mantissa: int, exponent: int) -> arb:
-    """Exact ``mantissa * 2**exponent``; arb keeps every bit of an exact conversion."""
-    if exponent >= 0:
-        return arb(mantissa << exponent)
-    return arb((mantissa, exponent))
 
 
 def vector(numbers: Iterable[Any]) -> Vector:
@@ -177,7 +173,7 @@ def divide(top: Value, bottom: Value) -> Value:
     """Quotient; a denominator that may be zero has no value."""
     if isinstance(bottom, Fraction) and bottom == 1:
         return top
-    if isinstance(top, Vector | Matrix):
+    if isinstance(top, Vector | Matrix | Tensor):
         return multiply(exact.divide(Fraction(1), _scalar(bottom)), top)
     return exact.divide(_scalar(top), _scalar(bottom))
 
@@ -187,8 +183,6 @@ def power(base: Value, exponent: Value) -> Scalar:
     foot, height = _scalar(base), _scalar(exponent)
     if height == Fraction(1, 2):
         return square_root(foot)
-    if isinstance(height, Fraction) and height.denominator == 1 and height > 0 and height % 2 == 0:
-        return exact.power(foot if is_exact(foot) else abs(foot), height)
     return exact.power(foot, height)
 
 
@@ -298,7 +292,4 @@ def floor_of(value: Value, upwards: bool = False) -> Scalar:
 
 def extreme(values: Sequence[Value], largest: bool) -> Scalar:
     """``max`` or ``min`` of scalars."""
-    best = _scalar(values[0])
-    for value in values[1:]:
-        best = (exact.larger if largest else exact.smaller)(best, _scalar(value))
-    return best
+    return reduce(exact.larger if largest else exact.smaller, map(_scalar, values))

@@ -189,7 +189,7 @@ def letters_of(definition: Definition) -> set[str]:
     if not isinstance(definition.value, Root):
         return free_letters(definition.value.tree)
     root = definition.value
-    found = free_letters(root.equation.tree)
-    for part in (*root.between, *root.define.values()):
-        found |= free_letters(part.tree)
+    found = free_letters(root.equation.tree).union(
+        *(free_letters(part.tree) for part in (*root.between, *root.define.values()))
+    )
     return found - {definition.name} - root.define.keys()

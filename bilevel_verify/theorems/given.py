@@ -144,7 +144,7 @@ def _constant(name: str, value: Any, ends: tuple[float, float], own: Constant) -
         return _exponent(name, value, ends, own)
     if own.certified and safe:
         return Given(name, value, True, source="constants")
-    if own.certified and own.attained and not safe:
+    if own.certified and own.attained:
         false, limit = _beyond(own, ends), own.value
     if false:
         bound = _bound(limit, relation == ">=")

@@ -133,8 +133,7 @@ class _Resolver:
             self.give_explicit(name)
         wanted = set(self.card.letters) if targets is None else set(targets)
         for name in self.order(wanted):
-            if name not in self.letters:
-                self.one(name)
+            self.one(name)
         return Resolved(self.card, self.entry, self.letters, self.missing, self.hypotheses())
 
     def order(self, wanted: set[str]) -> list[str]:
@@ -182,7 +181,7 @@ class _Resolver:
             name,
             scalar,
             "reading" if label else ("settings" if chosen else "definition"),
-            weakest("proved" if isinstance(scalar, Fraction) else "certified", *(u.certainty for u in used)),
+            _certainty(scalar, used),
             chosen=chosen,
             readings=tuple(labels),
             definition=definition,
@@ -224,14 +223,16 @@ class _Resolver:
         if absent:
             self.missing[name] = f"needs {', '.join(absent)}"
             return
-        used = [self.letters[n].certainty for n in free_letters(default.tree) & self.letters.keys()]
+        used = [self.letters[n] for n in free_letters(default.tree) & self.letters.keys()]
         try:
-            self.put(name, self.formula().value(default.tree), "default", weakest(*used), chosen=True)
+            scalar = self.formula().value(default.tree)
         except MathematicalError as error:
             self.missing[name] = f"{default.text}: {error}"
+            return
+        self.put(name, scalar, "default", _certainty(scalar, used), chosen=True)
 
-    def formula(self, more: Mapping[str, Scalar] | None = None) -> Formula:
-        return Formula({**{n: letter.for_check for n, letter in self.letters.items()}, **(more or {})})
+    def formula(self) -> Formula:
+        return Formula({n: letter.for_check for n, letter in self.letters.items()})
 
     def evaluate(self, definition: Definition) -> Scalar:
         if isinstance(definition.value, Root):
@@ -312,6 +313,11 @@ class _Resolver:
                     self.hypothesis(Expression(node, f"{spec.name} {sign} {end.text}"), "range of the letter")
                 )
         return conditions
+
+
+def _certainty(scalar: Scalar, used: Iterable[ResolvedLetter]) -> Certainty:
+    """Certainty of a formula: that of its letters, and of its own rounding."""
+    return weakest("proved" if isinstance(scalar, Fraction) else "certified", *(letter.certainty for letter in used))
 
 
 def _from_mapping(values: Mapping[str, Any]) -> Provider:

@@ -172,7 +172,8 @@ def scalar_of(value: Any) -> tuple[Scalar, Certainty]:
     ParameterError : not a number, or NaN.
     """
     if isinstance(value, str):
-        return Formula({}).value(parse(value)), "proved"
+        scalar = Formula({}).value(parse(value))
+        return scalar, "proved" if isinstance(scalar, Fraction) else "certified"
     if hasattr(value, "certainty") and hasattr(value, "error"):
         return exact.hull(_decimal_free(value.lower), _decimal_free(value.upper)), value.certainty
     if hasattr(value, "certified") and hasattr(value, "side"):

@@ -96,6 +96,33 @@ def test_the_run_in_fifty_digits_may_be_cut_short_too(tmp_path: Path, monkeypatc
     assert (row.reason or "").startswith("budget: violated at 1 of 1 places in float64; the run in 50 digits is too")
 
 
+CONDITION = """
+[[condition]]
+id = "far"
+source = "own"
+  [[condition.claim]]
+  id = "far"
+  source = "own"
+  over = "step"
+  left = "norm(x[k])"
+  op = ">="
+  right = "norm(x_int)/2"
+"""
+
+
+def test_a_condition_that_holds_so_far_may_still_fail(tmp_path: Path) -> None:
+    """The whole run breaks its condition, so that the theorem promises nothing; its first part refutes nothing."""
+    text = CARD.format(left="iterations", op="<=", right="10", slow=100)
+    path = tmp_path / "counts.toml"
+    path.write_text(
+        text.replace('settings = ["s"]', 'settings = ["s"]\nassumes = ["far"]') + CONDITION, encoding="utf-8"
+    )
+    problem = bv.single_level(f="x1**2/2 + x2**2/2", x="x1 x2")
+    rows = [bv.verify(problem, f"{path}/count", x0=[1.0, 0.5], eps=0.01, budget=b).claims[0] for b in (15, 10**5)]
+    assert [row.verdict for row in rows] == ["undecided", "not applicable"]
+    assert (rows[0].reason or "").startswith("budget: the run was not finished, and with it its conditions")
+
+
 NUMBERS = {"a": 3, "b": -2, "c": 0}
 
 

@@ -184,20 +184,49 @@ def test_a_solver_that_stays_on_the_saddle_is_caught_and_not_published_without_d
     assert row.reason.startswith("precision: 0 of 100 seeds")
 
 
-def test_a_failed_condition_is_no_trial(minimax):
-    from bilevel_verify.checks.seeds import _event
+CARD = """
+[paper]
+key = "likely"
+title = "Promises that no run decides"
+[units]
+F = "values of f"
+X = "length of x"
+[letters]
+L = { unit = "F/X**2", domain = "(0, oo)", from = "constants", meaning = "Lipschitz constant of the gradient" }
+eta = { unit = "X**2/F", domain = "(0, oo)", meaning = "step" }
+N = { unit = "1", domain = "(0, oo)", meaning = "length" }
+[settings.s.parameters]
+eta = "1/L"
+N = "20"
+[[theorem]]
+id = "a"
+source = "own"
+method = "gradient-descent"
+settings = ["s"]
+  [[theorem.claim]]
+  id = "not-recorded"
+  source = "own"
+  over = "run"
+  probability = "9/10"
+  left = "norm(z[0, 0])"
+  right = "100*norm(x_int)"
+  [[theorem.claim]]
+  id = "tie"
+  source = "own"
+  over = "run"
+  probability = "9/10"
+  left = "norm(output - x_int)*sqrt(2)"
+  right = "norm((output - x_int)*2)/sqrt(2)"
+"""
 
-    class Outcome:
-        def __init__(self, verdict):
-            self.tally = self
-            self.verdict = verdict
 
-        def outcome(self):
-            return self.verdict, ""
-
-    assert _event([Outcome("holds"), Outcome("holds")]) is True
-    assert _event([Outcome("holds"), Outcome("undecided")]) is False
-    assert _event([Outcome("not applicable")]) is None
+def test_a_promise_that_no_seed_decides_is_not_refuted(tmp_path):
+    path = tmp_path / "likely.toml"
+    path.write_text(CARD, encoding="utf-8")
+    problem = bv.single_level(f="2*(1 - cos(x1)) + x2**2/2", x="x1 x2")
+    found = verify(problem, str(path), eps=0.1, x0=[1.0, 0.5], values={"trials": 30})
+    assert [(row.claim, row.verdict) for row in found.claims] == [("not-recorded", "undecided"), ("tie", "undecided")]
+    assert all(row.reason.endswith("30 of them not decided") for row in found.claims)
 
 
 def test_a_statement_of_readings_takes_their_verdict():

@@ -1,0 +1,301 @@
+"""Refutations along a run, and promises over seeds: what must agree in 50 digits before it is said."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from types import MappingProxyType, SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from flint import ctx
+
+from bilevel_verify.checks import confirm
+from bilevel_verify.checks.case import Case
+from bilevel_verify.checks.claims import Judged
+from bilevel_verify.checks.decide import Judgement, Tally, undecided
+from bilevel_verify.checks.evaluate import Evaluator
+from bilevel_verify.checks.request import Request
+from bilevel_verify.errors import MathematicalError, ParameterError
+from bilevel_verify.language import parse
+from bilevel_verify.theorems.card import Claim, Expression, Link
+
+pytestmark = pytest.mark.fast
+
+
+def claim_of(over: Any = "step", left: str = "f(x[k])", op: str = "<=", right: str = "10") -> Claim:
+    sides = Expression(parse(left), left), Expression(parse(right), right)
+    return Claim(id="c", over=over, chain=(Link(sides[0], op, sides[1]),))
+
+
+def violated(margin: float = -0.5, gap: float = 0.5, certainty: Any = "certified", measured: float = 12) -> Tally:
+    tally = Tally()
+    tally.take(Judgement(False, measured, 10.0, margin, "", certainty, "k = 1", gap), 0)
+    return tally
+
+
+def held() -> Tally:
+    tally = Tally()
+    tally.take(Judgement(True, 1.0, 2.0, 0.5))
+    return tally
+
+
+def lost() -> Tally:
+    tally = Tally()
+    tally.take(undecided("tie"))
+    return tally
+
+
+SEQUENCES: Any = SimpleNamespace(fact=lambda name, bound: Fraction(12), calls=lambda kind: 12, entry=None)
+
+
+def judged_of(claim: Claim, tally: Tally) -> Judged:
+    return Judged(claim, claim.chain[0], 0, tally, Evaluator({}, {}, None, SEQUENCES))
+
+
+def recorded(status: str = "finished", calls: int = 5) -> Any:
+    return SimpleNamespace(
+        run=SimpleNamespace(status=status, counts={"grad_f": calls - 1, "hvp": 1}), epochs=[0], k_end=lambda t: 6
+    )
+
+
+class Again:
+    """The same relation on another run: how that run ended and what it says, and what it was asked for."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, fine: Tally, status: str = "finished", calls: int = 5) -> None:
+        self.asked: list[Any] = []
+        self.fine, self.trajectory, self.error = fine, recorded(status, calls), None
+        functions = SimpleNamespace(forget="forget")
+        monkeypatch.setattr(confirm, "rerun", self.rerun)
+        monkeypatch.setattr(confirm, "functions_of", lambda *given: self.asked.append(given[2]) or functions)
+        monkeypatch.setattr(confirm, "judge_claims", self.judge)
+
+    def rerun(self, case: Any, digits: int, calls: int, iterations: int | None) -> Any:
+        self.asked.append(("run", digits, calls, iterations, ctx.prec))
+        if self.error is not None:
+            raise self.error
+        return self.trajectory
+
+    def judge(self, claims: list[Claim], evaluator: Any, trajectory: Any, forget: Any, cut: bool) -> list[Judged]:
+        self.asked.append(("judged", forget, cut, ctx.prec))
+        self.seen = trajectory
+        return [judged_of(claim, self.fine) for claim in claims]
+
+
+def case_of(method: Any = None, digits: int | None = None, trajectory: Any = None) -> Case:
+    request = Request(None, None, method=method)  # type: ignore[arg-type]
+    instance: Any = SimpleNamespace(problem="problem", truth="truth")
+    case = Case(request, instance, None, [], {}, digits=digits)  # type: ignore[arg-type]
+    case.trajectory = trajectory or recorded()
+    case.functions = SimpleNamespace(lam="lam")  # type: ignore[assignment]
+    return case
+
+
+# --- the run in 50 digits
+
+
+@pytest.mark.parametrize(
+    ("fine", "verdict", "words"),
+    [
+        (violated(), "refuted", "broken; confirmed in 50 digits"),
+        (violated(-1e-13, 0.5), "refuted", "broken; confirmed in 50 digits"),
+        (violated(-1e-16, 0.5), "undecided", "tie: the sides agree up to the rounding of the run, in float64 and"),
+        (violated(-0.5, 1e-9), "undecided", "tie: "),
+        (violated(-1e-16, 0.0, "proved"), "refuted", "broken; confirmed in 50 digits"),
+        (held(), "undecided", "precision: broken in float64, but not in 50 digits"),
+        (lost(), "undecided", "precision: broken in float64, but not in 50 digits"),
+        (Tally(), "undecided", "precision: broken in float64, but not in 50 digits"),
+    ],
+)
+def test_the_run_in_fifty_digits_must_refute_too(
+    monkeypatch: pytest.MonkeyPatch, fine: Tally, verdict: str, words: str
+) -> None:
+    again = Again(monkeypatch, fine)
+    found, reason = confirm.confirmed(case_of(), judged_of(claim_of(), violated()), "broken")
+    assert found == verdict
+    assert reason.startswith(words)
+    assert again.asked == [("run", 50, 150_000, 8, 512), "lam", ("judged", "forget", False, 512)]
+
+
+def test_a_run_that_has_many_digits_already_is_not_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+    again = Again(monkeypatch, held())
+    found = confirm.confirmed(case_of(digits=60), judged_of(claim_of(), violated()), "broken")
+    assert found == ("refuted", "broken, in 60 digits")
+    assert again.asked == []
+    close = judged_of(claim_of(), violated(-1e-16))
+    assert confirm.confirmed(case_of(digits=60), close, "broken")[0] == "undecided"
+
+
+END = claim_of("run", "norm(output)")
+GROWS, SHRINKS = claim_of("run", "iterations"), claim_of("run", "iterations", ">=", "100")
+
+
+@pytest.mark.parametrize(
+    ("claim", "fine", "status", "calls", "verdict", "word"),
+    [
+        (END, violated(), "finished", 5, "refuted", "confirmed"),
+        (END, violated(), "stationary", 5, "refuted", "confirmed"),
+        (END, violated(), "budget", 5, "undecided", "budget"),  # the end of a run cut short is no output
+        (END, held(), "budget", 5, "undecided", "budget"),
+        (GROWS, violated(), "budget", 5, "refuted", "confirmed"),  # a count only grows
+        (GROWS, held(), "budget", 5, "undecided", "budget"),
+        (SHRINKS, violated(), "budget", 5, "undecided", "budget"),
+        (claim_of(), violated(), "budget", 5, "refuted", "confirmed"),  # a step is a step
+        (claim_of(), held(), "budget", 149_999, "undecided", "but not in 50 digits"),
+        (claim_of(), held(), "budget", 150_000, "undecided", "too long"),
+        (claim_of(), held(), "finished", 150_001, "undecided", "too long"),
+        (claim_of(), violated(), "budget", 150_001, "refuted", "confirmed"),
+    ],
+)
+def test_a_run_in_fifty_digits_that_is_cut_short(
+    monkeypatch: pytest.MonkeyPatch, claim: Claim, fine: Tally, status: str, calls: int, verdict: str, word: str
+) -> None:
+    again = Again(monkeypatch, fine, status, calls)
+    found, reason = confirm.confirmed(case_of(), judged_of(claim, violated()), "broken")
+    assert found == verdict
+    assert word in reason
+    assert again.asked[-1] == ("judged", "forget", status == "budget", 512)
+
+
+@pytest.mark.parametrize(
+    "error", [ParameterError("x"), NotImplementedError("x"), TypeError("x"), ZeroDivisionError("x"), MemoryError("x")]
+)
+def test_without_a_run_in_many_digits_nothing_is_published(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+    again = Again(monkeypatch, violated())
+    again.error = error  # type: ignore[assignment]
+    found, reason = confirm.confirmed(case_of("f2ba"), judged_of(claim_of(), violated()), "broken")
+    kind = type(error).__name__
+    assert found == "undecided"
+    assert reason == f"precision: broken in float64; the run in 50 digits is not available ({kind})"
+
+
+# --- a solver of the user that does not compute in many digits
+
+
+def own(o: Any, x0: Any, p: Any) -> Any:
+    raise AssertionError("it is not run again")
+
+
+@pytest.mark.parametrize(
+    ("fine", "status", "verdict", "words", "certainty"),
+    [
+        (violated(), "finished", "refuted", "broken, beyond every rounding error of the recorded points", "computed"),
+        (violated(), "budget", "refuted", "broken, beyond every rounding error of the recorded points", "computed"),
+        (held(), "finished", "undecided", "precision: broken in float64; the solver was not run again", "certified"),
+        (lost(), "finished", "undecided", "precision: broken in float64; the solver was not run again", "certified"),
+        (Tally(), "finished", "undecided", "precision: broken in float64; the solver was not run again", "certified"),
+    ],
+)
+def test_what_rounding_of_the_recorded_points_cannot_explain(
+    monkeypatch: pytest.MonkeyPatch, fine: Tally, status: str, verdict: str, words: str, certainty: str
+) -> None:
+    again = Again(monkeypatch, fine)
+    again.error = NotImplementedError("no digits")  # type: ignore[assignment]
+    shares: list[float] = []
+    blurred = recorded(status)
+    trajectory = SimpleNamespace(**{**vars(recorded()), "blurred": lambda share: shares.append(share) or blurred})
+    judged = judged_of(claim_of(), violated())
+    found, reason = confirm.confirmed(case_of(own, trajectory=trajectory), judged, "broken")
+    assert found == verdict
+    assert reason.startswith(words)
+    assert "in 50 digits (no digits)" in reason
+    assert judged.tally.certainty == certainty
+    assert shares == [2.0**-30]
+    assert again.seen is blurred
+    assert again.asked[-1] == ("judged", "forget", status == "budget", 512)
+
+
+def test_the_certainty_of_a_sampled_ingredient_is_not_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+    again = Again(monkeypatch, violated())
+    again.error = NotImplementedError("no digits")  # type: ignore[assignment]
+    trajectory = SimpleNamespace(**{**vars(recorded()), "blurred": lambda share: recorded()})
+    judged = judged_of(claim_of(), violated(certainty="sampled"))
+    assert confirm.confirmed(case_of(own, trajectory=trajectory), judged, "broken")[0] == "refuted"
+    assert judged.tally.certainty == "sampled"
+
+
+def test_points_that_decide_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    again = Again(monkeypatch, violated())
+    again.error = NotImplementedError("no digits")  # type: ignore[assignment]
+
+    def trouble(share: float) -> Any:
+        raise MathematicalError("no box")
+
+    trajectory = SimpleNamespace(**{**vars(recorded()), "blurred": trouble})
+    found, reason = confirm.confirmed(case_of(own, trajectory=trajectory), judged_of(claim_of(), violated()), "broken")
+    assert found == "undecided"
+    assert reason.endswith("and its points decide nothing (no box)")
+
+
+# --- what is rounding, and how far a run is repeated
+
+
+@pytest.mark.parametrize(
+    ("fine", "visible"),
+    [
+        (Tally(), False),
+        (held(), False),
+        (violated(-1e-14), True),
+        (violated(-confirm.VISIBLE), False),
+        (violated(-1.5e-15), True),
+        (violated(-0.9e-15), False),
+        (violated(-1e-30, certainty="proved"), True),
+        (violated(-0.5, certainty="computed"), True),
+    ],
+)
+def test_visible_violations(fine: Tally, visible: bool) -> None:
+    assert confirm.is_visible(fine) is visible
+    verdict, reason = confirm._in_digits(60, judged_of(claim_of(), fine), "broken")
+    assert (verdict, reason) == (
+        ("refuted", "broken, in 60 digits")
+        if visible
+        else ("undecided", "tie: the sides agree up to the rounding of the run, in 60 digits")
+    )
+
+
+@pytest.mark.parametrize(
+    ("share", "rounding"), [(0.9e-6, True), (1.5e-6, False), (1.0, False), (0.0, True), (confirm.FADES, False)]
+)
+def test_a_violation_that_fades_is_rounding(share: float, rounding: bool) -> None:
+    assert confirm._is_rounding(violated(-0.5, 1.0), violated(-0.5, share)) is rounding
+    assert confirm._is_rounding(violated(-0.5, 1.0), violated(-0.5, share, "proved")) is False
+    assert confirm._is_rounding(Tally(), violated(-0.5, share, "proved")) is True
+
+
+@pytest.mark.parametrize(
+    ("over", "epoch", "ends", "needed"),
+    [
+        ("step", 0, [6], 8),
+        ("step", 0, [7], 16),
+        ("epoch", 1, [3, 3, 100], 8),
+        ("epoch", 2, [3, 3, 100], 128),
+        ("step", 0, [0], 2),
+        ("run", 0, [6], None),
+        ("point", 0, [6], None),
+        ("step", None, [6], None),
+    ],
+)
+def test_how_far_a_run_must_be_repeated(over: Any, epoch: int | None, ends: list[int], needed: int | None) -> None:
+    trajectory = SimpleNamespace(epochs=list(range(len(ends))), k_end=ends.__getitem__)
+    tally = Tally()
+    tally.take(Judgement(False, 2, 1, -0.5), epoch)
+    judged = judged_of(replace(claim_of(), over=over), tally)
+    found = confirm._iterations(case_of(trajectory=trajectory), judged)
+    assert found == needed
+    assert found is None or type(found) is int
+    without = case_of()
+    without.trajectory = None
+    assert confirm._iterations(without, judged) is None
+
+
+def test_points_are_blurred_by_a_share_of_the_largest_coordinate() -> None:
+    from bilevel_verify.checks.recorded import RecordedRun
+    from bilevel_verify.methods.run import Run, Trace
+
+    table = MappingProxyType({"x": np.array([[1.0, -8.0], [0.5, 2.0]])})
+    trace = Trace(np.array([0, 0]), np.array([0, 1]), table)
+    nothing: Any = MappingProxyType({})
+    run = Run("own", "p", np.array([0.5, 2.0]), "finished", nothing, 1, 1, trace, nothing)
+    entry: Any = RecordedRun(run, True).blurred(confirm.BLUR).entry("x", 0, 1)
+    assert [float(a.rad()) for a in entry.entries] == pytest.approx([8 * confirm.BLUR] * 2)
