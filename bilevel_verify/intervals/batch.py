@@ -165,8 +165,6 @@ def integer_power(base: Interval, exponent: int) -> Interval:
         return integer_power(base, -exponent).reciprocal()
     if exponent == 0:
         return Interval(np.ones_like(base.lo), np.ones_like(base.hi))
-    if exponent == 1:
-        return base
     folded = base if exponent % 2 else base.absolute()
     low, high = _monotone_power(folded.lo, exponent), _monotone_power(folded.hi, exponent)
     return Interval(low.lo, high.hi)
