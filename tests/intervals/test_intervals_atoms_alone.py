@@ -1,0 +1,9 @@
+"""To be written."""
+
+import pytest
+
+pytestmark = pytest.mark.fast
+
+
+def test_nothing():
+    pass
