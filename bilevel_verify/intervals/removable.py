@@ -24,7 +24,7 @@ TERMS = 40
 
 
 def _point(name: str, order: int, t: float) -> tuple[float, float]:
-    if name == "logrel" and t <= -1.0:
+    if math.isnan(t) or (name == "logrel" and t <= -1.0):
         return -math.inf, math.inf
     if math.isinf(t):
         return _limit(name, order, t > 0)
