@@ -142,9 +142,6 @@ def _ball_value(name: str, point: float) -> tuple[float, float]:
     import flint
 
     if np.isinf(point):
-        if name == "atan":
-            end = float(np.arctan(point))
-            return float(down(end)), float(up(end))
         limit = _LIMITS.get(name, (np.nan, np.nan))[1 if point > 0 else 0]
         return limit, limit
     if name == "log" and point == 0:

@@ -145,8 +145,9 @@ def point_eigenvalues(matrices: Array) -> tuple[Array, Array]:
 def _undo_congruence(bottom: Array, top: Array, defect: Array) -> tuple[Array, Array]:
     bad = defect >= 0.5
     grow, shrink = np.where(bad, 1.0, 1.0 / (1 - defect)), np.where(bad, 1.0, 1.0 / (1 + defect))
-    top = up(up(top * np.where(top >= 0, up(grow), down(shrink))))
-    bottom = down(down(bottom * np.where(bottom <= 0, up(grow), down(shrink))))
+    # defect < 1/2: a factor is off by 3/2 units at most, a step of its own and one of the product cover that and more
+    top = up(top * np.where(top >= 0, up(grow), down(shrink)))
+    bottom = down(bottom * np.where(bottom <= 0, up(grow), down(shrink)))
     return np.where(bad, -np.inf, bottom), np.where(bad, np.inf, top)
 
 
@@ -271,7 +272,7 @@ def cubic_norm(centre: Array) -> Array:
     basis = symmetric_basis(n)
     matrix = np.einsum("pjk,bjklm,qlm->bpq", basis, mixed, basis, optimize=True)
     matrix = 0.5 * (matrix + matrix.swapaxes(1, 2))
-    frobenius = (centre * centre).sum(axis=(1, 2, 3)) * (1 + gamma(n**3))
+    frobenius = (centre * centre).sum(axis=(1, 2, 3))  # its own rounding: gamma has a hundredth to spare
     room = frobenius * (gamma(n + 4) + 2 * gamma(2 * n * n + 6) * n)
     top = point_eigenvalues(matrix)[1] if len(basis) > 1 else matrix[:, 0, 0]
     return np.asarray(up(np.sqrt(np.maximum(up(top + room), 0.0))))

@@ -53,11 +53,7 @@ class Power(Scalar):
             return Interval(np.zeros_like(t.lo), np.zeros_like(t.hi))
         if self.kind in ("plain", "log"):
             return signed_power(t, exponent) * point(coefficient)
-        return self._nonsmooth(order, t, exponent) * point(coefficient)
-
-    def _nonsmooth(self, order: int, t: Interval, exponent: Fraction) -> Interval:
-        low, high = self._one_side(order, t.lo, exponent), self._one_side(order, t.hi, exponent)
-        return low.hull(high)
+        return self._one_side(order, t.lo, exponent) * point(coefficient)
 
     def _one_side(self, order: int, points: Array, exponent: Fraction) -> Interval:
         size = np.abs(points)

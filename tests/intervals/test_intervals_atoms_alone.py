@@ -110,6 +110,7 @@ def test_powers_of_very_large_and_small_numbers(p):
         if p > 0:
             zero = Power(p, kind).range(0, Interval.of([0.0, -TINY], [0.0, 0.0]))
             assert -1e-322 <= zero.lo[0] <= 0.0 <= zero.hi[0] <= 1e-322
+    assert Power(Fraction(0), "plus").at(0, Interval.of(0.0)).hi == 0.0  # the unit step at 0
     below = Power(p, "plus").range(0, Interval(-points, -points))
     assert (below.lo == 0).all() & (below.hi == 0).all()
 
@@ -138,7 +139,7 @@ def test_where_powers_break():
 def test_jumps_at_zero_are_whole_on_thin_intervals():
     for kind, p, order, high in [("abs", 1, 1, 1), ("sgn", 0, 0, 1), ("sgn", 2, 2, 2), ("abs", 3, 3, 6)]:
         low = -high
-        found = Power(Fraction(p), kind)._nonsmooth(order, Interval.of([0.0, 1.0, -1.0]), Fraction(0))
+        found = Power(Fraction(p), kind)._one_side(order, np.array([0.0, 1.0, -1.0]), Fraction(0))
         assert (found.lo.tolist(), found.hi.tolist()) == ([-1, 1, -1], [1, 1, -1])
         t = Interval.of([0.0, 0.5, -1.0, -0.0, -2.0], [0.0, 1.0, -0.5, 1.0, 0.0])
         found = Power(Fraction(p), kind).range(order, t)
@@ -343,6 +344,27 @@ def test_terms_with_coefficient_zero_or_one_cost_no_rounding():
     wanted = one * s * s
     for found in (horner((0, 0, 1), s), weighted.rational_horner((Fraction(0), Fraction(0), Fraction(1)), s)):
         assert (found.lo == wanted.lo).all() & (found.hi == wanted.hi).all()
+
+
+@pytest.mark.parametrize("kind", ["gauss", "rational"])
+def test_turning_points_of_weighted_polynomials(kind):
+    p = (Fraction(1), Fraction(-3, 2), Fraction(0), Fraction(1, 5))
+    function = WeightedPolynomial(kind, p, Fraction(7))
+
+    def value(t):
+        body = 1 - mpmath.mpf(3) / 2 * t + t**3 / 5
+        return body * (mpmath.exp(-t * t / 2) if kind == "gauss" else (1 + t * t) ** (-mpmath.mpf(7) / 2))
+
+    for order in range(3):
+        found = function.critical(order)
+        assert len(found) >= 2 + order
+        for a, b, low, high in found:
+            turn = mpmath.findroot(lambda t, k=order: mpmath.diff(value, t, k + 1), mpmath.mpf(a))
+            exact = mpmath.diff(value, turn, order)
+            assert rational(a) <= rational(turn) <= rational(b)
+            assert b <= math.nextafter(a, INF)
+            assert low < exact < high
+            assert high - low <= 1e-13
 
 
 def test_sums_of_polynomials():

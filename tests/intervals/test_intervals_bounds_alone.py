@@ -54,7 +54,9 @@ def test_gershgorin_discs_against_fractions(monkeypatch):
     gram[50:100] *= 1e-17
     gram[50:100, range(4), range(4)] = 1.0 + np.arange(4)  # small beside the diagonal, and yet counted
     gram[100:120] = 0
+    gram[120:124] = np.ones((4, 4)) - 4 * np.eye(4)  # the discs end at 0: what is left is the allowance for their radii
     error = np.abs(np.random.default_rng(2).normal(size=200)) * np.where(np.arange(200) % 2, 1.0, 0.0)
+    error[120:124] = 0
     monkeypatch.setattr(linalg, "_rotated", lambda m: (gram, error, np.zeros(200)))
     least, most = linalg.point_eigenvalues(gram)
     for k in range(200):
@@ -62,6 +64,7 @@ def test_gershgorin_discs_against_fractions(monkeypatch):
         spare = Fraction(float(error[k])) * 100 / 101  # an error comes with a hundredth to spare
         off = [sum(abs(v) for j, v in enumerate(row) if j != i) + spare for i, row in enumerate(g)]
         top, bottom = max(g[i][i] + off[i] for i in range(4)), min(g[i][i] - off[i] for i in range(4))
+        assert most[120] == pytest.approx(3 * 16 * 2.0**-53, rel=0.1)
         room = max(abs(top), abs(bottom)) / 10**14 + Fraction(1, 10**300) + Fraction(float(error[k])) / 100
         assert top <= Fraction(most[k]) <= top + room
         assert bottom >= Fraction(least[k]) >= bottom - room
@@ -74,6 +77,8 @@ def test_rounding_of_the_rotated_matrix_and_the_defect_of_its_basis(monkeypatch,
     skew = np.random.default_rng(n).normal(size=(7, n, n))  # far from orthogonal: the bounds must hold for any basis
     skew[1] = np.eye(n)
     skew[2] = np.eye(n) * 1.5
+    skew[3] = np.eye(n)
+    skew[3, :2, :2] = [[0.6, 0.8], [-0.8, 0.6]]  # orthogonal, rows of unequal length
     monkeypatch.setattr(linalg.np.linalg, "eigh", lambda m: (None, skew))
     gram, error, defect = linalg._rotated(a)
     assert gram.shape == (7, n, n)
@@ -239,7 +244,7 @@ def test_spread_about_a_centre_is_rounded_outward(monkeypatch):
 
 
 def test_the_rotated_radius_and_its_allowances(monkeypatch):
-    n, centre, radius = 5, symmetric(15, 3, 5), np.abs(symmetric(16, 3, 5)) * 1e-3
+    n, centre, radius = 5, symmetric(15, 25, 5), np.abs(symmetric(16, 25, 5)) * 1e-3
     gram, error, _ = linalg._rotated(centre)
     basis = np.abs(np.linalg.eigh(centre)[1])
     seen = []
@@ -253,7 +258,8 @@ def test_the_rotated_radius_and_its_allowances(monkeypatch):
     monkeypatch.setattr(linalg, "_undo_congruence", lambda bottom, top, defect: (bottom, top))
     least, most = linalg._centred(centre, radius)
     above, below = seen[1], seen[2]
-    for k in range(3):
+    assert (above == above.swapaxes(1, 2)).all() & (below == below.swapaxes(1, 2)).all()
+    for k in range(25):
         turned = times(transposed(exact(basis[k])), times(exact(radius[k]), exact(basis[k])))
         for i in range(n):
             for j in range(n):
@@ -269,7 +275,8 @@ def test_the_rotated_radius_and_its_allowances(monkeypatch):
         rough = float((np.abs(np.diag(np.diagonal(gram[k]))) + loose).max()) * (n * 2 * 2.0**-53)
         assert most[k] - 0.25 == pytest.approx(error[k] + rough, abs=1.2e-16)
         assert 0.25 - least[k] == pytest.approx(error[k] + rough, abs=1.2e-16)
-        assert Fraction(most[k]) >= Fraction(1, 4) + Fraction(error[k]) + Fraction(rough) * 999 / 1000
+        room = Fraction(error[k]) + Fraction(rough) * 999 / 1000
+        assert Fraction(most[k]) - room >= Fraction(1, 4) >= Fraction(least[k]) + room
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 5])

@@ -211,6 +211,9 @@ def test_numbers_that_are_no_closed_constants():
     t = sympy.Symbol("t")
     with pytest.raises(ValueError, match="cannot enclose the number t"):
         ball(t)
+    for name, best in ((sympy.Max, sympy.sqrt(10)), (sympy.Min, 3)):
+        for parts in ((sympy.pi, sympy.sqrt(10), 3), (3, sympy.sqrt(10), sympy.pi), (sympy.sqrt(10), 3)):
+            assert floats_of(ball(name(*parts, evaluate=False))) == enclose(best)
     integral = sympy.Integral(t**2, (t, 0, 1))
     assert floats_of(ball(integral)) == enclose(sympy.Rational(1, 3))
 

@@ -42,6 +42,13 @@ def test_collatz_wielandt_against_fractions():
     assert (linalg.perron_upper(a) == linalg.perron_upper(a, 12)).all()
     assert not (linalg.perron_upper(a) == linalg.perron_upper(a, 11)).all()
     assert not (linalg.perron_upper(a) == linalg.perron_upper(a, 13)).all()
+    apart = np.array(
+        [[[0.0, 0.0, 0.0], [0.0, 1.0, 2.0], [0.0, 2.0, 3.0]]]
+    )  # a row of zeros does not stop the iteration
+    assert linalg.perron_upper(apart)[0] == pytest.approx(2 + math.sqrt(5), rel=1e-4)
+    chain = np.array([[[3.337, 0.509, 0.0], [0.509, 0.0, 0.108], [0.0, 0.108, 0.0]]])
+    bounds = [linalg.perron_upper(chain, steps)[0] for steps in range(1, 40)]
+    assert bounds == sorted(bounds, reverse=True)  # one more step never makes it worse
     for scale in (1e-6, 1.0, 1e6):
         found = linalg.perron_upper(a[1:] * scale)
         rho = np.linalg.eigvalsh(a[1:])[:, -1] * scale
