@@ -364,7 +364,7 @@ def test_turning_points_of_weighted_polynomials(kind):
             assert rational(a) <= rational(turn) <= rational(b)
             assert b <= math.nextafter(a, INF)
             assert low < exact < high
-            assert high - low <= 1e-13
+            assert high - low <= 1e-12
 
 
 def test_sums_of_polynomials():
