@@ -9,6 +9,7 @@ so nothing overflows.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from functools import cache
 from math import factorial
@@ -74,11 +75,10 @@ def asinh_terms(order: int) -> tuple[tuple[int, int, int], ...]:
     """``asinh^(order)`` in terms ``coefficient c^i s^j``: ``c = 1/sqrt(1+t^2)``, ``s = t c``, ``c' = -s c^2``."""
     if order == 1:
         return ((1, 1, 0),)
-    total: dict[tuple[int, int], int] = {}
+    total: Counter[tuple[int, int]] = Counter()
     for coefficient, i, j in asinh_terms(order - 1):
-        total[i + 1, j + 1] = total.get((i + 1, j + 1), 0) - coefficient * i
-        if j:
-            total[i + 3, j - 1] = total.get((i + 3, j - 1), 0) + coefficient * j
+        total[i + 1, j + 1] -= coefficient * i
+        total[i + 3, j - 1] += coefficient * j
     return tuple((v, i, j) for (i, j), v in sorted(total.items()) if v)
 
 
@@ -151,7 +151,7 @@ def _atan(order: int) -> str:
 def _asinh(order: int) -> str:
     if order == 0:
         return "return asinh(t)"
-    terms = [f"{v}.0" + f"*c**{i}" * (i > 0) + f"*s**{j}" * (j > 0) for v, i, j in asinh_terms(order)]
+    terms = [f"{v}.0*c**{i}" + f"*s**{j}" * (j > 0) for v, i, j in asinh_terms(order)]
     return "c = 1.0/hypot(1.0 + 0.0*t, t)\ns = t*c\nreturn " + " + ".join(terms)
 
 

@@ -227,8 +227,6 @@ class abspow(AtomFunction):
             return t**p
         if t.is_nonpositive:
             return (-t) ** p
-        if isinstance(t, abspow):
-            return cls(p * t.args[0], t.args[1])
         return cls(p, -t) if t.could_extract_minus_sign() else None
 
     def fdiff(self, argindex: int = 2) -> Any:

@@ -104,7 +104,7 @@ def adjoints(graph: Graph, output: int, variables: Sequence[int]) -> list[int]:
     bars: dict[int, list[int]] = {output: [graph.const(ONE)]}
     for index in range(output, -1, -1):
         parts = bars.get(index)
-        if parts is None or not depends[index] or graph[index].op == "input":
+        if parts is None:
             continue
         bar = graph.add(parts)
         for position, argument in enumerate(graph[index].args):
@@ -148,14 +148,13 @@ def _scalar(program: Program) -> int:
 
 
 def _dependents(graph: Graph, variables: Sequence[int], output: int) -> list[bool]:
-    """Which nodes up to ``output`` depend on the variables and are needed by the output."""
+    """Which nodes up to ``output`` depend on the variables."""
     chosen = set(variables)
-    needed = reachable(graph.instructions[: output + 1], (output,))
-    depends = [False] * (output + 1)
+    depends: list[bool] = []
     for index in range(output + 1):
         instruction = graph[index]
         active = instruction.value in chosen if instruction.op == "input" else any(depends[a] for a in instruction.args)
-        depends[index] = needed[index] and active
+        depends.append(active)
     return depends
 
 
@@ -212,16 +211,16 @@ def _nonsmooth_rule(graph: Graph, index: int, position: int, seed: int) -> int:
     return zero
 
 
-CYCLES: dict[str, tuple[str, int]] = {
-    "exp": ("exp", 1),
-    "sin": ("cos", 1),
-    "cos": ("sin", -1),
-    "sinh": ("cosh", 1),
-    "cosh": ("sinh", 1),
-    "softplus": ("sigmoid", 1),
-    "logcosh": ("tanh", 1),
+CYCLES: dict[str, str] = {
+    "exp": "exp",
+    "sin": "cos",
+    "cos": "sin",
+    "sinh": "cosh",
+    "cosh": "sinh",
+    "softplus": "sigmoid",
+    "logcosh": "tanh",
 }
-"""Atoms whose derivative is another atom, up to sign; all others go on as ``(name, order + 1)``."""
+"""Atoms whose derivative is another atom (that of the cosine: its negative); others go on as ``(name, order + 1)``."""
 
 
 def atom_rule(graph: Graph, a: int, name: str, order: int, parameters: tuple[Any, ...], seed: int) -> int:
@@ -232,9 +231,8 @@ def atom_rule(graph: Graph, a: int, name: str, order: int, parameters: tuple[Any
     MathematicalError : the derivative is not a function (a jump or worse).
     """
     if order == 0 and name in CYCLES:
-        other, sign = CYCLES[name]
-        product = graph.mul((seed, graph.atom(other, a)))
-        return product if sign > 0 else graph.neg(product)
+        product = graph.mul((seed, graph.atom(CYCLES[name], a)))
+        return graph.neg(product) if name == "cos" else product
     if order == 0 and name == "log":
         return graph.div(seed, a)
     if parameters:

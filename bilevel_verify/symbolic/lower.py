@@ -143,7 +143,7 @@ class _Lowering:
         scaled = graph.const(factor)
         if name == "pluspow":
             zero = graph.const(ZERO)
-            size = graph.select(graph.compare("lt", zero, t), t, zero) if rest else t
+            size = graph.select(graph.compare("lt", zero, t), t, zero)
             step = graph.select(graph.compare("lt", zero, t), graph.const(ONE), zero)
             return graph.mul((scaled, self.power(size, rest) if rest else step))
         odd = (name == "sgnpow") == (order % 2 == 0)
