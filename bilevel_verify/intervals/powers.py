@@ -46,7 +46,7 @@ class Power(Scalar):
 
     def at(self, order: int, t: Interval) -> Interval:
         if self.kind == "log" and order == 0:
-            return point_values("log", t.lo).hull(point_values("log", t.hi))
+            return point_values("log", t.lo)
         exponent = self.exponent - order
         coefficient = self.factor(order)
         if coefficient == 0:

@@ -207,6 +207,15 @@ def test_numbers_that_cancel_are_computed_again_with_more_bits(digits, sign):
             assert high <= up(up(up(low)))
 
 
+def test_a_number_that_cancels_too_far_keeps_an_enclosure():
+    near = sympy.Rational(str(sympy.N(sympy.pi, 600)))
+    low, high = enclose(sympy.pi - near)
+    with mpmath.workdps(900):
+        exact = rational(mpmath.pi - mpmath.mpf(near.p) / near.q)
+    assert Fraction(low) <= exact <= Fraction(high)
+    assert -1e-300 < low < 0 < high < 1e-300
+
+
 def test_numbers_that_are_no_closed_constants():
     t = sympy.Symbol("t")
     with pytest.raises(ValueError, match="cannot enclose the number t"):
