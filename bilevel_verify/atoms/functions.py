@@ -49,9 +49,6 @@ class AtomFunction(Function):  # type: ignore[misc]
             result = multiprecision(self.atom, self.order)(*values)
             return sympy.Expr._from_mpmath(result, prec)
 
-    def _eval_is_real(self) -> bool:
-        return True
-
     def _latex_argument(self, printer: Any) -> str:
         return r"\left(" + str(printer._print(self.argument)) + r"\right)"
 
@@ -184,9 +181,6 @@ class logsumexp(Function):  # type: ignore[misc]
 
     def fdiff(self, argindex: int = 1) -> Any:
         return sympy.exp(self.args[argindex - 1] - self)
-
-    def _eval_is_real(self) -> bool:
-        return True
 
     def _eval_evalf(self, prec: int) -> Any:
         from mpmath import mp, workprec

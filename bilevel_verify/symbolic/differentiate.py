@@ -20,8 +20,6 @@ from bilevel_verify.errors import MathematicalError
 from bilevel_verify.symbolic.graph import ONE, ZERO, Graph, reachable
 from bilevel_verify.symbolic.program import Program, finish
 
-HALF = Fraction(1, 2)
-
 
 def gradient(program: Program, variables: Sequence[int] | None = None) -> Program:
     """Gradient of a scalar program with respect to some inputs (all by default); shape ``(n,)``."""
@@ -175,17 +173,16 @@ def _contribution(graph: Graph, index: int, position: int, seed: int) -> int:
                 return graph.div(seed, instruction.args[1])
             return graph.neg(graph.div(graph.mul((seed, index)), a))
         case "pow":
-            return _power_rule(graph, index, a, instruction.value, seed)
+            return _power_rule(graph, a, instruction.value, seed)
         case "atom":
             name, order, parameters = instruction.value
             return atom_rule(graph, a, name, order, parameters, seed)
     return _nonsmooth_rule(graph, index, position, seed)
 
 
-def _power_rule(graph: Graph, index: int, a: int, exponent: Fraction, seed: int) -> int:
+def _power_rule(graph: Graph, a: int, exponent: Fraction, seed: int) -> int:
     scaled = graph.mul((graph.const(exponent), seed))
-    if exponent == HALF:
-        return graph.div(scaled, index)
+    # the denominator of a square root is the root itself
     if exponent < 1:
         return graph.div(scaled, graph.pow(a, 1 - exponent))
     return graph.mul((scaled, graph.pow(a, exponent - 1)))

@@ -17,7 +17,6 @@ import sympy
 from bilevel_verify.symbolic.graph import ONE, ZERO, Graph
 from bilevel_verify.symbolic.program import Program, finish
 
-HALF = Fraction(1, 2)
 DIRECT = frozenset("exp log sin cos tan sinh cosh tanh asinh atan erf".split())
 """Atoms whose value is a function of ``math``."""
 
@@ -73,7 +72,7 @@ class _Lowering:
         if exponent.denominator == 1:
             return self.product(a, int(exponent))
         if exponent.denominator == 2:
-            root, whole = self.call("sqrt", a), int(exponent - HALF)
+            root, whole = self.call("sqrt", a), int(exponent)
             return graph.mul((self.product(a, whole), root)) if whole else root
         return graph.emit("real_power", (a,), exponent)
 

@@ -257,7 +257,7 @@ def test_the_rotated_radius_and_its_allowances(monkeypatch):
     monkeypatch.setattr(linalg, "perron_upper", lambda m: np.full(len(m), 1e3))
     monkeypatch.setattr(linalg, "_undo_congruence", lambda bottom, top, defect: (bottom, top))
     least, most = linalg._centred(centre, radius)
-    above, below = seen[1], seen[2]
+    above, below, paid = seen[1], seen[2], []
     assert (above == above.swapaxes(1, 2)).all() & (below == below.swapaxes(1, 2)).all()
     for k in range(25):
         turned = times(transposed(exact(basis[k])), times(exact(radius[k]), exact(basis[k])))
@@ -270,6 +270,7 @@ def test_the_rotated_radius_and_its_allowances(monkeypatch):
                 for found in (Fraction(above[k, i, j]) - diagonal, diagonal - Fraction(below[k, i, j])):
                     assert wanted - slack <= found <= wanted * (1 + Fraction(1, 10**14)) + slack
                     if i != j:
+                        paid.append(float((found - wanted) / mean) * 2.0**53)
                         assert found >= wanted + mean * factor(2 * n + 2)
         loose = above[k] - np.diag(np.diagonal(gram[k]))
         rough = float((np.abs(np.diag(np.diagonal(gram[k]))) + loose).max()) * (n * 2 * 2.0**-53)
@@ -277,6 +278,7 @@ def test_the_rotated_radius_and_its_allowances(monkeypatch):
         assert 0.25 - least[k] == pytest.approx(error[k] + rough, abs=1.2e-16)
         room = Fraction(error[k]) + Fraction(rough) * 999 / 1000
         assert Fraction(most[k]) - room >= Fraction(1, 4) >= Fraction(least[k]) + room
+    assert np.mean(paid) == pytest.approx(1.01 * (2 * n + 4) + 4, abs=0.5)  # in units: products, and the mean of two
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 5])
