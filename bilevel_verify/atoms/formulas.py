@@ -3,8 +3,8 @@
 A formula is the body of a function of ``t`` (and the atom's parameters) over a handful of names: ``exp_ log_ sinh_
 cosh_ power where`` and the elementary functions of :mod:`math`. The same text runs on floats, compiled by numba, on
 NumPy arrays and on mpmath numbers, because :mod:`bilevel_verify.atoms.kernels` gives those names their meaning.
-Derivatives of any order come from exact integer recurrences; every factor stays bounded where the true value does,
-so nothing overflows.
+Derivatives of any order come from exact integer recurrences (their term of power 0 adds 0 to the last place); every
+factor stays bounded where the true value does, so nothing overflows.
 """
 
 from __future__ import annotations
@@ -36,8 +36,7 @@ def tanh_polynomial(order: int) -> tuple[int, ...]:
     q = tanh_polynomial(order - 1)
     result = [0] * (len(q) + 1)
     for power, coefficient in enumerate(q):
-        if power:
-            result[power - 1] += power * coefficient
+        result[power - 1] += power * coefficient
         result[power + 1] -= (power + 2) * coefficient
     return tuple(result)
 
@@ -50,9 +49,8 @@ def tan_polynomial(order: int) -> tuple[int, ...]:
     p = tan_polynomial(order - 1)
     result = [0] * (len(p) + 1)
     for power, coefficient in enumerate(p):
-        if power:
-            result[power - 1] += power * coefficient
-            result[power + 1] += power * coefficient
+        result[power - 1] += power * coefficient
+        result[power + 1] += power * coefficient
     return tuple(result)
 
 
@@ -65,8 +63,7 @@ def hermite(order: int) -> tuple[int, ...]:
     result = [0] * (len(p) + 1)
     for power, coefficient in enumerate(p):
         result[power + 1] += 2 * coefficient
-        if power:
-            result[power - 1] -= power * coefficient
+        result[power - 1] -= power * coefficient
     return tuple(result)
 
 
