@@ -214,6 +214,9 @@ def test_a_number_that_cancels_too_far_keeps_an_enclosure():
         exact = rational(mpmath.pi - mpmath.mpf(near.p) / near.q)
     assert Fraction(low) <= exact <= Fraction(high)
     assert -1e-300 < low < 0 < high < 1e-300
+    low, high = enclose(10**400 * (sympy.pi - near))  # not sharp with all the bits there are
+    assert -1e-40 < low < 0 < high < 1e-40
+    assert Fraction(low) <= exact * 10**400 <= Fraction(high)
 
 
 def test_numbers_that_are_no_closed_constants():
