@@ -211,6 +211,8 @@ def test_centre_and_radius_hold_both_ends(monkeypatch):
     high = low + np.abs(symmetric(11, 50, 3)) * 10.0 ** generator.integers(-18, 3, (50, 1, 1))
     high[7] = np.nextafter(low[7], INF)
     high[8] = low[8]
+    ends = np.sort(generator.normal(size=(2, 600, 3, 3)) * 10.0 ** generator.integers(-3, 3, (2, 600, 3, 3)), axis=0)
+    low, high = np.concatenate([low, ends[0]]), np.concatenate([high, ends[1]])
     linalg._finite_range(low, high)
     centre, radius = seen[0]
     for lo, hi, c, r in zip(*(v.ravel().tolist() for v in (low, high, centre, radius)), strict=True):
