@@ -58,11 +58,11 @@ def test_sums_of_rows_get_the_room_of_their_length():
     hi = np.array([[3.0], [-1.0], [-2.0], [6.0], [1.5], [2.0], [-3.0], [-0.5]])
     found = _segment_sum(Interval(lo, hi), plan)
     unit = 4 * U * 1.01
-    assert found.lo[0, 0] == pytest.approx(-2.0 * unit, rel=1e-12)
-    assert found.hi[0, 0] == pytest.approx(6.0 * unit, rel=1e-12)
+    assert found.lo[0, 0] == pytest.approx(-2.0 * unit, rel=1e-12, abs=1e-300)
+    assert found.hi[0, 0] == pytest.approx(6.0 * unit, rel=1e-12, abs=1e-300)
     assert (found.lo[1, 0], found.hi[1, 0]) == (5.0, 6.0)  # a row alone is not rounded
-    assert found.lo[2, 0] == pytest.approx(-6.0 * unit, rel=1e-12)
-    assert found.hi[2, 0] == pytest.approx(7.0 * unit, rel=1e-12)
+    assert found.lo[2, 0] == pytest.approx(-6.0 * unit, rel=1e-12, abs=1e-300)
+    assert found.hi[2, 0] == pytest.approx(7.0 * unit, rel=1e-12, abs=1e-300)
     generator = np.random.default_rng(50)
     values = generator.normal(size=(40, 25)) * 10.0 ** generator.integers(-3, 3, (40, 25))
     long = Plan(None, None, np.array([0, 30]), (0, 1), 30)
