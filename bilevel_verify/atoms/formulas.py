@@ -3,12 +3,13 @@
 A formula is the body of a function of ``t`` (and the atom's parameters) over a handful of names: ``exp_ log_ sinh_
 cosh_ power where`` and the elementary functions of :mod:`math`. The same text runs on floats, compiled by numba, on
 NumPy arrays and on mpmath numbers, because :mod:`bilevel_verify.atoms.kernels` gives those names their meaning.
-Derivatives of any order come from exact integer recurrences; every factor stays bounded where the true value does,
-so nothing overflows.
+Derivatives of any order come from exact integer recurrences (their term of power 0 adds 0 to the last place); every
+factor stays bounded where the true value does, so nothing overflows.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from functools import cache
 from math import factorial
@@ -35,8 +36,7 @@ def tanh_polynomial(order: int) -> tuple[int, ...]:
     q = tanh_polynomial(order - 1)
     result = [0] * (len(q) + 1)
     for power, coefficient in enumerate(q):
-        if power:
-            result[power - 1] += power * coefficient
+        result[power - 1] += power * coefficient
         result[power + 1] -= (power + 2) * coefficient
     return tuple(result)
 
@@ -49,9 +49,8 @@ def tan_polynomial(order: int) -> tuple[int, ...]:
     p = tan_polynomial(order - 1)
     result = [0] * (len(p) + 1)
     for power, coefficient in enumerate(p):
-        if power:
-            result[power - 1] += power * coefficient
-            result[power + 1] += power * coefficient
+        result[power - 1] += power * coefficient
+        result[power + 1] += power * coefficient
     return tuple(result)
 
 
@@ -64,8 +63,7 @@ def hermite(order: int) -> tuple[int, ...]:
     result = [0] * (len(p) + 1)
     for power, coefficient in enumerate(p):
         result[power + 1] += 2 * coefficient
-        if power:
-            result[power - 1] -= power * coefficient
+        result[power - 1] -= power * coefficient
     return tuple(result)
 
 
@@ -74,11 +72,10 @@ def asinh_terms(order: int) -> tuple[tuple[int, int, int], ...]:
     """``asinh^(order)`` in terms ``coefficient c^i s^j``: ``c = 1/sqrt(1+t^2)``, ``s = t c``, ``c' = -s c^2``."""
     if order == 1:
         return ((1, 1, 0),)
-    total: dict[tuple[int, int], int] = {}
+    total: Counter[tuple[int, int]] = Counter()
     for coefficient, i, j in asinh_terms(order - 1):
-        total[i + 1, j + 1] = total.get((i + 1, j + 1), 0) - coefficient * i
-        if j:
-            total[i + 3, j - 1] = total.get((i + 3, j - 1), 0) + coefficient * j
+        total[i + 1, j + 1] -= coefficient * i
+        total[i + 3, j - 1] += coefficient * j
     return tuple((v, i, j) for (i, j), v in sorted(total.items()) if v)
 
 
@@ -151,7 +148,7 @@ def _atan(order: int) -> str:
 def _asinh(order: int) -> str:
     if order == 0:
         return "return asinh(t)"
-    terms = [f"{v}.0" + f"*c**{i}" * (i > 0) + f"*s**{j}" * (j > 0) for v, i, j in asinh_terms(order)]
+    terms = [f"{v}.0*c**{i}" + f"*s**{j}" * (j > 0) for v, i, j in asinh_terms(order)]
     return "c = 1.0/hypot(1.0 + 0.0*t, t)\ns = t*c\nreturn " + " + ".join(terms)
 
 

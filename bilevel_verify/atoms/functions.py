@@ -49,9 +49,6 @@ class AtomFunction(Function):  # type: ignore[misc]
             result = multiprecision(self.atom, self.order)(*values)
             return sympy.Expr._from_mpmath(result, prec)
 
-    def _eval_is_real(self) -> bool:
-        return True
-
     def _latex_argument(self, printer: Any) -> str:
         return r"\left(" + str(printer._print(self.argument)) + r"\right)"
 
@@ -185,9 +182,6 @@ class logsumexp(Function):  # type: ignore[misc]
     def fdiff(self, argindex: int = 1) -> Any:
         return sympy.exp(self.args[argindex - 1] - self)
 
-    def _eval_is_real(self) -> bool:
-        return True
-
     def _eval_evalf(self, prec: int) -> Any:
         from mpmath import mp, workprec
 
@@ -227,8 +221,6 @@ class abspow(AtomFunction):
             return t**p
         if t.is_nonpositive:
             return (-t) ** p
-        if isinstance(t, abspow):
-            return cls(p * t.args[0], t.args[1])
         return cls(p, -t) if t.could_extract_minus_sign() else None
 
     def fdiff(self, argindex: int = 2) -> Any:

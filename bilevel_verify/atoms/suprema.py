@@ -26,7 +26,7 @@ Polynomial = tuple[int, ...]
 
 
 def _derivative(p: Polynomial) -> Polynomial:
-    return tuple(i * c for i, c in enumerate(p))[1:] or (0,)
+    return tuple(i * c for i, c in enumerate(p))[1:]
 
 
 def _product(p: Polynomial, q: Polynomial) -> Polynomial:
@@ -37,9 +37,9 @@ def _product(p: Polynomial, q: Polynomial) -> Polynomial:
     return tuple(out)
 
 
-def _sum(p: Polynomial, q: Polynomial, factor: int = 1) -> Polynomial:
+def _difference(p: Polynomial, q: Polynomial) -> Polynomial:
     size = max(len(p), len(q))
-    padded = [(p[i] if i < len(p) else 0) + factor * (q[i] if i < len(q) else 0) for i in range(size)]
+    padded = [(p[i] if i < len(p) else 0) - (q[i] if i < len(q) else 0) for i in range(size)]
     while len(padded) > 1 and padded[-1] == 0:
         padded.pop()
     return tuple(padded)
@@ -103,9 +103,9 @@ def polynomial(name: str, order: int) -> tuple[Polynomial, int]:
     if family.kind == "generator":
         return _product(_derivative(p), family.flow), 0
     if family.kind == "gauss":
-        return _sum(_derivative(p), _product((0, 1), p), -1), 0
+        return _difference(_derivative(p), _product((0, 1), p)), 0
     raised = _product(_derivative(p), (1, 0, 1))
-    return _sum(raised, _product((0, power), p), -1), power + 2
+    return _difference(raised, _product((0, power), p)), power + 2
 
 
 @lru_cache(maxsize=4096)
@@ -133,8 +133,6 @@ def real_roots(p: Polynomial, bits: int = 80) -> tuple[tuple[Fraction, Fraction]
     t = sympy.Dummy("t")
     poly = sympy.Poly(list(reversed(p)), t, domain="ZZ")
     poly = poly.quo(sympy.gcd(poly, poly.diff(t)))  # simple roots only
-    if poly.degree() < 1:
-        return ()
     width = sympy.Rational(1, 2**bits)
     pieces = poly.intervals(eps=width)
     return tuple((Fraction(int(a.p), int(a.q)), Fraction(int(b.p), int(b.q))) for (a, b), _ in pieces)
@@ -156,7 +154,6 @@ _TANH: dict[int, sympy.Expr] = {
     5: Integer(16),
     4: sqrt((15 - sqrt(105)) / 30) * (15 + sqrt(105)) / 30 * (16 - 24 * (15 - sqrt(105)) / 30),
 }
-_SQUARE4 = (15 - sqrt(105)) / 30
 _HYPOT: dict[int, sympy.Expr] = {
     1: Integer(1),
     2: Integer(1),

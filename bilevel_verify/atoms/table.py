@@ -99,7 +99,7 @@ def _table() -> dict[str, Atom]:
 TABLE: Mapping[str, Atom] = MappingProxyType(_table())
 """Name -> :class:`Atom`. Later rooms look things up here and nowhere else."""
 
-_BY_CLASS = {atom.function: name for name, atom in TABLE.items() if atom.arity == 1 and not atom.parameters}
+_BY_CLASS = {atom.function: name for name, atom in TABLE.items() if atom.arity == 1}
 
 
 def recognise(node: Any) -> tuple[str, int, tuple[Any, ...], Any] | None:

@@ -53,12 +53,12 @@ class Interval:
             c, d = self.hi * other.lo, self.hi * other.hi
             low = np.fmin(np.fmin(a, b), np.fmin(c, d))
             high = np.fmax(np.fmax(a, b), np.fmax(c, d))
+            lo, hi = down(low), up(high)
         # fmin/fmax skip 0*inf = NaN; all four are NaN only for [0,0]*[-inf,inf] = 0
         flat_low, flat_high = low == 0, high == 0
         missing = np.isnan(low)
         if missing.any():
             flat_low, flat_high = flat_low | missing, flat_high | missing
-        lo, hi = down(low), up(high)
         if flat_low.any():
             lo = np.where(flat_low, _exact_zero(self, other, -1), lo)
         if flat_high.any():
@@ -83,10 +83,11 @@ class Interval:
         """``x * x`` with both factors equal, hence never negative."""
         with np.errstate(over="ignore"):
             a, b = self.lo * self.lo, self.hi * self.hi
+            below, above = down(np.minimum(a, b)), up(np.maximum(a, b))
         straddles = (self.lo <= 0) & (self.hi >= 0)
-        low = np.where(straddles, 0.0, np.maximum(down(np.minimum(a, b)), 0.0))
+        low = np.where(straddles, 0.0, np.maximum(below, 0.0))
         nothing = (self.lo == 0) & (self.hi == 0)
-        return Interval(low, np.where(nothing, 0.0, up(np.maximum(a, b))))
+        return Interval(low, np.where(nothing, 0.0, above))
 
     def magnitude(self) -> Array:
         """``sup |x|``."""
@@ -124,7 +125,8 @@ class Interval:
     def radius(self, centre: Array | None = None) -> Array:
         """Largest distance from ``centre``, rounded up."""
         middle = self.centre() if centre is None else centre
-        return np.asarray(np.maximum(np.maximum(up(self.hi - middle), up(middle - self.lo)), 0.0))
+        with np.errstate(over="ignore"):
+            return np.asarray(np.maximum(np.maximum(up(self.hi - middle), up(middle - self.lo)), 0.0))
 
 
 def _exact_zero(first: Interval, second: Interval, sign: int) -> Array:
@@ -140,7 +142,8 @@ def _exact_zero(first: Interval, second: Interval, sign: int) -> Array:
 
 def product_of_positive(a: Interval, b: Interval) -> Interval:
     """Product of non-negative bounded intervals (no case distinctions)."""
-    return Interval(np.maximum(down(a.lo * b.lo), 0.0), up(a.hi * b.hi))
+    with np.errstate(over="ignore"):
+        return Interval(np.maximum(down(a.lo * b.lo), 0.0), up(a.hi * b.hi))
 
 
 def clean(lo: Array, hi: Array) -> Interval:
@@ -165,8 +168,6 @@ def integer_power(base: Interval, exponent: int) -> Interval:
         return integer_power(base, -exponent).reciprocal()
     if exponent == 0:
         return Interval(np.ones_like(base.lo), np.ones_like(base.hi))
-    if exponent == 1:
-        return base
     folded = base if exponent % 2 else base.absolute()
     low, high = _monotone_power(folded.lo, exponent), _monotone_power(folded.hi, exponent)
     return Interval(low.lo, high.hi)

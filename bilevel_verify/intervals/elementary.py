@@ -90,7 +90,7 @@ def point_values(name: str, points: Array) -> Interval:
             low, high = np.where(np.isinf(value), value, value - room), np.where(np.isinf(value), value, value + room)
             low, high = _overflow(name, points, low, high)
     floor, ceiling = _RANGE.get(name, (-np.inf, np.inf))
-    lost = np.isnan(low) | np.isnan(high)
+    lost = np.isnan(low)  # both ends come from one value
     return Interval(np.where(lost, floor, np.maximum(low, floor)), np.where(lost, ceiling, np.minimum(high, ceiling)))
 
 
@@ -98,7 +98,7 @@ def _overflow(name: str, points: Array, low: Array, high: Array) -> tuple[Array,
     """A finite argument has a finite value: an end that overflowed to infinity is only an outer bound on one side."""
     finite = np.isfinite(points)
     if name == "log":
-        return np.where(points == 0, -np.inf, low), np.where(points == 0, -np.inf, high)
+        return low, high  # at 0 both are -inf, the limit
     biggest = np.finfo(float).max
     return np.where(finite & (low == np.inf), biggest, low), np.where(finite & (high == -np.inf), -biggest, high)
 
@@ -141,17 +141,12 @@ _LIMITS: dict[str, tuple[float, float]] = {
 def _ball_value(name: str, point: float) -> tuple[float, float]:
     import flint
 
-    if np.isnan(point):
-        return np.nan, np.nan
     if np.isinf(point):
-        if name == "atan":
-            end = float(np.arctan(point))
-            return float(down(end)), float(up(end))
         limit = _LIMITS.get(name, (np.nan, np.nan))[1 if point > 0 else 0]
         return limit, limit
     if name == "log" and point == 0:
         return -np.inf, -np.inf
     value: Any = getattr(flint.arb(point), name)()
-    if value.is_nan() or not value.is_finite():
+    if not value.is_finite():
         return np.nan, np.nan
     return floats_of(value)

@@ -6,12 +6,13 @@ from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
+import sympy
 
 from bilevel_verify.atoms import suprema
 from bilevel_verify.intervals.batch import Interval, integer_power, square_root
 from bilevel_verify.intervals.elementary import ball_ends, point_values
-from bilevel_verify.intervals.rounding import Array
-from bilevel_verify.intervals.scalar_base import PI, Critical, Direct, Scalar, horner, thin, widen_by_slope
+from bilevel_verify.intervals.rounding import Array, enclose, floats_of
+from bilevel_verify.intervals.scalar_base import Critical, Direct, Scalar, horner, thin, widen_by_slope
 from bilevel_verify.intervals.weighted import gauss_base, gauss_value, hypot, rational_base, rational_value
 
 
@@ -54,21 +55,14 @@ class FamilyScalar(Scalar):
 def _family_critical(name: str, order: int) -> tuple[Critical, ...]:
     family = suprema.FAMILIES[name]
     scalar = FamilyScalar(name)
-    if order + 1 < family.start:
-        raise ValueError(f"{name}: order {order} has no critical points in closed form")
     found = []
     for a, b in suprema.critical_generators(name, order):
         with ball_ends():
             where = _argument(family.generator, a, b) if family.kind == "generator" else thin(a, b)
-            if order < family.start:
-                value = scalar.at(order, where).hull(scalar.at(order, Interval(where.hi, where.hi)))
-            elif family.kind == "generator":
+            if family.kind == "generator" and order >= family.start:
                 value = horner(suprema.polynomial(name, order)[0], thin(a, b))
             else:
-                value = scalar.at(order, Interval(where.lo, where.lo)).hull(
-                    scalar.at(order, Interval(where.hi, where.hi))
-                )
-                value = widen_by_slope(order, where, value)
+                value = widen_by_slope(order, where, scalar.at(order, Interval(where.lo, where.lo)))
         found.append((float(where.lo), float(where.hi), float(value.lo), float(value.hi)))
     return tuple(found)
 
@@ -77,14 +71,9 @@ def _argument(generator: str, a: Fraction, b: Fraction) -> Interval:
     """Enclosure of ``t`` where the generator takes the value in [a, b]."""
     import flint
 
-    from bilevel_verify.intervals.rounding import floats_of
-
-    ends = []
-    for value in (a, b):
-        s = flint.arb(flint.fmpq(value.numerator, value.denominator))
-        t = s.atanh() if generator == "tanh" else (s / (1 - s)).log()
-        ends.append(floats_of(t))
-    return Interval(np.asarray(ends[0][0]), np.asarray(ends[1][1]))
+    s = flint.arb(flint.fmpq(a.numerator, a.denominator)).union(flint.arb(flint.fmpq(b.numerator, b.denominator)))
+    low, high = floats_of(s.atanh() if generator == "tanh" else (s / (1 - s)).log())
+    return Interval(np.asarray(low), np.asarray(high))
 
 
 def _generator(name: str, points: Array) -> Interval:
@@ -98,8 +87,8 @@ def sigmoid(points: Array) -> Interval:
     small = decay * (one + decay).reciprocal()  # e/(1+e) <= 1/2: monotone use of the same thin interval is safe
     large = (one + decay).reciprocal()
     positive = points >= 0
-    low = np.clip(np.where(positive, large.lo, small.lo), 0.0, 1.0)
-    high = np.clip(np.where(positive, large.hi, small.hi), 0.0, 1.0)
+    low = np.maximum(np.where(positive, large.lo, small.lo), 0.0)
+    high = np.minimum(np.where(positive, large.hi, small.hi), 1.0)
     return Interval(low, high)
 
 
@@ -132,11 +121,8 @@ class Erf(Direct):
 
     def __init__(self) -> None:
         self.gauss = FamilyScalar("gauss")
-        root = square_root(Interval.of(2.0))
-        self.root = root
-        self.front = (
-            Interval.of(2.0) * square_root(Interval(np.asarray(PI), np.asarray(np.nextafter(PI, 4)))).reciprocal()
-        )
+        self.root = square_root(Interval.of(2.0))
+        self.front = Interval(*map(np.asarray, enclose(2 / sympy.sqrt(sympy.pi))))
 
     def range(self, order: int, t: Interval) -> Interval:
         if order == 0:

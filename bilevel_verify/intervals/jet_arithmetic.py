@@ -11,7 +11,7 @@ import numpy as np
 
 from bilevel_verify.intervals.batch import Interval, clean
 from bilevel_verify.intervals.elementary import point_values
-from bilevel_verify.intervals.jets import Jet, add, as_row, compose, jet_space, multiply, substitute
+from bilevel_verify.intervals.jets import Jet, add, as_row, compose, jet_space, multiply, substitute, zero_jet
 from bilevel_verify.intervals.rounding import Array, enclose
 from bilevel_verify.intervals.scalar import point, scalar
 
@@ -44,8 +44,8 @@ class JetArithmetic:
     def constant(self, value: Any) -> Jet:
         low, high = enclose_value(value)
         if low == 0 == high:
-            return Jet(self.space, (), Interval(np.zeros((0, 1)), np.zeros((0, 1))))
-        return Jet(self.space, (0,), Interval(np.full((1, 1), low), np.full((1, 1), high)))
+            return zero_jet(self.space)
+        return Jet(self.space, (0,), as_row(Interval(np.asarray(low), np.asarray(high))))
 
     def add(self, a: Jet, b: Jet) -> Jet:
         return add(a, b)
@@ -120,12 +120,8 @@ class JetArithmetic:
         unsure = ~(true | false)
         low = np.where(true, first.data.lo, np.where(false, second.data.lo, np.minimum(first.data.lo, second.data.lo)))
         high = np.where(true, first.data.hi, np.where(false, second.data.hi, np.maximum(first.data.hi, second.data.hi)))
-        if kink and unsure.any():
-            curved = np.array([self.space.degree[s] >= 2 for s in first.support])[:, None]
-            low, high = np.where(curved & unsure, -np.inf, low), np.where(curved & unsure, np.inf, high)
-            if unsure.any() and not curved.all():
-                return _full(Jet(self.space, first.support, Interval(low, high)), unsure)
-        return Jet(self.space, first.support, Interval(low, high))
+        chosen = Jet(self.space, first.support, Interval(low, high))
+        return _full(chosen, unsure) if kink and unsure.any() else chosen
 
 
 def _full(jet: Jet, where: Any) -> Jet:
@@ -154,10 +150,7 @@ def _aligned(a: Jet, b: Jet) -> tuple[Jet, Jet]:
 
 def enclose_value(value: Any) -> tuple[float, float]:
     """Float ends of a constant of a program: Fraction, exact SymPy number, int or float."""
-    if isinstance(value, Fraction):
-        ends = point(value)
-        return float(ends.lo), float(ends.hi)
-    if isinstance(value, int | float):
+    if isinstance(value, Fraction | int | float):
         ends = point(Fraction(value))
         return float(ends.lo), float(ends.hi)
     return enclose(value)
@@ -178,16 +171,16 @@ def logsumexp(args: list[Jet]) -> Jet:
     deltas = [add(a, minus).without_constant() for a in args[:-1]]
     total = add(Jet(space, (0,), as_row(value)), last.without_constant())
     # Z = 1 + sum_i p_i (e^{delta_i} - 1); lse = value + (q_m part) + log Z, with Z = 1 at the base point
-    ones = Interval(np.ones(1), np.ones(1))
+    zero, one = Interval.of(np.zeros(1)), Interval.of(np.ones(1))
     nilpotent: Jet | None = None
-    for weight, delta in zip(weights[:-1], deltas):
-        series = substitute([Interval(np.zeros(1), np.zeros(1)), *[ones] * space.order], delta).without_constant()
+    for weight, delta in zip(weights[:-1], deltas, strict=True):
+        series = substitute([zero, *[one] * space.order], delta).without_constant()
         term = Jet(space, series.support, series.data * as_row(weight))
         nilpotent = term if nilpotent is None else add(nilpotent, term)
-    if nilpotent is None or not nilpotent.support:
+    if nilpotent is None:
         return total
     signs = [Interval.of(np.array([(-1.0) ** (k - 1) * math.factorial(k - 1)])) for k in range(1, space.order + 1)]
-    return add(total, substitute([Interval(np.zeros(1), np.zeros(1)), *signs], nilpotent).without_constant())
+    return add(total, substitute([zero, *signs], nilpotent).without_constant())
 
 
 def softmax_ranges(values: list[Interval]) -> list[Interval]:
@@ -196,7 +189,7 @@ def softmax_ranges(values: list[Interval]) -> list[Interval]:
     for i, own in enumerate(values):
         low = _softmax_at(own.lo, [v.hi for j, v in enumerate(values) if j != i])
         high = _softmax_at(own.hi, [v.lo for j, v in enumerate(values) if j != i])
-        out.append(Interval(np.clip(low.lo, 0.0, 1.0), np.clip(high.hi, 0.0, 1.0)))
+        out.append(Interval(np.maximum(low.lo, 0.0), np.minimum(high.hi, 1.0)))
     return out
 
 
@@ -223,7 +216,7 @@ def _lse_at(points: list[Array]) -> Interval:
             difference = np.where(own == top, 0.0, own - top)
         term = Interval(
             point_values("exp", np.nextafter(difference, -np.inf)).lo,
-            point_values("exp", np.minimum(np.nextafter(difference, np.inf), 0.0)).hi,
+            point_values("exp", np.nextafter(difference, np.inf)).hi,
         )
         total = term if total is None else total + term
     assert total is not None

@@ -44,7 +44,7 @@ class JetSpace:
         self.indices: list[Index] = [i for k in range(order + 1) for i in _of_degree(n, k)]
         self.place = {index: number for number, index in enumerate(self.indices)}
         self.degree = [sum(index) for index in self.indices]
-        self.factorial = [math.prod(math.factorial(a) for a in index if a > 1) for index in self.indices]
+        self.factorial = [math.prod(math.factorial(a) for a in index) for index in self.indices]
         self._plans: dict[tuple[tuple[int, ...], tuple[int, ...] | None], Plan] = {}
 
     def of_degree(self, k: int) -> list[int]:
@@ -68,7 +68,7 @@ class JetSpace:
         support = tuple(sorted(pairs))
         flat = [pair for target in support for pair in pairs[target]]
         counts = [len(pairs[target]) for target in support]
-        starts = np.concatenate([[0], np.cumsum(counts)[:-1]]).astype(np.intp) if counts else np.zeros(0, np.intp)
+        starts = np.concatenate([[0], np.cumsum(counts)[:-1]]).astype(np.intp)
         return Plan(
             np.array([p[0] for p in flat], dtype=np.intp),
             np.array([p[1] for p in flat], dtype=np.intp),
@@ -120,6 +120,12 @@ class Jet:
         return Jet(self.space, self.support[1:], self.data[1:])
 
 
+def zero_jet(space: JetSpace) -> Jet:
+    """The jet that vanishes identically: no coefficient is stored."""
+    nothing = np.zeros((0, 1))
+    return Jet(space, (), Interval(nothing, nothing))
+
+
 def _segment_sum(values: Interval, plan: Plan) -> Interval:
     """Sums of consecutive rows, with the rounding error of ``longest`` additions added outward."""
     if plan.longest <= 1:
@@ -142,7 +148,7 @@ def multiply(a: Jet, b: Jet) -> Jet:
         return _square(a)
     plan = a.space.plan(a.support, b.support)
     if not plan.support:
-        return Jet(a.space, (), Interval(np.zeros((0, 1)), np.zeros((0, 1))))
+        return zero_jet(a.space)
     with np.errstate(invalid="ignore", over="ignore"):
         return Jet(a.space, plan.support, _segment_sum(a.data[plan.left] * b.data[plan.right], plan))
 
@@ -150,15 +156,12 @@ def multiply(a: Jet, b: Jet) -> Jet:
 def _square(a: Jet) -> Jet:
     plan = a.space.plan(a.support, a.support)
     if not plan.support:
-        return Jet(a.space, (), Interval(np.zeros((0, 1)), np.zeros((0, 1))))
+        return zero_jet(a.space)
     with np.errstate(invalid="ignore", over="ignore"):
         products = a.data[plan.left] * a.data[plan.right]
         same = plan.left == plan.right
-        if same.any():
-            squares = a.data[plan.left[same]].square()
-            low, high = products.lo.copy(), products.hi.copy()
-            low[same], high[same] = squares.lo, squares.hi
-            products = Interval(low, high)
+        squares = a.data[plan.left[same]].square()
+        products.lo[same], products.hi[same] = squares.lo, squares.hi
         return Jet(a.space, plan.support, _segment_sum(products, plan))
 
 
@@ -177,8 +180,6 @@ def add(a: Jet, b: Jet) -> Jet:
     common = [s for s in b.support if s in set(a.support)]
     fresh = [s for s in b.support if s not in set(a.support)]
     for names, mixed in ((fresh, False), (common, True)):
-        if not names:
-            continue
         rows = [place[s] for s in names]
         part = b.data[[b.support.index(s) for s in names]]
         total = Interval(low[rows], high[rows]) + part if mixed else part
@@ -202,8 +203,6 @@ def substitute(derivatives: Sequence[Interval], inner: Jet) -> Jet:
     power: Jet | None = None
     powers: dict[int, Jet] = {}
     for k in range(1, space.order + 1):
-        if not delta.support:
-            break
         power = delta if k == 1 else _power_of(powers, k)
         powers[k] = power
         if not power.support:
@@ -228,7 +227,7 @@ def as_row(values: Interval) -> Interval:
 def tensor_of(jet: Jet, order: int) -> Interval:
     """Full symmetric tensor of one order over the boxes, shape (boxes, n, ..., n)."""
     space = jet.space
-    boxes = jet.data.lo.shape[1] if jet.support else 1
+    boxes = jet.data.lo.shape[1]
     shape = (boxes, *[space.n] * order)
     low, high = np.zeros(shape), np.zeros(shape)
     for row, number in enumerate(jet.support):
@@ -250,7 +249,7 @@ def coefficients_of(jet: Jet, order: int) -> Interval:
     """Partial derivatives of one order, one row per multi-index of that degree (shape (count, boxes))."""
     space = jet.space
     numbers = space.of_degree(order)
-    boxes = jet.data.lo.shape[1] if jet.support else 1
+    boxes = jet.data.lo.shape[1]
     low, high = np.zeros((len(numbers), boxes)), np.zeros((len(numbers), boxes))
     for row, number in enumerate(numbers):
         found = jet.row(number)

@@ -55,15 +55,14 @@ def eigenvalue_range(lo: Array, hi: Array, sides: Sides = "both") -> tuple[Array
     ----------
     lo, hi : shape (..., n, n), symmetric. Infinite entries give infinite bounds.
     """
-    shape = lo.shape[:-2]
-    n = lo.shape[-1]
+    *shape, _, n = lo.shape
     if n == 0:
         return np.full(shape, np.inf), np.full(shape, -np.inf)
     low, high = lo.reshape(-1, n, n), hi.reshape(-1, n, n)
     low = np.where(low < -LARGEST, -np.inf, np.minimum(low, LARGEST))
     high = np.where(high > LARGEST, np.inf, np.maximum(high, -LARGEST))
     finite = np.isfinite(low).all(axis=(1, 2)) & np.isfinite(high).all(axis=(1, 2))
-    least, most = np.full(len(low), -np.inf), np.full(len(low), np.inf)
+    least, most = np.empty((2, len(low)))
     if finite.any():
         least[finite], most[finite] = _finite_range(low[finite], high[finite], sides)
     if not finite.all():
@@ -73,7 +72,7 @@ def eigenvalue_range(lo: Array, hi: Array, sides: Sides = "both") -> tuple[Array
 
 def _partly_infinite(low: Array, high: Array) -> tuple[Array, Array]:
     """One side may survive: an upper bound needs finite upper ends on the diagonal and finite off-diagonal entries."""
-    n = low.shape[-1]
+    _, n, _ = low.shape
     eye = np.eye(n, dtype=bool)
     off = np.isfinite(np.where(eye, 0.0, low)).all(axis=(1, 2)) & np.isfinite(np.where(eye, 0.0, high)).all(axis=(1, 2))
     least, most = np.full(len(low), -np.inf), np.full(len(low), np.inf)
@@ -88,14 +87,14 @@ def _partly_infinite(low: Array, high: Array) -> tuple[Array, Array]:
 
 
 def _finite_range(low: Array, high: Array, sides: Sides = "both") -> tuple[Array, Array]:
-    n = low.shape[-1]
+    _, n, _ = low.shape
     if n == 1:
         return low[:, 0, 0].copy(), high[:, 0, 0].copy()
     if n == 2:
         return _two_by_two(low, high)
-    centre = 0.5 * low + 0.5 * high
-    radius = np.maximum(up(high - centre), up(centre - low))
-    radius = np.maximum(radius, 0.0)
+    point = low == high
+    centre = np.where(point, low, 0.5 * low + 0.5 * high)
+    radius = np.where(point, 0.0, np.maximum(up(high - centre), up(centre - low)))
     if not radius.any():
         return point_eigenvalues(centre)
     if n <= VERTEX_LIMIT:
@@ -123,7 +122,7 @@ def point_eigenvalues(matrices: Array) -> tuple[Array, Array]:
 
     A matrix with an entry that is infinite, no number, or so large that products overflow has no bound: (-inf, inf).
     """
-    n = matrices.shape[-1]
+    _, n, _ = matrices.shape
     usable = (np.abs(matrices) <= LARGEST).all(axis=(1, 2))
     if not usable.all():
         least, most = np.full(len(matrices), -np.inf), np.full(len(matrices), np.inf)
@@ -136,7 +135,7 @@ def point_eigenvalues(matrices: Array) -> tuple[Array, Array]:
         return values[:, 0] - margin, values[:, -1] + margin
     gram, error, defect = _rotated(matrices)
     diagonal = np.diagonal(gram, axis1=1, axis2=2)
-    off = np.abs(gram).sum(axis=2) - np.abs(diagonal)
+    off = np.where(np.eye(n, dtype=bool), 0.0, np.abs(gram)).sum(axis=2)
     room = off * (1 + n * 4 * UNIT) + error[:, None]
     top = up((diagonal + room).max(axis=1))
     bottom = down((diagonal - room).min(axis=1))
@@ -146,25 +145,25 @@ def point_eigenvalues(matrices: Array) -> tuple[Array, Array]:
 def _undo_congruence(bottom: Array, top: Array, defect: Array) -> tuple[Array, Array]:
     bad = defect >= 0.5
     grow, shrink = np.where(bad, 1.0, 1.0 / (1 - defect)), np.where(bad, 1.0, 1.0 / (1 + defect))
-    top = up(up(top * np.where(top >= 0, up(grow), down(shrink))))
-    bottom = down(down(bottom * np.where(bottom <= 0, up(grow), down(shrink))))
+    # defect < 1/2: a factor is off by 3/2 units at most, a step of its own and one of the product cover that and more
+    top = up(top * np.where(top >= 0, up(grow), down(shrink)))
+    bottom = down(bottom * np.where(bottom <= 0, up(grow), down(shrink)))
     return np.where(bad, -np.inf, bottom), np.where(bad, np.inf, top)
 
 
 def _rotated(matrices: Array) -> tuple[Array, Array, Array]:
     """``Q^T A Q``, a bound on its rounding error in norm, and a bound on ``|I - Q^T Q|``."""
-    n = matrices.shape[-1]
+    _, n, _ = matrices.shape
     vectors = np.linalg.eigh(matrices)[1]
     transposed = vectors.swapaxes(1, 2)
     gram = transposed @ (matrices @ vectors)
     gram = 0.5 * (gram + gram.swapaxes(1, 2))
     size = np.abs(transposed) @ (np.abs(matrices) @ np.abs(vectors))
-    error = up(size.sum(axis=2).max(axis=1) * gamma(2 * n + 4)) + 1e-300
+    error = size.sum(axis=2).max(axis=1) * gamma(2 * n + 4) + 1e-300
     eye = np.eye(n)
     gap = np.abs(transposed @ vectors - eye).sum(axis=2).max(axis=1)
-    defect = up(
-        gap * (1 + 4 * n * UNIT) + (np.abs(transposed) @ np.abs(vectors)).sum(axis=2).max(axis=1) * gamma(n + 3)
-    )
+    length = (np.abs(transposed) @ np.abs(vectors)).sum(axis=2).max(axis=1)
+    defect = gap * (1 + 4 * n * UNIT) + length * gamma(n + 3)
     return gram, error, defect
 
 
@@ -176,7 +175,7 @@ def _sign_vertices(n: int) -> Array:
 
 def _vertices(centre: Array, radius: Array, sides: Sides) -> tuple[Array, Array]:
     """Exact hull over an interval matrix: ``max`` at ``C + R o ss^T``, ``min`` at ``C - R o ss^T``, s = +-1."""
-    b, n = centre.shape[:2]
+    b, n, _ = centre.shape
     signs = _sign_vertices(n)
     pattern = signs[:, :, None] * signs[:, None, :]
     spread = radius[:, None] * pattern[None]
@@ -194,9 +193,9 @@ def _vertices(centre: Array, radius: Array, sides: Sides) -> tuple[Array, Array]
 
 def perron_upper(matrices: Array, steps: int = 12) -> Array:
     """Upper bound of the spectral radius of non-negative symmetric matrices (Collatz-Wielandt), shape (b,)."""
-    n = matrices.shape[-1]
-    vector = np.ones(matrices.shape[:-1])
-    best = np.full(len(matrices), np.inf)
+    b, n, _ = matrices.shape
+    vector = np.ones((b, n))
+    best = np.full(b, np.inf)
     for _ in range(steps):
         image = (matrices @ vector[..., None])[..., 0]
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -209,7 +208,7 @@ def perron_upper(matrices: Array, steps: int = 12) -> Array:
 
 def _centred(centre: Array, radius: Array) -> tuple[Array, Array]:
     """Better of ``lambda(C) -+ rho(R)`` and the rotated bound (exact to second order as the radius shrinks)."""
-    n = centre.shape[-1]
+    _, n, _ = centre.shape
     least, most = point_eigenvalues(centre)
     spread = perron_upper(radius)
     least, most = down(least - spread), up(most + spread)
@@ -241,18 +240,18 @@ def vector_norm(v: Interval) -> Array:
     size = v.magnitude()
     total = (size * size).sum(axis=-1) * (1 + gamma(v.lo.shape[-1] + 2)) + 1e-300
     exact = (size != 0).sum(axis=-1) <= 1
-    return np.asarray(np.where(exact, size.max(axis=-1, initial=0.0), up(np.sqrt(up(total)))))
+    return np.asarray(np.where(exact, size.max(axis=-1, initial=0.0), up(np.sqrt(total))))
 
 
 def spectral_norm(lo: Array, hi: Array) -> Array:
     """Upper bound of the spectral norm over rectangular interval matrices, shape (..., m, n)."""
-    m, n = lo.shape[-2:]
+    *shape, m, n = lo.shape
     if m == 0 or n == 0:
-        return np.zeros(lo.shape[:-2])
+        return np.zeros(shape)
     if m == 1 or n == 1:
-        flat = lo.shape[:-2] + (m * n,)
+        flat = (*shape, m * n)
         return vector_norm(Interval(lo.reshape(flat), hi.reshape(flat)))
-    size = lo.shape[:-2] + (m + n, m + n)
+    size = (*shape, m + n, m + n)
     low, high = np.zeros(size), np.zeros(size)
     for target, source in ((low, lo), (high, hi)):
         target[..., :m, m:] = source
@@ -266,14 +265,14 @@ def cubic_norm(centre: Array) -> Array:
     ``|T[u,u,.]|^2`` is a quadratic form in ``u u^T``; of the representations that agree there the mean of the three
     pairings is used, on symmetric matrices (ratio to the true norm 1.01-1.06 on average for n = 2..10).
     """
-    _b, n = centre.shape[:2]
+    _, n, _, _ = centre.shape
     straight = np.einsum("bijk,bilm->bjklm", centre, centre)
     crossed = np.einsum("bijl,bikm->bjklm", centre, centre)
     mixed = (straight + crossed + crossed.swapaxes(-1, -2)) / 3.0
     basis = symmetric_basis(n)
     matrix = np.einsum("pjk,bjklm,qlm->bpq", basis, mixed, basis, optimize=True)
     matrix = 0.5 * (matrix + matrix.swapaxes(1, 2))
-    frobenius = (centre * centre).sum(axis=(1, 2, 3)) * (1 + gamma(n**3))
+    frobenius = (centre * centre).sum(axis=(1, 2, 3))  # its own rounding: gamma has a hundredth to spare
     room = frobenius * (gamma(n + 4) + 2 * gamma(2 * n * n + 6) * n)
     top = point_eigenvalues(matrix)[1] if len(basis) > 1 else matrix[:, 0, 0]
     return np.asarray(up(np.sqrt(np.maximum(up(top + room), 0.0))))
@@ -281,7 +280,7 @@ def cubic_norm(centre: Array) -> Array:
 
 def quartic_norm(centre: Array) -> Array:
     """Upper bound of ``max |T[u,u,u,u]|`` for float symmetric tensors, shape (b, n, n, n, n): flattening."""
-    n = centre.shape[1]
+    _, n, _, _, _ = centre.shape
     basis = symmetric_basis(n)
     matrix = np.einsum("pjk,bjklm,qlm->bpq", basis, centre, basis, optimize=True)
     matrix = 0.5 * (matrix + matrix.swapaxes(1, 2))

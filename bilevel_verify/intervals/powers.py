@@ -29,12 +29,11 @@ class Power(Scalar):
             "log": "log",
         }[kind]
         whole = exponent.denominator == 1 and exponent >= 0
-        if (kind in ("plain", "log") and not whole) or kind == "log":
+        if kind == "log" or (kind == "plain" and not whole):
             self.domain = (0.0, math.inf)
-        if kind != "plain" and kind != "log":
-            p = exponent
-            polynomial = p.denominator == 1 and (kind == "abs") == (p % 2 == 0) and kind != "plus"
-            self.smooth = math.inf if polynomial else math.ceil(p) - 1 if p.denominator != 1 else int(p) - 1
+        if kind in ("abs", "sgn", "plus"):
+            polynomial = exponent.denominator == 1 and (kind == "abs") == (exponent % 2 == 0) and kind != "plus"
+            self.smooth = math.inf if polynomial else math.ceil(exponent) - 1
 
     def factor(self, order: int) -> Fraction:
         """``p (p-1) ... (p-k+1)`` (for ``log``: ``(-1)^(k-1) (k-1)!``)."""
@@ -47,52 +46,40 @@ class Power(Scalar):
 
     def at(self, order: int, t: Interval) -> Interval:
         if self.kind == "log" and order == 0:
-            return point_values("log", t.lo).hull(point_values("log", t.hi))
+            return point_values("log", t.lo)
         exponent = self.exponent - order
         coefficient = self.factor(order)
         if coefficient == 0:
             return Interval(np.zeros_like(t.lo), np.zeros_like(t.hi))
         if self.kind in ("plain", "log"):
             return signed_power(t, exponent) * point(coefficient)
-        return self._nonsmooth(order, t, exponent) * point(coefficient)
-
-    def _nonsmooth(self, order: int, t: Interval, exponent: Fraction) -> Interval:
-        low, high = self._one_side(order, t.lo, exponent), self._one_side(order, t.hi, exponent)
-        return low.hull(high)
+        return self._one_side(order, t.lo, exponent) * point(coefficient)
 
     def _one_side(self, order: int, points: Array, exponent: Fraction) -> Interval:
         size = np.abs(points)
         value = signed_power(Interval(size, size), exponent)
         odd = (order % 2 == 1) == (self.kind == "abs")
         if self.kind == "plus":
-            keep = points >= 0 if exponent > 0 else points > 0
+            keep = points > 0
             return Interval(np.where(keep, value.lo, 0.0), np.where(keep, value.hi, 0.0))
         if exponent == 0 and odd:
-            both = points == 0  # a jump: both one-sided limits
-            return Interval(np.where(points > 0, 1.0, -1.0), np.where(both | (points > 0), 1.0, -1.0))
+            # a jump: at 0 both one-sided limits
+            return Interval(np.where(points > 0, 1.0, -1.0), np.where(points < 0, -1.0, 1.0))
         negative = odd & (points < 0)
         return Interval(np.where(negative, -value.hi, value.lo), np.where(negative, -value.lo, value.hi))
 
     def critical(self, order: int) -> tuple[Critical, ...]:
         exponent = self.exponent - order
-        if self.kind == "log":
-            return ()
-        if self.factor(order) == 0:  # beyond the degree: nothing, or a derivative that exists only away from 0
-            broken = self.kind in ("abs", "sgn", "plus") and self.smooth != math.inf
-            return ((0.0, 0.0, -math.inf, math.inf),) if broken else ()
-        if self.kind == "plain" and self.domain[0] == 0.0:
+        if self.domain[0] == 0.0:  # the logarithm and powers of positive numbers are monotone
             return ()
         if exponent > 0:
             return ((0.0, 0.0, 0.0, 0.0),)
-        if exponent == 0 and self.kind in ("abs", "sgn", "plus"):
-            c = abs(float_above(abs(self.factor(order))))
-            smooth = self.smooth == math.inf
-            return (
-                () if smooth else ((0.0, 0.0, -c if self.kind != "plus" else min(0.0, float(self.factor(order))), c),)
-            )
-        if exponent < 0 and self.kind in ("abs", "sgn", "plus"):
+        if self.kind == "plain" or self.smooth == math.inf:  # a polynomial: constant from here on
+            return ()
+        if exponent < 0:  # exists only away from 0
             return ((0.0, 0.0, -math.inf, math.inf),)
-        return ()
+        c = float_above(self.factor(order))
+        return ((0.0, 0.0, 0.0 if self.kind == "plus" else -c, c),)
 
 
 def signed_power(t: Interval, exponent: Fraction) -> Interval:

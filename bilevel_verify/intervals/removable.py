@@ -60,7 +60,7 @@ def _series(name: str, order: int, t: Any) -> Any:
     import flint
 
     total, power = flint.arb(0), flint.arb(1)
-    count = TERMS if name != "logrel" else 400
+    count = TERMS if name != "logrel" else 10 * TERMS
     for n in range(order, order + count):
         falling = math.perm(n, order)
         total += flint.arb(_coefficient(name, n) * falling) * power

@@ -25,7 +25,9 @@ class Psi(Direct):
         self.smooth = 3
 
     def at(self, order: int, t: Interval) -> Interval:
-        points = t.lo
+        return self._at_points(order, t.lo)
+
+    def _at_points(self, order: int, points: Array) -> Interval:
         infinite = ~np.isfinite(points) | (np.abs(points) > 1e12)
         safe = np.where(infinite, 0.0, points)
         with np.errstate(invalid="ignore"):
@@ -42,7 +44,7 @@ class Psi(Direct):
         falling = (reduced >= 1) & (reduced <= 3)
         late = reduced > 3
         s = np.where(falling, 2.0 - reduced, np.where(late, reduced - 4.0, reduced))
-        slack = np.where(np.abs(reduced - np.round(reduced)) == 0, 0.0, 1e-15)
+        slack = np.where(reduced == np.round(reduced), 0.0, 1e-15)
         return Interval(np.maximum(s - slack, -1.0), np.minimum(s + slack, 1.0)), ~falling
 
     def _value(self, order: int, s: Interval, rising: Mask) -> Interval:
@@ -81,18 +83,16 @@ class Psi(Direct):
         return Interval(np.where(rising, value.lo, flipped.lo), np.where(rising, value.hi, flipped.hi))
 
     def range(self, order: int, t: Interval) -> Interval:
-        if order > 4 or (order == 4 and self.nu != 1):
-            return Interval(np.full_like(t.lo, -np.inf), np.full_like(t.hi, np.inf))
-        if order == 4:
+        if order == 4 and self.nu == 1:
             return Interval(np.full_like(t.lo, -1.0), np.full_like(t.hi, 1.0))
         with np.errstate(invalid="ignore"):
-            wide = ~((t.hi - t.lo) < 4.0) | (np.abs(t.lo) > 1e9) | (np.abs(t.hi) > 1e9)
+            wide = ~((t.hi - t.lo) < 4.0) | (t.lo < -1e9) | (t.hi > 1e9)
         lo, hi = np.where(wide, 0.0, t.lo), np.where(wide, 0.0, t.hi)
-        value = self.at(order, Interval(lo, lo)).hull(self.at(order, Interval(hi, hi)))
+        value = self._at_points(order, lo).hull(self._at_points(order, hi))
         low, high = value.lo, value.hi
         for j in range(4):
             inside = np.floor((hi - j) / 4 + 1e-9) >= np.ceil((lo - j) / 4 - 1e-9)
-            there = self.at(order, Interval.of(np.asarray(float(j))))
+            there = self._at_points(order, np.asarray(float(j)))
             low = np.where(inside | wide, np.minimum(low, there.lo), low)
             high = np.where(inside | wide, np.maximum(high, there.hi), high)
         return Interval(low, high)
@@ -111,11 +111,11 @@ class Huber(Direct):
         if order == 1:
             return Interval(np.clip(t.lo, -d.hi, d.lo), np.clip(t.hi, -d.lo, d.hi))  # delta need not be a float
         if order == 2:
-            wholly_inside = (t.lo > -d.lo) & (t.hi < d.lo)
-            touches = (t.lo <= d.hi) & (t.hi >= -d.hi)
+            wholly_inside = (t.lo > -d.hi) & (t.hi < d.hi)
+            touches = (t.lo <= d.lo) & (t.hi >= -d.lo)
             return Interval(np.where(wholly_inside, 1.0, 0.0), np.where(touches, 1.0, 0.0))
         if order > 2:
-            kink = ((t.lo <= d.hi) & (t.hi >= d.lo)) | ((t.lo <= -d.lo) & (t.hi >= -d.hi))
+            kink = ((t.lo <= d.lo) & (t.hi >= d.hi)) | ((t.lo <= -d.hi) & (t.hi >= -d.lo))
             return Interval(np.where(kink, -np.inf, 0.0), np.where(kink, np.inf, 0.0))
         size = t.absolute()
         return Interval(self._value(size.lo, d).lo, self._value(size.hi, d).hi)
@@ -126,7 +126,7 @@ class Huber(Direct):
         inner = here.square() * Interval.of(0.5)
         outer = d * here - d.square() * Interval.of(0.5)
         return Interval(
-            np.where(size <= d.lo, inner.lo, np.maximum(outer.lo, 0.0)),
+            np.where(size <= d.lo, inner.lo, outer.lo),
             np.where(size <= d.lo, inner.hi, np.where(np.isinf(size), np.inf, outer.hi)),
         )
 
@@ -160,8 +160,5 @@ class Derived(Direct):
 
 def _unit_power(size: Interval, exponent: Fraction) -> Interval:
     """``s^q`` for s in [0, 1], q > 0: monotone."""
-    if exponent == 0:
-        return Interval(np.ones_like(size.lo), np.ones_like(size.hi))
-    low = signed_power(Interval(size.lo, size.lo), exponent)
-    high = signed_power(Interval(size.hi, size.hi), exponent)
-    return Interval(np.clip(low.lo, 0.0, 1.0), np.clip(high.hi, 0.0, 1.0))
+    value = signed_power(size, exponent)
+    return Interval(value.lo, np.minimum(value.hi, 1.0))

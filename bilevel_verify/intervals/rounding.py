@@ -188,6 +188,6 @@ def enclose(number: sympy.Expr) -> tuple[float, float]:
         return float_below(exact), float_above(exact)
     for bits in (PRECISION, 400, 1500):
         low, high = floats_of(ball(number, bits))
-        if low > -math.inf and high - low <= 1e-14 * max(abs(low), abs(high), 1e-300):
+        if low > -math.inf and high - low <= 1e-14 * max(abs(low), 1e-300):
             return low, high
     return low, high

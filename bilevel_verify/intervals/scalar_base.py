@@ -94,8 +94,6 @@ class Scalar:
 
     def _outside(self, t: Interval, low: Array, high: Array) -> Interval:
         first, last = self.domain
-        if first == -math.inf and last == math.inf:
-            return clean(low, high)
         bad = (t.lo < first) | (t.hi > last)
         return clean(np.where(bad, -np.inf, low), np.where(bad, np.inf, high))
 
@@ -134,4 +132,4 @@ def widen_by_slope(order: int, where: Interval, value: Interval) -> Interval:
     """The turning point lies between two neighbouring floats; a second-order term far below rounding is added."""
     width = float(where.hi - where.lo)
     room = 1e3 * math.factorial(order + 3) * width * width * max(1.0, float(value.magnitude()))
-    return Interval(np.asarray(value.lo - room), np.asarray(value.hi + room)) if width else value
+    return Interval(np.asarray(value.lo - room), np.asarray(value.hi + room))

@@ -37,7 +37,7 @@ def sine_range(t: Interval, cosine: bool) -> Interval:
     """Range of sine or cosine on intervals: end points, and 1 / -1 wherever a crest / trough may lie inside."""
     name = "cos" if cosine else "sin"
     with np.errstate(invalid="ignore", over="ignore"):
-        wide = ~((t.hi - t.lo) < 6.283) | (np.abs(t.lo) > 1e8) | (np.abs(t.hi) > 1e8)
+        wide = ~((t.hi - t.lo) < 6.283) | (t.lo < -1e8) | (t.hi > 1e8)
     lo, hi = np.where(wide, 0.0, t.lo), np.where(wide, 0.0, t.hi)
     left, right = point_values(name, lo), point_values(name, hi)
     low, high = np.minimum(left.lo, right.lo), np.maximum(left.hi, right.hi)
@@ -46,13 +46,10 @@ def sine_range(t: Interval, cosine: bool) -> Interval:
     for shift, is_crest in ((offset, True), (offset + 0.5, False)):
         first, last = lo / (2 * PI) - shift, hi / (2 * PI) - shift
         inside = np.floor(last + 1e-7) >= np.ceil(first - 1e-7)
-        # the slack must not claim a crest where the interval is far from one: harmless, only looser
-        exact = np.floor(last - 1e-7) >= np.ceil(first + 1e-7)
-        near = inside & ~exact
         if is_crest:
-            high = np.where(exact | near, 1.0, high)
+            high = np.where(inside, 1.0, high)
         else:
-            low = np.where(exact | near, -1.0, low)
+            low = np.where(inside, -1.0, low)
     return Interval(np.where(wide, -1.0, low), np.where(wide, 1.0, high))
 
 

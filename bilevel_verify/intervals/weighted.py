@@ -33,7 +33,7 @@ class WeightedPolynomial(Scalar):
         """Polynomial of the derivative and twice the exponent of ``1/(1+t^2)``."""
         if order not in self._shapes:
             p, power = self.shape(order - 1)
-            slope = tuple(i * c for i, c in enumerate(p))[1:] or (Fraction(0),)
+            slope = tuple(i * c for i, c in enumerate(p))[1:]
             if self.kind == "gauss":
                 self._shapes[order] = _combine(slope, (Fraction(0), *p), Fraction(-1)), power
             else:
@@ -59,8 +59,7 @@ class WeightedPolynomial(Scalar):
             for a, b in suprema.real_roots(tuple(int(c * denominator) for c in q)):
                 where = thin(a, b)
                 with ball_ends():
-                    left, right = (self.at(order, Interval(end, end)) for end in (where.lo, where.hi))
-                value = widen_by_slope(order, where, left.hull(right))
+                    value = widen_by_slope(order, where, self.at(order, Interval(where.lo, where.lo)))
                 found.append((float(where.lo), float(where.hi), float(value.lo), float(value.hi)))
             self._critical[order] = tuple(found)
         return self._critical[order]

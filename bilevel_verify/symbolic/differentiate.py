@@ -20,8 +20,6 @@ from bilevel_verify.errors import MathematicalError
 from bilevel_verify.symbolic.graph import ONE, ZERO, Graph, reachable
 from bilevel_verify.symbolic.program import Program, finish
 
-HALF = Fraction(1, 2)
-
 
 def gradient(program: Program, variables: Sequence[int] | None = None) -> Program:
     """Gradient of a scalar program with respect to some inputs (all by default); shape ``(n,)``."""
@@ -104,7 +102,7 @@ def adjoints(graph: Graph, output: int, variables: Sequence[int]) -> list[int]:
     bars: dict[int, list[int]] = {output: [graph.const(ONE)]}
     for index in range(output, -1, -1):
         parts = bars.get(index)
-        if parts is None or not depends[index] or graph[index].op == "input":
+        if parts is None:
             continue
         bar = graph.add(parts)
         for position, argument in enumerate(graph[index].args):
@@ -148,14 +146,13 @@ def _scalar(program: Program) -> int:
 
 
 def _dependents(graph: Graph, variables: Sequence[int], output: int) -> list[bool]:
-    """Which nodes up to ``output`` depend on the variables and are needed by the output."""
+    """Which nodes up to ``output`` depend on the variables."""
     chosen = set(variables)
-    needed = reachable(graph.instructions[: output + 1], (output,))
-    depends = [False] * (output + 1)
+    depends: list[bool] = []
     for index in range(output + 1):
         instruction = graph[index]
         active = instruction.value in chosen if instruction.op == "input" else any(depends[a] for a in instruction.args)
-        depends[index] = needed[index] and active
+        depends.append(active)
     return depends
 
 
@@ -176,17 +173,16 @@ def _contribution(graph: Graph, index: int, position: int, seed: int) -> int:
                 return graph.div(seed, instruction.args[1])
             return graph.neg(graph.div(graph.mul((seed, index)), a))
         case "pow":
-            return _power_rule(graph, index, a, instruction.value, seed)
+            return _power_rule(graph, a, instruction.value, seed)
         case "atom":
             name, order, parameters = instruction.value
             return atom_rule(graph, a, name, order, parameters, seed)
     return _nonsmooth_rule(graph, index, position, seed)
 
 
-def _power_rule(graph: Graph, index: int, a: int, exponent: Fraction, seed: int) -> int:
+def _power_rule(graph: Graph, a: int, exponent: Fraction, seed: int) -> int:
     scaled = graph.mul((graph.const(exponent), seed))
-    if exponent == HALF:
-        return graph.div(scaled, index)
+    # the denominator of a square root is the root itself
     if exponent < 1:
         return graph.div(scaled, graph.pow(a, 1 - exponent))
     return graph.mul((scaled, graph.pow(a, exponent - 1)))
@@ -212,16 +208,16 @@ def _nonsmooth_rule(graph: Graph, index: int, position: int, seed: int) -> int:
     return zero
 
 
-CYCLES: dict[str, tuple[str, int]] = {
-    "exp": ("exp", 1),
-    "sin": ("cos", 1),
-    "cos": ("sin", -1),
-    "sinh": ("cosh", 1),
-    "cosh": ("sinh", 1),
-    "softplus": ("sigmoid", 1),
-    "logcosh": ("tanh", 1),
+CYCLES: dict[str, str] = {
+    "exp": "exp",
+    "sin": "cos",
+    "cos": "sin",
+    "sinh": "cosh",
+    "cosh": "sinh",
+    "softplus": "sigmoid",
+    "logcosh": "tanh",
 }
-"""Atoms whose derivative is another atom, up to sign; all others go on as ``(name, order + 1)``."""
+"""Atoms whose derivative is another atom (that of the cosine: its negative); others go on as ``(name, order + 1)``."""
 
 
 def atom_rule(graph: Graph, a: int, name: str, order: int, parameters: tuple[Any, ...], seed: int) -> int:
@@ -232,9 +228,8 @@ def atom_rule(graph: Graph, a: int, name: str, order: int, parameters: tuple[Any
     MathematicalError : the derivative is not a function (a jump or worse).
     """
     if order == 0 and name in CYCLES:
-        other, sign = CYCLES[name]
-        product = graph.mul((seed, graph.atom(other, a)))
-        return product if sign > 0 else graph.neg(product)
+        product = graph.mul((seed, graph.atom(CYCLES[name], a)))
+        return graph.neg(product) if name == "cos" else product
     if order == 0 and name == "log":
         return graph.div(seed, a)
     if parameters:

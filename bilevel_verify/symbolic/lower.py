@@ -17,7 +17,6 @@ import sympy
 from bilevel_verify.symbolic.graph import ONE, ZERO, Graph
 from bilevel_verify.symbolic.program import Program, finish
 
-HALF = Fraction(1, 2)
 DIRECT = frozenset("exp log sin cos tan sinh cosh tanh asinh atan erf".split())
 """Atoms whose value is a function of ``math``."""
 
@@ -73,7 +72,7 @@ class _Lowering:
         if exponent.denominator == 1:
             return self.product(a, int(exponent))
         if exponent.denominator == 2:
-            root, whole = self.call("sqrt", a), int(exponent - HALF)
+            root, whole = self.call("sqrt", a), int(exponent)
             return graph.mul((self.product(a, whole), root)) if whole else root
         return graph.emit("real_power", (a,), exponent)
 
@@ -143,7 +142,7 @@ class _Lowering:
         scaled = graph.const(factor)
         if name == "pluspow":
             zero = graph.const(ZERO)
-            size = graph.select(graph.compare("lt", zero, t), t, zero) if rest else t
+            size = graph.select(graph.compare("lt", zero, t), t, zero)
             step = graph.select(graph.compare("lt", zero, t), graph.const(ONE), zero)
             return graph.mul((scaled, self.power(size, rest) if rest else step))
         odd = (name == "sgnpow") == (order % 2 == 0)

@@ -130,9 +130,7 @@ def _compact(
         if needed[index]:
             place[index] = len(kept)
             args = tuple(place[a] for a in instruction.args)
-            kept.append(
-                instruction if args == instruction.args else Instruction(instruction.op, args, instruction.value)
-            )
+            kept.append(Instruction(instruction.op, args, instruction.value))
     return Program(inputs, tuple(kept), tuple(place[o] for o in outputs), shape)
 
 

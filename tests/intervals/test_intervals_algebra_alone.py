@@ -198,7 +198,7 @@ def test_quick_algebra_is_a_block():
 
 
 def test_error_factors():
-    for k in (1, 5, 100):
+    for k in (1, 5, 100, 2**50):
         exact = k * Fraction(1, 2**53) / (1 - k * Fraction(1, 2**53))
         assert exact <= Fraction(linalg.gamma(k)) <= exact * Fraction(102, 100)
 
@@ -305,6 +305,10 @@ def test_interval_arithmetic_of_programs():
     assert INTERVALS.maximum(a, b).hi.tolist() == [0.5, 3.0, 2.0]
     assert INTERVALS.minimum(a, b).lo.tolist() == [-1.5, 0.5, 2.0]
     assert INTERVALS.minimum(a, b).hi.tolist() == [-0.5, 2.5, 2.0]
+    assert INTERVALS.maximum(b, a).lo.tolist() == [-1.0, 1.0, 2.0]
+    assert INTERVALS.maximum(b, a).hi.tolist() == [0.5, 3.0, 2.0]
+    assert INTERVALS.minimum(b, a).lo.tolist() == [-1.5, 0.5, 2.0]
+    assert INTERVALS.minimum(b, a).hi.tolist() == [-0.5, 2.5, 2.0]
     assert INTERVALS.floor(a).lo.tolist() == [-2.0, 0.0, 2.0]
     assert INTERVALS.floor(a).hi.tolist() == [-1.0, 2.0, 2.0]
     assert INTERVALS.ceil(a).lo.tolist() == [-1.0, 1.0, 2.0]
@@ -332,6 +336,7 @@ RELATIONS = [  # a, b, then (surely true, surely false) of lt, le, eq
     ((0, 2), (1, 3), (0, 0), (0, 0), (0, 0)),
     ((1, 1), (1, 1), (0, 1), (1, 0), (1, 0)),
     ((1, 1), (1, 2), (0, 0), (1, 0), (0, 0)),
+    ((1, 2), (1, 1), (0, 1), (0, 0), (0, 0)),
     ((1, 1), (0, 1), (0, 1), (0, 0), (0, 0)),
 ]
 
