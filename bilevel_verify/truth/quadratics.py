@@ -98,12 +98,13 @@ def _degree_two(expression: sympy.Expr, places: dict[sympy.Symbol, int]) -> Term
                 total[key] = total.get(key, Fraction(0)) + value
         return {key: value for key, value in total.items() if value}
     if isinstance(expression, sympy.Mul):
-        product: Terms | None = {(): Fraction(1)}
+        product: Terms = {(): Fraction(1)}
         for part in expression.args:
             found = _degree_two(part, places)
-            product = None if found is None else _times(product, found)
-            if product is None:
+            longer = None if found is None else _times(product, found)
+            if longer is None:
                 return None
+            product = longer
         return product
     if isinstance(expression, sympy.Pow) and expression.exp == 2:
         base = _degree_two(expression.base, places)

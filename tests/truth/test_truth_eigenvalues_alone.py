@@ -165,7 +165,12 @@ def test_lost_entries_and_overflow_are_never_definite() -> None:
             matrix = np.eye(2)
             matrix[place] = lost
             assert positive_definite(np.stack([np.eye(2), matrix, np.eye(2)])).tolist() == [True, False, True]
-    assert positive_definite(np.array([[[np.inf]], [[2.0]], [[np.nan]], [[-2.0]]])).tolist() == [False, True, False, False]
+    assert positive_definite(np.array([[[np.inf]], [[2.0]], [[np.nan]], [[-2.0]]])).tolist() == [
+        False,
+        True,
+        False,
+        False,
+    ]
     for sign in (1.0, -1.0):
         huge = positive_definite(np.stack([sign * 1e308 * np.eye(3), np.eye(3)]))
         assert huge.tolist() == [False, True], "its trace is no number"

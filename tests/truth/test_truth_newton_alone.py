@@ -26,6 +26,7 @@ def batched(function: Scalar, asked: list[list[float]], first: int = 0) -> newto
     """A function of one x and one y as a batch; notes for every row the points that were asked for."""
 
     def local(X: Any, Y: Any, rows: Any) -> Any:
+        assert len(rows), "nothing is asked of no rows"
         out = [function(float(x), float(y)) for x, y in zip(X[:, 0], Y[:, 0], strict=True)]
         for row, y in zip(rows, Y[:, 0], strict=True):
             asked[int(row) - first].append(float(y))
@@ -165,6 +166,18 @@ def test_fifty_halvings_are_the_end_of_a_search() -> None:
     assert asked[2:52] == [-(0.5**k) for k in range(50)]
     assert len(asked) > 52
     assert asked[52] == asked[51] - 1.0, "the last trial is where the row goes on"
+
+
+def test_a_search_asks_for_a_part_of_the_fall_along_its_own_step() -> None:
+    """Slope 1, step -1000: a fall of 0.04 is enough for a quarter of the step (0.025), not for a half of it (0.05)."""
+    _, asked = run([(0.0, 1.0, 1e-3), *[(-0.04, 1.0, 1e-3)] * 4, (-0.04, 0.0, 1e-3)])
+    assert asked[:5] == [0.0, -1000.0, -1000.0, -500.0, -250.0]
+    assert asked[5] == -1250.0
+
+
+def test_without_unknowns_there_is_nothing_to_do() -> None:
+    step, definite = newton._directions(np.empty((2, 0)), np.empty((2, 0, 0)))
+    assert (step.shape, definite.tolist()) == ((2, 0), [True, True])
 
 
 def test_the_number_of_steps_is_limited() -> None:

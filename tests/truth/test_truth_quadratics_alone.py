@@ -109,7 +109,8 @@ def total(squares: Any, d: int) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("d", "entries", "every"), [(1, (-2, 0, 1, 3), 1), (2, (-2, -1, 0, 1, 2, 4), 1), (3, (-1, 0, 2), 3), (4, (0, 1), 13)]
+    ("d", "entries", "every"),
+    [(1, (-2, 0, 1, 3), 1), (2, (-2, -1, 0, 1, 2, 4), 1), (3, (-1, 0, 2), 3), (4, (0, 1), 13)],
 )
 def test_all_small_matrices_are_the_sums_of_their_squares(d: int, entries: tuple[int, ...], every: int) -> None:
     """Signs from determinants of principal minors (Sylvester), in integers; normals are independent."""
