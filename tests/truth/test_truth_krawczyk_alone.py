@@ -133,9 +133,9 @@ def test_the_result_covers_the_image_and_not_much_more() -> None:
     assert float(found[0].rad()) <= float(reach) * (1 + 1e-6)
 
 
-@pytest.mark.parametrize("slack", [1.0, 1.5])
+@pytest.mark.parametrize("slack", [1 - 2.0**-30, 1 - 3 * 2.0**-30, 1.0, 1.5])
 def test_a_jacobian_that_may_vanish_proves_nothing(slack: float) -> None:
-    """With ``J`` in [0, 2] the image is exactly the box: it has to lie inside."""
+    """With ``J`` in [0, 2] the image is the box, where radii of 30 bits round a little early: it has to lie inside."""
     assert krawczyk(recorded([0.0], flint.arb(1, slack))[0], [0.0]) is None
     assert krawczyk(recorded([0.0], flint.arb(1, 0.99))[0], [0.0]) is not None
 

@@ -459,6 +459,21 @@ def test_expansion_points_are_the_best_point_or_the_middle_inside_the_box() -> N
     assert {0, 1, 2, 3, 4, 5} <= set(inside)
 
 
+def test_only_bounded_boxes_are_expanded() -> None:
+    """Nothing is asked at points of unbounded boxes, nor of no boxes at all."""
+    low = np.array([[-INF, 0.0], [0.0, 0.0], [0.0, -1.0], [2.0, 2.0], [-INF, -INF]])
+    high = np.array([[1.0, 1.0], [2.0, 4.0], [1.0, INF], [4.0, 3.0], [INF, INF]])
+    objective = Slope(dx=2)
+    minimum.lower_bounds(objective, low, high, np.array([9.0, 9.0]))
+    assert [(what, x.tolist()) for what, x in objective.asked if what == "at"] == [("at", [[1.0, 2.0], [3.0, 2.5]])]
+    half = Slope(dx=2)
+    minimum.lower_bounds(half, low[:1], high[:1], np.array([9.0, 9.0]))
+    assert [what for what, _ in half.asked] == ["over"]
+    none = Slope(dx=2)
+    bounds, centre = minimum.lower_bounds(none, low[:0], high[:0], np.array([9.0, 9.0]))
+    assert (bounds.shape, centre.shape, none.asked) == ((0,), (0, 2), [])
+
+
 def test_taylor_bounds_are_sums_of_parabolas() -> None:
     """For every variable its own slope and sides, from the lower end of the value at the centre."""
     rng = np.random.default_rng(4)
@@ -514,12 +529,8 @@ def test_the_ends_of_a_taylor_box_are_rounded_outward() -> None:
 def test_parabolas_over_a_grid_of_slopes_and_sides(bend: float) -> None:
     """Against fractions: below, by the margin said and (vertices of wide slopes apart) not by more."""
     values = [-2.0, -1.0, -0.3, 0.0, 0.3, 1.0, 2.0]
-    cases = [
-        (a, b, left, right)
-        for a, b in itertools.combinations_with_replacement(values, 2)
-        for left in (0.0, -0.5, -1.0, -3.0)
-        for right in (0.0, 0.5, 1.0, 3.0)
-    ]
+    sides = [*itertools.product((0.0, -0.5, -1.0, -3.0), (0.0, 0.5, 1.0, 3.0)), (0.5, 3.0), (-3.0, -1.0)]
+    cases = [(a, b, *side) for a, b in itertools.combinations_with_replacement(values, 2) for side in sides]
     a, b, left, right = (np.array(column) for column in zip(*cases))
     found = minimum._parabola(Interval(a, b), np.full(len(a), bend), left, right)
     m = Fraction(bend)
@@ -528,7 +539,7 @@ def test_parabolas_over_a_grid_of_slopes_and_sides(bend: float) -> None:
         ends = min([Fraction(0), *(s * t + m * t * t / 2 for s in (lo, hi) for t in (p, q))])
         inside = m > 0 and -lo > m * p and -hi < m * q
         least = min(ends, -(max(abs(lo), abs(hi)) ** 2) / (2 * m)) if inside else ends
-        reach, size = max(-p, q), max(abs(lo), abs(hi))
+        reach, size = max(abs(p), abs(q)), max(abs(lo), abs(hi))
         margin = Fraction(1, 10**15) * (size * reach + abs(m) * reach * reach) + Fraction(1, 10**300)
         slack = Fraction(1, 2**51) * (abs(least) + size * reach + abs(m) * reach * reach)
         turns = [-s * s / (2 * m) for s in (lo, hi) if m > 0 and m * p <= -s <= m * q]
