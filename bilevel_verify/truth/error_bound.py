@@ -83,7 +83,7 @@ def _by_hoffman(simple: SimpleTruth) -> ErrorBound:
     if not len(M) and not len(S):
         return ErrorBound(None, None, "computed", "g is constant on the feasible set")
     slacks, both = _unit_rows(S), _unit_rows(np.vstack([S, M]))
-    only_slacks = len(S) > 0 and np.linalg.matrix_rank(both, tol=1e-9) == np.linalg.matrix_rank(slacks, tol=1e-9)
+    only_slacks = np.linalg.matrix_rank(both, tol=1e-9) == np.linalg.matrix_rank(slacks, tol=1e-9)
     H = hoffman(S if only_slacks else np.vstack([M, S]), simple.feasible.G, simple.feasible.E)
     if H is None:
         return ErrorBound(None, None, "computed", "too many constraints to enumerate for Hoffman's constant")

@@ -98,8 +98,7 @@ def support(rows: FloatArray, free: FloatArray, gradient: FloatArray) -> list[in
 
 
 def _convex(quadratic: Quadratic) -> bool:
-    factor = ldl(quadratic.Q)
-    return factor.sign == 1 or (not factor.squares and not any(v for row in quadratic.Q for v in row))
+    return ldl(quadratic.Q).sign == 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +160,7 @@ def _independent(matrix: list[Vector]) -> list[Vector]:
 
 def _value(quadratic: Quadratic, x: Vector) -> Fraction:
     return (
-        sum((x[i] * exact_dot(row, x) for i, row in enumerate(quadratic.Q) if x[i]), Fraction(0)) / 2
+        sum((x[i] * exact_dot(row, x) for i, row in enumerate(quadratic.Q)), Fraction(0)) / 2
         + exact_dot(quadratic.q, x)
         + quadratic.c
     )

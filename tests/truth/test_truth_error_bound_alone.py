@@ -218,7 +218,9 @@ def test_squares_in_the_span_of_the_slacks_add_nothing(monkeypatch: pytest.Monke
         quadratic=SimpleNamespace(Q=[[F(4), 4 * t], [4 * t, 4 * t * t]]), missing="", ridges=()
     )
     simple = level(structure=structure, pressing=([0], []))
-    assert derived(monkeypatch, simple)[0].r == (1.0 if sharp else 2.0)
+    found, asked = derived(monkeypatch, simple)
+    assert found.r == (1.0 if sharp else 2.0)
+    assert asked[0][0] == ([[-1, 0]] if sharp else [[2, 2 * turn], [-1, 0]])
 
 
 def test_slacks_that_hardly_differ_have_the_rank_of_all() -> None:
