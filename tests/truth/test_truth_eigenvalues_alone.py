@@ -12,7 +12,7 @@ import pytest
 
 from bilevel_verify.intervals.batch import Interval
 from bilevel_verify.truth.definite import positive_definite, positive_definite_ball
-from bilevel_verify.truth.eigenvalues import eigenvalue_bounds, eigenvalue_interval, smallest_eigenvalue
+from bilevel_verify.truth.eigenvalues import _rounding, eigenvalue_bounds, eigenvalue_interval, smallest_eigenvalue
 
 pytestmark = pytest.mark.fast
 EPS = 2.0**-52
@@ -52,6 +52,7 @@ def test_room_for_rounding_is_as_large_as_said() -> None:
         room = (8 * d + 8) * EPS * 5 * np.sqrt(d)
         assert 0.97 * room < 5 - low < 1.03 * room + 4e-15
         assert 0.97 * room < high - 5 < 1.03 * room + 4e-15
+        assert _rounding(-5.0 * np.eye(d)[None])[0] == pytest.approx(room, rel=1e-12, abs=0.0)
     wide = Interval(np.full((1, 1, 1), -1.0), np.full((1, 1, 1), 1.0))
     assert 1.0e-14 <= -(1 + smallest_eigenvalue(wide)[0]) <= 1.9e-14
     assert 1.0e-12 <= eigenvalue_interval(wide).hi[0] - 1 <= 1.1e-12

@@ -46,7 +46,7 @@ def test_thirty_newton_steps_and_no_more() -> None:
     found = krawczyk(lambda u: ([flint.arb(1)], identity(1)), [0.0])
     assert found is not None
     assert float(found[0].mid()) == -30.0
-    assert float(found[0].rad()) == pytest.approx(1.0, rel=1e-6)
+    assert float(found[0].rad()) == pytest.approx(1.0, rel=1e-6, abs=0.0)
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_trial_radii(start: float, residual: float) -> None:
     assert len(boxes) == 10
     for k, box in enumerate(boxes):
         assert float(box.mid()) == start
-        assert float(box.rad()) == pytest.approx(first * 64.0**k, rel=1e-6)
+        assert float(box.rad()) == pytest.approx(first * 64.0**k, rel=1e-6, abs=0.0)
 
 
 def test_the_result_covers_the_image_and_not_much_more() -> None:
@@ -160,8 +160,8 @@ def test_coupled_unknowns_share_their_uncertainty() -> None:
     found = krawczyk(system, [1.0, 4.0])
     assert found is not None
     radii = [TINY * 2, TINY * 5]
-    assert float(found[0].rad()) == pytest.approx(0.25 * radii[1], rel=1e-6)
-    assert float(found[1].rad()) == pytest.approx(0.125 * radii[0], rel=1e-6)
+    assert float(found[0].rad()) == pytest.approx(0.25 * radii[1], rel=1e-6, abs=0.0)
+    assert float(found[1].rad()) == pytest.approx(0.125 * radii[0], rel=1e-6, abs=0.0)
 
 
 def test_higher_precision_gives_smaller_balls() -> None:
