@@ -48,7 +48,13 @@ def test_up_to_forty_variables_are_tried(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_the_first_candidate_inside_that_attains_its_bound_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    tried = [((F(2), F(0)), F(4)), ((F(0), F(1)), F(0)), ((F(1), F(0)), F(0)), ((F(1), F(1)), F(1)), ((F(0), F(0)), F(0))]
+    tried = [
+        ((F(2), F(0)), F(4)),
+        ((F(0), F(1)), F(0)),
+        ((F(1), F(0)), F(0)),
+        ((F(1), F(1)), F(1)),
+        ((F(0), F(0)), F(0)),
+    ]
     monkeypatch.setattr(room, "_candidates", lambda *_: iter(tried))
     assert certified_minimum(level(A**2 + 3 * B, bv.Box((0, 0), (1, 1))), [0.0, 0.0]) == (F(0), (F(0), F(0)))
     assert certified_minimum(level(A**2, None), [0.0, 0.0]) == (F(4), (F(2), F(0))), "no set holds every point"
@@ -59,7 +65,9 @@ def test_the_first_candidate_inside_that_attains_its_bound_is_taken(monkeypatch:
     assert certified_minimum(root, [0.0, 0.0]) == (F(2), (F(4), F(0)))
 
 
-@pytest.mark.parametrize("near", [(0.414, 3.14159265), (1 / 841, 1 / 839), (1 / 7, 1 / 5), (1 / 999983, 0.0), (0.0, -1 / 13)])
+@pytest.mark.parametrize(
+    "near", [(0.414, 3.14159265), (1 / 841, 1 / 839), (1 / 7, 1 / 5), (1 / 999983, 0.0), (0.0, -1 / 13)]
+)
 def test_points_of_nonnegative_terms_are_rounded_to_small_denominators(near: Any) -> None:
     g = bv.atoms.abspow(3, A - 1) + B**2
     found = list(room._candidates(level(g), g, near))
@@ -106,9 +114,11 @@ def test_least_norm_solutions(g: Any, feasible: Any, found: Any) -> None:
 @pytest.mark.parametrize(
     ("g", "yes"),
     [
-        (A**2, True), (3 * A**4 + B**2, True), (A**3, False), (-(A**2), False), (A**2 - B**2, False), (sympy.sqrt(A), False),
+        (A**2, True), (3 * A**4 + B**2, True), (A**3, False), (-(A**2), False), (A**2 - B**2, False), (sympy.sqrt(A),
+        False),
         (bv.atoms.pluspow(3, A), True), (bv.atoms.abspow(3, A), True), (sympy.Abs(A), True), (sympy.Abs(A) ** 3, False),
-        (-2 * sympy.Abs(A), False), (A, False), (A**2 + sympy.exp(B), False), (sympy.exp(B) + A**2, False), (sympy.Integer(1), False),
+        (-2 * sympy.Abs(A), False), (A, False), (A**2 + sympy.exp(B), False), (sympy.exp(B) + A**2, False),
+        (sympy.Integer(1), False),
         (bv.atoms.abspow(3, A) - bv.atoms.abspow(3, B), False), (5 * bv.atoms.pluspow(2, B) + A**2, True),
     ],
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Eigenvalue bounds and definiteness against exact arithmetic: how much room they take, underflow, overflow, mixed rows."""
+"""Eigenvalue bounds and definiteness against exact arithmetic: their room, underflow, overflow, mixed rows."""
 
 from __future__ import annotations
 
@@ -166,6 +166,14 @@ def test_the_shift_is_as_large_as_said(d: int) -> None:
         diagonal = np.ones(d)
         diagonal[-1] = factor * shift if d > 1 else factor * 1e-290
         assert positive_definite(np.diag(diagonal)[None])[0] == yes
+
+
+def test_one_entry_at_its_edge_is_not_definite() -> None:
+    """Floats around 1e-290, among them those that the shift takes to exactly zero."""
+    entries = 1e-290 * (1 + np.arange(-40, 41) * EPS)
+    shifted = entries - (2 * 4 * EPS * entries + 1e-290)
+    assert (shifted == 0).any()
+    assert positive_definite(entries[:, None, None]).tolist() == (shifted > 0).tolist()
 
 
 def test_lost_entries_and_overflow_are_never_definite() -> None:

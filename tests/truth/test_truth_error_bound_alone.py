@@ -211,12 +211,12 @@ def test_squares_alone_grow_quadratically(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 @pytest.mark.parametrize(("turn", "sharp"), [(2.1e-9, False), (1.0e-9, True), (0.0, True)])
-def test_squares_in_the_span_of_the_slacks_add_nothing(monkeypatch: pytest.MonkeyPatch, turn: float, sharp: bool) -> None:
+def test_squares_in_the_span_of_the_slacks_add_nothing(
+    monkeypatch: pytest.MonkeyPatch, turn: float, sharp: bool
+) -> None:
     """Unit rows with least singular value ``turn / sqrt 2`` have rank two above 1e-9."""
     t = F(turn)
-    structure = SimpleNamespace(
-        quadratic=SimpleNamespace(Q=[[F(4), 4 * t], [4 * t, 4 * t * t]]), missing="", ridges=()
-    )
+    structure = SimpleNamespace(quadratic=SimpleNamespace(Q=[[F(4), 4 * t], [4 * t, 4 * t * t]]), missing="", ridges=())
     simple = level(structure=structure, pressing=([0], []))
     found, asked = derived(monkeypatch, simple)
     assert found.r == (1.0 if sharp else 2.0)
@@ -261,7 +261,9 @@ def test_every_kind_of_level_has_its_own_way(monkeypatch: pytest.MonkeyPatch) ->
 # ---- claims -------------------------------------------------------------------------------------------------------
 
 
-def claim(monkeypatch: pytest.MonkeyPatch, rows: list[tuple[float, float, float]], slack: float = 0.0, **options: Any) -> Any:
+def claim(
+    monkeypatch: pytest.MonkeyPatch, rows: list[tuple[float, float, float]], slack: float = 0.0, **options: Any
+) -> Any:
     """Test of a pair on points with given (g, distance, error of the distance)."""
     monkeypatch.setattr(error_bound, "_values", lambda _: lambda z: rows[int(z[0])][0])
     simple: Any = SimpleNamespace(
@@ -338,7 +340,9 @@ def test_samples_are_drawn_near_and_far(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_two_hundred_points_of_seed_zero_unless_told_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Any] = []
-    monkeypatch.setattr(error_bound, "_sample", lambda _, count, seed: asked.append((count, seed)) or np.ones((count, 1)))
+    monkeypatch.setattr(
+        error_bound, "_sample", lambda _, count, seed: asked.append((count, seed)) or np.ones((count, 1))
+    )
     monkeypatch.setattr(error_bound, "_values", lambda _: lambda z: 9.0)
     simple: Any = SimpleNamespace(g_star=Enclosure(0.0, 0.0), distance=lambda z: Enclosure(1.0, 0.0))
     assert check_error_bound(simple, 1.0, 1.0).samples == 200

@@ -1,4 +1,4 @@
-"""The exact solver piece by piece: guesses of binding rows, the joint system in fractions, every sign that is checked."""
+"""The exact solver piece by piece: guesses of binding rows, the joint system in fractions, every sign."""
 
 from __future__ import annotations
 
@@ -39,7 +39,9 @@ def vectors(rows: Any) -> list[list[Fraction]]:
 def support(rows: Any, free: Any, gradient: Any) -> list[int]:
     n = len(gradient)
     return support_of(
-        np.array(rows, dtype=float).reshape(-1, n), np.array(free, dtype=float).reshape(-1, n), np.array(gradient, dtype=float)
+        np.array(rows, dtype=float).reshape(-1, n),
+        np.array(free, dtype=float).reshape(-1, n),
+        np.array(gradient, dtype=float),
     )
 
 
@@ -96,7 +98,9 @@ BOX = np.array([[-1.0, 0], [1, 0], [0, -1], [0, 1], [1, 1]])
         ("x1", "x1", (0, 0), [0, 2], [0], [0]),  # what presses already carries f too
     ],
 )  # fmt: skip
-def test_rows_that_carry_a_multiplier_of_either_level(f: str, g: str, x: Any, active: Any, upper: Any, pressed: Any) -> None:
+def test_rows_that_carry_a_multiplier_of_either_level(
+    f: str, g: str, x: Any, active: Any, upper: Any, pressed: Any
+) -> None:
     none = np.empty((0, 2))
     found = supports_of(quadratic(f), quadratic(g), BOX, none, np.array(x, dtype=float), active)
     assert found == (upper, pressed)
@@ -117,7 +121,7 @@ def test_the_joint_system_is_that_of_both_levels() -> None:
     f, g = quadratic("x1**2 + x1*x2 + 3*x3**2 - 2*x1 + x3", 3), quadratic("(x1 - x2)**2 + 2*x3**2 + 5*x2 - x3", 3)
     G = vectors([(1, 2, 0), (0, -1, 1), (3, 0, -2), (1, 1, 1)])
     Z = _Polyhedron(G, [F(7), F(11), F(13), F(17)], vectors([(1, -1, 4), (2, 0, 1)]), [F(19), F(23)])
-    along = [row for row in exact_quadratic._independent(g.Q)]
+    along = exact_quadratic._independent(g.Q)
     assert len(along) == 2
     for active, pressed in (([0, 2, 3], [2]), ([1], []), ([0, 1, 2], [0, 1])):
         rows, right = exact_quadratic._joint_conditions(f, g, Z, active, pressed, along)
@@ -130,10 +134,16 @@ def test_the_joint_system_is_that_of_both_levels() -> None:
         x, mu, nu, lam, nu2, w = (unknowns[a:b] for a, b in zip([0, *ends], ends))
         expected = []
         for i in range(3):
-            lower = sum((a * b for a, b in zip(g.Q[i], x)), g.q[i]) + sum((m * G[c][i] for c, m in zip(pressed, mu)), F(0))
+            lower = sum((a * b for a, b in zip(g.Q[i], x)), g.q[i]) + sum(
+                (m * G[c][i] for c, m in zip(pressed, mu)), F(0)
+            )
             expected.append(lower + sum((v * row[i] for v, row in zip(nu, Z.E)), F(0)))
-            upper = sum((a * b for a, b in zip(f.Q[i], x)), f.q[i]) + sum((m * G[c][i] for c, m in zip(active, lam)), F(0))
-            upper += sum((v * row[i] for v, row in zip(nu2, Z.E)), F(0)) + sum((v * row[i] for v, row in zip(w, along)), F(0))
+            upper = sum((a * b for a, b in zip(f.Q[i], x)), f.q[i]) + sum(
+                (m * G[c][i] for c, m in zip(active, lam)), F(0)
+            )
+            upper += sum((v * row[i] for v, row in zip(nu2, Z.E)), F(0)) + sum(
+                (v * row[i] for v, row in zip(w, along)), F(0)
+            )
             expected.append(upper)
         for row, end in [*((G[c], Z.h[c]) for c in active), *zip(Z.E, Z.e)]:
             expected.append(sum((a * b for a, b in zip(row, x)), F(0)) - end)
@@ -170,7 +180,13 @@ def test_systems_of_more_than_260_unknowns_are_not_tried(monkeypatch: pytest.Mon
 
 
 def judged(
-    monkeypatch: pytest.MonkeyPatch, x: Any, mu: Any, lam: Any, free: Any = (), active: Any = (0, 1, 2), pressed: Any = (1, 2)
+    monkeypatch: pytest.MonkeyPatch,
+    x: Any,
+    mu: Any,
+    lam: Any,
+    free: Any = (),
+    active: Any = (0, 1, 2),
+    pressed: Any = (1, 2),
 ) -> tuple[ExactAnswer | None, set[int]]:
     """What is made of a solution of the joint system: one equation, rows ``x1 <= 4, x2 <= 5, x1 + x2 <= 8``."""
     values = [F(v) for v in (*x, *mu, 100, *lam, -200, -300)]
@@ -195,7 +211,13 @@ def test_every_sign_is_checked_and_the_values_are_those_of_the_point(monkeypatch
 
 
 def test_every_row_of_the_set_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
-    for x, inside in (((4, 4), True), ((3, 5), True), ((F(41, 10), 0), False), ((0, F(51, 10)), False), ((4, F(41, 10)), False)):
+    for x, inside in (
+        ((4, 4), True),
+        ((3, 5), True),
+        ((F(41, 10), 0), False),
+        ((0, F(51, 10)), False),
+        ((4, F(41, 10)), False),
+    ):
         found, wrong = judged(monkeypatch, x, (1, 1), (1, 1, 1))
         assert (found is not None, wrong) == (inside, set())
     assert judged(monkeypatch, (9, 9), (1, 1), (-1, 1, 1)) == (None, {0})
@@ -222,7 +244,8 @@ def test_values_are_exact() -> None:
 
 @pytest.mark.parametrize(
     ("expression", "yes"),
-    [("x1**2", True), ("0*x1 + 3", True), ("x1 - x2", True), ("-x1**2", False), ("x1*x2", False), ("x1**2 - x2**2", False),
+    [("x1**2", True), ("0*x1 + 3", True), ("x1 - x2", True), ("-x1**2", False), ("x1*x2", False),
+    ("x1**2 - x2**2", False),
      ("(x1 + x2)**2", True), ("x1**2 + 3*x1*x2 + x2**2", False)],
 )  # fmt: skip
 def test_convexity_of_quadratics(expression: str, yes: bool) -> None:
@@ -245,9 +268,11 @@ def problem(f: str = "x1**2", g: Any = "x2", **changes: Any) -> Any:
     """Rows ``x1 + slack``: of a point (3, 4) whose allowance is 6e-7."""
     slacks = [0.0, 5.9e-7, 6.1e-7, 6e-7, -1.0]
     known: dict[str, Any] = {
-        "problem": SimpleNamespace(f=sympy.sympify(f, NAMES), g=None if g is None else sympy.sympify(g, NAMES), x=X[:2]),
+        "problem": SimpleNamespace(f=sympy.sympify(f, NAMES), g=None if g is None else sympy.sympify(g, NAMES),
+        x=X[:2]),
         "feasible": SimpleNamespace(
-            G=np.array([[1.0, 0], [0, 0], [0, 0], [0, 0], [0, 1]]), h=np.array([3.0, 0, 0, 0, 4]) + slacks, E=np.empty((0, 2)),
+            G=np.array([[1.0, 0], [0, 0], [0, 0], [0, 0], [0, 1]]),
+            h=np.array([3.0, 0, 0, 0, 4]) + slacks, E=np.empty((0, 2)),
             e=np.empty(0), T=np.eye(2), balls=[],
         ),
         "upper": SimpleNamespace(z=[3.0, 4.0]), "lower": SimpleNamespace(z=[50.0, 60.0]), "pressing": ([1, 2, 3], [0]),
@@ -303,7 +328,8 @@ def test_wrong_rows_leave_the_guess_four_times(scripted: Any) -> None:
     "changes",
     [
         {"g": None}, {"g": "x1**3"}, {"f": "x1**3"}, {"f": "-x1**2"}, {"g": "-x2**2"}, {"f": "x1*x2", "g": "-x1**2"},
-        {"feasible": SimpleNamespace(balls=[1], T=np.eye(2))}, {"feasible": SimpleNamespace(balls=[], T=np.ones((2, 4)))},
+        {"feasible": SimpleNamespace(balls=[1], T=np.eye(2))}, {"feasible": SimpleNamespace(balls=[], T=np.ones((2,
+        4)))},
         {"feasible": SimpleNamespace(balls=[1], T=np.ones((2, 4)))},
     ],
 )  # fmt: skip

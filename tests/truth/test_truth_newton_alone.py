@@ -1,4 +1,4 @@
-"""Batched Newton against a plain loop over single rows, and each of its conditions at the exact number where it turns."""
+"""Batched Newton against a plain loop over single rows, and each condition at the number where it turns."""
 
 from __future__ import annotations
 

@@ -28,9 +28,12 @@ def value(quadratic: Quadratic, point: tuple[Fraction, ...]) -> Fraction:
 @pytest.mark.parametrize(
     "expression",
     [
-        sympy.Integer(0), sympy.Integer(7), A, -3 * C, A * B, A**2, (A + 1) * (B - 2), (2 * A - B + 3) ** 2, 5 * (A + B) * C / 7,
-        A**2 / 3 - A * C + B / 2 - 11, (A + B + C + 1) * (A - B), 3 * (A - B) * (A + B) + B**2, sympy.Float(0.1) * A**2 + B,
-        ((A + B) ** 2 - A**2 - 2 * A * B - B**2 + C) * B, (A * B - B * A + 4) * A * C, 2 * (3 * (A + 1)), HALF * (A + HALF) ** 2,
+        sympy.Integer(0), sympy.Integer(7), A, -3 * C, A * B, A**2, (A + 1) * (B - 2),
+        (2 * A - B + 3) ** 2, 5 * (A + B) * C / 7,
+        A**2 / 3 - A * C + B / 2 - 11, (A + B + C + 1) * (A - B),
+        3 * (A - B) * (A + B) + B**2, sympy.Float(0.1) * A**2 + B,
+        ((A + B) ** 2 - A**2 - 2 * A * B - B**2 + C) * B, (A * B - B * A + 4) * A * C, 2 * (3 * (A + 1)),
+        HALF * (A + HALF) ** 2,
         (A + 1) ** 2 - (A - 1) ** 2, A * (A + 1) - A**2,
         sympy.Mul(A, sympy.Add(B, C, evaluate=False), 2, evaluate=False),
     ],
@@ -38,7 +41,7 @@ def value(quadratic: Quadratic, point: tuple[Fraction, ...]) -> Fraction:
 def test_quadratics_have_the_values_of_their_expressions(expression: Any) -> None:
     found = quadratic_of(expression, Z)
     assert found is not None
-    assert found.Q == [list(column) for column in zip(*found.Q)]
+    assert [list(column) for column in zip(*found.Q)] == found.Q
     for point in itertools.product((F(0), F(1), F(-2), F(3, 7)), repeat=3):
         exact = sympy.nsimplify(expression, rational=True) if not expression.has(sympy.Float) else None
         if exact is not None:
@@ -52,8 +55,11 @@ def test_quadratics_have_the_values_of_their_expressions(expression: Any) -> Non
 @pytest.mark.parametrize(
     "expression",
     [
-        A**3, A**2 * B, A * B * C, (A + 1) ** 3, sympy.exp(A), sympy.Abs(A), sympy.sqrt(2) * A, sympy.pi + A, 1 / A, A**HALF, A + sympy.exp(B),
-        A * sympy.exp(B), (A + sympy.sin(B)) ** 2, sympy.Symbol("w") * A, (A * B) ** 2, sympy.exp(A) ** 2, A**2 * sympy.exp(B) * C, (A**2) ** 2,
+        A**3, A**2 * B, A * B * C, (A + 1) ** 3, sympy.exp(A), sympy.Abs(A),
+        sympy.sqrt(2) * A, sympy.pi + A, 1 / A, A**HALF, A + sympy.exp(B),
+        A * sympy.exp(B),
+        (A + sympy.sin(B)) ** 2, sympy.Symbol("w") * A, (A * B) ** 2, sympy.exp(A) ** 2, A**2 * sympy.exp(B) * C,
+        (A**2) ** 2,
         A ** sympy.Symbol("k"), sympy.oo * sympy.Integer(1), A * (B + sympy.sqrt(3)), sympy.Max(A, B),
     ],
 )  # fmt: skip

@@ -47,7 +47,8 @@ def level(**changes: Any) -> Any:
     known: dict[str, Any] = {
         "n": 2, "_f": "f", "_g": "g", "structure": SimpleNamespace(quadratic=zero, ridges=(), missing=""),
         "feasible": SimpleNamespace(
-            T=np.eye(2), G=np.array([[1.0, 2.0], [3.0, 0.5]]), h=np.array([4.0, 5.0]), E=np.array([[1.0, 1.0], [2.0, 2.0]]),
+            T=np.eye(2), G=np.array([[1.0, 2.0], [3.0, 0.5]]), h=np.array([4.0, 5.0]),
+            E=np.array([[1.0, 1.0], [2.0, 2.0]]),
             e=np.array([3.0, 6.0]), balls=[((1.0, 0.0), 2.0)],
         ),
     }  # fmt: skip
@@ -57,7 +58,8 @@ def level(**changes: Any) -> Any:
 
 def end(**changes: Any) -> End:
     known: dict[str, Any] = {
-        "z": arbs(3, 4), "w": arbs(5, 6), "value": flint.arb(7), "weights": arbs(1, 1, 1), "free": arbs(), "below": 0.0, "violation": 0.0,
+        "z": arbs(3, 4), "w": arbs(5, 6), "value": flint.arb(7), "weights": arbs(1, 1, 1), "free": arbs(),
+        "below": 0.0, "violation": 0.0,
     }  # fmt: skip
     known.update(changes)
     return End(**known)
@@ -65,7 +67,8 @@ def end(**changes: Any) -> End:
 
 def facts(**changes: Any) -> Facts:
     known: dict[str, Any] = {
-        "z": arbs(3, 4), "w": arbs(5, 6), "value": flint.arb(7), "error": 0.0, "pressed": {}, "weights": (0.0, 0.0), "rows": [], "halves": [],
+        "z": arbs(3, 4), "w": arbs(5, 6), "value": flint.arb(7), "error": 0.0, "pressed": {}, "weights": (0.0, 0.0),
+        "rows": [], "halves": [],
         "single": None,
     }  # fmt: skip
     known.update(changes)
@@ -78,12 +81,12 @@ def facts(**changes: Any) -> Facts:
 def test_regions_are_the_set_in_rationals() -> None:
     found = room.region_of(level(), 0.25)
     assert found.T is None
-    assert (found.G, found.E) == (vectors((1, 2), (3, F(1, 2))), vectors((1, 1))), "of dependent equations a basis"
+    assert (vectors((1, 2), (3, F(1, 2))), vectors((1, 1))) == (found.G, found.E), "of dependent equations a basis"
     assert [float(v) for v in [*found.h, *found.e]] == [4.0, 5.0, 3.0]
     assert (found.balls, found.room, found.n) == ([([F(1), F(0)], F(2))], 0.25, 2)
     lifted = level()
     lifted.feasible.T = LIFT
-    assert room.region_of(lifted, 0.0).T == vectors(*LIFT)
+    assert vectors(*LIFT) == room.region_of(lifted, 0.0).T
 
 
 def test_lifted_points_have_a_positive_and_a_negative_part() -> None:
@@ -128,7 +131,13 @@ def test_exact_facts_have_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
     found = room.exact_facts(level(), [F(-3, 2), F(2)], F(5, 4))
     assert found is not None
     assert [float(v) for v in found.z] == [float(v) for v in found.w] == [-1.5, 2.0]
-    assert (float(found.value), found.error, found.pressed, found.weights, found.single) == (1.25, 0.0, {}, (0.0,) * 3, None)
+    assert (float(found.value), found.error, found.pressed, found.weights, found.single) == (
+        1.25,
+        0.0,
+        {},
+        (0.0,) * 3,
+        None,
+    )
     assert asked == [0.0]
     lifted = level()
     lifted.feasible.T = LIFT
@@ -139,7 +148,9 @@ def test_exact_facts_have_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
     assert room.exact_facts(level(), [F(0), F(0)], F(0)) is None
 
 
-def facts_of(monkeypatch: pytest.MonkeyPatch, last: End, fixed: Any = ([], []), bowl: float | None = None) -> Facts | None:
+def facts_of(
+    monkeypatch: pytest.MonkeyPatch, last: End, fixed: Any = ([], []), bowl: float | None = None
+) -> Facts | None:
     monkeypatch.setattr(room, "_fixed", lambda *_: fixed)
     monkeypatch.setattr(room, "_bowl", lambda *_: bowl)
     return room._facts(level(), last)
@@ -207,7 +218,9 @@ def bowl(hessian: Any, B: Any = None, error: float = 2e-30, missing: str = "a te
     matrix = np.array(hessian, dtype=float)
     basis = np.eye(len(matrix)) if B is None else np.array(B, dtype=float)
     simple = level(
-        structure=SimpleNamespace(missing=missing), _reduced=SimpleNamespace(B=basis), smooth=lambda g: lambda z: (1.0, z, matrix)
+        structure=SimpleNamespace(missing=missing),
+        _reduced=SimpleNamespace(B=basis),
+        smooth=lambda g: lambda z: (1.0, z, matrix),
     )
     return room._bowl(simple, end(z=arbs(*([0] * len(matrix)))), error)
 
@@ -278,8 +291,10 @@ def test_pieces_of_kinked_terms_bound_their_forms(monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize(
     ("t", "found"),
     [
-        (0.5, (0.0, 1.0)), (1 + 1.5e-14, (0.0, 1.0)), (1 + 2.6e-14, None), (-0.9e-14, (0.0, 1.0)), (-1.5e-14, None), (3.0, (3.0, 4.0)),
-        (3 - 3.5e-14, (3.0, 4.0)), (3 - 4.9e-14, None), (2.0, None), (-5.0, (-INF, -5.0)), (-5 + 5e-14, (-INF, -5.0)), (-5 + 7e-14, None),
+        (0.5, (0.0, 1.0)), (1 + 1.5e-14, (0.0, 1.0)), (1 + 2.6e-14, None), (-0.9e-14, (0.0, 1.0)), (-1.5e-14, None),
+        (3.0, (3.0, 4.0)),
+        (3 - 3.5e-14, (3.0, 4.0)), (3 - 4.9e-14, None), (2.0, None), (-5.0, (-INF, -5.0)), (-5 + 5e-14, (-INF, -5.0)),
+        (-5 + 7e-14, None),
     ],
 )  # fmt: skip
 def test_the_piece_of_an_argument(t: float, found: Any) -> None:
@@ -295,7 +310,8 @@ def test_an_end_counts_with_its_rounding() -> None:
 @pytest.mark.parametrize(
     ("error", "reach"),
     [
-        (1e-130, 1e-60), (0.9e-120, 1e-60), (1.1e-120, 1e-59), (0.9e-20, 1e-10), (1.1e-20, 1e-9), (2e-20, 1e-9), (9e-19, 1e-9), (5e-15, 1e-7),
+        (1e-130, 1e-60), (0.9e-120, 1e-60), (1.1e-120, 1e-59), (0.9e-20, 1e-10), (1.1e-20, 1e-9), (2e-20, 1e-9),
+        (9e-19, 1e-9), (5e-15, 1e-7),
         (2e-14, INF),
     ],
 )  # fmt: skip
@@ -398,10 +414,10 @@ def test_the_set_of_the_facts() -> None:
     row = Row([F(1), F(0)], flint.arb(6), 3e-30)
     known = facts(pressed={2: 1e-30, 0: 2e-30}, rows=[row], halves=[([F(0), F(1)], F(1, 2**20))])
     region, rooms, left = room._described(simple, known)
-    assert region.E == vectors((1, 1), (1, 2)), "the pressed row 2 is the equation again, and the form depends on both"
+    assert vectors((1, 1), (1, 2)) == region.E, "the pressed row 2 is the equation again, and the form depends on both"
     assert [float(v) for v in region.e] == [3.0, 4.0]
     assert (rooms, left) == ([0.0, 2e-30], [1, 3])
-    assert region.G == vectors((3, F(1, 2)), (0, 1), (0, 1))
+    assert vectors((3, F(1, 2)), (0, 1), (0, 1)) == region.G
     assert [float(v) for v in region.h] == [5.0, 9.0, 2.0**-20]
     assert (region.T, region.n, len(region.balls)) == (None, 2, 1)
     assert region.room == close(3e-26)
@@ -414,8 +430,10 @@ def test_the_set_of_the_facts() -> None:
 @pytest.mark.parametrize(
     ("halves", "known", "width"),
     [
-        ((), 0.0, 1e-30), ((F(1),), 0.0, 1e-30), ((F(1, 2**20),), 0.0, 1e-30), ((F(1, 2**20 + 1),), 0.0, 1e-14), ((F(1, 3),), 0.0, 1e-30),
-        ((F(1), F(1, 2**21)), 0.0, 1e-14), ((), 1e-20, 1e-16), ((F(1, 2**21),), 1e-20, 1e-14), ((F(1, 2**21),), 1e-9, 1e-5),
+        ((), 0.0, 1e-30), ((F(1),), 0.0, 1e-30), ((F(1, 2**20),), 0.0, 1e-30), ((F(1, 2**20 + 1),), 0.0, 1e-14),
+        ((F(1, 3),), 0.0, 1e-30),
+        ((F(1), F(1, 2**21)), 0.0, 1e-14), ((), 1e-20, 1e-16), ((F(1, 2**21),), 1e-20, 1e-14), ((F(1, 2**21),),
+        1e-9, 1e-5),
     ],
 )  # fmt: skip
 def test_sets_are_widened_by_what_is_not_known(halves: Any, known: float, width: float) -> None:
@@ -424,7 +442,14 @@ def test_sets_are_widened_by_what_is_not_known(halves: Any, known: float, width:
 
 
 def spread(
-    bend: Any, error: float = 0.0, weights: Any = (), G: Any = (), E: Any = (), lift: Any = None, width: float = 0.0, z: Any = (3, 4)
+    bend: Any,
+    error: float = 0.0,
+    weights: Any = (),
+    G: Any = (),
+    E: Any = (),
+    lift: Any = None,
+    width: float = 0.0,
+    z: Any = (3, 4),
 ) -> float:
     matrix = np.array(bend, dtype=float)
     n = len(matrix)
@@ -456,7 +481,8 @@ def test_constraints_with_a_multiplier_hold_their_directions() -> None:
     assert spread([[1, 0], [0, 0]], 1e-20, (2.0, 0.5), rows, width=1e-12) == close(held, rel=1e-12)
     flat = [[0, 0], [0, 1]]
     for weights, error, holds in (
-        ((1.0, 1.0), 1e-20, True), ((1.1e-9, 1.0), 1e-30, True), ((1e-9, 1.0), 1e-30, False), ((0.9e-9, 1.0), 1e-30, False),
+        ((1.0, 1.0), 1e-20, True), ((1.1e-9, 1.0), 1e-30, True), ((1e-9, 1.0), 1e-30, False), ((0.9e-9, 1.0),
+        1e-30, False),
         ((1.0, 1e-12), 1e-30, True), ((1.0, 1.0), 1e-15, True), ((1.0, 1.0), 1.5e-15, False), ((0.0, 1.0), 0.0, False),
     ):  # fmt: skip
         assert (spread(flat, error, weights, rows) < INF) == holds, (weights, error)
@@ -489,7 +515,8 @@ def test_balls_bend_and_lifted_variables_count_once() -> None:
 @pytest.mark.parametrize(
     ("rows", "dimension", "grip"),
     [
-        ((), 2, 1.0), (((3, 4),), 1, 5.0), (((1, 0), (2, 0)), 1, np.sqrt(5)), (((1, 0), (0, 1.5e-10)), 0, 1.5e-10), (((1, 0), (0, 1e-10)), 1, 1.0),
+        ((), 2, 1.0), (((3, 4),), 1, 5.0), (((1, 0), (2, 0)), 1, np.sqrt(5)), (((1, 0), (0, 1.5e-10)), 0, 1.5e-10),
+        (((1, 0), (0, 1e-10)), 1, 1.0),
         (((1e-3, 0), (0, 1e-8)), 0, 1e-8), (((2, 0), (0, 7), (0, 0)), 0, 2.0), (((5, 0), (0, 1)), 0, 1.0),
     ],
 )  # fmt: skip
@@ -505,7 +532,8 @@ def test_kernels(rows: Any, dimension: int, grip: float) -> None:
 @pytest.mark.parametrize(
     ("matrix", "rank"),
     [
-        (np.empty((2, 0)), 0), (((1, 0), (0, 1.5e-10)), 2), (((1, 0), (0, 1e-10)), 1), (((1, 2), (2, 4)), 1), (((0,), (0,)), 0),
+        (np.empty((2, 0)), 0), (((1, 0), (0, 1.5e-10)), 2), (((1, 0), (0, 1e-10)), 1), (((1, 2), (2, 4)), 1), (((0,),
+        (0,)), 0),
         (((3, 1, 0), (0, 1, 1)), 2),
     ],
 )  # fmt: skip
@@ -533,6 +561,11 @@ def test_floats_cover_their_rounding_and_their_error(error: float) -> None:
         assert near == 1 / 3
         assert F(off) > abs(F(1, 3) - F(near)) + F(error)
         assert off <= (float(abs(F(1, 3) - F(near))) + error) * (1 + 1e-14)
+        near, off = room.float_value(2 * third, error)
+        assert (near, near > F(2, 3)) == (2 / 3, False)
+        near, off = room.float_value(flint.arb(1) / 10, error)
+        assert F(near) > F(1, 10), "rounded up"
+        assert F(off) > F(near) - F(1, 10) + F(error)
         near, off = room.float_value(flint.arb(2), error)
         assert (near, off > error) == (2.0, error > 0)
         assert off == 0.0 or off <= error * (1 + 1e-14)
