@@ -146,7 +146,8 @@ def level(**changes: Any) -> Any:
     known: dict[str, Any] = {
         "n": 2, "structure": SimpleNamespace(quadratic=quadratic(F(0), F(0)), missing="", ridges=()),
         "pressing": ([0, 1], [2]), "_reduced": SimpleNamespace(rows=[1, 0, 2], columns=[0, 1, 2]),
-        "lower": SimpleNamespace(multipliers=[0.5, 0.25, 9.0]), "upper": SimpleNamespace(multipliers=[7.0, 7.0, 7.0]), "facts": None,
+        "lower": SimpleNamespace(multipliers=[0.5, 0.25, 9.0]), "upper": SimpleNamespace(multipliers=[7.0, 7.0,
+        7.0]), "facts": None,
         "feasible": SimpleNamespace(G=matrix([[-1, 0], [0, -3], [1, 0]], 2), E=matrix([], 2), balls=[], T=np.eye(2)),
         "problem": SimpleNamespace(feasible=bv.Box((0, 0), (3, 4))),
     }  # fmt: skip
