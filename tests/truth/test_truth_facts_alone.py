@@ -10,14 +10,14 @@ import flint
 import numpy as np
 import pytest
 import sympy
+from truth_facts import arbs, close, end, level, vectors
+
 from bilevel_verify.truth import supported as room
 from bilevel_verify.truth.path_following import End, Region
 from bilevel_verify.truth.points import precision
 from bilevel_verify.truth.quadratics import Quadratic
 from bilevel_verify.truth.structure import Ridge
 from bilevel_verify.truth.supported import Facts, Row
-
-from truth_facts import arbs, close, end, level, vectors
 
 pytestmark = pytest.mark.fast
 F = Fraction

@@ -7,18 +7,18 @@ from fractions import Fraction
 from types import SimpleNamespace
 from typing import Any
 
-import bilevel_verify as bv
 import flint
 import numpy as np
 import pytest
 import sympy
+from truth_facts import arbs, close, end, facts, level, vectors
+
+import bilevel_verify as bv
 from bilevel_verify.truth import supported as room
 from bilevel_verify.truth.model import Function
 from bilevel_verify.truth.path_following import Region
 from bilevel_verify.truth.points import precision
 from bilevel_verify.truth.supported import Row, Supported
-
-from truth_facts import arbs, close, end, facts, level, vectors
 
 pytestmark = pytest.mark.fast
 F = Fraction

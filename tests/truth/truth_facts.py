@@ -9,6 +9,7 @@ from typing import Any
 import flint
 import numpy as np
 import pytest
+
 from bilevel_verify.truth.path_following import End
 from bilevel_verify.truth.quadratics import Quadratic
 from bilevel_verify.truth.supported import Facts
