@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 FloatArray = NDArray[np.float64]
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def positive_definite(matrix: FloatArray) -> NDArray[np.bool_]:
     """Proved positive definiteness of float matrices (n, d, d): Cholesky of a shifted matrix succeeds (Rump 2006).
 

@@ -79,6 +79,6 @@ def between(low: float, high: float, certainty: Certainty, method: str, attained
     """
     if not np.isfinite(high) or not np.isfinite(low):
         raise MathematicalError(f"only one side is known: [{low}, {high}] ({method})")
-    value = 0.5 * low + 0.5 * high
+    value = low if low == high else 0.5 * low + 0.5 * high  # halves of the smallest numbers are rounded to zero
     error = 0.0 if low == high else float(np.nextafter(max(high - value, value - low), np.inf))
     return Enclosure(value, error, certainty, method, attained)

@@ -83,7 +83,7 @@ def _by_hoffman(simple: SimpleTruth) -> ErrorBound:
     if not len(M) and not len(S):
         return ErrorBound(None, None, "computed", "g is constant on the feasible set")
     slacks, both = _unit_rows(S), _unit_rows(np.vstack([S, M]))
-    only_slacks = len(S) > 0 and np.linalg.matrix_rank(both, tol=1e-9) == np.linalg.matrix_rank(slacks, tol=1e-9)
+    only_slacks = np.linalg.matrix_rank(both, tol=1e-9) == np.linalg.matrix_rank(slacks, tol=1e-9)
     H = hoffman(S if only_slacks else np.vstack([M, S]), simple.feasible.G, simple.feasible.E)
     if H is None:
         return ErrorBound(None, None, "computed", "too many constraints to enumerate for Hoffman's constant")
@@ -152,7 +152,7 @@ def hoffman(M: FloatArray, normals: FloatArray, equations: FloatArray) -> float 
             rows = normals[list(chosen)]
             if k and np.linalg.matrix_rank(rows, tol=1e-9) < k:
                 continue
-            least = _least_growth(M, np.linalg.qr(rows.T)[0] if k else np.empty((n, 0)))
+            least = _least_growth(M, np.linalg.qr(rows.T)[0])
             if least is None:
                 return None
             worst = max(worst, 1.0 / least)
@@ -166,7 +166,7 @@ def _least_growth(M: FloatArray, basis: FloatArray) -> float | None:
     where all are zero.
     """
     sizes = np.linalg.norm(M, axis=1)
-    unit = (M / sizes[:, None]).T if len(M) else M.T
+    unit = (M / sizes[:, None]).T
     clear = np.linalg.svd(unit - basis @ (basis.T @ unit), compute_uv=False)
     if np.any((clear > 1e-13) & (clear <= 1e-9)):
         return None

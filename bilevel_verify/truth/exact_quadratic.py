@@ -91,15 +91,13 @@ def support(rows: FloatArray, free: FloatArray, gradient: FloatArray) -> list[in
     if len(free):
         basis = np.linalg.svd(free, full_matrices=False)
         kept = basis[2][basis[1] > 1e-10 * basis[1][0]] if basis[1][0] > 0 else basis[2][:0]
-        target = target - kept.T @ (kept @ target)
         columns = columns - kept.T @ (kept @ columns)
     weights, _ = nnls(columns, target)
     return [int(i) for i in np.flatnonzero(weights > 1e-8 * (1 + float(np.linalg.norm(gradient))))]
 
 
 def _convex(quadratic: Quadratic) -> bool:
-    factor = ldl(quadratic.Q)
-    return factor.sign == 1 or (not factor.squares and not any(v for row in quadratic.Q for v in row))
+    return ldl(quadratic.Q).sign == 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +123,7 @@ def _solve(
     if solved is None:
         return None, set()
     values, free = solved
-    x, lower, upper = values[:n], values[mu : mu + len(pressed)], values[lam : lam + len(active)]
+    x, lower, upper = values[:n], values[mu : mu + len(pressed)], values[lam:]
     fixed = {c for c, m in zip(pressed, lower) if m > 0}
     wrong = {c for c, v in zip(active, upper) if v < 0 and c not in fixed}
     fine = all(m >= 0 for m in lower) and not wrong
@@ -161,7 +159,7 @@ def _independent(matrix: list[Vector]) -> list[Vector]:
 
 def _value(quadratic: Quadratic, x: Vector) -> Fraction:
     return (
-        sum((x[i] * exact_dot(row, x) for i, row in enumerate(quadratic.Q) if x[i]), Fraction(0)) / 2
+        sum((x[i] * exact_dot(row, x) for i, row in enumerate(quadratic.Q)), Fraction(0)) / 2
         + exact_dot(quadratic.q, x)
         + quadratic.c
     )

@@ -20,7 +20,7 @@ from bilevel_verify.intervals.batch import Interval
 from bilevel_verify.intervals.elementary import ball_ends
 from bilevel_verify.truth.descent import descend, start_points
 from bilevel_verify.truth.eigenvalues import smallest_eigenvalue
-from bilevel_verify.truth.enclosure import Certainty, Enclosure, weakest
+from bilevel_verify.truth.enclosure import Certainty, Enclosure, between, weakest
 from bilevel_verify.truth.objective import Objective
 
 FloatArray = NDArray[np.float64]
@@ -73,13 +73,7 @@ class Minimum:
                 f"inf phi is only known to lie in [{self.lower:g}, {self.upper:.17g}]; best point {self.x.tolist()}. "
                 "Declare a bounded domain for x to get a lower bound"
             )
-        value = 0.5 * self.lower + 0.5 * self.upper
-        error = (
-            0.0
-            if self.lower == self.upper
-            else float(np.nextafter(max(self.upper - value, value - self.lower), np.inf))
-        )
-        return Enclosure(value, error, certainty, self.method, self.attained)
+        return between(self.lower, self.upper, certainty, self.method, self.attained)
 
 
 @dataclass
@@ -170,7 +164,8 @@ def attained_value(
     candidates = np.vstack([final, sample[order]])
     ranked = candidates[np.argsort(objective.float_values(candidates), kind="stable")]
     proved = objective.at(ranked).value.hi
-    best = int(np.argmin(np.where(np.isnan(proved), np.inf, proved)))
+    proved = np.where(np.isnan(proved), np.inf, proved)
+    best = int(np.argmin(proved))
     return ranked[best], float(proved[best])
 
 
@@ -187,8 +182,6 @@ def _run(search: Search, budget: int) -> None:
         search.floor = min(search.floor, float(np.min(search.bounds[~keep], initial=np.inf)))
         search.leaves.append((search.low[~keep], search.high[~keep]))
         search.low, search.high, search.bounds = search.low[keep], search.high[keep], search.bounds[keep]
-        if not search.bounds.size:
-            return
         order = np.argsort(search.bounds)[: min(1024, max(1, (budget - search.count) // 2))]
         low, high, stuck = split(search.low[order], search.high[order], search.objective.far)
         rest = np.setdiff1d(np.arange(search.bounds.size), order)
@@ -236,7 +229,7 @@ def split(low: FloatArray, high: FloatArray, far: float = 1e150) -> tuple[FloatA
         middle = np.where(
             ~np.isfinite(a) & np.isfinite(b), np.where(b <= 0, 2 * b - 1, np.where(b > 1, b / 2, 0.0)), middle
         )
-    stuck = ~((a < middle) & (middle < b) & np.isfinite(middle)) | (np.abs(middle) > far)
+    stuck = ~((a < middle) & (middle < b)) | (np.abs(middle) > far)
     go = rows[~stuck]
     left_high, right_low = high[go].copy(), low[go].copy()
     left_high[np.arange(go.size), side[go]] = middle[go]

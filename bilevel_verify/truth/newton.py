@@ -138,10 +138,9 @@ def _minimise_chunk(
 def _judged(best_y: FloatArray, best: FloatArray, best_matrix: FloatArray) -> Minimised:
     """The best points with the verdict whether they are minimisers: a small residual for their curvature."""
     curvature = _smallest_eigenvalue(best_matrix)
-    size = 1 + np.max(np.abs(best_matrix), axis=(1, 2), initial=0.0) * (1 + _norms(best_y))
-    converged = (
-        (best <= 1e-7 * size) & (curvature > 0) & (best <= 1e-6 * np.maximum(curvature, 0) * (1 + _norms(best_y)))
-    )
+    # where the curvature is positive, the largest entry of the Hessian stands on its diagonal and is positive
+    size = 1 + np.max(best_matrix, axis=(1, 2), initial=0.0) * (1 + _norms(best_y))
+    converged = (best <= 1e-7 * size) & (curvature > 0) & (best <= 1e-6 * curvature * (1 + _norms(best_y)))
     return Minimised(best_y, best, curvature, converged)
 
 
@@ -162,7 +161,7 @@ def _search(
 ) -> tuple[FloatArray, tuple[FloatArray, FloatArray, FloatArray]]:
     """Halve the steps of the rows that are not good until Armijo holds (at most 50 times), inside the range of y."""
     new = (new[0].copy(), new[1].copy(), new[2].copy())
-    length = np.where(good, 1.0, _longest(Y[active], step, low, high))
+    length = _longest(Y[active], step, low, high)
     for _ in range(50):
         bad = np.flatnonzero(~good)
         if not bad.size:
@@ -198,8 +197,10 @@ def _directions(gradient: FloatArray, matrix: FloatArray) -> tuple[FloatArray, N
     matrix = np.where(usable[:, None, None], matrix, np.eye(matrix.shape[1]))
     try:
         step = -np.linalg.solve(matrix, gradient[:, :, None])[:, :, 0]
-    except np.linalg.LinAlgError:
-        step = np.zeros_like(gradient)
+    except np.linalg.LinAlgError:  # NumPy gives up the whole batch for one singular row; the others keep their steps
+        singular = np.linalg.slogdet(matrix)[0] == 0
+        solvable = np.where(singular[:, None, None], np.eye(matrix.shape[1]), matrix)
+        step = np.where(singular[:, None], 0.0, -np.linalg.solve(solvable, gradient[:, :, None])[:, :, 0])
     descent = np.einsum("ij,ij->i", gradient, step) < 0
     definite = (descent | ~np.any(gradient, axis=1)) & np.isfinite(step).all(axis=1)
     rest = np.flatnonzero(~definite)

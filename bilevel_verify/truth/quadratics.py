@@ -87,7 +87,7 @@ def _degree_two(expression: sympy.Expr, places: dict[sympy.Symbol, int]) -> Term
         return {(places[expression],): Fraction(1)}
     if expression.is_number:
         value = as_fraction(expression)
-        return None if value is None else {(): value} if value else {}
+        return None if value is None else {(): value}
     if isinstance(expression, sympy.Add):
         total: Terms = {}
         for part in expression.args:
@@ -98,12 +98,13 @@ def _degree_two(expression: sympy.Expr, places: dict[sympy.Symbol, int]) -> Term
                 total[key] = total.get(key, Fraction(0)) + value
         return {key: value for key, value in total.items() if value}
     if isinstance(expression, sympy.Mul):
-        product: Terms | None = {(): Fraction(1)}
+        product: Terms = {(): Fraction(1)}
         for part in expression.args:
             found = _degree_two(part, places)
-            product = None if found is None or product is None else _times(product, found)
-            if product is None:
+            longer = None if found is None else _times(product, found)
+            if longer is None:
                 return None
+            product = longer
         return product
     if isinstance(expression, sympy.Pow) and expression.exp == 2:
         base = _degree_two(expression.base, places)
@@ -119,7 +120,7 @@ def _times(left: Terms, right: Terms) -> Terms | None:
             if len(key) > 2:
                 return None
             out[key] = out.get(key, Fraction(0)) + a * b
-    return {key: value for key, value in out.items() if value}
+    return out
 
 
 def ldl(matrix: Matrix) -> Factor:
@@ -135,7 +136,7 @@ def ldl(matrix: Matrix) -> Factor:
                 return Factor(tuple(squares), 0, None)
             break
         d = a[pivot][pivot]
-        normal = tuple(a[pivot][j] / d if j in left else Fraction(0) for j in range(n))
+        normal = tuple(v / d for v in a[pivot])  # zero at former pivots: they have been eliminated
         squares.append((d, normal))
         for i in left:
             if i != pivot and a[pivot][i]:

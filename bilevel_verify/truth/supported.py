@@ -186,7 +186,7 @@ def _fixed(simple: SimpleTruth, z: list[Any], error: float) -> tuple[list[Row], 
     for ridge in simple.structure.ridges:
         normal = list(ridge.normal)
         t = dot(normal, z) + ball_of(ridge.shift)
-        piece = _piece(ridge, float(t)) if ridge.kind == "kinked" else None
+        piece = _piece(ridge, float(t))
         if piece is None:
             room = 0.0 if error == 0 else _reach(ridge, t, error)
             rows.append(Row(normal, dot(normal, z), room))
@@ -251,7 +251,7 @@ def _over_the_set(simple: SimpleTruth, facts: Facts) -> Supported | str:
     end = follow(simple._f, region, [float(v) for v in facts.w])
     if end is None:
         return "f could not be minimised over the solutions of the lower level in high precision"
-    gap = abs((_value(simple._g, end.z) - facts.value).upper())
+    gap = abs(_value(simple._g, end.z) - facts.value).upper()
     if not float(gap) <= FLATTEST:
         return f"the point found for f* has g - g* = {float(gap):.2g}: the solutions of the lower level are not known"
     moved = sum((abs(float(v)) * room for v, room in zip(end.free, rooms)), 0.0)
@@ -320,8 +320,6 @@ def _kernel(rows: FloatArray) -> tuple[FloatArray, float]:
 
 
 def _column_space(matrix: FloatArray) -> FloatArray:
-    if not matrix.shape[1]:
-        return matrix
     U, s, _ = np.linalg.svd(matrix, full_matrices=False)
     return np.ascontiguousarray(U[:, : int(np.count_nonzero(s > 1e-10))])
 

@@ -62,6 +62,21 @@ def test_between_covers_both_ends(low: float, high: float) -> None:
     assert (found.certainty, found.method, found.attained) == ("certified", "m", True)
 
 
+@pytest.mark.parametrize("value", [5e-324, -5e-324, 1e-323, 0.1, 1.7e308, 0.0])
+def test_between_equal_ends_is_that_value(value: float) -> None:
+    found = between(value, value, "certified", "m")
+    assert (found.value, found.error, found.lower, found.upper) == (value, 0.0, value, value)
+
+
+@pytest.mark.parametrize(
+    ("low", "high"), [(1.0, 1.0 + 2**-52), (1 + 2**-52, 1 + 2**-51), (0.0, 5e-324), (-5e-324, 0.0), (-5e-324, 5e-324)]
+)
+def test_between_neighbours_covers_the_end_that_the_middle_is_not(low: float, high: float) -> None:
+    found = between(low, high, "certified", "m")
+    assert Fraction(float(found.value)) - Fraction(found.error) <= Fraction(low)
+    assert Fraction(float(found.value)) + Fraction(found.error) >= Fraction(high)
+
+
 def test_between_equal_ends_is_exact_and_infinite_ends_are_refused() -> None:
     assert between(0.1, 0.1, "proved", "m").error == 0.0
     assert between(0.1, 0.1, "proved", "m").attained is None
