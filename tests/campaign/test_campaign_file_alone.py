@@ -95,10 +95,14 @@ def test_an_empty_database_with_the_marks_of_another_program_is_refused(mark: st
 
 def test_a_store_that_another_process_has_just_made_or_moved_is_left_as_it_is(path: Path) -> None:
     written = small_store(path)
+    said: list[str] = []
     with Store(path) as store:
+        store._connection.set_trace_callback(said.append)
         store._create()
+        store._connection.set_trace_callback(None)
         store._migrate()
     assert everything(path) == written
+    assert said == ["PRAGMA journal_mode = WAL", "BEGIN IMMEDIATE", "PRAGMA application_id", "COMMIT"]
 
 
 def test_nobody_waits_longer_than_a_minute(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
