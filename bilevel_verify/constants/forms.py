@@ -135,7 +135,7 @@ class Form:
 
     def upper(self, pieces: Pieces) -> Array:
         """Upper bound of the norm of the form over each box."""
-        boxes = len(pieces.ridges.lo)
+        boxes = pieces.ridges.lo.shape[0]
         if self.empty:
             return np.zeros(boxes)
         bounds = []
@@ -163,7 +163,7 @@ class Form:
 
     def lower(self, pieces: Pieces) -> Array:
         """Attained values at thin boxes (float arithmetic, for tightness and pruning)."""
-        boxes = len(pieces.ridges.lo)
+        boxes = pieces.ridges.lo.shape[0]
         if self.empty:
             return np.zeros(boxes)
         known = defined(pieces)
@@ -217,7 +217,7 @@ class Form:
         entries_lo = _matrix(pieces.entries.lo, self.model.n)[:, members][:, :, members]
         entries_hi = _matrix(pieces.entries.hi, self.model.n)[:, members][:, :, members]
         size = (rows * rows).sum(axis=1)
-        n = len(members)
+        n, boxes = len(members), pieces.ridges.lo.shape[0]
         room = (np.maximum(np.abs(low_c), np.abs(high_c)) @ size) * ((len(rows) + n + 6) * 3e-16)
         outer_low = np.einsum("bl,li,lj->bij", low_c, rows, rows)
         outer_high = np.einsum("bl,li,lj->bij", high_c, rows, rows)
@@ -227,14 +227,14 @@ class Form:
         with np.errstate(invalid="ignore"):
             size_low = np.abs(entries_lo).max(axis=(1, 2)) + np.abs(outer_low).max(axis=(1, 2))
             size_high = np.abs(entries_hi).max(axis=(1, 2)) + np.abs(outer_high).max(axis=(1, 2))
-        least, most = np.full(len(low_c), -np.inf), np.full(len(low_c), np.inf)
+        least, most = np.full(boxes, -np.inf), np.full(boxes, np.inf)
         if sides != "most":
             least = linalg.eigenvalue_range(entries_lo + outer_low, entries_hi + outer_low, "least")[0]
         if sides != "least":
             most = linalg.eigenvalue_range(entries_lo + outer_high, entries_hi + outer_high, "most")[1]
-        flat = (len(low_c), n * n)
+        flat = (boxes, n * n)
         exact = (
-            np.full(len(low_c), below is None)
+            np.full(boxes, below is None)
             & _dyadic(rows, low_c, high_c)
             & _tidy(entries_lo.reshape(flat))
             & _tidy(entries_hi.reshape(flat))
@@ -292,7 +292,7 @@ class Form:
 
 def defined(pieces: Pieces) -> Mask:
     """Boxes on which every coefficient is finite and known to a relative 1e-3 (so that its centre is a value)."""
-    good = np.ones(len(pieces.ridges.lo), dtype=bool)
+    good = np.ones(pieces.ridges.lo.shape[0], dtype=bool)
     for part in (pieces.ridges, pieces.entries):
         with np.errstate(invalid="ignore"):
             width = part.hi - part.lo
@@ -316,7 +316,7 @@ def _finite(values: Interval, matters: Mask) -> tuple[Interval, Mask]:
     """Infinite coefficients set to zero, with a flag for the boxes where one of them matters."""
     infinite = ~(np.isfinite(values.lo) & np.isfinite(values.hi))
     if not infinite.any():
-        return values, np.zeros(len(values.lo), dtype=bool)
+        return values, np.zeros(values.lo.shape[0], dtype=bool)
     lost = np.asarray((infinite & matters[None, :]).any(axis=1))
     return Interval(np.where(infinite, 0.0, values.lo), np.where(infinite, 0.0, values.hi)), lost
 
@@ -365,7 +365,7 @@ def gradient_entries(pieces: Pieces, n: int) -> Interval:
 def centre_tensor(model: Model, pieces: Pieces) -> Array:
     """Full float tensor at the centres, shape (boxes, n, ..., n)."""
     k, n = pieces.order, model.n
-    out = np.zeros((len(pieces.ridges.lo), *[n] * k))
+    out = np.zeros((pieces.ridges.lo.shape[0], *[n] * k))
     centre = pieces.entries.centre()
     space = jet_space(n, k if centre.shape[1] else 0)
     for column, number in enumerate(space.of_degree(k)):

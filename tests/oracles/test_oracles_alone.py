@@ -166,6 +166,15 @@ def test_what_is_worth_compiling(
     assert o.can_compile(names) is (works and compiled is not False)
 
 
+def test_an_oracle_that_was_never_asked_is_not_asked_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    Compiler(monkeypatch)
+    monkeypatch.setattr(ORACLES, "COMPILE_AFTER", 0)
+    o = oracles(UNEQUAL)
+    assert not o.worth_compiling(["value_f"])
+    o._asked["value_f"] = 1
+    assert o.worth_compiling(["value_f"])
+
+
 def test_only_a_compiled_set_asks_the_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     compiler = Compiler(monkeypatch, refused="grad_f")
     monkeypatch.setattr(forms, "compiled_stub", lambda field: f"compiled stub of {field}")
