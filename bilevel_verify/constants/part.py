@@ -252,7 +252,7 @@ class Part:
             top = exact.extreme_eigenvalue(exact.frozen(high), True)
             bottom = exact.extreme_eigenvalue(exact.frozen(low), False)
             return None if top is None or bottom is None else exact.larger(top, -bottom)
-        if k >= 3 and (len(ridges) == 1 or exact.orthogonal(ridges)) and (len(ridges) == 1 or len(set(slots)) == 1):
+        if k >= 3 and exact.orthogonal(ridges) and (len(ridges) == 1 or len(set(slots)) == 1):
             values = [exact.larger(-s[0], s[1]) * self._length(r, slots) for r, s in zip(ridges, scaled)]
             best = values[0]
             for value in values[1:]:

@@ -268,7 +268,7 @@ def test_gradient_entries_follow_the_variables() -> None:
 def test_matrices_by_multi_index_are_symmetric() -> None:
     entries = np.arange(12.0).reshape(2, 6) + 1
     found = _matrix(entries, 3)
-    for column, (i, j) in enumerate(positions(model_of(A * B * C, SPACE), 2)):
+    for column, (i, j) in enumerate(positions(model_of(A * B * C, (False,) * 3), 2)):
         assert found[:, i, j].tolist() == found[:, j, i].tolist() == entries[:, column].tolist()
     assert _matrix(np.zeros((2, 0)), 3).tolist() == np.zeros((2, 3, 3)).tolist()
 

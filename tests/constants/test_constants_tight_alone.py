@@ -235,6 +235,9 @@ NORMS: list[tuple[Any, str, Any]] = [
     (sin(A - B) + 5 * cos(A + B), "xyy", None),
     (sin(A) + cos(A + B), "zzz", None),
     (sympy.exp(A) + sin(B), "zz", None),
+    (exp(sin(A)) + sin(B), "zz", None),
+    (exp(sin(A)) + sin(B), "z", None),
+    (exp(sin(A)), "zzz", None),
     (3 * A**2 + B**2 - sin(A), "zz", Integer(7)),
     (-3 * A**2 + B**2 - sin(A), "xx", Integer(7)),
 ]
