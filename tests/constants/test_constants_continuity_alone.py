@@ -253,7 +253,7 @@ def test_steps_gathered_and_limited() -> None:
 
 
 def outer(expression: Any) -> Any:
-    return continuity._outer(normalise(expression), {X, Y, Z})
+    return continuity._outer(normalise(expression), expression.free_symbols)
 
 
 def test_the_outer_function_of_a_formula() -> None:
