@@ -92,9 +92,7 @@ def one_period(structure: Structure, domain: Domain, order: int) -> Domain:
     quadratic or linear growth) qualify.
     """
     lo, hi = domain.lo.copy(), domain.hi.copy()
-    blocked = set()
-    if structure.rest is not None:
-        blocked = {i for i in range(len(structure.variables)) if _rest_periods(structure, i) is None}
+    blocked = {i for i in range(len(structure.variables)) if _rest_periods(structure, i) is None}
     if order < 2:
         blocked |= {i for pair in structure.quadratic for i in pair}
     for i in range(len(structure.variables)):

@@ -148,9 +148,7 @@ class Form:
     def _by_net(self, net: Net, pieces: Pieces) -> Array:
         with np.errstate(invalid="ignore"):
             ridges, lost_r = _finite(pieces.ridges, np.abs(net.ridge).max(axis=1, initial=0.0) > 0)
-            entries = (
-                pieces.entries if self.has_entries() else Interval(pieces.entries.lo[:, :0], pieces.entries.hi[:, :0])
-            )
+            entries = pieces.entries if self.has_entries() else pieces.entries[:, :0]
             entries, lost_e = _finite(entries, np.abs(net.entry).max(axis=1, initial=0.0) > 0)
         middle_r, middle_e = ridges.centre(), entries.centre()
         radius_r, radius_e = ridges.radius(middle_r), entries.radius(middle_e)
@@ -189,8 +187,8 @@ class Form:
         return out
 
     def _centre_values(self, net: Net, pieces: Pieces) -> Array:
-        entries = pieces.entries.centre() if self.has_entries() else pieces.entries.lo[:, :0]
-        return np.asarray(pieces.ridges.centre() @ net.ridge + entries @ net.entry)
+        entries = pieces.entries if self.has_entries() else pieces.entries[:, :0]
+        return np.asarray(pieces.ridges.centre() @ net.ridge + entries.centre() @ net.entry)
 
     def matrix(self, pieces: Pieces) -> Array:
         """Centre matrix of a two-slot form."""
@@ -221,8 +219,9 @@ class Form:
         room = (np.maximum(np.abs(low_c), np.abs(high_c)) @ size) * ((len(rows) + n + 6) * 3e-16)
         outer_low = np.einsum("bl,li,lj->bij", low_c, rows, rows)
         outer_high = np.einsum("bl,li,lj->bij", high_c, rows, rows)
-        if below is not None and above is not None:
+        if below is not None:
             outer_low = outer_low + below[np.ix_(members, members)]
+        if above is not None:
             outer_high = outer_high + above[np.ix_(members, members)]
         with np.errstate(invalid="ignore"):
             size_low = np.abs(entries_lo).max(axis=(1, 2)) + np.abs(outer_low).max(axis=(1, 2))
@@ -234,7 +233,7 @@ class Form:
             most = linalg.eigenvalue_range(entries_lo + outer_high, entries_hi + outer_high, "most")[1]
         flat = (boxes, n * n)
         exact = (
-            np.full(boxes, below is None)
+            np.full(boxes, below is None and above is None)
             & _dyadic(rows, low_c, high_c)
             & _tidy(entries_lo.reshape(flat))
             & _tidy(entries_hi.reshape(flat))
@@ -256,7 +255,7 @@ class Form:
         return tensor_bound(self.model, self.slots, pieces)
 
     def _gradient(self, pieces: Pieces) -> Array:
-        members = list(self.model.slots(self.slots[0]))
+        members = list(self.model.slots(self.slots))  # of order 1: one letter
         entries = gradient_entries(pieces, self.model.n)[:, members]
         total = entries
         for number in range(pieces.ridges.lo.shape[1]):

@@ -13,6 +13,7 @@ import pytest
 import sympy
 from sympy import Abs, Max, Rational, cos, exp, sin
 
+from bilevel_verify.atoms import huber, pluspow, softplus
 from bilevel_verify.constants import convexity as convexity_module
 from bilevel_verify.constants.affine_variables import faces
 from bilevel_verify.constants.bounds import Bound
@@ -195,12 +196,14 @@ def test_when_a_bound_of_curvature_is_enough(
         (Abs(B) + sympy.floor(B) * A, -INF, INF),
         (sympy.sign(B) * B**2 / 2 + Abs(B) + B**2, None, None),
         (Abs(A) * B**2 + Abs(B), -INF, INF),
+        (Abs(B) + B**2 + pluspow(2, B - Rational(1, 2)), 2.0, 2.0),  # a second derivative may jump
     ],
 )
 def test_convex_kinks_add_nothing_negative(expression: Any, lower: float | None, upper: float | None) -> None:
     found = convexity(part_of(expression))
     if lower is not None:
         assert (found.lower, found.upper) == (pytest.approx(lower), pytest.approx(upper))
+        assert (found.why.rule == "lost smoothness") == (lower == -INF)
     assert found.certified
 
 
@@ -229,6 +232,9 @@ def test_the_rest_of_a_kink_is_handed_on_field_by_field(monkeypatch: pytest.Monk
         (B**2 + sin(A + B) * 2, 0),
         (B**2 + exp(B), 2),
         (A * B, 0),
+        (3 * B**2 - 2 * softplus(B), Rational(11, 2)),
+        (3 * B**2 + huber(1, B) - 4 * huber(2, A), 6),
+        (3 * B**2 - huber(1, B), 5),
     ],
 )
 def test_closed_curvature(expression: Any, closed: int | None) -> None:

@@ -135,7 +135,7 @@ def ratio(top: dict[str, Any], bottom: dict[str, Any]) -> Constant:
     return found._ratio(letter)  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize("top", [(-1.0, 6.0), (5.0, 6.0), (0.5, 0.6)])
+@pytest.mark.parametrize("top", [(-1.0, 6.0), (5.0, 6.0), (0.5, 0.6), (7.0, 6.0)])
 @pytest.mark.parametrize(
     "bottom", [(2.0, 4.0), (0.5, 0.75), (-1.0, 4.0), (-1.0, 0.0), (0.0, 0.0), (0.0, 2.0), (-2.0, -1.0)]
 )

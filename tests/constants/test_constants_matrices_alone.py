@@ -65,6 +65,9 @@ def positions(model: Model, k: int) -> list[list[int]]:
     return [[i for i, a in enumerate(space.indices[m]) for _ in range(a)] for m in space.of_degree(k)]
 
 
+ZERO = np.zeros((2, 2))
+
+
 # ---- extreme eigenvalues ---------------------------------------------------------------------------------------------
 
 
@@ -84,10 +87,10 @@ def asked_extremes(
 
 
 @pytest.mark.parametrize("letter", ["x", "y", "z"])
-@pytest.mark.parametrize("further", [False, True])
+@pytest.mark.parametrize("further", ["", "below", "above", "below above"])
 @pytest.mark.parametrize("seed", range(2))
 def test_extremes_are_those_of_the_two_extreme_matrices_with_room_for_rounding(
-    letter: str, further: bool, seed: int, monkeypatch: pytest.MonkeyPatch
+    letter: str, further: str, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = model_of(MIXED + A * B * C + 3 * sin(C), (True, False, False))
     form, rows = Form(model, 2 * letter), model.row_centres
@@ -95,8 +98,8 @@ def test_extremes_are_those_of_the_two_extreme_matrices_with_room_for_rounding(
     members = list(model.slots(letter))
     n = len(members)
     rng = np.random.default_rng(seed)
-    below, above = (rng.normal(size=(3, 3)) for _ in range(2))
-    asked, least, most = asked_extremes(monkeypatch, form, pieces, *((below, above) if further else ()))
+    given = {end: rng.normal(size=(3, 3)) if end in further else None for end in ("below", "above")}
+    asked, least, most = asked_extremes(monkeypatch, form, pieces, *(given.values() if further else ()))
     for box in range(3):
         matrices = {}
         for end, coefficients, entries in (
@@ -107,7 +110,8 @@ def test_extremes_are_those_of_the_two_extreme_matrices_with_room_for_rounding(
             for a, i in enumerate(members):
                 for b, j in enumerate(members):
                     outer[a, b] = sum(c * row[i] * row[j] for c, row in zip(coefficients[box], rows))
-                    outer[a, b] += ((below if end == "low" else above)[i, j]) if further else 0.0
+                    more = given["below" if end == "low" else "above"]
+                    outer[a, b] += 0.0 if more is None else more[i, j]
             entry = [np.zeros((n, n)), np.zeros((n, n))]
             for column, (i, j) in enumerate(positions(model, 2)):
                 if i in members and j in members:
@@ -152,25 +156,23 @@ def test_infinite_entries_do_not_spoil_the_room_of_the_other_side(monkeypatch: p
 @pytest.mark.parametrize(
     ("ridge", "entry", "further", "exact"),
     [
-        ([0.5, 2.0], [1.0, 0.25, 3.0], False, True),
-        ([0.1, 2.0], [1.0, 0.25, 3.0], False, False),
-        ([0.5, 2.0], [1.0, 0.1, 3.0], False, False),
-        ([0.5, 2.0], [1.0, 0.25, 3.0], True, False),
+        ([0.5, 2.0], [1.0, 0.25, 3.0], (), True),
+        ([0.1, 2.0], [1.0, 0.25, 3.0], (), False),
+        ([0.5, 2.0], [1.0, 0.1, 3.0], (), False),
+        ([0.5, 2.0], [1.0, 0.25, 3.0], (ZERO, ZERO), False),
+        ([0.5, 2.0], [1.0, 0.25, 3.0], (ZERO, None), False),
+        ([0.5, 2.0], [1.0, 0.25, 3.0], (None, ZERO), False),
     ],
 )
 @pytest.mark.parametrize("end", ["lo", "hi"])
 def test_sums_without_rounding_need_no_room(
-    ridge: list[float], entry: list[float], further: bool, exact: bool, end: str, monkeypatch: pytest.MonkeyPatch
+    ridge: list[float], entry: list[float], further: Any, exact: bool, end: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One end of a coefficient that is no short number is enough for room on both sides."""
     model = model_of(A**3 * B + sin(A + B) + cos(A - 2 * B))
-    ends = {"lo": (interval([[0.5, 2.0]] * 2), interval([[1.0, 0.25, 3.0]] * 2))}
-    ridges, entries = ends["lo"]
+    ridges, entries = interval([[0.5, 2.0]] * 2), interval([[1.0, 0.25, 3.0]] * 2)
     getattr(ridges, end)[1], getattr(entries, end)[1] = ridge, entry
-    zero = np.zeros((2, 2))
-    _, least, most = asked_extremes(
-        monkeypatch, Form(model, "zz"), Pieces(2, ridges, entries), *((zero, zero) if further else ())
-    )
+    _, least, most = asked_extremes(monkeypatch, Form(model, "zz"), Pieces(2, ridges, entries), *further)
     assert (least[1] == 0.0 == most[1]) == exact
     assert (least[0] == 0.0 == most[0]) == (not further)
     assert least[1] <= 0.0 <= most[1]

@@ -13,6 +13,7 @@ import pytest
 import sympy
 from sympy import Integer, Rational, cos, exp, sin
 
+from bilevel_verify.atoms import softplus
 from bilevel_verify.constants.affine_variables import faces
 from bilevel_verify.constants.bounds import Bound
 from bilevel_verify.constants.branch import Supremum
@@ -238,6 +239,9 @@ NORMS: list[tuple[Any, str, Any]] = [
     (exp(sin(A)) + sin(B), "zz", None),
     (exp(sin(A)) + sin(B), "z", None),
     (exp(sin(A)), "zzz", None),
+    (softplus(A + B), "zzzz", Rational(1, 2)),  # between -1/8 and 1/24, times 4
+    (-softplus(A + B), "zzzz", Rational(1, 2)),
+    (softplus(A - B) + 2 * softplus(A + B), "zzzz", Integer(1)),
     (3 * A**2 + B**2 - sin(A), "zz", Integer(7)),
     (-3 * A**2 + B**2 - sin(A), "xx", Integer(7)),
 ]
