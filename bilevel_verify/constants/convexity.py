@@ -78,7 +78,7 @@ def _nonsmooth_convexity(part: Part, lost: smoothness.Jump) -> Bound:
 def _closed_convexity(part: Part) -> Expr | None:
     ridges = part.structure.ridges
     ranges = [exact.exact_range(r.function, 2) for r in ridges]
-    if any(r is None for r in ranges):
+    if any(r is None for r in ranges) or any(exact.safe_ends(r, 2)[0] for r in ridges):
         return None
     scaled = [exact.scale(r.weight, b) for r, b in zip(ridges, ranges) if b is not None]
     rows = exact.exact_matrix(part.structure, [s[0] for s in scaled], part.model.y)

@@ -232,6 +232,7 @@ def test_the_rest_of_a_kink_is_handed_on_field_by_field(monkeypatch: pytest.Monk
         (B**2 + sin(A + B) * 2, 0),
         (B**2 + exp(B), 2),
         (A * B, 0),
+        (3 * B**2 - sin(B) + exp(-((A + B) ** 2) / 2), 4),
         (3 * B**2 - 2 * softplus(B), Rational(11, 2)),
         (3 * B**2 + huber(1, B) - 4 * huber(2, A), 6),
         (3 * B**2 - huber(1, B), 5),
@@ -245,7 +246,16 @@ def test_closed_curvature(expression: Any, closed: int | None) -> None:
         assert found == closed
 
 
-@pytest.mark.parametrize("expression", [B**2 + exp(sin(B)), sin(B) + exp(sin(A + B)), exp(sin(A)) + cos(A + B)])
+@pytest.mark.parametrize(
+    "expression",
+    [
+        3 * B**2 - exp(-(B**2) / 2),
+        sin(B) - exp(-((A + B) ** 2) / 2),
+        B**2 + exp(sin(B)),
+        sin(B) + exp(sin(A + B)),
+        exp(sin(A)) + cos(A + B),
+    ],
+)
 def test_without_every_range_nothing_is_closed(expression: Any) -> None:
     assert CURVES._closed_convexity(part_of(expression, ends=LINE)) is None
 

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import math
 import sys
+from dataclasses import replace
 from fractions import Fraction
 from types import SimpleNamespace
 from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
 import sympy
 from sympy import Integer, Rational, cos, exp, sin
 
+import bilevel_verify as bv
 from bilevel_verify.atoms import softplus
+from bilevel_verify.constants import exact
 from bilevel_verify.constants.affine_variables import faces
 from bilevel_verify.constants.bounds import Bound
 from bilevel_verify.constants.branch import Supremum
@@ -22,6 +26,7 @@ from bilevel_verify.constants.domain import Domain
 from bilevel_verify.constants.forms import Form
 from bilevel_verify.constants.part import Part
 from bilevel_verify.constants.structure import normalise, structure_of
+from bilevel_verify.intervals.scalar import Derived, scalar
 
 pytestmark = pytest.mark.fast
 
@@ -242,6 +247,12 @@ NORMS: list[tuple[Any, str, Any]] = [
     (softplus(A + B), "zzzz", Rational(1, 2)),  # between -1/8 and 1/24, times 4
     (-softplus(A + B), "zzzz", Rational(1, 2)),
     (softplus(A - B) + 2 * softplus(A + B), "zzzz", Integer(1)),
+    (exp(-(A**2) / 2), "xx", Integer(1)),  # its second derivative lies between -1 and 2 exp(-3/2)
+    (3 * A**2 - exp(-(A**2) / 2), "xx", Integer(7)),
+    (3 * A**2 + exp(-(A**2) / 2), "xx", None),  # 6 + 2 exp(-3/2): only a safe number is known of it
+    (-3 * A**2 + exp(-(A**2) / 2), "xx", Integer(7)),
+    (-3 * A**2 - exp(-(A**2) / 2), "xx", None),
+    (3 * A**2 + exp(-(A**2) / 2) + sin(B), "xx", None),
     (3 * A**2 + B**2 - sin(A), "zz", Integer(7)),
     (-3 * A**2 + B**2 - sin(A), "xx", Integer(7)),
 ]
@@ -270,3 +281,32 @@ def test_the_length_of_a_ridge_in_its_blocks() -> None:
     ridge = part.structure.ridges[0]
     assert [part._length(ridge, s) for s in ("x", "y", "z", "xy", "zz", "xyz")] == [3, 4, 5, 12, 25, 60]
     assert Rational(1) == part._length(ridge, "")
+
+
+def test_which_ends_of_a_range_are_only_safe() -> None:
+    def ends(expression: Any, order: int) -> tuple[bool, bool]:
+        return exact.safe_ends(part_of(expression, ends=LINE).structure.ridges[0], order)
+
+    bump = exp(-(A**2) / 2)
+    assert ends(bump, 2) == ends(3 * bump, 2) == (False, True)
+    assert ends(-bump, 2) == (True, False)
+    assert ends(bump, 4) == (True, False)
+    assert [ends(bump, k) for k in (1, 3)] == [(False, False)] * 2
+    assert ends(sin(A), 2) == ends(softplus(A), 2) == ends(softplus(A), 4) == (False, False)
+    assert ends(exp(sin(A)), 2) == (False, False)
+    derived = replace(part_of(bump, ends=LINE).structure.ridges[0], function=Derived(scalar("gauss"), 1))
+    assert exact.safe_ends(derived, 1) == (False, True)
+    assert exact.safe_ends(derived, 2) == (False, False)
+
+
+@pytest.mark.parametrize(("sign", "letter"), [(1, "L_g"), (-1, "mu"), (1, "mu"), (-1, "L_g")])
+def test_a_safe_number_is_not_handed_on_as_the_constant_itself(sign: int, letter: str) -> None:
+    """The constant lies between its two ends: one that is rounded up is not reached."""
+    with mpmath.workdps(40):
+        bend = 2 * mpmath.exp(mpmath.mpf(-3) / 2)
+        least, most = (5, 6 + bend) if sign > 0 else (6 - bend, 7)
+        truth = least if letter == "mu" else most
+        found = bv.constants(bv.bilevel(f="x1*y1", g=f"3*y1**2 + {sign}*exp(-y1**2/2)", x="x1", y="y1"))[letter]
+        assert mpmath.mpf(found.lower) <= truth <= mpmath.mpf(found.upper)
+        assert (found.exact is not None) == (truth in (5, 7))
+        assert abs(found.value - truth) < 1e-13
