@@ -63,13 +63,27 @@ def spied(monkeypatch: pytest.MonkeyPatch, name: str, answer: Any) -> list[tuple
     return asked
 
 
+SEARCHED = {
+    "rest": REST,
+    "ridges": sin(A + B) + 3 * cos(A - 2 * B) + A * B,
+    "quadratic": sin(B) + A * B,  # one variable that no second derivative sees
+    "polynomial": B,  # a rest whose second derivatives are affine in one variable, its third ones in both
+}
+
+
 @pytest.mark.parametrize("ends", [(-1.0, 2.0), LINE])
-@pytest.mark.parametrize("kind", ["rest", "ridges"])
+@pytest.mark.parametrize("kind", SEARCHED)
 @pytest.mark.parametrize("least", [-5.0, -INF])
 def test_what_the_search_for_curvature_is_asked(
     ends: tuple[float, float], kind: str, least: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    part = part_of(REST if kind == "rest" else sin(A + B) + 3 * cos(A - 2 * B) + A * B, ends=ends)
+    part = part_of(SEARCHED[kind], ends=ends)
+    if kind == "polynomial":
+        structure = replace(part.structure, rest=A**3 + B**4)
+        part = Part(structure, part.is_x, part.domain, part.name, part.effort)
+    for table, own, other in ((PART.TOLERANCE, 0.01, 0.02), (PART.BUDGET, 7000, 900)):
+        for order in (1, 2, 3):
+            monkeypatch.setitem(table, order, own if order == 2 else other)
     form = Form(part.model, "yy")
     asked = spied(monkeypatch, "supremum", outcome(4.0, 3.0))
     _search_convexity(part, form, least, 1.5, {}, WHY)
@@ -77,10 +91,10 @@ def test_what_the_search_for_curvature_is_asked(
     domain = one_period(part.structure, part.domain, 2) if ends == LINE else part.domain
     expected = faces(domain, part.structure, 2)
     assert (lo.tolist(), hi.tolist()) == (expected[0].tolist(), expected[1].tolist())
-    assert (tolerance, boxes) == (8e-3, part._budget(2, least == -INF))
+    assert (tolerance, boxes) == (0.01, part._budget(2, least == -INF))
     assert (floor, ceiling) == (-1.5, -least)
     assert split.tolist() == part._free_variables(2).tolist()
-    assert (slopes is None) == (kind == "ridges")
+    assert (slopes is None) == (kind in ("ridges", "quadratic"))
     left, right = np.array([[-0.5, 0.25], [0.0, 0.5]]), np.array([[0.75, 1.0], [0.0, 0.5]])
     np.testing.assert_array_equal(bound(left, right), -form.extremes(part.model.evaluate(2, left, right))[0])
     np.testing.assert_array_equal(sample(left), -form.least_eigenvalue(part.model.evaluate(2, left, left)))
@@ -164,6 +178,8 @@ def test_when_a_bound_of_curvature_is_enough(
     least: float, best: float, free: bool, effort: float, search: bool, data: bool, special: float | None,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
+    for order in (1, 3):
+        monkeypatch.setitem(PART.TOLERANCE, order, 0.5)
     case = Curved(monkeypatch, least=least, best=best, free=free, effort=effort, data=data, special=special)
     found = convexity(case.part)
     certain = max(-INF if data else least, -INF if special is None else special)
@@ -191,6 +207,7 @@ def test_when_a_bound_of_curvature_is_enough(
         (Abs(B) + B**2, 2.0, 2.0),
         (Max(B, 0) + 3 * B**2, 6.0, 6.0),
         (2 * Abs(A - B) + B**2, 2.0, 2.0),
+        (Abs(B) / 2 + B**2, 2.0, 2.0),
         (-Abs(B) + B**2, -INF, INF),
         (Abs(B) - Max(B - 1, 0) + B**2, -INF, INF),
         (Abs(B) + sympy.floor(B) * A, -INF, INF),
@@ -207,6 +224,12 @@ def test_convex_kinks_add_nothing_negative(expression: Any, lower: float | None,
     assert found.certified
 
 
+def test_a_curvature_rests_on_the_second_derivatives_of_its_atoms() -> None:
+    for ends in (LINE, (-1.0, 2.0)):
+        (reason,) = convexity(part_of(B**2 + sin(B), ends=ends, effort=0.001)).why.parts
+        assert "phi^(2) in" in reason.statement or "phi^(2) in" in str(reason)
+
+
 def test_kinks_of_another_block_do_not_matter() -> None:
     found = convexity(part_of(B**2 + Abs(A) + cos(A)))
     assert (found.lower, found.upper) == (2.0, 2.0)
@@ -220,6 +243,10 @@ def test_the_rest_of_a_kink_is_handed_on_field_by_field(monkeypatch: pytest.Monk
     assert found == replace(inner, why=found.why)
     assert found.why.parts[0].statement == inner.why.statement
     lost = CURVES.smoothness.Jump(1, "a kink", {"b": 0.0})
+    apart = Bound(2.5, 1.5, True, "branch and bound", WHY, None, False, {"b": 1.0})
+    with monkeypatch.context() as patched:
+        patched.setattr(CURVES, "convexity", lambda part: apart)
+        assert _nonsmooth_convexity(part, lost) == replace(apart, why=_nonsmooth_convexity(part, lost).why)
     without = _nonsmooth_convexity(part_of(-Abs(B) + B**2), lost)
     assert without == Bound(INF, -INF, True, "calculus", without.why, None, False, {"b": 0.0})
 

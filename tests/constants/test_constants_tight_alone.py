@@ -16,7 +16,8 @@ import sympy
 from sympy import Integer, Rational, cos, exp, sin
 
 import bilevel_verify as bv
-from bilevel_verify.atoms import softplus
+from bilevel_verify.atoms import logsumexp, softplus
+from bilevel_verify.atoms.datasum import DataSum
 from bilevel_verify.constants import exact
 from bilevel_verify.constants.affine_variables import faces
 from bilevel_verify.constants.bounds import Bound
@@ -27,6 +28,7 @@ from bilevel_verify.constants.forms import Form
 from bilevel_verify.constants.part import Part
 from bilevel_verify.constants.structure import normalise, structure_of
 from bilevel_verify.intervals.scalar import Derived, scalar
+from bilevel_verify.problems import data_sum
 
 pytestmark = pytest.mark.fast
 
@@ -81,6 +83,10 @@ def outcome(upper: float, lower: float) -> Supremum:
 @pytest.mark.parametrize("found", [0.5, 1e9])
 def test_what_the_search_for_eigenvalues_is_asked(letter: str, found: float, monkeypatch: pytest.MonkeyPatch) -> None:
     part = part_of(REST)
+    part = Part(replace(part.structure, rest=REST + A**3 + B**4), part.is_x, part.domain, part.name, part.effort)
+    for table, own, other in ((PART.TOLERANCE, 0.01, 0.02), (PART.BUDGET, 7000, 900)):
+        for order in (1, 2, 3):
+            monkeypatch.setitem(table, order, own if order == 2 else other)
     asked = spied(monkeypatch, "supremum", lambda *a, **w: outcome(found, 0.25))
     form = Form(part.model, 2 * letter)
     known = [float(v[0]) for v in form.extremes(part.model.evaluate(2, *part.whole()))]
@@ -96,7 +102,7 @@ def test_what_the_search_for_eigenvalues_is_asked(letter: str, found: float, mon
         np.testing.assert_array_equal(bound(left, right), sign * extremes[end])
         np.testing.assert_allclose(sample(left), sign * inner[:, 0 if end == 0 else -1], rtol=1e-12)
         assert (lo.tolist(), hi.tolist()) == (expected[0].tolist(), expected[1].tolist())
-        assert (tolerance, boxes, floor) == (8e-3, 12000, -INF)
+        assert (tolerance, boxes, floor) == (0.01, 7000, -INF)
         assert list(words) == ["slopes"]
         np.testing.assert_array_equal(words["slopes"](left), part.model.slopes(2, left))
     assert len(asked) == 2
@@ -310,3 +316,38 @@ def test_a_safe_number_is_not_handed_on_as_the_constant_itself(sign: int, letter
         assert mpmath.mpf(found.lower) <= truth <= mpmath.mpf(found.upper)
         assert (found.exact is not None) == (truth in (5, 7))
         assert abs(found.value - truth) < 1e-13
+
+
+def test_special_terms_leave_the_rest_plain() -> None:
+    """What has rules of its own is taken out of the plain model, and sums over data out of every model."""
+    part = part_of(logsumexp(A, B, A - B) + A * sin(A * B))
+    assert len(part.specials) == 1
+    assert part.model.structure.rest is not None
+    assert part.model.structure.rest.has(logsumexp)
+    assert part.plain.structure.rest is not None
+    assert not part.plain.structure.rest.has(logsumexp)
+    assert not part.only_specials
+    alone = part_of(logsumexp(A, B, A - B))
+    assert (len(alone.specials), alone.plain.structure.rest) == (1, None)
+    usual = part_of(REST)
+    assert usual.plain is usual.model
+    assert usual.specials == []
+
+
+@pytest.mark.parametrize("more", ["", " + x1*sin(x1*y1)"])
+def test_sums_over_data_are_taken_out_of_every_model(more: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(data_sum, "WRITE_OUT", 2)
+    data = {"A": np.arange(24.0).reshape(12, 2) / 8, "b": np.arange(12.0) / 4}
+    text = f"mean(softplus(-b[i]*dot(A[i], y)) + b[i]**2/9) + y1**2 + y2**2{more}"
+    problem = bv.bilevel(f="x1", g=text, x="x1", y=["y1", "y2"], data=data)
+    structure = structure_of(normalise(sympy.sympify(problem.g)), problem.variables)
+    domain = Domain(np.full(3, -1.0), np.full(3, 1.0), "", False)
+    part = Part(structure, (True, False, False), domain, "g", 0.01)
+    assert structure.rest is not None
+    assert structure.rest.has(DataSum)
+    assert part.only_specials
+    assert len(part.specials) == 1
+    for model in (part.model, part.plain):
+        rest = model.structure.rest
+        assert (rest is None) == (not more)
+        assert rest is None or not rest.has(DataSum)
