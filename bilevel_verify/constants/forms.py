@@ -122,7 +122,7 @@ class Form:
             ridge = ridge * (rows @ vectors[letter].T)
             size = size * np.sqrt((rows[:, self.model.slots(letter)] ** 2).sum(axis=1))
         space = jet_space(self.model.n, self.order if self.has_entries() else 0)
-        numbers = space.of_degree(self.order) if self.has_entries() else []
+        numbers = space.of_degree(self.order)
         entry = np.zeros((len(numbers), count))
         for row, number in enumerate(numbers):
             positions = [i for i, a in enumerate(space.indices[number]) for _ in range(a)]

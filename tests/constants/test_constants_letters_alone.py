@@ -137,7 +137,7 @@ def ratio(top: dict[str, Any], bottom: dict[str, Any]) -> Constant:
 
 @pytest.mark.parametrize("top", [(-1.0, 6.0), (5.0, 6.0), (0.5, 0.6), (7.0, 6.0)])
 @pytest.mark.parametrize(
-    "bottom", [(2.0, 4.0), (0.5, 0.75), (-1.0, 4.0), (-1.0, 0.0), (0.0, 0.0), (0.0, 2.0), (-2.0, -1.0)]
+    "bottom", [(2.0, 4.0), (2.0, 2.0), (0.5, 0.75), (-1.0, 4.0), (-1.0, 0.0), (0.0, 0.0), (0.0, 2.0), (-2.0, -1.0)]
 )
 def test_the_ends_of_a_ratio(top: tuple[float, float], bottom: tuple[float, float]) -> None:
     found = ratio({"lower": top[0], "upper": top[1]}, {"lower": bottom[0], "upper": bottom[1]})
