@@ -260,6 +260,7 @@ NORMS: list[tuple[Any, str, Any]] = [
     (-3 * A**2 - exp(-(A**2) / 2), "xx", None),
     (3 * A**2 + exp(-(A**2) / 2) + sin(B), "xx", None),
     (3 * A**2 + B**2 - sin(A), "zz", Integer(7)),
+    (-5 * A**2 + B**2 - sin(A), "zz", Integer(11)),
     (-3 * A**2 + B**2 - sin(A), "xx", Integer(7)),
 ]
 
