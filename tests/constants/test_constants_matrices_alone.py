@@ -144,7 +144,10 @@ def test_infinite_entries_do_not_spoil_the_room_of_the_other_side(monkeypatch: p
     assert -1e-13 < least[1] < 0.0
     size = (model.row_centres**2).sum(axis=1)
     largest = np.maximum(np.abs(pieces.ridges.lo[1]), np.abs(pieces.ridges.hi[1]))
-    assert most[1] == pytest.approx(float(largest @ size) * 10 * 3e-16, rel=1e-9)  # an infinite size adds nothing
+    room = float(largest @ size) * 10 * 3e-16
+    assert most[1] == pytest.approx(room, rel=1e-9, abs=1e-40)  # an infinite size adds nothing
+    pieces.entries.lo[1, 0] = -INF
+    assert asked_extremes(monkeypatch, form, pieces)[1][1] == pytest.approx(-room, rel=1e-9, abs=1e-40)
     pieces = random_pieces(model, 2, 2)
     pieces.ridges.hi[1, 1] = INF
     asked, least, most = asked_extremes(monkeypatch, form, pieces)
