@@ -11,7 +11,7 @@ import pytest
 import sympy
 from sympy import cos, sin
 
-from bilevel_verify.constants import forms
+from bilevel_verify.constants import forms, tensors
 from bilevel_verify.constants.forms import (
     Form,
     _basis_of_rows,
@@ -257,6 +257,17 @@ def test_orthogonal_rows_make_the_second_bound_of_a_gradient_the_smaller_one() -
     assert Form(model, "z")._gradient(wide).tolist() == [INF]
     shifted = Pieces(1, interval([[-1.0, -1.0]], [[1.0, 1.0]]), interval([[3.0, -4.0]]))
     assert float(Form(model, "z")._gradient(shifted)[0]) <= 7.0 * (1 + 1e-11)
+
+
+@pytest.mark.parametrize("slots", ["y", "z", "zz", "yy", "xy", "zzz", "xyy"])
+def test_every_form_has_its_own_matrices(slots: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    form = Form(model_of(MIXED, (True, False)), slots)
+    pieces = random_pieces(form.model, len(slots), 2)
+    monkeypatch.setattr(form, "_gradient", lambda p: np.array([1.0, 2.0]))
+    monkeypatch.setattr(form, "extremes", lambda p: (np.array([-3.0, 4.0]), np.array([-2.0, 5.0])))
+    monkeypatch.setattr(tensors, "tensor_bound", lambda model, word, p: np.array([6.0, 7.0]))
+    expected = {"y": [1.0, 2.0], "z": [1.0, 2.0], "zz": [3.0, 5.0], "yy": [3.0, 5.0]}.get(slots, [6.0, 7.0])
+    assert form._by_matrices(pieces).tolist() == expected
 
 
 def test_gradient_entries_follow_the_variables() -> None:
