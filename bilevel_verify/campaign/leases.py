@@ -27,7 +27,7 @@ class Leases:
 
     def __init__(self, connection: sqlite3.Connection, clock: Callable[[], float]) -> None:
         self._connection, self._clock = connection, clock
-        self._heard: dict[str, tuple[int | None, float]] = {}
+        self._heard: dict[str, tuple[tuple[int] | None, float]] = {}
 
     def take(self, keys: Sequence[str], owner: str, silence: float, alive: Callable[[str], bool]) -> set[str]:
         """Lease those of ``keys`` that are free, ours already, or held by somebody gone or silent for ``silence`` s."""
@@ -55,8 +55,8 @@ class Leases:
 
     def _silent(self, owner: str) -> float:
         """For how long this process has seen no sign of life of ``owner``, in seconds of its own clock."""
-        row = self._connection.execute("SELECT beat FROM workers WHERE owner = ?", (owner,)).fetchone()
-        beat, now = row and row[0], self._clock()
+        beat = self._connection.execute("SELECT beat FROM workers WHERE owner = ?", (owner,)).fetchone()
+        now = self._clock()
         if owner not in self._heard or self._heard[owner][0] != beat:
             self._heard[owner] = (beat, now)
         return now - self._heard[owner][1]

@@ -19,6 +19,7 @@ import hashlib
 import json
 import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -165,11 +166,9 @@ def _first_references(row: tuple[Any, ...], known: set[str]) -> list[str] | None
 
 @cache
 def _expected() -> dict[str, str]:
-    connection = sqlite3.connect(":memory:")
-    create(connection)
-    found = _objects(connection)
-    connection.close()
-    return found
+    with closing(sqlite3.connect(":memory:")) as connection:
+        create(connection)
+        return _objects(connection)
 
 
 def _objects(connection: sqlite3.Connection) -> dict[str, str]:

@@ -55,7 +55,6 @@ def convexity(part: Part) -> Bound:
 def _nonsmooth_convexity(part: Part, lost: smoothness.Jump) -> Bound:
     """The gradient jumps: only kinks of convex ridges (|t|, max(t, 0) with positive weight) keep a lower bound."""
     kept: list[Ridge] = []
-    dropped: list[Ridge] = []
     for ridge in part.structure.ridges:
         convex = (
             isinstance(ridge.function, Power)
@@ -63,15 +62,15 @@ def _nonsmooth_convexity(part: Part, lost: smoothness.Jump) -> Bound:
             and ridge.function.exponent == 1
             and enclose(ridge.weight)[0] >= 0
         )
-        (dropped if convex else kept).append(ridge)
+        if not convex:
+            kept.append(ridge)
     smooth = replace(part.structure, ridges=tuple(kept))
-    if len(kept) < len(part.structure.ridges):
-        again = smoothness.first_jump(smooth, part.domain, (part.model.y,))
-        if again is None or again.order >= 2:
-            inner_part = Part(smooth, part.is_x, part.domain, part.name, part.effort)
-            inner = convexity(inner_part)
-            why = Reason("convex kinks add nothing negative", f"mu >= {inner.lower:.9g}", (inner.why,))
-            return Bound(inner.upper, inner.lower, True, inner.route, why, inner.exact, inner.attained, inner.witness)
+    again = smoothness.first_jump(smooth, part.domain, (part.model.y,))
+    if again is None or again.order >= 2:
+        inner_part = Part(smooth, part.is_x, part.domain, part.name, part.effort)
+        inner = convexity(inner_part)
+        why = Reason("convex kinks add nothing negative", f"mu >= {inner.lower:.9g}", (inner.why,))
+        return Bound(inner.upper, inner.lower, True, inner.route, why, inner.exact, inner.attained, inner.witness)
     why = Reason("lost smoothness", f"{lost.text}; no curvature bound")
     return Bound(math.inf, -math.inf, True, "calculus", why, None, False, lost.where)
 
@@ -79,7 +78,7 @@ def _nonsmooth_convexity(part: Part, lost: smoothness.Jump) -> Bound:
 def _closed_convexity(part: Part) -> Expr | None:
     ridges = part.structure.ridges
     ranges = [exact.exact_range(r.function, 2) for r in ridges]
-    if any(r is None for r in ranges):
+    if any(r is None for r in ranges) or any(exact.safe_ends(r, 2)[0] for r in ridges):
         return None
     scaled = [exact.scale(r.weight, b) for r, b in zip(ridges, ranges) if b is not None]
     rows = exact.exact_matrix(part.structure, [s[0] for s in scaled], part.model.y)

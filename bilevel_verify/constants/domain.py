@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 import sympy
@@ -92,9 +92,7 @@ def one_period(structure: Structure, domain: Domain, order: int) -> Domain:
     quadratic or linear growth) qualify.
     """
     lo, hi = domain.lo.copy(), domain.hi.copy()
-    blocked = set()
-    if structure.rest is not None:
-        blocked = {i for i in range(len(structure.variables)) if _rest_periods(structure, i) is None}
+    blocked = {i for i in range(len(structure.variables)) if _rest_periods(structure, i) is None}
     if order < 2:
         blocked |= {i for pair in structure.quadratic for i in pair}
     for i in range(len(structure.variables)):
@@ -138,7 +136,5 @@ def _common_period(structure: Structure, i: int) -> sympy.Expr | None:
     ratios = [sympy.radsimp(v / lengths[0]) for v in lengths]  # exact: a guess from decimals would invent a period
     if not all(r.is_Rational for r in ratios):
         return None
-    fractions = [Fraction(int(r.p), int(r.q)) for r in ratios]
-    top = int(sympy.ilcm(*[f.numerator for f in fractions])) if len(fractions) > 1 else fractions[0].numerator
-    bottom = int(sympy.igcd(*[f.denominator for f in fractions])) if len(fractions) > 1 else fractions[0].denominator
-    return lengths[0] * sympy.Rational(top, bottom)
+    # the least common multiple of fractions in lowest terms of which the first is 1: that of their numerators
+    return lengths[0] * math.lcm(*[int(r.p) for r in ratios])

@@ -30,7 +30,7 @@ class Analysis:
         self, structure: Structure, is_x: tuple[bool, ...], domain: Domain, name: str, effort: float = 1.0
     ) -> None:
         self.structure, self.is_x, self.domain, self.name, self.effort = structure, is_x, domain, name, effort
-        self.parts = [self._part(group) for group in structure.groups] or []
+        self.parts = [self._part(group) for group in structure.groups]
         self._norms: dict[str, Bound] = {}
 
     def _part(self, group: tuple[int, ...]) -> Part:

@@ -92,21 +92,40 @@ def _family_range(function: FamilyScalar, order: int) -> tuple[Expr, Expr] | Non
     return -top, _other_end(function.name, order, high)
 
 
+SIMPLE = {
+    ("log1psquare", 2): Rational(-1, 4),
+    ("tanh", 3): Rational(2, 3),
+    ("sigmoid", 3): Rational(1, 24),
+    ("softplus", 4): Rational(1, 24),
+    ("logcosh", 4): Rational(2, 3),
+    ("atan", 3): Rational(1, 2),
+    ("lorentz", 2): Rational(1, 2),
+    ("odd_lorentz", 1): Rational(-1, 8),
+}
+"""The smaller end of the range of a derivative, where it is a simple number."""
+
+
 def _other_end(name: str, order: int, value: float) -> Expr:
     """The smaller end: exact where it is one of the simple numbers of the table, else a safe rational."""
-    simple = {
-        ("log1psquare", 2): Rational(-1, 4),
-        ("tanh", 3): Rational(2, 3),
-        ("sigmoid", 3): Rational(1, 24),
-        ("softplus", 4): Rational(1, 24),
-        ("logcosh", 4): Rational(2, 3),
-        ("atan", 3): Rational(1, 2),
-        ("lorentz", 2): Rational(1, 2),
-        ("odd_lorentz", 1): Rational(-1, 8),
-    }.get((name, order))
-    if simple is not None:
-        return simple
+    if (name, order) in SIMPLE:
+        return SIMPLE[name, order]
     return Rational(Fraction(value).numerator, Fraction(value).denominator) * (1 + Rational(1, 10**15))
+
+
+def safe_ends(ridge: Ridge, order: int) -> tuple[bool, bool]:
+    """Whether the lower and the upper end of ``weight * phi^(order)`` are safe rationals only, and no closed forms."""
+    low, high = _safe_ends(ridge.function, order)
+    return (high, low) if enclose(ridge.weight)[1] < 0 else (low, high)
+
+
+def _safe_ends(function: Scalar, order: int) -> tuple[bool, bool]:
+    if isinstance(function, Derived):
+        return _safe_ends(function.base, order + function.order)
+    bounds = exact_range(function, order) if isinstance(function, FamilyScalar) else None
+    top = None if bounds is None else supremum(function.name, order)
+    if bounds is None or top is None or (function.name, order) in SIMPLE:
+        return False, False
+    return bounds[0] not in (-top, top, 0), bounds[1] not in (-top, top, 0)
 
 
 def independent_rows(ridges: tuple[Ridge, ...], n: int) -> bool:

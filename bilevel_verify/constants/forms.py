@@ -122,7 +122,7 @@ class Form:
             ridge = ridge * (rows @ vectors[letter].T)
             size = size * np.sqrt((rows[:, self.model.slots(letter)] ** 2).sum(axis=1))
         space = jet_space(self.model.n, self.order if self.has_entries() else 0)
-        numbers = space.of_degree(self.order) if self.has_entries() else []
+        numbers = space.of_degree(self.order)
         entry = np.zeros((len(numbers), count))
         for row, number in enumerate(numbers):
             positions = [i for i, a in enumerate(space.indices[number]) for _ in range(a)]
@@ -135,7 +135,7 @@ class Form:
 
     def upper(self, pieces: Pieces) -> Array:
         """Upper bound of the norm of the form over each box."""
-        boxes = len(pieces.ridges.lo)
+        boxes = pieces.ridges.lo.shape[0]
         if self.empty:
             return np.zeros(boxes)
         bounds = []
@@ -148,9 +148,7 @@ class Form:
     def _by_net(self, net: Net, pieces: Pieces) -> Array:
         with np.errstate(invalid="ignore"):
             ridges, lost_r = _finite(pieces.ridges, np.abs(net.ridge).max(axis=1, initial=0.0) > 0)
-            entries = (
-                pieces.entries if self.has_entries() else Interval(pieces.entries.lo[:, :0], pieces.entries.hi[:, :0])
-            )
+            entries = pieces.entries if self.has_entries() else pieces.entries[:, :0]
             entries, lost_e = _finite(entries, np.abs(net.entry).max(axis=1, initial=0.0) > 0)
         middle_r, middle_e = ridges.centre(), entries.centre()
         radius_r, radius_e = ridges.radius(middle_r), entries.radius(middle_e)
@@ -163,7 +161,7 @@ class Form:
 
     def lower(self, pieces: Pieces) -> Array:
         """Attained values at thin boxes (float arithmetic, for tightness and pruning)."""
-        boxes = len(pieces.ridges.lo)
+        boxes = pieces.ridges.lo.shape[0]
         if self.empty:
             return np.zeros(boxes)
         known = defined(pieces)
@@ -189,8 +187,8 @@ class Form:
         return out
 
     def _centre_values(self, net: Net, pieces: Pieces) -> Array:
-        entries = pieces.entries.centre() if self.has_entries() else pieces.entries.lo[:, :0]
-        return np.asarray(pieces.ridges.centre() @ net.ridge + entries @ net.entry)
+        entries = pieces.entries if self.has_entries() else pieces.entries[:, :0]
+        return np.asarray(pieces.ridges.centre() @ net.ridge + entries.centre() @ net.entry)
 
     def matrix(self, pieces: Pieces) -> Array:
         """Centre matrix of a two-slot form."""
@@ -217,24 +215,25 @@ class Form:
         entries_lo = _matrix(pieces.entries.lo, self.model.n)[:, members][:, :, members]
         entries_hi = _matrix(pieces.entries.hi, self.model.n)[:, members][:, :, members]
         size = (rows * rows).sum(axis=1)
-        n = len(members)
+        n, boxes = len(members), pieces.ridges.lo.shape[0]
         room = (np.maximum(np.abs(low_c), np.abs(high_c)) @ size) * ((len(rows) + n + 6) * 3e-16)
         outer_low = np.einsum("bl,li,lj->bij", low_c, rows, rows)
         outer_high = np.einsum("bl,li,lj->bij", high_c, rows, rows)
-        if below is not None and above is not None:
+        if below is not None:
             outer_low = outer_low + below[np.ix_(members, members)]
+        if above is not None:
             outer_high = outer_high + above[np.ix_(members, members)]
         with np.errstate(invalid="ignore"):
             size_low = np.abs(entries_lo).max(axis=(1, 2)) + np.abs(outer_low).max(axis=(1, 2))
             size_high = np.abs(entries_hi).max(axis=(1, 2)) + np.abs(outer_high).max(axis=(1, 2))
-        least, most = np.full(len(low_c), -np.inf), np.full(len(low_c), np.inf)
+        least, most = np.full(boxes, -np.inf), np.full(boxes, np.inf)
         if sides != "most":
             least = linalg.eigenvalue_range(entries_lo + outer_low, entries_hi + outer_low, "least")[0]
         if sides != "least":
             most = linalg.eigenvalue_range(entries_lo + outer_high, entries_hi + outer_high, "most")[1]
-        flat = (len(low_c), n * n)
+        flat = (boxes, n * n)
         exact = (
-            np.full(len(low_c), below is None)
+            np.full(boxes, below is None and above is None)
             & _dyadic(rows, low_c, high_c)
             & _tidy(entries_lo.reshape(flat))
             & _tidy(entries_hi.reshape(flat))
@@ -256,7 +255,7 @@ class Form:
         return tensor_bound(self.model, self.slots, pieces)
 
     def _gradient(self, pieces: Pieces) -> Array:
-        members = list(self.model.slots(self.slots[0]))
+        members = list(self.model.slots(self.slots))  # of order 1: one letter
         entries = gradient_entries(pieces, self.model.n)[:, members]
         total = entries
         for number in range(pieces.ridges.lo.shape[1]):
@@ -292,7 +291,7 @@ class Form:
 
 def defined(pieces: Pieces) -> Mask:
     """Boxes on which every coefficient is finite and known to a relative 1e-3 (so that its centre is a value)."""
-    good = np.ones(len(pieces.ridges.lo), dtype=bool)
+    good = np.ones(pieces.ridges.lo.shape[0], dtype=bool)
     for part in (pieces.ridges, pieces.entries):
         with np.errstate(invalid="ignore"):
             width = part.hi - part.lo
@@ -316,7 +315,7 @@ def _finite(values: Interval, matters: Mask) -> tuple[Interval, Mask]:
     """Infinite coefficients set to zero, with a flag for the boxes where one of them matters."""
     infinite = ~(np.isfinite(values.lo) & np.isfinite(values.hi))
     if not infinite.any():
-        return values, np.zeros(len(values.lo), dtype=bool)
+        return values, np.zeros(values.lo.shape[0], dtype=bool)
     lost = np.asarray((infinite & matters[None, :]).any(axis=1))
     return Interval(np.where(infinite, 0.0, values.lo), np.where(infinite, 0.0, values.hi)), lost
 
@@ -365,7 +364,7 @@ def gradient_entries(pieces: Pieces, n: int) -> Interval:
 def centre_tensor(model: Model, pieces: Pieces) -> Array:
     """Full float tensor at the centres, shape (boxes, n, ..., n)."""
     k, n = pieces.order, model.n
-    out = np.zeros((len(pieces.ridges.lo), *[n] * k))
+    out = np.zeros((pieces.ridges.lo.shape[0], *[n] * k))
     centre = pieces.entries.centre()
     space = jet_space(n, k if centre.shape[1] else 0)
     for column, number in enumerate(space.of_degree(k)):

@@ -62,9 +62,11 @@ def combine(group: list[Modulus], nu: Expr, diameter: float) -> Bound:
 
 
 def _break(m: Modulus) -> float:
-    if m.nu == 0 or not math.isfinite(m.oscillation) or not math.isfinite(m.constant) or m.constant == 0:
+    """The distance at which the minimum changes sides: infinite if it never does (or lies beyond all floats)."""
+    if m.nu == 0 or m.constant == 0:
         return math.inf
-    return float((m.oscillation / m.constant) ** (1 / float(m.nu)))
+    with np.errstate(over="ignore", invalid="ignore"):
+        return float(np.float64(m.oscillation / m.constant) ** (1 / float(m.nu)))
 
 
 def _single(group: list[Modulus], nu: Expr, diameter: float) -> Bound | None:

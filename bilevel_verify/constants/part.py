@@ -251,8 +251,12 @@ class Part:
             high = exact.exact_matrix(self.structure, [s[1] for s in scaled], members)
             top = exact.extreme_eigenvalue(exact.frozen(high), True)
             bottom = exact.extreme_eigenvalue(exact.frozen(low), False)
-            return None if top is None or bottom is None else exact.larger(top, -bottom)
-        if k >= 3 and (len(ridges) == 1 or exact.orthogonal(ridges)) and (len(ridges) == 1 or len(set(slots)) == 1):
+            if top is None or bottom is None:
+                return None
+            largest = exact.larger(top, -bottom)
+            end = 1 if largest == top else 0
+            return None if any(exact.safe_ends(r, 2)[end] for r in ridges) else largest
+        if k >= 3 and exact.orthogonal(ridges) and (len(ridges) == 1 or len(set(slots)) == 1):
             values = [exact.larger(-s[0], s[1]) * self._length(r, slots) for r, s in zip(ridges, scaled)]
             best = values[0]
             for value in values[1:]:

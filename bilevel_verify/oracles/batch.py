@@ -48,7 +48,7 @@ def _on_arrays(workshop: Workshop, field: str, structure: NumericStructure, poin
     if kind == "third":
         return structure.third(z)
     if kind == "hess":
-        return structure.full_hessian(z).reshape(len(z), -1)
+        return structure.full_hessian(z).reshape(len(z), structure.size**2)
     rows = workshop.ranges[result_block(field)]
     if kind.startswith("grad"):
         return structure.gradient(z, rows)

@@ -144,8 +144,8 @@ def new_counts(budget: int | None = None) -> Any:
 def named_counts(counts: Any, *, minimax: bool = False) -> dict[str, int]:
     """Kind -> calls, kinds that were never asked left out; for minimax the calls of ``g`` are calls of ``f``."""
     result: dict[str, int] = {}
-    for kind, number in zip(COUNTERS, counts, strict=False):
-        name = kind[:-1] + "f" if minimax and kind.endswith("_g") else kind
+    for kind, number in zip(COUNTERS, counts):
+        name = kind[:-1] + "f" if minimax else kind
         if number:
             result[name] = result.get(name, 0) + int(number)
     return result

@@ -185,7 +185,7 @@ class Oracles:
     def batch(self, field: str, X: ArrayLike, Y: ArrayLike | None = None, V: ArrayLike | None = None) -> FloatArray:
         """One oracle at many points: rows of ``X`` (n, dx), ``Y`` (n, dy), for products ``V``; result (n, length)."""
         columns = [np.atleast_2d(np.asarray(block, dtype=float)) for block in (X, Y, V) if block is not None]
-        points = np.concatenate(columns, axis=1) if len(columns) > 1 else columns[0]
+        points = np.concatenate(columns, axis=1)
         wanted = sum(length for _, length in self.workshop.blocks(field))
         if points.shape[1] != wanted:
             raise ParameterError(f"{field} takes points of {wanted} coordinates, not {points.shape[1]}")
@@ -345,7 +345,7 @@ def unpack_third(packed: ArrayLike, n: int) -> FloatArray:
 
 
 def _vector(value: ArrayLike, length: int, name: str) -> FloatArray:
-    array = np.ascontiguousarray(value, dtype=np.float64).reshape(-1)
+    array = np.ascontiguousarray(value, dtype=np.float64).ravel()
     if array.shape[0] != length:
         raise ParameterError(f"{name} has {array.shape[0]} entries; the problem has {length}")
     return array

@@ -66,6 +66,42 @@ def tamper(path: Path, statement: str) -> None:
     connection.close()
 
 
+FIRST = """
+CREATE TABLE cells (
+    key TEXT PRIMARY KEY NOT NULL, content TEXT NOT NULL, cell TEXT NOT NULL, identity TEXT NOT NULL,
+    answer TEXT NOT NULL, finished TEXT NOT NULL
+) STRICT;
+CREATE INDEX cells_content ON cells (content);
+CREATE TABLE failures (
+    number INTEGER PRIMARY KEY, key TEXT NOT NULL, content TEXT NOT NULL, cell TEXT NOT NULL,
+    status TEXT NOT NULL, limits TEXT NOT NULL, message TEXT NOT NULL, finished TEXT NOT NULL
+) STRICT;
+CREATE TABLE documents (hash TEXT PRIMARY KEY NOT NULL, body TEXT NOT NULL) STRICT;
+CREATE TABLE timings (key TEXT PRIMARY KEY NOT NULL, seconds REAL NOT NULL, worker TEXT NOT NULL) STRICT;
+CREATE TABLE leases (key TEXT PRIMARY KEY NOT NULL, owner TEXT NOT NULL, expires REAL NOT NULL) STRICT;
+CREATE TRIGGER cells_keep BEFORE UPDATE ON cells BEGIN SELECT RAISE(ABORT, 'rows are append-only'); END;
+CREATE TRIGGER documents_keep BEFORE UPDATE ON documents BEGIN SELECT RAISE(ABORT, 'append-only'); END;
+PRAGMA application_id = 0x42564C56;
+PRAGMA user_version = 1;
+"""
+
+
+def first_version(path: Path, like: Path) -> None:
+    """A store of schema version 1 that says what another one says."""
+    connection = sqlite3.connect(path)
+    connection.executescript(FIRST)
+    connection.execute("ATTACH ? AS now", (str(like),))
+    connection.executescript("""
+        INSERT INTO cells SELECT key, content, cell, identity, answer, finished FROM now.cells;
+        INSERT INTO timings SELECT key, seconds, worker FROM now.cells;
+        INSERT INTO documents SELECT hash, body FROM now.documents;
+        INSERT INTO failures SELECT number, key, content, cell, status, limits, message, finished FROM now.failures;
+        INSERT INTO leases VALUES ('x', 'far:1:1', 1e12);
+    """)
+    connection.commit()
+    connection.close()
+
+
 def flip_and_read(path: Path, written: Content, image: bytes, place: int) -> str:
     """Flip one bit of the file and read it: ``same``, ``refused`` (not opened), ``mended`` or something bad."""
     data = bytearray(image)
