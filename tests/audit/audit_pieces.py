@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
+from operator import eq, ge, gt, le, lt
 
 from bilevel_verify.audit.formula import read_ranges
 from bilevel_verify.audit.scalar.claim import Decision, Outcome, ScalarClaim
 from bilevel_verify.language import parse, to_text, tree
 from bilevel_verify.theorems.card import Domain
+from bilevel_verify.theorems.exact import Formula
 from bilevel_verify.theorems.rewrite import free_letters
 from bilevel_verify.theorems.vocabulary import NUMBERS
 
@@ -55,3 +57,11 @@ class Recorder:
     def texts(self) -> list[str]:
         """What was asked, as text."""
         return [shown(claim) for claim in self.asked]
+
+
+def true_at(condition: tree.Node, point: dict[str, Fraction]) -> bool:
+    """Whether a chain of relations between rational formulas holds at a point, by exact arithmetic."""
+    assert isinstance(condition, tree.Compare)
+    sides = [Formula(point).value(o) for o in condition.operands]
+    tests = {"<": lt, "<=": le, ">": gt, ">=": ge, "==": eq}
+    return all(tests[op](one, two) for one, op, two in zip(sides, condition.operators, sides[1:]))
