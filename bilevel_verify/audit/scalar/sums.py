@@ -241,7 +241,7 @@ def _polynomial(term: tree.Node, index: str, low: tree.Node, high: tree.Node, cl
             return None
         if sympy.Poly(body, found[0]).degree() > DEGREE_LIMIT:
             return None
-        top, plain = sympy.Symbol("_upper"), sympy.Symbol("_index", integer=True)
+        top, plain = sympy.Symbol("_upper"), sympy.Symbol("_index")
         total = sympy.expand(sympy.summation(sympy.expand(body.subs(found[0], plain)), (plain, 0, top)))
         below = to_sympy(low, claim) - 1
         return to_tree(sympy.factor(total.subs(top, to_sympy(high, claim)) - total.subs(top, below)))
