@@ -122,7 +122,8 @@ def _decided_at_end(claim: ScalarClaim, difference: sympy.Expr, symbol: sympy.Sy
         at_end = replace(claim, left=ZERO, op=op, right=to_tree(sympy.expand(there)), domains=rest)
         growing = replace(claim, left=ZERO, op="<=", right=to_tree(sign * slope))
         if decide(at_end).outcome in ("proved", "vacuous") and decide(growing).outcome == "proved":
-            return True
+            if defined_everywhere(claim.at(symbol.name, form[0]), decide):  # an open end may be a pole
+                return True
     return False
 
 
@@ -204,7 +205,12 @@ def _slope(value: sympy.Expr, symbol: sympy.Symbol) -> sympy.Expr:
 
 
 def _at_end(value: sympy.Expr, symbol: sympy.Symbol, end: Fraction, box: Box) -> sympy.Expr:
-    """The expression at an end of a letter; powers of 0 with exponents that stay positive vanish."""
+    """The expression at an end of a letter; powers of 0 with exponents that stay positive vanish.
+
+    NaN where a power may have a pole there, for whatever values of the other letters.
+    """
+    if any(part.base.has(symbol) and _has_pole(part, symbol, end, box) for part in value.atoms(sympy.Pow)):
+        return sympy.nan
     if end:
         return sympy.expand(value.subs(symbol, sympy.Rational(end.numerator, end.denominator)))
 
@@ -215,6 +221,15 @@ def _at_end(value: sympy.Expr, symbol: sympy.Symbol, end: Fraction, box: Box) ->
         return least is not None and least > 0
 
     return sympy.expand(value.replace(vanishes, lambda part: sympy.S.Zero).subs(symbol, 0))
+
+
+def _has_pole(part: sympy.Pow, symbol: sympy.Symbol, end: Fraction, box: Box) -> bool:
+    """Whether a power with an exponent that may be negative has a base that may be 0 at an end of a letter."""
+    least = _corner_least(part.exp, {symbol.name: (end, end), **box})
+    if least is not None and least >= 0:
+        return False
+    base = sympy.expand(part.base.subs(symbol, sympy.Rational(end.numerator, end.denominator)))
+    return base.is_zero is True or not boxes.away_from_zero(to_tree(base), box)
 
 
 def _fails_somewhere(node: tree.Node, box: Box) -> bool:
