@@ -269,22 +269,27 @@ def _power_of(base: tree.Node, exponent: tree.Node, domains: Mapping[str, Domain
 
 def _signed_power(base: Ball, exponent: Ball, growing: bool) -> Ball | None:
     """Hull of integer powers of a base of either sign: those of its absolute value, with both signs."""
+    from flint import arb
+
     if base > 0:
         return _real_power(base, exponent, growing)
-    found = _real_power(abs(base), exponent, growing)
+    size = abs(base) if base < 0 else arb(0).union(abs(base).upper())
+    found = _real_power(size, exponent, growing)
     return None if found is None else found.union(-found)
 
 
 def _whole_power(value: Ball, n: int) -> Ball | None:
+    from flint import arb
+
+    if n == 0:
+        return arb(1)
     if n < 0:
         below = _whole_power(value, -n)
         return None if below is None or below.contains(0) else 1 / below
     low, high = value.lower(), value.upper()
     if n % 2 == 0 and value.contains(0):
-        from flint import arb
-
         return arb(0).union((abs(value).upper()) ** n)
-    return (low**n).union(high**n) if n else value**0
+    return (low**n).union(high**n)
 
 
 def _real_power(base: Ball, exponent: Ball, growing: bool) -> Ball | None:

@@ -15,7 +15,7 @@ import numpy as np
 import sympy
 
 from bilevel_verify.audit.scalar import boxes
-from bilevel_verify.audit.scalar.algebra import NotAlgebraic, _Algebraic
+from bilevel_verify.audit.scalar.algebra import NotAlgebraic, _Algebraic, _moderate
 from bilevel_verify.audit.scalar.back import to_tree
 from bilevel_verify.audit.scalar.boxes import Box, NoEnclosure
 from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim, end_conditions
@@ -255,8 +255,8 @@ class _Analytic(_Algebraic):
 
     def power(self, base: tree.Node, exponent: tree.Node) -> sympy.Expr:
         form = linear_form(exponent)
-        if form is not None and not form[1] and abs(form[0]) > 64:
-            raise NotAlgebraic("a large exponent")
+        if form is not None:
+            _moderate(form)
         return self.of(base) ** self.of(exponent)
 
 
