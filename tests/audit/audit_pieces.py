@@ -79,7 +79,9 @@ def value_at(node: tree.Node, point: Mapping[str, Fraction]) -> Fraction:
             height = value_at(exponent, point)
             assert height.denominator == 1
             return value_at(base, point) ** int(height)
-        case tree.Call(function="sum" | "prod" as name, arguments=(body, tree.Tuple(items=(tree.Letter(name=i), a, b)))):
+        case tree.Call(
+            function="sum" | "prod" as name, arguments=(body, tree.Tuple(items=(tree.Letter(name=i), a, b)))
+        ):
             low, high = ceil(value_at(a, point)), floor(value_at(b, point))
             parts = (value_at(body, {**point, i: Fraction(k)}) for k in range(low, high + 1))
             return sum(parts, Fraction(0)) if name == "sum" else prod(parts, start=Fraction(1))

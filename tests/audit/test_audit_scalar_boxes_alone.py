@@ -12,7 +12,17 @@ from audit_pieces import claim_of, ranges
 from flint import arb
 
 from bilevel_verify.audit.scalar import boxes, prove
-from bilevel_verify.audit.scalar.boxes import NoEnclosure, Slope, _holds, _interval, _joined, _relation, enclose, nonnegative, truth
+from bilevel_verify.audit.scalar.boxes import (
+    NoEnclosure,
+    Slope,
+    _holds,
+    _interval,
+    _joined,
+    _relation,
+    enclose,
+    nonnegative,
+    truth,
+)
 from bilevel_verify.audit.scalar.calculus import by_boxes, by_calculus, by_derivative
 from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim, prepared
 from bilevel_verify.audit.scalar.work import counting
@@ -156,7 +166,9 @@ def test_every_value_is_enclosed(text: str, box: dict[str, Ends], domains: str) 
         low, high = Fraction(a), Fraction(b)
         axes.append([Fraction(k) for k in range(int(low), int(high) + 1)] if name in whole
                     else [low + (high - low) * Fraction(k, 8) for k in range(9)])  # fmt: skip
-    values = [enclose(node, ranges(domains))({n: _interval(v, v) for n, v in zip(box, point)}) for point in product(*axes)]
+    values = [
+        enclose(node, ranges(domains))({n: _interval(v, v) for n, v in zip(box, point)}) for point in product(*axes)
+    ]
     assert sum(v is not None for v in values) > 4
     assert all(found.contains(v.mid()) or found.overlaps(v) for v in values if v is not None)
     assert found.is_finite()
@@ -372,6 +384,15 @@ def test_work_is_counted() -> None:
         found = nonnegative(parse("x*x - x + 26/100"), X, (parse("x <= 2"),))
     nodes = sum(1 for _ in parse("x*x - x + 26/100").walk()) + sum(1 for _ in parse("x <= 2").walk())
     assert work.spent == pytest.approx(0.002 * found.boxes * nodes)
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [("x + 1", True), ("x - 2", True), ("x - 1/2", False), ("x", False), ("x - 1", False), ("1/x", False), ("1/(x + 1)", True),
+     ("x/2 - 3/4", True), ("sqrt(x + y)", True), ("-1 - x**y", True)],
+)  # fmt: skip
+def test_bases_away_from_zero(text: str, answer: bool) -> None:
+    assert boxes.away_from_zero(parse(text), {**X, "y": (Fraction(1), Fraction(2))}) is answer
 
 
 def test_bits() -> None:

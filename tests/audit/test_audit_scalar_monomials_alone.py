@@ -326,7 +326,14 @@ def test_multipliers_as_formulas(goal: str, facts: list[str], powers: list[str] 
 
 @pytest.mark.parametrize(
     ("power", "op", "answer"),
-    [("1", "<=", True), ("0", "<=", True), ("-1", "<=", False), ("1/2", "<", True), ("0", "<", False), ("-1/3", "<", False)],
+    [
+        ("1", "<=", True),
+        ("0", "<=", True),
+        ("-1", "<=", False),
+        ("1/2", "<", True),
+        ("0", "<", False),
+        ("-1/3", "<", False),
+    ],
 )
 def test_signs_of_numbers(power: str, op: str, answer: bool) -> None:
     decide = Recorder()

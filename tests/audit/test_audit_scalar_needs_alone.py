@@ -11,6 +11,7 @@ from audit_pieces import Recorder, claim_of, ranges, shown
 
 from bilevel_verify.audit import definedness
 from bilevel_verify.audit.limits import Ended
+from bilevel_verify.audit.scalar import needs as needed
 from bilevel_verify.audit.scalar import prove, smt
 from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim
 from bilevel_verify.audit.scalar.needs import Need, defined_everywhere, needs, needs_of
@@ -118,6 +119,12 @@ def test_needs_as_claims(text: str, where: str, claims: list[str]) -> None:
     found = needs_of(claim_of(text, RANGES, where))
     assert [shown(part) for _, part in found] == claims
     assert all(told(need) for need, _ in found)
+
+
+def test_an_integer_is_needed_whatever_its_sign(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(needed, "nonnegative", lambda *_: True)
+    found = needs_of(claim_of("factorial(x) <= 1", RANGES))
+    assert [shown(part) for _, part in found] == ["floor(x) >= x"]
 
 
 def test_indices_become_letters_of_the_claim() -> None:

@@ -301,7 +301,8 @@ def _written(text: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("told_", "said"), [("proved", "proved"), ("vacuous", "vacuous"), ("refuted", "undecided"), ("undecided", "undecided")]
+    ("told_", "said"),
+    [("proved", "proved"), ("vacuous", "vacuous"), ("refuted", "undecided"), ("undecided", "undecided")],
 )
 def test_the_raised_relation_decides(told_: Any, said: str) -> None:
     found = by_raising(claim_of("sqrt(a) <= b", RANGES), Recorder(told_))

@@ -118,6 +118,18 @@ def test_parts_of_what_is_left_are_closed() -> None:
     assert text("prod(sum(1, (p, 1, k)), (i, m, 0))") == plain("prod((k - 1 + 1)*1, (i, m, 0))")
 
 
+def test_numbers_as_ends_of_what_cannot_be_written_out() -> None:
+    def text(one: str) -> str:
+        return to_text(closed(parse(one), claim_of(f"{one} <= 1", RANGES)))
+
+    assert text("sum(prod(p, (p, 1, k)), (i, 3, 3))") == "(3 - 3 + 1)*prod(p, (p, 1, k))"
+    assert text("sum(prod(p, (p, 1, k)), (i, 3, 2))") == "(2 - 3 + 1)*prod(p, (p, 1, k))"
+    assert has_sum(parse(text("sum(prod(p, (p, 1, k)), (i, 3, 1))")).arguments[0])  # type: ignore[attr-defined]
+    assert text("sum(prod(p, (p, 1, k)), (i, 3, 1))") == "sum(prod(p, (p, 1, k)), (i, 3, 1))"
+    assert "1/prod(p, (p, 1, k))" in text("sum(r**i/prod(p, (p, 1, k)), (i, 0, k))")
+    assert "sum" not in text("sum(r**i/prod(p, (p, 1, k)), (i, 0, k))")
+
+
 def test_a_ratio_and_ends_by_hypotheses() -> None:
     claim = claim_of("sum(z**i, (i, 0, k)) <= sum(i, (i, 5, k))", RANGES, "z > 1; k >= 4")
     found = without_sums(claim)
@@ -218,7 +230,9 @@ INTEGERS = "k = integers 1..; l = integers 1..; z = (-oo, oo); m = integers ..; 
 
 @pytest.mark.parametrize(("text", "parts"), ADDS + MULTIPLIES)
 def test_steps_of_an_induction(text: str, parts: list[str]) -> None:
-    (letter, found, how), = [step for step in _steps(claim_of(text, INTEGERS)) if step[0] == "k" or "1, l" in text][-1:]
+    ((letter, found, how),) = [step for step in _steps(claim_of(text, INTEGERS)) if step[0] == "k" or "1, l" in text][
+        -1:
+    ]
     assert letter == ("l" if "1, l" in text else "k")
     assert [shown(part) for part in found] == parts
     assert how == ("adds" if (text, parts) in ADDS else "multiplies by")
@@ -234,7 +248,10 @@ def test_both_sides_and_all_letters_are_tried() -> None:
     found = [(letter, [shown(p) for p in parts]) for letter, parts, _ in _steps(claim_of(text, INTEGERS))]
     assert found == [("k", ["(k + 1) + 0 <= 3*(k + 1)*l - 3*k*l"]), ("l", ["0 + (l + 1) <= 3*k*(l + 1) - 3*k*l"])]
     found = [(letter, [shown(p) for p in parts]) for letter, parts, _ in _steps(claim_of("2**k <= 3**k", INTEGERS))]
-    assert found == [("k", [plain("3**k*2 <= 3**(k + 1)"), plain("0 <= 2")]), ("k", [plain("2**(k + 1) <= 2**k*3"), plain("0 <= 3")])]
+    assert found == [
+        ("k", [plain("3**k*2 <= 3**(k + 1)"), plain("0 <= 2")]),
+        ("k", [plain("2**(k + 1) <= 2**k*3"), plain("0 <= 3")]),
+    ]
 
 
 def test_steps_are_true_of_true_statements() -> None:

@@ -21,7 +21,6 @@ from bilevel_verify.audit.scalar.signs import nonnegative as plainly_nonnegative
 from bilevel_verify.audit.scalar.work import spend
 from bilevel_verify.language import tree
 from bilevel_verify.theorems.card import Domain, Expression
-from bilevel_verify.theorems.rewrite import binder
 
 Ball = Any
 Box = dict[str, tuple[Fraction, Fraction]]
@@ -69,7 +68,7 @@ def enclose(node: tree.Node, domains: Mapping[str, Domain] = NOWHERE) -> Evaluat
             return _power_of(base, exponent, domains)
         case tree.Conditional(test=test, yes=yes, no=no):
             return _conditional(test, yes, no, domains)
-        case tree.Call() if binder(node) is None:
+        case tree.Call():
             return _call(node, domains)
     raise NoEnclosure(type(node).__name__)
 
@@ -278,14 +277,14 @@ def _signed_power(base: Ball, exponent: Ball, growing: bool) -> Ball | None:
     return None if found is None else found.union(-found)
 
 
-def _whole_power(value: Ball, n: int) -> Ball | None:
+def _whole_power(value: Ball, n: int) -> Ball:
+    """Hull of a whole power; not finite where there is a pole."""
     from flint import arb
 
     if n == 0:
         return arb(1)
     if n < 0:
-        below = _whole_power(value, -n)
-        return None if below is None or below.contains(0) else 1 / below
+        return 1 / _whole_power(value, -n)
     low, high = value.lower(), value.upper()
     if n % 2 == 0 and value.contains(0):
         return arb(0).union((abs(value).upper()) ** n)

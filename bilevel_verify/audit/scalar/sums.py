@@ -187,7 +187,7 @@ def _factors(node: tree.Node) -> tuple[tree.Node, ...]:
     match node:
         case tree.Multiply(factors=factors):
             return tuple(g for f in factors for g in _factors(f))
-        case tree.Divide(numerator=top, denominator=bottom) if not has_sum(bottom):
+        case tree.Divide(numerator=top, denominator=bottom):
             return (*_factors(top), tree.Divide(ONE, bottom))
     return (node,)
 
