@@ -10,6 +10,7 @@ from operator import eq, ge, gt, le, lt
 
 from bilevel_verify.audit.formula import read_ranges
 from bilevel_verify.audit.scalar.claim import Decision, Outcome, ScalarClaim
+from bilevel_verify.audit.scalar.monomials import Monomial, _Reader
 from bilevel_verify.language import parse, to_text, tree
 from bilevel_verify.theorems.card import Domain
 from bilevel_verify.theorems.rewrite import free_letters
@@ -90,6 +91,13 @@ def value_at(node: tree.Node, point: Mapping[str, Fraction]) -> Fraction:
         case tree.Call(function="max" | "min" as name, arguments=arguments):
             return (max if name == "max" else min)(value_at(a, point) for a in arguments)
     raise AssertionError(node)
+
+
+def mono(text: str, strict: bool = False, *letters: str) -> Monomial:
+    """A monomial; all its letters are positive, those named are exponents."""
+    claim = claim_of(f"{text} <= 1")
+    found = _Reader(claim, letters).monomial(parse(text))
+    return Monomial(found.exponents, strict)
 
 
 def true_at(condition: tree.Node, point: Mapping[str, Fraction]) -> bool:

@@ -169,7 +169,7 @@ def test_a_number_for_a_letter_whether_or_not_its_range_has_it() -> None:
     ],
 )
 def test_hypotheses_are_solved_for_a_letter(where: str, left: str, right: str, rest: list[str]) -> None:
-    domains = {n: d for n, d in ranges("k = integers 1..", "a", "b", "c").items()}
+    domains = dict(ranges("k = integers 1..", "a", "b", "c").items())
     claim = ScalarClaim(parse("a"), "<=", parse("b"), domains, tuple(parse(c) for c in where.split(";")))
     found = prepared(claim)
     assert [_value(found.left), _value(found.right)] == [_value(parse(left)), _value(parse(right))]

@@ -41,7 +41,8 @@ RANGES = (
         ("k*(k + 1)/(0 - 2)", False), ("k*(k + 1)*(k + 2)/6", True), ("k*(k + 1)/3", False), ("x*(x + 1)/2", False),
         ("(k**3 - k)/6", True), ("(k**2 - k)/4", False), ("(-(k*k) - k)/2", True), ("(k*k - k*k*k)/2", True),
         ("(k*k + n*n + k + n)/2", True), ("(k*k + n*n + k)/2", False), ("(2*floor(x))/2", True), ("4*(k*n)/4", True),
-        ("(k*n)/4", False), ("k*k/n", False), ("(6*k*n + 3)/3", True), ("(6*k*n + 4)/3", False), ("(x**2 + x)/1", False),
+        ("(k*n)/4", False), ("k*k/n", False), ("(6*k*n + 3)/3", True), ("(6*k*n + 4)/3", False),
+        ("(x**2 + x)/1", False),
         # functions
         ("max(k, n)", True), ("max(k, x)", False), ("min(k, n)", True), ("min(x, k)", False), ("abs(n)", True),
         ("abs(x)", False), ("plus(n)", True), ("plus(x)", False), ("floor(x)", True), ("ceil(x)", True),

@@ -92,7 +92,8 @@ def test_names_and_order_of_the_engines() -> None:
     tail = ["head and tail", "zero apart"]
     assert (DEPTH, QUICK, FULL) == (3, 1000, 4000)
     for depth, milliseconds, names in (
-        (3, 4000, [*deep, "smt", *tail]), (3, 1000, [*deep, *tail]), (2, 1000, deep), (1, 1000, deep), (2, 4000, [*deep, "smt"]),
+        (3, 4000, [*deep, "smt", *tail]), (3, 1000, [*deep, *tail]), (2, 1000, deep), (1, 1000, deep),
+        (2, 4000, [*deep, "smt"]),
         (0, 1000, [*first, "boxes", "calculus"]), (0, 4000, [*first, "boxes", "calculus", "smt"]),
     ):  # fmt: skip
         assert [name for name, _ in engines(CLAIM, depth, milliseconds)] == names
@@ -234,7 +235,8 @@ def test_hypotheses_of_a_part_are_solved(monkeypatch: pytest.MonkeyPatch) -> Non
     [
         ("k = integers 1/3..2/3", "", True), ("k = integers 1/3..1", "", False), ("k = integers 1..1", "", False),
         ("k = integers 2..1", "", True), ("k = integers 0..1/2", "", False), ("k = integers 1/3..", "", False),
-        ("k = integers ..2/3", "", False), ("k = [1/3, 2/3]", "", False), ("k = integers 0..5", "3*k >= 4; 3*k <= 5", True),
+        ("k = integers ..2/3", "", False), ("k = [1/3, 2/3]", "", False),
+        ("k = integers 0..5", "3*k >= 4; 3*k <= 5", True),
         ("k = integers 0..5; j = integers 1/3..2/3", "j <= k", True),
     ],
 )  # fmt: skip

@@ -121,9 +121,9 @@ def _decided_at_end(claim: ScalarClaim, difference: sympy.Expr, symbol: sympy.Sy
         op = "<" if claim.op in ("<", ">") else "<="
         at_end = replace(claim, left=ZERO, op=op, right=to_tree(sympy.expand(there)), domains=rest)
         growing = replace(claim, left=ZERO, op="<=", right=to_tree(sign * slope))
-        if decide(at_end).outcome in ("proved", "vacuous") and decide(growing).outcome == "proved":
-            if defined_everywhere(claim.at(symbol.name, form[0]), decide):  # an open end may be a pole
-                return True
+        shown = decide(at_end).outcome in ("proved", "vacuous") and decide(growing).outcome == "proved"
+        if shown and defined_everywhere(claim.at(symbol.name, form[0]), decide):  # an open end may be a pole
+            return True
     return False
 
 
