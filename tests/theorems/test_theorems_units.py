@@ -202,3 +202,9 @@ def test_relations_with_letters_in_their_exponents() -> None:
     assert table.relation(parse("a"), parse("k")) == []
     assert [m.kind for m in table.relation(parse("b"), parse("k"))] == ["hard"]
     assert [m.kind for m in table.relation(parse("c"), parse("k"))] == ["hard"]
+
+
+def test_findings_stand_in_the_order_of_the_text() -> None:
+    units = {name: read_unit(parse(text), BASES) for name, text in LETTERS.items()}
+    found = UnitCheck(units).relation(parse("sum(n, (i, L, x))"))
+    assert [m.message for m in found] == ["the end of a range has the unit F/X^2", "the end of a range has the unit X"]
