@@ -8,7 +8,7 @@ from itertools import product
 import pytest
 from audit_pieces import ranges
 
-from bilevel_verify.audit.scalar.integers import even, index_domain, odd, signed_powers, whole
+from bilevel_verify.audit.scalar.integers import _divisible, even, index_domain, odd, signed_powers, whole
 from bilevel_verify.language import parse, to_text, tree
 from bilevel_verify.theorems.exact import Formula
 from bilevel_verify.theorems.rewrite import free_letters
@@ -67,6 +67,9 @@ def test_trees_that_no_text_gives() -> None:
     assert not whole(tree.Divide(parse("k*(k + 1)"), tree.Number(Fraction(-2))), domains)
     assert not whole(tree.Divide(tree.Power(k, tree.Number(Fraction(-2))), tree.Number(Fraction(1))), domains)
     assert not whole(tree.Call("max", ()), domains)
+    assert not _divisible(parse("2*k**0.5"), 2, domains)
+    assert not _divisible(parse("0.5*k"), 1, domains)
+    assert _divisible(parse("2*k**3"), 2, domains)
 
 
 def test_as_many_residues_as_are_allowed() -> None:

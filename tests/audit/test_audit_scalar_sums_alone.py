@@ -70,6 +70,9 @@ WRITTEN = [
     ("prod(i, (i, 2, 65))", "*".join(str(i) for i in range(2, 66))),
 ]
 LEFT = [
+    "sum(i, (i, pi, 3))",
+    "sum(i, (i, 1, pi))",
+    "sum(i, (i, z*z, 3))",
     "sum(i, (i, floor(z), floor(z) + 2))",
     "sum(i, (i, 1, m))", "sum(i, (i, 5, k))", "sum(i, (i, 2, k))", "sum(i, (i, k, -2))", "sum(i, (i, l, 0))",
     "sum(i, (i, 1, z))",
