@@ -191,6 +191,11 @@ def _truth(node: tree.Node) -> tuple[object, ...]:
     return (node.operators, [_value(o) for o in node.operands])
 
 
+def test_one_term_is_no_sum() -> None:
+    found = prepared(claim_of("a <= b", "", "2*a - b*c == 0"))
+    assert isinstance(found.left, tree.Multiply)
+
+
 def test_a_division_by_zero_is_not_solved_through() -> None:
     claim = claim_of("a <= b", "", "a/0 + b == 1")
     assert shown(prepared(claim)) == "a <= -(a/0) + 1; -(a/0) + 1 > 0"
