@@ -109,18 +109,14 @@ class UnitCheck:
 
     def fits(self, one: Unit | None, other: Unit | None) -> bool:
         """Equality modulo the relations in force (a rank test over the field of the exponents)."""
-        if one is None or other is None:
-            return True
         gap = _product([one, _power(other, sympy.S.NegativeOne)])
-        if gap and self.fixed:
+        if gap:
             put = {sympy.Symbol(name, positive=True): value for name, value in self.fixed.items()}
             gap = {b: s for b, e in gap.items() if (s := sympy.cancel(sympy.sympify(e).subs(put))) != 0}
         if not gap:
             return True
         bases = sorted({b for u in (gap, *self._active) for b in u})
         rows = [[u.get(b, sympy.S.Zero) for b in bases] for u in self._active]
-        if not rows:
-            return False
         return bool(_rank(rows) == _rank([*rows, [gap.get(b, sympy.S.Zero) for b in bases]]))
 
     def _letter(self, node: tree.Node, name: str) -> Unit | None:
@@ -145,7 +141,7 @@ class UnitCheck:
 
     def _raised(self, base: tree.Node, exponent: tree.Node) -> Unit | None:
         unit = self.unit(base)
-        if unit is None or not unit:
+        if not unit:
             return unit
         try:
             return _power(unit, exponent_value(exponent))
@@ -194,7 +190,8 @@ class UnitCheck:
         return value
 
     def _over_range(self, node: tree.Call, span: tuple[str, tree.Node, tree.Node]) -> Unit | None:
-        for end in span[1:]:
+        _, low, high = span
+        for end in (low, high):
             self._pure(end, "the end of a range")
         body = self.unit(node.arguments[0])
         if node.function in ("argmin", "argmax"):
@@ -228,11 +225,11 @@ def _unit(node: tree.Node) -> Unit:
         case tree.Letter(name=name):
             return {name: sympy.S.One}
         case tree.Multiply(factors=factors):
-            return _product([_unit(f) for f in factors]) or {}
+            return _combined([_unit(f) for f in factors])
         case tree.Divide(numerator=top, denominator=bottom):
-            return _product([_unit(top), _power(_unit(bottom), sympy.S.NegativeOne)]) or {}
+            return _combined([_unit(top), _to_the(_unit(bottom), sympy.S.NegativeOne)])
         case tree.Power(base=base, exponent=exponent):
-            return _power(_unit(base), exponent_value(exponent)) or {}
+            return _to_the(_unit(base), exponent_value(exponent))
     return {}
 
 
@@ -267,8 +264,6 @@ def show(unit: Unit | None) -> str:
     """A unit as text: ``F/X^2``."""
     if unit is None:
         return "any unit"
-    if not unit:
-        return "1"
     above = [_factor(b, e) for b, e in sorted(unit.items()) if not e.could_extract_minus_sign()]
     below = [_factor(b, -e) for b, e in sorted(unit.items()) if e.could_extract_minus_sign()]
     return "/".join(["*".join(above) or "1", *below])
@@ -281,21 +276,28 @@ def _factor(base: str, exponent: sympy.Expr) -> str:
 
 
 def _product(units: list[Unit | None]) -> Unit | None:
-    if any(u is None for u in units):
-        return None
+    known = [u for u in units if u is not None]
+    return _combined(known) if len(known) == len(units) else None
+
+
+def _power(unit: Unit | None, exponent: sympy.Expr) -> Unit | None:
+    return None if unit is None else _to_the(unit, exponent)
+
+
+def _combined(units: list[Unit]) -> Unit:
     total: dict[str, sympy.Expr] = {}
     for unit in units:
-        for base, exponent in (unit or {}).items():
+        for base, exponent in unit.items():
             total[base] = total.get(base, sympy.S.Zero) + exponent
     return {b: s for b, e in total.items() if (s := sympy.cancel(e)) != 0}
 
 
-def _power(unit: Unit | None, exponent: sympy.Expr) -> Unit | None:
-    return None if unit is None else {b: s for b, e in unit.items() if (s := sympy.cancel(e * exponent)) != 0}
+def _to_the(unit: Unit, exponent: sympy.Expr) -> Unit:
+    return {b: s for b, e in unit.items() if (s := sympy.cancel(e * exponent)) != 0}
 
 
 def _rank(rows: list[list[sympy.Expr]]) -> int:
-    return int(sympy.Matrix(rows).rank(simplify=True))
+    return int(sympy.Matrix(rows).rank())
 
 
 def _names(node: tree.Node) -> set[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import sympy
 
-from bilevel_verify.language import parse
+from bilevel_verify.language import parse, tree
 from bilevel_verify.theorems.units import UnitCheck, read_unit, show
 
 pytestmark = pytest.mark.fast
@@ -37,6 +37,11 @@ def check(*sides: str, fixed: dict[str, int] | None = None) -> list[str]:
         ("L + L + rho", ["hard"]),
         ("L + L + L + rho", ["hard"]),
         ("0 + L + rho", ["hard"]),
+        ("L*0 + rho", []),
+        ("0*L*x + rho", []),
+        ("rho + 0/L", []),
+        ("0 @ L + rho", []),
+        ("(L*0)**2 + rho", []),
         ("L - rho", ["hard"]),
         ("L + 0", []),
         ("L + 1", ["hard"]),
@@ -156,7 +161,8 @@ def test_three_sides() -> None:
 @pytest.mark.parametrize(
     ("text", "shown"),
     [("1", "1"), ("F/X**2", "F/X^2"), ("F*X", "F*X"), ("1/X", "1/X"), ("F**(1/2)", "F^(1/2)"), ("X/X", "1"),
-     ("(F/X)**2/F", "F/X^2"), ("F/X**(3+nu)", "F/X^(nu + 3)")],
+     ("(F/X)**2/F", "F/X^2"), ("F/X**(3+nu)", "F/X^(nu + 3)"), ("F**(nu**2)", "F^(nu**2)"), ("F**(nu/2)", "F^(nu/2)"),
+     ("F**(2*nu)/F**(nu + nu)", "1"), ("1/F**(-2)", "F^2"), ("1/F/X**2", "1/F/X^2"), ("(F*X)**0", "1")],
 )  # fmt: skip
 def test_reading_and_showing(text: str, shown: str) -> None:
     assert show(read_unit(parse(text), BASES)) == shown
@@ -166,3 +172,39 @@ def test_reading_and_showing(text: str, shown: str) -> None:
 def test_what_is_no_unit(text: str) -> None:
     with pytest.raises(ValueError, match=r"unit|exponent"):
         read_unit(parse(text), BASES)
+
+
+def test_zero_has_any_unit() -> None:
+    assert show(None) == "any unit"
+    assert UnitCheck({}).unit(parse("0")) is None
+    assert UnitCheck({}).fits(None, {"F": sympy.S.One})
+    assert UnitCheck({}).fits({"F": sympy.S.One}, None)
+    assert not UnitCheck({}).fits({"F": sympy.S.One}, {})
+
+
+def test_a_function_of_nothing_is_a_number() -> None:
+    assert UnitCheck({}).unit(tree.Call("norm", ())) == {}
+
+
+def test_letters_of_the_surroundings_bring_their_relations() -> None:
+    letters = {"a": read_unit(parse("F"), BASES), "b": read_unit(parse("G"), BASES)}
+    table = UnitCheck(letters, relations={"kappa": (read_unit(parse("F/G"), BASES),)})
+    one, two = parse("a"), parse("b")
+    assert [m.kind for m in table.relation(one, two)] == ["hard"]
+    assert table.relation(one, two, among=parse("kappa <= 2")) == []
+    assert table.relation(one, two, among=parse("norm(kappa[1]) <= 2")) == []
+    assert [m.kind for m in table.relation(one, two, among=parse("other <= 2"))] == ["hard"]
+
+
+def test_relations_with_letters_in_their_exponents() -> None:
+    letters = {n: read_unit(parse(t), BASES) for n, t in {"a": "F*X**(nu+1)", "b": "F**2*X**(nu+2)", "c": "X"}.items()}
+    table = UnitCheck(letters, relations={"k": (read_unit(parse("F**(nu+1)*X**(nu**2+2*nu+1)"), BASES),)})
+    assert table.relation(parse("a"), parse("k")) == []
+    assert [m.kind for m in table.relation(parse("b"), parse("k"))] == ["hard"]
+    assert [m.kind for m in table.relation(parse("c"), parse("k"))] == ["hard"]
+
+
+def test_findings_stand_in_the_order_of_the_text() -> None:
+    units = {name: read_unit(parse(text), BASES) for name, text in LETTERS.items()}
+    found = UnitCheck(units).relation(parse("sum(n, (i, L, x))"))
+    assert [m.message for m in found] == ["the end of a range has the unit F/X^2", "the end of a range has the unit X"]

@@ -14,7 +14,7 @@ import sympy
 
 from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim
 from bilevel_verify.audit.scalar.field import Field
-from bilevel_verify.audit.scalar.linear import linear_form
+from bilevel_verify.audit.scalar.linear import Affine, linear_form
 from bilevel_verify.language import tree
 
 SIZE_LIMIT = 3_000
@@ -132,9 +132,21 @@ class _Algebraic:
         form = linear_form(exponent)
         if form is None:
             raise NotAlgebraic("an exponent that is not affine")
-        if not form[1] and abs(form[0]) > 64:
-            raise NotAlgebraic("a large exponent")
+        _moderate(form)
         return self.of(base) ** self.of(exponent)
+
+
+def _moderate(form: Affine) -> None:
+    """Refuse exponents whose polynomials, roots cleared, would not fit.
+
+    Raises
+    ------
+    NotAlgebraic : a number that is too large, or a fraction with too large a denominator.
+    """
+    if not form[1] and abs(form[0]) > 64:
+        raise NotAlgebraic("a large exponent")
+    if any(part.denominator > DEGREE_LIMIT for part in (form[0], *form[1].values())):
+        raise NotAlgebraic("a root of too high an order")
 
 
 def symbol_of(name: str, claim: ScalarClaim) -> sympy.Symbol:
@@ -157,11 +169,18 @@ def _numerator(expression: sympy.Expr) -> sympy.Expr:
 
 
 def _clear_roots(expression: sympy.Expr) -> sympy.Expr:
-    """Replace every nonnegative letter that occurs under roots by a power of a new letter."""
+    """Replace every nonnegative letter that occurs under roots by a power of a new letter.
+
+    Raises
+    ------
+    NotAlgebraic : a root of too high an order, whose polynomials would not fit.
+    """
     denominators: dict[sympy.Symbol, int] = {}
     for power in expression.atoms(sympy.Pow):
         if isinstance(power.base, sympy.Symbol) and power.exp.is_Rational and power.base.is_nonnegative:
             denominators[power.base] = lcm(denominators.get(power.base, 1), int(power.exp.q))
+    if max(denominators.values(), default=1) > DEGREE_LIMIT:
+        raise NotAlgebraic("a root of too high an order")
     swaps = {}
     for symbol, q in denominators.items():
         if q > 1:

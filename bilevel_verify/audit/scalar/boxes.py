@@ -20,8 +20,7 @@ from bilevel_verify.audit.scalar.linear import linear_form
 from bilevel_verify.audit.scalar.signs import nonnegative as plainly_nonnegative
 from bilevel_verify.audit.scalar.work import spend
 from bilevel_verify.language import tree
-from bilevel_verify.theorems.card import Domain
-from bilevel_verify.theorems.rewrite import binder
+from bilevel_verify.theorems.card import Domain, Expression
 
 Ball = Any
 Box = dict[str, tuple[Fraction, Fraction]]
@@ -33,7 +32,8 @@ NODE_WORK = 0.002
 """What the enclosure of one node on one box costs."""
 SMALLEST = Fraction(1, 10**7)
 ROUNDING = 1e-8
-"""Bases that reach below zero by less than this share of their size are cut at zero: balls have round radii."""
+"""Bases that reach below zero by less than this share of their size are cut at zero: balls have round radii, and real
+powers and roots of negative numbers are not defined."""
 
 
 class NoEnclosure(Exception):
@@ -68,7 +68,7 @@ def enclose(node: tree.Node, domains: Mapping[str, Domain] = NOWHERE) -> Evaluat
             return _power_of(base, exponent, domains)
         case tree.Conditional(test=test, yes=yes, no=no):
             return _conditional(test, yes, no, domains)
-        case tree.Call() if binder(node) is None:
+        case tree.Call():
             return _call(node, domains)
     raise NoEnclosure(type(node).__name__)
 
@@ -121,16 +121,33 @@ def nonnegative(
 ) -> Search:
     """Prove ``node >= 0`` (``> 0`` if strict) on a box wherever it is defined and the conditions hold.
 
-    ``slopes`` help at boxes that touch an end: nonnegative there and growing away from it is nonnegative.
+    ``slopes`` help at boxes that touch an end: nonnegative there and growing away from it is nonnegative. Letters that
+    ``domains`` leave out range over the box.
     """
     from bilevel_verify.theorems.exact import precision
 
+    domains = {**{name: _closed(*ends) for name, ends in box.items()}, **domains}
     value, tests = enclose(node, domains), [truth(c, domains) for c in conditions]
     with precision(PRECISION):
-        ends = [] if strict else [(s.name, s.end, enclose(s.away)) for s in slopes]
+        ends = [] if strict else [(s.name, s.end, enclose(s.away, domains)) for s in slopes]
         found = _search(value, tests, box, strict, ends)
     spend(found.boxes * sum(1 for part in (node, *conditions) for _ in part.walk()) * NODE_WORK)
     return found
+
+
+def away_from_zero(node: tree.Node, box: Box) -> bool:
+    """Whether the enclosure of a tree on the whole box is of one sign.
+
+    Raises
+    ------
+    NoEnclosure : a function outside the table.
+    """
+    from bilevel_verify.theorems.exact import precision
+
+    value = enclose(node, {name: _closed(*ends) for name, ends in box.items()})
+    with precision(PRECISION):
+        found = value({n: _interval(a, b) for n, (a, b) in box.items()})
+    return found is not None and bool(found > 0 or found < 0)
 
 
 def _search(
@@ -172,6 +189,10 @@ def _holds(value: Ball | None) -> bool:
 
 def _shown(box: Box) -> str:
     return ", ".join(f"{n} in [{float(a):.4g}, {float(b):.4g}]" for n, (a, b) in box.items())
+
+
+def _closed(low: Fraction, high: Fraction) -> Domain:
+    return Domain("box", "interval", Expression(tree.signed(low), ""), Expression(tree.signed(high), ""))
 
 
 def _ball(value: Fraction) -> Ball:
@@ -239,35 +260,43 @@ def _power_of(base: tree.Node, exponent: tree.Node, domains: Mapping[str, Domain
     if form is not None and not form[1] and form[0].denominator == 1:
         n, inner = int(form[0]), enclose(base, domains)
         return lambda box: None if (v := inner(box)) is None else _finite(_whole_power(v, n))
-    signed = whole(exponent, domains) and not plainly_nonnegative(base, domains)
-    return _binary(base, exponent, domains, _signed_power if signed else _real_power)
+    growing = plainly_nonnegative(exponent, domains)
+    if whole(exponent, domains) and not plainly_nonnegative(base, domains):
+        return _binary(base, exponent, domains, lambda b, e: _signed_power(b, e, growing))
+    return _binary(base, exponent, domains, lambda b, e: _real_power(b, e, growing))
 
 
-def _signed_power(base: Ball, exponent: Ball) -> Ball | None:
+def _signed_power(base: Ball, exponent: Ball, growing: bool) -> Ball | None:
     """Hull of integer powers of a base of either sign: those of its absolute value, with both signs."""
     from flint import arb
 
     if base > 0:
-        return _real_power(base, exponent)
+        return _real_power(base, exponent, growing)
     size = abs(base) if base < 0 else arb(0).union(abs(base).upper())
-    found = _real_power(size, exponent)
+    found = _real_power(size, exponent, growing)
     return None if found is None else found.union(-found)
 
 
-def _whole_power(value: Ball, n: int) -> Ball | None:
+def _whole_power(value: Ball, n: int) -> Ball:
+    """Hull of a whole power; not finite where there is a pole."""
+    from flint import arb
+
+    if n == 0:
+        return arb(1)
     if n < 0:
-        below = _whole_power(value, -n)
-        return None if below is None or below.contains(0) else 1 / below
+        return 1 / _whole_power(value, -n)
     low, high = value.lower(), value.upper()
     if n % 2 == 0 and value.contains(0):
-        from flint import arb
-
         return arb(0).union((abs(value).upper()) ** n)
-    return (low**n).union(high**n) if n else value**0
+    return (low**n).union(high**n)
 
 
-def _real_power(base: Ball, exponent: Ball) -> Ball | None:
-    """Hull of a real power: it is monotone in each argument, so the corners decide; negative bases are undefined."""
+def _real_power(base: Ball, exponent: Ball, growing: bool) -> Ball | None:
+    """Hull of a real power: it is monotone in each argument, so the corners decide; negative bases are undefined.
+
+    ``growing`` says that the exponent is known to be nonnegative, whatever the round radius of its ball says: only then
+    are powers of bases near zero bounded.
+    """
     from flint import arb
 
     low, high = base.lower(), base.upper()
@@ -275,9 +304,9 @@ def _real_power(base: Ball, exponent: Ball) -> Ball | None:
         return None
     small, large = exponent.lower(), exponent.upper()
     if not low > 0:
-        if not small > -ROUNDING:
+        if not growing:
             return None
-        top = [arb(1), arb(0)] if not small > ROUNDING else [arb(0)]
+        top = [arb(1), arb(0)]  # 0**0 is 1
         if high > 0:
             top += [high**small, high**large]
         return _hull(top)

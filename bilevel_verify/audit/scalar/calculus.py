@@ -15,7 +15,7 @@ import numpy as np
 import sympy
 
 from bilevel_verify.audit.scalar import boxes
-from bilevel_verify.audit.scalar.algebra import NotAlgebraic, _Algebraic
+from bilevel_verify.audit.scalar.algebra import NotAlgebraic, _Algebraic, _moderate
 from bilevel_verify.audit.scalar.back import to_tree
 from bilevel_verify.audit.scalar.boxes import Box, NoEnclosure
 from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim, end_conditions
@@ -121,7 +121,8 @@ def _decided_at_end(claim: ScalarClaim, difference: sympy.Expr, symbol: sympy.Sy
         op = "<" if claim.op in ("<", ">") else "<="
         at_end = replace(claim, left=ZERO, op=op, right=to_tree(sympy.expand(there)), domains=rest)
         growing = replace(claim, left=ZERO, op="<=", right=to_tree(sign * slope))
-        if decide(at_end).outcome in ("proved", "vacuous") and decide(growing).outcome == "proved":
+        shown = decide(at_end).outcome in ("proved", "vacuous") and decide(growing).outcome == "proved"
+        if shown and defined_everywhere(claim.at(symbol.name, form[0]), decide):  # an open end may be a pole
             return True
     return False
 
@@ -204,7 +205,12 @@ def _slope(value: sympy.Expr, symbol: sympy.Symbol) -> sympy.Expr:
 
 
 def _at_end(value: sympy.Expr, symbol: sympy.Symbol, end: Fraction, box: Box) -> sympy.Expr:
-    """The expression at an end of a letter; powers of 0 with exponents that stay positive vanish."""
+    """The expression at an end of a letter; powers of 0 with exponents that stay positive vanish.
+
+    NaN where a power may have a pole there, for whatever values of the other letters.
+    """
+    if any(part.base.has(symbol) and _has_pole(part, symbol, end, box) for part in value.atoms(sympy.Pow)):
+        return sympy.nan
     if end:
         return sympy.expand(value.subs(symbol, sympy.Rational(end.numerator, end.denominator)))
 
@@ -215,6 +221,15 @@ def _at_end(value: sympy.Expr, symbol: sympy.Symbol, end: Fraction, box: Box) ->
         return least is not None and least > 0
 
     return sympy.expand(value.replace(vanishes, lambda part: sympy.S.Zero).subs(symbol, 0))
+
+
+def _has_pole(part: sympy.Pow, symbol: sympy.Symbol, end: Fraction, box: Box) -> bool:
+    """Whether a power with an exponent that may be negative has a base that may be 0 at an end of a letter."""
+    least = _corner_least(part.exp, {symbol.name: (end, end), **box})
+    if least is not None and least >= 0:
+        return False
+    base = sympy.expand(part.base.subs(symbol, sympy.Rational(end.numerator, end.denominator)))
+    return base.is_zero is True or not boxes.away_from_zero(to_tree(base), box)
 
 
 def _fails_somewhere(node: tree.Node, box: Box) -> bool:
@@ -240,8 +255,8 @@ class _Analytic(_Algebraic):
 
     def power(self, base: tree.Node, exponent: tree.Node) -> sympy.Expr:
         form = linear_form(exponent)
-        if form is not None and not form[1] and abs(form[0]) > 64:
-            raise NotAlgebraic("a large exponent")
+        if form is not None:
+            _moderate(form)
         return self.of(base) ** self.of(exponent)
 
 

@@ -150,16 +150,11 @@ def prepared(claim: ScalarClaim) -> ScalarClaim:
 def eliminated(claim: ScalarClaim) -> tuple[ScalarClaim, list[tuple[str, tree.Node]]]:
     """The claim without hypotheses ``letter == formula``, and the letters that went, in the order of going."""
     gone: list[tuple[str, tree.Node]] = []
-    for _ in range(len(claim.where) + 1):
-        for place, condition in enumerate(claim.where):
-            solved = _solved(condition, claim.domains)
-            if solved is not None:
-                rest = claim.where[:place] + claim.where[place + 1 :]
-                claim = replace(claim, where=rest).with_values(dict([solved]))
-                gone.append(solved)
-                break
-        else:
-            break
+    while (found := _determined(claim)) is not None:  # each round leaves one such hypothesis less
+        place, solved = found
+        rest = claim.where[:place] + claim.where[place + 1 :]
+        claim = replace(claim, where=rest).with_values(dict([solved]))
+        gone.append(solved)
     return claim, gone
 
 
@@ -173,6 +168,15 @@ def completed(point: Mapping[str, Fraction], gone: list[tuple[str, tree.Node]]) 
                 if isinstance(value, Fraction):
                     found[name] = value
     return found
+
+
+def _determined(claim: ScalarClaim) -> tuple[int, tuple[str, tree.Node]] | None:
+    """The first hypothesis that determines a letter: its place, the letter and its formula."""
+    for place, condition in enumerate(claim.where):
+        solved = _solved(condition, claim.domains)
+        if solved is not None:
+            return place, solved
+    return None
 
 
 def _solved(condition: tree.Node, domains: Mapping[str, Domain]) -> tuple[str, tree.Node] | None:

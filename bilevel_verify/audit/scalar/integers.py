@@ -67,11 +67,12 @@ def signed_powers(node: tree.Node, domains: Domains) -> Iterator[tree.Power]:
     """Powers with letters in an integer-valued exponent: those whose base may be negative."""
     if isinstance(node, tree.Power) and free_letters(node.exponent) and whole(node.exponent, domains):
         yield node
-    span = binder(node) if isinstance(node, tree.Call) else None
-    if span is not None and isinstance(node, tree.Call):
+    if isinstance(node, tree.Call) and (span := binder(node)) is not None:
+        for end in span[1:]:
+            yield from signed_powers(end, domains)
         inner = {**domains, span[0]: index_domain(*span[1:])}
-        for child in (*span[1:], *node.arguments[:-1]):
-            yield from signed_powers(child, inner if child not in span[1:] else domains)
+        for part in node.arguments[:-1]:
+            yield from signed_powers(part, inner)
         return
     for child in node.children():
         yield from signed_powers(child, domains)

@@ -199,21 +199,25 @@ class _Reader:
             return
         letter = Monomial({tree.Letter(name): sympy.S.One})
         end = slope + form[0] / low[0]  # slope*t + c lies between slope*t and (slope + c/low)*t
-        if form[0] > 0 or end > 0:
-            ratio = _of_number(end).times(letter).times(whole, sympy.S.NegativeOne)
-            yield ratio if form[0] > 0 else Monomial({}).times(ratio, sympy.S.NegativeOne)
-        if form[0] < 0:
-            yield _of_number(slope).times(letter).times(whole, sympy.S.NegativeOne)
+        if form[0] > 0:
+            yield _of_number(end).times(letter).times(whole, sympy.S.NegativeOne)
+            return
+        if end > 0:
+            yield whole.times(_of_number(end).times(letter), sympy.S.NegativeOne)
+        yield _of_number(slope).times(letter).times(whole, sympy.S.NegativeOne)
 
 
 def _of_number(value: Fraction) -> Monomial:
     if value <= 0:
         raise NotMonomial("a number that is not positive")
-    factors = {p: e for p, e in sympy.factorint(value.numerator, limit=10**6).items() if p != 1}
-    for p, e in sympy.factorint(value.denominator, limit=10**6).items():
-        if p != 1:
-            factors[p] = factors.get(p, 0) - e
-    return Monomial({tree.Number(Fraction(int(p))): sympy.Integer(e) for p, e in factors.items() if e})
+    below = {p: -e for p, e in _primes(value.denominator).items()}
+    factors = _primes(value.numerator) | below
+    return Monomial({tree.Number(Fraction(int(p))): sympy.Integer(e) for p, e in factors.items()})
+
+
+def _primes(number: int) -> dict[int, int]:
+    """Prime -> exponent; what has only large factors may stay whole."""
+    return dict(sympy.factorint(number, limit=10**6))
 
 
 def _samples(claim: ScalarClaim, letters: tuple[str, ...]) -> Iterator[dict[str, sympy.Rational]]:
@@ -281,7 +285,7 @@ def _powers(goal: Monomial, facts: list[Monomial]) -> list[sympy.Expr] | None:
         for a in atoms
     ]
     solved = sympy.linsolve(equations, *unknown)
-    if solved is sympy.S.EmptySet or not solved:
+    if not solved:
         return None
     values = [sympy.cancel(v) for v in next(iter(solved))]
     return None if any(v.free_symbols & set(unknown) for v in values) else values

@@ -56,8 +56,7 @@ def needs(node: tree.Node, domains: Mapping[str, Domain], inside: Need | None = 
         yield from needs(node.yes, domains, replace(here, where=(*here.where, node.test)))
         yield from needs(node.no, domains, replace(here, where=(*here.where, tree.Not(node.test))))
         return
-    span = binder(node) if isinstance(node, tree.Call) else None
-    if isinstance(node, tree.Call) and span is not None:
+    if isinstance(node, tree.Call) and (span := binder(node)) is not None:
         yield from _of_range(node, span, domains, here)
         return
     for child in node.children():

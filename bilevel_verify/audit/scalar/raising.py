@@ -41,13 +41,14 @@ def by_raising(claim: ScalarClaim, decide: Decide) -> Decision:
         return undecided
     sides = (_raised(small, q), _raised(large, q))
     moved = ScalarClaim(sides[0], "<" if claim.op in ("<", ">") else "<=", sides[1], claim.domains, claim.where)
-    values = {name: tree.Power(tree.Letter(_root(name)), tree.Number(Fraction(p))) for name, p in orders.items()}
-    fresh = {_root(name): _half_line(claim.domains[name]) for name in orders}
+    roots = {name: _root(name, claim) for name in orders}
+    values = {name: tree.Power(tree.Letter(roots[name]), tree.Number(Fraction(p))) for name, p in orders.items()}
+    fresh = {roots[name]: _half_line(claim.domains[name]) for name in orders}
     moved = moved.with_values(values)
     decision = decide(replace(moved, domains={**moved.domains, **fresh}))
     if decision.outcome not in ("proved", "vacuous"):
         return undecided
-    letters = "".join(f", {name} = {_root(name)}**{p}" for name, p in orders.items())
+    letters = "".join(f", {name} = {roots[name]}**{p}" for name, p in orders.items())
     return replace(decision, engine=ENGINE, certificate=f"both sides to the power {q}{letters}; {decision.certificate}")
 
 
@@ -89,8 +90,12 @@ def _raised(side: list[Term], q: int) -> tree.Node:
     return total(side) if q == 1 else tree.Power(total(side), tree.Number(Fraction(q)))
 
 
-def _root(name: str) -> str:
-    return f"{name}_root_"
+def _root(name: str, claim: ScalarClaim) -> str:
+    """A name that no letter of the claim has."""
+    root = f"{name}_root_"
+    while root in claim.domains:
+        root += "_"
+    return root
 
 
 def _half_line(domain: Domain) -> Domain:

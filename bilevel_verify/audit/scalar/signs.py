@@ -11,7 +11,7 @@ from bilevel_verify.audit.scalar.integers import even
 from bilevel_verify.audit.scalar.linear import linear_form
 from bilevel_verify.language import tree
 from bilevel_verify.theorems.card import Domain
-from bilevel_verify.theorems.rewrite import binder, rebuild
+from bilevel_verify.theorems.rewrite import rebuild
 from bilevel_verify.theorems.vocabulary import NUMBERS
 
 ENGINE = "signs"
@@ -47,7 +47,7 @@ def _sign(node: tree.Node, domains: Domains, strict: bool) -> bool:
             return _sign(top, domains, strict) and _sign(bottom, domains, False)
         case tree.Power(base=base, exponent=exponent):
             return _sign(base, domains, strict) or (not strict and even(exponent, domains))
-        case tree.Call(function="sqrt" | "max" | "min", arguments=arguments) if binder(node) is None:
+        case tree.Call(function="sqrt" | "max" | "min", arguments=arguments):
             return all(_sign(a, domains, strict) for a in arguments)
         case tree.Call(function="abs", arguments=arguments):
             return not strict or _sign(arguments[0], domains, True)
@@ -151,15 +151,14 @@ def by_cancelling(claim: ScalarClaim, decide: Decide) -> Decision:
 
 
 def _without_common(left: tree.Node, right: tree.Node, domains: Domains, strict: bool) -> tuple[tree.Node, tree.Node]:
-    for _ in range(4):
+    while True:
         before = (left, right)
         if isinstance(left, tree.Add) and isinstance(right, tree.Add):
             left, right = _apart(left.terms, right.terms, lambda _: True, tree.Add, 0)
         if isinstance(left, tree.Multiply) and isinstance(right, tree.Multiply):
             left, right = _apart(left.factors, right.factors, lambda f: _sign(f, domains, strict), tree.Multiply, 1)
         if (left, right) == before:
-            break
-    return left, right
+            return left, right
 
 
 def _apart(

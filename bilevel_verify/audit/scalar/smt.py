@@ -272,7 +272,7 @@ class _Translation:
         if top < 0:
             self.add(root != 0)
             return self.number(Fraction(1)) / _product(root, -top)
-        return _product(root, top) if top else self.number(Fraction(1))
+        return _product(root, top)
 
     def letter_power(self, base: tree.Node, letter: str) -> Any:
         """``base**letter``: a fresh variable with what is true of it where the base is positive (or 0)."""

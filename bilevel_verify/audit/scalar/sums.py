@@ -187,7 +187,7 @@ def _factors(node: tree.Node) -> tuple[tree.Node, ...]:
     match node:
         case tree.Multiply(factors=factors):
             return tuple(g for f in factors for g in _factors(f))
-        case tree.Divide(numerator=top, denominator=bottom) if not has_sum(bottom):
+        case tree.Divide(numerator=top, denominator=bottom):
             return (*_factors(top), tree.Divide(ONE, bottom))
     return (node,)
 
@@ -241,7 +241,7 @@ def _polynomial(term: tree.Node, index: str, low: tree.Node, high: tree.Node, cl
             return None
         if sympy.Poly(body, found[0]).degree() > DEGREE_LIMIT:
             return None
-        top, plain = sympy.Symbol("_upper"), sympy.Symbol("_index", integer=True)
+        top, plain = sympy.Symbol("_upper"), sympy.Symbol("_index")
         total = sympy.expand(sympy.summation(sympy.expand(body.subs(found[0], plain)), (plain, 0, top)))
         below = to_sympy(low, claim) - 1
         return to_tree(sympy.factor(total.subs(top, to_sympy(high, claim)) - total.subs(top, below)))
