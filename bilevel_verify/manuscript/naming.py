@@ -1,0 +1,124 @@
+"""A card's names as the paper prints them: ``l1`` is ``\\ell_1``, ``delta_x`` is a norm, ``x[k]`` is ``x_{t,k}``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import product
+
+from bilevel_verify.errors import LatexError
+from bilevel_verify.language import letter_latex, tree
+from bilevel_verify.latex import read_latex
+from bilevel_verify.manuscript.comparing import Relation
+from bilevel_verify.theorems.card import Card
+from bilevel_verify.theorems.rewrite import free_letters, rebuild, substitute
+
+EPOCH = "t"
+MOST_RUNS = 12
+MOST_POINTS = 24
+COUNTS = frozenset({"iterations", "epochs"})
+
+
+@dataclass(frozen=True)
+class Naming:
+    """``trees``: letter of the card -> what its display reads as, where that is something else than the letter."""
+
+    trees: Mapping[str, tree.Node]
+    indices: frozenset[str]
+
+    def printed(self, node: tree.Node) -> tree.Node:
+        """An expression of the card in the names of the print."""
+        used = free_letters(node) & self.trees.keys()
+        return substitute(node, {name: self.trees[name] for name in used}) if used else node
+
+    def name(self, letter: str) -> str:
+        """The name of a letter in the print."""
+        found = self.trees.get(letter)
+        return found.name if isinstance(found, tree.Letter) else letter
+
+    def standing(self, *nodes: tree.Node) -> tuple[str, ...]:
+        """Letters that stand for something that is no letter in the print."""
+        used = set().union(*(free_letters(node) for node in nodes)) & self.trees.keys()
+        return tuple(sorted(n for n in used if not isinstance(self.trees[n], tree.Letter | tree.Index)))
+
+    def runs(self, relation: Relation, said: list[Relation]) -> Iterator[Callable[[tree.Node], tree.Node]]:
+        """Changes of running letters: within an epoch ``t`` is left out, and ``k`` may be printed ``i``."""
+        yield _last
+        yield from _outputs(relation, said)
+        nodes = (_last(relation.left), _last(relation.right))
+        epoch = any(_epochs(side) for one in said for side in (one.left, one.right))
+        if epoch and not any(_epochs(node) for node in nodes):
+            yield lambda node: _with_epoch(_last(node))
+        used = set().union(*(free_letters(n) for n in nodes)) & self.indices
+        others = set().union(*(free_letters(s) for one in said for s in (one.left, one.right)), set()) & self.indices
+        pairs = [(a, b) for a, b in product(sorted(used), sorted(others)) if a != b and b not in used]
+        for ours, theirs in pairs[:MOST_RUNS]:
+            letter = tree.Letter(theirs)
+
+            def renamed(node: tree.Node, ours: str = ours, letter: tree.Letter = letter) -> tree.Node:
+                return substitute(_last(node), {ours: letter})
+
+            yield renamed
+            if epoch:
+                yield lambda node, renamed=renamed: _with_epoch(renamed(node))  # type: ignore[misc]
+
+
+def _last(node: tree.Node) -> tree.Node:
+    """The length of an epoch is printed ``k``."""
+    return substitute(node, {"k_end": tree.Letter("k")})
+
+
+def _outputs(relation: Relation, said: list[Relation]) -> Iterator[Callable[[tree.Node], tree.Node]]:
+    """``output`` is printed as the point that is returned: any letter or iterate of the print may be that point."""
+    if not any("output" in free_letters(node) for node in (relation.left, relation.right)):
+        return
+    seen: list[tree.Node] = []
+    for one in said:
+        for part in (*one.left.walk(), *one.right.walk()):
+            if isinstance(part, tree.Index | tree.Letter) and part not in seen:
+                seen.append(part)
+    for part in seen[:MOST_POINTS]:
+        yield lambda node, part=part: substitute(node, {"output": part})  # type: ignore[misc]
+
+
+def _epochs(node: tree.Node) -> bool:
+    """Whether an entry of a sequence with the epoch as its first index occurs."""
+    return any(
+        isinstance(p, tree.Index) and len(p.indices) == 2 and p.indices[0] == tree.Letter(EPOCH) for p in node.walk()
+    )
+
+
+def _with_epoch(node: tree.Node) -> tree.Node:
+    """Entries of one index as entries of the epoch t."""
+    node = rebuild(node, _with_epoch)
+    if isinstance(node, tree.Index) and len(node.indices) == 1:
+        return tree.Index(node.base, (tree.Letter(EPOCH), *node.indices))
+    return node
+
+
+def is_count(node: tree.Node) -> bool:
+    """Whether a side is a number of iterations, epochs or oracle calls (or a sum of such)."""
+    match node:
+        case tree.Letter(name=name):
+            return name in COUNTS
+        case tree.Call(function="calls"):
+            return True
+        case tree.Add(terms=terms):
+            return all(is_count(t) for t in terms)
+        case tree.Multiply(factors=factors):
+            return any(is_count(f) for f in factors)
+    return False
+
+
+def naming_of(card: Card) -> Naming:
+    """The displays of a card's letters, read with the notation of its paper."""
+    trees: dict[str, tree.Node] = {}
+    for name, spec in card.letters.items():
+        try:
+            reading = read_latex(spec.display or letter_latex(name), card.notation)
+            found = reading.tree
+        except LatexError:
+            continue
+        if found != tree.Letter(name) and not isinstance(found, tree.Compare):
+            trees[name] = found
+    return Naming(trees, card.notation.indices)
