@@ -27,7 +27,7 @@ SPELLINGS = {
     **dict.fromkeys(("dfrac", "tfrac", "cfrac", "nicefrac"), "frac"),
     **{"leq": "le", "leqslant": "le", "geq": "ge", "geqslant": "ge", "neq": "ne", "to": "rightarrow"},
     **dict.fromkeys(("Vert", "lVert", "rVert"), "|"),
-    **{"boldsymbol": "mathbf", "bm": "mathbf", "bf": "mathbf", "lbrace": "{", "rbrace": "}", "gets": "leftarrow"},
+    **{"boldsymbol": "mathbf", "bm": "mathbf", "lbrace": "{", "rbrace": "}", "gets": "leftarrow"},
     **{"dots": "ldots", "cdots": "ldots", "dotsc": "ldots", "widehat": "hat", "widetilde": "tilde"},
     **{"overline": "bar", "land": "wedge", "triangleq": ":=", "coloneqq": ":=", "coloneq": ":="},
     **{"lbrack": "[", "rbrack": "]", "middle": "", "left": "", "right": "", "displaystyle": "", "textstyle": ""},
@@ -37,6 +37,12 @@ DROPPED = symbols.SPACES | symbols.GAPS | symbols.SIZES | {"nonumber", "notag", 
 ENDS = frozenset({",", ".", ";", ":", r"\wedge", "`"})
 LABELS = frozenset({r"\overset", r"\stackrel"})
 TOO_DEEP = 200
+SWITCHES = {"\\" + name: "\\" + font for name, font in symbols.SWITCHES.items() if font}
+TAKES = {
+    **{"\\" + name: count for name, count in symbols.ARGUMENTS.items()},
+    **dict.fromkeys(("\\" + name for name in symbols.FONTS), 1),
+}
+"""Commands that turn the font of the rest of a group; commands and how many arguments they take."""
 
 
 @lru_cache(maxsize=20_000)
@@ -101,23 +107,28 @@ def _group(signs: list[str], place: int, depth: int) -> tuple[Group, int]:
 
 
 def _written(group: Group) -> list[str]:
-    """A group in one spelling, scripts in order, braces only around several signs."""
+    """A group in one spelling: scripts in order, braces only where they say what belongs together."""
     out: list[str] = []
     place = 0
     while place < len(group):
         item = group[place]
-        if isinstance(item, str) and item in LABELS and place + 2 < len(group):
-            inner = group[place + 2]
-            out += _written(inner if isinstance(inner, list) else [inner])
-            place += 3
-        elif isinstance(item, str) and item in ("^", "_", "'"):
-            place = _scripts(group, place, out)
-        elif isinstance(item, list):
-            out += _braced(item)
-            place += 1
+        place += 1
+        if isinstance(item, list):
+            out += _written(item)
+        elif item in SWITCHES:
+            out += [SWITCHES[item], *_enclosed(_written(group[place:]))]
+            place = len(group)
+        elif item in LABELS and place + 1 < len(group):
+            out += _written(group[place + 1 : place + 2])
+            place += 2
+        elif item in ("^", "_", "'"):
+            place = _scripts(group, place - 1, out)
         else:
             out.append(item)
-            place += 1
+            for _ in range(TAKES.get(item, 0)):
+                if place < len(group) and group[place] != "[":
+                    out += _enclosed(_written(group[place : place + 1]))
+                    place += 1
     return out
 
 
@@ -135,7 +146,8 @@ def _scripts(group: Group, place: int, out: list[str]) -> int:
             place += 1
             break
         inner = group[place + 1]
-        text = _written(inner if isinstance(inner, list) else [inner])
+        inside: Group = inner if isinstance(inner, list) else [inner]
+        text = ["'"] * len(inside) if inside and all(i == "'" for i in inside) else _written(inside)
         if sign == "_":
             lower += text
         else:
@@ -149,11 +161,6 @@ def _scripts(group: Group, place: int, out: list[str]) -> int:
 
 def _enclosed(text: list[str]) -> list[str]:
     return text if len(text) == 1 else ["{", *text, "}"]
-
-
-def _braced(group: Group) -> list[str]:
-    """Braces of one sign, and braces that only group, as far as that can be told: those of one group."""
-    return _enclosed(_written(group))
 
 
 @dataclass(frozen=True)
