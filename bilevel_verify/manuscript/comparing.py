@@ -5,8 +5,7 @@ What cannot be evaluated is never equal: only equal trees, or equal finite value
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -15,13 +14,13 @@ from bilevel_verify.language import tree
 from bilevel_verify.latex import Notation
 from bilevel_verify.manuscript.values import NotNumeric, Point, value
 from bilevel_verify.theorems.card import Domain
-from bilevel_verify.theorems.rewrite import free_letters, rebuild
+from bilevel_verify.theorems.rewrite import binder, free_letters, rebuild, substitute
 from bilevel_verify.theorems.vocabulary import ORDER_FUNCTIONS
 
-POINTS = 4
-ATTEMPTS = 24
+POINTS = 6
+ENOUGH = 3
 TOLERANCE = 1e-9
-"""Points that must agree, points that may be tried for them, relative difference of doubles that counts as none."""
+"""Points that are tried, points at which both sides must have a value, relative difference that counts as none."""
 FLIPPED = {"<=": ">=", "<": ">", ">=": "<=", ">": "<", "==": "=="}
 
 
@@ -38,13 +37,56 @@ class Relation:
         return Relation(self.right, FLIPPED[self.op], self.left)
 
 
-@dataclass(frozen=True)
-class Setting:
-    """What names mean while trees are compared: the notation, ranges of letters, definitions in force."""
+@dataclass
+class Fingerprints:
+    """Values of expressions at the points of one paper, each computed once.
+
+    ``whole`` are letters that are whole numbers: those in indices and at the ends of sums, anywhere in the paper.
+    """
 
     notation: Notation
     domains: Mapping[str, Domain] = field(default_factory=dict)
+    whole: frozenset[str] = frozenset()
+    known: dict[tree.Node, tuple[Any, ...]] = field(default_factory=dict)
+
+    def of(self, node: tree.Node) -> tuple[Any, ...]:
+        """Values at all points, None where there is none."""
+        if node not in self.known:
+            self.known[node] = tuple(self._at(node, seed) for seed in range(POINTS))
+        return self.known[node]
+
+    def _at(self, node: tree.Node, seed: int) -> Any:
+        import numpy as np
+
+        try:
+            found = np.asarray(value(node, Point(seed, self.notation, self.domains, self.whole)), dtype=float)
+        except NotNumeric:
+            return None
+        return found if np.isfinite(found).all() and float(np.abs(found).max(initial=0.0)) < LARGEST else None
+
+
+LARGEST = 1e150
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What names mean while trees are compared.
+
+    ``formulas`` are the definitions of the card, ``defined`` writes out those of the print.
+    """
+
+    prints: Fingerprints
     formulas: Mapping[str, tree.Node] = field(default_factory=dict)
+    defined: Callable[[tree.Node], tree.Node] = field(default=lambda node: node)
+    forms: dict[tree.Node, tuple[tree.Node, ...]] = field(default_factory=dict)
+
+    def written(self, node: tree.Node) -> tuple[tree.Node, ...]:
+        """The expression as it is, with the definitions of the print, of the card, and of both written out."""
+        if node not in self.forms:
+            there = plain(self.defined(node))
+            every = (node, there, _written(node, self.formulas), _written(there, self.formulas))
+            self.forms[node] = every
+        return self.forms[node]
 
 
 def same_relation(one: Relation, other: Relation, setting: Setting) -> str:
@@ -79,31 +121,44 @@ def _same_difference(one: Relation, other: Relation, setting: Setting) -> bool:
     """``a <= b`` and ``a - b <= 0``: terms moved to the other side say the same."""
     if any(_is_order(side) for side in (one.left, one.right, other.left, other.right)):
         return False
-    difference = [tree.Add((r.left, tree.Negate(r.right))) for r in (one, other)]
-    return same_values(difference[0], difference[1], setting)
+    first, second = ([setting.prints.of(plain(side)) for side in (r.left, r.right)] for r in (one, other))
+    pairs = []
+    for a, b, c, d in zip(*first, *second):
+        if any(v is None or v.shape for v in (a, b, c, d)):
+            return False
+        size = max(abs(a), abs(b), abs(c), abs(d))
+        pairs.append(abs((a - b) - (c - d)) <= TOLERANCE * size and abs(a - b) > 1e3 * TOLERANCE * size)
+    return all(pairs)
 
 
 def same(one: tree.Node, other: tree.Node, setting: Setting) -> str:
-    """``same tree``, ``same values``, or empty."""
+    """``same tree``, ``same values`` (with definitions in force written out where need be), or empty."""
     first, second = plain(one), plain(other)
     if first == second:
         return "same tree"
-    return "same values" if same_values(first, second, setting) else ""
+    seen = set()
+    for pair in zip(setting.written(first), setting.written(second)):
+        if pair in seen:
+            continue
+        seen.add(pair)
+        if pair[0] == pair[1] or _agree(setting.prints.of(pair[0]), setting.prints.of(pair[1])):
+            return "same values"
+    return ""
 
 
-def same_values(one: tree.Node, other: tree.Node, setting: Setting) -> bool:
-    """Whether two expressions agree at random points, with the definitions in force written out where they differ."""
-    if _agree(one, other, setting):
-        return True
-    written = [_written(node, setting.formulas) for node in (one, other)]
-    if written[0] == plain(one) and written[1] == plain(other):
-        return False
-    return written[0] == written[1] or _agree(written[0], written[1], setting)
+def _agree(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
+    """Values that are the same wherever there are any, and there are enough of them."""
+    agreed = 0
+    for first, second in zip(one, other):
+        if first is None and second is None:
+            continue
+        if first is None or second is None or not _close(first, second):
+            return False
+        agreed += 1
+    return agreed >= ENOUGH
 
 
 def _written(node: tree.Node, formulas: Mapping[str, tree.Node]) -> tree.Node:
-    from bilevel_verify.theorems.rewrite import substitute
-
     for _ in range(12):
         used = free_letters(node) & formulas.keys()
         if not used:
@@ -112,48 +167,25 @@ def _written(node: tree.Node, formulas: Mapping[str, tree.Node]) -> tree.Node:
     return plain(node)
 
 
-def _agree(one: tree.Node, other: tree.Node, setting: Setting) -> bool:
-    whole = _whole(one) | _whole(other)
-    agreed = 0
-    for seed in range(ATTEMPTS):
-        point = Point(seed, setting.notation, setting.domains, whole)
-        try:
-            first, second = value(one, point), value(other, point)
-        except NotNumeric:
-            if not agreed and seed >= 7:
-                return False
-            continue
-        if not _close(first, second):
-            return False
-        agreed += 1
-        if agreed == POINTS:
-            return True
-    return False
-
-
-def _whole(node: tree.Node) -> frozenset[str]:
+def whole_letters(nodes: Iterable[tree.Node]) -> frozenset[str]:
     """Letters that must be whole numbers: those in indices and in the ends of sums."""
     found: set[str] = set()
-    for part in node.walk():
+    for part in (part for node in nodes for part in node.walk()):
         if isinstance(part, tree.Index):
             for index in part.indices:
                 found |= free_letters(index)
-        elif isinstance(part, tree.Tuple) and len(part.items) == 3:
-            for end in part.items[1:]:
-                found |= free_letters(end)
+        elif isinstance(part, tree.Call) and part.function != "integral" and (span := binder(part)) is not None:
+            found |= free_letters(span[1]) | free_letters(span[2])
     return frozenset(found)
 
 
 def _close(one: Any, other: Any) -> bool:
     import numpy as np
 
-    first, second = np.asarray(one, dtype=float), np.asarray(other, dtype=float)
-    if first.shape != second.shape or not (np.isfinite(first).all() and np.isfinite(second).all()):
+    if one.shape != other.shape:
         return False
-    size = max(float(np.abs(first).max(initial=0.0)), float(np.abs(second).max(initial=0.0)))
-    if size > 1e150:
-        return False
-    return bool(float(np.abs(first - second).max(initial=0.0)) <= TOLERANCE * size) or (size == 0 and math.isfinite(size))
+    size = max(float(np.abs(one).max(initial=0.0)), float(np.abs(other).max(initial=0.0)))
+    return bool(float(np.abs(one - other).max(initial=0.0)) <= TOLERANCE * size)
 
 
 def plain(node: tree.Node) -> tree.Node:

@@ -16,12 +16,12 @@ from typing import Any
 from bilevel_verify.errors import LatexError
 from bilevel_verify.language import letter_latex, to_text, tree
 from bilevel_verify.latex import read_latex
-from bilevel_verify.manuscript.comparing import Relation, Setting, same, same_relation
+from bilevel_verify.manuscript.comparing import Fingerprints, Relation, Setting, same, same_relation, whole_letters
 from bilevel_verify.manuscript.formulas import Formula, Print
 from bilevel_verify.manuscript.naming import Naming, is_count, naming_of
 from bilevel_verify.manuscript.quotation import Indexed
 from bilevel_verify.manuscript.quoted import Quoted, quotations
-from bilevel_verify.manuscript.relations import ReadFormula, candidates, read_print
+from bilevel_verify.manuscript.relations import Definitions, ReadFormula, candidates, definitions_of, read_print
 from bilevel_verify.theorems.card import Card, Root
 from bilevel_verify.theorems.rewrite import has_order
 from bilevel_verify.theorems.vocabulary import ORDER_FUNCTIONS
@@ -77,22 +77,44 @@ class Paper:
         return {one.formula.n: one for one in self.read}
 
     @cached_property
+    def defined(self) -> Definitions:
+        """What the print defines."""
+        return definitions_of(self.read)
+
+    @cached_property
     def naming(self) -> Naming:
         """The card's letters as the paper prints them."""
         return naming_of(self.card)
 
-    def setting(self, define: Mapping[str, tree.Node], domains: Mapping[str, Any]) -> Setting:
-        """What names mean: ranges of the card's letters and definitions in force, in the names of the print."""
+    @cached_property
+    def prints(self) -> Fingerprints:
+        """Values of expressions, in the names of the print."""
         named = self.naming
-        formulas = {
+        domains = {named.name(n): spec.domain for n, spec in self.card.letters.items() if spec.domain is not None}
+        members = (m for one in self.read for m in one.members())
+        return Fingerprints(self.card.notation, domains, whole_letters(members) | self.card.notation.indices)
+
+    @cached_property
+    def formulas(self) -> dict[str, tree.Node]:
+        """The definitions of the card, in the names of the print."""
+        found = {
             name: definition.value.tree
             for name, definition in self.card.definitions.items()
             if not isinstance(definition.value, Root) and not has_order(definition.value.tree)
         }
-        formulas |= define
-        written = {named.name(n): named.printed(node) for n, node in formulas.items()}
-        letters = {named.name(n): spec.domain for n, spec in self.card.letters.items() if spec.domain is not None}
-        return Setting(self.card.notation, {**letters, **domains}, written)
+        return {self.naming.name(n): self.naming.printed(node) for n, node in found.items()}
+
+    @cached_property
+    def usual(self) -> Setting:
+        """The setting of entries without definitions of their own."""
+        return Setting(self.prints, self.formulas, self.defined.out)
+
+    def setting(self, define: Mapping[str, tree.Node]) -> Setting:
+        """The setting of an entry with its own definitions."""
+        if not define:
+            return self.usual
+        own = {self.naming.name(n): self.naming.printed(node) for n, node in define.items()}
+        return Setting(self.prints, {**self.formulas, **own}, self.defined.out)
 
 
 def fidelity(card: Card, source: Print, statement: str | None = None) -> list[Row]:
@@ -146,9 +168,12 @@ def _judged(paper: Paper, quoted: Quoted, places: tuple[Formula, ...]) -> tuple[
     said = [c for part in statements for c in candidates(part)]
     said += candidates(own) if own is not None and not statements else []
     members = [m for part in (*statements, *([own] if own is not None else [])) for s in part for m in s.members]
-    setting = paper.setting(quoted.define, quoted.domains)
+    setting = paper.setting(quoted.define)
     found = [_relation(paper, relation, said, setting) for relation in quoted.relations]
     found = [f if f[0] else _count(paper, r, members, said, setting) for f, r in zip(found, quoted.relations)]
+    if quoted.defines and not found[0][0]:
+        said = [r for r in said if r.op == "==" and isinstance(r.left, tree.Letter | tree.Index)]
+        found = [_side(paper, (quoted.relations[0].right, ), [r.right for r in said], setting)]
     if quoted.sides:
         found = [_side(paper, quoted.sides, members, setting)]
     words = {word for word, _ in found}

@@ -17,6 +17,8 @@ EPOCH = "t"
 MOST_RUNS = 12
 MOST_POINTS = 24
 COUNTS = frozenset({"iterations", "epochs"})
+LENGTHS = frozenset({"K_cal", "K", "T", "k"})
+"""Letters that papers have for the length of an epoch or a run, where cards write ``k_end``."""
 
 
 @dataclass(frozen=True)
@@ -25,11 +27,25 @@ class Naming:
 
     trees: Mapping[str, tree.Node]
     indices: frozenset[str]
+    functions: Mapping[str, str]
 
     def printed(self, node: tree.Node) -> tree.Node:
         """An expression of the card in the names of the print."""
         used = free_letters(node) & self.trees.keys()
-        return substitute(node, {name: self.trees[name] for name in used}) if used else node
+        node = substitute(node, {name: self.trees[name] for name in used}) if used else node
+        return self._called(node)
+
+    def _called(self, node: tree.Node) -> tree.Node:
+        """Functions under the names of the print; a function without arguments is a letter there."""
+        node = rebuild(node, self._called)
+        if not isinstance(node, tree.Call):
+            return node
+        if not node.arguments:
+            return tree.Letter(node.function)
+        base = node.function.rpartition("_")[2]
+        if base in self.functions:
+            return tree.Call(node.function[: -len(base)] + self.functions[base], node.arguments)
+        return node
 
     def name(self, letter: str) -> str:
         """The name of a letter in the print."""
@@ -45,6 +61,7 @@ class Naming:
         """Changes of running letters: within an epoch ``t`` is left out, and ``k`` may be printed ``i``."""
         yield _last
         yield from _outputs(relation, said)
+        yield from _lengths(relation, said)
         nodes = (_last(relation.left), _last(relation.right))
         epoch = any(_epochs(side) for one in said for side in (one.left, one.right))
         if epoch and not any(_epochs(node) for node in nodes):
@@ -66,6 +83,24 @@ class Naming:
 def _last(node: tree.Node) -> tree.Node:
     """The length of an epoch is printed ``k``."""
     return substitute(node, {"k_end": tree.Letter("k")})
+
+
+def _lengths(relation: Relation, said: list[Relation]) -> Iterator[Callable[[tree.Node], tree.Node]]:
+    """The length of an epoch under another letter of the print, which the relation itself does not have."""
+    used = set().union(*(free_letters(n) for n in (relation.left, relation.right)))
+    if "k_end" not in used:
+        return
+    others = set().union(*(free_letters(s) for one in said for s in (one.left, one.right)), set())
+    epoch = any(_epochs(side) for one in said for side in (one.left, one.right))
+    for name in sorted((others & LENGTHS) - used):
+        letter = tree.Letter(name)
+
+        def renamed(node: tree.Node, letter: tree.Letter = letter) -> tree.Node:
+            return substitute(node, {"k_end": letter})
+
+        yield renamed
+        if epoch:
+            yield lambda node, renamed=renamed: _with_epoch(renamed(node))  # type: ignore[misc]
 
 
 def _outputs(relation: Relation, said: list[Relation]) -> Iterator[Callable[[tree.Node], tree.Node]]:
@@ -121,4 +156,14 @@ def naming_of(card: Card) -> Naming:
             continue
         if found != tree.Letter(name) and not isinstance(found, tree.Compare):
             trees[name] = found
-    return Naming(trees, card.notation.indices)
+    return Naming(trees, card.notation.indices, _functions(card))
+
+
+def _functions(card: Card) -> dict[str, str]:
+    """Functions of the card that the notation of its paper calls otherwise (``phi`` printed ``\\Phi``)."""
+    found = {}
+    for name, spec in card.functions.items():
+        for entry in card.notation.entries if spec.display else ():
+            if entry.role == "function" and entry.display == spec.display and entry.name != name:
+                found[name] = entry.name
+    return found

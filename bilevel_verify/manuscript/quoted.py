@@ -31,7 +31,8 @@ class Quoted:
 
     ``statement`` and ``part`` say where it stands in the card (an entry and ``link-2`` or the id of a claim);
     ``relations`` are what it is judged as, ``sides`` expressions of which it must have one (the bound of a
-    derivation); with neither there is nothing to compare.
+    derivation); with neither there is nothing to compare. ``generalises``: its letters range over all numbers, so that one
+    that stands for something printed needs a mark; ``defines``: the left side is a name of the card.
     """
 
     statement: str
@@ -43,6 +44,7 @@ class Quoted:
     define: Mapping[str, tree.Node] = field(default_factory=dict)
     domains: Mapping[str, Domain] = field(default_factory=dict)
     generalises: bool = False
+    defines: bool = False
 
 
 def quotations(card: Card) -> Iterator[Quoted]:
@@ -70,7 +72,7 @@ def _defined(statement: str, name: str, definition: Definition, marks: tuple[Mar
         yield Quoted(statement, name, definition.printed, marks=marks)
     else:
         relation = Relation(tree.Letter(name), "==", definition.value.tree)
-        yield Quoted(statement, name, definition.printed, (relation,), marks=marks)
+        yield Quoted(statement, name, definition.printed, (relation,), marks=marks, defines=True)
 
 
 def _of_entry(entry: Entry) -> Iterator[Quoted]:

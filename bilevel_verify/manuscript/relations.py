@@ -11,6 +11,7 @@ from bilevel_verify.latex import Notation, Statement, read_latex
 from bilevel_verify.latex.symbols import COMPARABLE
 from bilevel_verify.manuscript.comparing import Relation
 from bilevel_verify.manuscript.formulas import Formula, Print
+from bilevel_verify.theorems.rewrite import rebuild, substitute
 
 DIRECTION = {"<": "<=", "<=": "<=", ">": ">=", ">=": ">=", "==": "=="}
 
@@ -118,13 +119,24 @@ def candidates(statements: tuple[Statement, ...]) -> list[Relation]:
         members = statement.members if not statement.continues else (tree.Letter("_"), *statement.members)
         ops = [COMPARABLE.get(r.word, r.word) for r in statement.relations]
         for start in range(len(ops)):
-            found.append(Relation(members[start], ops[start], members[start + 1]))
+            one = Relation(members[start], ops[start], members[start + 1])
+            found += [one, *_ends(one)]
         for start in range(len(ops)):
             for end in range(start + 2, len(members)):
                 whole = combined(ops[start:end])
                 if whole:
                     found.append(Relation(members[start], whole, members[end]))
     return found
+
+
+def _ends(one: Relation) -> list[Relation]:
+    """``x in [a, b]`` says ``a <= x`` and ``x <= b``."""
+    right = one.right
+    if one.op != "in" or not isinstance(right, tree.Call) or not right.function.startswith("interval_"):
+        return []
+    words = right.function.removeprefix("interval_").split("_")
+    low, high = ("<=" if word == "closed" else "<" for word in (words[0], words[-1]))
+    return [Relation(right.arguments[0], low, one.left), Relation(one.left, high, right.arguments[1])]
 
 
 def combined(ops: list[str]) -> str:
@@ -136,6 +148,77 @@ def combined(ops: list[str]) -> str:
         return "=="
     strict = [op for op in ops if op in ("<", ">")]
     return strict[0] if strict else ways.pop()
+
+
+@dataclass(frozen=True)
+class Definitions:
+    """What the print defines (``:=``): letters, entries of sequences, functions of letters."""
+
+    rules: tuple[tuple[tree.Node, tree.Node], ...] = ()
+
+    def out(self, node: tree.Node) -> tree.Node:
+        """An expression with everything that the print defines written out, definitions inside definitions too."""
+        for _ in range(6):
+            changed = self._once(node)
+            if changed == node:
+                break
+            node = changed
+        return node
+
+    def _once(self, node: tree.Node) -> tree.Node:
+        node = rebuild(node, self._once)
+        for pattern, body in self.rules:
+            match pattern, node:
+                case (tree.Letter(name=a), tree.Letter(name=b)) if a == b:
+                    return body
+                case (tree.Index(base=a, indices=p), tree.Index(base=b, indices=q)) if a == b and len(p) == len(q):
+                    return _filled(body, p, q)
+                case (tree.Call(function=a, arguments=p), tree.Call(function=b, arguments=q)) if (
+                    a == b and len(p) == len(q)
+                ):
+                    return _filled(body, p, q)
+        return node
+
+
+def _filled(body: tree.Node, places: tuple[tree.Node, ...], values: tuple[tree.Node, ...]) -> tree.Node:
+    return substitute(body, {p.name: v for p, v in zip(places, values) if isinstance(p, tree.Letter)})
+
+
+def definitions_of(read: tuple[ReadFormula, ...]) -> Definitions:
+    """The definitions of a print, as far as each symbol is defined once and not by itself."""
+    found: dict[str, list[tuple[tree.Node, tree.Node]]] = {}
+    for one in read:
+        for printed in relations_of(one):
+            left, right = printed.relation.left, printed.relation.right
+            name = _defined_name(left)
+            if printed.definition and name and not printed.goal and name not in _names(right):
+                known = found.setdefault(name, [])
+                if (left, right) not in known:
+                    known.append((left, right))
+    return Definitions(tuple(rules[0] for rules in found.values() if len(rules) == 1))
+
+
+def _defined_name(node: tree.Node) -> str:
+    """The symbol that a left side defines: a letter, or a sequence or function of different letters."""
+    match node:
+        case tree.Letter(name=name):
+            return name if name != "_" else ""
+        case tree.Index(base=name, indices=places) | tree.Call(function=name, arguments=places):
+            plain = [p.name for p in places if isinstance(p, tree.Letter)]
+            return name if plain and len(plain) == len(set(plain)) == len(places) else ""
+    return ""
+
+
+def _names(node: tree.Node) -> set[str]:
+    found = set()
+    for part in node.walk():
+        if isinstance(part, tree.Letter):
+            found.add(part.name)
+        elif isinstance(part, tree.Index):
+            found.add(part.base)
+        elif isinstance(part, tree.Call):
+            found.add(part.function)
+    return found
 
 
 def _all(statements: tuple[Statement, ...]) -> Iterator[Statement]:
