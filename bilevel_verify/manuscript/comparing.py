@@ -52,7 +52,10 @@ class Fingerprints:
     def of(self, node: tree.Node) -> tuple[Any, ...]:
         """Values at all points, None where there is none."""
         if node not in self.known:
-            self.known[node] = tuple(self._at(node, seed) for seed in range(POINTS))
+            if _fine(node):
+                self.known[node] = (None,) * POINTS
+            else:
+                self.known[node] = tuple(self._at(node, seed) for seed in range(POINTS))
         return self.known[node]
 
     def _at(self, node: tree.Node, seed: int) -> Any:
@@ -66,6 +69,13 @@ class Fingerprints:
 
 
 LARGEST = 1e150
+SMALLEST = Fraction(1, 10**6)
+"""Values beyond the first are none; an expression with a number below the second is compared as a tree only."""
+
+
+def _fine(node: tree.Node) -> bool:
+    """Whether it has a number so small that what it does might pass for a rounding error."""
+    return any(isinstance(part, tree.Number) and 0 < abs(part.value) < SMALLEST for part in node.walk())
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,10 @@ from typing import Any
 
 from bilevel_verify.errors import LatexError
 from bilevel_verify.language import letter_latex, to_text, tree
-from bilevel_verify.latex import read_latex
+from bilevel_verify.latex import Notation, read_latex
 from bilevel_verify.manuscript.comparing import Fingerprints, Relation, Setting, same, same_relation, whole_letters
 from bilevel_verify.manuscript.formulas import Formula, Print
-from bilevel_verify.manuscript.naming import Naming, is_count, naming_of
+from bilevel_verify.manuscript.naming import Naming, is_count, naming_of, print_notation
 from bilevel_verify.manuscript.quotation import Indexed
 from bilevel_verify.manuscript.quoted import Quoted, quotations
 from bilevel_verify.manuscript.relations import Definitions, ReadFormula, candidates, definitions_of, read_print
@@ -67,9 +67,14 @@ class Paper:
         object.__setattr__(self, "index", Indexed(self.source))
 
     @cached_property
+    def notation(self) -> Notation:
+        """How the paper prints its formulas."""
+        return print_notation(self.card)
+
+    @cached_property
     def read(self) -> tuple[ReadFormula, ...]:
         """The print as it was read."""
-        return read_print(self.source, self.card.notation)
+        return read_print(self.source, self.notation)
 
     @cached_property
     def by_number(self) -> dict[int, ReadFormula]:
@@ -84,7 +89,7 @@ class Paper:
     @cached_property
     def naming(self) -> Naming:
         """The card's letters as the paper prints them."""
-        return naming_of(self.card)
+        return naming_of(self.card, self.notation)
 
     @cached_property
     def prints(self) -> Fingerprints:
@@ -92,7 +97,7 @@ class Paper:
         named = self.naming
         domains = {named.name(n): spec.domain for n, spec in self.card.letters.items() if spec.domain is not None}
         members = (m for one in self.read for m in one.members())
-        return Fingerprints(self.card.notation, domains, whole_letters(members) | self.card.notation.indices)
+        return Fingerprints(self.notation, domains, whole_letters(members) | self.notation.indices)
 
     @cached_property
     def formulas(self) -> dict[str, tree.Node]:
@@ -172,8 +177,9 @@ def _judged(paper: Paper, quoted: Quoted, places: tuple[Formula, ...]) -> tuple[
     found = [_relation(paper, relation, said, setting) for relation in quoted.relations]
     found = [f if f[0] else _count(paper, r, members, said, setting) for f, r in zip(found, quoted.relations)]
     if quoted.defines and not found[0][0]:
-        said = [r for r in said if r.op == "==" and isinstance(r.left, tree.Letter | tree.Index)]
-        found = [_side(paper, (quoted.relations[0].right, ), [r.right for r in said], setting)]
+        named = [r.right for r in said if r.op == "==" and isinstance(r.left, tree.Letter | tree.Index | tree.Call)]
+        alone = [] if own is None else [s.members[0] for s in own if not s.relations]
+        found = [_side(paper, (quoted.relations[0].right,), [*named, *alone], setting)]
     if quoted.sides:
         found = [_side(paper, quoted.sides, members, setting)]
     words = {word for word, _ in found}
@@ -190,7 +196,7 @@ def _judged(paper: Paper, quoted: Quoted, places: tuple[Formula, ...]) -> tuple[
 def _own(paper: Paper, latex: str) -> tuple[Any, str]:
     """The quotation read by itself; None and the reason where it cannot be."""
     try:
-        return read_latex(latex, paper.card.notation).statements, ""
+        return read_latex(latex, paper.notation).statements, ""
     except LatexError as error:
         return None, f"{error.reason}: {error.plain}"
 
@@ -236,6 +242,10 @@ def _variants(
     yield first, stands
     for change in paper.naming.runs(first, said):
         yield Relation(change(left), relation.op, change(right)), stands
+    bare = paper.naming.bare
+    second = Relation(bare.printed(relation.left), relation.op, bare.printed(relation.right))
+    if second != first:
+        yield second, stands
 
 
 def _side(

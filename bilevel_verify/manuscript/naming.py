@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import product
 
-from bilevel_verify.errors import LatexError
+from bilevel_verify.errors import InputError, LatexError
 from bilevel_verify.language import letter_latex, tree
-from bilevel_verify.latex import read_latex
+from bilevel_verify.latex import Notation, read_latex
 from bilevel_verify.manuscript.comparing import Relation
 from bilevel_verify.theorems.card import Card
+from bilevel_verify.theorems.notation import notation_table
 from bilevel_verify.theorems.rewrite import free_letters, rebuild, substitute
 
 EPOCH = "t"
@@ -23,11 +25,19 @@ LENGTHS = frozenset({"K_cal", "K", "T", "k"})
 
 @dataclass(frozen=True)
 class Naming:
-    """``trees``: letter of the card -> what its display reads as, where that is something else than the letter."""
+    """What the displays of a card read as: letters (``trees``, where that is something else than the letter), functions
+    under another name, functions without arguments (``constants``), and entries of recorded sequences as k-th ones."""
 
     trees: Mapping[str, tree.Node]
     indices: frozenset[str]
     functions: Mapping[str, str]
+    constants: Mapping[str, tree.Node] = field(default_factory=dict)
+    sequences: Mapping[str, tree.Node] = field(default_factory=dict)
+
+    @property
+    def bare(self) -> Naming:
+        """The same with functions without arguments as letters."""
+        return replace(self, constants={})
 
     def printed(self, node: tree.Node) -> tree.Node:
         """An expression of the card in the names of the print."""
@@ -38,10 +48,12 @@ class Naming:
     def _called(self, node: tree.Node) -> tree.Node:
         """Functions under the names of the print; a function without arguments is a letter there."""
         node = rebuild(node, self._called)
+        if isinstance(node, tree.Index) and node.base in self.sequences and len(node.indices) == 1:
+            return substitute(self.sequences[node.base], {"k": node.indices[0]})
         if not isinstance(node, tree.Call):
             return node
         if not node.arguments:
-            return tree.Letter(node.function)
+            return self.constants.get(node.function, tree.Letter(node.function))
         base = node.function.rpartition("_")[2]
         if base in self.functions:
             return tree.Call(node.function[: -len(base)] + self.functions[base], node.arguments)
@@ -145,18 +157,55 @@ def is_count(node: tree.Node) -> bool:
     return False
 
 
-def naming_of(card: Card) -> Naming:
+def print_notation(card: Card) -> Notation:
+    """The notation of a paper without the card's own names for what it can already read: ``g_a`` for ``g_k``.
+
+    A letter of a card whose display the paper's own table reads otherwise is only another name of that.
+    """
+    notation = card.notation
+    try:
+        data = tomllib.loads(card.path.read_text(encoding="utf-8"))
+        table = Notation.from_table(notation_table(data, card.path))
+    except (OSError, tomllib.TOMLDecodeError, InputError):
+        return notation
+    own = {entry.name for entry in table.entries}
+    extra = [e for e in notation.entries if e.role == "letter" and e.name in card.letters and e.name not in own]
+    if not own or not extra:
+        return notation
+    bare = replace(notation, entries=tuple(e for e in notation.entries if e not in extra))
+    kept = [e for e in extra if not _reads(e.display, bare)]
+    return replace(bare, entries=(*bare.entries, *kept))
+
+
+def _reads(latex: str, notation: Notation) -> bool:
+    try:
+        read_latex(latex, notation)
+    except LatexError:
+        return False
+    return True
+
+
+def naming_of(card: Card, notation: Notation | None = None) -> Naming:
     """The displays of a card's letters, read with the notation of its paper."""
+    notation = notation or print_notation(card)
     trees: dict[str, tree.Node] = {}
     for name, spec in card.letters.items():
-        try:
-            reading = read_latex(spec.display or letter_latex(name), card.notation)
-            found = reading.tree
-        except LatexError:
-            continue
-        if found != tree.Letter(name) and not isinstance(found, tree.Compare):
+        found = _display(spec.display or letter_latex(name), notation)
+        if found is not None and found != tree.Letter(name):
             trees[name] = found
-    return Naming(trees, card.notation.indices, _functions(card))
+    constants = {n: found for n, spec in card.functions.items() if (found := _display(spec.display, notation)) is not None}
+    ran = {name for name, spec in card.letters.items() if spec.source == "run"}
+    sequences = {name: trees.pop(name) for name in ran & trees.keys() if "k" in free_letters(trees[name])}
+    return Naming(trees, notation.indices, _functions(card), constants, sequences)
+
+
+def _display(latex: str, notation: Notation) -> tree.Node | None:
+    """What the display of a quantity reads as; None where there is none, or it is not read."""
+    try:
+        found = read_latex(latex, notation).tree if latex else None
+    except LatexError:
+        return None
+    return None if isinstance(found, tree.Compare) else found
 
 
 def _functions(card: Card) -> dict[str, str]:
