@@ -45,7 +45,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=Parser)
-    for add in (_run, _verify, _solve, _derive, _constants, _audit, _check, _list, _report, _rates, _bench):
+    for add in (_run, _verify, _solve, _derive, _constants, _audit, _fidelity, _coverage, _check, _list, _report, _rates, _bench):
         add(commands)
     return parser
 
@@ -161,6 +161,26 @@ def _audit(commands: Any) -> None:
     c.add_argument("--controls", type=_natural, nargs="?", const=2, metavar="N", help=text)
     c.add_argument("--out", metavar="DIR", help="write a report, an errata page for each paper, counterexample scripts")
     _strict(c)
+
+
+def _beside_print(command: argparse.ArgumentParser) -> None:
+    command.add_argument("paper", nargs="*", metavar="PAPER", help="keys of papers or card files; all cards by default")
+    command.add_argument("--print", metavar="FILE", help="print of the paper (default: the one shipped with its card)")
+    command.add_argument("--all", action="store_true", help="every row, not only what is wrong or summed up")
+
+
+def _fidelity(commands: Any) -> None:
+    c = _command(commands, "fidelity", "manuscripts", "is what a card quotes in the paper, and is it what is judged?")
+    _beside_print(c)
+    c.add_argument("--statement", metavar="ID", help="only this entry (or definitions, settings.NAME)")
+
+
+def _coverage(commands: Any) -> None:
+    c = _command(commands, "coverage", "manuscripts", "which row judges each printed relation, or why none does")
+    _beside_print(c)
+    c.add_argument("--full", action="store_true", help="the full audit instead of the quick one")
+    c.add_argument("--jobs", type=_natural, default=0, metavar="N", help="processes (default: one for each core)")
+    c.add_argument("--out", metavar="DIR", help="write a page for each paper: its formulas in order, with verdicts")
 
 
 def _check(commands: Any) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from bilevel_verify.language import tree
 from bilevel_verify.latex import Notation
-from bilevel_verify.manuscript.values import NotNumeric, Point, value
+from bilevel_verify.manuscript.values import NotNumeric, Point, kind_of, value
 from bilevel_verify.theorems.card import Domain
 from bilevel_verify.theorems.rewrite import binder, free_letters, rebuild, substitute
 from bilevel_verify.theorems.vocabulary import ORDER_FUNCTIONS
@@ -57,6 +57,10 @@ class Fingerprints:
             else:
                 self.known[node] = tuple(self._at(node, seed) for seed in range(POINTS))
         return self.known[node]
+
+    def kind(self, name: str, role: str) -> str:
+        """Kind of the value of a name in a role (letter, sequence, function)."""
+        return kind_of(self.notation, name, role)
 
     def _at(self, node: tree.Node, seed: int) -> Any:
         import numpy as np

@@ -99,6 +99,10 @@ class Paper:
         members = (m for one in self.read for m in one.members())
         return Fingerprints(self.notation, domains, whole_letters(members) | self.notation.indices)
 
+    def prints_kind(self, name: str) -> str:
+        """Kind of a letter or of the entries of a sequence."""
+        return self.prints.kind(name, "letter")
+
     @cached_property
     def formulas(self) -> dict[str, tree.Node]:
         """The definitions of the card, in the names of the print."""

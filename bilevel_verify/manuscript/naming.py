@@ -59,6 +59,12 @@ class Naming:
             return tree.Call(node.function[: -len(base)] + self.functions[base], node.arguments)
         return node
 
+    def of_card(self, node: tree.Node) -> tree.Node:
+        """An expression of the print with its letters under the names of the card, which has their ranges."""
+        back = {t.name: tree.Letter(n) for n, t in self.trees.items() if isinstance(t, tree.Letter)}
+        used = free_letters(node) & back.keys()
+        return substitute(node, {n: back[n] for n in used}) if used else node
+
     def name(self, letter: str) -> str:
         """The name of a letter in the print."""
         found = self.trees.get(letter)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from bilevel_verify.language import tree
 from bilevel_verify.manuscript.comparing import Relation
@@ -45,6 +45,22 @@ class Quoted:
     domains: Mapping[str, Domain] = field(default_factory=dict)
     generalises: bool = False
     defines: bool = False
+
+
+def displays(card: Card) -> Iterator[Quoted]:
+    """Every display of a card's own making (``stated``) beside the relations of entries and claims."""
+    for entry in card.entries.values():
+        if isinstance(entry, Inequality | Step):
+            yield from _of_chain(entry.id, "link-", _own(entry.chain), entry.stated, entry.marks, {}, {})
+        if isinstance(entry, Statement):
+            for claim in entry.claims:
+                prefix = claim.id if len(claim.chain) == 1 else f"{claim.id}: link-"
+                yield from _of_chain(entry.id, prefix, _own(claim.chain), claim.stated, claim.marks, {}, {})
+
+
+def _own(chain: tuple[Link, ...]) -> tuple[Link, ...]:
+    """Links with their own displays in the place of quotations."""
+    return tuple(replace(link, printed=link.stated) for link in chain)
 
 
 def quotations(card: Card) -> Iterator[Quoted]:
@@ -105,8 +121,6 @@ def _of_entry(entry: Entry) -> Iterator[Quoted]:
 
 
 def _general(quoted: Quoted) -> Quoted:
-    from dataclasses import replace
-
     return replace(quoted, generalises=True)
 
 

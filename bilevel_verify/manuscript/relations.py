@@ -103,7 +103,7 @@ def relations_of(one: ReadFormula) -> tuple[Printed, ...]:
                     len(found) + 1,
                     Relation(left, op, right),
                     statement.conditions,
-                    relation.word in (":=", "equiv", "<-"),
+                    relation.word == ":=",
                     statement.word,
                     bool(statement.goals),
                     number,
@@ -187,14 +187,13 @@ def _filled(body: tree.Node, places: tuple[tree.Node, ...], values: tuple[tree.N
 def definitions_of(read: tuple[ReadFormula, ...]) -> Definitions:
     """The definitions of a print, as far as each symbol is defined once and not by itself."""
     found: dict[str, list[tuple[tree.Node, tree.Node]]] = {}
-    for one in read:
-        for printed in relations_of(one):
-            left, right = printed.relation.left, printed.relation.right
-            name = _defined_name(left)
-            if printed.definition and name and not printed.goal and name not in _names(right):
-                known = found.setdefault(name, [])
-                if (left, right) not in known:
-                    known.append((left, right))
+    for printed in (p for one in read if one.formula.kind != "algorithm-line" for p in relations_of(one)):
+        left, right = printed.relation.left, printed.relation.right
+        name = _defined_name(left)
+        if printed.definition and name and not printed.goal and name not in _names(right):
+            known = found.setdefault(name, [])
+            if (left, right) not in known:
+                known.append((left, right))
     return Definitions(tuple(rules[0] for rules in found.values() if len(rules) == 1))
 
 

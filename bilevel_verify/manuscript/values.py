@@ -41,6 +41,20 @@ class NotNumeric(Exception):
     """An expression without a value at a point: sets, words, minimisers, a root of a negative number."""
 
 
+def kind_of(notation: Notation, name: str, role: str) -> str:
+    """Kind of the value of a name in a role (letter, sequence, function)."""
+    entry = notation.by_name.get((name, role))
+    if entry is not None:
+        return str(entry.kind)
+    if role == "function":
+        found = split_name(name, notation.functions)
+        if found is not None and (base := notation.by_name.get((found[1], "function"))) is not None:
+            return str(value_kind(base, found[0]))
+        return _guessed(name)
+    other = notation.by_name.get((name, "sequence" if role == "letter" else "letter"))
+    return str(other.kind) if other is not None else "scalar"
+
+
 @dataclass
 class Point:
     """One random point: a number for every name, made when it is first asked for.
@@ -55,19 +69,6 @@ class Point:
     work: int = 0
     made: dict[str, Any] = field(default_factory=dict)
 
-    def kind(self, name: str, role: str) -> str:
-        """Kind of the value of a name in a role (letter, sequence, function)."""
-        entry = self.notation.by_name.get((name, role))
-        if entry is not None:
-            return str(entry.kind)
-        if role == "function":
-            found = split_name(name, self.notation.functions)
-            if found is not None and (base := self.notation.by_name.get((found[1], "function"))) is not None:
-                return str(value_kind(base, found[0]))
-            return _guessed(name)
-        other = self.notation.by_name.get((name, "sequence" if role == "letter" else "letter"))
-        return str(other.kind) if other is not None else "scalar"
-
     def letter(self, name: str) -> Any:
         """Value of a letter."""
         if name not in self.made:
@@ -75,9 +76,9 @@ class Point:
         return self.made[name]
 
     def _drawn(self, name: str) -> Any:
-        shape = SHAPES.get(self.kind(name, "letter"))
+        shape = SHAPES.get(kind_of(self.notation, name, "letter"))
         if shape is None:
-            raise NotNumeric(f"{name} is a {self.kind(name, 'letter')}")
+            raise NotNumeric(f"{name} is a {kind_of(self.notation, name, 'letter')}")
         draw = _draw(self.seed, "letter", name)
         if shape:
             return draw.normal(size=shape)
@@ -93,9 +94,9 @@ class Point:
         """Value of a sequence or function at numbers: a smooth random map; scalars of a sequence are positive."""
         import numpy as np
 
-        shape = SHAPES.get(self.kind(name, role))
+        shape = SHAPES.get(kind_of(self.notation, name, role))
         if shape is None:
-            raise NotNumeric(f"{name} is a {self.kind(name, role)}")
+            raise NotNumeric(f"{name} is a {kind_of(self.notation, name, role)}")
         flat = np.concatenate([np.atleast_1d(np.asarray(a, dtype=float)).ravel() for a in arguments])
         draw = _draw(self.seed, role, name, len(flat))
         size = int(np.prod(shape)) if shape else 1
