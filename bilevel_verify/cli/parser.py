@@ -45,7 +45,21 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=Parser)
-    for add in (_run, _verify, _solve, _derive, _constants, _audit, _fidelity, _coverage, _check, _list, _report, _rates, _bench):
+    for add in (
+        _run,
+        _verify,
+        _solve,
+        _derive,
+        _constants,
+        _audit,
+        _fidelity,
+        _coverage,
+        _check,
+        _list,
+        _report,
+        _rates,
+        _bench,
+    ):
         add(commands)
     return parser
 

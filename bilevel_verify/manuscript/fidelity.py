@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 from bilevel_verify.errors import LatexError
-from bilevel_verify.language import letter_latex, to_text, tree
+from bilevel_verify.language import to_text, tree
 from bilevel_verify.latex import Notation, read_latex
 from bilevel_verify.manuscript.comparing import Fingerprints, Relation, Setting, same, same_relation, whole_letters
 from bilevel_verify.manuscript.formulas import Formula, Print
@@ -205,11 +205,9 @@ def _own(paper: Paper, latex: str) -> tuple[Any, str]:
         return None, f"{error.reason}: {error.plain}"
 
 
-def _relation(
-    paper: Paper, relation: Relation, said: list[Relation], setting: Setting
-) -> tuple[str, tuple[str, ...]]:
-    """The best agreement of a relation of the card with one that the print says, and the letters that stand for more."""
-    best, letters = "", ()
+def _relation(paper: Paper, relation: Relation, said: list[Relation], setting: Setting) -> tuple[str, tuple[str, ...]]:
+    """The best agreement of a relation of the card with one of the print, and its letters that stand for more."""
+    best, letters = "", tuple[str, ...]()
     for variant, stands in _variants(paper, relation, said):
         for candidate in said:
             word = same_relation(variant, candidate, setting)
@@ -236,9 +234,7 @@ def _count(
     return best, ()
 
 
-def _variants(
-    paper: Paper, relation: Relation, said: list[Relation]
-) -> Iterator[tuple[Relation, tuple[str, ...]]]:
+def _variants(paper: Paper, relation: Relation, said: list[Relation]) -> Iterator[tuple[Relation, tuple[str, ...]]]:
     """The relation in the names of the print, and with the running letter that the print has instead of the card's."""
     left, right = paper.naming.printed(relation.left), paper.naming.printed(relation.right)
     stands = paper.naming.standing(relation.left, relation.right)

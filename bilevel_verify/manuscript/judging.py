@@ -3,14 +3,14 @@
 Nothing is written by hand. The letters have the ranges that the paper gives them, the hypotheses are those of the
 statement in which the relation stands (or of whose proof it is a part), its own conditions (``for all k >= 1``) and no
 others. What the engines cannot see into (a norm, a value of a function, an entry of a sequence) is a letter that may
-have any value of its kind, so that what is proved holds for the object as well. The reverse is not true, and a proof may
-use what was said before it: where a counterexample is found the relation is *undecided*, and the reason shows the point.
+have any value of its kind, so that what is proved holds for the object as well. The reverse is not true, and a proof
+may use what was said before it: where a counterexample is found the relation is *undecided*, and the reason shows the
+point.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from fractions import Fraction
+from dataclasses import dataclass, replace
 
 from bilevel_verify.audit.definedness import undefined, where_defined
 from bilevel_verify.audit.reading import REAL, Written
@@ -21,16 +21,13 @@ from bilevel_verify.errors import BilevelVerifyError
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.latex import Statement
 from bilevel_verify.manuscript.comparing import FLIPPED, Relation
+from bilevel_verify.manuscript.facts import facts_about
 from bilevel_verify.manuscript.fidelity import Paper
+from bilevel_verify.manuscript.opaque import FOLDS, Letters, blind, kind_of_call, opaque
 from bilevel_verify.manuscript.relations import Printed, candidates
 from bilevel_verify.theorems.card import Domain, Expression, Root
-from bilevel_verify.theorems.rewrite import binder, free_letters, has_order, rebuild
+from bilevel_verify.theorems.rewrite import free_letters, has_order, rebuild
 from bilevel_verify.theorems.vocabulary import NUMBERS, SCALAR_FUNCTIONS
-
-NONNEGATIVE = Domain("[0, oo)", "interval", Expression(tree.Number(Fraction(0)), "0"), None, True, False)
-FOLDS = frozenset({"sum", "prod", "max", "min"})
-BY_SIZE = frozenset({"norm", "frobenius", "dist", "dual_norm", "count", "norm_Q"})
-"""Functions whose values are nonnegative."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,27 +41,6 @@ class Judgement:
 
 class OutOfScope(Exception):
     """A relation that no engine can be asked about; the message is a reason of the closed list of coverage."""
-
-
-@dataclass
-class _Letters:
-    """Letters in place of what the engines cannot see into, the same for the same expression."""
-
-    paper: Paper
-    made: dict[tree.Node, str] = field(default_factory=dict)
-    domains: dict[str, Domain] = field(default_factory=dict)
-
-    def for_(self, node: tree.Node, domain: Domain) -> tree.Node:
-        """The letter of an expression."""
-        if node not in self.made:
-            name = f"value_{len(self.made) + 1}"
-            self.made[node] = name
-            self.domains[name] = domain
-        return tree.Letter(self.made[node])
-
-    def shown(self) -> str:
-        """What the letters stand for."""
-        return ", ".join(f"{name} for {to_text(node)}" for node, name in self.made.items())
 
 
 def judge(paper: Paper, printed: Printed, effort: float = 1.0, seed: int = 0) -> Judgement:
@@ -157,9 +133,10 @@ def _scalars(
     paper: Paper, relation: Relation, printed: Printed, table: Written, effort: float, seed: int
 ) -> tuple[Decision, str]:
     """The relation between numbers, with letters for what is no formula of numbers."""
-    letters = _Letters(paper)
-    left, right = (_opaque(paper.naming.of_card(side), letters, table) for side in (relation.left, relation.right))
-    claim = _claim(left, relation.op, right, letters, table, _conditions(paper, printed.conditions))
+    letters = Letters(paper)
+    left, right = (opaque(paper.naming.of_card(side), letters) for side in (relation.left, relation.right))
+    conditions = [*_conditions(paper, printed.conditions), *facts_about(letters.made)]
+    claim = _claim(left, relation.op, right, letters, table, conditions)
     decision = decide(claim, seed=seed, effort=effort)
     if decision.outcome == "proved":
         decision = where_defined(decision, undefined(claim, seed, ())[0])
@@ -168,10 +145,12 @@ def _scalars(
 
 
 def _claim(
-    left: tree.Node, op: str, right: tree.Node, letters: _Letters, table: Written, conditions: list[tree.Node]
+    left: tree.Node, op: str, right: tree.Node, letters: Letters, table: Written, conditions: list[tree.Node]
 ) -> ScalarClaim:
     left, right = table.out(left), table.out(right)
-    where = [w for w in map(table.out, table.where) if not _blind(w)] + [c for c in map(table.out, conditions) if not _blind(c)]
+    where = [w for w in map(table.out, table.where) if not blind(w)] + [
+        c for c in map(table.out, conditions) if not blind(c)
+    ]
     used = set().union(*(free_letters(n) for n in (left, right))) - NUMBERS
     for _ in range(4):
         used |= set().union(*(free_letters(w) for w in where if free_letters(w) & used), set()) - NUMBERS
@@ -195,68 +174,6 @@ def _written_ends(domain: Domain, table: Written) -> Domain:
     return replace(domain, lower=low, upper=high)
 
 
-def _blind(node: tree.Node) -> bool:
-    """Whether a condition mentions more than numbers."""
-    known = SCALAR_FUNCTIONS | FOLDS
-    return any(isinstance(p, tree.Index | tree.MatrixMultiply) or (isinstance(p, tree.Call) and p.function not in known)
-               for p in node.walk())  # fmt: skip
-
-
-def _opaque(node: tree.Node, letters: _Letters, table: Written) -> tree.Node:
-    """A formula of numbers with a letter for each part that is none.
-
-    Raises
-    ------
-    ValueError : a part that is no number, or one that runs with an index that a sum binds.
-    """
-    if isinstance(node, tree.Letter):
-        kind = letters.paper.prints_kind(node.name)
-        if kind not in ("scalar", "unknown"):
-            raise ValueError(f"{node.name} is a {kind}")
-        return node
-    if isinstance(node, tree.Call):
-        span = binder(node)
-        if node.function in FOLDS and span is not None and _blind(node.arguments[0]):
-            return letters.for_(node, NONNEGATIVE if _nonnegative(node.arguments[0]) else REAL)
-        if node.function not in SCALAR_FUNCTIONS | FOLDS:
-            if _kind_of_call(letters.paper, node) != "scalar":
-                raise ValueError(f"{node.function} is no number")
-            return letters.for_(node, NONNEGATIVE if node.function in BY_SIZE else REAL)
-        if span is not None:
-            return node
-    if isinstance(node, tree.Index):
-        if letters.paper.prints_kind(node.base) not in ("scalar", "unknown"):
-            raise ValueError(f"{node.base} is no number")
-        return letters.for_(node, REAL)
-    if isinstance(node, tree.MatrixMultiply | tree.Tuple):
-        raise ValueError("matrices")
-    return rebuild(node, lambda part: _opaque(part, letters, table))
-
-
-def _nonnegative(node: tree.Node) -> bool:
-    """Whether a term is plainly a size, or an even power or a product of sizes."""
-    match node:
-        case tree.Call(function=name):
-            return name in BY_SIZE or name == "abs"
-        case tree.Power(base=base, exponent=tree.Number(value=value)):
-            return (value.denominator == 1 and value.numerator % 2 == 0) or _nonnegative(base)
-        case tree.Multiply(factors=parts) | tree.Add(terms=parts):
-            return all(_nonnegative(p) for p in parts)
-        case tree.Number(value=value):
-            return value >= 0
-    return False
-
-
-def _kind_of_call(paper: Paper, node: tree.Call) -> str:
-    """Kind of the value of a function."""
-    known = {"norm": "scalar", "dot": "scalar", "frobenius": "scalar", "dist": "scalar", "dual_norm": "scalar",
-             "lambda_min": "scalar", "lambda_max": "scalar", "count": "scalar", "T": "matrix", "inv": "matrix",
-             "entry": "scalar", "mode": "tensor"}  # fmt: skip
-    if node.function in known:
-        return known[node.function]
-    return paper.prints.kind(node.function, "function")
-
-
 def _steps(
     paper: Paper, relation: Relation, printed: Printed, table: Written, effort: float, seed: int
 ) -> tuple[Decision, str]:
@@ -266,7 +183,7 @@ def _steps(
     ------
     ValueError : there is no vector in it, or a matrix times one.
     """
-    letters, vectors = _Letters(paper), _Letters(paper)
+    letters, vectors = Letters(paper), Letters(paper)
     left, right = (_vectors(paper.naming.of_card(s), letters, vectors, table) for s in (relation.left, relation.right))
     names = tuple(f"vector_{place}" for place in range(1, len(vectors.made) + 1))
     if not 1 <= len(names) <= 5:
@@ -280,18 +197,18 @@ def _steps(
     return decision, f"{to_text(claim.left)} {relation.op} {to_text(claim.right)}, {stands}"
 
 
-def _vectors(node: tree.Node, letters: _Letters, vectors: _Letters, table: Written) -> tree.Node:
+def _vectors(node: tree.Node, letters: Letters, vectors: Letters, table: Written) -> tree.Node:
     """A formula of numbers whose norms and inner products are of combinations of vectors."""
     if isinstance(node, tree.Call) and node.function in ("norm", "dot"):
         return tree.Call(node.function, tuple(_combination(a, letters, vectors, table) for a in node.arguments))
-    if isinstance(node, tree.Call) or isinstance(node, tree.Index | tree.Letter | tree.Number):
-        return _opaque(node, letters, table)
+    if isinstance(node, tree.Call | tree.Index | tree.Letter | tree.Number):
+        return opaque(node, letters)
     if isinstance(node, tree.MatrixMultiply | tree.Tuple):
         raise ValueError("matrices")
     return rebuild(node, lambda part: _vectors(part, letters, vectors, table))
 
 
-def _combination(node: tree.Node, letters: _Letters, vectors: _Letters, table: Written) -> tree.Node:
+def _combination(node: tree.Node, letters: Letters, vectors: Letters, table: Written) -> tree.Node:
     """A combination of vectors, each of them a letter.
 
     Raises
@@ -305,13 +222,13 @@ def _combination(node: tree.Node, letters: _Letters, vectors: _Letters, table: W
         case tree.Negate(operand=inner):
             return tree.Negate(_combination(inner, letters, vectors, table))
         case tree.Divide(numerator=top, denominator=bottom):
-            return tree.Divide(_combination(top, letters, vectors, table), _opaque(bottom, letters, table))
+            return tree.Divide(_combination(top, letters, vectors, table), opaque(bottom, letters))
         case tree.Multiply(factors=factors):
             held = [_is_vector_node(paper, f) for f in factors]
             if held.count(True) != 1:
                 raise ValueError("a product that is no multiple of a vector")
             return tree.Multiply(tuple(
-                _combination(f, letters, vectors, table) if v else _opaque(f, letters, table)
+                _combination(f, letters, vectors, table) if v else opaque(f, letters)
                 for f, v in zip(factors, held)))  # fmt: skip
     if not _is_vector_node(paper, node):
         raise ValueError("a norm of what is no vector")
@@ -330,7 +247,7 @@ def _is_vector_node(paper: Paper, node: tree.Node) -> bool:
         case tree.Call(function="sum", arguments=(body, *_)):
             return _is_vector_node(paper, body)
         case tree.Call():
-            return _kind_of_call(paper, node) == "vector"
+            return kind_of_call(paper, node) == "vector"
         case tree.Add(terms=terms):
             return all(_is_vector_node(paper, t) for t in terms)
         case tree.Negate(operand=inner):
@@ -351,7 +268,7 @@ def _is_number(paper: Paper, node: tree.Node) -> bool:
             return not found.shape
     match node:
         case tree.Call(function=name):
-            return name in FOLDS | SCALAR_FUNCTIONS or _kind_of_call(paper, node) == "scalar"
+            return name in FOLDS | SCALAR_FUNCTIONS or kind_of_call(paper, node) == "scalar"
         case tree.Letter(name=name) | tree.Index(base=name):
             return paper.prints_kind(name) in ("scalar", "unknown")
         case tree.Add(terms=parts) | tree.Multiply(factors=parts):

@@ -15,6 +15,7 @@ from bilevel_verify.language import tree
 from bilevel_verify.latex import read_latex
 from bilevel_verify.manuscript.comparing import FLIPPED, Relation, Setting, plain, same_relation
 from bilevel_verify.manuscript.fidelity import Paper
+from bilevel_verify.manuscript.lettered import Lettered
 from bilevel_verify.manuscript.quoted import Quoted, displays, quotations
 from bilevel_verify.manuscript.relations import Printed, candidates, relations_of
 from bilevel_verify.theorems.card import Card, Entry, Identity, Inequality, Statement, Step
@@ -69,6 +70,11 @@ def matches(paper: Paper) -> dict[str, list[Match]]:
     for item in items_of(paper.card):
         for name in index.names(item.relation):
             found.setdefault(name, []).append(Match(item, True))
+    lettered = Lettered(paper, printed)
+    for item in items_of(paper.card):
+        for name in lettered.names(item.relation):
+            if not any(m.item == item for m in found.get(name, ())):
+                found.setdefault(name, []).append(Match(item, False))
     for quoted in quotations(paper.card):
         for name in _quoted_names(paper, quoted, index):
             for item in _items_of_quotation(paper.card, quoted):
@@ -177,9 +183,11 @@ def _items_of_quotation(card: Card, quoted: Quoted) -> list[Item]:
     if entry is None:
         return []
     items = list(_of_entry(entry))
-    claim, _, link = quoted.part.partition(": link-")
+    claim = quoted.part.partition(": link-")[0]
     if quoted.relations:
-        items = [i for i in items if i.relation in quoted.relations and (i.claim == claim or i.claim.startswith("link-"))]
+        items = [
+            i for i in items if i.relation in quoted.relations and (i.claim == claim or i.claim.startswith("link-"))
+        ]
     if not items and quoted.sides:
         return [Item(entry.id, "derivation", Relation(tree.Letter("_"), "<=", quoted.sides[0]), "", bool(entry.marks))]
     return items

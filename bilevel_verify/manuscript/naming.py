@@ -45,6 +45,11 @@ class Naming:
         node = substitute(node, {name: self.trees[name] for name in used}) if used else node
         return self._called(node)
 
+    def renamed(self, node: tree.Node) -> tree.Node:
+        """An expression of the card with its letters under their names in the print; those that stand for more stay."""
+        used = {n for n in free_letters(node) & self.trees.keys() if isinstance(self.trees[n], tree.Letter)}
+        return substitute(node, {name: self.trees[name] for name in used}) if used else node
+
     def _called(self, node: tree.Node) -> tree.Node:
         """Functions under the names of the print; a function without arguments is a letter there."""
         node = rebuild(node, self._called)
@@ -199,7 +204,9 @@ def naming_of(card: Card, notation: Notation | None = None) -> Naming:
         found = _display(spec.display or letter_latex(name), notation)
         if found is not None and found != tree.Letter(name):
             trees[name] = found
-    constants = {n: found for n, spec in card.functions.items() if (found := _display(spec.display, notation)) is not None}
+    constants = {
+        n: found for n, spec in card.functions.items() if (found := _display(spec.display, notation)) is not None
+    }
     ran = {name for name, spec in card.letters.items() if spec.source == "run"}
     sequences = {name: trees.pop(name) for name in ran & trees.keys() if "k" in free_letters(trees[name])}
     return Naming(trees, notation.indices, _functions(card), constants, sequences)

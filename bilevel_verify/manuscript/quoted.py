@@ -31,8 +31,8 @@ class Quoted:
 
     ``statement`` and ``part`` say where it stands in the card (an entry and ``link-2`` or the id of a claim);
     ``relations`` are what it is judged as, ``sides`` expressions of which it must have one (the bound of a
-    derivation); with neither there is nothing to compare. ``generalises``: its letters range over all numbers, so that one
-    that stands for something printed needs a mark; ``defines``: the left side is a name of the card.
+    derivation); with neither there is nothing to compare. ``generalises``: its letters range over all numbers, so that
+    one that stands for something printed needs a mark; ``defines``: the left side is a name of the card.
     """
 
     statement: str
@@ -153,5 +153,5 @@ def _of_chain(
     every = (*marks, *(m for link in chain for m in link.marks))
     for number, text in enumerate(printed, 1):
         if text:
-            yield Quoted(statement, f"{part.removesuffix('link-')}quotation-{number}" if part.endswith("link-") else part,
-                         text, relations, (), every, define, domains)  # fmt: skip
+            name = f"{part.removesuffix('link-')}quotation-{number}" if part.endswith("link-") else part
+            yield Quoted(statement, name, text, relations, (), every, define, domains)

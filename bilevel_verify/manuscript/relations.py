@@ -67,8 +67,6 @@ def read_print(source: Print, notation: Notation) -> tuple[ReadFormula, ...]:
     return tuple(found)
 
 
-
-
 def _read(formula: Formula, notation: Notation) -> ReadFormula:
     try:
         return ReadFormula(formula, read_latex(formula.latex, notation).statements)
@@ -173,9 +171,9 @@ class Definitions:
                     return body
                 case (tree.Index(base=a, indices=p), tree.Index(base=b, indices=q)) if a == b and len(p) == len(q):
                     return _filled(body, p, q)
-                case (tree.Call(function=a, arguments=p), tree.Call(function=b, arguments=q)) if (
-                    a == b and len(p) == len(q)
-                ):
+                case (tree.Call(function=a, arguments=p), tree.Call(function=b, arguments=q)) if a == b and len(
+                    p
+                ) == len(q):
                     return _filled(body, p, q)
         return node
 

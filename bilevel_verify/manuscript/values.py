@@ -1,10 +1,10 @@
 """Values of expression trees at random points, in enough dimensions that an order of matrices or a transpose shows.
 
-What a letter is follows from the notation of the paper: scalars are numbers, vectors have ``DIMENSION`` entries, matrices
-are square and not symmetric, tensors are cubes; a sequence or a function that nobody knows is a fixed random smooth map of
-its indices or arguments, the same wherever its name stands. Two expressions that differ anywhere differ at almost
-every such point; two that agree are compared in double precision, with a tolerance far above its rounding errors
-(a few hundred operations on numbers near 1) and far below what a wrong factor, sign or index makes.
+What a letter is follows from the notation of the paper: scalars are numbers, vectors have ``DIMENSION`` entries,
+matrices are square and not symmetric, tensors are cubes; a sequence or a function that nobody knows is a fixed random
+smooth map of its indices or arguments, the same wherever its name stands. Two expressions that differ anywhere differ
+at almost every such point; two that agree are compared in double precision, with a tolerance far above its rounding
+errors (a few hundred operations on numbers near 1) and far below what a wrong factor, sign or index makes.
 """
 
 from __future__ import annotations
@@ -297,7 +297,9 @@ def _folded(
     return FOLDS[name](held)
 
 
-LINEAR = frozenset("norm frobenius dot T inv mode entry lambda_min lambda_max binomial factorial eigenvalue dim".split())
+LINEAR = frozenset(
+    "norm frobenius dot T inv mode entry lambda_min lambda_max binomial factorial eigenvalue dim".split()
+)
 
 
 def _known(name: str, held: list[Any]) -> Any:

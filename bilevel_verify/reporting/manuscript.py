@@ -33,12 +33,12 @@ PAGE = """<!doctype html>
 <meta http-equiv="Content-Security-Policy" content="{{ policy }}">
 <title>Manuscript: {{ card.key }}</title><style>{{ style }}</style></head>
 <body><header class="top"><h1>{{ card.title or card.key }}</h1>
-<p class="lede">{{ card.authors }}{% if card.authors %}. {% endif %}The displayed formulas in the order of the paper, each
-relation with the row that judges it or the reason why none does.</p></header><main>
+<p class="lede">{{ card.authors }}{% if card.authors %}. {% endif %}The displayed formulas in the order of the paper,
+each relation with the row that judges it or the reason why none does.</p></header><main>
 <p>{{ summary }}.</p>
-<p class="key"><span class="v holds">holds</span><span class="v refuted">refuted</span><span class="v undecided">undecided
-</span><span class="v marked">judged in another form</span><span class="v runs">judged on problems</span><span
-class="v reason">not judged</span></p>
+<p class="key"><span class="v holds">holds</span><span class="v refuted">refuted</span><span
+class="v undecided">undecided</span><span class="v marked">judged in another form</span><span
+class="v runs">judged on problems</span><span class="v reason">not judged</span></p>
 {% for part in parts %}<h2 id="{{ part.anchor }}">{{ part.title }}</h2>
 {% for f in part.formulas %}<div class="f {{ f.colour }}" id="f{{ f.n }}"><p class="where">{{ f.place }}</p>
 <div class="wide">{{ f.formula }}</div><ol class="rows">{% for line in f.lines %}<li><span
@@ -109,7 +109,9 @@ def _formula(formula: Any, lines: Any) -> dict[str, Any]:
 
 def _typeset(latex: str) -> str:
     """Rows of a display inside an environment, as a browser needs them."""
-    bare = re.search(r"\\\\", latex) and not re.search(r"\\begin\{(aligned|split|array|cases|[bp]?matrix|gathered)", latex)
+    bare = re.search(r"\\\\", latex) and not re.search(
+        r"\\begin\{(aligned|split|array|cases|[bp]?matrix|gathered)", latex
+    )
     return rf"\begin{{aligned}}{latex}\end{{aligned}}" if bare else latex
 
 

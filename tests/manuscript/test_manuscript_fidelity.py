@@ -1,4 +1,4 @@
-"""The five cards beside the prints of their papers: every quotation is found, and is what the card judges or is marked."""
+"""The five cards beside the prints of their papers: every quotation is found, and is what is judged or is marked."""
 
 from __future__ import annotations
 
