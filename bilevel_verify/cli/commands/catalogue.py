@@ -102,7 +102,17 @@ def _statement(name: str) -> dict[str, Any]:
     from bilevel_verify.theorems import find_statement
 
     card, entry = find_statement(name)
-    return entry_record(card, entry)
+    return {**entry_record(card, entry), "fidelity": _fidelity(card, entry.id)}
+
+
+def _fidelity(card: Any, statement: str) -> list[dict[str, Any]]:
+    """What became of each quotation of a statement, where the print of its paper is there."""
+    from bilevel_verify.manuscript import fidelity, has_print, load_print
+
+    if not has_print(card.key):
+        return []
+    rows = fidelity(card, load_print(card.key), statement)
+    return [{"part": r.part, "outcome": r.outcome, "formulas": list(r.places), "reason": r.reason} for r in rows]
 
 
 def _described_method(method: Any) -> dict[str, Any]:
