@@ -52,9 +52,10 @@ nearest form that was proved, and a script that shows the counterexample by itse
 {% for line in lines %}<tr><td>{{ line.id }}</td><td>{{ line.kind }}</td><td>{{ line.source }}</td>
 <td>{{ line.shown }}</td><td>{{ line.rest }}</td></tr>
 {% endfor %}</table></div>
-{% if quotations %}<h2>Quotations</h2><p>What the card quotes, looked up in the print of the paper and compared with what
-is judged: {{ quoted }}.</p><div class="wide"><table><tr><th>outcome</th><th>item</th><th>quotation</th><th>why</th></tr>
-{% for q in quotations %}<tr><td>{{ q.outcome }}</td><td>{{ q.item }}</td><td>{{ q.formula }}</td><td>{{ q.why }}</td></tr>
+{% if quotations %}<h2>Quotations</h2><p>What the card quotes, looked up in the print of the paper and compared with
+what is judged: {{ quoted }}.</p><div class="wide"><table>
+<tr><th>outcome</th><th>item</th><th>quotation</th><th>why</th></tr>{% for q in quotations %}
+<tr><td>{{ q.outcome }}</td><td>{{ q.item }}</td><td>{{ q.formula }}</td><td>{{ q.why }}</td></tr>
 {% endfor %}</table></div>{% endif %}</main></body></html>
 """
 
