@@ -220,6 +220,7 @@ def _list(commands: Any) -> None:
     c.add_argument("kind", nargs="?", choices=kinds, help="only one of them; api: the API reference as Markdown")
     c.add_argument("--paper", metavar="KEY", help="only the statements of this paper")
     c.add_argument("--show", metavar="ID", help="one problem, statement, method or card in full")
+    c.add_argument("--fidelity", action="store_true", help="with --show: the statement's quotations beside the print")
 
 
 def _report(commands: Any) -> None:

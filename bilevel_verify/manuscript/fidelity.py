@@ -135,8 +135,22 @@ def fidelity(card: Card, source: Print, statement: str | None = None) -> list[Ro
     source : the print of its paper.
     statement : only this entry (also ``definitions``, ``settings.NAME``).
     """
-    paper = Paper(card, source)
+    paper = _paper(card, source)
     return [_row(paper, quoted) for quoted in quotations(card) if statement in (None, quoted.statement)]
+
+
+_PAPERS: dict[tuple[int, int], Paper] = {}
+KEPT = 6
+"""Papers that were read last, kept by the identity of card and print: reading a print takes seconds."""
+
+
+def _paper(card: Card, source: Print) -> Paper:
+    key = (id(card), id(source))
+    if key not in _PAPERS:
+        while len(_PAPERS) >= KEPT:
+            _PAPERS.pop(next(iter(_PAPERS)))
+        _PAPERS[key] = Paper(card, source)
+    return _PAPERS[key]
 
 
 def counts(rows: Iterable[Row]) -> dict[str, int]:
