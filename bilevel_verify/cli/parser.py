@@ -45,7 +45,21 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=Parser)
-    for add in (_run, _verify, _solve, _derive, _constants, _audit, _check, _list, _report, _rates, _bench):
+    for add in (
+        _run,
+        _verify,
+        _solve,
+        _derive,
+        _constants,
+        _audit,
+        _fidelity,
+        _coverage,
+        _check,
+        _list,
+        _report,
+        _rates,
+        _bench,
+    ):
         add(commands)
     return parser
 
@@ -163,6 +177,26 @@ def _audit(commands: Any) -> None:
     _strict(c)
 
 
+def _beside_print(command: argparse.ArgumentParser) -> None:
+    command.add_argument("paper", nargs="*", metavar="PAPER", help="keys of papers or card files; all cards by default")
+    command.add_argument("--print", metavar="FILE", help="print of the paper (default: the one shipped with its card)")
+    command.add_argument("--all", action="store_true", help="every row, not only what is wrong or summed up")
+
+
+def _fidelity(commands: Any) -> None:
+    c = _command(commands, "fidelity", "manuscripts", "is what a card quotes in the paper, and is it what is judged?")
+    _beside_print(c)
+    c.add_argument("--statement", metavar="ID", help="only this entry (or definitions, settings.NAME)")
+
+
+def _coverage(commands: Any) -> None:
+    c = _command(commands, "coverage", "manuscripts", "which row judges each printed relation, or why none does")
+    _beside_print(c)
+    c.add_argument("--full", action="store_true", help="the full audit instead of the quick one")
+    c.add_argument("--jobs", type=_natural, default=0, metavar="N", help="processes (default: one for each core)")
+    c.add_argument("--out", metavar="DIR", help="write a page for each paper: its formulas in order, with verdicts")
+
+
 def _check(commands: Any) -> None:
     c = _command(commands, "check", "auditing", "prove or refute one chain of relations")
     c.add_argument("formula", metavar="CHAIN", help="'a <= b < c'")
@@ -186,6 +220,7 @@ def _list(commands: Any) -> None:
     c.add_argument("kind", nargs="?", choices=kinds, help="only one of them; api: the API reference as Markdown")
     c.add_argument("--paper", metavar="KEY", help="only the statements of this paper")
     c.add_argument("--show", metavar="ID", help="one problem, statement, method or card in full")
+    c.add_argument("--fidelity", action="store_true", help="with --show: the statement's quotations beside the print")
 
 
 def _report(commands: Any) -> None:

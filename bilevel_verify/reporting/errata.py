@@ -51,7 +51,12 @@ nearest form that was proved, and a script that shows the counterexample by itse
 <th>elsewhere, or why nothing</th></tr>
 {% for line in lines %}<tr><td>{{ line.id }}</td><td>{{ line.kind }}</td><td>{{ line.source }}</td>
 <td>{{ line.shown }}</td><td>{{ line.rest }}</td></tr>
-{% endfor %}</table></div></main></body></html>
+{% endfor %}</table></div>
+{% if quotations %}<h2>Quotations</h2><p>What the card quotes, looked up in the print of the paper and compared with
+what is judged: {{ quoted }}.</p><div class="wide"><table>
+<tr><th>outcome</th><th>item</th><th>quotation</th><th>why</th></tr>{% for q in quotations %}
+<tr><td>{{ q.outcome }}</td><td>{{ q.item }}</td><td>{{ q.formula }}</td><td>{{ q.why }}</td></tr>
+{% endfor %}</table></div>{% endif %}</main></body></html>
 """
 
 
@@ -102,7 +107,29 @@ def errata_page(card: Any, findings: Sequence[Any], lines: Sequence[Any]) -> str
         share=str(decided(rows)),
         refuted=[_record(card, f, findings) for f in refuted],
         lines=[_line(line) for line in lines],
+        **_quotations(card),
     )
+
+
+def _quotations(card: Any) -> dict[str, Any]:
+    """The quotations of a card whose paper's print is there: counts, and those that are not simply what is judged."""
+    from markupsafe import Markup
+
+    from bilevel_verify.manuscript import counts, fidelity, has_print, load_print
+
+    rows = fidelity(card, load_print(card.key)) if has_print(card.key) else []
+    shown = [
+        {
+            "outcome": row.outcome,
+            "item": f"{row.statement} {row.part}".strip(),
+            "formula": Markup(to_mathml(row.latex)),
+            "why": "; ".join((*row.marks, *([row.reason] if row.outcome == "differs" else []))),
+        }
+        for row in rows
+        if not row.outcome.startswith(("same", "quoted"))
+    ]
+    quoted = ", ".join(f"{n} {outcome}" for outcome, n in counts(rows).items())
+    return {"quotations": shown, "quoted": quoted}
 
 
 def _is_of_the_print(row: Any) -> bool:

@@ -19,7 +19,7 @@ def list_command(arguments: Any) -> int:
         print(reference(), end="")
         return 0
     if arguments.show:
-        found = _found(arguments.show)
+        found = _found(arguments.show, arguments.fidelity)
         if arguments.json:
             output.print_json(found)
         else:
@@ -61,13 +61,13 @@ def _method(method: Any) -> dict[str, Any]:
     return {k: v if isinstance(v, str) else getattr(v, "name", str(v)) for k, v in fields.items()}
 
 
-def _found(name: str) -> dict[str, Any]:
+def _found(name: str, beside: bool = False) -> dict[str, Any]:
     """One thing in full, whatever it is: statement, card, method or problem."""
     from bilevel_verify.methods import METHODS
     from bilevel_verify.theorems.shelf import shipped
 
     if "/" in name and not name.startswith("zoo:") and not name.endswith(".toml"):
-        return _statement(name)
+        return _statement(name, beside)
     if name in METHODS:
         return _described_method(METHODS[name])
     if name in shipped() or (name.endswith(".toml") and _is_card(name)):
@@ -96,13 +96,23 @@ def _is_card(path: str) -> bool:
         return False
 
 
-def _statement(name: str) -> dict[str, Any]:
+def _statement(name: str, beside: bool = False) -> dict[str, Any]:
     """A statement with the LaTeX of what was understood next to what is printed and to the source text."""
     from bilevel_verify.reporting.cards import entry_record
     from bilevel_verify.theorems import find_statement
 
     card, entry = find_statement(name)
-    return entry_record(card, entry)
+    return {**entry_record(card, entry), "fidelity": _fidelity(card, entry.id)} if beside else entry_record(card, entry)
+
+
+def _fidelity(card: Any, statement: str) -> list[dict[str, Any]]:
+    """What became of each quotation of a statement, where the print of its paper is there."""
+    from bilevel_verify.manuscript import fidelity, has_print, load_print
+
+    if not has_print(card.key):
+        return []
+    rows = fidelity(card, load_print(card.key), statement)
+    return [{"part": r.part, "outcome": r.outcome, "formulas": list(r.places), "reason": r.reason} for r in rows]
 
 
 def _described_method(method: Any) -> dict[str, Any]:

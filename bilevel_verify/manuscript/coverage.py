@@ -1,0 +1,217 @@
+"""Coverage by the print: for every relation of every display, which row judges it, or why none does.
+
+A relation is judged by the card (as printed, or in a marked form), by the print layer (the reader's own expression,
+where the card has none), or not at all, for a reason of a closed list.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bilevel_verify.audit.limits import MEMORY, memory_limit
+from bilevel_verify.audit.pool import shared
+from bilevel_verify.checks.verdict import Row
+from bilevel_verify.language import to_text
+from bilevel_verify.manuscript.fidelity import Paper
+from bilevel_verify.manuscript.formulas import Formula, Print
+from bilevel_verify.manuscript.judging import OutOfScope, judge
+from bilevel_verify.manuscript.matching import Item, Match, matches
+from bilevel_verify.manuscript.relations import Printed, ReadFormula, relations_of
+from bilevel_verify.theorems.card import Card
+
+REASONS = {
+    "definition": "it defines a symbol",
+    "range or hypothesis": "it says where a letter lives, or repeats a hypothesis",
+    "assumption": "it is assumed, not claimed",
+    "set or operator statement": "membership, an order of matrices, a programme or a minimiser",
+    "equation between vectors, matrices or sets": "no engine compares them for all values",
+    "order": "an order without a premise from which it should follow",
+    "no relation": "a formula alone",
+    "not read": "the reader does not read the display",
+}
+"""Why nothing judges a relation: the list is closed."""
+_Verdicts = dict[tuple[str, str], list[Row]]
+BY = ("card", "card, marked", "with verify", "print layer", "reason")
+DECIDED = ("holds", "refuted", "consistent", "inconsistent")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One relation of a display.
+
+    Attributes
+    ----------
+    name : ``n.index``, number of the formula in the print and of the relation in it.
+    place : where a reader finds it.
+    text : what was understood, in the card language.
+    by : a word of :data:`BY`.
+    verdict : of the row that judges it; empty for a reason, ``with verify`` where runs on problems judge it.
+    entry, claim : the card's row, empty where there is none.
+    reason : of the verdict, or a word of :data:`REASONS` and more.
+    marks : of the row.
+    """
+
+    paper: str
+    name: str
+    place: str
+    text: str
+    by: str
+    verdict: str = ""
+    entry: str = ""
+    claim: str = ""
+    reason: str = ""
+    marks: tuple[str, ...] = ()
+
+    @property
+    def decided(self) -> bool:
+        """Whether there is a verdict other than undecided."""
+        return self.verdict in DECIDED
+
+    def to_dict(self) -> dict[str, Any]:
+        """All fields, for JSON."""
+        found = {name: getattr(self, name) for name in self.__slots__}
+        return {**found, "marks": list(self.marks)}
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """A paper's displays in order, each with the lines of its relations."""
+
+    paper: str
+    steps: tuple[tuple[Formula, tuple[Line, ...]], ...]
+
+    @property
+    def lines(self) -> tuple[Line, ...]:
+        """All lines, in the order of the paper."""
+        return tuple(line for _, lines in self.steps for line in lines)
+
+    def counts(self) -> dict[str, int]:
+        """By whom the relations are judged, and how many have a verdict."""
+        found = Counter(line.by for line in self.lines)
+        return {by: found[by] for by in BY if found[by]}
+
+    def summary(self) -> str:
+        """How many relations are judged, decided, given a reason."""
+        lines = self.lines
+        judged = [line for line in lines if line.by != "reason"]
+        by = ", ".join(f"{n} {what}" for what, n in self.counts().items())
+        why = ", ".join(f"{n} {what}" for what, n in sorted(self.reasons().items()))
+        decided = sum(line.decided for line in judged)
+        return f"{self.paper}: {len(lines)} relations in displays; {by}; {decided} decided; reasons: {why}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Lines and counts, for JSON."""
+        lines = [line.to_dict() for line in self.lines]
+        return {"paper": self.paper, "lines": lines, "counts": self.counts(), "reasons": self.reasons()}
+
+    def reasons(self) -> dict[str, int]:
+        """How often each reason of the closed list occurs."""
+        return dict(Counter(line.reason.partition(":")[0] for line in self.lines if line.by == "reason"))
+
+
+def coverage_by_print(
+    card: Card, source: Print, rows: Iterable[Row], *, effort: float = 0.3, jobs: int = 1, memory: float = MEMORY
+) -> Walk:
+    """The table of a paper.
+
+    Parameters
+    ----------
+    card, source : the card and the print of its paper.
+    rows : of the audit (and of ``verify``, if there are any).
+    effort : of the engines for a relation that only the print layer judges, in seconds of an idle machine, counted.
+    jobs : processes.
+    memory : bytes that the engines may use.
+    """
+    paper = Paper(card, source)
+    known = matches(paper)
+    verdicts = _verdicts(card.key, rows)
+    displays = [one for one in paper.read if one.formula.kind == "display"]
+    open_ = [p for one in displays for p in relations_of(one) if p.name not in known]
+    with memory_limit(memory):
+        judged = shared(_task, [(paper, one, effort) for one in open_], jobs, lambda number, count: None)
+    alone = {one.name: line for one, line in zip(open_, judged)}
+    steps = tuple((one.formula, tuple(_lines(card.key, one, known, verdicts, alone))) for one in displays)
+    return Walk(card.key, steps)
+
+
+def _task(task: tuple[Paper, Printed, float]) -> Line:
+    """The line of a relation that the card does not have."""
+    paper, printed, effort = task
+    formula, key = printed.formula, paper.card.key
+    shown = _shown(printed)
+    if formula.within.startswith(("assumption", "condition")):
+        return Line(key, printed.name, formula.place, shown, "reason", reason="assumption")
+    try:
+        found = judge(paper, printed, effort)
+    except OutOfScope as reason:
+        return Line(key, printed.name, formula.place, shown, "reason", reason=str(reason))
+    return Line(key, printed.name, formula.place, shown, "print layer", found.verdict, reason=found.reason)
+
+
+def _shown(printed: Printed) -> str:
+    one = printed.relation
+    return f"{to_text(one.left)} {one.op} {to_text(one.right)}"
+
+
+def _lines(
+    key: str, one: ReadFormula, known: dict[str, list[Match]], verdicts: _Verdicts, alone: dict[str, Line]
+) -> Iterable[Line]:
+    formula = one.formula
+    if not one.statements:
+        yield Line(key, f"{formula.n}.1", formula.place, "", "reason", reason=f"not read: {one.reason}: {one.message}")
+        return
+    found = relations_of(one)
+    if not found:
+        yield Line(key, f"{formula.n}.1", formula.place, "", "reason", reason="no relation")
+    for printed in found:
+        ours = known.get(printed.name)
+        yield _by_card(key, printed, ours, verdicts) if ours else alone[printed.name]
+
+
+def _verdicts(key: str, rows: Iterable[Row]) -> _Verdicts:
+    """Rows that judge relations of a card, by entry and claim."""
+    found: _Verdicts = {}
+    for row in rows:
+        if row.paper == key and row.statement and row.judges == "relation":
+            found.setdefault((row.statement, row.claim or ""), []).append(row)
+    return found
+
+
+def _by_card(key: str, printed: Printed, ours: Sequence[Match], verdicts: _Verdicts) -> Line:
+    """The line of a relation that the card has: the best row of its items."""
+    best = max((_ranked(m, verdicts) for m in ours), key=lambda r: r[0])
+    (_, match, row), item = best, best[1].item
+    place, shown = printed.formula.place, _shown(printed)
+    if row is None:
+        how = f"{item.over or 'no row of the audit'}: {item.entry}/{item.claim}"
+        by = "with verify" if item.over else "card, marked"
+        return Line(key, printed.name, place, shown, by, "with verify" if item.over else "undecided", item.entry,
+                    item.claim, how)  # fmt: skip
+    exact = match.exact and row.as_printed
+    marks = row.marks or (() if exact else ("in the card's own form",))
+    return Line(key, printed.name, place, shown, "card" if exact else "card, marked", row.verdict, item.entry,
+                item.claim, row.reason or "", marks)  # fmt: skip
+
+
+def _ranked(match: Match, verdicts: _Verdicts) -> tuple[tuple[int, int, int], Match, Row | None]:
+    """Refuted as printed first, then decided as printed, then marked ones, then what only runs judge."""
+    rows = _rows_of(match.item, verdicts)
+    if not rows:
+        return (0, match.exact, bool(match.item.over)), match, None
+    row = max(rows, key=lambda r: _rank(r, match.exact))
+    return _rank(row, match.exact), match, row
+
+
+def _rank(row: Row, exact: bool) -> tuple[int, int, int]:
+    printed = exact and row.as_printed
+    return (2 if printed else 1, row.verdict in ("refuted", "inconsistent"), row.verdict in DECIDED)
+
+
+def _rows_of(item: Item, verdicts: _Verdicts) -> list[Row]:
+    """The rows of an item, repaired forms and readings apart."""
+    rows = verdicts.get((item.entry, item.claim), [])
+    own = [r for r in rows if not any(m.startswith(("repaired", "reading")) for m in r.marks)]
+    return own or [r for r in rows if not any(m.startswith("repaired") for m in r.marks)]

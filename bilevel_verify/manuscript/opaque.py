@@ -1,0 +1,101 @@
+"""Letters in the place of what is no formula of numbers: a norm, a value of a function, an entry of a sequence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from bilevel_verify.audit.reading import REAL
+from bilevel_verify.language import to_text, tree
+from bilevel_verify.manuscript.fidelity import Paper
+from bilevel_verify.theorems.card import Domain, Expression
+from bilevel_verify.theorems.rewrite import binder, rebuild
+from bilevel_verify.theorems.vocabulary import SCALAR_FUNCTIONS
+
+NONNEGATIVE = Domain("[0, oo)", "interval", Expression(tree.Number(Fraction(0)), "0"), None, True, False)
+FOLDS = frozenset({"sum", "prod", "max", "min"})
+BY_SIZE = frozenset({"norm", "frobenius", "dist", "dual_norm", "count", "norm_Q"})
+"""Functions whose values are nonnegative."""
+
+
+@dataclass
+class Letters:
+    """Letters in place of what the engines cannot see into, the same for the same expression."""
+
+    paper: Paper
+    made: dict[tree.Node, str] = field(default_factory=dict)
+    domains: dict[str, Domain] = field(default_factory=dict)
+
+    def for_(self, node: tree.Node, domain: Domain) -> tree.Node:
+        """The letter of an expression."""
+        if node not in self.made:
+            name = f"value_{len(self.made) + 1}"
+            self.made[node] = name
+            self.domains[name] = domain
+        return tree.Letter(self.made[node])
+
+    def shown(self) -> str:
+        """What the letters stand for."""
+        return ", ".join(f"{name} for {to_text(node)}" for node, name in self.made.items())
+
+
+def blind(node: tree.Node) -> bool:
+    """Whether a condition mentions more than numbers."""
+    known = SCALAR_FUNCTIONS | FOLDS
+    return any(isinstance(p, tree.Index | tree.MatrixMultiply) or (isinstance(p, tree.Call) and p.function not in known)
+               for p in node.walk())  # fmt: skip
+
+
+def opaque(node: tree.Node, letters: Letters) -> tree.Node:
+    """A formula of numbers with a letter for each part that is none.
+
+    Raises
+    ------
+    ValueError : a part that is no number, or one that runs with an index that a sum binds.
+    """
+    if isinstance(node, tree.Letter):
+        kind = letters.paper.prints_kind(node.name)
+        if kind not in ("scalar", "unknown"):
+            raise ValueError(f"{node.name} is a {kind}")
+        return node
+    if isinstance(node, tree.Call):
+        span = binder(node)
+        if node.function in FOLDS and span is not None and blind(node.arguments[0]):
+            return letters.for_(node, NONNEGATIVE if _nonnegative(node.arguments[0]) else REAL)
+        if node.function not in SCALAR_FUNCTIONS | FOLDS:
+            if kind_of_call(letters.paper, node) != "scalar":
+                raise ValueError(f"{node.function} is no number")
+            return letters.for_(node, NONNEGATIVE if node.function in BY_SIZE else REAL)
+        if span is not None:
+            return node
+    if isinstance(node, tree.Index):
+        if letters.paper.prints_kind(node.base) not in ("scalar", "unknown"):
+            raise ValueError(f"{node.base} is no number")
+        return letters.for_(node, REAL)
+    if isinstance(node, tree.MatrixMultiply | tree.Tuple):
+        raise ValueError("matrices")
+    return rebuild(node, lambda part: opaque(part, letters))
+
+
+def _nonnegative(node: tree.Node) -> bool:
+    """Whether a term is plainly a size, or an even power or a product of sizes."""
+    match node:
+        case tree.Call(function=name):
+            return name in BY_SIZE or name == "abs"
+        case tree.Power(base=base, exponent=tree.Number(value=value)):
+            return (value.denominator == 1 and value.numerator % 2 == 0) or _nonnegative(base)
+        case tree.Multiply(factors=parts) | tree.Add(terms=parts):
+            return all(_nonnegative(p) for p in parts)
+        case tree.Number(value=value):
+            return value >= 0
+    return False
+
+
+def kind_of_call(paper: Paper, node: tree.Call) -> str:
+    """Kind of the value of a function."""
+    known = {"norm": "scalar", "dot": "scalar", "frobenius": "scalar", "dist": "scalar", "dual_norm": "scalar",
+             "lambda_min": "scalar", "lambda_max": "scalar", "count": "scalar", "T": "matrix", "inv": "matrix",
+             "entry": "scalar", "mode": "tensor"}  # fmt: skip
+    if node.function in known:
+        return known[node.function]
+    return paper.prints.kind(node.function, "function")
