@@ -6,6 +6,7 @@ are not), with the first place where it was seen.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,8 +18,9 @@ from bilevel_verify.latex.structure import Environment, Fence, Group, Item, Macr
 from bilevel_verify.latex.symbols import FRACTIONS
 from bilevel_verify.latex.tokens import LIMITS, Source, Token, tokenize
 
-TRANSPOSES = ("T", r"\top", r"\intercal", r"\mathrm{T}", r"\mathsf{T}")
+TRANSPOSES = ("T", "top", "intercal", r"\mathsf{T}")
 MARKS = ("-", "+")
+BARS = {"||": "||", "|": "|", "||(": "||)", "|(": "|)", "dot(": "dot)"}
 RUNNING = frozenset("i j k l m n p q r s t \\ell \\tau".split())
 
 
@@ -35,6 +37,7 @@ class Traits:
     scripts: Counter[tuple[str, str]] = field(default_factory=Counter)
     traits: Counter[str] = field(default_factory=Counter)
     arities: Counter[int] = field(default_factory=Counter)
+    points: Counter[Key] = field(default_factory=Counter)
     sub_items: dict[str, tuple[Item, ...]] = field(default_factory=dict)
     sup_items: dict[str, tuple[Item, ...]] = field(default_factory=dict)
 
@@ -50,6 +53,7 @@ class Evidence:
     indices: frozenset[str] = frozenset()
     symbols: dict[Key, Traits] = field(default_factory=dict)
     running: Counter[str] = field(default_factory=Counter)
+    stepping: Counter[str] = field(default_factory=Counter)
     norms: set[str] = field(default_factory=set)
 
     def add(self, latex: str, at: int) -> None:
@@ -75,7 +79,7 @@ class Evidence:
 
     def _walk(self, source: Source, items: Sequence[Item], at: int, inside: str) -> None:
         """All symbols of a row of items; ``inside`` names what they stand in (norm, product, denominator ...)."""
-        place = 0
+        place, closed = 0, -1
         self._terms(source, items, at, inside)
         while place < len(items):
             item = items[place]
@@ -84,8 +88,9 @@ class Evidence:
                 self._inner(source, item, at)
                 if isinstance(item, Token) and item.kind == "operator" and place + 1 < len(items):
                     self._range(items[place + 1])
-                if isinstance(item, Token) and item.kind == "delimiter" and item.text in ("||", "|", "dot("):
-                    self._bars(source, items, place, at)
+                if isinstance(item, Token) and item.kind == "delimiter" and item.text in BARS and place > closed:
+                    end = self._bars(source, items, place, at)
+                    closed = end if item.text in ("||", "|") else closed
                 place += 1
                 continue
             self._scripts(source, atom, at)
@@ -120,6 +125,11 @@ class Evidence:
             found.arities[len(arguments)] += 1
             single = len(arguments) == 1 and self._single(source, arguments[0]) is not None
             found.traits["applied" if len(arguments) > 1 or single else "bracket"] += 1
+            for argument in arguments:
+                if (point := self._single(source, argument)) is not None:
+                    named = point.sub is not None and not is_running(point.sub, self.indices)
+                    name = flat(point.sub) if named and point.sub is not None else ""
+                    found.points[point.symbol, point.primes, point.star, name] += 1
             if self._after_nabla(source, items, place):
                 for argument in arguments:
                     if (point := self._single(source, argument)) is not None:
@@ -145,12 +155,13 @@ class Evidence:
                 continue
             self._walk(source, items, at, "script")
             if len(items) == 3 and isinstance(items[1], Token) and items[1].text in MARKS:
-                self._runs(items[0])
+                self._runs(items[0], True)
 
-    def _runs(self, item: Item) -> None:
+    def _runs(self, item: Item, steps: bool = False) -> None:
         name = flat([item])
         if name in RUNNING:
             self.running[name] += 1
+            self.stepping[name] += steps
 
     def _range(self, item: Item) -> None:
         """``\\sum_{i=1}``."""
@@ -180,7 +191,8 @@ class Evidence:
             case Group(items=inner) | Environment(items=inner):
                 self._walk(source, inner, at, "")
             case Fence(left=left, items=inner):
-                self._walk(source, inner, at, "norm" if left == "||" else "product" if left == "dot(" else "")
+                inside = {"||": "norm", "||(": "norm", "dot(": "product", "|": "absolute", "|(": "absolute"}.get(left, "")
+                self._walk(source, inner, at, inside)
             case Script(items=inner):
                 self._walk(source, inner, at, "script")
             case Macro(name=name, arguments=arguments):
@@ -188,17 +200,21 @@ class Evidence:
                     inside = "denominator" if name in FRACTIONS and number == 1 else "root" if name == "sqrt" else ""
                     self._walk(source, argument.items, at, inside)
 
-    def _bars(self, source: Source, items: Sequence[Item], place: int, at: int) -> None:
-        """What stands between plain bars, as far as the next such bar."""
+    def _bars(self, source: Source, items: Sequence[Item], place: int, at: int) -> int:
+        """What stands between plain bars, as far as the bar that closes them; the place of that bar."""
         opening = items[place]
         assert isinstance(opening, Token)
-        closing = {"||": "||", "|": "|", "dot(": "dot)"}[opening.text]
-        for end in range(place + 1, min(place + 60, len(items))):
+        closing = BARS[opening.text]
+        for end in range(place + 1, min(place + 200, len(items))):
             item = items[end]
             if isinstance(item, Token) and item.kind == "delimiter" and item.text == closing:
-                inside = "norm" if closing == "||" else "product" if closing == "dot)" else ""
+                inside = "norm" if closing[:2] == "||" else "product" if closing == "dot)" else "absolute"
                 self._terms(source, items[place + 1 : end], at, inside)
-                return
+                after = items[end + 1] if end + 1 < len(items) else None
+                if inside == "norm" and isinstance(after, Script) and after.kind == "_":
+                    self.norms.add(flat(after.items))
+                return end
+        return place
 
     def _terms(self, source: Source, items: Sequence[Item], at: int, inside: str) -> None:
         """Traits of terms that are one symbol."""
@@ -206,15 +222,21 @@ class Evidence:
             for part in _split(items, (*MARKS, "*")):
                 for one in self._factors(source, part):
                     self.trait(one, "scalar place", at)
-        elif inside in ("norm", "product"):
+        elif inside in ("norm", "product", "absolute"):
             for part in _split(items, (*MARKS, ",")):
+                both = self._single(source, part)
+                if both is not None and both.sub is not None and both.sup is not None:
+                    self.trait(both, f"{inside} both", at)
+                if inside == "absolute":
+                    continue
                 if (one := self._single(source, part)) is not None:
                     self.trait(one, inside, at)
                 elif (value := self._value(source, part)) is not None:
                     self.trait(value, f"value {inside}", at)
-        elif not inside:
+        elif inside in ("", "script"):
             sides = list(_sides(items))
-            for (part, before, after) in sides:
+            self._members(source, sides, at)
+            for part, before, after in sides if not inside else []:
                 one = self._single(source, part)
                 if one is None:
                     if {before, after} & {"<", ">", "<=", ">="} and (value := self._value(source, part)) is not None:
@@ -224,6 +246,24 @@ class Evidence:
                     self.trait(one, "compared", at)
                 if {before, after} & {"psd>=", "psd<=", "psd>", "psd<"}:
                     self.trait(one, "ordered", at)
+
+    def _members(self, source: Source, sides: list[tuple[list[Item], str, str]], at: int) -> None:
+        """What stands on both sides of a sign of membership."""
+        for (one, _, sign), (other, _, _) in itertools.pairwise(sides):
+            if sign != "in":
+                continue
+            element, whole = self._single(source, one), self._single(source, other)
+            if whole is None:
+                interval = other and isinstance(other[0], Token | Fence) and flat(other[:1])[:1] in "[("
+                if element is not None and interval:
+                    self.trait(element, "scalar place", at)
+            elif whole.symbol == "\\mathbb{R}":
+                power = "" if whole.sup is None else flat(whole.sup)
+                kind = "ordered" if "times" in power else "point" if power not in ("", "+") else "scalar place"
+                if element is not None:
+                    self.trait(element, kind, at)
+            else:
+                self.trait(whole, "set", at)
 
     def _factors(self, source: Source, items: Sequence[Item]) -> Iterator[Atom]:
         """Symbols side by side, where there is nothing else."""
@@ -291,9 +331,17 @@ def _sides(items: Sequence[Item]) -> Iterator[tuple[list[Item], str, str]]:
 
 
 def is_running(script: Sequence[Item], running: Iterable[str]) -> bool:
-    """Whether a script holds a letter that runs, at its own level."""
+    """Whether a script holds a letter that runs; letters side by side are a word unless they all run."""
     letters = frozenset(running)
-    return any(flat([item]) in letters for item in script if isinstance(item, Token) and item.kind in ("letter", "command"))
+    run: list[bool] = []
+    found = False
+    for item in (*script, None):
+        if isinstance(item, Token) and item.kind in ("letter", "command"):
+            run.append(flat([item]) in letters)
+            continue
+        found = found or (bool(run) and all(run))
+        run = []
+    return found
 
 
 def is_word(script: str) -> bool:

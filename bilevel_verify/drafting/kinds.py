@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from bilevel_verify.drafting.evidence import Evidence, Key, Traits, is_running, is_word
+from bilevel_verify.drafting.evidence import RUNNING, Evidence, Key, Traits, is_running, is_word
 from bilevel_verify.latex import Entry, Notation
 from bilevel_verify.latex.atoms import Atom, default_names, index_name
 from bilevel_verify.latex.structure import Group, Item, Macro, Script, flat
@@ -64,14 +64,16 @@ def notation_of(
     found: list[Declared] = []
     sequences = {key[:3] for key, traits in evidence.symbols.items() if not key[3] and _indexed(traits, indices)}
     names: set[str] = set()
+    vectors = _vectors(evidence, spoken)
     for key, traits in evidence.symbols.items():
         if _skipped(key, indices):
             continue
         base = evidence.symbols.get((*key[:3], ""))
         if key[3] and key[:3] in sequences and not is_word(key[3]) and re.fullmatch(r"[-0-9,+]*", key[3]):
             continue
-        declared = _declared(key, traits, base, evidence, spoken.get(key, Counter()), indices, answers)
-        found += _with_names(declared, names)
+        seen = _Seen(key, traits, base, evidence, spoken.get(key, Counter()), indices, vectors)
+        for declared in _declared(seen, answers):
+            found += _with_names(declared, names)
     entries = tuple(d.entry for d in found)
     entries += tuple(_index(letter) for letter in sorted(indices) if not any(e.display == letter for e in entries))
     norms = {"": "norm", "2": "norm", "F": "frobenius", **{n: f"norm_{_safe(n)}" for n in evidence.norms}}
@@ -110,32 +112,89 @@ def _upper(traits: Traits, indices: frozenset[str], kind: str) -> bool:
     )
 
 
-def _declared(
-    key: Key, traits: Traits, base: Traits | None, evidence: Evidence, spoken: Counter[str],
-    indices: frozenset[str], answers: Mapping[str, str],
-) -> Declared:  # fmt: skip
-    display = latex_of(traits.atom)
-    answer = answers.get(display, "")
-    function = answer == "function" or (not answer and _is_function(key, traits, spoken))
-    kind, doubt = _kind(key, traits, base, evidence, spoken, function)
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """Everything that is known about one symbol."""
+
+    key: Key
+    traits: Traits
+    base: Traits | None
+    evidence: Evidence
+    spoken: Counter[str]
+    indices: frozenset[str]
+    vectors: frozenset[Key]
+
+    @property
+    def display(self) -> str:
+        return latex_of(self.traits.atom)
+
+    @property
+    def applied(self) -> int:
+        """How often it stands before a bracket that can only hold arguments: several, or a vector."""
+        several = sum(n for arity, n in self.traits.arities.items() if arity > 1)
+        return several + sum(n for key, n in self.traits.points.items() if key in self.vectors)
+
+
+def _vectors(evidence: Evidence, spoken: Mapping[Key, Counter[str]]) -> frozenset[Key]:
+    """Symbols that are certainly no numbers, by their own traits."""
+    return frozenset(
+        key for key, t in evidence.symbols.items()
+        if t.traits["norm"] + t.traits["point"] + t.traits["product"] > 2 * t.traits["scalar place"]
+        or ("\\mathbf" in key[0] and _core(key[0])[:1].islower())
+    )  # fmt: skip
+
+
+def _declared(seen: _Seen, answers: Mapping[str, str]) -> list[Declared]:
+    """What a symbol is taken for: a letter or sequence, a function, a family of functions, or several of them."""
+    traits, display, answer = seen.traits, seen.display, answers.get(seen.display, "")
+    function = answer == "function" or (not answer and _is_function(seen))
+    kind, doubt = _kind(seen, function)
     if answer:
         kind, doubt = {"number": "scalar", "function": kind}.get(answer, answer), ""
-        function = answer == "function"
     if not answer and not function and traits.traits["applied"] * 3 > traits.count and not doubt:
         doubt = f"is ${display}$ a function or a number?"
+
+    def made(role: str, value: str, flags: set[str], what: str) -> Declared:
+        return Declared(_entry(traits.atom, role, value, display, flags), traits.first, traits.count, doubt, what)
+
+    if not function:
+        return [_letter(seen, kind, made)]
+    found = []
+    family = [items for items in traits.sub_items.values() if is_running(items, seen.indices)]
+    indexed = sum(n for (sub, _), n in traits.scripts.items() if sub and sub in traits.sub_items and family)
+    if not seen.key[3] and family:
+        found.append(made("function", kind, {"first"}, "function"))
+    if seen.key[3] or not family or indexed < traits.count:
+        found.append(made("function", kind, set(), "function"))
+    alone = traits.count - sum(traits.arities.values()) - traits.traits["differentiated"]
+    if seen.key[0] not in ORDERS and alone * 4 > traits.count and traits.traits["scalar place"] + traits.traits["compared"]:
+        found.append(_letter(seen, _kind(seen, False)[0], made))
+    return found
+
+
+def _letter(seen: _Seen, kind: str, made: Callable[[str, str, set[str], str], Declared]) -> Declared:
     flags: set[str] = set()
-    if function:
-        if any(is_running(i, indices) for i in traits.sub_items.values()):
-            flags.add("first")
-        return Declared(_entry(traits.atom, "function", kind, display, flags), traits.first, traits.count, doubt, "function")
-    sequence = _indexed(traits, indices)
-    if _upper(traits, indices, kind):
+    sequence = _indexed(seen.traits, seen.indices)
+    if _upper(seen.traits, seen.indices, kind):
         sequence = True
         flags.add("upper")
-    return Declared(
-        _entry(traits.atom, "sequence" if sequence else "letter", kind, display, flags), traits.first, traits.count,
-        doubt, kind,
-    )  # fmt: skip
+        flags |= _component(seen)
+    return made("sequence" if sequence else "letter", kind, flags, kind)
+
+
+def _component(seen: _Seen) -> set[str]:
+    """Which script of a vector with two of them picks a component: shown by bars for numbers, never by a norm."""
+    traits = seen.traits
+    if not traits.traits["absolute both"] or traits.traits["norm both"]:
+        return set()
+    steps = seen.evidence.stepping
+    ends = Counter[str]()
+    for sub, sup in traits.scripts:
+        if sub and sup:
+            ends["lower-component"] += sub in RUNNING and not steps[sub]
+            ends["upper-component"] += sup in RUNNING and not steps[sup]
+    best = ends.most_common(1)
+    return {best[0][0]} if best and best[0][1] else set()
 
 
 def _entry(atom: Atom, role: str, kind: str, display: str, flags: set[str]) -> Entry:
@@ -145,53 +204,62 @@ def _entry(atom: Atom, role: str, kind: str, display: str, flags: set[str]) -> E
         name = SPECTRAL[display]
     else:
         name = re.sub(r"[^A-Za-z0-9_]", "_", default_names(atom)[0])
+        name += "_part" if "first" in flags else "_of" if role == "function" and kind == "both" else ""
     value: Kind = kind if kind in ("vector", "matrix", "set", "tensor") else "scalar"  # type: ignore[assignment]
     return Entry(name, role, value, display, atom, frozenset(flags))
 
 
-def _is_function(key: Key, traits: Traits, spoken: Counter[str]) -> bool:
-    if key[0] in ORDERS:
-        return traits.traits["bracket"] + traits.traits["applied"] > 0 and key[0] != "\\Theta" or spoken["function"] > 0
+def _is_function(seen: _Seen) -> bool:
+    traits, spoken = seen.traits, seen.spoken
+    if seen.key[0] in ORDERS:
+        brackets = traits.traits["bracket"] + traits.traits["applied"]
+        return 2 * brackets > traits.count
     applied = traits.traits["applied"]
-    if traits.traits["differentiated"] or (traits.traits["mapped"] and applied):
+    if traits.traits["differentiated"] or (traits.traits["mapped"] and applied) or seen.applied:
         return True
     return applied > 0 and (applied * 2 > traits.count or (spoken["function"] > 0 and not traits.traits["scalar place"]))
 
 
-def _kind(
-    key: Key, traits: Traits, base: Traits | None, evidence: Evidence, spoken: Counter[str], function: bool
-) -> tuple[str, str]:
+def _kind(seen: _Seen, function: bool) -> tuple[str, str]:
     """What a symbol is, or for a function its value; with a question where the paper shows both."""
-    display = latex_of(traits.atom)
-    seen = traits.traits
-    if function:
-        vector = seen["value norm"] + seen["value product"] + seen["value point"]
-        if key[0] in ORDERS or (seen["value compared"] and not seen["value norm"]):
-            return "scalar", ""
-        letter = _core(key[0])
-        if display in SPECTRAL:
-            return "scalar", ""
-        if vector and not seen["differentiated"]:
-            return ("matrix" if letter.isupper() and len(letter) == 1 else "vector"), ""
-        ordinary = letter.islower() or letter.startswith("\\") or seen["differentiated"] or key[0].startswith("\\mathcal")
-        return ("scalar", "") if ordinary else ("matrix", f"what is the value of ${display}$: a number or a matrix?")
-    length = seen["norm"] + seen["product"] + seen["point"] + seen["transposed"] + spoken["vector"]
-    number = seen["scalar place"] + seen["compared"] + spoken["scalar"]
-    letter, bold = _core(key[0]), "\\mathbf" in key[0]
+    return _value(seen) if function else _plain(seen)
+
+
+def _value(seen: _Seen) -> tuple[str, str]:
+    traits, symbol = seen.traits.traits, seen.key[0]
+    vector = traits["value norm"] + traits["value product"] + traits["value point"]
+    if symbol in ORDERS or seen.display in SPECTRAL or (traits["value compared"] and not traits["value norm"]):
+        return "scalar", ""
+    letter = _core(symbol)
+    if traits["set"]:
+        return "set", ""
+    if (vector and not traits["differentiated"]) or "\\mathbf" in symbol:
+        return ("matrix" if letter[:1].isupper() else "vector"), ""
+    if letter.islower() or letter.startswith("\\") or traits["differentiated"] or symbol.startswith("\\mathcal"):
+        return "scalar", ""
+    return "matrix", f"what is the value of ${seen.display}$: a number or a matrix?"
+
+
+def _plain(seen: _Seen) -> tuple[str, str]:
+    display, traits, spoken = seen.display, seen.traits.traits, seen.spoken
+    if traits["set"]:
+        return "set", ""
+    length = traits["norm"] + traits["product"] + traits["point"] + traits["transposed"] + spoken["vector"]
+    number = traits["scalar place"] + traits["compared"] + spoken["scalar"]
+    letter, bold = _core(seen.key[0]), "\\mathbf" in seen.key[0]
     big = letter[:1].isupper() or (letter.startswith("\\") and letter[1:2].isupper())
-    if spoken["matrix"] or seen["ordered"] or (bold and big and number == 0):
+    if spoken["matrix"] or traits["ordered"] or (bold and big and number == 0):
         return "matrix", f"is ${display}$ a matrix or a number?" if number > 1 else ""
     if bold and not (number and not length):
         return "vector", f"is ${display}$ a vector or a number?" if number > max(2, length // 3) else ""
     if length:
         what = "matrix" if big else "vector"
-        doubt = number > 0 and number * 3 > length
-        return what, f"is ${display}$ a {what} or a number?" if doubt else ""
+        return what, f"is ${display}$ a {what} or a number?" if number * 3 > length else ""
     if number == 0:
-        inherited = _inherited(key, evidence)
+        inherited = _inherited(seen.key, seen.evidence)
         if inherited:
             return inherited, ""
-        if big and len(letter) == 1 and not key[3] and not spoken:
+        if big and len(letter) == 1 and not seen.key[3] and not spoken:
             return "scalar", f"is ${display}$ a number or a matrix?"
     return "scalar", ""
 
