@@ -166,10 +166,28 @@ def _declared(seen: _Seen, answers: Mapping[str, str]) -> list[Declared]:
         found.append(made("function", kind, {"first"}, "function"))
     if seen.key[3] or not family or indexed < traits.count:
         found.append(made("function", kind, set(), "function"))
-    alone = traits.count - sum(traits.arities.values()) - traits.traits["differentiated"]
-    if seen.key[0] not in ORDERS and alone * 4 > traits.count and traits.traits["scalar place"] + traits.traits["compared"]:
-        found.append(_letter(seen, _kind(seen, False)[0], made))
+    if _alone(seen):
+        other, _ = _plain(seen)
+        flags = {str(arity) for arity in traits.arities if arity > 1 and arity < 7}
+        points = [key for key in traits.points if key in seen.vectors]
+        if flags and not points:
+            found = [replace(d, entry=replace(d.entry, flags=d.entry.flags | flags)) for d in found]
+        elif len(points) == 1 and other == "scalar":
+            atom = seen.evidence.symbols[points[0]].atom if points[0] in seen.evidence.symbols else None
+            flags = set() if atom is None else {f"of-{default_names(atom)[0]}"}
+            found = [replace(d, entry=replace(d.entry, flags=d.entry.flags | flags)) for d in found]
+        found.append(_letter(seen, other, made))
     return found
+
+
+def _alone(seen: _Seen) -> bool:
+    """Whether a function's symbol is a letter too: it stands without arguments where only a letter can stand."""
+    traits = seen.traits
+    alone = traits.count - sum(traits.arities.values()) - traits.traits["differentiated"]
+    if seen.key[0] in ORDERS or alone * 4 <= traits.count:
+        return False
+    lengths = traits.traits["norm"] + traits.traits["product"] + traits.traits["transposed"]
+    return bool(traits.traits["scalar place"] + traits.traits["compared"] + lengths)
 
 
 def _letter(seen: _Seen, kind: str, made: Callable[[str, str, set[str], str], Declared]) -> Declared:
@@ -215,7 +233,7 @@ def _is_function(seen: _Seen) -> bool:
         brackets = traits.traits["bracket"] + traits.traits["applied"]
         return 2 * brackets > traits.count
     applied = traits.traits["applied"]
-    if traits.traits["differentiated"] or (traits.traits["mapped"] and applied) or seen.applied:
+    if traits.traits["differentiated"] or (traits.traits["mapped"] and applied) or seen.applied * 8 > traits.count:
         return True
     return applied > 0 and (applied * 2 > traits.count or (spoken["function"] > 0 and not traits.traits["scalar place"]))
 
@@ -228,7 +246,7 @@ def _kind(seen: _Seen, function: bool) -> tuple[str, str]:
 def _value(seen: _Seen) -> tuple[str, str]:
     traits, symbol = seen.traits.traits, seen.key[0]
     vector = traits["value norm"] + traits["value product"] + traits["value point"]
-    if symbol in ORDERS or seen.display in SPECTRAL or (traits["value compared"] and not traits["value norm"]):
+    if symbol in ORDERS or symbol == "\\lambda" or (traits["value compared"] and not traits["value norm"]):
         return "scalar", ""
     letter = _core(symbol)
     if traits["set"]:
@@ -252,6 +270,8 @@ def _plain(seen: _Seen) -> tuple[str, str]:
         return "matrix", f"is ${display}$ a matrix or a number?" if number > 1 else ""
     if bold and not (number and not length):
         return "vector", f"is ${display}$ a vector or a number?" if number > max(2, length // 3) else ""
+    if length and number >= 4 * length:
+        return "scalar", f"is ${display}$ a number or a vector?"
     if length:
         what = "matrix" if big else "vector"
         return what, f"is ${display}$ a {what} or a number?" if number * 3 > length else ""
