@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from bilevel_verify.drafting.evidence import RUNNING, Evidence, Key, Traits, is_running, is_word
@@ -24,6 +24,7 @@ ORDERS = {"\\mathcal{O}": "O", "O": "O", "\\tilde{\\mathcal{O}}": "softO", "\\ti
           "\\Theta": "Theta"}  # fmt: skip
 INDEX_LETTERS = "i j k l m n p q r s t"
 SPECTRAL = {"\\lambda_{\\min}": "lambda_min", "\\lambda_{\\max}": "lambda_max"}
+"""Functions of matrices that cards have."""
 TAKEN = frozenset(NUMBERS) | SCALAR_FUNCTIONS | RANGE_FUNCTIONS | {"E", "O", "softO", "Omega", "Theta", "T", "list", "set"}
 SAID = {
     "scalar": r"constants?|numbers?|scalars?|parameters?|step[- ]?sizes?|accuracy|tolerance|radius|reals?|integers?",
@@ -78,8 +79,22 @@ def notation_of(
     entries += tuple(_index(letter) for letter in sorted(indices) if not any(e.display == letter for e in entries))
     norms = {"": "norm", "2": "norm", "F": "frobenius", **{n: f"norm_{_safe(n)}" for n in evidence.norms}}
     running = frozenset({*INDEX_LETTERS.split(), *(i.replace("\\", "") for i in indices)})
-    notation = Notation(entries, running, True, norms=norms, options={"open_minima": "wide"}, title="draft")
+    picks = {s for d in found for s in _picks(d.entry, evidence)}
+    notation = Notation(
+        entries, running, True, norms=norms, components=frozenset(picks), options={"open_minima": "wide"}, title="draft"
+    )
     return notation, found
+
+
+def _picks(entry: Entry, evidence: Evidence) -> Iterator[str]:
+    """Letters that pick a component of a symbol."""
+    if not any(flag.endswith("component") for flag in entry.flags):
+        return
+    traits = evidence.symbols.get((entry.atom.symbol, entry.atom.primes, entry.atom.star, ""))
+    for sub, sup in traits.scripts if traits else ():
+        letter = sub if "lower-component" in entry.flags else sup
+        if letter in RUNNING:
+            yield letter
 
 
 def _index(letter: str) -> Entry:
@@ -203,7 +218,7 @@ def _letter(seen: _Seen, kind: str, made: Callable[[str, str, set[str], str], De
 def _component(seen: _Seen) -> set[str]:
     """Which script of a vector with two of them picks a component: shown by bars for numbers, never by a norm."""
     traits = seen.traits
-    if not traits.traits["absolute both"] or traits.traits["norm both"]:
+    if not traits.traits["absolute both"] or 5 * traits.traits["norm both"] > traits.traits["absolute both"]:
         return set()
     steps = seen.evidence.stepping
     ends = Counter[str]()
@@ -233,6 +248,8 @@ def _is_function(seen: _Seen) -> bool:
         brackets = traits.traits["bracket"] + traits.traits["applied"]
         return 2 * brackets > traits.count
     applied = traits.traits["applied"]
+    if seen.display in SPECTRAL and traits.arities:
+        return True
     if traits.traits["differentiated"] or (traits.traits["mapped"] and applied) or seen.applied * 8 > traits.count:
         return True
     return applied > 0 and (applied * 2 > traits.count or (spoken["function"] > 0 and not traits.traits["scalar place"]))
