@@ -102,6 +102,7 @@ class Document:
     units: tuple[Unit, ...]
     macros: dict[str, Macro]
     remarks: tuple[Remark, ...] = ()
+    labels: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,7 +44,7 @@ def read_latex_source(path: Path) -> Document:
     title = re.search(r"\\title\s*(?:\[[^\]]*\])?\s*(?=\{)", reader_text(text))
     found = group(text.text, title.end()) if title else None
     name = plain_words(found[0]).strip() if found else path.stem
-    return Document(" ".join(name.split()), text, tuple(walker.units), macros, tuple(scan.remarks))
+    return Document(" ".join(name.split()), text, tuple(walker.units), macros, tuple(scan.remarks), dict(scan.known))
 
 
 def reader_text(text: Text) -> str:

@@ -65,8 +65,13 @@ class Reader:
     notation: Notation
     printed: list[Printed] = field(default_factory=list)
     unread: list[Unread] = field(default_factory=list)
+    named: set[str] = field(default_factory=set)
     formulas: int = 0
     chains: int = 0
+
+    def document_labels(self) -> dict[str, str]:
+        """Label -> the number that the paper prints for it."""
+        return self.document.labels
 
     def read(self) -> None:
         """Fill ``printed`` and ``unread``."""
@@ -113,6 +118,8 @@ class Reader:
     ) -> tree.Node | None:  # fmt: skip
         for statement in found:
             self.chains += 1
+            if not statement.relations:
+                self._names(context, statement)
             if not statement.relations or statement.goals:
                 last = statement.members[-1] if not statement.goals else None
                 continue
@@ -139,6 +146,17 @@ class Reader:
                 )
             last = members[-1]
         return last
+
+    def _names(self, context: Context, statement: Statement) -> None:
+        """A formula that is one letter, after words that introduce it."""
+        if context.formula.display or context.role != "given":
+            return
+        for member in statement.members:
+            for part in member.walk():
+                if isinstance(part, tree.Letter):
+                    self.named.add(part.name)
+                elif isinstance(part, tree.Index):
+                    self.named.add(part.base)
 
     def _role(self, unit: Unit, context: Context, statement: Statement) -> Role:
         if context.quantifies and not context.formula.display:
