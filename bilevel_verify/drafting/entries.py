@@ -116,16 +116,16 @@ class Composer:
         """Ranges, definitions and hypotheses of an entry, each with its place."""
         own = ranges(own_bounds(first))
         quantified = frozenset(own) | first.quantified
-        define = {n: to_text(d.value) for n, d in scope.define.items() if n not in quantified}
-        used = _reached(letters, {n: scope.define[n].value for n in define})
-        define = {n: text for n, text in define.items() if n in used}
+        formulas = {n: d.value for n, d in scope.define.items() if n not in quantified}
+        used = _reached(letters, formulas)
         conditions = [(to_text(c), "the formula itself") for c in first.where if self._numeric(c)]
         theirs = {to_text(tree.Compare((first.left, first.right), (first.op,)))}
         for hypothesis in scope.hypotheses:
             text = to_text(hypothesis.node)
             if hypothesis.letters & used and text not in theirs and text not in [c for c, _ in conditions]:
                 conditions.append((text, hypothesis.origin))
-                used |= hypothesis.letters
+                used = _reached(used | hypothesis.letters, formulas)
+        define = {n: to_text(value) for n, value in formulas.items() if n in used}
         spans = {n: (r, "the formula itself") for n, r in own.items()}
         for name, span in scope.ranges.items():
             unit = self.reader.document.units[span.units[0]]

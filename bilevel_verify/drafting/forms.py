@@ -22,7 +22,7 @@ from bilevel_verify.theorems.vocabulary import NUMBERS, SCALAR_FUNCTIONS
 
 NORMS = re.compile(r"(?:norm|frobenius|dual_norm)(?:_\w+)?\Z")
 NUMBER_VALUED = frozenset("dot abs indicator component lambda_min lambda_max dim trace det".split()) | SCALAR_FUNCTIONS
-MOST_ATOMS = 14
+MOST_ATOMS, MOST_VECTORS = 14, 6
 Form = Literal["scalar", "letters", "step", "order"]
 
 
@@ -452,7 +452,7 @@ def _step(left: tree.Node, op: str, right: tree.Node, sorts: Sorts, store: Store
         return table.number(node)
 
     sides = form(left), form(right)
-    if not table.vectors:
+    if not table.vectors or (op != "==" and len(table.vectors) > MOST_VECTORS):
         raise Unjudged("kind")
     return Judgeable("step", sides[0], op, sides[1], table)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
-from bilevel_verify.drafting.document import Document, Formula, Unit
+from bilevel_verify.drafting.document import ASSUMED, Document, Formula, Unit
 from bilevel_verify.drafting.macros import written_out
 from bilevel_verify.drafting.positions import Position, Remark
 from bilevel_verify.drafting.sentences import Context, contexts
@@ -116,7 +116,8 @@ class Reader:
         self, number: int, unit: Unit, context: Context, found: tuple[Statement, ...], latex: str,
         last: tree.Node | None,
     ) -> tree.Node | None:  # fmt: skip
-        for statement in found:
+        pieces = slices(latex, [s.start for s in found if s.word != "label"])
+        for place, statement in enumerate(found):
             self.chains += 1
             if not statement.relations:
                 self._names(context, statement)
@@ -132,15 +133,16 @@ class Reader:
             else:
                 relations = statement.relations
             where, quantified = _conditions(statement)
-            piece = latex[statement.start : statement.end].strip().strip("&").strip()
+            piece = pieces[place] if place < len(pieces) else ""
             role = self._role(unit, context, statement)
-            for place, relation in enumerate(relations):
-                one, other = members[place], members[place + 1]
+            if len(members) <= len(relations):
+                last = members[-1]
+                continue
+            for step, relation in enumerate(relations):
+                one, other = members[step], members[step + 1]
                 own: Role = "definition" if relation.word == ":=" else role
-                if role == "definition" and place > 0 and unit.kind != "algorithm":
+                if role == "definition" and step > 0 and unit.kind != "algorithm":
                     own = "claim" if context.formula.display else "given"
-                if piece and len(members) <= len(relations):
-                    continue
                 self.printed.append(
                     Printed(number, context, self.chains, one, relation.word, other, piece, own, where, quantified)
                 )
@@ -163,9 +165,7 @@ class Reader:
             return "for all"
         if unit.kind == "algorithm" or statement.word in ("where", "s.t.", "label"):
             return "definition"
-        role = context.role
-        if unit.kind in ("assumption", "condition", "definition") and role != "claim":
-            role = "given"
+        role = "given" if unit.kind in ASSUMED else context.role
         if role == "given" or (context.names and role != "claim"):
             first = statement.members[0]
             if statement.relations[0].word == "==" and _nameable(first):
@@ -191,6 +191,25 @@ class Reader:
         """The place of a formula in its file."""
         lead = len(formula.clean) - len(formula.clean.lstrip())
         return self.document.text.where(formula.offset(min(lead, max(len(formula.clean) - 1, 0))))
+
+
+OPENING = re.compile(r"(?:\\[A-Za-z]+\*?\s*(?:\[[^\]]*\])?\s*\{?|\\left\s*(?:\\?[(|.{\[])?|\{|\\[|]|[(|\[&\s-])*\Z")
+TRAILING = re.compile(r"(?:[,;.&\s]|\\(?:quad|qquad|,|;|:|!| )|\\\\|\\(?:text|mbox|textrm)\{[^{}]*\}|\\tag\*?\{[^{}]*\}"
+                      r"|\\label\{[^{}]*\}|\\(?:nonumber|notag)|\\end\{aligned\})+\Z")  # fmt: skip
+
+
+def slices(latex: str, starts: list[int]) -> list[str]:
+    """The LaTeX of the statements of a formula, given where the first symbol of each stands."""
+    begins = [0]
+    for start in starts[1:]:
+        opening = OPENING.search(latex, 0, start)
+        begins.append(max(opening.start() if opening else start, begins[-1]))
+    found = []
+    for begin, end in zip(begins, [*begins[1:], len(latex)], strict=True):
+        piece = TRAILING.sub("", latex[begin:end]).strip().lstrip("&").strip()
+        balanced = piece.count("{") == piece.count("}") and piece.count("\\begin") == piece.count("\\end")
+        found.append(piece if balanced else latex.strip())
+    return [" ".join(piece.split()) for piece in found]
 
 
 def _conditions(statement: Statement) -> tuple[tuple[tree.Node, ...], frozenset[str]]:
