@@ -120,7 +120,9 @@ COMMAND = re.compile(r"\\[A-Za-z@]+\*?|\\.")
 def plain_words(text: str) -> str:
     """Running text without markup: words, punctuation and blanks."""
     text = text.replace(FILLER, "")
-    text = re.sub(r"\\(?:cite[a-z]*|label|vspace|hspace|footnotemark|index)\*?\s*(?:\[[^\]]*\])*\s*\{[^{}]*\}", " ", text)
+    text = re.sub(
+        r"\\(?:cite[a-z]*|label|vspace|hspace|footnotemark|index)\*?\s*(?:\[[^\]]*\])*\s*\{[^{}]*\}", " ", text
+    )
     text = re.sub(r"\\(?:emph|textit|textbf|text|textrm|textsc|underline)\s*\{", "", text)
     text = COMMAND.sub(" ", text)
     return re.sub(r"[ \t]+", " ", re.sub(r"[{}*]|_(?=\W)|~", " ", text))

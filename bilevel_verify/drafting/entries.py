@@ -70,8 +70,10 @@ class Composer:
     def judged(self, printed: Printed) -> bool:
         """Whether a relation is a promise or a step: not a definition, a hypothesis, something cited or told in text."""
         unit = self.reader.document.units[printed.unit]
-        return printed.role == "claim" and unit.kind != "algorithm" and (
-            printed.context.formula.display or unit.kind != "text"
+        return (
+            printed.role == "claim"
+            and unit.kind != "algorithm"
+            and (printed.context.formula.display or unit.kind != "text")
         )
 
     def _form(self, printed: Printed) -> Judgeable | None:

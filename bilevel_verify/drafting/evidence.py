@@ -104,9 +104,7 @@ class Evidence:
         except LatexError:
             return None, place
 
-    def _seen(
-        self, source: Source, atom: Atom, items: Sequence[Item], place: int, after: int, at: int
-    ) -> None:
+    def _seen(self, source: Source, atom: Atom, items: Sequence[Item], place: int, after: int, at: int) -> None:
         found = self._of(atom, at)
         found.count += 1
         sub, sup = (None if s is None else flat(s) for s in (atom.sub, atom.sup))
@@ -147,7 +145,9 @@ class Evidence:
         if back < 0:
             return False
         before, end = self._atom(source, items, back)
-        return before is not None and end == place and (before.symbol.endswith("\\nabla") or "{\\nabla}" in before.symbol)
+        return (
+            before is not None and end == place and (before.symbol.endswith("\\nabla") or "{\\nabla}" in before.symbol)
+        )
 
     def _scripts(self, source: Source, atom: Atom, at: int) -> None:
         for items in (atom.sub, atom.sup):
@@ -191,7 +191,9 @@ class Evidence:
             case Group(items=inner) | Environment(items=inner):
                 self._walk(source, inner, at, "")
             case Fence(left=left, items=inner):
-                inside = {"||": "norm", "||(": "norm", "dot(": "product", "|": "absolute", "|(": "absolute"}.get(left, "")
+                inside = {"||": "norm", "||(": "norm", "dot(": "product", "|": "absolute", "|(": "absolute"}.get(
+                    left, ""
+                )
                 self._walk(source, inner, at, inside)
             case Script(items=inner):
                 self._walk(source, inner, at, "script")

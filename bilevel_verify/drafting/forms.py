@@ -212,7 +212,9 @@ class Table:
     def _plain(self, node: tree.Node, index: str) -> bool:
         """Whether a tree holds numbers and letters alone."""
         for part in node.walk():
-            if isinstance(part, tree.Call) and (part.function not in SCALAR_FUNCTIONS or part.function in ("max", "min")):
+            if isinstance(part, tree.Call) and (
+                part.function not in SCALAR_FUNCTIONS or part.function in ("max", "min")
+            ):
                 return False
             if not isinstance(part, tree.Number | tree.Letter | tree.Add | tree.Multiply | tree.Divide | tree.Power
                               | tree.Negate | tree.Call):  # fmt: skip

@@ -25,7 +25,9 @@ ORDERS = {"\\mathcal{O}": "O", "O": "O", "\\tilde{\\mathcal{O}}": "softO", "\\ti
 INDEX_LETTERS = "i j k l m n p q r s t"
 SPECTRAL = {"\\lambda_{\\min}": "lambda_min", "\\lambda_{\\max}": "lambda_max"}
 """Functions of matrices that cards have."""
-TAKEN = frozenset(NUMBERS) | SCALAR_FUNCTIONS | RANGE_FUNCTIONS | {"E", "O", "softO", "Omega", "Theta", "T", "list", "set"}
+TAKEN = (
+    frozenset(NUMBERS) | SCALAR_FUNCTIONS | RANGE_FUNCTIONS | {"E", "O", "softO", "Omega", "Theta", "T", "list", "set"}
+)
 SAID = {
     "scalar": r"constants?|numbers?|scalars?|parameters?|step[- ]?sizes?|accuracy|tolerance|radius|reals?|integers?",
     "vector": r"vectors?|points?|iterates?",
@@ -122,8 +124,13 @@ def _indexed(traits: Traits, indices: frozenset[str]) -> bool:
 
 def _upper(traits: Traits, indices: frozenset[str], kind: str) -> bool:
     """Whether superscripts of a vector are indices: powers of vectors there are none."""
-    return kind != "scalar" and kind != "matrix" and any(
-        is_running(items, indices) or re.fullmatch(r"-?\d+|\(.*\)", flat(items)) for items in traits.sup_items.values()
+    return (
+        kind != "scalar"
+        and kind != "matrix"
+        and any(
+            is_running(items, indices) or re.fullmatch(r"-?\d+|\(.*\)", flat(items))
+            for items in traits.sup_items.values()
+        )
     )
 
 
@@ -252,7 +259,9 @@ def _is_function(seen: _Seen) -> bool:
         return True
     if traits.traits["differentiated"] or (traits.traits["mapped"] and applied) or seen.applied * 8 > traits.count:
         return True
-    return applied > 0 and (applied * 2 > traits.count or (spoken["function"] > 0 and not traits.traits["scalar place"]))
+    return applied > 0 and (
+        applied * 2 > traits.count or (spoken["function"] > 0 and not traits.traits["scalar place"])
+    )
 
 
 def _kind(seen: _Seen, function: bool) -> tuple[str, str]:

@@ -195,6 +195,8 @@ def mentioned(text: str, units: Iterable[Unit]) -> list[int]:
         if not unit.name or unit.kind in ("proof", "text", "algorithm"):
             continue
         word, _, label = unit.name.rpartition(" ")
-        if word and re.search(rf"\b{re.escape(word)}s?\s+(?:[A-Z]?[\d.]+\s*(?:,|and)\s*)*{re.escape(label)}(?![\w])", text):
+        if word and re.search(
+            rf"\b{re.escape(word)}s?\s+(?:[A-Z]?[\d.]+\s*(?:,|and)\s*)*{re.escape(label)}(?![\w])", text
+        ):
             found.append(number)
     return found

@@ -121,9 +121,17 @@ class _Walk:
                 continue
             unfinished = not re.search(r"[.!?][*_)]*\Z|\$\$\Z", before)
             display_ended = before.endswith("$$")
-            if display_ended and re.search(r"[.](?:\s*\\tag\{[^{}]*\})?\s*\$\$\Z", before) and not CONTINUES.match(after):
+            if (
+                display_ended
+                and re.search(r"[.](?:\s*\\tag\{[^{}]*\})?\s*\$\$\Z", before)
+                and not CONTINUES.match(after)
+            ):
                 return gap.start()
-            if unfinished or CONTINUES.match(after) or (display_ended and not re.search(r"[.]\s*(?:\\tag\{[^{}]*\})?\s*\$\$\Z", before)):
+            if (
+                unfinished
+                or CONTINUES.match(after)
+                or (display_ended and not re.search(r"[.]\s*(?:\\tag\{[^{}]*\})?\s*\$\$\Z", before))
+            ):
                 continue
             return gap.start()
         return end

@@ -24,7 +24,9 @@ STARTS = re.compile(
     r"[&\s\x00]*(?:\\(?:quad|qquad|,|;|!|hspace\{[^}]*\}|displaystyle)[&\s]*)*(?:\\(?:overset|stackrel)|"
     + RELATION.pattern + ")"
 )  # fmt: skip
-WRAP = re.compile(r"\A\s*\\begin\{(aligned|split|gathered|array|alignedat)\}(?:\[[a-z]\]|\{[^{}]*\})?(.*)\\end\{\1\}(.*)\Z", re.S)
+WRAP = re.compile(
+    r"\A\s*\\begin\{(aligned|split|gathered|array|alignedat)\}(?:\[[a-z]\]|\{[^{}]*\})?(.*)\\end\{\1\}(.*)\Z", re.S
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,7 +244,12 @@ def comparisons(one: tree.Node, op: str, other: tree.Node) -> Iterator[tree.Node
         if not any(isinstance(p, tree.Call) and p.function in ("list", "set") for p in (one, other)):
             yield tree.Compare((one, other), (op,))
         return
-    if op == "in" and isinstance(other, tree.Call) and other.function.startswith("interval") and len(other.arguments) == 2:
+    if (
+        op == "in"
+        and isinstance(other, tree.Call)
+        and other.function.startswith("interval")
+        and len(other.arguments) == 2
+    ):
         low, high = other.arguments
         kind = other.function.removeprefix("interval_")
         left_open, right_open = kind in ("open", "left_open"), kind in ("open", "right_open")
@@ -270,7 +277,9 @@ def _nameable(node: tree.Node) -> bool:
 def cleaned(latex: str) -> str:
     """Spellings that mean the same to a reader of the page."""
     latex = re.sub(r"\\rm\s*\{\s*([A-Za-z]+)\s*\}", r"\\mathrm{\1}", latex)
-    latex = re.sub(r"\\begin\{(?:subequations|small|footnotesize)\}|\\end\{(?:subequations|small|footnotesize)\}", "", latex)
+    latex = re.sub(
+        r"\\begin\{(?:subequations|small|footnotesize)\}|\\end\{(?:subequations|small|footnotesize)\}", "", latex
+    )
     return re.sub(r"\\(?:intertext|shortintertext)\s*\{[^{}]*\}", r"\\\\ ", latex)
 
 

@@ -65,7 +65,9 @@ def _draft_tables(draft: Draft) -> list[str]:
         told = {"where": str(remark.where), "reason": remark.reason, "message": remark.message[:300]}
         parts.append(toml_text.table("[[draft.unread]]", told))
     for note in draft.notes[:300]:
-        parts.append(toml_text.table("[[draft.note]]", {"entry": note.entry, "where": str(note.where), "text": note.text}))
+        parts.append(
+            toml_text.table("[[draft.note]]", {"entry": note.entry, "where": str(note.where), "text": note.text})
+        )
     for symbol in draft.symbols[:600]:
         place = draft.places.get(symbol.entry.name)
         told = {"latex": symbol.entry.display, "name": symbol.entry.name, "is": symbol.kind, "times": symbol.count,
@@ -110,7 +112,9 @@ def _declaration(entry: Entry) -> str:
 def _letters(draft: Draft) -> str:
     """Every letter of the entries, with its range where the paper or the author gives one."""
     composer = draft.composer
-    wanted = sorted(set().union(*(m.letters for m in composer.made)) | _conditions(composer.made, composer.scopes.scalars))
+    wanted = sorted(
+        set().union(*(m.letters for m in composer.made)) | _conditions(composer.made, composer.scopes.scalars)
+    )
     displays = {e.name: e.display for e in reversed(draft.notation.entries) if e.role == "letter"}
     lines = ["[letters]"]
     for name in wanted:
@@ -124,7 +128,10 @@ def _letters(draft: Draft) -> str:
             fields |= {"domain": draft.answers.ranges[name], "domain_from": "the author's answer"}
         elif span is not None:
             unit = draft.document.units[span.units[0]]
-            fields |= {"domain": span.text(name in composer.running), "domain_from": unit.name or unit.section or "text"}
+            fields |= {
+                "domain": span.text(name in composer.running),
+                "domain_from": unit.name or unit.section or "text",
+            }
         else:
             fields["sign"] = "any"
         if name in displays:
@@ -150,7 +157,11 @@ def _conditions(made: list[Made], scalars: frozenset[str]) -> set[str]:
     found: set[str] = set()
     for one in made:
         texts = [*one.fields.get("where", ()), *one.fields.get("define", {}).values(), *one.fields.get("define", {})]
-        texts += [*one.fields.get("for", {}), *one.fields.get("substitute", {}), *one.fields.get("substitute", {}).values()]
+        texts += [
+            *one.fields.get("for", {}),
+            *one.fields.get("substitute", {}),
+            *one.fields.get("substitute", {}).values(),
+        ]
         found |= set(re.findall(r"[A-Za-z]\w*", " ".join(texts))) & scalars
     return found
 
@@ -193,7 +204,9 @@ def _unit(draft: Draft, number: int, unit: Unit, own: list[Made], ids: set[str])
         known = set().union(*(m.letters for m in draft.composer.made)) | _conditions(
             draft.composer.made, draft.scopes.scalars
         )
-        kept = {t: o for t, o in conditions.items() if set(re.findall(r"[A-Za-z]\w*", t)) & draft.scopes.scalars <= known}
+        kept = {
+            t: o for t, o in conditions.items() if set(re.findall(r"[A-Za-z]\w*", t)) & draft.scopes.scalars <= known
+        }
         if kept:
             fields |= {"where": list(kept), "where_from": list(kept.values())}
     if formulas:
