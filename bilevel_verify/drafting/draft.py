@@ -29,7 +29,7 @@ from bilevel_verify.latex.structure import build, flat
 from bilevel_verify.latex.tokens import Source, tokenize
 from bilevel_verify.theorems.vocabulary import NUMBERS
 
-OTHER_NORM = re.compile(r"\b(?:arbitrary|any|general|dual) norms?\b|norm on\b", re.IGNORECASE)
+OTHER_NORM = re.compile(r"\b(?:arbitrary|any|general|dual) norms?\b", re.IGNORECASE)
 AFTER = re.compile(r"\s*(?:is|are|be|denotes?)\s+(?:a|an|the|some|any)?\s*(?:\w+[- ]){0,2}?(\w+)")
 
 
