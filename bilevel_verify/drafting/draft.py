@@ -240,7 +240,7 @@ def _questions(composer: Composer, symbols: list[Declared], answers: Answers) ->
     text = composer.reader.document.text
     weight: Counter[str] = Counter()
     for made in composer.made:
-        weight.update(made.letters)
+        weight.update(made.letters - made.fields.get("define", {}).keys())
     known = set(composer.scopes.standing) | set(answers.ranges) | set(composer.scopes.general)
     found: dict[tuple[str, str], Question] = {}
     for one in symbols:

@@ -1,4 +1,4 @@
-"""The entries of a drafted card: relations of one chain and one form together, with what is in force where they stand."""
+"""The entries of a drafted card: relations of one chain and one form, with what is in force where they stand."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Composer:
                         self._entry(piece)
 
     def judged(self, printed: Printed) -> bool:
-        """Whether a relation is a promise or a step: not a definition, a hypothesis, something cited or told in text."""
+        """Whether a relation is a promise or a step: no definition, hypothesis or citation, and not told in text."""
         unit = self.reader.document.units[printed.unit]
         return (
             printed.role == "claim"

@@ -135,7 +135,8 @@ class Evidence:
             for argument in arguments:
                 if (value := self._value(source, argument)) is not None:
                     self.trait(value, "value point", at)
-        if before is None and after < len(items) and isinstance(items[after], Token) and items[after].text == ":":
+        follows = items[after] if after < len(items) else None
+        if before is None and isinstance(follows, Token) and follows.text == ":":
             found.traits["mapped"] += 1
 
     def _after_nabla(self, source: Source, items: Sequence[Item], place: int) -> bool:
@@ -231,23 +232,23 @@ class Evidence:
                     self.trait(both, f"{inside} both", at)
                 if inside == "absolute":
                     continue
-                if (one := self._single(source, part)) is not None:
-                    self.trait(one, inside, at)
+                if (alone := self._single(source, part)) is not None:
+                    self.trait(alone, inside, at)
                 elif (value := self._value(source, part)) is not None:
                     self.trait(value, f"value {inside}", at)
         elif inside in ("", "script"):
             sides = list(_sides(items))
             self._members(source, sides, at)
             for part, before, after in sides if not inside else []:
-                one = self._single(source, part)
-                if one is None:
+                member = self._single(source, part)
+                if member is None:
                     if {before, after} & {"<", ">", "<=", ">="} and (value := self._value(source, part)) is not None:
                         self.trait(value, "value compared", at)
                     continue
                 if {before, after} & {"<", ">", "<=", ">="}:
-                    self.trait(one, "compared", at)
+                    self.trait(member, "compared", at)
                 if {before, after} & {"psd>=", "psd<=", "psd>", "psd<"}:
-                    self.trait(one, "ordered", at)
+                    self.trait(member, "ordered", at)
 
     def _members(self, source: Source, sides: list[tuple[list[Item], str, str]], at: int) -> None:
         """What stands on both sides of a sign of membership."""
@@ -271,7 +272,8 @@ class Evidence:
         """Symbols side by side, where there is nothing else."""
         found, place = [], 0
         while place < len(items):
-            if isinstance(items[place], Token) and items[place].kind in ("digits", "space", "gap"):
+            item = items[place]
+            if isinstance(item, Token) and item.kind in ("digits", "space", "gap"):
                 place += 1
                 continue
             atom, after = self._atom(source, items, place)

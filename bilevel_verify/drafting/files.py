@@ -13,7 +13,7 @@ from bilevel_verify.errors import InputError
 LARGEST = 4_000_000
 """Characters of a paper with everything that it takes in."""
 MOST_FILES, DEEPEST = 100, 12
-INPUT = re.compile(r"\\(?:input|include|subfile)\s*(?:\{([^{}\n]{1,200})\}|([A-Za-z0-9_./-]{1,200}))")
+INPUT = re.compile(r"\\(?:input|include|subfile)(?![A-Za-z])\s*(?:\{([^{}\n]{1,200})\}|([A-Za-z0-9_./-]{1,200}))")
 COMMENT = re.compile(r"(?<!\\)((?:\\\\)*)%[^\n]*")
 VERBATIM = re.compile(
     r"\\begin\{(verbatim\*?|lstlisting|Verbatim|minted|comment)\}.*?\\end\{\1\}|\\verb\*?([^A-Za-z\s])[^\n]*?\2"

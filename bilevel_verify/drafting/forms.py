@@ -426,8 +426,8 @@ def _quadratic(node: tree.Node, sorts: Sorts) -> bool:
     for part in node.walk():
         if isinstance(part, tree.Call) and part.function == "dot":
             return True
-        if isinstance(part, tree.Power) and isinstance(part.base, tree.Call) and part.base.function == "norm":
-            if isinstance(part.base.arguments[0], tree.Add | tree.Multiply | tree.Divide):
+        match part:
+            case tree.Power(base=tree.Call(function="norm", arguments=(tree.Add() | tree.Multiply() | tree.Divide(),))):
                 return True
     return False
 
@@ -448,7 +448,8 @@ def _step(left: tree.Node, op: str, right: tree.Node, sorts: Sorts, store: Store
             case tree.Call(function="dot", arguments=(one, other)):
                 return tree.Call("dot", (table.combination(one), table.combination(other)))
             case _ if _square(node):
-                assert isinstance(node, tree.Power) and isinstance(node.base, tree.Call)
+                assert isinstance(node, tree.Power)
+                assert isinstance(node.base, tree.Call)
                 inner = table.combination(node.base.arguments[0])
                 return tree.Power(tree.Call("norm", (inner,)), tree.Number(Fraction(2)))
         return table.number(node)

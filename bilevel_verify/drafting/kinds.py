@@ -23,6 +23,8 @@ from bilevel_verify.theorems.vocabulary import NUMBERS, RANGE_FUNCTIONS, SCALAR_
 ORDERS = {"\\mathcal{O}": "O", "O": "O", "\\tilde{\\mathcal{O}}": "softO", "\\tilde{O}": "softO", "\\Omega": "Omega",
           "\\Theta": "Theta"}  # fmt: skip
 INDEX_LETTERS = "i j k l m n p q r s t"
+JOINED = frozenset(re.sub(r"[ .]", "", word) for word in WORDS)
+"""Words between formulas, as they come out of ``\\text{for all }``."""
 SPECTRAL = {"\\lambda_{\\min}": "lambda_min", "\\lambda_{\\max}": "lambda_max"}
 """Functions of matrices that cards have."""
 TAKEN = (
@@ -111,7 +113,7 @@ def _safe(text: str) -> str:
 def _skipped(key: Key, indices: frozenset[str]) -> bool:
     symbol = key[0]
     inner = re.fullmatch(r"\\(?:mathrm|operatorname)\{([^{}]*)\}", symbol)
-    if inner and (inner[1].lower() in WORDS or len(inner[1]) > 30):
+    if inner and (inner[1].lower() in JOINED or len(inner[1]) > 30):
         return True
     return symbol in ("\\mathbb{R}", "\\mathbb{E}", "\\nabla", "\\partial", "\\pi", "\\mathbf{1}", "\\mathbb{1}") or (
         symbol in indices and not key[3] and not key[2] and not key[1]

@@ -51,7 +51,7 @@ def optional(text: str, place: int) -> tuple[str, int] | None:
 
 
 def definitions(text: Text) -> tuple[Text, dict[str, Macro], list[tuple[str, str, str, bool]], list[Remark]]:
-    """The text without the definitions in it; the macros; the ``\\newtheorem``s (environment, title, within, numbered)."""
+    """The text without definitions; macros; ``\\newtheorem``s (environment, title, within, numbered); remarks."""
     macros: dict[str, Macro] = {}
     theorems: list[tuple[str, str, str, bool]] = []
     remarks: list[Remark] = []

@@ -12,7 +12,8 @@ from bilevel_verify.drafting.scanning import Scan
 
 HEAD = re.compile(
     r"^(?P<hashes>#{1,6})[ \t]+(?P<heading>[^\n]*)"
-    r"|^(?P<open>\*{2,3}|_{2})(?P<kind>[A-Z][A-Za-z]+)(?P<number>[ \t]+[A-Z]?[0-9.]*[0-9A-Za-z]?)?(?P<rest>[^\n]*?)(?P=open)"
+    r"|^(?P<open>\*{2,3}|_{2})(?P<kind>[A-Z][A-Za-z]+)(?P<number>[ \t]+[A-Z]?[0-9.]*[0-9A-Za-z]?)?"
+    r"(?P<rest>[^\n]*?)(?P=open)"
     r"|^(?:\*{1,3}|_{1,2})?(?P<proof>Proof|PROOF)\b(?P<of>[^\n*_]{0,80})",
     re.MULTILINE,
 )

@@ -1,4 +1,4 @@
-"""What a reader of proofs marks in the margin: indices that are free, bound twice or idle, letters nobody introduced."""
+"""What a reader of proofs marks in the margin: indices bound twice, idle or free, letters nobody introduced."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every relation that a paper prints: read, with its place, its words and its role; and what could not be read, and why."""
+"""Every relation that a paper prints: read, with its place, words and role; what could not be read, and why."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ WRAP = re.compile(
 class Printed:
     """One relation of the print: both sides, its sign, and what stands around it.
 
-    ``chain`` numbers the chains of the paper; ``where`` are the conditions in the formula itself, ``for all`` among them.
+    ``chain`` numbers the chains of the paper; ``where`` are the conditions in the formula itself.
     """
 
     unit: int
@@ -90,6 +90,8 @@ class Reader:
             latex, changed = written_out(cleaned(formula.clean), self.document.macros)
         except LatexError as error:
             self._note(number, formula, formula.clean, error, True)
+            return None
+        if MAPPING.match(latex) and not formula.display:
             return None
         try:
             return self._statements(number, unit, context, read_latex(latex, self.notation).statements, latex, last)
@@ -266,7 +268,7 @@ def infinite(node: tree.Node) -> bool:
 
 
 def _nameable(node: tree.Node) -> bool:
-    """Whether a formula may give this a name: a letter, an entry of a sequence, a function at a point, a list of them."""
+    """Whether a formula may give this a name: a letter, an entry, a function at a point, a list of them."""
     if isinstance(node, tree.Call) and node.function in ("list",):
         return all(_nameable(a) for a in node.arguments)
     return isinstance(node, tree.Letter | tree.Index) or (
@@ -274,12 +276,17 @@ def _nameable(node: tree.Node) -> bool:
     )
 
 
+AWAY = re.compile(
+    r"\\(?:label|tag)\*?\s*\{[^{}]*\}|\\(?:begin|end)\{(?:subequations|small|footnotesize)\}"
+    r"|\\(?:IEEEeqnarraynumspace|qedhere|smash|mathstrut)(?![A-Za-z])"
+)
+MAPPING = re.compile(r"\s*[^=<>]{1,60}?(?::|\\colon(?![A-Za-z]))[^=<>]*\\(?:to|rightarrow|mapsto)(?![A-Za-z])")
+
+
 def cleaned(latex: str) -> str:
-    """Spellings that mean the same to a reader of the page."""
+    """Spellings that mean the same to a reader of the page; what goes away leaves blanks, so that places stay."""
+    latex = AWAY.sub(lambda m: " " * len(m[0]), latex)
     latex = re.sub(r"\\rm\s*\{\s*([A-Za-z]+)\s*\}", r"\\mathrm{\1}", latex)
-    latex = re.sub(
-        r"\\begin\{(?:subequations|small|footnotesize)\}|\\end\{(?:subequations|small|footnotesize)\}", "", latex
-    )
     return re.sub(r"\\(?:intertext|shortintertext)\s*\{[^{}]*\}", r"\\\\ ", latex)
 
 

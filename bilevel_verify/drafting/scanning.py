@@ -1,4 +1,4 @@
-"""Finding the formulas of running text: where one opens, where it closes, what is broken. LaTeX and Markdown share it."""
+"""Finding the formulas of running text: where one opens, where it closes; LaTeX and Markdown share it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which hypotheses, definitions and ranges are in force where: of the paper as a whole, of a statement and its proof."""
+"""Which hypotheses, definitions and ranges are in force where: in the whole paper, in a statement and its proof."""
 
 from __future__ import annotations
 
@@ -103,8 +103,8 @@ class Scopes:
         named = self.document.units[other]
         if named.kind in ASSUMED:
             return True
-        setting = rf"\b(?:settings?|parameters?|choices?|conditions?|assumptions?|notations?)\b[^.]{{0,40}}{re.escape(named.name)}"
-        return re.search(setting, text, re.IGNORECASE) is not None and other != unit
+        words = r"\b(?:settings?|parameters?|choices?|conditions?|assumptions?|notations?)\b[^.]{0,40}"
+        return re.search(words + re.escape(named.name), text, re.IGNORECASE) is not None and other != unit
 
     def statement(self, number: int) -> int | None:
         """The statement that a proof belongs to."""

@@ -12,13 +12,15 @@ HOLE = "\x01"
 """Stands for a formula among words."""
 ENDS = re.compile(r"[.!?](?=\s+[A-Z\x01(]|\s*\Z)|\n[ \t]*\n")
 CLAIM = re.compile(
-    r"\b(?:then|we have|we get|we obtain|obtain|holds?|hence|thus|therefore|follows|satisf(?:y|ies)|yields?|gives?|giving"
-    r"|implies|imply|so that|leads? to|get|conclude|shows?|so|bounded by|is bounded|at most|at least|arrive at)\b", re.I,
+    r"\b(?:then|we have|we get|we obtain|obtain|holds?|hence|thus|therefore|follows|satisf(?:y|ies)|yields?|gives?"
+    r"|giving|implies|imply|so that|leads? to|get|conclude|shows?|so|bounded by|is bounded|at most|at least"
+    r"|arrive at)\b", re.I,
 )  # fmt: skip
 GIVEN = re.compile(
-    r"\b(?:suppose|supposing|assume[sd]?|assuming|provided|whenever|if|let|letting|for (?:all|any|every|each|some)|given"
-    r"|under|when|while|requires?|such that|choos(?:e|ing)|tak(?:e|ing)|set(?:ting|s)?|pick|run(?:ning)?|consider|where"
-    r"|denot(?:e[sd]?|ing)|defin(?:e[sd]?|ing)|introduce|initiali[sz]e|with|recall(?: that)?|write|constants?|"
+    r"\b(?:suppose|supposing|assume[sd]?|assuming|provided|whenever|if|let|letting|for (?:all|any|every|each|some)"
+    r"|given|under|when|while|requires?|such that|choos(?:e|ing)|tak(?:e|ing)|set(?:ting|s)?|pick|run(?:ning)?|consider|where"
+    r"|denot(?:e[sd]?|ing)|defin(?:e[sd]?|ing)|introduce|initiali[sz]e|with|recall(?: that)?|write"
+    r"|constants?|"
     r"parameters?)\b", re.I,
 )  # fmt: skip
 CITED = re.compile(
@@ -26,9 +28,9 @@ CITED = re.compile(
     r"|plugging|invoking|applying|implied by|holds for)\b", re.I,
 )  # fmt: skip
 STRICT = re.compile(
-    r"\b(?:suppose|assume[sd]?|assuming|provided|whenever|if|let|letting|when|while|such that|choos(?:e|ing)|set(?:ting)?"
-    r"|denot(?:e[sd]?|ing)|defin(?:e[sd]?|ing)|introduce|consider|require[sd]?|where|recall(?: that)?|take|write|problem|"
-    r"iterat(?:es?|ions?)|initiali[sz]e|updates?)\b[^.]*\Z", re.I,
+    r"\b(?:suppose|assume[sd]?|assuming|provided|whenever|if|let|letting|when|while|such that|choos(?:e|ing)"
+    r"|set(?:ting)?|denot(?:e[sd]?|ing)|defin(?:e[sd]?|ing)|introduce|consider|require[sd]?|where|recall(?: that)?"
+    r"|take|write|problem|iterat(?:es?|ions?)|initiali[sz]e|updates?)\b[^.]*\Z", re.I,
 )  # fmt: skip
 NAMED = re.compile(r"\b(?:denote[sd]?|define[sd]?|defining|denoting|write|introduce)\b[^.]*\Z", re.I)
 QUANTIFIED = re.compile(r"\bfor (?:all|any|every|each)(?: (?:integers?|reals?|numbers?))?\s*\Z", re.I)

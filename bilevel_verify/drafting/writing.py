@@ -59,18 +59,18 @@ def _draft_tables(draft: Draft) -> list[str]:
     for name, table in draft.answers.table().items():
         parts.append(toml_text.table(f"[draft.answers.{name}]", table))
     for question in draft.questions[:200]:
-        told = {"sort": question.sort, "about": question.about, "text": question.text, "where": question.where}
-        parts.append(toml_text.table("[[draft.question]]", told))
+        asked = {"sort": question.sort, "about": question.about, "text": question.text, "where": question.where}
+        parts.append(toml_text.table("[[draft.question]]", asked))
     for remark in draft.remarks[:500]:
-        told = {"where": str(remark.where), "reason": remark.reason, "message": remark.message[:300]}
-        parts.append(toml_text.table("[[draft.unread]]", told))
+        unread = {"where": str(remark.where), "reason": remark.reason, "message": remark.message[:300]}
+        parts.append(toml_text.table("[[draft.unread]]", unread))
     for note in draft.notes[:300]:
         parts.append(
             toml_text.table("[[draft.note]]", {"entry": note.entry, "where": str(note.where), "text": note.text})
         )
     for symbol in draft.symbols[:600]:
         place = draft.places.get(symbol.entry.name)
-        told = {"latex": symbol.entry.display, "name": symbol.entry.name, "is": symbol.kind, "times": symbol.count,
+        told: dict[str, Any] = {"latex": symbol.entry.display, "name": symbol.entry.name, "is": symbol.kind, "times": symbol.count,
                 "first": str(draft.document.text.where(symbol.first))}  # fmt: skip
         if place is not None:
             told["introduced"] = f"{draft.reader.where(place.context.formula)}: {_words(place.context.before)}"
@@ -142,8 +142,10 @@ def _letters(draft: Draft) -> str:
     for key, name in meant.items():
         sort, _, text = key.partition(":")
         if sort != "vector" and name in used:
-            span = {"domain": "[0, oo)", "domain_from": "a norm is not negative"} if sort == "size" else {"sign": "any"}
-            lines.append(f"{name} = {toml_text.value({**span, 'meaning': text[:200]})}")
+            whole = (
+                {"domain": "[0, oo)", "domain_from": "a norm is not negative"} if sort == "size" else {"sign": "any"}
+            )
+            lines.append(f"{name} = {toml_text.value({**whole, 'meaning': text[:200]})}")
     return "\n".join(lines) + "\n"
 
 
