@@ -23,7 +23,7 @@ from bilevel_verify.theorems.vocabulary import NUMBERS, RANGE_FUNCTIONS, SCALAR_
 ORDERS = {"\\mathcal{O}": "O", "O": "O", "\\tilde{\\mathcal{O}}": "softO", "\\tilde{O}": "softO", "\\Omega": "Omega",
           "\\Theta": "Theta"}  # fmt: skip
 INDEX_LETTERS = "i j k l m n p q r s t"
-JOINED = frozenset(re.sub(r"[ .]", "", word) for word in WORDS)
+JOINED = frozenset(WORDS) | frozenset(re.sub(r"[ .]", "", word) for word in WORDS)
 """Words between formulas, as they come out of ``\\text{for all }``."""
 SPECTRAL = {"\\lambda_{\\min}": "lambda_min", "\\lambda_{\\max}": "lambda_max"}
 """Functions of matrices that cards have."""
