@@ -80,6 +80,8 @@ class Composer:
         try:
             if printed.op not in COMPARED:
                 raise Unjudged("relation")
+            if _is_range(printed):
+                raise Unjudged("range")
             found = judgeable(printed.left, printed.op, printed.right, self.sorts, self.store)
             letters = free_letters(found.left) | free_letters(found.right)
             if len(letters & self.doubtful) > 1:
@@ -174,6 +176,13 @@ class Composer:
         if unit.kind == "proof":
             name = f"proof of {unit.of}" if unit.of else "a proof"
         return f"{name}, ({number})" if number else name
+
+
+def _is_range(printed: Printed) -> bool:
+    """Whether a relation says no more than where one letter lives: ``lambda >= 0``, ``k >= 2``."""
+    sides = (printed.left, printed.right)
+    letters = [side for side in sides if isinstance(side, tree.Letter) and side.name not in NUMBERS]
+    return len(letters) == 1 and not any(free_letters(side) - NUMBERS for side in sides if side not in letters)
 
 
 def _chain(group: list[tuple[Printed, Judgeable]]) -> list[str]:

@@ -36,6 +36,7 @@ WHY = {
     "dots": "an omission (dots) in the formula",
     "order": "an order symbol inside a side",
     "large": "more than 14 different values of functions, norms or entries",
+    "range": "a range of one letter, which is a hypothesis wherever it is used",
     "doubt": "an open question about what a letter is",
 }
 """Every reason for which a relation that was read is not judged: the list is closed."""

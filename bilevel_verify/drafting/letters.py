@@ -113,13 +113,14 @@ def ranges(found: Iterable[Bound]) -> dict[str, Range]:
 
 @dataclass(frozen=True, slots=True)
 class Defined:
-    """``letter = formula`` as a unit prints it."""
+    """``letter = formula`` as a unit prints it; ``always`` where the sign itself says that it defines (``:=``)."""
 
     name: str
     value: tree.Node
     unit: int
     named: bool
     latex: str
+    always: bool = False
 
 
 def definitions(printed: Printed, scalars: frozenset[str]) -> list[Defined]:
@@ -133,7 +134,7 @@ def definitions(printed: Printed, scalars: frozenset[str]) -> list[Defined]:
     if name in letters or name not in scalars or not letters <= scalars:
         return []
     named = printed.op == ":=" or printed.context.names
-    return [Defined(name, printed.right, printed.unit, named, printed.latex)]
+    return [Defined(name, printed.right, printed.unit, named, printed.latex, printed.op == ":=")]
 
 
 def unique(found: Iterable[Defined]) -> dict[str, Defined]:

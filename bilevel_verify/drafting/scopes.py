@@ -128,7 +128,12 @@ class Scopes:
             found += local if unit.kind != "text" else []
         own = unique(found)
         clash = {d.name for d in found} - own.keys()
-        define = {**{n: d for n, d in self.general.items() if n not in clash}, **own}
+        here = self.document.units[number].section
+        general = {
+            n: d for n, d in self.general.items()
+            if n not in clash and (d.always or self.document.units[d.unit].section == here)
+        }  # fmt: skip
+        define = {**general, **own}
         scope.define = without_circles(define)
         scope.ranges = {n: r for n, r in ranges(ends).items() if n not in scope.define}
         return scope

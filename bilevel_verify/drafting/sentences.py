@@ -18,9 +18,9 @@ CLAIM = re.compile(
 )  # fmt: skip
 GIVEN = re.compile(
     r"\b(?:suppose|supposing|assume[sd]?|assuming|provided|whenever|if|let|letting|for (?:all|any|every|each|some)"
-    r"|given|under|when|while|requires?|such that|choos(?:e|ing)|tak(?:e|ing)|set(?:ting|s)?|pick|run(?:ning)?|consider|where"
+    r"|given|under|when|while|requires?|such that|choos(?:e|ing)|tak(?:e|ing)|set(?:ting|s)?|pick|run(?:ning)?|consider"
     r"|denot(?:e[sd]?|ing)|defin(?:e[sd]?|ing)|introduce|initiali[sz]e|with|recall(?: that)?|write"
-    r"|constants?|"
+    r"|where|constants?|"
     r"parameters?)\b", re.I,
 )  # fmt: skip
 CITED = re.compile(

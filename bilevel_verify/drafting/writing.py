@@ -70,8 +70,10 @@ def _draft_tables(draft: Draft) -> list[str]:
         )
     for symbol in draft.symbols[:600]:
         place = draft.places.get(symbol.entry.name)
-        told: dict[str, Any] = {"latex": symbol.entry.display, "name": symbol.entry.name, "is": symbol.kind, "times": symbol.count,
-                "first": str(draft.document.text.where(symbol.first))}  # fmt: skip
+        first = str(draft.document.text.where(symbol.first))
+        entry = symbol.entry
+        told: dict[str, Any] = {"latex": entry.display, "name": entry.name, "is": symbol.kind, "times": symbol.count}
+        told["first"] = first
         if place is not None:
             told["introduced"] = f"{draft.reader.where(place.context.formula)}: {_words(place.context.before)}"
         parts.append(toml_text.table("[[draft.symbol]]", told))

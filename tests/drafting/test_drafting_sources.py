@@ -143,7 +143,8 @@ def test_input_is_read_beside_the_paper_and_nowhere_else(tmp_path: Path) -> None
 
 
 def test_what_is_broken_is_one_line_and_the_rest_is_read(tmp_path: Path) -> None:
-    text = "Let $a>0$ and $\\frac{1}{2$.\n\nThen \\[ a \\le \\nope{a} \\] and \\[ \\includegraphics{x} \\] and $b > 0$, $c\n\n"
+    text = "Let $a>0$ and $\\frac{1}{2$.\n\nThen \\[ a \\le \\nope{a} \\] "
+    text += "and \\[ \\includegraphics{x} \\] and $b > 0$, $c\n\n"
     text += "\\[ a = a . \\]\n"
     found = draft(paper(tmp_path, text))
     assert [(str(r.where), r.reason) for r in found.remarks] == PLACES
