@@ -17,7 +17,8 @@ from bilevel_verify.theorems.shelf import load_card
 from tests.seeds import SEED
 
 DRAFTS = Path(__file__).resolve().parents[2] / "docs" / "drafts"
-SHARDS = "$ $$ \\[ \\] \\( { } \\begin{align} \\end{align} \\begin{proof} \\end{lemma} % & \\\\ ^ _ \\left( \\right] \\frac \\def\\a{\\a} "
+SHARDS = "$ $$ \\[ \\] \\( { } \\begin{align} \\end{align} \\begin{proof} \\end{lemma} % "
+SHARDS += "& \\\\ ^ _ \\left( \\right] \\frac \\def\\a{\\a} "
 SHARDS += (
     "\\newcommand{\\x}[9]{#1 \\input{gradient-descent} \\iffalse \\verb|x \x00 \ufffd \\text{ \\sum_{i= \\label{ \\tag{"
 )
