@@ -92,8 +92,8 @@ def test_values_of_functions_and_vectors_hold_only_for_all_and_never_refute(tmp_
 
 
 def test_hypotheses_of_a_case_are_not_in_force(tmp_path: Path) -> None:
-    text = lemma("Let $a>0$. If $a<1$ then the first case holds; if $a\\ge1$ the second.", r"a \ge 1")
-    assert rows(tmp_path, text) == {"a >= 1": "undecided"}
+    text = lemma("Let $a>0$. If $a<1$ then the first case holds; if $a\\ge1$ the second.", r"a^2 \ge a")
+    assert rows(tmp_path, text) == {"a**2 >= a": "undecided"}
 
 
 def test_marginal_notes_are_rows_that_make_nothing_hold(tmp_path: Path) -> None:
