@@ -163,15 +163,16 @@ def _link(judge: Judge, link: Link, number: int, repairs: bool) -> Iterator[Find
         if reason:
             yield _not_judged(one, link, number, reason)
         elif judge.entry.drafted:
-            yield from _drafted(one, link, number, vectors)
+            yield from _drafted(one, link, number, vectors, repairs)
         else:
             yield from _judged(one, link, number, vectors, repairs)
 
 
-def _drafted(judge: Judge, link: Link, number: int, vectors: tuple[str, ...]) -> Iterator[Finding]:
+def _drafted(judge: Judge, link: Link, number: int, vectors: tuple[str, ...], repairs: bool) -> Iterator[Finding]:
     """A drafted link as printed; where it does not hold so, with the letters without a range taken positive."""
-    first = next(iter(_judged(judge, link, number, vectors, False)))
+    first, *others = _judged(judge, link, number, vectors, repairs)
     yield first
+    yield from (f for f in others if f.row.claim and f.row.claim.endswith("nearest true"))
     claim = _claim(judge.table, link, vectors)
     if first.verdict in ("holds", "refuted") or claim is None:
         return
