@@ -158,3 +158,14 @@ def test_an_answer_about_a_kind_is_kept_and_used(tmp_path: Path) -> None:
     said = draft(path, answers_of({"kinds": {"A": "number", "B": "number"}}, "answers"))
     assert said.composer.links == 1
     assert "[draft.answers.kinds]" in said.text()
+
+
+def test_a_step_whose_constant_part_is_negative_is_no_error() -> None:
+    from bilevel_verify.audit.scalar.claim import POSITIVE, ScalarClaim
+    from bilevel_verify.audit.steps import decide_step
+    from bilevel_verify.language import parse
+
+    left, right = parse("norm(v)**2 + a"), parse("norm(v)**2")
+    found = decide_step(ScalarClaim(left, "<=", right, {"a": POSITIVE}), ("v",))
+    assert found.outcome == "refuted"
+    assert "all vectors are 0" in found.certificate
