@@ -47,6 +47,7 @@ _HOME = {
     "truth": "Enclosure Truth truth",
     "methods": "Method Run Trace Trajectory methods run_batch",
     "theorems": "Card card cards statements read",
+    "drafting": "Draft draft read_answers",
     "solving": "solve solve_batch",
     "checks": "Row Verification verify",
     "audit": "Finding audit check",

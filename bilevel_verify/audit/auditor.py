@@ -89,6 +89,7 @@ def findings_of(
 ) -> list[Finding]:
     """All findings about one entry: units, links, definedness, bookkeeping, pseudo-code, identities, records."""
     from bilevel_verify.audit.bookkeeping import bookkeeping_findings
+    from bilevel_verify.audit.drafted import margin_findings
     from bilevel_verify.audit.homogeneity import unit_findings
     from bilevel_verify.audit.identities import identity_findings
     from bilevel_verify.audit.links import link_findings
@@ -103,6 +104,7 @@ def findings_of(
     found += list(bookkeeping_findings(card, entry, seed))
     found += list(executability_findings(card, entry))
     found += list(identity_findings(card, entry, seed, attack=budget > QUICK))
+    found += margin_findings(card, entry)
     return with_records(card, entry, found, again=budget > QUICK)
 
 

@@ -13,6 +13,7 @@ from bilevel_verify.theorems.card import Card, Claim, Derivation, Entry, Identit
 from bilevel_verify.theorems.origins import added_mark
 from bilevel_verify.theorems.unit_table import mismatches, undeclared_letters, unit_table
 from bilevel_verify.theorems.units import Mismatch, Unit, show
+from bilevel_verify.theorems.vocabulary import NUMBERS
 
 
 def unit_findings(card: Card, entry: Entry) -> Iterator[Finding]:
@@ -23,11 +24,21 @@ def unit_findings(card: Card, entry: Entry) -> Iterator[Finding]:
     if not card.units:
         return
     for claim_id, sides, printed, local in relations(entry):
+        if entry.drafted and _without_unit(card, sides, local):
+            continue
         found, judged = mismatches(card, entry, sides, local)
         finding = _finding(card, entry, claim_id, sides, printed, found, _known(entry, claim_id))
         script = unit_script(unit_table(card), *judged) if finding.verdict == "refuted" else None
         yield replace(finding, script=script)
     yield from _definitions(card, entry)
+
+
+def _without_unit(card: Card, sides: tuple[tree.Node, ...], local: Mapping[str, tree.Node]) -> bool:
+    """Whether a letter of a drafted relation has no unit, because nobody has given it one."""
+    names: set[str] = set()
+    for side in (*sides, *local.values()):
+        names |= {part.name for part in side.walk() if isinstance(part, tree.Letter)}
+    return any(name not in NUMBERS and (name not in card.letters or card.letters[name].unit is None) for name in names)
 
 
 def _definitions(card: Card, entry: Entry) -> Iterator[Finding]:

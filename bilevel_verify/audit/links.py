@@ -9,6 +9,7 @@ from fractions import Fraction
 
 from bilevel_verify.audit.definedness import script_of, undefined, where_defined
 from bilevel_verify.audit.derivations import decide_derivation, sides
+from bilevel_verify.audit.drafted import as_drafted, positive
 from bilevel_verify.audit.finding import Finding, Place, exact_text, row_of
 from bilevel_verify.audit.reading import Written, written
 from bilevel_verify.audit.regimes import domain_of, hidden
@@ -121,6 +122,9 @@ def _derivation(judge: Judge) -> Finding:
     narrower = with_ours(entry) if entry.added and not entry.narrowed else None
     assert narrower is None or isinstance(narrower, Derivation)
     decision = decide_derivation(judge.card, entry, narrower)
+    if entry.drafted and decision.outcome == "refuted":
+        text = f"may grow faster: {decision.certificate}; the regime of the text is not known to the draft"
+        decision = Decision("undecided", "order algebra", text)
     link = _growth(entry)
     place = judge.place("derivation", _stated(judge, link, 0))
     fixed = sorted(hidden(judge.card, sides(entry)))
@@ -158,14 +162,34 @@ def _link(judge: Judge, link: Link, number: int, repairs: bool) -> Iterator[Find
     for one, reason in _judgements(judge, whole, unread, ours):
         if reason:
             yield _not_judged(one, link, number, reason)
+        elif judge.entry.drafted:
+            yield from _drafted(one, link, number, vectors, repairs)
         else:
             yield from _judged(one, link, number, vectors, repairs)
+
+
+def _drafted(judge: Judge, link: Link, number: int, vectors: tuple[str, ...], repairs: bool) -> Iterator[Finding]:
+    """A drafted link as printed; where it does not hold so, with the letters without a range taken positive."""
+    first, *others = _judged(judge, link, number, vectors, repairs)
+    yield first
+    yield from (f for f in others if f.row.claim and f.row.claim.endswith("nearest true"))
+    claim = _claim(judge.table, link, vectors)
+    if first.verdict in ("holds", "refuted") or claim is None:
+        return
+    table, texts = positive(judge.table, claim, judge.entry)
+    if texts:
+        marked = replace(judge, table=table, marks=(*judge.marks, added_mark(texts)), as_printed=False)
+        second = next(iter(_judged(marked, link, number, vectors, False)))
+        if second.verdict == "holds":
+            yield second
 
 
 def _judged(judge: Judge, link: Link, number: int, vectors: tuple[str, ...], repairs: bool) -> Iterator[Finding]:
     claim, decision = _decision(judge, link, vectors)
     definedness, needed = _definedness(judge, claim, vectors)
     decision = where_defined(decision, definedness)
+    if judge.entry.drafted:
+        decision = as_drafted(judge.entry, claim, decision, definedness, seed=judge.seed, effort=judge.budget)
     kind = "step-algebra" if vectors else "inequality"
     place = judge.place(f"link-{number + 1}", _stated(judge, link, number))
     place = replace(place, details={**place.details, "definitions": _definitions(judge, link, decision) or None})

@@ -51,6 +51,7 @@ def build_parser() -> argparse.ArgumentParser:
         _solve,
         _derive,
         _constants,
+        _draft,
         _audit,
         _fidelity,
         _coverage,
@@ -162,7 +163,9 @@ def _constants(commands: Any) -> None:
 
 def _audit(commands: Any) -> None:
     c = _command(commands, "audit", "auditing", "judge every printed formula of a paper that needs no run")
-    c.add_argument("paper", nargs="*", metavar="PAPER", help="keys of papers or card files; all cards by default")
+    text = "keys of papers, card files, or sources of papers (.tex, .md), which are drafted first; all cards by default"
+    c.add_argument("paper", nargs="*", metavar="PAPER", help=text)
+    c.add_argument("--answers", metavar="FILE", help="answers of a paper's author (TOML), or a card that keeps them")
     c.add_argument("--card", action="append", default=[], metavar="FILE", help="a card of your own (repeatable)")
     c.add_argument("--statement", metavar="ID", help="only this entry")
     budget = "effort for one link: seconds of an idle machine, counted and not measured (20; 2 with --quick)"
@@ -195,6 +198,11 @@ def _coverage(commands: Any) -> None:
     c.add_argument("--full", action="store_true", help="the full audit instead of the quick one")
     c.add_argument("--jobs", type=_natural, default=0, metavar="N", help="processes (default: one for each core)")
     c.add_argument("--out", metavar="DIR", help="write a page for each paper: its formulas in order, with verdicts")
+def _draft(commands: Any) -> None:
+    c = _command(commands, "draft", "drafting", "a card from the source of a paper: LaTeX or Markdown")
+    c.add_argument("paper", metavar="PAPER", help="a .tex file (with what it takes in) or a .md file")
+    c.add_argument("--out", metavar="FILE", help="the card (default: PAPER.draft.toml in this folder)")
+    c.add_argument("--answers", metavar="FILE", help="answers of the author (TOML), or a card that keeps them")
 
 
 def _check(commands: Any) -> None:

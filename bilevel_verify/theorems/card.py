@@ -331,6 +331,8 @@ class Entry:
     settings: tuple[str, ...] = ()
     parameters: Mapping[str, Definition] = field(default_factory=_none)
     repaired: Entry | None = None
+    drafted: bool = False
+    quantified: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -452,6 +454,7 @@ class Card:
     entries: Mapping[str, Entry] = field(default_factory=_none)
     digest: str = ""
     notation: Notation = field(default_factory=Notation, compare=False, repr=False)
+    draft: Mapping[str, Any] = field(default_factory=_none, compare=False, repr=False)
 
     @property
     def name(self) -> str:

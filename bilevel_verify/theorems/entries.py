@@ -83,6 +83,8 @@ def _common(table: Table, kind: str, context: Context, names: Names, desk: Desk)
         "text": table.text("text"),
         "refuted": _refuted(table, desk),
         "assumed": _assumed(table, kind in ASSUMED_KINDS),
+        "drafted": table.flag("drafted"),
+        "quantified": table.strings("quantified"),
         "same_as": table.strings("same_as"),
         "nothing_to_decide": table.text("nothing_to_decide"),
         "note": table.text("note"),

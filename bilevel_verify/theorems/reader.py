@@ -41,7 +41,7 @@ from bilevel_verify.theorems.vocabulary import NUMBERS, RANGE_FUNCTIONS, SCALAR_
 MAXIMAL_SIZE = 1_000_000
 LETTER_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
 SOURCES = ("constants", "truth", "user", "run", "problem", "settings")
-HEADER = frozenset("paper units letters functions definitions settings readings regime hides notation".split())
+HEADER = frozenset("paper units letters functions definitions settings readings regime hides notation draft".split())
 FORMULA = SCALAR_FUNCTIONS | RANGE_FUNCTIONS
 
 
@@ -91,6 +91,7 @@ class _Reader:
         desk.regimes.update(self.regimes(desk))
         self.check_circles(definitions, desk)
         hides = self.hides(letters)
+        self.top.table("draft")
         entries = self.entries(desk)
         self.top.finish()
         card = Card(
@@ -111,6 +112,7 @@ class _Reader:
             entries=entries,
             digest=digest,
             notation=self.place.notation,
+            draft=self.top.table("draft"),
         )
         paper.finish()
         _check_references(card, self.place)
@@ -162,7 +164,7 @@ class _Reader:
                 raise place.fail(f"{name!r} cannot be the name of a letter")
             table = Table(data, place)
             unit = table.get("unit")
-            if unit is None and units:
+            if unit is None and units and "draft" not in self.top.data:
                 raise place.fail('the letter has no unit; write unit = "1" if it is a number')
             source = table.text("from", "settings")
             if source not in SOURCES:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from bilevel_verify.cli import output
+from bilevel_verify.cli.commands.drafting import drafted_cards
 from bilevel_verify.errors import CardError, InputError
 
 
@@ -31,7 +32,7 @@ def audit_command(arguments: Any) -> int:
         errors.append(" ".join(str(error).split()))
         output.say(f"error: {errors[-1]}")
 
-    papers = [*arguments.paper, *arguments.card] or None
+    papers = drafted_cards([*arguments.paper, *arguments.card], arguments.out, arguments.answers) or None
     progress = _Progress(quiet=arguments.json)
     findings = audit(
         papers,

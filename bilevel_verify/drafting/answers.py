@@ -1,0 +1,127 @@
+"""Questions to the author, from a closed list, and the answers that a card keeps."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from bilevel_verify.errors import CardError, InputError
+from bilevel_verify.language import nearest
+from bilevel_verify.theorems.fields import Names, Place, domain_of
+
+KINDS = ("number", "vector", "matrix", "function", "set")
+QUESTIONS = {
+    "kind": "what a symbol is: number, vector, matrix, function or set",
+    "range": "the range of a letter: '(0, oo)', '[0, 1]', 'integers 1..'",
+    "definition": "which of several printed definitions of a letter is in force",
+    "dependence": "whether a symbol that is printed with and without arguments depends on them",
+    "unit": "the unit of a letter, in the base units",
+}
+"""Every sort of question: the list is closed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question to the author; ``weight`` is the number of links that wait for the answer."""
+
+    sort: str
+    about: str
+    text: str
+    where: str
+    weight: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """What the author says: LaTeX -> kind, name -> range, name -> unit, base unit -> meaning, name -> definition."""
+
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    ranges: Mapping[str, str] = field(default_factory=dict)
+    units: Mapping[str, str] = field(default_factory=dict)
+    base: Mapping[str, str] = field(default_factory=dict)
+
+    def table(self) -> dict[str, dict[str, str]]:
+        """As the card keeps them."""
+        return {name: dict(found) for name in TABLES if (found := getattr(self, name))}
+
+    def with_answer(self, sort: str, about: str, text: str) -> Answers:
+        """The same with one more answer.
+
+        Raises
+        ------
+        InputError : the answer is none of those that the question allows.
+        """
+        if sort == "kind":
+            return Answers({**self.kinds, about: _kind(about, text)}, self.ranges, self.units, self.base)
+        if sort == "range":
+            return Answers(self.kinds, {**self.ranges, about: _range(about, text)}, self.units, self.base)
+        if sort == "unit":
+            return Answers(self.kinds, self.ranges, {**self.units, about: text}, self.base)
+        raise InputError(f"a question about the {sort} of {about} is answered in the paper or in the card")
+
+
+TABLES = ("kinds", "ranges", "units", "base")
+
+
+def read_answers(path: Path | None) -> Answers:
+    """The answers in a TOML file, or in the ``[draft.answers]`` of a card; none without a file.
+
+    Raises
+    ------
+    InputError : missing, not TOML, an unknown table, an answer that is none.
+    """
+    if path is None:
+        return Answers()
+    try:
+        if not path.is_file() or path.stat().st_size > 1_000_000:
+            raise InputError(f"{path}: no such file of answers (a TOML file of at most 1 MB)")
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise InputError(f"{path}: not TOML: {error}") from None
+    if isinstance(data.get("draft"), dict):
+        data = data["draft"].get("answers", {})
+    return answers_of(data, str(path))
+
+
+def answers_of(data: Mapping[str, Any], label: str) -> Answers:
+    """Answers from a table.
+
+    Raises
+    ------
+    InputError : an unknown table, or an answer that is none.
+    """
+    found: dict[str, dict[str, str]] = {}
+    for name, table in data.items():
+        if name not in TABLES or not isinstance(table, dict):
+            raise InputError(f"{label}: unknown table [{name}]{nearest(name, TABLES)}; known are {', '.join(TABLES)}")
+        for about, text in table.items():
+            if not isinstance(text, str):
+                raise InputError(f"{label}: [{name}] {about}: a string is expected")
+        found[name] = dict(table)
+    answers = Answers()
+    for about, text in found.get("kinds", {}).items():
+        answers = answers.with_answer("kind", about, text)
+    for about, text in found.get("ranges", {}).items():
+        answers = answers.with_answer("range", about, text)
+    if found.get("units") and not found.get("base"):
+        raise InputError(f'{label}: [units] without [base]; name the base units: [base] F = "values of f"')
+    return Answers(answers.kinds, answers.ranges, found.get("units", {}), found.get("base", {}))
+
+
+def _kind(about: str, text: str) -> str:
+    if text not in KINDS:
+        raise InputError(f"kind of {about}: {text!r} is not one of {', '.join(KINDS)}{nearest(text, KINDS)}")
+    return text
+
+
+def _range(about: str, text: str) -> str:
+    try:
+        domain = domain_of(text, Place(f"range of {about}"), Names(frozenset({"oo", "pi"})))
+    except CardError as error:
+        raise InputError(str(error)) from None
+    if domain.kind not in ("interval", "integers"):
+        raise InputError(f"range of {about}: {text!r}; write '(0, oo)', '[0, 1]' or 'integers 1..'")
+    return text

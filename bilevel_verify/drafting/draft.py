@@ -1,0 +1,273 @@
+"""A card from a paper's source: read, asked, composed."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bilevel_verify.drafting.answers import Answers, Question
+from bilevel_verify.drafting.document import Document, slug
+from bilevel_verify.drafting.entries import Composer
+from bilevel_verify.drafting.evidence import Evidence, Key, is_running
+from bilevel_verify.drafting.forms import WHY, Sorts, Store
+from bilevel_verify.drafting.kinds import Declared, notation_of, said
+from bilevel_verify.drafting.latex_source import read_latex_source
+from bilevel_verify.drafting.letters import introduced, used_in
+from bilevel_verify.drafting.macros import written_out
+from bilevel_verify.drafting.markdown_source import read_markdown_source
+from bilevel_verify.drafting.notes import Note
+from bilevel_verify.drafting.positions import Remark
+from bilevel_verify.drafting.relations import Printed, Reader, cleaned
+from bilevel_verify.drafting.scopes import Scopes
+from bilevel_verify.drafting.sentences import contexts
+from bilevel_verify.errors import InputError, LatexError
+from bilevel_verify.latex import Notation
+from bilevel_verify.latex.atoms import atom_of
+from bilevel_verify.latex.structure import build, flat
+from bilevel_verify.latex.tokens import Source, tokenize
+from bilevel_verify.theorems.vocabulary import NUMBERS
+
+OTHER_NORM = re.compile(r"\b(?:arbitrary|any|general|dual) norms?\b", re.IGNORECASE)
+AFTER = re.compile(r"\s*(?:is|are|be|denotes?)\s+(?:a|an|the|some|any)?\s*(?:\w+[- ]){0,2}?(\w+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """What was found: formulas, relations, and of these the links (promises and steps) and what became of them."""
+
+    formulas: int
+    unread: int
+    relations: int
+    links: int
+    judged: int
+    left: dict[str, int]
+    unread_links: int
+
+    @property
+    def percent(self) -> int:
+        """Whole percent of the links that can be judged."""
+        return 100 * self.judged // self.links if self.links else 0
+
+    def __str__(self) -> str:
+        return (
+            f"{self.formulas} formulas, {self.unread} not read; {self.relations} relations, {self.links} of them links,"
+            f" {self.judged} can be judged ({self.percent} %)"
+        )
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A drafted card: what was read of a paper, and everything that goes into the card."""
+
+    path: Path
+    document: Document
+    notation: Notation
+    symbols: tuple[Declared, ...]
+    reader: Reader
+    scopes: Scopes
+    composer: Composer
+    answers: Answers
+    questions: tuple[Question, ...]
+    notes: tuple[Note, ...]
+    places: dict[str, Printed] = field(default_factory=dict)
+
+    @property
+    def key(self) -> str:
+        """Key of the card: the name of the file."""
+        return slug(self.path.stem)
+
+    @property
+    def remarks(self) -> tuple[Remark, ...]:
+        """What could not be read, in the order of the paper: of the source first, then formula by formula."""
+        return (*self.document.remarks, *(u.remark for u in self.reader.unread))
+
+    @property
+    def counts(self) -> Counts:
+        """The numbers of the draft."""
+        units = self.document.units
+        unread = [
+            u for u in self.reader.unread
+            if units[u.unit].kind != "algorithm" and (u.formula.display or units[u.unit].kind != "text")
+        ]  # fmt: skip
+        lost = sum(u.relations for u in unread)
+        left = Counter(one.why for one in self.composer.left)
+        return Counts(
+            self.reader.formulas,
+            len({u.formula.at for u in self.reader.unread}),
+            len(self.reader.printed) + sum(u.relations for u in self.reader.unread),
+            self.composer.links + sum(left.values()) + lost,
+            self.composer.links,
+            {why: left[why] for why in WHY if left[why]},
+            lost,
+        )
+
+    def text(self) -> str:
+        """The card as TOML."""
+        from bilevel_verify.drafting.writing import card_text
+
+        return card_text(self)
+
+
+def draft(path: str | Path, answers: Answers | None = None) -> Draft:
+    """Draft a card from a paper: ``.tex`` (with what it takes in) or ``.md``.
+
+    Parameters
+    ----------
+    path : the source of the paper.
+    answers : what its author says to the questions of an earlier draft.
+
+    Raises
+    ------
+    InputError : the file cannot be read, or holds no formula that can be read.
+    """
+    path, answers = Path(path), answers or Answers()
+    if path.suffix.lower() not in (".tex", ".md", ".markdown", ".ltx"):
+        raise InputError(f"{path}: a paper is a .tex or a .md file")
+    markdown = path.suffix.lower() in (".md", ".markdown")
+    document = read_markdown_source(path) if markdown else read_latex_source(path)
+    if not any(True for unit in document.units for _ in unit.formulas()):
+        first = f"; {document.remarks[0]}" if document.remarks else ""
+        raise InputError(f"{path}:1:1: no formula was found{first}")
+    evidence, spoken = _evidence(document)
+    notation, symbols = notation_of(evidence, spoken, answers.kinds)
+    reader = Reader(document, notation)
+    reader.read()
+    return _composed(path, document, notation, symbols, reader, answers, evidence)
+
+
+def _composed(
+    path: Path, document: Document, notation: Notation, symbols: list[Declared], reader: Reader, answers: Answers,
+    evidence: Evidence,
+) -> Draft:  # fmt: skip
+    scalars = _scalars(notation, reader)
+    scopes = Scopes(document, reader.printed, scalars, dict(reader.document_labels()))
+    words = " ".join(scopes.words(i) for i in range(len(document.units)))
+    sorts = Sorts(notation, euclidean=OTHER_NORM.search(words) is None)
+    names = {e.name for e in notation.entries} | scalars | NUMBERS | _reserved()
+    doubtful = frozenset(d.entry.name for d in symbols if d.doubt and d.kind == "scalar" and d.entry.role != "function")
+    running = frozenset({*evidence.indices, *(e.name for e in notation.entries if e.display in evidence.indices)})
+    composer = Composer(reader, scopes, sorts, Store(names), doubtful, running)
+    composer.compose()
+    places = introduced(reader.printed, {})
+    notes = (*composer.notes, *_letter_notes(composer, symbols, places))
+    questions = _questions(composer, symbols, answers)
+    return Draft(path, document, notation, tuple(symbols), reader, scopes, composer, answers, questions, notes, places)
+
+
+def _reserved() -> set[str]:
+    from bilevel_verify.drafting.kinds import TAKEN
+
+    return set(TAKEN)
+
+
+def _scalars(notation: Notation, reader: Reader) -> frozenset[str]:
+    """Names of letters that are numbers, those that name themselves included."""
+    from bilevel_verify.language import tree
+
+    other = {e.name for e in notation.entries if e.role != "letter" or e.kind != "scalar"}
+    found = {e.name for e in notation.entries if e.role == "letter" and e.kind == "scalar"}
+    for one in reader.printed:
+        for side in (one.left, one.right, *one.where):
+            found |= {part.name for part in side.walk() if isinstance(part, tree.Letter)}
+    return frozenset(found - other - NUMBERS - {"dots"})
+
+
+def _evidence(document: Document) -> tuple[Evidence, dict[Key, Counter[str]]]:
+    """Two looks at all formulas: which letters run, then everything else; and what the words say."""
+    formulas = []
+    for unit in document.units:
+        for context in contexts(unit):
+            try:
+                latex, _ = written_out(cleaned(context.formula.clean), document.macros)
+            except LatexError:
+                continue
+            formulas.append((latex, context))
+    first = Evidence()
+    for latex, context in formulas:
+        first.add(latex, context.formula.at)
+    evidence = Evidence(frozenset(first.running))
+    spoken: dict[Key, Counter[str]] = defaultdict(Counter)
+    for latex, context in formulas:
+        evidence.add(latex, context.formula.at)
+        what = said(context.before) or _said_after(context.after)
+        key = _first_symbol(latex, evidence.indices) if what and not context.formula.display else None
+        if key is not None:
+            spoken[key][what] += 1
+    return evidence, spoken
+
+
+def _said_after(words: str) -> str:
+    found = AFTER.match(words)
+    return said(found[1]) if found else ""
+
+
+def _first_symbol(latex: str, indices: frozenset[str]) -> Key | None:
+    """The symbol with which a formula begins."""
+    try:
+        source = Source(latex)
+        items = build(source, tokenize(source))
+        atom, _ = atom_of(source, items, 0)
+    except (LatexError, RecursionError):
+        return None
+    if atom is None:
+        return None
+    named = atom.sub is not None and not is_running(atom.sub, indices)
+    return atom.symbol, atom.primes, atom.star, flat(atom.sub) if named and atom.sub is not None else ""
+
+
+def _letter_notes(composer: Composer, symbols: list[Declared], places: dict[str, Printed]) -> list[Note]:
+    """Letters that nobody introduced, and letters that are introduced and never used."""
+    reader = composer.reader
+    counts = used_in(reader.printed)
+    claims = used_in(p for p in reader.printed if composer.judged(p))
+    text = reader.document.text
+    found = []
+    for one in symbols:
+        name, display = one.entry.name, one.entry.display
+        if one.entry.role == "function" or one.entry.display in composer.running or name not in composer.scopes.scalars:
+            continue
+        if claims[name] and name not in places and name not in reader.named:
+            found.append(Note("", text.where(one.first), f"${display}$ is used and introduced nowhere"))
+        elif name in places and counts[name] == 1 and one.count == 1:
+            found.append(Note("", text.where(one.first), f"${display}$ is introduced and never used"))
+    return found
+
+
+def _questions(composer: Composer, symbols: list[Declared], answers: Answers) -> tuple[Question, ...]:
+    """Questions whose answers links wait for, the most wanted first."""
+    text = composer.reader.document.text
+    weight: Counter[str] = Counter()
+    for made in composer.made:
+        weight.update(made.letters - made.fields.get("define", {}).keys())
+    known = set(composer.scopes.standing) | set(answers.ranges) | set(composer.scopes.general)
+    found: dict[tuple[str, str], Question] = {}
+    for one in symbols:
+        name, display, where = one.entry.name, one.entry.display, str(text.where(one.first))
+        if one.doubt and one.count > 1:
+            sort = "kind"
+            found.setdefault((sort, display), Question(sort, display, one.doubt, where, weight[name] or one.count // 4))
+        if weight[name] and name not in known:
+            asked = f"what is the range of ${display}$ ({name})?"
+            found.setdefault(("range", name), Question("range", name, asked, where, weight[name]))
+        if weight[name] and name in composer.scopes.ambiguous:
+            asked = f"${display}$ is defined in more than one way; which definition is in force?"
+            found.setdefault(("definition", name), Question("definition", name, asked, where, weight[name]))
+        if answers.base and weight[name] and name not in answers.units:
+            found.setdefault(("unit", name), Question("unit", name, f"units of ${display}$?", where, weight[name]))
+    for name, where in _both(symbols, composer).items():
+        asked = f"does ${name}$ depend on its argument everywhere? It is printed with one and without"
+        found.setdefault(("dependence", name), Question("dependence", name, asked, where, 1))
+    return tuple(sorted(found.values(), key=lambda q: (-q.weight, q.sort, q.about)))
+
+
+def _both(symbols: list[Declared], composer: Composer) -> dict[str, str]:
+    """Symbols that are declared as a function and as something else."""
+    roles: dict[str, set[str]] = defaultdict(set)
+    first: dict[str, int] = {}
+    for one in symbols:
+        roles[one.entry.display].add("function" if one.entry.role == "function" else "letter")
+        first[one.entry.display] = one.first
+    text = composer.reader.document.text
+    return {display: str(text.where(first[display])) for display, found in roles.items() if len(found) > 1}

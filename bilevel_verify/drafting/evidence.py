@@ -1,0 +1,353 @@
+"""What the formulas and words of a paper show about its symbols: applied, indexed, in a norm, in a denominator ...
+
+Nothing is decided here. Every trait is counted for a bare symbol (font, accent, primes and star are part of it; scripts
+are not), with the first place where it was seen.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from bilevel_verify.errors import LatexError
+from bilevel_verify.latex.atoms import Atom, atom_of
+from bilevel_verify.latex.structure import Environment, Fence, Group, Item, Macro, Script, build, flat
+from bilevel_verify.latex.symbols import FRACTIONS
+from bilevel_verify.latex.tokens import LIMITS, Source, Token, tokenize
+
+TRANSPOSES = ("T", "top", "intercal", r"\mathsf{T}")
+MARKS = ("-", "+")
+BARS = {"||": "||", "|": "|", "||(": "||)", "|(": "|)", "dot(": "dot)"}
+RUNNING = frozenset("i j k l m n p q r s t \\ell \\tau".split())
+
+
+@dataclass(slots=True)
+class Traits:
+    """How often a symbol was seen in which part.
+
+    ``scripts`` counts pairs of subscript and superscript, as flat LaTeX; ``first`` is the place of the first one.
+    """
+
+    atom: Atom
+    first: int
+    count: int = 0
+    scripts: Counter[tuple[str, str]] = field(default_factory=Counter)
+    traits: Counter[str] = field(default_factory=Counter)
+    arities: Counter[int] = field(default_factory=Counter)
+    points: Counter[Key] = field(default_factory=Counter)
+    sub_items: dict[str, tuple[Item, ...]] = field(default_factory=dict)
+    sup_items: dict[str, tuple[Item, ...]] = field(default_factory=dict)
+
+
+Key = tuple[str, int, bool, str]
+"""Bare symbol, primes, star, and the subscript where that is part of a name (``g`` in ``L_g``)."""
+
+
+@dataclass
+class Evidence:
+    """Traits of all symbols, and the letters that run."""
+
+    indices: frozenset[str] = frozenset()
+    symbols: dict[Key, Traits] = field(default_factory=dict)
+    running: Counter[str] = field(default_factory=Counter)
+    stepping: Counter[str] = field(default_factory=Counter)
+    norms: set[str] = field(default_factory=set)
+
+    def add(self, latex: str, at: int) -> None:
+        """Look at one formula; one that cannot even be taken apart shows nothing."""
+        try:
+            source = Source(latex, LIMITS)
+            items = build(source, tokenize(source))
+        except (LatexError, RecursionError):
+            return
+        self._walk(source, items, at, "")
+
+    def trait(self, atom: Atom, name: str, at: int) -> None:
+        """Note a trait of a symbol."""
+        self._of(atom, at).traits[name] += 1
+
+    def _of(self, atom: Atom, at: int) -> Traits:
+        named = atom.sub is not None and not is_running(atom.sub, self.indices)
+        key = (atom.symbol, atom.primes, atom.star, flat(atom.sub) if named and atom.sub is not None else "")
+        if key not in self.symbols:
+            bare = Atom(atom.symbol, atom.primes, atom.star, atom.sub if named else None)
+            self.symbols[key] = Traits(bare, at)
+        return self.symbols[key]
+
+    def _walk(self, source: Source, items: Sequence[Item], at: int, inside: str) -> None:
+        """All symbols of a row of items; ``inside`` names what they stand in (norm, product, denominator ...)."""
+        place, closed = 0, -1
+        self._terms(source, items, at, inside)
+        while place < len(items):
+            item = items[place]
+            atom, after = self._atom(source, items, place)
+            if atom is None:
+                self._inner(source, item, at)
+                if isinstance(item, Token) and item.kind == "operator" and place + 1 < len(items):
+                    self._range(items[place + 1])
+                if isinstance(item, Token) and item.kind == "delimiter" and item.text in BARS and place > closed:
+                    end = self._bars(source, items, place, at)
+                    closed = end if item.text in ("||", "|") else closed
+                place += 1
+                continue
+            self._scripts(source, atom, at)
+            if not atom.symbol.endswith("\\nabla"):
+                self._seen(source, atom, items, place, after, at)
+            place = after
+
+    def _atom(self, source: Source, items: Sequence[Item], place: int) -> tuple[Atom | None, int]:
+        try:
+            return atom_of(source, items, place)
+        except LatexError:
+            return None, place
+
+    def _seen(self, source: Source, atom: Atom, items: Sequence[Item], place: int, after: int, at: int) -> None:
+        found = self._of(atom, at)
+        found.count += 1
+        sub, sup = (None if s is None else flat(s) for s in (atom.sub, atom.sup))
+        found.scripts[sub or "", sup or ""] += 1
+        if atom.sub is not None:
+            found.sub_items.setdefault(sub or "", atom.sub)
+        if atom.sup is not None:
+            found.sup_items.setdefault(sup or "", atom.sup)
+        if sup in TRANSPOSES:
+            found.traits["transposed"] += 1
+        before, _ = self._atom(source, items, place - 1) if place else (None, 0)
+        if self._after_nabla(source, items, place):
+            found.traits["differentiated"] += 1
+        arguments = bracketed(items, after)
+        if arguments is not None:
+            found.arities[len(arguments)] += 1
+            single = len(arguments) == 1 and self._single(source, arguments[0]) is not None
+            found.traits["applied" if len(arguments) > 1 or single else "bracket"] += 1
+            for argument in arguments:
+                if (point := self._single(source, argument)) is not None:
+                    named = point.sub is not None and not is_running(point.sub, self.indices)
+                    name = flat(point.sub) if named and point.sub is not None else ""
+                    found.points[point.symbol, point.primes, point.star, name] += 1
+            if self._after_nabla(source, items, place):
+                for argument in arguments:
+                    if (point := self._single(source, argument)) is not None:
+                        self.trait(point, "point", at)
+            for argument in arguments:
+                if (value := self._value(source, argument)) is not None:
+                    self.trait(value, "value point", at)
+        follows = items[after] if after < len(items) else None
+        if before is None and isinstance(follows, Token) and follows.text == ":":
+            found.traits["mapped"] += 1
+
+    def _after_nabla(self, source: Source, items: Sequence[Item], place: int) -> bool:
+        back = place - 1
+        while back >= 0 and isinstance(items[back], Script):
+            back -= 1
+        if back < 0:
+            return False
+        before, end = self._atom(source, items, back)
+        return (
+            before is not None and end == place and (before.symbol.endswith("\\nabla") or "{\\nabla}" in before.symbol)
+        )
+
+    def _scripts(self, source: Source, atom: Atom, at: int) -> None:
+        for items in (atom.sub, atom.sup):
+            if items is None:
+                continue
+            self._walk(source, items, at, "script")
+            if len(items) == 3 and isinstance(items[1], Token) and items[1].text in MARKS:
+                self._runs(items[0], True)
+
+    def _runs(self, item: Item, steps: bool = False) -> None:
+        name = flat([item])
+        if name in RUNNING:
+            self.running[name] += 1
+            self.stepping[name] += steps
+
+    def _range(self, item: Item) -> None:
+        """``\\sum_{i=1}``."""
+        if isinstance(item, Script) and item.kind == "_" and item.items:
+            self._runs(item.items[0])
+
+    def _single(self, source: Source, items: Sequence[Item]) -> Atom | None:
+        """The one symbol that a stretch consists of."""
+        items = [i for i in items if not (isinstance(i, Token) and i.kind in ("space", "gap"))]
+        atom, after = self._atom(source, items, 0) if items else (None, 0)
+        return atom if atom is not None and after == len(items) else None
+
+    def _value(self, source: Source, items: Sequence[Item]) -> Atom | None:
+        """The function of which a stretch is one value."""
+        items = [i for i in items if not (isinstance(i, Token) and i.kind in ("space", "gap"))]
+        atom, after = self._atom(source, items, 0) if items else (None, 0)
+        if atom is None or bracketed(items, after) is None:
+            return None
+        if isinstance(items[after], Fence):
+            return atom if after + 1 == len(items) else None
+        last = items[-1]
+        closed = isinstance(last, Token) and last.text == ")"
+        return atom if closed and not any(isinstance(i, Token) and i.text in MARKS for i in items[after:-1]) else None
+
+    def _inner(self, source: Source, item: Item, at: int) -> None:
+        match item:
+            case Group(items=inner) | Environment(items=inner):
+                self._walk(source, inner, at, "")
+            case Fence(left=left, items=inner):
+                inside = {"||": "norm", "||(": "norm", "dot(": "product", "|": "absolute", "|(": "absolute"}.get(
+                    left, ""
+                )
+                self._walk(source, inner, at, inside)
+            case Script(items=inner):
+                self._walk(source, inner, at, "script")
+            case Macro(name=name, arguments=arguments):
+                for number, argument in enumerate(arguments):
+                    inside = "denominator" if name in FRACTIONS and number == 1 else "root" if name == "sqrt" else ""
+                    self._walk(source, argument.items, at, inside)
+
+    def _bars(self, source: Source, items: Sequence[Item], place: int, at: int) -> int:
+        """What stands between plain bars, as far as the bar that closes them; the place of that bar."""
+        opening = items[place]
+        assert isinstance(opening, Token)
+        closing = BARS[opening.text]
+        for end in range(place + 1, min(place + 200, len(items))):
+            item = items[end]
+            if isinstance(item, Token) and item.kind == "delimiter" and item.text == closing:
+                inside = "norm" if closing[:2] == "||" else "product" if closing == "dot)" else "absolute"
+                self._terms(source, items[place + 1 : end], at, inside)
+                after = items[end + 1] if end + 1 < len(items) else None
+                if inside == "norm" and isinstance(after, Script) and after.kind == "_":
+                    self.norms.add(flat(after.items))
+                return end
+        return place
+
+    def _terms(self, source: Source, items: Sequence[Item], at: int, inside: str) -> None:
+        """Traits of terms that are one symbol."""
+        if inside in ("denominator", "root"):
+            for part in _split(items, (*MARKS, "*")):
+                for one in self._factors(source, part):
+                    self.trait(one, "scalar place", at)
+        elif inside in ("norm", "product", "absolute"):
+            for part in _split(items, (*MARKS, ",")):
+                both = self._single(source, part)
+                if both is not None and both.sub is not None and both.sup is not None:
+                    self.trait(both, f"{inside} both", at)
+                if inside == "absolute":
+                    continue
+                if (alone := self._single(source, part)) is not None:
+                    self.trait(alone, inside, at)
+                elif (value := self._value(source, part)) is not None:
+                    self.trait(value, f"value {inside}", at)
+        elif inside in ("", "script"):
+            sides = list(_sides(items))
+            self._members(source, sides, at)
+            for part, before, after in sides if not inside else []:
+                member = self._single(source, part)
+                if member is None:
+                    if {before, after} & {"<", ">", "<=", ">="} and (value := self._value(source, part)) is not None:
+                        self.trait(value, "value compared", at)
+                    continue
+                if {before, after} & {"<", ">", "<=", ">="}:
+                    self.trait(member, "compared", at)
+                if {before, after} & {"psd>=", "psd<=", "psd>", "psd<"}:
+                    self.trait(member, "ordered", at)
+
+    def _members(self, source: Source, sides: list[tuple[list[Item], str, str]], at: int) -> None:
+        """What stands on both sides of a sign of membership."""
+        for (one, _, sign), (other, _, _) in itertools.pairwise(sides):
+            if sign != "in":
+                continue
+            element, whole = self._single(source, one), self._single(source, other)
+            if whole is None:
+                interval = other and isinstance(other[0], Token | Fence) and flat(other[:1])[:1] in "[("
+                if element is not None and interval:
+                    self.trait(element, "scalar place", at)
+            elif whole.symbol == "\\mathbb{R}":
+                power = "" if whole.sup is None else flat(whole.sup)
+                kind = "ordered" if "times" in power else "point" if power not in ("", "+") else "scalar place"
+                if element is not None:
+                    self.trait(element, kind, at)
+            else:
+                self.trait(whole, "set", at)
+
+    def _factors(self, source: Source, items: Sequence[Item]) -> Iterator[Atom]:
+        """Symbols side by side, where there is nothing else."""
+        found, place = [], 0
+        while place < len(items):
+            item = items[place]
+            if isinstance(item, Token) and item.kind in ("digits", "space", "gap"):
+                place += 1
+                continue
+            atom, after = self._atom(source, items, place)
+            if atom is None:
+                return
+            if bracketed(items, after) is not None:
+                return
+            found.append(atom)
+            place = after
+        yield from found
+
+
+def bracketed(items: Sequence[Item], place: int) -> list[list[Item]] | None:
+    """The arguments in the round bracket at a place, separated by commas; None if there is no bracket."""
+    if place >= len(items):
+        return None
+    item = items[place]
+    if isinstance(item, Fence) and item.left == "(" and item.right == ")":
+        return list(_split(item.items, (",", ";")))
+    if not (isinstance(item, Token) and item.kind == "delimiter" and item.text == "("):
+        return None
+    depth = 0
+    for end in range(place, len(items)):
+        other = items[end]
+        if isinstance(other, Token) and other.kind == "delimiter":
+            depth += {"(": 1, ")": -1}.get(other.text, 0)
+            if depth == 0:
+                return list(_split(items[place + 1 : end], (",", ";")))
+    return None
+
+
+def _split(items: Sequence[Item], marks: Iterable[str]) -> Iterator[list[Item]]:
+    part: list[Item] = []
+    depth = 0
+    marks = frozenset(marks)
+    for item in items:
+        if isinstance(item, Token) and item.kind == "delimiter":
+            depth += 1 if item.text.endswith("(") or item.text in "[{" else -1 if item.text[-1:] in ")]}" else 0
+        if depth == 0 and isinstance(item, Token) and item.text in marks:
+            yield part
+            part = []
+        else:
+            part.append(item)
+    yield part
+
+
+def _sides(items: Sequence[Item]) -> Iterator[tuple[list[Item], str, str]]:
+    """The members of a chain with the relation before and after each."""
+    part: list[Item] = []
+    before = ""
+    for item in items:
+        if isinstance(item, Token) and (item.kind in ("relation", "row", "word", "connective") or item.text == ","):
+            sign = item.text if item.kind == "relation" else ""
+            yield part, before, sign
+            part, before = [], sign
+        elif not (isinstance(item, Token) and item.kind == "cell"):
+            part.append(item)
+    yield part, before, ""
+
+
+def is_running(script: Sequence[Item], running: Iterable[str]) -> bool:
+    """Whether a script holds a letter that runs; letters side by side are a word unless they all run."""
+    letters = frozenset(running)
+    run: list[bool] = []
+    found = False
+    for item in (*script, None):
+        if isinstance(item, Token) and item.kind in ("letter", "command"):
+            run.append(flat([item]) in letters)
+            continue
+        found = found or (bool(run) and all(run))
+        run = []
+    return found
+
+
+def is_word(script: str) -> bool:
+    """Whether a script is a word (``int``, ``\\mathrm{out}``)."""
+    return bool(re.fullmatch(r"\\(?:mathrm|operatorname)\{[^{}]*\}|[A-Za-z]{2,}|\\(?:min|max)", script))

@@ -1,0 +1,381 @@
+"""From evidence to a notation: which symbols are numbers, vectors, matrices, sequences, functions; what stays open.
+
+Where the evidence is against itself the symbol is asked about, and taken for what proves least: a vector rather than a
+number, a matrix rather than a vector.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from bilevel_verify.drafting.evidence import RUNNING, Evidence, Key, Traits, is_running, is_word
+from bilevel_verify.latex import Entry, Notation
+from bilevel_verify.latex.atoms import Atom, default_names, index_name
+from bilevel_verify.latex.structure import Group, Item, Macro, Script, flat
+from bilevel_verify.latex.symbols import WORDS
+from bilevel_verify.latex.tokens import Token
+from bilevel_verify.latex.values import Kind
+from bilevel_verify.theorems.vocabulary import NUMBERS, RANGE_FUNCTIONS, SCALAR_FUNCTIONS
+
+ORDERS = {"\\mathcal{O}": "O", "O": "O", "\\tilde{\\mathcal{O}}": "softO", "\\tilde{O}": "softO", "\\Omega": "Omega",
+          "\\Theta": "Theta"}  # fmt: skip
+INDEX_LETTERS = "i j k l m n p q r s t"
+JOINED = frozenset(WORDS) | frozenset(re.sub(r"[ .]", "", word) for word in WORDS)
+"""Words between formulas, as they come out of ``\\text{for all }``."""
+SPECTRAL = {"\\lambda_{\\min}": "lambda_min", "\\lambda_{\\max}": "lambda_max"}
+"""Functions of matrices that cards have."""
+TAKEN = (
+    frozenset(NUMBERS) | SCALAR_FUNCTIONS | RANGE_FUNCTIONS | {"E", "O", "softO", "Omega", "Theta", "T", "list", "set"}
+)
+SAID = {
+    "scalar": r"constants?|numbers?|scalars?|parameters?|step[- ]?sizes?|accuracy|tolerance|radius|reals?|integers?",
+    "vector": r"vectors?|points?|iterates?",
+    "matrix": r"matri(?:x|ces)",
+    "function": r"functions?|objectives?|losses|loss|mappings?|maps?",
+}
+"""Words before a formula -> what they say about the symbol in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """A symbol with what it was taken for; ``doubt`` is a question to the author, or empty."""
+
+    entry: Entry
+    first: int
+    count: int
+    doubt: str = ""
+    kind: str = "scalar"
+
+
+def said(words: str) -> str:
+    """What the last words before a formula say that it is; empty if nothing."""
+    for kind, pattern in SAID.items():
+        if re.search(rf"\b(?:{pattern})\s*\Z", words, re.IGNORECASE):
+            return kind
+    return ""
+
+
+def notation_of(
+    evidence: Evidence, spoken: Mapping[Key, Counter[str]], answers: Mapping[str, str]
+) -> tuple[Notation, list[Declared]]:
+    """The notation of a paper, and its symbols.
+
+    ``spoken`` are what the words before a symbol call it; ``answers`` are the author's: LaTeX -> kind.
+    """
+    indices = frozenset(evidence.indices)
+    found: list[Declared] = []
+    sequences = {key[:3] for key, traits in evidence.symbols.items() if not key[3] and _indexed(traits, indices)}
+    names: set[str] = set()
+    vectors = _vectors(evidence, spoken)
+    for key, traits in evidence.symbols.items():
+        if _skipped(key, indices):
+            continue
+        base = evidence.symbols.get((*key[:3], ""))
+        if key[3] and key[:3] in sequences and not is_word(key[3]) and re.fullmatch(r"[-0-9,+]*", key[3]):
+            continue
+        seen = _Seen(key, traits, base, evidence, spoken.get(key, Counter()), indices, vectors)
+        for declared in _declared(seen, answers):
+            found += _with_names(declared, names)
+    entries = tuple(d.entry for d in found)
+    entries += tuple(_index(letter) for letter in sorted(indices) if not any(e.display == letter for e in entries))
+    norms = {"": "norm", "2": "norm", "F": "frobenius", **{n: f"norm_{_safe(n)}" for n in evidence.norms}}
+    running = frozenset({*INDEX_LETTERS.split(), *(i.replace("\\", "") for i in indices)})
+    picks = {s for d in found for s in _picks(d.entry, evidence)}
+    notation = Notation(
+        entries, running, True, norms=norms, components=frozenset(picks), options={"open_minima": "wide"}, title="draft"
+    )
+    return notation, found
+
+
+def _picks(entry: Entry, evidence: Evidence) -> Iterator[str]:
+    """Letters that pick a component of a symbol."""
+    if not any(flag.endswith("component") for flag in entry.flags):
+        return
+    traits = evidence.symbols.get((entry.atom.symbol, entry.atom.primes, entry.atom.star, ""))
+    for sub, sup in traits.scripts if traits else ():
+        letter = sub if "lower-component" in entry.flags else sup
+        if letter in RUNNING:
+            yield letter
+
+
+def _index(letter: str) -> Entry:
+    atom = Atom(letter)
+    return Entry(index_name(atom), "letter", "scalar", letter, atom)
+
+
+def _safe(text: str) -> str:
+    return re.sub(r"[^A-Za-z0-9]+", "_", text).strip("_") or "other"
+
+
+def _skipped(key: Key, indices: frozenset[str]) -> bool:
+    symbol = key[0]
+    inner = re.fullmatch(r"\\(?:mathrm|operatorname)\{([^{}]*)\}", symbol)
+    if inner and (inner[1].lower() in JOINED or len(inner[1]) > 30):
+        return True
+    return symbol in ("\\mathbb{R}", "\\mathbb{E}", "\\nabla", "\\partial", "\\pi", "\\mathbf{1}", "\\mathbb{1}") or (
+        symbol in indices and not key[3] and not key[2] and not key[1]
+    )
+
+
+def _indexed(traits: Traits, indices: frozenset[str]) -> bool:
+    return any(is_running(items, indices) for items in traits.sub_items.values())
+
+
+def _upper(traits: Traits, indices: frozenset[str], kind: str) -> bool:
+    """Whether superscripts of a vector are indices: powers of vectors there are none."""
+    return (
+        kind != "scalar"
+        and kind != "matrix"
+        and any(
+            is_running(items, indices) or re.fullmatch(r"-?\d+|\(.*\)", flat(items))
+            for items in traits.sup_items.values()
+        )
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """Everything that is known about one symbol."""
+
+    key: Key
+    traits: Traits
+    base: Traits | None
+    evidence: Evidence
+    spoken: Counter[str]
+    indices: frozenset[str]
+    vectors: frozenset[Key]
+
+    @property
+    def display(self) -> str:
+        return latex_of(self.traits.atom)
+
+    @property
+    def applied(self) -> int:
+        """How often it stands before a bracket that can only hold arguments: several, or a vector."""
+        several = sum(n for arity, n in self.traits.arities.items() if arity > 1)
+        return several + sum(n for key, n in self.traits.points.items() if key in self.vectors)
+
+
+def _vectors(evidence: Evidence, spoken: Mapping[Key, Counter[str]]) -> frozenset[Key]:
+    """Symbols that are certainly no numbers, by their own traits."""
+    return frozenset(
+        key for key, t in evidence.symbols.items()
+        if t.traits["norm"] + t.traits["point"] + t.traits["product"] > 2 * t.traits["scalar place"]
+        or ("\\mathbf" in key[0] and _core(key[0])[:1].islower())
+    )  # fmt: skip
+
+
+def _declared(seen: _Seen, answers: Mapping[str, str]) -> list[Declared]:
+    """What a symbol is taken for: a letter or sequence, a function, a family of functions, or several of them."""
+    traits, display, answer = seen.traits, seen.display, answers.get(seen.display, "")
+    function = answer == "function" or (not answer and _is_function(seen))
+    kind, doubt = _kind(seen, function)
+    if answer:
+        kind, doubt = {"number": "scalar", "function": kind}.get(answer, answer), ""
+    if not answer and not function and traits.traits["applied"] * 3 > traits.count and not doubt:
+        doubt = f"is ${display}$ a function or a number?"
+
+    def made(role: str, value: str, flags: set[str], what: str) -> Declared:
+        return Declared(_entry(traits.atom, role, value, display, flags), traits.first, traits.count, doubt, what)
+
+    if not function:
+        return [_letter(seen, kind, made)]
+    found = []
+    family = [items for items in traits.sub_items.values() if is_running(items, seen.indices)]
+    indexed = sum(n for (sub, _), n in traits.scripts.items() if sub and sub in traits.sub_items and family)
+    if not seen.key[3] and family:
+        found.append(made("function", kind, {"first"}, "function"))
+    if seen.key[3] or not family or indexed < traits.count:
+        found.append(made("function", kind, set(), "function"))
+    if _alone(seen):
+        other, _ = _plain(seen)
+        flags = {str(arity) for arity in traits.arities if arity > 1 and arity < 7}
+        points = [key for key in traits.points if key in seen.vectors]
+        if flags and not points:
+            found = [replace(d, entry=replace(d.entry, flags=d.entry.flags | flags)) for d in found]
+        elif len(points) == 1 and other == "scalar":
+            atom = seen.evidence.symbols[points[0]].atom if points[0] in seen.evidence.symbols else None
+            flags = set() if atom is None else {f"of-{default_names(atom)[0]}"}
+            found = [replace(d, entry=replace(d.entry, flags=d.entry.flags | flags)) for d in found]
+        found.append(_letter(seen, other, made))
+    return found
+
+
+def _alone(seen: _Seen) -> bool:
+    """Whether a function's symbol is a letter too: it stands without arguments where only a letter can stand."""
+    traits = seen.traits
+    alone = traits.count - sum(traits.arities.values()) - traits.traits["differentiated"]
+    if seen.key[0] in ORDERS or alone * 4 <= traits.count:
+        return False
+    lengths = traits.traits["norm"] + traits.traits["product"] + traits.traits["transposed"]
+    return bool(traits.traits["scalar place"] + traits.traits["compared"] + lengths)
+
+
+def _letter(seen: _Seen, kind: str, made: Callable[[str, str, set[str], str], Declared]) -> Declared:
+    flags: set[str] = set()
+    sequence = _indexed(seen.traits, seen.indices)
+    if _upper(seen.traits, seen.indices, kind):
+        sequence = True
+        flags.add("upper")
+        flags |= _component(seen)
+    return made("sequence" if sequence else "letter", kind, flags, kind)
+
+
+def _component(seen: _Seen) -> set[str]:
+    """Which script of a vector with two of them picks a component: shown by bars for numbers, never by a norm."""
+    traits = seen.traits
+    if not traits.traits["absolute both"] or 5 * traits.traits["norm both"] > traits.traits["absolute both"]:
+        return set()
+    steps = seen.evidence.stepping
+    ends = Counter[str]()
+    for sub, sup in traits.scripts:
+        if sub and sup:
+            ends["lower-component"] += sub in RUNNING and not steps[sub]
+            ends["upper-component"] += sup in RUNNING and not steps[sup]
+    best = ends.most_common(1)
+    return {best[0][0]} if best and best[0][1] else set()
+
+
+def _entry(atom: Atom, role: str, kind: str, display: str, flags: set[str]) -> Entry:
+    if atom.symbol in ORDERS and role == "function":
+        name = ORDERS[atom.symbol]
+    elif display in SPECTRAL and role == "function":
+        name = SPECTRAL[display]
+    else:
+        name = re.sub(r"[^A-Za-z0-9_]", "_", default_names(atom)[0])
+        name += "_part" if "first" in flags else "_of" if role == "function" and kind == "both" else ""
+    value: Kind = kind if kind in ("vector", "matrix", "set", "tensor") else "scalar"  # type: ignore[assignment]
+    return Entry(name, role, value, display, atom, frozenset(flags))
+
+
+def _is_function(seen: _Seen) -> bool:
+    traits, spoken = seen.traits, seen.spoken
+    if seen.key[0] in ORDERS:
+        brackets = traits.traits["bracket"] + traits.traits["applied"]
+        return 2 * brackets > traits.count
+    applied = traits.traits["applied"]
+    if seen.display in SPECTRAL and traits.arities:
+        return True
+    if traits.traits["differentiated"] or (traits.traits["mapped"] and applied) or seen.applied * 8 > traits.count:
+        return True
+    return applied > 0 and (
+        applied * 2 > traits.count or (spoken["function"] > 0 and not traits.traits["scalar place"])
+    )
+
+
+def _kind(seen: _Seen, function: bool) -> tuple[str, str]:
+    """What a symbol is, or for a function its value; with a question where the paper shows both."""
+    return _value(seen) if function else _plain(seen)
+
+
+def _value(seen: _Seen) -> tuple[str, str]:
+    traits, symbol = seen.traits.traits, seen.key[0]
+    vector = traits["value norm"] + traits["value product"] + traits["value point"]
+    if symbol in ORDERS or symbol == "\\lambda" or (traits["value compared"] and not traits["value norm"]):
+        return "scalar", ""
+    letter = _core(symbol)
+    if traits["set"]:
+        return "set", ""
+    if (vector and not traits["differentiated"]) or "\\mathbf" in symbol:
+        return ("matrix" if letter[:1].isupper() else "vector"), ""
+    if letter.islower() or letter.startswith("\\") or traits["differentiated"] or symbol.startswith("\\mathcal"):
+        return "scalar", ""
+    return "matrix", f"what is the value of ${seen.display}$: a number or a matrix?"
+
+
+def _plain(seen: _Seen) -> tuple[str, str]:
+    display, traits, spoken = seen.display, seen.traits.traits, seen.spoken
+    if traits["set"]:
+        return "set", ""
+    length = traits["norm"] + traits["product"] + traits["point"] + traits["transposed"] + spoken["vector"]
+    number = traits["scalar place"] + traits["compared"] + spoken["scalar"]
+    letter, bold = _core(seen.key[0]), "\\mathbf" in seen.key[0]
+    big = letter[:1].isupper() or (letter.startswith("\\") and letter[1:2].isupper())
+    if spoken["matrix"] or traits["ordered"] or (bold and big and number == 0):
+        return "matrix", f"is ${display}$ a matrix or a number?" if number > 1 else ""
+    if bold and not (number and not length):
+        return "vector", f"is ${display}$ a vector or a number?" if number > max(2, length // 3) else ""
+    if length and number >= 4 * length:
+        return "scalar", f"is ${display}$ a number or a vector?"
+    if length:
+        what = "matrix" if big else "vector"
+        return what, f"is ${display}$ a {what} or a number?" if number * 3 > length else ""
+    if number == 0:
+        inherited = _inherited(seen.key, seen.evidence)
+        if inherited:
+            return inherited, ""
+        if big and len(letter) == 1 and not seen.key[3] and not spoken:
+            return "scalar", f"is ${display}$ a number or a matrix?"
+    return "scalar", ""
+
+
+def _inherited(key: Key, evidence: Evidence) -> str:
+    """The kind of the same letter without prime, star, accent or name, if that is clearly no number."""
+    plain = re.sub(r"^\\(?:hat|tilde|bar|check|breve|dot|vec)\{(.*)\}$", r"\1", key[0])
+    for other in ((key[0], key[1], key[2], ""), (key[0], 0, False, ""), (plain, 0, False, "")):
+        found = evidence.symbols.get(other)
+        if found is None or other == key:
+            continue
+        length = found.traits["norm"] + found.traits["product"] + found.traits["point"]
+        if length > 2 * (found.traits["scalar place"] + found.traits["compared"]):
+            letter = _core(key[0])
+            return "matrix" if letter[:1].isupper() else "vector"
+    return ""
+
+
+def _core(symbol: str) -> str:
+    """The letter inside fonts and accents."""
+    while found := re.fullmatch(r"\\[A-Za-z]+\{(.*)\}", symbol):
+        symbol = found[1]
+    return symbol
+
+
+def _with_names(declared: Declared, names: set[str]) -> list[Declared]:
+    """The symbol with a name that no other has."""
+    entry = declared.entry
+    keep = entry.name in ("O", "softO", "Omega", "Theta", *SPECTRAL.values()) and entry.role == "function"
+    name = entry.name
+    if not keep and (name in TAKEN or name in names or not name.isidentifier() or name in KEYWORDS):
+        name = next(n for n in (f"{name}_{i}" for i in ("v", *range(2, 10_000))) if n not in names | TAKEN)
+    names.add(name)
+    return [replace(declared, entry=replace(entry, name=name))]
+
+
+KEYWORDS = frozenset("lambda in is if else for and or not as def del from None True False async await class".split())
+
+
+def latex_of(atom: Atom) -> str:
+    """The LaTeX of a symbol with its scripts, from the items themselves: commands keep their backslash."""
+    sub = "" if atom.sub is None else f"_{{{spelt(atom.sub)}}}"
+    sup = "*" * atom.star + ("" if atom.sup is None else spelt(atom.sup))
+    return f"{atom.symbol}{chr(39) * atom.primes}{sub}" + (f"^{{{sup}}}" if len(sup) > 1 else f"^{sup}" if sup else "")
+
+
+def spelt(items: tuple[Item, ...]) -> str:
+    """Items of a script as LaTeX without blanks."""
+    out = []
+    for item in items:
+        match item:
+            case Token(kind="command", text=text):
+                out.append(f"{{\\{text}}}")
+            case Token(kind="operator", text=text):
+                out.append(f"{{\\{text}}}")
+            case Token(kind="word", text=text):
+                out.append(f"\\mathrm{{{text.replace(' ', '')}}}")
+            case Token(kind="relation", text=text):
+                out.append({"==": "="}.get(text, text))
+            case Token(text=text, font=font):
+                out.append(f"\\{font}{{{text}}}" if font else text)
+            case Script(kind="'"):
+                out.append("'" * max(len(item.items), 1))
+            case Script(kind=kind, items=inner):
+                out.append(f"{kind}{{{spelt(inner)}}}")
+            case Macro(name=name, arguments=arguments):
+                out.append(f"\\{name}" + "".join(f"{{{spelt(a.items)}}}" for a in arguments))
+            case Group(items=inner):
+                out.append(f"{{{spelt(inner)}}}")
+    text = "".join(out)
+    return text[1:-1] if text.startswith("{\\") and text.count("{") == 1 else text

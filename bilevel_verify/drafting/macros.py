@@ -1,0 +1,200 @@
+"""The macros of a paper: found, taken out of the text, and written out in formulas with a limit on work."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+
+from bilevel_verify.drafting.document import Macro
+from bilevel_verify.drafting.positions import FILLER, Piece, Remark, Text
+from bilevel_verify.errors import LatexError
+
+STEPS, LONGEST, MOST = 2_000, 40_000, 2_000
+HEAD = re.compile(
+    r"\\(?P<what>newcommand|renewcommand|providecommand|DeclareRobustCommand|DeclareMathOperator|DeclarePairedDelimiter"
+    r"|def|let|newtheorem)(?P<star>\*?)(?![A-Za-z])\s*"
+)
+NAME = re.compile(r"\s*(?:\{\s*\\([A-Za-z@]+)\s*\}|\\([A-Za-z@]+))")
+CALL = re.compile(r"\\([A-Za-z@]+)\*?")
+NUMBER = re.compile(r"\s*\[\s*([0-9])\s*\]")
+PARAMETERS = re.compile(r"\s*((?:#[1-9])*)\s*(?=\{)")
+OPENS = re.compile(r"\\(?:begin|end)\s*\{|\$|\\\[|\\\]|\\(?:sub)*section\b")
+
+
+def group(text: str, place: int) -> tuple[str, int] | None:
+    """What stands in the braces that begin at a place (blanks before them aside), and the place after them."""
+    while place < len(text) and (text[place].isspace() or text[place] == FILLER):
+        place += 1
+    if place >= len(text) or text[place] != "{":
+        return None
+    depth = 0
+    for found in re.compile(r"\\.|[{}]", re.DOTALL).finditer(text, place):
+        depth += {"{": 1, "}": -1}.get(found[0], 0)
+        if depth == 0:
+            return text[place + 1 : found.start()], found.end()
+    return None
+
+
+def optional(text: str, place: int) -> tuple[str, int] | None:
+    """What stands in square brackets that begin at a place."""
+    while place < len(text) and text[place].isspace():
+        place += 1
+    if place >= len(text) or text[place] != "[":
+        return None
+    depth = 0
+    for found in re.compile(r"\\.|[{}\[\]]", re.DOTALL).finditer(text, place):
+        depth += {"{": 1, "}": -1}.get(found[0], 0)
+        if found[0] == "]" and depth == 0:
+            return text[place + 1 : found.start()], found.end()
+    return None
+
+
+def definitions(text: Text) -> tuple[Text, dict[str, Macro], list[tuple[str, str, str, bool]], list[Remark]]:
+    """The text without definitions; macros; ``\\newtheorem``s (environment, title, within, numbered); remarks."""
+    macros: dict[str, Macro] = {}
+    theorems: list[tuple[str, str, str, bool]] = []
+    remarks: list[Remark] = []
+    body, place = list(text.text), 0
+    source = text.text
+    while (found := HEAD.search(source, place)) is not None:
+        end = found.end()
+        if found["what"] == "newtheorem":
+            parsed = _theorem(source, end, found["star"] != "*")
+            if parsed is not None:
+                theorems.append(parsed[0])
+                end = parsed[1]
+        else:
+            one = _definition(source, found["what"], end)
+            if one is None:
+                remarks.append(Remark(text.where(found.start()), "macro", f"a \\{found['what']} that cannot be read"))
+            else:
+                name, macro, end = one
+                if name not in macros or found["what"] != "providecommand":
+                    macros[name] = macro
+        if len(macros) > MOST:
+            remarks.append(Remark(text.where(found.start()), "too large", f"more than {MOST} macros"))
+            break
+        body[found.start() : end] = FILLER * (end - found.start())
+        place = max(end, found.end())
+    return replace(text, text="".join(body)), macros, theorems, remarks
+
+
+def _definition(text: str, what: str, place: int) -> tuple[str, Macro, int] | None:
+    named = NAME.match(text, place)
+    if named is None:
+        return None
+    name, place = named[1] or named[2], named.end()
+    if what == "let":
+        other = re.compile(r"\s*=?\s*(\\[A-Za-z@]+|\S)").match(text, place)
+        return None if other is None else (name, Macro(0, None, other[1] + " "), other.end())
+    count, default = 0, None
+    if what == "def":
+        parameters = PARAMETERS.match(text, place)
+        if parameters is None:
+            return None
+        count, place = len(parameters[1]) // 2, parameters.end()
+    elif number := NUMBER.match(text, place):
+        count, place = int(number[1]), number.end()
+        first = optional(text, place)
+        if first is not None:
+            default, place = first
+    body = group(text, place)
+    if body is None:
+        return None
+    if what == "DeclareMathOperator":
+        return name, Macro(0, None, rf"\operatorname{{{body[0]}}}"), body[1]
+    if what == "DeclarePairedDelimiter":
+        right = group(text, body[1])
+        return None if right is None else (name, Macro(1, None, rf"\left{body[0]} #1 \right{right[0]}"), right[1])
+    return name, Macro(count, default, body[0].replace(FILLER, "")), body[1]
+
+
+def _theorem(text: str, place: int, numbered: bool) -> tuple[tuple[str, str, str, bool], int] | None:
+    """``\\newtheorem{lemma}[theorem]{Lemma}[section]``."""
+    name = group(text, place)
+    if name is None:
+        return None
+    shared = optional(text, name[1])
+    title = group(text, shared[1] if shared else name[1])
+    if title is None:
+        return None
+    within = optional(text, title[1])
+    counter = f"={shared[0].strip()}" if shared else within[0].strip() if within else ""
+    return (name[0].strip(), title[0].strip(), counter, numbered), within[1] if within else title[1]
+
+
+def written_out(latex: str, macros: Mapping[str, Macro]) -> tuple[str, bool]:
+    """A formula with every macro of the paper written out, and whether there was one.
+
+    Raises
+    ------
+    LatexError : macros without end, an argument that is missing, or a text beyond the limit.
+    """
+    text, place, changed = latex, 0, False
+    for _ in range(STEPS):
+        found = next((m for m in CALL.finditer(text, place) if m[1] in macros), None)
+        if found is None:
+            return text, changed
+        body, end = _call(text, found, macros[found[1]])
+        glue = " " if body[-1:].isalpha() and text[end : end + 1].isalpha() else ""
+        text, place, changed = text[: found.start()] + body + glue + text[end:], found.start(), True
+        if len(text) > LONGEST:
+            raise LatexError(f"\\{found[1]} grows beyond {LONGEST} characters", "too large")
+    raise LatexError(f"more than {STEPS} macros; do they call each other?", "too large")
+
+
+def _call(text: str, found: re.Match[str], macro: Macro) -> tuple[str, int]:
+    """The body with its arguments, and the place after the call."""
+    end, values = found.end(), []
+    if macro.default is not None:
+        given = optional(text, end)
+        value, end = given if given else (macro.default, end)
+        values.append(value)
+    while len(values) < macro.arguments:
+        inner = group(text, end)
+        if inner is None:
+            single = re.compile(r"\s*(\\[A-Za-z]+|[^\s{}])").match(text, end)
+            if single is None:
+                raise LatexError(f"\\{found[1]} without its argument", "missing")
+            inner = single[1], single.end()
+        values.append(inner[0])
+        end = inner[1]
+    return re.sub(r"#([1-9])", lambda m: values[int(m[1]) - 1] if int(m[1]) <= len(values) else "", macro.body), end
+
+
+def opened(text: Text, macros: Mapping[str, Macro]) -> Text:
+    """The text with those macros written out that open or close an environment or a formula: ``\\be ... \\ee``."""
+    outer = {name: m for name, m in macros.items() if OPENS.search(m.body) and m.arguments == 0}
+    if not outer:
+        return text
+    out: list[str] = []
+    pieces: list[Piece] = []
+    size = place = work = 0
+
+    def add(part: str, at: int, fixed: bool) -> None:
+        nonlocal size
+        for piece in _sources(text, at, at + (1 if fixed else len(part))):
+            pieces.append(replace(piece, start=size + piece.start - at, fixed=fixed or piece.fixed))
+        out.append(part)
+        size += len(part)
+
+    for found in CALL.finditer(text.text):
+        if found[1] in outer and found.start() >= place and work < STEPS * 10:
+            add(text.text[place : found.start()], place, False)
+            add(outer[found[1]].body, found.start(), True)
+            place, work = found.end(), work + 1
+    add(text.text[place:], place, False)
+    return Text("".join(out), tuple(pieces), text.lines)
+
+
+def _sources(text: Text, start: int, end: int) -> list[Piece]:
+    """The pieces of a stretch, the first one cut to it."""
+    found: list[Piece] = []
+    for number, piece in enumerate(text.pieces):
+        after = text.pieces[number + 1].start if number + 1 < len(text.pieces) else len(text.text) + 1
+        if piece.start < max(end, start + 1) and after > start:
+            first = max(piece.start, start)
+            moved = piece.offset if piece.fixed else piece.offset + first - piece.start
+            found.append(replace(piece, start=first, offset=moved))
+    return found

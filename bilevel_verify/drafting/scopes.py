@@ -1,0 +1,160 @@
+"""Which hypotheses, definitions and ranges are in force where: in the whole paper, in a statement and its proof."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+from bilevel_verify.drafting.document import ASSUMED, Document, Unit, Words, plain_words
+from bilevel_verify.drafting.latex_source import numbers_for
+from bilevel_verify.drafting.letters import (
+    Bound,
+    Defined,
+    Range,
+    bounds,
+    definitions,
+    mentioned,
+    plain,
+    ranges,
+    unique,
+    without_circles,
+)
+from bilevel_verify.drafting.relations import Printed, comparisons
+from bilevel_verify.language import to_text, tree
+from bilevel_verify.theorems.rewrite import free_letters
+from bilevel_verify.theorems.vocabulary import NUMBERS
+
+LOCAL = re.compile(r"\b(?:if|when|whenever|case|otherwise|while|unless)\b[^.]*\Z", re.IGNORECASE)
+NEW = re.compile(r"\b(?:let|where|denote|choose|set|pick|take)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Hypothesis:
+    """A relation between numbers that a unit assumes, with the place as the paper names it."""
+
+    node: tree.Node
+    origin: str
+
+    @property
+    def letters(self) -> frozenset[str]:
+        """Letters in it."""
+        return frozenset(free_letters(self.node) - NUMBERS)
+
+
+@dataclass
+class Scope:
+    """What is in force in one unit."""
+
+    hypotheses: list[Hypothesis] = field(default_factory=list)
+    define: dict[str, Defined] = field(default_factory=dict)
+    ranges: dict[str, Range] = field(default_factory=dict)
+
+
+@dataclass
+class Scopes:
+    """The scopes of all units of a paper."""
+
+    document: Document
+    printed: list[Printed]
+    scalars: frozenset[str]
+    known: dict[str, str] = field(default_factory=dict)
+    by_unit: dict[int, list[Printed]] = field(default_factory=lambda: defaultdict(list))
+    standing: dict[str, Range] = field(default_factory=dict)
+    ambiguous: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        for one in self.printed:
+            self.by_unit[one.unit].append(one)
+        whole = [i for i, u in enumerate(self.document.units) if u.kind in ("text", *ASSUMED)]
+        found = [b for i in whole for p in self.by_unit[i] if not LOCAL.search(p.context.before) for b in bounds(p)]
+        self.standing = ranges(b for b in found if b.name in self.scalars)
+        self.general = self._general(whole)
+
+    def _general(self, whole: list[int]) -> dict[str, Defined]:
+        """Definitions of the paper as a whole: named as such in the text, and the same everywhere."""
+        every = [d for p in self.printed for d in definitions(p, self.scalars)]
+        named = [d for d in every if d.named and d.unit in set(whole)]
+        forms: dict[str, set[str]] = defaultdict(set)
+        for one in every:
+            forms[one.name].add(to_text(one.value))
+        self.ambiguous = {name for name, texts in forms.items() if len(texts) > 1}
+        return {n: d for n, d in unique(named).items() if n not in self.ambiguous and n not in self.standing}
+
+    def words(self, number: int) -> str:
+        """The words of a unit, with the printed numbers in place of references."""
+        parts = (p.text for p in self.document.units[number].parts if isinstance(p, Words))
+        return plain_words(numbers_for(" ".join(parts), self.known))
+
+    def sources(self, number: int) -> list[int]:
+        """The units whose hypotheses are in force in a unit: itself, the statement of a proof, what these mention."""
+        units = self.document.units
+        found = [number]
+        if units[number].kind == "proof" and (of := self.statement(number)) is not None:
+            found.append(of)
+        for inner in list(found):
+            if units[inner].is_statement:
+                text = self.words(inner)
+                found += [i for i in mentioned(text, units) if i not in found and self._lends(i, inner, text)]
+        return found
+
+    def _lends(self, other: int, unit: int, text: str) -> bool:
+        """Whether a mention takes over hypotheses: an assumption does, a statement where its settings are named."""
+        named = self.document.units[other]
+        if named.kind in ASSUMED:
+            return True
+        words = r"\b(?:settings?|parameters?|choices?|conditions?|assumptions?|notations?)\b[^.]{0,40}"
+        return re.search(words + re.escape(named.name), text, re.IGNORECASE) is not None and other != unit
+
+    def statement(self, number: int) -> int | None:
+        """The statement that a proof belongs to."""
+        units = self.document.units
+        matches = [i for i, u in enumerate(units) if u.is_statement and u.name == units[number].of and u.name]
+        return max((i for i in matches if i < number), default=matches[0] if matches else None)
+
+    def of(self, number: int) -> Scope:
+        """What is in force in a unit."""
+        scope = Scope()
+        found: list[Defined] = []
+        ends: list[Bound] = []
+        for source in self.sources(number):
+            unit = self.document.units[source]
+            if unit.is_statement:
+                scope.hypotheses += self._hypotheses(source, unit)
+                ends += [b for p in self._given(source, unit) for b in bounds(p) if b.name in self.scalars]
+            local = [d for p in self.by_unit[source] for d in definitions(p, self.scalars)]
+            if unit.kind == "proof":
+                local = [d for d in local if d.named]
+            found += local if unit.kind != "text" else []
+        own = unique(found)
+        clash = {d.name for d in found} - own.keys()
+        here = self.document.units[number].section
+        general = {
+            n: d for n, d in self.general.items()
+            if n not in clash and (d.always or self.document.units[d.unit].section == here)
+        }  # fmt: skip
+        define = {**general, **own}
+        scope.define = without_circles(define)
+        scope.ranges = {n: r for n, r in ranges(ends).items() if n not in scope.define}
+        return scope
+
+    def _given(self, number: int, unit: Unit) -> list[Printed]:
+        """The hypotheses of a statement: what it says before its first promise, and no case of it."""
+        found = []
+        cases = len(re.findall(r"\b(?:if|when|whenever|case|otherwise)\b", self.words(number), re.IGNORECASE))
+        for one in self.by_unit[number]:
+            if one.role == "claim" and unit.kind not in ASSUMED:
+                break
+            if one.role in ("given", "for all") and not (cases > 1 and LOCAL.search(one.context.before)):
+                found.append(one)
+        return found
+
+    def _hypotheses(self, number: int, unit: Unit) -> list[Hypothesis]:
+        found = []
+        for one in self._given(number, unit):
+            for node in comparisons(one.left, one.op, one.right):
+                letters = free_letters(node) - NUMBERS
+                sides = node.children() if isinstance(node, tree.Compare) else ()
+                if letters and letters <= self.scalars and all(plain(side) for side in sides):
+                    found.append(Hypothesis(node, unit.name))
+        return found

@@ -1,0 +1,100 @@
+"""What the words around a formula say that it is: a hypothesis, a definition, a promise, something cited."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from bilevel_verify.drafting.document import Formula, Unit, Words, plain_words
+
+HOLE = "\x01"
+"""Stands for a formula among words."""
+ENDS = re.compile(r"[.!?](?=\s+[A-Z\x01(]|\s*\Z)|\n[ \t]*\n")
+CLAIM = re.compile(
+    r"\b(?:then|we have|we get|we obtain|obtain|holds?|hence|thus|therefore|follows|satisf(?:y|ies)|yields?|gives?"
+    r"|giving|implies|imply|so that|leads? to|get|conclude|shows?|so|bounded by|is bounded|at most|at least"
+    r"|arrive at)\b", re.I,
+)  # fmt: skip
+GIVEN = re.compile(
+    r"\b(?:suppose|supposing|assume[sd]?|assuming|provided|whenever|if|let|letting|for (?:all|any|every|each|some)"
+    r"|given|under|when|while|requires?|such that|choos(?:e|ing)|tak(?:e|ing)|set(?:ting|s)?|pick|run(?:ning)?|consider"
+    r"|denot(?:e[sd]?|ing)|defin(?:e[sd]?|ing)|introduce|initiali[sz]e|with|recall(?: that)?|write"
+    r"|where|constants?|"
+    r"parameters?)\b", re.I,
+)  # fmt: skip
+CITED = re.compile(
+    r"\b(?:since|because|as|by|from|using|uses?|used|due to|note that|fact that|according to|in view of|combin(?:e|ing)"
+    r"|plugging|invoking|applying|implied by|holds for)\b", re.I,
+)  # fmt: skip
+STRICT = re.compile(
+    r"\b(?:suppose|assume[sd]?|assuming|provided|whenever|if|let|letting|when|while|such that|choos(?:e|ing)"
+    r"|set(?:ting)?|denot(?:e[sd]?|ing)|defin(?:e[sd]?|ing)|introduce|consider|require[sd]?|where|recall(?: that)?"
+    r"|take|write|problem|iterat(?:es?|ions?)|initiali[sz]e|updates?)\b[^.]*\Z", re.I,
+)  # fmt: skip
+NAMED = re.compile(r"\b(?:denote[sd]?|define[sd]?|defining|denoting|write|introduce)\b[^.]*\Z", re.I)
+QUANTIFIED = re.compile(r"\bfor (?:all|any|every|each)(?: (?:integers?|reals?|numbers?))?\s*\Z", re.I)
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """A formula with the words of its sentence before and after it; other formulas are holes."""
+
+    formula: Formula
+    before: str
+    after: str
+
+    @property
+    def role(self) -> str:
+        """``given``, ``cited`` or ``claim``: the last word before the formula that says so; a display is a claim."""
+        places = {
+            "claim": _last(CLAIM, self.before),
+            "given": _last(GIVEN, self.before),
+            "cited": _last(CITED, self.before),
+        }
+        best = max(places, key=lambda name: places[name])
+        if places[best] < 0:
+            return "claim"
+        if self.formula.display and (best == "cited" or (best == "given" and not STRICT.search(self.before))):
+            return "claim"
+        return best
+
+    @property
+    def names(self) -> bool:
+        """Whether the words say that the formula gives something a name."""
+        return NAMED.search(self.before) is not None
+
+    @property
+    def quantifies(self) -> bool:
+        """Whether ``for all`` stands right before it."""
+        return QUANTIFIED.search(self.before) is not None
+
+
+def _last(pattern: re.Pattern[str], text: str) -> int:
+    return max((m.start() for m in pattern.finditer(text)), default=-1)
+
+
+def contexts(unit: Unit) -> Iterator[Context]:
+    """The formulas of a unit with their sentences."""
+    text, places = "", []
+    for part in unit.parts:
+        if isinstance(part, Words):
+            text += _broken(part.text)
+            continue
+        places.append((part, len(text)))
+        text += HOLE
+        if part.display and part.clean.rstrip().endswith((".", ".}")):
+            text += ". \n\n"
+    ends = [m.end() for m in ENDS.finditer(text)]
+    for formula, place in places:
+        start = max((e for e in ends if e <= place), default=0)
+        stop = min((e for e in ends if e > place), default=len(text))
+        yield Context(formula, text[start:place], text[place + 1 : stop])
+
+
+def _broken(words: str) -> str:
+    """Running text without markup in which an empty line ends a sentence unless a formula stands beside it."""
+    plain = plain_words(words)
+    lead, tail = plain[: len(plain) - len(plain.lstrip())], plain[len(plain.rstrip()) :]
+    core = plain.strip()
+    return (" " if lead else "") + core + (" " if tail else "")
