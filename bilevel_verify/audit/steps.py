@@ -105,11 +105,7 @@ def _semidefinite(claim: ScalarClaim, difference: Form, vectors: tuple[str, ...]
             point = feasible_point(claim, decision.point, seed)
             if point is None:
                 return Decision("undecided", "step algebra", f"{where} is negative, no point of the range was found")
-<<<<<<< HEAD
             shown = _vectors(matrix, rows, vectors, point) if rows else "there all vectors are 0"
-=======
-            shown = _vectors(matrix, rows, vectors, point) if rows else "all vectors are 0"
->>>>>>> draft
             text = f"{where} is negative; {shown}"
             return replace(decision, engine="step algebra", certificate=text, point=point)
         return replace(decision, engine="step algebra", certificate=f"{where} is undecided: {decision.certificate}")

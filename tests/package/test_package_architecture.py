@@ -13,13 +13,8 @@ import bilevel_verify as bv
 
 PACKAGE = Path(bv.__file__).parent
 ORDER = (
-<<<<<<< HEAD
-    "errors language latex atoms intervals problems symbolic constants oracles truth methods theorems solving checks "
-    "audit manuscript campaign experiments reporting testing benchmarks cli __main__"
-=======
     "errors language latex atoms intervals problems symbolic constants oracles truth methods theorems drafting solving "
-    "checks audit campaign experiments reporting testing benchmarks cli __main__"
->>>>>>> draft
+    "checks audit manuscript campaign experiments reporting testing benchmarks cli __main__"
 ).split()
 
 
