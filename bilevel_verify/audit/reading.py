@@ -9,7 +9,7 @@ from bilevel_verify.audit.scalar.claim import KINDS, POSITIVE, ScalarClaim
 from bilevel_verify.language import tree
 from bilevel_verify.theorems.card import Card, Condition, Domain, Entry, Expression, Link, Root
 from bilevel_verify.theorems.origins import range_text, with_ours
-from bilevel_verify.theorems.resolve import formulas_of, included
+from bilevel_verify.theorems.prescribed import formulas_of, included
 from bilevel_verify.theorems.rewrite import free_letters, has_order, substitute
 from bilevel_verify.theorems.vocabulary import NUMBERS
 

@@ -198,6 +198,8 @@ def _coverage(commands: Any) -> None:
     c.add_argument("--full", action="store_true", help="the full audit instead of the quick one")
     c.add_argument("--jobs", type=_natural, default=0, metavar="N", help="processes (default: one for each core)")
     c.add_argument("--out", metavar="DIR", help="write a page for each paper: its formulas in order, with verdicts")
+
+
 def _draft(commands: Any) -> None:
     c = _command(commands, "draft", "drafting", "a card from the source of a paper: LaTeX or Markdown")
     c.add_argument("paper", metavar="PAPER", help="a .tex file (with what it takes in) or a .md file")

@@ -19,7 +19,8 @@ from bilevel_verify.errors import MathematicalError, ParameterError
 from bilevel_verify.theorems import exact
 from bilevel_verify.theorems.card import Card, Entry, LetterSpec
 from bilevel_verify.theorems.instance import Leaves
-from bilevel_verify.theorems.resolve import formulas_of, is_order, resolve
+from bilevel_verify.theorems.prescribed import formulas_of, is_order
+from bilevel_verify.theorems.resolve import resolve
 from bilevel_verify.theorems.resolved import ResolvedLetter, scalar_of
 from bilevel_verify.truth.enclosure import Certainty, Enclosure
 

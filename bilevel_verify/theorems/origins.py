@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.theorems.card import Card, Claim, Condition, Derivation, Domain, Entry, Mark, Statement
-from bilevel_verify.theorems.resolve import included
+from bilevel_verify.theorems.prescribed import included
 
 Kind = TypeVar("Kind", Entry, Claim)
 

@@ -32,8 +32,8 @@ from bilevel_verify.theorems.desk import Desk, letters_of, read_definitions
 from bilevel_verify.theorems.entries import ENTRY_READERS, read_statement
 from bilevel_verify.theorems.fields import Names, Place, Table, domain_of, expression
 from bilevel_verify.theorems.notation import notation_of, notation_table
+from bilevel_verify.theorems.prescribed import formulas_of
 from bilevel_verify.theorems.ranges import check_ranges
-from bilevel_verify.theorems.resolve import formulas_of
 from bilevel_verify.theorems.rewrite import order_of
 from bilevel_verify.theorems.unit_form import unit_fault
 from bilevel_verify.theorems.vocabulary import NUMBERS, RANGE_FUNCTIONS, SCALAR_FUNCTIONS

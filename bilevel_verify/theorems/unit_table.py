@@ -8,7 +8,7 @@ import sympy
 
 from bilevel_verify.language import parse, tree
 from bilevel_verify.theorems.card import Card, Claim, Entry, Link, Statement
-from bilevel_verify.theorems.resolve import included
+from bilevel_verify.theorems.prescribed import included
 from bilevel_verify.theorems.rewrite import has_order, substitute, written_out
 from bilevel_verify.theorems.units import Mismatch, Unit, UnitCheck, read_unit
 
