@@ -16,9 +16,9 @@ from bilevel_verify.methods.registry import Method, method_named
 from bilevel_verify.methods.run import Run
 from bilevel_verify.problems.problem import Problem
 from bilevel_verify.theorems.card import Card, Statement
-from bilevel_verify.theorems.given import judge_given
-from bilevel_verify.theorems.instance import Leaves
-from bilevel_verify.theorems.resolve import Resolved, resolve
+from bilevel_verify.theorems.letters.given import judge_given
+from bilevel_verify.theorems.letters.instance import Leaves
+from bilevel_verify.theorems.letters.resolve import Resolved, resolve
 from bilevel_verify.theorems.shelf import find_statement, load_card, shipped
 
 Start = Sequence[float] | np.ndarray | float | None

@@ -12,8 +12,8 @@ from pathlib import Path
 from bilevel_verify.audit.finding import Finding
 from bilevel_verify.audit.limits import MEMORY, memory_limit
 from bilevel_verify.audit.pool import shared
-from bilevel_verify.checks.counting import count_of, in_order
-from bilevel_verify.checks.verdict import Row
+from bilevel_verify.checks.verdicts.counting import count_of, in_order
+from bilevel_verify.checks.verdicts.verdict import Row
 from bilevel_verify.errors import CardError
 from bilevel_verify.theorems.card import Card, Entry
 from bilevel_verify.theorems.shelf import cards, load_card
@@ -90,12 +90,12 @@ def findings_of(
     """All findings about one entry: units, links, definedness, bookkeeping, pseudo-code, identities, records."""
     from bilevel_verify.audit.bookkeeping import bookkeeping_findings
     from bilevel_verify.audit.drafted import margin_findings
-    from bilevel_verify.audit.homogeneity import unit_findings
-    from bilevel_verify.audit.identities import identity_findings
+    from bilevel_verify.audit.identities.identities import identity_findings
     from bilevel_verify.audit.links import link_findings
     from bilevel_verify.audit.ranges import range_findings
     from bilevel_verify.audit.records import with_records
     from bilevel_verify.audit.text import executability_findings
+    from bilevel_verify.audit.units.homogeneity import unit_findings
 
     options = Options(budget, seed, repairs)
     found = list(unit_findings(card, entry))

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from bilevel_verify.audit.definedness import undefined
-from bilevel_verify.audit.derivations import decide_derivation, sides
 from bilevel_verify.audit.mutations import CLAIM_OPERATORS, tree_mutants
+from bilevel_verify.audit.orders.derivations import decide_derivation, sides
 from bilevel_verify.audit.pool import shared
 from bilevel_verify.audit.reading import Written, written
 from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from bilevel_verify.checks.counting import KEPT, WORDS, first_mark
-from bilevel_verify.checks.verdict import Row
+from bilevel_verify.checks.verdicts.counting import KEPT, WORDS, first_mark
+from bilevel_verify.checks.verdicts.verdict import Row
 from bilevel_verify.theorems.card import Card
 from bilevel_verify.theorems.shelf import checks_of
 
@@ -20,8 +20,8 @@ DECIDED = ("holds", "refuted")
 class Line:
     """One numbered item: its kinds of check and what the audit decided; ``elsewhere`` needs a problem (``verify``).
 
-    ``verdicts`` counts each kind of check under the words of :data:`~bilevel_verify.checks.counting.WORDS`; rows that
-    are not about what is printed are a kind of their own: ``inequality, added``.
+    ``verdicts`` counts each kind of check under the words of :data:`~bilevel_verify.checks.verdicts.counting.WORDS`; rows
+    that are not about what is printed are a kind of their own: ``inequality, added``.
     """
 
     paper: str

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from bilevel_verify.audit.scalar.claim import Decision
-from bilevel_verify.checks.verdict import Row, Verdict
+from bilevel_verify.checks.verdicts.verdict import Row, Verdict
 from bilevel_verify.theorems.card import Mark
 
 VERDICTS: dict[str, Verdict] = {

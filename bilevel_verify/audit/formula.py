@@ -14,13 +14,13 @@ from bilevel_verify.audit.limits import MEMORY, memory_limit
 from bilevel_verify.audit.scalar.claim import KINDS, POSITIVE, Decision, ScalarClaim
 from bilevel_verify.audit.scalar.deciding import decide
 from bilevel_verify.audit.script import scalar_script
-from bilevel_verify.checks.verdict import Row
+from bilevel_verify.checks.verdicts.verdict import Row
 from bilevel_verify.errors import CardError, InputError, LatexError
 from bilevel_verify.language import parse, to_latex, to_text, tree
 from bilevel_verify.latex import Notation, is_latex, parse_any, read_latex
-from bilevel_verify.theorems import fields
 from bilevel_verify.theorems.card import Domain
-from bilevel_verify.theorems.fields import Names, domain_of
+from bilevel_verify.theorems.reading import fields
+from bilevel_verify.theorems.reading.fields import Names, domain_of
 from bilevel_verify.theorems.rewrite import free_letters
 from bilevel_verify.theorems.vocabulary import NUMBERS, RANGE_FUNCTIONS, SCALAR_FUNCTIONS
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from bilevel_verify.audit.definedness import script_of, undefined, where_defined
-from bilevel_verify.audit.derivations import decide_derivation, sides
 from bilevel_verify.audit.drafted import as_drafted, positive
 from bilevel_verify.audit.finding import Finding, Place, exact_text, row_of
+from bilevel_verify.audit.orders.derivations import decide_derivation, sides
+from bilevel_verify.audit.orders.regimes import domain_of, hidden
 from bilevel_verify.audit.reading import Written, written
-from bilevel_verify.audit.regimes import domain_of, hidden
 from bilevel_verify.audit.repair import Candidate, Repair, nearest_true
 from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim
 from bilevel_verify.audit.scalar.deciding import decide
@@ -24,7 +24,7 @@ from bilevel_verify.theorems.card import Card, Derivation, Entry, Expression, In
 from bilevel_verify.theorems.exact import Formula, middle, precision
 from bilevel_verify.theorems.origins import added_mark, not_given, ours_of, unread_of, with_ours
 from bilevel_verify.theorems.rewrite import free_letters
-from bilevel_verify.theorems.unit_table import unit_table
+from bilevel_verify.theorems.units.unit_table import unit_table
 from bilevel_verify.theorems.vocabulary import NUMBERS
 
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from bilevel_verify.audit.finding import Finding
 from bilevel_verify.checks.engine import verify
-from bilevel_verify.checks.verdict import Row
+from bilevel_verify.checks.verdicts.verdict import Row
 from bilevel_verify.errors import BilevelVerifyError
 from bilevel_verify.theorems.card import Card, Claim, Entry, Refuted, Statement
 

@@ -17,7 +17,7 @@ from bilevel_verify.theorems.rewrite import binder, free_letters, rebuild
 from bilevel_verify.theorems.vocabulary import NUMBERS, ORDER_FUNCTIONS
 
 if TYPE_CHECKING:
-    from bilevel_verify.audit.monomials import Ray
+    from bilevel_verify.audit.orders.monomials import Ray
 
 TOTAL = '''def total(term, low, high, start=0, times=False):
     """Sum (or product) of term(i) for all integers i with low <= i <= high."""

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from bilevel_verify.audit.finding import Finding
-from bilevel_verify.checks.verdict import Row
+from bilevel_verify.checks.verdicts.verdict import Row
 from bilevel_verify.language import tree
-from bilevel_verify.theorems.assignment import Range
 from bilevel_verify.theorems.card import Algorithm, Card, Entry, Mark
-from bilevel_verify.theorems.executability import static_findings
-from bilevel_verify.theorems.trial import trial_findings
+from bilevel_verify.theorems.pseudocode.assignment import Range
+from bilevel_verify.theorems.pseudocode.executability import static_findings
+from bilevel_verify.theorems.pseudocode.trial import trial_findings
 
 
 def executability_findings(card: Card, entry: Entry) -> Iterator[Finding]:

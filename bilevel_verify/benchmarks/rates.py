@@ -1,8 +1,8 @@
 """Observed exponents: run the series of the rate table, judge them by the rule for orders, keep them.
 
-The interval is that of the rule for orders (:mod:`bilevel_verify.checks.orders`): the hull of the local slopes over
-the last half of the range, widened by their drift. Results go to ``rates.md`` and ``rates.json``, where a report finds
-them.
+The interval is that of the rule for orders (:mod:`bilevel_verify.checks.judging.orders`): the hull of the local slopes
+over the last half of the range, widened by their drift. Results go to ``rates.md`` and ``rates.json``, where a report
+finds them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from bilevel_verify.methods.run import ENDED
 from bilevel_verify.reporting.rates import DATA
 
 if TYPE_CHECKING:
-    from bilevel_verify.checks.orders import Rate
+    from bilevel_verify.checks.judging.orders import Rate
 
 Json = dict[str, Any]
 SERIES: tuple[Series, ...] = (*ONE_LEVEL, *IN_EPS, *IN_KAPPA, *MINIMAX, *IN_DIMENSION)
@@ -200,7 +200,7 @@ def driver_of(points: Sequence[Json], letter: str) -> list[float]:
 
 def growth_of(points: Sequence[Json], letter: str, bound: Sequence[float]) -> tuple[Rate, Json]:
     """The judgement of a growth by the rule for orders, and the part of a record that says what was measured."""
-    from bilevel_verify.checks.orders import judge_order
+    from bilevel_verify.checks.judging.orders import judge_order
 
     driver, counts = driver_of(points, letter), [max(p["count"], LEAST) for p in points]
     rate = judge_order(driver, counts, bound)

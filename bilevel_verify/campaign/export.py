@@ -10,7 +10,7 @@ from typing import Any
 
 from bilevel_verify.campaign.cell import canonical
 from bilevel_verify.campaign.store import Store
-from bilevel_verify.checks.verdict import FIELD_NAMES
+from bilevel_verify.checks.verdicts.verdict import FIELD_NAMES
 from bilevel_verify.errors import MissingExtraError
 
 CELL_FIELDS = ("key", "eps", "x0", "seed_replicate", "cell_seconds")

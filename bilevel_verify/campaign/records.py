@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from bilevel_verify.campaign.cell import digest
-from bilevel_verify.truth.enclosure import Enclosure
+from bilevel_verify.truth.arithmetic.enclosure import Enclosure
 
 if TYPE_CHECKING:
-    from bilevel_verify.checks.verdict import Verification
-    from bilevel_verify.constants.constant import Constant, Reason
+    from bilevel_verify.checks.verdicts.verdict import Verification
+    from bilevel_verify.constants.bound.constant import Constant, Reason
     from bilevel_verify.methods.run import Run
     from bilevel_verify.problems.problem import Problem
 

@@ -226,7 +226,7 @@ def _check_statement(statement: str) -> None:
     """The card exists, and has the statement (and the claim, in ``paper/id:claim``) if one is named."""
     path = card_path(statement)
     if "/" in statement and not statement.endswith(".toml") and path.is_file():
-        from bilevel_verify.checks.request import statements_of
+        from bilevel_verify.checks.requests.request import statements_of
 
         statements_of(statement)
 

@@ -9,9 +9,9 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from bilevel_verify.checks.orders import Rate, judge_order
-from bilevel_verify.checks.probability import Frequency, judge_frequency
-from bilevel_verify.checks.verdict import Row
+from bilevel_verify.checks.judging.orders import Rate, judge_order
+from bilevel_verify.checks.judging.probability import Frequency, judge_frequency
+from bilevel_verify.checks.verdicts.verdict import Row
 
 Costs = Mapping[str, Mapping[str, float | None]]
 """Method -> instance -> cost (oracle calls, say); None where the method did not solve the instance."""

@@ -5,16 +5,16 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from bilevel_verify.checks.verdict import Row, Verdict, Verification
+from bilevel_verify.checks.verdicts.verdict import Row, Verdict, Verification
 
 if TYPE_CHECKING:
-    from bilevel_verify.checks.builtin import builtin_jobs
     from bilevel_verify.checks.engine import verify, verify_all
+    from bilevel_verify.checks.requests.builtin import builtin_jobs
 
 _LATER = {
     "verify": "bilevel_verify.checks.engine",
     "verify_all": "bilevel_verify.checks.engine",
-    "builtin_jobs": "bilevel_verify.checks.builtin",
+    "builtin_jobs": "bilevel_verify.checks.requests.builtin",
 }
 
 __all__ = ["Row", "Verdict", "Verification", "builtin_jobs", "verify", "verify_all"]

@@ -14,16 +14,18 @@ from typing import Any
 
 import numpy as np
 
-from bilevel_verify.checks import hypotheses as hyp
-from bilevel_verify.checks.along import BITS, judge_along
-from bilevel_verify.checks.attack import attack_claims
-from bilevel_verify.checks.case import Case
-from bilevel_verify.checks.claims import all_claims, judge_parameters, letters_used
-from bilevel_verify.checks.decide import summary
-from bilevel_verify.checks.instance import Instance
-from bilevel_verify.checks.kinds import check_request, foreign, foreign_row, need_eps
-from bilevel_verify.checks.premise import Premise
-from bilevel_verify.checks.request import (
+from bilevel_verify.checks.claims.claims import all_claims, judge_parameters, letters_used
+from bilevel_verify.checks.claims.decide import summary
+from bilevel_verify.checks.instances import hypotheses as hyp
+from bilevel_verify.checks.instances.case import Case
+from bilevel_verify.checks.instances.instance import Instance
+from bilevel_verify.checks.instances.premise import Premise
+from bilevel_verify.checks.judging.along import BITS, judge_along
+from bilevel_verify.checks.judging.attack import attack_claims
+from bilevel_verify.checks.judging.rows import command, premise_row, row_of, verdict_of, with_unjudged
+from bilevel_verify.checks.judging.seeds import TRIALS_LETTER
+from bilevel_verify.checks.judging.sweep import order_rows
+from bilevel_verify.checks.requests.request import (
     HORIZONS,
     Member,
     Request,
@@ -33,20 +35,18 @@ from bilevel_verify.checks.request import (
     statements_of,
     with_settings,
 )
-from bilevel_verify.checks.rows import command, premise_row, row_of, verdict_of, with_unjudged
-from bilevel_verify.checks.running import letters_of_method, method_name
-from bilevel_verify.checks.seeds import TRIALS_LETTER
-from bilevel_verify.checks.starts import default_starts, point_of
-from bilevel_verify.checks.sweep import order_rows
-from bilevel_verify.checks.verdict import Row, Verdict, Verification
+from bilevel_verify.checks.requests.starts import default_starts, point_of
+from bilevel_verify.checks.solvers.kinds import check_request, foreign, foreign_row, need_eps
+from bilevel_verify.checks.solvers.running import letters_of_method, method_name
+from bilevel_verify.checks.verdicts.verdict import Row, Verdict, Verification
 from bilevel_verify.errors import InputError
 from bilevel_verify.language import nearest
 from bilevel_verify.problems.problem import Problem
 from bilevel_verify.theorems import exact
 from bilevel_verify.theorems.card import Card, Claim
-from bilevel_verify.theorems.given import judge_given
+from bilevel_verify.theorems.letters.given import judge_given
+from bilevel_verify.theorems.letters.resolve import resolve
 from bilevel_verify.theorems.origins import as_judged
-from bilevel_verify.theorems.resolve import resolve
 from bilevel_verify.theorems.rewrite import free_letters
 
 DEFAULT_BUDGET = 2_000_000

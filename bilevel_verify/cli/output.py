@@ -63,7 +63,7 @@ def verdict_table(rows: Sequence[Mapping[str, Any]], title: str = "") -> None:
     """Rows as a table, the worst first when there are very many."""
     from rich.text import Text
 
-    from bilevel_verify.checks.counting import word_of
+    from bilevel_verify.checks.verdicts.counting import word_of
     from bilevel_verify.reporting.words import LOOKS, number
 
     shown: list[Mapping[str, Any]] = list(rows)
@@ -88,7 +88,7 @@ def verdict_table(rows: Sequence[Mapping[str, Any]], title: str = "") -> None:
 
 def verdict_counts(rows: Sequence[Mapping[str, Any]]) -> str:
     """``12 holds (4 proved, 8 certified), 1 undecided; units: 3 agree``."""
-    from bilevel_verify.checks.counting import count_of
+    from bilevel_verify.checks.verdicts.counting import count_of
 
     return str(count_of(rows))
 

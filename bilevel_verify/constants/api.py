@@ -9,15 +9,15 @@ from typing import Any, overload
 
 import sympy
 
-from bilevel_verify.constants.bounds import Bound
-from bilevel_verify.constants.constant import Constant, Reason, Side
-from bilevel_verify.constants.domain import domain_of
-from bilevel_verify.constants.engine import Analysis
-from bilevel_verify.constants.hoelder import hoelder_pair
-from bilevel_verify.constants.memory import remembered
+from bilevel_verify.constants.bound.bounds import Bound
+from bilevel_verify.constants.bound.constant import Constant, Reason, Side
+from bilevel_verify.constants.bound.memory import remembered
+from bilevel_verify.constants.formula.domain import domain_of
+from bilevel_verify.constants.formula.structure import normalise, structure_of
+from bilevel_verify.constants.groups.engine import Analysis
+from bilevel_verify.constants.hoelder.hoelder import hoelder_pair
 from bilevel_verify.constants.papers import PAPERS, Letter, letters_of
 from bilevel_verify.constants.simple import simple_constant
-from bilevel_verify.constants.structure import normalise, structure_of
 from bilevel_verify.errors import InputError
 from bilevel_verify.intervals.rounding import enclose
 from bilevel_verify.problems.family import ProblemFamily
@@ -262,7 +262,7 @@ class Constants(Mapping[str, Constant]):
         return "\n".join(f"{c.name:6s} = {c.value:.9g}  {c.route}" for c in self.values())
 
     def _repr_html_(self) -> str:
-        from bilevel_verify.constants.display import html_table
+        from bilevel_verify.constants.bound.display import html_table
 
         return html_table(self.values())
 

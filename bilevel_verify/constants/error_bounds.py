@@ -19,8 +19,8 @@ import numpy as np
 import sympy
 from sympy import Expr, Integer
 
-from bilevel_verify.constants import exact
-from bilevel_verify.constants.structure import Structure
+from bilevel_verify.constants.calculus import exact
+from bilevel_verify.constants.formula.structure import Structure
 from bilevel_verify.intervals.linalg import point_eigenvalues
 from bilevel_verify.problems import feasible as sets
 

@@ -19,7 +19,7 @@ class Letter:
     name : as in the paper, ASCII.
     measure : how it is computed.
     parts : pairs (function, form); the constant is the largest over them (smallest for ``mu``). Forms are words over
-        ``x y z`` with one letter per slot, see :mod:`bilevel_verify.constants.forms`.
+        ``x y z`` with one letter per slot, see :mod:`bilevel_verify.constants.calculus.forms`.
     norm : metric and which variables move.
     meaning : definition, with its formula.
     partner : for an exponent the letter of its constant and the other way round; numerator and denominator for a ratio.

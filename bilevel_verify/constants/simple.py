@@ -11,13 +11,14 @@ import numpy as np
 import sympy
 from sympy import Expr, Integer
 
-from bilevel_verify.constants import error_bounds, exact
-from bilevel_verify.constants.bounds import Bound
-from bilevel_verify.constants.constant import Constant, Reason, Side
-from bilevel_verify.constants.domain import Domain
-from bilevel_verify.constants.engine import Analysis
+from bilevel_verify.constants import error_bounds
+from bilevel_verify.constants.bound.bounds import Bound
+from bilevel_verify.constants.bound.constant import Constant, Reason, Side
+from bilevel_verify.constants.calculus import exact
+from bilevel_verify.constants.formula.domain import Domain
+from bilevel_verify.constants.formula.structure import Ridge, Structure
+from bilevel_verify.constants.groups.engine import Analysis
 from bilevel_verify.constants.papers import Letter
-from bilevel_verify.constants.structure import Ridge, Structure
 from bilevel_verify.intervals.batch import Interval
 from bilevel_verify.intervals.rounding import Array, enclose
 from bilevel_verify.intervals.scalar import Power

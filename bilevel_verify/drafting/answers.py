@@ -10,7 +10,7 @@ from typing import Any
 
 from bilevel_verify.errors import CardError, InputError
 from bilevel_verify.language import nearest
-from bilevel_verify.theorems.fields import Names, Place, domain_of
+from bilevel_verify.theorems.reading.fields import Names, Place, domain_of
 
 KINDS = ("number", "vector", "matrix", "function", "set")
 QUESTIONS = {

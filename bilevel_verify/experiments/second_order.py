@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from bilevel_verify.campaign.statistics import power_law
-from bilevel_verify.checks.stationarity import second_order_point
+from bilevel_verify.checks.judging.stationarity import second_order_point
 from bilevel_verify.experiments.second_order_runs import (
     MINIMAX_RAMP,
     SYNTHETIC,

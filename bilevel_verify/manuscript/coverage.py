@@ -13,7 +13,7 @@ from typing import Any
 
 from bilevel_verify.audit.limits import MEMORY, memory_limit
 from bilevel_verify.audit.pool import shared
-from bilevel_verify.checks.verdict import Row
+from bilevel_verify.checks.verdicts.verdict import Row
 from bilevel_verify.language import to_text
 from bilevel_verify.manuscript.fidelity import Paper
 from bilevel_verify.manuscript.formulas import Formula, Print

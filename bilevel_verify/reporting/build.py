@@ -13,8 +13,8 @@ from typing import Any
 from bilevel_verify.campaign.cell import canonical, digest
 from bilevel_verify.campaign.records import answer_of, restore
 from bilevel_verify.campaign.store import Failure, Store
-from bilevel_verify.checks.counting import Count, in_order
-from bilevel_verify.checks.verdict import Verification
+from bilevel_verify.checks.verdicts.counting import Count, in_order
+from bilevel_verify.checks.verdicts.verdict import Verification
 from bilevel_verify.reporting.cards import paper_records
 from bilevel_verify.reporting.plots import plot_records
 from bilevel_verify.reporting.profiles import profile_records
@@ -222,7 +222,7 @@ def is_new_refutation(row: Mapping[str, Any]) -> bool:
 
 def failure_row(failure: Failure) -> Json:
     """A cell that ended without an answer, as a row: nothing is hidden from the reader."""
-    from bilevel_verify.checks.verdict import Row
+    from bilevel_verify.checks.verdicts.verdict import Row
 
     statement = failure.cell.get("statement") or failure.cell.get("card") or ""
     paper, _, name = statement.rpartition("/")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bilevel_verify.checks.counting import Count, in_order
+from bilevel_verify.checks.verdicts.counting import Count, in_order
 from bilevel_verify.errors import BilevelVerifyError
 from bilevel_verify.theorems.origins import ours_of
 

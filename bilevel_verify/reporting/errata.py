@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from bilevel_verify.checks.counting import count_of
+from bilevel_verify.checks.verdicts.counting import count_of
 from bilevel_verify.errors import InputError
 from bilevel_verify.reporting.html import content_policy, template
 from bilevel_verify.reporting.mathml import to_mathml

@@ -15,8 +15,8 @@ from collections.abc import Iterable, Sequence
 from importlib import resources
 from typing import Any
 
-from bilevel_verify.checks.counting import judges, word_of
-from bilevel_verify.checks.verdict import Row
+from bilevel_verify.checks.verdicts.counting import judges, word_of
+from bilevel_verify.checks.verdicts.verdict import Row
 from bilevel_verify.reporting import words
 from bilevel_verify.reporting.build import badness, worst_rows
 from bilevel_verify.reporting.cards import bare_claim

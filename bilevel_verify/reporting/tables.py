@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from bilevel_verify.checks.counting import text_of, word_of
+from bilevel_verify.checks.verdicts.counting import text_of, word_of
 from bilevel_verify.reporting.rates import lines as rate_lines
 from bilevel_verify.reporting.words import LOOKS, number, statement_name, worst
 

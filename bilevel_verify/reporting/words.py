@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from bilevel_verify.checks.verdict import Verdict
+from bilevel_verify.checks.verdicts.verdict import Verdict
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,7 +87,7 @@ def _kind_of(statement: Any) -> str:
     ------
     InputError : no method of this package is named.
     """
-    from bilevel_verify.checks.request import statements_of
+    from bilevel_verify.checks.requests.request import statements_of
     from bilevel_verify.methods import METHODS
 
     for _, entry in statements_of(statement):
@@ -146,7 +146,7 @@ def _must_be_a_run(result: Any, x0: Any, dx: int) -> None:
     ------
     BrokenContract : it is not.
     """
-    from bilevel_verify.checks.own_solver import trace_of, trajectory_of
+    from bilevel_verify.checks.solvers.own_solver import trace_of, trajectory_of
     from bilevel_verify.methods.run import Run
 
     if isinstance(result, Run):

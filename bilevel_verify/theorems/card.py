@@ -1,7 +1,7 @@
 """A card: one paper as data. What is printed, where, under which hypotheses; nothing here computes.
 
 Every expression is kept twice, as the text of the card and as its parsed tree; the printed LaTeX stands beside it.
-The classes mirror the tables of a card file one to one; :mod:`bilevel_verify.theorems.reader` builds them.
+The classes mirror the tables of a card file one to one; :mod:`bilevel_verify.theorems.reading.reader` builds them.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from pathlib import Path
 from bilevel_verify.errors import CardError
 from bilevel_verify.language import nearest
 from bilevel_verify.theorems.card import PASSIVE_KINDS, STATEMENT_KINDS, Algorithm, Card, Entry, Statement, Step
-from bilevel_verify.theorems.reader import read_card
+from bilevel_verify.theorems.reading.reader import read_card
 
 
 @dataclass(frozen=True, slots=True)

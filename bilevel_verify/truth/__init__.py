@@ -7,7 +7,7 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from bilevel_verify.truth.enclosure import RANK, Certainty, Enclosure, weakest
+from bilevel_verify.truth.arithmetic.enclosure import RANK, Certainty, Enclosure, weakest
 
 __all__ = ["RANK", "Certainty", "Enclosure", "Truth", "truth", "weakest"]
 

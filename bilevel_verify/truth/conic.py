@@ -12,10 +12,10 @@ import sympy
 from numpy.typing import ArrayLike
 
 from bilevel_verify.errors import InputError
-from bilevel_verify.truth.cvxpy_bridge import ConicAnswer, box_of, solve_convex
-from bilevel_verify.truth.disciplined import NotRepresentable
 from bilevel_verify.truth.infimum import closed_form
-from bilevel_verify.truth.points import point_of
+from bilevel_verify.truth.lower_level.points import point_of
+from bilevel_verify.truth.witness.cvxpy_bridge import ConicAnswer, box_of, solve_convex
+from bilevel_verify.truth.witness.disciplined import NotRepresentable
 
 if TYPE_CHECKING:
     from bilevel_verify.truth.truth import Truth

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bilevel_verify.errors import InputError
-from bilevel_verify.truth.algebra import Balls
-from bilevel_verify.truth.enclosure import Certainty
-from bilevel_verify.truth.formulas import Hyper, Penalty
-from bilevel_verify.truth.points import precision
+from bilevel_verify.truth.arithmetic.algebra import Balls
+from bilevel_verify.truth.arithmetic.enclosure import Certainty
+from bilevel_verify.truth.functions.formulas import Hyper, Penalty
+from bilevel_verify.truth.lower_level.points import precision
 
 if TYPE_CHECKING:
     from bilevel_verify.truth.truth import Truth

@@ -13,21 +13,21 @@ from numpy.typing import NDArray
 from bilevel_verify.errors import BilevelVerifyError, MathematicalError, SolverFailure
 from bilevel_verify.intervals.rounding import enclose, float_below
 from bilevel_verify.problems.problem import Problem
-from bilevel_verify.truth.convex_minimum import convex_minimum, is_convex
-from bilevel_verify.truth.cvxpy_bridge import ConicAnswer, box_of, solve_convex
-from bilevel_verify.truth.descent import descend
-from bilevel_verify.truth.disciplined import NotRepresentable
-from bilevel_verify.truth.enclosure import Enclosure
-from bilevel_verify.truth.limits import GIVES_UP, limit_at_infinity
-from bilevel_verify.truth.minimum import Minimum, lower_bounds, minimise_phi, split
-from bilevel_verify.truth.model import Model, model_of
-from bilevel_verify.truth.objective import Objective, PenaltyObjective, PhiObjective
-from bilevel_verify.truth.periods import one_period
-from bilevel_verify.truth.points import Points
-from bilevel_verify.truth.quadratics import quadratic_of
-from bilevel_verify.truth.separable import combined, parts_of
-from bilevel_verify.truth.squares import complete_squares, with_squares
-from bilevel_verify.truth.term_bounds import sum_of_term_bounds
+from bilevel_verify.truth.arithmetic.enclosure import Enclosure
+from bilevel_verify.truth.functions.limits import GIVES_UP, limit_at_infinity
+from bilevel_verify.truth.functions.model import Model, model_of
+from bilevel_verify.truth.functions.quadratics import quadratic_of
+from bilevel_verify.truth.lower_level.points import Points
+from bilevel_verify.truth.minimum.convex_minimum import convex_minimum, is_convex
+from bilevel_verify.truth.minimum.descent import descend
+from bilevel_verify.truth.minimum.minimum import Minimum, lower_bounds, minimise_phi, split
+from bilevel_verify.truth.minimum.objective import Objective, PenaltyObjective, PhiObjective
+from bilevel_verify.truth.minimum.periods import one_period
+from bilevel_verify.truth.minimum.separable import combined, parts_of
+from bilevel_verify.truth.minimum.term_bounds import sum_of_term_bounds
+from bilevel_verify.truth.sets.squares import complete_squares, with_squares
+from bilevel_verify.truth.witness.cvxpy_bridge import ConicAnswer, box_of, solve_convex
+from bilevel_verify.truth.witness.disciplined import NotRepresentable
 
 if TYPE_CHECKING:
     from bilevel_verify.truth.truth import Truth

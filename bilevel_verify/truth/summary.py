@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bilevel_verify.errors import BilevelVerifyError
-from bilevel_verify.truth.enclosure import Enclosure
+from bilevel_verify.truth.arithmetic.enclosure import Enclosure
 
 if TYPE_CHECKING:
     from bilevel_verify.truth.truth import Truth

@@ -11,20 +11,20 @@ from numpy.typing import ArrayLike, NDArray
 from bilevel_verify.errors import InputError
 from bilevel_verify.intervals.elementary import ball_ends
 from bilevel_verify.problems.problem import Problem
-from bilevel_verify.truth.convexity import Convexity
-from bilevel_verify.truth.eigenvalues import eigenvalue_bounds, eigenvalue_interval
-from bilevel_verify.truth.enclosure import Certainty, Enclosure, between, weakest
-from bilevel_verify.truth.minimum import Minimum
-from bilevel_verify.truth.model import Model
-from bilevel_verify.truth.points import DEFAULT_BITS, Points, rows_of
-from bilevel_verify.truth.pointwise import Pointwise
+from bilevel_verify.truth.arithmetic.enclosure import Certainty, Enclosure, between, weakest
+from bilevel_verify.truth.functions.model import Model
+from bilevel_verify.truth.lower_level.convexity import Convexity
+from bilevel_verify.truth.lower_level.points import DEFAULT_BITS, Points, rows_of
+from bilevel_verify.truth.lower_level.pointwise import Pointwise
+from bilevel_verify.truth.minimum.eigenvalues import eigenvalue_bounds, eigenvalue_interval
+from bilevel_verify.truth.minimum.minimum import Minimum
 
 if TYPE_CHECKING:
-    from bilevel_verify.truth.cvxpy_bridge import ConicAnswer
-    from bilevel_verify.truth.error_bound import ErrorBound, ErrorBoundCheck
     from bilevel_verify.truth.high_precision import HighPrecision
-    from bilevel_verify.truth.simple_bilevel import SimpleTruth
-    from bilevel_verify.truth.stationary import StationarySet
+    from bilevel_verify.truth.minimum.stationary import StationarySet
+    from bilevel_verify.truth.simple_bilevel.error_bound import ErrorBound, ErrorBoundCheck
+    from bilevel_verify.truth.simple_bilevel.simple_bilevel import SimpleTruth
+    from bilevel_verify.truth.witness.cvxpy_bridge import ConicAnswer
 
 FloatArray = NDArray[np.float64]
 Batch = tuple[FloatArray, FloatArray]
@@ -260,8 +260,8 @@ class Truth:
 
     def stationary_points(self, budget: int = 20_000) -> StationarySet:
         """Stationary points of phi in the declared (bounded) range of x; see :func:`stationary.stationary_points`."""
-        from bilevel_verify.truth.objective import PhiObjective
-        from bilevel_verify.truth.stationary import stationary_points
+        from bilevel_verify.truth.minimum.objective import PhiObjective
+        from bilevel_verify.truth.minimum.stationary import stationary_points
 
         with ball_ends():
             return stationary_points(
@@ -289,7 +289,7 @@ class Truth:
             raise InputError(
                 f"f_star, g_star and x_star belong to simple bilevel problems, this one is {self.problem.kind}"
             )
-        from bilevel_verify.truth.simple_kinds import simple_truth_of
+        from bilevel_verify.truth.simple_bilevel.simple_kinds import simple_truth_of
 
         return simple_truth_of(self.problem)
 
@@ -314,13 +314,13 @@ class Truth:
 
     def error_bound(self) -> ErrorBound:
         """Hoelderian error bound ``(alpha, r)`` of a simple bilevel problem, derived for quadratic g over polyhedra."""
-        from bilevel_verify.truth.error_bound import derive_error_bound
+        from bilevel_verify.truth.simple_bilevel.error_bound import derive_error_bound
 
         return derive_error_bound(self.simple)
 
     def check_error_bound(self, alpha: float, r: float, count: int = 200, seed: int = 0) -> ErrorBoundCheck:
         """Test a claimed ``(alpha, r)`` on feasible points: a failure carries a witness, a pass is only sampled."""
-        from bilevel_verify.truth.error_bound import check_error_bound
+        from bilevel_verify.truth.simple_bilevel.error_bound import check_error_bound
 
         return check_error_bound(self.simple, alpha, r, count=count, seed=seed)
 

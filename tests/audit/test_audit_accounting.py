@@ -12,11 +12,11 @@ from bilevel_verify.audit import audit, tally
 from bilevel_verify.audit.coverage import Share, coverage, decided
 from bilevel_verify.audit.finding import Finding
 from bilevel_verify.audit.records import with_records
-from bilevel_verify.checks.verdict import Row
+from bilevel_verify.checks.verdicts.verdict import Row
 from bilevel_verify.cli import main
 from bilevel_verify.reporting.errata import errata_page, script_name
 from bilevel_verify.theorems.card import Card
-from bilevel_verify.theorems.reader import read_card
+from bilevel_verify.theorems.reading.reader import read_card
 
 HEAD = """
 [paper]

@@ -136,7 +136,7 @@ def test_controls_print_their_counts_and_the_report_its_coverage(
     assert sum(map(int, counted.groups())) > 0
     assert "of the mutants not proved still true are refuted" in seen
     from bilevel_verify.audit import audit
-    from bilevel_verify.checks.verdict import judged_by
+    from bilevel_verify.checks.verdicts.verdict import judged_by
     from bilevel_verify.reporting.cards import coverage
     from bilevel_verify.theorems.shelf import load_card
 

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from bilevel_verify.audit.formula import check
-from bilevel_verify.audit.growth import compare, growth_of, same_monomial
-from bilevel_verify.audit.monomials import NoOrder, Regime
+from bilevel_verify.audit.orders.growth import compare, growth_of, same_monomial
+from bilevel_verify.audit.orders.monomials import NoOrder, Regime
 from bilevel_verify.audit.steps import decide_step
 from bilevel_verify.errors import InputError
 from bilevel_verify.language import parse
-from bilevel_verify.theorems.units import UnitCheck, read_unit
+from bilevel_verify.theorems.units.units import UnitCheck, read_unit
 
 ETA = "L = (0, oo); rho = (0, oo); eps = (0, oo)"
 AGD = "eta == 1/(4*L); B == sqrt(eps/rho); theta == 4*(eps*rho*eta**2)**(1/4); K == 1/theta"

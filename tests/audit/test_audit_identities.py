@@ -6,9 +6,9 @@ from fractions import Fraction
 
 import pytest
 
-from bilevel_verify.audit.calculus_proofs import prove_identity, truths
-from bilevel_verify.audit.identities import decide_identity
-from bilevel_verify.audit.networks import normal
+from bilevel_verify.audit.identities.calculus_proofs import prove_identity, truths
+from bilevel_verify.audit.identities.identities import decide_identity
+from bilevel_verify.audit.identities.networks import normal
 from bilevel_verify.language import parse
 from bilevel_verify.theorems.card import Expression, Identity
 

@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 
 from bilevel_verify.audit.auditor import findings_of
-from bilevel_verify.audit.derivations import decide_derivation, grows
-from bilevel_verify.audit.growth import compare, growth_of
-from bilevel_verify.audit.monomials import Bound, NoOrder, Ray, Regime
-from bilevel_verify.audit.regimes import regime_of, satisfied
+from bilevel_verify.audit.orders.derivations import decide_derivation, grows
+from bilevel_verify.audit.orders.growth import compare, growth_of
+from bilevel_verify.audit.orders.monomials import Bound, NoOrder, Ray, Regime
+from bilevel_verify.audit.orders.regimes import regime_of, satisfied
 from bilevel_verify.audit.scalar.claim import Decision
 from bilevel_verify.errors import CardError
 from bilevel_verify.language import parse
 from bilevel_verify.theorems.card import Card, Derivation
-from bilevel_verify.theorems.reader import read_card
+from bilevel_verify.theorems.reading.reader import read_card
 from bilevel_verify.theorems.shelf import load_card
 
 PAPERS = ("agm-bio", "fsba", "ragd-gs", "rahgd", "restarted-agd-hb")

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from bilevel_verify.audit.formula import check, read_ranges
-from bilevel_verify.audit.growth import compare, growth_of, same_monomial
 from bilevel_verify.audit.links import link_findings
-from bilevel_verify.audit.monomials import NoOrder, Regime
+from bilevel_verify.audit.orders.growth import compare, growth_of, same_monomial
+from bilevel_verify.audit.orders.monomials import NoOrder, Regime
 from bilevel_verify.audit.scalar.claim import ScalarClaim, prepared
 from bilevel_verify.audit.scalar.prove import DEPTH, QUICK, settle
 from bilevel_verify.audit.scalar.shrink import shrink, weight

@@ -11,8 +11,8 @@ import pytest
 from seeds import SEED
 
 from bilevel_verify.audit.auditor import findings_of
-from bilevel_verify.audit.homogeneity import unit_findings
-from bilevel_verify.audit.identity_script import identity_script
+from bilevel_verify.audit.identities.identity_script import identity_script
+from bilevel_verify.audit.units.homogeneity import unit_findings
 from bilevel_verify.language import parse
 from bilevel_verify.theorems.card import Expression, Identity
 from bilevel_verify.theorems.shelf import load_card
@@ -63,8 +63,8 @@ def test_scripts_of_units_show_a_quotient_that_changes(tmp_path: Path) -> None:
 
 
 def test_the_script_of_a_homogeneous_relation_says_so(tmp_path: Path) -> None:
-    from bilevel_verify.audit.unit_script import unit_script
-    from bilevel_verify.theorems.unit_table import unit_table
+    from bilevel_verify.audit.units.unit_script import unit_script
+    from bilevel_verify.theorems.units.unit_table import unit_table
 
     table = unit_table(load_card("fsba"))
     left, right = parse("M/12*norm(x[0] - x[1])**3"), parse("eps*norm(x[0]) + sqrt(M*eps)*norm(x[1])**2")

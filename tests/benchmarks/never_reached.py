@@ -12,7 +12,7 @@ from pathlib import Path
 
 from bilevel_verify.campaign.run import STORE_NAME
 from bilevel_verify.campaign.store import Store
-from bilevel_verify.checks.reached import unreached
+from bilevel_verify.checks.requests.reached import unreached
 
 IN_KAPPA = "no cell: its factors are swept by `bilevel-verify rates --only 'in kappa'`"
 

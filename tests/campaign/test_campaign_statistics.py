@@ -7,7 +7,7 @@ import math
 import pytest
 
 from bilevel_verify.campaign import bound_ratios, data_profile, exponent, performance_profile, success
-from bilevel_verify.checks.verdict import Row
+from bilevel_verify.checks.verdicts.verdict import Row
 
 COSTS = {"a": {"p": 10.0, "q": 40.0, "r": None}, "b": {"p": 20.0, "q": 20.0, "r": 5.0}}
 

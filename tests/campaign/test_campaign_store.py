@@ -14,7 +14,7 @@ from campaign_toy import campaign
 
 from bilevel_verify.campaign import Store, export_csv, export_parquet, run_campaign
 from bilevel_verify.campaign.schema import SCHEMA_VERSION
-from bilevel_verify.checks.verdict import FIELD_NAMES
+from bilevel_verify.checks.verdicts.verdict import FIELD_NAMES
 from bilevel_verify.errors import MissingExtraError, StoreError
 
 ANSWER = {"rows": [], "verdict": "holds"}

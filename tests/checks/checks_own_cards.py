@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 import bilevel_verify as bv
-from bilevel_verify.checks import confirm
+from bilevel_verify.checks.evidence import confirm
 
 WHOLE = confirm.MOST_CALLS
 """Calls of the run in 50 digits; that of a question about budgets is cut short at times, too."""

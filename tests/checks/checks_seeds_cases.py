@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from flint import ctx
 
-from bilevel_verify.checks import seeds
-from bilevel_verify.checks.case import Case
-from bilevel_verify.checks.claims import Judged
-from bilevel_verify.checks.decide import Judgement, Tally, undecided
-from bilevel_verify.checks.evaluate import Evaluator
-from bilevel_verify.checks.premise import Premise
-from bilevel_verify.checks.request import Request
+from bilevel_verify.checks.claims.claims import Judged
+from bilevel_verify.checks.claims.decide import Judgement, Tally, undecided
+from bilevel_verify.checks.claims.evaluate import Evaluator
+from bilevel_verify.checks.instances.case import Case
+from bilevel_verify.checks.instances.premise import Premise
+from bilevel_verify.checks.judging import seeds
+from bilevel_verify.checks.requests.request import Request
 from bilevel_verify.language import parse
 from bilevel_verify.theorems.card import Card, Claim, Expression, Link, Statement
 

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from flint import ctx
 
-from bilevel_verify.checks import along
-from bilevel_verify.checks.claims import Judged
-from bilevel_verify.checks.decide import Judgement, Tally, undecided
-from bilevel_verify.checks.digits import ITERATIONS, SOME_EPOCHS
-from bilevel_verify.checks.evaluate import Evaluator
-from bilevel_verify.checks.premise import Premise
+from bilevel_verify.checks.claims.claims import Judged
+from bilevel_verify.checks.claims.decide import Judgement, Tally, undecided
+from bilevel_verify.checks.claims.evaluate import Evaluator
+from bilevel_verify.checks.evidence.digits import ITERATIONS, SOME_EPOCHS
+from bilevel_verify.checks.instances.premise import Premise
+from bilevel_verify.checks.judging import along
 from bilevel_verify.errors import InfeasibleError, InputError, MathematicalError, ParameterError
 from bilevel_verify.language import parse
 from bilevel_verify.oracles import BudgetExhausted

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import bilevel_verify as bv
-from bilevel_verify.checks import attack, seeds, sweep
-from bilevel_verify.checks.rows import as_claimed
+from bilevel_verify.checks.judging import attack, seeds, sweep
+from bilevel_verify.checks.judging.rows import as_claimed
 from bilevel_verify.language import parse
 from bilevel_verify.theorems.card import Card, Claim, Expression, Link, Statement
 

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 import bilevel_verify as bv
-from bilevel_verify.checks import blocks, running, runs
+from bilevel_verify.checks.evidence import blocks, runs
+from bilevel_verify.checks.solvers import running
 from bilevel_verify.methods import engine, keeper
 from bilevel_verify.theorems.shelf import shipped
 

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from flint import ctx
 
-from bilevel_verify.checks import confirm
-from bilevel_verify.checks.case import Case
-from bilevel_verify.checks.claims import Judged
-from bilevel_verify.checks.decide import Judgement, Tally, undecided
-from bilevel_verify.checks.evaluate import Evaluator
-from bilevel_verify.checks.request import Request
+from bilevel_verify.checks.claims.claims import Judged
+from bilevel_verify.checks.claims.decide import Judgement, Tally, undecided
+from bilevel_verify.checks.claims.evaluate import Evaluator
+from bilevel_verify.checks.evidence import confirm
+from bilevel_verify.checks.instances.case import Case
+from bilevel_verify.checks.requests.request import Request
 from bilevel_verify.errors import MathematicalError, ParameterError
 from bilevel_verify.language import parse
 from bilevel_verify.theorems.card import Claim, Expression, Link
@@ -290,7 +290,7 @@ def test_how_far_a_run_must_be_repeated(over: Any, epoch: int | None, ends: list
 
 
 def test_points_are_blurred_by_a_share_of_the_largest_coordinate() -> None:
-    from bilevel_verify.checks.recorded import RecordedRun
+    from bilevel_verify.checks.claims.recorded import RecordedRun
     from bilevel_verify.methods.run import Run, Trace
 
     table = MappingProxyType({"x": np.array([[1.0, -8.0], [0.5, 2.0]])})

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from bilevel_verify.checks.counting import KEPT, ON_RECORD, Count, count_of, in_order, text_of, word_of
-from bilevel_verify.checks.verdict import NOT_THE_RELATION, Row, judged_by
+from bilevel_verify.checks.verdicts.counting import KEPT, ON_RECORD, Count, count_of, in_order, text_of, word_of
+from bilevel_verify.checks.verdicts.verdict import NOT_THE_RELATION, Row, judged_by
 
 
 def row(verdict: str = "holds", kind: str = "inequality", **fields: Any) -> Row:

@@ -9,8 +9,8 @@ from flint import arb
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bilevel_verify.checks import decide
-from bilevel_verify.checks import values as v
+from bilevel_verify.checks.claims import decide
+from bilevel_verify.checks.claims import values as v
 
 rationals = st.fractions(min_value=-10, max_value=10, max_denominator=999)
 radii = st.sampled_from([0.0, 0.0, 1e-12, 1e-3, 0.5, float("inf")])

@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 from flint import arb
 
-from bilevel_verify.checks import decide, verdict
-from bilevel_verify.checks.decide import Judgement, Tally, judge, margin_of, undecided
-from bilevel_verify.checks.values import EvaluationError
-from bilevel_verify.checks.verdict import Row, Verification
+from bilevel_verify.checks.claims import decide
+from bilevel_verify.checks.claims.decide import Judgement, Tally, judge, margin_of, undecided
+from bilevel_verify.checks.claims.values import EvaluationError
+from bilevel_verify.checks.verdicts import verdict
+from bilevel_verify.checks.verdicts.verdict import Row, Verification
 from bilevel_verify.errors import MathematicalError
 
 pytestmark = pytest.mark.fast
@@ -95,7 +96,7 @@ def test_a_tally_counts_every_kind_of_place() -> None:
 
 
 def test_sides_that_are_no_numbers_are_refused() -> None:
-    from bilevel_verify.checks.values import vector
+    from bilevel_verify.checks.claims.values import vector
 
     with pytest.raises(EvaluationError, match="a number was expected"):
         judge(vector([1, 2]), "<=", Fraction(1))

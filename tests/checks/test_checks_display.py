@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from bilevel_verify.checks.verdict import Row, Verification
+from bilevel_verify.checks.verdicts.verdict import Row, Verification
 from bilevel_verify.truth import Enclosure
 
 ROW = Row(

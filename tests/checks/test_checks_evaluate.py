@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bilevel_verify.checks import values as v
-from bilevel_verify.checks.evaluate import Evaluator
+from bilevel_verify.checks.claims import values as v
+from bilevel_verify.checks.claims.evaluate import Evaluator
 from bilevel_verify.errors import MathematicalError
 from bilevel_verify.language import parse
 

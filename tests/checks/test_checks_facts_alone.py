@@ -6,7 +6,13 @@ from typing import Any
 
 import pytest
 
-from bilevel_verify.checks.facts import conditions_of, needs_epochs, rests_on_the_end, rests_on_the_epoch, trees_of
+from bilevel_verify.checks.claims.facts import (
+    conditions_of,
+    needs_epochs,
+    rests_on_the_end,
+    rests_on_the_epoch,
+    trees_of,
+)
 from bilevel_verify.language import parse, to_text
 from bilevel_verify.theorems.card import Claim, Condition, Domain, Expression, Link
 

@@ -9,10 +9,10 @@ from flint import arb
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bilevel_verify.checks import linear
-from bilevel_verify.checks import values as v
-from bilevel_verify.checks.functions import ProblemFunctions
-from bilevel_verify.checks.tabulate import HYPER, PENALTY, tabulate
+from bilevel_verify.checks.claims import linear
+from bilevel_verify.checks.claims import values as v
+from bilevel_verify.checks.instances.functions import ProblemFunctions
+from bilevel_verify.checks.instances.tabulate import HYPER, PENALTY, tabulate
 from bilevel_verify.problems import bilevel
 from bilevel_verify.theorems import exact
 from bilevel_verify.truth import truth

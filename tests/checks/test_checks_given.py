@@ -10,10 +10,10 @@ import pytest
 
 import bilevel_verify as bv
 from bilevel_verify.theorems import exact
-from bilevel_verify.theorems.given import Given, _bound, _constant, _equal, _error_bound, _exponent, _truth
-from bilevel_verify.theorems.resolve import resolve
+from bilevel_verify.theorems.letters.given import Given, _bound, _constant, _equal, _error_bound, _exponent, _truth
+from bilevel_verify.theorems.letters.resolve import resolve
 from bilevel_verify.theorems.shelf import load_card
-from bilevel_verify.truth.enclosure import Enclosure
+from bilevel_verify.truth.arithmetic.enclosure import Enclosure
 
 L, RHO = 2, 2
 PRESCRIBED_B = (0.05 / RHO) ** 0.5

@@ -11,14 +11,15 @@ from typing import Any
 import pytest
 from flint import arb
 
-from bilevel_verify.constants.constant import Constant, Reason
+from bilevel_verify.constants.bound.constant import Constant, Reason
 from bilevel_verify.errors import MathematicalError, ParameterError
 from bilevel_verify.language import parse
-from bilevel_verify.theorems import exact, given
+from bilevel_verify.theorems import exact
 from bilevel_verify.theorems.card import Definition, Expression, LetterSpec
-from bilevel_verify.theorems.given import Given
-from bilevel_verify.theorems.resolved import ResolvedLetter, scalar_of
-from bilevel_verify.truth.enclosure import Enclosure
+from bilevel_verify.theorems.letters import given
+from bilevel_verify.theorems.letters.given import Given
+from bilevel_verify.theorems.letters.resolved import ResolvedLetter, scalar_of
+from bilevel_verify.truth.arithmetic.enclosure import Enclosure
 
 pytestmark = pytest.mark.fast
 

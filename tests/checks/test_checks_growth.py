@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 import bilevel_verify as bv
-from bilevel_verify.checks import confirm
-from bilevel_verify.checks.evaluate import Evaluator
-from bilevel_verify.checks.growth import Trend, Trends
+from bilevel_verify.checks.claims.evaluate import Evaluator
+from bilevel_verify.checks.claims.growth import Trend, Trends
+from bilevel_verify.checks.evidence import confirm
 from bilevel_verify.language import parse
 
 CARD = """

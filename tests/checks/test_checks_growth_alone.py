@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from flint import arb
 
-from bilevel_verify.checks import values as v
-from bilevel_verify.checks.claims import Judged
-from bilevel_verify.checks.decide import Judgement, Tally
-from bilevel_verify.checks.evaluate import Evaluator
-from bilevel_verify.checks.growth import Trend, Trends, stays_violated
+from bilevel_verify.checks.claims import values as v
+from bilevel_verify.checks.claims.claims import Judged
+from bilevel_verify.checks.claims.decide import Judgement, Tally
+from bilevel_verify.checks.claims.evaluate import Evaluator
+from bilevel_verify.checks.claims.growth import Trend, Trends, stays_violated
 from bilevel_verify.errors import MathematicalError
 from bilevel_verify.language import parse
 from bilevel_verify.theorems.card import Claim, Condition, Domain, Expression, Link

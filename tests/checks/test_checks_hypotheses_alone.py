@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 from flint import arb
 
-from bilevel_verify.checks import hypotheses
-from bilevel_verify.checks.premise import Premise
-from bilevel_verify.checks.values import EvaluationError, Matrix
-from bilevel_verify.constants.constant import Constant, Reason
+from bilevel_verify.checks.claims.values import EvaluationError, Matrix
+from bilevel_verify.checks.instances import hypotheses
+from bilevel_verify.checks.instances.premise import Premise
+from bilevel_verify.constants.bound.constant import Constant, Reason
 from bilevel_verify.errors import MathematicalError
-from bilevel_verify.theorems.given import Given
-from bilevel_verify.theorems.resolved import Hypothesis
-from bilevel_verify.truth.enclosure import Enclosure
+from bilevel_verify.theorems.letters.given import Given
+from bilevel_verify.theorems.letters.resolved import Hypothesis
+from bilevel_verify.truth.arithmetic.enclosure import Enclosure
 
 pytestmark = pytest.mark.fast
 
@@ -227,7 +227,7 @@ def test_all_hypotheses_that_need_no_run(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_the_levels_of_a_simple_bilevel_problem(monkeypatch: pytest.MonkeyPatch) -> None:
-    from bilevel_verify.checks import simple_hypotheses
+    from bilevel_verify.checks.instances import simple_hypotheses
 
     levels = Premise("f is convex on Z", "holds")
     monkeypatch.setattr(simple_hypotheses, "of_levels", lambda instance: [levels])

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bilevel_verify.checks.orders import judge_order
-from bilevel_verify.checks.probability import binomial_bounds, judge_frequency
+from bilevel_verify.checks.judging.orders import judge_order
+from bilevel_verify.checks.judging.probability import binomial_bounds, judge_frequency
 
 EPS = [10.0 ** (-1 - j / 2) for j in range(7)]
 DRIVER = [1 / e for e in EPS]

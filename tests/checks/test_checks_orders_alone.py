@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from bilevel_verify.checks import orders
-from bilevel_verify.checks.orders import judge_order
+from bilevel_verify.checks.judging import orders
+from bilevel_verify.checks.judging.orders import judge_order
 
 pytestmark = pytest.mark.fast
 

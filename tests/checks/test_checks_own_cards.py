@@ -10,19 +10,12 @@ from typing import Any
 import checks_own_cards as cards
 import pytest
 
-from bilevel_verify.checks import (
-    along,
-    claims,
-    confirm,
-    decide,
-    engine,
-    growth,
-    hypotheses,
-    kinds,
-    own_solver,
-    rows,
-    runs,
-)
+from bilevel_verify.checks import engine
+from bilevel_verify.checks.claims import claims, decide, growth
+from bilevel_verify.checks.evidence import confirm, runs
+from bilevel_verify.checks.instances import hypotheses
+from bilevel_verify.checks.judging import along, rows
+from bilevel_verify.checks.solvers import kinds, own_solver
 
 DECIDED = ("holds", "refuted", "not applicable")
 

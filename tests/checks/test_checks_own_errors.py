@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import bilevel_verify as bv
-from bilevel_verify.checks.own_solver import run_own
+from bilevel_verify.checks.solvers.own_solver import run_own
 
 STATEMENT = "restarted-agd-hb/theorem-1:equation-7,gradients"
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import bilevel_verify as bv
-from bilevel_verify.checks import own_solver
-from bilevel_verify.checks.own_solver import trace_of, trajectory_of
+from bilevel_verify.checks.solvers import own_solver
+from bilevel_verify.checks.solvers.own_solver import trace_of, trajectory_of
 from bilevel_verify.errors import ParameterError
 
 pytestmark = pytest.mark.fast

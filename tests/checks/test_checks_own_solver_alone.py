@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import bilevel_verify as bv
-from bilevel_verify.checks import own_solver
-from bilevel_verify.checks.own_solver import run_own
-from bilevel_verify.checks.recorded import EPOCHS_UNKNOWN
+from bilevel_verify.checks.claims.recorded import EPOCHS_UNKNOWN
+from bilevel_verify.checks.solvers import own_solver
+from bilevel_verify.checks.solvers.own_solver import run_own
 from bilevel_verify.errors import ParameterError
 from bilevel_verify.methods.run import Run, Trace
 

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import bilevel_verify as bv
-from bilevel_verify.checks.facts import needs_epochs
-from bilevel_verify.checks.own_solver import run_own, trace_of, trajectory_of
-from bilevel_verify.checks.recorded import EPOCHS_UNKNOWN, RecordedRun
-from bilevel_verify.checks.values import EvaluationError
+from bilevel_verify.checks.claims.facts import needs_epochs
+from bilevel_verify.checks.claims.recorded import EPOCHS_UNKNOWN, RecordedRun
+from bilevel_verify.checks.claims.values import EvaluationError
+from bilevel_verify.checks.solvers.own_solver import run_own, trace_of, trajectory_of
 from bilevel_verify.errors import ParameterError
 from bilevel_verify.oracles import BudgetExhausted, HandedOracles, oracles
 from bilevel_verify.oracles.precise import PreciseOracles

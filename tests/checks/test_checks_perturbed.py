@@ -8,7 +8,7 @@ import pytest
 
 import bilevel_verify as bv
 from bilevel_verify.checks import verify
-from bilevel_verify.checks.digits import ITERATIONS, digits_for, unresolved
+from bilevel_verify.checks.evidence.digits import ITERATIONS, digits_for, unresolved
 from bilevel_verify.language import parse
 from bilevel_verify.theorems import load_card
 from bilevel_verify.theorems.card import Expression
@@ -59,8 +59,8 @@ def test_step_and_epoch_claims_take_at_least_100_iterations():
 
 def test_what_float64_resolves_is_left_alone():
     from bilevel_verify.checks.engine import prepare
-    from bilevel_verify.checks.request import Request
-    from bilevel_verify.checks.starts import point_of
+    from bilevel_verify.checks.requests.request import Request
+    from bilevel_verify.checks.requests.starts import point_of
 
     card = load_card("restarted-agd-hb")
     problem = bv.zoo("needle")
@@ -157,7 +157,7 @@ def test_what_an_epoch_costs_at_printed_radii_is_seen_over_the_first_ones(minima
 
 
 def test_the_end_of_a_run_below_float64_needs_no_run_to_be_undecided(minimax, monkeypatch):
-    from bilevel_verify.checks import along
+    from bilevel_verify.checks.judging import along
 
     monkeypatch.setattr(along, "in_many_digits", None)
     found = verify(minimax, "rahgd/theorem-5-2:rate,epochs", eps=[1e-3, 5e-4], x0=[0.3])

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bilevel_verify.benchmarks import rates
-from bilevel_verify.checks.orders import judge_order
+from bilevel_verify.checks.judging.orders import judge_order
 from bilevel_verify.errors import InputError
 
 SHORT = [series for series in rates.SERIES if series.short]

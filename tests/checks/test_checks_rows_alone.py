@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from bilevel_verify.checks import rows
-from bilevel_verify.checks.claims import Judged
-from bilevel_verify.checks.decide import Judgement, Tally
-from bilevel_verify.checks.evaluate import Evaluator
-from bilevel_verify.checks.premise import Premise
-from bilevel_verify.checks.request import Request
-from bilevel_verify.checks.verdict import Row
+from bilevel_verify.checks.claims.claims import Judged
+from bilevel_verify.checks.claims.decide import Judgement, Tally
+from bilevel_verify.checks.claims.evaluate import Evaluator
+from bilevel_verify.checks.instances.premise import Premise
+from bilevel_verify.checks.judging import rows
+from bilevel_verify.checks.requests.request import Request
+from bilevel_verify.checks.verdicts.verdict import Row
 from bilevel_verify.language import parse
 from bilevel_verify.theorems.card import Card, Claim, Condition, Expression, LetterSpec, Link, Mark, Refuted, Statement
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from checks_seeds_cases import Runs, always, case_of, claim_of
 
-from bilevel_verify.checks import seeds
-from bilevel_verify.checks.case import Case
-from bilevel_verify.checks.probability import Frequency, binomial_bounds
+from bilevel_verify.checks.instances.case import Case
+from bilevel_verify.checks.judging import seeds
+from bilevel_verify.checks.judging.probability import Frequency, binomial_bounds
 from bilevel_verify.errors import ParameterError
 from bilevel_verify.theorems.card import Mark, Refuted
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from checks_seeds_cases import FALSE, OPEN, TRUE, Runs, always, case_of, claim_of, links_of
 
-from bilevel_verify.checks import seeds
-from bilevel_verify.checks.claims import Judged
-from bilevel_verify.checks.premise import Premise
-from bilevel_verify.checks.probability import binomial_bounds
+from bilevel_verify.checks.claims.claims import Judged
+from bilevel_verify.checks.instances.premise import Premise
+from bilevel_verify.checks.judging import seeds
+from bilevel_verify.checks.judging.probability import binomial_bounds
 from bilevel_verify.errors import MathematicalError, ParameterError
 from bilevel_verify.oracles import BudgetExhausted
 from bilevel_verify.theorems.card import Claim

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import bilevel_verify as bv
-from bilevel_verify.checks.stationarity import second_order_point
+from bilevel_verify.checks.judging.stationarity import second_order_point
 from bilevel_verify.experiments.second_order import best_m_slopes, main, text_of
 from bilevel_verify.experiments.second_order_runs import start_cases
 from bilevel_verify.truth import Enclosure

@@ -10,8 +10,8 @@ from flint import arb, ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bilevel_verify.checks import linear
-from bilevel_verify.checks import values as v
+from bilevel_verify.checks.claims import linear
+from bilevel_verify.checks.claims import values as v
 from bilevel_verify.errors import MathematicalError
 
 rationals = st.fractions(min_value=-50, max_value=50, max_denominator=997)

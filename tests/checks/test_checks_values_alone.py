@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 from flint import arb, ctx
 
-from bilevel_verify.checks import values as v
-from bilevel_verify.checks.values import EvaluationError, Matrix, Tensor, Vector
+from bilevel_verify.checks.claims import values as v
+from bilevel_verify.checks.claims.values import EvaluationError, Matrix, Tensor, Vector
 from bilevel_verify.errors import MathematicalError
 
 pytestmark = pytest.mark.fast

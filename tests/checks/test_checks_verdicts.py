@@ -14,19 +14,22 @@ import pytest
 from flint import arb
 
 import bilevel_verify as bv
-from bilevel_verify.checks import along, confirm, decide, hypotheses, rows
-from bilevel_verify.checks.claims import Judged
-from bilevel_verify.checks.decide import Judgement, Tally, judge, margin_of, summary, undecided
-from bilevel_verify.checks.evaluate import Evaluator
-from bilevel_verify.checks.premise import Premise
-from bilevel_verify.checks.values import EvaluationError
-from bilevel_verify.constants.constant import Constant, Reason
+from bilevel_verify.checks.claims import decide
+from bilevel_verify.checks.claims.claims import Judged
+from bilevel_verify.checks.claims.decide import Judgement, Tally, judge, margin_of, summary, undecided
+from bilevel_verify.checks.claims.evaluate import Evaluator
+from bilevel_verify.checks.claims.values import EvaluationError
+from bilevel_verify.checks.evidence import confirm
+from bilevel_verify.checks.instances import hypotheses
+from bilevel_verify.checks.instances.premise import Premise
+from bilevel_verify.checks.judging import along, rows
+from bilevel_verify.constants.bound.constant import Constant, Reason
 from bilevel_verify.errors import MathematicalError
 from bilevel_verify.language import parse
 from bilevel_verify.theorems.card import Card, Claim, Expression, LetterSpec, Link, Statement
-from bilevel_verify.theorems.given import Given
-from bilevel_verify.theorems.resolved import Hypothesis
-from bilevel_verify.truth.enclosure import Enclosure
+from bilevel_verify.theorems.letters.given import Given
+from bilevel_verify.theorems.letters.resolved import Hypothesis
+from bilevel_verify.truth.arithmetic.enclosure import Enclosure
 
 pytestmark = pytest.mark.fast
 

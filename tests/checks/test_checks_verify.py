@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from bilevel_verify.checks import Row, verify
-from bilevel_verify.checks.builtin import builtin_jobs
-from bilevel_verify.checks.verdict import FIELD_NAMES
+from bilevel_verify.checks.requests.builtin import builtin_jobs
+from bilevel_verify.checks.verdicts.verdict import FIELD_NAMES
 from bilevel_verify.errors import InputError, ParameterError
 from bilevel_verify.problems import single_level, zoo
 

@@ -7,10 +7,10 @@ import pytest
 import sympy
 from constants_generator import SEED, Sample, violations
 
-from bilevel_verify.constants import affine_variables
-from bilevel_verify.constants.domain import Domain
-from bilevel_verify.constants.engine import Analysis
-from bilevel_verify.constants.structure import normalise, structure_of
+from bilevel_verify.constants.calculus import affine_variables
+from bilevel_verify.constants.formula.domain import Domain
+from bilevel_verify.constants.formula.structure import normalise, structure_of
+from bilevel_verify.constants.groups.engine import Analysis
 
 X, U, V, W = VARIABLES = sympy.symbols("x u v w", real=True)
 

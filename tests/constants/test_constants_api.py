@@ -31,7 +31,7 @@ def test_ragd_gs_letters() -> None:
 
 
 def test_nothing_is_computed_before_it_is_asked_for(monkeypatch: pytest.MonkeyPatch, fresh: None) -> None:
-    from bilevel_verify.constants.engine import Analysis
+    from bilevel_verify.constants.groups.engine import Analysis
 
     asked: list[str] = []
     true = Analysis.norm

@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from bilevel_verify.constants import branch
-from bilevel_verify.constants.branch import middle_of, supremum
+from bilevel_verify.constants.search import branch
+from bilevel_verify.constants.search.branch import middle_of, supremum
 from bilevel_verify.intervals.elementary import balls_in_use
 from bilevel_verify.intervals.rounding import Array
 

@@ -13,13 +13,13 @@ import pytest
 import sympy
 from sympy import cos, exp, sin
 
-from bilevel_verify.constants import convexity as convexity_module
-from bilevel_verify.constants.bounds import Bound
-from bilevel_verify.constants.constant import Reason
-from bilevel_verify.constants.convexity import convexity
-from bilevel_verify.constants.domain import Domain
-from bilevel_verify.constants.part import Part
-from bilevel_verify.constants.structure import normalise, structure_of
+from bilevel_verify.constants.bound.bounds import Bound
+from bilevel_verify.constants.bound.constant import Reason
+from bilevel_verify.constants.formula.domain import Domain
+from bilevel_verify.constants.formula.structure import normalise, structure_of
+from bilevel_verify.constants.groups import convexity as convexity_module
+from bilevel_verify.constants.groups.convexity import convexity
+from bilevel_verify.constants.groups.part import Part
 from bilevel_verify.intervals.elementary import balls_in_use
 
 pytestmark = pytest.mark.fast

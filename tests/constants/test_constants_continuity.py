@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from bilevel_verify.atoms import abspow, pluspow, psi, sgnpow
 from bilevel_verify.constants import constants as constants_of
-from bilevel_verify.constants import continuity
-from bilevel_verify.constants.domain import Domain
-from bilevel_verify.constants.engine import Analysis
-from bilevel_verify.constants.hoelder import hoelder_pair
-from bilevel_verify.constants.structure import normalise, structure_of
+from bilevel_verify.constants.formula.domain import Domain
+from bilevel_verify.constants.formula.structure import normalise, structure_of
+from bilevel_verify.constants.groups.engine import Analysis
+from bilevel_verify.constants.hoelder import continuity
+from bilevel_verify.constants.hoelder.hoelder import hoelder_pair
 from bilevel_verify.problems import bilevel
 from bilevel_verify.symbolic.arithmetics import NUMPY
 from bilevel_verify.symbolic.program import program_of

@@ -16,13 +16,13 @@ import sympy
 from sympy import Integer, Rational, cos, exp, sin
 
 from bilevel_verify.atoms import abspow, psi
-from bilevel_verify.constants import continuity
 from bilevel_verify.constants.api import Constants
-from bilevel_verify.constants.constant import Reason
-from bilevel_verify.constants.continuity import Known, Setting, Step
-from bilevel_verify.constants.rewriting import normalise
-from bilevel_verify.constants.scalars import CompositeScalar
-from bilevel_verify.constants.structure import structure_of
+from bilevel_verify.constants.bound.constant import Reason
+from bilevel_verify.constants.formula.rewriting import normalise
+from bilevel_verify.constants.formula.scalars import CompositeScalar
+from bilevel_verify.constants.formula.structure import structure_of
+from bilevel_verify.constants.hoelder import continuity
+from bilevel_verify.constants.hoelder.continuity import Known, Setting, Step
 from bilevel_verify.intervals.batch import Interval
 from bilevel_verify.intervals.scalar import Derived, WeightedPolynomial, scalar
 

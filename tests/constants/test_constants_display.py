@@ -8,7 +8,7 @@ import pytest
 import sympy
 
 import bilevel_verify as bv
-from bilevel_verify.constants.constant import Constant, Reason
+from bilevel_verify.constants.bound.constant import Constant, Reason
 
 
 def constant(value: float, side: str, **fields: object) -> Constant:

@@ -12,7 +12,7 @@ import pytest
 import sympy
 from flint import arb_mat, fmpq, fmpq_mat
 
-from bilevel_verify.constants.forms import (
+from bilevel_verify.constants.calculus.forms import (
     Form,
     _basis_of_rows,
     _dyadic,
@@ -23,8 +23,8 @@ from bilevel_verify.constants.forms import (
     defined,
     gradient_entries,
 )
-from bilevel_verify.constants.model import Model, Pieces
-from bilevel_verify.constants.structure import normalise, structure_of
+from bilevel_verify.constants.formula.model import Model, Pieces
+from bilevel_verify.constants.formula.structure import normalise, structure_of
 from bilevel_verify.intervals.batch import Interval
 
 pytestmark = pytest.mark.fast

@@ -11,14 +11,14 @@ import pytest
 import sympy
 from sympy import cos, sin
 
-from bilevel_verify.constants.forms import (
+from bilevel_verify.constants.calculus.forms import (
     Form,
     Net,
     _finite,
     defined,
 )
-from bilevel_verify.constants.model import Model, Pieces
-from bilevel_verify.constants.structure import normalise, structure_of
+from bilevel_verify.constants.formula.model import Model, Pieces
+from bilevel_verify.constants.formula.structure import normalise, structure_of
 from bilevel_verify.intervals import linalg
 from bilevel_verify.intervals.batch import Interval
 from bilevel_verify.intervals.jets import jet_space

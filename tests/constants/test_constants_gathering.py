@@ -10,7 +10,7 @@ import sympy
 from bilevel_verify import problems
 from bilevel_verify.atoms.datasum import DataSum
 from bilevel_verify.constants import constants
-from bilevel_verify.constants.gathering import gathered
+from bilevel_verify.constants.formula.gathering import gathered
 from bilevel_verify.oracles import oracles
 
 

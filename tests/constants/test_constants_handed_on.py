@@ -13,13 +13,13 @@ import sympy
 import bilevel_verify as bv
 from bilevel_verify.constants import constants as constants_of
 from bilevel_verify.constants.api import Constants, _largest
-from bilevel_verify.constants.bounds import Bound
-from bilevel_verify.constants.branch import Supremum
-from bilevel_verify.constants.constant import Constant, Reason
-from bilevel_verify.constants.domain import Domain
+from bilevel_verify.constants.bound.bounds import Bound
+from bilevel_verify.constants.bound.constant import Constant, Reason
+from bilevel_verify.constants.formula.domain import Domain
+from bilevel_verify.constants.formula.structure import normalise, structure_of
+from bilevel_verify.constants.groups.part import Part
 from bilevel_verify.constants.papers import letters_of
-from bilevel_verify.constants.part import Part
-from bilevel_verify.constants.structure import normalise, structure_of
+from bilevel_verify.constants.search.branch import Supremum
 from bilevel_verify.errors import InputError
 
 pytestmark = pytest.mark.fast

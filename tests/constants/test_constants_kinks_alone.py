@@ -13,10 +13,10 @@ import sympy
 from sympy import Integer, Rational, exp, sin
 
 from bilevel_verify.atoms import abspow, huber, pluspow, psi, sgnpow
-from bilevel_verify.constants import smoothness
-from bilevel_verify.constants.domain import Domain
-from bilevel_verify.constants.smoothness import Jump, first_jump, kinks
-from bilevel_verify.constants.structure import Structure, normalise, structure_of
+from bilevel_verify.constants.formula import smoothness
+from bilevel_verify.constants.formula.domain import Domain
+from bilevel_verify.constants.formula.smoothness import Jump, first_jump, kinks
+from bilevel_verify.constants.formula.structure import Structure, normalise, structure_of
 from bilevel_verify.intervals.scalar import Derived, Huber, Power, Psi, Scalar, scalar
 
 pytestmark = pytest.mark.fast

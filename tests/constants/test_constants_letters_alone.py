@@ -17,11 +17,11 @@ from sympy import Integer, Rational
 import bilevel_verify as bv
 from bilevel_verify.constants import constants as constants_of
 from bilevel_verify.constants.api import Constants, FamilyConstants, _largest
-from bilevel_verify.constants.bounds import Bound
-from bilevel_verify.constants.constant import Constant, Reason
+from bilevel_verify.constants.bound.bounds import Bound
+from bilevel_verify.constants.bound.constant import Constant, Reason
+from bilevel_verify.constants.formula.rewriting import normalise
+from bilevel_verify.constants.formula.structure import structure_of
 from bilevel_verify.constants.papers import letters_of
-from bilevel_verify.constants.rewriting import normalise
-from bilevel_verify.constants.structure import structure_of
 from bilevel_verify.errors import InputError
 
 pytestmark = pytest.mark.fast

@@ -11,8 +11,8 @@ import pytest
 import sympy
 from sympy import cos, sin
 
-from bilevel_verify.constants import forms, tensors
-from bilevel_verify.constants.forms import (
+from bilevel_verify.constants.calculus import forms, tensors
+from bilevel_verify.constants.calculus.forms import (
     Form,
     _basis_of_rows,
     _contract,
@@ -24,8 +24,8 @@ from bilevel_verify.constants.forms import (
     centre_tensor,
     gradient_entries,
 )
-from bilevel_verify.constants.model import Model, Pieces
-from bilevel_verify.constants.structure import normalise, structure_of
+from bilevel_verify.constants.formula.model import Model, Pieces
+from bilevel_verify.constants.formula.structure import normalise, structure_of
 from bilevel_verify.intervals import linalg
 from bilevel_verify.intervals.batch import Interval
 from bilevel_verify.intervals.jets import jet_space

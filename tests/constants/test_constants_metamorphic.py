@@ -10,9 +10,9 @@ import pytest
 import sympy
 from constants_generator import SEED, random_sample
 
-from bilevel_verify.constants.domain import Domain
-from bilevel_verify.constants.engine import Analysis
-from bilevel_verify.constants.structure import normalise, structure_of
+from bilevel_verify.constants.formula.domain import Domain
+from bilevel_verify.constants.formula.structure import normalise, structure_of
+from bilevel_verify.constants.groups.engine import Analysis
 
 A, B, C = sympy.symbols("a b c", real=True)
 WHOLE = [

@@ -12,11 +12,11 @@ import pytest
 import sympy
 from sympy import Integer, Rational
 
-from bilevel_verify.constants import hoelder_sums, moduli
-from bilevel_verify.constants.bounds import Bound
-from bilevel_verify.constants.engine import Analysis
-from bilevel_verify.constants.hoelder_sums import Modulus
-from bilevel_verify.constants.moduli import periodic_constant, scalar_modulus
+from bilevel_verify.constants.bound.bounds import Bound
+from bilevel_verify.constants.groups.engine import Analysis
+from bilevel_verify.constants.hoelder import hoelder_sums, moduli
+from bilevel_verify.constants.hoelder.hoelder_sums import Modulus
+from bilevel_verify.constants.hoelder.moduli import periodic_constant, scalar_modulus
 from bilevel_verify.intervals.batch import Interval
 from bilevel_verify.intervals.scalar import Derived, Huber, Power, Psi, Scalar, scalar
 

@@ -12,15 +12,15 @@ import pytest
 import sympy
 from sympy import Integer, cos, exp, sin
 
-from bilevel_verify.constants.affine_variables import faces
-from bilevel_verify.constants.bounds import Bound
-from bilevel_verify.constants.branch import Supremum
-from bilevel_verify.constants.constant import Reason
-from bilevel_verify.constants.domain import Domain, one_period
-from bilevel_verify.constants.forms import Form
-from bilevel_verify.constants.part import Part
-from bilevel_verify.constants.smoothness import Jump
-from bilevel_verify.constants.structure import normalise, structure_of
+from bilevel_verify.constants.bound.bounds import Bound
+from bilevel_verify.constants.bound.constant import Reason
+from bilevel_verify.constants.calculus.affine_variables import faces
+from bilevel_verify.constants.calculus.forms import Form
+from bilevel_verify.constants.formula.domain import Domain, one_period
+from bilevel_verify.constants.formula.smoothness import Jump
+from bilevel_verify.constants.formula.structure import normalise, structure_of
+from bilevel_verify.constants.groups.part import Part
+from bilevel_verify.constants.search.branch import Supremum
 
 pytestmark = pytest.mark.fast
 

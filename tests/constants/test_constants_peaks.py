@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from bilevel_verify import problems
-from bilevel_verify.constants import constants, peaks
-from bilevel_verify.constants.peaks import supremum_of_powers
+from bilevel_verify.constants import constants
+from bilevel_verify.constants.search import peaks
+from bilevel_verify.constants.search.peaks import supremum_of_powers
 
 
 def climbed(rows: Any, plus: Any, minus: Any, order: int, seed: int, starts: int = 1000) -> float:

@@ -14,9 +14,9 @@ from sympy import Integer, Rational, cos, exp, pi, sin, sqrt
 
 import bilevel_verify as bv
 from bilevel_verify.atoms import psi
-from bilevel_verify.constants import domain as domains
-from bilevel_verify.constants.domain import Domain, box_around, domain_of, one_period, period
-from bilevel_verify.constants.structure import Structure, normalise, structure_of
+from bilevel_verify.constants.formula import domain as domains
+from bilevel_verify.constants.formula.domain import Domain, box_around, domain_of, one_period, period
+from bilevel_verify.constants.formula.structure import Structure, normalise, structure_of
 from bilevel_verify.intervals.scalar import Derived, Psi, scalar
 from bilevel_verify.problems import feasible as sets
 

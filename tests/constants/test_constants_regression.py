@@ -16,8 +16,8 @@ import sympy
 from bilevel_verify import problems
 from bilevel_verify.atoms import huber, psi
 from bilevel_verify.constants.api import constants
-from bilevel_verify.constants.engine import Analysis
-from bilevel_verify.constants.hoelder import hoelder_pair
+from bilevel_verify.constants.groups.engine import Analysis
+from bilevel_verify.constants.hoelder.hoelder import hoelder_pair
 
 INF, S2, S3, S5, E = math.inf, math.sqrt(2), math.sqrt(3), math.sqrt(5), math.e
 COLUMNS = {

@@ -12,15 +12,15 @@ import sympy
 from sympy import Rational
 
 from bilevel_verify.atoms import logsumexp, pluspow, psi
-from bilevel_verify.constants.bounds import Bound
-from bilevel_verify.constants.composition import with_specials
-from bilevel_verify.constants.constant import Reason
-from bilevel_verify.constants.convexity import _search_convexity, convexity
-from bilevel_verify.constants.domain import Domain
-from bilevel_verify.constants.forms import Form
-from bilevel_verify.constants.part import Part
-from bilevel_verify.constants.specials import specials_of
-from bilevel_verify.constants.structure import normalise, structure_of
+from bilevel_verify.constants.bound.bounds import Bound
+from bilevel_verify.constants.bound.constant import Reason
+from bilevel_verify.constants.calculus.forms import Form
+from bilevel_verify.constants.calculus.specials import specials_of
+from bilevel_verify.constants.formula.domain import Domain
+from bilevel_verify.constants.formula.structure import normalise, structure_of
+from bilevel_verify.constants.groups.composition import with_specials
+from bilevel_verify.constants.groups.convexity import _search_convexity, convexity
+from bilevel_verify.constants.groups.part import Part
 from bilevel_verify.intervals.elementary import ball_ends
 from bilevel_verify.intervals.rounding import Array
 

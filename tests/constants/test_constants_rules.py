@@ -11,17 +11,19 @@ import sympy
 from sympy import Integer, Rational
 
 from bilevel_verify.atoms import abspow, huber, pluspow, psi, sgnpow
-from bilevel_verify.constants import bounds, continuity, smoothness
-from bilevel_verify.constants.affine_variables import affine_variables, faces
-from bilevel_verify.constants.bounds import Bound
-from bilevel_verify.constants.constant import Constant, Reason
-from bilevel_verify.constants.continuity import Setting, Step
-from bilevel_verify.constants.domain import Domain, box_around, one_period
-from bilevel_verify.constants.engine import Analysis
-from bilevel_verify.constants.hoelder_sums import Modulus, combine
-from bilevel_verify.constants.moduli import scalar_modulus
-from bilevel_verify.constants.smoothness import first_jump
-from bilevel_verify.constants.structure import normalise, structure_of
+from bilevel_verify.constants.bound import bounds
+from bilevel_verify.constants.bound.bounds import Bound
+from bilevel_verify.constants.bound.constant import Constant, Reason
+from bilevel_verify.constants.calculus.affine_variables import affine_variables, faces
+from bilevel_verify.constants.formula import smoothness
+from bilevel_verify.constants.formula.domain import Domain, box_around, one_period
+from bilevel_verify.constants.formula.smoothness import first_jump
+from bilevel_verify.constants.formula.structure import normalise, structure_of
+from bilevel_verify.constants.groups.engine import Analysis
+from bilevel_verify.constants.hoelder import continuity
+from bilevel_verify.constants.hoelder.continuity import Setting, Step
+from bilevel_verify.constants.hoelder.hoelder_sums import Modulus, combine
+from bilevel_verify.constants.hoelder.moduli import scalar_modulus
 from bilevel_verify.intervals.batch import Interval
 from bilevel_verify.problems import feasible as sets
 

@@ -13,14 +13,15 @@ import pytest
 import sympy
 from sympy import Integer, Rational
 
-from bilevel_verify.constants import bounds, smoothness
-from bilevel_verify.constants.affine_variables import affine_variables, faces
-from bilevel_verify.constants.bounds import Bound
-from bilevel_verify.constants.constant import Constant, Reason, Route, Side, Status
-from bilevel_verify.constants.domain import Domain
-from bilevel_verify.constants.engine import Analysis
-from bilevel_verify.constants.hoelder_sums import Modulus
-from bilevel_verify.constants.structure import normalise, structure_of
+from bilevel_verify.constants.bound import bounds
+from bilevel_verify.constants.bound.bounds import Bound
+from bilevel_verify.constants.bound.constant import Constant, Reason, Route, Side, Status
+from bilevel_verify.constants.calculus.affine_variables import affine_variables, faces
+from bilevel_verify.constants.formula import smoothness
+from bilevel_verify.constants.formula.domain import Domain
+from bilevel_verify.constants.formula.structure import normalise, structure_of
+from bilevel_verify.constants.groups.engine import Analysis
+from bilevel_verify.constants.hoelder.hoelder_sums import Modulus
 
 pytestmark = pytest.mark.fast
 

@@ -10,11 +10,11 @@ import pytest
 import sympy
 from constants_generator import SEED, Oracle, Sample, random_sample, violations
 
-from bilevel_verify.constants import forms as forms_module
-from bilevel_verify.constants import smoothness
-from bilevel_verify.constants.domain import Domain
-from bilevel_verify.constants.engine import Analysis
-from bilevel_verify.constants.structure import normalise, structure_of
+from bilevel_verify.constants.calculus import forms as forms_module
+from bilevel_verify.constants.formula import smoothness
+from bilevel_verify.constants.formula.domain import Domain
+from bilevel_verify.constants.formula.structure import normalise, structure_of
+from bilevel_verify.constants.groups.engine import Analysis
 from bilevel_verify.intervals.batch import Interval
 from bilevel_verify.intervals.scalar import FamilyScalar, Trigonometric
 

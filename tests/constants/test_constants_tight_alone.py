@@ -18,15 +18,15 @@ from sympy import Integer, Rational, cos, exp, sin
 import bilevel_verify as bv
 from bilevel_verify.atoms import logsumexp, softplus
 from bilevel_verify.atoms.datasum import DataSum
-from bilevel_verify.constants import exact
-from bilevel_verify.constants.affine_variables import faces
-from bilevel_verify.constants.bounds import Bound
-from bilevel_verify.constants.branch import Supremum
-from bilevel_verify.constants.constant import Reason
-from bilevel_verify.constants.domain import Domain
-from bilevel_verify.constants.forms import Form
-from bilevel_verify.constants.part import Part
-from bilevel_verify.constants.structure import normalise, structure_of
+from bilevel_verify.constants.bound.bounds import Bound
+from bilevel_verify.constants.bound.constant import Reason
+from bilevel_verify.constants.calculus import exact
+from bilevel_verify.constants.calculus.affine_variables import faces
+from bilevel_verify.constants.calculus.forms import Form
+from bilevel_verify.constants.formula.domain import Domain
+from bilevel_verify.constants.formula.structure import normalise, structure_of
+from bilevel_verify.constants.groups.part import Part
+from bilevel_verify.constants.search.branch import Supremum
 from bilevel_verify.intervals.scalar import Derived, scalar
 from bilevel_verify.problems import data_sum
 

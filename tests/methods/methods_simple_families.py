@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import bilevel_verify as bv
-from bilevel_verify.truth.projections import project, project_with_cut
+from bilevel_verify.truth.sets.projections import project, project_with_cut
 
 Array = np.ndarray
 

@@ -200,7 +200,7 @@ def test_bisection_keeps_its_bracket() -> None:
     [bv.Ball(radius=1.5), bv.Box([-1.0, 0.0, 0.0], [1.0, 2.0, 1.0]), bv.Simplex(total=2), bv.L1Ball(radius=1)],
 )
 def test_linear_minimisation_with_a_cut(feasible: object) -> None:
-    from bilevel_verify.truth.projections import contains, project
+    from bilevel_verify.truth.sets.projections import contains, project
 
     rng = np.random.default_rng(11)
     for _ in range(100):

@@ -10,7 +10,7 @@ from bilevel_verify.errors import InfeasibleError, MathematicalError
 from bilevel_verify.methods.simple import sets
 from bilevel_verify.methods.simple.agm import data_of
 from bilevel_verify.methods.simple.linear import minimise_linear
-from bilevel_verify.truth.projections import project, project_with_cut, violation
+from bilevel_verify.truth.sets.projections import project, project_with_cut, violation
 
 N = 4
 SETS = {

@@ -219,7 +219,7 @@ class Replaced(importlib.machinery.SourceFileLoader):
 
 
 def module_name(path: str) -> str:
-    """``bilevel_verify/truth/minimum.py`` -> ``bilevel_verify.truth.minimum``; a helper of tests has its bare name."""
+    """``bilevel_verify/atoms/table.py`` -> ``bilevel_verify.atoms.table``; a helper of tests has its bare name."""
     if path.startswith("tests/"):
         return Path(path).stem
     parts = list(Path(path).with_suffix("").parts)

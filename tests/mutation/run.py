@@ -2,7 +2,7 @@
 
     python tests/mutation/run.py --sample 200 --seed today --jobs 2 --at-least 90
     python tests/mutation/run.py --room intervals --json intervals.jsonl
-    python tests/mutation/run.py --module bilevel_verify/truth/minimum.py
+    python tests/mutation/run.py --module bilevel_verify/truth/minimum/minimum.py
     python tests/mutation/run.py --slips
 
 Survivors are printed as they are found, as a line before and after. Exit status: 0 every room reached ``--at-least``;

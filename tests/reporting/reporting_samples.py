@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sympy
 
-from bilevel_verify.checks.verdict import Row, Verification
-from bilevel_verify.constants.constant import Constant, Reason
+from bilevel_verify.checks.verdicts.verdict import Row, Verification
+from bilevel_verify.constants.bound.constant import Constant, Reason
 from bilevel_verify.problems import bilevel
 from bilevel_verify.problems.problem import Problem
-from bilevel_verify.truth.enclosure import Enclosure
+from bilevel_verify.truth.arithmetic.enclosure import Enclosure
 
 ATTACK = '<script>document.title="pwned"</script><img src=x onerror="alert(1)">'
 EPS = (1e-1, 3e-2, 1e-2, 3e-3, 1e-3)

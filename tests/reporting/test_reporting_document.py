@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from reporting_samples import ATTACK, problem, row, verifications
 
-from bilevel_verify.checks.verdict import FIELD_NAMES, Verification
+from bilevel_verify.checks.verdicts.verdict import FIELD_NAMES, Verification
 from bilevel_verify.errors import InputError
 from bilevel_verify.reporting import document_of, report
 from bilevel_verify.reporting.build import build, is_new_refutation

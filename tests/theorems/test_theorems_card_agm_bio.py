@@ -8,7 +8,7 @@ import pytest
 from theorems_rows import is_repaired, own, repaired
 
 from bilevel_verify.audit import audit
-from bilevel_verify.audit.homogeneity import unit_findings
+from bilevel_verify.audit.units.homogeneity import unit_findings
 from bilevel_verify.theorems import load_card
 from bilevel_verify.theorems.card import Algorithm, Card, Derivation, Statement
 

@@ -7,10 +7,10 @@ import pytest
 from theorems_rows import own, repaired
 
 from bilevel_verify.audit.auditor import findings_of
-from bilevel_verify.audit.homogeneity import unit_findings
+from bilevel_verify.audit.units.homogeneity import unit_findings
 from bilevel_verify.theorems import load_card
 from bilevel_verify.theorems.card import Algorithm, Card, Statement
-from bilevel_verify.theorems.trial import trial_findings
+from bilevel_verify.theorems.pseudocode.trial import trial_findings
 
 ROLL = {
     "assumptions": ["assumption-1", "condition-1"],

@@ -12,8 +12,8 @@ from bilevel_verify.audit.auditor import findings_of
 from bilevel_verify.problems import zoo
 from bilevel_verify.theorems import load_card
 from bilevel_verify.theorems.card import Algorithm, Card, Statement
-from bilevel_verify.theorems.resolve import resolve
-from bilevel_verify.theorems.trial import trial_findings
+from bilevel_verify.theorems.letters.resolve import resolve
+from bilevel_verify.theorems.pseudocode.trial import trial_findings
 
 ROLL = {
     "assumptions": ["assumption-2-3", "condition-3-1"],
@@ -297,7 +297,7 @@ def test_refutations_stay_and_repaired_forms_hold(card: Card, name: str) -> None
 
 
 def test_nothing_is_newly_refuted_by_units(card: Card) -> None:
-    from bilevel_verify.audit.homogeneity import unit_findings
+    from bilevel_verify.audit.units.homogeneity import unit_findings
 
     rows = [f.row for entry in card.entries.values() for f in unit_findings(card, entry)]
     assert [f"{r.statement}/{r.claim}" for r in rows if r.verdict == "refuted" and not r.known_refuted] == []

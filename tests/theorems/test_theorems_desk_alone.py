@@ -9,8 +9,8 @@ import pytest
 from bilevel_verify.errors import CardError
 from bilevel_verify.language import parse, to_text
 from bilevel_verify.theorems.card import Condition, Definition, Expression, FunctionSpec, LetterSpec, Root
-from bilevel_verify.theorems.desk import Context, Desk, context_of, letters_of, read_definitions
-from bilevel_verify.theorems.fields import Place, Table
+from bilevel_verify.theorems.reading.desk import Context, Desk, context_of, letters_of, read_definitions
+from bilevel_verify.theorems.reading.fields import Place, Table
 
 pytestmark = pytest.mark.fast
 

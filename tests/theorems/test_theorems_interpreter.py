@@ -12,9 +12,9 @@ from bilevel_verify.errors import CardError
 from bilevel_verify.theorems import load_card
 from bilevel_verify.theorems.algorithm import Assign, While, read_program
 from bilevel_verify.theorems.card import Algorithm
-from bilevel_verify.theorems.executability import static_findings
-from bilevel_verify.theorems.interpreter import interpret
-from bilevel_verify.theorems.numbers import Multiprecision
+from bilevel_verify.theorems.pseudocode.executability import static_findings
+from bilevel_verify.theorems.pseudocode.interpreter import interpret
+from bilevel_verify.theorems.pseudocode.numbers import Multiprecision
 
 BROKEN = """
 x[0] = x_int; k = 0                              # 1

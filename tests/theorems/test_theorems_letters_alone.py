@@ -20,8 +20,8 @@ from bilevel_verify.theorems.card import (
     Root,
     Statement,
 )
-from bilevel_verify.theorems.resolve import resolve
-from bilevel_verify.theorems.resolved import Resolved, ResolvedLetter
+from bilevel_verify.theorems.letters.resolve import resolve
+from bilevel_verify.theorems.letters.resolved import Resolved, ResolvedLetter
 
 pytestmark = pytest.mark.fast
 

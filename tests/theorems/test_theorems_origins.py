@@ -9,7 +9,7 @@ import pytest
 from bilevel_verify.errors import CardError
 from bilevel_verify.theorems.card import Card, Derivation, Inequality, Step
 from bilevel_verify.theorems.origins import as_judged, conditions_of, ours_of, unread_claims, unread_of, with_ours
-from bilevel_verify.theorems.reader import read_card
+from bilevel_verify.theorems.reading.reader import read_card
 
 HEAD = """
 [paper]

@@ -22,8 +22,8 @@ from bilevel_verify.theorems.card import (
     Settings,
     Statement,
 )
-from bilevel_verify.theorems.resolve import _margin, resolve
-from bilevel_verify.theorems.resolved import Hypothesis, Resolved
+from bilevel_verify.theorems.letters.resolve import _margin, resolve
+from bilevel_verify.theorems.letters.resolved import Hypothesis, Resolved
 
 pytestmark = pytest.mark.fast
 

@@ -8,8 +8,8 @@ import pytest
 
 from bilevel_verify.errors import ParameterError
 from bilevel_verify.theorems import exact, load_card
-from bilevel_verify.theorems.resolve import leaves_of, resolve, scalar_of
-from bilevel_verify.theorems.roots import loop_length
+from bilevel_verify.theorems.letters.resolve import leaves_of, resolve, scalar_of
+from bilevel_verify.theorems.letters.roots import loop_length
 
 COMMON = {"mu": 0.5, "L_g": 1, "rho_g": 0.5, "M_g": 0.5, "C_f": 1, "L_f": 1, "H_f": 1, "rho_f": 1}
 COMMON |= {"Delta": 1, "eps": 0.01, "norm_y0": 1}

@@ -22,10 +22,10 @@ from bilevel_verify.theorems.card import (
     Settings,
     Statement,
 )
+from bilevel_verify.theorems.letters.resolve import leaves_of, resolve
+from bilevel_verify.theorems.letters.resolved import Resolved
 from bilevel_verify.theorems.prescribed import formulas_of, included, is_order
-from bilevel_verify.theorems.resolve import leaves_of, resolve
-from bilevel_verify.theorems.resolved import Resolved
-from bilevel_verify.truth.enclosure import Enclosure
+from bilevel_verify.truth.arithmetic.enclosure import Enclosure
 
 pytestmark = pytest.mark.fast
 

@@ -6,7 +6,7 @@ import pytest
 import sympy
 
 from bilevel_verify.language import parse, tree
-from bilevel_verify.theorems.units import UnitCheck, read_unit, show
+from bilevel_verify.theorems.units.units import UnitCheck, read_unit, show
 
 pytestmark = pytest.mark.fast
 BASES = frozenset("FGXY")

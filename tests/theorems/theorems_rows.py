@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from bilevel_verify.checks.verdict import Row
+from bilevel_verify.checks.verdicts.verdict import Row
 
 UNREAD = "origin of the hypothesis not given"
 

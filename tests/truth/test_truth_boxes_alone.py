@@ -13,8 +13,8 @@ from truth_slope import Slope
 
 import bilevel_verify as bv
 from bilevel_verify.intervals.batch import Interval
-from bilevel_verify.truth import minimum
-from bilevel_verify.truth.minimum import Minimum
+from bilevel_verify.truth.minimum import minimum
+from bilevel_verify.truth.minimum.minimum import Minimum
 
 pytestmark = pytest.mark.fast
 INF = np.inf

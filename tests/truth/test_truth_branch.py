@@ -13,8 +13,8 @@ import pytest
 import bilevel_verify as bv
 from bilevel_verify.intervals.batch import Interval
 from bilevel_verify.intervals.elementary import ball_ends, balls_in_use
-from bilevel_verify.truth import minimum
-from bilevel_verify.truth.minimum import Minimum, Search
+from bilevel_verify.truth.minimum import minimum
+from bilevel_verify.truth.minimum.minimum import Minimum, Search
 
 pytestmark = pytest.mark.fast
 

@@ -11,18 +11,18 @@ import pytest
 import sympy
 
 import bilevel_verify as bv
-from bilevel_verify.truth import supported
-from bilevel_verify.truth.certified_minimum import _nonnegative, certified_minimum, holds_in
-from bilevel_verify.truth.convex_minimum import is_convex, positive_semidefinite
-from bilevel_verify.truth.exact_quadratic import _Polyhedron, _solve, exact_answer, solve_rational
-from bilevel_verify.truth.krawczyk import krawczyk
-from bilevel_verify.truth.limits import limit_at_infinity
-from bilevel_verify.truth.model import Function
-from bilevel_verify.truth.path_following import Region, follow
-from bilevel_verify.truth.points import precision
-from bilevel_verify.truth.profiles import profile_kind
-from bilevel_verify.truth.quadratics import affine_form, ldl, quadratic_of
-from bilevel_verify.truth.squares import complete_squares
+from bilevel_verify.truth.arithmetic.krawczyk import krawczyk
+from bilevel_verify.truth.functions.limits import limit_at_infinity
+from bilevel_verify.truth.functions.model import Function
+from bilevel_verify.truth.functions.profiles import profile_kind
+from bilevel_verify.truth.functions.quadratics import affine_form, ldl, quadratic_of
+from bilevel_verify.truth.lower_level.points import precision
+from bilevel_verify.truth.minimum.convex_minimum import is_convex, positive_semidefinite
+from bilevel_verify.truth.sets.squares import complete_squares
+from bilevel_verify.truth.simple_bilevel import supported
+from bilevel_verify.truth.simple_bilevel.certified_minimum import _nonnegative, certified_minimum, holds_in
+from bilevel_verify.truth.simple_bilevel.exact_quadratic import _Polyhedron, _solve, exact_answer, solve_rational
+from bilevel_verify.truth.simple_bilevel.path_following import Region, follow
 
 pytestmark = pytest.mark.fast
 S = bv.simple_bilevel
@@ -346,7 +346,7 @@ def test_rooms_of_the_facts_widen_the_error_bar() -> None:
 
 
 def test_without_facts_there_is_no_error_bar(monkeypatch: pytest.MonkeyPatch) -> None:
-    from bilevel_verify.truth import simple_bilevel
+    from bilevel_verify.truth.simple_bilevel import simple_bilevel
 
     monkeypatch.setattr(simple_bilevel, "lower_facts", lambda *_: None)
     t = bv.truth(S(f="x1**2 + x2**4", g="exp(x1) - x1 + x2/10**7", x="x1 x2", feasible=bv.L1Ball(1)))
@@ -356,7 +356,7 @@ def test_without_facts_there_is_no_error_bar(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_how_far_a_profile_leaves_its_tangent() -> None:
-    from bilevel_verify.truth.structure import structure_of
+    from bilevel_verify.truth.functions.structure import structure_of
 
     with precision(1280):
         quartic = structure_of(X[0] ** 4, X[:1]).ridges[0]
@@ -442,7 +442,7 @@ def test_concave_quadratics_have_no_exact_answer(f: str, g: str) -> None:
 
 
 def test_a_quadratic_without_a_minimiser_has_no_least_norm_solution() -> None:
-    from bilevel_verify.truth.certified_minimum import least_norm
+    from bilevel_verify.truth.simple_bilevel.certified_minimum import least_norm
 
     assert least_norm(bv.truth(S(f="x1", g="x1**2 + x2", x="x1 x2", feasible=bv.Ball(1))).simple) is None
     found = least_norm(bv.truth(S(f="x1", g="(x1 + x2 - 1)**2", x="x1 x2", feasible=bv.Ball(1))).simple)

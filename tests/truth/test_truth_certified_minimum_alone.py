@@ -11,9 +11,9 @@ import pytest
 import sympy
 
 import bilevel_verify as bv
-from bilevel_verify.truth import certified_minimum as room
-from bilevel_verify.truth.certified_minimum import certified_minimum, holds_in, least_norm
-from bilevel_verify.truth.structure import structure_of
+from bilevel_verify.truth.functions.structure import structure_of
+from bilevel_verify.truth.simple_bilevel import certified_minimum as room
+from bilevel_verify.truth.simple_bilevel.certified_minimum import certified_minimum, holds_in, least_norm
 
 pytestmark = pytest.mark.fast
 F = Fraction

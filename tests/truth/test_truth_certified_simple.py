@@ -11,8 +11,9 @@ import truth_generator as generator
 import truth_simple_cases as cases
 
 import bilevel_verify as bv
-from bilevel_verify.truth import certificate as proofs
-from bilevel_verify.truth import krawczyk, optimality
+from bilevel_verify.truth.arithmetic import krawczyk
+from bilevel_verify.truth.simple_bilevel import certificate as proofs
+from bilevel_verify.truth.simple_bilevel import optimality
 
 S = bv.simple_bilevel
 

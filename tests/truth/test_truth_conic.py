@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import bilevel_verify as bv
-from bilevel_verify.truth.cvxpy_bridge import solve_convex
-from bilevel_verify.truth.disciplined import NotRepresentable
+from bilevel_verify.truth.witness.cvxpy_bridge import solve_convex
+from bilevel_verify.truth.witness.disciplined import NotRepresentable
 
 E = float(np.e)
 FRAGMENT: list[tuple[str, float, float, float]] = [
@@ -201,7 +201,7 @@ def test_a_solver_that_breaks_down_is_named(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_control_a_wrong_domain_would_be_believed(monkeypatch: pytest.MonkeyPatch) -> None:
-    from bilevel_verify.truth import cvxpy_bridge
+    from bilevel_verify.truth.witness import cvxpy_bridge
 
     p = bv.single_level(f="x1**3", x="x1")
     monkeypatch.setattr(cvxpy_bridge, "_check_domains", lambda translator, constraints: None)

@@ -11,8 +11,8 @@ import pytest
 
 from bilevel_verify.intervals.batch import Interval
 from bilevel_verify.intervals.linalg import eigenvalue_range, point_eigenvalues, symmetric_norm
-from bilevel_verify.truth.definite import positive_definite, positive_definite_ball
-from bilevel_verify.truth.eigenvalues import eigenvalue_bounds, eigenvalue_interval, smallest_eigenvalue
+from bilevel_verify.truth.arithmetic.definite import positive_definite, positive_definite_ball
+from bilevel_verify.truth.minimum.eigenvalues import eigenvalue_bounds, eigenvalue_interval, smallest_eigenvalue
 
 pytestmark = pytest.mark.fast
 

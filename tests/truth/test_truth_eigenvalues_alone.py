@@ -11,8 +11,13 @@ import numpy as np
 import pytest
 
 from bilevel_verify.intervals.batch import Interval
-from bilevel_verify.truth.definite import positive_definite, positive_definite_ball
-from bilevel_verify.truth.eigenvalues import _rounding, eigenvalue_bounds, eigenvalue_interval, smallest_eigenvalue
+from bilevel_verify.truth.arithmetic.definite import positive_definite, positive_definite_ball
+from bilevel_verify.truth.minimum.eigenvalues import (
+    _rounding,
+    eigenvalue_bounds,
+    eigenvalue_interval,
+    smallest_eigenvalue,
+)
 
 pytestmark = pytest.mark.fast
 EPS = 2.0**-52

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import bilevel_verify as bv
-from bilevel_verify.truth.enclosure import RANK, Enclosure, between, flattened, weakest
+from bilevel_verify.truth.arithmetic.enclosure import RANK, Enclosure, between, flattened, weakest
 
 pytestmark = pytest.mark.fast
 ORDER = ("proved", "certified", "computed", "sampled")

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import bilevel_verify as bv
-from bilevel_verify.truth import error_bound
+from bilevel_verify.truth.simple_bilevel import error_bound
 
 pytestmark = pytest.mark.fast
 S = bv.simple_bilevel
@@ -211,7 +211,7 @@ def test_claims_are_judged_at_the_boundary() -> None:
 
 
 def test_unknown_distances_test_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    from bilevel_verify.truth import simple_bilevel
+    from bilevel_verify.truth.simple_bilevel import simple_bilevel
 
     monkeypatch.setattr(simple_bilevel, "lower_facts", lambda *_: None)
     simple = bv.truth(S(f="x1**2", g="x1**2/2 + exp(x1)/9", x="x1", feasible=bv.Box((-1,), (1,)))).simple

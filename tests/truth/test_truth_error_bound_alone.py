@@ -14,10 +14,11 @@ import sympy
 
 import bilevel_verify as bv
 from bilevel_verify.problems.feasible import WholeSpace
-from bilevel_verify.truth import error_bound, projections
-from bilevel_verify.truth.enclosure import Enclosure
-from bilevel_verify.truth.error_bound import ErrorBound, check_error_bound, derive_error_bound
-from bilevel_verify.truth.model import Function
+from bilevel_verify.truth.arithmetic.enclosure import Enclosure
+from bilevel_verify.truth.functions.model import Function
+from bilevel_verify.truth.sets import projections
+from bilevel_verify.truth.simple_bilevel import error_bound
+from bilevel_verify.truth.simple_bilevel.error_bound import ErrorBound, check_error_bound, derive_error_bound
 
 pytestmark = pytest.mark.fast
 F = Fraction

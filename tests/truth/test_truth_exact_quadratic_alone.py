@@ -11,11 +11,17 @@ import numpy as np
 import pytest
 import sympy
 
-from bilevel_verify.truth import exact_quadratic
-from bilevel_verify.truth.exact_quadratic import ExactAnswer, _Polyhedron, _solve, exact_answer, solve_rational
-from bilevel_verify.truth.exact_quadratic import support as support_of
-from bilevel_verify.truth.exact_quadratic import supports as supports_of
-from bilevel_verify.truth.quadratics import Quadratic, quadratic_of
+from bilevel_verify.truth.functions.quadratics import Quadratic, quadratic_of
+from bilevel_verify.truth.simple_bilevel import exact_quadratic
+from bilevel_verify.truth.simple_bilevel.exact_quadratic import (
+    ExactAnswer,
+    _Polyhedron,
+    _solve,
+    exact_answer,
+    solve_rational,
+)
+from bilevel_verify.truth.simple_bilevel.exact_quadratic import support as support_of
+from bilevel_verify.truth.simple_bilevel.exact_quadratic import supports as supports_of
 
 pytestmark = pytest.mark.fast
 F = Fraction

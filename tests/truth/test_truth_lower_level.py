@@ -81,7 +81,7 @@ def test_whole_line_minimum_through_global_slopes() -> None:
 
 
 def test_boxes_of_the_whole_line_hold_the_true_map() -> None:
-    from bilevel_verify.truth.objective import PhiObjective
+    from bilevel_verify.truth.minimum.objective import PhiObjective
 
     g = "y1**2 + y2**2 + cos(y1 + y2 - x1)/2 - x1*y1/2 + x2*y2 - y1*y2/3"
     p = bv.bilevel(f="y1 + y2", g=g, x="x1 x2", y="y1 y2")
@@ -102,8 +102,8 @@ def test_boxes_of_the_whole_line_hold_the_true_map() -> None:
 
 
 def test_control_a_wrong_slope_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    from bilevel_verify.truth import brackets
-    from bilevel_verify.truth.objective import PhiObjective
+    from bilevel_verify.truth.lower_level import brackets
+    from bilevel_verify.truth.minimum.objective import PhiObjective
 
     t = bv.truth(bv.bilevel(f="y1", g="y1**2 + cos(y1)/2 - x1*y1", x="x1", y="y1"))
     true = brackets._divide
@@ -118,7 +118,7 @@ def test_importing_verdicts_does_not_load_the_truth_room() -> None:
     import subprocess
     import sys
 
-    code = "import sys, bilevel_verify.checks.verdict; print('sympy' in sys.modules)"
+    code = "import sys, bilevel_verify.checks.verdicts.verdict; print('sympy' in sys.modules)"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "False"
 
@@ -128,7 +128,7 @@ def test_derivatives_over_a_ball_that_is_too_wide_are_unknown_not_an_error(name:
     """A quotient of series whose denominator may be 0 raised an internal error (tanh on [-1e4, 1e4])."""
     from flint import arb
 
-    from bilevel_verify.truth.arithmetics import ball_atom
+    from bilevel_verify.truth.arithmetic.arithmetics import ball_atom
 
     wide = ball_atom(name, 2, arb(0, 1e4), ())
     assert not wide.is_finite() or wide.overlaps(arb(0))

@@ -10,8 +10,8 @@ import pytest
 from truth_slope import Slope, state
 
 from bilevel_verify.intervals.batch import Interval
-from bilevel_verify.truth import minimum
-from bilevel_verify.truth.minimum import Minimum, Search
+from bilevel_verify.truth.minimum import minimum
+from bilevel_verify.truth.minimum.minimum import Minimum, Search
 
 pytestmark = pytest.mark.fast
 INF = np.inf

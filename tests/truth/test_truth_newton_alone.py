@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import sympy
 
-from bilevel_verify.truth import newton
-from bilevel_verify.truth.model import Function
+from bilevel_verify.truth.functions.model import Function
+from bilevel_verify.truth.lower_level import newton
 
 pytestmark = pytest.mark.fast
 Y1, Y2 = sympy.symbols("y1 y2", real=True)

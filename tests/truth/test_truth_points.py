@@ -10,8 +10,8 @@ import pytest
 import truth_generator as generator
 
 import bilevel_verify as bv
-from bilevel_verify.truth import formulas
-from bilevel_verify.truth.cvxpy_bridge import lower_value
+from bilevel_verify.truth.functions import formulas
+from bilevel_verify.truth.witness.cvxpy_bridge import lower_value
 
 
 @pytest.fixture(scope="module")

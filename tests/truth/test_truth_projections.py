@@ -14,10 +14,10 @@ import sympy
 import truth_generator as generator
 
 import bilevel_verify as bv
-from bilevel_verify.truth.cvxpy_bridge import NotRepresentable, solve_convex
-from bilevel_verify.truth.projections import project, project_with_cut, violation
-from bilevel_verify.truth.quadratics import ldl, quadratic_of
-from bilevel_verify.truth.structure import structure_of
+from bilevel_verify.truth.functions.quadratics import ldl, quadratic_of
+from bilevel_verify.truth.functions.structure import structure_of
+from bilevel_verify.truth.sets.projections import project, project_with_cut, violation
+from bilevel_verify.truth.witness.cvxpy_bridge import NotRepresentable, solve_convex
 
 
 def _sets(rng: np.random.Generator, n: int) -> list[Any]:

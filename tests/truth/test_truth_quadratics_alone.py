@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import sympy
 
-from bilevel_verify.truth.quadratics import Quadratic, affine_form, as_fraction, ldl, quadratic_of
+from bilevel_verify.truth.functions.quadratics import Quadratic, affine_form, as_fraction, ldl, quadratic_of
 
 pytestmark = pytest.mark.fast
 F = Fraction

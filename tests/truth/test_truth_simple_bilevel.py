@@ -11,7 +11,7 @@ import truth_generator as generator
 import truth_simple_cases as cases
 
 import bilevel_verify as bv
-from bilevel_verify.truth.cvxpy_bridge import solve_convex
+from bilevel_verify.truth.witness.cvxpy_bridge import solve_convex
 
 
 def _names(n: int) -> str:
@@ -259,7 +259,7 @@ def test_quadratic_problems_are_proved_in_rational_arithmetic() -> None:
 
 
 def test_control_the_exact_check_rejects_wrong_binding_rows() -> None:
-    from bilevel_verify.truth import exact_quadratic
+    from bilevel_verify.truth.simple_bilevel import exact_quadratic
 
     p = S(f="((x1-1)**2+(x2-1/2)**2)/2", g="x1+3*x1**2/2", x="x1 x2", feasible=bv.Box((0, 0), (1, 1)))
     simple = bv.truth(p).simple

@@ -14,11 +14,11 @@ import sympy
 from truth_facts import arbs, close, end, facts, level, vectors
 
 import bilevel_verify as bv
-from bilevel_verify.truth import supported as room
-from bilevel_verify.truth.model import Function
-from bilevel_verify.truth.path_following import Region
-from bilevel_verify.truth.points import precision
-from bilevel_verify.truth.supported import Row, Supported
+from bilevel_verify.truth.functions.model import Function
+from bilevel_verify.truth.lower_level.points import precision
+from bilevel_verify.truth.simple_bilevel import supported as room
+from bilevel_verify.truth.simple_bilevel.path_following import Region
+from bilevel_verify.truth.simple_bilevel.supported import Row, Supported
 
 pytestmark = pytest.mark.fast
 F = Fraction

@@ -10,9 +10,9 @@ import flint
 import numpy as np
 import pytest
 
-from bilevel_verify.truth.path_following import End
-from bilevel_verify.truth.quadratics import Quadratic
-from bilevel_verify.truth.supported import Facts
+from bilevel_verify.truth.functions.quadratics import Quadratic
+from bilevel_verify.truth.simple_bilevel.path_following import End
+from bilevel_verify.truth.simple_bilevel.supported import Facts
 
 F = Fraction
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from bilevel_verify.intervals.batch import Interval
-from bilevel_verify.truth.minimum import Search
+from bilevel_verify.truth.minimum.minimum import Search
 
 
 @dataclass

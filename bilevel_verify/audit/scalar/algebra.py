@@ -39,8 +39,8 @@ def by_number(claim: ScalarClaim) -> Decision:
 def _holds_in_balls(claim: ScalarClaim) -> bool:
     from flint import ctx
 
-    from bilevel_verify.checks.evaluate import Evaluator
-    from bilevel_verify.checks.values import EvaluationError, compare
+    from bilevel_verify.checks.claims.evaluate import Evaluator
+    from bilevel_verify.checks.claims.values import EvaluationError, compare
     from bilevel_verify.errors import CertificationError
 
     before, ctx.prec = ctx.prec, 256

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from bilevel_verify.audit.scalar.claim import ScalarClaim
 from bilevel_verify.audit.scalar.numeric import evaluate
-from bilevel_verify.checks.evaluate import Evaluator
-from bilevel_verify.checks.values import EvaluationError, compare, ends
+from bilevel_verify.checks.claims.evaluate import Evaluator
+from bilevel_verify.checks.claims.values import EvaluationError, compare, ends
 from bilevel_verify.errors import CertificationError
 
 Array = NDArray[np.float64]

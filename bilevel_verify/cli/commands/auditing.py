@@ -68,7 +68,7 @@ def audit_command(arguments: Any) -> int:
 def _print_json(findings: list[Any], lines: list[Any], mutants: Any, errors: list[str], strict: bool) -> int:
     """Rows, coverage, share decided, controls and errors as one object; the exit status."""
     from bilevel_verify.audit.coverage import decided
-    from bilevel_verify.checks.counting import count_of
+    from bilevel_verify.checks.verdicts.counting import count_of
 
     rows = [f.to_dict() for f in findings]
     share = decided([f.row for f in findings])
@@ -167,7 +167,7 @@ def _controls(cards: Sequence[Any], arguments: Any) -> dict[str, Any] | None:
 
 
 def _show(findings: Any, arguments: Any) -> int:
-    from bilevel_verify.checks.counting import word_of
+    from bilevel_verify.checks.verdicts.counting import word_of
 
     rows = [f.to_dict() for f in findings]
     lines = []

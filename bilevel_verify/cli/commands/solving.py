@@ -28,7 +28,7 @@ def solve_command(arguments: Any) -> int:
         "statement": arguments.statement,
     }
     if options["x0"] is not None:
-        from bilevel_verify.checks.starts import point_of
+        from bilevel_verify.checks.requests.starts import point_of
 
         point_of(problem, options["x0"])
     letters = values.assignments(arguments.letters, "--set")

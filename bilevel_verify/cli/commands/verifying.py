@@ -74,7 +74,7 @@ def split_letters(statement: str, letters: dict[str, Scalar]) -> tuple[dict[str,
     """Explicit letters as (prescribed by settings, leaves such as ``zeta`` or a constant), by the statement's card."""
     if not letters:
         return {}, {}
-    from bilevel_verify.checks.request import statements_of
+    from bilevel_verify.checks.requests.request import statements_of
 
     card = statements_of(statement)[0][0]
     leaves = {n for n, spec in card.letters.items() if spec.source in ("constants", "truth", "user", "problem")}

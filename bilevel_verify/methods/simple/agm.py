@@ -28,7 +28,7 @@ from bilevel_verify.problems.feasible import (
     Simplex,
     WholeSpace,
 )
-from bilevel_verify.truth.projections import bounds
+from bilevel_verify.truth.sets.projections import bounds
 
 NEEDS = ("grad_f", "grad_g", "value_g")
 WORTH_COMPILING = 1_500_000

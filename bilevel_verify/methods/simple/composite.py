@@ -14,7 +14,7 @@ from bilevel_verify.methods.simple.loops import BLURRED, EPS
 from bilevel_verify.methods.simple.steppers import AgmBio, SimpleStepper
 from bilevel_verify.problems.composite import Weights, split
 from bilevel_verify.truth import truth
-from bilevel_verify.truth.composite import ends_of
+from bilevel_verify.truth.simple_bilevel.composite import ends_of
 
 ROUNDING = 64 * EPS
 
@@ -163,7 +163,7 @@ class ConceptualAgm(SimpleStepper):
         ------
         MathematicalError : the solution set has no exact description.
         """
-        from bilevel_verify.truth.convex import project_reduced
+        from bilevel_verify.truth.sets.convex import project_reduced
 
         self.start_inside()
         solutions = truth(self.problem).simple.solutions

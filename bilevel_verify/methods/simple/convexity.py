@@ -11,7 +11,7 @@ from bilevel_verify.errors import MathematicalError
 from bilevel_verify.oracles import oracles
 from bilevel_verify.problems.feasible import WholeSpace
 from bilevel_verify.problems.problem import Problem
-from bilevel_verify.truth.projections import project
+from bilevel_verify.truth.sets.projections import project
 
 FloatArray = NDArray[np.float64]
 POINTS = 14

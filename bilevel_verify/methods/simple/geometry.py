@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from bilevel_verify.errors import InfeasibleError, InputError
 from bilevel_verify.problems.feasible import Ball, Box, FeasibleSet, L1Ball, Simplex
-from bilevel_verify.truth.projections import bounds, project
+from bilevel_verify.truth.sets.projections import bounds, project
 
 FloatArray = NDArray[np.float64]
 SLACK = 1e-14

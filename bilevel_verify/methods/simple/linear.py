@@ -26,7 +26,7 @@ from bilevel_verify.problems.feasible import (
     Simplex,
     WholeSpace,
 )
-from bilevel_verify.truth.projections import bounds
+from bilevel_verify.truth.sets.projections import bounds
 
 FloatArray = NDArray[np.float64]
 ZERO = 1e-13

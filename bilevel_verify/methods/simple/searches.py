@@ -13,7 +13,7 @@ from bilevel_verify.methods.simple.geometry import linear_minimum, linear_minimu
 from bilevel_verify.methods.simple.steppers import SimpleStepper
 from bilevel_verify.oracles import oracles
 from bilevel_verify.problems.feasible import Isotonic, Orthant, WholeSpace
-from bilevel_verify.truth.quadratics import quadratic_of
+from bilevel_verify.truth.functions.quadratics import quadratic_of
 
 
 class CgBio(SimpleStepper):

@@ -1,7 +1,7 @@
 """Projections onto the feasible sets, with and without one cut, as loops with a compiled twin (agm-bio section 3.3).
 
-The recipes are those of :mod:`bilevel_verify.truth.projections`, which proves the optimality of what it returns; this
-module is what a solver loop can afford at every iteration, and the tests hold the two against each other.
+The recipes are those of :mod:`bilevel_verify.truth.sets.projections`, which proves the optimality of what it returns;
+this module is what a solver loop can afford at every iteration, and the tests hold the two against each other.
 Everything works on one table of vectors, ``points``: a function gets the numbers of the rows it reads and writes.
 ``code`` says which set it is, ``size`` is its radius, total or offset, the rows FIRST and SECOND hold its vectors.
 """

@@ -13,7 +13,7 @@ from bilevel_verify.methods.plain import FloatArray, PlainStepper
 from bilevel_verify.methods.simple.convexity import require_convex
 from bilevel_verify.methods.simple.loops import BLURRED, EPS
 from bilevel_verify.problems.feasible import FeasibleSet
-from bilevel_verify.truth.projections import project, project_with_cut, violation
+from bilevel_verify.truth.sets.projections import project, project_with_cut, violation
 
 
 def require_inside(feasible: FeasibleSet, start: FloatArray) -> None:

@@ -1,0 +1,1 @@
+"""Orders: how monomials grow along the directions of a regime, and derivations between rates."""

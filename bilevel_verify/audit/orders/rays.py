@@ -1,0 +1,299 @@
+"""Directions in log-space along which one monomial outgrows another, decided exactly.
+
+The rows of a regime and the gaps between the exponents are linear in the direction; letters in the exponents become
+variables of the same problem. Arithmetic is exact (an SMT solver over the rationals), so that "no direction" is a
+proof, and the ray of a counterexample is the shortest one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from itertools import product
+from math import gcd, lcm
+from typing import Any
+
+import sympy
+
+from bilevel_verify.audit.orders.monomials import (
+    ZERO,
+    Bound,
+    Clauses,
+    Form,
+    LogArgument,
+    Monomial,
+    NoOrder,
+    Ray,
+    Regime,
+)
+
+RESOURCES = 3_000_000
+MILLISECONDS = 20_000
+
+
+def separate(
+    clause: tuple[Monomial, ...], maximum: tuple[Monomial, ...], regime: Regime, signed: bool = False
+) -> Ray | None:
+    """A direction in which every monomial of ``clause`` outgrows every monomial of ``maximum``; None if there is none.
+
+    Parameters
+    ----------
+    signed : only directions along which no monomial of ``clause`` is negative.
+
+    Raises
+    ------
+    NoOrder : a letter of which the regime says nothing, or exponents on which the solver gives up.
+    """
+    import z3
+
+    pairs = list(product(clause, maximum))
+    _known_letters(pairs, regime)
+    ray = _found(z3, pairs, regime, signed)
+    if ray is None or not any(a.vague for pair in pairs for m in pair for a in m.logs):
+        return ray
+    ray = _found(z3, pairs, regime, signed, certain=True)
+    if ray is None:
+        raise NoOrder("a logarithm of something whose size is not known")
+    return ray
+
+
+def _found(
+    z3: Any, pairs: list[tuple[Monomial, Monomial]], regime: Regime, signed: bool, certain: bool = False
+) -> Ray | None:
+    problem = _Directions(z3, pairs, regime, signed, certain)
+    if not regime.exponents:
+        return problem.shortest({})
+    answer = problem.any_exponents()
+    if answer == z3.unsat:
+        return None
+    for values in _grid(regime.exponents) if regime.grid is None else regime.grid:
+        ray = problem.shortest(values)
+        if ray is not None:
+            return ray
+    raise NoOrder("no ray on a grid of the exponents, and no proof between its points")
+
+
+def _known_letters(pairs: list[tuple[Monomial, Monomial]], regime: Regime) -> None:
+    for one, other in pairs:
+        for name in (one.exponents.keys() | other.exponents.keys()) - set(regime.letters):
+            gap = sympy.sympify(one.exponents.get(name, 0)) - sympy.sympify(other.exponents.get(name, 0))
+            if sympy.cancel(gap) != 0:
+                raise NoOrder(f"the regime does not say how {name} grows")
+
+
+class _Directions:
+    """The linear problem of one pair of branches; ``certain``: logarithms of unknown size count against the ray."""
+
+    def __init__(
+        self, z3: Any, pairs: list[tuple[Monomial, Monomial]], regime: Regime, signed: bool, certain: bool
+    ) -> None:
+        self.z3, self.pairs, self.regime, self.signed, self.certain = z3, pairs, regime, signed, certain
+        self.direction = {name: z3.Real(f"u_{name}") for name in regime.letters}
+        self.exponents = {name: z3.Real(f"e_{name}") for name in regime.exponents}
+
+    def any_exponents(self) -> Any:
+        """Whether there is a direction for any value of the exponent letters in their ranges."""
+        solver = self.z3.Solver()
+        solver.set("timeout", MILLISECONDS)
+        solver.set("rlimit", RESOURCES)
+        for name, (low, high) in self.regime.exponents.items():
+            solver.add(self.exponents[name] >= self.number(low), self.exponents[name] <= self.number(high))
+        solver.add(*self.constraints(None))
+        return solver.check()
+
+    def shortest(self, values: Mapping[str, Fraction]) -> Ray | None:
+        """The shortest direction (sum of absolute exponents) at fixed exponents, as whole numbers."""
+        z3 = self.z3
+        try:
+            constraints = self.constraints(values)
+        except ZeroDivisionError:
+            return None
+        solver = z3.Solver()
+        solver.add(*constraints)
+        answer = solver.check()
+        if answer == z3.unsat:
+            return None
+        if answer != z3.sat:
+            raise NoOrder("the solver gave up on the directions")
+        optimum = z3.Optimize()
+        optimum.set("timeout", MILLISECONDS)
+        optimum.add(*constraints)
+        sizes = {name: z3.Real(f"size_{name}") for name in self.direction}
+        for name, size in sizes.items():
+            optimum.add(size >= self.direction[name], size >= -self.direction[name])
+        optimum.minimize(z3.Sum(list(sizes.values())))
+        model = optimum.model() if optimum.check() == z3.sat else solver.model()
+        return self.ray(model, values)
+
+    def constraints(self, values: Mapping[str, Fraction] | None) -> list[Any]:
+        z3, found = self.z3, []
+        for row in self.regime.rows:
+            found.append(z3.Sum([self.number(v) * self.direction[n] for n, v in row.items()]) >= 0)
+        found += [self.direction[name] == 0 for name in sorted(self.regime.fixed & self.direction.keys())]
+        found += [self.slope(clauses) >= 0 for clauses in self.regime.rising]
+        if self.signed:
+            found += [self.positive(one) for one, _ in self.pairs]
+        for argument in {a for pair in self.pairs for m in pair for a in m.logs}:
+            found.append(self.counted(argument))
+        for one, other in self.pairs:
+            found.append(self.faster(one, other, values))
+        return found
+
+    def counted(self, argument: LogArgument) -> Any:
+        """A logarithm counts 1 along rays that move its argument, and 0 along those that keep it."""
+        z3, count = self.z3, self.count(argument)
+        moves, stays = self.moves(argument)
+        if argument.vague and not self.certain:
+            stays = z3.BoolVal(True)
+        return z3.Or(z3.And(count == 1, moves), z3.And(count == 0, stays))
+
+    def count(self, argument: LogArgument) -> Any:
+        return self.z3.Real(f"log {sorted(argument.letters)} {argument.clauses}")
+
+    def moves(self, argument: LogArgument) -> tuple[Any, Any]:
+        """Conditions for a logarithm to grow, and for it to stay bounded (rays may be as long as one likes)."""
+        z3 = self.z3
+        if argument.vague:
+            steps = [self.direction[n] for n in sorted(argument.letters) if n in self.direction]
+        else:
+            steps = [self.slope(argument.clauses)]
+        return z3.Or([z3.Or(s >= 1, s <= -1) for s in steps]), z3.And([s == 0 for s in steps])
+
+    def written(self) -> list[Clauses]:
+        """What the logarithms are taken of that should be positive where a family sets out."""
+        return sorted({*self.regime.rising, *(clauses for one, _ in self.pairs for clauses, _ in one.signs)})
+
+    def slope(self, clauses: Clauses, direction: Mapping[str, Any] | None = None) -> Any:
+        """The exponent of t of a maximum over minima of monomials."""
+        return _fold(self.z3, [self.extreme(clause, True, direction) for clause in clauses], least=False)
+
+    def positive(self, monomial: Monomial) -> Any:
+        """Whether an even number of its logarithms are negative; only whole powers of negative ones are defined."""
+        z3, negative, defined = self.z3, self.z3.BoolVal(False), []
+        for clauses, power in monomial.signs:
+            slope = self.slope(clauses)
+            if not power.is_Integer:
+                defined.append(slope >= 0)
+            elif power % 2:
+                negative = z3.Xor(negative, slope < 0)
+        return z3.And(z3.Not(negative), *defined)
+
+    def extreme(self, forms: tuple[Form, ...], least: bool, direction: Mapping[str, Any] | None = None) -> Any:
+        along = self.direction if direction is None else direction
+        known = [[(n, e) for n, e in form if n in along] for form in forms]
+        values = [self.z3.Sum([self.number(ZERO), *(self.number(e) * along[n] for n, e in f)]) for f in known]
+        return _fold(self.z3, values, least)
+
+    def faster(self, one: Monomial, other: Monomial, values: Mapping[str, Fraction] | None) -> Any:
+        """``one`` grows faster than ``other``: by a power, or by logarithms of what moves."""
+        z3 = self.z3
+        rate = self.rate(one, other, values)
+        counted = []
+        for argument in one.logs.keys() | other.logs.keys():
+            gap = sympy.cancel(sympy.sympify(one.logs.get(argument, 0)) - sympy.sympify(other.logs.get(argument, 0)))
+            if gap == 0 or (self.certain and argument.vague and gap.is_number and gap > 0):
+                continue
+            counted.append(self.coefficient(gap, values) * self.count(argument))
+        if not counted:
+            return rate >= 1
+        return z3.Or(rate >= 1, z3.And(rate >= 0, z3.Sum(counted) > 0))
+
+    def rate(self, one: Monomial, other: Monomial, values: Mapping[str, Fraction] | None) -> Any:
+        terms = []
+        for name, u in self.direction.items():
+            gap = sympy.cancel(sympy.sympify(one.exponents.get(name, 0)) - sympy.sympify(other.exponents.get(name, 0)))
+            if gap != 0:
+                terms.append(self.coefficient(gap, values) * u)
+        return self.z3.Sum(terms) if terms else self.number(Fraction(0))
+
+    def coefficient(self, gap: sympy.Expr, values: Mapping[str, Fraction] | None) -> Any:
+        if values is not None:
+            put = {sympy.Symbol(n): sympy.Rational(v.numerator, v.denominator) for n, v in values.items()}
+            number = gap.subs(put)
+            if not number.is_Rational:
+                raise ZeroDivisionError
+            return self.number(Fraction(int(number.p), int(number.q)))
+        top, bottom = sympy.fraction(sympy.together(gap))
+        return self.polynomial(top) / self.polynomial(bottom)
+
+    def polynomial(self, value: sympy.Expr) -> Any:
+        if value.is_Rational:
+            return self.number(Fraction(int(value.p), int(value.q)))
+        if value.is_Symbol:
+            return self.exponents[value.name]
+        parts = [self.polynomial(a) for a in value.args] if not value.is_Pow else []
+        if value.is_Add:
+            return self.z3.Sum(parts)
+        total = self.number(Fraction(1))
+        for part in parts or [self.polynomial(value.base)] * int(value.exp):
+            total = total * part
+        return total
+
+    def number(self, value: Fraction) -> Any:
+        return self.z3.RealVal(f"{value.numerator}/{value.denominator}")
+
+    def ray(self, model: Any, values: Mapping[str, Fraction]) -> Ray:
+        found = {}
+        for name, u in self.direction.items():
+            number = model.eval(u, model_completion=True)
+            value = Fraction(number.numerator_as_long(), number.denominator_as_long())
+            if value:
+                found[name] = value
+        scale = Fraction(lcm(*(v.denominator for v in found.values())), 1) if found else Fraction(1)
+        scale /= gcd(*(int(v * scale) for v in found.values())) or 1
+        direction = {n: v * scale for n, v in found.items()}
+        rates, logs = [], []
+        for one, other in self.pairs:
+            (a, p), (b, q) = one.at(values), other.at(values)
+            rates.append(sum((v * (a.get(n, ZERO) - b.get(n, ZERO)) for n, v in direction.items()), ZERO))
+            moving = [g for g in p.keys() | q.keys() if g.moved_by(direction)]
+            logs.append(sum((p.get(g, ZERO) - q.get(g, ZERO) for g in moving), ZERO))
+        logs_met = any(m.logs for pair in self.pairs for m in pair)
+        start = self.inside(bool(logs_met))
+        return Ray(direction, min(rates), min(logs), dict(values), start, self.regime.letters)
+
+    def inside(self, strictly: bool) -> dict[str, int]:
+        """Whole exponents of 2 at which every condition of the regime holds, as many as are not 0.
+
+        ``strictly`` asks for a point inside of the regime with no letter at 1 (where logarithms begin), if there is
+        one.
+
+        Raises
+        ------
+        NoOrder : no such point was found.
+        """
+        z3 = self.z3
+        whole = {name: z3.Int(f"w_{name}") for name in self.direction}
+        bounds = self.regime.bounds or tuple(Bound(row) for row in self.regime.rows)
+        sums = [z3.Sum([self.number(b.size), *(self.number(v) * whole[n] for n, v in b.row.items())]) for b in bounds]
+        holds = [row > 0 if b.strict else row >= 0 for row, b in zip(sums, bounds)]
+        apart = [w != 0 for w in whole.values()]
+        above = [self.slope(clauses, whole) >= 1 for clauses in self.written()]
+        tries = [[*(row >= 1 for row in sums), *apart, *above], [*holds, *apart, *above], [*holds, *above]]
+        tries += [[*(row >= 1 for row in sums), *apart], [*holds, *apart], holds]
+        if not strictly:
+            tries = [[*holds, *(w == 0 for w in whole.values())], [row >= 1 for row in sums], holds]
+        for constraints in tries:
+            solver = z3.Solver()
+            solver.set("timeout", MILLISECONDS)
+            solver.add(*constraints, *(z3.And(w >= -64, w <= 64) for w in whole.values()))
+            if solver.check() == z3.sat:
+                model = solver.model()
+                found = {name: model.eval(w, model_completion=True).as_long() for name, w in whole.items()}
+                return {name: value for name, value in found.items() if value}
+        raise NoOrder("no starting point at which every hypothesis holds was found")
+
+
+def _fold(z3: Any, values: list[Any], least: bool) -> Any:
+    """The least or the largest of some linear forms."""
+    found = values[0]
+    for value in values[1:]:
+        found = z3.If(value < found if least else value > found, value, found)
+    return found
+
+
+def _grid(exponents: Mapping[str, tuple[Fraction, Fraction]]) -> list[dict[str, Fraction]]:
+    steps = [Fraction(1), Fraction(0), Fraction(1, 2), Fraction(1, 4), Fraction(3, 4)]
+    names = list(exponents)
+    axes = [[lo + (hi - lo) * s for s in steps] for lo, hi in exponents.values()]
+    return [dict(zip(names, choice)) for choice in product(*axes)]

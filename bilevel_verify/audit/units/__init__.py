@@ -1,0 +1,1 @@
+"""Units of a whole card, and scripts that show a mismatch."""

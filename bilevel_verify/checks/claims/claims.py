@@ -1,0 +1,245 @@
+"""Claims along a run: every place of their scope, judged and collected."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from bilevel_verify.checks.claims import values as v
+from bilevel_verify.checks.claims.decide import Judgement, Tally, guarded, judge, undecided
+from bilevel_verify.checks.claims.evaluate import Bound, Evaluator
+from bilevel_verify.checks.claims.facts import needs_epochs, rests_on_the_epoch
+from bilevel_verify.checks.claims.recorded import HOW, RecordedRun
+from bilevel_verify.checks.claims.values import EvaluationError
+from bilevel_verify.errors import MathematicalError
+from bilevel_verify.theorems.card import Claim, Domain, Link
+
+MOST_PLACES = 5_000_000
+PATIENCE = 120.0
+"""Seconds for judging the claims of one run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """One link of a claim with what all places said about it."""
+
+    claim: Claim
+    link: Link
+    number: int
+    tally: Tally
+    evaluator: Evaluator
+    again: Callable[[], Evaluator] | None = None
+    """The interpreter in balls of full precision, for places that tabulated enclosures do not settle."""
+
+
+def judge_claims(
+    claims: list[Claim],
+    evaluator_of: Callable[[Claim], Evaluator],
+    trajectory: RecordedRun,
+    forget: Callable[[], None],
+    truncated: bool = False,
+    patience: float = PATIENCE,
+    again: Callable[[Claim], Evaluator] | None = None,
+) -> list[Judged]:
+    """Judge step, epoch and run claims of one run, epoch by epoch in one pass.
+
+    Parameters
+    ----------
+    evaluator_of : the interpreter for a claim (with its local definitions).
+    forget : called after every epoch, to drop remembered values.
+    truncated : the run was cut short; its last epoch is no epoch of the theorem, its steps are steps.
+    patience : seconds after which the rest of the places is given up, ``undecided: budget``.
+    again : the interpreter in balls of full precision for a claim.
+    """
+    deadline = time.monotonic() + patience
+    tools, found = tools_of(claims, evaluator_of, again)
+    epochs = trajectory.epochs
+    lost = [j for j in found if trajectory.flat and needs_epochs(j.claim, trajectory.restarts)]
+    give_up(lost, f"not recorded: epochs ({HOW})")
+    open_ = [judged for judged in found if judged not in lost]
+    for epoch in epochs:
+        if truncated and epoch == epochs[-1] and trajectory.k_end(epoch) == 0:
+            break  # begun, but cut short before its first iteration
+        if not trajectory.complete(epoch):
+            give_up([j for j in open_ if j.claim.over != "run"], f"not recorded: epochs {epoch} on were thinned")
+            break
+        if time.monotonic() > deadline:
+            reason = f"budget: epochs {epoch} to {epochs[-1]} were not judged"
+            give_up([j for j in open_ if j.claim.over != "run"], reason)
+            break
+        for judged in open_:
+            if judged.claim.over == "run" or (truncated and epoch == epochs[-1] and rests_on_the_epoch(judged.claim)):
+                continue
+            over_epoch(judged, trajectory, epoch)
+        for _, tool in tools:
+            tool.new_epoch()
+        trajectory.forget()
+        forget()
+    for judged in open_:
+        if judged.claim.over == "run":
+            at_places(judged, [{"t": epochs[-1]}])
+    return found
+
+
+def tools_of(
+    claims: list[Claim],
+    evaluator_of: Callable[[Claim], Evaluator],
+    again: Callable[[Claim], Evaluator] | None = None,
+) -> tuple[list[tuple[Claim, Evaluator]], list[Judged]]:
+    """The interpreter of every claim, and all links with empty tallies."""
+    tools = [(claim, evaluator_of(claim)) for claim in claims]
+    slow = {id(claim): _once(again, claim) for claim in claims}
+    found = [
+        Judged(c, link, number, Tally(), tool, slow[id(c)]) for c, tool in tools for number, link in enumerate(c.chain)
+    ]
+    return tools, found
+
+
+def _once(make: Callable[[Claim], Evaluator] | None, claim: Claim) -> Callable[[], Evaluator] | None:
+    """A maker that makes its interpreter on first use only."""
+    if make is None:
+        return None
+    made: list[Evaluator] = []
+
+    def get() -> Evaluator:
+        if not made:
+            made.append(make(claim))
+        return made[0]
+
+    return get
+
+
+def give_up(found: list[Judged], reason: str) -> None:
+    """The rest of the places is undecided for this reason."""
+    for judged in found:
+        judged.tally.take(undecided(reason))
+
+
+def judge_parameters(claims: list[Claim], evaluator_of: Callable[[Claim], Evaluator]) -> list[Judged]:
+    """Judge claims that need no run."""
+    found = [(claim, evaluator_of(claim)) for claim in claims]
+    judged = [Judged(c, link, number, Tally(), tool) for c, tool in found for number, link in enumerate(c.chain)]
+    for one in judged:
+        at_places(one, [{}])
+    return judged
+
+
+def over_epoch(judged: Judged, trajectory: RecordedRun, epoch: int) -> None:
+    """Judge a step or epoch claim at all its places in an epoch that is recorded."""
+    claim = judged.claim
+    bound: Bound = {"t": epoch}
+    if claim.over == "step" and "k" not in claim.for_:
+        at_places(judged, [{"t": epoch, "k": k} for k in range(trajectory.k_end(epoch))])
+        return
+    if claim.over == "epoch" and "k" not in claim.for_:
+        bound["k"] = trajectory.k_end(epoch)
+    at_places(judged, [bound])
+
+
+def at_places(judged: Judged, starts: list[Bound]) -> None:
+    """Judge a claim at some places, for all values of its quantified letters."""
+    for start in starts:
+        try:
+            places = list(expand(judged.claim.for_, judged.evaluator, start))
+        except MathematicalError as error:
+            judged.tally.take(guarded(error, describe(start)))
+            continue
+        for place in places:
+            if judged.tally.places >= MOST_PLACES:
+                return
+            _at_place(judged, place)
+
+
+def _at_place(judged: Judged, place: Bound) -> None:
+    """Judge one place; what tabulated enclosures do not show to hold is judged again in full precision."""
+    found = _judge_at(judged, judged.evaluator, place)
+    if found is not None and found.answer is not True and judged.again is not None:
+        slow = judged.again()
+        slow.new_epoch()
+        found = _judge_at(judged, slow, place)
+    if found is None:
+        judged.tally.skip()
+    else:
+        judged.tally.take(found, place.get("t"))
+
+
+def _judge_at(judged: Judged, evaluator: Evaluator, place: Bound) -> Judgement | None:
+    """The judgement at a place; None where a condition of the claim is false."""
+    evaluator.reset()
+    where = describe({n: at for n, at in place.items() if n != "t"} if judged.claim.over == "run" else place)
+    try:
+        answer = v.conjunction([evaluator.answer(condition.tree, place) for condition in judged.claim.where])
+        if answer is False:
+            return None
+        if answer is None:
+            return guarded(EvaluationError("tie: a condition of the claim is not decided"), where)
+        left, right = evaluator.value(judged.link.left.tree, place), evaluator.value(judged.link.right.tree, place)
+        return judge(left, judged.link.op, right, evaluator.certainty, where)
+    except MathematicalError as error:
+        return guarded(error, where)
+
+
+def expand(ranges: Mapping[str, Domain], evaluator: Evaluator, start: Bound) -> Iterator[Bound]:
+    """All places of the quantified integer letters, from a start.
+
+    Raises
+    ------
+    EvaluationError : a range that is not one of integers, or whose ends have no value.
+    """
+    plain = {name: domain for name, domain in ranges.items() if domain.kind == "integers"}
+    if len(plain) < len(ranges):
+        other = next(name for name in ranges if name not in plain)
+        raise EvaluationError(f"budget: {other} ranges over {ranges[other]}, which is attacked and not enumerated")
+    places = [dict(start)]
+    for name, domain in plain.items():
+        places = [
+            {**place, name: number} for place in places for number in range(*_ends(name, domain, evaluator, place))
+        ]
+    yield from places
+
+
+def _ends(name: str, domain: Domain, evaluator: Evaluator, place: Bound) -> tuple[int, int]:
+    if domain.lower is None or domain.upper is None:
+        raise EvaluationError(f"budget: the range of {name} has no end")
+    low = v.integer(v.floor_of(evaluator.scalar(domain.lower.tree, place), upwards=True), f"the range of {name}")
+    high = v.integer(v.floor_of(evaluator.scalar(domain.upper.tree, place)), f"the range of {name}")
+    return low, high + 1
+
+
+def describe(place: Bound) -> str:
+    """A place as text: ``epoch 3, k = 17``."""
+    parts = []
+    for name, number in place.items():
+        if isinstance(number, int | Fraction):
+            parts.append(f"epoch {number}" if name == "t" else f"{name} = {number}")
+    return ", ".join(parts)
+
+
+def all_claims(claims: tuple[Claim, ...]) -> list[Claim]:
+    """Claims as printed, then their readings, then their repaired forms."""
+    found = list(claims)
+    found += [reading for claim in claims for reading in claim.readings]
+    found += [claim.repaired for claim in claims if claim.repaired is not None]
+    return found
+
+
+def letters_used(claims: list[Claim]) -> set[str]:
+    """Letters that the claims mention, quantified and local ones left out."""
+    from bilevel_verify.theorems.rewrite import free_letters
+
+    found: set[str] = set()
+    for claim in claims:
+        trees: list[Any] = [side.tree for link in claim.chain for side in (link.left, link.right)]
+        trees += [condition.tree for condition in claim.where]
+        trees += [definition.tree for definition in claim.define.values()]
+        if claim.probability is not None:
+            trees.append(claim.probability.tree)
+        for domain in claim.for_.values():
+            trees += [end.tree for end in (domain.lower, domain.upper) if end is not None]
+        local = set(claim.for_) | set(claim.define)
+        for tree in trees:
+            found |= free_letters(tree) - local
+    return found

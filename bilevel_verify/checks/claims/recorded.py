@@ -1,0 +1,216 @@
+"""What a claim may ask of a run: recorded entries as exact numbers, and facts that follow from them.
+
+The recorded iterates are taken at their word, bit for bit; whether an epoch ended by a restart, how long it was and
+how many iterations there were is read off the rows of the trace, not off what the solver says about itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from flint import arb
+
+from bilevel_verify.checks.claims.values import EvaluationError, Value, Vector, vector
+from bilevel_verify.methods.run import Run, Trace
+
+EPOCHS_UNKNOWN = 0
+"""``Run.epochs`` of a run whose solver did not say where its epochs begin."""
+HOW = "hand back a list of epochs, or bv.Trajectory(epochs=[[x00, x01, ...], ...])"
+STARTS_AT_REST = ("x", "w")
+"""Sequences whose entry -1 is their entry 0 where the trace has none (``x[-1] = x[0]``, all methods of the sheets)."""
+SYNONYMS = {"ghat": ("u",), "u": ("ghat",), "w": ("y",)}
+"""Other names under which a trace without that sequence may have it."""
+
+
+class RecordedRun:
+    """One run, epoch by epoch.
+
+    Parameters
+    ----------
+    run : the run; its trace may hold floats or multi-precision numbers.
+    own : a solver of the user made it. ``restarts`` : whether the method that it stands for does; None: not known.
+    """
+
+    def __init__(self, run: Run, own: bool = False, restarts: bool | None = None) -> None:
+        self.run, self.trace, self.own, self.restarts = run, run.trace, own, restarts
+        stamps_of_rows = np.asarray(self.trace.epoch)
+        self._k = np.asarray(self.trace.k)
+        breaks = np.flatnonzero(np.diff(stamps_of_rows)) + 1
+        starts = np.concatenate([[0], breaks]) if len(stamps_of_rows) else np.zeros(0, dtype=int)
+        ends = np.concatenate([breaks, [len(stamps_of_rows)]]) if len(stamps_of_rows) else starts
+        self._span = {int(stamps_of_rows[a]): (int(a), int(b)) for a, b in zip(starts, ends)}
+        self._last = {epoch: int(self._k[b - 1]) for epoch, (_, b) in self._span.items()}
+        stamps = self.trace.epoch_start.get("epoch")
+        rows_of_starts = range(len(self._last)) if stamps is None else np.asarray(stamps, dtype=float).ravel().tolist()
+        self._starts = {int(epoch): row for row, epoch in enumerate(rows_of_starts)}
+        self._cache: dict[tuple[str, int, int], Value] = {}
+        self._interned: dict[Any, Value] = {}
+
+    @property
+    def epochs(self) -> list[int]:
+        """Recorded epochs."""
+        return sorted(self._last)
+
+    @property
+    def flat(self) -> bool:
+        """Whether nobody said where its epochs begin."""
+        return self.run.epochs == EPOCHS_UNKNOWN
+
+    @property
+    def thinned(self) -> bool:
+        """Whether rows are missing."""
+        return self.trace.thinned_from is not None
+
+    def complete(self, epoch: int) -> bool:
+        """Whether every row of the epoch was kept."""
+        first_lost = self.trace.thinned_from
+        return first_lost is None or self._span[epoch][1] <= first_lost
+
+    def k_end(self, epoch: int) -> int:
+        """Index of the last iterate of an epoch."""
+        return self._last[epoch]
+
+    def ended_by_restart(self, epoch: int) -> bool:
+        """Whether a restart ended the epoch: another one follows, or the run says so of its last."""
+        if epoch + 1 in self._last:
+            return True
+        restarted = self.run.restarted
+        return bool(restarted[epoch]) if 0 <= epoch < len(restarted) else False
+
+    def _row(self, epoch: int, k: int) -> int | None:
+        """Place of the row (epoch, k); None where it was not recorded."""
+        span = self._span.get(epoch)
+        if span is None or not 0 <= k <= self._last[epoch]:
+            return None
+        first, end = span
+        if first + k < end and self._k[first + k] == k:
+            return first + k
+        place = first + int(np.searchsorted(self._k[first:end], k))
+        return place if place < end and self._k[place] == k else None
+
+    def forget(self) -> None:
+        """Drop converted entries (called between epochs)."""
+        self._cache.clear()
+        self._interned.clear()
+
+    def entry(self, name: str, epoch: int, k: int) -> Value:
+        """``name[epoch, k]`` as an exact vector; equal points are one object, so that what depends on them cancels."""
+        key = (name, epoch, k)
+        found = self._cache.get(key)
+        if found is None:
+            row = self.raw(name, epoch, k)
+            same = row.tobytes() if row.dtype != object else tuple(number._mpf_ for number in row)
+            found = self._interned.get(same)
+            if found is None:
+                found = self._interned[same] = vector(row)
+            self._cache[key] = found
+        return found
+
+    def blurred(self, share: float) -> RecordedRun:
+        """The same run with every point known up to a share of the largest recorded coordinate only."""
+        sizes = [np.abs(np.asarray(table, dtype=float)) for table in (*self.trace.sequences.values(), self.run.x)]
+        size = max(float(np.nanmax(one, initial=0.0, where=np.isfinite(one))) for one in sizes)
+        found = _Blurred(self.run, self.own, self.restarts)
+        found.radius = share * size
+        return found
+
+    def raw(self, name: str, epoch: int, k: int) -> Any:
+        """The recorded row, as it stands in the trace."""
+        known = name in self.trace.sequences
+        for candidate in (name,) if known else SYNONYMS.get(name, ()):
+            row = self._raw(candidate, epoch, k)
+            if row is not None:
+                return row
+        if k == -1 and name in STARTS_AT_REST:
+            return self.raw("x", epoch, 0)
+        if self.own and not any(n in self.trace.sequences for n in (name, *SYNONYMS.get(name, ()))):
+            raise EvaluationError(f"not recorded: {name} (hand it back: bv.Trajectory(epochs=..., {name}=...))")
+        raise EvaluationError(f"not recorded: {name}[{epoch}, {k}]")
+
+    def _raw(self, name: str, epoch: int, k: int) -> Any | None:
+        if k == -1:
+            starts, row = self.trace.epoch_start.get(name), self._starts.get(epoch)
+            return None if starts is None or row is None or row >= len(starts) else _defined(starts[row])
+        rows = self.trace.sequences.get(name)
+        place = self._row(epoch, k)
+        return None if rows is None or place is None or place >= len(rows) else _defined(rows[place])
+
+    def upper_points(self, dx: int) -> np.ndarray:
+        """All recorded upper-level points with the output, shape (n, dx); empty for multi-precision runs."""
+        parts = [np.asarray(self.run.x).reshape(1, -1)]
+        parts += [self.trace.sequences[name] for name in ("x", "w", "wbar") if name in self.trace.sequences]
+        if any(part.dtype == object or part.shape[1:] != (dx,) for part in parts):
+            return np.empty((0, dx))
+        return np.concatenate(parts)
+
+    def calls(self, kind: str) -> int:
+        """Oracle calls of one kind; ``any`` sums the gradients of f and g.
+
+        Raises
+        ------
+        EvaluationError : a solver of the user moved and asked none of the oracles that it was handed.
+        """
+        counts: Mapping[str, int] = self.run.counts
+        if self.own and not any(counts.values()) and len(np.unique(np.asarray(self.trace.x, dtype=float), axis=0)) > 1:
+            raise EvaluationError("not recorded: calls (the solver asked none of the oracles that it was handed)")
+        if kind == "any":
+            return int(counts.get("grad_f", 0)) + int(counts.get("grad_g", 0))
+        return int(counts.get(kind, 0))
+
+    def fact(self, name: str, bound: dict[str, Any]) -> Value:
+        """Facts about the epoch in force (``bound["t"]``) or the whole run."""
+        match name:
+            case "k_end":
+                return Fraction(self.k_end(int(bound["t"])))
+            case "ended_by_restart":
+                return self.ended_by_restart(int(bound["t"]))
+            case "last_epoch":
+                return int(bound["t"]) == self.epochs[-1]
+            case "iterations":
+                return Fraction(self.iterations())
+            case "epochs":
+                return Fraction(self.run.epochs)
+            case "output":
+                return vector(self.run.x)
+            case "x_int":
+                return self.entry("x", self.epochs[0], 0)
+        raise KeyError(name)
+
+    def iterations(self) -> int:
+        """Outer iterations over all epochs, from the trace while it is whole."""
+        return int(self.run.iterations) if self.thinned else sum(self._last.values())
+
+
+class _Blurred(RecordedRun):
+    """A recorded run whose points are balls."""
+
+    radius = 0.0
+
+    def entry(self, name: str, epoch: int, k: int) -> Value:
+        """``name[epoch, k]`` as a vector of balls."""
+        return self._ball(super().entry(name, epoch, k))
+
+    def fact(self, name: str, bound: dict[str, Any]) -> Value:
+        """Facts as of any run; the output is a vector of balls."""
+        found = super().fact(name, bound)
+        return self._ball(found) if name == "output" else found
+
+    def _ball(self, point: Value) -> Value:
+        assert isinstance(point, Vector)
+        return Vector(tuple(entry + arb(0, self.radius) for entry in point.entries))
+
+
+def _defined(row: Any) -> Any | None:
+    """The row, or None where the paper does not define that entry (NaN)."""
+    flat = np.asarray(row).ravel()
+    if flat.dtype == object:
+        return None if any(number != number for number in flat) else flat
+    return None if bool(np.isnan(flat).any()) else flat
+
+
+def single_block(trace: Trace) -> bool:
+    """Whether the method never restarts (one epoch throughout)."""
+    return len(set(np.asarray(trace.epoch).tolist())) <= 1

@@ -1,0 +1,75 @@
+"""Runs of an instance: made once, kept for the other statements about the same method, and repeated in many digits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bilevel_verify.checks.claims.recorded import RecordedRun
+from bilevel_verify.checks.instances.case import Case
+from bilevel_verify.checks.solvers.running import LITERAL, letters_of_method, make_run, method_name, restarts_of
+from bilevel_verify.methods.engine import RunStream
+from bilevel_verify.methods.run import Run
+
+RUNS_KEPT = 8
+_RUNS: dict[str | None, Run] = {}
+
+
+def stream_of(case: Case) -> RunStream | None:
+    """The run of a case block by block; None where the method does not deliver blocks (literal steps, callables)."""
+    from bilevel_verify.methods import stream
+
+    name = None if callable(case.request.method) else method_name(case.request.method, case.request.statement)
+    if name is None or name == LITERAL or case.digits is not None:
+        return None
+    given = {key: value for key, value in {**case.request.options, "eps": case.eps}.items() if value is not None}
+    return stream(case.problem, name, dict(case.resolved.parameters), case.instance.start, **given)
+
+
+def run_of(case: Case, **more: Any) -> Run:
+    """The run of a case; runs are kept for the other statements about the same method on the same instance.
+
+    Parameters
+    ----------
+    more : options that win over those of the request (``seed``, ``digits``, ``budget`` ...).
+    """
+    request = case.request
+    options = {**request.options, "eps": case.eps, **more}
+    parameters = dict(case.resolved.parameters)
+    if "digits" in more:
+        parameters |= case.resolved.precise_parameters()
+    key = None
+    if not callable(request.method):
+        name = method_name(request.method, request.statement)
+        what = request.statement.algorithm if name == "literal" else name
+        letters = letters_of_method(name) or set(parameters)
+        numbers = sorted((n, str(p)) for n, p in parameters.items() if n in letters)
+        ingredients = (request.card.key, what, numbers, sorted(options.items(), key=lambda pair: pair[0]))
+        key = f"{case.problem.content_hash()} {ingredients} {case.instance.start.tolist()}"
+    if key in _RUNS:
+        return _RUNS[key]
+    run = make_run(
+        case.problem, request.card, request.statement, request.method, parameters, case.instance.start, **options
+    )
+    if key is not None:
+        _RUNS[key] = run
+        while len(_RUNS) > RUNS_KEPT:
+            _RUNS.pop(next(iter(_RUNS)))
+    return run
+
+
+def rerun(case: Case, digits: int, calls: int, iterations: int | None = None) -> RecordedRun:
+    """The same run in so many digits, or its first iterations; at most ``calls`` oracle calls.
+
+    Raises
+    ------
+    BilevelVerifyError, NotImplementedError, TypeError : the method has no multi-precision form.
+    """
+    more: dict[str, Any] = {"digits": digits, "record": "all"}
+    if case.method != "literal":
+        more["budget"] = {"calls": calls, **({} if iterations is None else {"iterations": iterations})}
+    return recorded(case, run_of(case, **more))
+
+
+def recorded(case: Case, run: Run) -> RecordedRun:
+    """A run of the method of a case, as its claims see it."""
+    return RecordedRun(run, callable(case.request.method), restarts_of(case.request.statement))

@@ -1,0 +1,1 @@
+"""One instance of a statement: the problem's functions, constants and truth, and its hypotheses."""

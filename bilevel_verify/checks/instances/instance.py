@@ -1,0 +1,92 @@
+"""One instance of a statement: a problem with its constants and its truth, and a record of what was asked of them."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from bilevel_verify.constants.bound.constant import Constant
+from bilevel_verify.errors import BilevelVerifyError, MathematicalError
+from bilevel_verify.problems.problem import Problem
+from bilevel_verify.theorems.card import LetterSpec
+from bilevel_verify.theorems.letters.instance import Leaves
+from bilevel_verify.truth import truth as truth_of
+from bilevel_verify.truth.arithmetic.enclosure import Enclosure
+
+TRUTHS_KEPT = 32
+_TRUTHS: OrderedDict[str, Any] = OrderedDict()
+
+
+class Instance(Leaves):
+    """A problem under a card: provider of leaf letters that remembers its answers, since they are hypotheses.
+
+    Attributes
+    ----------
+    used : constants that the card asked for. ``asked`` : truths. ``failures`` : letters that no room could give.
+    hopeless : why no truth is asked for (the lower level has no unique minimiser); empty if there is hope.
+    """
+
+    def __init__(self, problem: Problem, paper: str, x0: np.ndarray, values: Mapping[str, Any]) -> None:
+        super().__init__(problem, paper, x0, values)
+        self.start = x0
+        self.used: dict[str, Constant] = {}
+        self.asked: dict[str, Enclosure] = {}
+        self.failures: dict[str, str] = {}
+        self.hopeless = ""
+
+    @property
+    def truth(self) -> Any:
+        """The truth of the problem, shared by all statements that are checked on it."""
+        key = self.problem.content_hash()
+        if key not in _TRUTHS:
+            _TRUTHS[key] = truth_of(self.problem)
+            while len(_TRUTHS) > TRUTHS_KEPT:
+                _TRUTHS.popitem(last=False)
+        _TRUTHS.move_to_end(key)
+        return _TRUTHS[key]
+
+    def of_the_problem(self, spec: LetterSpec, known: Mapping[str, Any]) -> Any:
+        """Value of a leaf letter; see :class:`Leaves`."""
+        try:
+            return super().of_the_problem(spec, known)
+        except BilevelVerifyError as error:
+            self.failures.setdefault(spec.name, str(error))
+            raise
+
+    def _constant(self, name: str) -> Constant:
+        if name not in self.used:
+            self.used[name] = super()._constant(name)
+        return self.used[name]
+
+    def _truth(self, name: str, known: Mapping[str, Any]) -> Enclosure:
+        if self.hopeless:
+            raise MathematicalError(self.hopeless)
+        if name not in self.asked:
+            self.asked[name] = super()._truth(name, known)
+        found = self.asked[name]
+        if not isfinite(found.error) or not bool(np.all(np.isfinite(np.asarray(found.value)))):
+            raise MathematicalError(f"{name} is infinite or not known ({found.method})")
+        return found
+
+    def strong_convexity(self) -> Constant | None:
+        """``mu`` of the lower level without counting it as a letter of the card; None where there is none."""
+        if not self.problem.y:
+            return None
+        if "mu" in self.used:
+            return self.used["mu"]
+        try:
+            found: Constant = super()._constant("mu")
+            return found
+        except (KeyError, BilevelVerifyError):
+            return None
+
+    @property
+    def local(self) -> tuple[str, ...]:
+        """Constants in use that hold on a box only (none for simple bilevel problems, whose theorems ask for Z)."""
+        if self.problem.kind == "simple_bilevel":
+            return ()
+        return tuple(name for name, constant in self.used.items() if not constant.whole_space)

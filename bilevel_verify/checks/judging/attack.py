@@ -1,0 +1,280 @@
+"""Point claims: search for a point that violates them, then try to prove that there is none.
+
+Random points with 40 % corners, log-uniform scales for unbounded letters, then Nelder-Mead from the best few, all in
+the claim's own enclosures. What survives is ``undecided: survived N attacks, largest ratio r`` unless branch and bound
+proves the claim on the whole box of the instance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from math import inf, isfinite, isnan
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bilevel_verify.checks.claims import values as v
+from bilevel_verify.checks.claims.claims import Judged
+from bilevel_verify.checks.claims.decide import Judgement, Tally, guarded, judge, reason_of
+from bilevel_verify.checks.claims.evaluate import Bound, Evaluator
+from bilevel_verify.checks.claims.values import EvaluationError
+from bilevel_verify.checks.instances import hypotheses as hyp
+from bilevel_verify.checks.instances.simple import functions_of
+from bilevel_verify.checks.judging.rows import as_claimed, row_of
+from bilevel_verify.checks.verdicts.verdict import Row, Verdict
+from bilevel_verify.errors import MathematicalError
+from bilevel_verify.theorems.card import Claim, Domain
+
+if TYPE_CHECKING:
+    from bilevel_verify.checks.instances.case import Case
+
+FIRST_DRAWS = 24
+"""Draws before a proof is tried."""
+DRAWS = 96
+POLISH = 60
+CORNERS = 0.4
+REACH = 6.0
+"""Half-width of the search box where a variable is unbounded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """One searched letter: how many numbers it takes, and how they become a value."""
+
+    name: str
+    size: int
+    build: Callable[[np.ndarray], Any]
+
+
+def attack_claims(case: Case, claims: list[Claim]) -> list[Row]:
+    """Judge point claims on one instance."""
+    lam = case.letters().get("lam", (None,))[0]
+    case.functions = functions_of(case.problem, case.instance.truth, lam)  # type: ignore[assignment]
+    return [row for claim in claims if not claim.is_order for row in _attack_claim(case, claim)]
+
+
+def _attack_claim(case: Case, claim: Claim) -> list[Row]:
+    evaluator = case.evaluator(claim)
+    seed = case.request.options.get("seed", 0)
+    rng = np.random.default_rng([int(seed), _number_of(f"{case.request.name}/{claim.id}")])
+    rows = []
+    for number, link in enumerate(claim.chain):
+        judged = Judged(claim, link, number, Tally(), evaluator)
+        try:
+            letters = [_letter(name, domain, case, evaluator) for name, domain in claim.for_.items()]
+            largest = _search(judged, letters, case, rng, FIRST_DRAWS, 0)
+            proof = None if judged.tally.violated else _proof(case, judged)
+            if proof is None:
+                largest = max(largest, _search(judged, letters, case, rng, DRAWS, POLISH))
+            outcome = _outcome(case, judged, largest, proof)
+        except MathematicalError as error:
+            judged.tally.take(guarded(error, ""))
+            outcome = ("undecided", reason_of(error))
+        rows.append(row_of(case, judged, as_claimed(case, claim, outcome, link)))
+    return rows
+
+
+def _number_of(text: str) -> int:
+    import zlib
+
+    return zlib.crc32(text.encode())
+
+
+def _proof(case: Case, judged: Judged) -> str | None:
+    """A proof by branch and bound, where one is worth trying."""
+    from bilevel_verify.checks.judging.boxes import prove
+
+    return prove(case, judged) if hyp.combine(case.premises) is None else None
+
+
+def _outcome(case: Case, judged: Judged, largest: float, proof: str | None) -> tuple[Verdict, str]:
+    worst = hyp.combine(case.premises)
+    if worst is not None and worst.verdict == "not applicable":
+        return "not applicable", worst.reason
+    tally = judged.tally
+    if tally.places == 0:
+        return tally.outcome()
+    if worst is not None:
+        return "undecided", worst.reason
+    if tally.violated:
+        assert tally.worst is not None
+        if case.instance.local and not judged.claim.points:
+            names = ", ".join(case.instance.local)
+            return "undecided", f"local: violated at {tally.worst.where}, but {names} hold on a box only"
+        return "refuted", f"violated at {tally.worst.where} (found after {tally.places} attacks)"
+    if proof is not None:
+        return "holds", "; ".join([proof, *(["local constants"] if case.instance.local else [])])
+    ratio = f"{largest:.4g}" if isfinite(largest) else "none"
+    return "undecided", f"survived {tally.places} attacks, largest ratio {ratio}"
+
+
+# --- letters ----------------------------------------------------------------------------------------------------------
+
+
+def _letter(name: str, domain: Domain, case: Case, evaluator: Evaluator) -> Letter:
+    match domain.kind:
+        case "domain":
+            return _domain_letter(name, domain.space, case)
+        case "vectors":
+            size = case.problem.dx if domain.space == "x" else case.problem.dy
+            return Letter(name, size, lambda u: v.vector(_stretch(u)))
+        case "interval":
+            low = -inf if domain.lower is None else v.ends(evaluator.scalar(domain.lower.tree, {}))[1]
+            high = inf if domain.upper is None else v.ends(evaluator.scalar(domain.upper.tree, {}))[0]
+            return Letter(name, 1, lambda u: v.ball(_between(float(u[0]), low, high)))
+        case "integers":
+            low = 0.0 if domain.lower is None else v.ends(evaluator.scalar(domain.lower.tree, {}))[1]
+            high = low + 12 if domain.upper is None else v.ends(evaluator.scalar(domain.upper.tree, {}))[0]
+            return Letter(name, 1, lambda u: Fraction(int(np.ceil(low)) + int(u[0] * (high - low + 0.999))))
+    raise EvaluationError(f"budget: {name} ranges over {domain}, which is not attacked here")
+
+
+def _domain_letter(name: str, space: str, case: Case) -> Letter:
+    problem = case.problem
+    symbols = problem.x if space == "x" else problem.y if space == "y" else problem.variables
+    ends = [tuple(float(e) for e in problem.range_of(symbol)) for symbol in symbols]
+    low = np.array([a if isfinite(a) else (b - 2 * REACH if isfinite(b) else -REACH) for a, b in ends])
+    high = np.array([b if isfinite(b) else (a + 2 * REACH if isfinite(a) else REACH) for a, b in ends])
+    return Letter(name, len(symbols), lambda u: v.vector(_feasible(case, np.clip(low + u * (high - low), low, high))))
+
+
+def _feasible(case: Case, point: np.ndarray) -> np.ndarray:
+    """The nearest point of the feasible set, where the problem has one: nothing is promised outside of it."""
+    if case.problem.feasible is None or len(point) != case.problem.dx:
+        return point
+    from bilevel_verify.truth.sets.projections import project
+
+    return project(case.problem.feasible, point)
+
+
+def _outside(case: Case, domains: Mapping[str, Domain], place: Bound) -> bool:
+    """Whether rounding has left a point of the domain outside of the feasible set."""
+    if case.problem.feasible is None:
+        return False
+    points = [place[name] for name, domain in domains.items() if domain.kind == "domain" and domain.space == "x"]
+    return not all(case.problem.feasible.contains([float(e) for e in point.entries]) for point in points)
+
+
+def _stretch(u: np.ndarray) -> np.ndarray:
+    """The unit cube onto all of space, small and large lengths alike."""
+    centred = 2 * u - 1
+    return np.asarray(np.sign(centred) * np.expm1(3 * np.abs(centred)))
+
+
+def _between(u: float, low: float, high: float) -> float:
+    """The unit interval onto ``[low, high]``, on a log scale where it is long or unbounded."""
+    if isfinite(low) and isfinite(high):
+        if low > 0 and high > 100 * low:
+            return float(min(high, max(low, low * (high / low) ** u)))
+        return float(min(high, max(low, low + u * (high - low))))
+    if isfinite(low):
+        return low + float(np.expm1(8 * u)) * max(abs(low), 1.0)
+    if isfinite(high):
+        return high - float(np.expm1(8 * u)) * max(abs(high), 1.0)
+    return float(np.sign(u - 0.5) * np.expm1(10 * abs(u - 0.5)))
+
+
+# --- search -----------------------------------------------------------------------------------------------------------
+
+
+def _search(
+    judged: Judged, letters: list[Letter], case: Case, rng: np.random.Generator, draws: int, polish: int
+) -> float:
+    """The largest ratio found by random draws and ``polish`` evaluations of local search from each of the best."""
+    size = sum(letter.size for letter in letters)
+    if size == 0:
+        _attack(judged, {}, case)
+        return _ratio(judged.tally.shown)
+    best: list[tuple[float, np.ndarray]] = []
+
+    def score(u: np.ndarray) -> float:
+        judgement = _attack(judged, _place(letters, np.clip(u, 0.0, 1.0)), case)
+        return -inf if judgement is None else _ratio(judgement)
+
+    for _ in range(draws):
+        u = rng.random(size)
+        corner = rng.random(size) < CORNERS
+        u = np.where(corner, rng.integers(0, 2, size), u)
+        best.append((score(u), u))
+    best.sort(key=lambda pair: -pair[0])
+    largest = best[0][0]
+    for value, u in best[:3]:
+        if polish and isfinite(value):
+            largest = max(largest, _polish(score, u, polish))
+    return largest
+
+
+def _polish(score: Callable[[np.ndarray], float], start: np.ndarray, evaluations: int) -> float:
+    from scipy.optimize import minimize
+
+    def objective(u: np.ndarray) -> float:
+        value = score(u)
+        return -value if isfinite(value) else 1e300
+
+    found = minimize(
+        objective, start, method="Nelder-Mead", options={"maxfev": evaluations, "xatol": 1e-9, "fatol": 1e-12}
+    )
+    return float(-found.fun)
+
+
+def _place(letters: list[Letter], u: np.ndarray) -> Bound:
+    place: Bound = {}
+    seen: dict[Any, Any] = {}
+    at = 0
+    for letter in letters:
+        value = letter.build(u[at : at + letter.size])
+        # equal points are one object, so that what depends on them cancels exactly
+        place[letter.name] = seen.setdefault(tuple(map(float, value.entries)), value) if _is_point(value) else value
+        at += letter.size
+    return place
+
+
+def _is_point(value: Any) -> bool:
+    return isinstance(value, v.Vector)
+
+
+def _attack(judged: Judged, place: Bound, case: Case) -> Judgement | None:
+    """Judge one point; None where a condition excludes it. A violation is judged again at twice the precision."""
+    evaluator, where = judged.evaluator, _describe(place)
+    evaluator.reset()
+    evaluator.new_epoch()
+    if case.functions is not None:
+        case.functions.forget()
+    try:
+        conditions = [evaluator.answer(c.tree, place) for c in judged.claim.where]
+        if v.conjunction(conditions) is not True or _outside(case, judged.claim.for_, place):
+            judged.tally.skip()
+            return None
+        left = evaluator.value(judged.link.left.tree, place)
+        right = evaluator.value(judged.link.right.tree, place)
+        found = judge(left, judged.link.op, right, evaluator.certainty, where)
+    except MathematicalError as error:
+        found = guarded(error, where)
+    judged.tally.take(found)
+    return found
+
+
+def _ratio(judgement: Judgement | None) -> float:
+    """``left / right`` where both are positive (above 1 is a violation), else one minus the margin."""
+    if judgement is None or isnan(judgement.measured) or isnan(judgement.bound):
+        return -inf
+    if judgement.measured == 0 == judgement.bound:
+        return -inf  # equal points and the like: says nothing
+    if judgement.answer is None and not (judgement.measured > 0 and judgement.bound > 0):
+        return -inf  # both sides vanish up to their errors: says nothing
+    if judgement.measured > 0 and judgement.bound > 0:
+        return judgement.measured / judgement.bound
+    return 1 - judgement.margin
+
+
+def _describe(place: Bound) -> str:
+    parts = []
+    for name, value in place.items():
+        if isinstance(value, v.Vector):
+            numbers = ", ".join(f"{float(a):.9g}" for a in value.entries)
+            parts.append(f"{name} = [{numbers}]")
+        else:
+            parts.append(f"{name} = {float(value):.9g}")
+    return "; ".join(parts)

@@ -1,0 +1,126 @@
+"""Rates: does a count grow no faster than an order bound says?
+
+Counts are deterministic, so a standard error says nothing about them; local slopes drift, so a single slope says
+little. The rule: the interval is the hull of the local slopes over the last half of the range, widened by their
+extrapolated drift. ``inconsistent`` only if the last two local slopes exceed the printed exponent by more than 0.05
+and do not decrease (and the whole interval lies above the exponent); ``uninformative`` if the slope is more than 0.3
+below. A logarithm in the bound is treated as printed: it is part of the bound's own local slope.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import isfinite, log
+
+from bilevel_verify.checks.verdicts.verdict import Verdict
+
+ABOVE = 0.05
+BELOW = 0.3
+STEADY = 0.002
+"""A fall of the local slope by less than this is no decrease."""
+LEAST_POINTS = 4
+"""Fewer points have no last two slopes and no drift."""
+PREFERRED_POINTS = 5
+PREFERRED_DECADES = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """A fitted exponent against a printed one.
+
+    ``slopes`` are the local slopes of ``log count`` against ``log(driver)``, ``expected`` those of the bound at the
+    same places; ``interval`` is the design's interval for the observed slope, ``exponent`` the bound's slope at the
+    end of the range. ``fraction`` is how much of the bound is used at the last point if the bound has a constant.
+    """
+
+    verdict: Verdict
+    reason: str
+    slopes: tuple[float, ...]
+    expected: tuple[float, ...]
+    interval: tuple[float, float]
+    exponent: float
+    slope: float
+    drift: float
+    fraction: float | None = None
+
+
+def judge_order(
+    driver: Sequence[float], counts: Sequence[float], bound: Sequence[float], *, two_sided: bool = False
+) -> Rate:
+    """Compare the growth of ``counts`` with that of ``bound`` along ``driver``.
+
+    Parameters
+    ----------
+    driver : what grows, increasing: ``1/eps``, ``kappa`` ...
+    counts : measured counts, positive.
+    bound : the expression inside the order symbol at the same places, positive.
+    two_sided : for ``Theta``: growing too slowly is judged as well.
+
+    Raises
+    ------
+    ValueError : fewer than two points, or a driver that does not increase.
+    """
+    if len(driver) < 2 or len(counts) != len(driver) or len(bound) != len(driver):
+        raise ValueError("an order needs at least two points, one count and one bound for each")
+    if any(b <= a for a, b in itertools.pairwise(driver)):
+        raise ValueError("the driver of an order must increase")
+    if not all(isfinite(x) and x > 0 for x in (*driver, *counts, *bound)):
+        return _nothing("uninformative", "a count or a bound is zero or not finite")
+    slopes, expected = _slopes(driver, counts), _slopes(driver, bound)
+    excess = [s - e for s, e in zip(slopes, expected)]
+    low, high, drift = _interval(excess)
+    exponent = expected[-1]
+    verdict, reason = _verdict(excess, (low, high), two_sided)
+    warning = _thin(driver, len(slopes))
+    return Rate(
+        verdict,
+        "; ".join(part for part in (reason, warning) if part),
+        tuple(slopes),
+        tuple(expected),
+        (low + exponent, high + exponent),
+        exponent,
+        slopes[-1],
+        drift,
+        counts[-1] / bound[-1],
+    )
+
+
+def _slopes(driver: Sequence[float], values: Sequence[float]) -> list[float]:
+    return [log(b / a) / log(d / c) for a, b, c, d in zip(values, values[1:], driver, driver[1:])]
+
+
+def _interval(excess: Sequence[float]) -> tuple[float, float, float]:
+    """Hull of the last half of the local slopes, widened by their drift extrapolated to the end of the range."""
+    half = excess[-max(2, (len(excess) + 1) // 2) :]
+    drift = (half[-1] - half[0]) / (len(half) - 1) if len(half) > 1 else 0.0
+    low, high = min(half), max(half)
+    return min(low, low + drift), max(high, high + drift), drift
+
+
+def _verdict(excess: Sequence[float], interval: tuple[float, float], two_sided: bool) -> tuple[Verdict, str]:
+    if len(excess) < LEAST_POINTS - 1:
+        return "uninformative", f"only {len(excess) + 1} points"
+    last, before = excess[-1], excess[-2]
+    if last > ABOVE and before > ABOVE and last >= before - STEADY and interval[0] > 0:
+        return "inconsistent", f"the last two local slopes exceed the exponent by {before:.3f} and {last:.3f}"
+    if interval[1] < -BELOW:
+        if two_sided and last < -ABOVE and last <= before + STEADY:
+            return "inconsistent", f"the last two local slopes are {-before:.3f} and {-last:.3f} below the exponent"
+        return "uninformative", f"the slope is {-last:.3f} below the exponent: this family does not show the rate"
+    if last < -BELOW:
+        return "uninformative", f"the last local slope is {-last:.3f} below the exponent"
+    return "consistent", ""
+
+
+def _thin(driver: Sequence[float], slopes: int) -> str:
+    decades = log(driver[-1] / driver[0]) / log(10)
+    if slopes + 1 < PREFERRED_POINTS or decades < PREFERRED_DECADES - 1e-9:
+        return f"{slopes + 1} points over {decades:.1f} decades"
+    return ""
+
+
+def _nothing(verdict: Verdict, reason: str) -> Rate:
+    nan = float("nan")
+    return Rate(verdict, reason, (), (), (nan, nan), nan, nan, nan)

@@ -1,0 +1,1 @@
+"""What is to be verified: statements, tolerances, starts, the built-in job."""

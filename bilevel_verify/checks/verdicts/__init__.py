@@ -1,0 +1,1 @@
+"""The closed list of verdicts, their rows, how they are counted and shown."""

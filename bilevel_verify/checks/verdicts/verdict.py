@@ -1,0 +1,142 @@
+"""The closed list of verdicts and the row in which every one of them is handed on."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, Literal
+
+from bilevel_verify.truth.arithmetic.enclosure import Certainty
+
+Verdict = Literal["holds", "refuted", "undecided", "not applicable", "consistent", "inconsistent", "uninformative"]
+BOUND_VERDICTS: tuple[Verdict, ...] = ("holds", "refuted", "undecided", "not applicable")
+ORDER_VERDICTS: tuple[Verdict, ...] = ("consistent", "inconsistent", "uninformative", "undecided", "not applicable")
+
+Judged = Literal["relation", "units", "definedness", "bookkeeping", "executability", "hypothesis"]
+NOT_THE_RELATION: tuple[Judged, ...] = ("units", "definedness", "bookkeeping", "executability", "hypothesis")
+"""Kinds of check that look at something else than the relation: they never make a statement hold."""
+
+
+def judged_by(kind: str) -> Judged:
+    """What a check of this kind judges."""
+    return next((what for what in NOT_THE_RELATION if what == kind), "relation")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One verdict on one claim. A field that does not apply is None, never absent.
+
+    Attributes
+    ----------
+    paper, statement, claim : ids of the card ("ragd-gs", "theorem-1", "iterations").
+    source : place in the paper, as the card gives it.
+    problem, method : names; ``problem`` is None for a row about a statement as a whole.
+    kind : kind of check: ``parameters point step epoch run order probability inequality derivation identity units
+        step-algebra executability bookkeeping``.
+    verdict, certainty, reason : as the design defines them; ``reason`` is a short text, its first words from a small
+        set (``tie``, ``precision``, ``budget``, ``local``, ``not recorded``, ``hypothesis ...``, ``vacuous``,
+        ``survived N attacks ...``).
+    left, right : both sides of the relation as text.
+    measured, bound : the two sides where the margin is smallest (upper end of left, lower end of right).
+    margin : (bound - measured) / max(|bound|, |measured|): positive where it holds, at its smallest place.
+    where : that place ("epoch 3, k = 17", "eps = 0.01"), and over how many places it was checked (``places``).
+    reproduce : a command line, quoted for the shell, that repeats this row.
+    reading : label of the named reading, where numbers marked [derived] were used.
+    printed, stated : the LaTeX that the card quotes; a display of the card's own making, "as we read it".
+    known_refuted : the card already records this refutation.
+    marks : why this is not judged as printed, ``"special: k = 2 stands for all k >= 2"``; a row with a mark is never
+        ``as_printed``.
+    judges : what is judged: ``relation``, or ``units definedness bookkeeping executability hypothesis``, which are
+        counted apart and make nothing ``holds``. Follows from ``kind``.
+    """
+
+    paper: str | None
+    statement: str | None
+    claim: str | None
+    source: str | None
+    problem: str | None
+    method: str | None
+    kind: str
+    verdict: Verdict
+    certainty: Certainty | None = None
+    left: str | None = None
+    right: str | None = None
+    measured: float | None = None
+    bound: float | None = None
+    margin: float | None = None
+    where: str | None = None
+    places: int | None = None
+    reason: str | None = None
+    reproduce: str | None = None
+    reading: str | None = None
+    as_printed: bool = True
+    known_refuted: bool = False
+    printed: str | None = None
+    stated: str | None = None
+    details: dict[str, Any] = field(default_factory=dict)
+    marks: tuple[str, ...] = ()
+    judges: Judged = field(init=False, default="relation")
+
+    def __post_init__(self) -> None:
+        if self.marks and self.as_printed:
+            raise ValueError(f"a row with marks is never as printed: {self.marks}")
+        object.__setattr__(self, "judges", judged_by(self.kind))
+
+    def to_dict(self) -> dict[str, Any]:
+        """All fields, for JSON; non-finite numbers become strings so that the text stays strict JSON."""
+        return {key: _jsonable(value) for key, value in asdict(self).items()}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Row:
+        """Inverse of :meth:`to_dict`; unknown keys are refused by the constructor."""
+        numeric = {"measured", "bound", "margin"}
+        fields_: dict[str, Any] = {k: float(v) if k in numeric and isinstance(v, str) else v for k, v in data.items()}
+        fields_.pop("judges", None)
+        return cls(**fields_ | {"marks": tuple(fields_.get("marks", ()))})
+
+    def __str__(self) -> str:
+        from bilevel_verify.checks.verdicts.display import row_line
+
+        return row_line(self)
+
+
+FIELD_NAMES: tuple[str, ...] = tuple(f.name for f in fields(Row))
+
+
+def _jsonable(value: Any) -> Any:
+    if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
+        return str(value)
+    if isinstance(value, dict):
+        return {str(k): _jsonable(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_jsonable(v) for v in value]
+    return value.item() if hasattr(value, "item") else value
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """All rows of one statement (or card) on one problem or family; what ``bv.verify`` returns.
+
+    ``verdict`` is the summary: ``refuted`` if any claim as printed is, else ``undecided`` if any is, else ``holds``
+    (``not applicable`` if nothing applied); the order verdicts stay in their rows.
+    """
+
+    statement: str
+    problem: str
+    verdict: Verdict
+    claims: tuple[Row, ...]
+    hypotheses: tuple[Row, ...] = ()
+    runs: tuple[Any, ...] = ()
+    constants: dict[str, Any] = field(default_factory=dict)
+    truth: dict[str, Any] = field(default_factory=dict)
+    parameters: tuple[dict[str, Any], ...] = ()
+    seconds: float = 0.0
+
+    def __str__(self) -> str:
+        from bilevel_verify.checks.verdicts.display import text
+
+        return text(self)
+
+    def _repr_html_(self) -> str:
+        from bilevel_verify.checks.verdicts.display import html
+
+        return html(self)

@@ -1,0 +1,1 @@
+"""One bound with its provenance, and how bounds are put together."""

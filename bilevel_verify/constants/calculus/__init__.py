@@ -1,0 +1,1 @@
+"""Bounds by rules: closed forms, norms of tensors, special terms, sums over data."""

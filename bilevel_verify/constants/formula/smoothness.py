@@ -1,0 +1,164 @@
+"""Where a formula loses smoothness: the first derivative that jumps or does not exist, and where."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import sympy
+from sympy import Expr
+
+from bilevel_verify.atoms.table import recognise
+from bilevel_verify.constants.formula.domain import Domain
+from bilevel_verify.constants.formula.piecewise import PiecewiseScalar, first_mismatch, joints_of
+from bilevel_verify.constants.formula.structure import Ridge, Structure
+from bilevel_verify.intervals.batch import Interval
+from bilevel_verify.intervals.jet_arithmetic import JetArithmetic
+from bilevel_verify.intervals.rounding import enclose
+from bilevel_verify.intervals.scalar import Derived, Huber, Power, Psi, Scalar, scalar
+
+
+@dataclass(frozen=True, slots=True)
+class Jump:
+    """The derivative of order ``order`` is the first that is not continuous (it jumps, or does not exist).
+
+    ``sure`` is False where only the proof of smoothness failed (so that an infinite constant is not certified).
+    """
+
+    order: int
+    text: str
+    where: dict[str, float] = field(default_factory=dict)
+    sure: bool = True
+
+
+def first_jump(structure: Structure, domain: Domain, blocks: tuple[tuple[int, ...], ...] = ()) -> Jump | None:
+    """The worst loss of smoothness on the domain that a form with the given slots can see, None if there is none."""
+    jumps = []
+    for ridge in structure.ridges:
+        members = {i for i, _ in ridge.row}
+        if all(members & set(block) for block in blocks):
+            jump = _ridge_jump(ridge, structure, domain)
+            if jump is not None:
+                jumps.append(jump)
+    if len(jumps) > 1:
+        jumps = [Jump(j.order, j.text, j.where, False) for j in jumps]  # several kinks might cancel
+    if structure.rest is not None:
+        jumps += list(_rest_jumps(structure, domain))
+    return min(jumps, key=lambda j: (j.order, j.sure)) if jumps else None
+
+
+def kinks(function: Scalar, low: float = -math.inf, high: float = math.inf) -> tuple[float, list[float] | None]:
+    """Number of continuous derivatives on ``[low, high]`` and the inner places that limit it (None: odd integers)."""
+    if isinstance(function, Derived):
+        smooth, places = kinks(function.base, low, high)
+        return smooth - function.order, places
+    if isinstance(function, Psi):
+        return (2, None) if function.nu == 0 else (3, None)
+    breaks = [(smooth, place) for smooth, place in _breaks(function) if place[1] > low and place[0] < high]
+    least = min((smooth for smooth, _ in breaks), default=math.inf)
+    return least, [0.5 * (a + b) for smooth, (a, b) in breaks if smooth == least]
+
+
+def _breaks(function: Scalar) -> list[tuple[float, tuple[float, float]]]:
+    """(number of continuous derivatives there, enclosure of the place) for every kink."""
+    if isinstance(function, Power):
+        return [(function.smooth, (0.0, 0.0))] if math.isfinite(function.smooth) else []
+    if isinstance(function, PiecewiseScalar):
+        return [(order - 1, enclose(joint)) for joint, order in function.breaks.items()]
+    if isinstance(function, Huber):
+        return [(1, (sign * float(function.delta),) * 2) for sign in (-1, 1)]
+    return []
+
+
+def _ridge_jump(ridge: Ridge, structure: Structure, domain: Domain) -> Jump | None:
+    low, high = _argument(ridge, domain)
+    smooth, places = kinks(ridge.function, low, high)
+    if math.isinf(smooth):
+        return None
+    row = sympy.Add(ridge.shift, *[c * structure.variables[i] for i, c in ridge.row])
+    return _jump_of(ridge.function, smooth, places, str(row))
+
+
+def _jump_of(function: Scalar, smooth: float, places: list[float] | None, argument: str) -> Jump:
+    place = f"odd integers of {argument}" if places is None else f"{argument} = {places[0]:g}"
+    if smooth < 0:
+        return Jump(0, f"{function.name} itself jumps at {place}")
+    return Jump(int(smooth) + 1, f"derivative {int(smooth) + 1} of {function.name} is not continuous at {place}")
+
+
+def _argument(ridge: Ridge, domain: Domain) -> tuple[float, float]:
+    total = Interval(*(np.asarray(v) for v in enclose(ridge.shift)))
+    for i, c in ridge.row:
+        factor = Interval(*(np.asarray(v) for v in enclose(c)))
+        total = total + Interval(np.asarray(domain.lo[i]), np.asarray(domain.hi[i])) * factor
+    return float(total.lo), float(total.hi)
+
+
+def _rest_jumps(structure: Structure, domain: Domain) -> Iterator[Jump]:
+    """Nonsmooth nodes inside the rest whose kink may lie in the domain."""
+    assert structure.rest is not None
+    for node in sympy.preorder_traversal(structure.rest):
+        if isinstance(node, sympy.Piecewise):
+            yield from _piecewise_jumps(node, structure, domain)
+        elif isinstance(node, sympy.Max | sympy.Min):
+            yield Jump(1, f"derivative 1 of {node} may jump where its arguments meet", sure=False)
+        elif isinstance(node, sympy.Heaviside | sympy.floor | sympy.ceiling):
+            yield Jump(0, f"{node} itself may jump", sure=False)
+        else:
+            yield from _atom_jumps(node, structure, domain)
+
+
+def _atom_jumps(node: Any, structure: Structure, domain: Domain) -> Iterator[Jump]:
+    known = recognise(node) if isinstance(node, sympy.Function) else None
+    if known is None or known[0] not in ("abspow", "sgnpow", "pluspow", "psi", "huber", "pieced"):
+        return
+    name, order, parameters, argument = known
+    function = scalar(name, *(Fraction(int(p.p), int(p.q)) for p in parameters))
+    low, high = _range_of(argument, structure, domain)
+    smooth, places = kinks(Derived(function, order) if order else function, low, high)
+    if math.isinf(smooth):
+        return
+    jump = _jump_of(function, smooth, places, str(argument))
+    yield Jump(jump.order, jump.text, jump.where, False)
+
+
+def _range_of(expression: Expr, structure: Structure, domain: Domain) -> tuple[float, float]:
+    from bilevel_verify.symbolic.program import program_of
+
+    arithmetic = JetArithmetic(len(structure.variables), 0)
+    jet = program_of(expression, list(structure.variables)).run(
+        arithmetic, arithmetic.variables(domain.lo[None], domain.hi[None])
+    )[0]
+    value = jet.constant_term()
+    return float(value.lo[0]), float(value.hi[0])
+
+
+def _piecewise_jumps(node: Any, structure: Structure, domain: Domain) -> Iterator[Jump]:
+    """One variable: one-sided values of the derivatives at every joint, exactly. Otherwise nothing is proved."""
+    symbols = node.free_symbols
+    if len(symbols) != 1:
+        yield Jump(0, f"{str(node)[:80]}: smoothness of a Piecewise in several variables is not proved", sure=False)
+        return
+    variable = next(iter(symbols))
+    place = structure.variables.index(variable)
+    joints = joints_of(node, variable)
+    if joints is None:
+        yield Jump(0, f"{str(node)[:80]}: the joints of this Piecewise are not simple", sure=False)
+        return
+    for joint in joints:
+        low, high = enclose(joint)
+        if high <= domain.lo[place] or low >= domain.hi[place]:
+            continue
+        order = first_mismatch(node, variable, joint)
+        if order is not None:
+            where = {variable.name: float(low)}
+            text = (
+                f"derivative {order} of {str(node)[:80]} jumps at {variable} = {joint}"
+                if order
+                else f"{str(node)[:80]} jumps at {variable} = {joint}"
+            )
+            yield Jump(order, text, where)

@@ -1,0 +1,1 @@
+"""Moduli of continuity and Hoelder pairs."""

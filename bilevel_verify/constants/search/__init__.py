@@ -1,0 +1,1 @@
+"""Bounds by branch and bound, and samples that show how tight they are."""

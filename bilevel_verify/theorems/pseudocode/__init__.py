@@ -1,0 +1,1 @@
+"""Printed pseudo-code: read, looked through without running it, and run literally."""

@@ -1,0 +1,323 @@
+"""Expressions of a printed pseudo-code: read from the state of a literal run, or stopped with a finding."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from bilevel_verify.language import tree
+from bilevel_verify.theorems.card import Algorithm
+from bilevel_verify.theorems.pseudocode.execution import Halt, Key
+from bilevel_verify.theorems.pseudocode.numbers import Field, LinearOperator, Value, is_array, is_exact, norm, pair
+from bilevel_verify.theorems.rewrite import binder
+
+MAXIMAL_TERMS = 1_000_000
+MAXIMAL_BITS = 100_000
+"""Size of exact numbers: beyond it a run ends as one whose budget is spent."""
+
+
+@dataclass(slots=True)
+class Budget:
+    """Statements that may still be executed, called algorithms included."""
+
+    left: int
+
+
+class Expressions:
+    """Values of expressions in the state of a literal run.
+
+    Reads are noted while a loop wants to know whether it still sees anything new.
+    """
+
+    def __init__(
+        self,
+        numbers: Field,
+        functions: Mapping[str, Callable[..., Value]],
+        library: Mapping[str, Algorithm],
+        budget: Budget,
+    ) -> None:
+        self.field, self.functions, self.library, self.budget = numbers, functions, library, budget
+        self.letters: dict[str, Value] = {}
+        self.sequences: dict[str, dict[tuple[int, ...], Value]] = {}
+        self.order: list[Key] = []
+        self.given: Mapping[str, Any] = {}
+        self.reads: list[Value] | None = None
+        self.line = ""
+        self.done = 0
+
+    def import_value(self, value: Any) -> Value:
+        if callable(value) or is_exact(value) or isinstance(value, LinearOperator):
+            return value
+        if isinstance(value, np.ndarray | list | tuple):
+            return self.field.vector(list(value))
+        return self.field.number(value)
+
+    # --- statements ---------------------------------------------------------------------------------------------------
+
+    # --- expressions --------------------------------------------------------------------------------------------------
+
+    def finite(self, value: Value) -> Value:
+        """Refuse NaN and infinities where a value is kept."""
+        entries = value.ravel() if is_array(value) else [value]
+        for entry in entries:
+            number = not (is_exact(entry) or callable(entry) or isinstance(entry, bool | LinearOperator))
+            if number and not self.field.is_finite(entry):
+                raise Halt("not a number", f"the value is {entry}", self.line)
+        return value
+
+    def index(self, node: tree.Node) -> int:
+        outer, self.reads = self.reads, None
+        value = self.value(node)
+        self.reads = outer
+        if isinstance(value, Fraction) and value.denominator == 1:
+            return int(value)
+        if not isinstance(value, int) or isinstance(value, bool):
+            if not is_exact(value) and not is_array(value) and value == int(value):
+                return int(value)
+            raise Halt("non-integer index", f"the index is {value}, not an integer", self.line)
+        return value
+
+    def read(self, value: Value) -> Value:
+        if self.reads is not None:
+            self.reads.append(value)
+        return value
+
+    def test(self, node: tree.Node) -> bool:
+        match node:
+            case tree.Truth(value=value):
+                return value
+            case tree.Not(operand=part):
+                return not self.test(part)
+            case tree.Logical(operator="and", operands=parts):
+                return all(self.test(p) for p in parts)
+            case tree.Logical(operands=parts):
+                return any(self.test(p) for p in parts)
+            case tree.Compare(operands=parts, operators=signs):
+                return self.comparison([self.value(p) for p in parts], signs)
+        raise Halt("undefined", "a condition was expected", self.line)
+
+    def comparison(self, values: list[Value], signs: Sequence[str]) -> bool:
+        for place, sign in enumerate(signs):
+            left, right = pair(self.field, values[place], values[place + 1])
+            answers = {"<": left < right, "<=": left <= right, ">": left > right, ">=": left >= right}
+            if not answers.get(sign, left == right):
+                return False
+        return True
+
+    def value(self, node: tree.Node) -> Value:
+        match node:
+            case tree.Number(value=value):
+                return int(value) if value.denominator == 1 else value
+            case tree.Letter(name=name):
+                return self.letter(name)
+            case tree.Index(base=base, indices=indices):
+                return self.entry(base, tuple(self.index(i) for i in indices))
+            case tree.Add(terms=terms):
+                return self.fold([self.value(t) for t in terms], lambda a, b: a + b)
+            case tree.Multiply(factors=factors):
+                return self.fold([self.value(f) for f in factors], lambda a, b: a * b)
+            case tree.Divide(numerator=a, denominator=b):
+                return self.divide(self.value(a), self.value(b))
+            case tree.Power(base=a, exponent=b):
+                return self.power(self.value(a), self.value(b))
+            case tree.Negate(operand=a):
+                return -self.value(a)
+            case tree.Modulo(left=a, right=b):
+                left, right = pair(self.field, self.value(a), self.value(b))
+                return left % right
+            case tree.MatrixMultiply(left=a, right=b):
+                return self.product(self.value(a), self.value(b))
+            case tree.Conditional(test=test, yes=yes, no=no):
+                return self.value(yes if self.test(test) else no)
+            case tree.Call():
+                return self.call(node)
+        raise Halt("undefined", f"{type(node).__name__} has no value here", self.line)
+
+    def letter(self, name: str) -> Value:
+        if name in self.letters:
+            return self.read(self.letters[name])
+        if name in ("pi", "E"):
+            return self.field.number(math.pi if name == "pi" else math.e)
+        if name in self.functions:
+            return self.functions[name]
+        raise Halt("unassigned", f"'{name}' was never assigned", self.line)
+
+    def entry(self, base: str, index: tuple[int, ...]) -> Value:
+        entries = self.sequences.get(base, {})
+        if index in entries:
+            return self.read(entries[index])
+        given = self.given.get(base)
+        if callable(given):
+            return self.import_value(given(*index))
+        shown = ", ".join(str(i) for i in index)
+        raise Halt("unassigned", f"{base}[{shown}] was never assigned", self.line)
+
+    def fold(self, values: list[Value], operation: Callable[[Value, Value], Value]) -> Value:
+        total = values[0]
+        for value in values[1:]:
+            left, right = pair(self.field, total, value)
+            if is_array(left) and is_array(right) and left.shape != right.shape:
+                raise Halt("undefined", f"shapes {left.shape} and {right.shape} do not fit", self.line)
+            total = self.bounded(operation(left, right))
+        return total
+
+    def bounded(self, value: Value) -> Value:
+        """Exact numbers of at most ``MAXIMAL_BITS`` bits."""
+        if is_exact(value) and _bits(value) > MAXIMAL_BITS:
+            raise Halt("budget", f"a number of more than {MAXIMAL_BITS} bits", self.line)
+        return value
+
+    def matrix_product(self, left: Value, right: Value) -> Value:
+        if isinstance(left, LinearOperator) and is_array(right):
+            return left @ right
+        if not (is_array(left) and is_array(right)) or left.shape[-1] != right.shape[0]:
+            raise Halt("undefined", "@ multiplies a matrix and a vector or matrix that fits", self.line)
+        return left @ right
+
+    def product(self, left: Value, right: Value) -> Value:
+        """``left @ right`` of a matrix or a vector with one that fits."""
+        if not (is_array(right) and (is_array(left) or hasattr(left, "product"))):
+            raise Halt("undefined", "'@' needs a matrix or a vector on both sides; '*' multiplies numbers", self.line)
+        if is_array(left) and left.shape[-1] != right.shape[0]:
+            raise Halt("undefined", f"shapes {left.shape} and {right.shape} do not fit", self.line)
+        return left @ right
+
+    def divide(self, top: Value, bottom: Value) -> Value:
+        if is_array(bottom):
+            raise Halt("undefined", "division by a vector", self.line)
+        if bottom == 0:
+            raise Halt("division by zero", "division by zero", self.line)
+        if isinstance(top, int | Fraction) and isinstance(bottom, int | Fraction):
+            quotient = self.bounded(Fraction(top) / Fraction(bottom))
+            return int(quotient) if quotient.denominator == 1 else quotient
+        left, right = pair(self.field, top, bottom)
+        return left / right
+
+    def power(self, base: Value, exponent: Value) -> Value:
+        if base == 0 and exponent < 0:
+            raise Halt("division by zero", "0 to a negative power", self.line)
+        if is_exact(base) and isinstance(exponent, int):
+            if abs(base) not in (0, 1) and _bits(base) * abs(exponent) > 2 * MAXIMAL_BITS:
+                raise Halt("budget", f"a number of more than {MAXIMAL_BITS} bits", self.line)
+            return Fraction(base) ** exponent if exponent < 0 else base**exponent
+        if isinstance(exponent, int):
+            return base**exponent
+        left, right = self.field.number(base), self.field.number(exponent)
+        if left < 0:
+            raise Halt("not a number", f"a broken power of {left}", self.line)
+        return left**right
+
+    def call(self, node: tree.Call) -> Value:
+        span = binder(node)
+        if span is not None:
+            return self.over_range(node, *span)
+        if any(isinstance(a, tree.Letter) and a.name == "_" for a in node.arguments):
+            return self.partial(node)
+        name = node.function
+        values = [self.value(a) for a in node.arguments]
+        held = self.letters.get(name)
+        if callable(held):
+            return held(*values)
+        if name in self.library:
+            return self.run_other(self.library[name], values)
+        if name in self.functions:
+            return self.functions[name](*values)
+        return self.builtin(name, values)
+
+    def partial(self, node: tree.Call) -> Callable[..., Value]:
+        """``g(w, _)``: a function of the blanks."""
+        fixed = [None if isinstance(a, tree.Letter) and a.name == "_" else self.value(a) for a in node.arguments]
+        function = self.letters.get(node.function) or self.functions.get(node.function)
+        if function is None:
+            raise Halt("unknown function", f"unknown function '{node.function}'", self.line)
+
+        def applied(*rest: Value) -> Value:
+            blanks = iter(rest)
+            return function(*[next(blanks) if v is None else v for v in fixed])
+
+        applied.__name__ = node.function
+        applied.fixed = fixed  # type: ignore[attr-defined]
+        return applied
+
+    def run_other(self, other: Algorithm, values: list[Value]) -> Value:
+        """The output of another algorithm of the card."""
+        raise NotImplementedError
+
+    def range_end(self, node: tree.Node, up: bool) -> int:
+        """The first integer from an end on (``up``), or the last one up to it: ends need not be integers."""
+        outer, self.reads = self.reads, None
+        value = self.value(node)
+        self.reads = outer
+        if is_array(value) or isinstance(value, bool) or not math.isfinite(value):
+            raise Halt("non-integer index", f"the end of a range is {value}, not a number", self.line)
+        return _rounded(value, up)
+
+    def over_range(self, node: tree.Call, index: str, lo: tree.Node, hi: tree.Node) -> Value:
+        """A function over all integers between two ends."""
+        first, last = self.range_end(lo, True), self.range_end(hi, False)
+        name, body = node.function, node.arguments[0]
+        if last < first and name not in ("sum", "prod"):
+            raise Halt("empty range", f"{name} over the empty range {first}..{last}", self.line)
+        if last - first >= MAXIMAL_TERMS:
+            raise Halt("budget", f"more than {MAXIMAL_TERMS} terms", self.line)
+        before = self.letters.get(index)
+        terms = []
+        for i in range(first, last + 1):
+            self.letters[index] = i
+            terms.append(self.value(body))
+        if before is None:
+            self.letters.pop(index, None)
+        else:
+            self.letters[index] = before
+        if name in ("sum", "prod"):
+            if not terms:
+                return 0 if name == "sum" else 1
+            return self.fold(terms, (lambda a, b: a + b) if name == "sum" else (lambda a, b: a * b))
+        best = self.extreme(terms, largest=name in ("max", "argmax"))
+        return terms[best] if name in ("max", "min") else first + best
+
+    def extreme(self, terms: list[Value], largest: bool) -> int:
+        """Place of the first extreme term: ties go to the smallest index."""
+        best = 0
+        for place in range(1, len(terms)):
+            left, right = pair(self.field, terms[place], terms[best])
+            if (left > right) if largest else (left < right):
+                best = place
+        return best
+
+    def builtin(self, name: str, values: list[Value]) -> Value:
+        if name == "norm" and len(values) == 1:
+            return norm(self.field, values[0])
+        if name == "dot" and len(values) == 2:
+            return sum((a * b for a, b in zip(values[0], values[1])), self.field.number(0))
+        if name in ("max", "min") and values:
+            return values[self.extreme(values, name == "max")]
+        if name == "abs" and len(values) == 1:
+            return abs(values[0])
+        if name == "plus" and len(values) == 1:
+            return values[0] if values[0] > 0 else 0
+        if name in ("floor", "ceil") and len(values) == 1:
+            return _rounded(values[0], name == "ceil")
+        if name == "T" and len(values) == 1:
+            return values[0].T
+        if name in ("sqrt", "log", "exp", "sin", "cos", "tan", "sinh", "cosh", "tanh", "asinh", "atan", "erf"):
+            try:
+                return self.field.function(name, values[0])
+            except (ValueError, ZeroDivisionError):
+                raise Halt("not a number", f"{name} of {values[0]}", self.line) from None
+        raise Halt("unknown function", f"unknown function '{name}'", self.line)
+
+
+def _rounded(value: Value, up: bool) -> int:
+    whole: int = math.ceil(value) if up else math.floor(value)
+    return whole
+
+
+def _bits(value: Value) -> int:
+    parts = (value.numerator, value.denominator) if isinstance(value, Fraction) else (value,)
+    return max(int(part).bit_length() for part in parts)

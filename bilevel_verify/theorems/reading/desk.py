@@ -1,0 +1,195 @@
+"""The reader's desk: what later expressions of a card may lean on, local definitions, and parameter formulas."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from bilevel_verify.errors import CardError
+from bilevel_verify.language import nearest
+from bilevel_verify.theorems.card import (
+    Condition,
+    Definition,
+    Domain,
+    Expression,
+    FunctionSpec,
+    LetterSpec,
+    Link,
+    Reading,
+    Root,
+    Scope,
+    Settings,
+)
+from bilevel_verify.theorems.reading.fields import (
+    Names,
+    Place,
+    Table,
+    chain_of,
+    condition,
+    domain_of,
+    expression,
+    names_of_scope,
+)
+from bilevel_verify.theorems.rewrite import free_letters, inline
+
+SIGNATURE = re.compile(r"\s*([A-Za-z][A-Za-z0-9_]*)\s*\(([^()]*)\)\s*\Z")
+LocalFunctions = dict[str, tuple[tuple[str, ...], Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """What has been read so far and every later expression may lean on."""
+
+    place: Place
+    letters: Mapping[str, LetterSpec]
+    functions: Mapping[str, FunctionSpec]
+    units: dict[str, str]
+    settings: dict[str, Settings]
+    readings: dict[str, Reading]
+    regimes: dict[str, tuple[Condition, ...]]
+
+    def names(self, scope: Scope) -> Names:
+        """Vocabulary of a scope with the letters and functions of this card."""
+        run = {n for n, spec in self.letters.items() if spec.source == "run"}
+        own = self.functions if scope != "parameters" else ()
+        return names_of_scope(scope, self.letters, own, run)
+
+    def conditions(self, table: Table, key: str, scope: Scope, extra: bool = False) -> tuple[Condition, ...]:
+        """Conditions of a list; ``extra`` allows letters that are not declared (regimes)."""
+        names, place = None if extra else self.names(scope), table.place.at(key)
+        added = key == "added"
+        return tuple(condition(text, place, names, origin, added) for text, origin in table.sourced(key))
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """Quantified letters, local definitions and local functions of a statement or a claim."""
+
+    for_: Mapping[str, Domain]
+    define: Mapping[str, Expression]
+    local: LocalFunctions
+    narrowed: Mapping[str, Domain]
+
+    def expression(self, text: Any, place: Place, names: Names) -> Expression:
+        """Parse, check with the local names, write out local functions."""
+        known = names.plus(letters=(*self.for_, *self.define), functions=self.local)
+        found = expression(text, place, known)
+        return self.write_out(found, place)
+
+    def write_out(self, found: Expression, place: Place) -> Expression:
+        """Replace calls of local functions by their bodies."""
+        if not self.local:
+            return found
+        try:
+            return Expression(inline(found.tree, self.local), found.text)
+        except CardError as error:
+            raise place.fail(str(error)) from None
+
+    def conditions(self, table: Table, key: str, names: Names) -> tuple[Condition, ...]:
+        """The hypotheses of a list, with their origins; those under ``added`` are ours."""
+        found = []
+        for text, origin in table.sourced(key):
+            read = self.expression(text, table.place.at(key), names)
+            found.append(Condition(read.tree, read.text, origin, key == "added"))
+        return tuple(found)
+
+    def chain(self, parts: tuple[str, ...], place: Place, names: Names) -> tuple[Link, ...]:
+        """A chain of relations in this context."""
+        known = names.plus(letters=(*self.for_, *self.define), functions=self.local)
+        links = chain_of(parts, place, known)
+        return tuple(
+            replace(link, left=self.write_out(link.left, place), right=self.write_out(link.right, place))
+            for link in links
+        )
+
+
+def context_of(table: Table, names: Names, parent: Context | None = None) -> Context:
+    """``for`` and ``define`` of a table, on top of those of its parent."""
+    ranges = dict(parent.for_) if parent else {}
+    quantified = table.sourced_table("for")
+    known = names.plus(letters=(*ranges, *quantified, *(parent.define if parent else ())))
+    for letter, (text, origin) in quantified.items():
+        ranges[letter] = domain_of(text, table.place.at("for", letter), known, origin)
+    narrowed = {}
+    for letter, text in table.table("narrowed").items():
+        place = table.place.at("narrowed", letter)
+        if letter not in known.letters:
+            raise place.fail(f"unknown letter '{letter}'{nearest(letter, known.letters)}")
+        narrowed[letter] = domain_of(text, place, known, added=True)
+    define: dict[str, Expression] = dict(parent.define) if parent else {}
+    local: LocalFunctions = dict(parent.local) if parent else {}
+    texts = table.table("define")
+    plain = [key for key in texts if not SIGNATURE.match(key)]
+    calls = {m[1]: key for key in texts if (m := SIGNATURE.match(key))}
+    known = known.plus(letters=(*define, *plain), functions=(*local, *calls))
+    for name, key in calls.items():
+        signature = SIGNATURE.match(key)
+        assert signature is not None
+        parameters = tuple(p.strip() for p in signature[2].split(",") if p.strip())
+        body = expression(texts[key], table.place.at("define", key), known.plus(letters=parameters))
+        local[name] = (parameters, body.tree)
+    here = Context(ranges, define, local, narrowed)
+    for key in plain:
+        found = expression(texts[key], table.place.at("define", key), known)
+        define[key] = here.write_out(found, table.place)
+    return here
+
+
+def read_definitions(data: Mapping[str, Any], desk: Desk, place: Place) -> dict[str, Definition]:
+    """Letters that are formulas: ``letter = "formula"`` or ``letter = { value = ..., printed = ..., side = ... }``."""
+    found: dict[str, Definition] = {}
+    names = desk.names("parameters")
+    for name, value in data.items():
+        here = place.at(name)
+        if name not in desk.letters:
+            raise place.fail(f"letter '{name}' is defined but not declared in [letters]{nearest(name, desk.letters)}")
+        if not isinstance(value, dict):
+            found[name] = Definition(name, expression(value, here, names))
+            continue
+        table = Table(value, here)
+        side = table.text("side", "middle")
+        if side not in ("upper", "lower", "middle"):
+            raise here.at("side").fail(f"'{side}' is not upper, lower or middle")
+        formula: Expression | Root
+        if "root" in value:
+            formula = _root(table, here, names)
+        else:
+            formula = expression(table.get("value"), here.at("value"), names)
+        conditions = desk.conditions(table, "where", "parameters")
+        found[name] = Definition(
+            name,
+            formula,
+            table.text("printed"),
+            table.text("stated"),
+            table.text("source"),
+            side,  # type: ignore[arg-type]
+            conditions,
+        )
+        table.finish()
+    return found
+
+
+def _root(table: Table, place: Place, names: Names) -> Root:
+    define = table.table("define")
+    local = names.plus(letters=define)
+    between = table.strings("between")
+    if len(between) != 2:
+        raise place.at("between").fail("a root needs a bracket of two ends")
+    return Root(
+        expression(table.get("root"), place.at("root"), local),
+        (expression(between[0], place, names), expression(between[1], place, names)),
+        {key: expression(text, place.at("define", key), local) for key, text in define.items()},
+    )
+
+
+def letters_of(definition: Definition) -> set[str]:
+    """What a definition depends on (its own letter excluded in a root)."""
+    if not isinstance(definition.value, Root):
+        return free_letters(definition.value.tree)
+    root = definition.value
+    found = free_letters(root.equation.tree).union(
+        *(free_letters(part.tree) for part in (*root.between, *root.define.values()))
+    )
+    return found - {definition.name} - root.define.keys()

@@ -1,0 +1,407 @@
+"""Reading the numbered items of a card: statements with claims, inequalities, steps, derivations, algorithms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from bilevel_verify.errors import CardError
+from bilevel_verify.language import nearest
+from bilevel_verify.theorems.algorithm import read_program
+from bilevel_verify.theorems.card import (
+    ASSUMED_KINDS,
+    SCOPES,
+    Algorithm,
+    Claim,
+    Derivation,
+    Entry,
+    Expression,
+    Identity,
+    Inequality,
+    Link,
+    Mark,
+    Refuted,
+    Scope,
+    Statement,
+    Step,
+    TableRow,
+)
+from bilevel_verify.theorems.reading.desk import SIGNATURE, Context, Desk, context_of, read_definitions
+from bilevel_verify.theorems.reading.fields import MARK_FIELDS, Names, Place, Table, displayed, expression
+
+
+def _refuted(table: Table, desk: Desk) -> Refuted | None:
+    if "refuted" not in table.data:
+        return None
+    inner = Table(table.table("refuted"), table.place.at("refuted"))
+    letters = inner.table("set")
+    for name, value in letters.items():
+        if name not in desk.letters:
+            raise inner.place.at("set").fail(f"unknown letter '{name}'{nearest(name, desk.letters)}")
+        if isinstance(value, bool) or not isinstance(value, str | int | float):
+            raise inner.place.at("set", name).fail("expected a number")
+    found = Refuted(
+        inner.text("since"),
+        inner.text("why"),
+        inner.text("at"),
+        inner.text("on"),
+        inner.numbers("eps"),
+        inner.numbers("x0"),
+        letters,
+    )
+    inner.finish()
+    return found
+
+
+def _assumed(table: Table, usual: bool) -> bool:
+    """Whether the paper assumes it: then no refutation can be recorded."""
+    found = table.flag("assumed", usual)
+    if found and "refuted" in table.data:
+        raise table.place.at("refuted").fail(
+            "an assumption claims nothing that could be refuted; if the paper claims it, write assumed = false"
+        )
+    return found
+
+
+def _common(table: Table, kind: str, context: Context, names: Names, desk: Desk) -> dict[str, Any]:
+    """Fields that every entry has."""
+    return {
+        "kind": kind,
+        "id": table.text("id", None),
+        "source": table.text("source"),
+        "title": table.text("title"),
+        "for_": context.for_,
+        "where": context.conditions(table, "where", names),
+        "added": context.conditions(table, "added", names),
+        "narrowed": context.narrowed,
+        "marks": _marks(table),
+        "define": context.define,
+        "assumes": table.strings("assumes"),
+        "printed": table.strings("printed"),
+        "stated": table.strings("stated"),
+        "text": table.text("text"),
+        "refuted": _refuted(table, desk),
+        "assumed": _assumed(table, kind in ASSUMED_KINDS),
+        "drafted": table.flag("drafted"),
+        "quantified": table.strings("quantified"),
+        "same_as": table.strings("same_as"),
+        "nothing_to_decide": table.text("nothing_to_decide"),
+        "note": table.text("note"),
+        "why": table.text("why"),
+        "reading": table.text("reading"),
+        "settings": table.strings("settings"),
+        "parameters": read_definitions(table.table("parameters"), desk, table.place.at("parameters")),
+    }
+
+
+def _marks(table: Table) -> tuple[Mark, ...]:
+    """The marks of an entry; one that is itself a named reading has that mark."""
+    reading = table.text("reading")
+    return (*table.marks(), *([Mark("reading", reading)] if reading else []))
+
+
+def read_statement(table: Table, desk: Desk, kind: str) -> Statement:
+    """A theorem, lemma ... with its claims; also assumptions, definitions, proofs and tables."""
+    claims = table.tables("claim")
+    scopes: set[Scope] = {scope for scope in SCOPES if any(c.get("over") == scope for c in claims)}
+    widest: Scope = max(scopes, key=SCOPES.index, default="point")
+    names = desk.names("run" if widest in ("run", "order") else widest)
+    if kind in PASSIVE and not scopes:
+        names = desk.names("point")
+    context = context_of(table, names)
+    common = _common(table, kind, context, names, desk)
+    found = Statement(
+        **common,
+        readings=table.strings("readings"),
+        method=table.text("method"),
+        algorithm=table.text("algorithm"),
+        claims=tuple(
+            read_claim(c, desk, table.place, context, number, common["assumed"]) for number, c in enumerate(claims)
+        ),
+        items=table.strings("items"),
+        uses=table.strings("uses"),
+    )
+    seen: set[str] = set()
+    for claim in found.claims:
+        if claim.id in seen:
+            raise table.place.fail(f'claim "{claim.id}" occurs twice; rename one of them')
+        seen.add(claim.id)
+    return found
+
+
+PASSIVE = ("assumption", "definition", "proof", "table")
+
+
+def read_claim(data: dict[str, Any], desk: Desk, place: Place, parent: Context, number: int, assumed: bool) -> Claim:
+    """One claim with its readings and its repaired form; ``assumed`` is the rule of its entry."""
+    table = Table(data, place)
+    identity = table.text("id", str(number + 1))
+    table.place = place.at(f'claim "{identity}"')
+    over = table.text("over", None)
+    if over not in SCOPES:
+        raise table.place.at("over").fail(f"unknown scope '{over}'{nearest(over, SCOPES)}")
+    claim = _claim_body(table, desk, parent, identity, over, assumed)
+    readings = tuple(
+        _variant(Table(r, table.place.at("reading")), desk, parent, claim, data) for r in table.tables("reading")
+    )
+    repaired = None
+    if "repaired" in data:
+        repaired = _variant(Table(table.table("repaired"), table.place.at("repaired")), desk, parent, claim, data)
+    table.finish()
+    return replace(claim, readings=readings, repaired=repaired)
+
+
+def _claim_body(table: Table, desk: Desk, parent: Context, identity: str, over: Scope, assumed: bool) -> Claim:
+    names = desk.names(over)
+    context = context_of(table, names, parent)
+    probability = table.get("probability")
+    return Claim(
+        id=identity,
+        over=over,
+        chain=_relation(table, names, context),
+        for_=context.for_,
+        where=context.conditions(table, "where", names),
+        added=context.conditions(table, "added", names),
+        narrowed=context.narrowed,
+        marks=table.marks(),
+        as_printed=not (table.data.keys() & MARK_FIELDS.keys()),
+        define=context.define,
+        source=table.text("source"),
+        printed=table.strings("printed"),
+        stated=table.strings("stated"),
+        refuted=_refuted(table, desk),
+        same_as=table.strings("same_as"),
+        counted=table.strings("counted"),
+        points=tuple(context.expression(p, table.place.at("points"), names) for p in table.strings("points")),
+        probability=None if probability is None else context.expression(probability, table.place, names),
+        fit=table.text("fit"),
+        given_by=table.strings("given_by"),
+        assumed=_assumed(table, assumed),
+        note=table.text("note"),
+        why=table.text("why"),
+    )
+
+
+def _relation(table: Table, names: Names, context: Context) -> tuple[Link, ...]:
+    """``left``/``op``/``right`` or ``chain``, with its displays and marks."""
+    return displayed(_links(table, names, context), table)
+
+
+def _links(table: Table, names: Names, context: Context) -> tuple[Link, ...]:
+    if "chain" in table.data:
+        for key in ("left", "right", "op"):
+            if key in table.data:
+                raise table.place.fail(f"'chain' and '{key}' exclude each other")
+        return context.chain(table.strings("chain"), table.place, names)
+    for key in ("left", "right"):
+        if key not in table.data:
+            raise table.place.fail(f"the field '{key}' is missing (or write a chain)")
+    operator = table.text("op", "<=")
+    if operator not in ("<=", "<", "==", ">=", ">"):
+        raise table.place.at("op").fail(f"'{operator}' is not one of <= < == >= >")
+    left = context.expression(table.get("left"), table.place.at("left"), names)
+    right = context.expression(table.get("right"), table.place.at("right"), names)
+    return (Link(left, operator, right),)
+
+
+def _variant(table: Table, desk: Desk, parent: Context, claim: Claim, base: dict[str, Any]) -> Claim:
+    """A reading or a repaired form: the claim with some fields replaced."""
+    own = {"change", "why", "name", "label", "literal", "since"}
+    dropped = ("repaired", "reading", "refuted", "note", "link", *_stale_origins(table.data))
+    merged = {k: v for k, v in base.items() if k not in dropped}
+    relation = {"chain", "left", "right", "op"} & table.data.keys()
+    if "chain" in relation or ("chain" in merged and relation):
+        merged = {k: v for k, v in merged.items() if k not in ("left", "right", "op", "chain")}
+    merged |= {k: v for k, v in table.data.items() if k not in own}
+    label = table.text("label") or table.text("name")
+    if label in desk.readings:
+        label = desk.readings[label].label
+    inner = Table(merged, table.place)
+    inner.asked |= {"id", "over", "claim"}
+    over = merged.get("over", claim.over)
+    if over not in SCOPES:
+        raise table.place.at("over").fail(f"unknown scope '{over}'{nearest(str(over), SCOPES)}")
+    body = _claim_body(inner, desk, parent, claim.id, over, claim.assumed)
+    inner.finish()
+    change = table.text("change")
+    mark = (
+        Mark("repaired", change or "the repaired form")
+        if table.place.parts[-1] == "repaired"
+        else Mark("reading", label)
+    )
+    return replace(
+        body,
+        marks=(*body.marks, mark),
+        reading=label,
+        literal=table.flag("literal"),
+        change=change,
+        why=table.text("why"),
+        as_printed=False,
+    )
+
+
+def _scalar_names(desk: Desk) -> Names:
+    names = desk.names("parameters")
+    return names.plus(letters=desk.letters)
+
+
+def read_inequality(table: Table, desk: Desk, kind: str) -> Inequality:
+    """Scalar links; run letters may be named as plain numbers (``k``, ``t``) through ``for``."""
+    names = _scalar_names(desk)
+    context = context_of(table, names)
+    repaired = _repaired_entry(table, desk, kind, read_inequality)
+    return Inequality(
+        **_common(table, kind, context, names, desk), chain=_relation(table, names, context), repaired=repaired
+    )
+
+
+def read_step(table: Table, desk: Desk, kind: str) -> Step:
+    """Vector links, linear in inner products."""
+    vectors = table.strings("vectors")
+    if not vectors:
+        raise table.place.fail("the field 'vectors' is missing")
+    names = _scalar_names(desk).plus(letters=vectors, functions={"norm", "dot"})
+    context = context_of(table, names)
+    repaired = _repaired_entry(table, desk, kind, read_step)
+    return Step(
+        **_common(table, kind, context, names, desk),
+        vectors=vectors,
+        chain=_relation(table, names, context),
+        repaired=repaired,
+    )
+
+
+def read_derivation(table: Table, desk: Desk, kind: str) -> Derivation:
+    """``result`` with ``substitute`` gives ``gives``."""
+    substitute = table.table("substitute")
+    names = _scalar_names(desk).plus(letters=substitute)
+    context = context_of(table, names)
+    regime = table.get("regime", "default")
+    if isinstance(regime, str):
+        if regime not in desk.regimes and regime != "default":
+            raise table.place.at("regime").fail(f"unknown regime '{regime}'{nearest(regime, desk.regimes)}")
+        conditions = desk.regimes.get(regime, ())
+    else:
+        conditions = context.conditions(table, "regime", names)
+    return Derivation(
+        **_common(table, kind, context, names, desk),
+        result=context.expression(table.get("result"), table.place.at("result"), names),
+        gives=context.expression(table.get("gives"), table.place.at("gives"), names),
+        substitute={
+            key: context.expression(text, table.place.at("substitute", key), names) for key, text in substitute.items()
+        },
+        regime=conditions,
+        premise=table.strings("premise"),
+        dimensionless=table.flag("dimensionless"),
+        free_of=table.strings("free_of"),
+        repaired=_repaired_entry(table, desk, kind, read_derivation),
+    )
+
+
+def read_identity(table: Table, desk: Desk, kind: str) -> Identity:
+    """A printed formula and the object it claims to be, at points of the domain."""
+    names = desk.names("point").plus(letters={"x", "y", "v"})
+    context = context_of(table, names)
+    return Identity(
+        **_common(table, kind, context, names, desk),
+        left=context.expression(table.get("left"), table.place.at("left"), names),
+        right=context.expression(table.get("right"), table.place.at("right"), names),
+        repaired=_repaired_entry(table, desk, kind, read_identity),
+    )
+
+
+def read_table_row(table: Table, desk: Desk, kind: str) -> TableRow:
+    """One row of a comparison table."""
+    names = _scalar_names(desk)
+    context = context_of(table, names)
+    entries = table.table("entries")
+    return TableRow(
+        **_common(table, kind, context, names, desk),
+        table=table.text("table", None),
+        method=table.text("method", None),
+        entries={k: context.expression(v, table.place.at("entries", k), names) for k, v in entries.items()},
+        regime=desk.regimes.get("default", ()),
+    )
+
+
+def read_algorithm(table: Table, desk: Desk, kind: str) -> Algorithm:
+    """A pseudo-code, parsed into statements."""
+    names = desk.names("run")
+    context = context_of(table, names)
+    steps = table.text("steps", None)
+    try:
+        program = read_program(steps)
+    except CardError as error:
+        raise table.place.at("steps").fail(str(error)) from None
+    return Algorithm(
+        **_common(table, kind, context, names, desk),
+        inputs=table.strings("inputs"),
+        steps=steps,
+        program=program,
+        called=table.text("called"),
+        taken=_taken(table),
+        families=_families(table, desk),
+        outputs=table.strings("outputs"),
+        functions=table.strings("functions"),
+        supplied_by=table.strings("supplied_by"),
+        method=table.text("method"),
+        variant_of=table.text("variant_of"),
+        literal=table.flag("literal", True),
+    )
+
+
+def _taken(table: Table) -> dict[str, str]:
+    """Letters that no input of the paper names, each with the reason why a run takes it."""
+    inner = Table(table.table("taken"), table.place.at("taken"))
+    found = {name: inner.text(name) for name in inner.data}
+    for name, why in found.items():
+        if not why.strip():
+            raise inner.place.at(name).fail("say why the run takes it although the paper does not name it as an input")
+        if name in table.strings("inputs"):
+            raise inner.place.at(name).fail("it is an input already; take it out here or there")
+    return found
+
+
+def _families(table: Table, desk: Desk) -> dict[str, tuple[tuple[str, ...], Expression]]:
+    """``"T(t, k)" = "T_m1 if k == -1 else T_k"``."""
+    found: dict[str, tuple[tuple[str, ...], Expression]] = {}
+    for key, text in table.table("families").items():
+        place = table.place.at("families", key)
+        signature = SIGNATURE.match(key)
+        if signature is None:
+            raise place.fail("write the indices of the sequence, as in 'T(t, k)'")
+        indices = tuple(part.strip() for part in signature[2].split(",") if part.strip())
+        found[signature[1]] = (indices, expression(text, place, desk.names("parameters").plus(letters=indices)))
+    return found
+
+
+def _repaired_entry(table: Table, desk: Desk, kind: str, reader: Callable[[Table, Desk, str], Entry]) -> Entry | None:
+    """The repaired form of an inequality, step, derivation or identity: a sibling with some fields replaced."""
+    if "repaired" not in table.data:
+        return None
+    change = Table(table.table("repaired"), table.place.at("repaired"))
+    dropped = ("repaired", "refuted", "printed", "stated", "note", "link", *_stale_origins(change.data))
+    base = {k: v for k, v in table.data.items() if k not in dropped}
+    if "chain" in change.data or ("left" in change.data and kind != "identity"):
+        base = {k: v for k, v in base.items() if k not in ("chain", "left", "right", "op")}
+    merged = Table({**base, **{k: v for k, v in change.data.items() if k != "change"}}, change.place)
+    found = reader(merged, desk, kind)
+    merged.finish()
+    text = change.text("change")
+    return replace(found, reading=text, marks=(*found.marks, Mark("repaired", text or "the repaired form")))
+
+
+def _stale_origins(changed: Mapping[str, Any]) -> list[str]:
+    """Places that belong to hypotheses and ranges which the changed form replaces."""
+    return [f"{key}_from" for key in ("where", "for", "regime") if key in changed and f"{key}_from" not in changed]
+
+
+ENTRY_READERS: dict[str, Callable[[Table, Desk, str], Entry]] = {
+    "algorithm": read_algorithm,
+    "inequality": read_inequality,
+    "step": read_step,
+    "derivation": read_derivation,
+    "identity": read_identity,
+    "table_row": read_table_row,
+}

@@ -1,0 +1,368 @@
+"""From a TOML file to a :class:`Card`, strictly: what is not understood is an error that names its place."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import tomllib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from bilevel_verify.errors import CardError, InputError
+from bilevel_verify.language import nearest
+from bilevel_verify.latex import Notation
+from bilevel_verify.theorems.card import (
+    PASSIVE_KINDS,
+    STATEMENT_KINDS,
+    Card,
+    Condition,
+    Definition,
+    Derivation,
+    Entry,
+    Expression,
+    FunctionSpec,
+    Hides,
+    LetterSpec,
+    Reading,
+    Settings,
+    Statement,
+)
+from bilevel_verify.theorems.notation import notation_of, notation_table
+from bilevel_verify.theorems.prescribed import formulas_of
+from bilevel_verify.theorems.reading.desk import Desk, letters_of, read_definitions
+from bilevel_verify.theorems.reading.entries import ENTRY_READERS, read_statement
+from bilevel_verify.theorems.reading.fields import Names, Place, Table, domain_of, expression
+from bilevel_verify.theorems.reading.ranges import check_ranges
+from bilevel_verify.theorems.rewrite import order_of
+from bilevel_verify.theorems.units.unit_form import unit_fault
+from bilevel_verify.theorems.vocabulary import NUMBERS, RANGE_FUNCTIONS, SCALAR_FUNCTIONS
+
+MAXIMAL_SIZE = 1_000_000
+LETTER_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
+SOURCES = ("constants", "truth", "user", "run", "problem", "settings")
+HEADER = frozenset("paper units letters functions definitions settings readings regime hides notation draft".split())
+FORMULA = SCALAR_FUNCTIONS | RANGE_FUNCTIONS
+
+
+def read_card(path: Path, label: str | None = None) -> Card:
+    """Read and validate one card file.
+
+    Raises
+    ------
+    CardError : one line that names the card, the statement, the field, the column and the fix.
+    """
+    label = label or str(path)
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        raise CardError(f"{label}: cannot be read: {error.strerror or error}") from None
+    if len(raw) > MAXIMAL_SIZE:
+        raise CardError(f"{label}: {len(raw)} bytes; a card has at most {MAXIMAL_SIZE}")
+    try:
+        text = raw.decode("utf-8")
+        data = tomllib.loads(text)
+    except UnicodeDecodeError:
+        raise CardError(f"{label}: not UTF-8 text") from None
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise CardError(f"{label}: not TOML: {error}") from None
+    return _Reader(label, text, data, path).card(hashlib.sha256(raw).hexdigest())
+
+
+class _Reader:
+    """Reads the tables in the order in which they depend on each other."""
+
+    def __init__(self, label: str, text: str, data: dict[str, Any], path: Path) -> None:
+        self.place, self.text, self.path = Place(label), text, path
+        self.top = Table(data, self.place)
+
+    def card(self, digest: str) -> Card:
+        if "paper" not in self.top.data:
+            raise self.place.fail("the table [paper] is missing")
+        paper = Table(self.top.table("paper"), self.place.at("[paper]"))
+        units = self.units()
+        letters = self.letters(units, paper.text("standing"))
+        functions = self.functions(units, letters)
+        self.place.notation = self.notation(letters, functions)
+        desk = Desk(self.place, letters, functions, dict(units), {}, {}, {})
+        definitions = self.definitions(desk)
+        desk.settings.update(self.settings(desk))
+        desk.readings.update(self.readings(desk))
+        desk.regimes.update(self.regimes(desk))
+        self.check_circles(definitions, desk)
+        hides = self.hides(letters)
+        self.top.table("draft")
+        entries = self.entries(desk)
+        self.top.finish()
+        card = Card(
+            key=paper.text("key", None),
+            title=paper.text("title"),
+            authors=paper.text("authors"),
+            venue=paper.text("venue"),
+            note=paper.text("note"),
+            path=self.path,
+            units=units,
+            letters=letters,
+            functions=functions,
+            definitions=definitions,
+            settings=desk.settings,
+            readings=desk.readings,
+            regimes=desk.regimes,
+            hides=hides,
+            entries=entries,
+            digest=digest,
+            notation=self.place.notation,
+            draft=self.top.table("draft"),
+        )
+        paper.finish()
+        _check_references(card, self.place)
+        _check_circles(card, self.place)
+        check_ranges(card, self.place)
+        return card
+
+    def notation(self, letters: Mapping[str, LetterSpec], functions: Mapping[str, FunctionSpec]) -> Notation:
+        """How the card's LaTeX is read; a table that cannot be read is an error of the card."""
+        self.top.table("notation")
+        try:
+            return notation_of(notation_table(self.top.data, self.path), letters, functions, self.path.stem)
+        except InputError as error:
+            raise self.place.fail(str(error)) from None
+
+    def units(self) -> dict[str, str]:
+        table = Table(self.top.table("units"), self.place.at("[units]"))
+        units = {name: table.text(name) for name in table.data}
+        for name in units:
+            if not LETTER_NAME.match(name):
+                raise table.place.fail(f"{name!r} is not a unit name")
+        return units
+
+    def unit(self, text: Any, place: Place, units: Mapping[str, str], letters: set[str]) -> Expression:
+        names = Names(frozenset(units) | frozenset(letters), frozenset({"max", "min"}), noun="unit")
+        if isinstance(text, int):
+            text = str(text)
+        try:
+            found = expression(text, place, names)
+        except CardError as error:
+            message = str(error).replace("unknown unit", "undeclared unit")
+            if "undeclared unit" in message and "did you mean" not in message:
+                message += "; declare it under [units]"
+            raise CardError(message) from None
+        if fault := unit_fault(found.tree, units):
+            raise place.fail(f"{found.text!r} is not a unit: {fault}")
+        return found
+
+    def letters(self, units: Mapping[str, str], standing: str) -> dict[str, LetterSpec]:
+        tables = self.top.table("letters")
+        found: dict[str, LetterSpec] = {}
+        exponents = {
+            name for name, data in tables.items() if isinstance(data, dict) and data.get("unit", "1") in (1, "1")
+        }
+        everything = Names(frozenset(tables) | {"k_end", "d"}, FORMULA)
+        for name, data in tables.items():
+            place = self.place.at("[letters]", name)
+            if not LETTER_NAME.match(name) or "__" in name or name in NUMBERS:
+                raise place.fail(f"{name!r} cannot be the name of a letter")
+            table = Table(data, place)
+            unit = table.get("unit")
+            if unit is None and units and "draft" not in self.top.data:
+                raise place.fail('the letter has no unit; write unit = "1" if it is a number')
+            source = table.text("from", "settings")
+            if source not in SOURCES:
+                raise place.at("from").fail(f"unknown source {source!r}{nearest(source, SOURCES)}")
+            domain, origin = table.get("domain"), table.text("domain_from") or standing
+            default = table.get("default")
+            found[name] = LetterSpec(
+                name=name,
+                unit=None if unit is None else self.unit(unit, place.at("unit"), units, exponents),
+                domain=None if domain is None else domain_of(domain, place.at("domain"), everything, origin),
+                meaning=table.text("meaning"),
+                source=source,  # type: ignore[arg-type]
+                called=table.text("called"),
+                sign=table.text("sign"),  # type: ignore[arg-type]
+                display=table.text("display"),
+                relation=tuple(self.unit(r, place.at("relation"), units, exponents) for r in table.strings("relation")),
+                default=None if default is None else expression(default, place.at("default"), everything),
+                needs=table.strings("needs"),
+                rounding=table.text("rounding"),  # type: ignore[arg-type]
+            )
+            table.finish()
+        return found
+
+    def functions(self, units: Mapping[str, str], letters: Mapping[str, LetterSpec]) -> dict[str, FunctionSpec]:
+        found: dict[str, FunctionSpec] = {}
+        known = set(letters)
+        for name, data in self.top.table("functions").items():
+            place = self.place.at("[functions]", name)
+            table = Table(data, place)
+            arguments = tuple(self.unit(a, place.at("arguments"), units, known) for a in table.strings("arguments"))
+            value = table.get("value")
+            found[name] = FunctionSpec(
+                name,
+                arguments,
+                None if value is None else self.unit(value, place.at("value"), units, known),
+                table.text("computes", name),
+                table.text("meaning"),
+                table.text("display"),
+            )
+            table.finish()
+        return found
+
+    def definitions(self, desk: Desk) -> dict[str, Definition]:
+        return read_definitions(self.top.table("definitions"), desk, self.place.at("[definitions]"))
+
+    def settings(self, desk: Desk) -> dict[str, Settings]:
+        found: dict[str, Settings] = {}
+        for name, data in self.top.table("settings").items():
+            place = self.place.at(f"[settings.{name}]")
+            table = Table(data, place)
+            rest = {k: v for k, v in data.items() if k in desk.letters}
+            table.asked |= rest.keys()
+            parameters = read_definitions({**rest, **table.table("parameters")}, desk, place)
+            found[name] = Settings(
+                name,
+                parameters,
+                desk.conditions(table, "where", "parameters"),
+                desk.conditions(table, "added", "parameters"),
+                table.text("source"),
+                table.text("printed"),
+                table.text("stated"),
+                table.text("note"),
+                table.strings("includes"),
+            )
+            table.finish()
+        for name, settings in found.items():
+            for other in settings.includes:
+                if other not in found:
+                    raise self.place.at(f"[settings.{name}]").fail(f"unknown settings '{other}'{nearest(other, found)}")
+        return found
+
+    def readings(self, desk: Desk) -> dict[str, Reading]:
+        found: dict[str, Reading] = {}
+        for name, data in self.top.table("readings").items():
+            place = self.place.at(f"[readings.{name}]")
+            table = Table(data, place)
+            parameters = read_definitions(table.table("parameters"), desk, place)
+            label = table.text("label", None)
+            found[name] = Reading(
+                name, label, table.text("why"), table.flag("literal"), table.text("source"), parameters
+            )
+            table.finish()
+        return found
+
+    def regimes(self, desk: Desk) -> dict[str, tuple[Condition, ...]]:
+        table = Table(self.top.table("regime"), self.place.at("[regime]"))
+        names = [key for key in table.data if not key.endswith("_from")]
+        found = {name: desk.conditions(table, name, "parameters", extra=True) for name in names}
+        table.finish()
+        return found
+
+    def hides(self, letters: Mapping[str, LetterSpec]) -> Hides | None:
+        """``[hides]``: letters that the orders of the paper leave out, and where it says so."""
+        if "hides" not in self.top.data:
+            return None
+        table = Table(self.top.table("hides"), self.place.at("[hides]"))
+        found = Hides(table.strings("letters"), table.text("source", None), table.text("printed"))
+        for name in found.letters:
+            _known(name, letters, table.place.at("letters"), "letter")
+        table.finish()
+        return found
+
+    def check_circles(self, definitions: Mapping[str, Definition], desk: Desk) -> None:
+        for name, settings in {"": None, **desk.settings}.items():
+            formulas = dict(definitions)
+            if settings is not None:
+                formulas |= settings.parameters
+            try:
+                order_of({letter: letters_of(d) for letter, d in formulas.items()})
+            except CardError as error:
+                place = self.place.at(f"[settings.{name}]") if name else self.place.at("[definitions]")
+                raise place.fail(str(error)) from None
+
+    def entries(self, desk: Desk) -> dict[str, Entry]:
+        lines = _lines_of_ids(self.text)
+        found: dict[str, Entry] = {}
+        readers: dict[str, Callable[[Table, Desk, str], Entry]] = {
+            **dict.fromkeys((*STATEMENT_KINDS, *PASSIVE_KINDS), read_statement),
+            **ENTRY_READERS,
+        }
+        known = set(readers) | HEADER
+        for kind in self.top.data:
+            if kind not in known:
+                raise self.place.fail(f"unknown table '{kind}'{nearest(kind, known)}")
+        for kind, reader in readers.items():
+            for data in self.top.tables(kind):
+                table = Table(data, self.place.at(kind))
+                identity = table.text("id", None)
+                table.place = self.place.at(identity)
+                if identity in found:
+                    where = " and ".join(str(line) for line in lines.get(identity, [])[:2])
+                    raise self.place.fail(f'"{identity}" occurs twice (lines {where}); rename one of them')
+                found[identity] = reader(table, desk, kind)
+                table.finish()
+        return _in_file_order(found, lines)
+
+
+def _lines_of_ids(text: str) -> dict[str, list[int]]:
+    """Line numbers of the ids of top-level entries (ids of claims have a dotted table header)."""
+    lines: dict[str, list[int]] = {}
+    entry = False
+    for number, line in enumerate(text.splitlines(), 1):
+        header = re.match(r"\s*\[\[?\s*([^\]]+?)\s*\]\]?", line)
+        if header:
+            entry = "." not in header[1]
+        found = re.match(r"""\s*id\s*=\s*["']([^"']+)["']""", line)
+        if found and entry:
+            lines.setdefault(found[1], []).append(number)
+    return lines
+
+
+def _in_file_order(entries: dict[str, Entry], lines: Mapping[str, list[int]]) -> dict[str, Entry]:
+    far = len(lines) + 10**9
+    return dict(sorted(entries.items(), key=lambda item: lines.get(item[0], [far])[0]))
+
+
+def _check_references(card: Card, place: Place) -> None:
+    """Ids that statements mention must exist: assumes, uses, items, algorithm, settings, readings, same_as."""
+    for entry in card.entries.values():
+        here = place.at(entry.id)
+        for name in entry.assumes:
+            _known(name, card.entries, here.at("assumes"), "statement")
+        for name in entry.same_as:
+            _known(name.split("/")[0], {**card.entries, **card.settings}, here.at("same_as"), "statement")
+        for name in entry.settings:
+            _known(name, card.settings, here.at("settings"), "settings")
+        if isinstance(entry, Derivation):
+            for path in entry.premise:
+                _check_premise(card, path, here.at("premise"))
+        if isinstance(entry, Statement):
+            for name in (*entry.items, *entry.uses):
+                _known(name, card.entries, here, "entry")
+            if entry.algorithm:
+                _known(entry.algorithm, {a.id: a for a in card.algorithms}, here.at("algorithm"), "algorithm")
+            for name in entry.readings:
+                _known(name, card.readings, here.at("readings"), "reading")
+
+
+def _check_premise(card: Card, path: str, place: Place) -> None:
+    name, _, claim = path.partition("/")
+    _known(name, card.entries, place, "entry")
+    source = card.entries[name]
+    if claim:
+        _known(claim, {c.id: c for c in source.claims} if isinstance(source, Statement) else {}, place, "claim")
+
+
+def _check_circles(card: Card, place: Place) -> None:
+    """Parameters of a statement must not depend on each other in a circle."""
+    for entry in card.entries.values():
+        if not entry.parameters:
+            continue
+        formulas = formulas_of(card, entry)
+        try:
+            order_of({name: letters_of(found[0]) for name, found in formulas.items()})
+        except CardError as error:
+            raise place.at(entry.id).fail(str(error)) from None
+
+
+def _known(name: str, known: Mapping[str, Any], place: Place, what: str) -> None:
+    if name not in known:
+        raise place.fail(f"unknown {what} '{name}'{nearest(name, known)}")

@@ -1,0 +1,1 @@
+"""Units: every formula must be homogeneous under rescaling."""

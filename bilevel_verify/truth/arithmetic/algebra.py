@@ -1,0 +1,264 @@
+"""Small linear algebra in three number systems with one interface, so that every formula of this room is written once.
+
+* :class:`Floats` batches of float64 matrices, shape (n, rows, columns); no error bounds.
+* :class:`Boxes` batches of interval matrices, outward rounded; ``solve`` is verified.
+* :class:`Balls` matrices of ``arb`` balls of any precision for one point; ``solve`` is verified by FLINT.
+
+A *number* is an array (n,), an :class:`~bilevel_verify.intervals.batch.Interval` of shape (n,), or an ``arb``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bilevel_verify.errors import MathematicalError
+from bilevel_verify.intervals.batch import Interval
+from bilevel_verify.intervals.rounding import up
+from bilevel_verify.symbolic.arithmetics import Numpy
+from bilevel_verify.truth.arithmetic.arithmetics import ArbBalls, IntervalBatch
+
+FloatArray = NDArray[np.float64]
+EPS = 2.0**-53
+
+
+class Algebra(Protocol):
+    """Matrices of one number system."""
+
+    arithmetic: Any
+
+    def matrix(self, rows: Sequence[Sequence[Any]], like: Sequence[Any]) -> Any: ...
+    def number(self, value: Any, like: Sequence[Any]) -> Any: ...
+    def product(self, a: Any, b: Any) -> Any: ...
+    def add(self, a: Any, b: Any) -> Any: ...
+    def subtract(self, a: Any, b: Any) -> Any: ...
+    def negate(self, a: Any) -> Any: ...
+    def scale(self, factor: Any, a: Any) -> Any: ...
+    def transpose(self, a: Any) -> Any: ...
+    def solve(self, a: Any, b: Any) -> Any: ...
+    def stack(self, parts: Sequence[Any], horizontal: bool = True) -> Any: ...
+    def identity(self, size: int, like: Any) -> Any: ...
+    def entries(self, column: Any) -> list[Any]: ...
+
+
+class Floats:
+    """Batches of float matrices."""
+
+    arithmetic = Numpy()
+
+    def matrix(self, rows: Sequence[Sequence[Any]], like: Sequence[Any]) -> FloatArray:
+        n = len(like[0])
+        out = np.empty((n, len(rows), len(rows[0]) if rows else 0))
+        for i, row in enumerate(rows):
+            for j, value in enumerate(row):
+                out[:, i, j] = value
+        return out
+
+    def number(self, value: Any, like: Sequence[Any]) -> FloatArray:
+        return np.broadcast_to(np.asarray(value, dtype=float), np.shape(like[0])).copy()
+
+    def product(self, a: FloatArray, b: FloatArray) -> FloatArray:
+        return np.asarray(a @ b)
+
+    def add(self, a: FloatArray, b: FloatArray) -> FloatArray:
+        return np.asarray(a + b)
+
+    def subtract(self, a: FloatArray, b: FloatArray) -> FloatArray:
+        return np.asarray(a - b)
+
+    def negate(self, a: FloatArray) -> FloatArray:
+        return np.asarray(-a)
+
+    def scale(self, factor: Any, a: FloatArray) -> FloatArray:
+        return np.asarray(np.reshape(factor, (-1, 1, 1)) * a)
+
+    def transpose(self, a: FloatArray) -> FloatArray:
+        return np.swapaxes(a, 1, 2)
+
+    def solve(self, a: FloatArray, b: FloatArray) -> FloatArray:
+        if a.shape[1] == 1:
+            return np.asarray(b / a)
+        return np.asarray(np.linalg.solve(a, b))
+
+    def stack(self, parts: Sequence[FloatArray], horizontal: bool = True) -> FloatArray:
+        return np.concatenate(parts, axis=2 if horizontal else 1)
+
+    def identity(self, size: int, like: FloatArray) -> FloatArray:
+        return np.broadcast_to(np.eye(size), (len(like), size, size))
+
+    def entries(self, column: FloatArray) -> list[FloatArray]:
+        return list(column[:, :, 0].T)
+
+
+class Boxes:
+    """Batches of interval matrices: an :class:`Interval` whose ends have shape (n, rows, columns)."""
+
+    arithmetic = IntervalBatch()
+
+    def matrix(self, rows: Sequence[Sequence[Any]], like: Sequence[Any]) -> Interval:
+        n = like[0].lo.shape[0]
+        low = np.empty((n, len(rows), len(rows[0]) if rows else 0))
+        high = np.empty_like(low)
+        for i, row in enumerate(rows):
+            for j, value in enumerate(row):
+                low[:, i, j], high[:, i, j] = value.lo, value.hi
+        return Interval(low, high)
+
+    def number(self, value: Interval, like: Sequence[Any]) -> Interval:
+        shape = like[0].lo.shape
+        return Interval(np.broadcast_to(value.lo, shape).copy(), np.broadcast_to(value.hi, shape).copy())
+
+    def product(self, a: Interval, b: Interval) -> Interval:
+        """Midpoint-radius product, rounding covered by an a-priori bound (Rump)."""
+        am, ar = middle_radius(a)
+        bm, br = middle_radius(b)
+        with np.errstate(invalid="ignore", over="ignore"):
+            middle = am @ bm
+            size = np.abs(am) @ np.abs(bm)
+            radius = np.abs(am) @ br + ar @ (np.abs(bm) + br)
+            k = a.lo.shape[2]
+            radius = radius * (1 + (4 * k + 8) * EPS) + size * ((2 * k + 4) * EPS) + (k + 1) * 1e-300
+            low, high = middle - up(radius), middle + up(radius)
+        lost = ~np.isfinite(low) | ~np.isfinite(high)
+        return Interval(
+            np.where(lost, -np.inf, np.nextafter(low, -np.inf)), np.where(lost, np.inf, np.nextafter(high, np.inf))
+        )
+
+    def add(self, a: Interval, b: Interval) -> Interval:
+        return a + b
+
+    def subtract(self, a: Interval, b: Interval) -> Interval:
+        return a - b
+
+    def negate(self, a: Interval) -> Interval:
+        return -a
+
+    def scale(self, factor: Interval, a: Interval) -> Interval:
+        return Interval(factor.lo[:, None, None], factor.hi[:, None, None]) * a
+
+    def transpose(self, a: Interval) -> Interval:
+        return Interval(np.swapaxes(a.lo, 1, 2), np.swapaxes(a.hi, 1, 2))
+
+    def solve(self, a: Interval, b: Interval) -> Interval:
+        """Enclosure of all solutions of ``A X = B`` for A, B in the boxes; the whole line where A may be singular."""
+        n, size, _ = b.lo.shape
+        inverse = float_inverse(middle_radius(a)[0])
+        start = inverse @ middle_radius(b)[0]
+        exact = Interval(start, start)
+        preconditioner = Interval(inverse, inverse)
+        defect = self.product(preconditioner, self.subtract(b, self.product(a, exact))).magnitude()
+        unit = np.broadcast_to(np.eye(size), (n, size, size))
+        gap = self.subtract(Interval(unit, unit), self.product(preconditioner, a)).magnitude()
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+            row_sums = up(np.sum(gap, axis=2) * (1 + size * 2 * EPS))
+            contraction = np.max(row_sums, axis=1, initial=0.0)
+            worst = np.max(defect, axis=1) / (1 - contraction)[:, None]
+            error = up(defect + row_sums[:, :, None] * worst[:, None, :] * (1 + 8 * EPS)) * (1 + 8 * EPS)
+        fine = (contraction < 1)[:, None, None] & np.isfinite(error) & np.isfinite(start)
+        return Interval(
+            np.where(fine, np.nextafter(start - error, -np.inf), -np.inf),
+            np.where(fine, np.nextafter(start + error, np.inf), np.inf),
+        )
+
+    def stack(self, parts: Sequence[Interval], horizontal: bool = True) -> Interval:
+        axis = 2 if horizontal else 1
+        return Interval(
+            np.concatenate([p.lo for p in parts], axis=axis), np.concatenate([p.hi for p in parts], axis=axis)
+        )
+
+    def identity(self, size: int, like: Interval) -> Interval:
+        unit = np.broadcast_to(np.eye(size), (like.lo.shape[0], size, size))
+        return Interval(unit, unit)
+
+    def entries(self, column: Interval) -> list[Interval]:
+        return [column[:, i, 0] for i in range(column.lo.shape[1])]
+
+
+class Balls:
+    """Matrices of ``arb`` balls at the precision that holds in ``flint.ctx``."""
+
+    arithmetic = ArbBalls()
+
+    def matrix(self, rows: Sequence[Sequence[Any]], like: Sequence[Any]) -> Any:
+        import flint
+
+        return flint.arb_mat(len(rows), len(rows[0]) if rows else 0, [entry for row in rows for entry in row])
+
+    def number(self, value: Any, like: Sequence[Any]) -> Any:
+        return value
+
+    def product(self, a: Any, b: Any) -> Any:
+        return a * b
+
+    def add(self, a: Any, b: Any) -> Any:
+        return a + b
+
+    def subtract(self, a: Any, b: Any) -> Any:
+        return a - b
+
+    def negate(self, a: Any) -> Any:
+        return -a
+
+    def scale(self, factor: Any, a: Any) -> Any:
+        return a * factor
+
+    def transpose(self, a: Any) -> Any:
+        return a.transpose()
+
+    def solve(self, a: Any, b: Any) -> Any:
+        if b.ncols() == 0:
+            return b
+        try:
+            return a.solve(b)
+        except ZeroDivisionError:
+            raise MathematicalError(
+                "nabla^2_yy g is singular (or not proved to be regular) at y*(x): what rests on its inverse, "
+                "the hypergradient among it, is not defined there"
+            ) from None
+
+    def stack(self, parts: Sequence[Any], horizontal: bool = True) -> Any:
+        import flint
+
+        tables = [part.tolist() for part in parts]
+        if not horizontal:
+            rows = [row for table in tables for row in table]
+        else:
+            rows = [[entry for table in tables for entry in table[i]] for i in range(parts[0].nrows())]
+        return flint.arb_mat(len(rows), len(rows[0]), [entry for row in rows for entry in row])
+
+    def identity(self, size: int, like: Any) -> Any:
+        import flint
+
+        return flint.arb_mat(size, size, [int(i == j) for i in range(size) for j in range(size)])
+
+    def entries(self, column: Any) -> list[Any]:
+        return [column[i, 0] for i in range(column.nrows())]
+
+
+def middle_radius(box: Interval) -> tuple[FloatArray, FloatArray]:
+    """Midpoint and outward-rounded radius; unbounded intervals have midpoint 0 and infinite radius."""
+    finite = np.isfinite(box.lo) & np.isfinite(box.hi)
+    with np.errstate(invalid="ignore", over="ignore"):
+        middle = np.where(finite, 0.5 * box.lo + 0.5 * box.hi, 0.0)
+        radius = np.where(finite, up(np.maximum(box.hi - middle, middle - box.lo)), np.inf)
+    return middle, np.where(box.lo == box.hi, 0.0, radius)
+
+
+def float_inverse(matrix: FloatArray) -> FloatArray:
+    """Approximate inverses of a batch; zero matrices where there is none."""
+    if matrix.shape[1] == 1:
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.where(matrix != 0, 1.0 / np.where(matrix == 0, 1.0, matrix), 0.0))
+    try:
+        return np.asarray(np.linalg.inv(matrix))
+    except np.linalg.LinAlgError:
+        out = np.zeros_like(matrix)
+        for i, entry in enumerate(matrix):
+            try:
+                out[i] = np.linalg.inv(entry)
+            except np.linalg.LinAlgError:
+                continue
+        return out

@@ -1,0 +1,220 @@
+"""The formulas of bilevel calculus, written once over an algebra (floats, boxes, balls).
+
+With ``y = y*(x)``, ``v = [g_yy]^{-1} f_y`` and ``J = [I, nabla y*]`` (dx rows):
+
+* ``nabla y* = -g_xy [g_yy]^{-1}``  (dx, dy)
+* ``nabla phi = f_x - g_xy v``
+* ``nabla^2 phi = J (nabla^2 f - nabla^2 (v . g_y)) J'``, v held fixed: the second derivatives of y* enter through the
+  third derivatives of g contracted with v.
+
+Penalty (fsba, equations (3), (5), (6)): with ``h = f + lam g`` and ``y_lam = argmin_y h``,
+
+* ``L* = f(x, y_lam) + lam (g(x, y_lam) - g(x, y*))``
+* ``nabla L* = h_x(y_lam) - lam g_x(y*)``
+* ``nabla^2 L* = [h_xx - h_xy h_yy^{-1} h_yx](y_lam) - lam [g_xx - g_xy g_yy^{-1} g_yx](y*)``
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+from bilevel_verify.truth.functions.model import Blocks, Function, Model, blocks, weighted_third
+
+
+@dataclass
+class Hyper:
+    """phi and its derivatives at given x and y = y*(x), all in one algebra; computed on first use.
+
+    Parameters
+    ----------
+    algebra : :class:`Floats`, :class:`Boxes` or :class:`Balls`.
+    model : the problem's programs.
+    x, y : numbers of the algebra, dx and dy of them (y enclosing y*(x)).
+    """
+
+    algebra: Any
+    model: Model
+    x: Sequence[Any]
+    y: Sequence[Any]
+
+    @property
+    def z(self) -> list[Any]:
+        return [*self.x, *self.y]
+
+    @cached_property
+    def f(self) -> Blocks:
+        return blocks(self.algebra, self.model.upper, self.z)
+
+    @cached_property
+    def g(self) -> Blocks:
+        assert self.model.lower is not None
+        return blocks(self.algebra, self.model.lower, self.z)
+
+    @cached_property
+    def value(self) -> Any:
+        """phi(x)."""
+        out = self.model.upper.program.run(self.algebra.arithmetic, self.z)
+        return self.algebra.number(out[0], self.z)
+
+    @cached_property
+    def v(self) -> Any:
+        """``[g_yy]^{-1} f_y``, shape (dy, 1)."""
+        return self.algebra.solve(self.g.yy, self.f.gy)
+
+    @cached_property
+    def jacobian(self) -> Any:
+        """nabla y*, shape (dx, dy)."""
+        a = self.algebra
+        return a.transpose(a.solve(self.g.yy, a.transpose(a.negate(self.g.xy))))
+
+    @cached_property
+    def gradient(self) -> Any:
+        """nabla phi, shape (dx, 1)."""
+        if self.model.lower is None:
+            return self.f.gx
+        if self.model.negated:  # Danskin: the y-part of the gradient vanishes at y*
+            return self.f.gx
+        return self.algebra.subtract(self.f.gx, self.algebra.product(self.g.xy, self.v))
+
+    @cached_property
+    def hessian(self) -> Any:
+        """nabla^2 phi, shape (dx, dx)."""
+        a = self.algebra
+        if self.model.lower is None:
+            return self.f.xx
+        if self.model.negated:
+            return a.add(self.f.xx, a.product(self.f.xy, a.transpose(self.jacobian)))
+        inner = a.subtract(self.f.full, weighted_third(a, self.model.lower, self.z, a.entries(self.v)))
+        extended = a.stack([a.identity(self.model.dx, self.f.full), self.jacobian])
+        return a.product(a.product(extended, inner), a.transpose(extended))
+
+    @cached_property
+    def second_derivative(self) -> list[Any]:
+        """nabla^2 y*: for every component k of y a (dx, dx) matrix, in the order of y.
+
+        Differentiating ``g_y(x, y*(x)) = 0`` twice: ``sum_k (g_yy)_{jk} nabla^2 y*_k = -J nabla^2(g_{y_j}) J'``.
+        """
+        assert self.model.lower is not None
+        lower = self.model.lower
+        third = lambda weights: weighted_third(self.algebra, lower, self.z, weights)
+        return implicit_second_derivative(self.algebra, self.g.yy, self.jacobian, third, self.z)
+
+
+@dataclass
+class Penalty:
+    """``L*_lam`` and its derivatives at x, with enclosures of y* and of y*_lam, in one algebra."""
+
+    algebra: Any
+    model: Model
+    lam: Any
+    x: Sequence[Any]
+    y: Sequence[Any]
+    y_lam: Sequence[Any]
+
+    @cached_property
+    def at_penalty(self) -> tuple[Blocks, Blocks]:
+        """Blocks of f and g at y*_lam."""
+        assert self.model.lower is not None
+        z = [*self.x, *self.y_lam]
+        return blocks(self.algebra, self.model.upper, z), blocks(self.algebra, self.model.lower, z)
+
+    @cached_property
+    def at_lower(self) -> Blocks:
+        """Blocks of g at y*."""
+        assert self.model.lower is not None
+        return blocks(self.algebra, self.model.lower, [*self.x, *self.y])
+
+    def _mixed(self, name: str) -> Any:
+        f, g = self.at_penalty
+        a = self.algebra
+        return a.add(getattr(f, name), a.scale(self.lam, getattr(g, name)))
+
+    @cached_property
+    def value(self) -> Any:
+        """``L*_lam(x)``; the difference of the g values is taken before lam multiplies it."""
+        f, g = self.at_penalty
+        return f.value + self.lam * (g.value - self.at_lower.value)
+
+    @cached_property
+    def gradient(self) -> Any:
+        """Shape (dx, 1)."""
+        f, g = self.at_penalty
+        a = self.algebra
+        return a.add(f.gx, a.scale(self.lam, a.subtract(g.gx, self.at_lower.gx)))
+
+    @cached_property
+    def jacobian(self) -> Any:
+        """nabla y*_lam, shape (dx, dy)."""
+        a = self.algebra
+        return a.transpose(a.solve(self._mixed("yy"), a.transpose(a.negate(self._mixed("xy")))))
+
+    @cached_property
+    def second_derivative(self) -> list[Any]:
+        """nabla^2 y*_lam: for every component k of y a (dx, dx) matrix, in the order of y."""
+        assert self.model.lower is not None
+        a, lower, z = self.algebra, self.model.lower, [*self.x, *self.y_lam]
+
+        def third(weights: Sequence[Any]) -> Any:
+            above = weighted_third(a, self.model.upper, z, weights)
+            return a.add(above, a.scale(self.lam, weighted_third(a, lower, z, weights)))
+
+        return implicit_second_derivative(a, self._mixed("yy"), self.jacobian, third, z)
+
+    @cached_property
+    def hessian(self) -> Any:
+        """Shape (dx, dx); fsba appendix C.1."""
+        a, g = self.algebra, self.at_lower
+        upper = a.add(self.at_penalty[0].xx, a.product(self._mixed("xy"), a.transpose(self.jacobian)))
+        correction = a.product(g.xy, a.solve(g.yy, a.transpose(g.xy)))
+        lower = a.add(a.subtract(self.at_penalty[1].xx, g.xx), correction)
+        return a.add(upper, a.scale(self.lam, lower))
+
+
+def implicit_second_derivative(
+    algebra: Any, yy: Any, jacobian: Any, third: Callable[[Sequence[Any]], Any], like: Sequence[Any]
+) -> list[Any]:
+    """Second derivative of the y(x) that solves ``h_y(x, y) = 0``: for every component of y a (dx, dx) matrix.
+
+    Differentiating twice: ``sum_k (h_yy)_{jk} nabla^2 y_k = -J nabla^2(h_{y_j}) J'`` with ``J = [I, nabla y]``.
+
+    Parameters
+    ----------
+    yy : ``h_yy``. ``jacobian`` : ``nabla y``, shape (dx, dy).
+    third : weights (dy of them) -> Hessian over (x, y) of ``weights . h_y``.
+    like : numbers that say how long a batch is.
+    """
+    a = algebra
+    dx, dy = _size(jacobian)
+    extended = a.stack([a.identity(dx, jacobian), jacobian])
+    sides = [
+        a.product(a.product(extended, third(unit_weights(a, dy, j, like))), a.transpose(extended)) for j in range(dy)
+    ]
+    right = a.matrix([[_entry(side, r, c) for r in range(dx) for c in range(dx)] for side in sides], like)
+    solved = a.solve(yy, a.negate(right))
+    return [a.matrix([[_entry(solved, k, r * dx + c) for c in range(dx)] for r in range(dx)], like) for k in range(dy)]
+
+
+def _size(matrix: Any) -> tuple[int, int]:
+    """Rows and columns, for arrays and intervals (n, rows, columns) and for ball matrices."""
+    if hasattr(matrix, "nrows"):
+        return matrix.nrows(), matrix.ncols()
+    rows, columns = matrix.shape[-2:]
+    return int(rows), int(columns)
+
+
+def unit_weights(algebra: Any, size: int, j: int, like: Sequence[Any]) -> list[Any]:
+    """The j-th unit vector as numbers of the algebra."""
+    constant = algebra.arithmetic.constant
+    return [algebra.number(constant(Fraction(int(i == j))), like) for i in range(size)]
+
+
+def _entry(matrix: Any, i: int, j: int) -> Any:
+    """One entry as a number, for arrays and intervals (n, rows, columns) and for ball matrices."""
+    return matrix[i, j] if hasattr(matrix, "nrows") else matrix[:, i, j]
+
+
+__all__ = ["Function", "Hyper", "Penalty", "unit_weights"]

@@ -1,0 +1,131 @@
+"""Convexity of functions of one variable: strict, or affine on known pieces between kinks."""
+
+from __future__ import annotations
+
+import numpy as np
+import sympy
+
+from bilevel_verify.errors import BilevelVerifyError
+from bilevel_verify.truth.functions.quadratics import affine_form
+
+STRICTLY_CONVEX = frozenset("exp softplus logcosh cosh".split())
+"""Atoms with a positive second derivative on the whole line."""
+
+
+def profile_kind(profile: sympy.Expr, t: sympy.Symbol) -> tuple[str, tuple[tuple[float, float], ...]] | None:
+    """Whether a function of one variable is convex: ("strict", ()) or ("kinked", pieces); None if that is not known.
+
+    Strict convexity is proved: the second derivative is positive on the whole line (or on the domain of the function)
+    except at isolated zeros, by the interval ranges of its atoms.
+    """
+    kinked = _kinked(profile, t)
+    if kinked is not None:
+        return ("kinked", kinked)
+    return ("strict", ()) if _convex_analytic(profile, t) else None
+
+
+def _kinked(profile: sympy.Expr, t: sympy.Symbol) -> tuple[tuple[float, float], ...] | None:
+    """Affine pieces of ``c plus(s)^p``, ``c |s|``, ``c huber(s)`` for an affine s of t, c > 0."""
+    factor, core = profile.as_independent(t, as_Add=False)
+    if not (factor.is_number and factor.is_positive):
+        return None
+    power = sympy.Integer(1)
+    if isinstance(core, sympy.Pow) and core.exp.is_Rational and core.exp >= 1:
+        core, power = core.base, core.exp
+    name = type(core).__name__
+    if name == "Max" and len(core.args) == 2 and sympy.S.Zero in core.args:
+        inner = next(a for a in core.args if a != 0)
+        return _pieces_of(inner, t, [(-np.inf, 0.0)] + ([(0.0, np.inf)] if power == 1 else []))
+    if name == "pluspow" and power == 1 and core.args[0] >= 1:
+        return _pieces_of(core.args[1], t, [(-np.inf, 0.0)] + ([(0.0, np.inf)] if core.args[0] == 1 else []))
+    if name == "plus" and power >= 1:
+        return _pieces_of(core.args[0], t, [(-np.inf, 0.0)] + ([(0.0, np.inf)] if power == 1 else []))
+    if (name == "Abs" and power == 1) or (name == "abspow" and power == 1 and core.args[0] == 1):
+        return _pieces_of(core.args[-1], t, [(-np.inf, 0.0), (0.0, np.inf)])
+    if name == "huber" and power == 1:
+        delta = float(core.args[0])
+        return _pieces_of(core.args[1], t, [(-np.inf, -delta), (delta, np.inf)])
+    return None
+
+
+def _pieces_of(
+    inner: sympy.Expr, t: sympy.Symbol, pieces: list[tuple[float, float]]
+) -> tuple[tuple[float, float], ...] | None:
+    """Pieces in terms of s turned into pieces in terms of t, for ``s = slope t + shift``."""
+    form = affine_form(inner, [t])
+    if form is None or form[0][0] == 0:
+        return None
+    slope, shift = float(form[0][0]), float(form[1])
+    turned = [((a - shift) / slope, (b - shift) / slope) for a, b in pieces]
+    return tuple((min(a, b), max(a, b)) for a, b in turned)
+
+
+def _convex_analytic(profile: sympy.Expr, t: sympy.Symbol) -> bool:
+    """Strict convexity of an analytic function of one variable, proved where it is defined."""
+    factor, core = profile.as_independent(t, as_Add=False)
+    if (
+        isinstance(core, sympy.Pow)
+        and core.exp.is_Integer
+        and core.exp > 0
+        and core.exp % 2 == 0
+        and factor.is_positive
+    ):
+        form = affine_form(core.base, [t])
+        if form is not None:
+            return True
+    if type(core).__name__ in STRICTLY_CONVEX and factor.is_positive and affine_form(core.args[-1], [t]) is not None:
+        return True
+    if type(core).__name__ == "abspow" and factor.is_positive and core.args[0] > 1:
+        return affine_form(core.args[1], [t]) is not None
+    if profile.has(sympy.Abs, sympy.Max, sympy.Min, sympy.Piecewise, sympy.sign, sympy.floor, sympy.ceiling):
+        return False
+    if any(
+        type(a).__name__ in ("abspow", "sgnpow", "pluspow", "plus", "psi", "huber")
+        for a in profile.atoms(sympy.Function)
+    ):
+        return False
+    return _positive_second_derivative(profile, t)
+
+
+def _positive_second_derivative(profile: sympy.Expr, t: sympy.Symbol) -> bool:
+    """Interval proof that ``h'' >= 0`` on a covering of the line (of the half line, if h has a logarithm or a root)."""
+    from bilevel_verify.intervals.batch import Interval
+    from bilevel_verify.symbolic.differentiate import hessian
+    from bilevel_verify.symbolic.program import program_of
+    from bilevel_verify.truth.arithmetic.arithmetics import IntervalBatch
+
+    half_line = bool(profile.atoms(sympy.log)) or any(
+        p.exp.is_Rational and (p.exp < 0 or not p.exp.is_Integer) for p in profile.atoms(sympy.Pow)
+    )
+    form = None
+    if half_line:
+        form = _domain_start(profile, t)
+    try:
+        program = hessian(program_of(profile, [t]))
+    except BilevelVerifyError:  # an atom without a second derivative
+        return False
+    grid = np.concatenate([[-np.inf], -np.logspace(3, -6, 200), [0.0], np.logspace(-6, 3, 200), [np.inf]])
+    if form is not None:
+        slope, root = form
+        grid = root + np.concatenate([[0.0], np.logspace(-6, 4, 300), [np.inf]]) * np.sign(slope)
+        grid = np.sort(grid)
+    boxes = Interval(grid[:-1], grid[1:])
+    with np.errstate(all="ignore"):
+        out = program.run(IntervalBatch(), [boxes])[0]
+    return bool(np.all(np.broadcast_to(out.lo, boxes.lo.shape) >= 0)) and bool(np.any(out.lo > 0))
+
+
+def _domain_start(profile: sympy.Expr, t: sympy.Symbol) -> tuple[float, float] | None:
+    """For logarithms, roots and reciprocals of one affine form.
+
+    Its slope and its zero; None if they are of something else.
+    """
+    inner = [a.args[0] for a in profile.atoms(sympy.log)]
+    inner += [p.base for p in profile.atoms(sympy.Pow) if p.exp.is_Rational and (p.exp < 0 or not p.exp.is_Integer)]
+    forms = {affine_form(part, [t]) for part in inner}
+    if len(forms) != 1:
+        return None
+    form = forms.pop()
+    if form is None or form[0][0] == 0:
+        return None
+    return float(form[0][0]), float(-form[1] / form[0][0])

@@ -1,0 +1,66 @@
+"""Is the lower level convex in y, and strongly? The certified constant decides; what it leaves open is said."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bilevel_verify.errors import BilevelVerifyError
+from bilevel_verify.intervals.batch import Interval
+from bilevel_verify.intervals.rounding import enclose
+from bilevel_verify.problems.problem import Problem
+from bilevel_verify.truth.arithmetic.arithmetics import IntervalBatch
+from bilevel_verify.truth.functions.model import Model
+
+
+@dataclass(frozen=True, slots=True)
+class Convexity:
+    """What is certified about the lower level as a function of y, on the declared ranges of x and y.
+
+    Attributes
+    ----------
+    mu : certified modulus of strong convexity; None if it is not known to be positive.
+    convex : certified to be convex (``mu >= 0``); True where there is no lower level.
+    text : what a result has to say about it; empty for a certified ``mu > 0``.
+    """
+
+    mu: float | None
+    convex: bool
+    text: str = ""
+
+
+def convexity_of(problem: Problem, model: Model) -> Convexity:
+    """Convexity of the lower level, from the constants room."""
+    if model.lower is None:
+        return Convexity(None, True)
+    try:
+        from bilevel_verify.constants import constants
+
+        mu = constants(problem, only=["mu"])["mu"]
+    except (BilevelVerifyError, ImportError, KeyError, NotImplementedError):
+        return Convexity(None, False, "strong convexity of the lower level not certified")
+    if mu.certified and mu.value > 0 and np.isfinite(mu.value):
+        return Convexity(float(mu.value), True)
+    if mu.certified and (mu.value == 0 or _convex_by_range(problem, model)):
+        return Convexity(None, True, "the lower level is convex in y but not certified to be strongly convex (mu >= 0)")
+    if mu.upper < 0:
+        return Convexity(
+            None,
+            False,
+            f"the lower level is not convex in y on the declared range (mu <= {float(mu.upper):.3g}): "
+            "a local minimiser is what Newton finds",
+        )
+    return Convexity(None, False, "strong convexity of the lower level not certified")
+
+
+def _convex_by_range(problem: Problem, model: Model) -> bool:
+    """Interval proof of ``g_yy >= 0`` on the declared ranges (one variable), where a safe bound of mu is below 0."""
+    assert model.lower is not None
+    if model.dy != 1:
+        return False
+    ends = [problem.range_of(s) for s in problem.variables]
+    boxes = [Interval(np.array([enclose(a)[0]]), np.array([enclose(b)[1]])) for a, b in ends]
+    with np.errstate(all="ignore"):
+        bend = model.lower.second_order_y.run(IntervalBatch(), boxes)[-1]
+    return bool(np.all(bend.lo >= 0))

@@ -1,0 +1,389 @@
+"""The lower level: y*(x) and y*_lam(x), solved in floats and proved in intervals or balls.
+
+A float solution ``y0`` is turned into an enclosure by Krawczyk's test: with ``R`` an approximate inverse of the
+Hessian,
+``|y* - y0| <= |R grad(y0)| + |I - R H(box)| radius`` whenever the right side lies inside the box; the test also proves
+that the stationary point is the only one in the box and that the Hessian is positive definite there. Where it fails and
+a certified ``mu`` is at hand, ``||grad(y0)|| / mu`` is used. That the stationary point is *the* minimiser is a matter
+of
+convexity of the lower level on the declared range of y, which the certified ``mu`` supplies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bilevel_verify.errors import MathematicalError
+from bilevel_verify.intervals.batch import Interval
+from bilevel_verify.intervals.rounding import up
+from bilevel_verify.truth.arithmetic.algebra import Balls, Boxes, float_inverse, middle_radius
+from bilevel_verify.truth.arithmetic.definite import positive_definite, positive_definite_ball
+from bilevel_verify.truth.functions.model import Function, Model
+from bilevel_verify.truth.lower_level.brackets import ball_bracket, bracket, by_slopes
+from bilevel_verify.truth.lower_level.newton import Local, Minimised, local_of, minimise, penalty_of
+
+FloatArray = NDArray[np.float64]
+BOXES, BALLS = Boxes(), Balls()
+
+
+class LowerLevel:
+    """Solves and certifies the lower level (``lam=None``) and its penalised form ``f + lam g``."""
+
+    def __init__(
+        self,
+        model: Model,
+        mu: Callable[[], float | None] = lambda: None,
+        convex: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self.model = model
+        self._certified_mu = mu
+        self._certified_convex = convex
+        self.proof = "Krawczyk"
+        self._recent: tuple[bytes, Minimised] | None = None
+
+    @cached_property
+    def mu(self) -> float | None:
+        """Certified strong convexity of the lower level; asked for only where Krawczyk's test does not do."""
+        return self._certified_mu()
+
+    @cached_property
+    def convex(self) -> bool:
+        """Whether the lower level is certified to be convex in y (strongly or not)."""
+        return self._certified_convex()
+
+    @property
+    def lower(self) -> Function:
+        assert self.model.lower is not None
+        return self.model.lower
+
+    @cached_property
+    def range_of_y(self) -> tuple[FloatArray, FloatArray]:
+        """Declared ends of y as floats, shape (dy,) each."""
+        ends = [self.model.problem.range_of(s) for s in self.model.problem.y]
+        return np.array([float(a) for a, _ in ends]), np.array([float(b) for _, b in ends])
+
+    def default_start(self, rows: int) -> FloatArray:
+        """Middle of the declared range of y, or its point nearest to 0."""
+        low, high = self.range_of_y
+        bounded = np.isfinite(low) & np.isfinite(high)
+        with np.errstate(invalid="ignore"):
+            middle = np.where(bounded, 0.5 * (low + high), np.clip(0.0, low + 1, np.maximum(high - 1, low + 1)))
+            middle = np.where(~bounded & (low < 0) & (high > 0), 0.0, middle)
+        return np.tile(middle, (rows, 1))
+
+    def local(self, lam: FloatArray | None) -> Local:
+        return local_of(self.lower) if lam is None else penalty_of(self.model.upper, self.lower, lam)
+
+    def solve(self, X: FloatArray, lam: FloatArray | None = None, Y0: FloatArray | None = None) -> Minimised:
+        """Float solutions for every row; a second attempt from a warm start is made for rows that failed.
+
+        Parameters
+        ----------
+        X : shape (n, dx).
+        lam : penalty per row, shape (n,); None for the lower level itself.
+        Y0 : warm start, shape (n, dy).
+        """
+        if lam is None and Y0 is None:
+            key = X.tobytes()
+            if self._recent is None or self._recent[0] != key:
+                self._recent = (key, self._solve(X, None, None))
+            return self._recent[1]
+        return self._solve(X, lam, Y0)
+
+    def _solve(self, X: FloatArray, lam: FloatArray | None, Y0: FloatArray | None) -> Minimised:
+        low, high = self.range_of_y
+        if Y0 is None:
+            Y0 = self.default_start(len(X)) if lam is None else self.solve(X).y
+        found = minimise(self.local(lam), X, Y0, low, high)
+        failed = np.flatnonzero(~found.converged)
+        if not failed.size or (failed.size == len(X) and len(X) == 1):
+            return found
+        return self._again(X, lam, found, failed, low, high)
+
+    def _again(
+        self,
+        X: FloatArray,
+        lam: FloatArray | None,
+        found: Minimised,
+        failed: NDArray[np.intp],
+        low: FloatArray,
+        high: FloatArray,
+    ) -> Minimised:
+        """Second attempt for failed rows, from the solution of the nearest row that did not fail."""
+        fine = np.flatnonzero(found.converged)
+        if not fine.size:
+            return found
+        nearest = [fine[np.argmin(np.sum((X[fine] - X[i]) ** 2, axis=1))] for i in failed[:200]]
+        failed = failed[:200]
+        again = minimise(self.local(None if lam is None else lam[failed]), X[failed], found.y[nearest], low, high)
+        better = again.converged
+        rows = failed[better]
+        y, residual = found.y.copy(), found.residual.copy()
+        curvature, converged = found.curvature.copy(), found.converged.copy()
+        y[rows], residual[rows] = again.y[better], again.residual[better]
+        curvature[rows], converged[rows] = again.curvature[better], True
+        return Minimised(y, residual, curvature, converged)
+
+    # ---- intervals ------------------------------------------------------------------------------------------------
+
+    def enclose(
+        self,
+        X: Sequence[Interval],
+        Y: FloatArray,
+        lam: FloatArray | Interval | None = None,
+        centre: FloatArray | None = None,
+    ) -> tuple[list[Interval], NDArray[np.bool_]]:
+        """Enclosures of the minimisers for every x in the boxes X, and where they are proved.
+
+        Parameters
+        ----------
+        X : dx intervals of shape (n,).
+        Y : approximate minimisers, shape (n, dy).
+        lam : penalty per row (exact floats, or an interval that holds it).
+        centre : points (n, dx) of the boxes at which Y was solved; with it, boxes on which the local test fails (large
+            or unbounded ones) get an enclosure from global slopes of y*.
+        """
+        n, dy = Y.shape
+        point = [Interval(Y[:, j], Y[:, j]) for j in range(dy)]
+        at_point = self._gradient([*X, *point], lam)
+        middle = middle_radius(self._hessian([*X, *point], lam))[0]
+        inverse = _symmetric(float_inverse(np.where(np.isfinite(middle), middle, 0.0)))
+        definite = positive_definite(inverse)
+        newton = BOXES.product(Interval(inverse, inverse), at_point).magnitude()[:, :, 0]
+        radius, proved = np.full((n, dy), np.inf), np.zeros(n, dtype=bool)
+        guess = 2 * newton + 1e-15 * np.abs(Y) + 1e-30
+        for _ in range(4):
+            todo = np.flatnonzero(~proved & definite & np.isfinite(guess).all(axis=1))
+            if not todo.size:
+                break
+            image = self._krawczyk(X, Y, lam, todo, guess, inverse, newton)
+            inside = (image < guess[todo]).all(axis=1)
+            radius[todo[inside]], proved[todo[inside]] = image[inside], True
+            guess[todo] = np.maximum(8 * guess[todo], 1.5 * np.minimum(image, 1e3 * guess[todo]))
+        radius = self._by_mu(radius, at_point, lam, proved)
+        found = [
+            Interval(np.nextafter(Y[:, j] - radius[:, j], -np.inf), np.nextafter(Y[:, j] + radius[:, j], np.inf))
+            for j in range(dy)
+        ]
+        if lam is None and not proved.all():
+            found = self._without_curvature(X, Y, found, proved)
+        if centre is not None and not proved.all():
+            found = self._by_slopes(X, Y, lam, centre, found, np.flatnonzero(~proved))
+        return found, proved
+
+    def _without_curvature(
+        self, X: Sequence[Interval], Y: FloatArray, found: list[Interval], proved: NDArray[np.bool_]
+    ) -> list[Interval]:
+        """One variable y and a convex g: brackets by the sign of g_y for the rows that are not proved."""
+        rows = np.flatnonzero(~proved & np.isfinite(Y[:, 0]))
+        if Y.shape[1] != 1 or not rows.size or self.mu is not None or not self.convex:
+            return found
+
+        def slope(y: FloatArray, which: NDArray[np.intp]) -> tuple[FloatArray, FloatArray]:
+            out = self._gradient([*(x[which] for x in X), Interval(y, y)], None)
+            return out.lo[:, 0, 0], out.hi[:, 0, 0]
+
+        low, high = bracket(slope, Y[rows, 0], rows)
+        lo, hi = found[0].lo.copy(), found[0].hi.copy()
+        lo[rows], hi[rows] = np.maximum(lo[rows], low), np.minimum(hi[rows], high)
+        proved[rows] |= np.isfinite(low) & np.isfinite(high)
+        return [Interval(lo, hi)]
+
+    def _by_slopes(
+        self,
+        X: Sequence[Interval],
+        Y: FloatArray,
+        lam: FloatArray | Interval | None,
+        centre: FloatArray,
+        found: list[Interval],
+        rows: NDArray[np.intp],
+    ) -> list[Interval]:
+        """``y*(c) + J (X - c)`` for some rows, cut with what is known."""
+        dy, dx = Y.shape[1], centre.shape[1]
+        part = [x[rows] for x in X]
+        weight = None if lam is None else lam[rows]
+        points = [Interval(c, c) for c in np.ascontiguousarray(centre[rows].T)]
+        start, sure = self.enclose(points, Y[rows], weight)
+        line = np.full(len(rows), np.inf)
+        everywhere = [*part, *[Interval(-line, line)] * dy]
+        hessian = self._hessian(everywhere, weight)
+        cross = self._cross(everywhere, weight)
+        wide = by_slopes(hessian, cross, part, centre[rows], start)
+        out = []
+        for j in range(dy):
+            lo, hi = found[j].lo.copy(), found[j].hi.copy()
+            lo[rows] = np.where(sure, np.fmax(lo[rows], wide[j].lo), lo[rows])
+            hi[rows] = np.where(sure, np.fmin(hi[rows], wide[j].hi), hi[rows])
+            out.append(Interval(lo, hi))
+        assert dx == len(X)
+        return out
+
+    def _cross(self, z: Sequence[Interval], lam: FloatArray | Interval | None) -> Interval:
+        """g_yx, shape (n, dy, dx)."""
+
+        def matrix(function: Function) -> Interval:
+            dx, dz = function.dx, function.dz
+            out = function.second_order.run(BOXES.arithmetic, z)[1 + dz :]
+            return BOXES.matrix([out[i * dz : i * dz + dx] for i in range(dx, dz)], z)
+
+        return self._combine(matrix, lam)
+
+    def _krawczyk(
+        self,
+        X: Sequence[Interval],
+        Y: FloatArray,
+        lam: FloatArray | Interval | None,
+        rows: NDArray[np.intp],
+        guess: FloatArray,
+        inverse: FloatArray,
+        newton: FloatArray,
+    ) -> FloatArray:
+        part = [x[rows] for x in X]
+        below, above = np.nextafter(Y[rows] - guess[rows], -np.inf), np.nextafter(Y[rows] + guess[rows], np.inf)
+        box = [Interval(below[:, j], above[:, j]) for j in range(Y.shape[1])]
+        hessian = self._hessian([*part, *box], None if lam is None else lam[rows])
+        unit = np.broadcast_to(np.eye(Y.shape[1]), hessian.lo.shape)
+        product = BOXES.product(Interval(inverse[rows], inverse[rows]), hessian)
+        gap = BOXES.subtract(Interval(unit, unit), product).magnitude()
+        with np.errstate(invalid="ignore", over="ignore"):
+            spread = np.einsum("nij,nj->ni", gap, guess[rows] * (1 + 1e-14) + 1e-300)
+            total = up(newton[rows] + spread * (1 + 1e-14))
+        return np.where(np.isfinite(total), total, np.inf)
+
+    def _by_mu(
+        self, radius: FloatArray, at_point: Interval, lam: FloatArray | Interval | None, proved: NDArray[np.bool_]
+    ) -> FloatArray:
+        """Where a certified mu is known, the bound ``||grad|| / mu`` for rows that Krawczyk did not prove."""
+        if lam is not None or proved.all() or self.mu is None or self.mu <= 0:
+            return radius
+        size = at_point.magnitude()[:, :, 0]
+        with np.errstate(over="ignore"):
+            bound = up(np.sqrt(np.sum(size**2, axis=1)) * (1 + 1e-14) / self.mu)
+        proved |= np.isfinite(bound)
+        return np.where(np.isfinite(bound)[:, None], np.minimum(radius, bound[:, None]), radius)
+
+    def _gradient(self, z: Sequence[Interval], lam: FloatArray | Interval | None) -> Interval:
+        def column(function: Function) -> Interval:
+            out = function.gradient_y.run(BOXES.arithmetic, z)
+            return BOXES.matrix([[v] for v in out], z)
+
+        return self._combine(column, lam)
+
+    def _hessian(self, z: Sequence[Interval], lam: FloatArray | Interval | None) -> Interval:
+        def matrix(function: Function) -> Interval:
+            d = function.dy
+            out = function.second_order_y.run(BOXES.arithmetic, z)[1 + d :]
+            return BOXES.matrix([out[i * d : (i + 1) * d] for i in range(d)], z)
+
+        return self._combine(matrix, lam)
+
+    def _combine(self, part: Any, lam: FloatArray | Interval | None) -> Interval:
+        if lam is None:
+            return part(self.lower)  # type: ignore[no-any-return]
+        weight = lam if isinstance(lam, Interval) else Interval(lam, lam)
+        return BOXES.add(part(self.model.upper), BOXES.scale(weight, part(self.lower)))
+
+    # ---- balls ----------------------------------------------------------------------------------------------------
+
+    def ball(self, x: Sequence[Any], y: Sequence[float], lam: Any = None) -> list[Any]:
+        """Proved balls around the minimiser at one point, at the precision of ``flint.ctx``.
+
+        Parameters
+        ----------
+        x : dx balls (usually exact).
+        y : float solution to start from.
+        lam : penalty as a ball, or None.
+
+        Raises
+        ------
+        MathematicalError : Krawczyk's test fails, so that no nondegenerate minimiser was proved near y.
+        """
+        import flint
+
+        middle = [flint.arb(float(v)) for v in y]
+        for _ in range(80):
+            gradient, hessian = self._ball_parts(x, middle, lam)
+            try:
+                step = hessian.mid().solve(gradient.mid())
+            except ZeroDivisionError:
+                break
+            new = [(m - step[j, 0]).mid() for j, m in enumerate(middle)]
+            moved = max(float(abs(step[j, 0])) / (1e-300 + float(abs(m)) + 1e-30) for j, m in enumerate(middle))
+            middle = new
+            if moved < 2.0 ** (-0.9 * flint.ctx.prec):
+                break
+        try:
+            self.proof = "Krawczyk"
+            return self._ball_krawczyk(x, middle, lam)
+        except MathematicalError:
+            found = self._ball_bracket(x, middle, lam)
+            if found is None:
+                raise
+            self.proof = "the sign of g_y"
+            return [found]
+
+    def _ball_bracket(self, x: Sequence[Any], middle: list[Any], lam: Any) -> Any | None:
+        """One variable y and a convex g: the sign of g_y encloses y* also where its curvature vanishes."""
+        if len(middle) != 1 or lam is not None or not self.convex:
+            return None
+        return ball_bracket(lambda y: self.lower.gradient_y.run(BALLS.arithmetic, [*x, y])[0], middle[0])
+
+    def _ball_krawczyk(self, x: Sequence[Any], middle: list[Any], lam: Any) -> list[Any]:
+        import flint
+
+        dy = len(middle)
+        gradient, hessian = self._ball_parts(x, middle, lam)
+        try:
+            inverse = hessian.mid().inv().mid()
+        except ZeroDivisionError:
+            raise MathematicalError(
+                "the Hessian of the lower level is singular at the point that Newton found"
+            ) from None
+        inverse = ((inverse + inverse.transpose()) / 2).mid()
+        newton = inverse * gradient
+        tiny = flint.arb(2) ** (-flint.ctx.prec + 4)
+        sizes = [abs(newton[j, 0]).upper() * 4 + tiny * (abs(middle[j]) + tiny) for j in range(dy)]
+        for _ in range(30):
+            box = [m + _symmetric_ball(s) for m, s in zip(middle, sizes, strict=True)]
+            full = self._ball_parts(x, box, lam)[1]
+            gap = BALLS.identity(dy, None) - inverse * full
+            spread = gap * flint.arb_mat(dy, 1, [_symmetric_ball(s) for s in sizes])
+            image = [abs(spread[j, 0] - newton[j, 0]).upper() for j in range(dy)]
+            if all(i < s for i, s in zip(image, sizes, strict=True)):
+                if not positive_definite_ball(inverse):
+                    raise MathematicalError("the stationary point of the lower level is not a minimum in y")
+                return [m + _symmetric_ball(i) for m, i in zip(middle, image, strict=True)]
+            sizes = [(s * 8).upper() for s in sizes]
+        raise MathematicalError(
+            "no nondegenerate minimiser of the lower level could be proved near the point Newton found"
+        )
+
+    def _ball_parts(self, x: Sequence[Any], y: Sequence[Any], lam: Any) -> tuple[Any, Any]:
+        """Gradient (dy, 1) and Hessian (dy, dy) in y as ball matrices."""
+        import flint
+
+        def parts(function: Function) -> tuple[Any, Any]:
+            d = function.dy
+            out = function.second_order_y.run(BALLS.arithmetic, [*x, *y])
+            return flint.arb_mat(d, 1, out[1 : 1 + d]), flint.arb_mat(d, d, out[1 + d :])
+
+        g = parts(self.lower)
+        if lam is None:
+            return g
+        f = parts(self.model.upper)
+        return f[0] + g[0] * lam, f[1] + g[1] * lam
+
+
+def _symmetric(matrix: FloatArray) -> FloatArray:
+    return 0.5 * (matrix + np.swapaxes(matrix, 1, 2))
+
+
+def _symmetric_ball(size: Any) -> Any:
+    import flint
+
+    return flint.arb(0, size)

@@ -1,0 +1,1 @@
+"""Convex sets and convex minimisation over them, in floats."""
