@@ -20,8 +20,8 @@ DECIDED = ("holds", "refuted")
 class Line:
     """One numbered item: its kinds of check and what the audit decided; ``elsewhere`` needs a problem (``verify``).
 
-    ``verdicts`` counts each kind of check under the words of :data:`~bilevel_verify.checks.verdicts.counting.WORDS`; rows
-    that are not about what is printed are a kind of their own: ``inequality, added``.
+    ``verdicts`` counts each kind of check under the words of :data:`~bilevel_verify.checks.verdicts.counting.WORDS`;
+    rows that are not about what is printed are a kind of their own: ``inequality, added``.
     """
 
     paper: str
