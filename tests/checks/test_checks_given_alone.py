@@ -356,8 +356,8 @@ def test_a_number_beside_a_truth(ends: tuple[float, float], certainty: Any, answ
     own = replace(OWN, certainty=certainty)
     reasons = {
         True: "",
-        False: f"T = n is too small for this problem: T >= {own.lower:.10g} (how)",
-        None: f"T = n is not certain: T <= {own.upper:.10g}",
+        False: "T = n is too small for this problem: T >= 1.499999999 (how)",  # 1.5 rounded outward twice
+        None: "T = n is not certain: T <= 2.500000001",
     }
     said = "certified" if answer is None else certainty
     assert given._truth("T", "n", ends, own) == Given("T", "n", answer, reasons[answer], certainty=said, source="truth")

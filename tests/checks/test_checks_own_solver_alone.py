@@ -15,7 +15,7 @@ import bilevel_verify as bv
 from bilevel_verify.checks.claims.recorded import EPOCHS_UNKNOWN
 from bilevel_verify.checks.solvers import own_solver
 from bilevel_verify.checks.solvers.own_solver import run_own
-from bilevel_verify.errors import ParameterError
+from bilevel_verify.errors import ParameterError, SolverError
 from bilevel_verify.methods.run import Run, Trace
 
 pytestmark = pytest.mark.fast
@@ -93,8 +93,9 @@ def test_errors_of_the_solver() -> None:
             o.grad_f(x0)
         return [x0]
 
-    with pytest.raises(KeyError, match="mine"):
+    with pytest.raises(SolverError, match="raised KeyError: 'mine'") as caught:
         run_on(broken)
+    assert isinstance(caught.value.__cause__, KeyError)
     with pytest.raises(NotImplementedError, match="KeyError: 'mine'"):
         run_on(broken, digits=30)
     for options in ({"budget": 3}, {"budget": 3, "digits": 30}):
