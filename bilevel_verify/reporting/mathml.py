@@ -294,7 +294,8 @@ class _Parser:
     def _upright(self, name: str) -> str:
         text = self._plain_group()
         if name in TEXT:
-            return f"<mtext>{escape(text)}</mtext>"
+            kept = re.sub(r"^ | $", "\u00a0", text)  # a browser drops plain spaces at the ends
+            return f"<mtext>{escape(kept)}</mtext>"
         return f'<mi mathvariant="normal">{escape(text.replace("~", " "))}</mi>'
 
     def _plain_group(self) -> str:

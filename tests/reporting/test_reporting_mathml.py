@@ -107,3 +107,10 @@ def test_every_formula_of_the_shipped_cards_is_understood() -> None:
                 if "<code" in mixed_to_html(latex):
                     refused.append((record.name, claim.id, latex))
     assert not refused[0:] or len(refused) <= 0.02 * seen, refused[:10]
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"), [("for all ", "for all\u00a0"), (" and ", "\u00a0and\u00a0"), ("where", "where"), ("a b", "a b")]
+)
+def test_spaces_at_the_ends_of_words_are_seen(text: str, shown: str) -> None:
+    assert f"<mtext>{shown}</mtext>" in to_mathml(rf"\text{{{text}}}k")
