@@ -30,7 +30,8 @@ PAGE = """<!doctype html>
 <meta http-equiv="Content-Security-Policy" content="{{ policy }}">
 <title>Errata: {{ card.key }}</title><style>{{ style }}</style></head>
 <body><header class="top"><h1>Errata: {{ card.title or card.key }}</h1>
-<p class="lede">{% if card.authors %}{{ card.authors }}. {% endif %}Each printed formula that was refuted, with the smallest counterexample found, the
+<p class="lede">{% if card.authors %}{{ card.authors }}. {% endif %}
+Each printed formula that was refuted, with the smallest counterexample found, the
 nearest form that was proved, and a script that shows the counterexample by itself.</p></header><main>
 <p>{{ counts }}. {{ share }}.</p>
 {% for f in refuted %}
@@ -43,7 +44,8 @@ nearest form that was proved, and a script that shows the counterexample by itse
 <dt>Counterexample</dt><dd>{{ f.point or "see the reason" }}</dd><dt>Why</dt><dd>{{ f.why }}</dd>
 {% if f.beside %}<dt>Not as printed</dt>{% for text in f.beside %}<dd>{{ text }}</dd>{% endfor %}{% endif %}
 <dt>Repaired</dt><dd>{% if f.repaired %}<code>{{ f.repaired }}</code>{% if f.repair_verdict %}:
-{{ f.repair_verdict }}{% endif %}{% else %}none is known (an audit without <code>--quick</code> searches the neighbourhood){% endif %}</dd>
+{{ f.repair_verdict }}{% endif %}{% else %}none is
+known (an audit without <code>--quick</code> searches the neighbourhood){% endif %}</dd>
 {% if f.script %}<dt>Script</dt><dd><a href="counterexamples/{{ f.script_name }}">{{ f.script_name }}</a>
 <details><summary>source</summary><pre>{{ f.script }}</pre></details></dd>{% endif %}</dl></section>
 {% else %}<p>Nothing was refuted.</p>{% endfor %}
