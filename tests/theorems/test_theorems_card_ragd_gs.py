@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from theorems_rows import own, repaired
 
+import bilevel_verify as bv
 from bilevel_verify.audit.auditor import findings_of
 from bilevel_verify.audit.units.homogeneity import unit_findings
 from bilevel_verify.theorems import load_card
@@ -149,3 +150,9 @@ def test_the_last_epoch_counts_where_no_restart_comes(card: Card) -> None:
     assert k <= restarted + H_nu**-0.25 * share**0.25
     repaired = card.entries["proposition-1"].claim("equation-37").repaired  # type: ignore[attr-defined]
     assert "H_nu**(-1/(2+2*nu_f))" in repaired.chain[0].right.text
+
+
+def test_the_warm_start_is_claimed_where_it_is_printed() -> None:
+    """E.8 says "if i >= 1"; at i = 0 the start of an epoch is cold and the chain is false."""
+    found = bv.verify("zoo:trig-1-1", "ragd-gs/proof-theorem-2:warm-start", eps=0.003, x0=[1.6])
+    assert {row.verdict for row in found.claims} == {"holds"}

@@ -6,12 +6,12 @@ mp.dps = 60
 
 def ratio(t):
     """The left side over the right side, order symbols left out."""
-    v_N = t ** (mpf(0)/1)
-    v_d = t ** (mpf(1)/1)
-    v_ellbar = t ** (mpf(0)/1)
-    v_eps = t ** (mpf(0)/1)
-    v_kappa = t ** (mpf(0)/1)
-    v_m = t ** (mpf(1)/1)
+    v_N = mpf(2) ** 1 * t ** (mpf(0)/1)
+    v_d = mpf(2) ** 1 * t ** (mpf(0)/1)
+    v_ellbar = t ** (mpf(-1)/1)
+    v_eps = mpf(2) ** -1 * t ** (mpf(0)/1)
+    v_kappa = mpf(2) ** 1 * t ** (mpf(0)/1)
+    v_m = mpf(2) ** 1 * t ** (mpf(0)/1)
     return ((v_N * (v_kappa ** mpf(3)) * sqrt(v_m) * sqrt(v_ellbar) * (v_eps ** ((-mpf(3)) / mpf(2)))) + (v_N * v_d * (mpf(1) + (((v_kappa ** (mpf(5) / mpf(2))) / sqrt(v_m)) * sqrt(v_ellbar) * (v_eps ** ((-mpf(3)) / mpf(2))))))) / ((v_N * (v_kappa ** mpf(3)) * sqrt(v_m) * sqrt(v_ellbar) * (v_eps ** ((-mpf(3)) / mpf(2)))) + (((v_N * v_d * (v_kappa ** (mpf(5) / mpf(2)))) / sqrt(v_m)) * sqrt(v_ellbar) * (v_eps ** ((-mpf(3)) / mpf(2)))))
 
 

@@ -6,11 +6,10 @@ mp.dps = 60
 
 def ratio(t):
     """The left side over the right side, order symbols left out."""
-    v_ell = mpf(2) ** 1 * t ** (mpf(1)/1)
-    v_h_m = mpf(2) ** -1 * t ** (mpf(0)/1)
-    v_kappa = mpf(2) ** 1 * t ** (mpf(0)/1)
-    v_lam = mpf(2) ** 1 * t ** (mpf(0)/1)
-    return (((sqrt((mpf(3) * v_kappa)) + mpf(1)) / mpf(2)) * log(((mpf(24) * (v_lam + mpf(1)) * v_kappa * v_ell) / v_h_m))) / sqrt(v_kappa)
+    v_ellbar = mpf(2) ** -1 * t ** (mpf(0)/1)
+    v_eps = mpf(2) ** -1 * t ** (mpf(0)/1)
+    v_kappa = mpf(2) ** 1 * t ** (mpf(1)/1)
+    return (((sqrt((mpf(3) * v_kappa)) + mpf(1)) / mpf(2)) * log(((mpf(24) * (((v_ellbar * (v_kappa ** mpf(3))) / v_eps) + mpf(1)) * v_kappa * v_ellbar) / sqrt(((v_ellbar * (v_kappa ** mpf(5))) * v_eps))))) / sqrt(v_kappa)
 
 
 values = [ratio(mpf(10) ** k) for k in (3, 6, 9, 12)]

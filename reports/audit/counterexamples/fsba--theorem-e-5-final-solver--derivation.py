@@ -7,8 +7,8 @@ mp.dps = 60
 def ratio(t):
     """The left side over the right side, order symbols left out."""
     v_ellbar = t ** (mpf(0)/1)
-    v_eps = t ** (mpf(0)/1)
-    v_kappa = t ** (mpf(1)/1)
+    v_eps = mpf(2) ** -1 * t ** (mpf(0)/1)
+    v_kappa = mpf(2) ** 1 * t ** (mpf(1)/1)
     return ((sqrt(v_kappa) * ((v_ellbar * (v_kappa ** mpf(3))) ** mpf(2))) / ((v_ellbar * (v_kappa ** mpf(5))) * v_eps)) / ((v_ellbar * v_kappa) / v_eps)
 
 

@@ -6,8 +6,8 @@ mp.dps = 60
 
 def ratio(t):
     """The left side over the right side, order symbols left out."""
-    v_ellbar = mpf(2) ** -1 * t ** (mpf(1)/1)
-    v_eps = mpf(2) ** -1 * t ** (mpf(0)/1)
+    v_ellbar = mpf(2) ** -1 * t ** (mpf(0)/1)
+    v_eps = mpf(2) ** -2 * t ** (mpf(-1)/1)
     v_kappa = mpf(2) ** 1 * t ** (mpf(0)/1)
     return ((v_kappa ** (mpf(5) / mpf(2))) * sqrt(v_ellbar) * (v_eps ** ((-mpf(3)) / mpf(2))) * (((v_ellbar * (v_kappa ** mpf(3))) / sqrt(((v_ellbar * (v_kappa ** mpf(5))) * v_eps))) * log(((mpf(6) * (v_ellbar * (v_kappa ** mpf(3)))) / sqrt(((v_ellbar * (v_kappa ** mpf(5))) * v_eps))))) * sqrt(v_kappa)) / (v_ellbar * (v_kappa ** (mpf(7) / mpf(2))) * (v_eps ** (-mpf(2))))
 

@@ -5,15 +5,15 @@ mp.dps = 60
 
 
 def total(term, low, high, start=0, times=False):
-    """Sum (or product) of term(i) for the integers low..high, both included."""
+    """Sum (or product) of term(i) for all integers i with low <= i <= high."""
     value = mpf(1 if times else start)
-    for i in range(int(low), int(high) + 1):
+    for i in range(int(mp.ceil(low)), int(mp.floor(high)) + 1):
         value = value * term(mpf(i)) if times else value + term(mpf(i))
     return value
 
 
-v_mu = mpf(1)/4
-v_L_g = mpf(1)/4
+v_mu = mpf(4)/49
+v_L_g = mpf(4)/49
 left = mpf(0)
 right = ((sqrt(v_L_g) + (-sqrt(v_mu))) / (sqrt(v_L_g) + sqrt(v_mu)))
 print("hypothesis", 'mu > 0', bool((v_mu > mpf(0))))

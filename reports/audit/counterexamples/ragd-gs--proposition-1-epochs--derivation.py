@@ -8,8 +8,8 @@ def ratio(t):
     """The left side over the right side, order symbols left out."""
     v_Delta_lam = t ** (mpf(0)/1)
     v_ell = t ** (mpf(0)/1)
-    v_eps = t ** (mpf(-1)/1)
-    v_kappa = t ** (mpf(0)/1)
+    v_eps = mpf(2) ** -1 * t ** (mpf(-1)/1)
+    v_kappa = mpf(2) ** 1 * t ** (mpf(0)/1)
     v_lam = t ** (mpf(0)/1)
     v_nu_f = mpf(1)/1
     v_nu_g = mpf(1)/1

@@ -7,7 +7,7 @@ mp.dps = 60
 def ratio(t):
     """The left side over the right side, order symbols left out."""
     v_ell = t ** (mpf(1)/1)
-    v_kappa = t ** (mpf(0)/1)
+    v_kappa = mpf(2) ** 1 * t ** (mpf(0)/1)
     v_lam = t ** (mpf(0)/1)
     return ((v_ell * (v_kappa ** mpf(2))) / v_lam) / ((v_kappa ** mpf(2)) / v_lam)
 

@@ -5,22 +5,22 @@ mp.dps = 60
 
 
 def total(term, low, high, start=0, times=False):
-    """Sum (or product) of term(i) for the integers low..high, both included."""
+    """Sum (or product) of term(i) for all integers i with low <= i <= high."""
     value = mpf(1 if times else start)
-    for i in range(int(low), int(high) + 1):
+    for i in range(int(mp.ceil(low)), int(mp.floor(high)) + 1):
         value = value * term(mpf(i)) if times else value + term(mpf(i))
     return value
 
 
-v_rho_tilde = mpf(10)/1
+v_rho_tilde = mpf(1)/1
 v_zeta = mpf(1)/2
 v_d_x = mpf(1)/1
 v_sigma = mpf(1)/1
 v_eta = mpf(1)/1
 v_theta = mpf(1)/2
-v_B = mpf(1)/1
+v_B = mpf(2)/1
 v_K = mpf(1)/1
-v_r = mpf(1)/1
+v_r = mpf(4)/1
 left = (((-(v_B ** mpf(2))) / (mpf(8) * v_eta)) + (v_sigma * v_B) + ((mpf(5) * v_eta * (v_sigma ** mpf(2)) * v_K) / mpf(8)))
 right = ((-(v_B ** mpf(2))) / (mpf(8) * v_eta))
 print("hypothesis", 'sigma <= rho_tilde*B*zeta*r*theta/(2*sqrt(d_x))', bool((v_sigma <= ((v_rho_tilde * v_B * v_zeta * v_r * v_theta) / (mpf(2) * sqrt(v_d_x))))))

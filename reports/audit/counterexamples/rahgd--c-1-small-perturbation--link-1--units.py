@@ -1,26 +1,27 @@
 """A relation in several systems of units: the quotient of its sides must not change. mpmath only."""
-from mpmath import mp, mpf, e, pi, sqrt
+from mpmath import mp, mpf, e, pi
 
 mp.dps = 60
 
 
 def total(term, low, high, start=0, times=False):
-    """Sum (or product) of term(i) for the integers low..high, both included."""
+    """Sum (or product) of term(i) for all integers i with low <= i <= high."""
     value = mpf(1 if times else start)
-    for i in range(int(low), int(high) + 1):
+    for i in range(int(mp.ceil(low)), int(mp.floor(high)) + 1):
         value = value * term(mpf(i)) if times else value + term(mpf(i))
     return value
 
 
 def sides(F, G, X):
     """Both sides; the arguments are the sizes of the base units."""
-    v_L_tilde = mpf(27)/11 * F ** (mpf(1)/1) * X ** (mpf(-2)/1)
-    v_chi = mpf(43)/18
-    v_eps = mpf(59)/25 * F ** (mpf(1)/1) * X ** (mpf(-1)/1)
-    v_r = mpf(75)/32 * X ** (mpf(1)/1)
-    v_rho_tilde = mpf(91)/39 * F ** (mpf(1)/1) * X ** (mpf(-3)/1)
+    v_B = mpf(27)/11 * X ** (mpf(1)/1)
+    v_K = mpf(43)/18
+    v_L_tilde = mpf(59)/25 * F ** (mpf(1)/1) * X ** (mpf(-2)/1)
+    v_eta = mpf(75)/32 * X ** (mpf(2)/1) * F ** (mpf(-1)/1)
+    v_r = mpf(91)/39 * X ** (mpf(1)/1)
     v_sigma = mpf(107)/46 * F ** (mpf(1)/1) * X ** (mpf(-1)/1)
-    return (((mpf(5) * ((mpf(1) / (mpf(288) * (v_chi ** mpf(2)))) * sqrt((v_eps / v_rho_tilde))) * v_r) / (mpf(4) * (mpf(1) / (mpf(4) * v_L_tilde)))) + ((v_sigma * v_r) / mpf(4)) + ((v_L_tilde * (v_r ** mpf(2))) / mpf(2))), (((((mpf(1) / mpf(2)) * ((v_rho_tilde * v_eps * ((mpf(1) / (mpf(4) * v_L_tilde)) ** mpf(2))) ** (mpf(1) / mpf(4)))) * (((mpf(1) / (mpf(288) * (v_chi ** mpf(2)))) * sqrt((v_eps / v_rho_tilde))) ** mpf(2))) / (mpf(8) * (mpf(1) / (mpf(4) * v_L_tilde)) * ((mpf(2) * v_chi) / ((mpf(1) / mpf(2)) * ((v_rho_tilde * v_eps * ((mpf(1) / (mpf(4) * v_L_tilde)) ** mpf(2))) ** (mpf(1) / mpf(4))))))) + ((v_sigma * (((mpf(1) / (mpf(288) * (v_chi ** mpf(2)))) * sqrt((v_eps / v_rho_tilde))) ** mpf(2))) / mpf(4)))
+    v_theta = mpf(123)/53
+    return (((mpf(5) * v_B * v_r) / (mpf(4) * v_eta)) + ((v_sigma * v_r) / mpf(4)) + ((v_L_tilde * (v_r ** mpf(2))) / mpf(2))), (((v_theta * (v_B ** mpf(2))) / (mpf(8) * v_eta * v_K)) + ((v_sigma * (v_B ** mpf(2))) / mpf(4)))
 
 
 one = sides(mpf(1), mpf(1), mpf(1))

@@ -1,15 +1,14 @@
 """A direction along which an order fails. Needs mpmath only; prints the ratio of the sides."""
-from mpmath import mp, mpf, e, pi
+from mpmath import mp, mpf, e, log, pi
 
 mp.dps = 60
 
 
 def ratio(t):
     """The left side over the right side, order symbols left out."""
-    v_eps = t ** (mpf(0)/1)
-    v_kappa = t ** (mpf(0)/1)
-    v_log_eps = t ** (mpf(1)/1)
-    return ((v_kappa ** (mpf(1) / mpf(2))) * v_log_eps * (v_kappa ** (mpf(11) / mpf(4))) * (v_eps ** ((-mpf(7)) / mpf(4)))) / ((v_kappa ** (mpf(13)/4)) * (v_eps ** (-(mpf(7)/4))))
+    v_eps = mpf(2) ** -1 * t ** (mpf(-1)/1)
+    v_kappa = mpf(2) ** 1 * t ** (mpf(0)/1)
+    return ((v_kappa ** (mpf(1) / mpf(2))) * log((mpf(1) / v_eps)) * (v_kappa ** (mpf(11) / mpf(4))) * (v_eps ** ((-mpf(7)) / mpf(4)))) / ((v_kappa ** (mpf(13)/4)) * (v_eps ** (-(mpf(7)/4))))
 
 
 values = [ratio(mpf(10) ** k) for k in (3, 6, 9, 12)]

@@ -5,27 +5,26 @@ mp.dps = 60
 
 
 def total(term, low, high, start=0, times=False):
-    """Sum (or product) of term(i) for the integers low..high, both included."""
+    """Sum (or product) of term(i) for all integers i with low <= i <= high."""
     value = mpf(1 if times else start)
-    for i in range(int(low), int(high) + 1):
+    for i in range(int(mp.ceil(low)), int(mp.floor(high)) + 1):
         value = value * term(mpf(i)) if times else value + term(mpf(i))
     return value
 
 
-v_L_tilde = mpf(2)/1
-v_rho_tilde = mpf(1)/1
-v_eps = mpf(1)/9
+v_L_tilde = mpf(1)/1
+v_rho_tilde = mpf(1)/100
+v_eps = mpf(1)/1
 v_K_end = mpf(1)/1
 left = ((((-mpf(3)) * (mpf(4) * ((v_rho_tilde * v_eps * ((mpf(1) / (mpf(4) * v_L_tilde)) ** mpf(2))) ** (mpf(1) / mpf(4)))) * (sqrt((v_eps / v_rho_tilde)) ** mpf(2))) / (mpf(8) * (mpf(1) / (mpf(4) * v_L_tilde)) * (mpf(1) / (mpf(4) * ((v_rho_tilde * v_eps * ((mpf(1) / (mpf(4) * v_L_tilde)) ** mpf(2))) ** (mpf(1) / mpf(4))))))) + (((mpf(5) * (mpf(1) / (mpf(4) * v_L_tilde)) * (mpf(1) / (mpf(4) * ((v_rho_tilde * v_eps * ((mpf(1) / (mpf(4) * v_L_tilde)) ** mpf(2))) ** (mpf(1) / mpf(4)))))) / (mpf(2) * (mpf(4) * ((v_rho_tilde * v_eps * ((mpf(1) / (mpf(4) * v_L_tilde)) ** mpf(2))) ** (mpf(1) / mpf(4)))))) * (((mpf(2) * v_rho_tilde * (sqrt((v_eps / v_rho_tilde)) ** mpf(2))) + (v_eps ** mpf(2))) ** mpf(2))) + ((v_rho_tilde / mpf(6)) * (((mpf(3) * sqrt((v_eps / v_rho_tilde))) + ((mpf(1) / (mpf(4) * v_L_tilde)) * (v_eps ** mpf(2)))) ** mpf(3))) + ((((mpf(1) / (mpf(4) * v_L_tilde)) * v_K_end) / (mpf(2) * (mpf(4) * ((v_rho_tilde * v_eps * ((mpf(1) / (mpf(4) * v_L_tilde)) ** mpf(2))) ** (mpf(1) / mpf(4)))))) * ((v_eps ** mpf(2)) ** mpf(2))))
 right = ((-(v_eps ** (mpf(3) / mpf(2)))) / sqrt(v_rho_tilde))
 print("hypothesis", '4*(rho_tilde*eps*(1/(4*L_tilde))**2)**(1/4) < 1', bool(((mpf(4) * ((v_rho_tilde * v_eps * ((mpf(1) / (mpf(4) * v_L_tilde)) ** mpf(2))) ** (mpf(1) / mpf(4)))) < mpf(1))))
-print("hypothesis", 'eps <= 1/8', bool((v_eps <= (mpf(1) / mpf(8)))))
 print("hypothesis", 'K_end <= 1/(4*(rho_tilde*eps*(1/(4*L_tilde))**2)**(1/4))', bool((v_K_end <= (mpf(1) / (mpf(4) * ((v_rho_tilde * v_eps * ((mpf(1) / (mpf(4) * v_L_tilde)) ** mpf(2))) ** (mpf(1) / mpf(4))))))))
 print("hypothesis", 'L_tilde > 0', bool((v_L_tilde > mpf(0))))
 print("hypothesis", 'rho_tilde > 0', bool((v_rho_tilde > mpf(0))))
 print("hypothesis", 'eps > 0', bool((v_eps > mpf(0))))
 print("hypothesis", 'K_end >= 1', bool((v_K_end >= mpf(1))))
-refuted = not (left <= right) and bool(((mpf(4) * ((v_rho_tilde * v_eps * ((mpf(1) / (mpf(4) * v_L_tilde)) ** mpf(2))) ** (mpf(1) / mpf(4)))) < mpf(1))) and bool((v_eps <= (mpf(1) / mpf(8)))) and bool((v_K_end <= (mpf(1) / (mpf(4) * ((v_rho_tilde * v_eps * ((mpf(1) / (mpf(4) * v_L_tilde)) ** mpf(2))) ** (mpf(1) / mpf(4))))))) and bool((v_L_tilde > mpf(0))) and bool((v_rho_tilde > mpf(0))) and bool((v_eps > mpf(0))) and bool((v_K_end >= mpf(1)))
+refuted = not (left <= right) and bool(((mpf(4) * ((v_rho_tilde * v_eps * ((mpf(1) / (mpf(4) * v_L_tilde)) ** mpf(2))) ** (mpf(1) / mpf(4)))) < mpf(1))) and bool((v_K_end <= (mpf(1) / (mpf(4) * ((v_rho_tilde * v_eps * ((mpf(1) / (mpf(4) * v_L_tilde)) ** mpf(2))) ** (mpf(1) / mpf(4))))))) and bool((v_L_tilde > mpf(0))) and bool((v_rho_tilde > mpf(0))) and bool((v_eps > mpf(0))) and bool((v_K_end >= mpf(1)))
 print("left ", mp.nstr(left, 30))
 print("right", mp.nstr(right, 30))
 print("left <= right is", bool(left <= right))

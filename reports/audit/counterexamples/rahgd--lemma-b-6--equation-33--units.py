@@ -5,9 +5,9 @@ mp.dps = 60
 
 
 def total(term, low, high, start=0, times=False):
-    """Sum (or product) of term(i) for the integers low..high, both included."""
+    """Sum (or product) of term(i) for all integers i with low <= i <= high."""
     value = mpf(1 if times else start)
-    for i in range(int(low), int(high) + 1):
+    for i in range(int(mp.ceil(low)), int(mp.floor(high)) + 1):
         value = value * term(mpf(i)) if times else value + term(mpf(i))
     return value
 

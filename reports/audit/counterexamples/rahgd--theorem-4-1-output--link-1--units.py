@@ -5,21 +5,24 @@ mp.dps = 60
 
 
 def total(term, low, high, start=0, times=False):
-    """Sum (or product) of term(i) for the integers low..high, both included."""
+    """Sum (or product) of term(i) for all integers i with low <= i <= high."""
     value = mpf(1 if times else start)
-    for i in range(int(low), int(high) + 1):
+    for i in range(int(mp.ceil(low)), int(mp.floor(high)) + 1):
         value = value * term(mpf(i)) if times else value + term(mpf(i))
     return value
 
 
 def sides(F, G, X):
     """Both sides; the arguments are the sizes of the base units."""
-    v_L_tilde = mpf(27)/11 * F ** (mpf(1)/1) * X ** (mpf(-2)/1)
-    v_chi = mpf(43)/18
-    v_eps = mpf(59)/25 * F ** (mpf(1)/1) * X ** (mpf(-1)/1)
-    v_rho_tilde = mpf(75)/32 * F ** (mpf(1)/1) * X ** (mpf(-3)/1)
-    v_sigma = mpf(91)/39 * F ** (mpf(1)/1) * X ** (mpf(-1)/1)
-    return (((mpf(2) * sqrt(mpf(2)) * ((mpf(1) / (mpf(288) * (v_chi ** mpf(2)))) * sqrt((v_eps / v_rho_tilde)))) / ((mpf(1) / (mpf(4) * v_L_tilde)) * (((mpf(2) * v_chi) / ((mpf(1) / mpf(2)) * ((v_rho_tilde * v_eps * ((mpf(1) / (mpf(4) * v_L_tilde)) ** mpf(2))) ** (mpf(1) / mpf(4))))) ** mpf(2)))) + ((mpf(2) * ((mpf(1) / mpf(2)) * ((v_rho_tilde * v_eps * ((mpf(1) / (mpf(4) * v_L_tilde)) ** mpf(2))) ** (mpf(1) / mpf(4)))) * ((mpf(1) / (mpf(288) * (v_chi ** mpf(2)))) * sqrt((v_eps / v_rho_tilde)))) / ((mpf(1) / (mpf(4) * v_L_tilde)) * ((mpf(2) * v_chi) / ((mpf(1) / mpf(2)) * ((v_rho_tilde * v_eps * ((mpf(1) / (mpf(4) * v_L_tilde)) ** mpf(2))) ** (mpf(1) / mpf(4))))))) + (mpf(4) * v_rho_tilde * (((mpf(1) / (mpf(288) * (v_chi ** mpf(2)))) * sqrt((v_eps / v_rho_tilde))) ** mpf(2))) + v_sigma), ((v_eps / (v_chi ** mpf(3))) + (v_eps ** mpf(2)))
+    v_B = mpf(27)/11 * X ** (mpf(1)/1)
+    v_K = mpf(43)/18
+    v_chi = mpf(59)/25
+    v_eps = mpf(75)/32 * F ** (mpf(1)/1) * X ** (mpf(-1)/1)
+    v_eta = mpf(91)/39 * X ** (mpf(2)/1) * F ** (mpf(-1)/1)
+    v_rho_tilde = mpf(107)/46 * F ** (mpf(1)/1) * X ** (mpf(-3)/1)
+    v_sigma = mpf(123)/53 * F ** (mpf(1)/1) * X ** (mpf(-1)/1)
+    v_theta = mpf(139)/60
+    return (((mpf(2) * sqrt(mpf(2)) * v_B) / (v_eta * (v_K ** mpf(2)))) + ((mpf(2) * v_theta * v_B) / (v_eta * v_K)) + (mpf(4) * v_rho_tilde * (v_B ** mpf(2))) + v_sigma), ((v_eps / (v_chi ** mpf(3))) + (v_eps ** mpf(2)))
 
 
 one = sides(mpf(1), mpf(1), mpf(1))

@@ -1,0 +1,31 @@
+"""Counterexample to one printed relation. Needs mpmath only; prints both sides and every hypothesis."""
+from mpmath import mp, mpf, e, log, pi
+
+mp.dps = 60
+
+
+def total(term, low, high, start=0, times=False):
+    """Sum (or product) of term(i) for all integers i with low <= i <= high."""
+    value = mpf(1 if times else start)
+    for i in range(int(mp.ceil(low)), int(mp.floor(high)) + 1):
+        value = value * term(mpf(i)) if times else value + term(mpf(i))
+    return value
+
+
+v_L_f = mpf(1)/1
+v_L_g = mpf(1)/3
+v_r = mpf(2)/1
+v_T = mpf(2)/1
+v_R = mpf(1)/1
+left = (((mpf(24) * v_L_g * (v_R ** mpf(2)) * (log(v_T) + mpf(1))) / (v_T ** mpf(2))) + ((mpf(16) * v_L_f * (v_R ** mpf(2))) / (v_T ** ((mpf(2) * v_r) / ((mpf(2) * v_r) + (-mpf(1)))))))
+right = (((mpf(24) * v_L_g * (v_R ** mpf(2)) * (log(v_T) + mpf(1))) / (v_T ** ((mpf(2) * v_r) / ((mpf(2) * v_r) + (-mpf(1)))))) + ((mpf(16) * v_L_f * (v_R ** mpf(2))) / (v_T ** mpf(2))))
+print("hypothesis", 'L_f > 0', bool((v_L_f > mpf(0))))
+print("hypothesis", 'L_g > 0', bool((v_L_g > mpf(0))))
+print("hypothesis", 'r > 1', bool((v_r > mpf(1))))
+print("hypothesis", 'T >= 1', bool((v_T >= mpf(1))))
+print("hypothesis", 'R >= 0', bool((v_R >= mpf(0))))
+refuted = not (left <= right) and bool((v_L_f > mpf(0))) and bool((v_L_g > mpf(0))) and bool((v_r > mpf(1))) and bool((v_T >= mpf(1))) and bool((v_R >= mpf(0)))
+print("left ", mp.nstr(left, 30))
+print("right", mp.nstr(right, 30))
+print("left <= right is", bool(left <= right))
+raise SystemExit(0 if refuted else 1)

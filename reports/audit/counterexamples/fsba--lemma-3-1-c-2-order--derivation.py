@@ -1,0 +1,20 @@
+"""A direction along which an order fails. Needs mpmath only; prints the ratio of the sides."""
+from mpmath import mp, mpf, e, pi
+
+mp.dps = 60
+
+
+def ratio(t):
+    """The left side over the right side, order symbols left out."""
+    v_ellbar = t ** (mpf(0)/1)
+    v_kappa = t ** (mpf(0)/1)
+    v_lam = t ** (mpf(-1)/1)
+    return (v_ellbar + (v_lam * v_ellbar) + ((v_ellbar + (v_lam * v_ellbar)) * (((mpf(4) * (v_ellbar + (v_lam * v_ellbar))) / (v_lam * (v_ellbar / v_kappa))) + ((mpf(4) * (v_ellbar + (v_lam * v_ellbar)) * (v_ellbar + (v_lam * v_ellbar))) / ((v_lam ** mpf(2)) * ((v_ellbar / v_kappa) ** mpf(2))))))) / (v_lam * v_ellbar * (v_kappa ** mpf(2)))
+
+
+values = [ratio(mpf(10) ** k) for k in (3, 6, 9, 12)]
+for k, value in zip((3, 6, 9, 12), values):
+    print("t = 1e%d" % k, "ratio", mp.nstr(value, 15))
+steps = [mp.log(b / a) for a, b in zip(values, values[1:])]
+endless = abs(steps[-1]) > abs(steps[0]) / 10  # steps towards a limit would shrink a thousandfold
+raise SystemExit(0 if endless and (all(s > 0 for s in steps) or all(s < 0 for s in steps)) else 1)

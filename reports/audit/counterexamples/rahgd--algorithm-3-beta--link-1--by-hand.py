@@ -1,0 +1,23 @@
+"""Counterexample to one printed relation. Needs mpmath only; prints both sides and every hypothesis."""
+from mpmath import mp, mpf, e, pi, sqrt
+
+mp.dps = 60
+
+
+def total(term, low, high, start=0, times=False):
+    """Sum (or product) of term(i) for all integers i with low <= i <= high."""
+    value = mpf(1 if times else start)
+    for i in range(int(mp.ceil(low)), int(mp.floor(high)) + 1):
+        value = value * term(mpf(i)) if times else value + term(mpf(i))
+    return value
+
+
+v_kappa = mpf(1)/1
+left = mpf(0)
+right = ((sqrt(v_kappa) + (-mpf(1))) / (sqrt(v_kappa) + mpf(1)))
+print("hypothesis", 'kappa >= 1', bool((v_kappa >= mpf(1))))
+refuted = not (left < right) and bool((v_kappa >= mpf(1)))
+print("left ", mp.nstr(left, 30))
+print("right", mp.nstr(right, 30))
+print("left < right is", bool(left < right))
+raise SystemExit(0 if refuted else 1)

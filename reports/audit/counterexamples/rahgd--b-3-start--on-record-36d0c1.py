@@ -1,0 +1,28 @@
+"""Counterexample to one printed relation. Needs mpmath only; prints both sides and every hypothesis."""
+from mpmath import mp, mpf, e, pi
+
+mp.dps = 60
+
+
+def total(term, low, high, start=0, times=False):
+    """Sum (or product) of term(i) for all integers i with low <= i <= high."""
+    value = mpf(1 if times else start)
+    for i in range(int(mp.ceil(low)), int(mp.floor(high)) + 1):
+        value = value * term(mpf(i)) if times else value + term(mpf(i))
+    return value
+
+
+v_L_tilde = mpf(1)/1
+v_lam_j = mpf(-1)/1
+v_h = mpf(0)/1
+v_a = mpf(1)/1
+left = (abs((v_h + (-(v_h + (-((mpf(1) / v_lam_j) * v_a)))) + (-(((-mpf(1)) / v_lam_j) * v_a)))) ** mpf(2))
+right = mpf(0)
+print("hypothesis", 'L_tilde > 0', bool((v_L_tilde > mpf(0))))
+print("hypothesis", 'lam_j >= -L_tilde', bool((v_lam_j >= (-v_L_tilde))))
+print("hypothesis", 'lam_j < 0', bool((v_lam_j < mpf(0))))
+refuted = not (left == right) and bool((v_L_tilde > mpf(0))) and bool((v_lam_j >= (-v_L_tilde))) and bool((v_lam_j < mpf(0)))
+print("left ", mp.nstr(left, 30))
+print("right", mp.nstr(right, 30))
+print("left == right is", bool(left == right))
+raise SystemExit(0 if refuted else 1)

@@ -1,0 +1,33 @@
+"""Counterexample to one printed relation. Needs mpmath only; prints both sides and every hypothesis."""
+from mpmath import mp, mpf, e, pi, sqrt
+
+mp.dps = 60
+
+
+def total(term, low, high, start=0, times=False):
+    """Sum (or product) of term(i) for all integers i with low <= i <= high."""
+    value = mpf(1 if times else start)
+    for i in range(int(mp.ceil(low)), int(mp.floor(high)) + 1):
+        value = value * term(mpf(i)) if times else value + term(mpf(i))
+    return value
+
+
+v_mu = mpf(1)/1
+v_ell = mpf(1)/1
+v_M = mpf(0)/1
+v_kappa = mpf(1)/1
+v_norm_v0 = mpf(0)/1
+v_sigma = mpf(1)/1
+left = (((mpf(4) * v_ell * sqrt(v_kappa)) / v_sigma) * (v_norm_v0 + (v_M / v_mu)))
+right = mpf(1)
+print("hypothesis", 'mu > 0', bool((v_mu > mpf(0))))
+print("hypothesis", 'ell >= mu', bool((v_ell >= v_mu)))
+print("hypothesis", 'M >= 0', bool((v_M >= mpf(0))))
+print("hypothesis", 'kappa >= 1', bool((v_kappa >= mpf(1))))
+print("hypothesis", 'norm_v0 >= 0', bool((v_norm_v0 >= mpf(0))))
+print("hypothesis", 'sigma > 0', bool((v_sigma > mpf(0))))
+refuted = not (left > right) and bool((v_mu > mpf(0))) and bool((v_ell >= v_mu)) and bool((v_M >= mpf(0))) and bool((v_kappa >= mpf(1))) and bool((v_norm_v0 >= mpf(0))) and bool((v_sigma > mpf(0)))
+print("left ", mp.nstr(left, 30))
+print("right", mp.nstr(right, 30))
+print("left > right is", bool(left > right))
+raise SystemExit(0 if refuted else 1)

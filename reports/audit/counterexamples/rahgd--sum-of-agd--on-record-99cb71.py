@@ -1,0 +1,29 @@
+"""Counterexample to one printed relation. Needs mpmath only; prints both sides and every hypothesis."""
+from mpmath import mp, mpf, ceil, e, pi, sqrt
+
+mp.dps = 60
+
+
+def total(term, low, high, start=0, times=False):
+    """Sum (or product) of term(i) for all integers i with low <= i <= high."""
+    value = mpf(1 if times else start)
+    for i in range(int(mp.ceil(low)), int(mp.floor(high)) + 1):
+        value = value * term(mpf(i)) if times else value + term(mpf(i))
+    return value
+
+
+v_kappa = mpf(1)/1
+v_n = mpf(1)/1
+v_b_n = mpf(1)/3
+v_c_n = mpf(0)/1
+left = ((mpf(2) * sqrt(v_kappa) * ((ceil((mpf(2) * sqrt(v_kappa) * v_b_n)) / (mpf(2) * sqrt(v_kappa))) + (v_n * v_c_n))) + v_n + mpf(1))
+right = ((mpf(2) * sqrt(v_kappa) * v_n * (((mpf(1) / v_n) * v_b_n) + v_c_n)) + v_n + mpf(1))
+print("hypothesis", 'kappa >= 1', bool((v_kappa >= mpf(1))))
+print("hypothesis", 'n >= 1', bool((v_n >= mpf(1))))
+print("hypothesis", 'b_n >= 0', bool((v_b_n >= mpf(0))))
+print("hypothesis", 'c_n >= 0', bool((v_c_n >= mpf(0))))
+refuted = not (left == right) and bool((v_kappa >= mpf(1))) and bool((v_n >= mpf(1))) and bool((v_b_n >= mpf(0))) and bool((v_c_n >= mpf(0)))
+print("left ", mp.nstr(left, 30))
+print("right", mp.nstr(right, 30))
+print("left == right is", bool(left == right))
+raise SystemExit(0 if refuted else 1)

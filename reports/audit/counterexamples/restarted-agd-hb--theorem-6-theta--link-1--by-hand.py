@@ -1,0 +1,28 @@
+"""Counterexample to one printed relation. Needs mpmath only; prints both sides and every hypothesis."""
+from mpmath import mp, mpf, e, pi
+
+mp.dps = 60
+
+
+def total(term, low, high, start=0, times=False):
+    """Sum (or product) of term(i) for all integers i with low <= i <= high."""
+    value = mpf(1 if times else start)
+    for i in range(int(mp.ceil(low)), int(mp.floor(high)) + 1):
+        value = value * term(mpf(i)) if times else value + term(mpf(i))
+    return value
+
+
+v_L = mpf(100)/1
+v_rho = mpf(4)/1
+v_eps = mpf(10)/1
+left = (mpf(4) * ((v_eps * v_rho * ((mpf(1) / (mpf(4) * v_L)) ** mpf(2))) ** (mpf(1) / mpf(4))))
+right = (mpf(1) / mpf(2))
+print("hypothesis", '4*(eps*rho*(1/(4*L))**2)**(1/4) < 1', bool(((mpf(4) * ((v_eps * v_rho * ((mpf(1) / (mpf(4) * v_L)) ** mpf(2))) ** (mpf(1) / mpf(4)))) < mpf(1))))
+print("hypothesis", 'L > 0', bool((v_L > mpf(0))))
+print("hypothesis", 'rho > 0', bool((v_rho > mpf(0))))
+print("hypothesis", 'eps > 0', bool((v_eps > mpf(0))))
+refuted = not (left <= right) and bool(((mpf(4) * ((v_eps * v_rho * ((mpf(1) / (mpf(4) * v_L)) ** mpf(2))) ** (mpf(1) / mpf(4)))) < mpf(1))) and bool((v_L > mpf(0))) and bool((v_rho > mpf(0))) and bool((v_eps > mpf(0)))
+print("left ", mp.nstr(left, 30))
+print("right", mp.nstr(right, 30))
+print("left <= right is", bool(left <= right))
+raise SystemExit(0 if refuted else 1)
