@@ -20,7 +20,7 @@ from bilevel_verify.audit.scalar.deciding import decide
 from bilevel_verify.audit.scalar.linear import linear_form
 from bilevel_verify.audit.scalar.numeric import evaluate
 from bilevel_verify.language import to_text, tree
-from bilevel_verify.theorems.rewrite import binder, moved_limit, with_child
+from bilevel_verify.theorems.rewrite import binder, moved_limit, negated, with_child
 
 ONE, TWO = tree.Number(Fraction(1)), tree.Number(Fraction(2))
 FACTORS = tuple(Fraction(*p) for p in ((11, 10), (5, 4), (3, 2), (2, 1), (3, 1), (4, 1), (6, 1), (10, 1), (100, 1)))
@@ -167,13 +167,9 @@ def _signs(node: tree.Node) -> Iterator[tree.Node]:
                 turned = term.operand if isinstance(term, tree.Negate) else tree.Negate(term)
                 yield replace(part, terms=(*part.terms[:i], turned, *part.terms[i + 1 :]))
         if isinstance(part, tree.Power):
-            yield replace(part, exponent=_negated(part.exponent))
+            yield replace(part, exponent=negated(part.exponent))
 
     yield from _everywhere(node, flip)
-
-
-def _negated(node: tree.Node) -> tree.Node:
-    return node.operand if isinstance(node, tree.Negate) else tree.Negate(node)
 
 
 def _exponents(node: tree.Node) -> Iterator[tree.Node]:

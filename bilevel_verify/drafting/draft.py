@@ -6,6 +6,7 @@ import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from bilevel_verify.drafting.answers import Answers, Question
 from bilevel_verify.drafting.document import Document, slug
@@ -49,6 +50,17 @@ class Counts:
     def percent(self) -> int:
         """Whole percent of the links that can be judged."""
         return 100 * self.judged // self.links if self.links else 0
+
+    def record(self) -> dict[str, Any]:
+        """The counts as they stand in a card and in the output of the command."""
+        return {
+            "formulas": self.formulas,
+            "not_read": self.unread,
+            "relations": self.relations,
+            "links": self.links,
+            "judged": self.judged,
+            "not_judged": {**self.left, "not read": self.unread_links},
+        }
 
     def __str__(self) -> str:
         return (

@@ -17,7 +17,7 @@ from bilevel_verify.latex import Notation
 from bilevel_verify.latex.derivatives import split_name, value_kind
 from bilevel_verify.latex.values import LINEAR, transposed
 from bilevel_verify.theorems.card import ORDER_SYMBOLS
-from bilevel_verify.theorems.rewrite import binder, free_letters, rebuild
+from bilevel_verify.theorems.rewrite import binder, free_letters, negated, rebuild
 from bilevel_verify.theorems.vocabulary import NUMBERS, SCALAR_FUNCTIONS
 
 NORMS = re.compile(r"(?:norm|frobenius|dual_norm)(?:_\w+)?\Z")
@@ -276,7 +276,7 @@ class Table:
                 return found
             case tree.Negate(operand=inner):
                 part = self.linear(inner)
-                return None if part is None else {k: (_minus(f), b) for k, (f, b) in part.items()}
+                return None if part is None else {k: (negated(f), b) for k, (f, b) in part.items()}
             case tree.Divide(numerator=top, denominator=bottom) if self.sorts.of(bottom) == "scalar":
                 part = self.linear(top)
                 return None if part is None else {k: (tree.Divide(f, bottom), b) for k, (f, b) in part.items()}
@@ -317,7 +317,7 @@ def _signed(terms: dict[str, tuple[tree.Node, tree.Node]]) -> tree.Node:
     turn = isinstance(ordered[0][1][0], tree.Negate) or ordered[0][1][0] == tree.Number(Fraction(-1))
     parts = []
     for _, (factor, base) in ordered:
-        factor = _minus(factor) if turn else factor
+        factor = negated(factor) if turn else factor
         if factor == tree.Number(Fraction(1)):
             parts.append(base)
         elif isinstance(factor, tree.Negate):
@@ -326,10 +326,6 @@ def _signed(terms: dict[str, tuple[tree.Node, tree.Node]]) -> tree.Node:
         else:
             parts.append(tree.Multiply((factor, base)))
     return tree.Add(tuple(parts))
-
-
-def _minus(node: tree.Node) -> tree.Node:
-    return node.operand if isinstance(node, tree.Negate) else tree.Negate(node)
 
 
 def _plus(one: tree.Node, other: tree.Node) -> tree.Node:

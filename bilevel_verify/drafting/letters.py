@@ -8,10 +8,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from bilevel_verify.drafting.document import Formula, Unit
-from bilevel_verify.drafting.relations import Printed, comparisons, infinite
+from bilevel_verify.drafting.relations import Printed, comparisons
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.latex.binding import free_letters as all_free
-from bilevel_verify.theorems.rewrite import free_letters, has_order
+from bilevel_verify.theorems.rewrite import free_letters, has_order, infinite
 from bilevel_verify.theorems.vocabulary import NUMBERS, SCALAR_FUNCTIONS
 
 FLIP = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "==": "=="}

@@ -14,6 +14,7 @@ from bilevel_verify.drafting.sentences import Context, contexts
 from bilevel_verify.errors import LatexError
 from bilevel_verify.language import tree
 from bilevel_verify.latex import Notation, Statement, read_latex
+from bilevel_verify.theorems.rewrite import infinite
 
 Role = Literal["claim", "given", "cited", "definition", "for all"]
 RELATION = re.compile(
@@ -259,12 +260,6 @@ def comparisons(one: tree.Node, op: str, other: tree.Node) -> Iterator[tree.Node
             yield tree.Compare((one, low), (">" if left_open else ">=",))
         if not infinite(high):
             yield tree.Compare((one, high), ("<" if right_open else "<=",))
-
-
-def infinite(node: tree.Node) -> bool:
-    """Whether an end of a range is infinite."""
-    inner = node.operand if isinstance(node, tree.Negate) else node
-    return isinstance(inner, tree.Letter) and inner.name == "oo"
 
 
 def _nameable(node: tree.Node) -> bool:

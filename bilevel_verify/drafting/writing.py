@@ -45,15 +45,9 @@ def card_text(draft: Draft) -> str:
 
 
 def _draft_tables(draft: Draft) -> list[str]:
-    counts = draft.counts
     fields: dict[str, Any] = {
         "source": draft.path.name,
-        "formulas": counts.formulas,
-        "not_read": counts.unread,
-        "relations": counts.relations,
-        "links": counts.links,
-        "judged": counts.judged,
-        "not_judged": {**counts.left, "not read": counts.unread_links},
+        **draft.counts.record(),
     }
     parts = [toml_text.table("[draft]", fields)]
     for name, table in draft.answers.table().items():

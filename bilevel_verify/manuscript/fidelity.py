@@ -168,14 +168,15 @@ def _row(paper: Paper, quoted: Quoted) -> Row:
         quoted.part,
         outcome,
         quoted.latex,
-        "; ".join(_text(r) for r in quoted.relations) or "; ".join(to_text(s) for s in quoted.sides[:1]),
+        "; ".join(relation_text(r) for r in quoted.relations) or "; ".join(to_text(s) for s in quoted.sides[:1]),
         tuple(f.n for f in places),
         reason,
         tuple(str(mark) for mark in quoted.marks),
     )
 
 
-def _text(relation: Relation) -> str:
+def relation_text(relation: Relation) -> str:
+    """A relation as it is written in the language of cards."""
     return f"{to_text(relation.left)} {relation.op} {to_text(relation.right)}"
 
 
@@ -207,7 +208,7 @@ def _judged(paper: Paper, quoted: Quoted, places: tuple[Formula, ...]) -> tuple[
             return "differs", f"no mark says that letters stand for what is printed: {', '.join(stands)}"
         return ("same tree" if words == {"same tree"} else "same values"), ""
     at = next(i for i, (word, _) in enumerate(found) if not word)
-    what = _text(quoted.relations[at]) if quoted.relations else to_text(quoted.sides[0])
+    what = relation_text(quoted.relations[at]) if quoted.relations else to_text(quoted.sides[0])
     return ("marked" if quoted.marks else "differs"), f"the print does not say {what}"
 
 

@@ -22,7 +22,7 @@ from bilevel_verify.language import to_text, tree
 from bilevel_verify.latex import Statement
 from bilevel_verify.manuscript.comparing import FLIPPED, Relation
 from bilevel_verify.manuscript.facts import facts_about
-from bilevel_verify.manuscript.fidelity import Paper
+from bilevel_verify.manuscript.fidelity import Paper, relation_text
 from bilevel_verify.manuscript.opaque import FOLDS, Letters, blind, kind_of_call, opaque
 from bilevel_verify.manuscript.relations import Printed, candidates
 from bilevel_verify.theorems.card import Domain, Expression, Root
@@ -80,7 +80,9 @@ def judge(paper: Paper, printed: Printed, effort: float = 1.0, seed: int = 0) ->
         at = ", ".join(f"{n} = {v}" for n, v in decision.point.items())
         return Judgement("undecided", f"does not follow from the hypotheses of the statement alone: {at}"[:400], text)
     if decision.engine == "reading":
-        return Judgement("undecided", f"no engine reads it: {tried[0] if tried else 'no value'}", _text(relation))
+        return Judgement(
+            "undecided", f"no engine reads it: {tried[0] if tried else 'no value'}", relation_text(relation)
+        )
     return Judgement("undecided", f"{decision.engine}: {decision.certificate}".strip(": ")[:400], text)
 
 
@@ -91,10 +93,6 @@ def _is_range(relation: Relation, table: Written) -> bool:
     plain = (tree.Letter, tree.Number, tree.Index)
     bare = all(isinstance(s, plain) for s in (relation.left, relation.right)) and relation.op != "=="
     return bare or whole in table.where or turned in table.where
-
-
-def _text(relation: Relation) -> str:
-    return f"{to_text(relation.left)} {relation.op} {to_text(relation.right)}"
 
 
 def _defined(paper: Paper, relation: Relation) -> Relation:
@@ -284,5 +282,5 @@ def _vector_relation(paper: Paper, relation: Relation) -> Judgement | None:
 
     forms = [plain(paper.defined.out(s)) for s in (relation.left, relation.right)]
     if forms[0] == forms[1]:
-        return Judgement("holds", "the same after the definitions of the print", _text(relation))
+        return Judgement("holds", "the same after the definitions of the print", relation_text(relation))
     return None

@@ -72,6 +72,17 @@ def written_out(node: tree.Node, values: Mapping[str, tree.Node]) -> tree.Node:
     return node
 
 
+def negated(node: tree.Node) -> tree.Node:
+    """The tree with the other sign."""
+    return node.operand if isinstance(node, tree.Negate) else tree.Negate(node)
+
+
+def infinite(node: tree.Node) -> bool:
+    """Whether an end of a range is infinite."""
+    inner = node.operand if isinstance(node, tree.Negate) else node
+    return isinstance(inner, tree.Letter) and inner.name == "oo"
+
+
 def has_order(node: tree.Node) -> bool:
     """Whether an order (``O(...)`` and its kind) stands in a tree: it is known only up to a constant."""
     return any(isinstance(part, tree.Call) and part.function in ORDER_FUNCTIONS for part in node.walk())

@@ -13,7 +13,7 @@ from bilevel_verify.errors import BilevelVerifyError
 from bilevel_verify.language import tree
 from bilevel_verify.theorems.card import Domain, Expression
 from bilevel_verify.theorems.exact import Formula
-from bilevel_verify.theorems.rewrite import free_letters, substitute
+from bilevel_verify.theorems.rewrite import free_letters, infinite, substitute
 from bilevel_verify.theorems.vocabulary import NUMBERS
 
 KINDS = ("interval", "integers")
@@ -119,10 +119,10 @@ def mentions(domain: Domain, name: str) -> bool:
 def end_conditions(name: str, domain: Domain) -> tuple[tree.Node, ...]:
     """``name >= lower`` and ``name <= upper`` of a domain (strict where the end is open, absent where infinite)."""
     letter, found = tree.Letter(name), []
-    if domain.lower is not None and not _infinite(domain.lower.tree):
+    if domain.lower is not None and not infinite(domain.lower.tree):
         op = ">=" if domain.lower_closed or domain.kind == "integers" else ">"
         found.append(tree.Compare((letter, domain.lower.tree), (op,)))
-    if domain.upper is not None and not _infinite(domain.upper.tree):
+    if domain.upper is not None and not infinite(domain.upper.tree):
         op = "<=" if domain.upper_closed or domain.kind == "integers" else "<"
         found.append(tree.Compare((letter, domain.upper.tree), (op,)))
     return tuple(found)
@@ -227,15 +227,10 @@ def _total(terms: list[tree.Node]) -> tree.Node:
     return terms[0] if terms else tree.Number(Fraction(0))
 
 
-def _infinite(node: tree.Node) -> bool:
-    inner = node.operand if isinstance(node, tree.Negate) else node
-    return isinstance(inner, tree.Letter) and inner.name == "oo"
-
-
 def _end_letters(domain: Domain | None, domains: Mapping[str, Any]) -> set[str]:
     found: set[str] = set()
     for end in (domain.lower, domain.upper) if domain is not None else ():
-        if end is not None and not _infinite(end.tree):
+        if end is not None and not infinite(end.tree):
             for name in free_letters(end.tree) - NUMBERS:
                 found |= {name} | _end_letters(domains.get(name), domains)
     return found

@@ -82,15 +82,9 @@ def show(draft: Draft, target: Path) -> None:
 
 
 def _record(draft: Draft, target: Path) -> dict[str, Any]:
-    counts = draft.counts
     return {
         "card": str(target),
-        "formulas": counts.formulas,
-        "not_read": counts.unread,
-        "relations": counts.relations,
-        "links": counts.links,
-        "judged": counts.judged,
-        "not_judged": {**counts.left, "not read": counts.unread_links},
+        **draft.counts.record(),
         "remarks": [{"where": str(r.where), "reason": r.reason, "message": r.message} for r in draft.remarks],
         "notes": [{"entry": n.entry, "where": str(n.where), "text": n.text} for n in draft.notes],
         "questions": [{"sort": q.sort, "about": q.about, "text": q.text, "where": q.where} for q in draft.questions],
