@@ -15,6 +15,7 @@ from sympy import S
 from bilevel_verify import atoms
 from bilevel_verify.errors import MathematicalError
 from bilevel_verify.language import Node
+from bilevel_verify.language.elementary import TRANSCENDENTAL
 
 CONSTANTS = {"pi": sympy.pi, "E": sympy.E}
 RANGE_FUNCTIONS = ("sum", "prod", "mean", "max", "min")
@@ -56,18 +57,7 @@ def _order(k: Any, largest: int) -> Any:
 
 
 FUNCTIONS: dict[str, tuple[int, Callable[..., Any]]] = {
-    "sqrt": (1, sympy.sqrt),
-    "log": (1, sympy.log),
-    "exp": (1, sympy.exp),
-    "sin": (1, sympy.sin),
-    "cos": (1, sympy.cos),
-    "tan": (1, sympy.tan),
-    "sinh": (1, sympy.sinh),
-    "cosh": (1, sympy.cosh),
-    "tanh": (1, sympy.tanh),
-    "asinh": (1, sympy.asinh),
-    "atan": (1, sympy.atan),
-    "erf": (1, sympy.erf),
+    **{name: (1, getattr(sympy, name)) for name in ("sqrt", *TRANSCENDENTAL)},
     "abs": (1, _absolute),
     "sign": (1, _sign),
     "floor": (1, sympy.floor),
