@@ -10,10 +10,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from bilevel_verify.language.tree import Node
 from bilevel_verify.latex import Notation
+
+if TYPE_CHECKING:
+    from bilevel_verify.constants.papers import LetterSet
 
 Scope = Literal["parameters", "point", "step", "epoch", "run", "order"]
 SCOPES: tuple[Scope, ...] = ("parameters", "point", "step", "epoch", "run", "order")
@@ -136,6 +139,7 @@ class LetterSpec:
     (``Delta`` and the like), ``user`` (``eps``), ``problem`` (dimensions), ``run`` (sequences and what a run shows),
     ``settings`` (defined by the card). ``relation`` lists units that its definition declares equal to 1;
     ``needs`` are letters that must be known before its truth can be asked for (``Delta_lam`` needs ``lam``);
+    ``definition`` holds the card's own definitions of constants, where this letter is one of them;
     ``rounding = "up"`` marks a loop limit: ``while k < K`` runs ceil(K) times.
     """
 
@@ -151,6 +155,7 @@ class LetterSpec:
     default: Expression | None = None
     needs: tuple[str, ...] = ()
     rounding: Literal["", "up"] = ""
+    definition: LetterSet | None = None
 
 
 @dataclass(frozen=True, slots=True)
