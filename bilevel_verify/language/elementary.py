@@ -71,7 +71,8 @@ class Elementary:
         """The function on NumPy arrays (float64, complex where NumPy has it), element by element."""
         import numpy
 
-        return _erf if self.name == "erf" else getattr(numpy, self.numpy or self.name)  # type: ignore[no-any-return]
+        found: Callable[[Any], Any] = _erf if self.name == "erf" else getattr(numpy, self.numpy or self.name)
+        return found
 
     def ball(self, value: Any) -> Any:
         """Enclosure of the values over a ball (``flint.arb``)."""

@@ -133,3 +133,17 @@ def test_the_command_prints_the_constants_of_a_card(tmp_path, capsys: pytest.Cap
     path.write_text(CARD.format(definition='from = "user"'))
     assert main(["constants", "zoo:toy-a", "--paper", str(path)]) == 2
     assert "defines no constants" in capsys.readouterr().err
+
+
+def test_strong_convexity_is_not_what_a_card_calls_mu() -> None:
+    """A card may give the name mu to something else: the hypothesis is about the lower level all the same."""
+    from bilevel_verify.checks.instances.instance import Instance
+    from bilevel_verify.theorems.card import LetterSpec
+
+    own = read_letters("own", {"letters": {"mu": {"of": ["f:y"]}}}, "own")
+    instance = Instance(PROBLEM, "own", None, {})
+    assert instance(LetterSpec("mu", source="constants", definition=own), {}).value == 3.0
+    assert instance.strong_convexity().value == 4.0
+    assert instance.used["mu"].value == 3.0
+    assert instance(LetterSpec("m", source="constants", called="mu"), {}).value == 4.0
+    assert {name: constant.value for name, constant in instance.used.items()} == {"mu": 3.0, "mu (usual)": 4.0}
