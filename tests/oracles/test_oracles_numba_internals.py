@@ -10,8 +10,8 @@ import pytest
 
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("numba") is None, reason="numba is not installed")
 
-TESTED = ("0.61", "0.62", "0.63", "0.64", "0.65", "0.66", "0.67", "0.68")
-"""Versions of numba whose internals are those below."""
+TESTED = ("0.61", "0.68")
+"""Versions of numba on which the tests of this room ran: the oldest that is admitted, and the newest so far."""
 ADVICE = (
     "numba has moved what bilevel_verify/oracles/compiling.py uses: read MachineCode and compile_cached there, mend "
     "them for this version, run tests/oracles and tests/methods, and add the version to TESTED (or bound it in "
@@ -46,6 +46,7 @@ def test_a_cache_entry_is_made_and_read_by_the_same_calls() -> None:
     assert callable(dispatcher.disable_compile), ADVICE
 
 
-def test_this_version_was_tried() -> None:
-    version = ".".join(importlib.import_module("numba").__version__.split(".")[:2])
-    assert version in TESTED, f"numba {version} is new here. {ADVICE}"
+def test_this_version_lies_between_those_that_were_tried() -> None:
+    version = tuple(int(part) for part in importlib.import_module("numba").__version__.split(".")[:2])
+    first, last = (tuple(map(int, text.split("."))) for text in (TESTED[0], TESTED[-1]))
+    assert first <= version <= last, f"numba {version} is new here. {ADVICE}"
