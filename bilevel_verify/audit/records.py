@@ -24,20 +24,17 @@ LEAVES = ("constants", "truth", "user", "problem")
 """Sources of letters that an instance or a user gives; the others are prescribed."""
 
 
-def with_records(card: Card, entry: Entry, found: Sequence[Finding], again: bool = True) -> list[Finding]:
-    """The findings about an entry, its recorded refutations among them.
-
-    Parameters
-    ----------
-    again : run the recorded counterexamples of claims along runs once more (not in a quick audit).
-    """
+def with_records(card: Card, entry: Entry, found: Sequence[Finding]) -> list[Finding]:
+    """The findings about an entry, its recorded refutations among them; those of claims are run once more."""
     findings = list(found) if entry.refuted is None else _of_entry(card, entry, entry.refuted, found)
     if isinstance(entry, Statement):
         for claim in entry.claims:
             if claim.refuted is not None:
-                units = [f for f in findings if f.row.kind == "units" and f.row.verdict == "refuted" and _names(claim, f)]
+                units = [
+                    f for f in findings if f.row.kind == "units" and f.row.verdict == "refuted" and _names(claim, f)
+                ]
                 if not (claim.refuted.never == "units" and units):
-                    findings += _of_claim(card, entry, claim, claim.refuted, again)
+                    findings += _of_claim(card, entry, claim, claim.refuted)
     return findings
 
 
@@ -80,10 +77,10 @@ def _contradicted(finding: Finding) -> Finding:
     return replace(finding, row=replace(finding.row, verdict="undecided", certainty=None, reason=reason))
 
 
-def _of_claim(card: Card, entry: Statement, claim: Claim, record: Refuted, again: bool) -> Iterator[Finding]:
+def _of_claim(card: Card, entry: Statement, claim: Claim, record: Refuted) -> Iterator[Finding]:
     """A recorded claim: the recorded counterexample again, or the record itself."""
     printed = next((text for text in claim.printed if text), None)
-    rows = _again(card, entry, claim, record) if record.on and again else []
+    rows = _again(card, entry, claim, record) if record.on else []
     broken = [row for row in rows if row.verdict in ("refuted", "inconsistent")]
     for row in broken:
         reason = f"on record: {record.why}; again here: {row.reason or 'every hypothesis holds and the bound does not'}"

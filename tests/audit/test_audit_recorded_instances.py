@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from bilevel_verify.audit.records import with_records
-from bilevel_verify.errors import CardError
 from bilevel_verify.theorems.card import Card, Claim, Statement
 from bilevel_verify.theorems.shelf import cards, load_card
 
@@ -23,7 +20,7 @@ RECORDED = [
 
 
 def test_every_recorded_claim_has_an_instance_or_a_reason() -> None:
-    assert len(RECORDED) >= 40
+    assert len(RECORDED) >= 38
     bare = [f"{c.key}/{e.id}:{k.id}" for c, e, k in RECORDED if not (k.refuted and (k.refuted.on or k.refuted.never))]
     assert bare == []
 
@@ -35,7 +32,7 @@ def test_every_recorded_claim_has_an_instance_or_a_reason() -> None:
 def test_the_recorded_instance_is_refuted_again(card: Card, entry: Statement, claim: Claim) -> None:
     from dataclasses import replace
 
-    findings = with_records(card, replace(entry, claims=(claim,), refuted=None), [], again=True)
+    findings = with_records(card, replace(entry, claims=(claim,), refuted=None), [])
     assert findings
     for finding in findings:
         assert (finding.row.verdict, finding.row.known_refuted) == ("refuted", True), finding.row.reason
