@@ -94,7 +94,8 @@ def test_names_and_order_of_the_engines() -> None:
     for depth, milliseconds, names in (
         (3, 4000, [*deep, "smt", *tail]), (3, 1000, [*deep, *tail]), (2, 1000, deep), (1, 1000, deep),
         (2, 4000, [*deep, "smt"]),
-        (0, 1000, [*first, "boxes", "calculus"]), (0, 4000, [*first, "boxes", "calculus", "smt"]),
+        (0, 1000, [*first, "boxes", "rolle", "calculus"]),
+            (0, 4000, [*first, "boxes", "rolle", "calculus", "smt"]),
     ):  # fmt: skip
         assert [name for name, _ in engines(CLAIM, depth, milliseconds)] == names
 
