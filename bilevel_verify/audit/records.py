@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 from bilevel_verify.audit.finding import Finding
 from bilevel_verify.checks.engine import verify
@@ -84,8 +85,8 @@ def _of_claim(card: Card, entry: Statement, claim: Claim, record: Refuted) -> It
     broken = [row for row in rows if row.verdict in ("refuted", "inconsistent")]
     for row in broken:
         reason = f"on record: {record.why}; again here: {row.reason or 'every hypothesis holds and the bound does not'}"
-        own = {} if isinstance(record.on, str) else {"reproduce": _command(card, entry)}
-        found = replace(row, reason=reason, known_refuted=True, **own)
+        command = row.reproduce if isinstance(record.on, str) else _command(card, entry)
+        found = replace(row, reason=reason, known_refuted=True, reproduce=command)
         yield Finding(found, printed=printed, counterexample=_instance(record))
     if not broken:
         outcome = "; ".join(dict.fromkeys(f"{row.verdict}: {row.reason or 'kept'}" for row in rows))
@@ -118,7 +119,7 @@ def _again(card: Card, entry: Statement, claim: Claim, record: Refuted) -> list[
     given = {n: v for n, v in record.set.items() if card.letters[n].source in LEAVES}
     chosen = {n: v for n, v in record.set.items() if n not in given}
     accuracies, start = list(record.eps) or None, list(record.x0) or None
-    digits = {"digits": record.digits} if record.digits else {}
+    digits: dict[str, Any] = {"digits": record.digits} if record.digits else {}
     try:
         problem = _problem(entry, claim, record)
         found = verify(problem, alone, eps=accuracies, x0=start, parameters=chosen, values=given, **digits)
