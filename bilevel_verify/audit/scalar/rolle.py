@@ -287,9 +287,9 @@ def _polynomial(poly: Any, where: Range, upper: bool) -> Series:
 
 def _expansion(value: Rational, where: Range, upper: bool, last: int) -> Series:
     """The terms up to ``t**last`` of a rational function."""
-    top, bottom = (_polynomial(part, where, upper) for part in (value.numer, value.denom)) if value else ({}, {0: 1})
-    if not top:
+    if not value:
         return {}
+    top, bottom = _polynomial(value.numer, where, upper), _polynomial(value.denom, where, upper)
     start, pole = min(top), min(bottom)
     found: Series = {}
     for power in range(start - pole, last + 1):
