@@ -244,17 +244,27 @@ class Hides:
 class Refuted:
     """A known refutation: since which version, and why.
 
-    ``on`` names the problem of the recorded counterexample of a claim over runs, with the accuracies ``eps``, the start
-    ``x0`` and the letters ``set``: ``audit`` runs it again.
+    ``on`` is the problem of the recorded counterexample of a claim, a name of the zoo or the table of a problem file,
+    with the accuracies ``eps``, the start ``x0``, the letters ``set``, the ``digits`` of the run (0: float64):
+    ``audit`` runs it again. Where no instance can show it, ``never`` says why, by a key of :data:`NEVER`.
     """
 
     since: str = ""
     why: str = ""
     at: str = ""
-    on: str = ""
+    on: str | Mapping[str, Any] = ""
     eps: tuple[float, ...] = ()
     x0: tuple[float, ...] = ()
     set: Mapping[str, Any] = field(default_factory=_none)
+    digits: int = 0
+    never: str = ""
+
+
+NEVER = {
+    "units": "only the units disagree; in every one choice of units the relation is kept",
+    "range": "wherever the relation breaks, a letter that the statement prescribes has left its printed range",
+}
+"""Why a recorded refutation has no instance that could be run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
