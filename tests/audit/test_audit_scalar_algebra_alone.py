@@ -16,9 +16,11 @@ from seeds import SEED
 
 from bilevel_verify.audit.scalar import algebra
 from bilevel_verify.audit.scalar.algebra import NotAlgebraic, by_identity, by_number, by_roots, symbol_of, to_sympy
+from bilevel_verify.audit.scalar.claim import ScalarClaim
 from bilevel_verify.audit.scalar.linear import linear_form
 from bilevel_verify.audit.scalar.work import UNITS, counting, ended, over, spend
 from bilevel_verify.language import parse, tree
+from bilevel_verify.theorems.card import Domain, Expression
 
 pytestmark = pytest.mark.fast
 F = Fraction
@@ -55,7 +57,7 @@ def test_affine_forms(text: str, constant: Fraction, slopes: dict[str, Fraction]
 
 @pytest.mark.parametrize(
     "text",
-    ["pi", "E", "oo", "x*y", "x*x", "1/x", "x/0", "x/(y - y)", "x**2", "2**x", "2**(1/2)", "0**(-1)",
+    ["pi", "E", "oo", "x*y", "x*x", "1/x", "1/(x + 1)", "x/0", "x/(y - y)", "x**2", "2**x", "2**(1/2)", "0**(-1)",
      "2**(64 + 1)", "2**(-64 - 1)", "sqrt(4)", "x + pi", "pi*x", "x + x*y", "-sqrt(x)",
      "sqrt(x)/2", "(x*y)*0", "x**0", "(x*y)**2", "2**(x*y)",
      "1/(x*y)"],
@@ -124,7 +126,8 @@ def test_numbers(text: str, outcome: str) -> None:
 
 
 def test_numbers_have_no_letters() -> None:
-    assert by_number(claim_of("x <= x + 1")).outcome == "undecided"
+    found = by_number(claim_of("x <= x + 1"))
+    assert (found.outcome, found.certificate) == ("undecided", "it has letters")
 
 
 # --- identities
@@ -148,6 +151,9 @@ def test_numbers_have_no_letters() -> None:
         ("exp(x) == exp(x)", "", False),
         ("x**n*x == x**(n + 1)", "", True),
         ("x/0 == x/0", "", False),
+        ("x**n + x == 2*x**n", "", False),
+        ("sqrt(1 + x) == x", "", False),
+        ("sqrt(z**2) + sqrt(z) == z + sqrt(z)", "z = (-oo, oo)", False),
     ],
 )
 def test_identities(text: str, ranges: str, proved: bool) -> None:
@@ -179,6 +185,12 @@ def test_symbols_know_what_their_range_proves(
     symbol = symbol_of("x", claim_of("x <= y", f"x = {domain}; y = [0, 1]"))
     assert (symbol.is_positive, symbol.is_nonnegative, symbol.is_integer) == (positive, nonnegative, integer)
     assert symbol.is_real
+
+
+def test_an_integer_range_is_closed_however_it_is_written() -> None:
+    domain = Domain("integers 0..", "integers", Expression(parse("0"), "0"), lower_closed=False)
+    symbol = symbol_of("x", ScalarClaim(parse("x"), "<=", parse("1"), {"x": domain}))
+    assert (symbol.is_positive, symbol.is_nonnegative) == (None, True)
 
 
 @pytest.mark.parametrize(
@@ -239,7 +251,7 @@ def test_signs_of_polynomials_on_every_kind_of_range() -> None:
     """The engine is complete there: it proves exactly what holds at every root, end and gap of the closed range."""
     chance = random.Random(SEED)
     seen = {"proved": 0, "undecided": 0}
-    for _ in range(150):
+    for _ in range(70):
         roots = chance.sample([F(k, 2) for k in range(-6, 7)], chance.randint(1, 3))
         product = [(root, chance.choice((1, 2, 2, 3))) for root in roots]
         sign = chance.choice((1, 1, -1))
@@ -254,7 +266,7 @@ def test_signs_of_polynomials_on_every_kind_of_range() -> None:
         holds = all(v > 0 if strict else v >= 0 for v in values)
         assert found.outcome == ("proved" if holds else "undecided"), (text, domain, found)
         seen[found.outcome] += 1
-    assert min(seen.values()) > 20
+    assert min(seen.values()) > 10
 
 
 @pytest.mark.parametrize(
@@ -287,6 +299,13 @@ def test_signs_of_polynomials_on_every_kind_of_range() -> None:
         ("x >= 1", "x = [0, 2]", "x**2 >= 1", False),  # a condition that is no bound
         ("x >= 1", "x = [0, 2]", "x**2 <= 9", False),
         ("x >= 0", "x = [0, 2]", "x**2 <= 9", False),
+        ("x >= 0", "x = [0, 2]", "9 >= x**2", False),
+        ("x < 1", "x = [0, 1]", "", False),
+        ("x > 0", "x = [0, 1]", "", False),
+        ("sqrt(x) <= 3", "x = [0, 5]", "", False),
+        ("sqrt(1 + x) >= 0", "x = [0, 1]", "", False),
+        ("1/sqrt(1 + x) >= 0", "x = [0, 1]", "", False),
+        ("2**x >= 0", "x = [0, 1]", "", False),
         ("x >= 0", "x = [0, 2]", "x == x", False),
         ("x >= 0", "x = [0, 2]", "0 <= x <= 1", False),
         ("x >= 0", "x = [0, 2]", "1 <= 2", True),
@@ -325,6 +344,19 @@ def test_probes_are_in_the_range_and_no_roots(roots: list[Fraction], low: Any, h
     assert found not in exact
     assert low is None or found > low
     assert high is None or found < high
+
+
+def test_what_has_grown_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    one, two = claim_of("x*x == x**2"), claim_of("x*x >= 0", "x = [0, 1]")
+    monkeypatch.setattr(sympy, "count_ops", lambda _: algebra.SIZE_LIMIT)
+    assert by_identity(one).outcome == by_roots(two).outcome == "proved"
+    monkeypatch.setattr(sympy, "count_ops", lambda _: algebra.SIZE_LIMIT + 1)
+    assert by_identity(one).outcome == by_roots(two).outcome == "undecided"
+
+
+def test_the_highest_order_of_all_letters_counts() -> None:
+    found = by_identity(claim_of("x**(1/400) + x**(1/399) + sqrt(y) == sqrt(y)"))
+    assert found.certificate == "a root of too high an order"
 
 
 def test_limits_are_said(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ from bilevel_verify.audit.scalar.cases import by_head_and_tail, by_residues, by_
 from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim
 from bilevel_verify.audit.scalar.linear import linear_form
 from bilevel_verify.audit.scalar.logs import by_logarithms
-from bilevel_verify.language import parse, to_text
+from bilevel_verify.language import parse, to_text, tree
 from bilevel_verify.theorems.exact import Formula, ball
 
 pytestmark = pytest.mark.fast
@@ -132,6 +132,7 @@ def test_logarithms_written_out(text: str, written: str) -> None:
         ("(3*m**2 - 7) % 3", True),
         ("7 % 3", True),
         ("(-7) % 3", True),
+        ("(3*m + 5) % 1", True),
         ("(6*m + 5) % 4", False),
         ("(m + 3) % 3", False),
         ("(3*x + 3) % 3", False),
@@ -155,6 +156,10 @@ def test_roundings_are_exact_or_stay(text: str, gone: bool) -> None:
         assert Formula(point).value(found) == Formula(point).value(parse(text))
 
 
+def test_a_number_that_is_rounded_is_a_number() -> None:
+    assert rounded_exactly(parse("floor(5/2)"), claim("a <= b")) == tree.Number(Fraction(2))
+
+
 @pytest.mark.parametrize(
     ("text", "where", "modulus"),
     [
@@ -165,6 +170,8 @@ def test_roundings_are_exact_or_stay(text: str, gone: bool) -> None:
         ("k % 4 <= 1", "", ("k", 4)),
         ("floor(k/2) <= k % 3", "", ("k", 6)),
         ("k <= 1", "k % 5 <= 1", ("k", 5)),
+        ("1 <= floor(k/2)", "floor(j/3) <= 1", ("k", 2)),
+        ("1 <= k % 2", "j % 3 <= 1", ("k", 2)),
         ("k <= 1", "floor(k/5) <= 1", ("k", 5)),
         ("floor(k/24) <= 1", "", ("k", 24)),
         ("floor(k/25) <= 1", "", None),
@@ -224,6 +231,8 @@ def test_residue_classes_are_all_integers_of_the_range_once(ends: str, low: int,
             for side, other in ((part.left, original.left), (part.right, original.right)):
                 assert Formula({"k_class": Fraction(value)}).value(side) == Formula({"k": k}).value(other)
     assert len(met) == len(set(met))
+    assert low == -60 or min(met) >= low
+    assert high == 60 or max(met) <= high
     inside = [k for k in met if low <= k <= high]
     assert sorted(inside) == list(range(low, high + 1))
 
@@ -337,6 +346,7 @@ def test_a_second_integer_letter_is_tried() -> None:
 
 
 def test_zero_by_itself_and_the_positive_numbers() -> None:
+    assert by_zero_apart(claim("t*a <= b", "t = [0, oo)"), Recorder()).outcome == "proved"
     decide = Recorder()
     found = by_zero_apart(claim("t*a <= b", "t = [0, 1]"), decide)
     assert (found.outcome, found.engine, found.certificate) == ("proved", "recorder", "t = 0 apart; as told")

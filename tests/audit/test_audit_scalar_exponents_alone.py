@@ -47,6 +47,9 @@ def asked(text: str, where: str = "", outcome: str = "undecided", ranges: str = 
         ("x**nu + 2*n <= n + x**nu", "undecided"),
         ("x**nu + z <= 2*z + x**nu", "undecided"),  # what is left may be negative
         ("x**nu + n < 2*n + x**nu", "undecided"),
+        ("x**nu + n**2 <= 2*n**2 + x**nu", "proved"),
+        ("x**nu + s**nu == 2*s**nu + x**mu", "undecided"),
+        ("x**nu + s**nu == 2*s**nu + s**mu", "undecided"),
         ("x**2 <= x**2 + n", "undecided"),  # no letter in an exponent
         ("x**nu*exp(x) <= x**nu*exp(x)", "proved"),
         ("x**nu + x**sin(x) <= 0", "undecided"),
@@ -106,6 +109,11 @@ def test_single_products_compare_by_their_logarithms(text: str, where: str, prov
         assert found is not None
         assert found.certificate.startswith("single products: their logarithms compare (")
         assert asked(text, where)[0] == "proved"
+
+
+def test_what_cannot_be_read_says_why() -> None:
+    found = by_exponents(claim_of("x**nu + x**sin(x) <= 0", RANGES), Recorder())
+    assert found.certificate == "sin is not algebraic"
 
 
 def test_sums_have_no_logarithm() -> None:
@@ -213,6 +221,7 @@ def test_closed_ends_that_may_be_left_out(text: str, ranges: str, where: str, op
     ("text", "name", "answer"),
     [
         ("y", "x", True), ("floor(y)", "x", True), ("x", "x", True), ("-x", "x", True), ("x + y*x", "x", True),
+        ("z/(y - 3)", "z", True), ("sqrt(n + abs(floor(n)))", "n", False),
         ("x + floor(x)", "x", False), ("y*floor(x)", "x", False), ("-floor(x)", "x", False), ("x/y", "x", True),
         ("y/x", "x", True), ("y/z", "z", False), ("floor(x)/y", "x", False), ("y/(x + floor(x))", "x", False),
         ("z/y", "z", True), ("1/n", "n", False), ("1/(1 + n)", "n", True), ("z**2", "z", True), ("z**0", "z", True),
@@ -246,7 +255,7 @@ def test_letters_whose_ends_may_be_taken() -> None:
     ("text", "answer"),
     [
         ("x**nu", True), ("x**(3 - 2*nu)*y**nu", True), ("2**nu", True), ("x**(nu**2)", False),
-        ("x**(1/(1 + nu))", False), ("n**nu", False), ("(1 + nu)**(-1)", True),
+        ("x**(1/(1 + nu))", False), ("n**nu", False), ("(1 + nu)**(-1)", True), ("(1 + nu)**0*x**nu", True),
         ("(1 + nu)**(-1/2)*x**nu", True), ("(1 + nu)**2", False),
         ("(1 + nu)**nu", False), ("(1 + nu**2)**(-1)", False), ("x**2", True), ("(1 + nu)**(-mu)", False),
     ],
@@ -282,6 +291,9 @@ def test_what_a_term_is_multiplied_by(text: str, factor: str | None) -> None:
         ("3 >= x**nu + y**(1 - nu)", [0, 1]),
         ("x**nu + y**nu <= b**(2*nu)", [0, 1]),
         ("x**nu + n**nu <= 3*x", None),
+        ("1 + y <= (1 + nu)**2*x", [0, 1]),  # over it, not times it
+        ("1 + y <= (1 + nu)**(-2)*x", None),
+        ("1 <= n**nu + b**nu", None),  # the change of one term is not known
         ("x**(nu**2) + y <= 3", None),
         # one small one: monotone, one end
         ("s**nu <= s + 1/2*s", [0]),
@@ -310,6 +322,10 @@ def test_every_end_that_is_chosen_has_to_be_shown() -> None:
     found = by_exponents(claim, decide)
     assert found.certificate == "every term over the other side is log-convex in nu: true at 0, 1"
     assert [one.op for one in decide.asked] == ["<", "<"]
+    assert decide.texts == [plain("x**0 + y**(1 - 1*0) < 3"), plain("x**1 + y**(1 - 1*1) < 3")]
+    weak = Recorder()
+    by_exponents(claim_of("x**nu + y**(1 - nu) <= 3", RANGES), weak)
+    assert [one.op for one in weak.asked] == ["<=", "<="]
     one = Recorder(outcomes={decide.texts[1]: "undecided"})
     assert by_exponents(claim, one).outcome == "undecided"
     assert [to_text(part.right) for part in decide.asked] == ["3", "3"]
@@ -329,6 +345,14 @@ def test_a_first_value_apart() -> None:
     lower = found.domains["k"].lower
     assert lower is not None
     assert lower.text == "1"
+    half = claim_of("(2*k - 1)**nu + s**nu <= 2*k + 1", RANGES.replace("k = integers 0..", "k = integers 1/2.."))
+    record = Recorder()
+    exponents._first_apart(half, [term for side in exponents.collected(half) for term in side], record)
+    assert [one.domains.get("k") for one in record.asked] == [None] * len(record.asked)
+    free = claim_of("n**nu + j**nu <= 2*j + n", RANGES)
+    record = Recorder()
+    assert exponents._first_apart(free, [t for side in exponents.collected(free) for t in side], record) == free
+    assert record.asked == []  # the base that may be 0 has no integer in it
     assert exponents._first_apart(claim, small + large, Recorder("undecided")) is None
     assert exponents._first_apart(claim, small + large, Recorder("refuted")) is None
     vacuous = exponents._first_apart(claim, small + large, Recorder("vacuous"))

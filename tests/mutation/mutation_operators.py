@@ -126,6 +126,8 @@ SILENT = {
     "_latex_argument",
 }
 TALK = {"say_once", "warn", "debug", "info", "warning", "log", "print"}
+MANY = 100
+"""A named limit of so many and more: one more or one less is no slip."""
 A_LINE = 3
 """At most so many mutants a line: siblings on one long line are mostly seen by the same test."""
 
@@ -301,6 +303,9 @@ class _Finder(ast.NodeVisitor):
             return
         if any(isinstance(t, ast.Attribute) and t.attr == "name" for t in node.targets):
             return
+        limit = isinstance(node.value, ast.Constant) and isinstance(node.value.value, int) and node.value.value >= MANY
+        if limit and any(isinstance(t, ast.Name) and t.id.isupper() for t in node.targets):
+            return  # a limit of boxes, bits, terms
         self.visit(node.value)
 
     # --- conditions

@@ -60,6 +60,8 @@ def changes(text):
         ("z += a", "z -= a"),
         ("z += a", "pass"),
         ("a.append(b)", "pass"),
+        ("LIMIT = 99", "LIMIT = 100"),
+        ("limit = 200", "limit = 199"),
         ("z = 'computed'", 'z = "certified"'),
         ("z = 'holds'", 'z = "undecided"'),
         ("z = True", "z = False"),
@@ -96,6 +98,7 @@ def test_each_operator_makes_its_slip(line, slip):
         "z = a.lo.shape",
         "self.name = f(min(a, b))",
         "def f(a=1): ...",
+        "BOX_LIMIT = 20_000",
     ],
 )
 def test_words_for_people_and_types_are_left_alone(text):

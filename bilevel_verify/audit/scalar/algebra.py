@@ -181,12 +181,11 @@ def _clear_roots(expression: sympy.Expr) -> tuple[sympy.Expr, dict[sympy.Symbol,
             denominators[power.base] = lcm(denominators.get(power.base, 1), int(power.exp.q))
     if max(denominators.values(), default=1) > DEGREE_LIMIT:
         raise NotAlgebraic("a root of too high an order")
-    swaps = {}
-    for symbol, q in denominators.items():
-        if q > 1:
-            root = sympy.Symbol(symbol.name + "_root", positive=symbol.is_positive or None, nonnegative=True)
-            swaps[symbol] = root**q
-    return sympy.powdenest(expression.subs(swaps)) if swaps else expression, denominators
+    roots = {
+        s: sympy.Symbol(s.name + "_root", positive=s.is_positive or None, nonnegative=True) ** q
+        for s, q in denominators.items()
+    }
+    return sympy.powdenest(expression.subs(roots)), denominators
 
 
 def _exact_range(claim: ScalarClaim, name: str) -> tuple[Fraction | None, Fraction | None]:
@@ -219,34 +218,27 @@ def _signs(
 ) -> Decision:
     symbol = symbol_of(name, claim)
     cleared, orders = _clear_roots(difference)
-    free = sorted(cleared.free_symbols, key=str)
-    if len(free) > 1 or sympy.count_ops(cleared) > SIZE_LIMIT:
-        raise NotAlgebraic("more than one letter after clearing roots")
-    variable = free[0] if free else symbol
-    order = 1 if variable == symbol else orders[symbol]
+    if sympy.count_ops(cleared) > SIZE_LIMIT:
+        raise NotAlgebraic("too large an expression")
+    variable = next(iter(cleared.free_symbols), symbol)  # there is one letter
     top, bottom = sympy.fraction(sympy.together(cleared))
     if not (top.is_polynomial(variable) and bottom.is_polynomial(variable)):
         raise NotAlgebraic("not a rational function")
     product = sympy.Poly(sympy.expand(top * bottom), variable)
     if product.degree() > DEGREE_LIMIT or not all(c.is_rational for c in product.all_coeffs()):
         raise NotAlgebraic("coefficients outside the rationals, or too high a degree")
-    return _nonnegative(product, low, high, order, strict=claim.op in ("<", ">"))
+    return _nonnegative(product, low, high, orders.get(symbol, 1), strict=claim.op in ("<", ">"))
 
 
 def _nonnegative(
     product: sympy.Poly, low: Fraction | None, high: Fraction | None, order: int, strict: bool
 ) -> Decision:
     """Sign of ``numerator * denominator`` on the range; ends are mapped to the root where roots were cleared."""
-    ends = []
-    for end in (low, high):
-        if end is not None and order > 1:
-            root = sympy.real_root(sympy.Rational(end.numerator, end.denominator), order)
-            if not root.is_rational:
-                raise NotAlgebraic("an end whose root is irrational")
-            ends.append(root)
-        else:
-            ends.append(None if end is None else sympy.Rational(end.numerator, end.denominator))
-    a, b = (None if e is None else e for e in ends)
+    a, b = (
+        None if e is None else sympy.real_root(sympy.Rational(e.numerator, e.denominator), order) for e in (low, high)
+    )
+    if not all(end is None or end.is_rational for end in (a, b)):
+        raise NotAlgebraic("an end whose root is irrational")
     if product.is_zero:
         return Decision("undecided" if strict else "proved", "root isolation", "the difference is 0")
     inside = [r for r in product.real_roots(multiple=False) if _within(r[0], a, b)]
