@@ -32,7 +32,7 @@ def test_a_slip_would_be_noticed_in_every_room() -> None:
     slips = run("--slips", "--at-least", "100")
     head = (
         f"Output of tests/thorough/test_mutation_thorough.py, {datetime.date.today():%d %B %Y}, seed {SEED}: {EACH}"
-        " mutants of every\nroom (all where there are fewer), then the named slips. Survivors stand before the scores.\n"
+        " mutants of every\nroom (all where there are fewer), then the named slips. Survivors stand before scores.\n"
     )
     if sample.returncode in (0, 1):
         REPORT.write_text(f"{head}\n{sample.stdout}\nnamed slips\n{slips.stdout}", encoding="utf-8")
