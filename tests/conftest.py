@@ -15,7 +15,7 @@ _approx = pytest.approx
 
 
 def _relative(expected: Any, rel: Any = None, abs: Any = None, nan_ok: bool = False) -> Any:
-    """``approx`` whose ``rel`` is relative alone: pytest adds an absolute 1e-12, to which all tiny numbers are alike."""
+    """``approx`` whose ``rel`` is relative alone: pytest adds an absolute 1e-12, under which tiny numbers are alike."""
     return _approx(expected, rel=rel, abs=0 if rel is not None and abs is None else abs, nan_ok=nan_ok)
 
 
