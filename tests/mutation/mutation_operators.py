@@ -215,6 +215,17 @@ class Module:
         after = (self.raw[begin : mutant.start] + mutant.text.encode() + self.raw[mutant.end : end]).decode()
         return " ".join(before.split()), " ".join(after.split())
 
+    def readers(self, line: int) -> set[int]:
+        """Lines that read a name which the statement of the module at a line binds."""
+        tree = ast.parse(self.source)
+        here = [s for s in tree.body if s.lineno <= line <= (s.end_lineno or s.lineno)]
+        names = {n for s in here if isinstance(s, (ast.Assign, ast.AnnAssign)) for n in _names_of(s)}
+        return {
+            n.lineno
+            for n in ast.walk(tree)
+            if isinstance(n, ast.Name) and n.id in names and isinstance(n.ctx, ast.Load)
+        }
+
     def span(self, node: ast.AST) -> tuple[int, int]:
         """Byte offsets of a node, its brackets not included."""
         start = self.offsets[node.lineno - 1] + node.col_offset  # type: ignore[attr-defined]

@@ -140,9 +140,10 @@ def order_of(one: Planned, runs: Sequence[Baseline]) -> tuple[list[str], int, fl
     first = one.source.line(one.mutant)
     lines = set(range(first, one.source.line_of(one.mutant.end) + 1))
     tests = [item for run in runs for item in run.tests.items()]
-    near = {name for name, test in tests if lines & set(test["lines"].get(path, ()))}
-    if not near:  # a line that is run at import
-        near = {name for name, _ in tests}
+    near: set[str] = set()
+    for reached in (lines, one.source.readers(first)):  # of a line that is run at import: what reads its names
+        near = near or {name for name, test in tests if reached & set(test["lines"].get(path, ()))}
+    near = near or {name for name, _ in tests}
     reaching = [(test["cpu"], name) for name, test in tests if name in near]
     others = [(test["cpu"], name) for name, test in tests if name not in near]
     chosen, total = [], 0.0

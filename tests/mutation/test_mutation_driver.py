@@ -120,6 +120,15 @@ def test_a_slip_changes_its_own_bytes_only_also_behind_letters_of_two_bytes():
 
 
 @pytest.mark.fast
+def test_who_reads_what_is_bound_at_import():
+    text = "A: dict = {\n    1: 2,\n}\nB = 3\ndef f(x):\n    y = 1\n    return A[x] + y\n\ndef g():\n    return B\n"
+    module = Module("toy.py", text)
+    assert module.readers(2) == {7}
+    assert module.readers(4) == {10}
+    assert module.readers(6) == set()
+
+
+@pytest.mark.fast
 def test_a_few_a_line_and_the_choice_does_not_move_with_the_file():
     line = "z = [min(a[0], b[0]), max(a[1], b[1]), up(a + b)]"
     alone, below = Module("toy.py", line), Module("toy.py", f"w = 1\n\n{line}")
