@@ -17,6 +17,7 @@ from bilevel_verify.audit.scalar.boxes import (
     _joined,
     _relation,
     enclose,
+    nonnegative,
     truth,
 )
 from bilevel_verify.language import parse
