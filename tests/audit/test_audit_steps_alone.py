@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -228,3 +229,20 @@ def test_counterexamples_in_as_few_dimensions_as_are_needed(text: str, count: in
         decision = steps.decide_step(step_of(text), ("u", "v"), effort=1.0)
         assert (decision.outcome, decision.engine) == ("refuted", "step algebra")
         assert decision.certificate.startswith("vectors of numbers; ")
+
+
+@pytest.mark.parametrize(
+    ("text", "where", "outcome"),
+    [
+        ("0 <= dot(u, v)", "dot(u, v) >= 0", "undecided"),  # false without it, true with it
+        ("norm(u)**2 <= norm(v)**2", "norm(u) <= norm(v)", "undecided"),
+        ("norm(u)**2 <= norm(v)**2", "norm(u) <= 2*norm(v)", "refuted"),
+        ("norm(u)**2 <= norm(u)**2 + norm(v)**2", "norm(u) <= 2*norm(v)", "proved"),
+        ("0 <= t*norm(u)**2", "t >= 0", "proved"),
+        ("0 <= t*norm(u)**2", "t <= 1", "refuted"),
+    ],
+)
+def test_hypotheses_about_vectors_are_satisfied_by_what_refutes(text: str, where: str, outcome: str) -> None:
+    claim = replace(step_of(text, "t = [-1, 2]"), where=(parse(where),))
+    found = steps.decide_step(claim, ("u", "v"), effort=2.0)
+    assert (found.outcome, found.engine) == (outcome, "step algebra")
