@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
 import sympy
 from audit_pieces import Recorder, claim_of, plain
 
-from bilevel_verify.audit.scalar import calculus
+from bilevel_verify.audit.scalar import boxes, calculus
 from bilevel_verify.audit.scalar.algebra import NotAlgebraic
 from bilevel_verify.audit.scalar.calculus import by_boxes, by_calculus, by_derivative, numeric_ends
 from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim
@@ -18,6 +19,7 @@ from bilevel_verify.language import parse, to_text
 pytestmark = pytest.mark.fast
 F = Fraction
 X, Y, N = (sympy.Symbol(name, positive=True) for name in ("x", "y", "n"))
+REAL = sympy.Symbol("y", real=True)
 R = sympy.Rational
 
 # --- ends of ranges
@@ -40,6 +42,8 @@ R = sympy.Rational
         ("x = [1, 5]", "x == 2", (1, 5)),
         ("x = [1, 5]", "x <= y; y <= 2", (1, 5)),
         ("x = [1, 5]", "x**2 <= 4", (1, 5)),
+        ("x = [1, 5]", "4 >= x**2", (1, 5)),
+        ("x = [1, 5]", "x <= x**2", (1, 5)),
         ("x = [1, 5]", "1 <= x <= 2", (1, 5)),
         ("x = [1, 5]", "x <= x", (1, 5)),
         ("x = [1, y]", "", (1, None)),
@@ -177,6 +181,9 @@ def test_a_letter_without_a_lower_end_is_refused(ranges: str) -> None:
         ((X + 1) ** -1, 0, {}, 1),
         ((X + Y) ** -1, 0, {"y": (F(1), F(2))}, 1 / Y),
         ((X - 1) ** 2, 1, {}, 0),
+        (X**REAL + 1, 0, {"y": (F(1), F(2))}, 1),
+        (X**REAL + 1, 0, {"y": (F(0), F(2))}, 0**REAL + 1),  # 1 or 2: the exponent may be 0
+        ((X - 1) ** REAL, 1, {"y": (F(0), F(2))}, 0**REAL),
         # poles
         (X**-1, 0, {}, None),
         (X ** (Y - 1), 0, {"y": (F(0), F(2))}, None),
@@ -218,6 +225,9 @@ def test_slopes_join_powers_of_one_base() -> None:
         ("x + y - 1/1000", {"x": (0, 1), "y": (0, 1)}, True),  # a corner
         ("x - y + 999/1000", {"x": (0, 1), "y": (0, 1)}, True),
         ("x - 5", {"x": (5, 9)}, False),
+        ("10 - x", {"x": (5, 9)}, False),
+        ("(x - 1/2)**2 - 1/100", {"x": (0, 1)}, True),  # inside
+        ("0 - 15/10**10", {}, True),
         ("0 - 1/10**10", {}, False),  # within rounding
         ("0 - 1/10**8", {}, True),
     ],
@@ -247,6 +257,9 @@ def test_what_plainly_fails_is_seen(text: str, box: dict, fails: bool) -> None: 
         (X**2 - 2 * X + 1, {"x": (0, 2)}, False, 1, False),  # in the middle
         (X**3 - X**2, {"x": (1, 2)}, False, 1, True),  # increasing, 0 at 1
         (X**3 - X**2, {"x": (0, 2)}, False, 3, False),
+        ((X - 1) * (Y + 1) + Y, {"x": (1, 2), "y": (0, 1)}, False, 2, True),  # the other letter is left at the end
+        (X**2 - 2 * X + 1, {"y": (0, 1), "x": (0, 1)}, False, 2, True),  # a letter that does not occur
+        (1 / X - 1, {"x": (0, 1)}, False, 1, False),  # a pole at an end
         ((X - 1) * (Y + 1), {"x": (1, 2), "y": (0, 1)}, False, 1, True),
         (sympy.exp(X) - 1 - X, {"x": (0, 1)}, False, 2, True),
         (sympy.exp(X) - 1 - X, {"x": (0, 1)}, False, 0, False),
@@ -293,6 +306,77 @@ def test_slopes_at_the_ends_decide_where_nothing_is_monotone() -> None:
     assert not calculus._Proof().from_the_ends(X - 2, {"x": (F(0), F(1))}, 2)
 
 
+WAVE = X * (1 - X) + Y  # at both ends of x it is y
+
+
+def test_slopes_that_are_handed_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At each end where the expression is nonnegative, the derivative away from there."""
+    handed = []
+    whole = boxes.nonnegative
+
+    def spy(node: Any, box: Any, conditions: Any = (), strict: bool = False, slopes: Any = (), **words: Any) -> Any:
+        handed.extend(slopes)
+        return whole(node, box, conditions, strict, slopes, **words)
+
+    monkeypatch.setattr(boxes, "nonnegative", spy)
+    proof = calculus._Proof()
+    assert proof.from_the_ends(WAVE, {"x": (F(0), F(1)), "y": (F(0), F(1))}, 2)
+    assert [(slope.name, slope.end) for slope in handed] == [("x", 0), ("x", 1), ("y", 1)]
+    for slope, sign in zip(handed[:2], (1, -1)):
+        away = calculus._Analytic(claim_of("x <= y", "x = (0, oo); y = (0, oo)")).of(slope.away)
+        put = {s: R(1, 3) if s.name == "x" else R(2, 7) for s in away.free_symbols}
+        assert away.subs(put) == sign * (1 - 2 * R(1, 3))
+
+
+class Spy(calculus._Proof):
+    """Notes what it is asked, and believes nothing."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.depths: list[int] = []
+
+    def holds(self, value: Any, box: Any, strict: bool, depth: int) -> bool:
+        self.depths.append(depth)
+        return False
+
+
+def test_ends_are_one_level_deeper_and_without_any_nothing_is_searched() -> None:
+    spy = Spy()
+    assert not spy.from_the_ends(WAVE, {"x": (F(0), F(1)), "y": (F(0), F(1))}, 2)
+    assert spy.depths == [1, 1, 1, 1]
+    assert (spy.boxes, spy.describe()) == (0, "directly")
+
+
+@pytest.mark.parametrize(
+    ("strict", "depth", "asked"), [(False, 3, [2]), (False, 2, [1]), (False, 1, []), (True, 3, [])]
+)
+def test_slopes_are_for_weak_relations_with_depth_left(
+    strict: bool, depth: int, asked: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[int] = []
+    monkeypatch.setattr(calculus._Proof, "monotone", lambda *_: False)
+    monkeypatch.setattr(calculus._Proof, "from_the_ends", lambda self, value, box, left: seen.append(left))
+    calculus._Proof().holds(X**2 - X + R(1, 4), {"x": (F(0), F(1))}, strict, depth)
+    assert seen == asked
+
+
+def test_the_worst_box_is_kept_and_what_plainly_fails_costs_none() -> None:
+    proof = calculus._Proof()
+    assert not proof.holds(X**2 - 2 * X + 1, {"x": (F(0), F(1))}, False, 0)
+    assert proof.worst.startswith("x in [")
+    before = proof.worst
+    assert proof.holds(X + 1, {"x": (F(0), F(1))}, False, 0)
+    assert proof.worst == before
+    plain_failure = calculus._Proof()
+    assert not plain_failure.holds(X - 1, {"x": (F(0), F(2))}, False, 3)
+    assert plain_failure.boxes == 0
+    ends = calculus._Proof()
+    dented = sympy.expand(X * (1 - X) * ((X - R(1, 2)) ** 2 - R(1, 10**12)))
+    assert not ends.from_the_ends(dented, {"x": (F(0), F(1))}, 2)
+    assert ends.worst.startswith("x in [")
+    assert ends.describe() == "directly"
+
+
 # --- the engines
 
 
@@ -306,6 +390,10 @@ def test_slopes_at_the_ends_decide_where_nothing_is_monotone() -> None:
         ("x < 1", "x = [0, 1]", "", False),
         ("1 > x", "x = [0, 1]", "", False),
         ("2 <= x", "x = [0, 1]", "", False),
+        ("0*x <= 0", "x = [0, 1]", "", True),
+        ("0*x >= 0", "x = [0, 1]", "", True),
+        ("0*x < 0", "x = [0, 1]", "", False),
+        ("0*x > 0", "x = [0, 1]", "", False),
         ("x == x", "x = [0, 1]", "", False),
         ("x <= 2", "x = [0, 1]; y = [0, oo)", "y <= y", False),
         ("x <= 1/2", "x = [0, 1]", "4*x <= 1", True),
@@ -390,6 +478,21 @@ def test_what_is_asked_at_the_end(text: str, ranges: str, where: str, first: str
     assert believed(text, ranges, where)[1][0] == plain(first)
 
 
+def test_the_letter_is_gone_at_its_end() -> None:
+    record = Recorder()
+    assert by_derivative(claim_of("x <= x**2 + y", "x = [1, oo); y = [0, 1]"), record).outcome == "proved"
+    assert record.asked[0].domains.keys() == {"y"}
+    assert record.asked[1].domains.keys() == {"x", "y"}
+
+
+def test_a_pole_at_one_end_leaves_the_other() -> None:
+    assert believed("0 <= y/x", "x = (0, 1]; y = [0, 1]")[0].outcome == "proved"
+
+
+def test_a_range_without_an_end() -> None:
+    assert by_derivative(claim_of("k <= k**2", "k = integers 1.."), Recorder("undecided")).outcome == "undecided"
+
+
 def test_from_an_upper_end_the_slope_is_turned() -> None:
     texts = believed("x <= 2 - x", "x = (-oo, 1]")[1]
     assert texts[:2] == [plain("0 <= 0"), plain("0 <= 2")]
@@ -447,6 +550,7 @@ def test_definedness_is_asked() -> None:
         ("x**2 <= 1", "x = [-1, 1]", False),
         ("(x - y)**k <= 1", "x = [2, 3]; y = [0, 1]; k = integers 0..", False),  # seen by the solver
         ("(x*x - x + 1)**k <= 1", "x = [0, 3]; k = integers 0..", False),
+        ("(x*x - 2*x + 1)**k <= 1", "x = [0, 3]; k = integers 0..", False),
         ("(x*x - x)**k <= 1", "x = [0, 3]; k = integers 0..", True),
     ],
 )
