@@ -76,11 +76,11 @@ def test_forms_of_numbers_are_proved_exactly_where_their_matrix_is_semidefinite(
         matrix = rows.T @ rows + np.diag([chance.choice((0, 0, 0, -1)) for _ in names])
         terms = [f"({matrix[i, j]})*dot({names[i]}, {names[j]})" for i in range(3) for j in range(3)]
         constant = chance.choice((0, 0, 1, -1))
-        op, low, high = chance.choice((("<=", "0", " + "), (">=", "0", " + "), ("<", "0", " + ")))
-        form = high.join([*terms, str(constant)])
-        text = f"{form} {op} {low}" if op == ">=" else f"{low} {op} {form}"
+        op = chance.choice(("<=", ">=", "<", ">"))
+        form = " + ".join([*terms, str(constant)])
+        text = f"{form} {op} 0" if op in (">=", ">") else f"0 {op} {form}"
         least = np.linalg.eigvalsh(matrix.astype(float))[0]
-        semidefinite = bool(least > -1e-9) and (constant > 0 or (constant == 0 and op != "<"))
+        semidefinite = bool(least > -1e-9) and (constant > 0 or (constant == 0 and op in ("<=", ">=")))
         found = steps._decided(step_of(text), names, 0, 2.0)
         assert found.outcome == ("proved" if semidefinite else "refuted"), (text, found)
         assert found.engine == "step algebra"
@@ -120,6 +120,33 @@ def test_a_refuted_minor_is_refuted_at_a_point_of_the_range() -> None:
     assert Fraction(1, 2) <= found.point["t"] < 1
     strict = steps._decided(step_of("norm(u)**2 < norm(v)**2 + norm(u)**2", "t = [1/2, 2]"), ("u", "v"), 0, 2.0)
     assert strict.outcome == "refuted"
+    weighed = steps._decided(step_of("t*norm(u)**2 < t*norm(v)**2 + t*norm(u)**2", "t = [1/2, 2]"), ("u", "v"), 0, 2.0)
+    assert Fraction(1, 2) <= weighed.point["t"] <= 2
+
+
+@pytest.mark.parametrize(
+    ("text", "outcome"),
+    [
+        ("0 < t*norm(u)**2 + 1", "proved"),  # strict in the constant alone
+        ("t*norm(u)**2 + 1 > 0", "proved"),
+        ("0 <= norm(u)**2 + t", "proved"),
+        ("norm(u)**2 + t >= 0", "proved"),
+        ("0 < norm(u)**2 + t", "refuted"),
+        ("norm(u)**2 + t > 0", "refuted"),
+    ],
+)
+def test_strict_relations_are_strict_where_the_vectors_vanish(text: str, outcome: str) -> None:
+    assert steps._decided(step_of(text, "t = [0, 1]"), ("u",), 0, 2.0).outcome == outcome
+
+
+def test_certificates_name_engines_and_the_first_coefficient() -> None:
+    found = steps._decided(step_of("0 <= t*norm(u)**2", "t = [0, 1]"), ("u",), 0, 2.0)
+    assert found.certificate.startswith("all 1 principal minors are nonnegative (")
+    assert "zero" not in found.certificate
+    alike = steps._decided(step_of("norm(u)**2 <= norm(u)**2"), ("u",), 0, 2.0)
+    assert alike.certificate == "all 1 principal minors are nonnegative (zero)"
+    unlike = steps._decided(step_of("norm(u)**2 == 2*norm(u)**2 + 1"), ("u",), 0, 2.0)
+    assert unlike.certificate.startswith("coefficient of ('u', 'u'): ")
 
 
 def test_an_undecided_minor_and_an_empty_range_are_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
