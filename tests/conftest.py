@@ -5,11 +5,21 @@ from __future__ import annotations
 import os
 import signal
 import zlib
+from typing import Any
 
 import pytest
 from hypothesis import is_hypothesis_test, settings
 
 LONGEST = 900
+_approx = pytest.approx
+
+
+def _relative(expected: Any, rel: Any = None, abs: Any = None, nan_ok: bool = False) -> Any:
+    """``approx`` whose ``rel`` is relative alone: pytest adds an absolute 1e-12, under which tiny numbers are alike."""
+    return _approx(expected, rel=rel, abs=0 if rel is not None and abs is None else abs, nan_ok=nan_ok)
+
+
+pytest.approx = _relative
 settings.register_profile("fixed", derandomize=True, deadline=None)
 settings.register_profile("rotating", deadline=None)
 settings.load_profile("rotating" if "BILEVEL_VERIFY_SEED" in os.environ else "fixed")

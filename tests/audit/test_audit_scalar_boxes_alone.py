@@ -17,6 +17,7 @@ from bilevel_verify.audit.scalar.boxes import (
     _joined,
     _relation,
     enclose,
+    nonnegative,
     truth,
 )
 from bilevel_verify.language import parse
@@ -282,3 +283,9 @@ def test_three_valued_logic(values: tuple[bool | None, ...]) -> None:
 def test_what_is_no_condition(text: str) -> None:
     with pytest.raises(NoEnclosure):
         truth(parse(text))
+
+
+def test_a_bound_is_not_strict_unless_it_is_asked_to_be() -> None:
+    box = {"x": (Fraction(0), Fraction(1))}
+    assert nonnegative(parse("0*x"), box).proved
+    assert not nonnegative(parse("0*x"), box, strict=True).proved

@@ -378,3 +378,40 @@ def test_where_an_attained_value_comes_from(
     monkeypatch.setattr(part, "_sampled", lambda slots: 7.0)
     spied(monkeypatch, "sampled_specials", 3.0)
     assert part._sample_lower("zz") == lower
+
+
+# ---- closed forms ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("expression", "is_x", "slots", "value"),
+    [
+        # the largest of all orthogonal ridges, wherever it stands
+        (sin(A) + 5 * sin(B), (True, True), "xxx", 5),
+        (5 * sin(A) + sin(B), (True, True), "xxx", 5),
+        (sin(A) + 2 * sin(B) + 3 * sin(NAMES[2]), (True, True, True), "xxx", 3),
+        (sin(A) + 3 * sin(B) + 2 * sin(NAMES[2]), (True, True, True), "xxx", 3),
+        (3 * sin(A) + sin(B) + 2 * sin(NAMES[2]), (True, True, True), "xxxx", 3),
+        (sin(A + B) + 2 * sin(A - B), (True, True), "xxx", 4 * sympy.sqrt(2)),
+        (sin(A) + 2 * sin(A + B), (True, True), "xxx", None),  # not orthogonal
+        (sin(A) + 5 * sin(B), (True, False), "xxy", None),
+        (sin(2 * A + B), (True, False), "xxy", 4),
+        # either end of the spectrum may be the larger one
+        (sin(A) + 3 * A**2, (True,), "xx", 7),
+        (sin(A) - 3 * A**2, (True,), "xx", 7),
+    ],
+)
+def test_closed_forms_on_the_whole_space(expression: Any, is_x: tuple[bool, ...], slots: str, value: Any) -> None:
+    found = part_of(expression, is_x, LINE)._closed(slots)
+    assert (found is None) == (value is None)
+    if value is not None:
+        assert found is not None
+        assert sympy.expand(found - value) == 0
+
+
+@pytest.mark.parametrize("lost", [True, False])
+def test_both_ends_of_the_spectrum_are_needed(lost: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A closed largest eigenvalue alone is no norm: minus the smallest one may be larger."""
+    whole = PART.exact.extreme_eigenvalue
+    monkeypatch.setattr(PART.exact, "extreme_eigenvalue", lambda rows, top: None if top == lost else whole(rows, top))
+    assert part_of(sin(A) + 3 * A**2, (True,), LINE)._closed("xx") is None

@@ -126,6 +126,8 @@ SILENT = {
     "_latex_argument",
 }
 TALK = {"say_once", "warn", "debug", "info", "warning", "log", "print"}
+MANY = 100
+"""A named limit of so many and more: one more or one less is no slip."""
 A_LINE = 3
 """At most so many mutants a line: siblings on one long line are mostly seen by the same test."""
 
@@ -212,6 +214,17 @@ class Module:
         before = self.raw[begin:end].decode()
         after = (self.raw[begin : mutant.start] + mutant.text.encode() + self.raw[mutant.end : end]).decode()
         return " ".join(before.split()), " ".join(after.split())
+
+    def readers(self, line: int) -> set[int]:
+        """Lines that read a name which the statement of the module at a line binds."""
+        tree = ast.parse(self.source)
+        here = [s for s in tree.body if s.lineno <= line <= (s.end_lineno or s.lineno)]
+        names = {n for s in here if isinstance(s, (ast.Assign, ast.AnnAssign)) for n in _names_of(s)}
+        return {
+            n.lineno
+            for n in ast.walk(tree)
+            if isinstance(n, ast.Name) and n.id in names and isinstance(n.ctx, ast.Load)
+        }
 
     def span(self, node: ast.AST) -> tuple[int, int]:
         """Byte offsets of a node, its brackets not included."""
@@ -301,6 +314,9 @@ class _Finder(ast.NodeVisitor):
             return
         if any(isinstance(t, ast.Attribute) and t.attr == "name" for t in node.targets):
             return
+        limit = isinstance(node.value, ast.Constant) and isinstance(node.value.value, int) and node.value.value >= MANY
+        if limit and any(isinstance(t, ast.Name) and t.id.isupper() for t in node.targets):
+            return  # a limit of boxes, bits, terms
         self.visit(node.value)
 
     # --- conditions

@@ -11,7 +11,7 @@ import random
 import tempfile
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -106,6 +106,11 @@ def targets_of(rooms: dict[str, dict[str, Any]]) -> list[Target]:
     return list(found.values())
 
 
+def with_fast_tests(target: Target) -> Target:
+    """The target with those of its test files that mark tests as ``fast``."""
+    return replace(target, tests=tuple(n for n in target.tests if "mark.fast" in (ROOT / n).read_text("utf-8")))
+
+
 def equivalents_of(rooms: dict[str, dict[str, Any]]) -> dict[tuple[str, str, str], str]:
     """Module, line before, line after -> why nothing changes."""
     found = {}
@@ -145,6 +150,21 @@ def sample(planned: Sequence[Planned], size: int, seed: int) -> list[Planned]:
             if members and len(chosen) < size:
                 chosen.append(members.pop())
     return [planned[k] for k in sorted(chosen)]
+
+
+def of_some_modules(planned: Sequence[Planned], count: int, seed: int) -> list[Planned]:
+    """The mutants of ``count`` modules, as nearly as may be the same number of modules from every room."""
+    rooms: dict[str, dict[str, None]] = {}
+    for one in planned:
+        rooms.setdefault(one.target.room, {}).setdefault(one.target.path)
+    generator = random.Random(seed)
+    waiting = [generator.sample(sorted(paths), len(paths)) for paths in rooms.values()]
+    chosen: set[str] = set()
+    while len(chosen) < count and any(waiting):
+        for paths in waiting:
+            if paths and len(chosen) < count:
+                chosen.add(paths.pop())
+    return [one for one in planned if one.target.path in chosen]
 
 
 def slips(targets: Sequence[Target], path: Path | None = None) -> list[Planned]:

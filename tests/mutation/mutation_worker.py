@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import ctypes
+import functools
 import gc
 import hashlib
 import importlib
@@ -27,7 +28,7 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -44,15 +45,20 @@ PATIENCE = 30.0
 MEMORY = 4 * 2**30
 BUDGET = 12.0
 """Seconds of processor time that the chosen tests of one module may need on the true code."""
+NO_TESTS = 5
+"""What pytest ends with when it has collected nothing."""
+CALLS, LINES = 40, 400
+"""So many calls of one function a test, and lines of one call, are watched: watching costs more than running."""
 
 
-def warm(bytecode: Path) -> None:
+def warm(bytecode: Path, libraries: Sequence[str] = HEAVY) -> None:
     """Import the heavy libraries into this process, nothing of the package; bytecode is kept in a folder of its own."""
     for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "NUMBA_NUM_THREADS"):
         os.environ.setdefault(name, "1")
-    sys.path[:0] = [str(ROOT)]
+    if str(ROOT) not in sys.path:
+        sys.path[:0] = [str(ROOT)]
     sys.pycache_prefix = str(bytecode)
-    for name in HEAVY:
+    for name in libraries:
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
     for name in importlib.import_module("_pytest.config").default_plugins:
@@ -179,7 +185,7 @@ def together(works: Iterable[tuple[Any, Iterator[Any]]], jobs: int) -> Iterator[
             select.select(pipes, [], [], 0.2)
 
 
-def result_of(work: Callable[[Callable[[Any], None]], None], seconds: float) -> Any:
+def result_of(work: Callable[[Callable[[Any], None]], None], seconds: float | None) -> Any:
     """The one message of a fork, or ``{"outcome": "timeout" | "crash"}``."""
     answer = None
     for _, told in together([(0, forked(work, seconds))], 1):
@@ -235,36 +241,34 @@ class Recorder:
     def __init__(self, watched: frozenset[str]) -> None:
         self.watched = watched
         self.tests: dict[str, dict[str, Any]] = {}
-        self.begin()
-        self.at_import = self.lines
 
     def begin(self) -> None:
         self.lines: dict[str, set[int]] = {}
+        self.calls: dict[Any, int] = {}
 
     def trace(self, frame: Any, event: str, arg: Any) -> Any:
-        name = frame.f_code.co_filename
-        if name not in self.watched:
+        code = frame.f_code
+        if code.co_filename not in self.watched:
             return None
-        add = self.lines.setdefault(name, set()).add
+        self.calls[code] = self.calls.get(code, 0) + 1
+        if self.calls[code] > CALLS:
+            return None
+        add, left = self.lines.setdefault(code.co_filename, set()).add, LINES
 
         def line(frame: Any, event: str, arg: Any) -> Any:
+            nonlocal left
             add(frame.f_lineno)
+            left -= 1
+            frame.f_trace_lines = left > 0
             return line
 
         add(frame.f_lineno)
         return line
 
-    def watching(self) -> None:
-        if self.watched:
-            sys.settrace(self.trace)
-
-    def pytest_collection_finish(self, session: Any) -> None:
-        sys.settrace(None)
-
     def pytest_runtest_protocol(self, item: Any, nextitem: Any) -> None:
         self.begin()
         self.tests[item.nodeid] = {"cpu": -time.process_time(), "lines": self.lines, "failed": False}
-        self.watching()
+        sys.settrace(self.trace)
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         if report.failed:
@@ -319,25 +323,25 @@ def _settle(settings: dict[str, str]) -> None:
             importlib.import_module("numba").config.DISABLE_JIT = 1
 
 
-def baseline(file: str, watched: frozenset[str], settings: dict[str, str]) -> dict[str, Any]:
-    """Run one test file on the true code: outcome, processor time and lines reached of every test."""
+def baseline(file: str, watched: frozenset[str], settings: dict[str, str], marked: str = "") -> dict[str, Any]:
+    """Run one test file on the true code: outcome, processor time and lines reached of every test.
+
+    ``marked`` keeps the tests that carry this mark; a file without one is green.
+    """
     _settle(settings)
     recorder = Recorder(watched)
     began = time.process_time()
-    recorder.watching()
-    status = _pytest([file], recorder)
+    status = _pytest([file], recorder, *(["-m", marked] if marked else []))
     sys.settrace(None)
-    relative = {str(ROOT / name): name for name in (os.path.relpath(w, ROOT) for w in watched)}
 
     def plain(lines: dict[str, set[int]]) -> dict[str, list[int]]:
-        return {relative[name]: sorted(found) for name, found in lines.items()}
+        return {os.path.relpath(name, ROOT): sorted(found) for name, found in lines.items()}
 
     tests = {name: {**test, "lines": plain(test["lines"])} for name, test in recorder.tests.items()}
     return {
-        "outcome": "green" if status == 0 else "red",
+        "outcome": "green" if status == 0 or (marked and status == NO_TESTS) else "red",
         "status": status,
         "tests": tests,
-        "import": plain(recorder.at_import),
         "cpu": time.process_time() - began,
         "modules": sorted(name for name in sys.modules if name.split(".")[0] == PACKAGE),
     }
@@ -373,9 +377,9 @@ def run_mutant(path: str, source: str, tests: list[str], settings: dict[str, str
 # --- servers
 
 
-def preload(names: Iterable[str], mutated: str) -> None:
+def preload(names: Iterable[str], mutated: str = "") -> None:
     """Import what does not stand on the mutated module."""
-    standing = dependents(mutated)
+    standing = dependents(mutated) if mutated.startswith(PACKAGE) else set()
     for name in names:
         if name not in standing and not name.startswith(f"{PACKAGE}.testing") and name != PACKAGE:
             with contextlib.suppress(ImportError):
@@ -400,8 +404,12 @@ def dependents(module: str) -> set[str]:
     return found
 
 
+@functools.cache
 def imports() -> dict[str, set[str]]:
-    """Modules of the package -> the modules they import; the packages they stand in are imported with them."""
+    """Modules of the package -> the modules they import; the packages they stand in are imported with them.
+
+    It takes seconds: the parent asks once, before it forks.
+    """
     graph: dict[str, set[str]] = {}
     for path in sorted((ROOT / PACKAGE).rglob("*.py")):
         name = module_name(str(path.relative_to(ROOT)))

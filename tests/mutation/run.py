@@ -1,33 +1,37 @@
 """Plant slips in the code on which verdicts stand, and count how many the tests notice.
 
-    python tests/mutation/run.py --sample 200 --seed today --jobs 2 --at-least 90
+    python tests/mutation/run.py --sample 200 --modules 40 --fast --seed today --jobs 2 --accuse
     python tests/mutation/run.py --room intervals --json intervals.jsonl
     python tests/mutation/run.py --module bilevel_verify/truth/minimum/minimum.py
     python tests/mutation/run.py --slips
 
-Survivors are printed as they are found, as a line before and after. Exit status: 0 every room reached ``--at-least``;
-1 one did not; 2 wrong use, or the tests fail on the true code.
+Survivors are printed as they are found, as a line before and after. Exit status: 0 every room reached ``--at-least``
+(with ``--accuse``: no room is shown not to reach it); 1 one did not; 2 wrong use, or the tests fail on the true code.
 """
 
 from __future__ import annotations
 
 import argparse
 import datetime
+import functools
 import json
 import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import mutation_plan as plans
 import mutation_worker as worker
 from mutation_plan import Planned, Target
+from mutation_score import LEVEL, Score, accused, total
 
 CHUNK = 30
 """Mutants of one module that one server runs, one after the other."""
+FILES = 6
+"""Test files whose baselines one server runs."""
 
 
 class NotGreen(Exception):
@@ -39,56 +43,83 @@ class NotGreen(Exception):
 
 @dataclass(frozen=True)
 class Baseline:
-    """One test file on the true code: processor seconds and lines reached of each test, lines run at import."""
+    """One test file on the true code: processor seconds and lines reached of each test, modules loaded in the end."""
 
     tests: dict[str, dict[str, Any]]
-    at_import: dict[str, list[int]]
     modules: list[str]
 
 
-def baselines(targets: Sequence[Target], jobs: int, say: Callable[[str], None]) -> dict[tuple[str, bool], Baseline]:
+Known = dict[tuple[str, bool], Baseline]
+
+
+def baselines(targets: Sequence[Target], jobs: int, say: Callable[[str], None], fast: bool = False) -> Known:
     """Every test file of the targets, run once (or remembered, if nothing has changed since).
 
     Raises
     ------
     NotGreen : a test fails, or a file has no tests.
     """
-    wanted: dict[tuple[str, bool], dict[str, str]] = {}
-    for target in targets:
-        for test in target.tests:
-            wanted.setdefault((test, target.plain), target.settings)
     # what a test file reaches is noted for every module of the tables, so that it need not be run again for another
     watched = sorted({t.path for t in plans.targets_of(plans.read_rooms(None))} | {t.path for t in targets})
+    wanted: dict[tuple[str, bool], Target] = {}
+    for target in targets:
+        for test in target.tests:
+            wanted.setdefault((test, target.plain), target)
     marks = {key: _mark(key[0], watched) for key in wanted}
-    found, works = {}, []
-    for key, settings in wanted.items():
-        file = _kept(key)
+    found, rooms = {}, dict[tuple[str, bool], list[str]]()
+    for key, target in wanted.items():
+        file = _kept(key, fast)
         answer = json.loads(file.read_text()) if file.is_file() else {}
         if answer.get("mark") == marks[key]:
             found[key] = answer
         else:
-            works.append((key, worker.forked(_baseline(key[0], watched, settings))))
-    for key, told in worker.together(works, jobs):
+            rooms.setdefault((target.room, target.plain), []).append(key[0])
+    works = []
+    for (room, plain), files in rooms.items():
+        mine = [t for t in targets if t.room == room and t.plain == plain]
+        for at in range(0, len(files), FILES):
+            part = files[at : at + FILES]
+            works.append(((plain, tuple(part)), worker.forked(_baselines(part, mine, watched, fast))))
+    for (plain, files), told in worker.together(works, jobs):
         if "end" in told:
-            if key not in found:
-                raise NotGreen(f"{key[0]}: the run of its tests ended by {told['end']}")
+            lost = [name for name in files if (name, plain) not in found]
+            if lost:
+                raise NotGreen(f"{lost[0]}: the run of its tests ended by {told['end']}")
             continue
-        failed = [name for name, test in told["tests"].items() if test["failed"]]
+        key = (told["file"], plain)
+        failed = [name for name, test in told.get("tests", {}).items() if test["failed"]]
         if told["outcome"] != "green":
-            raise NotGreen(f"{key[0]} fails on the true code: {', '.join(failed[:3]) or told['status']}")
+            raise NotGreen(
+                f"{key[0]} fails on the true code: {', '.join(failed[:3]) or told.get('status', 'it ended')}"
+            )
         say(f"true code: {key[0]} {told['cpu']:.1f} s, {len(told['tests'])} tests")
         found[key] = {**told, "mark": marks[key]}
-        _kept(key).write_text(json.dumps(found[key]))
-    return {key: Baseline(one["tests"], one["import"], one["modules"]) for key, one in found.items()}
+        _kept(key, fast).write_text(json.dumps(found[key]))
+    return {key: Baseline(one["tests"], one["modules"]) for key, one in found.items()}
 
 
-def _baseline(test: str, watched: list[str], settings: dict[str, str]) -> Callable[[Callable[[Any], None]], None]:
+def _baselines(
+    tests: list[str], targets: list[Target], watched: list[str], fast: bool
+) -> Callable[[Callable[[Any], None]], None]:
+    """What a server does: it imports the modules of a room, and runs test files one after the other, each in a fork."""
     files = frozenset(str(worker.ROOT / name) for name in watched)
-    return lambda tell: tell(worker.baseline(test, files, settings))
+
+    def work(tell: Callable[[Any], None]) -> None:
+        settings = targets[0].settings
+        os.environ.update(settings)
+        worker.preload(worker.module_name(target.path) for target in targets)
+        for test in tests:
+
+            def one(answer: Callable[[Any], None], test: str = test) -> None:
+                answer(worker.baseline(test, files, settings, "fast" if fast else ""))
+
+            tell({"file": test, **worker.result_of(one, None)})
+
+    return work
 
 
-def _kept(key: tuple[str, bool]) -> Path:
-    return plans.kept() / f"{key[0].replace('/', '-')}{'-plain' if key[1] else ''}.json"
+def _kept(key: tuple[str, bool], fast: bool) -> Path:
+    return plans.kept() / f"{key[0].replace('/', '-')}{'-plain' * key[1]}{'-fast' * fast}.json"
 
 
 def _mark(test: str, watched: list[str]) -> str:
@@ -108,15 +139,13 @@ def order_of(one: Planned, runs: Sequence[Baseline]) -> tuple[list[str], int, fl
     path = one.target.path
     first = one.source.line(one.mutant)
     lines = set(range(first, one.source.line_of(one.mutant.end) + 1))
-    reaching: list[tuple[float, str]] = []
-    others: list[tuple[float, str]] = []
-    for run in runs:
-        whole = bool(lines & set(run.at_import.get(path, ()))) and not any(
-            lines & set(test["lines"].get(path, ())) for test in run.tests.values()
-        )
-        for name, test in run.tests.items():
-            near = whole or lines & set(test["lines"].get(path, ()))
-            (reaching if near else others).append((test["cpu"], name))
+    tests = [item for run in runs for item in run.tests.items()]
+    near: set[str] = set()
+    for reached in (lines, one.source.readers(first)):  # of a line that is run at import: what reads its names
+        near = near or {name for name, test in tests if reached & set(test["lines"].get(path, ()))}
+    near = near or {name for name, _ in tests}
+    reaching = [(test["cpu"], name) for name, test in tests if name in near]
+    others = [(test["cpu"], name) for name, test in tests if name not in near]
     chosen, total = [], 0.0
     for cpu, name in [*sorted(reaching), *sorted(others)]:
         if total + cpu <= worker.BUDGET:
@@ -151,10 +180,10 @@ def _server(
 
 
 def run(
-    planned: Sequence[Planned], jobs: int, reached_only: bool, say: Callable[[str], None]
+    planned: Sequence[Planned], options: argparse.Namespace, say: Callable[[str], None]
 ) -> Iterable[tuple[Planned, dict[str, Any]]]:
     """Outcome of every mutant, as they come."""
-    known = baselines(list(dict.fromkeys(one.target for one in planned)), jobs, say)
+    known = baselines(list(dict.fromkeys(one.target for one in planned)), options.jobs, say, options.fast)
     groups: dict[Target, list[int]] = {}
     for k, one in enumerate(planned):
         groups.setdefault(one.target, []).append(k)
@@ -165,7 +194,7 @@ def run(
         members = []
         for k in numbers:
             tests, reaching, seconds = order_of(planned[k], runs)
-            if reached_only:
+            if options.reached_only:
                 tests = tests[:reaching]
             if tests:
                 members.append((k, planned[k].source.mutated(planned[k].mutant), tests, seconds))
@@ -175,7 +204,7 @@ def run(
             part = members[at : at + CHUNK]
             works.append(((target, tuple(m[0] for m in part)), worker.forked(_server(target, part, modules))))
     done: set[int] = set()
-    for (target, numbers), told in worker.together(works, jobs):
+    for (target, numbers), told in worker.together(works, options.jobs):
         if "end" not in told:
             done.add(told["number"])
             yield planned[told["number"]], told
@@ -188,37 +217,6 @@ def run(
 # --- report
 
 
-@dataclass
-class Score:
-    """Counts of one room. A time-out counts as caught; what cannot be imported counts for nothing."""
-
-    counts: dict[str, int] = field(default_factory=dict)
-
-    def add(self, outcome: str) -> None:
-        self.counts[outcome] = self.counts.get(outcome, 0) + 1
-
-    def __getitem__(self, outcome: str) -> int:
-        return self.counts.get(outcome, 0)
-
-    @property
-    def living(self) -> int:
-        return self["caught"] + self["timeout"] + self["survived"] + self["error"]
-
-    @property
-    def share(self) -> float:
-        """Percentage caught of the mutants that are alive and not declared equivalent."""
-        return 100.0 * (self["caught"] + self["timeout"]) / self.living if self.living else 100.0
-
-    def line(self, name: str) -> str:
-        all_ = self.living + self["equivalent"]
-        declared = 100.0 * self["equivalent"] / all_ if all_ else 0.0
-        return (
-            f"{name:<16}{self.share:6.1f} %  caught {self['caught'] + self['timeout']} of {self.living}"
-            f" ({self['timeout']} by time), declared equivalent {self['equivalent']} ({declared:.1f} %),"
-            f" stillborn {self['stillborn']}" + (f", ERRORS {self['error']}" if self["error"] else "")
-        )
-
-
 def arguments(words: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
@@ -227,6 +225,9 @@ def arguments(words: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--module", action="append", default=[], help="a module (its path); may be repeated")
     parser.add_argument("--lines", help="only mutants on lines FIRST-LAST")
     parser.add_argument("--sample", type=int, help="so many mutants, spread evenly over the rooms")
+    parser.add_argument("--each", type=int, help="so many mutants of every room")
+    parser.add_argument("--modules", type=int, help="a sample of so many modules only, spread evenly over the rooms")
+    parser.add_argument("--fast", action="store_true", help="only tests with the mark 'fast'")
     parser.add_argument("--seed", default="0", help="seed of the sample: a number, or 'today'")
     parser.add_argument("--dense", action="store_true", help="every mutant, not only a few a line")
     parser.add_argument(
@@ -239,6 +240,9 @@ def arguments(words: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, default=1, help="processes at a time")
     parser.add_argument("--json", type=Path, help="keep every result in this file, one JSON object a line; resumed")
     parser.add_argument("--at-least", type=float, default=95.0, help="percentage that every room must reach")
+    parser.add_argument(
+        "--accuse", action="store_true", help=f"fail only if a sample shows (level {LEVEL:g}) that it is not reached"
+    )
     parser.add_argument("--tables", type=Path, help="a folder or file of tables in place of rooms/ and slips.toml")
     parser.add_argument("--list", action="store_true", help="print the mutants and run nothing")
     return parser.parse_args(words)
@@ -248,6 +252,8 @@ def planned_of(options: argparse.Namespace) -> list[Planned]:
     """The mutants that were asked for."""
     rooms = plans.read_rooms(options.tables)
     targets = plans.targets_of(rooms)
+    if options.fast:
+        targets = [fast for target in targets if (fast := plans.with_fast_tests(target)).tests]
     if options.slips:
         planned = plans.slips(targets, options.tables and options.tables.parent / "slips.toml")
     else:
@@ -271,8 +277,11 @@ def planned_of(options: argparse.Namespace) -> list[Planned]:
     if options.lines:
         first, _, last = options.lines.partition("-")
         planned = [one for one in planned if int(first) <= one.source.line(one.mutant) <= int(last or first)]
-    if options.sample:
-        planned = plans.sample(planned, options.sample, _seed(options.seed))
+    if options.modules:
+        planned = plans.of_some_modules(planned, options.modules, _seed(options.seed))
+    if options.sample or options.each:
+        size = options.sample or options.each * len({one.target.room for one in planned})
+        planned = plans.sample(planned, size, _seed(options.seed))
     return planned
 
 
@@ -302,29 +311,34 @@ def main(words: Sequence[str] | None = None) -> int:
 def judge(planned: list[Planned], options: argparse.Namespace, say: Callable[[str], None]) -> int:
     """Run what is not known yet, print survivors and the score of every room."""
     began = time.monotonic()
-    worker.warm(plans.kept() / "bytecode")
+    package = any(one.target.path.startswith(worker.PACKAGE) for one in planned)
+    worker.warm(plans.kept() / "bytecode", worker.HEAVY if package else ("pytest", "hypothesis"))
+    if package:
+        worker.imports()
     known = _remembered(options.json)
     scores: dict[str, Score] = {}
     waiting = []
     for one in planned:
         if (one.reason is not None) != options.equivalents:
             scores.setdefault(one.target.room, Score()).add("equivalent" if one.reason is not None else "skipped")
-        elif (result := known.get((one.key, _state(one.target)))) is not None:
+        elif (result := known.get((one.key, _state(one.target, options.fast)))) is not None:
             _count(one, result, scores)
         else:
             waiting.append(one)
-    for one, result in run(waiting, options.jobs, options.reached_only, say):
+    for one, result in run(waiting, options, say):
         if options.json:
-            record = {"key": one.key, "state": _state(one.target), **result, "place": one.place}
+            record = {"key": one.key, "state": _state(one.target, options.fast), **result, "place": one.place}
             with options.json.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(record) + "\n")
         _count(one, result, scores, slips=options.slips)
-    total = Score()
     for room, score in sorted(scores.items()):
-        for outcome, number in score.counts.items():
-            total.counts[outcome] = total[outcome] + number
         print(score.line(room))
-    print(f"{total.line('all')}; {time.monotonic() - began:.0f} s")
+    print(f"{total(scores).line('all')}; {time.monotonic() - began:.0f} s")
+    if options.accuse:
+        shown = accused(scores, options.at_least)
+        for room in shown:
+            print(f"{room}: fewer than {options.at_least:g} % are noticed (level {LEVEL:g}); the survivors stand above")
+        return 1 if shown else 0
     return 0 if all(score.share >= options.at_least for score in scores.values()) else 1
 
 
@@ -344,14 +358,11 @@ def _remembered(path: Path | None) -> dict[Any, dict[str, Any]]:
     return {(tuple(one["key"]), one["state"]): one for one in records if one["outcome"] != "error"}
 
 
-_STATES: dict[Target, str] = {}
-
-
-def _state(target: Target) -> str:
+@functools.cache
+def _state(target: Target, fast: bool) -> str:
     """What a remembered result stands on: the module and its tests."""
-    if target not in _STATES:
-        _STATES[target] = worker.fingerprint(worker.ROOT / name for name in (target.path, *target.tests))[:16]
-    return _STATES[target]
+    files = (worker.ROOT / name for name in (target.path, *target.tests))
+    return worker.fingerprint(files)[:16] + "-fast" * fast
 
 
 if __name__ == "__main__":

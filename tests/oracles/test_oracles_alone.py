@@ -58,6 +58,27 @@ def test_a_counter_beyond_the_budget_says_one() -> None:
     assert counts[EXHAUSTED] == 1
 
 
+ASKING = sorted(name for name in vars(counted) if name.startswith(("ask_", "stop_")))
+
+
+@pytest.mark.parametrize("name", ASKING)
+def test_every_question_of_a_loop_is_one_call_of_one_oracle_under_one_key(name: str) -> None:
+    """By their names: ``ask_grad_y_f`` asks ``grad_y_f`` and counts a gradient of f, ``stop_`` one apart."""
+    word, _, oracle = name.partition("_")
+    first, *_, level = oracle.split("_")
+    kind = f"{'jvp_xy' if first == 'jvp' else oracle.removesuffix(f'_{level}') if first == 'hvp' else first}_{level}"
+    asked: list[tuple[Any, ...]] = []
+    oracle_set = SimpleNamespace(**{oracle: lambda *arguments: asked.append(arguments)})
+    arguments = ("x", "y", "v", "out") if first in ("hvp", "jvp") else ("x", "y", "out")
+    counts = new_counts(1)
+    getattr(counted, name)(oracle_set, counts, *arguments)
+    assert asked == [arguments]
+    assert named_counts(counts) == {f"stop_{kind}" if word == "stop" else kind: 1}
+    assert not counted.exhausted(counts)
+    getattr(counted, name)(oracle_set, counts, *arguments)
+    assert counted.exhausted(counts)
+
+
 # ---- shapes ----------------------------------------------------------------------------------------------------------
 
 

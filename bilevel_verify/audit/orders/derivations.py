@@ -8,6 +8,7 @@ taken away from a sum only makes it smaller.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -20,6 +21,7 @@ from bilevel_verify.audit.orders.regimes import domain_of, finite, hidden, regim
 from bilevel_verify.audit.scalar.claim import POSITIVE, Decision, ScalarClaim
 from bilevel_verify.audit.scalar.deciding import decide
 from bilevel_verify.audit.scalar.linear import linear_form
+from bilevel_verify.audit.scalar.signs import nonnegative
 from bilevel_verify.errors import MathematicalError
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.theorems.card import Card, Derivation
@@ -49,7 +51,8 @@ def decide_derivation(card: Card, entry: Derivation, narrower: Derivation | None
         return _exactly(card, entry, result, gives)
     bounded = exponent_letters(card, entry)
     try:
-        decision = _judge(result, gives, regime_of(card, entry, (result, gives), bounded), bounded)
+        _of_sizes(card, entry, (free_letters(result) | free_letters(gives)) - bounded - NUMBERS)
+        decision = _judge(result, gives, regime_of(card, entry, (result, gives), bounded))
     except NoOrder as reason:
         inside = None if narrower is None else decide_derivation(card, narrower)
         if inside is not None and inside.outcome == "refuted":
@@ -102,11 +105,24 @@ def exponent_letters(card: Card, entry: Derivation) -> frozenset[str]:
     return frozenset(n for n in names if finite(domain_of(card, entry, n)) is not None)
 
 
-def _judge(result: tree.Node, gives: tree.Node, regime: Regime, bounded: frozenset[str]) -> Decision:
+def _of_sizes(card: Card, entry: Derivation, names: Iterable[str]) -> None:
+    """Directions in log-space are those of positive letters.
+
+    Raises
+    ------
+    NoOrder : a letter that may be negative.
+    """
+    domains = {n: domain_of(card, entry, n) or POSITIVE for n in {*card.letters, *entry.for_, *names}}
+    for name in sorted(names):
+        if not nonnegative(tree.Letter(name), domains):
+            raise NoOrder(f"{name} may be negative")
+
+
+def _judge(result: tree.Node, gives: tree.Node, regime: Regime) -> Decision:
     symbol = _symbol(gives)
     if symbol in UPPER:
-        return _above(result, gives, regime, bounded)
-    left, right = growth_of(result, bounded), growth_of(gives, bounded)
+        return _above(result, gives, regime)
+    left, right = growth_of(result, regime.exponents), growth_of(gives, regime.exponents)
     if _may_fall(left, regime) or _may_fall(right, regime):
         raise NoOrder("a logarithm that may be negative")
     if same_monomial(left, right):
@@ -120,7 +136,7 @@ def _judge(result: tree.Node, gives: tree.Node, regime: Regime, bounded: frozens
     return _proved(_kind(None)) if back is None else _refuted(gives, result, back, regime)
 
 
-def _above(result: tree.Node, gives: tree.Node, regime: Regime, bounded: frozenset[str]) -> Decision:
+def _above(result: tree.Node, gives: tree.Node, regime: Regime) -> Decision:
     """``result <= O(gives)``: one-sided, so that a left side may be negative or fall to minus infinity.
 
     Raises
@@ -128,8 +144,8 @@ def _above(result: tree.Node, gives: tree.Node, regime: Regime, bounded: frozens
     NoOrder : a bound that may be negative, a difference whose parts are of one order.
     """
     positive, taken = _signed(result)
-    left, right = growth_of(positive, bounded), growth_of(gives, bounded)
-    less = None if taken is None else growth_of(taken, bounded)
+    left, right = growth_of(positive, regime.exponents), growth_of(gives, regime.exponents)
+    less = None if taken is None else growth_of(taken, regime.exponents)
     if less is not None and _may_fall(less, regime):
         raise NoOrder("a logarithm that is taken away and may be negative")
     falls = _may_fall(right, regime)

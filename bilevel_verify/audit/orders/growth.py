@@ -9,6 +9,7 @@ Exponents may contain letters themselves (``nu_f``); they are compared symbolica
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
@@ -19,11 +20,16 @@ import sympy
 
 from bilevel_verify.audit.orders.monomials import Clauses, Form, LogArgument, Monomial, NoOrder, Ray, Regime, rational
 from bilevel_verify.audit.orders.rays import separate
+from bilevel_verify.audit.scalar.linear import linear_form
 from bilevel_verify.language import tree
 from bilevel_verify.theorems.rewrite import free_letters
 from bilevel_verify.theorems.vocabulary import NUMBERS
 
 BRANCH_LIMIT = 4_000
+Spans = Mapping[str, tuple[Fraction, Fraction]]
+"""Letters that stay bounded because they stand in exponents, and the ends of their ranges."""
+NONE: Spans = {}
+CONSTANT = Monomial({})
 
 
 @dataclass(frozen=True)
@@ -52,9 +58,9 @@ class Growth:
         """Minimum."""
         return Growth(tuple(_reduced(x + y) for x, y in product(self.clauses, other.clauses)))
 
-    def power(self, exponent: sympy.Expr) -> Growth:
-        """Power; a negative exponent turns maxima into minima."""
-        sign = _sign(exponent)
+    def power(self, exponent: sympy.Expr, spans: Spans = NONE) -> Growth:
+        """Power; an exponent that is negative all over the ranges of its letters turns maxima into minima."""
+        sign = _sign(exponent, spans)
         if sign >= 0:
             return Growth(tuple(tuple(m.power(exponent) for m in clause) for clause in self.clauses))
         return Growth(tuple(_reduced(tuple(m.power(exponent) for m in clause)) for clause in self.dual()))
@@ -75,37 +81,36 @@ class Growth:
         )
 
 
-def growth_of(node: tree.Node, exponent_letters: frozenset[str] = frozenset()) -> Growth:
+def growth_of(node: tree.Node, spans: Spans = NONE) -> Growth:
     """Growth of a positive expression; order symbols are transparent, ``softO`` adds one logarithm.
 
     Raises
     ------
     NoOrder : a difference or a function without an order.
     """
+    least = _least(node, spans)
+    if least is not None:
+        if least <= 0:
+            raise NoOrder("a number that may be 0 or negative")
+        return _single(CONSTANT)
     match node:
-        case tree.Number(value=value):
-            if value <= 0:
-                raise NoOrder("a number that is not positive")
-            return _single(Monomial({}))
         case tree.Letter(name=name):
-            if name in exponent_letters or name in ("pi", "E"):
-                return _single(Monomial({}))
-            return _single(Monomial({name: sympy.S.One}))
+            return _single(CONSTANT if name in ("pi", "E") else Monomial({name: sympy.S.One}))
         case tree.Add(terms=terms):
-            return _sum(terms, exponent_letters)
+            return _sum(terms, spans)
         case tree.Multiply(factors=factors):
-            return _fold("times", [growth_of(f, exponent_letters) for f in factors])
+            return _fold("times", [growth_of(f, spans) for f in factors])
         case tree.Divide(numerator=top, denominator=bottom):
-            below = growth_of(bottom, exponent_letters).power(sympy.S.NegativeOne)
-            return growth_of(top, exponent_letters).times(below)
+            below = growth_of(bottom, spans).power(sympy.S.NegativeOne)
+            return growth_of(top, spans).times(below)
         case tree.Power(base=base, exponent=exponent):
-            return growth_of(base, exponent_letters).power(exponent_of(exponent, exponent_letters))
+            return growth_of(base, spans).power(exponent_of(exponent, spans), spans)
         case tree.Call():
-            return _call(node, exponent_letters)
+            return _call(node, spans)
     raise NoOrder(f"{type(node).__name__} has no order of growth")
 
 
-def exponent_of(node: tree.Node, exponent_letters: frozenset[str]) -> sympy.Expr:
+def exponent_of(node: tree.Node, spans: Spans) -> sympy.Expr:
     """An exponent as a rational function of the letters that stay bounded.
 
     Raises
@@ -115,18 +120,18 @@ def exponent_of(node: tree.Node, exponent_letters: frozenset[str]) -> sympy.Expr
     match node:
         case tree.Number(value=value):
             return sympy.Rational(value.numerator, value.denominator)
-        case tree.Letter(name=name) if name in exponent_letters:
+        case tree.Letter(name=name) if name in spans:
             return sympy.Symbol(name)
         case tree.Add(terms=terms):
-            return sympy.Add(*[exponent_of(t, exponent_letters) for t in terms])
+            return sympy.Add(*[exponent_of(t, spans) for t in terms])
         case tree.Multiply(factors=factors):
-            return sympy.Mul(*[exponent_of(f, exponent_letters) for f in factors])
+            return sympy.Mul(*[exponent_of(f, spans) for f in factors])
         case tree.Divide(numerator=top, denominator=bottom):
-            return exponent_of(top, exponent_letters) / exponent_of(bottom, exponent_letters)
+            return exponent_of(top, spans) / exponent_of(bottom, spans)
         case tree.Negate(operand=operand):
-            return -exponent_of(operand, exponent_letters)
+            return -exponent_of(operand, spans)
         case tree.Power(base=base, exponent=tree.Number(value=value)) if value.denominator == 1:
-            return exponent_of(base, exponent_letters) ** int(value)
+            return exponent_of(base, spans) ** int(value)
     raise NoOrder("an exponent that grows")
 
 
@@ -164,29 +169,40 @@ def _single(monomial: Monomial) -> Growth:
     return Growth(((monomial,),))
 
 
-def _sum(terms: tuple[tree.Node, ...], letters: frozenset[str]) -> Growth:
-    """A sum of positive terms is its largest; a difference is refused unless a constant is taken from a constant."""
-    kept = []
+def _sum(terms: tuple[tree.Node, ...], spans: Spans) -> Growth:
+    """A sum of positive terms is its largest; bounded ones that may be 0 are nothing beside a constant."""
+    kept, vanishing = [], False
     for term in terms:
         if isinstance(term, tree.Negate):
             raise NoOrder("a difference")
-        kept.append(growth_of(term, letters))
+        if _least(term, spans) == 0:
+            vanishing = True
+        else:
+            kept.append(growth_of(term, spans))
+    if vanishing and not any(growth.monomial == CONSTANT for growth in kept):
+        raise NoOrder("a number that may be 0")
     return _fold("largest", kept)
 
 
-def _call(node: tree.Call, letters: frozenset[str]) -> Growth:
+def _least(node: tree.Node, spans: Spans) -> Fraction | None:
+    """The least value of what is affine in letters that stay bounded; None for anything else."""
+    form = linear_form(node)
+    if form is None or not form[1].keys() <= spans.keys():
+        return None
+    return form[0] + sum((v * spans[n][0 if v > 0 else 1] for n, v in form[1].items()), Fraction(0))
+
+
+def _call(node: tree.Call, spans: Spans) -> Growth:
     inner = (
-        [growth_of(a, letters) for a in node.arguments if not isinstance(a, tree.Tuple)]
-        if node.function != "log"
-        else []
+        [growth_of(a, spans) for a in node.arguments if not isinstance(a, tree.Tuple)] if node.function != "log" else []
     )
     match node.function:
         case "O" | "Theta" | "Omega" | "abs":
             return inner[0]
         case "ceil":
-            return inner[0].largest(_single(Monomial({})))
-        case "floor" if any(not m.exponents and not m.logs for c in inner[0].clauses if len(c) == 1 for m in c):
-            return inner[0]  # at least 1 is in it, so that rounding down costs a factor of 2
+            return inner[0].largest(_single(CONSTANT))
+        case "floor" if _one_inside(node.arguments[0], spans):
+            return inner[0]  # rounding down costs a factor of 2
         case "softO":
             return inner[0].times(_logarithm(LogArgument(frozenset(free_letters(node.arguments[0])) - NUMBERS)))
         case "sqrt":
@@ -196,28 +212,39 @@ def _call(node: tree.Call, letters: frozenset[str]) -> Growth:
         case "min":
             return _fold("smallest", inner)
         case "log":
-            argument = _log_argument(node.arguments[0], letters)
-            return _logarithm(argument, () if argument.vague else _sizes(node.arguments[0], letters))
+            argument = _log_argument(node.arguments[0], spans)
+            return _logarithm(argument, () if argument.vague else _sizes(node.arguments[0], spans))
     raise NoOrder(f"{node.function} has no order of growth")
+
+
+def _one_inside(node: tree.Node, spans: Spans) -> bool:
+    """Whether at least 1 is seen in a positive expression."""
+    least = _least(node, spans)
+    if least is not None:
+        return least >= 1
+    match node:
+        case tree.Add(terms=parts) | tree.Call(function="max", arguments=parts):
+            return any(_one_inside(part, spans) for part in parts)
+    return False
 
 
 def _logarithm(argument: LogArgument, written: Clauses = ()) -> Growth:
     """A logarithm, which is bounded if nothing in it grows."""
     if not argument.letters:
-        return _single(Monomial({}))
+        return _single(CONSTANT)
     return _single(Monomial({}, {argument: sympy.S.One}, ((written, sympy.S.One),) if written else ()))
 
 
-def _sizes(node: tree.Node, letters: frozenset[str]) -> Clauses:
-    return tuple(tuple(_form(m) for m in clause) for clause in growth_of(node, letters).clauses)
+def _sizes(node: tree.Node, spans: Spans) -> Clauses:
+    return tuple(tuple(_form(m) for m in clause) for clause in growth_of(node, spans).clauses)
 
 
-def _log_argument(node: tree.Node, letters: frozenset[str]) -> LogArgument:
-    names = frozenset(free_letters(node)) - letters - NUMBERS
+def _log_argument(node: tree.Node, spans: Spans) -> LogArgument:
+    names = frozenset(free_letters(node)).difference(spans, NUMBERS)
     try:
-        if any(m.logs for clause in growth_of(node, letters).clauses for m in clause):
+        if any(m.logs for clause in growth_of(node, spans).clauses for m in clause):
             return LogArgument(names)
-        clauses = _sizes(node, letters)
+        clauses = _sizes(node, spans)
     except NoOrder:
         return LogArgument(names)
     names = frozenset(name for clause in clauses for form in clause for name, _ in form)  # what cancels is not in it
@@ -255,32 +282,41 @@ def _reduced(monomials: tuple[Monomial, ...]) -> tuple[Monomial, ...]:
     return tuple(seen.values())
 
 
-def _sign(exponent: sympy.Expr) -> int:
-    """Sign of an exponent, the same for all letters in [0, 1] (exponent letters are exponents of smoothness).
+def _sign(exponent: sympy.Expr, spans: Spans) -> int:
+    """Sign of an exponent, the same for all letters in their ranges.
 
     Raises
     ------
     NoOrder : the sign changes, or is not seen from the coefficients.
     """
     if exponent.is_number:
+        if not exponent.is_finite:
+            raise NoOrder("an exponent with a division by zero")
         return int(sympy.sign(exponent))
     sign = 1
-    for part in sympy.fraction(sympy.factor(sympy.together(exponent))):
+    top, bottom = sympy.fraction(sympy.factor(sympy.together(exponent)))
+    for part in (bottom, top):
         constant, factors = sympy.factor_list(part)
         sign *= int(sympy.sign(constant))
         for factor, power in factors:
-            corners = _corner_signs(factor)
+            corners = _corner_signs(factor, spans)
+            if not corners and part is top:
+                return 0
             if power % 2 and corners == {-1}:
                 sign = -sign
-            elif power % 2 and corners != {1}:
+            elif not corners or (power % 2 and corners != {1}):
                 raise NoOrder("an exponent whose sign is not certain")
     return sign
 
 
-def _corner_signs(factor: sympy.Expr) -> set[int]:
-    """Signs of an expression that is affine in each letter, on [0, 1]; zeros at corners count for either side."""
+def _corner_signs(factor: sympy.Expr, spans: Spans) -> set[int]:
+    """Signs of an expression affine in each letter, on a box: zeros at corners count for either side.
+
+    None at all if it is 0 everywhere.
+    """
     letters = sorted(factor.free_symbols, key=str)
     if any(sympy.degree(factor, letter) > 1 for letter in letters):
         return {1, -1}
-    values = [factor.subs(dict(zip(letters, corner))) for corner in product((0, 1), repeat=len(letters))]
+    ends = [[sympy.Rational(e.numerator, e.denominator) for e in spans[letter.name]] for letter in letters]
+    values = [factor.subs(dict(zip(letters, corner))) for corner in product(*ends)]
     return {int(sympy.sign(v)) for v in values} - {0}

@@ -13,7 +13,7 @@ from fractions import Fraction
 from itertools import product
 from math import ceil
 
-from bilevel_verify.audit.orders.growth import growth_of
+from bilevel_verify.audit.orders.growth import Spans, growth_of
 from bilevel_verify.audit.orders.monomials import Bound, NoOrder, Ray, Regime
 from bilevel_verify.audit.scalar.claim import end_conditions
 from bilevel_verify.audit.scalar.linear import linear_form
@@ -294,7 +294,7 @@ def satisfied(condition: tree.Node, ray: Ray) -> bool:
     big, small = (one, other) if op in (">=", ">") else (other, one)
     try:
         if _zero(small):
-            return bool(growth_of(big, frozenset(ray.at)).clauses)  # whatever has an order is positive
+            return bool(growth_of(big, _spans(ray.at)).clauses)  # whatever has an order is positive
         return _speed(big, ray.direction, ray.at) > _speed(small, ray.direction, ray.at)
     except NoOrder:
         return False
@@ -302,7 +302,7 @@ def satisfied(condition: tree.Node, ray: Ray) -> bool:
 
 def _speed(node: tree.Node, direction: Mapping[str, Fraction], at: Mapping[str, Fraction]) -> Fraction:
     """The exponent of t in a positive expression along a direction."""
-    clauses = growth_of(node, frozenset(at)).clauses
+    clauses = growth_of(node, _spans(at)).clauses
     if any(m.logs for clause in clauses for m in clause):
         raise NoOrder("a logarithm")
     speeds = [
@@ -310,3 +310,7 @@ def _speed(node: tree.Node, direction: Mapping[str, Fraction], at: Mapping[str, 
         for clause in clauses
     ]
     return max(speeds)
+
+
+def _spans(at: Mapping[str, Fraction]) -> Spans:
+    return {name: (value, value) for name, value in at.items()}

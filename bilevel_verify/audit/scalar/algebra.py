@@ -7,7 +7,6 @@ sizes are bounded before anything is expanded, and nothing calls ``simplify``.
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import reduce
 from math import lcm
 
 import sympy
@@ -162,31 +161,31 @@ def symbol_of(name: str, claim: ScalarClaim) -> sympy.Symbol:
 
 def _numerator(expression: sympy.Expr) -> sympy.Expr:
     """Numerator after clearing denominators and fractional powers of letters; 0 exactly for identities."""
-    cleared = _clear_roots(sympy.powsimp(sympy.powdenest(sympy.expand_power_base(expression))))
+    cleared, _ = _clear_roots(expression)
     if sympy.count_ops(cleared) > SIZE_LIMIT:
         raise NotAlgebraic("too large an expression")
     return sympy.expand(sympy.fraction(sympy.together(cleared))[0])
 
 
-def _clear_roots(expression: sympy.Expr) -> sympy.Expr:
-    """Replace every nonnegative letter that occurs under roots by a power of a new letter.
+def _clear_roots(expression: sympy.Expr) -> tuple[sympy.Expr, dict[sympy.Symbol, int]]:
+    """Replace every nonnegative letter that occurs under roots by a power of a new letter; and which power.
 
     Raises
     ------
     NotAlgebraic : a root of too high an order, whose polynomials would not fit.
     """
+    expression = sympy.powsimp(sympy.powdenest(sympy.expand_power_base(expression)))
     denominators: dict[sympy.Symbol, int] = {}
     for power in expression.atoms(sympy.Pow):
         if isinstance(power.base, sympy.Symbol) and power.exp.is_Rational and power.base.is_nonnegative:
             denominators[power.base] = lcm(denominators.get(power.base, 1), int(power.exp.q))
     if max(denominators.values(), default=1) > DEGREE_LIMIT:
         raise NotAlgebraic("a root of too high an order")
-    swaps = {}
-    for symbol, q in denominators.items():
-        if q > 1:
-            root = sympy.Symbol(symbol.name + "_root", positive=symbol.is_positive or None, nonnegative=True)
-            swaps[symbol] = root**q
-    return sympy.powdenest(expression.subs(swaps)) if swaps else expression
+    roots = {
+        s: sympy.Symbol(s.name + "_root", positive=s.is_positive or None, nonnegative=True) ** q
+        for s, q in denominators.items()
+    }
+    return sympy.powdenest(expression.subs(roots)), denominators
 
 
 def _exact_range(claim: ScalarClaim, name: str) -> tuple[Fraction | None, Fraction | None]:
@@ -218,40 +217,28 @@ def _signs(
     difference: sympy.Expr, name: str, claim: ScalarClaim, low: Fraction | None, high: Fraction | None
 ) -> Decision:
     symbol = symbol_of(name, claim)
-    cleared = _clear_roots(sympy.powsimp(sympy.powdenest(sympy.expand_power_base(difference))))
-    free = sorted(cleared.free_symbols, key=str)
-    if len(free) > 1 or sympy.count_ops(cleared) > SIZE_LIMIT:
-        raise NotAlgebraic("more than one letter after clearing roots")
-    variable = free[0] if free else symbol
-    order = 1 if variable == symbol else _root_order(difference, symbol)
+    cleared, orders = _clear_roots(difference)
+    if sympy.count_ops(cleared) > SIZE_LIMIT:
+        raise NotAlgebraic("too large an expression")
+    variable = next(iter(cleared.free_symbols), symbol)  # there is one letter
     top, bottom = sympy.fraction(sympy.together(cleared))
     if not (top.is_polynomial(variable) and bottom.is_polynomial(variable)):
         raise NotAlgebraic("not a rational function")
     product = sympy.Poly(sympy.expand(top * bottom), variable)
     if product.degree() > DEGREE_LIMIT or not all(c.is_rational for c in product.all_coeffs()):
         raise NotAlgebraic("coefficients outside the rationals, or too high a degree")
-    return _nonnegative(product, low, high, order, strict=claim.op in ("<", ">"))
-
-
-def _root_order(difference: sympy.Expr, symbol: sympy.Symbol) -> int:
-    orders = [int(p.exp.q) for p in difference.atoms(sympy.Pow) if p.base == symbol and p.exp.is_Rational]
-    return reduce(lcm, orders, 1)
+    return _nonnegative(product, low, high, orders.get(symbol, 1), strict=claim.op in ("<", ">"))
 
 
 def _nonnegative(
     product: sympy.Poly, low: Fraction | None, high: Fraction | None, order: int, strict: bool
 ) -> Decision:
     """Sign of ``numerator * denominator`` on the range; ends are mapped to the root where roots were cleared."""
-    ends = []
-    for end in (low, high):
-        if end is not None and order > 1:
-            root = sympy.real_root(sympy.Rational(end.numerator, end.denominator), order)
-            if not root.is_rational:
-                raise NotAlgebraic("an end whose root is irrational")
-            ends.append(root)
-        else:
-            ends.append(None if end is None else sympy.Rational(end.numerator, end.denominator))
-    a, b = (None if e is None else e for e in ends)
+    a, b = (
+        None if e is None else sympy.real_root(sympy.Rational(e.numerator, e.denominator), order) for e in (low, high)
+    )
+    if not all(end is None or end.is_rational for end in (a, b)):
+        raise NotAlgebraic("an end whose root is irrational")
     if product.is_zero:
         return Decision("undecided" if strict else "proved", "root isolation", "the difference is 0")
     inside = [r for r in product.real_roots(multiple=False) if _within(r[0], a, b)]
@@ -273,16 +260,20 @@ def _interior(root: sympy.Expr, a: sympy.Expr | None, b: sympy.Expr | None) -> b
 
 
 def _probe(roots: list[sympy.Expr], a: sympy.Expr | None, b: sympy.Expr | None) -> sympy.Rational:
-    """A rational point of the range that is no root."""
+    """A rational point of the range that is no root: of one candidate more than there are roots, one is none.
+
+    Raises
+    ------
+    NotAlgebraic : the range is a single point, and that is a root.
+    """
+    count = len(roots) + 1
     if a is not None and b is not None:
-        for parts in range(2, 60):
-            candidate = a + (b - a) / sympy.Integer(parts)
-            if all(candidate != r for r in roots):
-                return candidate
-    base = a if a is not None else (b if b is not None else sympy.Integer(0))
-    sign = 1 if a is not None or b is None else -1
-    for step in range(1, 200):
-        candidate = base + sign * sympy.Rational(step, 3)
+        candidates = [a + (b - a) / sympy.Integer(parts) for parts in range(2, count + 2)]
+    else:
+        base = a if a is not None else (b if b is not None else sympy.Integer(0))
+        sign = 1 if b is None else -1
+        candidates = [base + sign * sympy.Rational(step, 3) for step in range(1, count + 1)]
+    for candidate in candidates:
         if all(candidate != r for r in roots):
             return candidate
     raise NotAlgebraic("no probe between the roots")

@@ -145,8 +145,6 @@ class _Proof:
 
     def holds(self, value: sympy.Expr, box: Box, strict: bool, depth: int) -> bool:
         """Whether ``value >= 0`` (``> 0``) on the whole box, proved."""
-        if value.is_zero:
-            return not strict
         if self.boxes > BOXES or sympy.count_ops(value) > OPERATION_LIMIT:
             return False
         used = {n: ends for n, ends in box.items() if any(s.name == n for s in value.free_symbols)}
@@ -229,7 +227,7 @@ def _has_pole(part: sympy.Pow, symbol: sympy.Symbol, end: Fraction, box: Box) ->
     if least is not None and least >= 0:
         return False
     base = sympy.expand(part.base.subs(symbol, sympy.Rational(end.numerator, end.denominator)))
-    return base.is_zero is True or not boxes.away_from_zero(to_tree(base), box)
+    return not boxes.away_from_zero(to_tree(base), box)
 
 
 def _fails_somewhere(node: tree.Node, box: Box) -> bool:

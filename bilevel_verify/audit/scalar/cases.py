@@ -146,7 +146,8 @@ def _modulus(claim: ScalarClaim) -> tuple[str, int] | None:
     for part in _remainders(claim):
         used = {p.name for p in part.walk() if isinstance(p, tree.Letter)}
         if len(used) == 1 and used <= claim.integers and (m := _divisor(part)) is not None:
-            found[min(used)] = lcm(found.get(min(used), 1), m)
+            (name,) = used
+            found[name] = lcm(found.get(name, 1), m)
     for name, q in found.items():
         if 1 < q <= CLASS_LIMIT:
             return name, q
@@ -183,7 +184,7 @@ def rounded_exactly(node: tree.Node, claim: ScalarClaim) -> tree.Node:
     if not (isinstance(node, tree.Call) and node.function in ("floor", "ceil")):
         return node
     form = linear_form(node.arguments[0])
-    if form is None or not all(n in claim.integers or _integer_letter(n, claim) for n in form[1]):
+    if form is None or not all(_integer_letter(n, claim) for n in form[1]):
         return node
     if any(v.denominator != 1 for v in form[1].values()):
         return node

@@ -239,8 +239,6 @@ class _Logarithms:
         if not (isinstance(node, tree.Compare) and len(node.operators) == 1 and node.operators[0] in TURNED):
             return None
         one, other = node.operands
-        if any(isinstance(side, tree.Number) and side.value <= 0 for side in (one, other)):
-            return None
         try:
             sides = [terms_of(side, self.claim) for side in (one, other)]
         except (NotAlgebraic, ValueError):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from typing import TypeGuard
 
 from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim
 from bilevel_verify.audit.scalar.smt import prove as by_smt
@@ -13,7 +14,7 @@ from bilevel_verify.theorems.rewrite import rebuild
 
 Decide = Callable[[ScalarClaim], Decision]
 ENGINE = "logarithms"
-ZERO, ONE = tree.Number(Fraction(0)), tree.Number(Fraction(1))
+ZERO = tree.Number(Fraction(0))
 SECOND = 1_000
 
 
@@ -42,28 +43,26 @@ def _removed(claim: ScalarClaim) -> list[tuple[ScalarClaim, str]]:
     left, right = claim.left, claim.right
     if claim.op == "==":
         return []
-    if isinstance(left, tree.Call) and isinstance(right, tree.Call) and _is_log(left) and _is_log(right):
+    if _is_log(left) and _is_log(right):
         moved = replace(claim, left=left.arguments[0], right=right.arguments[0])
         return [(moved, "the logarithm is increasing: the arguments compared")]
     found = []
     for side, other in (("left", "right"), ("right", "left")):
         here = getattr(claim, side)
-        if isinstance(here, tree.Call) and _is_log(here):
+        if _is_log(here):
             power = tree.Call("exp", (getattr(claim, other),))
             moved = replace(claim, **{side: here.arguments[0], other: power})  # type: ignore[arg-type]
             found.append((moved, "the exponentials of both sides compared"))
     return found
 
 
-def _is_log(node: tree.Node) -> bool:
+def _is_log(node: tree.Node) -> TypeGuard[tree.Call]:
     return isinstance(node, tree.Call) and node.function == "log" and len(node.arguments) == 1
 
 
 def _expand(node: tree.Node, claim: ScalarClaim) -> tree.Node:
     node = rebuild(node, lambda part: _expand(part, claim))
-    if not (isinstance(node, tree.Call) and _is_log(node)):
-        return node
-    return _log_of(node.arguments[0], claim)
+    return _log_of(node.arguments[0], claim) if _is_log(node) else node
 
 
 def _log_of(inner: tree.Node, claim: ScalarClaim) -> tree.Node:
