@@ -24,6 +24,8 @@ from bilevel_verify.manuscript.comparing import FLIPPED, Relation
 from bilevel_verify.manuscript.facts import facts_about
 from bilevel_verify.manuscript.fidelity import Paper, relation_text
 from bilevel_verify.manuscript.opaque import FOLDS, Letters, blind, kind_of_call, opaque
+from bilevel_verify.manuscript.naming import Naming
+from bilevel_verify.manuscript.proofs.lines import Known
 from bilevel_verify.manuscript.relations import Printed, candidates
 from bilevel_verify.theorems.card import Domain, Expression, Root
 from bilevel_verify.theorems.rewrite import free_letters, has_order, rebuild
@@ -116,6 +118,27 @@ def _table(paper: Paper, printed: Printed) -> Written:
     where = tuple(c.tree for c in entry.where if c.origin) if entry is not None else ()
     kept = {n: d for n, d in domains.items() if d.kind in KINDS and n not in formulas}
     return Written(formulas, kept, where)
+
+
+def known_of(paper: Paper, printed: Printed) -> Known:
+    """What is in force where a relation stands, in the names of the print."""
+    table, naming = _table(paper, printed), paper.naming
+    letter = {n: naming.name(n) for n in paper.card.letters}
+    # a letter of the card that stands for something else in the print has nothing to say about a letter of that name
+    letter = {n: own for n, own in letter.items() if own != n or not isinstance(naming.trees.get(n), tree.Node)}
+    ends = {n: _renamed_ends(d, naming) for n, d in table.domains.items() if n in letter}
+    domains = {letter[n]: d for n, d in ends.items()}
+    formulas = {letter.get(n, n): naming.printed(node) for n, node in table.formulas.items()}
+    plain = {n: body for n, body in paper.defined.letters().items() if n not in formulas}
+    conditions = [tree.Compare((c.left, c.right), (c.op,)) for c in candidates(printed.conditions) if c.op in FLIPPED]
+    return Known({**formulas, **plain}, domains, (*(naming.printed(w) for w in table.where), *conditions))
+
+
+def _renamed_ends(domain: Domain, naming: Naming) -> Domain:
+    low, high = (
+        None if e is None else Expression(naming.printed(e.tree), e.text) for e in (domain.lower, domain.upper)
+    )
+    return replace(domain, lower=low, upper=high)
 
 
 def _conditions(paper: Paper, statements: tuple[Statement, ...]) -> list[tree.Node]:

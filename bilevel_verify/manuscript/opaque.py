@@ -99,3 +99,37 @@ def kind_of_call(paper: Paper, node: tree.Call) -> str:
     if node.function in known:
         return known[node.function]
     return paper.prints.kind(node.function, "function")
+
+
+def kind_of_node(paper: Paper, node: tree.Node) -> str:
+    """Kind of the value of an expression: scalar, vector, matrix, tensor or set."""
+    match node:
+        case tree.Letter(name=name) | tree.Index(base=name):
+            return paper.prints_kind(name).replace("unknown", "scalar")
+        case tree.Call(function="T" | "inv" | "sum" | "integral" | "mode", arguments=(body, *_)):
+            inner = kind_of_node(paper, body)
+            return "covector" if node.function == "T" and inner == "vector" else inner
+        case tree.Call(function=name) if name in SCALAR_FUNCTIONS | FOLDS:
+            return "scalar"
+        case tree.Call():
+            return kind_of_call(paper, node)
+        case tree.Add(terms=parts) | tree.Multiply(factors=parts):
+            kinds = [kind_of_node(paper, part) for part in parts]
+            arrays = [kind for kind in kinds if kind != "scalar"]
+            if isinstance(node, tree.Multiply) and len(arrays) == 2 and sorted(arrays) == ["covector", "vector"]:
+                return "scalar" if arrays[0] == "covector" else "matrix"
+            return arrays[-1] if arrays else "scalar"
+        case tree.Negate(operand=inner_) | tree.Divide(numerator=inner_) | tree.Power(base=inner_):
+            return kind_of_node(paper, inner_)
+        case tree.MatrixMultiply(left=left, right=right):
+            return _product_kind(kind_of_node(paper, left), kind_of_node(paper, right))
+    return "scalar"
+
+
+def _product_kind(left: str, right: str) -> str:
+    """Kind of a matrix product of two kinds."""
+    if left == "covector":
+        return "scalar" if right == "vector" else "covector"
+    if right == "covector":
+        return "matrix"
+    return right

@@ -1,0 +1,463 @@
+"""Trees of the print as polynomials over atoms: what an engine cannot see into is an atom, the same for the same object.
+
+Vectors and matrices are sums of words (products of symbols in order) with polynomials before them, so that an inner
+product is expanded, a norm is known by the vector whose norm it is, and ``A inv(A)`` is 1. The first rules of a run
+(``y_k = x_k + ...``) are substituted in words and never in arguments of functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from bilevel_verify.language import to_text, tree
+from bilevel_verify.manuscript.proofs import polynomials as p
+from bilevel_verify.manuscript.proofs.polynomials import Monomial, Polynomial
+from bilevel_verify.theorems.card import Domain
+from bilevel_verify.theorems.rewrite import binder, free_letters, infinite, substitute
+
+Word = tuple[str, ...]
+Linear = dict[Word, Polynomial]
+POSITIVE, NONNEGATIVE, ANY = "positive", "nonnegative", "any"
+ARRAYS = ("vector", "matrix", "tensor", "covector")
+
+
+class Unreadable(ValueError):
+    """An expression that is no polynomial over atoms and no combination of vectors or matrices."""
+
+
+@dataclass
+class Forms:
+    """Everything that is known of the atoms of one question.
+
+    ``kind`` says of a tree whether it is a scalar, a vector, ...; ``domains`` are ranges of letters (of entries of
+    sequences: of the sequence); ``rules`` are vectors that are written out; ``euclidean``: a norm squared is the inner
+    product of the vector with itself.
+    """
+
+    kind: Callable[[tree.Node], str]
+    domains: Mapping[str, Domain] = field(default_factory=dict)
+    rules: Mapping[tree.Node, tree.Node] = field(default_factory=dict)
+    euclidean: bool = True
+    entry_sign: Callable[[tree.Index], str] | None = None
+    signs: dict[str, str] = field(default_factory=dict)
+    sizes: dict[str, Linear] = field(default_factory=dict)
+    shapes: dict[str, str] = field(default_factory=dict)
+    parts: dict[str, tuple[str, tuple[Polynomial, ...]]] = field(default_factory=dict)
+    products: dict[str, tuple[Word, Word]] = field(default_factory=dict)
+    letters: dict[str, frozenset[str]] = field(default_factory=dict)
+    sums: dict[str, str] = field(default_factory=dict)
+    needs: dict[str, tuple[Polynomial, str]] = field(default_factory=dict)
+    depth: int = 0
+
+    # scalars ---------------------------------------------------------------------------------------------------
+
+    def named(self, name: str, sign: str, used: frozenset[str]) -> Polynomial:
+        """An atom of a sign; ``used`` are the letters in it."""
+        self.signs.setdefault(name, sign)
+        self.letters.setdefault(name, used)
+        return p.atom(name)
+
+    def sign(self, monomial: Monomial) -> str:
+        """The sign of a product of powers, from those of its atoms."""
+        found = POSITIVE
+        for name, exponent in monomial:
+            own = POSITIVE if name.startswith("#") else self.signs.get(name, ANY)
+            if exponent.denominator == 1 and exponent.numerator % 2 == 0 and own == ANY and exponent > 0:
+                own = NONNEGATIVE
+            if own == ANY or (own == NONNEGATIVE and exponent < 0):
+                return ANY
+            if own == NONNEGATIVE:
+                found = NONNEGATIVE
+        return found
+
+    def polynomial_sign(self, one: Polynomial) -> str:
+        """The sign of a sum none of whose terms can be negative, or whose letters have numbers as ends."""
+        signs = [self.sign(m) if v > 0 else ANY for m, v in one.items()]
+        if ANY not in signs:
+            return POSITIVE if POSITIVE in signs else NONNEGATIVE
+        low, strict = Fraction(0), False
+        for monomial, value in one.items():
+            end = self._end(monomial, value)
+            if end is None:
+                return ANY
+            low, strict = low + end[0], strict or end[1]
+        return POSITIVE if low > 0 or (low == 0 and strict) else NONNEGATIVE if low == 0 else ANY
+
+    def _end(self, monomial: Monomial, value: Fraction) -> tuple[Fraction, bool] | None:
+        """The least value of a term of one letter, and whether it is not reached."""
+        if not monomial:
+            return value, False
+        (name, exponent), domain = monomial[0], self.domains.get(monomial[0][0])
+        if len(monomial) > 1 or exponent != 1 or domain is None:
+            return (Fraction(0), False) if value > 0 and self.sign(monomial) != ANY else None
+        end, closed = (
+            (domain.lower, domain.lower_closed or domain.kind == "integers")
+            if value > 0
+            else (domain.upper, domain.upper_closed or domain.kind == "integers")
+        )
+        if end is None or not isinstance(end.tree, tree.Number):
+            return None
+        return value * end.tree.value, not closed
+
+    def scalar(self, node: tree.Node) -> Polynomial:
+        """A number.
+
+        Raises
+        ------
+        Unreadable : what is no number, or has no form here.
+        """
+        match node:
+            case tree.Number(value=value):
+                return p.number(value)
+            case tree.Letter(name=name):
+                return self._letter(name)
+            case tree.Add(terms=terms):
+                total: Polynomial = {}
+                for term in terms:
+                    total = p.plus(total, self.scalar(term))
+                return total
+            case tree.Negate(operand=inner):
+                return p.plus({}, self.scalar(inner), Fraction(-1))
+            case tree.Multiply(factors=factors):
+                found = p.number(1)
+                for factor in factors:
+                    found = p.times(found, self.scalar(factor))
+                return found
+            case tree.Divide(numerator=top, denominator=bottom):
+                return p.times(self.scalar(top), self.power(self.scalar(bottom), Fraction(-1)))
+            case tree.Power(base=base, exponent=exponent):
+                return self._raised(base, exponent)
+            case tree.Index():
+                return self._entry(node)
+            case tree.MatrixMultiply():
+                return self._inner_word(self.linear(node))
+            case tree.Call():
+                return self._call(node)
+        raise Unreadable(f"no number: {to_text(node)[:60]}")
+
+    def _letter(self, name: str) -> Polynomial:
+        if name in ("oo", "_", "dots") or self.kind(tree.Letter(name)) in (*ARRAYS, "set"):
+            raise Unreadable(f"{name} is no number")
+        sign = POSITIVE if name in ("pi", "E") else self._range_sign(name)
+        return self.named(name, sign, frozenset({name}))
+
+    def _range_sign(self, name: str, depth: int = 0) -> str:
+        domain = self.domains.get(name)
+        if domain is None or domain.lower is None or infinite(domain.lower.tree) or depth > 4:
+            return ANY
+        low, strict = domain.lower.tree, not domain.lower_closed and domain.kind != "integers"
+        if isinstance(low, tree.Number):
+            if low.value > 0 or (low.value == 0 and strict):
+                return POSITIVE
+            return NONNEGATIVE if low.value == 0 else ANY
+        if isinstance(low, tree.Letter):
+            found = self._range_sign(low.name, depth + 1)
+            return POSITIVE if strict and found == NONNEGATIVE else found
+        try:
+            found = self.polynomial_sign(self.scalar(low))
+        except ValueError:
+            return ANY
+        return POSITIVE if strict and found == NONNEGATIVE else found
+
+    def _entry(self, node: tree.Index) -> Polynomial:
+        if self.kind(node) in ARRAYS:
+            raise Unreadable(f"{node.base} is no number")
+        sign = self.entry_sign(node) if self.entry_sign is not None else ANY
+        sign = self._range_sign(node.base) if sign == ANY else sign
+        return self.named(self.text(node), sign, frozenset(free_letters(node)))
+
+    def power(self, base: Polynomial, exponent: Fraction) -> Polynomial:
+        """A polynomial to a rational power; a sum under a root or a line is an atom of its own."""
+        if exponent.denominator == 1 and 0 <= exponent <= 6:
+            found = p.number(1)
+            for _ in range(int(exponent)):
+                found = p.times(found, base)
+            return found
+        if not base:
+            raise Unreadable("a division by zero")
+        self.needs.setdefault(p.key(base), (base, POSITIVE if exponent < 0 else ANY))
+        if exponent.denominator != 1 and exponent > 0:
+            self.needs[p.key(base)] = (base, max(NONNEGATIVE, self.needs[p.key(base)][1]))
+        if len(base) == 1:
+            (monomial, value), = base.items()
+            apart = exponent.denominator == 1 or all(self.sign(((n, Fraction(1)),)) != ANY for n, _ in monomial)
+            found_ = p.raised(value, monomial, exponent) if apart else None
+            if found_ is not None:
+                return found_
+        lead = abs(next(iter(sorted(base.items())))[1])
+        sign = self.polynomial_sign(base)
+        if exponent.denominator != 1 and sign == ANY:
+            lead = Fraction(1)
+        bare = p.scaled(base, 1 / lead)
+        name = self.sums.get(p.key(bare), "")
+        if not name:
+            name = f"({p.key(bare)})"
+            self.parts.setdefault(name, ("sum", (bare,)))
+        outer = p.raised(lead, p.UNIT, exponent)
+        if outer is None:
+            raise Unreadable("a root of a large number")
+        inner = self.named(name, sign, self._used(bare))
+        (monomial, _), = inner.items()
+        return p.times(outer, {p.merged((n, e * exponent) for n, e in monomial)[1]: Fraction(1)})
+
+    def _used(self, *every: Polynomial) -> frozenset[str]:
+        return frozenset().union(*(self.letters.get(n, frozenset()) for one in every for m in one for n, _ in m))
+
+    def _raised(self, base: tree.Node, exponent: tree.Node) -> Polynomial:
+        height = self.scalar(exponent)
+        if not height or list(height) == [p.UNIT]:
+            return self.power(self.scalar(base), height.get(p.UNIT, Fraction(0)))
+        foot = self.scalar(base)
+        sign = self.polynomial_sign(foot)
+        name = f"power({p.key(foot)}; {p.key(height)})"
+        self.parts.setdefault(name, ("power", (foot, height)))
+        return self.named(name, sign, self._used(foot, height))
+
+    def _call(self, node: tree.Call) -> Polynomial:
+        name, arguments = node.function, node.arguments
+        if name in ("norm", "dual_norm", "frobenius"):
+            return self.size(name, self.linear(arguments[0]), self.kind(arguments[0]))
+        if name == "dot":
+            return self.inner(self.linear(arguments[0]), self.linear(arguments[1]))
+        if name == "sqrt":
+            return self.power(self.scalar(arguments[0]), Fraction(1, 2))
+        if name == "T" and self.kind(node) == "scalar":
+            return self._inner_word(self.linear(node))
+        if name in ("sum", "integral") and (span := binder(node)) is not None:
+            return self._summed(name, arguments[0], span)
+        if self.kind(node) in (*ARRAYS, "set") or binder(node) is not None:
+            if name not in ("max", "min", "prod"):
+                raise Unreadable(f"{name} is no number")
+            return self.named(self.text(node), ANY, frozenset(free_letters(node)))
+        if name in ("abs", "max", "min", "log", "exp", "plus") and arguments:
+            return self._known(name, tuple(self.scalar(a) for a in arguments))
+        return self.named(self.text(node), ANY, frozenset(free_letters(node)))
+
+    def _known(self, name: str, held: tuple[Polynomial, ...]) -> Polynomial:
+        """A function of numbers: absolute value, largest and smallest, logarithm, exponential."""
+        signs = [self.polynomial_sign(h) for h in held]
+        if name == "abs" and signs[0] != ANY:
+            return held[0]
+        sign = {"abs": NONNEGATIVE, "plus": NONNEGATIVE, "exp": POSITIVE}.get(name, ANY)
+        if name in ("max", "min") and ANY not in signs:
+            sign = POSITIVE if signs.count(POSITIVE) == len(signs) else NONNEGATIVE
+        text = f"{name}({', '.join(p.key(h) for h in held)})"
+        self.parts.setdefault(text, (name, held))
+        return self.named(text, sign, self._used(*held))
+
+    def _summed(self, name: str, body: tree.Node, span: tuple[str, tree.Node, tree.Node]) -> Polynomial:
+        """A sum term by term: what does not run with its index is a factor."""
+        index, low, high = span
+        self.depth += 1
+        bound = f"bound_{self.depth}"
+        inside = self.scalar(substitute(body, {index: tree.Letter(bound)}))
+        self.depth -= 1
+        ends = ", ".join(p.key(self.scalar(end)) for end in (low, high))
+        used = frozenset(free_letters(low) | free_letters(high))
+        total: Polynomial = {}
+        for monomial, value in inside.items():
+            runs = tuple((n, e) for n, e in monomial if bound in self.letters.get(n, ()))
+            rest = tuple((n, e) for n, e in monomial if (n, e) not in runs)
+            text = f"{name}({p.shown(runs)}; {ends})"
+            sign = NONNEGATIVE if self.sign(runs) != ANY else ANY
+            inner = frozenset().union(*(self.letters.get(n, frozenset()) for n, _ in runs)) - {bound}
+            total = p.plus(total, p.scaled(self.named(text, sign, used | inner), value, rest))
+        return total
+
+    # vectors and matrices --------------------------------------------------------------------------------------
+
+    def linear(self, node: tree.Node) -> Linear:
+        """A vector, matrix or tensor as a sum of words.
+
+        Raises
+        ------
+        Unreadable : what is none.
+        """
+        if node in self.rules:
+            return self.linear(self.rules[node])
+        match node:
+            case tree.Add(terms=terms):
+                total: Linear = {}
+                for term in terms:
+                    total = _added(total, self.linear(term), p.number(1))
+                return total
+            case tree.Negate(operand=inner):
+                return _added({}, self.linear(inner), p.number(-1))
+            case tree.Divide(numerator=top, denominator=bottom):
+                return _added({}, self.linear(top), self.power(self.scalar(bottom), Fraction(-1)))
+            case tree.Multiply(factors=factors):
+                return self._multiple(factors)
+            case tree.MatrixMultiply(left=left, right=right):
+                return self._word_product(self.linear(left), self.linear(right))
+            case tree.Call(function="T", arguments=(inner,)):
+                return {tuple(_transposed(s) for s in reversed(word)): c for word, c in self.linear(inner).items()}
+            case tree.Call(function="inv", arguments=(inner,)):
+                return self._inverse(inner)
+            case tree.Call(function="mode", arguments=(body, tree.Number(value=which), matrix)):
+                return self._mode(self.linear(body), int(which), self.linear(matrix))
+            case tree.Letter(name=name) if name in ("I", "zero"):
+                return {(): p.number(1)} if name == "I" else {}
+        if self.kind(node) not in ARRAYS:
+            raise Unreadable(f"no vector: {to_text(node)[:60]}")
+        text = self.text(node)
+        self.shapes[text] = self.kind(node)
+        self.letters.setdefault(text, frozenset(free_letters(node)))
+        return {(text,): p.number(1)}
+
+    def _multiple(self, factors: tuple[tree.Node, ...]) -> Linear:
+        arrays = [f for f in factors if self.kind(f) in ARRAYS or f in self.rules]
+        if not arrays or (len(arrays) > 1 and any(self.kind(f) != "matrix" for f in arrays[:-1])):
+            raise Unreadable("a product that is no multiple of a vector")
+        weight = p.number(1)
+        for factor in factors:
+            if factor not in arrays:
+                weight = p.times(weight, self.scalar(factor))
+        found = self.linear(arrays[0])
+        for other in arrays[1:]:
+            found = self._word_product(found, self.linear(other))
+        return _added({}, found, weight)
+
+    def _word_product(self, one: Linear, other: Linear) -> Linear:
+        total: Linear = {}
+        for a, u in one.items():
+            for b, v in other.items():
+                total = _added(total, {_reduced((*a, *b)): p.times(u, v)}, p.number(1))
+        return total
+
+    def _inverse(self, inner: tree.Node) -> Linear:
+        body = self.linear(inner)
+        if len(body) == 1:
+            (word, weight), = body.items()
+            if len(weight) == len(word) == 1:
+                return {(_inverted(word[0]),): self.power(weight, Fraction(-1))}
+        text = f"inv({linear_key(body)})"
+        self.shapes[text] = "matrix"
+        self.letters.setdefault(text, frozenset(free_letters(inner)))
+        return {(text,): p.number(1)}
+
+    def _mode(self, body: Linear, which: int, matrix: Linear) -> Linear:
+        """``X x_i A`` word by word: modes of different axes commute, so they are kept in the order of the axes."""
+        total: Linear = {}
+        for a, u in body.items():
+            for b, v in matrix.items():
+                made = (a[0], *sorted((*a[1:], f"x{which} {' '.join(b)}"), key=lambda s: s[:2]))
+                if len({s[:2] for s in made[1:]}) < len(made) - 1:
+                    raise Unreadable("two products along one mode")
+                total = _added(total, {made: p.times(u, v)}, p.number(1))
+        return total
+
+    def size(self, name: str, form: Linear, kind: str) -> Polynomial:
+        """A norm: the same atom for a vector and its multiples."""
+        if not form:
+            return {}
+        lead = form[min(form)]
+        outer = p.number(1)
+        if len(lead) == 1:
+            (monomial, value), = lead.items()
+            if self.sign(monomial) == POSITIVE:
+                outer = {monomial: abs(value)}
+                form = _added({}, form, p.times(p.number(1 if value > 0 else -1), self.power(outer, Fraction(-1))))
+            elif len(form) == 1 and self.sign(monomial) == NONNEGATIVE:
+                outer, form = {monomial: abs(value)}, {min(form): p.number(1)}
+        text = f"{name}[{linear_key(form)}]"
+        if text not in self.sizes:
+            self.sizes[text] = form
+            self.shapes[text] = kind
+        return p.times(outer, self.named(text, NONNEGATIVE, self._of_linear(form)))
+
+    def _of_linear(self, form: Linear) -> frozenset[str]:
+        words = frozenset().union(*(self.letters.get(s, frozenset()) for w in form for s in w))
+        return words | self._used(*form.values())
+
+    def inner(self, one: Linear, other: Linear) -> Polynomial:
+        """The inner product of two vectors, expanded."""
+        total: Polynomial = {}
+        for a, u in one.items():
+            for b, v in other.items():
+                total = p.plus(total, p.times(p.times(u, v), self._pair(a, b)))
+        return total
+
+    def _pair(self, a: Word, b: Word) -> Polynomial:
+        """``<a, b>`` of two words; matrices move to the side where the text is smaller."""
+        if a == b and self.euclidean:
+            return self.power(self.size("norm", {a: p.number(1)}, "vector"), Fraction(2))
+        whole = (*(_transposed(s) for s in reversed(a[:-1])), *b[:-1])
+        whole = _reduced(whole)
+        forward = (a[-1], whole, b[-1])
+        backward = (b[-1], tuple(_transposed(s) for s in reversed(whole)), a[-1])
+        first, middle, last = min(forward, backward)
+        text = f"<{first}; {' '.join(middle)}; {last}>"
+        self.products.setdefault(text, ((first,), (*middle, last)))
+        return self.named(text, ANY, self._of_linear({(first, *middle, last): p.number(1)}))
+
+    def _inner_word(self, form: Linear) -> Polynomial:
+        """``u^T A v``: a word whose first symbol is a transposed vector."""
+        total: Polynomial = {}
+        for word, weight in form.items():
+            if len(word) < 2 or not word[0].endswith("^T"):
+                raise Unreadable("a product of matrices that is no number")
+            total = p.plus(total, p.times(weight, self._pair((_transposed(word[0]),), word[1:])))
+        return total
+
+    def text(self, node: tree.Node) -> str:
+        """The name of an object: its text with the indices as sums in order."""
+        return to_text(_ordered(node, self))
+
+
+def _ordered(node: tree.Node, forms: Forms) -> tree.Node:
+    """Indices such as ``k + 1 - 1`` as ``k``."""
+    from bilevel_verify.theorems.rewrite import rebuild
+
+    node = rebuild(node, lambda part: _ordered(part, forms))
+    if not isinstance(node, tree.Index):
+        return node
+    return tree.Index(node.base, tuple(_index(i, forms) for i in node.indices))
+
+
+def _index(node: tree.Node, forms: Forms) -> tree.Node:
+    if isinstance(node, tree.Letter | tree.Number):
+        return node
+    try:
+        return tree.Letter(p.key(forms.scalar(node)).replace("1*", "").replace("*1", "")) if node else node
+    except ValueError:
+        return node
+
+
+def _added(one: Linear, other: Linear, factor: Polynomial) -> Linear:
+    total = dict(one)
+    for word, weight in other.items():
+        found = p.plus(total.get(word, {}), p.times(weight, factor))
+        if found:
+            total[word] = found
+        else:
+            total.pop(word, None)
+    return total
+
+
+added = _added
+
+
+def linear_key(form: Linear) -> str:
+    """A text that is the same for the same combination."""
+    return " + ".join(f"{{{p.key(c)}}} {' '.join(word) or 'I'}" for word, c in sorted(form.items()))
+
+
+def _transposed(symbol: str) -> str:
+    return symbol.removesuffix("^T") if symbol.endswith("^T") else f"{symbol}^T"
+
+
+def _inverted(symbol: str) -> str:
+    return symbol[4:-1] if symbol.startswith("inv(") and symbol.endswith(")") else f"inv({symbol})"
+
+
+def _reduced(word: Word) -> Word:
+    """A word without neighbours that are inverse to each other."""
+    found: list[str] = []
+    for symbol in word:
+        if found and found[-1] == _inverted(symbol):
+            found.pop()
+        else:
+            found.append(symbol)
+    return tuple(found)

@@ -1,0 +1,196 @@
+"""What a paper says in words beside its formulas: assumptions, steps of its algorithms, results that it cites.
+
+``theory/print/KEY.toml`` has them after the formulas::
+
+    [[said]]
+    source = "Assumption 2.1 (ii): the gradient of g is L_g-Lipschitz"
+    latex = '\\|\\nabla g(x)-\\nabla g(y)\\|\\le L_g\\|x-y\\|'      # or  use = 65, the number of a formula of the print
+    any = 'x y'                # letters of the formula that stand for anything of their kind
+    within = ["lemma-1"]       # statements and their proofs; left out: the whole paper
+    from = 0                   # smallest value of the running letters in ``any``
+
+A cited result is ``use`` with ``cites = true``: it is as good as the verdict of that formula.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import product
+
+from bilevel_verify.errors import LatexError
+from bilevel_verify.language import tree
+from bilevel_verify.latex import read_latex
+from bilevel_verify.manuscript.comparing import FLIPPED, Relation
+from bilevel_verify.manuscript.fidelity import Paper
+from bilevel_verify.manuscript.formulas import Said
+from bilevel_verify.manuscript.proofs.forms import ANY, NONNEGATIVE, POSITIVE, Forms
+from bilevel_verify.manuscript.relations import relations_of
+from bilevel_verify.theorems.rewrite import free_letters, substitute
+
+MOST_INSTANCES = 400
+OPERATORS = frozenset({"norm", "dual_norm", "dot", "T", "inv", "sum", "max", "min", "sqrt", "abs", "log", "frobenius"})
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A relation that is in force, for all values of its letters ``any``; ``line`` is the printed relation it cites."""
+
+    relation: Relation
+    any: frozenset[str]
+    source: str
+    least: int = 0
+    line: str = ""
+
+
+def rules_of(paper: Paper, statement: str) -> list[Rule]:
+    """What is in force in a statement and in its proof."""
+    found: list[Rule] = []
+    for said in paper.source.said:
+        if said.within and statement not in said.within:
+            continue
+        letters = frozenset(_letters(paper, said.any))
+        for relation, line in _relations(paper, said):
+            if relation.op in FLIPPED:
+                found.append(Rule(relation, letters, said.source, said.least, line if said.cites else ""))
+    return found
+
+
+def _letters(paper: Paper, text: str) -> Iterator[str]:
+    for word in text.split():
+        try:
+            found = read_latex(word, paper.notation).tree
+        except LatexError:
+            continue
+        if isinstance(found, tree.Letter):
+            yield found.name
+
+
+def _relations(paper: Paper, said: Said) -> Iterator[tuple[Relation, str]]:
+    if said.use:
+        for printed in relations_of(paper.by_number[said.use]):
+            yield printed.relation, printed.name
+        return
+    for statement in read_latex(said.latex, paper.notation).statements:
+        for place, relation in enumerate(statement.relations):
+            op = "==" if relation.word in ("=", ":=", "==") else relation.word
+            yield Relation(statement.members[place], op, statement.members[place + 1]), ""
+
+
+def instances(rule: Rule, pool: Mapping[tree.Node, None], forms: Forms) -> Iterator[Relation]:
+    """A rule for the objects that occur in a pool of expressions."""
+    relation = rule.relation
+    if not rule.any:
+        yield relation
+        return
+    anchors = [n for side in (relation.left, relation.right) for n in side.walk() if _is_anchor(n)]
+    anchors = [a for a in dict.fromkeys(anchors) if free_letters(a) & rule.any]
+    values: dict[str, dict[tree.Node, None]] = {name: {} for name in sorted(rule.any)}
+    for anchor in anchors:
+        for node in pool:
+            bound: dict[str, tree.Node] = {}
+            if _matches(anchor, node, rule.any, bound):
+                for name, value in bound.items():
+                    values[name][value] = None
+    calls = [a for a in anchors if isinstance(a, tree.Call)]
+    for count, choice in enumerate(product(*values.values())):
+        if count >= MOST_INSTANCES:
+            return
+        bound = dict(zip(values, choice))
+        if not _allowed(bound, rule, forms):
+            continue
+        made = [_put(a, bound) for a in (calls or anchors)]
+        if all(a in pool for a in made) if calls else made[0] in pool or _put(relation.left, bound) in pool:
+            yield Relation(_put(relation.left, bound), relation.op, _put(relation.right, bound))
+
+
+def entry_sign(rules: list[Rule], node: tree.Index, forms: Forms) -> str:
+    """What is said of the sign of an entry of a sequence."""
+    found = ANY
+    for rule in rules:
+        left, op, right = rule.relation.left, rule.relation.op, rule.relation.right
+        if op not in (">", ">=") or not isinstance(left, tree.Index) or not isinstance(right, tree.Number):
+            continue
+        bound: dict[str, tree.Node] = {}
+        if right.value >= 0 and _matches(left, node, rule.any, bound) and _allowed(bound, rule, forms):
+            if op == ">" or right.value > 0:
+                return POSITIVE
+            found = NONNEGATIVE
+    return found
+
+
+def _put(node: tree.Node, bound: Mapping[str, tree.Node]) -> tree.Node:
+    return tidy(substitute(node, bound))
+
+
+def tidy(node: tree.Node) -> tree.Node:
+    """``x[k + 1 - 1]`` as ``x[k]``: indices that are sums of letters and numbers, in one form."""
+    from bilevel_verify.manuscript.comparing import plain
+    from bilevel_verify.theorems.rewrite import rebuild
+
+    node = rebuild(node, tidy)
+    if isinstance(node, tree.Index):
+        return tree.Index(node.base, tuple(_index(i) for i in node.indices))
+    return plain(node) if isinstance(node, tree.Add | tree.Multiply | tree.Negate) else node
+
+
+def _index(node: tree.Node) -> tree.Node:
+    from bilevel_verify.audit.scalar.linear import linear_form
+
+    form = linear_form(node)
+    if form is None:
+        return node
+    terms: list[tree.Node] = []
+    for name, value in sorted(form[1].items()):
+        letter = tree.Letter(name)
+        terms.append(letter if value == 1 else tree.Multiply((tree.signed(value), letter)))
+    if form[0] or not terms:
+        terms.append(tree.signed(form[0]))
+    return terms[0] if len(terms) == 1 else tree.Add(tuple(terms))
+
+
+def _is_anchor(node: tree.Node) -> bool:
+    return isinstance(node, tree.Index) or (isinstance(node, tree.Call) and node.function not in OPERATORS)
+
+
+def _matches(pattern: tree.Node, node: tree.Node, free: frozenset[str], bound: dict[str, tree.Node]) -> bool:
+    """Whether a tree is the pattern with values for its free letters."""
+    match pattern, node:
+        case (tree.Letter(name=name), _) if name in free:
+            return bound.setdefault(name, node) == node
+        case (tree.Index(base=a, indices=one), tree.Index(base=b, indices=other)):
+            return a == b and len(one) == len(other) and all(_shifted(p, n, free, bound) for p, n in zip(one, other))
+        case (tree.Call(function=a, arguments=one), tree.Call(function=b, arguments=other)):
+            if a != b or len(one) != len(other):
+                return False
+            return all(_matches(p, n, free, bound) for p, n in zip(one, other))
+    return pattern == node
+
+
+def _shifted(pattern: tree.Node, node: tree.Node, free: frozenset[str], bound: dict[str, tree.Node]) -> bool:
+    """An index ``k + 1`` against an index: ``k`` is that less one."""
+    match pattern:
+        case tree.Add(terms=(tree.Letter(name=name), tree.Number(value=value))) if name in free:
+            return _matches(tree.Letter(name), _index(tree.Add((node, tree.signed(-value)))), free, bound)
+        case tree.Add(terms=(tree.Letter(name=name), tree.Negate(operand=tree.Number(value=value)))) if name in free:
+            return _matches(tree.Letter(name), _index(tree.Add((node, tree.Number(value)))), free, bound)
+    return _matches(pattern, _index(node), free, bound)
+
+
+def _allowed(bound: Mapping[str, tree.Node], rule: Rule, forms: Forms) -> bool:
+    """Whether running letters stay in their range, and vectors are put for vectors."""
+    from bilevel_verify.manuscript.proofs import polynomials as p
+
+    for name, value in bound.items():
+        kind = forms.kind(tree.Letter(name))
+        if kind != "scalar":
+            if forms.kind(value) != kind:
+                return False
+            continue
+        try:
+            rest = p.plus(forms.scalar(value), p.number(-rule.least))
+        except ValueError:
+            return False
+        if rest and forms.polynomial_sign(rest) == ANY:
+            return False
+    return True
