@@ -85,7 +85,7 @@ class Said:
     any : letters that stand for anything of their kind.
     within : ids of the statements in which (and in whose proofs) it is in force; empty: everywhere.
     least : smallest value of running letters in ``any`` (``from`` in the file).
-    cites : whether it is a result, which is as good as its own verdict, and no assumption.
+    cites : number of the formula that it is a result of, as good as the verdict of that; 0: it is in force.
     """
 
     source: str
@@ -94,7 +94,7 @@ class Said:
     any: str = ""
     within: tuple[str, ...] = ()
     least: int = 0
-    cites: bool = False
+    cites: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +177,7 @@ def read_print(data: Mapping[str, Any], label: str = "print") -> Print:
     return Print(paper, tuple(found), every, data.get("euclidean", True))
 
 
-SAID = {"source": str, "latex": str, "use": int, "any": str, "within": list, "from": int, "cites": bool}
+SAID = {"source": str, "latex": str, "use": int, "any": str, "within": list, "from": int, "cites": int}
 
 
 def _said(item: Any, label: str, numbers: set[int]) -> Said:
@@ -192,8 +192,9 @@ def _said(item: Any, label: str, numbers: set[int]) -> Said:
         raise InputError(f"{label}: the field 'source' is missing: where does the paper say it?")
     if bool(item.get("latex")) == bool(item.get("use")):
         raise InputError(f"{label}: give either 'latex' or 'use', the number of a formula")
-    if item.get("use", 0) and item["use"] not in numbers:
-        raise InputError(f"{label}, use: there is no formula {item['use']}")
+    for key in ("use", "cites"):
+        if item.get(key, 0) and item[key] not in numbers:
+            raise InputError(f"{label}, {key}: there is no formula {item[key]}")
     named = {**item, "within": tuple(str(one) for one in item.get("within", ())), "least": item.get("from", 0)}
     named.pop("from", None)
     return Said(**named)

@@ -15,9 +15,10 @@ from bilevel_verify.manuscript.proofs.facts import Fact
 from bilevel_verify.manuscript.proofs.forms import ANY, POSITIVE, Forms
 from bilevel_verify.manuscript.proofs.polynomials import Monomial, Polynomial
 
-MOST_COLUMNS = 2500
-ROUNDS = 3
+MOST_COLUMNS = 1500
+ROUNDS = (1, 3)
 MOST_SUPPORT = 60
+MOST_FACTORS = 5
 LARGEST_DEGREE = 8
 
 
@@ -48,24 +49,29 @@ class _Column:
 
 def derive(goal: Polynomial, facts: Sequence[Fact], forms: Forms, strict: bool = False) -> Derivation | None:
     """``goal >= 0`` (``> 0``) from facts; None where no combination was found."""
-    columns = _columns(goal, facts, forms)
-    found = _solved(goal, columns, forms)
-    if found is None or (strict and not _is_strict(found, forms)):
-        return None
-    return found
+    for rounds in ROUNDS:
+        found = _solved(goal, _columns(goal, facts, forms, rounds), forms)
+        if found is not None and (not strict or _is_strict(found, forms)):
+            return found
+    return None
 
 
-def _columns(goal: Polynomial, facts: Sequence[Fact], forms: Forms) -> list[_Column]:
+def _columns(goal: Polynomial, facts: Sequence[Fact], forms: Forms, rounds: int) -> list[_Column]:
     """Facts times terms, such that a monomial of the goal (or of what was made before) occurs."""
     wanted = dict.fromkeys(goal)
     made: dict[tuple[int, Monomial], _Column] = {}
-    for _ in range(ROUNDS):
+    fitting: dict[Monomial, str] = {}
+    for _ in range(rounds):
         fresh: dict[Monomial, None] = {}
         for place, fact in enumerate(facts):
             for monomial in fact.value:
                 for target in wanted:
                     _, factor = p.ratio(target, monomial)
-                    if (place, factor) in made or not _fits(factor, fact, forms):
+                    if (place, factor) in made:
+                        continue
+                    if factor not in fitting:
+                        fitting[factor] = _fits(factor, forms)
+                    if not fitting[factor] or (fitting[factor] == ANY and not fact.equal):
                         continue
                     try:
                         value = p.scaled(fact.value, Fraction(1), factor)
@@ -79,15 +85,15 @@ def _columns(goal: Polynomial, facts: Sequence[Fact], forms: Forms) -> list[_Col
     return list(made.values())
 
 
-def _fits(factor: Monomial, fact: Fact, forms: Forms) -> bool:
-    """Whether a fact may be multiplied by a term: it is defined everywhere, and not negative unless the fact is equal."""
-    if len(factor) > 5 or sum(abs(e) for _, e in factor) > LARGEST_DEGREE:
-        return False
+def _fits(factor: Monomial, forms: Forms) -> str:
+    """The sign of a term that a fact may be multiplied by; empty where it is not defined everywhere."""
+    if len(factor) > MOST_FACTORS or sum(abs(e) for _, e in factor) > LARGEST_DEGREE:
+        return ""
     for name, exponent in factor:
         sign = POSITIVE if name.startswith("#") else forms.signs.get(name, ANY)
         if (exponent < 0 and sign != POSITIVE) or (exponent.denominator != 1 and sign == ANY):
-            return False
-    return fact.equal or forms.sign(factor) != ANY
+            return ""
+    return forms.sign(factor)
 
 
 def _solved(goal: Polynomial, columns: list[_Column], forms: Forms) -> Derivation | None:
@@ -109,7 +115,7 @@ def _solved(goal: Polynomial, columns: list[_Column], forms: Forms) -> Derivatio
     right = np.zeros(len(rows))
     for monomial, value in goal.items():
         right[rows[monomial]] = float(value)
-    cost = np.array([0.01 if c in slack else 1.0 + 0.01 * len(c.factor) for c in columns] + [0.01] * len(slack))
+    cost = np.array([1.0 + 0.01 * len(c.factor) for c in columns] + [0.01] * len(slack))
     bounds = [(None, None) if c.free else (0, None) for c in every]
     found = linprog(cost * np.array([not c.free for c in every]), A_eq=matrix, b_eq=right, bounds=bounds,
                     method="highs", options={"time_limit": 3.0})  # fmt: skip

@@ -170,7 +170,7 @@ class Forms:
 
     def power(self, base: Polynomial, exponent: Fraction) -> Polynomial:
         """A polynomial to a rational power; a sum under a root or a line is an atom of its own."""
-        if exponent.denominator == 1 and 0 <= exponent <= 6:
+        if exponent.denominator == 1 and 0 <= exponent <= 6 and not (exponent == 2 and self._is_size(base)):
             found = p.number(1)
             for _ in range(int(exponent)):
                 found = p.times(found, base)
@@ -182,6 +182,8 @@ class Forms:
             self.needs[p.key(base)] = (base, max(NONNEGATIVE, self.needs[p.key(base)][1]))
         if len(base) == 1:
             (monomial, value), = base.items()
+            if len(monomial) == 1 and self.parts.get(monomial[0][0], ("",))[0] == "abs" and exponent == 2:
+                return p.scaled(self.power(self.parts[monomial[0][0]][1][0], exponent), value**2)
             apart = exponent.denominator == 1 or all(self.sign(((n, Fraction(1)),)) != ANY for n, _ in monomial)
             found_ = p.raised(value, monomial, exponent) if apart else None
             if found_ is not None:
@@ -202,6 +204,12 @@ class Forms:
         (monomial, _), = inner.items()
         return p.times(outer, {p.merged((n, e * exponent) for n, e in monomial)[1]: Fraction(1)})
 
+    def _is_size(self, base: Polynomial) -> bool:
+        """Whether it is an absolute value."""
+        return len(base) == 1 and all(
+            len(m) == 1 and m[0][1] == 1 and self.parts.get(m[0][0], ("",))[0] == "abs" for m in base
+        )
+
     def _used(self, *every: Polynomial) -> frozenset[str]:
         return frozenset().union(*(self.letters.get(n, frozenset()) for one in every for m in one for n, _ in m))
 
@@ -217,6 +225,9 @@ class Forms:
 
     def _call(self, node: tree.Call) -> Polynomial:
         name, arguments = node.function, node.arguments
+        if name in ("norm", "dot", "dual_norm") and all(self.kind(a) == "scalar" for a in arguments):
+            held = [self.scalar(a) for a in arguments]
+            return self._known("abs", (held[0],)) if name != "dot" else p.times(held[0], held[1])
         if name in ("norm", "dual_norm", "frobenius"):
             return self.size(name, self.linear(arguments[0]), self.kind(arguments[0]))
         if name == "dot":

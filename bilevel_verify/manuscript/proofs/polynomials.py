@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from fractions import Fraction
+from functools import lru_cache
 
 Monomial = tuple[tuple[str, Fraction], ...]
 Polynomial = dict[Monomial, Fraction]
@@ -62,6 +63,12 @@ def times(one: Polynomial, other: Polynomial) -> Polynomial:
     return found
 
 
+@lru_cache(maxsize=200_000)
+def ratio(one: Monomial, other: Monomial) -> tuple[Fraction, Monomial]:
+    """``one / other`` as a number and a monomial."""
+    return merged((*one, *((n, -e) for n, e in other)))
+
+
 def merged(powers: Iterable[tuple[str, Fraction]]) -> tuple[Fraction, Monomial]:
     """A product of powers as a number and a monomial."""
     total: dict[str, Fraction] = {}
@@ -73,11 +80,6 @@ def merged(powers: Iterable[tuple[str, Fraction]]) -> tuple[Fraction, Monomial]:
         factor *= Fraction(int(name[1:])) ** whole
         total[name] -= whole
     return factor, tuple(sorted((n, e) for n, e in total.items() if e))
-
-
-def ratio(one: Monomial, other: Monomial) -> tuple[Fraction, Monomial]:
-    """``one / other`` as a number and a monomial."""
-    return merged((*one, *((n, -e) for n, e in other)))
 
 
 def raised(value: Fraction, monomial: Monomial, exponent: Fraction) -> Polynomial | None:

@@ -9,7 +9,7 @@
     within = ["lemma-1"]       # statements and their proofs; left out: the whole paper
     from = 0                   # smallest value of the running letters in ``any``
 
-A cited result is ``use`` with ``cites = true``: it is as good as the verdict of that formula.
+A result of the paper itself has ``cites``, the number of the formula that states it: it is as good as its verdict.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 
-from bilevel_verify.errors import LatexError
+from bilevel_verify.errors import InputError, LatexError
 from bilevel_verify.language import tree
 from bilevel_verify.latex import read_latex
 from bilevel_verify.manuscript.comparing import FLIPPED, Relation
 from bilevel_verify.manuscript.fidelity import Paper
-from bilevel_verify.manuscript.formulas import Said
+from bilevel_verify.manuscript.formulas import Formula, Said
 from bilevel_verify.manuscript.proofs.forms import ANY, NONNEGATIVE, POSITIVE, Forms
-from bilevel_verify.manuscript.relations import relations_of
+from bilevel_verify.manuscript.relations import ReadFormula, relations_of
 from bilevel_verify.theorems.rewrite import free_letters, substitute
 
 MOST_INSTANCES = 400
@@ -50,9 +50,8 @@ def rules_of(paper: Paper, statement: str) -> list[Rule]:
         if said.within and statement not in said.within:
             continue
         letters = frozenset(_letters(paper, said.any))
-        for relation, line in _relations(paper, said):
-            if relation.op in FLIPPED:
-                found.append(Rule(relation, letters, said.source, said.least, line if said.cites else ""))
+        line = f"{said.cites}.1" if said.cites else ""
+        found += [Rule(one, letters, said.source, said.least, line) for one in _relations(paper, said)]
     return found
 
 
@@ -66,15 +65,22 @@ def _letters(paper: Paper, text: str) -> Iterator[str]:
             yield found.name
 
 
-def _relations(paper: Paper, said: Said) -> Iterator[tuple[Relation, str]]:
+def _relations(paper: Paper, said: Said) -> Iterator[Relation]:
+    """What is said, relation by relation.
+
+    Raises
+    ------
+    InputError : a formula that is not read.
+    """
     if said.use:
-        for printed in relations_of(paper.by_number[said.use]):
-            yield printed.relation, printed.name
-        return
-    for statement in read_latex(said.latex, paper.notation).statements:
-        for place, relation in enumerate(statement.relations):
-            op = "==" if relation.word in ("=", ":=", "==") else relation.word
-            yield Relation(statement.members[place], op, statement.members[place + 1]), ""
+        found = relations_of(paper.by_number[said.use])
+    else:
+        try:
+            statements = read_latex(said.latex, paper.notation).statements
+        except LatexError as error:
+            raise InputError(f"{paper.source.paper}, said {said.source!r}: {error.plain}") from None
+        found = relations_of(ReadFormula(Formula(0, said.latex), statements))
+    yield from (one.relation for one in found if one.relation.op in FLIPPED)
 
 
 def instances(rule: Rule, pool: Mapping[tree.Node, None], forms: Forms) -> Iterator[Relation]:
