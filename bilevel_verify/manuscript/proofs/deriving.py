@@ -15,7 +15,7 @@ from bilevel_verify.manuscript.proofs.facts import Fact
 from bilevel_verify.manuscript.proofs.forms import ANY, POSITIVE, Forms
 from bilevel_verify.manuscript.proofs.polynomials import Monomial, Polynomial
 
-MOST_COLUMNS = 1500
+MOST_COLUMNS = 2400
 ROUNDS = (1, 3)
 MOST_SUPPORT = 60
 MOST_FACTORS = 5
@@ -49,6 +49,8 @@ class _Column:
 
 def derive(goal: Polynomial, facts: Sequence[Fact], forms: Forms, strict: bool = False) -> Derivation | None:
     """``goal >= 0`` (``> 0``) from facts; None where no combination was found."""
+    if not goal and not strict:
+        return Derivation(())
     for rounds in ROUNDS:
         found = _solved(goal, _columns(goal, facts, forms, rounds), forms)
         if found is not None and (not strict or _is_strict(found, forms)):
@@ -74,7 +76,7 @@ def _columns(goal: Polynomial, facts: Sequence[Fact], forms: Forms, rounds: int)
                     if not fitting[factor] or (fitting[factor] == ANY and not fact.equal):
                         continue
                     try:
-                        value = p.scaled(fact.value, Fraction(1), factor)
+                        value = p.times(fact.value, {factor: Fraction(1)})
                     except p.TooLarge:
                         continue
                     made[place, factor] = _Column(fact, factor, value, fact.equal)
@@ -115,10 +117,10 @@ def _solved(goal: Polynomial, columns: list[_Column], forms: Forms) -> Derivatio
     right = np.zeros(len(rows))
     for monomial, value in goal.items():
         right[rows[monomial]] = float(value)
-    cost = np.array([1.0 + 0.01 * len(c.factor) for c in columns] + [0.01] * len(slack))
+    cost = np.array([c.fact.cost + 0.01 * len(c.factor) for c in columns] + [0.01] * len(slack))
     bounds = [(None, None) if c.free else (0, None) for c in every]
     found = linprog(cost * np.array([not c.free for c in every]), A_eq=matrix, b_eq=right, bounds=bounds,
-                    method="highs", options={"time_limit": 3.0})  # fmt: skip
+                    method="highs", options={"time_limit": 1.5})  # fmt: skip
     if found.status != 0:
         return None
     support = [c for c, x in zip(every, found.x) if abs(x) > 1e-9]

@@ -19,12 +19,16 @@ MOST_PAIRS = 40
 
 @dataclass(frozen=True)
 class Fact:
-    """``value >= 0``, or ``value == 0``; ``strict``: ``value > 0``. ``source`` is what a reader is told."""
+    """``value >= 0``, or ``value == 0``; ``strict``: ``value > 0``.
+
+    ``source`` is what a reader is told; of two derivations that of less ``cost`` is shown.
+    """
 
     value: Polynomial
     source: str
     equal: bool = False
     strict: bool = False
+    cost: float = 1.0
 
 
 def atoms_of(*every: Polynomial) -> list[str]:
@@ -38,15 +42,20 @@ def facts_about(forms: Forms, names: list[str], goal: tuple[Monomial, ...]) -> I
         if name in forms.parts:
             yield from _of_parts(forms, name)
     sizes = [n for n in names if n in forms.sizes and n.startswith("norm[")]
+    single = {n for m in goal for n, e in m if e != 2}  # where all norms are squared, sums of norms say nothing
+    products = [n for n in names if n in forms.products]
     if forms.euclidean:
         yield from _squares(forms, sizes)
-        yield from _inner_products(forms, sizes, [n for n in names if n in forms.products])
-    yield from _triangles(forms, sizes, goal)
+        yield from _inner_products(forms, [n for n in sizes if n in single], products)
+    yield from _triangles(forms, [n for n in sizes if n in single], goal)
 
 
 def _of_parts(forms: Forms, name: str) -> Iterator[Fact]:
     kind, held = forms.parts[name]
     whole = p.atom(name)
+    if kind == "peeled":
+        yield Fact(held[0], "the last summand of a sum", equal=True)
+        return
     if kind == "sum":
         yield Fact(p.plus(whole, held[0], Fraction(-1)), "a sum", equal=True)
     for one in held:

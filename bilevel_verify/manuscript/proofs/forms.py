@@ -261,21 +261,45 @@ class Forms:
     def _summed(self, name: str, body: tree.Node, span: tuple[str, tree.Node, tree.Node]) -> Polynomial:
         """A sum term by term: what does not run with its index is a factor."""
         index, low, high = span
+        ends_ = [self.scalar(end) for end in (low, high)]
+        length = p.plus(ends_[1], ends_[0], Fraction(-1))
+        if name == "sum" and set(length) <= {p.UNIT} and length.get(p.UNIT, 0) < 0:
+            return {}
         self.depth += 1
         bound = f"bound_{self.depth}"
         inside = self.scalar(substitute(body, {index: tree.Letter(bound)}))
         self.depth -= 1
-        ends = ", ".join(p.key(self.scalar(end)) for end in (low, high))
+        ends = ", ".join(p.key(end) for end in ends_)
         used = frozenset(free_letters(low) | free_letters(high))
         total: Polynomial = {}
         for monomial, value in inside.items():
             runs = tuple((n, e) for n, e in monomial if bound in self.letters.get(n, ()))
             rest = tuple((n, e) for n, e in monomial if (n, e) not in runs)
             text = f"{name}({p.shown(runs)}; {ends})"
+            if name == "sum" and text not in self.parts and low != high:
+                self._peeled(text, body, span, monomial, bound)
             sign = NONNEGATIVE if self.sign(runs) != ANY else ANY
             inner = frozenset().union(*(self.letters.get(n, frozenset()) for n, _ in runs)) - {bound}
             total = p.plus(total, p.scaled(self.named(text, sign, used | inner), value, rest))
         return total
+
+    def _peeled(
+        self, text: str, body: tree.Node, span: tuple[str, tree.Node, tree.Node], monomial: Monomial, bound: str
+    ) -> None:
+        """The last summand of a sum, as far as it is a term of its own: for sums that are longer by one."""
+        index, low, high = span
+        if not isinstance(high, tree.Letter) or self.depth:
+            return
+        self.parts[text] = ("open", ())
+        whole = substitute(body, {index: high})
+        before = tree.Add((high, tree.Negate(tree.Number(Fraction(1)))))
+        try:
+            last = self.scalar(whole)
+            rest = self.scalar(tree.Call("sum", (body, tree.Tuple((tree.Letter(index), low, before)))))
+            full = self.scalar(tree.Call("sum", (body, tree.Tuple((tree.Letter(index), low, high)))))
+        except ValueError:
+            return
+        self.parts[text] = ("peeled", (p.plus(p.plus(full, rest, Fraction(-1)), last, Fraction(-1)),))
 
     # vectors and matrices --------------------------------------------------------------------------------------
 

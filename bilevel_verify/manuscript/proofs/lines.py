@@ -23,11 +23,12 @@ from bilevel_verify.manuscript.proofs.polynomials import Polynomial
 from bilevel_verify.manuscript.proofs.said import Rule, entry_sign, instances, rules_of, tidy
 from bilevel_verify.manuscript.relations import Printed, relations_of
 from bilevel_verify.theorems.card import Domain, Expression
-from bilevel_verify.theorems.rewrite import infinite
+from bilevel_verify.theorems.rewrite import free_letters, infinite, substitute
 
 WHOLE = Domain("integers 0..", "integers", Expression(tree.Number(Fraction(0)), "0"), None, True, False)
-MOST_LINES = 30
+MOST_LINES = 14
 LINE = "line "
+HYPOTHESIS = "the hypothesis of the induction"
 ROUNDS = 3
 
 
@@ -55,21 +56,45 @@ def derived(paper: Paper, printed: Printed, known: Known) -> Derived | None:
     """How a relation follows from what is in force and from the lines before it; None where no way was found."""
     rules = rules_of(paper, printed.formula.statement)
     lines = _lines_before(paper, printed)
-    for before in ([], lines) if lines else ([],):
-        for written in (False, True):
-            question = _Question(paper, known, rules, before, written)
-            try:
-                found = question.answered(printed.relation)
-            except (ValueError, RecursionError):
+    for written in (False, True):
+        question = _Question(paper, known, rules, lines, written)
+        try:
+            found = question.answered(printed.relation)
+        except (ValueError, RecursionError):
+            found = None
+        if found is not None:
+            sources = tuple(s for s in found if not s.startswith(LINE))
+            return Derived(sources, tuple(s.removeprefix(LINE) for s in found if s.startswith(LINE)))
+        if not question.arrays:
+            break
+    return _by_induction(paper, printed.relation, known, rules, lines)
+
+
+def _by_induction(
+    paper: Paper, relation: Relation, known: Known, rules: list[Rule], lines: list[Printed]
+) -> Derived | None:
+    """A relation at ``k = 0``, and at ``k + 1`` from itself at ``k`` and the lines before it, for a running letter."""
+    free = free_letters(relation.left) | free_letters(relation.right)
+    for letter in sorted(free & paper.notation.indices - known.domains.keys()):
+        zero = _at(relation, letter, tree.Number(Fraction(0)))
+        after = _at(relation, letter, tree.Add((tree.Letter(letter), tree.Number(Fraction(1)))))
+        try:
+            first = _Question(paper, known, rules, [], False).answered(zero)
+            if first is None:
                 continue
-            finally:
-                plain = not written and not question.arrays
-            if found is not None:
-                sources = tuple(s for s in found if not s.startswith(LINE))
-                return Derived(sources, tuple(s.removeprefix(LINE) for s in found if s.startswith(LINE)))
-            if plain:
-                break
+            step = _Question(paper, known, rules, lines, False, (relation,)).answered(after)
+        except (ValueError, RecursionError):
+            continue
+        if step is not None:
+            used = tuple(dict.fromkeys(s for s in (*first, *step) if s != HYPOTHESIS))
+            sources = (f"induction on {letter}", *(s for s in used if not s.startswith(LINE)))
+            return Derived(sources, tuple(s.removeprefix(LINE) for s in used if s.startswith(LINE)))
     return None
+
+
+def _at(relation: Relation, letter: str, value: tree.Node) -> Relation:
+    left, right = (tidy(substitute(side, {letter: value})) for side in (relation.left, relation.right))
+    return Relation(left, relation.op, right)
 
 
 def grounded(uses: Mapping[str, tuple[str, ...]], held: Iterable[str]) -> set[str]:
@@ -93,13 +118,29 @@ def _lines_before(paper: Paper, printed: Printed) -> list[Printed]:
             found += [r for r in relations_of(one) if not r.definition and not r.goal]
     order = (formula.n, printed.index)
     ahead = [r for r in found if not formula.in_proof and r.formula.in_proof or (r.formula.n, r.index) < order]
-    return ahead[-MOST_LINES:]
+    mine = _objects(printed)
+    return [r for r in ahead if _objects(r) & mine][-MOST_LINES:]
+
+
+def _objects(printed: Printed) -> set[tree.Node]:
+    """Norms, values of functions and entries of sequences in a relation."""
+    parts = (part for side in (printed.relation.left, printed.relation.right) for part in side.walk())
+    return {part for part in parts if isinstance(part, tree.Call | tree.Index)}
 
 
 class _Question:
     """One relation with everything that may be used for it."""
 
-    def __init__(self, paper: Paper, known: Known, rules: list[Rule], lines: list[Printed], written: bool) -> None:
+    def __init__(
+        self,
+        paper: Paper,
+        known: Known,
+        rules: list[Rule],
+        lines: list[Printed],
+        written: bool,
+        assumed: tuple[Relation, ...] = (),
+    ) -> None:
+        self.assumed = assumed
         self.paper, self.known, self.rules, self.lines, self.written = paper, known, rules, lines, written
         self.arrays = False
         ranges = {name: WHOLE for name in paper.notation.indices} | dict(known.domains)
@@ -164,6 +205,7 @@ class _Question:
     def _pool(self, relation: Relation) -> dict[tree.Node, None]:
         nodes = [relation.left, relation.right]
         nodes += [tidy(s) for r in self.lines for s in (r.relation.left, r.relation.right)]
+        nodes += [tidy(s) for r in self.assumed for s in (r.left, r.right)]
         return dict.fromkeys(part for node in nodes for part in node.walk())
 
     def _in_force(self, pool: dict[tree.Node, None]) -> list[tuple[Relation, str]]:
@@ -195,6 +237,7 @@ class _Question:
     def _facts(self, found: list[tuple[Relation, str]]) -> list[Fact]:
         facts: list[Fact] = []
         every = [*found, *((r.relation, f"{LINE}{r.name}") for r in self.lines)]
+        every += [(one, HYPOTHESIS) for one in self.assumed]
         every += [(_compared(c), "a hypothesis") for c in self.known.where if isinstance(c, tree.Compare)]
         for relation, source in every:
             one = self._fact(relation, source)
@@ -218,7 +261,8 @@ class _Question:
             return None
         if relation.op in (">=", ">"):
             value = p.plus({}, value, Fraction(-1))
-        return Fact(value, source, relation.op == "==", relation.op in ("<", ">"))
+        cost = 20.0 if source.startswith(LINE) else 1.0
+        return Fact(value, source, relation.op == "==", relation.op in ("<", ">"), cost)
 
     def _near(self, goal: Polynomial, facts: list[Fact]) -> list[Fact]:
         """The facts that share an atom with the goal or with each other, and what is always true of their atoms."""

@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from fractions import Fraction
 from functools import lru_cache
+from operator import itemgetter
 
-Monomial = tuple[tuple[str, Fraction], ...]
+Exponent = Fraction | int
+Monomial = tuple[tuple[str, Exponent], ...]
 Polynomial = dict[Monomial, Fraction]
 UNIT: Monomial = ()
 MOST_TERMS = 400
@@ -27,7 +29,7 @@ def number(value: Fraction | int) -> Polynomial:
 
 def atom(name: str) -> Polynomial:
     """A name to the first power."""
-    return {((name, Fraction(1)),): Fraction(1)}
+    return {((name, 1),): Fraction(1)}
 
 
 def plus(one: Polynomial, other: Polynomial, factor: Fraction = Fraction(1)) -> Polynomial:
@@ -55,12 +57,18 @@ def times(one: Polynomial, other: Polynomial) -> Polynomial:
     total: Polynomial = {}
     for a, p in one.items():
         for b, q in other.items():
-            factor, monomial = merged((*a, *b))
-            total[monomial] = total.get(monomial, Fraction(0)) + p * q * factor
+            factor, monomial = _together(a, b)
+            value = p * q if factor == 1 else p * q * factor
+            total[monomial] = total[monomial] + value if monomial in total else value
     found = {m: v for m, v in total.items() if v}
     if len(found) > MOST_TERMS:
         raise TooLarge("too many terms")
     return found
+
+
+@lru_cache(maxsize=200_000)
+def _together(one: Monomial, other: Monomial) -> tuple[Fraction, Monomial]:
+    return merged((*one, *other))
 
 
 @lru_cache(maxsize=200_000)
@@ -69,27 +77,29 @@ def ratio(one: Monomial, other: Monomial) -> tuple[Fraction, Monomial]:
     return merged((*one, *((n, -e) for n, e in other)))
 
 
-def merged(powers: Iterable[tuple[str, Fraction]]) -> tuple[Fraction, Monomial]:
-    """A product of powers as a number and a monomial."""
-    total: dict[str, Fraction] = {}
-    for name, exponent in powers:
-        total[name] = total.get(name, Fraction(0)) + exponent
+def merged(powers: Iterable[tuple[str, Exponent]]) -> tuple[Fraction, Monomial]:
+    """A product of powers as a number and a monomial; whole exponents are plain numbers."""
+    total: dict[str, Exponent] = {}
     factor = Fraction(1)
-    for name in [n for n in total if n.startswith("#")]:
+    for name, exponent in powers:
+        total[name] = total.get(name, 0) + exponent
+    for name in [n for n in total if n[0] == "#"]:
         whole = total[name].numerator // total[name].denominator
         factor *= Fraction(int(name[1:])) ** whole
         total[name] -= whole
-    return factor, tuple(sorted((n, e) for n, e in total.items() if e))
+    kept = [(n, e.numerator if e.denominator == 1 else e) for n, e in total.items() if e]
+    kept.sort(key=itemgetter(0))
+    return factor, tuple(kept)
 
 
-def raised(value: Fraction, monomial: Monomial, exponent: Fraction) -> Polynomial | None:
+def raised(value: Fraction, monomial: Monomial, exponent: Exponent) -> Polynomial | None:
     """A term to a power; None where its number is negative under a root, or too large to take apart."""
     _, powers = merged((n, e * exponent) for n, e in monomial)
     if exponent.denominator == 1:
         return times({UNIT: value**exponent}, _of(powers))
     if value <= 0:
         return None
-    roots: list[tuple[str, Fraction]] = []
+    roots: list[tuple[str, Exponent]] = []
     for part, sign in ((value.numerator, 1), (value.denominator, -1)):
         primes = _primes(part)
         if primes is None:
