@@ -25,7 +25,7 @@ from bilevel_verify.manuscript.facts import facts_about
 from bilevel_verify.manuscript.fidelity import Paper, relation_text
 from bilevel_verify.manuscript.opaque import FOLDS, Letters, blind, kind_of_call, opaque
 from bilevel_verify.manuscript.naming import Naming
-from bilevel_verify.manuscript.proofs.lines import Known
+from bilevel_verify.manuscript.proofs.lines import BOOKKEEPING, Known, derived
 from bilevel_verify.manuscript.relations import Printed, candidates
 from bilevel_verify.theorems.card import Domain, Expression, Root
 from bilevel_verify.theorems.rewrite import free_letters, has_order, rebuild
@@ -34,11 +34,15 @@ from bilevel_verify.theorems.vocabulary import NUMBERS, SCALAR_FUNCTIONS
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What the engines say of a printed relation: ``holds`` or ``undecided``, with the reason."""
+    """What the engines say of a printed relation: ``holds`` or ``undecided``, with the reason.
+
+    ``uses`` are the names of printed relations from which it follows; it is undecided as long as they are.
+    """
 
     verdict: str
     reason: str
     text: str
+    uses: tuple[str, ...] = ()
 
 
 class OutOfScope(Exception):
@@ -62,11 +66,27 @@ def judge(paper: Paper, printed: Printed, effort: float = 1.0, seed: int = 0) ->
     if _is_range(relation, _table(paper, printed)):
         raise OutOfScope("range or hypothesis")
     if not all(_is_number(paper, side) for side in (relation.left, relation.right)):
-        found = _vector_relation(paper, relation)
+        found = _vector_relation(paper, relation) or _from_lines(paper, printed)
         if found is None:
             raise OutOfScope("equation between vectors, matrices or sets")
         return found
-    table = _table(paper, printed)
+    alone = _alone(paper, printed, effort, seed)
+    return alone if alone.verdict == "holds" else _from_lines(paper, printed) or alone
+
+
+def _from_lines(paper: Paper, printed: Printed) -> Judgement | None:
+    """What follows from what the paper says and from the lines before, if a way was found."""
+    found = derived(paper, printed, known_of(paper, printed))
+    if found is None:
+        return None
+    said = "; ".join(s for s in found.sources if s not in BOOKKEEPING) or "algebra"
+    reason = f"follows from {', '.join(found.uses)}; {said}" if found.uses else f"derived: {said}"
+    return Judgement("undecided" if found.uses else "holds", reason, relation_text(printed.relation), found.uses)
+
+
+def _alone(paper: Paper, printed: Printed, effort: float, seed: int) -> Judgement:
+    """A relation between numbers by itself, with the hypotheses of its statement."""
+    relation, table = printed.relation, _table(paper, printed)
     decision = Decision("undecided", "reading")
     tried = []
     for attempt in (_steps, _scalars):

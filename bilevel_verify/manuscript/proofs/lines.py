@@ -25,6 +25,8 @@ from bilevel_verify.manuscript.relations import Printed, relations_of
 from bilevel_verify.theorems.card import Domain, Expression
 from bilevel_verify.theorems.rewrite import free_letters, infinite, substitute
 
+BOOKKEEPING = frozenset({"a size", "a sum", "the last summand of a sum"})
+"""Sources that nobody needs to be told."""
 WHOLE = Domain("integers 0..", "integers", Expression(tree.Number(Fraction(0)), "0"), None, True, False)
 MOST_LINES = 14
 LINE = "line "
