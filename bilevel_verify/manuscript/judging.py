@@ -20,7 +20,7 @@ from bilevel_verify.audit.steps import decide_step
 from bilevel_verify.errors import BilevelVerifyError
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.latex import Statement
-from bilevel_verify.manuscript.comparing import FLIPPED, Relation
+from bilevel_verify.manuscript.comparing import FLIPPED, Relation, same
 from bilevel_verify.manuscript.facts import facts_about
 from bilevel_verify.manuscript.fidelity import Paper, relation_text
 from bilevel_verify.manuscript.opaque import FOLDS, Letters, blind, kind_of_call, opaque
@@ -28,6 +28,7 @@ from bilevel_verify.manuscript.naming import Naming
 from bilevel_verify.manuscript.proofs.lines import BOOKKEEPING, Known, derived
 from bilevel_verify.manuscript.relations import Printed, candidates
 from bilevel_verify.theorems.card import Domain, Expression, Root
+from bilevel_verify.theorems.prescribed import formulas_of
 from bilevel_verify.theorems.rewrite import free_letters, has_order, rebuild
 from bilevel_verify.theorems.vocabulary import NUMBERS, SCALAR_FUNCTIONS
 
@@ -61,7 +62,7 @@ def judge(paper: Paper, printed: Printed, effort: float = 1.0, seed: int = 0) ->
         raise OutOfScope("set or operator statement")
     if any(has_order(side) for side in (relation.left, relation.right)):
         raise OutOfScope("order")
-    if printed.definition:
+    if printed.definition or _is_setting(paper, printed):
         raise OutOfScope("definition")
     if _is_range(relation, _table(paper, printed)):
         raise OutOfScope("range or hypothesis")
@@ -106,6 +107,20 @@ def _alone(paper: Paper, printed: Printed, effort: float, seed: int) -> Judgemen
             "undecided", f"no engine reads it: {tried[0] if tried else 'no value'}", relation_text(relation)
         )
     return Judgement("undecided", f"{decision.engine}: {decision.certificate}".strip(": ")[:400], text)
+
+
+def _is_setting(paper: Paper, printed: Printed) -> bool:
+    """Whether a statement says what a parameter of it is: the card prescribes the same, in the same place."""
+    left, entry = printed.relation.left, paper.card.entries.get(printed.formula.statement)
+    if printed.relation.op != "==" or printed.formula.in_proof or not isinstance(left, tree.Letter | tree.Index):
+        return False
+    if entry is None:
+        return False
+    for name, (definition, _, _) in formulas_of(paper.card, entry).items():
+        if paper.naming.printed(tree.Letter(name)) == left and not isinstance(definition.value, Root):
+            if same(paper.naming.printed(definition.value.tree), printed.relation.right, paper.usual):
+                return True
+    return False
 
 
 def _is_range(relation: Relation, table: Written) -> bool:

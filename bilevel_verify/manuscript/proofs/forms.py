@@ -19,7 +19,7 @@ from bilevel_verify.theorems.rewrite import binder, free_letters, infinite, subs
 
 Word = tuple[str, ...]
 Linear = dict[Word, Polynomial]
-POSITIVE, NONNEGATIVE, ANY = "positive", "nonnegative", "any"
+POSITIVE, NONNEGATIVE, NEGATIVE, ANY = "positive", "nonnegative", "negative", "any"
 ARRAYS = ("vector", "matrix", "tensor", "covector")
 
 
@@ -165,6 +165,8 @@ class Forms:
         if self.kind(node) in ARRAYS:
             raise Unreadable(f"{node.base} is no number")
         sign = self.entry_sign(node) if self.entry_sign is not None else ANY
+        if sign == NEGATIVE:
+            return p.plus({}, self.named(f"-{self.text(node)}", POSITIVE, frozenset(free_letters(node))), Fraction(-1))
         sign = self._range_sign(node.base) if sign == ANY else sign
         return self.named(self.text(node), sign, frozenset(free_letters(node)))
 
@@ -177,9 +179,7 @@ class Forms:
             return found
         if not base:
             raise Unreadable("a division by zero")
-        self.needs.setdefault(p.key(base), (base, POSITIVE if exponent < 0 else ANY))
-        if exponent.denominator != 1 and exponent > 0:
-            self.needs[p.key(base)] = (base, max(NONNEGATIVE, self.needs[p.key(base)][1]))
+        self._needed(base, exponent)
         if len(base) == 1:
             (monomial, value), = base.items()
             if len(monomial) == 1 and self.parts.get(monomial[0][0], ("",))[0] == "abs" and exponent == 2:
@@ -203,6 +203,17 @@ class Forms:
         inner = self.named(name, sign, self._used(bare))
         (monomial, _), = inner.items()
         return p.times(outer, {p.merged((n, e * exponent) for n, e in monomial)[1]: Fraction(1)})
+
+    def _needed(self, base: Polynomial, exponent: Fraction) -> None:
+        """What must be known of a base: it is not 0 under a line, and not negative under a root."""
+        if list(base) == [p.UNIT] and (base[p.UNIT] > 0 or exponent.denominator == 1):
+            return
+        turned = p.plus({}, base, Fraction(-1))
+        if exponent.denominator == 1 and self.polynomial_sign(turned) == POSITIVE:
+            return
+        known = self.needs.get(p.key(base), (base, ANY))[1]
+        sign = POSITIVE if exponent < 0 or known == POSITIVE else NONNEGATIVE
+        self.needs[p.key(base)] = (base, sign)
 
     def _is_size(self, base: Polynomial) -> bool:
         """Whether it is an absolute value."""

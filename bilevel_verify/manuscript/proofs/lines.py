@@ -21,6 +21,7 @@ from bilevel_verify.manuscript.proofs.facts import Fact, atoms_of, facts_about
 from bilevel_verify.manuscript.proofs.forms import ANY, NONNEGATIVE, POSITIVE, Forms, added
 from bilevel_verify.manuscript.proofs.polynomials import Polynomial
 from bilevel_verify.manuscript.proofs.said import Rule, entry_sign, instances, rules_of, tidy
+from bilevel_verify.manuscript.proofs.squares import squares_in
 from bilevel_verify.manuscript.relations import Printed, relations_of
 from bilevel_verify.theorems.card import Domain, Expression
 from bilevel_verify.theorems.rewrite import free_letters, infinite, substitute
@@ -30,6 +31,7 @@ BOOKKEEPING = frozenset({"a size", "a sum", "the last summand of a sum"})
 WHOLE = Domain("integers 0..", "integers", Expression(tree.Number(Fraction(0)), "0"), None, True, False)
 MOST_LINES = 14
 LINE = "line "
+NAMED = tree.Index | tree.Letter | tree.Call
 HYPOTHESIS = "the hypothesis of the induction"
 ROUNDS = 3
 
@@ -167,7 +169,7 @@ class _Question:
             goal = p.plus({}, goal, Fraction(-1))
         facts = self._facts(found)
         needed = dict(self.forms.needs)
-        facts = self._near(goal, facts)
+        facts = [*self._near(goal, facts), *squares_in((relation.left, relation.right), self.forms)]
         result = self._shown(goal, relation.op, facts)
         if result is None:
             return None
@@ -228,7 +230,7 @@ class _Question:
         arrays = {one: s for one, s in found.items() if one.op == "==" and self.forms.kind(one.left) != "scalar"}
         self.arrays = bool(arrays)
         if self.written:
-            self.forms.rules = {one.left: one.right for one in arrays if isinstance(one.left, tree.Index | tree.Letter)}
+            self.forms.rules = {one.left: one.right for one in arrays if isinstance(one.left, NAMED)}
         else:
             self.forms.rules = {one.left: one.right for one in arrays if _is_zero(one.right)}
         for one in found:

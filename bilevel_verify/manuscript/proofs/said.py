@@ -24,7 +24,7 @@ from bilevel_verify.latex import read_latex
 from bilevel_verify.manuscript.comparing import FLIPPED, Relation
 from bilevel_verify.manuscript.fidelity import Paper
 from bilevel_verify.manuscript.formulas import Formula, Said
-from bilevel_verify.manuscript.proofs.forms import ANY, NONNEGATIVE, POSITIVE, Forms
+from bilevel_verify.manuscript.proofs.forms import ANY, NEGATIVE, NONNEGATIVE, POSITIVE, Forms
 from bilevel_verify.manuscript.relations import ReadFormula, relations_of
 from bilevel_verify.theorems.rewrite import free_letters, substitute
 
@@ -34,13 +34,17 @@ OPERATORS = frozenset({"norm", "dual_norm", "dot", "T", "inv", "sum", "max", "mi
 
 @dataclass(frozen=True)
 class Rule:
-    """A relation that is in force, for all values of its letters ``any``; ``line`` is the printed relation it cites."""
+    """A relation that is in force, for all values of its letters ``any``; ``line`` is the printed relation it cites.
+
+    ``running`` are those of its letters that are whole numbers from ``least`` on.
+    """
 
     relation: Relation
     any: frozenset[str]
     source: str
     least: int = 0
     line: str = ""
+    running: frozenset[str] = frozenset()
 
 
 def rules_of(paper: Paper, statement: str) -> list[Rule]:
@@ -51,7 +55,7 @@ def rules_of(paper: Paper, statement: str) -> list[Rule]:
             continue
         letters = frozenset(_letters(paper, said.any))
         line = f"{said.cites}.1" if said.cites else ""
-        found += [Rule(one, letters, said.source, said.least, line) for one in _relations(paper, said)]
+        found += [Rule(one, letters, said.source, said.least, line, letters & paper.notation.indices) for one in _relations(paper, said)]
     return found
 
 
@@ -105,9 +109,10 @@ def instances(rule: Rule, pool: Mapping[tree.Node, None], forms: Forms) -> Itera
         bound = dict(zip(values, choice))
         if not _allowed(bound, rule, forms):
             continue
-        made = [_put(a, bound) for a in (calls or anchors)]
-        if all(a in pool for a in made) if calls else made[0] in pool or _put(relation.left, bound) in pool:
-            yield Relation(_put(relation.left, bound), relation.op, _put(relation.right, bound))
+        left, made = _put(relation.left, bound), [_put(a, bound) for a in (calls or anchors)]
+        names = relation.op == "==" and _is_anchor(relation.left)
+        if left in pool if names else all(a in pool for a in made) if calls else made[0] in pool:
+            yield Relation(left, relation.op, _put(relation.right, bound))
 
 
 def entry_sign(rules: list[Rule], node: tree.Index, forms: Forms) -> str:
@@ -115,10 +120,13 @@ def entry_sign(rules: list[Rule], node: tree.Index, forms: Forms) -> str:
     found = ANY
     for rule in rules:
         left, op, right = rule.relation.left, rule.relation.op, rule.relation.right
-        if op not in (">", ">=") or not isinstance(left, tree.Index) or not isinstance(right, tree.Number):
+        if op not in (">", ">=", "<") or not isinstance(left, tree.Index) or not isinstance(right, tree.Number):
             continue
         bound: dict[str, tree.Node] = {}
-        if right.value >= 0 and _matches(left, node, rule.any, bound) and _allowed(bound, rule, forms):
+        if op == "<":
+            if right.value <= 0 and _matches(left, node, rule.any, bound) and _allowed(bound, rule, forms):
+                return NEGATIVE
+        elif right.value >= 0 and _matches(left, node, rule.any, bound) and _allowed(bound, rule, forms):
             if op == ">" or right.value > 0:
                 return POSITIVE
             found = NONNEGATIVE
@@ -189,7 +197,7 @@ def _allowed(bound: Mapping[str, tree.Node], rule: Rule, forms: Forms) -> bool:
 
     for name, value in bound.items():
         kind = forms.kind(tree.Letter(name))
-        if kind != "scalar":
+        if name not in rule.running:
             if forms.kind(value) != kind:
                 return False
             continue
