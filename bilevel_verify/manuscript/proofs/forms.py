@@ -31,7 +31,8 @@ class Unreadable(ValueError):
 class Forms:
     """Everything that is known of the atoms of one question.
 
-    ``kind`` says of a tree whether it is a scalar, a vector, ...; ``domains`` are ranges of letters (of entries of
+    ``kind`` says of a tree whether it is a scalar, a vector, ...; with ``expand`` a squared absolute value is the square;
+    ``domains`` are ranges of letters (of entries of
     sequences: of the sequence); ``rules`` are vectors that are written out; ``euclidean``: a norm squared is the inner
     product of the vector with itself.
     """
@@ -40,6 +41,7 @@ class Forms:
     domains: Mapping[str, Domain] = field(default_factory=dict)
     rules: Mapping[tree.Node, tree.Node] = field(default_factory=dict)
     euclidean: bool = True
+    expand: bool = True
     entry_sign: Callable[[tree.Index], str] | None = None
     signs: dict[str, str] = field(default_factory=dict)
     sizes: dict[str, Linear] = field(default_factory=dict)
@@ -182,17 +184,21 @@ class Forms:
         self._needed(base, exponent)
         if len(base) == 1:
             (monomial, value), = base.items()
-            if len(monomial) == 1 and self.parts.get(monomial[0][0], ("",))[0] == "abs" and exponent == 2:
+            if len(monomial) == 1 and self._squares(monomial[0][0], exponent):
                 return p.scaled(self.power(self.parts[monomial[0][0]][1][0], exponent), value**2)
             apart = exponent.denominator == 1 or all(self.sign(((n, Fraction(1)),)) != ANY for n, _ in monomial)
             found_ = p.raised(value, monomial, exponent) if apart else None
             if found_ is not None:
                 return found_
-        lead = abs(next(iter(sorted(base.items())))[1])
-        sign = self.polynomial_sign(base)
-        if exponent.denominator != 1 and sign == ANY:
-            lead = Fraction(1)
+        common = self._common(base)
+        if common:
+            rest = p.times(base, {p.merged((n, -e) for n, e in common)[1]: Fraction(1)})
+            return p.times(self.power({common: Fraction(1)}, exponent), self.power(rest, exponent))
+        lead = next(iter(sorted(base.items())))[1]
+        if exponent.denominator != 1:
+            lead = abs(lead) if self.polynomial_sign(base) != ANY else Fraction(1)
         bare = p.scaled(base, 1 / lead)
+        sign = self.polynomial_sign(bare)
         name = self.sums.get(p.key(bare), "")
         if not name:
             name = f"({p.key(bare)})"
@@ -203,6 +209,17 @@ class Forms:
         inner = self.named(name, sign, self._used(bare))
         (monomial, _), = inner.items()
         return p.times(outer, {p.merged((n, e * exponent) for n, e in monomial)[1]: Fraction(1)})
+
+    def _common(self, base: Polynomial) -> Monomial:
+        """Positive atoms that are factors of every term."""
+        powers = [dict(m) for m in base]
+        shared = set(powers[0]).intersection(*powers[1:])
+        every = [(n, min(q[n] for q in powers)) for n in sorted(shared) if not n.startswith("#")]
+        return tuple((n, e) for n, e in every if e and self.signs.get(n, ANY) == POSITIVE)
+
+    def _squares(self, name: str, exponent: Fraction) -> bool:
+        """Whether a squared atom is an absolute value that is written out."""
+        return self.expand and exponent == 2 and self.parts.get(name, ("",))[0] == "abs"
 
     def _needed(self, base: Polynomial, exponent: Fraction) -> None:
         """What must be known of a base: it is not 0 under a line, and not negative under a root."""

@@ -69,7 +69,7 @@ def derived(paper: Paper, printed: Printed, known: Known) -> Derived | None:
         if found is not None:
             sources = tuple(s for s in found if not s.startswith(LINE))
             return Derived(sources, tuple(s.removeprefix(LINE) for s in found if s.startswith(LINE)))
-        if not question.arrays:
+        if not question.arrays and not any(kind == "abs" for kind, _ in question.forms.parts.values()):
             break
     return _by_induction(paper, printed.relation, known, rules, lines)
 
@@ -148,7 +148,9 @@ class _Question:
         self.paper, self.known, self.rules, self.lines, self.written = paper, known, rules, lines, written
         self.arrays = False
         ranges = {name: WHOLE for name in paper.notation.indices} | dict(known.domains)
-        self.forms = Forms(lambda node: kind_of_node(paper, node), ranges, euclidean=paper.source.euclidean)
+        self.forms = Forms(
+            lambda node: kind_of_node(paper, node), ranges, euclidean=paper.source.euclidean, expand=written
+        )
         self.forms.entry_sign = lambda node: entry_sign(rules, node, self.forms)
 
     def answered(self, relation: Relation) -> tuple[str, ...] | None:
