@@ -6,7 +6,7 @@ rational numbers, and only what agrees term by term, with factors that are not n
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -15,7 +15,7 @@ from bilevel_verify.manuscript.proofs.facts import Fact
 from bilevel_verify.manuscript.proofs.forms import ANY, POSITIVE, Forms
 from bilevel_verify.manuscript.proofs.polynomials import Monomial, Polynomial
 
-MOST_COLUMNS = 2400
+MOST_COLUMNS = 1800
 ROUNDS = (1, 3)
 MOST_SUPPORT = 60
 MOST_FACTORS = 5
@@ -58,31 +58,51 @@ def derive(goal: Polynomial, facts: Sequence[Fact], forms: Forms, strict: bool =
     return None
 
 
-def _columns(goal: Polynomial, facts: Sequence[Fact], forms: Forms, rounds: int) -> list[_Column]:
-    """Facts times terms, such that a monomial of the goal (or of what was made before) occurs."""
-    wanted = dict.fromkeys(goal)
-    made: dict[tuple[int, Monomial], _Column] = {}
-    fitting: dict[Monomial, str] = {}
-    for _ in range(rounds):
-        fresh: dict[Monomial, None] = {}
+class _Places:
+    """Where a monomial of a fact may meet one that is wanted: by the atoms that no factor can take away."""
+
+    def __init__(self, facts: Sequence[Fact], forms: Forms) -> None:
+        self.by_atom: dict[str, list[tuple[int, Monomial, frozenset[str]]]] = {}
         for place, fact in enumerate(facts):
             for monomial in fact.value:
-                for target in wanted:
-                    _, factor = p.ratio(target, monomial)
-                    if (place, factor) in made:
-                        continue
-                    if factor not in fitting:
-                        fitting[factor] = _fits(factor, forms)
-                    if not fitting[factor] or (fitting[factor] == ANY and not fact.equal):
-                        continue
-                    try:
-                        value = p.times(fact.value, {factor: Fraction(1)})
-                    except p.TooLarge:
-                        continue
-                    made[place, factor] = _Column(fact, factor, value, fact.equal)
-                    fresh |= dict.fromkeys(m for m in value if m not in wanted)
-                    if len(made) >= MOST_COLUMNS:
-                        return list(made.values())
+                kept = frozenset(n for n, _ in monomial if n[0] != "#" and forms.signs.get(n, ANY) != POSITIVE)
+                names = [min(kept)] if kept else [*(n for n, _ in monomial), ""]
+                for name in names:
+                    self.by_atom.setdefault(name, []).append((place, monomial, kept))
+
+    def meeting(self, target: Monomial, first: bool) -> Iterator[tuple[int, Monomial]]:
+        """Facts and their monomials that may be multiplied into a target; into the ``first`` ones without a common atom."""
+        atoms = frozenset(n for n, _ in target)
+        for name in (*atoms, "") if first else atoms:
+            for place, monomial, kept in self.by_atom.get(name, ()):
+                if kept <= atoms:
+                    yield place, monomial
+
+
+def _columns(goal: Polynomial, facts: Sequence[Fact], forms: Forms, rounds: int) -> list[_Column]:
+    """Facts times terms, such that a monomial of the goal (or of what was made before) occurs."""
+    places, wanted = _Places(facts, forms), dict.fromkeys(goal)
+    made: dict[tuple[int, Monomial], _Column] = {}
+    fitting: dict[Monomial, str] = {}
+    for turn in range(rounds):
+        fresh: dict[Monomial, None] = {}
+        for target in wanted:
+            for place, monomial in places.meeting(target, turn == 0):
+                fact, factor = facts[place], p.ratio(target, monomial)[1]
+                if (place, factor) in made:
+                    continue
+                if factor not in fitting:
+                    fitting[factor] = _fits(factor, forms)
+                if not fitting[factor] or (fitting[factor] == ANY and not fact.equal):
+                    continue
+                try:
+                    value = p.times(fact.value, {factor: Fraction(1)})
+                except p.TooLarge:
+                    continue
+                made[place, factor] = _Column(fact, factor, value, fact.equal)
+                fresh |= dict.fromkeys(m for m in value if m not in wanted)
+                if len(made) >= MOST_COLUMNS:
+                    return list(made.values())
         wanted = fresh
     return list(made.values())
 
