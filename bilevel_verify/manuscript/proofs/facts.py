@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import combinations, permutations
+from itertools import combinations, islice, permutations
 
 from bilevel_verify.manuscript.proofs import polynomials as p
 from bilevel_verify.manuscript.proofs.forms import ANY, POSITIVE, Forms, Linear, Unreadable, added
@@ -44,8 +44,9 @@ def facts_about(forms: Forms, names: list[str], goal: tuple[Monomial, ...]) -> I
     sizes = [n for n in names if n in forms.sizes and n.startswith("norm[")]
     single = {n for m in goal for n, e in m if e != 2}  # where all norms are squared, sums of norms say nothing
     products = [n for n in names if n in forms.products]
+    squared = {n for m in goal for n, e in m if e == 2}
     if forms.euclidean:
-        yield from _squares(forms, sizes)
+        yield from _squares(forms, [n for n in sizes if products or (n in squared and len(squared) > 2)])
         yield from _inner_products(forms, [n for n in sizes if n in single], products)
     yield from _triangles(forms, [n for n in sizes if n in single], goal)
 
@@ -104,13 +105,15 @@ def _triangles(forms: Forms, sizes: list[str], goal: tuple[Monomial, ...]) -> It
     parts: list[tuple[Linear, Polynomial]] = [(forms.sizes[n], p.atom(n)) for n in sizes]
     parts += list(_products(forms, goal))[:MOST_PRODUCTS]
     for name in sizes:
-        found = 0
         others = [(form, size) for form, size in parts if size != p.atom(name)]
-        for total in _written(forms, forms.sizes[name], others, MOST_PARTS):
-            yield Fact(p.plus(total, p.atom(name), Fraction(-1)), "triangle inequality")
-            found += 1
-            if found >= MOST_SPLITS:
+        found: dict[str, Polynomial] = {}
+        for depth in range(1, MOST_PARTS + 1):
+            for total in islice(_written(forms, forms.sizes[name], others, depth), MOST_SPLITS):
+                found.setdefault(p.key(total), total)
+            if len(found) >= MOST_SPLITS:
                 break
+        for total in found.values():
+            yield Fact(p.plus(total, p.atom(name), Fraction(-1)), "triangle inequality")
 
 
 def _products(forms: Forms, goal: tuple[Monomial, ...]) -> Iterator[tuple[Linear, Polynomial]]:
@@ -155,7 +158,7 @@ def _written(
     if depth == 0:
         return
     word = min(whole)
-    for form, size in parts:
+    for place, (form, size) in enumerate(parts):
         if word not in form:
             continue
         factor = _factor(forms, whole[word], form[word])
@@ -163,13 +166,13 @@ def _written(
             continue
         try:
             rest = added(whole, form, p.plus({}, factor, Fraction(-1)))
-            if len(rest) > len(whole) + 4:
+            if len(rest) > 2 * depth:  # every part that is left takes away two terms at most, or few more
                 continue
             outer = _absolute(forms, factor)
         except ValueError:
             continue
         if outer is not None:
-            for total in _written(forms, rest, parts, depth - 1):
+            for total in _written(forms, rest, [*parts[:place], *parts[place + 1 :]], depth - 1):
                 yield p.plus(p.times(outer, size), total)
 
 
