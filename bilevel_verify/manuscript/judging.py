@@ -164,7 +164,7 @@ def known_of(paper: Paper, printed: Printed) -> Known:
     ends = {n: _renamed_ends(d, naming) for n, d in table.domains.items() if n in letter}
     domains = {letter[n]: d for n, d in ends.items()}
     formulas = {letter.get(n, n): naming.printed(node) for n, node in table.formulas.items()}
-    plain = {n: body for n, body in paper.defined.letters().items() if n not in formulas}
+    plain = {n: body for n, body in paper.defined.letters().items() if n not in formulas and not has_order(body)}
     conditions = [tree.Compare((c.left, c.right), (c.op,)) for c in candidates(printed.conditions) if c.op in FLIPPED]
     return Known({**formulas, **plain}, domains, (*(naming.printed(w) for w in table.where), *conditions))
 
