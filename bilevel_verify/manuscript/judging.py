@@ -90,7 +90,7 @@ def _alone(paper: Paper, printed: Printed, effort: float, seed: int) -> Judgemen
     relation, table = printed.relation, _table(paper, printed)
     decision = Decision("undecided", "reading")
     tried = []
-    for attempt in (_steps, _scalars):
+    for attempt in (_steps, _scalars) if paper.source.euclidean else (_scalars,):
         for form in dict.fromkeys((relation, _defined(paper, relation))):
             try:
                 decision, text = attempt(paper, form, printed, table, effort, seed)
@@ -191,7 +191,7 @@ def _scalars(
     """The relation between numbers, with letters for what is no formula of numbers."""
     letters = Letters(paper)
     left, right = (opaque(paper.naming.of_card(side), letters) for side in (relation.left, relation.right))
-    conditions = [*_conditions(paper, printed.conditions), *facts_about(letters.made)]
+    conditions = [*_conditions(paper, printed.conditions), *facts_about(letters.made, paper.source.euclidean)]
     claim = _claim(left, relation.op, right, letters, table, conditions)
     decision = decide(claim, seed=seed, effort=effort)
     if decision.outcome == "proved":

@@ -94,9 +94,9 @@ def merged(powers: Iterable[tuple[str, Exponent]]) -> tuple[Fraction, Monomial]:
 
 def raised(value: Fraction, monomial: Monomial, exponent: Exponent) -> Polynomial | None:
     """A term to a power; None where its number is negative under a root, or too large to take apart."""
-    _, powers = merged((n, e * exponent) for n, e in monomial)
     if exponent.denominator == 1:
-        return times({UNIT: value**exponent}, _of(powers))
+        factor, powers = merged((n, e * exponent) for n, e in monomial)
+        return {powers: Fraction(value) ** int(exponent) * factor}
     if value <= 0:
         return None
     roots: list[tuple[str, Exponent]] = []
@@ -107,10 +107,6 @@ def raised(value: Fraction, monomial: Monomial, exponent: Exponent) -> Polynomia
         roots += [(f"#{p}", sign * n * exponent) for p, n in primes.items()]
     factor, together = merged((*roots, *((n, e * exponent) for n, e in monomial)))
     return {together: factor}
-
-
-def _of(powers: Monomial) -> Polynomial:
-    return {powers: Fraction(1)}
 
 
 def _primes(value: int) -> dict[int, int] | None:
