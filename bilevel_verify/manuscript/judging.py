@@ -23,8 +23,8 @@ from bilevel_verify.latex import Statement
 from bilevel_verify.manuscript.comparing import FLIPPED, Relation, same
 from bilevel_verify.manuscript.facts import facts_about
 from bilevel_verify.manuscript.fidelity import Paper, relation_text
-from bilevel_verify.manuscript.opaque import FOLDS, Letters, blind, kind_of_call, opaque
 from bilevel_verify.manuscript.naming import Naming
+from bilevel_verify.manuscript.opaque import FOLDS, Letters, blind, kind_of_call, opaque
 from bilevel_verify.manuscript.proofs.lines import BOOKKEEPING, Known, derived
 from bilevel_verify.manuscript.relations import Printed, candidates
 from bilevel_verify.theorems.card import Domain, Expression, Root
@@ -117,9 +117,10 @@ def _is_setting(paper: Paper, printed: Printed) -> bool:
     if entry is None:
         return False
     for name, (definition, _, _) in formulas_of(paper.card, entry).items():
-        if paper.naming.printed(tree.Letter(name)) == left and not isinstance(definition.value, Root):
-            if same(paper.naming.printed(definition.value.tree), printed.relation.right, paper.usual):
-                return True
+        if paper.naming.printed(tree.Letter(name)) != left or isinstance(definition.value, Root):
+            continue
+        if same(paper.naming.printed(definition.value.tree), printed.relation.right, paper.usual):
+            return True
     return False
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import tomllib
 from fractions import Fraction
 from pathlib import Path
 
@@ -170,7 +171,8 @@ def test_signs_follow_from_ranges() -> None:
 @pytest.mark.parametrize("seed", [SEED + n for n in range(4)])
 def test_facts_are_true(seed: int) -> None:
     forms = forms_of()
-    texts = ["norm(a*u - b*v)", "norm(u)", "norm(v - w)", "norm(v)*norm(w)*dot(u, v)", "norm(u - w)**2", "dot(u - w, v)",
+    texts = ["norm(a*u - b*v)", "norm(u)", "norm(v - w)", "norm(v)*norm(w)*dot(u, v)", "norm(u - w)**2",
+             "dot(u - w, v)",
              "norm(A)*norm(B - A)*norm(B)", "norm(inv(A) - inv(B))", "norm(inv(A))*norm(B - A)*norm(inv(B))",
              "norm(A @ u)", "norm(A)*norm(u)", "max(a, b)", "abs(a - b)"]  # fmt: skip
     shown = [forms.scalar(parse(t)) for t in texts]
@@ -405,8 +407,9 @@ def test_an_induction_needs_its_start(paper: Paper) -> None:
 
 
 def test_an_equation_of_vectors_that_does_not_follow_has_a_reason(paper: Paper) -> None:
-    wrong = PRINT.replace("-\\frac1L\\nabla f(x_k)'\n[[formula]]\nn = 11", "+\\frac1L\\nabla f(x_k)'\n[[formula]]\nn = 11")
-    import tomllib
+    wrong = PRINT.replace(
+        "-\\frac1L\\nabla f(x_k)'\n[[formula]]\nn = 11", "+\\frac1L\\nabla f(x_k)'\n[[formula]]\nn = 11"
+    )
 
     other = Paper(paper.card, read_print(tomllib.loads(wrong)))
     with pytest.raises(OutOfScope, match="equation between vectors"):

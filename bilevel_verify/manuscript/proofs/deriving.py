@@ -1,4 +1,4 @@
-"""A relation as a combination of others: ``goal = sum of (term that is not negative) * (fact)``, found and then checked.
+"""A relation as a combination of others: ``goal = sum of (term that is not negative) * (fact)``, found, then checked.
 
 A linear programme over the monomials proposes factors; the combination is then solved for and multiplied out in
 rational numbers, and only what agrees term by term, with factors that are not negative, is a derivation.
@@ -71,7 +71,7 @@ class _Places:
                     self.by_atom.setdefault(name, []).append((place, monomial, kept))
 
     def meeting(self, target: Monomial, first: bool) -> Iterator[tuple[int, Monomial]]:
-        """Facts and their monomials that may be multiplied into a target; into the ``first`` ones without a common atom."""
+        """Facts and their monomials that may be multiplied into a target; the ``first`` need no common atom."""
         atoms = frozenset(n for n, _ in target)
         for name in (*atoms, "") if first else atoms:
             for place, monomial, kept in self.by_atom.get(name, ()):

@@ -1,4 +1,4 @@
-"""What is always true of norms, inner products, roots, maxima and absolute values, of those that stand in a question."""
+"""What is always true of norms, inner products, maxima and absolute values, of those that stand in a question."""
 
 from __future__ import annotations
 
@@ -148,9 +148,7 @@ def _product(forms: Forms, names: tuple[str, ...]) -> Linear | None:
     return found
 
 
-def _written(
-    forms: Forms, whole: Linear, parts: list[tuple[Linear, Polynomial]], depth: int
-) -> Iterator[Polynomial]:
+def _written(forms: Forms, whole: Linear, parts: list[tuple[Linear, Polynomial]], depth: int) -> Iterator[Polynomial]:
     """Sums of sizes of parts of which the whole is the sum, each with a factor."""
     if not whole:
         yield {}
@@ -182,7 +180,7 @@ def _factor(forms: Forms, one: Polynomial, other: Polynomial) -> Polynomial | No
         return p.number(1)
     if len(other) != 1:
         return None
-    (monomial, _), = other.items()
+    ((monomial, _),) = other.items()
     if forms.sign(monomial) != POSITIVE:
         return None
     try:

@@ -1,4 +1,4 @@
-"""Trees of the print as polynomials over atoms: what an engine cannot see into is an atom, the same for the same object.
+"""Trees of the print as polynomials over atoms: what no engine sees into is an atom, the same for the same object.
 
 Vectors and matrices are sums of words (products of symbols in order) with polynomials before them, so that an inner
 product is expanded, a norm is known by the vector whose norm it is, and ``A inv(A)`` is 1. The first rules of a run
@@ -31,10 +31,9 @@ class Unreadable(ValueError):
 class Forms:
     """Everything that is known of the atoms of one question.
 
-    ``kind`` says of a tree whether it is a scalar, a vector, ...; with ``expand`` a squared absolute value is the square;
-    ``domains`` are ranges of letters (of entries of
-    sequences: of the sequence); ``rules`` are vectors that are written out; ``euclidean``: a norm squared is the inner
-    product of the vector with itself.
+    ``kind`` says of a tree whether it is a scalar, a vector, ...; ``domains`` are ranges of letters (for an entry of a
+    sequence: of the sequence); ``rules`` are vectors that are written out; with ``euclidean`` a squared norm is the
+    inner product of the vector with itself, with ``expand`` a squared absolute value is the square.
     """
 
     kind: Callable[[tree.Node], str]
@@ -91,7 +90,7 @@ class Forms:
         """The least value of a term of one letter, and whether it is not reached."""
         if not monomial:
             return value, False
-        (name, exponent), domain = monomial[0], self.domains.get(monomial[0][0])
+        exponent, domain = monomial[0][1], self.domains.get(monomial[0][0])
         if len(monomial) > 1 or exponent != 1 or domain is None:
             return (Fraction(0), False) if value > 0 and self.sign(monomial) != ANY else None
         end, closed = (
@@ -183,7 +182,7 @@ class Forms:
             raise Unreadable("a division by zero")
         self._needed(base, exponent)
         if len(base) == 1:
-            (monomial, value), = base.items()
+            ((monomial, value),) = base.items()
             if len(monomial) == 1 and self._squares(monomial[0][0], exponent):
                 return p.scaled(self.power(self.parts[monomial[0][0]][1][0], exponent), value**2)
             apart = exponent.denominator == 1 or all(self.sign(((n, Fraction(1)),)) != ANY for n, _ in monomial)
@@ -207,7 +206,7 @@ class Forms:
         if outer is None:
             raise Unreadable("a root of a large number")
         inner = self.named(name, sign, self._used(bare))
-        (monomial, _), = inner.items()
+        ((monomial, _),) = inner.items()
         return p.times(outer, {p.merged((n, e * exponent) for n, e in monomial)[1]: Fraction(1)})
 
     def _common(self, base: Polynomial) -> Monomial:
@@ -392,7 +391,7 @@ class Forms:
     def _inverse(self, inner: tree.Node) -> Linear:
         body = self.linear(inner)
         if len(body) == 1:
-            (word, weight), = body.items()
+            ((word, weight),) = body.items()
             if len(weight) == len(word) == 1:
                 return {(_inverted(word[0]),): self.power(weight, Fraction(-1))}
         text = f"inv({linear_key(body)})"
@@ -418,7 +417,7 @@ class Forms:
         lead = form[min(form)]
         outer = p.number(1)
         if len(lead) == 1:
-            (monomial, value), = lead.items()
+            ((monomial, value),) = lead.items()
             if self.sign(monomial) == POSITIVE:
                 outer = {monomial: abs(value)}
                 form = _added({}, form, p.times(p.number(1 if value > 0 else -1), self.power(outer, Fraction(-1))))

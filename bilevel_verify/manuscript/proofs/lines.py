@@ -121,9 +121,13 @@ def _lines_before(paper: Paper, printed: Printed) -> list[Printed]:
         if same or proof:
             found += [r for r in relations_of(one) if not r.definition and not r.goal]
     order = (formula.n, printed.index)
-    ahead = [r for r in found if not formula.in_proof and r.formula.in_proof or (r.formula.n, r.index) < order]
-    mine = _objects(printed)
-    return [r for r in ahead if _objects(r) & mine][-MOST_LINES:]
+    ahead = [r for r in found if (not formula.in_proof and r.formula.in_proof) or (r.formula.n, r.index) < order]
+    mine, kept = _objects(printed), dict[str, Printed]()
+    for _ in range(2):  # lines about what the relation is about, then those about what these are about
+        found = [r for r in reversed(ahead) if r.name not in kept and _objects(r) & mine]
+        kept |= {r.name: r for r in found[: MOST_LINES - len(kept)]}
+        mine = mine.union(*(_objects(r) for r in found))
+    return [r for r in ahead if r.name in kept]
 
 
 def _objects(printed: Printed) -> set[tree.Node]:
@@ -147,7 +151,7 @@ class _Question:
         self.assumed = assumed
         self.paper, self.known, self.rules, self.lines, self.written = paper, known, rules, lines, written
         self.arrays = False
-        ranges = {name: WHOLE for name in paper.notation.indices} | dict(known.domains)
+        ranges = dict.fromkeys(paper.notation.indices, WHOLE) | dict(known.domains)
         self.forms = Forms(
             lambda node: kind_of_node(paper, node), ranges, euclidean=paper.source.euclidean, expand=written
         )
@@ -194,7 +198,7 @@ class _Question:
         """Whether something stands under a line or a root of which nobody knows that it may."""
         for value, sign in needs.values():
             own = self.forms.polynomial_sign(value)
-            if sign == POSITIVE and own != POSITIVE or (sign == NONNEGATIVE and own == ANY):
+            if (sign == POSITIVE and own != POSITIVE) or (sign == NONNEGATIVE and own == ANY):
                 return True
         return False
 
@@ -236,7 +240,12 @@ class _Question:
         else:
             self.forms.rules = {one.left: one.right for one in arrays if _is_zero(one.right)}
         for one in found:
-            if one.op == "==" and one not in arrays and isinstance(one.left, tree.Index) and isinstance(one.right, tree.Add):
+            if (
+                one.op == "=="
+                and one not in arrays
+                and isinstance(one.left, tree.Index)
+                and isinstance(one.right, tree.Add)
+            ):
                 self.forms.sums[p.key(self.forms.scalar(one.right))] = self.forms.text(one.left)
         return [(one, source) for one, source in found.items() if one not in arrays]
 
@@ -286,7 +295,9 @@ class _Question:
         found: list[Fact] = []
         for name in sorted(used):
             if name in self.known.formulas:
-                one = self._fact(Relation(tree.Letter(name), "==", self.known.formulas[name]), f"the definition of {name}")
+                one = self._fact(
+                    Relation(tree.Letter(name), "==", self.known.formulas[name]), f"the definition of {name}"
+                )
                 found += [one] if one else []
             domain = self.forms.domains.get(name)
             for end, op, closed in _ends(domain):

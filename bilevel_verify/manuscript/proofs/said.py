@@ -55,7 +55,10 @@ def rules_of(paper: Paper, statement: str) -> list[Rule]:
             continue
         letters = frozenset(_letters(paper, said.any))
         line = f"{said.cites}.1" if said.cites else ""
-        found += [Rule(one, letters, said.source, said.least, line, letters & paper.notation.indices) for one in _relations(paper, said)]
+        found += [
+            Rule(one, letters, said.source, said.least, line, letters & paper.notation.indices)
+            for one in _relations(paper, said)
+        ]
     return found
 
 
