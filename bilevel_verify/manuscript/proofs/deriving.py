@@ -15,7 +15,7 @@ from bilevel_verify.manuscript.proofs.facts import Fact
 from bilevel_verify.manuscript.proofs.forms import ANY, POSITIVE, Forms
 from bilevel_verify.manuscript.proofs.polynomials import Monomial, Polynomial
 
-MOST_COLUMNS = 1800
+MOST_COLUMNS = 1200
 ROUNDS = (1, 3)
 MOST_SUPPORT = 60
 MOST_FACTORS = 5
@@ -140,7 +140,7 @@ def _solved(goal: Polynomial, columns: list[_Column], forms: Forms) -> Derivatio
     cost = np.array([c.fact.cost + 0.01 * len(c.factor) for c in columns] + [0.01] * len(slack))
     bounds = [(None, None) if c.free else (0, None) for c in every]
     found = linprog(cost * np.array([not c.free for c in every]), A_eq=matrix, b_eq=right, bounds=bounds,
-                    method="highs", options={"time_limit": 1.5})  # fmt: skip
+                    method="highs", options={"time_limit": 1.0})  # fmt: skip
     if found.status != 0:
         return None
     support = [c for c, x in zip(every, found.x) if abs(x) > 1e-9]

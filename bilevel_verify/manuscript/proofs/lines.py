@@ -24,7 +24,7 @@ from bilevel_verify.manuscript.proofs.said import Rule, entry_sign, instances, r
 from bilevel_verify.manuscript.proofs.squares import squares_in
 from bilevel_verify.manuscript.relations import Printed, relations_of
 from bilevel_verify.theorems.card import Domain, Expression
-from bilevel_verify.theorems.rewrite import free_letters, infinite, substitute
+from bilevel_verify.theorems.rewrite import binder, free_letters, infinite, substitute
 
 BOOKKEEPING = frozenset({"a size", "a sum", "the last summand of a sum"})
 """Sources that nobody needs to be told."""
@@ -78,8 +78,7 @@ def _by_induction(
     paper: Paper, relation: Relation, known: Known, rules: list[Rule], lines: list[Printed]
 ) -> Derived | None:
     """A relation at ``k = 0``, and at ``k + 1`` from itself at ``k`` and the lines before it, for a running letter."""
-    free = free_letters(relation.left) | free_letters(relation.right)
-    for letter in sorted(free & paper.notation.indices - known.domains.keys()):
+    for letter in sorted(_inductive(relation) & paper.notation.indices - known.domains.keys()):
         zero = _at(relation, letter, tree.Number(Fraction(0)))
         after = _at(relation, letter, tree.Add((tree.Letter(letter), tree.Number(Fraction(1)))))
         try:
@@ -94,6 +93,17 @@ def _by_induction(
             sources = (f"induction on {letter}", *(s for s in used if not s.startswith(LINE)))
             return Derived(sources, tuple(s.removeprefix(LINE) for s in used if s.startswith(LINE)))
     return None
+
+
+def _inductive(relation: Relation) -> set[str]:
+    """Letters on which an induction may tell more: ends of sums, indices beside a first entry, of a sequence's formula."""
+    parts = [part for side in (relation.left, relation.right) for part in side.walk()]
+    spans = [binder(part) for part in parts if isinstance(part, tree.Call)]
+    found = set().union(*(free_letters(span[2]) for span in spans if span is not None), set())
+    first = any(isinstance(p, tree.Index) and tree.Number(Fraction(0)) in p.indices for p in parts)
+    if first or (relation.op == "==" and isinstance(relation.left, tree.Index)):
+        found = found.union(*(free_letters(i) for p in parts if isinstance(p, tree.Index) for i in p.indices))
+    return found & (free_letters(relation.left) | free_letters(relation.right))
 
 
 def _at(relation: Relation, letter: str, value: tree.Node) -> Relation:

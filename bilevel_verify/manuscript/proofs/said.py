@@ -55,10 +55,9 @@ def rules_of(paper: Paper, statement: str) -> list[Rule]:
             continue
         letters = frozenset(_letters(paper, said.any))
         line = f"{said.cites}.1" if said.cites else ""
-        found += [
-            Rule(one, letters, said.source, said.least, line, letters & paper.notation.indices)
-            for one in _relations(paper, said)
-        ]
+        for one in _relations(paper, said):
+            own = letters & (free_letters(one.left) | free_letters(one.right))
+            found.append(Rule(one, own, said.source, said.least, line, own & paper.notation.indices))
     return found
 
 
