@@ -142,7 +142,7 @@ def _product(forms: Forms, names: tuple[str, ...]) -> Linear | None:
     found = forms.sizes[names[0]]
     try:
         for name in names[1:]:
-            found = forms._word_product(found, forms.sizes[name])
+            found = forms.product(found, forms.sizes[name])
     except ValueError:
         return None
     return found

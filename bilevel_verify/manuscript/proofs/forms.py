@@ -352,7 +352,7 @@ class Forms:
             case tree.Multiply(factors=factors):
                 return self._multiple(factors)
             case tree.MatrixMultiply(left=left, right=right):
-                return self._word_product(self.linear(left), self.linear(right))
+                return self.product(self.linear(left), self.linear(right))
             case tree.Call(function="T", arguments=(inner,)):
                 return {tuple(_transposed(s) for s in reversed(word)): c for word, c in self.linear(inner).items()}
             case tree.Call(function="inv", arguments=(inner,)):
@@ -378,10 +378,11 @@ class Forms:
                 weight = p.times(weight, self.scalar(factor))
         found = self.linear(arrays[0])
         for other in arrays[1:]:
-            found = self._word_product(found, self.linear(other))
+            found = self.product(found, self.linear(other))
         return _added({}, found, weight)
 
-    def _word_product(self, one: Linear, other: Linear) -> Linear:
+    def product(self, one: Linear, other: Linear) -> Linear:
+        """The product of two sums of words, in this order."""
         total: Linear = {}
         for a, u in one.items():
             for b, v in other.items():

@@ -96,7 +96,7 @@ def _by_induction(
 
 
 def _inductive(relation: Relation) -> set[str]:
-    """Letters on which an induction may tell more: ends of sums, indices beside a first entry, of a sequence's formula."""
+    """Letters on which an induction may tell more: ends of sums, indices beside a first entry or of a formula's left."""
     parts = [part for side in (relation.left, relation.right) for part in side.walk()]
     spans = [binder(part) for part in parts if isinstance(part, tree.Call)]
     found = set().union(*(free_letters(span[2]) for span in spans if span is not None), set())
