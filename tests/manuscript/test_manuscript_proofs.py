@@ -18,9 +18,10 @@ from bilevel_verify.manuscript.fidelity import Paper
 from bilevel_verify.manuscript.formulas import read_print
 from bilevel_verify.manuscript.judging import OutOfScope, judge
 from bilevel_verify.manuscript.proofs import polynomials as p
+from bilevel_verify.manuscript.proofs.atoms import ANY, NONNEGATIVE, POSITIVE, Unreadable
 from bilevel_verify.manuscript.proofs.deriving import derive
 from bilevel_verify.manuscript.proofs.facts import Fact, atoms_of, facts_about
-from bilevel_verify.manuscript.proofs.forms import ANY, NONNEGATIVE, POSITIVE, Forms, Unreadable
+from bilevel_verify.manuscript.proofs.forms import Forms
 from bilevel_verify.manuscript.proofs.lines import grounded
 from bilevel_verify.manuscript.relations import Printed, relations_of
 from tests.seeds import SEED

@@ -6,16 +6,20 @@ rational numbers, and only what agrees term by term, with factors that are not n
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 from bilevel_verify.manuscript.proofs import polynomials as p
+from bilevel_verify.manuscript.proofs.atoms import ANY, POSITIVE
 from bilevel_verify.manuscript.proofs.facts import Fact
-from bilevel_verify.manuscript.proofs.forms import ANY, POSITIVE, Forms
+from bilevel_verify.manuscript.proofs.forms import Forms
 from bilevel_verify.manuscript.proofs.polynomials import Monomial, Polynomial
 
 MOST_COLUMNS = 1200
+MOST_STEPS = 5_000
 ROUNDS = (1, 3)
 MOST_SUPPORT = 60
 MOST_FACTORS = 5
@@ -133,14 +137,14 @@ def _solved(goal: Polynomial, columns: list[_Column], forms: Forms) -> Derivatio
         return None
     entries = [(rows[m], j, float(v)) for j, c in enumerate(every) for m, v in c.value.items()]
     where, at, values = zip(*entries)
-    matrix = coo_array((values, (where, at)), shape=(len(rows), len(every))).tocsr()
+    matrix: Any = coo_array((values, (where, at)), shape=(len(rows), len(every))).tocsr()
     right = np.zeros(len(rows))
     for monomial, value in goal.items():
         right[rows[monomial]] = float(value)
     cost = np.array([c.fact.cost + 0.01 * len(c.factor) for c in columns] + [0.01] * len(slack))
-    bounds = [(None, None) if c.free else (0, None) for c in every]
+    bounds = [(-math.inf if c.free else 0.0, math.inf) for c in every]
     found = linprog(cost * np.array([not c.free for c in every]), A_eq=matrix, b_eq=right, bounds=bounds,
-                    method="highs", options={"time_limit": 1.0})  # fmt: skip
+                    method="highs", options={"maxiter": MOST_STEPS})  # fmt: skip
     if found.status != 0:
         return None
     support = [c for c, x in zip(every, found.x) if abs(x) > 1e-9]

@@ -8,8 +8,10 @@ from fractions import Fraction
 from itertools import combinations, islice, permutations
 
 from bilevel_verify.manuscript.proofs import polynomials as p
-from bilevel_verify.manuscript.proofs.forms import ANY, POSITIVE, Forms, Linear, Unreadable, added
+from bilevel_verify.manuscript.proofs.atoms import ANY, POSITIVE, Unreadable
+from bilevel_verify.manuscript.proofs.forms import Forms
 from bilevel_verify.manuscript.proofs.polynomials import Monomial, Polynomial
+from bilevel_verify.manuscript.proofs.words import Linear, added
 
 MOST_PARTS = 5
 MOST_SPLITS = 12

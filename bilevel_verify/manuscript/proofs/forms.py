@@ -13,94 +13,36 @@ from fractions import Fraction
 
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.manuscript.proofs import polynomials as p
+from bilevel_verify.manuscript.proofs.atoms import ANY, NEGATIVE, NONNEGATIVE, POSITIVE, Atoms, Unreadable
 from bilevel_verify.manuscript.proofs.polynomials import Monomial, Polynomial
-from bilevel_verify.theorems.card import Domain
-from bilevel_verify.theorems.rewrite import binder, free_letters, infinite, substitute
+from bilevel_verify.manuscript.proofs.words import Linear, Word, added, inverted, linear_key, reduced, transposed
+from bilevel_verify.theorems.rewrite import binder, free_letters, rebuild, substitute
 
-Word = tuple[str, ...]
-Linear = dict[Word, Polynomial]
-POSITIVE, NONNEGATIVE, NEGATIVE, ANY = "positive", "nonnegative", "negative", "any"
 ARRAYS = ("vector", "matrix", "tensor", "covector")
 
 
-class Unreadable(ValueError):
-    """An expression that is no polynomial over atoms and no combination of vectors or matrices."""
-
-
 @dataclass
-class Forms:
-    """Everything that is known of the atoms of one question.
+class Forms(Atoms):
+    """Everything that is known of the objects of one question.
 
-    ``kind`` says of a tree whether it is a scalar, a vector, ...; ``domains`` are ranges of letters (for an entry of a
-    sequence: of the sequence); ``rules`` are vectors that are written out; with ``euclidean`` a squared norm is the
-    inner product of the vector with itself, with ``expand`` a squared absolute value is the square.
+    ``rules`` are vectors that are written out; with ``euclidean`` a squared norm is the inner product of the vector
+    with itself, with ``expand`` a squared absolute value is the square. ``sizes`` are the vectors whose norms are
+    atoms, ``shapes`` their kinds, ``parts`` what other atoms are functions of, ``products`` the sides of inner
+    products, ``sums`` names for sums.
     """
 
-    kind: Callable[[tree.Node], str]
-    domains: Mapping[str, Domain] = field(default_factory=dict)
     rules: Mapping[tree.Node, tree.Node] = field(default_factory=dict)
     euclidean: bool = True
     expand: bool = True
     entry_sign: Callable[[tree.Index], str] | None = None
-    signs: dict[str, str] = field(default_factory=dict)
     sizes: dict[str, Linear] = field(default_factory=dict)
     shapes: dict[str, str] = field(default_factory=dict)
     parts: dict[str, tuple[str, tuple[Polynomial, ...]]] = field(default_factory=dict)
     products: dict[str, tuple[Word, Word]] = field(default_factory=dict)
-    letters: dict[str, frozenset[str]] = field(default_factory=dict)
     sums: dict[str, str] = field(default_factory=dict)
-    needs: dict[str, tuple[Polynomial, str]] = field(default_factory=dict)
     depth: int = 0
 
     # scalars ---------------------------------------------------------------------------------------------------
-
-    def named(self, name: str, sign: str, used: frozenset[str]) -> Polynomial:
-        """An atom of a sign; ``used`` are the letters in it."""
-        self.signs.setdefault(name, sign)
-        self.letters.setdefault(name, used)
-        return p.atom(name)
-
-    def sign(self, monomial: Monomial) -> str:
-        """The sign of a product of powers, from those of its atoms."""
-        found = POSITIVE
-        for name, exponent in monomial:
-            own = POSITIVE if name.startswith("#") else self.signs.get(name, ANY)
-            if exponent.denominator == 1 and exponent.numerator % 2 == 0 and own == ANY and exponent > 0:
-                own = NONNEGATIVE
-            if own == ANY or (own == NONNEGATIVE and exponent < 0):
-                return ANY
-            if own == NONNEGATIVE:
-                found = NONNEGATIVE
-        return found
-
-    def polynomial_sign(self, one: Polynomial) -> str:
-        """The sign of a sum none of whose terms can be negative, or whose letters have numbers as ends."""
-        signs = [self.sign(m) if v > 0 else ANY for m, v in one.items()]
-        if ANY not in signs:
-            return POSITIVE if POSITIVE in signs else NONNEGATIVE
-        low, strict = Fraction(0), False
-        for monomial, value in one.items():
-            end = self._end(monomial, value)
-            if end is None:
-                return ANY
-            low, strict = low + end[0], strict or end[1]
-        return POSITIVE if low > 0 or (low == 0 and strict) else NONNEGATIVE if low == 0 else ANY
-
-    def _end(self, monomial: Monomial, value: Fraction) -> tuple[Fraction, bool] | None:
-        """The least value of a term of one letter, and whether it is not reached."""
-        if not monomial:
-            return value, False
-        exponent, domain = monomial[0][1], self.domains.get(monomial[0][0])
-        if len(monomial) > 1 or exponent != 1 or domain is None:
-            return (Fraction(0), False) if value > 0 and self.sign(monomial) != ANY else None
-        end, closed = (
-            (domain.lower, domain.lower_closed or domain.kind == "integers")
-            if value > 0
-            else (domain.upper, domain.upper_closed or domain.kind == "integers")
-        )
-        if end is None or not isinstance(end.tree, tree.Number):
-            return None
-        return value * end.tree.value, not closed
 
     def scalar(self, node: tree.Node) -> Polynomial:
         """A number.
@@ -141,26 +83,8 @@ class Forms:
     def _letter(self, name: str) -> Polynomial:
         if name in ("oo", "_", "dots") or self.kind(tree.Letter(name)) in (*ARRAYS, "set"):
             raise Unreadable(f"{name} is no number")
-        sign = POSITIVE if name in ("pi", "E") else self._range_sign(name)
+        sign = POSITIVE if name in ("pi", "E") else self.range_sign(name)
         return self.named(name, sign, frozenset({name}))
-
-    def _range_sign(self, name: str, depth: int = 0) -> str:
-        domain = self.domains.get(name)
-        if domain is None or domain.lower is None or infinite(domain.lower.tree) or depth > 4:
-            return ANY
-        low, strict = domain.lower.tree, not domain.lower_closed and domain.kind != "integers"
-        if isinstance(low, tree.Number):
-            if low.value > 0 or (low.value == 0 and strict):
-                return POSITIVE
-            return NONNEGATIVE if low.value == 0 else ANY
-        if isinstance(low, tree.Letter):
-            found = self._range_sign(low.name, depth + 1)
-            return POSITIVE if strict and found == NONNEGATIVE else found
-        try:
-            found = self.polynomial_sign(self.scalar(low))
-        except ValueError:
-            return ANY
-        return POSITIVE if strict and found == NONNEGATIVE else found
 
     def _entry(self, node: tree.Index) -> Polynomial:
         if self.kind(node) in ARRAYS:
@@ -168,7 +92,7 @@ class Forms:
         sign = self.entry_sign(node) if self.entry_sign is not None else ANY
         if sign == NEGATIVE:
             return p.plus({}, self.named(f"-{self.text(node)}", POSITIVE, frozenset(free_letters(node))), Fraction(-1))
-        sign = self._range_sign(node.base) if sign == ANY else sign
+        sign = self.range_sign(node.base) if sign == ANY else sign
         return self.named(self.text(node), sign, frozenset(free_letters(node)))
 
     def power(self, base: Polynomial, exponent: Fraction) -> Polynomial:
@@ -180,7 +104,7 @@ class Forms:
             return found
         if not base:
             raise Unreadable("a division by zero")
-        self._needed(base, exponent)
+        self.needed(base, exponent)
         if len(base) == 1:
             ((monomial, value),) = base.items()
             if len(monomial) == 1 and self._squares(monomial[0][0], exponent):
@@ -205,7 +129,7 @@ class Forms:
         outer = p.raised(lead, p.UNIT, exponent)
         if outer is None:
             raise Unreadable("a root of a large number")
-        inner = self.named(name, sign, self._used(bare))
+        inner = self.named(name, sign, self.used(bare))
         ((monomial, _),) = inner.items()
         return p.times(outer, {p.merged((n, e * exponent) for n, e in monomial)[1]: Fraction(1)})
 
@@ -220,25 +144,11 @@ class Forms:
         """Whether a squared atom is an absolute value that is written out."""
         return self.expand and exponent == 2 and self.parts.get(name, ("",))[0] == "abs"
 
-    def _needed(self, base: Polynomial, exponent: Fraction) -> None:
-        """What must be known of a base: it is not 0 under a line, and not negative under a root."""
-        if list(base) == [p.UNIT] and (base[p.UNIT] > 0 or exponent.denominator == 1):
-            return
-        turned = p.plus({}, base, Fraction(-1))
-        if exponent.denominator == 1 and self.polynomial_sign(turned) == POSITIVE:
-            return
-        known = self.needs.get(p.key(base), (base, ANY))[1]
-        sign = POSITIVE if exponent < 0 or known == POSITIVE else NONNEGATIVE
-        self.needs[p.key(base)] = (base, sign)
-
     def _is_size(self, base: Polynomial) -> bool:
         """Whether it is an absolute value."""
         return len(base) == 1 and all(
             len(m) == 1 and m[0][1] == 1 and self.parts.get(m[0][0], ("",))[0] == "abs" for m in base
         )
-
-    def _used(self, *every: Polynomial) -> frozenset[str]:
-        return frozenset().union(*(self.letters.get(n, frozenset()) for one in every for m in one for n, _ in m))
 
     def _raised(self, base: tree.Node, exponent: tree.Node) -> Polynomial:
         height = self.scalar(exponent)
@@ -248,7 +158,7 @@ class Forms:
         sign = self.polynomial_sign(foot)
         name = f"power({p.key(foot)}; {p.key(height)})"
         self.parts.setdefault(name, ("power", (foot, height)))
-        return self.named(name, sign, self._used(foot, height))
+        return self.named(name, sign, self.used(foot, height))
 
     def _call(self, node: tree.Call) -> Polynomial:
         name, arguments = node.function, node.arguments
@@ -283,7 +193,7 @@ class Forms:
             sign = POSITIVE if signs.count(POSITIVE) == len(signs) else NONNEGATIVE
         text = f"{name}({', '.join(p.key(h) for h in held)})"
         self.parts.setdefault(text, (name, held))
-        return self.named(text, sign, self._used(*held))
+        return self.named(text, sign, self.used(*held))
 
     def _summed(self, name: str, body: tree.Node, span: tuple[str, tree.Node, tree.Node]) -> Polynomial:
         """A sum term by term: what does not run with its index is a factor."""
@@ -343,18 +253,18 @@ class Forms:
             case tree.Add(terms=terms):
                 total: Linear = {}
                 for term in terms:
-                    total = _added(total, self.linear(term), p.number(1))
+                    total = added(total, self.linear(term), p.number(1))
                 return total
             case tree.Negate(operand=inner):
-                return _added({}, self.linear(inner), p.number(-1))
+                return added({}, self.linear(inner), p.number(-1))
             case tree.Divide(numerator=top, denominator=bottom):
-                return _added({}, self.linear(top), self.power(self.scalar(bottom), Fraction(-1)))
+                return added({}, self.linear(top), self.power(self.scalar(bottom), Fraction(-1)))
             case tree.Multiply(factors=factors):
                 return self._multiple(factors)
             case tree.MatrixMultiply(left=left, right=right):
                 return self.product(self.linear(left), self.linear(right))
             case tree.Call(function="T", arguments=(inner,)):
-                return {tuple(_transposed(s) for s in reversed(word)): c for word, c in self.linear(inner).items()}
+                return {tuple(transposed(s) for s in reversed(word)): c for word, c in self.linear(inner).items()}
             case tree.Call(function="inv", arguments=(inner,)):
                 return self._inverse(inner)
             case tree.Call(function="mode", arguments=(body, tree.Number(value=which), matrix)):
@@ -379,14 +289,14 @@ class Forms:
         found = self.linear(arrays[0])
         for other in arrays[1:]:
             found = self.product(found, self.linear(other))
-        return _added({}, found, weight)
+        return added({}, found, weight)
 
     def product(self, one: Linear, other: Linear) -> Linear:
         """The product of two sums of words, in this order."""
         total: Linear = {}
         for a, u in one.items():
             for b, v in other.items():
-                total = _added(total, {_reduced((*a, *b)): p.times(u, v)}, p.number(1))
+                total = added(total, {reduced((*a, *b)): p.times(u, v)}, p.number(1))
         return total
 
     def _inverse(self, inner: tree.Node) -> Linear:
@@ -394,7 +304,7 @@ class Forms:
         if len(body) == 1:
             ((word, weight),) = body.items()
             if len(weight) == len(word) == 1:
-                return {(_inverted(word[0]),): self.power(weight, Fraction(-1))}
+                return {(inverted(word[0]),): self.power(weight, Fraction(-1))}
         text = f"inv({linear_key(body)})"
         self.shapes[text] = "matrix"
         self.letters.setdefault(text, frozenset(free_letters(inner)))
@@ -408,7 +318,7 @@ class Forms:
                 made = (a[0], *sorted((*a[1:], f"x{which} {' '.join(b)}"), key=lambda s: s[:2]))
                 if len({s[:2] for s in made[1:]}) < len(made) - 1:
                     raise Unreadable("two products along one mode")
-                total = _added(total, {made: p.times(u, v)}, p.number(1))
+                total = added(total, {made: p.times(u, v)}, p.number(1))
         return total
 
     def size(self, name: str, form: Linear, kind: str) -> Polynomial:
@@ -421,7 +331,7 @@ class Forms:
             ((monomial, value),) = lead.items()
             if self.sign(monomial) == POSITIVE:
                 outer = {monomial: abs(value)}
-                form = _added({}, form, p.times(p.number(1 if value > 0 else -1), self.power(outer, Fraction(-1))))
+                form = added({}, form, p.times(p.number(1 if value > 0 else -1), self.power(outer, Fraction(-1))))
             elif len(form) == 1 and self.sign(monomial) == NONNEGATIVE:
                 outer, form = {monomial: abs(value)}, {min(form): p.number(1)}
         text = f"{name}[{linear_key(form)}]"
@@ -432,7 +342,7 @@ class Forms:
 
     def _of_linear(self, form: Linear) -> frozenset[str]:
         words = frozenset().union(*(self.letters.get(s, frozenset()) for w in form for s in w))
-        return words | self._used(*form.values())
+        return words | self.used(*form.values())
 
     def inner(self, one: Linear, other: Linear) -> Polynomial:
         """The inner product of two vectors, expanded."""
@@ -446,10 +356,10 @@ class Forms:
         """``<a, b>`` of two words; matrices move to the side where the text is smaller."""
         if a == b and self.euclidean:
             return self.power(self.size("norm", {a: p.number(1)}, "vector"), Fraction(2))
-        whole = (*(_transposed(s) for s in reversed(a[:-1])), *b[:-1])
-        whole = _reduced(whole)
+        whole = (*(transposed(s) for s in reversed(a[:-1])), *b[:-1])
+        whole = reduced(whole)
         forward = (a[-1], whole, b[-1])
-        backward = (b[-1], tuple(_transposed(s) for s in reversed(whole)), a[-1])
+        backward = (b[-1], tuple(transposed(s) for s in reversed(whole)), a[-1])
         first, middle, last = min(forward, backward)
         text = f"<{first}; {' '.join(middle)}; {last}>"
         self.products.setdefault(text, ((first,), (*middle, last)))
@@ -461,7 +371,7 @@ class Forms:
         for word, weight in form.items():
             if len(word) < 2 or not word[0].endswith("^T"):
                 raise Unreadable("a product of matrices that is no number")
-            total = p.plus(total, p.times(weight, self._pair((_transposed(word[0]),), word[1:])))
+            total = p.plus(total, p.times(weight, self._pair((transposed(word[0]),), word[1:])))
         return total
 
     def text(self, node: tree.Node) -> str:
@@ -471,8 +381,6 @@ class Forms:
 
 def _ordered(node: tree.Node, forms: Forms) -> tree.Node:
     """Indices such as ``k + 1 - 1`` as ``k``."""
-    from bilevel_verify.theorems.rewrite import rebuild
-
     node = rebuild(node, lambda part: _ordered(part, forms))
     if not isinstance(node, tree.Index):
         return node
@@ -486,41 +394,3 @@ def _index(node: tree.Node, forms: Forms) -> tree.Node:
         return tree.Letter(p.key(forms.scalar(node)).replace("1*", "").replace("*1", "")) if node else node
     except ValueError:
         return node
-
-
-def _added(one: Linear, other: Linear, factor: Polynomial) -> Linear:
-    total = dict(one)
-    for word, weight in other.items():
-        found = p.plus(total.get(word, {}), p.times(weight, factor))
-        if found:
-            total[word] = found
-        else:
-            total.pop(word, None)
-    return total
-
-
-added = _added
-
-
-def linear_key(form: Linear) -> str:
-    """A text that is the same for the same combination."""
-    return " + ".join(f"{{{p.key(c)}}} {' '.join(word) or 'I'}" for word, c in sorted(form.items()))
-
-
-def _transposed(symbol: str) -> str:
-    return symbol.removesuffix("^T") if symbol.endswith("^T") else f"{symbol}^T"
-
-
-def _inverted(symbol: str) -> str:
-    return symbol[4:-1] if symbol.startswith("inv(") and symbol.endswith(")") else f"inv({symbol})"
-
-
-def _reduced(word: Word) -> Word:
-    """A word without neighbours that are inverse to each other."""
-    found: list[str] = []
-    for symbol in word:
-        if found and found[-1] == _inverted(symbol):
-            found.pop()
-        else:
-            found.append(symbol)
-    return tuple(found)

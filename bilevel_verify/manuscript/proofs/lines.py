@@ -16,12 +16,14 @@ from bilevel_verify.manuscript.comparing import FLIPPED, Relation
 from bilevel_verify.manuscript.fidelity import Paper
 from bilevel_verify.manuscript.opaque import kind_of_node
 from bilevel_verify.manuscript.proofs import polynomials as p
+from bilevel_verify.manuscript.proofs.atoms import ANY, NONNEGATIVE, POSITIVE
 from bilevel_verify.manuscript.proofs.deriving import Derivation, derive
 from bilevel_verify.manuscript.proofs.facts import Fact, atoms_of, facts_about
-from bilevel_verify.manuscript.proofs.forms import ANY, NONNEGATIVE, POSITIVE, Forms, added
+from bilevel_verify.manuscript.proofs.forms import Forms
 from bilevel_verify.manuscript.proofs.polynomials import Polynomial
 from bilevel_verify.manuscript.proofs.said import Rule, entry_sign, instances, rules_of, tidy
 from bilevel_verify.manuscript.proofs.squares import squares_in
+from bilevel_verify.manuscript.proofs.words import added
 from bilevel_verify.manuscript.relations import Printed, relations_of
 from bilevel_verify.theorems.card import Domain, Expression
 from bilevel_verify.theorems.rewrite import binder, free_letters, infinite, substitute
@@ -96,7 +98,7 @@ def _by_induction(
 
 
 def _inductive(relation: Relation) -> set[str]:
-    """Letters on which an induction may tell more: ends of sums, indices beside a first entry or of a formula's left."""
+    """Letters on which an induction may tell more: ends of sums, indices beside a first entry or left of a formula."""
     parts = [part for side in (relation.left, relation.right) for part in side.walk()]
     spans = [binder(part) for part in parts if isinstance(part, tree.Call)]
     found = set().union(*(free_letters(span[2]) for span in spans if span is not None), set())

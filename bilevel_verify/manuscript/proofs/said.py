@@ -24,7 +24,8 @@ from bilevel_verify.latex import read_latex
 from bilevel_verify.manuscript.comparing import FLIPPED, Relation
 from bilevel_verify.manuscript.fidelity import Paper
 from bilevel_verify.manuscript.formulas import Formula, Said
-from bilevel_verify.manuscript.proofs.forms import ANY, NEGATIVE, NONNEGATIVE, POSITIVE, Forms
+from bilevel_verify.manuscript.proofs.atoms import ANY, NEGATIVE, NONNEGATIVE, POSITIVE
+from bilevel_verify.manuscript.proofs.forms import Forms
 from bilevel_verify.manuscript.relations import ReadFormula, relations_of
 from bilevel_verify.theorems.rewrite import free_letters, substitute
 

@@ -14,8 +14,9 @@ from itertools import combinations
 from bilevel_verify.language import tree
 from bilevel_verify.manuscript.proofs import polynomials as p
 from bilevel_verify.manuscript.proofs.facts import Fact
-from bilevel_verify.manuscript.proofs.forms import Forms, added
+from bilevel_verify.manuscript.proofs.forms import Forms
 from bilevel_verify.manuscript.proofs.polynomials import Polynomial
+from bilevel_verify.manuscript.proofs.words import added
 
 SIZES = ("norm", "abs")
 MOST_SQUARES = 60
