@@ -113,7 +113,7 @@ def _columns(goal: Polynomial, facts: Sequence[Fact], forms: Forms, rounds: int)
 
 def _fits(factor: Monomial, forms: Forms) -> str:
     """The sign of a term that a fact may be multiplied by; empty where it is not defined everywhere."""
-    if len(factor) > MOST_FACTORS or sum(abs(e) for _, e in factor) > LARGEST_DEGREE:
+    if len(factor) > MOST_FACTORS or sum(abs(Fraction(e)) for _, e in factor) > LARGEST_DEGREE:
         return ""
     for name, exponent in factor:
         sign = POSITIVE if name.startswith("#") else forms.signs.get(name, ANY)
