@@ -21,7 +21,7 @@ from bilevel_verify.manuscript.proofs.deriving import Derivation, derive
 from bilevel_verify.manuscript.proofs.facts import Fact, atoms_of, facts_about
 from bilevel_verify.manuscript.proofs.forms import Forms
 from bilevel_verify.manuscript.proofs.polynomials import Polynomial
-from bilevel_verify.manuscript.proofs.said import Rule, entry_sign, instances, rules_of, tidy
+from bilevel_verify.manuscript.proofs.said import Rule, entry_sign, instances, letter_ranges, rules_of, tidy
 from bilevel_verify.manuscript.proofs.squares import squares_in
 from bilevel_verify.manuscript.proofs.words import added
 from bilevel_verify.manuscript.relations import Printed, relations_of
@@ -163,7 +163,7 @@ class _Question:
         self.assumed = assumed
         self.paper, self.known, self.rules, self.lines, self.written = paper, known, rules, lines, written
         self.arrays = False
-        ranges = dict.fromkeys(paper.notation.indices, WHOLE) | dict(known.domains)
+        ranges = dict.fromkeys(paper.notation.indices, WHOLE) | letter_ranges(rules) | dict(known.domains)
         self.forms = Forms(
             lambda node: kind_of_node(paper, node), ranges, euclidean=paper.source.euclidean, expand=written
         )

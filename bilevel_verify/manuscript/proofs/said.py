@@ -27,6 +27,7 @@ from bilevel_verify.manuscript.formulas import Formula, Said
 from bilevel_verify.manuscript.proofs.atoms import ANY, NEGATIVE, NONNEGATIVE, POSITIVE
 from bilevel_verify.manuscript.proofs.forms import Forms
 from bilevel_verify.manuscript.relations import ReadFormula, relations_of
+from bilevel_verify.theorems.card import Domain, Expression
 from bilevel_verify.theorems.rewrite import free_letters, substitute
 
 MOST_INSTANCES = 400
@@ -133,6 +134,16 @@ def entry_sign(rules: list[Rule], node: tree.Index, forms: Forms) -> str:
             if op == ">" or right.value > 0:
                 return POSITIVE
             found = NONNEGATIVE
+    return found
+
+
+def letter_ranges(rules: list[Rule]) -> dict[str, Domain]:
+    """Ranges of letters of which a lower end is said that is a number."""
+    found = {}
+    for rule in rules:
+        left, op, right = rule.relation.left, rule.relation.op, rule.relation.right
+        if op in (">", ">=") and not rule.any and isinstance(left, tree.Letter) and isinstance(right, tree.Number):
+            found[left.name] = Domain(rule.source, "interval", Expression(right, ""), None, op == ">=", False)
     return found
 
 
