@@ -168,6 +168,15 @@ def test_signs_follow_from_ranges() -> None:
     assert [sign for _, sign in forms.needs.values()].count(POSITIVE) == 2
 
 
+def test_a_power_with_a_letter_needs_a_base_that_is_not_negative() -> None:
+    one = bv.card("ragd-gs").letters["kappa"].domain
+    for text, fine in (("(1 - 1/sqrt(a))**(b/2)", True), ("(2 - a)**(b/2)", False), ("a**(b - 1)", True)):
+        forms = Forms(kind, {"a": one, "b": bv.card("ragd-gs").letters["D_0"].domain})
+        forms.scalar(parse(text))
+        wanted = {sign: forms.polynomial_sign(value) for value, sign in forms.needs.values()}
+        assert all(own in (sign, POSITIVE) for sign, own in wanted.items()) == fine
+
+
 @pytest.mark.seeded
 @pytest.mark.parametrize("seed", [SEED + n for n in range(4)])
 def test_facts_are_true(seed: int) -> None:

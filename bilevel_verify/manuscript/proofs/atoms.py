@@ -70,6 +70,8 @@ class Atoms:
         if not monomial:
             return value, False
         exponent, domain = monomial[0][1], self.domains.get(monomial[0][0])
+        if len(monomial) == 1 and exponent < 0 and value < 0 and self._from_one(domain):
+            return value, not (domain is not None and (domain.lower_closed or domain.kind == "integers"))
         if len(monomial) > 1 or exponent != 1 or domain is None:
             return (Fraction(0), False) if value > 0 and self.sign(monomial) != ANY else None
         end, closed = (
@@ -80,6 +82,10 @@ class Atoms:
         if end is None or not isinstance(end.tree, tree.Number):
             return None
         return value * end.tree.value, not closed
+
+    def _from_one(self, domain: Domain | None) -> bool:
+        """Whether a range begins at 1, so that its powers below 0 are at most 1."""
+        return domain is not None and domain.lower is not None and domain.lower.tree == tree.Number(Fraction(1))
 
     def range_sign(self, name: str, depth: int = 0) -> str:
         """The sign of a letter, from its range."""

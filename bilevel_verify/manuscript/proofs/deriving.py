@@ -145,7 +145,7 @@ def _solved(goal: Polynomial, columns: list[_Column], forms: Forms) -> Derivatio
     bounds = [(-math.inf if c.free else 0.0, math.inf) for c in every]
     found = linprog(cost * np.array([not c.free for c in every]), A_eq=matrix, b_eq=right, bounds=bounds,
                     method="highs", options={"maxiter": MOST_STEPS})  # fmt: skip
-    if found.status != 0:
+    if found.status != 0 or found.x is None:
         return None
     support = [c for c, x in zip(every, found.x) if abs(x) > 1e-9]
     if len(support) > MOST_SUPPORT:

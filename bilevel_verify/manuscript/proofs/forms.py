@@ -156,6 +156,7 @@ class Forms(Atoms):
             return self.power(self.scalar(base), height.get(p.UNIT, Fraction(0)))
         foot = self.scalar(base)
         sign = self.polynomial_sign(foot)
+        self.needed(foot, Fraction(1, 2) if self.polynomial_sign(height) != ANY else Fraction(-1, 2))
         name = f"power({p.key(foot)}; {p.key(height)})"
         self.parts.setdefault(name, ("power", (foot, height)))
         return self.named(name, sign, self.used(foot, height))

@@ -95,7 +95,7 @@ def instances(rule: Rule, pool: Mapping[tree.Node, None], forms: Forms) -> Itera
     """A rule for the objects that occur in a pool of expressions."""
     relation = rule.relation
     if not rule.any:
-        yield relation
+        yield Relation(tidy(relation.left), relation.op, tidy(relation.right))
         return
     anchors = [n for side in (relation.left, relation.right) for n in side.walk() if _is_anchor(n)]
     anchors = [a for a in dict.fromkeys(anchors) if free_letters(a) & rule.any]
