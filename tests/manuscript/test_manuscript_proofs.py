@@ -23,6 +23,7 @@ from bilevel_verify.manuscript.proofs.deriving import derive
 from bilevel_verify.manuscript.proofs.facts import Fact, atoms_of, facts_about
 from bilevel_verify.manuscript.proofs.forms import Forms
 from bilevel_verify.manuscript.proofs.lines import grounded
+from bilevel_verify.manuscript.proofs.said import tidy
 from bilevel_verify.manuscript.relations import Printed, relations_of
 from tests.seeds import SEED
 
@@ -406,6 +407,12 @@ def test_lines_follow_from_what_is_said_and_from_lines_before(paper: Paper) -> N
     assert found[8].verdict == "undecided"  # k - 1 may be -1, where nothing is said
     assert found[10].verdict == "holds"
     assert "induction on k" in found[11].reason
+
+
+def test_indices_are_put_in_one_form() -> None:
+    for text in ("norm(x[k + 1 - 2] - y[-1])", "norm(x[-1 + k] - y[1 - 2])", "norm(x[k - 1] - y[-1])"):
+        once = tidy(parse(text))
+        assert once == tidy(once) == tidy(parse("norm(x[k - 1] - y[-1])"))
 
 
 def test_a_denominator_that_may_vanish_is_no_derivation(paper: Paper) -> None:

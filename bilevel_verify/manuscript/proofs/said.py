@@ -171,9 +171,9 @@ def _index(node: tree.Node) -> tree.Node:
     terms: list[tree.Node] = []
     for name, value in sorted(form[1].items()):
         letter = tree.Letter(name)
-        terms.append(letter if value == 1 else tree.Multiply((tree.signed(value), letter)))
+        terms.append(letter if value == 1 else tree.Multiply((tree.Number(value), letter)))
     if form[0] or not terms:
-        terms.append(tree.signed(form[0]))
+        terms.append(tree.Number(form[0]))
     return terms[0] if len(terms) == 1 else tree.Add(tuple(terms))
 
 
