@@ -22,6 +22,7 @@ from bilevel_verify.manuscript.matching import Item, Match, matches
 from bilevel_verify.manuscript.proofs.lines import grounded
 from bilevel_verify.manuscript.relations import Printed, ReadFormula, relations_of
 from bilevel_verify.theorems.card import Card
+from bilevel_verify.theorems.rewrite import free_letters
 
 REASONS = {
     "definition": "it defines a symbol",
@@ -141,14 +142,24 @@ def coverage_by_print(
     open_ = [p for p in printed if p.name not in ours or not ours[p.name].decided]
     with memory_limit(memory):
         judged = shared(_task, [(paper, one, effort) for one in open_], jobs, lambda number, count: None)
-    alone = _grounded({one.name: line for one, line in zip(open_, judged)}, ours)
+    free = {p.name for p in printed if not _running(p) & paper.notation.indices and not p.conditions}
+    found = {one.name: line for one, line in zip(open_, judged)}
+    alone = _grounded(found, [line for line in ours.values() if line.name in free])
     steps = tuple((one.formula, tuple(_lines(card.key, one, ours, alone))) for one in displays)
     return Walk(card.key, steps)
 
 
-def _grounded(alone: dict[str, Line], ours: Mapping[str, Line]) -> dict[str, Line]:
-    """Lines that follow from lines hold where those do: by a row of the card as printed, or by the print layer."""
-    every = [*alone.values(), *(line for line in ours.values() if line.by == "card")]
+def _running(printed: Printed) -> set[str]:
+    """The free letters of a relation."""
+    return free_letters(printed.relation.left) | free_letters(printed.relation.right)
+
+
+def _grounded(alone: dict[str, Line], ours: Iterable[Line]) -> dict[str, Line]:
+    """Lines that follow from lines hold where those do: by the print layer, or by a row of the card as printed.
+
+    ``ours`` are lines of the card without running letters: of these a card may have ranges of its own.
+    """
+    every = [*alone.values(), *(line for line in ours if line.by == "card")]
     held = {line.name for line in every if line.verdict == "holds"}
     holds = grounded({line.name: line.uses for line in alone.values() if line.uses}, held)
     return {

@@ -362,6 +362,22 @@ latex = 'x_{k+1}-y_k=x_k-y_k-\frac1L\nabla f(x_k)'
 n = 11
 within = "proof of lemma-1"
 latex = 'f(x_k)\le f(x_0)'
+[[formula]]
+n = 12
+within = "proof of lemma-3"
+latex = 'f(y_k)\le c\quad\text{for all }k\le 5'
+[[formula]]
+n = 13
+within = "proof of lemma-3"
+latex = 'f(y_k)\le 2c\quad\text{for all }k\le 5'
+[[formula]]
+n = 14
+within = "proof of lemma-3"
+latex = 'f(y_k)\le 2c'
+[[formula]]
+n = 15
+within = "proof of lemma-1"
+latex = 'a_k=k\quad\text{for all }k\ge 1'
 [[said]]
 source = "f is smooth"
 latex = 'f(u)\le f(v)+\langle\nabla f(v),u-v\rangle+\frac L2\|u-v\|^2'
@@ -415,12 +431,23 @@ def test_indices_are_put_in_one_form() -> None:
         assert once == tidy(once) == tidy(parse("norm(x[k - 1] - y[-1])"))
 
 
+def test_a_line_with_a_condition_is_used_under_that_condition_only(paper: Paper) -> None:
+    assert line(paper, "12.1").conditions
+    assert judge(paper, line(paper, "13.1"), effort=0.1).uses == ("12.1",)
+    assert judge(paper, line(paper, "14.1"), effort=0.1).uses == ()
+
+
 def test_a_denominator_that_may_vanish_is_no_derivation(paper: Paper) -> None:
     assert judge(paper, line(paper, "9.1"), effort=0.1).verdict == "undecided"
 
 
 def test_an_induction_needs_its_start(paper: Paper) -> None:
     assert judge(paper, line(paper, "6.1"), effort=0.1).verdict == "undecided"
+
+
+def test_no_induction_where_a_condition_may_leave_out_a_step(paper: Paper) -> None:
+    found = judge(paper, line(paper, "15.1"), effort=0.1)
+    assert "induction" not in found.reason
 
 
 def test_an_equation_of_vectors_that_does_not_follow_has_a_reason(paper: Paper) -> None:

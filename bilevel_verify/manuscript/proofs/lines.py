@@ -24,7 +24,7 @@ from bilevel_verify.manuscript.proofs.polynomials import Polynomial
 from bilevel_verify.manuscript.proofs.said import Rule, entry_sign, instances, letter_ranges, rules_of, tidy
 from bilevel_verify.manuscript.proofs.squares import squares_in
 from bilevel_verify.manuscript.proofs.words import added
-from bilevel_verify.manuscript.relations import Printed, relations_of
+from bilevel_verify.manuscript.relations import Printed, candidates, relations_of
 from bilevel_verify.theorems.card import Domain, Expression
 from bilevel_verify.theorems.rewrite import binder, free_letters, infinite, substitute
 
@@ -80,7 +80,8 @@ def _by_induction(
     paper: Paper, relation: Relation, known: Known, rules: list[Rule], lines: list[Printed]
 ) -> Derived | None:
     """A relation at ``k = 0``, and at ``k + 1`` from itself at ``k`` and the lines before it, for a running letter."""
-    for letter in sorted(_inductive(relation) & paper.notation.indices - known.domains.keys()):
+    tied = set().union(*(free_letters(c) for c in known.where), set())  # a condition on k may leave out a step
+    for letter in sorted(_inductive(relation) & paper.notation.indices - known.domains.keys() - tied):
         zero = _at(relation, letter, tree.Number(Fraction(0)))
         after = _at(relation, letter, tree.Add((tree.Letter(letter), tree.Number(Fraction(1)))))
         try:
@@ -131,7 +132,7 @@ def _lines_before(paper: Paper, printed: Printed) -> list[Printed]:
         same = one.formula.within == formula.within and (formula.in_proof or one.formula.n == formula.n)
         proof = not formula.in_proof and one.formula.in_proof and one.formula.statement == formula.statement
         if same or proof:
-            found += [r for r in relations_of(one) if not r.definition and not r.goal]
+            found += [r for r in relations_of(one) if not (r.definition or r.goal) and _as_wide(r, printed)]
     order = (formula.n, printed.index)
     ahead = [r for r in found if (not formula.in_proof and r.formula.in_proof) or (r.formula.n, r.index) < order]
     mine, kept = _objects(printed), dict[str, Printed]()
@@ -140,6 +141,12 @@ def _lines_before(paper: Paper, printed: Printed) -> list[Printed]:
         kept |= {r.name: r for r in found[: MOST_LINES - len(kept)]}
         mine = mine.union(*(_objects(r) for r in found))
     return [r for r in ahead if r.name in kept]
+
+
+def _as_wide(line: Printed, printed: Printed) -> bool:
+    """Whether a line is in force wherever a relation stands: its own conditions are printed beside the relation too."""
+    said = candidates(line.conditions)
+    return (not line.conditions or bool(said)) and all(one in candidates(printed.conditions) for one in said)
 
 
 def _objects(printed: Printed) -> set[tree.Node]:
