@@ -7,8 +7,8 @@ where the card has none), or not at all, for a reason of a closed list.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from bilevel_verify.audit.limits import MEMORY, memory_limit
@@ -19,8 +19,10 @@ from bilevel_verify.manuscript.fidelity import Paper
 from bilevel_verify.manuscript.formulas import Formula, Print
 from bilevel_verify.manuscript.judging import OutOfScope, judge
 from bilevel_verify.manuscript.matching import Item, Match, matches
+from bilevel_verify.manuscript.proofs.lines import grounded
 from bilevel_verify.manuscript.relations import Printed, ReadFormula, relations_of
 from bilevel_verify.theorems.card import Card
+from bilevel_verify.theorems.rewrite import free_letters
 
 REASONS = {
     "definition": "it defines a symbol",
@@ -52,6 +54,7 @@ class Line:
     entry, claim : the card's row, empty where there is none.
     reason : of the verdict, or a word of :data:`REASONS` and more.
     marks : of the row.
+    uses : printed relations from which it follows, where they are not decided themselves.
     """
 
     paper: str
@@ -64,6 +67,7 @@ class Line:
     claim: str = ""
     reason: str = ""
     marks: tuple[str, ...] = ()
+    uses: tuple[str, ...] = ()
 
     @property
     def decided(self) -> bool:
@@ -73,7 +77,7 @@ class Line:
     def to_dict(self) -> dict[str, Any]:
         """All fields, for JSON."""
         found = {name: getattr(self, name) for name in self.__slots__}
-        return {**found, "marks": list(self.marks)}
+        return {**found, "marks": list(self.marks), "uses": list(self.uses)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +104,11 @@ class Walk:
         by = ", ".join(f"{n} {what}" for what, n in self.counts().items())
         why = ", ".join(f"{n} {what}" for what, n in sorted(self.reasons().items()))
         decided = sum(line.decided for line in judged)
-        return f"{self.paper}: {len(lines)} relations in displays; {by}; {decided} decided; reasons: {why}"
+        steps = sum(bool(line.uses) for line in judged)
+        return (
+            f"{self.paper}: {len(lines)} relations in displays; {by}; {decided} decided, "
+            f"{steps} follow from undecided lines; reasons: {why}"
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Lines and counts, for JSON."""
@@ -129,12 +137,35 @@ def coverage_by_print(
     known = matches(paper)
     verdicts = _verdicts(card.key, rows)
     displays = [one for one in paper.read if one.formula.kind == "display"]
-    open_ = [p for one in displays for p in relations_of(one) if p.name not in known]
+    printed = [p for one in displays for p in relations_of(one)]
+    ours = {p.name: _by_card(card.key, p, known[p.name], verdicts) for p in printed if p.name in known}
+    open_ = [p for p in printed if p.name not in ours or not ours[p.name].decided]
     with memory_limit(memory):
         judged = shared(_task, [(paper, one, effort) for one in open_], jobs, lambda number, count: None)
-    alone = {one.name: line for one, line in zip(open_, judged)}
-    steps = tuple((one.formula, tuple(_lines(card.key, one, known, verdicts, alone))) for one in displays)
+    free = {p.name for p in printed if not _running(p) & paper.notation.indices and not p.conditions}
+    found = {one.name: line for one, line in zip(open_, judged)}
+    alone = _grounded(found, [line for line in ours.values() if line.name in free])
+    steps = tuple((one.formula, tuple(_lines(card.key, one, ours, alone))) for one in displays)
     return Walk(card.key, steps)
+
+
+def _running(printed: Printed) -> set[str]:
+    """The free letters of a relation."""
+    return free_letters(printed.relation.left) | free_letters(printed.relation.right)
+
+
+def _grounded(alone: dict[str, Line], ours: Iterable[Line]) -> dict[str, Line]:
+    """Lines that follow from lines hold where those do: by the print layer, or by a row of the card as printed.
+
+    ``ours`` are lines of the card without running letters: of these a card may have ranges of its own.
+    """
+    every = [*alone.values(), *(line for line in ours if line.by == "card")]
+    held = {line.name for line in every if line.verdict == "holds"}
+    holds = grounded({line.name: line.uses for line in alone.values() if line.uses}, held)
+    return {
+        name: replace(line, verdict="holds", uses=()) if line.uses and name in holds else line
+        for name, line in alone.items()
+    }
 
 
 def _task(task: tuple[Paper, Printed, float]) -> Line:
@@ -148,7 +179,9 @@ def _task(task: tuple[Paper, Printed, float]) -> Line:
         found = judge(paper, printed, effort)
     except OutOfScope as reason:
         return Line(key, printed.name, formula.place, shown, "reason", reason=str(reason))
-    return Line(key, printed.name, formula.place, shown, "print layer", found.verdict, reason=found.reason)
+    return Line(
+        key, printed.name, formula.place, shown, "print layer", found.verdict, reason=found.reason, uses=found.uses
+    )
 
 
 def _shown(printed: Printed) -> str:
@@ -156,9 +189,7 @@ def _shown(printed: Printed) -> str:
     return f"{to_text(one.left)} {one.op} {to_text(one.right)}"
 
 
-def _lines(
-    key: str, one: ReadFormula, known: dict[str, list[Match]], verdicts: _Verdicts, alone: dict[str, Line]
-) -> Iterable[Line]:
+def _lines(key: str, one: ReadFormula, ours: Mapping[str, Line], alone: Mapping[str, Line]) -> Iterable[Line]:
     formula = one.formula
     if not one.statements:
         yield Line(key, f"{formula.n}.1", formula.place, "", "reason", reason=f"not read: {one.reason}: {one.message}")
@@ -167,8 +198,12 @@ def _lines(
     if not found:
         yield Line(key, f"{formula.n}.1", formula.place, "", "reason", reason="no relation")
     for printed in found:
-        ours = known.get(printed.name)
-        yield _by_card(key, printed, ours, verdicts) if ours else alone[printed.name]
+        card, layer = ours.get(printed.name), alone.get(printed.name)
+        if card is None or (layer is not None and (layer.decided or (layer.uses and card.by != "with verify"))):
+            assert layer is not None
+            yield layer if card is None else replace(layer, entry=card.entry, claim=card.claim)
+        else:
+            yield card
 
 
 def _verdicts(key: str, rows: Iterable[Row]) -> _Verdicts:

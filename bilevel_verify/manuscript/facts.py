@@ -13,12 +13,12 @@ MOST_NORMS = 8
 MOST_TERMS = 3
 
 
-def facts_about(made: Mapping[tree.Node, str]) -> list[tree.Node]:
+def facts_about(made: Mapping[tree.Node, str], euclidean: bool = True) -> list[tree.Node]:
     """Relations between the letters of norms and inner products; ``made``: expression -> its letter.
 
     ``norm(u) <= norm(v) + norm(w)`` where u is a sum or difference of v and w (of up to three), and
     ``-norm(u)*norm(v) <= dot(u, v) <= norm(u)*norm(v)``. Every vector is taken as it stands: a combination with
-    numbers as coefficients of parts that nothing is assumed of.
+    numbers as coefficients of parts that nothing is assumed of. An arbitrary norm has no inner product of its own.
     """
     norms = [
         (linear(node.arguments[0]), name)
@@ -33,7 +33,7 @@ def facts_about(made: Mapping[tree.Node, str]) -> list[tree.Node]:
                 if _is_sum(whole, [part for part, _ in parts]):
                     total = tree.Add(tuple(tree.Letter(n) for _, n in parts))
                     found.append(tree.Compare((tree.Letter(name), total), ("<=",)))
-    return found + _inner_products(made, norms)
+    return found + (_inner_products(made, norms) if euclidean else [])
 
 
 def _inner_products(made: Mapping[tree.Node, str], norms: list[tuple[Combination, str]]) -> list[tree.Node]:

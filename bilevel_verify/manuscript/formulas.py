@@ -74,11 +74,37 @@ class Formula:
 
 
 @dataclass(frozen=True, slots=True)
+class Said:
+    """Something in force that the paper says in words, a step of its algorithms, or a result that it cites.
+
+    Attributes
+    ----------
+    source : where and how the paper says it.
+    latex : as a formula in the paper's notation; empty with ``use``.
+    use : number of the formula of the print that says it; 0 with ``latex``.
+    any : letters that stand for anything of their kind.
+    within : ids of the statements in which (and in whose proofs) it is in force; empty: everywhere.
+    least : smallest value of running letters in ``any`` (``from`` in the file).
+    cites : number of the formula that it is a result of, as good as the verdict of that; 0: it is in force.
+    """
+
+    source: str
+    latex: str = ""
+    use: int = 0
+    any: str = ""
+    within: tuple[str, ...] = ()
+    least: int = 0
+    cites: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Print:
-    """All formulas of a paper, in its order."""
+    """All formulas of a paper, in its order, and what it says in words; ``euclidean``: its plain norms are."""
 
     paper: str
     formulas: tuple[Formula, ...]
+    said: tuple[Said, ...] = ()
+    euclidean: bool = True
 
     def __iter__(self) -> Iterator[Formula]:
         return iter(self.formulas)
@@ -131,11 +157,13 @@ def read_print(data: Mapping[str, Any], label: str = "print") -> Print:
     InputError : as for :func:`load_print`.
     """
     for key in data:
-        if key not in ("paper", "formula"):
-            raise InputError(f"{label}: unknown field {key!r}; known are paper, formula")
-    paper, items = data.get("paper", ""), data.get("formula", [])
-    if not isinstance(paper, str) or not isinstance(items, list):
-        raise InputError(f"{label}: 'paper' is a string and 'formula' an array of tables")
+        if key not in ("paper", "formula", "said", "euclidean"):
+            raise InputError(f"{label}: unknown field {key!r}; known are paper, euclidean, formula, said")
+    paper, items, said = data.get("paper", ""), data.get("formula", []), data.get("said", [])
+    if not isinstance(paper, str) or not isinstance(items, list) or not isinstance(said, list):
+        raise InputError(f"{label}: 'paper' is a string, 'formula' and 'said' are arrays of tables")
+    if not isinstance(data.get("euclidean", True), bool):
+        raise InputError(f"{label}, euclidean: expected true or false")
     if len(items) > MOST_FORMULAS:
         raise InputError(f"{label}: more than {MOST_FORMULAS} formulas")
     found: list[Formula] = []
@@ -144,7 +172,32 @@ def read_print(data: Mapping[str, Any], label: str = "print") -> Print:
         if found and formula.n <= found[-1].n:
             raise InputError(f"{label}, formula {number}: n = {formula.n} after {found[-1].n}; the numbers must rise")
         found.append(formula)
-    return Print(paper, tuple(found))
+    numbers = {formula.n for formula in found}
+    every = tuple(_said(one, f"{label}, said {number}", numbers) for number, one in enumerate(said, 1))
+    return Print(paper, tuple(found), every, data.get("euclidean", True))
+
+
+SAID = {"source": str, "latex": str, "use": int, "any": str, "within": list, "from": int, "cites": int}
+
+
+def _said(item: Any, label: str, numbers: set[int]) -> Said:
+    if not isinstance(item, dict):
+        raise InputError(f"{label}: expected a table")
+    for key, value in item.items():
+        if key not in SAID:
+            raise InputError(f"{label}: unknown field {key!r}; known are {', '.join(SAID)}")
+        if not isinstance(value, SAID[key]) or (SAID[key] is int and isinstance(value, bool)):
+            raise InputError(f"{label}, {key}: expected {SAID[key].__name__}")
+    if not item.get("source"):
+        raise InputError(f"{label}: the field 'source' is missing: where does the paper say it?")
+    if bool(item.get("latex")) == bool(item.get("use")):
+        raise InputError(f"{label}: give either 'latex' or 'use', the number of a formula")
+    for key in ("use", "cites"):
+        if item.get(key, 0) and item[key] not in numbers:
+            raise InputError(f"{label}, {key}: there is no formula {item[key]}")
+    named = {**item, "within": tuple(str(one) for one in item.get("within", ())), "least": item.get("from", 0)}
+    named.pop("from", None)
+    return Said(**named)
 
 
 def _formula(item: Any, label: str) -> Formula:

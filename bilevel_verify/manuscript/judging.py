@@ -20,23 +20,30 @@ from bilevel_verify.audit.steps import decide_step
 from bilevel_verify.errors import BilevelVerifyError
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.latex import Statement
-from bilevel_verify.manuscript.comparing import FLIPPED, Relation
+from bilevel_verify.manuscript.comparing import FLIPPED, Relation, same
 from bilevel_verify.manuscript.facts import facts_about
 from bilevel_verify.manuscript.fidelity import Paper, relation_text
+from bilevel_verify.manuscript.naming import Naming
 from bilevel_verify.manuscript.opaque import FOLDS, Letters, blind, kind_of_call, opaque
+from bilevel_verify.manuscript.proofs.lines import BOOKKEEPING, Known, derived
 from bilevel_verify.manuscript.relations import Printed, candidates
 from bilevel_verify.theorems.card import Domain, Expression, Root
+from bilevel_verify.theorems.prescribed import formulas_of
 from bilevel_verify.theorems.rewrite import free_letters, has_order, rebuild
 from bilevel_verify.theorems.vocabulary import NUMBERS, SCALAR_FUNCTIONS
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What the engines say of a printed relation: ``holds`` or ``undecided``, with the reason."""
+    """What the engines say of a printed relation: ``holds`` or ``undecided``, with the reason.
+
+    ``uses`` are the names of printed relations from which it follows; it is undecided as long as they are.
+    """
 
     verdict: str
     reason: str
     text: str
+    uses: tuple[str, ...] = ()
 
 
 class OutOfScope(Exception):
@@ -55,19 +62,35 @@ def judge(paper: Paper, printed: Printed, effort: float = 1.0, seed: int = 0) ->
         raise OutOfScope("set or operator statement")
     if any(has_order(side) for side in (relation.left, relation.right)):
         raise OutOfScope("order")
-    if printed.definition:
+    if printed.definition or _is_setting(paper, printed):
         raise OutOfScope("definition")
     if _is_range(relation, _table(paper, printed)):
         raise OutOfScope("range or hypothesis")
     if not all(_is_number(paper, side) for side in (relation.left, relation.right)):
-        found = _vector_relation(paper, relation)
+        found = _vector_relation(paper, relation) or _from_lines(paper, printed)
         if found is None:
             raise OutOfScope("equation between vectors, matrices or sets")
         return found
-    table = _table(paper, printed)
+    alone = _alone(paper, printed, effort, seed)
+    return alone if alone.verdict == "holds" else _from_lines(paper, printed) or alone
+
+
+def _from_lines(paper: Paper, printed: Printed) -> Judgement | None:
+    """What follows from what the paper says and from the lines before, if a way was found."""
+    found = derived(paper, printed, known_of(paper, printed))
+    if found is None:
+        return None
+    said = "; ".join(s for s in found.sources if s not in BOOKKEEPING) or "algebra"
+    reason = f"follows from {', '.join(found.uses)}; {said}" if found.uses else f"derived: {said}"
+    return Judgement("undecided" if found.uses else "holds", reason, relation_text(printed.relation), found.uses)
+
+
+def _alone(paper: Paper, printed: Printed, effort: float, seed: int) -> Judgement:
+    """A relation between numbers by itself, with the hypotheses of its statement."""
+    relation, table = printed.relation, _table(paper, printed)
     decision = Decision("undecided", "reading")
     tried = []
-    for attempt in (_steps, _scalars):
+    for attempt in (_steps, _scalars) if paper.source.euclidean else (_scalars,):
         for form in dict.fromkeys((relation, _defined(paper, relation))):
             try:
                 decision, text = attempt(paper, form, printed, table, effort, seed)
@@ -84,6 +107,21 @@ def judge(paper: Paper, printed: Printed, effort: float = 1.0, seed: int = 0) ->
             "undecided", f"no engine reads it: {tried[0] if tried else 'no value'}", relation_text(relation)
         )
     return Judgement("undecided", f"{decision.engine}: {decision.certificate}".strip(": ")[:400], text)
+
+
+def _is_setting(paper: Paper, printed: Printed) -> bool:
+    """Whether a statement says what a parameter of it is: the card prescribes the same, in the same place."""
+    left, entry = printed.relation.left, paper.card.entries.get(printed.formula.statement)
+    if printed.relation.op != "==" or printed.formula.in_proof or not isinstance(left, tree.Letter | tree.Index):
+        return False
+    if entry is None:
+        return False
+    for name, (definition, _, _) in formulas_of(paper.card, entry).items():
+        if paper.naming.printed(tree.Letter(name)) != left or isinstance(definition.value, Root):
+            continue
+        if same(paper.naming.printed(definition.value.tree), printed.relation.right, paper.usual):
+            return True
+    return False
 
 
 def _is_range(relation: Relation, table: Written) -> bool:
@@ -118,6 +156,27 @@ def _table(paper: Paper, printed: Printed) -> Written:
     return Written(formulas, kept, where)
 
 
+def known_of(paper: Paper, printed: Printed) -> Known:
+    """What is in force where a relation stands, in the names of the print."""
+    table, naming = _table(paper, printed), paper.naming
+    letter = {n: naming.name(n) for n in paper.card.letters}
+    # a letter of the card that stands for something else in the print has nothing to say about a letter of that name
+    letter = {n: own for n, own in letter.items() if own != n or not isinstance(naming.trees.get(n), tree.Node)}
+    ends = {n: _renamed_ends(d, naming) for n, d in table.domains.items() if n in letter}
+    domains = {letter[n]: d for n, d in ends.items()}
+    formulas = {letter.get(n, n): naming.printed(node) for n, node in table.formulas.items()}
+    plain = {n: body for n, body in paper.defined.letters().items() if n not in formulas and not has_order(body)}
+    conditions = [tree.Compare((c.left, c.right), (c.op,)) for c in candidates(printed.conditions) if c.op in FLIPPED]
+    return Known({**formulas, **plain}, domains, (*(naming.printed(w) for w in table.where), *conditions))
+
+
+def _renamed_ends(domain: Domain, naming: Naming) -> Domain:
+    low, high = (
+        None if e is None else Expression(naming.printed(e.tree), e.text) for e in (domain.lower, domain.upper)
+    )
+    return replace(domain, lower=low, upper=high)
+
+
 def _conditions(paper: Paper, statements: tuple[Statement, ...]) -> list[tree.Node]:
     """Conditions printed after a formula, as far as they are comparisons."""
     found: list[tree.Node] = []
@@ -133,7 +192,7 @@ def _scalars(
     """The relation between numbers, with letters for what is no formula of numbers."""
     letters = Letters(paper)
     left, right = (opaque(paper.naming.of_card(side), letters) for side in (relation.left, relation.right))
-    conditions = [*_conditions(paper, printed.conditions), *facts_about(letters.made)]
+    conditions = [*_conditions(paper, printed.conditions), *facts_about(letters.made, paper.source.euclidean)]
     claim = _claim(left, relation.op, right, letters, table, conditions)
     decision = decide(claim, seed=seed, effort=effort)
     if decision.outcome == "proved":

@@ -99,3 +99,61 @@ def kind_of_call(paper: Paper, node: tree.Call) -> str:
     if node.function in known:
         return known[node.function]
     return paper.prints.kind(node.function, "function")
+
+
+def kind_of_node(paper: Paper, node: tree.Node) -> str:
+    """Kind of the value of an expression: scalar, vector, matrix, tensor or set."""
+    match node:
+        case tree.Index(base=name, indices=indices) if len(indices) > 1 and _has_components(paper, name):
+            return "scalar"
+        case tree.Letter(name=name) | tree.Index(base=name):
+            return paper.prints_kind(name).replace("unknown", "scalar")
+        case tree.Call(function="component"):
+            return "scalar"
+        case tree.Call(function=name, arguments=arguments) if _of_scalar(paper, name, arguments):
+            return "scalar"
+        case tree.Call(function="matrix", arguments=rows):
+            columns = rows and all(isinstance(r, tree.Tuple) and len(r.items) == 1 for r in rows)
+            held = [kind_of_node(paper, r.items[0]) for r in rows if isinstance(r, tree.Tuple) and r.items]
+            return "vector" if columns and "vector" in held else "matrix"
+        case tree.Call(function="T" | "inv" | "sum" | "integral" | "mode", arguments=(body, *_)):
+            inner = kind_of_node(paper, body)
+            return "covector" if node.function == "T" and inner == "vector" else inner
+        case tree.Call(function=name) if name in SCALAR_FUNCTIONS | FOLDS:
+            return "scalar"
+        case tree.Call():
+            return kind_of_call(paper, node)
+        case tree.Add(terms=parts) | tree.Multiply(factors=parts):
+            kinds = [kind_of_node(paper, part) for part in parts]
+            arrays = [kind for kind in kinds if kind != "scalar"]
+            if isinstance(node, tree.Multiply) and len(arrays) == 2 and sorted(arrays) == ["covector", "vector"]:
+                return "scalar" if arrays[0] == "covector" else "matrix"
+            return arrays[-1] if arrays else "scalar"
+        case tree.Negate(operand=inner_) | tree.Divide(numerator=inner_) | tree.Power(base=inner_):
+            return kind_of_node(paper, inner_)
+        case tree.MatrixMultiply(left=left, right=right):
+            return _product_kind(kind_of_node(paper, left), kind_of_node(paper, right))
+    return "scalar"
+
+
+def _has_components(paper: Paper, name: str) -> bool:
+    """Whether the last index of a sequence of vectors picks a component."""
+    entry = paper.notation.by_name.get((name, "sequence"))
+    return entry is not None and any(flag.endswith("-component") for flag in entry.flags)
+
+
+def _of_scalar(paper: Paper, name: str, arguments: tuple[tree.Node, ...]) -> bool:
+    """Whether it is a derivative of a function of one number."""
+    if not name.startswith(("grad_", "hess_")) or len(arguments) != 2:
+        return False
+    entry = paper.notation.by_name.get((name.partition("_")[2], "function"))
+    return entry is not None and "of-scalar" in entry.flags
+
+
+def _product_kind(left: str, right: str) -> str:
+    """Kind of a matrix product of two kinds."""
+    if left == "covector":
+        return "scalar" if right == "vector" else "covector"
+    if right == "covector":
+        return "matrix"
+    return right

@@ -163,6 +163,10 @@ class Definitions:
             node = changed
         return node
 
+    def letters(self) -> dict[str, tree.Node]:
+        """The letters among what is defined, each with its definition."""
+        return {pattern.name: body for pattern, body in self.rules if isinstance(pattern, tree.Letter)}
+
     def _once(self, node: tree.Node) -> tree.Node:
         node = rebuild(node, self._once)
         for pattern, body in self.rules:

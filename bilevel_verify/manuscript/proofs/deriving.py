@@ -1,0 +1,201 @@
+"""A relation as a combination of others: ``goal = sum of (term that is not negative) * (fact)``, found, then checked.
+
+A linear programme over the monomials proposes factors; the combination is then solved for and multiplied out in
+rational numbers, and only what agrees term by term, with factors that are not negative, is a derivation.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from bilevel_verify.manuscript.proofs import polynomials as p
+from bilevel_verify.manuscript.proofs.atoms import ANY, POSITIVE
+from bilevel_verify.manuscript.proofs.facts import Fact
+from bilevel_verify.manuscript.proofs.forms import Forms
+from bilevel_verify.manuscript.proofs.polynomials import Monomial, Polynomial
+
+MOST_COLUMNS = 1200
+MOST_STEPS = 5_000
+ROUNDS = (1, 3)
+MOST_SUPPORT = 60
+MOST_FACTORS = 5
+LARGEST_DEGREE = 8
+
+
+@dataclass(frozen=True)
+class Derivation:
+    """The facts that were used, each with its factor."""
+
+    used: tuple[tuple[Fact, Monomial, Fraction], ...]
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """What was used, in order, each once."""
+        return tuple(dict.fromkeys(fact.source for fact, _, _ in self.used))
+
+    @property
+    def facts(self) -> tuple[Fact, ...]:
+        """The facts that were used, each once."""
+        return tuple({id(f): f for f, _, _ in self.used}.values())
+
+
+@dataclass(frozen=True)
+class _Column:
+    fact: Fact
+    factor: Monomial
+    value: Polynomial
+    free: bool
+
+
+def derive(goal: Polynomial, facts: Sequence[Fact], forms: Forms, strict: bool = False) -> Derivation | None:
+    """``goal >= 0`` (``> 0``) from facts; None where no combination was found."""
+    if not goal and not strict:
+        return Derivation(())
+    for rounds in ROUNDS:
+        found = _solved(goal, _columns(goal, facts, forms, rounds), forms)
+        if found is not None and (not strict or _is_strict(found, forms)):
+            return found
+    return None
+
+
+class _Places:
+    """Where a monomial of a fact may meet one that is wanted: by the atoms that no factor can take away."""
+
+    def __init__(self, facts: Sequence[Fact], forms: Forms) -> None:
+        self.by_atom: dict[str, list[tuple[int, Monomial, frozenset[str]]]] = {}
+        for place, fact in enumerate(facts):
+            for monomial in fact.value:
+                kept = frozenset(n for n, _ in monomial if n[0] != "#" and forms.signs.get(n, ANY) != POSITIVE)
+                names = [min(kept)] if kept else [*(n for n, _ in monomial), ""]
+                for name in names:
+                    self.by_atom.setdefault(name, []).append((place, monomial, kept))
+
+    def meeting(self, target: Monomial, first: bool) -> Iterator[tuple[int, Monomial]]:
+        """Facts and their monomials that may be multiplied into a target; the ``first`` need no common atom."""
+        atoms = frozenset(n for n, _ in target)
+        for name in (*atoms, "") if first else atoms:
+            for place, monomial, kept in self.by_atom.get(name, ()):
+                if kept <= atoms:
+                    yield place, monomial
+
+
+def _columns(goal: Polynomial, facts: Sequence[Fact], forms: Forms, rounds: int) -> list[_Column]:
+    """Facts times terms, such that a monomial of the goal (or of what was made before) occurs."""
+    places, wanted = _Places(facts, forms), dict.fromkeys(goal)
+    made: dict[tuple[int, Monomial], _Column] = {}
+    fitting: dict[Monomial, str] = {}
+    for turn in range(rounds):
+        fresh: dict[Monomial, None] = {}
+        for target in wanted:
+            for place, monomial in places.meeting(target, turn == 0):
+                fact, factor = facts[place], p.ratio(target, monomial)[1]
+                if (place, factor) in made:
+                    continue
+                if factor not in fitting:
+                    fitting[factor] = _fits(factor, forms)
+                if not fitting[factor] or (fitting[factor] == ANY and not fact.equal):
+                    continue
+                try:
+                    value = p.times(fact.value, {factor: Fraction(1)})
+                except p.TooLarge:
+                    continue
+                made[place, factor] = _Column(fact, factor, value, fact.equal)
+                fresh |= dict.fromkeys(m for m in value if m not in wanted)
+                if len(made) >= MOST_COLUMNS:
+                    return list(made.values())
+        wanted = fresh
+    return list(made.values())
+
+
+def _fits(factor: Monomial, forms: Forms) -> str:
+    """The sign of a term that a fact may be multiplied by; empty where it is not defined everywhere."""
+    if len(factor) > MOST_FACTORS or sum(abs(Fraction(e)) for _, e in factor) > LARGEST_DEGREE:
+        return ""
+    for name, exponent in factor:
+        sign = POSITIVE if name.startswith("#") else forms.signs.get(name, ANY)
+        if (exponent < 0 and sign != POSITIVE) or (exponent.denominator != 1 and sign == ANY):
+            return ""
+    return forms.sign(factor)
+
+
+def _solved(goal: Polynomial, columns: list[_Column], forms: Forms) -> Derivation | None:
+    import numpy as np
+    from scipy.optimize import linprog
+    from scipy.sparse import coo_array
+
+    rows: dict[Monomial, int] = {}
+    for monomial in [*goal, *(m for c in columns for m in c.value)]:
+        rows.setdefault(monomial, len(rows))
+    slack = [_Column(Fact({m: Fraction(1)}, "a size"), p.UNIT, {m: Fraction(1)}, False)
+             for m in rows if forms.sign(m) != ANY]  # fmt: skip
+    every = [*columns, *slack]
+    if not every:
+        return None
+    entries = [(rows[m], j, float(v)) for j, c in enumerate(every) for m, v in c.value.items()]
+    where, at, values = zip(*entries)
+    matrix: Any = coo_array((values, (where, at)), shape=(len(rows), len(every))).tocsr()
+    right = np.zeros(len(rows))
+    for monomial, value in goal.items():
+        right[rows[monomial]] = float(value)
+    cost = np.array([c.fact.cost + 0.01 * len(c.factor) for c in columns] + [0.01] * len(slack))
+    bounds = [(-math.inf if c.free else 0.0, math.inf) for c in every]
+    found = linprog(cost * np.array([not c.free for c in every]), A_eq=matrix, b_eq=right, bounds=bounds,
+                    method="highs", options={"maxiter": MOST_STEPS})  # fmt: skip
+    if found.status != 0 or found.x is None:
+        return None
+    support = [c for c, x in zip(every, found.x) if abs(x) > 1e-9]
+    if len(support) > MOST_SUPPORT:
+        return None
+    return _exact(goal, support)
+
+
+def _exact(goal: Polynomial, support: list[_Column]) -> Derivation | None:
+    """The factors of a support in rational numbers, checked term by term."""
+    weights = _rational(goal, support)
+    if weights is None or any(w < 0 and not c.free for w, c in zip(weights, support)):
+        return None
+    total: Polynomial = {}
+    for weight, column in zip(weights, support):
+        total = p.plus(total, column.value, weight)
+    if total != goal:
+        return None
+    return Derivation(tuple((c.fact, c.factor, w) for w, c in zip(weights, support) if w))
+
+
+def _rational(goal: Polynomial, support: list[_Column]) -> list[Fraction] | None:
+    """Gauss over the rational numbers; letters that stay free are zero."""
+    monomials = list(dict.fromkeys([*goal, *(m for c in support for m in c.value)]))
+    rows = [[c.value.get(m, Fraction(0)) for c in support] + [goal.get(m, Fraction(0))] for m in monomials]
+    pivots: list[int] = []
+    for column in range(len(support)):
+        start = len(pivots)
+        found = next((r for r in range(start, len(rows)) if rows[r][column]), None)
+        if found is None:
+            continue
+        rows[start], rows[found] = rows[found], rows[start]
+        lead = rows[start][column]
+        rows[start] = [v / lead for v in rows[start]]
+        for r, row in enumerate(rows):
+            if r != start and row[column]:
+                rows[r] = [a - row[column] * b for a, b in zip(row, rows[start])]
+        pivots.append(column)
+    if any(row[-1] for row in rows[len(pivots) :]):
+        return None
+    weights = [Fraction(0)] * len(support)
+    for place, column in enumerate(pivots):
+        weights[column] = rows[place][-1]
+    return weights
+
+
+def _is_strict(found: Derivation, forms: Forms) -> bool:
+    """Whether one of the summands is positive wherever everything is defined."""
+    for fact, factor, weight in found.used:
+        if fact.strict and weight > 0 and forms.sign(factor) == POSITIVE:
+            return True
+        if fact.source == "a size" and weight > 0 and forms.polynomial_sign(fact.value) == POSITIVE:
+            return True
+    return False

@@ -1,0 +1,345 @@
+"""A printed relation derived from what its paper assumes, defines and does, and from the lines printed before it.
+
+Nothing else is a premise: the ranges of letters, the hypotheses of the statement, what the print defines, what the
+paper says in words (``[[said]]`` of its print, each with its source), and in a proof the lines before. A line that was
+derived from lines holds only if they do; :func:`grounded` says which.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from bilevel_verify.language import tree
+from bilevel_verify.manuscript.comparing import FLIPPED, Relation
+from bilevel_verify.manuscript.fidelity import Paper
+from bilevel_verify.manuscript.opaque import kind_of_node
+from bilevel_verify.manuscript.proofs import polynomials as p
+from bilevel_verify.manuscript.proofs.atoms import ANY, NONNEGATIVE, POSITIVE
+from bilevel_verify.manuscript.proofs.deriving import Derivation, derive
+from bilevel_verify.manuscript.proofs.facts import Fact, atoms_of, facts_about
+from bilevel_verify.manuscript.proofs.forms import Forms
+from bilevel_verify.manuscript.proofs.polynomials import Polynomial
+from bilevel_verify.manuscript.proofs.said import Rule, entry_sign, instances, letter_ranges, rules_of, tidy
+from bilevel_verify.manuscript.proofs.squares import squares_in
+from bilevel_verify.manuscript.proofs.words import added
+from bilevel_verify.manuscript.relations import Printed, candidates, relations_of
+from bilevel_verify.theorems.card import Domain, Expression
+from bilevel_verify.theorems.rewrite import binder, free_letters, infinite, substitute
+
+BOOKKEEPING = frozenset({"a size", "a sum", "the last summand of a sum"})
+"""Sources that nobody needs to be told."""
+WHOLE = Domain("integers 0..", "integers", Expression(tree.Number(Fraction(0)), "0"), None, True, False)
+MOST_LINES = 14
+LINE = "line "
+NAMED = tree.Index | tree.Letter | tree.Call
+HYPOTHESIS = "the hypothesis of the induction"
+ROUNDS = 3
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is in force where a relation stands: in the names of the print.
+
+    ``formulas`` are letters that the paper defines, ``where`` hypotheses, ``domains`` ranges.
+    """
+
+    formulas: Mapping[str, tree.Node]
+    domains: Mapping[str, Domain]
+    where: tuple[tree.Node, ...] = ()
+
+
+@dataclass(frozen=True)
+class Derived:
+    """How a relation follows: ``sources`` in words, ``uses`` the names of printed relations it was derived from."""
+
+    sources: tuple[str, ...]
+    uses: tuple[str, ...]
+
+
+def derived(paper: Paper, printed: Printed, known: Known) -> Derived | None:
+    """How a relation follows from what is in force and from the lines before it; None where no way was found."""
+    rules = rules_of(paper, printed.formula.statement)
+    lines = _lines_before(paper, printed)
+    for written in (False, True):
+        question = _Question(paper, known, rules, lines, written)
+        try:
+            found = question.answered(printed.relation)
+        except (ValueError, RecursionError):
+            found = None
+        if found is not None:
+            sources = tuple(s for s in found if not s.startswith(LINE))
+            return Derived(sources, tuple(s.removeprefix(LINE) for s in found if s.startswith(LINE)))
+        if not question.arrays and not any(kind == "abs" for kind, _ in question.forms.parts.values()):
+            break
+    return _by_induction(paper, printed.relation, known, rules, lines)
+
+
+def _by_induction(
+    paper: Paper, relation: Relation, known: Known, rules: list[Rule], lines: list[Printed]
+) -> Derived | None:
+    """A relation at ``k = 0``, and at ``k + 1`` from itself at ``k`` and the lines before it, for a running letter."""
+    tied = set().union(*(free_letters(c) for c in known.where), set())  # a condition on k may leave out a step
+    for letter in sorted(_inductive(relation) & paper.notation.indices - known.domains.keys() - tied):
+        zero = _at(relation, letter, tree.Number(Fraction(0)))
+        after = _at(relation, letter, tree.Add((tree.Letter(letter), tree.Number(Fraction(1)))))
+        try:
+            first = _Question(paper, known, rules, [], False).answered(zero)
+            if first is None:
+                continue
+            step = _Question(paper, known, rules, lines, False, (relation,)).answered(after)
+        except (ValueError, RecursionError):
+            continue
+        if step is not None:
+            used = tuple(dict.fromkeys(s for s in (*first, *step) if s != HYPOTHESIS))
+            sources = (f"induction on {letter}", *(s for s in used if not s.startswith(LINE)))
+            return Derived(sources, tuple(s.removeprefix(LINE) for s in used if s.startswith(LINE)))
+    return None
+
+
+def _inductive(relation: Relation) -> set[str]:
+    """Letters on which an induction may tell more: ends of sums, indices beside a first entry or left of a formula."""
+    parts = [part for side in (relation.left, relation.right) for part in side.walk()]
+    spans = [binder(part) for part in parts if isinstance(part, tree.Call)]
+    found = set().union(*(free_letters(span[2]) for span in spans if span is not None), set())
+    first = any(isinstance(p, tree.Index) and tree.Number(Fraction(0)) in p.indices for p in parts)
+    if first or (relation.op == "==" and isinstance(relation.left, tree.Index)):
+        found = found.union(*(free_letters(i) for p in parts if isinstance(p, tree.Index) for i in p.indices))
+    return found & (free_letters(relation.left) | free_letters(relation.right))
+
+
+def _at(relation: Relation, letter: str, value: tree.Node) -> Relation:
+    left, right = (tidy(substitute(side, {letter: value})) for side in (relation.left, relation.right))
+    return Relation(left, relation.op, right)
+
+
+def grounded(uses: Mapping[str, tuple[str, ...]], held: Iterable[str]) -> set[str]:
+    """Names of lines that hold: those that do, and all that follow from such; what stands in a circle never does."""
+    found = set(held)
+    while fresh := {n for n, needs in uses.items() if n not in found and found.issuperset(needs)}:
+        found |= fresh
+    return found
+
+
+def _lines_before(paper: Paper, printed: Printed) -> list[Printed]:
+    """The lines of the same proof before a relation; for a relation of a statement, those of its proof."""
+    formula = printed.formula
+    found = []
+    for one in paper.read:
+        if one.formula.kind != "display" or not formula.within:
+            continue
+        same = one.formula.within == formula.within and (formula.in_proof or one.formula.n == formula.n)
+        proof = not formula.in_proof and one.formula.in_proof and one.formula.statement == formula.statement
+        if same or proof:
+            found += [r for r in relations_of(one) if not (r.definition or r.goal) and _as_wide(r, printed)]
+    order = (formula.n, printed.index)
+    ahead = [r for r in found if (not formula.in_proof and r.formula.in_proof) or (r.formula.n, r.index) < order]
+    mine, kept = _objects(printed), dict[str, Printed]()
+    for _ in range(2):  # lines about what the relation is about, then those about what these are about
+        found = [r for r in reversed(ahead) if r.name not in kept and _objects(r) & mine]
+        kept |= {r.name: r for r in found[: MOST_LINES - len(kept)]}
+        mine = mine.union(*(_objects(r) for r in found))
+    return [r for r in ahead if r.name in kept]
+
+
+def _as_wide(line: Printed, printed: Printed) -> bool:
+    """Whether a line is in force wherever a relation stands: its own conditions are printed beside the relation too."""
+    said = candidates(line.conditions)
+    return (not line.conditions or bool(said)) and all(one in candidates(printed.conditions) for one in said)
+
+
+def _objects(printed: Printed) -> set[tree.Node]:
+    """Norms, values of functions and entries of sequences in a relation."""
+    parts = (part for side in (printed.relation.left, printed.relation.right) for part in side.walk())
+    return {part for part in parts if isinstance(part, tree.Call | tree.Index)}
+
+
+class _Question:
+    """One relation with everything that may be used for it."""
+
+    def __init__(
+        self,
+        paper: Paper,
+        known: Known,
+        rules: list[Rule],
+        lines: list[Printed],
+        written: bool,
+        assumed: tuple[Relation, ...] = (),
+    ) -> None:
+        self.assumed = assumed
+        self.paper, self.known, self.rules, self.lines, self.written = paper, known, rules, lines, written
+        self.arrays = False
+        ranges = dict.fromkeys(paper.notation.indices, WHOLE) | letter_ranges(rules) | dict(known.domains)
+        self.forms = Forms(
+            lambda node: kind_of_node(paper, node), ranges, euclidean=paper.source.euclidean, expand=written
+        )
+        self.forms.entry_sign = lambda node: entry_sign(rules, node, self.forms)
+
+    def answered(self, relation: Relation) -> tuple[str, ...] | None:
+        """Sources of a derivation.
+
+        Raises
+        ------
+        ValueError : a side that has no form here.
+        """
+        relation = Relation(tidy(relation.left), relation.op, tidy(relation.right))
+        pool = self._pool(relation)
+        found = self._in_force(pool)
+        if self.forms.kind(relation.left) in ("vector", "matrix", "tensor"):
+            return self._of_arrays(relation)
+        left, right = self.forms.scalar(relation.left), self.forms.scalar(relation.right)
+        goal = p.plus(right, left, Fraction(-1))
+        if relation.op in (">=", ">"):
+            goal = p.plus({}, goal, Fraction(-1))
+        facts = self._facts(found)
+        needed = dict(self.forms.needs)
+        facts = [*self._near(goal, facts), *squares_in((relation.left, relation.right), self.forms)]
+        result = self._shown(goal, relation.op, facts)
+        if result is None:
+            return None
+        return None if self._undefined(needed, result) else result
+
+    def _shown(self, goal: Polynomial, op: str, facts: list[Fact]) -> tuple[str, ...] | None:
+        if op != "==":
+            found = derive(goal, facts, self.forms, op in ("<", ">")) if goal or op in ("<=", ">=") else None
+            return None if found is None else found.sources
+        ways: list[Derivation] = []
+        for sign in (Fraction(1), Fraction(-1)):
+            if goal:
+                way = derive(p.plus({}, goal, sign), facts, self.forms)
+                if way is None:
+                    return None
+                ways.append(way)
+        return tuple(dict.fromkeys(s for way in ways for s in way.sources))
+
+    def _undefined(self, needs: Mapping[str, tuple[Polynomial, str]], used: tuple[str, ...]) -> bool:
+        """Whether something stands under a line or a root of which nobody knows that it may."""
+        for value, sign in needs.values():
+            own = self.forms.polynomial_sign(value)
+            if (sign == POSITIVE and own != POSITIVE) or (sign == NONNEGATIVE and own == ANY):
+                return True
+        return False
+
+    def _of_arrays(self, relation: Relation) -> tuple[str, ...] | None:
+        """An equation between vectors or matrices: the same sum of words."""
+        if relation.op != "==":
+            return None
+        left, right = self.forms.linear(relation.left), self.forms.linear(relation.right)
+        rest = added(left, right, p.number(-1))
+        if any(self._shown(weight, "==", self._near(weight, self._facts([]))) is None for weight in rest.values()):
+            return None
+        return None if self._undefined(self.forms.needs, ()) else ("words of vectors and matrices",)
+
+    def _pool(self, relation: Relation) -> dict[tree.Node, None]:
+        nodes = [relation.left, relation.right]
+        nodes += [tidy(s) for r in self.lines for s in (r.relation.left, r.relation.right)]
+        nodes += [tidy(s) for r in self.assumed for s in (r.left, r.right)]
+        return dict.fromkeys(part for node in nodes for part in node.walk())
+
+    def _in_force(self, pool: dict[tree.Node, None]) -> list[tuple[Relation, str]]:
+        """Instances of the rules for what occurs; equations of vectors become rules of the forms."""
+        found: dict[Relation, str] = {}
+        for _ in range(ROUNDS):
+            fresh: list[tree.Node] = []
+            for rule in self.rules:
+                for one in instances(rule, pool, self.forms):
+                    if one in found:
+                        continue
+                    found[one] = LINE + rule.line if rule.line else rule.source
+                    if one.op == "==":
+                        fresh += [n for s in (one.left, one.right) for n in s.walk() if n not in pool]
+            pool |= dict.fromkeys(fresh)
+            if not fresh:
+                break
+        arrays = {one: s for one, s in found.items() if one.op == "==" and self.forms.kind(one.left) != "scalar"}
+        self.arrays = bool(arrays)
+        if self.written:
+            self.forms.rules = {one.left: one.right for one in arrays if isinstance(one.left, NAMED)}
+        else:
+            self.forms.rules = {one.left: one.right for one in arrays if _is_zero(one.right)}
+        for one in found:
+            if (
+                one.op == "=="
+                and one not in arrays
+                and isinstance(one.left, tree.Index)
+                and isinstance(one.right, tree.Add)
+            ):
+                self.forms.sums[p.key(self.forms.scalar(one.right))] = self.forms.text(one.left)
+        return [(one, source) for one, source in found.items() if one not in arrays]
+
+    def _facts(self, found: list[tuple[Relation, str]]) -> list[Fact]:
+        facts: list[Fact] = []
+        every = [*found, *((r.relation, f"{LINE}{r.name}") for r in self.lines)]
+        every += [(one, HYPOTHESIS) for one in self.assumed]
+        every += [(_compared(c), "a hypothesis") for c in self.known.where if isinstance(c, tree.Compare)]
+        for relation, source in every:
+            one = self._fact(relation, source)
+            if one is not None:
+                facts.append(one)
+        return facts
+
+    def _fact(self, relation: Relation, source: str) -> Fact | None:
+        if relation.op not in FLIPPED:
+            return None
+        before = dict(self.forms.needs)
+        try:
+            left, right = (self.forms.scalar(tidy(s)) for s in (relation.left, relation.right))
+            value = p.plus(right, left, Fraction(-1))
+        except (ValueError, RecursionError):
+            self.forms.needs = before
+            return None
+        bad = self._undefined({k: v for k, v in self.forms.needs.items() if k not in before}, ())
+        self.forms.needs = before
+        if bad or not value:
+            return None
+        if relation.op in (">=", ">"):
+            value = p.plus({}, value, Fraction(-1))
+        cost = 20.0 if source.startswith(LINE) else 1.0
+        return Fact(value, source, relation.op == "==", relation.op in ("<", ">"), cost)
+
+    def _near(self, goal: Polynomial, facts: list[Fact]) -> list[Fact]:
+        """The facts that share an atom with the goal or with each other, and what is always true of their atoms."""
+        used = set(atoms_of(goal))
+        kept: list[Fact] = []
+        for _ in range(ROUNDS):
+            kept = [f for f in facts if used & set(atoms_of(f.value))]
+            kept += self._defined(used)
+            used |= {a for f in kept for a in atoms_of(f.value)}
+        shown = tuple(dict.fromkeys(m for q in (goal, *(f.value for f in kept)) for m in q))
+        return [*kept, *facts_about(self.forms, atoms_of(goal, *(f.value for f in kept)), shown)]
+
+    def _defined(self, used: set[str]) -> list[Fact]:
+        """Letters that the paper defines, and the ends of the ranges of letters."""
+        found: list[Fact] = []
+        for name in sorted(used):
+            if name in self.known.formulas:
+                one = self._fact(
+                    Relation(tree.Letter(name), "==", self.known.formulas[name]), f"the definition of {name}"
+                )
+                found += [one] if one else []
+            domain = self.forms.domains.get(name)
+            for end, op, closed in _ends(domain):
+                one = self._fact(Relation(tree.Letter(name), op if closed else op[0], end), f"the range of {name}")
+                found += [one] if one else []
+        return found
+
+
+def _is_zero(node: tree.Node) -> bool:
+    return node in (tree.Letter("zero"), tree.Number(Fraction(0)))
+
+
+def _compared(node: tree.Compare) -> Relation:
+    return Relation(node.operands[0], node.operators[0] if len(node.operators) == 1 else "", node.operands[1])
+
+
+def _ends(domain: Domain | None) -> list[tuple[tree.Node, str, bool]]:
+    if domain is None:
+        return []
+    whole = domain.kind == "integers"
+    found = []
+    if domain.lower is not None and not infinite(domain.lower.tree):
+        found.append((domain.lower.tree, ">=", whole or domain.lower_closed))
+    if domain.upper is not None and not infinite(domain.upper.tree):
+        found.append((domain.upper.tree, "<=", whole or domain.upper_closed))
+    return found

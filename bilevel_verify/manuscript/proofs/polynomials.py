@@ -1,0 +1,132 @@
+"""Sparse polynomials over named atoms, with rational coefficients and rational exponents, exact throughout.
+
+An atom is a name; ``#2`` is the number 2 itself, which occurs with exponents between 0 and 1 only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+from functools import lru_cache
+from operator import itemgetter
+
+Exponent = Fraction | int
+Monomial = tuple[tuple[str, Exponent], ...]
+Polynomial = dict[Monomial, Fraction]
+UNIT: Monomial = ()
+MOST_TERMS = 400
+LARGEST_ROOT = 10**6
+
+
+class TooLarge(ValueError):
+    """A polynomial with more terms than anybody would write down."""
+
+
+def number(value: Fraction | int) -> Polynomial:
+    """A constant."""
+    return {UNIT: Fraction(value)} if value else {}
+
+
+def atom(name: str) -> Polynomial:
+    """A name to the first power."""
+    return {((name, 1),): Fraction(1)}
+
+
+def plus(one: Polynomial, other: Polynomial, factor: Fraction = Fraction(1)) -> Polynomial:
+    """``one + factor * other``."""
+    total = dict(one)
+    for monomial, value in other.items():
+        total[monomial] = total.get(monomial, Fraction(0)) + factor * value
+    return {m: v for m, v in total.items() if v}
+
+
+def scaled(one: Polynomial, factor: Fraction, by: Monomial = UNIT) -> Polynomial:
+    """A polynomial times a term."""
+    return times(one, {by: factor}) if factor else {}
+
+
+def times(one: Polynomial, other: Polynomial) -> Polynomial:
+    """The product.
+
+    Raises
+    ------
+    TooLarge : more than ``MOST_TERMS`` terms.
+    """
+    if len(one) * len(other) > 4 * MOST_TERMS:
+        raise TooLarge("too many terms")
+    total: Polynomial = {}
+    for a, p in one.items():
+        for b, q in other.items():
+            factor, monomial = _together(a, b)
+            value = p * q if factor == 1 else p * q * factor
+            total[monomial] = total[monomial] + value if monomial in total else value
+    found = {m: v for m, v in total.items() if v}
+    if len(found) > MOST_TERMS:
+        raise TooLarge("too many terms")
+    return found
+
+
+@lru_cache(maxsize=200_000)
+def _together(one: Monomial, other: Monomial) -> tuple[Fraction, Monomial]:
+    return merged((*one, *other))
+
+
+@lru_cache(maxsize=200_000)
+def ratio(one: Monomial, other: Monomial) -> tuple[Fraction, Monomial]:
+    """``one / other`` as a number and a monomial."""
+    return merged((*one, *((n, -e) for n, e in other)))
+
+
+def merged(powers: Iterable[tuple[str, Exponent]]) -> tuple[Fraction, Monomial]:
+    """A product of powers as a number and a monomial; whole exponents are plain numbers."""
+    total: dict[str, Exponent] = {}
+    factor = Fraction(1)
+    for name, exponent in powers:
+        total[name] = total.get(name, 0) + exponent
+    for name in [n for n in total if n[0] == "#"]:
+        whole = total[name].numerator // total[name].denominator
+        factor *= Fraction(int(name[1:])) ** whole
+        total[name] -= whole
+    kept = [(n, e.numerator if e.denominator == 1 else e) for n, e in total.items() if e]
+    kept.sort(key=itemgetter(0))
+    return factor, tuple(kept)
+
+
+def raised(value: Fraction, monomial: Monomial, exponent: Exponent) -> Polynomial | None:
+    """A term to a power; None where its number is negative under a root, or too large to take apart."""
+    if exponent.denominator == 1:
+        factor, powers = merged((n, e * exponent) for n, e in monomial)
+        return {powers: Fraction(value) ** int(exponent) * factor}
+    if value <= 0:
+        return None
+    roots: list[tuple[str, Exponent]] = []
+    for part, sign in ((value.numerator, 1), (value.denominator, -1)):
+        primes = _primes(part)
+        if primes is None:
+            return None
+        roots += [(f"#{p}", sign * n * exponent) for p, n in primes.items()]
+    factor, together = merged((*roots, *((n, e * exponent) for n, e in monomial)))
+    return {together: factor}
+
+
+def _primes(value: int) -> dict[int, int] | None:
+    if value > LARGEST_ROOT:
+        return None
+    found: dict[int, int] = {}
+    divisor = 2
+    while value > 1:
+        while value % divisor == 0:
+            found[divisor] = found.get(divisor, 0) + 1
+            value //= divisor
+        divisor += 1
+    return found
+
+
+def key(one: Polynomial) -> str:
+    """A text that is the same for the same polynomial."""
+    return " + ".join(f"{value}*{shown(monomial)}" for monomial, value in sorted(one.items())) or "0"
+
+
+def shown(monomial: Monomial) -> str:
+    """A monomial as text."""
+    return "*".join(n.removeprefix("#") if e == 1 else f"{n.removeprefix('#')}**({e})" for n, e in monomial) or "1"

@@ -1,0 +1,224 @@
+"""What a paper says in words beside its formulas: assumptions, steps of its algorithms, results that it cites.
+
+``theory/print/KEY.toml`` has them after the formulas::
+
+    [[said]]
+    source = "Assumption 2.1 (ii): the gradient of g is L_g-Lipschitz"
+    latex = '\\|\\nabla g(x)-\\nabla g(y)\\|\\le L_g\\|x-y\\|'      # or  use = 65, the number of a formula of the print
+    any = 'x y'                # letters of the formula that stand for anything of their kind
+    within = ["lemma-1"]       # statements and their proofs; left out: the whole paper
+    from = 0                   # smallest value of the running letters in ``any``
+
+A result of the paper itself has ``cites``, the number of the formula that states it: it is as good as its verdict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import product
+
+from bilevel_verify.errors import InputError, LatexError
+from bilevel_verify.language import tree
+from bilevel_verify.latex import read_latex
+from bilevel_verify.manuscript.comparing import FLIPPED, Relation
+from bilevel_verify.manuscript.fidelity import Paper
+from bilevel_verify.manuscript.formulas import Formula, Said
+from bilevel_verify.manuscript.proofs.atoms import ANY, NEGATIVE, NONNEGATIVE, POSITIVE
+from bilevel_verify.manuscript.proofs.forms import Forms
+from bilevel_verify.manuscript.relations import ReadFormula, relations_of
+from bilevel_verify.theorems.card import Domain, Expression
+from bilevel_verify.theorems.rewrite import free_letters, substitute
+
+MOST_INSTANCES = 400
+OPERATORS = frozenset({"norm", "dual_norm", "dot", "T", "inv", "sum", "max", "min", "sqrt", "abs", "log", "frobenius"})
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A relation that is in force, for all values of its letters ``any``; ``line`` is the printed relation it cites.
+
+    ``running`` are those of its letters that are whole numbers from ``least`` on.
+    """
+
+    relation: Relation
+    any: frozenset[str]
+    source: str
+    least: int = 0
+    line: str = ""
+    running: frozenset[str] = frozenset()
+
+
+def rules_of(paper: Paper, statement: str) -> list[Rule]:
+    """What is in force in a statement and in its proof."""
+    found: list[Rule] = []
+    for said in paper.source.said:
+        if said.within and statement not in said.within:
+            continue
+        letters = frozenset(_letters(paper, said.any))
+        line = f"{said.cites}.1" if said.cites else ""
+        for one in _relations(paper, said):
+            own = letters & (free_letters(one.left) | free_letters(one.right))
+            found.append(Rule(one, own, said.source, said.least, line, own & paper.notation.indices))
+    return found
+
+
+def _letters(paper: Paper, text: str) -> Iterator[str]:
+    for word in text.split():
+        try:
+            found = read_latex(word, paper.notation).tree
+        except LatexError:
+            continue
+        if isinstance(found, tree.Letter):
+            yield found.name
+
+
+def _relations(paper: Paper, said: Said) -> Iterator[Relation]:
+    """What is said, relation by relation.
+
+    Raises
+    ------
+    InputError : a formula that is not read.
+    """
+    if said.use:
+        found = relations_of(paper.by_number[said.use])
+    else:
+        try:
+            statements = read_latex(said.latex, paper.notation).statements
+        except LatexError as error:
+            raise InputError(f"{paper.source.paper}, said {said.source!r}: {error.plain}") from None
+        found = relations_of(ReadFormula(Formula(0, said.latex), statements))
+    yield from (one.relation for one in found if one.relation.op in FLIPPED)
+
+
+def instances(rule: Rule, pool: Mapping[tree.Node, None], forms: Forms) -> Iterator[Relation]:
+    """A rule for the objects that occur in a pool of expressions."""
+    relation = rule.relation
+    if not rule.any:
+        yield Relation(tidy(relation.left), relation.op, tidy(relation.right))
+        return
+    anchors = [n for side in (relation.left, relation.right) for n in side.walk() if _is_anchor(n)]
+    anchors = [a for a in dict.fromkeys(anchors) if free_letters(a) & rule.any]
+    values: dict[str, dict[tree.Node, None]] = {name: {} for name in sorted(rule.any)}
+    for anchor in anchors:
+        for node in pool:
+            bound: dict[str, tree.Node] = {}
+            if _matches(anchor, node, rule.any, bound):
+                for name, value in bound.items():
+                    values[name][value] = None
+    calls = [a for a in anchors if isinstance(a, tree.Call)]
+    for count, choice in enumerate(product(*values.values())):
+        if count >= MOST_INSTANCES:
+            return
+        bound = dict(zip(values, choice))
+        if not _allowed(bound, rule, forms):
+            continue
+        left, made = _put(relation.left, bound), [_put(a, bound) for a in (calls or anchors)]
+        names = relation.op == "==" and _is_anchor(relation.left)
+        if left in pool if names else all(a in pool for a in made) if calls else made[0] in pool:
+            yield Relation(left, relation.op, _put(relation.right, bound))
+
+
+def entry_sign(rules: list[Rule], node: tree.Index, forms: Forms) -> str:
+    """What is said of the sign of an entry of a sequence."""
+    found = ANY
+    for rule in rules:
+        left, op, right = rule.relation.left, rule.relation.op, rule.relation.right
+        if op not in (">", ">=", "<") or not isinstance(left, tree.Index) or not isinstance(right, tree.Number):
+            continue
+        bound: dict[str, tree.Node] = {}
+        if op == "<":
+            if right.value <= 0 and _matches(left, node, rule.any, bound) and _allowed(bound, rule, forms):
+                return NEGATIVE
+        elif right.value >= 0 and _matches(left, node, rule.any, bound) and _allowed(bound, rule, forms):
+            if op == ">" or right.value > 0:
+                return POSITIVE
+            found = NONNEGATIVE
+    return found
+
+
+def letter_ranges(rules: list[Rule]) -> dict[str, Domain]:
+    """Ranges of letters of which a lower end is said that is a number."""
+    found = {}
+    for rule in rules:
+        left, op, right = rule.relation.left, rule.relation.op, rule.relation.right
+        if op in (">", ">=") and not rule.any and isinstance(left, tree.Letter) and isinstance(right, tree.Number):
+            found[left.name] = Domain(rule.source, "interval", Expression(right, ""), None, op == ">=", False)
+    return found
+
+
+def _put(node: tree.Node, bound: Mapping[str, tree.Node]) -> tree.Node:
+    return tidy(substitute(node, bound))
+
+
+def tidy(node: tree.Node) -> tree.Node:
+    """``x[k + 1 - 1]`` as ``x[k]``: indices that are sums of letters and numbers, in one form."""
+    from bilevel_verify.manuscript.comparing import plain
+    from bilevel_verify.theorems.rewrite import rebuild
+
+    node = rebuild(node, tidy)
+    if isinstance(node, tree.Index):
+        return tree.Index(node.base, tuple(_index(i) for i in node.indices))
+    return plain(node) if isinstance(node, tree.Add | tree.Multiply | tree.Negate) else node
+
+
+def _index(node: tree.Node) -> tree.Node:
+    from bilevel_verify.audit.scalar.linear import linear_form
+
+    form = linear_form(node)
+    if form is None:
+        return node
+    terms: list[tree.Node] = []
+    for name, value in sorted(form[1].items()):
+        letter = tree.Letter(name)
+        terms.append(letter if value == 1 else tree.Multiply((tree.Number(value), letter)))
+    if form[0] or not terms:
+        terms.append(tree.Number(form[0]))
+    return terms[0] if len(terms) == 1 else tree.Add(tuple(terms))
+
+
+def _is_anchor(node: tree.Node) -> bool:
+    return isinstance(node, tree.Index) or (isinstance(node, tree.Call) and node.function not in OPERATORS)
+
+
+def _matches(pattern: tree.Node, node: tree.Node, free: frozenset[str], bound: dict[str, tree.Node]) -> bool:
+    """Whether a tree is the pattern with values for its free letters."""
+    match pattern, node:
+        case (tree.Letter(name=name), _) if name in free:
+            return bound.setdefault(name, node) == node
+        case (tree.Index(base=a, indices=one), tree.Index(base=b, indices=other)):
+            return a == b and len(one) == len(other) and all(_shifted(p, n, free, bound) for p, n in zip(one, other))
+        case (tree.Call(function=a, arguments=one), tree.Call(function=b, arguments=other)):
+            if a != b or len(one) != len(other):
+                return False
+            return all(_matches(p, n, free, bound) for p, n in zip(one, other))
+    return pattern == node
+
+
+def _shifted(pattern: tree.Node, node: tree.Node, free: frozenset[str], bound: dict[str, tree.Node]) -> bool:
+    """An index ``k + 1`` against an index: ``k`` is that less one."""
+    match pattern:
+        case tree.Add(terms=(tree.Letter(name=name), tree.Number(value=value))) if name in free:
+            return _matches(tree.Letter(name), _index(tree.Add((node, tree.signed(-value)))), free, bound)
+        case tree.Add(terms=(tree.Letter(name=name), tree.Negate(operand=tree.Number(value=value)))) if name in free:
+            return _matches(tree.Letter(name), _index(tree.Add((node, tree.Number(value)))), free, bound)
+    return _matches(pattern, _index(node), free, bound)
+
+
+def _allowed(bound: Mapping[str, tree.Node], rule: Rule, forms: Forms) -> bool:
+    """Whether running letters stay in their range, and vectors are put for vectors."""
+    from bilevel_verify.manuscript.proofs import polynomials as p
+
+    for name, value in bound.items():
+        kind = forms.kind(tree.Letter(name))
+        if name not in rule.running:
+            if forms.kind(value) != kind:
+                return False
+            continue
+        try:
+            rest = p.plus(forms.scalar(value), p.number(-rule.least))
+        except ValueError:
+            return False
+        if rest and forms.polynomial_sign(rest) == ANY:
+            return False
+    return True
