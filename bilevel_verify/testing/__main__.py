@@ -15,9 +15,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from bilevel_verify.testing import ledger, report
-from bilevel_verify.testing.contracts import PROFILES, Profile
-from bilevel_verify.testing.controls import ASSERTIONS, CONTROLS, REFERENCES, Control, Matrix, detection_matrix
+from bilevel_verify.testing.controls import report
+from bilevel_verify.testing.controls.broken import ASSERTIONS, CONTROLS, REFERENCES, Control, Matrix, detection_matrix
+from bilevel_verify.testing.trials import ledger
+from bilevel_verify.testing.trials.contracts import PROFILES, Profile
 
 Say = Callable[[str], None]
 
@@ -47,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if "references" in options.part:
         wrong += _false_alarms("references", chosen(REFERENCES), profile, seed, say, ASSERTIONS)
     if "own" in options.part:
-        from bilevel_verify.testing.own_methods import OWN, OWN_ASSERTIONS
+        from bilevel_verify.testing.controls.own_methods import OWN, OWN_ASSERTIONS
 
         wrong += _false_alarms("own methods", chosen(OWN), profile, seed, say, OWN_ASSERTIONS)
     return 1 if wrong else 0

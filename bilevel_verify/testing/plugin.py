@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from bilevel_verify.testing import ledger
+from bilevel_verify.testing.trials import ledger
 
 PROFILES = ("quick", "thorough")
 VARIABLE = "BILEVEL_VERIFY_PROFILE"

@@ -14,14 +14,13 @@ from bilevel_verify.testing import (
     Profile,
     assert_counts,
     assert_hypergradient,
-    decoding,
     detection_matrix,
-    ledger,
-    report,
-    trying,
 )
 from bilevel_verify.testing import __main__ as command
-from bilevel_verify.testing.own_methods import OWN, OWN_ASSERTIONS, counts_of, gradient_of
+from bilevel_verify.testing.controls import report
+from bilevel_verify.testing.controls.own_methods import OWN, OWN_ASSERTIONS, counts_of, gradient_of
+from bilevel_verify.testing.instances import decoding
+from bilevel_verify.testing.trials import ledger, trying
 
 SEED = 0
 

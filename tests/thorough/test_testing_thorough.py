@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from seeds import SEED
 
-from bilevel_verify.testing import REFERENCES, detection_matrix, ledger
-from bilevel_verify.testing.own_methods import OWN, OWN_ASSERTIONS
+from bilevel_verify.testing import REFERENCES, detection_matrix
+from bilevel_verify.testing.controls.own_methods import OWN, OWN_ASSERTIONS
+from bilevel_verify.testing.trials import ledger
 
 
 def test_every_control_is_caught():

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bilevel_verify.testing import decoding
-from bilevel_verify.testing.blocks import Block, ChainBlock, Smooth, block
-from bilevel_verify.testing.common import ROUNDING, Function, name_of, split, text
-from bilevel_verify.testing.contracts import BrokenContract, Profile, call, profile, rows, vector
-from bilevel_verify.testing.families import Instance
-from bilevel_verify.testing.trying import try_out
+from bilevel_verify.testing.instances import decoding
+from bilevel_verify.testing.instances.blocks import Block, ChainBlock, Smooth, block
+from bilevel_verify.testing.instances.families import Instance
+from bilevel_verify.testing.trials.common import ROUNDING, Function, name_of, split, text
+from bilevel_verify.testing.trials.contracts import BrokenContract, Profile, call, profile, rows, vector
+from bilevel_verify.testing.trials.trying import try_out
 
 FloatArray = NDArray[np.float64]
 

@@ -12,12 +12,15 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from bilevel_verify.testing.blocks import Block, ChainBlock, block
-from bilevel_verify.testing.data_sums import DataBlock
-from bilevel_verify.testing.families import Instance
-from bilevel_verify.testing.simple import SimpleInstance
-from bilevel_verify.testing.writing import Number
+from bilevel_verify.testing.instances.blocks import Block, ChainBlock, block
+from bilevel_verify.testing.instances.data_sums import DataBlock
+from bilevel_verify.testing.instances.families import Instance
+from bilevel_verify.testing.instances.simple import SimpleInstance
+from bilevel_verify.testing.instances.writing import Number
 
+LENGTH = 120
+"""Bytes of one example: points first, then the instance."""
+POINTS = 24
 ATOMS = ("none", "logcosh", "softplus", "cos")
 CONVEX_ATOMS = ("none", "logcosh", "softplus")
 EXPONENTS = ("1/2", "1/4", "3/4", "1/3", "2/3", "1")

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bilevel_verify.errors import MissingExtraError
-from bilevel_verify.testing import decoding
-from bilevel_verify.testing.blocks import Block
-from bilevel_verify.testing.families import Instance
-from bilevel_verify.testing.simple import SimpleInstance
-from bilevel_verify.testing.writing import rows_of
+from bilevel_verify.testing.instances import decoding
+from bilevel_verify.testing.instances.blocks import Block
+from bilevel_verify.testing.instances.families import Instance
+from bilevel_verify.testing.instances.simple import SimpleInstance
+from bilevel_verify.testing.instances.writing import rows_of
 
 try:
     from hypothesis import strategies as st

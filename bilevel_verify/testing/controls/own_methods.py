@@ -14,14 +14,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bilevel_verify.testing.common import KINDS
-from bilevel_verify.testing.controls import SOLVER_RELATIONS, Assertion, Control, assertion
-from bilevel_verify.testing.gradients import assert_hypergradient
-from bilevel_verify.testing.inner_solvers import assert_inner_solver_rate
-from bilevel_verify.testing.metamorphic import assert_metamorphic, relations_for
+from bilevel_verify.testing.assertions.gradients import assert_hypergradient
+from bilevel_verify.testing.assertions.inner_solvers import assert_inner_solver_rate
+from bilevel_verify.testing.assertions.metamorphic import assert_metamorphic, relations_for
+from bilevel_verify.testing.assertions.simple_solvers import assert_simple_bilevel
+from bilevel_verify.testing.assertions.solvers import (
+    assert_counts,
+    assert_descent,
+    assert_same_iterates,
+    assert_stationary,
+)
+from bilevel_verify.testing.controls.broken import SOLVER_RELATIONS, Assertion, Control, assertion
 from bilevel_verify.testing.references import accelerated_descent
-from bilevel_verify.testing.simple_solvers import assert_simple_bilevel
-from bilevel_verify.testing.solvers import assert_counts, assert_descent, assert_same_iterates, assert_stationary
+from bilevel_verify.testing.trials.common import KINDS
 
 FloatArray = NDArray[np.float64]
 EVALUATIONS = ("value_f", "value_g", "grad_f", "grad_g", "grad_x_f", "grad_y_f", "grad_x_g", "grad_y_g")

@@ -17,12 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from bilevel_verify.testing.contracts import HEARTBEAT, SEEN, BrokenContract, Profile
-from bilevel_verify.testing.ledger import Entry, note
+from bilevel_verify.testing.instances.decoding import LENGTH, POINTS
+from bilevel_verify.testing.trials.contracts import HEARTBEAT, SEEN, BrokenContract, Profile
+from bilevel_verify.testing.trials.ledger import Entry, note
 
-LENGTH = 120
-"""Bytes of one example: points first, then the instance."""
-POINTS = 24
 SEED_VARIABLE = "BILEVEL_VERIFY_SEED"
 PATIENCE = 5.0
 """Seconds more than twice what a call may take before its process is ended from outside."""

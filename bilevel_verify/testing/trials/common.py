@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bilevel_verify.errors import InputError
-from bilevel_verify.testing import decoding
-from bilevel_verify.testing.families import Instance
-from bilevel_verify.testing.trying import POINTS
+from bilevel_verify.testing.instances import decoding
+from bilevel_verify.testing.instances.decoding import POINTS
+from bilevel_verify.testing.instances.families import Instance
 
 FloatArray = NDArray[np.float64]
 Function = Callable[..., Any]

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from bilevel_verify.errors import InputError, ParameterError
-from bilevel_verify.testing import decoding
-from bilevel_verify.testing.common import Function, name_of
-from bilevel_verify.testing.contracts import BrokenContract, Profile, call, profile
-from bilevel_verify.testing.ledger import Entry, note
+from bilevel_verify.testing.instances import decoding
+from bilevel_verify.testing.trials.common import Function, name_of
+from bilevel_verify.testing.trials.contracts import BrokenContract, Profile, call, profile
+from bilevel_verify.testing.trials.ledger import Entry, note
 
 EXAMPLES = {"quick": 2, "thorough": 8}
 """Examples of a promise: a whole verification each, seconds long."""

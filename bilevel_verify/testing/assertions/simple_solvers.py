@@ -10,11 +10,11 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bilevel_verify.testing import decoding
-from bilevel_verify.testing.common import Function, name_of, split, text
-from bilevel_verify.testing.contracts import BrokenContract, Profile, call, profile, vector
-from bilevel_verify.testing.simple import SimpleInstance
-from bilevel_verify.testing.trying import try_out
+from bilevel_verify.testing.instances import decoding
+from bilevel_verify.testing.instances.simple import SimpleInstance
+from bilevel_verify.testing.trials.common import Function, name_of, split, text
+from bilevel_verify.testing.trials.contracts import BrokenContract, Profile, call, profile, vector
+from bilevel_verify.testing.trials.trying import try_out
 
 FloatArray = NDArray[np.float64]
 

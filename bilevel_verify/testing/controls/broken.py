@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from bilevel_verify.testing import gradients, inner_solvers, simple_solvers, solvers, statements
 from bilevel_verify.testing import references as ref
-from bilevel_verify.testing.contracts import BrokenContract, Profile, profile
-from bilevel_verify.testing.metamorphic import RELATIONS, SPELLING, assert_metamorphic
+from bilevel_verify.testing.assertions import gradients, inner_solvers, simple_solvers, solvers, statements
+from bilevel_verify.testing.assertions.metamorphic import RELATIONS, SPELLING, assert_metamorphic
 from bilevel_verify.testing.references.stated import BILEVEL, ROSENBROCK
+from bilevel_verify.testing.trials.contracts import BrokenContract, Profile, profile
 
 Function = Callable[..., Any]
 

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from bilevel_verify.testing.common import KINDS, Function, gap, name_of, split, text, two_level
-from bilevel_verify.testing.contracts import BrokenContract, Profile, call, numbers, profile, vector
-from bilevel_verify.testing.counting import CountedOracles
-from bilevel_verify.testing.diagnosis import looks_like
-from bilevel_verify.testing.families import Instance
-from bilevel_verify.testing.trying import try_out
+from bilevel_verify.testing.assertions.diagnosis import looks_like
+from bilevel_verify.testing.instances.counting import CountedOracles
+from bilevel_verify.testing.instances.families import Instance
+from bilevel_verify.testing.trials.common import KINDS, Function, gap, name_of, split, text, two_level
+from bilevel_verify.testing.trials.contracts import BrokenContract, Profile, call, numbers, profile, vector
+from bilevel_verify.testing.trials.trying import try_out
 
 FloatArray = NDArray[np.float64]
 

@@ -6,15 +6,20 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bilevel_verify.errors import InputError
-from bilevel_verify.testing.common import KINDS, Function
-from bilevel_verify.testing.contracts import Profile
-from bilevel_verify.testing.gradients import assert_hyper_hessian, assert_hypergradient
-from bilevel_verify.testing.inner_solvers import assert_inner_solver_rate, assert_linear_solver
-from bilevel_verify.testing.metamorphic import assert_metamorphic, relations_for
-from bilevel_verify.testing.promises import assert_keeps_promises
-from bilevel_verify.testing.simple_solvers import assert_simple_bilevel
-from bilevel_verify.testing.solvers import assert_counts, assert_descent, assert_same_iterates, assert_stationary
-from bilevel_verify.testing.statements import assert_constants, assert_oracles
+from bilevel_verify.testing.assertions.gradients import assert_hyper_hessian, assert_hypergradient
+from bilevel_verify.testing.assertions.inner_solvers import assert_inner_solver_rate, assert_linear_solver
+from bilevel_verify.testing.assertions.metamorphic import assert_metamorphic, relations_for
+from bilevel_verify.testing.assertions.promises import assert_keeps_promises
+from bilevel_verify.testing.assertions.simple_solvers import assert_simple_bilevel
+from bilevel_verify.testing.assertions.solvers import (
+    assert_counts,
+    assert_descent,
+    assert_same_iterates,
+    assert_stationary,
+)
+from bilevel_verify.testing.assertions.statements import assert_constants, assert_oracles
+from bilevel_verify.testing.trials.common import KINDS, Function
+from bilevel_verify.testing.trials.contracts import Profile
 
 
 def assert_all(

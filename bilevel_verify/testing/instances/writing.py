@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from bilevel_verify.testing.ridges import ridge_text
+from bilevel_verify.testing.instances.ridges import ridge_text
 
 if TYPE_CHECKING:
-    from bilevel_verify.testing.blocks import Block
+    from bilevel_verify.testing.instances.blocks import Block
 
 Number = int | Fraction
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bilevel_verify.errors import ParameterError
-from bilevel_verify.testing.families import Instance
+from bilevel_verify.testing.instances.families import Instance
 
 FloatArray = NDArray[np.float64]
 

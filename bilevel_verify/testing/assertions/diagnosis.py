@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from bilevel_verify.testing.families import Instance
+from bilevel_verify.testing.instances.families import Instance
 
 FloatArray = NDArray[np.float64]
 

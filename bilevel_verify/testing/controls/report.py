@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bilevel_verify.reporting.detection import DATA, MISSED, arranged
-from bilevel_verify.testing.controls import CONTROLS, Control, Matrix
+from bilevel_verify.testing.controls.broken import CONTROLS, Control, Matrix
 
 Matrices = Mapping[str, Matrix]
 """Profile -> the matrix it gave."""

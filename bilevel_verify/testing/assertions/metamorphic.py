@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bilevel_verify.errors import InputError
-from bilevel_verify.testing import decoding
-from bilevel_verify.testing.common import KINDS, name_of, split, text, two_level
-from bilevel_verify.testing.contracts import BrokenContract, Profile, call, profile, rows, vector
-from bilevel_verify.testing.counting import CountedOracles
-from bilevel_verify.testing.families import Instance
-from bilevel_verify.testing.rewriting import Rewriting, RewrittenOracles
-from bilevel_verify.testing.trying import try_out
+from bilevel_verify.testing.instances import decoding
+from bilevel_verify.testing.instances.counting import CountedOracles
+from bilevel_verify.testing.instances.families import Instance
+from bilevel_verify.testing.instances.rewriting import Rewriting, RewrittenOracles
+from bilevel_verify.testing.trials.common import KINDS, name_of, split, text, two_level
+from bilevel_verify.testing.trials.contracts import BrokenContract, Profile, call, profile, rows, vector
+from bilevel_verify.testing.trials.trying import try_out
 
 FloatArray = NDArray[np.float64]
 Draw = Callable[[decoding.Reader, int, int], Rewriting]

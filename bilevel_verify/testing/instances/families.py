@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bilevel_verify.testing.blocks import Block, Numbers, Smooth, block
-from bilevel_verify.testing.stated import Stated
-from bilevel_verify.testing.writing import added, bilinear_text, combination
+from bilevel_verify.testing.instances.blocks import Block, Numbers, Smooth, block
+from bilevel_verify.testing.instances.stated import Stated
+from bilevel_verify.testing.instances.writing import added, bilinear_text, combination
 
 FloatArray = NDArray[np.float64]
 

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bilevel_verify.errors import InputError
-from bilevel_verify.testing.blocks import Block, ChainBlock, Smooth
-from bilevel_verify.testing.data_sums import DataBlock
-from bilevel_verify.testing.families import Instance
+from bilevel_verify.testing.instances.blocks import Block, ChainBlock, Smooth
+from bilevel_verify.testing.instances.data_sums import DataBlock
+from bilevel_verify.testing.instances.families import Instance
 
 FloatArray = NDArray[np.float64]
 Theta = dict[str, FloatArray]

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bilevel_verify.testing.ridges import Ridge, ridge
-from bilevel_verify.testing.writing import added, squared, times
+from bilevel_verify.testing.instances.ridges import Ridge, ridge
+from bilevel_verify.testing.instances.writing import added, squared, times
 
 FloatArray = NDArray[np.float64]
 Table = tuple[tuple[int, ...], ...]

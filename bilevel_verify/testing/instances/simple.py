@@ -9,10 +9,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from bilevel_verify.testing.blocks import Block
-from bilevel_verify.testing.families import names
-from bilevel_verify.testing.stated import Stated
-from bilevel_verify.testing.writing import block_text, shifted
+from bilevel_verify.testing.instances.blocks import Block
+from bilevel_verify.testing.instances.families import names
+from bilevel_verify.testing.instances.stated import Stated
+from bilevel_verify.testing.instances.writing import block_text, shifted
 
 FloatArray = NDArray[np.float64]
 

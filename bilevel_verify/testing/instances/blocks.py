@@ -16,8 +16,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from bilevel_verify.testing.ridges import Jet, Ridge, ridge
-from bilevel_verify.testing.writing import Number, added, block_text, combination, rows_of, times
+from bilevel_verify.testing.instances.ridges import Jet, Ridge, ridge
+from bilevel_verify.testing.instances.writing import Number, added, block_text, combination, rows_of, times
 
 FloatArray = NDArray[np.float64]
 Numbers = tuple[Number, ...]
