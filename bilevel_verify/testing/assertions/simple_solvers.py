@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bilevel_verify.testing.instances import decoding
-from bilevel_verify.testing.instances.simple import SimpleInstance
+from bilevel_verify.testing.instances.simple import SimpleInstance, nearest
 from bilevel_verify.testing.trials.common import Function, name_of, split, text
 from bilevel_verify.testing.trials.contracts import BrokenContract, Profile, call, profile, vector
 from bilevel_verify.testing.trials.trying import try_out
@@ -67,14 +67,6 @@ class SimpleOracles:
     def project(self, x: ArrayLike) -> FloatArray:
         """The nearest feasible point."""
         return nearest(self.instance, self._ask("projection", x))
-
-
-def nearest(instance: SimpleInstance, x: FloatArray) -> FloatArray:
-    """Projection onto the ball or the box."""
-    if instance.feasible == "Box":
-        return np.clip(x, -instance.radius, instance.radius)
-    length = float(np.linalg.norm(x))
-    return x if length <= instance.radius else np.asarray(x * (instance.radius / length), dtype=np.float64)
 
 
 def assert_simple_bilevel(

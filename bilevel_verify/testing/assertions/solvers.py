@@ -109,7 +109,7 @@ def assert_same_iterates(
             iterates, places = run_inner(which, found, start, count, chosen)
             return iterates, places, iterates[-1]
         asked, iterates, output = run_single(which, data, steps, chosen, 50 * steps)
-        return iterates, [x for kind, x, _ in asked.log if kind == "grad_f"], output
+        return iterates, [call.x for call in asked.log if call.kind == "grad_f"], output
 
     def judge(data: bytes) -> None:
         (mine, asked, out), (theirs, places, expected) = trail(function, data), trail(reference, data)

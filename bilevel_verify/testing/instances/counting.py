@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,13 +16,22 @@ from bilevel_verify.testing.instances.families import Instance
 FloatArray = NDArray[np.float64]
 
 
+class Call(NamedTuple):
+    """One question: its kind, where, and along which vector (products only)."""
+
+    kind: str
+    x: FloatArray
+    y: FloatArray
+    v: FloatArray | None = None
+
+
 class CountedOracles:
     """Oracles of one instance; every method counts once per call and raises when the budget ends.
 
     Attributes
     ----------
     dx, dy : dimensions. ``mu``, ``L`` : exact constants of the lower level (of f for a single level).
-    log : ``(kind, x, y)`` of every call, in order. ``budget`` : most calls of all kinds together.
+    log : every call, in order. ``budget`` : most calls of all kinds together.
     """
 
     def __init__(self, instance: Instance, budget: int = 100_000) -> None:
@@ -30,12 +40,12 @@ class CountedOracles:
         self.mu, self.L = instance.mu, instance.L
         self.kind = instance.kind
         self.budget = budget
-        self.log: list[tuple[str, FloatArray, FloatArray]] = []
+        self.log: list[Call] = []
 
     @property
     def counts(self) -> Mapping[str, int]:
         """Kind -> calls so far."""
-        return MappingProxyType(dict(Counter(kind for kind, _, _ in self.log)))
+        return MappingProxyType(dict(Counter(call.kind for call in self.log)))
 
     @property
     def calls(self) -> int:
@@ -46,13 +56,15 @@ class CountedOracles:
         """Forget all counts; the budget stays."""
         self.log.clear()
 
-    def _ask(self, kind: str, x: ArrayLike, y: ArrayLike) -> tuple[FloatArray, FloatArray]:
+    def _ask(
+        self, kind: str, x: ArrayLike, y: ArrayLike, along: FloatArray | None = None
+    ) -> tuple[FloatArray, FloatArray]:
         if len(self.log) >= self.budget:
             from bilevel_verify.oracles import BudgetExhausted
 
             raise BudgetExhausted(f"more than {self.budget} oracle calls")
         point = _vector(x, self.dx, "x"), _vector(y, self.dy, "y")
-        self.log.append((kind, *point))
+        self.log.append(Call(kind, *point, along))
         return point
 
     def value_f(self, x: ArrayLike, y: ArrayLike = ()) -> float:
@@ -91,20 +103,20 @@ class CountedOracles:
 
     def hvp_yy_g(self, x: ArrayLike, y: ArrayLike, v: ArrayLike) -> FloatArray:
         """Hessian-vector product of the lower objective in y."""
-        a, b = self._ask("hvp_yy_g", x, y)
-        found: FloatArray = self.instance.hess_yy_g(a, b) @ _vector(v, self.dy, "v")
+        along = _vector(v, self.dy, "v")
+        found: FloatArray = self.instance.hess_yy_g(*self._ask("hvp_yy_g", x, y, along)) @ along
         return found
 
     def jvp_xy_g(self, x: ArrayLike, y: ArrayLike, v: ArrayLike) -> FloatArray:
         """``(nabla^2_xy g) v`` in R^dx for v in R^dy."""
-        point = self._ask("jvp_xy_g", x, y)
-        found: FloatArray = self.instance.hess_xy_g(*point) @ _vector(v, self.dy, "v")
+        along = _vector(v, self.dy, "v")
+        found: FloatArray = self.instance.hess_xy_g(*self._ask("jvp_xy_g", x, y, along)) @ along
         return found
 
     def jvp_yx_g(self, x: ArrayLike, y: ArrayLike, u: ArrayLike) -> FloatArray:
         """``(nabla^2_yx g) u`` in R^dy for u in R^dx."""
-        point = self._ask("jvp_xy_g", x, y)
-        found: FloatArray = self.instance.hess_xy_g(*point).T @ _vector(u, self.dx, "u")
+        along = _vector(u, self.dx, "u")
+        found: FloatArray = self.instance.hess_xy_g(*self._ask("jvp_xy_g", x, y, along)).T @ along
         return found
 
     def hess_f(self, x: ArrayLike, y: ArrayLike = ()) -> tuple[FloatArray, FloatArray, FloatArray]:

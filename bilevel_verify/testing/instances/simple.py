@@ -101,3 +101,11 @@ class SimpleInstance(Stated):
     def __repr__(self) -> str:
         formulas = ", ".join(f"{key} = {formula}" for key, formula in self.text().items())
         return f"<{self.kind}: {formulas}, {self.feasible} of size {self.radius}>"
+
+
+def nearest(instance: SimpleInstance, x: FloatArray) -> FloatArray:
+    """Projection onto the ball or the box."""
+    if instance.feasible == "Box":
+        return np.clip(x, -instance.radius, instance.radius)
+    length = float(np.linalg.norm(x))
+    return x if length <= instance.radius else np.asarray(x * (instance.radius / length), dtype=np.float64)
