@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bilevel_verify.testing.assertions.inner_solvers import inner_case, inner_text, run_inner
+from bilevel_verify.testing.assertions.same_lines import assert_named
 from bilevel_verify.testing.instances import decoding
 from bilevel_verify.testing.instances.counting import CountedOracles
 from bilevel_verify.testing.instances.families import Instance
@@ -83,17 +84,20 @@ def assert_descent(
 
 def assert_same_iterates(
     function: Function,
-    reference: Function,
+    reference: Function | str,
     protocol: str = "inner",
     tolerance: float = 1e-8,
     steps: int = 25,
     profile_: Profile | str | None = None,
     seed: int | None = None,
+    counts: bool = True,
 ) -> None:
-    """Step-by-step equality with a literal transcription of the algorithm, its gradients' places and its output.
+    """Step-by-step equality with a named method, or with a literal transcription: iterates, questions, output.
 
     Parameters
     ----------
+    reference : the name of a method (``"ragd-gs"``): :func:`assert_named`; or a transcription of the same protocol.
+    counts : of a named method: no oracle is asked more often than by its pseudo-code.
     protocol : ``inner``: ``(gradient, y0, mu, L, steps) -> iterates``; ``solver``: ``(oracles, x0, steps) -> iterates``
         or ``(iterates, output)`` on single-level problems.
 
@@ -101,6 +105,9 @@ def assert_same_iterates(
     ------
     BrokenContract : ``where`` is the first iterate, gradient or output that differs.
     """
+    if isinstance(reference, str):
+        assert_named(function, reference, tolerance, profile_, seed, counts)
+        return
     chosen = profile(profile_)
 
     def trail(which: Function, data: bytes) -> tuple[FloatArray, list[FloatArray], FloatArray]:

@@ -7,19 +7,23 @@ by a part in 10^12 gives the same run: else rounding would decide.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bilevel_verify.errors import InputError
 from bilevel_verify.testing.instances import decoding
 from bilevel_verify.testing.instances.decoding import Reader
 from bilevel_verify.testing.instances.families import Instance
 from bilevel_verify.testing.instances.simple import SimpleInstance, nearest
 from bilevel_verify.testing.printed.library import Printed
+from bilevel_verify.testing.printed.library import printed as pseudocode
 from bilevel_verify.testing.printed.oracles import NamedOracles
 from bilevel_verify.testing.printed.running import Transcript, transcribe
 
@@ -80,10 +84,19 @@ def _inner(read: Reader, instance: Instance) -> Letters:
         "alpha_p": round(1 / high, 7),
         "beta_p": round(momentum(high / low), 6),
         "tau": round(1 / high, 7),
-        **{"T_m1": n + 3, "T_k": n + 1, "T_0": n + 3, "Tp_k": 1 if dy == 1 else 1 + read.upto(dy - 1), "Tp_0": dy},
+        "T_m1": n + 3,
+        "T_k": n + 1,
+        "T_0": n + 3,
+        "Tp_k": 1 if dy == 1 else 1 + read.upto(dy - 1),
+        "Tp_0": dy,
         "D": n + 1,
         "N_cg": 1 + read.upto(dy - 1),
-        **{"l1": instance.L, "kappa1": kappa, "l2": high, "kappa2": high / low, "K1": n + 2, "K2": n + 3},
+        "l1": instance.L,
+        "kappa1": kappa,
+        "l2": high,
+        "kappa2": high / low,
+        "K1": n + 2,
+        "K2": n + 3,
         "y0": np.array([(-1.0) ** j * (1.0 + read.upto(2)) / 2 for j in range(dy)]),
         "v0": np.array([0.5 - read.upto(2) for _ in range(dy)]),
     }
@@ -99,12 +112,28 @@ def _outer(read: Reader, instance: Instance) -> Letters:
     theta = (0.3, 0.12, 0.45, 0.2, 0.07)[read.upto(4)]
     eps = (0.05, 0.2, 0.02)[read.upto(2)]
     found: Letters = {
-        **{"eta": round(eta, 6), "theta": theta, "B": HUGE, "K": 6 + read.upto(13), "eps": eps},
-        **{"L": round(_steepness(instance), 4), "rho": round(max(instance.rho, 0.5), 4), "B0": 2.0, "c": 1.7},
-        **{"gamma": (0.2, 0.01, 1.5)[read.upto(2)], "s": (0.5, 0.05)[read.upto(1)]},
-        **{"H_nu": 1e-9, "nu_f": (1.0, 0.5)[read.upto(1)], "steps": 8 + read.upto(12), "N": 8 + read.upto(20)},
-        **{"eta_x": round(eta, 6), "eta_y": round(0.7 / max(instance.L, 1e-9), 6), "T_pert": 2 + read.upto(3)},
-        **{"M": (4.0, 20.0)[read.upto(1)], "m": 2 + read.upto(1), "rho_bar": 0.5, "r": 0.05},
+        "eta": round(eta, 6),
+        "theta": theta,
+        "B": HUGE,
+        "K": 6 + read.upto(13),
+        "eps": eps,
+        "L": round(_steepness(instance), 4),
+        "rho": round(max(instance.rho, 0.5), 4),
+        "B0": 2.0,
+        "c": 1.7,
+        "gamma": (0.2, 0.01, 1.5)[read.upto(2)],
+        "s": (0.5, 0.05)[read.upto(1)],
+        "H_nu": 1e-9,
+        "nu_f": (1.0, 0.5)[read.upto(1)],
+        "steps": 8 + read.upto(12),
+        "N": 8 + read.upto(20),
+        "eta_x": round(eta, 6),
+        "eta_y": round(0.7 / max(instance.L, 1e-9), 6),
+        "T_pert": 2 + read.upto(3),
+        "M": (4.0, 20.0)[read.upto(1)],
+        "m": 2 + read.upto(1),
+        "rho_bar": 0.5,
+        "r": 0.05,
         "noise": _noise(read, instance.dx, 0.05),
     }
     return found
@@ -131,10 +160,23 @@ def _simple(read: Reader, instance: SimpleInstance) -> Letters:
     L_f, L_g = instance.L_f, max(instance.L_g, 0.5)
     K, gap = 8 + read.upto(15), 1.0 + read.upto(3)
     return {
-        **{"K": K, "gamma": (0.5, 1.0, 0.2)[read.upto(2)], "L_f": L_f, "L_g": L_g},
+        "K": K,
+        "gamma": (0.5, 1.0, 0.2)[read.upto(2)],
+        "L_f": L_f,
+        "L_g": L_g,
         "g_k": [instance.g_star + gap / (k + 1) for k in range(K + 1)],
-        **{"gamma0": 0.5 / (L_f + L_g), "eta0": 1.0, "b": 0.25, "rho": 0.5, "t": 1 / L_g, "s": 0.7 / L_f, "c": 0.6},
-        **{"alpha": 0.75, "eta": 0.2, "penalty": 3.0, "a": 0.8, "g_hat": instance.g_star - 0.1},
+        "gamma0": 0.5 / (L_f + L_g),
+        "eta0": 1.0,
+        "b": 0.25,
+        "rho": 0.5,
+        "t": 1 / L_g,
+        "s": 0.7 / L_f,
+        "c": 0.6,
+        "alpha": 0.75,
+        "eta": 0.2,
+        "penalty": 3.0,
+        "a": 0.8,
+        "g_hat": instance.g_star - 0.1,
     }
 
 
@@ -161,8 +203,17 @@ def _instance(read: Reader, rest: bytes, method: str) -> Instance | SimpleInstan
     return make(rest, bounded=True, kappa=(9, 4, 20)[read.upto(2)])
 
 
-def example(method: str, printed: Printed, data: bytes) -> tuple[Example, Transcript] | None:
-    """The example that bytes stand for, and the run of the pseudo-code there; None if rounding decides it."""
+@lru_cache(maxsize=1024)
+def example(method: str, data: bytes) -> tuple[Example, Transcript] | None:
+    """The example that bytes stand for, and the run of the pseudo-code there; None if rounding decides it.
+
+    Raises
+    ------
+    InputError : no such method, or no pseudo-code of it.
+    """
+    printed = pseudocode(method)
+    if printed is None:
+        raise InputError(f"no pseudo-code of {method} is known line by line: give a transcription as reference=")
     read = Reader(data[: decoding.POINTS * 2])
     instance = _instance(read, data[decoding.POINTS :], method)
     x0 = _start(read, instance.dx)
@@ -182,7 +233,7 @@ def example(method: str, printed: Printed, data: bytes) -> tuple[Example, Transc
 
 def _one_level(read: Reader, method: str, instance: Instance) -> Letters:
     found = _outer(read, instance)
-    if method.endswith("newton") or method.endswith("newton-step"):
+    if method.endswith(("newton", "newton-step")):
         found |= {"T": 5 + read.upto(6), "M": _steepness(instance) * found["M"] / 4, "eps": 1e-3}
     return found
 
@@ -210,9 +261,9 @@ def _restarting(printed: Printed, found: Example, read: Reader) -> Example:
     if name is None:
         return found
     probe = letters | ({"B0": 0.0} if "B0" in letters else {}) | ({"eps": 1e-12} if name == "H_nu" else {})
-    free = transcribe(printed, found.oracles(), found.x0, probe, statements=4000)
+    free = transcribe(printed, found.oracles(), found.x0, probe, statements=1000)
     points = [free.sequences["x"][0, k] for k in range(len(free.epochs[0]))]
-    moved = np.cumsum([float(np.sum((b - a) ** 2)) for a, b in zip(points, points[1:])])
+    moved = np.cumsum([float(np.sum((b - a) ** 2)) for a, b in itertools.pairwise(points)])
     if len(moved) < 2 or not moved[0] > 0:
         return found
     k = min(at, len(moved) - 1)
@@ -223,7 +274,8 @@ def _restarting(printed: Printed, found: Example, read: Reader) -> Example:
     else:
         sizes = [(j + 2) ** (4 + letters["nu_f"]) * moved[j] ** letters["nu_f"] for j in (k - 1, k)]
         letters["H_nu"] = float(f"{letters['L'] / (sizes[0] * sizes[1]) ** 0.25:.6g}")
-        letters["eps"] = float(f"{0.2 * np.linalg.norm(found.oracles().grad_phi(found.x0)) + 1e-3:.3g}")
+        later = points[min(len(points) - 1, k + 4 + read.upto(6))]
+        letters["eps"] = float(f"{np.linalg.norm(found.oracles().grad_L_star(later, letters['lam'])) + 1e-3:.3g}")
     return Example(found.instance, found.x0, letters)
 
 

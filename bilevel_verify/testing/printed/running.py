@@ -22,7 +22,7 @@ from bilevel_verify.theorems.pseudocode.numbers import Floats, Value
 
 FloatArray = NDArray[np.float64]
 Key = tuple[int, int]
-STATEMENTS = 40_000
+STATEMENTS = 12_000
 
 
 class Place(NamedTuple):
