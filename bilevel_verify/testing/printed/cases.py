@@ -233,6 +233,9 @@ def example(method: str, data: bytes) -> tuple[Example, Transcript] | None:
 
 def _one_level(read: Reader, method: str, instance: Instance) -> Letters:
     found = _outer(read, instance)
+    if "practical" in method:  # either part of the threshold counts, and epochs are dropped and kept
+        found["eps"] = (0.05, 1.0, 3.0, 0.5)[read.upto(3)]
+        found["L"] = (found["L"], round(0.3 * math.sqrt(found["eps"] * found["rho"]), 4))[read.upto(1)]
     if method.endswith(("newton", "newton-step")):
         found |= {"T": 5 + read.upto(6), "M": _steepness(instance) * found["M"] / 4, "eps": 1e-3}
     return found

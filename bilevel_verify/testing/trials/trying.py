@@ -61,10 +61,10 @@ def try_out(
     BrokenContract : with the simplest example found and a problem file that repeats it.
     """
     start, tried, broken, message = time.perf_counter(), 0, "", ""
-    examples = _examples(given.examples, seed)
+    drawn = examples(given.examples, seed)
     if shapes:
-        examples = [in_turn(data, number) for number, data in enumerate(examples)]
-    trial = Trial(judge, describe, given, examples)
+        drawn = [in_turn(data, number) for number, data in enumerate(drawn)]
+    trial = Trial(judge, describe, given, drawn)
     token = SEEN.set(set())
     try:
         for part in (range(1), range(1, len(trial.examples))):
@@ -82,7 +82,7 @@ def try_out(
         note(Entry(assertion, who, tried, time.perf_counter() - start, broken, message))
 
 
-def _examples(count: int, seed: int | None) -> list[bytes]:
+def examples(count: int, seed: int | None) -> list[bytes]:
     """The simplest example, then random ones, every third with small bytes only."""
     rng = np.random.default_rng(int(os.environ.get(SEED_VARIABLE, "0")) if seed is None else seed)
     draws = [rng.integers(0, 4 if i % 3 == 2 else 256, LENGTH, dtype=np.uint8).tobytes() for i in range(count - 1)]
