@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -97,10 +99,17 @@ def _solution(
 
 
 def inner_case(data: bytes) -> tuple[Smooth, FloatArray, int]:
-    """A strongly convex function (a block, a hard chain, or a mean over data), a start and a number of steps."""
+    """A strongly convex function, a start and a number of steps.
+
+    A block, a hard chain, a mean over data; or, for three draws of eight, a quadratic that is as slow as the theory
+    says: eigenvalues at the Chebyshev points of [1, kappa] (or Nesterov's chain), kappa up to 10^4, a start in which
+    every mode is excited, and one to six times sqrt(kappa) steps.
+    """
     read, rest = split(data)
     inner = decoding.Reader(rest)
-    n, which = inner.between(1, 4), inner.upto(9)
+    n, which = inner.between(1, 4), inner.upto(15)
+    if which >= 10:
+        return _slow_case(inner, read, which == 15)
     if which == 8:
         found: Smooth = ChainBlock(inner.between(2, 50), n + 1)
     elif which == 9:
@@ -108,6 +117,24 @@ def inner_case(data: bytes) -> tuple[Smooth, FloatArray, int]:
     else:
         found = inner.block(n, 1, 20, decoding.CONVEX_ATOMS)
     return found, read.point(found.dimension), 3 + read.upto(40)
+
+
+KAPPAS = (10, 100, 1000, 10_000)
+
+
+def _slow_case(inner: decoding.Reader, read: decoding.Reader, chain: bool) -> tuple[Smooth, FloatArray, int]:
+    """A quadratic on which accelerated methods need what their bound says."""
+    kappa, n = KAPPAS[inner.upto(3)], inner.between(2, 9)
+    steps = math.ceil((1 + read.upto(5)) * math.sqrt(kappa))
+    if chain:
+        hard = ChainBlock(kappa, 4 * n)
+        return hard, np.ones(4 * n), steps
+    nodes = (np.cos(np.pi * np.arange(n)[::-1] / (n - 1)) + 1) / 2
+    spectrum = tuple(Fraction(round(1000 + 1000 * (kappa - 1) * float(node)), 1000) for node in nodes)
+    found = block(spectrum, mirror=inner.mirror(n), linear=inner.vector(n, 3))
+    least = (1.0, 0.1, 0.01)[read.upto(2)]
+    modes = np.array([(1.0 if i == 0 else least) * (-1.0) ** read.upto(1) for i in range(n)])
+    return found, found.inverse_gradient(np.zeros(n)) + found.basis @ modes, steps
 
 
 def inner_text(data: bytes) -> str:
@@ -126,6 +153,16 @@ RATES: dict[str, Callable[[float, int], float]] = {
 """Bounds of ``|y_k - y*|^2 / |y_0 - y*|^2`` for steps 1/L: accelerated (Nesterov 2004, 2.2.11) and plain descent."""
 
 
+def on_quadratics(kappa: float, k: int) -> float:
+    """What AGD with constant momentum attains on quadratics: ``((1 - s)^k (1 + k s))^2`` with ``s = 1/sqrt(kappa)``.
+
+    At the eigenvalue mu both roots of its recurrence are 1 - s, so that its polynomial is ``(1 - s)^k (1 + k s)`` there;
+    at all others it is smaller.
+    """
+    s = 1 / math.sqrt(kappa)
+    return ((1 - s) ** k * (1 + k * s)) ** 2
+
+
 def assert_inner_solver_rate(
     function: Function,
     rate: str | Callable[[float, int], float] = "agd",
@@ -134,7 +171,10 @@ def assert_inner_solver_rate(
 ) -> None:
     """``function(gradient, y0, mu, L, steps) -> iterates`` of shape (steps + 1, n) on strongly convex functions.
 
-    Contracts: row 0 is y0, the squared distance obeys the rate at every k, at most ``steps + 1`` gradients.
+    Contracts: row 0 is y0, the squared distance obeys the rate at every k, at most ``steps + 1`` gradients. ``"agd"``
+    is asked where it is sharp, too: on quadratics the rate of AGD is ``((1 - s)^k (1 + k s))^2``, ``s =
+    1/sqrt(kappa)``, attained at the smallest eigenvalue; and the points handed back must be those that the rate is
+    claimed for, not the extrapolated ones.
 
     Raises
     ------
@@ -145,16 +185,48 @@ def assert_inner_solver_rate(
 
     def judge(data: bytes) -> None:
         found, start, steps = inner_case(data)
-        iterates, _ = run_inner(function, found, start, steps, chosen)
+        iterates, asked = run_inner(function, found, start, steps, chosen)
+        sharp = rate == "agd" and (isinstance(found, ChainBlock) or (isinstance(found, Block) and found.quadratic))
+        if rate == "agd":
+            _must_not_be_extrapolated(iterates, asked, found)
         solution = found.inverse_gradient(np.zeros(found.dimension))
         initial = float(np.sum((start - solution) ** 2))
         for k, y in enumerate(iterates):
-            distance, allowed = float(np.sum((y - solution) ** 2)), bound(found.L / found.mu, k) * initial
+            kappa = found.L / found.mu
+            share = min(bound(kappa, k), on_quadratics(kappa, k)) if sharp else bound(kappa, k)
+            distance, allowed = float(np.sum((y - solution) ** 2)), share * initial
             if not distance <= allowed * (1 + ROUNDING) + 1e-20 * (1 + initial):
                 detail = f"|y_k - y*|^2 = {distance:.3g} > {allowed:.3g}, {distance / max(allowed, 1e-300):.3g} times"
                 raise BrokenContract("slower than the rate", f"k = {k} of {steps}", detail)
 
     try_out("assert_inner_solver_rate", name_of(function), judge, inner_text, chosen, seed)
+
+
+def _must_not_be_extrapolated(iterates: FloatArray, asked: Sequence[FloatArray], found: Smooth) -> None:
+    """The bound of AGD is one for ``x_k = w_{k-1} - grad(w_{k-1})/L``, not for ``w_k = x_k + beta (x_k - x_{k-1})``.
+
+    Raises
+    ------
+    BrokenContract : every iterate is the point where the next gradient is asked, beyond x_k by a constant share.
+    """
+    most = min(len(iterates), len(asked))
+    if most < 4:
+        return
+    claimed = [iterates[0], *(w - found.gradient(w) / found.L for w in asked[: most - 1])]
+    shares = []
+    for k in range(2, most):
+        step, beyond = claimed[k] - claimed[k - 1], iterates[k] - claimed[k]
+        size = float(np.linalg.norm(step))
+        if not np.allclose(iterates[k], asked[k], rtol=0, atol=1e-12 * (1 + size)) or not size > 1e-6:
+            return
+        shares.append(float(beyond @ step) / size**2)
+        if not np.linalg.norm(beyond - shares[-1] * step) <= 1e-6 * size or abs(shares[-1] - shares[0]) > 1e-6:
+            return
+    if shares and shares[0] > 1e-3:
+        beyond = f"beyond x_k by {shares[0]:.4g} (x_k - x_(k-1))"
+        claim = f"the bound (rahgd, Lemma 2.1) is claimed for x_k = {claimed[2].tolist()}"
+        detail = f"{iterates[2].tolist()} is {beyond}; {claim}"
+        raise BrokenContract("returns the extrapolated point", "k = 2", detail)
 
 
 def run_inner(

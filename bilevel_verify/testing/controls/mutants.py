@@ -147,10 +147,7 @@ def sample(count: int, seed: int, methods: Sequence[str] = MUTATED) -> list[Slip
 
 def table(verdicts: Sequence[Verdict]) -> list[str]:
     """Markdown: one row an operator, and one a method."""
-    lines = [
-        "| | mutants | stillborn | equivalent | real | caught, quick | caught, thorough | missed |",
-        f"|{'---|' * 8}",
-    ]
+    head = "| | mutants | stillborn | equivalent | real | caught, quick | caught, thorough | missed |"
     groups: dict[str, list[Verdict]] = {}
     for verdict in sorted(verdicts, key=lambda v: v.slip.operator):
         groups.setdefault(f"*{verdict.slip.operator}*", []).append(verdict)
