@@ -156,8 +156,8 @@ RATES: dict[str, Callable[[float, int], float]] = {
 def on_quadratics(kappa: float, k: int) -> float:
     """What AGD with constant momentum attains on quadratics: ``((1 - s)^k (1 + k s))^2`` with ``s = 1/sqrt(kappa)``.
 
-    At the eigenvalue mu both roots of its recurrence are 1 - s, so that its polynomial is ``(1 - s)^k (1 + k s)`` there;
-    at all others it is smaller.
+    At the eigenvalue mu both roots of its recurrence are 1 - s, so that its polynomial is ``(1 - s)^k (1 + k s)``
+    there; at all others it is smaller.
     """
     s = 1 / math.sqrt(kappa)
     return ((1 - s) ** k * (1 + k * s)) ** 2

@@ -31,6 +31,10 @@ class Rewriting:
     bilevel: bool = False
 
 
+class NotRewritten(InputError):
+    """A solver that reads the instance itself cannot be asked about problems that are rewritten around it."""
+
+
 class RewrittenOracles:
     """The oracles of the rewritten problem, made from the original ones, which do the counting."""
 
@@ -43,6 +47,16 @@ class RewrittenOracles:
         least = float(values[-1]) if turned.shape[1] <= turned.shape[0] else 0.0  # a duplicated variable is a flat one
         self.mu = unit * original.mu * least**2
         self.L = unit * original.L * float(values[0]) ** 2
+
+    @property
+    def instance(self) -> Any:
+        """A rewritten problem is known by its oracles only.
+
+        Raises
+        ------
+        NotRewritten : always.
+        """
+        raise NotRewritten("a rewritten problem is known by its oracles only, it has no instance")
 
     @property
     def counts(self) -> Mapping[str, int]:

@@ -191,6 +191,11 @@ def _own_of_simple(method: str, found: Letters) -> Letters:
     }.get(method, {})
 
 
+def _near_a_saddle(read: Reader, method: str) -> bool:
+    """Whether the example begins where the curvature is negative: two of three for methods that exploit it."""
+    return method == "agd-jin" and read.upto(2) > 0
+
+
 def _instance(read: Reader, rest: bytes, method: str) -> Instance | SimpleInstance:
     from bilevel_verify.methods import METHODS
 
@@ -198,7 +203,7 @@ def _instance(read: Reader, rest: bytes, method: str) -> Instance | SimpleInstan
     if kind == "simple_bilevel":
         return decoding.simple_bilevel(rest)
     if kind == "single_level":
-        return decoding.single_level(rest)
+        return decoding.saddle(rest) if _near_a_saddle(read, method) else decoding.single_level(rest)
     make: Callable[..., Instance] = decoding.minimax if kind == "minimax" else decoding.bilevel
     return make(rest, bounded=True, kappa=(9, 4, 20)[read.upto(2)])
 
@@ -217,6 +222,8 @@ def example(method: str, data: bytes) -> tuple[Example, Transcript] | None:
     read = Reader(data[: decoding.POINTS * 2])
     instance = _instance(read, data[decoding.POINTS :], method)
     x0 = _start(read, instance.dx)
+    if method == "agd-jin" and not instance.p.mu > 0:  # type: ignore[union-attr]
+        x0 = x0 * (0.1, 0.03, 0.3)[read.upto(2)]
     if isinstance(instance, SimpleInstance):
         letters = _simple(read, instance)
         found = Example(instance, nearest(instance, x0), letters | _own_of_simple(method, letters))
@@ -260,7 +267,7 @@ def _restarting(printed: Printed, found: Example, read: Reader) -> Example:
     """The same with a threshold that ends the first epoch at a step drawn here."""
     letters = dict(found.parameters)
     name = next((letter for letter in ("H_nu", "B") if letter in letters and letter in printed.algorithm.needs), None)
-    at = 2 + read.upto(5)
+    at = read.upto(5) + (0 if "perturbed" in printed.method else 2)
     if name is None:
         return found
     probe = letters | ({"B0": 0.0} if "B0" in letters else {}) | ({"eps": 1e-12} if name == "H_nu" else {})
@@ -271,9 +278,10 @@ def _restarting(printed: Printed, found: Example, read: Reader) -> Example:
         return found
     k = min(at, len(moved) - 1)
     if name == "B":
-        letters["B"] = float(f"{math.sqrt(math.sqrt(k * moved[k - 1] * (k + 1) * moved[k])):.6g}")
+        between = math.sqrt(k * moved[k - 1] * (k + 1) * moved[k]) if k else 0.6 * moved[0]
+        letters["B"] = float(f"{math.sqrt(between):.6g}")
         if "B0" in letters:
-            letters["B0"] = float(f"{1.6 * letters['B']:.6g}")
+            letters["B0"] = float(f"{(1.6, 0.7, 4.0)[read.upto(2)] * letters['B']:.6g}")
     else:
         sizes = [(j + 2) ** (4 + letters["nu_f"]) * moved[j] ** letters["nu_f"] for j in (k - 1, k)]
         letters["H_nu"] = float(f"{letters['L'] / (sizes[0] * sizes[1]) ** 0.25:.6g}")
