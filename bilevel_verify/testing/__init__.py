@@ -28,6 +28,8 @@ _HOME = {
     "assertions.simple_solvers": "SimpleOracles assert_simple_bilevel",
     "assertions.statements": "assert_oracles assert_constants",
     "assertions.everything": "assert_all",
+    "assertions.black_box": "assert_black_box assert_invariant assert_rate assert_stopping",
+    "assertions.stochastic": "SampledOracles assert_unbiased assert_variance assert_seeded",
     "instances.formulas": "formulas parameters",
     "assertions.metamorphic": "RELATIONS assert_metamorphic",
     "instances.rewriting": "RewrittenOracles Rewriting rewritten",

@@ -210,8 +210,8 @@ def assert_rate(
     """``function(oracles, x0, eps) -> x`` asks ``O(eps^-exponent)`` times on a family that shows the rate of descent.
 
     The family is a ramp of slope 2 eps over an amplifying or displaced lower level: gradient descent needs about
-    ``1/eps^2`` steps there (exponent 2), restarted accelerated methods ``eps^-1.75``. The slope of the calls over the last
-    halving of eps may exceed the exponent by ``slack``.
+    ``1/eps^2`` steps there (exponent 2), restarted accelerated methods ``eps^-1.75``. The slope of the calls over the
+    last halving of eps may exceed the exponent by ``slack``.
 
     Raises
     ------

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bilevel_verify.errors import InputError
+from bilevel_verify.testing.assertions.black_box import assert_black_box
 from bilevel_verify.testing.assertions.gradients import assert_hyper_hessian, assert_hypergradient
 from bilevel_verify.testing.assertions.inner_solvers import assert_inner_solver_rate, assert_linear_solver
 from bilevel_verify.testing.assertions.metamorphic import assert_metamorphic, relations_for
@@ -18,6 +19,7 @@ from bilevel_verify.testing.assertions.solvers import (
     assert_stationary,
 )
 from bilevel_verify.testing.assertions.statements import assert_constants, assert_oracles
+from bilevel_verify.testing.assertions.stochastic import assert_unbiased
 from bilevel_verify.testing.trials.common import KINDS, Function
 from bilevel_verify.testing.trials.contracts import Profile
 
@@ -39,6 +41,9 @@ def assert_all(
     iterates: Function | None = None,
     transcription: Function | None = None,
     promises: Mapping[str, Function] | None = None,
+    methods: Mapping[str, Function] | None = None,
+    estimator: Function | None = None,
+    exponent: float | None = None,
     kinds: Sequence[str] = KINDS,
     tolerance: float | None = None,
     profile_: Profile | str | None = None,
@@ -52,11 +57,15 @@ def assert_all(
     hyper_hessian : ``(oracles, x) -> matrix``. ``linear_solver`` : ``(apply, b, tolerance) -> v``.
     inner_solver : ``(gradient, y0, mu, L, steps) -> iterates``; ``inner_transcription``: the same, written literally.
     iterates : ``(oracles, x0, steps) -> iterates``, compared step for step with ``transcription``.
-    descent : ``(oracles, x0, steps) -> iterates``. ``solver`` : ``(oracles, x0, eps) -> x`` or ``(x, y)``.
+    descent : ``(oracles, x0, steps) -> iterates``.
+    solver : ``(oracles, x0, eps) -> x`` or ``(x, y)``, a black box: stationarity against truth, invariance, stopping;
+        ``exponent`` : of its calls, ``O(eps^-exponent)``, if it promises one.
     simple_bilevel : ``(oracles, x0, tolerance) -> x``. ``counts`` : ``(oracles, x0) -> (result, counts)``.
     ``constants`` : ``(instance) -> {"mu": ..., "L": ..., "rho": ...}``.
     oracles, problem : a problem written by hand, and its statement.
     promises : "paper/id" -> ``(oracles, x0, parameters) -> iterates``.
+    methods : name of a method -> ``(oracles, x0, parameters) -> iterates``, compared line by line with its pseudo-code.
+    estimator : ``(samples, x, y, upper_batch, lower_batch) -> gradient``, a stochastic hypergradient: unbiased.
     kinds : which of bilevel and minimax. ``tolerance`` : of the hypergradient.
 
     Raises
@@ -66,6 +75,11 @@ def assert_all(
     shared: dict[str, Any] = {"profile_": profile_, "seed": seed}
     parts = (linear_solver, inner_solver, descent, constants, simple_bilevel)
     work = _plain_parts(parts, (counts, hyper_hessian, solver), kinds)
+    if solver is not None:
+        work.append((assert_black_box, solver, {"kinds": kinds, "exponent": exponent}))
+    if estimator is not None:
+        work.append((assert_unbiased, estimator, {}))
+    work += [(assert_same_iterates, mine, {"reference": method}) for method, mine in (methods or {}).items()]
     if hypergradient is not None:
         chosen = {} if tolerance is None else {"tolerance": tolerance}
         work.append((assert_hypergradient, hypergradient, {"kinds": kinds, **chosen}))
