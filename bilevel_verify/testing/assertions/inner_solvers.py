@@ -151,6 +151,11 @@ RATES: dict[str, Callable[[float, int], float]] = {
     "gd": lambda kappa, k: (1 - 1 / kappa) ** k,
 }
 """Bounds of ``|y_k - y*|^2 / |y_0 - y*|^2`` for steps 1/L: accelerated (Nesterov 2004, 2.2.11) and plain descent."""
+FORMULAS = {
+    "agd": "(1 + kappa) (1 - 1/sqrt(kappa))^k |y_0 - y*|^2 (Nesterov 2004, 2.2.11; rahgd, Lemma 2.1)",
+    "gd": "(1 - 1/kappa)^k |y_0 - y*|^2",
+}
+ON_QUADRATICS = "((1 - s)^k (1 + k s))^2 |y_0 - y*|^2, s = 1/sqrt(kappa)"
 
 
 def on_quadratics(kappa: float, k: int) -> float:
@@ -196,7 +201,12 @@ def assert_inner_solver_rate(
             share = min(bound(kappa, k), on_quadratics(kappa, k)) if sharp else bound(kappa, k)
             distance, allowed = float(np.sum((y - solution) ** 2)), share * initial
             if not distance <= allowed * (1 + ROUNDING) + 1e-20 * (1 + initial):
-                detail = f"|y_k - y*|^2 = {distance:.3g} > {allowed:.3g}, {distance / max(allowed, 1e-300):.3g} times"
+                formula = f", the bound {FORMULAS[rate]}" if isinstance(rate, str) else ""
+                formula = (
+                    f", the rate of AGD on quadratics {ON_QUADRATICS}" if sharp and share < bound(kappa, k) else formula
+                )
+                times = f"{distance / max(allowed, 1e-300):.3g} times"
+                detail = f"|y_k - y*|^2 = {distance:.3g} > {allowed:.3g}, {times}{formula}, kappa = {kappa:.6g}"
                 raise BrokenContract("slower than the rate", f"k = {k} of {steps}", detail)
 
     try_out("assert_inner_solver_rate", name_of(function), judge, inner_text, chosen, seed)

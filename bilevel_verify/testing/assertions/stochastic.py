@@ -101,8 +101,8 @@ TARGETS: dict[str, Callable[[SampledOracles, FloatArray, FloatArray], FloatArray
     "grad_y_f": lambda o, x, y: o.grad_y_f(x, y),
     "surrogate": lambda o, x, y: _surrogate(o, x, y),
 }
-"""What an estimator may be unbiased for; ``surrogate`` is ``grad_x f - hess_xy g (hess_yy g)^-1 grad_y f`` at the y given
-(the hypergradient there, if y solves the lower level)."""
+"""What an estimator may be unbiased for; ``surrogate`` is ``grad_x f - hess_xy g (hess_yy g)^-1 grad_y f`` at the y
+given (the hypergradient there, if y solves the lower level)."""
 
 
 def _surrogate(asked: SampledOracles, x: FloatArray, y: FloatArray) -> FloatArray:
@@ -157,8 +157,8 @@ def assert_unbiased(
         if not gap(mean, exact) <= bias:
             ratio = float(mean @ exact / (exact @ exact)) if exact @ exact else math.nan
             detail = (
-                f"mean over {len(estimates)} pairs of batches {mean.tolist()}, {target} {exact.tolist()}: relative bias "
-                f"{gap(mean, exact):.3g} > {bias:g}; {ratio:.4g} times the target along it"
+                f"mean over {len(estimates)} pairs of batches {mean.tolist()}, {target} {exact.tolist()}: "
+                f"relative bias {gap(mean, exact):.3g} > {bias:g}; {ratio:.4g} times the target along it"
             )
             raise BrokenContract("biased", f"x = {x.tolist()}, y = {y.tolist()}", detail)
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -37,6 +38,12 @@ class BrokenContract(AssertionError):
         place = f" at {where}" if where else ""
         repeat = f"\nProblem file that repeats it:\n{problem_file}" if problem_file else ""
         super().__init__(f"{who + ': ' if who else ''}{contract}{place}{': ' + detail if detail else ''}{repeat}")
+
+    def save(self, path: str | Path) -> Path:
+        """Write the problem file; ``BILEVEL_VERIFY_EXAMPLE=path`` makes the same assertion try this example only."""
+        target = Path(path)
+        target.write_text(self.problem_file, encoding="utf8")
+        return target
 
     def __reduce__(self) -> tuple[Any, ...]:
         return BrokenContract, (self.contract, self.where, self.detail, self.problem_file, self.who)

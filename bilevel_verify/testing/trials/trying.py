@@ -5,6 +5,7 @@ from __future__ import annotations
 import faulthandler
 import multiprocessing
 import os
+import re
 import signal
 import sys
 import time
@@ -13,15 +14,19 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from bilevel_verify.errors import InputError
 from bilevel_verify.testing.instances.decoding import LENGTH, POINTS
 from bilevel_verify.testing.trials.contracts import HEARTBEAT, SEEN, BrokenContract, Profile
 from bilevel_verify.testing.trials.ledger import Entry, note
 
 SEED_VARIABLE = "BILEVEL_VERIFY_SEED"
+EXAMPLE_VARIABLE = "BILEVEL_VERIFY_EXAMPLE"
+"""A file that a failure printed (or its last line): only that example is tried, as it is."""
 PATIENCE = 5.0
 """Seconds more than twice what a call may take before its process is ended from outside."""
 NO_FORK = ("jax", "jaxlib", "torch", "tensorflow")
@@ -61,8 +66,9 @@ def try_out(
     BrokenContract : with the simplest example found and a problem file that repeats it.
     """
     start, tried, broken, message = time.perf_counter(), 0, "", ""
-    drawn = examples(given.examples, seed)
-    if shapes:
+    repeated = example_given()
+    drawn = [repeated] if repeated is not None else examples(given.examples, seed)
+    if shapes and repeated is None:
         drawn = [in_turn(data, number) for number, data in enumerate(drawn)]
     trial = Trial(judge, describe, given, drawn)
     token = SEEN.set(set())
@@ -87,6 +93,31 @@ def examples(count: int, seed: int | None) -> list[bytes]:
     rng = np.random.default_rng(int(os.environ.get(SEED_VARIABLE, "0")) if seed is None else seed)
     draws = [rng.integers(0, 4 if i % 3 == 2 else 256, LENGTH, dtype=np.uint8).tobytes() for i in range(count - 1)]
     return [bytes(LENGTH), *draws]
+
+
+def example_given() -> bytes | None:
+    """The one example that :data:`EXAMPLE_VARIABLE` asks for; None if it is not set.
+
+    Raises
+    ------
+    InputError : the file cannot be read, or holds no example.
+    """
+    given = os.environ.get(EXAMPLE_VARIABLE, "").strip()
+    if not given:
+        return None
+    try:
+        content = Path(given).read_text(encoding="utf8") if os.path.sep in given or Path(given).is_file() else given
+    except OSError as error:
+        raise InputError(f"{EXAMPLE_VARIABLE}: cannot read {given}: {error.strerror}") from None
+    found = re.findall(rf"^(?:# {EXAMPLE_VARIABLE}=)?([0-9a-f]*)$", content, re.M)
+    if not found or len(found[-1]) % 2 or not content.strip():
+        raise InputError(f"{EXAMPLE_VARIABLE}: no line '# {EXAMPLE_VARIABLE}=...' in {given[:60]}")
+    return bytes.fromhex(found[-1]).ljust(LENGTH, b"\0")
+
+
+def line_of(data: bytes) -> str:
+    """The last line of a problem file: the example itself."""
+    return f"# {EXAMPLE_VARIABLE}={data.rstrip(bytes(1)).hex() or '00'}\n"
 
 
 def in_turn(data: bytes, number: int) -> bytes:
@@ -127,9 +158,13 @@ def _simplest(trial: Trial, place: int, failure: BrokenContract, who: str) -> Br
         here = _judged(trial.judge, data)
         if here is not None and here.contract == failure.contract:
             data, failure = _simplify(trial, data, here)
-    found = BrokenContract(failure.contract, failure.where, failure.detail, trial.describe(data), who)
+    found = BrokenContract(failure.contract, failure.where, failure.detail, _repeating(trial.describe(data), data), who)
     found.__cause__ = failure.__cause__
     return found
+
+
+def _repeating(described: str, data: bytes) -> str:
+    return f"{described.rstrip()}\n{line_of(data)}"
 
 
 def _simplify(trial: Trial, data: bytes, failure: BrokenContract) -> tuple[bytes, BrokenContract]:
