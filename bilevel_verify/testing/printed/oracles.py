@@ -166,6 +166,8 @@ def _of_two_levels(asked: NamedOracles, lam: float | None) -> dict[str, Callable
         "grad_y_L": lambda x, y: asked.grad_y_f(x, y) + weight * asked.grad_y_g(x, y),
         "hess_yy_g": lambda x, y: LinearOperator(lambda v: asked.hvp_yy_g(x, y, v)),
         "hess_xy_g": lambda x, y: LinearOperator(lambda v: asked.jvp_xy_g(x, y, v)),
+        "hess_g_yy": lambda x, y: asked.hess_g(x, y)[2],
+        "hess_g_xy": lambda x, y: asked.hess_g(x, y)[1],
         "zeros_y": lambda: np.zeros(asked.dy),
         "grad_L_star": lambda x: asked.grad_L_star(x, weight),
         "H_hat": H_hat,

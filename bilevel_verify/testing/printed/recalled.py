@@ -1,7 +1,7 @@
 """Pseudo-code of named methods that no card prints: baselines as recalled, printed ones with their reading repaired.
 
 The same language as the steps of a card. ``D, T, N_cg ...`` are lengths, ``noise`` enters through ``uniform_ball``,
-``solve(A, b)`` is exact, ``cubic_step(g, H, M)`` the minimiser of the cubic model, ``project`` the nearest feasible
+``solve(A, b)`` is exact, ``hess_g_yy`` a block of a whole Hessian, ``cubic_step(g, H, M)`` the minimiser of the cubic model, ``project`` the nearest feasible
 point, ``halfspace(z, c, b)`` the nearest feasible point with ``c.z <= b``.
 """
 
@@ -81,10 +81,10 @@ for t in range(0, T):                                                           
     x[t+1] = x[t] - eta*u[t]                                                       # 7
 return x[T]                                                                        # 9
 """
-_ASCENT = """x[0] = x0; y[0] = y0                                                          # 1
+_GDMAX = """x[0] = x0; y[-1] = y0                                                          # 1
 for k in range(0, steps):                                                          # 2
-    y[k+1] = {y}                                                                   # 3
-    x[k+1] = x[k] - eta_x*grad_x_f(x[k], {at})                                     # 4
+    y[k] = descend(grad_y_g(x[k], _), y[k-1], D, eta_y)                            # 3
+    x[k+1] = x[k] - eta_x*grad_x_f(x[k], y[k])                                     # 4
 return x[steps]                                                                    # 6
 """
 _GDA = """x[0] = x0; y[0] = y0                                                             # 1
@@ -112,6 +112,9 @@ return x[n]                                                                     
 _SNAPSHOT = """    if t % m == 0:                                                               # 6
         xt = x[t]; Ht = {hessian}                                                  # 7
     s[t] = cubic_step(u[t], Ht, M)                                                 # 9
+    x[t+1] = x[t] + s[t]; n = t + 1                                                # 10
+"""
+_FULL = """    s[t] = cubic_step(u[t], S_hat(x[t], y[t]), M)                                # 9
     x[t+1] = x[t] + s[t]; n = t + 1                                                # 10
 """
 _ENDS = """    if {0}:     # 11
@@ -216,8 +219,8 @@ RECALLED: dict[str, Recalled] = {
         "x0 y0 alpha beta c steps",
         _implicit(
             _DESCENT.format(start="y0", length="ceil(c*(k+1)**(1/4))", step="beta")
-            + "    v[k] = solve(hess_yy_g(x[k], y[k]), grad_y_f(x[k], y[k]))     # 5\n"
-            + "    h[k] = grad_x_f(x[k], y[k]) - hess_xy_g(x[k], y[k]) @ v[k]     # 6\n",
+            + "    v[k] = solve(hess_g_yy(x[k], y[k]), grad_y_f(x[k], y[k]))     # 5\n"
+            + "    h[k] = grad_x_f(x[k], y[k]) - hess_g_xy(x[k], y[k]) @ v[k]     # 6\n",
             "alpha",
         ),
     ),
@@ -241,11 +244,7 @@ RECALLED: dict[str, Recalled] = {
     ),
     "gda": Recalled("gradient descent ascent", "x0 y0 eta_x eta_y steps", _GDA.format(x="x[k]")),
     "gda-alternating": Recalled("alternating descent ascent", "x0 y0 eta_x eta_y steps", _GDA.format(x="x[k+1]")),
-    "gdmax": Recalled(
-        "GDmax",
-        "x0 y0 eta_x eta_y D steps",
-        _ASCENT.format(y="descend(grad_y_g(x[k], _), y[k], D, eta_y)", at="y[k+1]"),
-    ),
+    "gdmax": Recalled("GDmax", "x0 y0 eta_x eta_y D steps", _GDMAX),
     "fsba": Recalled(
         "fsba, Algorithm 2, with x_{t+1} formed before line 8",
         "x0 y0 lam M T eps K1 K2 l1 l2 kappa1 kappa2",
@@ -261,8 +260,8 @@ RECALLED: dict[str, Recalled] = {
     ),
     "mcn": Recalled(
         "Luo, Li, Chen 2022, as recalled",
-        "x0 y0 M T eps m K l1 kappa1",
-        _DANSKIN_STEP + _SNAPSHOT.format(hessian="S_hat(x[t], y[t])") + _ENDS.format(_STEP),
+        "x0 y0 M T eps K l1 kappa1",
+        _DANSKIN_STEP + _FULL + _ENDS.format(_STEP),
         "fsba",
     ),
     **{

@@ -73,7 +73,7 @@ class Slip:
 
     @property
     def name(self) -> str:
-        """Which slip of which method; unique."""
+        """Which slip of which method."""
         return (
             f"{self.printed.method}, {self.place} ({self.place.number}): {self.operator}: {self.before} -> {self.after}"
         )
