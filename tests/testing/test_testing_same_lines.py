@@ -183,7 +183,7 @@ def test_the_exact_gradient_of_the_penalty_function_is_that_of_the_truth_room():
     assert isinstance(case.instance, Instance)
 
 
-# --- the mutation engine -------------------------------------------------------------------------------------------------
+# --- the mutation engine ---
 
 
 def test_there_are_enough_slips_and_operators():

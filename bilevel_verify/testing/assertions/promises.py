@@ -24,7 +24,7 @@ def assert_keeps_promises(
     solver: Function,
     statement: Any,
     problem: Any = None,
-    eps: float | Sequence[float] | None = 0.1,
+    eps: float | Sequence[float] | None = None,
     x0: Any = None,
     profile_: Profile | str | None = None,
     seed: int | None = None,
@@ -37,6 +37,7 @@ def assert_keeps_promises(
     ----------
     problem : a problem, a zoo name, or an instance of this room; by default examples of the theorem's kind of problem,
         bounded below, with bounded slopes where the papers ask for them.
+    eps : tolerances; by default those that belong to the examples (0.1 for a problem that is given).
     kind : the kind of these examples, if the statement names no method of this package.
     options : handed on to :func:`bilevel_verify.verify`.
 
@@ -54,8 +55,9 @@ def assert_keeps_promises(
     chosen = replace(chosen, seconds=max(chosen.seconds, chosen.compile_seconds))  # a whole run, maybe its compiler
     tried, broken, message = 0, "", ""
     try:
-        for stated, start in _cases(statement, problem, x0, chosen, seed, kind):
-            tried += _judge(solver, statement, stated, {"eps": eps, "x0": start, **options}, chosen)
+        for stated, start, own in _cases(statement, problem, x0, chosen, seed, kind):
+            tolerances = own if eps is None else eps
+            tried += _judge(solver, statement, stated, {"eps": tolerances, "x0": start, **options}, chosen)
         if not tried:
             warnings.warn(f"no claim of {statement} could be decided for {name_of(solver)}", stacklevel=2)
     except BrokenContract as failure:
@@ -67,17 +69,20 @@ def assert_keeps_promises(
 
 def _cases(
     statement: Any, problem: Any, x0: Any, chosen: Profile, seed: int | None, kind: str | None
-) -> Iterator[tuple[Any, Any]]:
-    """Problems and starts."""
+) -> Iterator[tuple[Any, Any, float]]:
+    """Problems, starts and tolerances."""
     if problem is not None:
-        yield (problem.problem() if hasattr(problem, "problem") else problem), x0
+        yield (problem.problem() if hasattr(problem, "problem") else problem), x0, 0.1
         return
     rng = np.random.default_rng(0 if seed is None else seed)
     which = kind or _kind_of(statement)
     for number in range(EXAMPLES.get(chosen.name, min(chosen.examples, 8))):
         data = bytes(160) if number == 0 else rng.integers(0, 4, 160, dtype=np.uint8).tobytes()
-        instance = decoding.promising(data, which)
-        yield instance.problem(), ([*(getattr(instance, "start", None) or (1.0,) * instance.dx)] if x0 is None else x0)
+        single = which == "single_level"
+        instance = decoding.biting(number) if single else decoding.promising(data, which)
+        start = [*(getattr(instance, "start", None) or (1.0,) * instance.dx)] if x0 is None else x0
+        own = getattr(instance, "eps", None) or decoding.TOLERANCES[number % len(decoding.TOLERANCES)]
+        yield instance.problem(), start, own
 
 
 def _kind_of(statement: Any) -> str:

@@ -1,8 +1,8 @@
 """Pseudo-code of named methods that no card prints: baselines as recalled, printed ones with their reading repaired.
 
 The same language as the steps of a card. ``D, T, N_cg ...`` are lengths, ``noise`` enters through ``uniform_ball``,
-``solve(A, b)`` is exact, ``hess_g_yy`` a block of a whole Hessian, ``cubic_step(g, H, M)`` the minimiser of the cubic model, ``project`` the nearest feasible
-point, ``halfspace(z, c, b)`` the nearest feasible point with ``c.z <= b``.
+``solve(A, b)`` is exact, ``hess_g_yy`` a block of a whole Hessian, ``cubic_step(g, H, M)`` the minimiser of the cubic
+model, ``project`` the nearest feasible point, ``halfspace(z, c, b)`` the nearest feasible point with ``c.z <= b``.
 """
 
 from __future__ import annotations
