@@ -141,9 +141,10 @@ def test_a_run_that_ends_early_or_goes_on_is_named():
 def test_counts_can_be_left_out_and_are_those_of_papers():
     assert_same_iterates(momentum("twice"), "restarted-agd", profile_=FEW, counts=False)
     here, there, none = np.ones(1), np.zeros(1), np.zeros(0)
-    log = [Call("grad_f", here, none), Call("grad_f", here, none), Call("grad_f", there, none)]
+    log = [Call("grad_f", here, none, None, "x"), Call("grad_f", here, none, None, "y"), Call("grad_f", there, none)]
+    log += [Call("grad_f", there, none, None, part) for part in ("x", "x")]  # at the same point again: again
     log += [Call("hvp_yy_g", here, here, here), Call("hvp_yy_g", here, here, here)]
-    assert {kind: len(calls) for kind, calls in counted(log).items()} == {"grad_f": 2, "hvp_yy_g": 2}
+    assert {kind: len(calls) for kind, calls in counted(log).items()} == {"grad_f": 4, "hvp_yy_g": 2}
 
 
 @pytest.mark.parametrize("method", sorted(WITHOUT_LINES))

@@ -118,6 +118,8 @@ def _file(method: str, case: Example) -> str:
     return text(f"{method}: {', '.join(parts)}", case.instance)
 
 
+MOST = 250
+"""Slips that are tried to explain a difference, those of the nearest lines first."""
 WITNESSES = 3
 """Examples on which a slip must do what the solver does before it is named."""
 
@@ -151,8 +153,11 @@ def explaining(method: str, place: Place, seen: Sequence[tuple[Example, Handed]]
     """The slip of the catalogue that gives the solver's iterates and outputs; those of the line named come first."""
 
     def same(slip: Slip, case: Example, mine: Handed) -> bool:
-        other = transcribe(slip.printed, case.oracles(), case.x0, case.parameters, statements=4000)
+        other = transcribe(slip.printed, case.oracles(), case.x0, case.parameters, statements=2000)
         return reproduces(other, mine, EXPLAINED, calls)
 
-    near = sorted(slips_of(method), key=lambda slip: (slip.place != place, slip.place.inside != place.inside))
+    def far(slip: Slip) -> tuple[bool, int]:
+        return slip.place.inside != place.inside, abs(slip.place.number - place.number)
+
+    near = sorted(slips_of(method), key=far)[:MOST]
     return next((slip for slip in near if all(same(slip, *one) for one in seen)), None)

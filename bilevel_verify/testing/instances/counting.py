@@ -17,12 +17,13 @@ FloatArray = NDArray[np.float64]
 
 
 class Call(NamedTuple):
-    """One question: its kind, where, and along which vector (products only)."""
+    """One question: its kind, where, along which vector (products only), which part of a gradient ("": both)."""
 
     kind: str
     x: FloatArray
     y: FloatArray
     v: FloatArray | None = None
+    part: str = ""
 
 
 class CountedOracles:
@@ -57,14 +58,14 @@ class CountedOracles:
         self.log.clear()
 
     def _ask(
-        self, kind: str, x: ArrayLike, y: ArrayLike, along: FloatArray | None = None
+        self, kind: str, x: ArrayLike, y: ArrayLike, along: FloatArray | None = None, part: str = ""
     ) -> tuple[FloatArray, FloatArray]:
         if len(self.log) >= self.budget:
             from bilevel_verify.oracles import BudgetExhausted
 
             raise BudgetExhausted(f"more than {self.budget} oracle calls")
         point = _vector(x, self.dx, "x"), _vector(y, self.dy, "y")
-        self.log.append(Call(kind, *point, along))
+        self.log.append(Call(kind, *point, along, part))
         return point
 
     def value_f(self, x: ArrayLike, y: ArrayLike = ()) -> float:
@@ -78,11 +79,11 @@ class CountedOracles:
 
     def grad_x_f(self, x: ArrayLike, y: ArrayLike = ()) -> FloatArray:
         """Gradient of f in x."""
-        return self.instance.grad_x_f(*self._ask("grad_f", x, y))
+        return self.instance.grad_x_f(*self._ask("grad_f", x, y, part="x"))
 
     def grad_y_f(self, x: ArrayLike, y: ArrayLike) -> FloatArray:
         """Gradient of f in y."""
-        return self.instance.grad_y_f(*self._ask("grad_f", x, y))
+        return self.instance.grad_y_f(*self._ask("grad_f", x, y, part="y"))
 
     def value_g(self, x: ArrayLike, y: ArrayLike) -> float:
         """The lower objective."""
@@ -95,11 +96,11 @@ class CountedOracles:
 
     def grad_x_g(self, x: ArrayLike, y: ArrayLike) -> FloatArray:
         """Gradient of the lower objective in x."""
-        return self.instance.grad_x_g(*self._ask("grad_g", x, y))
+        return self.instance.grad_x_g(*self._ask("grad_g", x, y, part="x"))
 
     def grad_y_g(self, x: ArrayLike, y: ArrayLike) -> FloatArray:
         """Gradient of the lower objective in y."""
-        return self.instance.grad_y_g(*self._ask("grad_g", x, y))
+        return self.instance.grad_y_g(*self._ask("grad_g", x, y, part="y"))
 
     def hvp_yy_g(self, x: ArrayLike, y: ArrayLike, v: ArrayLike) -> FloatArray:
         """Hessian-vector product of the lower objective in y."""

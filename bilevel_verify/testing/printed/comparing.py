@@ -219,12 +219,17 @@ def _text(point: FloatArray) -> str:
 
 
 def counted(log: Sequence[Call]) -> dict[str, list[Call]]:
-    """Calls by kind as papers count them: gradients asked at one point one after the other are one."""
+    """Calls by kind as papers count them: the two parts of a gradient at one point, one after the other, are one."""
     found: dict[str, list[Call]] = {}
+    last: dict[str, set[str]] = {}
     for call in log:
-        calls = found.setdefault(call.kind, [])
-        if not (calls and call.v is None and _same(calls[-1], call, 0.0)):
+        calls, parts = found.setdefault(call.kind, []), last.setdefault(call.kind, set())
+        other = call.part and "" not in parts and call.part not in parts
+        whole = call.kind.startswith("hess") or (call.kind.startswith("grad") and other)
+        if not (calls and whole and _same(calls[-1], call, 0.0)):
             calls.append(call)
+            parts.clear()
+        parts.add(call.part)
     return found
 
 

@@ -38,9 +38,9 @@ class NamedOracles(CountedOracles):
             self.kind = self.simple.kind
 
     def _ask(
-        self, kind: str, x: ArrayLike, y: ArrayLike, along: FloatArray | None = None
+        self, kind: str, x: ArrayLike, y: ArrayLike, along: FloatArray | None = None, part: str = ""
     ) -> tuple[FloatArray, FloatArray]:
-        point = super()._ask(kind, x, y, along)
+        point = super()._ask(kind, x, y, along, part)
         if self.watch is not None:
             self.watch(self.log[-1])
         return point
