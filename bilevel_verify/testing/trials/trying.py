@@ -109,8 +109,8 @@ def example_given() -> bytes | None:
         content = Path(given).read_text(encoding="utf8") if os.path.sep in given or Path(given).is_file() else given
     except OSError as error:
         raise InputError(f"{EXAMPLE_VARIABLE}: cannot read {given}: {error.strerror}") from None
-    found = re.findall(rf"^(?:# {EXAMPLE_VARIABLE}=)?([0-9a-f]*)$", content, re.M)
-    if not found or len(found[-1]) % 2 or not content.strip():
+    found = re.findall(rf"^(?:# {EXAMPLE_VARIABLE}=)?([0-9a-f]{{2,}})$", content, re.M)
+    if not found or len(found[-1]) % 2:
         raise InputError(f"{EXAMPLE_VARIABLE}: no line '# {EXAMPLE_VARIABLE}=...' in {given[:60]}")
     return bytes.fromhex(found[-1]).ljust(LENGTH, b"\0")
 
