@@ -103,7 +103,7 @@ def assert_invariant(
             _same_output(function, data, eps, budget, chosen)
             return
         how = drawn(data, instance)
-        there = np.linalg.lstsq(how.T, start, rcond=None)[0]
+        there: FloatArray = np.asarray(np.linalg.lstsq(how.T, start, rcond=None)[0], dtype=np.float64)
         other = RewrittenOracles(CountedOracles(instance, budget), how)
         try:
             ran = _run(function, other, there, eps, "the rewritten problem", chosen)

@@ -80,12 +80,7 @@ def assert_all(
     if estimator is not None:
         work.append((assert_unbiased, estimator, {}))
     work += [(assert_same_iterates, mine, {"reference": method}) for method, mine in (methods or {}).items()]
-    if hypergradient is not None:
-        chosen = {} if tolerance is None else {"tolerance": tolerance}
-        work.append((assert_hypergradient, hypergradient, {"kinds": kinds, **chosen}))
-        loose = {} if tolerance is None else {"tolerance": 10 * tolerance}
-        relations = relations_for(kinds)
-        work += [(assert_metamorphic, hypergradient, {"relation": r, "kinds": kinds, **loose}) for r in relations]
+    work += _of_a_hypergradient(hypergradient, kinds, tolerance)
     if oracles is not None:
         work.append((assert_oracles, oracles, {"problem": problem}))
     if inner_solver is not None and inner_transcription is not None:
@@ -97,6 +92,18 @@ def assert_all(
         raise InputError("assert_all needs a part of a solver: hypergradient=, inner_solver=, solver= ...")
     for assertion, part, options in work:
         assertion(part, **options, **shared)
+
+
+def _of_a_hypergradient(
+    hypergradient: Function | None, kinds: Sequence[str], tolerance: float | None
+) -> list[tuple[Any, Any, dict[str, Any]]]:
+    """Its exactness, and every relation (at ten times the tolerance)."""
+    if hypergradient is None:
+        return []
+    chosen, loose = ({}, {}) if tolerance is None else ({"tolerance": tolerance}, {"tolerance": 10 * tolerance})
+    found: list[tuple[Any, Any, dict[str, Any]]] = [(assert_hypergradient, hypergradient, {"kinds": kinds, **chosen})]
+    options = ({"relation": relation, "kinds": kinds, **loose} for relation in relations_for(kinds))
+    return [*found, *((assert_metamorphic, hypergradient, more) for more in options)]
 
 
 def _plain_parts(

@@ -90,7 +90,7 @@ def assert_hyper_hessian(
 ) -> None:
     """``function(oracles, x) -> matrix`` of shape (dx, dx): the Hessian of phi, by whatever derivatives of the solver.
 
-    ``oracles.hypergradient(x)`` is the exact hypergradient, for functions that differentiate their own.
+    ``oracles.instance.grad_phi(x)`` is the exact hypergradient, for functions that differentiate one.
 
     Raises
     ------

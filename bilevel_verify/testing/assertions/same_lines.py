@@ -86,7 +86,7 @@ def compare(
     BrokenContract : a difference, or any misbehaviour.
     """
     mine = _handed(function, case, whole, chosen)
-    found = first_difference(source, whole, mine, tolerance)
+    found = first_difference(whole, mine, tolerance)
     if found is None and counts:
         found = excess(whole, mine, tolerance)
     if found is not None:
@@ -140,9 +140,7 @@ def _explanation(function: Function, method: str, data: bytes, tolerance: float,
             return ""
         seen.append((case[0], mine))
         if place == 0:
-            source = printed(method)
-            assert source is not None
-            found = first_difference(source, case[1], mine, tolerance)
+            found = first_difference(case[1], mine, tolerance)
             calls = found is None
             found = excess(case[1], mine, tolerance) if found is None else found
     slip = None if found is None else explaining(method, found.place, seen, calls)

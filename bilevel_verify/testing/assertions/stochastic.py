@@ -209,10 +209,11 @@ def assert_seeded(
         asked, x, _ = _case(data)
         for number in range(seeds):
             where = f"seed {number}"
-            pair = [np.asarray(call(function, asked, x.copy(), number, where=where, limit=chosen)) for _ in range(2)]
-            np.random.random()  # noqa: NPY002  (the global generator is nobody's business)
-            if not np.array_equal(*pair):
-                raise BrokenContract("a seed does not repeat", where, f"{pair[0].tolist()}, then {pair[1].tolist()}")
+            first, second = (
+                np.asarray(call(function, asked, x.copy(), number, where=where, limit=chosen)) for _ in range(2)
+            )
+            if not np.array_equal(first, second):
+                raise BrokenContract("a seed does not repeat", where, f"{first.tolist()}, then {second.tolist()}")
 
     try_out("assert_seeded", name_of(function), judge, _describe, chosen, seed)
 

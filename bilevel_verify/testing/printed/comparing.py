@@ -13,7 +13,6 @@ from bilevel_verify.checks.solvers.own_solver import trace_of, trajectory_of
 from bilevel_verify.errors import ParameterError
 from bilevel_verify.methods.run import Run
 from bilevel_verify.testing.instances.counting import Call
-from bilevel_verify.testing.printed.library import Printed
 from bilevel_verify.testing.printed.running import Event, Key, Place, Transcript
 from bilevel_verify.testing.trials.contracts import BrokenContract
 
@@ -78,7 +77,7 @@ def gap(got: FloatArray, wanted: FloatArray) -> float:
     return float(np.linalg.norm(got - wanted) / (1 + np.linalg.norm(wanted)))
 
 
-def first_difference(printed: Printed, whole: Transcript, mine: Handed, tolerance: float) -> Difference | None:
+def first_difference(whole: Transcript, mine: Handed, tolerance: float) -> Difference | None:
     """The first line of the pseudo-code whose result differs; None if nothing does.
 
     Iterates and every further sequence that was handed back decide, then the number of steps, then the output. The
@@ -163,8 +162,8 @@ def reproduces(other: Transcript, mine: Handed, tolerance: float, calls: bool) -
 def _earlier(whole: Transcript, mine: Handed, until: int, tolerance: float) -> Difference | None:
     """The first question before an event that the solver did not ask, blamed on the line that made its point."""
     asked: dict[str, list[Call]] = {}
-    for call in mine.log:
-        asked.setdefault(call.kind, []).append(call)
+    for made in mine.log:
+        asked.setdefault(made.kind, []).append(made)
     seen: dict[str, int] = {}
     for number, event in enumerate(whole.events[:until]):
         call = event.call

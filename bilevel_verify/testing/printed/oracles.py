@@ -112,7 +112,7 @@ def functions(asked: NamedOracles, lam: float | None, noise: FloatArray | None) 
         drawn[0] += 1
         return row
 
-    shared = {
+    shared: dict[str, Callable[..., Any]] = {
         "f": asked.value_f,
         "cubic_step": asked.cubic_step,
         "uniform_ball": uniform_ball,

@@ -169,7 +169,7 @@ class _Context:
             node = getattr(statement, name, None)
             if isinstance(node, tree.Node):
                 for operator, old, new, whole in self.expression(node):
-                    yield operator, place, old, new, (replace(statement, **{name: whole}),)
+                    yield operator, place, old, new, (_with(statement, name, whole),)
         if isinstance(statement, script.For):
             for step, word in ((1, "one pass too many"), (-1, "one pass too few")):
                 stop = tree.Add((statement.stop, tree.signed(step)))
@@ -183,7 +183,7 @@ class _Context:
         for name in ("body", "orelse"):
             for operator, inner, old, new, block in self.block(getattr(statement, name, ())):
                 if block:
-                    yield operator, inner, old, new, (replace(statement, **{name: block}),)
+                    yield operator, inner, old, new, (_with(statement, name, block),)
 
     def returned(self, statement: script.Return, place: Place) -> Iterator[Edit]:
         """Another value is returned."""
@@ -198,8 +198,8 @@ class _Context:
 
     def expression(self, node: tree.Node) -> Iterator[tuple[str, str, str, tree.Node]]:
         """Operator, the part before, the part after, the whole expression after it."""
-        for operator, new in self.own(node):
-            yield operator, to_text(node), to_text(new), new
+        for operator, altered in self.own(node):
+            yield operator, to_text(node), to_text(altered), altered
         span = binder(node) if isinstance(node, tree.Call) else None
         for place, part in enumerate(node.children()):
             if span is None or not isinstance(part, tree.Tuple):
@@ -297,6 +297,13 @@ class _Context:
             yield "cold start", replace(node, arguments=(node.arguments[0], start, *node.arguments[2:]))
         if node.function in ("sqrt", "norm") and node.function == "sqrt":
             yield "root forgotten", node.arguments[0]
+
+
+def _with(statement: script.Statement, name: str, value: Any) -> script.Statement:
+    """The same statement with another field."""
+    changed: Any = {name: value}
+    found: script.Statement = replace(statement, **changed)
+    return found
 
 
 def _nothing(node: tree.Node) -> tree.Node:
