@@ -24,7 +24,7 @@ from bilevel_verify.testing import (
     parameters,
 )
 
-SHORT = Profile("short", 6)
+SHORT = Profile("short", 4)
 
 
 def shortest(points, K):

@@ -118,7 +118,7 @@ def _file(method: str, case: Example) -> str:
     return text(f"{method}: {', '.join(parts)}", case.instance)
 
 
-MOST = 250
+MOST = 160
 """Slips that are tried to explain a difference, those of the nearest lines first."""
 WITNESSES = 3
 """Examples on which a slip must do what the solver does before it is named."""
