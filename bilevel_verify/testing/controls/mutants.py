@@ -65,7 +65,9 @@ def _cases(method: str, count: int, seed: int) -> tuple[tuple[Example, Transcrip
     return tuple(case for case in found if case is not None)
 
 
-def judged(slip: Slip, seed: int = 0, profiles: Sequence[Profile] = tuple(PROFILES.values())) -> Verdict:
+def judged(
+    slip: Slip, seed: int = 0, profiles: Sequence[Profile] = tuple(PROFILES.values()), pool: int = POOL
+) -> Verdict:
     """Try a mutant as a user's solver is tried, with one profile after the other, and classify it."""
     method, solver = slip.printed.method, as_solver(slip.printed)
     source = printed(method)
@@ -79,7 +81,7 @@ def judged(slip: Slip, seed: int = 0, profiles: Sequence[Profile] = tuple(PROFIL
                 compare(solver, source, case, whole, 1e-8, True, profile)
             except BrokenContract as failure:
                 return Verdict(slip, "real", profile.name, failure.contract)
-    return _survivor(slip, _cases(method, POOL, POOL_SEED))
+    return _survivor(slip, _cases(method, pool, POOL_SEED))
 
 
 def _stillborn(slip: Slip, cases: Iterable[tuple[Example, Transcript]]) -> str:
