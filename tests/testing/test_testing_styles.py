@@ -9,7 +9,11 @@ from __future__ import annotations
 import importlib.util
 import itertools
 import math
+import os
+import subprocess
+import sys
 from functools import partial, reduce
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -24,6 +28,7 @@ from bilevel_verify.testing import (
     parameters,
 )
 
+ALONE = "BILEVEL_VERIFY_TEST_ALONE"
 SHORT = Profile("short", 4)
 
 
@@ -245,6 +250,15 @@ def test_inner_and_linear_solvers_in_place():
 def test_gradients_of_another_package(package):
     if importlib.util.find_spec(package) is None:
         pytest.skip(f"extra: {package}")
+    if os.environ.get(ALONE) != package:  # its threads do not survive a fork: other tests of this process need one
+        words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "0"]
+        test = f"{__file__}::test_gradients_of_another_package[{package}]"
+        root = str(Path(bv.__file__).parents[1])
+        path = os.pathsep.join([root, os.environ.get("PYTHONPATH", "")])
+        environment = {**os.environ, ALONE: package, "PYTHONPATH": path}
+        done = subprocess.run([*words, test], capture_output=True, text=True, cwd=root, env=environment)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return
     if package == "jax":
         import jax
 
