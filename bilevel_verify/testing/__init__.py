@@ -9,29 +9,31 @@ import importlib
 from typing import Any
 
 _HOME = {
-    "blocks": "Block ChainBlock block",
-    "data_sums": "DataBlock",
-    "families": "Instance",
-    "simple": "SimpleInstance",
-    "ridges": "Ridge ridge",
-    "counting": "CountedOracles",
-    "strategies": (
+    "instances.blocks": "Block ChainBlock block",
+    "instances.data_sums": "DataBlock",
+    "instances.families": "Instance",
+    "instances.simple": "SimpleInstance",
+    "instances.ridges": "Ridge ridge",
+    "instances.counting": "CountedOracles",
+    "instances.strategies": (
         "bilevel_instances minimax_instances single_level_instances simple_bilevel_instances saddle_instances "
         "displaced_instances hoelder_instances hard_instances data_sum_instances "
         "instances blocks spectra bases exponents points tolerances feasible_sets"
     ),
-    "contracts": "BrokenContract Profile QUICK THOROUGH profile",
-    "gradients": "assert_hypergradient assert_hyper_hessian",
-    "inner_solvers": "assert_inner_solver_rate assert_linear_solver",
-    "solvers": "assert_descent assert_counts assert_same_iterates assert_stationary",
-    "promises": "assert_keeps_promises",
-    "simple_solvers": "SimpleOracles assert_simple_bilevel",
-    "statements": "assert_oracles assert_constants",
-    "everything": "assert_all",
-    "formulas": "formulas parameters",
-    "metamorphic": "RELATIONS assert_metamorphic",
-    "rewriting": "RewrittenOracles Rewriting rewritten",
-    "controls": "CONTROLS REFERENCES Control detection_matrix",
+    "trials.contracts": "BrokenContract Profile QUICK THOROUGH profile",
+    "assertions.gradients": "assert_hypergradient assert_hyper_hessian",
+    "assertions.inner_solvers": "assert_inner_solver_rate assert_linear_solver",
+    "assertions.solvers": "assert_descent assert_counts assert_same_iterates assert_stationary",
+    "assertions.promises": "assert_keeps_promises",
+    "assertions.simple_solvers": "SimpleOracles assert_simple_bilevel",
+    "assertions.statements": "assert_oracles assert_constants",
+    "assertions.everything": "assert_all",
+    "assertions.black_box": "assert_black_box assert_invariant assert_rate assert_stopping",
+    "assertions.stochastic": "SampledOracles assert_unbiased assert_variance assert_seeded",
+    "instances.formulas": "formulas parameters",
+    "assertions.metamorphic": "RELATIONS assert_metamorphic",
+    "instances.rewriting": "RewrittenOracles Rewriting rewritten",
+    "controls.broken": "CONTROLS REFERENCES Control detection_matrix",
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names.split()}
 

@@ -1,7 +1,8 @@
 """``python -m bilevel_verify.testing``: the kit tests itself; writes the detection matrix and the counts it reached.
 
 ``--part controls`` fills the matrix; ``--part references`` and ``--part own`` look for false alarms on correct solvers
-and on the package's own methods. Each line of the log is written when it is known; ``--seed`` repeats a run.
+and on the package's own methods; ``--part slips`` hands pseudo-code with one slip each to the kit (``--count``). Each
+line of the log is written when it is known; ``--seed`` repeats a run.
 """
 
 from __future__ import annotations
@@ -15,9 +16,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from bilevel_verify.testing import ledger, report
-from bilevel_verify.testing.contracts import PROFILES, Profile
-from bilevel_verify.testing.controls import ASSERTIONS, CONTROLS, REFERENCES, Control, Matrix, detection_matrix
+from bilevel_verify.testing.controls import report
+from bilevel_verify.testing.controls.broken import ASSERTIONS, CONTROLS, REFERENCES, Control, Matrix, detection_matrix
+from bilevel_verify.testing.trials import ledger
+from bilevel_verify.testing.trials.contracts import PROFILES, Profile
 
 Say = Callable[[str], None]
 
@@ -47,17 +49,38 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if "references" in options.part:
         wrong += _false_alarms("references", chosen(REFERENCES), profile, seed, say, ASSERTIONS)
     if "own" in options.part:
-        from bilevel_verify.testing.own_methods import OWN, OWN_ASSERTIONS
+        from bilevel_verify.testing.controls.own_methods import OWN, OWN_ASSERTIONS
 
         wrong += _false_alarms("own methods", chosen(OWN), profile, seed, say, OWN_ASSERTIONS)
+    if "slips" in options.part:
+        wrong += _slips(options.count, seed, Path(options.out), say)
     return 1 if wrong else 0
+
+
+def _slips(count: int, seed: int, out: Path, say: Say) -> int:
+    """The table of slips; how many real ones were missed."""
+    from bilevel_verify.testing.controls.mutants import judged, sample, table
+
+    verdicts = []
+    for slip in sample(count, seed):
+        verdicts.append(judged(slip, seed))
+        if verdicts[-1].caught != "quick":
+            say(f"slips: {slip.name}: {verdicts[-1].kind}, {verdicts[-1].caught or '-'}: {verdicts[-1].why}")
+    lines = table(verdicts)
+    out.mkdir(parents=True, exist_ok=True)
+    (out / "slips.md").write_text("\n".join(["# Slips", "", *lines]) + "\n", encoding="utf8")
+    say(lines[-1])
+    return sum(1 for verdict in verdicts if verdict.kind == "real" and not verdict.caught)
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m bilevel_verify.testing", description=__doc__)
     parser.add_argument("--profile", choices=sorted(PROFILES), default="thorough")
     parser.add_argument("--examples", type=int, help="examples of an assertion, instead of the profile's")
-    parser.add_argument("--part", nargs="+", choices=("controls", "references", "own"), default=["controls", "own"])
+    parser.add_argument(
+        "--part", nargs="+", choices=("controls", "references", "own", "slips"), default=["controls", "own"]
+    )
+    parser.add_argument("--count", type=int, default=960, help="slips that are drawn")
     parser.add_argument("--only", nargs="+", metavar="TEXT", help="subjects whose name contains one of these texts")
     parser.add_argument("--seed", type=int, default=None, help="default: BILEVEL_VERIFY_SEED, else today")
     parser.add_argument("--out", default="reports", help="folder of the detection matrix")

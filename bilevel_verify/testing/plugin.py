@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from bilevel_verify.testing import ledger
+from bilevel_verify.testing.trials import ledger
 
 PROFILES = ("quick", "thorough")
 VARIABLE = "BILEVEL_VERIFY_PROFILE"
@@ -48,7 +48,20 @@ def pytest_configure(config: pytest.Config) -> None:
             os.environ[VARIABLE] = before
 
     config.add_cleanup(restore)
+    _spare_libraries(config)
     _hypothesis_profile(config, name)
+
+
+LIBRARIES = ("ignore:.*torch.jit.*:DeprecationWarning", "ignore:.*torch.jit.*:FutureWarning")
+"""Warnings of a library about its own parts: they end no run, even where warnings are errors."""
+
+
+def _spare_libraries(config: pytest.Config) -> None:
+    for line in LIBRARIES:
+        config.addinivalue_line("filterwarnings", line)
+    given = getattr(config.known_args_namespace, "pythonwarnings", None)
+    if given:  # what the command line says wins over the file, and is taken literally from the first letter on
+        given.extend(line.replace(".*torch.jit.*", "`torch.jit") for line in LIBRARIES)
 
 
 def _hypothesis_profile(config: pytest.Config, name: str) -> None:

@@ -11,7 +11,8 @@ import time
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bilevel_verify.testing import assert_all, references, strategies
+from bilevel_verify.testing import assert_all, references
+from bilevel_verify.testing.instances import strategies
 
 NAMES = "bilevel minimax single_level simple_bilevel saddle displaced hoelder hard data_sum".split()
 EXAMPLES = 1000

@@ -32,16 +32,15 @@ from bilevel_verify.testing import (
     assert_oracles,
     assert_same_iterates,
     assert_stationary,
-    decoding,
     formulas,
-    ledger,
     parameters,
     profile,
     references,
     rewritten,
-    trying,
 )
-from bilevel_verify.testing.trying import NO_FORK
+from bilevel_verify.testing.instances import decoding
+from bilevel_verify.testing.trials import ledger, trying
+from bilevel_verify.testing.trials.trying import NO_FORK
 
 FAST = Profile("fast", 12, seconds=0.3, simplify=200, compile_seconds=1.0)
 

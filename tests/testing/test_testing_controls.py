@@ -14,14 +14,13 @@ from bilevel_verify.testing import (
     Profile,
     assert_counts,
     assert_hypergradient,
-    decoding,
     detection_matrix,
-    ledger,
-    report,
-    trying,
 )
 from bilevel_verify.testing import __main__ as command
-from bilevel_verify.testing.own_methods import OWN, OWN_ASSERTIONS, counts_of, gradient_of
+from bilevel_verify.testing.controls import report
+from bilevel_verify.testing.controls.own_methods import OWN, OWN_ASSERTIONS, counts_of, gradient_of
+from bilevel_verify.testing.instances import decoding
+from bilevel_verify.testing.trials import ledger, trying
 
 SEED = 0
 
@@ -119,7 +118,7 @@ def test_the_command(tmp_path, capsys, monkeypatch):
 
 @pytest.mark.parametrize("seed", [0, 1, 739943, 739944])  # with free draws the last two met no square bilevel problem
 def test_twenty_examples_meet_every_shape(seed):
-    examples = [trying.in_turn(data, number) for number, data in enumerate(trying._examples(20, seed))]
+    examples = [trying.in_turn(data, number) for number, data in enumerate(trying.examples(20, seed))]
     instances = [decoding.either(data[trying.POINTS :]) for data in examples]
     assert {(i.dx, i.dy) for i in instances} == {(dx, dy) for dx in (1, 2, 3) for dy in (1, 2, 3)}
     assert {i.kind for i in instances if i.dx == i.dy > 1} == {"bilevel", "minimax"}

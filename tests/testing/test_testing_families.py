@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from bilevel_verify.oracles import BudgetExhausted, oracles
 from bilevel_verify.problems import load, simple_bilevel
-from bilevel_verify.testing import CountedOracles, Instance, block, decoding, strategies
-from bilevel_verify.testing.gradients import hyper_hessian
+from bilevel_verify.testing import CountedOracles, Instance, block
+from bilevel_verify.testing.assertions.gradients import hyper_hessian
+from bilevel_verify.testing.instances import decoding, strategies
 
 SEEDS = st.integers(0, 2**20)
 MODEST = settings(max_examples=40, deadline=None, database=None, suppress_health_check=list(HealthCheck))

@@ -51,12 +51,12 @@ def interpret(
     library : algorithms that this one calls, by the name it uses.
     """
     program = algorithm.program if isinstance(algorithm, Algorithm) else algorithm
-    machine = _Machine(numbers or Floats(), functions, library or {}, Budget(budget))
+    machine = Machine(numbers or Floats(), functions, library or {}, Budget(budget))
     return machine.run(program, inputs)
 
 
-class _Machine(Expressions):
-    """Statements of a pseudo-code, one after the other."""
+class Machine(Expressions):
+    """Statements of a pseudo-code, one after the other; who watches a run derives from it."""
 
     def run(self, program: script.Program, inputs: Mapping[str, Any]) -> Execution:
         self.given = inputs
@@ -148,11 +148,14 @@ class _Machine(Expressions):
             except _Break:
                 return
 
+    def inner(self, other: Algorithm) -> Machine:
+        """A machine for an algorithm that this one calls."""
+        return Machine(self.field, self.functions, self.library, self.budget)
+
     def run_other(self, other: Algorithm, values: list[Value]) -> Value:
         if len(values) != len(other.needs):
             raise Halt("undefined", f"{other.id} takes {len(other.needs)} inputs, not {len(values)}", self.line)
-        machine = _Machine(self.field, self.functions, self.library, self.budget)
-        result = machine.run(other.program, dict(zip(other.needs, values)))
+        result = self.inner(other).run(other.program, dict(zip(other.needs, values)))
         self.done += result.statements
         if result.findings:
             inner = result.findings[0]
@@ -168,4 +171,4 @@ def _recurs(reads: list[Value], seen: list[list[Value]]) -> bool:
     )
 
 
-__all__ = ["Execution", "Halt", "ScriptFinding", "interpret"]
+__all__ = ["Execution", "Halt", "Machine", "ScriptFinding", "interpret"]

@@ -56,7 +56,7 @@ def execute(
         zero = [0.0] * problem.dy
         starts = {"x0": list(np.atleast_1d(x0)), "y0": zero if y0 is None else list(np.atleast_1d(y0))}
         starts["v0"] = zero if v0 is None else list(np.atleast_1d(v0))
-        inputs = {name: _input(printed, name, given, starts) for name in printed.needs}
+        inputs = {name: input_of(printed, name, given, starts) for name in printed.needs}
         library = {other.called: other for other in card.algorithms if other.called}
         run = interpret(
             printed,
@@ -163,7 +163,13 @@ def _precision(digits: int | None) -> Iterator[Field]:
         yield Multiprecision()
 
 
-def _input(printed: Algorithm, name: str, given: Mapping[str, Any], starts: Mapping[str, Any]) -> Any:
+def input_of(printed: Algorithm, name: str, given: Mapping[str, Any], starts: Mapping[str, Any]) -> Any:
+    """The value of an input: a family of parameters as a function of its indices, a letter, or a start.
+
+    Raises
+    ------
+    ParameterError : it has none.
+    """
     if name in printed.families:
         return _family(printed, name, given)
     if name in given:

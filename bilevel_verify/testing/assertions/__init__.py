@@ -1,0 +1,1 @@
+"""What can be asked of a callable: gradients, inner solvers, whole methods, promises, relations, problems by hand."""

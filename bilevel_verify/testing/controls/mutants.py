@@ -1,0 +1,167 @@
+"""The kit against slips: pseudo-code with one slip each, handed to ``assert_same_iterates`` as a solver.
+
+A mutant is *stillborn* if it does not run at all (it reads what was never made, or mixes shapes), *equivalent* if it
+does the same on every example that was tried, with the evidence why, and *real* otherwise.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Literal
+
+import numpy as np
+
+from bilevel_verify.methods.trajectory import Trajectory
+from bilevel_verify.testing.assertions.same_lines import compare
+from bilevel_verify.testing.printed.cases import Example, example
+from bilevel_verify.testing.printed.comparing import gap
+from bilevel_verify.testing.printed.library import Printed, printed
+from bilevel_verify.testing.printed.running import Event, Transcript, transcribe
+from bilevel_verify.testing.printed.slips import Slip, slips_of
+from bilevel_verify.testing.trials.common import Function
+from bilevel_verify.testing.trials.contracts import PROFILES, BrokenContract, Profile
+from bilevel_verify.testing.trials.trying import examples
+
+MUTATED = (
+    "restarted-agd restarted-hb restarted-agd-practical restarted-agd-perturbed agd-jin rahgd pragda ragd-gs "
+    "accf2ba f2ba aid-bio itd-bio fsba lmcn agm-bio r-apm"
+).split()
+"""Methods whose pseudo-code gets slips."""
+POOL = 60
+"""Further examples, of another seed, on which a survivor must do the same to be called equivalent."""
+POOL_SEED = 20_000_017
+STILLBORN = ("was never assigned", "shapes", "undefined", "TypeError", "ValueError", "ParameterError", "index is")
+Class = Literal["real", "equivalent", "stillborn"]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What became of a slip: its class, the profile that caught it ("" : none), the contract broken or the reason."""
+
+    slip: Slip
+    kind: Class
+    caught: str
+    why: str
+
+
+def as_solver(printed_: Printed) -> Function:
+    """Pseudo-code as anybody's solver: it hands back x, epoch by epoch, and its output."""
+
+    def solver(oracles: Any, x0: Any, parameters: Any) -> Trajectory:
+        found = transcribe(printed_, oracles, x0, parameters)
+        if found.halted or found.output is None:
+            raise RuntimeError(found.halted or "no output")
+        return Trajectory(found.epochs, output=found.output)
+
+    return solver
+
+
+@lru_cache(maxsize=64)
+def _cases(method: str, count: int, seed: int) -> tuple[tuple[Example, Transcript], ...]:
+    found = (example(method, data) for data in examples(count, seed))
+    return tuple(case for case in found if case is not None)
+
+
+def judged(
+    slip: Slip, seed: int = 0, profiles: Sequence[Profile] = tuple(PROFILES.values()), pool: int = POOL
+) -> Verdict:
+    """Try a mutant as a user's solver is tried, with one profile after the other, and classify it."""
+    method, solver = slip.printed.method, as_solver(slip.printed)
+    source = printed(method)
+    assert source is not None
+    stillborn = _stillborn(slip, _cases(method, 3, seed))
+    if stillborn:
+        return Verdict(slip, "stillborn", "", stillborn)
+    for profile in profiles:
+        for case, whole in _cases(method, profile.examples, seed):
+            try:
+                compare(solver, source, case, whole, 1e-8, True, profile)
+            except BrokenContract as failure:
+                return Verdict(slip, "real", profile.name, failure.contract)
+    return _survivor(slip, _cases(method, pool, POOL_SEED))
+
+
+def _stillborn(slip: Slip, cases: Iterable[tuple[Example, Transcript]]) -> str:
+    """Why the pseudo-code with the slip does not run at all; "" if it runs."""
+    ended = [transcribe(slip.printed, case.oracles(), case.x0, case.parameters).halted for case, _ in cases]
+    return ended[0] if ended and all(any(word in text for word in STILLBORN) for text in ended) else ""
+
+
+def _survivor(slip: Slip, cases: Iterable[tuple[Example, Transcript]]) -> Verdict:
+    """Equivalent, with the evidence; or real and missed."""
+    runs = same = 0
+    for case, whole in cases:
+        other = transcribe(slip.printed, case.oracles(), case.x0, case.parameters, watched=True)
+        difference = _differs(whole, other)
+        if difference:
+            return Verdict(slip, "real", "", difference)
+        made, would = _made(other.events, slip), _made(whole.events, slip)
+        runs += len(would)
+        same += sum(
+            a.value is not None and b.value is not None and _alike(a.value, b.value) for a, b in zip(made, would)
+        )
+    if not runs:
+        return Verdict(slip, "equivalent", "", "the line makes no vector: the tests and indices come out the same")
+    if same == runs:
+        return Verdict(slip, "equivalent", "", f"the line made the same in all {runs} executions")
+    return Verdict(slip, "equivalent", "", f"the line made something else in {runs - same} of {runs}; nothing reads it")
+
+
+def _differs(whole: Transcript, other: Transcript) -> str:
+    if other.halted or other.output is None or whole.output is None:
+        return other.halted or "no output"
+    if [len(epoch) for epoch in whole.epochs] != [len(epoch) for epoch in other.epochs]:
+        return "another number of steps"
+    pairs = [(a, b) for one, two in zip(whole.epochs, other.epochs) for a, b in zip(one, two)]
+    if not all(_alike(a, b) for a, b in [*pairs, (whole.output, other.output)]):
+        return "other iterates"
+    kinds = (Counter(call.kind for call in run.log) for run in (whole, other))
+    return "" if next(kinds) >= next(kinds) else "more calls"
+
+
+def _alike(a: Any, b: Any) -> bool:
+    return gap(np.asarray(a), np.asarray(b)) <= 1e-10
+
+
+def _made(events: Iterable[Event], slip: Slip) -> list[Event]:
+    return [event for event in events if event.place == slip.place and event.value is not None]
+
+
+def sample(count: int, seed: int, methods: Sequence[str] = MUTATED) -> list[Slip]:
+    """Slips drawn without replacement, as many from each method as there are, operators in turn."""
+    rng = np.random.default_rng(seed)
+    found: list[Slip] = []
+    each = -(-count // len(methods))
+    for method in methods:
+        slips = slips_of(method)
+        order = [slips[i] for i in rng.permutation(len(slips))]
+        rank: Counter[str] = Counter()
+        turns = []
+        for slip in order:
+            turns.append((rank[slip.operator], slip))
+            rank[slip.operator] += 1
+        found += [slip for _, slip in sorted(turns, key=lambda turn: turn[0])[:each]]
+    return found[: max(count, len(methods))]
+
+
+def table(verdicts: Sequence[Verdict]) -> list[str]:
+    """Markdown: one row an operator, and one a method."""
+    head = "| | mutants | stillborn | equivalent | real | caught, quick | caught, thorough | missed |"
+    groups: dict[str, list[Verdict]] = {}
+    for verdict in sorted(verdicts, key=lambda v: v.slip.operator):
+        groups.setdefault(f"*{verdict.slip.operator}*", []).append(verdict)
+    for verdict in verdicts:
+        groups.setdefault(verdict.slip.printed.method, []).append(verdict)
+    return (
+        [head, f"|{'---|' * 8}"] + [_row(name, group) for name, group in groups.items()] + [_row("**all**", verdicts)]
+    )
+
+
+def _row(name: str, group: Sequence[Verdict]) -> str:
+    kinds, caught = Counter(v.kind for v in group), Counter(v.caught for v in group if v.kind == "real")
+    numbers = [len(group), *(kinds[kind] for kind in ("stillborn", "equivalent", "real"))]
+    numbers += [caught["quick"], caught["quick"] + caught["thorough"], caught[""]]
+    return f"| {name} | {' | '.join(map(str, numbers))} |"

@@ -1,0 +1,216 @@
+"""Contracts of a callable: guarded calls, time limits that leave room for a compiler, one error for every breach."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bilevel_verify.errors import InputError
+
+FloatArray = NDArray[np.float64]
+PROFILE_VARIABLE = "BILEVEL_VERIFY_PROFILE"
+
+
+class BrokenContract(AssertionError):
+    """A callable broke a contract.
+
+    Attributes
+    ----------
+    contract : which one, in few words. ``where`` : at which call or iterate. ``detail`` : by how much.
+    problem_file : text of a problem file that repeats it. ``who`` : the callable.
+    """
+
+    def __init__(self, contract: str, where: str = "", detail: str = "", problem_file: str = "", who: str = "") -> None:
+        self.contract, self.where, self.detail, self.problem_file, self.who = contract, where, detail, problem_file, who
+        place = f" at {where}" if where else ""
+        repeat = f"\nProblem file that repeats it:\n{problem_file}" if problem_file else ""
+        super().__init__(f"{who + ': ' if who else ''}{contract}{place}{': ' + detail if detail else ''}{repeat}")
+
+    def save(self, path: str | Path) -> Path:
+        """Write the problem file; ``BILEVEL_VERIFY_EXAMPLE=path`` makes the same assertion try this example only."""
+        target = Path(path)
+        target.write_text(self.problem_file, encoding="utf8")
+        return target
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return BrokenContract, (self.contract, self.where, self.detail, self.problem_file, self.who)
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """How hard to try.
+
+    Attributes
+    ----------
+    examples : per assertion. ``seconds`` : that one call may take. ``simplify`` : attempts at a simpler example.
+    compile_seconds : that the first call for each shape may take: a just-in-time compiler may run then.
+    """
+
+    name: str
+    examples: int
+    seconds: float = 10.0
+    simplify: int = 400
+    compile_seconds: float = 60.0
+
+
+QUICK = Profile("quick", 40)
+THOROUGH = Profile("thorough", 400, simplify=1000)
+PROFILES = {"quick": QUICK, "thorough": THOROUGH}
+
+
+def profile(given: Profile | str | None = None) -> Profile:
+    """The profile asked for; by default the one of ``pytest --bilevel``, else quick.
+
+    Raises
+    ------
+    InputError : no such profile.
+    """
+    if isinstance(given, Profile):
+        return given
+    name = given or os.environ.get(PROFILE_VARIABLE) or "quick"
+    if name not in PROFILES:
+        raise InputError(f"no profile {name!r}; there are {', '.join(PROFILES)}")
+    return PROFILES[name]
+
+
+class _TimeUp(BaseException):
+    """Raised inside a callable that takes too long; not an Exception, so that it is not swallowed there."""
+
+
+@contextmanager
+def _alarm(seconds: float) -> Iterator[None]:
+    """End Python code that runs too long; only the main thread of a POSIX process can be interrupted.
+
+    A process that hardly got a processor in that time waits (for another one, or asleep): it gets the time again, up to
+    five times.
+    """
+    if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    started, begin = time.monotonic(), time.process_time()
+
+    def ring(signum: int, frame: FrameType | None) -> None:
+        if time.process_time() - begin < 0.3 * seconds and time.monotonic() - started < 4.9 * seconds:
+            signal.setitimer(signal.ITIMER_REAL, seconds)
+            return
+        raise _TimeUp
+
+    before = signal.signal(signal.SIGALRM, ring)
+    left, every = signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, left, every)
+        signal.signal(signal.SIGALRM, before)
+
+
+SEEN: ContextVar[set[Any] | None] = ContextVar("SEEN", default=None)
+"""Shapes that the callable under test has met: what is compiled is compiled."""
+HEARTBEAT: ContextVar[Callable[[float], None] | None] = ContextVar("HEARTBEAT", default=None)
+"""Told before each call how long it may take: whoever watches this process from outside."""
+
+
+def _shapes(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    found: list[Any] = []
+    for value in arguments:
+        if isinstance(value, np.ndarray):
+            found.append(value.shape)
+        elif hasattr(value, "dx"):
+            found.append((value.dx, getattr(value, "dy", 0), getattr(value, "kind", "")))
+        elif isinstance(value, int) and not isinstance(value, bool):
+            found.append(value)  # a number of steps is a length
+    return tuple(found)
+
+
+def _allowed(arguments: tuple[Any, ...], limit: Profile) -> tuple[float, Callable[[], None]]:
+    """Seconds for this call, and what to do when it has returned."""
+    seen, key = SEEN.get(), _shapes(arguments)
+    if seen is None or key in seen:
+        return limit.seconds, lambda: None
+    return max(limit.seconds, limit.compile_seconds), lambda: seen.add(key)
+
+
+def call(function: Callable[..., Any], *arguments: Any, where: str, limit: Profile) -> Any:
+    """Call with a time limit; arrays among the arguments must come back unchanged.
+
+    Raises
+    ------
+    BrokenContract : it raises, exits, never returns, goes over its budget, or changes its input.
+    """
+    from bilevel_verify.oracles import BudgetExhausted
+
+    before = [(a, a.copy()) for a in arguments if isinstance(a, np.ndarray)]
+    seconds, returned = _allowed(arguments, limit)
+    beat = HEARTBEAT.get()
+    if beat is not None:
+        beat(seconds)
+    try:
+        with _alarm(seconds), np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a library that warns (torch of its own parts) breaks no promise
+            result = function(*arguments)
+    except _TimeUp:
+        raise BrokenContract("never returns", where, f"no answer within {seconds:g} s") from None
+    except BudgetExhausted as error:
+        raise BrokenContract("never returns within its budget", where, str(error)) from None
+    except BrokenContract:
+        raise
+    except SystemExit as error:
+        raise BrokenContract("raises", where, f"SystemExit: {error.code}") from None
+    except Exception as error:
+        raise BrokenContract("raises", where, f"{type(error).__name__}: {error}") from error
+    returned()
+    if any(not np.array_equal(now, then, equal_nan=True) for now, then in before):
+        raise BrokenContract("changes its input", where, "an array that was passed in was overwritten")
+    return result
+
+
+def vector(value: Any, length: int, where: str) -> FloatArray:
+    """The answer as an array of shape (length,) of finite numbers.
+
+    Raises
+    ------
+    BrokenContract : wrong shape, no numbers, NaN or infinity.
+    """
+    return numbers(value, (length,), where)
+
+
+def rows(value: Any, count: int, length: int, where: str) -> FloatArray:
+    """The answer as ``count`` iterates of shape (length,), finite.
+
+    Raises
+    ------
+    BrokenContract : wrong shape, no numbers, NaN or infinity.
+    """
+    return numbers(value, (count, length), where)
+
+
+def numbers(value: Any, shape: tuple[int, ...], where: str) -> FloatArray:
+    """The answer as a finite float64 array of a shape.
+
+    Raises
+    ------
+    BrokenContract : wrong shape, no numbers, NaN or infinity.
+    """
+    try:
+        found: FloatArray = np.array(value, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise BrokenContract("returns no numbers", where, f"{type(value).__name__}: {error}") from None
+    if found.shape != shape:
+        raise BrokenContract("returns the wrong shape", where, f"{found.shape}, not {shape}")
+    if not np.isfinite(found).all():
+        raise BrokenContract("returns NaN or infinity", where, f"{found.tolist()}")
+    return found
