@@ -31,6 +31,10 @@ MOST_PLACES = 600
 STARTS = ("x0", "y0", "v0", "noise", "budget", "seed")
 
 
+Place = tuple[FloatArray, int, Mapping[str, int], float]
+"""An iterate, the iterations until it was known, the calls and the seconds until then."""
+
+
 @dataclass(frozen=True, slots=True)
 class History:
     """A run with what it had cost at some of its rows.
@@ -40,7 +44,7 @@ class History:
     run : the whole run.
     x : iterates at these places, shape (n, dx).
     iterations : how many there had been, over all epochs, shape (n,).
-    calls : kind of call -> how many there had been when the iterate was recorded, shape (n,).
+    calls : kind of call -> how many it took until the iterate was known, shape (n,).
     seconds : of the loop alone (compiling is over before), shape (n,).
     """
 
@@ -86,17 +90,21 @@ def history(problem: Problem, method: str, eps: Any = None, **options: Any) -> H
     first = solve(problem, method, eps=eps, **options)
     given = {name: options[name] for name in STARTS if options.get(name) is not None}
     running = stream(problem, method, {**first.parameters, **(options.get("parameters") or {})}, eps=eps, **given)
-    found: list[tuple[FloatArray, int, Mapping[str, int], float]] = []
+    found: list[Place] = []
     seen, steps, seconds, outcome = 0, 0, 0.0, None
+    before: Mapping[str, int] = {}
     while outcome is None:
         begin = time.perf_counter()
         block, outcome = running.stepper.advance(ROWS_OF_AN_ITERATION if seen < ROW_BY_ROW else seen // 16)
-        seconds += time.perf_counter() - begin
+        took = time.perf_counter() - begin
         trace: Trace = running.take(block, outcome)
-        seen, steps = seen + len(trace.k), steps + int(np.count_nonzero(trace.k > 0))
-        if len(trace.k):
-            counts = named_counts(running.stepper.counts, minimax=problem.kind == "minimax")
-            found.append((np.asarray(trace.x[-1], dtype=float), steps, counts, seconds))
+        counts = named_counts(running.stepper.counts, minimax=problem.kind == "minimax")
+        moved = trace.k > 0
+        # a row is opened before its iteration asks anything: the first of a block cost what the last block ended with
+        for row, cost, when in ((0, before, seconds), (-1, counts, seconds + took))[: len(trace.k)]:
+            done = steps + int(np.count_nonzero(moved[: len(moved) + row + 1 if row else 1]))
+            found.append((np.asarray(trace.x[row], dtype=float), done, cost, when))
+        seen, steps, seconds, before = seen + len(trace.k), steps + int(moved.sum()), seconds + took, counts
     kinds = sorted({kind for _, _, counts, _ in found for kind, n in counts.items() if n})
     calls = {kind: np.array([counts.get(kind, 0) for _, _, counts, _ in found]) for kind in kinds}
     iterations = np.array([done for _, done, _, _ in found])

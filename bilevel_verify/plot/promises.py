@@ -32,7 +32,7 @@ def along(problem: Any, statement: str, claim: str | None = None, *, axes: Any =
 
     Parameters
     ----------
-    statement : "paper/id"; ``claim`` one of its claims over steps or epochs (default: the first that has places).
+    statement : "paper/id"; ``claim`` one of its claims over steps or epochs (default: the one with the most places).
     options : those of :func:`bilevel_verify.verify` (``eps``, ``x0``, ``method``, ``parameters`` ...).
 
     Raises
@@ -42,10 +42,11 @@ def along(problem: Any, statement: str, claim: str | None = None, *, axes: Any =
     shown = _chosen(series_of(problem, statement, claim, **options), statement)
     figure, ax = canvas(axes)
     places = range(len(shown.judgements))
+    mark = "" if len(places) > 60 else "."
     measured = [j.measured for j in shown.judgements]
     bounds = [j.bound for j in shown.judgements]
-    ax.plot(places, measured, label=_short(shown.left), **line_style(0))
-    ax.plot(places, bounds, label=_short(shown.right), color="black", linestyle="--")
+    ax.plot(places, measured, label=_short(shown.left), marker=mark, **line_style(0))
+    ax.plot(places, bounds, label=_short(shown.right), color="black", linestyle="--", marker=mark)
     tight = shown.tightest
     if tight is not None:
         at = shown.judgements[tight]
@@ -58,17 +59,22 @@ def along(problem: Any, statement: str, claim: str | None = None, *, axes: Any =
     values = [v for v in (*measured, *bounds) if math.isfinite(v)]
     if values and min(values) > 0 and max(values) > 100 * min(values):
         ax.set_yscale("log")
-    ax.set(xlabel=f"place ({shown.over}s of the run, in order)", title=f"{shown.statement}, {shown.claim}")
+    ax.set(
+        xlabel=f"{shown.over}s, in the order of the run" if shown.over != "run" else "the end of the run",
+        title=f"{shown.statement}, {shown.claim}",
+    )
     legend(ax, below=True)
     return figure
 
 
 def _chosen(found: Sequence[Series], statement: str) -> Series:
-    for one in found:
-        if any(math.isfinite(j.margin) for j in one.judgements):
-            return one
-    why = next((j.reason for one in found for j in one.judgements if j.reason), "")
-    raise InputError(f"{statement}: nothing to draw along the run{': ' + why if why else ''}")
+    """The series with the most decided places."""
+    decided = [(sum(math.isfinite(j.margin) for j in one.judgements), one) for one in found]
+    most = max(number for number, _ in decided)
+    if most == 0:
+        why = next((j.reason for one in found for j in one.judgements if j.reason), "")
+        raise InputError(f"{statement}: nothing to draw along the run{': ' + why if why else ''}")
+    return next(one for number, one in decided if number == most)
 
 
 def _short(text: str) -> str:

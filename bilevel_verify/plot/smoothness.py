@@ -33,9 +33,9 @@ def curvature(
 ) -> Any:
     """The quantity whose largest (of ``mu``: smallest) value is the constant, at every point of a window.
 
-    ``L_g``, ``L_f``, ``L``: the spectral norm of the Hessian of g or f in all variables; ``mu``: the smallest
-    eigenvalue of its block in y. The values are floating point at points; the certified constant, which holds for the whole
-    domain, stands in the title.
+    ``L_g``, ``L_f``, ``L``: the spectral norm of the Hessian of g or f in all variables. ``mu``: the smallest
+    eigenvalue of its block in y. Values are floating point at points; the certified constant, which holds on the
+    whole domain, stands in the title.
 
     Parameters
     ----------

@@ -60,7 +60,7 @@ class Picture(Figure):
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        FigureCanvasAgg(self)  # type: ignore[no-untyped-call]
+        FigureCanvasAgg(self)
 
     def _repr_svg_(self) -> str:
         return self.to_svg()
@@ -117,7 +117,9 @@ def mathematical(name: str) -> str:
 
 
 def legend(ax: Any, below: bool = False) -> None:
-    """A legend where something has a label; ``below`` the axes where it would hide what is drawn."""
-    if ax.get_legend_handles_labels()[1]:
-        place: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.17)} if below else {}
-        ax.legend(**place)
+    """A legend where something has a label; ``below`` a picture of ours, where it would hide something."""
+    handles, labels = ax.get_legend_handles_labels()
+    if labels and below and isinstance(ax.figure, Picture):
+        ax.figure.legend(handles, labels, loc="outside lower center")
+    elif labels:
+        ax.legend()
