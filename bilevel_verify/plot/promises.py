@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from bilevel_verify.campaign.statistics import oracle_calls, used_share
 from bilevel_verify.checks.judging.orders import local_slopes
 from bilevel_verify.checks.series import Series, series_of
 from bilevel_verify.checks.verdicts.verdict import Row, Verification
@@ -162,8 +163,6 @@ def _counted(source: Any, count: str, exponent: float | None) -> Line:
 
 
 def _count(run: Run, count: str) -> int:
-    from bilevel_verify.campaign.statistics import oracle_calls
-
     own: Mapping[str, int] = {"iterations": run.iterations, "epochs": run.epochs, "calls": oracle_calls(run.counts)}
     return own[count] if count in own else int(run.counts.get(count, 0))
 
@@ -188,7 +187,9 @@ def margins(source: Verification | Sequence[Row], *, axes: Any = None) -> Any:
     InputError : no row has a share.
     """
     rows = source.claims if isinstance(source, Verification) else tuple(source)
-    shares = [(row, share) for row in rows if (share := used(row)) is not None]
+    shares = [
+        (row, share) for row in rows if (share := used_share(row.kind, row.measured, row.bound, row.margin)) is not None
+    ]
     if not shares:
         raise InputError("no row has a measured and a bound that can be divided")
     names = list(dict.fromkeys(_claim_name(row) for row, _ in shares))
@@ -208,13 +209,3 @@ def margins(source: Verification | Sequence[Row], *, axes: Any = None) -> Any:
 
 def _claim_name(row: Row) -> str:
     return _short(f"{row.statement or ''}:{row.claim or row.kind}".lstrip(":"))
-
-
-def used(row: Row) -> float | None:
-    """Measured / bound of an upper bound with two positive sides; bound / measured of a lower bound is not drawn."""
-    if row.kind == "order" or row.measured is None or row.bound is None or row.margin is None:
-        return None
-    if not (0 < row.measured < math.inf and 0 < row.bound < math.inf):
-        return None
-    share = row.measured / row.bound
-    return share if (share <= 1) == (row.margin >= 0) else 1 / share
