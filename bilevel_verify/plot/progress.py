@@ -15,6 +15,7 @@ from bilevel_verify.errors import BilevelVerifyError, InputError
 from bilevel_verify.language import nearest
 from bilevel_verify.methods import stream
 from bilevel_verify.methods.kernels.steps import ROWS_OF_AN_ITERATION
+from bilevel_verify.methods.plain import PlainStepper
 from bilevel_verify.methods.run import Run, Trace
 from bilevel_verify.oracles import named_counts
 from bilevel_verify.plot.landscape import proved
@@ -93,9 +94,10 @@ def history(problem: Problem, method: str, eps: Any = None, **options: Any) -> H
     found: list[Place] = []
     seen, steps, seconds, outcome = 0, 0, 0.0, None
     before: Mapping[str, int] = {}
+    one = 1 if isinstance(running.stepper, PlainStepper) else ROWS_OF_AN_ITERATION
     while outcome is None:
         begin = time.perf_counter()
-        block, outcome = running.stepper.advance(ROWS_OF_AN_ITERATION if seen < ROW_BY_ROW else seen // 16)
+        block, outcome = running.stepper.advance(one if seen < ROW_BY_ROW else seen // 16)
         took = time.perf_counter() - begin
         trace: Trace = running.take(block, outcome)
         counts = named_counts(running.stepper.counts, minimax=problem.kind == "minimax")

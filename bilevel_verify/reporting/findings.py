@@ -31,7 +31,14 @@ def refuted(lines: Sequence[Json], records: Mapping[str, Json]) -> list[Json]:
         worst = members[0]
         known = any(m["row"]["known_refuted"] for m in members)
         where = [m["row"]["problem"] or "the formula itself" for m in members]
-        one = {"name": name, "claim": claim, "marks": list(dict.fromkeys(m.partition(":")[0] for m in marks)), "line": worst, "known": known, "where": where}
+        one = {
+            "name": name,
+            "claim": claim,
+            "marks": list(dict.fromkeys(m.partition(":")[0] for m in marks)),
+            "line": worst,
+            "known": known,
+            "where": where,
+        }
         title = title_of(name, records.get(name))
         found.append(one | {"verdict": worst["verdict"], "title": title, "sentence": sentence(worst["row"])})
     return sorted(found, key=lambda one: (one["known"], one["name"], one["claim"] or ""))
