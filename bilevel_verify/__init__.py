@@ -34,7 +34,7 @@ from bilevel_verify.errors import (
     StoreError,
 )
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _HOME = {
     "problems": (

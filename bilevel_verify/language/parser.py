@@ -113,6 +113,19 @@ def _syntax_hint(text: str) -> str:
         return "'lambda' is reserved; write 'lam'"
     if "^" in text:
         return "'^' is not a power; write '**'"
+    missing = text.count("(") - text.count(")")
+    if missing:
+        return (
+            f"a {')' if missing > 0 else '('!r} is missing"
+            if abs(missing) == 1
+            else f"{abs(missing)} brackets are missing"
+        )
+    for wrong, right in (("=<", "<="), ("=>", ">="), ("<>", "")):
+        if wrong in text:
+            return f"{wrong!r} is no relation" + (f"; write {right!r}" if right else "")
+    product = re.search(r"(?<![\w.])(\d+\.?\d*|\))\s*(?=[A-Za-z(])", text)
+    if product:
+        return f"a '*' is missing after {product[1]!r}"
     return "not an expression of this language"
 
 
