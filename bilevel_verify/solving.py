@@ -210,12 +210,35 @@ def _prescribed(
     unknown = [name for name in absent if name not in card.letters]
     if unknown:
         raise ParameterError(f"{card.key}/{entry.id} prescribes no {', '.join(unknown)} for {method.name}; give it")
+    if any(name not in resolved.letters for name in absent):
+        _strongly_convex(problem, card, entry, leaves)
     resolved.need(absent)
     constants = {
         n: v for n, v in {**values, **own}.items() if n in card.letters and card.letters[n].source == "constants"
     }
     judged = judge_given(card, entry, leaves, constants, resolved.letters)
     return resolved, [one.reason for one in judged if one.answer is False]
+
+
+def _strongly_convex(problem: Problem, card: Card, entry: Statement, leaves: Leaves) -> None:
+    """Where letters are missing because mu is not positive, that is what there is to say.
+
+    Raises
+    ------
+    ParameterError : the smallest curvature of the lower level in y is certainly not positive.
+    """
+    from bilevel_verify.constants import constants
+
+    if not problem.y or "mu" not in card.letters or "mu" in leaves.values:
+        return
+    try:
+        found = constants(problem, paper=card.key, only=["mu"])["mu"]
+    except (InputError, KeyError):
+        return
+    if not found.upper > 0 or (found.value <= 0 and found.certified):
+        raise ParameterError(
+            f"{card.key}/{entry.id} needs a lower level that is strongly convex in y: {found.why.statement}"
+        )
 
 
 def _where_constants(method: Method, absent: list[str]) -> tuple[Card, Statement] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -95,6 +96,7 @@ def verdict_table(rows: Sequence[Mapping[str, Any]], title: str = "") -> None:
 
         shown = [*worst_rows([dict(r) for r in rows], ROWS_SHOWN)]
     lines = []
+    shown, folded = _folded(shown)
     for row in shown:
         look = LOOKS[row["verdict"]]
         verdict = Text(f"{look.symbol} {word_of(row)}", style=COLOURS[row["verdict"]])
@@ -108,8 +110,38 @@ def verdict_table(rows: Sequence[Mapping[str, Any]], title: str = "") -> None:
         _blocks(title, lines)
     else:
         table(title, columns, lines, numeric=("measured", "bound", "margin"))
-    if len(rows) > len(shown):
+    for why, names in folded.items():
+        listed = ", ".join(names[:MOST_NAMED]) + (
+            f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+        )
+        _print(Text(f"– not applicable ({len(names)} rows): {why}{remedy_of(why)}\n    {listed}"))
+    hidden = len(rows) - len(shown) - sum(map(len, folded.values()))
+    if hidden > 0:
         say(f"the worst {len(shown)} of {len(rows)} rows are shown; --json has all")
+
+
+FEWEST_FOLDED, MOST_NAMED = 4, 6
+
+
+def _folded(rows: Sequence[Mapping[str, Any]]) -> tuple[list[Mapping[str, Any]], dict[str, list[str]]]:
+    """Rows that do not apply for one and the same reason are one line: (the other rows, reason -> claims)."""
+    groups: dict[str, list[Mapping[str, Any]]] = {}
+    for row in rows:
+        if row["verdict"] == "not applicable" and row["reason"]:
+            groups.setdefault(row["reason"], []).append(row)
+    many = {why: members for why, members in groups.items() if len(members) >= FEWEST_FOLDED}
+    rest = [row for row in rows if row["verdict"] != "not applicable" or row["reason"] not in many]
+    named = {
+        why: list(dict.fromkeys(f"{r['statement']}:{r['claim'] or r['kind']}" for r in members))
+        for why, members in many.items()
+    }
+    return rest, named
+
+
+def remedy_of(reason: str) -> str:
+    """What to add to a problem file where a constant is infinite, but finite on a box that the reason names."""
+    found = re.search(r"finite for (\w+) in (\[[^\]]+\])", reason)
+    return f"; add {found[1]} = {found[2]} under [domain] of the problem" if found else ""
 
 
 def _blocks(title: str, lines: Sequence[Sequence[Any]]) -> None:

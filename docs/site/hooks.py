@@ -1,4 +1,4 @@
-"""Hooks of the site: formulas become MathML while it is built, notebooks become pages. Nothing is loaded from a network.
+"""Hooks of the site: formulas become MathML while it is built, notebooks become pages; no network is needed.
 
 ``BILEVEL_VERIFY_LESSONS=run`` executes the lessons and shows their pictures (about a minute).
 """

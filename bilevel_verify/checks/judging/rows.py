@@ -105,7 +105,7 @@ def _status_reason(status: str) -> str:
     return f"budget: the run ended as {status}"
 
 
-REMEDY = " (without [domain], or with points = on the claim, it would be a counterexample)"
+REMEDY = " (remove [domain], or name the points of the proof: points = [...] in the claim)"
 """What turns a refutation with local constants into one on the theorem's own domain; also the words of the attack."""
 
 

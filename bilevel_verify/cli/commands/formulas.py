@@ -11,6 +11,9 @@ from bilevel_verify.cli import output, values
 from bilevel_verify.cli.commands.constant_table import constants_latex, show
 from bilevel_verify.errors import BilevelVerifyError, InputError
 
+LONGEST = 1500
+"""Characters of one quantity on a terminal, unless it is asked for by name."""
+
 
 def derive_command(arguments: Any) -> int:
     """Print the derived quantities."""
@@ -19,7 +22,8 @@ def derive_command(arguments: Any) -> int:
     problem = values.member_of(values.problem_of(arguments)[0])
     derivation = derive(problem)
     known = list(derivation.names)
-    names = _chosen(arguments.only, known, "quantity")
+    closed = [name for name in ("y_star", "phi") if getattr(derivation, name, None) is not None] if problem.y else []
+    names = known if arguments.only is None else _chosen(arguments.only, [*closed, *known], "quantity")
     latex = {name: derivation.latex(name) for name in names}
     if arguments.out:
         body = "\n".join(f"\\[ {text} \\]" for text in latex.values())
@@ -31,7 +35,10 @@ def derive_command(arguments: Any) -> int:
         print("\n\n".join(latex.values()))
     else:
         for name in names:
-            print(f"{name} = {derivation.quantity(name)}")
+            text = str(derivation.quantity(name))
+            if len(text) > LONGEST and arguments.only is None:
+                text = f"{text[:LONGEST]} ...\n  ({len(text)} characters; --only {name} shows all of it)"
+            print(f"{name} = {text}")
     return 0
 
 
