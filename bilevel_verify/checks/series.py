@@ -43,8 +43,9 @@ class Series:
 
     @property
     def tightest(self) -> int | None:
-        """The place with the smallest margin; None if no place was decided."""
-        decided = [i for i, j in enumerate(self.judgements) if isfinite(j.margin)]
+        """The place with the smallest margin, 0 against 0 apart; None if no place was decided."""
+        places = enumerate(self.judgements)
+        decided = [i for i, j in places if isfinite(j.margin) and (j.measured != 0 or j.bound != 0)]
         return min(decided, key=lambda i: self.judgements[i].margin, default=None)
 
 

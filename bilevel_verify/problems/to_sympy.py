@@ -17,7 +17,7 @@ import sympy
 from sympy import S
 
 from bilevel_verify.errors import ExpressionError
-from bilevel_verify.language import Node, instead_of, nearest, tree
+from bilevel_verify.language import Node, instead_of, tree
 from bilevel_verify.problems.budget import MAXIMUM_RANGE, Budget
 from bilevel_verify.problems.data_sum import NotOneForm, SampleReader, implied_range, is_large
 from bilevel_verify.problems.operators import Operators

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,7 @@ PICTURES = {
     ),
     "bound": (
         "A claim of a theorem along a run: measured, promised, and where they are closest",
-        f"{WELL}\nbv.plot.along(well, 'restarted-agd-hb/theorem-1', 'equation-6a', **start)",
+        f"{WELL}\nbv.plot.along(well, 'restarted-agd-hb/theorem-1', 'step-potential', **start)",
     ),
     "margins": (
         "How much of each bound is used",
@@ -54,6 +55,18 @@ PICTURES = {
 }
 
 
+def caught() -> Any:
+    """The false claim of lesson 2 along its run: the picture that the README opens with."""
+    import bilevel_verify as bv
+
+    lesson = json.loads((HERE.parent / "lessons" / "2-verdicts.ipynb").read_text(encoding="utf-8"))
+    space: dict[str, Any] = {}
+    for cell in lesson["cells"]:
+        if cell["cell_type"] == "code" and "bowl" not in space:
+            exec("".join(cell["source"]), space)
+    return bv.plot.along(space["bowl"], f"{space['card']}/theorem-1", "decrease", eps=0.05)
+
+
 def draw(code: str) -> Any:
     """The figure that the last line of the code is."""
     import bilevel_verify as bv
@@ -70,6 +83,7 @@ def main() -> None:
     for name, (title, code) in PICTURES.items():
         draw(code).write(HERE / f"{name}.png")
         parts.append(f"## {title}\n\n![{title}]({name}.png)\n\n```python\n{code}\n```")
+    caught().write(HERE / "caught.png")
     (HERE / "index.md").write_text("\n\n".join(parts) + "\n", encoding="utf-8")
 
 

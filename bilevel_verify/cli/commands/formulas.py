@@ -23,6 +23,8 @@ def derive_command(arguments: Any) -> int:
     derivation = derive(problem)
     known = list(derivation.names)
     closed = [name for name in ("y_star", "phi") if getattr(derivation, name, None) is not None] if problem.y else []
+    if "y_star" in (arguments.only or "") and problem.y and "y_star" not in closed:
+        raise InputError("--only: y_star has no closed form here; bv.truth(p).y_star(x) encloses its value at a point")
     names = known if arguments.only is None else _chosen(arguments.only, [*closed, *known], "quantity")
     latex = {name: derivation.latex(name) for name in names}
     if arguments.out:
