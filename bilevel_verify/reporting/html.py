@@ -11,7 +11,7 @@ import base64
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import resources
 from typing import Any
 
@@ -38,8 +38,8 @@ EARLY = 'document.documentElement.classList.add("js");'
 TEXT_COLUMNS = frozenset(COLUMNS) - {"measured", "bound", "margin", "places"}
 
 
-def render(document: Json) -> str:
-    """The whole page as text."""
+def render(document: Json, pictures: Mapping[str, str] | None = None) -> str:
+    """The whole page as text; ``pictures`` has a data address for some of the problems."""
     import jinja2
     from markupsafe import Markup
 
@@ -71,6 +71,7 @@ def render(document: Json) -> str:
     data = json_for_page(row_table(worst_rows(document["rows"], len(document["rows"])), document["summary"]["rows"]))
     page = environment.get_template("page.html").render(
         document=document,
+        pictures=pictures or {},
         view=View(document),
         rates={"here": judged_here(document["rows"]), "kept": document.get("rates")},
         policy=content_policy(style, script, EARLY),
