@@ -110,32 +110,31 @@ def verdict_table(rows: Sequence[Mapping[str, Any]], title: str = "") -> None:
         _blocks(title, lines)
     else:
         table(title, columns, lines, numeric=("measured", "bound", "margin"))
-    for why, names in folded.items():
-        listed = ", ".join(names[:MOST_NAMED]) + (
-            f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-        )
-        _print(Text(f"– not applicable ({len(names)} rows): {why}{remedy_of(why)}\n    {listed}"))
-    hidden = len(rows) - len(shown) - sum(map(len, folded.values()))
-    if hidden > 0:
-        say(f"the worst {len(shown)} of {len(rows)} rows are shown; --json has all")
+    for why, members in folded.items():
+        names = list(dict.fromkeys(f"{r['statement']}:{r['claim'] or r['kind']}" for r in members))
+        more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+        listed = ", ".join(names[:MOST_NAMED]) + more
+        _print(Text(f"– not applicable ({len(members)} rows): {why}{remedy_of(why)}\n    {listed}"))
+    seen = len(shown) + sum(map(len, folded.values()))
+    if len(rows) > seen:
+        say(f"the worst {seen} of {len(rows)} rows are shown; --json has all")
 
 
-FEWEST_FOLDED, MOST_NAMED = 4, 6
+FEWEST_FOLDED, MOST_NAMED = 3, 6
 
 
-def _folded(rows: Sequence[Mapping[str, Any]]) -> tuple[list[Mapping[str, Any]], dict[str, list[str]]]:
-    """Rows that do not apply for one and the same reason are one line: (the other rows, reason -> claims)."""
+Rows = Sequence[Mapping[str, Any]]
+
+
+def _folded(rows: Rows) -> tuple[list[Mapping[str, Any]], dict[str, list[Mapping[str, Any]]]]:
+    """Rows that do not apply for one and the same reason are one line: (the other rows, reason -> its rows)."""
     groups: dict[str, list[Mapping[str, Any]]] = {}
     for row in rows:
         if row["verdict"] == "not applicable" and row["reason"]:
             groups.setdefault(row["reason"], []).append(row)
     many = {why: members for why, members in groups.items() if len(members) >= FEWEST_FOLDED}
     rest = [row for row in rows if row["verdict"] != "not applicable" or row["reason"] not in many]
-    named = {
-        why: list(dict.fromkeys(f"{r['statement']}:{r['claim'] or r['kind']}" for r in members))
-        for why, members in many.items()
-    }
-    return rest, named
+    return rest, many
 
 
 def remedy_of(reason: str) -> str:
