@@ -139,7 +139,7 @@ def _syntax_hint(text: str) -> str:
     for wrong, right in (("=<", "<="), ("=>", ">="), ("<>", "")):
         if wrong in text:
             return f"{wrong!r} is no relation" + (f"; write {right!r}" if right else "")
-    product = re.search(r"(?<![\w.])(\d+\.?\d*|\))\s*(?=[A-Za-z(])", text)
+    product = re.search(r"((?<![\w.])\d+\.?\d*|\))\s*(?=[A-Za-z(])(?!(?:and|or|if|else|in|not)\b)", text)
     if product:
         return f"a '*' is missing after {product[1]!r}"
     return "not an expression of this language"

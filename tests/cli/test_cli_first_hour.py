@@ -71,9 +71,8 @@ def test_a_mistyped_method_of_a_card_is_an_error(tmp_path: Path, capsys) -> None
 
 def test_a_flat_lower_level_is_called_that(tmp_path: Path, capsys) -> None:
     path = tmp_path / "p.toml"
-    path.write_text(
-        'kind = "bilevel"\nf = "x1**2 + y1"\ng = "y1**4/4 - x1*y1"\nx = ["x1"]\ny = ["y1"]\n[domain]\nx1 = [-1, 1]\ny1 = [-2, 2]\n'
-    )
+    lines = ('kind = "bilevel"', 'f = "x1**2 + y1"', 'g = "y1**4/4 - x1*y1"', 'x = ["x1"]', 'y = ["y1"]', "[domain]")
+    path.write_text("\n".join([*lines, "x1 = [-1, 1]", "y1 = [-2, 2]", ""]))
     assert main(["solve", "ragd-gs", "--problem", str(path), "--eps", "0.1", "--x0", "0.5"]) == 2
     said = capsys.readouterr().err
     assert "strongly convex in y" in said

@@ -8,9 +8,9 @@ import re
 from pathlib import Path
 
 import pytest
-from reporting_samples import ATTACK, problem, row, verifications
+from reporting_samples import ATTACK, many, problem, row, verifications
 
-from bilevel_verify.checks.verdicts.verdict import FIELD_NAMES, Verification
+from bilevel_verify.checks.verdicts.verdict import FIELD_NAMES
 from bilevel_verify.errors import InputError
 from bilevel_verify.reporting import document_of, report
 from bilevel_verify.reporting.build import build, is_new_refutation
@@ -160,21 +160,6 @@ def test_numbers_as_people_write_them() -> None:
 def test_an_empty_report_still_reads(tmp_path: Path) -> None:
     page = report([], tmp_path / "empty", title="Nothing")
     assert "Nothing was refuted" in page.read_text(encoding="utf-8")
-
-
-def many(cells: int, claims: int) -> list[Verification]:
-    """Synthetic verifications: ``cells`` of ``claims`` rows each on 20 problems and 25 statements."""
-    made = []
-    for n in range(cells):
-        statement, name = f"theorem-{n % 25}", f"problem-{n // 25 % 20}"
-        rows = tuple(
-            row("holds" if (n + c) % 9 else "undecided", statement=statement, problem=name, claim=f"claim-{c}",
-                margin=((n * 7 + c) % 100) / 100, where=f"eps = {10 ** -(n % 5):g}, epoch {n % 17}, k = {c}",
-                reason=None if (n + c) % 9 else f"tie ({c} of 81 places)")
-            for c in range(claims)
-        )  # fmt: skip
-        made.append(Verification(f"restarted-agd-hb/{statement}", name, "holds", rows))
-    return made
 
 
 def test_a_thousand_cells_fit_in_five_megabytes() -> None:
