@@ -51,12 +51,14 @@ def along(problem: Any, statement: str, claim: str | None = None, *, axes: Any =
     tight = shown.tightest
     if tight is not None:
         at = shown.judgements[tight]
-        said = f"closest: {at.where or f'place {tight}'}, margin {at.margin:.3g}"
+        word = "broken most" if at.answer is False else "closest"
+        said = f"{word}: {at.where or f'place {tight}'}, margin {at.margin:.3g}"
         colour = PALETTE[1] if at.answer is False else PALETTE[2]
         ax.plot([tight], [at.measured], "o", markersize=8, markerfacecolor="none", markeredgecolor=colour, label=said)
         ax.axvline(tight, color=colour, linewidth=0.6, linestyle=":")
     for place in shown.restarts:
         ax.axvline(place - 0.5, color=GREY, linewidth=0.4)
+    ax.xaxis.get_major_locator().set_params(integer=True)
     values = [v for v in (*measured, *bounds) if math.isfinite(v)]
     if values and min(values) > 0 and max(values) > 100 * min(values):
         ax.set_yscale("log")
