@@ -221,11 +221,11 @@ def _prescribed(
 
 
 def _strongly_convex(problem: Problem, card: Card, entry: Statement, leaves: Leaves) -> None:
-    """Where letters are missing because mu is not positive, that is what there is to say.
+    """Where letters are missing because no mu > 0 is certified, that is what there is to say.
 
     Raises
     ------
-    ParameterError : the smallest curvature of the lower level in y is certainly not positive.
+    ParameterError : the smallest curvature of the lower level in y is not positive, or not certified to be.
     """
     from bilevel_verify.constants import constants
 
@@ -235,10 +235,12 @@ def _strongly_convex(problem: Problem, card: Card, entry: Statement, leaves: Lea
         found = constants(problem, paper=card.key, only=["mu"])["mu"]
     except (InputError, KeyError):
         return
-    if not found.upper > 0 or (found.value <= 0 and found.certified):
-        raise ParameterError(
-            f"{card.key}/{entry.id} needs a lower level that is strongly convex in y: {found.why.statement}"
-        )
+    wanted = f"{card.key}/{entry.id} needs a lower level that is strongly convex in y"
+    if not found.upper > 0:
+        at = ", ".join(f"{name} = {value:g}" for name, value in found.witness.items())
+        raise ParameterError(f"{wanted}: its smallest curvature is {found.upper:.3g}{f' at {at}' if at else ''}")
+    if found.value <= 0:
+        raise ParameterError(f"{wanted}: mu >= {found.value:.3g} is all that is certified")
 
 
 def _where_constants(method: Method, absent: list[str]) -> tuple[Card, Statement] | None:
