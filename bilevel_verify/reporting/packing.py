@@ -63,6 +63,7 @@ def unpack(page: str) -> str:
         place = re.search(r' data-packed="(\d+)"', section[1])
         if place is None:
             return section[0]
-        return section[1].replace(place[0], "") + store["pages"][int(place[1])] + section[4]
+        body: str = store["pages"][int(place[1])]
+        return section[1].replace(place[0], "") + body + section[4]
 
     return _SECTION.sub(put, page)

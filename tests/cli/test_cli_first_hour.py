@@ -121,7 +121,7 @@ def test_runs_of_a_campaign_are_a_table(tmp_path: Path) -> None:
     cells = grid(
         problems=["zoo:double-well"], methods=["gradient-descent"], eps=[0.1, 0.05], sweep=False, x0=[[0.1, 0.8]]
     )
-    assert len({cell.label for cell in cells}) == 2  # what a dry run shows tells them apart
+    assert len({cell.label for cell in cells.cells}) == 2  # what a dry run shows tells them apart
     outcome = run_campaign(cells, tmp_path / "out", jobs=1)
     with Store(outcome.store, read_only=True) as store:
         runs = list(flat_runs(store))
