@@ -12,10 +12,10 @@ from bilevel_verify.constants import constants
 from bilevel_verify.errors import BilevelVerifyError, InputError
 from bilevel_verify.oracles import oracles
 from bilevel_verify.plot.style import PALETTE, canvas, legend, mathematical, picture
+from bilevel_verify.plot.window import REACH, given_range
 from bilevel_verify.problems.problem import Problem
 
 FloatArray = NDArray[np.float64]
-REACH = 3.0
 FIELD, CURVE = 81, 401
 LETTERS = {"L_g": ("g", "all"), "L_f": ("f", "all"), "L": ("f", "all"), "mu": ("g", "yy")}
 """Letter -> whose Hessian, and which block: its largest singular value, of ``yy`` its smallest eigenvalue."""
@@ -96,10 +96,7 @@ def _default(problem: Problem) -> list[str]:
 
 def _ends(problem: Problem, name: str, given: Sequence[float] | None) -> tuple[float, float]:
     if given is not None:
-        low, high = (float(v) for v in given)
-        if not (np.isfinite(low) and np.isfinite(high) and low < high):
-            raise InputError(f"box: the range of {name} must be two finite numbers, the smaller first, not {given}")
-        return low, high
+        return given_range(name, given)
     place = [s.name for s in problem.variables].index(name)
     low, high = (float(v) for v in problem.range_of(problem.variables[place]))
     middle = float(np.clip(_centre(problem)[place], low, high))

@@ -114,15 +114,25 @@ def _point(problem: Problem, point: Any) -> FloatArray:
     return base
 
 
+def given_range(name: str, given: Sequence[float]) -> tuple[float, float]:
+    """The ends that a user gives a variable.
+
+    Raises
+    ------
+    InputError : not two finite numbers in order.
+    """
+    low, high = (float(v) for v in given)
+    if not (math.isfinite(low) and math.isfinite(high) and low < high):
+        raise InputError(f"box: the range of {name} must be two finite numbers, the smaller first, not {given}")
+    return low, high
+
+
 def _ends(
     problem: Problem, name: str, place: int, given: Any, base: FloatArray, cover: FloatArray | None
 ) -> tuple[float, float]:
     """Ends of one coordinate: given, else what the points need, else the declared range, else around the point."""
     if given is not None:
-        low, high = (float(v) for v in given)
-        if not (math.isfinite(low) and math.isfinite(high) and low < high):
-            raise InputError(f"box: the range of {name} must be two finite numbers, the smaller first, not {given}")
-        return low, high
+        return given_range(name, given)
     declared = [float(v) for v in problem.range_of(problem.x[place])]
     if cover is not None and len(cover):
         values = cover[:, place][np.isfinite(cover[:, place])]

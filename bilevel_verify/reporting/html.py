@@ -38,8 +38,8 @@ EARLY = 'document.documentElement.classList.add("js");'
 TEXT_COLUMNS = frozenset(COLUMNS) - {"measured", "bound", "margin", "places"}
 
 
-def render(document: Json, pictures: Mapping[str, str] | None = None) -> str:
-    """The whole page as text; ``pictures`` has a data address for some of the problems."""
+def _environment() -> Any:
+    """The template engine with our filters; everything is escaped unless this room wrote it."""
     import jinja2
     from markupsafe import Markup
 
@@ -66,6 +66,14 @@ def render(document: Json, pictures: Mapping[str, str] | None = None) -> str:
     environment.globals["strip"] = lambda lines, name: Markup(strip_svg(lines, name))
     environment.globals["plot"] = lambda p, name: Markup(svg(p, name))
     environment.globals["profile"] = lambda p, name: Markup(profile_svg(p, name))
+    return environment
+
+
+def render(document: Json, pictures: Mapping[str, str] | None = None) -> str:
+    """The whole page as text; ``pictures`` has a data address for some of the problems."""
+    from markupsafe import Markup
+
+    environment = _environment()
     looks = list(words.LOOKS.items())
     style, script = template("page.css"), template("page.js")
     data = json_for_page(row_table(worst_rows(document["rows"], len(document["rows"])), document["summary"]["rows"]))
