@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bilevel_verify.errors import BilevelVerifyError, InputError
-from bilevel_verify.plot.style import GREY, PALETTE, canvas, legend, line_style, mathematical, picture
+from bilevel_verify.plot.style import GREY, PALETTE, canvas, legend, line_style, mathematical, named, picture
 from bilevel_verify.plot.window import Window, window
 from bilevel_verify.problems.problem import Problem
 from bilevel_verify.truth import truth
@@ -71,7 +71,7 @@ def landscape(ax: Any, problem: Problem, shown: Window, count: int | None = None
     """Curve or contours of phi alone."""
     coordinates, points = shown.grid(count or (CURVE if len(shown.places) == 1 else FIELD))
     values = proved(*truth(problem).phi_batch(points))
-    ax.set_title(f"{problem.name or problem.kind}: " + (r"$\varphi$" if problem.y else "$f$") + _at(shown, problem))
+    ax.set_title(f"{named(problem)}: " + (r"$\varphi$" if problem.y else "$f$") + _at(shown, problem))
     ax.set_xlabel(mathematical(shown.names[0]))
     if len(shown.places) == 1:
         ax.plot(coordinates[0], values, color=PALETTE[0], label=r"$\varphi$" if problem.y else "$f$")
@@ -169,6 +169,6 @@ def penalty(
     for number, value in enumerate(lam):
         curve = proved(*exact.L_star_batch(points, float(value)))
         ax.plot(coordinates[0], curve, label=rf"$\mathcal{{L}}^*_\lambda$, $\lambda$ = {value:g}", **line_style(number))
-    ax.set(xlabel=mathematical(shown.names[0]), title=f"{problem.name or problem.kind}: penalty" + _at(shown, problem))
+    ax.set(xlabel=mathematical(shown.names[0]), title=f"{named(problem)}: penalty" + _at(shown, problem))
     legend(ax)
     return figure

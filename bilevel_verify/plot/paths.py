@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from bilevel_verify.errors import InputError
 from bilevel_verify.methods.run import Run
 from bilevel_verify.plot.landscape import Box, landscape, proved
-from bilevel_verify.plot.style import PALETTE, canvas, legend, mathematical, picture
+from bilevel_verify.plot.style import PALETTE, canvas, legend, mathematical, picture, plain
 from bilevel_verify.plot.window import Window, window
 from bilevel_verify.problems.problem import Problem
 from bilevel_verify.truth import truth
@@ -111,7 +111,7 @@ def _placed(points: FloatArray, shown: Window, problem: Problem) -> FloatArray:
 def _path(ax: Any, points: FloatArray, run: Run, label: str, number: int) -> None:
     colour = PALETTE[(number + 1) % len(PALETTE)]
     kept = len(points) if run.trace.thinned_from is None else run.trace.thinned_from
-    said = f"{label}: {run.iterations} iterations" + (f", {run.epochs} epochs" if run.epochs > 1 else "")
+    said = f"{plain(label)}: {run.iterations} iterations" + (f", {run.epochs} epochs" if run.epochs > 1 else "")
     dots = "." if kept <= 200 else ""
     ax.plot(*points[:kept].T, color=colour, marker=dots, markersize=3, linewidth=1, label=said)
     if kept < len(points):

@@ -9,7 +9,7 @@ from bilevel_verify.campaign import statistics
 from bilevel_verify.campaign.statistics import Profile, oracle_calls
 from bilevel_verify.errors import InputError
 from bilevel_verify.methods.run import ENDED, Run
-from bilevel_verify.plot.style import canvas, legend, line_style, picture
+from bilevel_verify.plot.style import canvas, legend, line_style, picture, plain
 
 
 @picture
@@ -79,7 +79,7 @@ def _draw(figure: Any, ax: Any, profiles: list[Profile], across: str, title: str
     for number, profile in enumerate(profiles):
         if profile.x:
             x, share = [profile.x[0], *profile.x, end], [0.0, *profile.share, profile.share[-1]]
-            ax.step(x, share, where="post", label=profile.method, **line_style(number))
+            ax.step(x, share, where="post", label=plain(profile.method), **line_style(number))
     instances = len(next(iter(costs.values())))
     ax.set(xscale="log", xlabel=across, ylabel="share of instances solved", ylim=(-0.02, 1.04))
     ax.set_title(f"{title}, {instances} instances")

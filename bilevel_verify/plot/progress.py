@@ -19,7 +19,7 @@ from bilevel_verify.methods.plain import PlainStepper
 from bilevel_verify.methods.run import Run, Trace
 from bilevel_verify.oracles import named_counts
 from bilevel_verify.plot.landscape import proved
-from bilevel_verify.plot.style import MARKS, canvas, legend, line_style, picture
+from bilevel_verify.plot.style import MARKS, canvas, legend, line_style, picture, plain
 from bilevel_verify.problems.problem import Problem
 from bilevel_verify.solving import solve
 from bilevel_verify.truth import truth
@@ -152,7 +152,7 @@ def convergence(
             seen = np.isfinite(values) & (values > 0)
             every = max(1, int(seen.sum()) // 8)
             mark = {"marker": MARKS[number % len(MARKS)], "markevery": every}
-            ax.plot(cost[seen], values[seen], label=label, **line_style(number), **mark)
+            ax.plot(cost[seen], values[seen], label=plain(label), **line_style(number), **mark)
     titles = (r"$f(x)-f^*$", r"$g(x)-g^*$") if problem.kind == "simple_bilevel" else _titles(problem)
     across = {"calls": "oracle calls", "iterations": "iterations"}.get(against, against)
     for ax, title in zip(pair, titles, strict=True):

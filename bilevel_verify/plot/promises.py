@@ -13,7 +13,7 @@ from bilevel_verify.checks.series import Series, series_of
 from bilevel_verify.checks.verdicts.verdict import Row, Verification
 from bilevel_verify.errors import InputError
 from bilevel_verify.methods.run import Run
-from bilevel_verify.plot.style import GREY, MARKS, PALETTE, canvas, legend, line_style, picture
+from bilevel_verify.plot.style import GREY, MARKS, PALETTE, canvas, legend, line_style, picture, plain
 
 VERDICT_COLOURS = {
     "holds": PALETTE[2],
@@ -64,7 +64,7 @@ def along(problem: Any, statement: str, claim: str | None = None, *, axes: Any =
         ax.set_yscale("log")
     ax.set(
         xlabel=f"{shown.over}s, in the order of the run" if shown.over != "run" else "the end of the run",
-        title=f"{shown.statement}, {shown.claim}",
+        title=plain(f"{shown.statement}, {shown.claim}"),
     )
     legend(ax, below=True)
     return figure
@@ -81,7 +81,7 @@ def _chosen(found: Sequence[Series], statement: str) -> Series:
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= 40 else text[:37] + "..."
+    return plain(text if len(text) <= 40 else text[:37] + "...")
 
 
 @picture

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from bilevel_verify.constants import constants
 from bilevel_verify.errors import BilevelVerifyError, InputError
 from bilevel_verify.oracles import oracles
-from bilevel_verify.plot.style import PALETTE, canvas, legend, mathematical, picture
+from bilevel_verify.plot.style import PALETTE, canvas, legend, mathematical, named, picture
 from bilevel_verify.plot.window import REACH, given_range
 from bilevel_verify.problems.problem import Problem
 
@@ -127,7 +127,7 @@ def _draw(ax: Any, coordinates: list[FloatArray], field: FloatArray, shown: list
 
 
 def _title(problem: Problem, letter: str) -> str:
-    name = f"{problem.name or problem.kind}: {mathematical(letter)}"
+    name = f"{named(problem)}: {mathematical(letter)}"
     try:
         found = constants(problem)[letter]
     except (BilevelVerifyError, KeyError):

@@ -116,6 +116,16 @@ def mathematical(name: str) -> str:
     return f"${letter_latex(name)}$"
 
 
+def plain(text: str) -> str:
+    """A text of a user as text: no dollar sign begins a formula, no underscore hides it from the legend."""
+    return text.replace("$", r"\$").lstrip("_") or "unnamed"
+
+
+def named(problem: Any) -> str:
+    """What a picture calls a problem."""
+    return plain(problem.name or problem.kind)
+
+
 def legend(ax: Any, below: bool = False) -> None:
     """A legend where something has a label; ``below`` a picture of ours, where it would hide something."""
     handles, labels = ax.get_legend_handles_labels()

@@ -138,7 +138,8 @@ def _ends(
         values = cover[:, place][np.isfinite(cover[:, place])]
         low, high = float(values.min()), float(values.max())
         room = 0.15 * (high - low) or 0.5 * max(1.0, abs(low))
-        return max(low - room, declared[0]), min(high + room, declared[1])
+        clipped = max(low - room, declared[0]), min(high + room, declared[1])
+        return clipped if clipped[0] < clipped[1] else (low - room, high + room)
     low = declared[0] if math.isfinite(declared[0]) else min(base[place], declared[1]) - REACH
     high = declared[1] if math.isfinite(declared[1]) else max(base[place], declared[0]) + REACH
     return float(low), float(high)
