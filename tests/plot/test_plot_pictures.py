@@ -289,12 +289,12 @@ def test_a_wrong_window_is_named(words, said) -> None:
 
 
 def test_names_of_users_are_text_and_points_outside_the_domain_are_shown() -> None:
-    p, run = halving()
+    _, run = halving()
     box = {"x1": (2, 3), "x2": (2, 3)}
     outside = bv.single_level(f="x1**2/2 + x2**2/2", x="x1 x2", domain=box, start=[2.5, 2.5], name="a $b$ c$")
     figure = bv.plot.trajectory({"_my $method": run}, outside, count=9)
     assert "my" in figure.to_svg()
-    x, _ = lines(figure, r"my \\$method")
+    x, _ = lines(figure, r"my \$method")
     assert x[0] == 1.0
 
 
