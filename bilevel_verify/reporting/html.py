@@ -187,9 +187,8 @@ class View:
                     "cells": [_cell(n, p, self.cells.get((n, p))) for p in columns],
                 }
                 for n in names
-                if any(self._judged(n, p) for p in columns)
             ]
-            if rows:
+            if columns:
                 found.append({"paper": paper, "columns": columns, "rows": rows})
         return found
 

@@ -243,7 +243,12 @@ def test_units_and_marks_are_told_apart_in_cells_and_totals() -> None:
     assert summary["apart"] == {"refuted on record": {"kept here": 1}, "units": {"agree": 1}}
     view = View(document)
     cells = {line["statement"]: line["cells"][0] for table in view.matrices() for line in table["rows"]}
-    assert {name: cell["verdict"] for name, cell in cells.items()} == {"special-only": "holds", "both": "refuted"}
+    assert {name: cell["verdict"] for name, cell in cells.items()} == {
+        "units-only": None,
+        "special-only": "holds",
+        "both": "refuted",
+        "on-record": None,
+    }
     assert cells["special-only"]["marks"] == "special"
     assert "not as printed: special" in cells["special-only"]["title"]
     assert cells["both"]["marks"] == ""
