@@ -67,6 +67,14 @@ def hyper_objective(
     return figure
 
 
+@picture
+def surface(problem: Problem, count: int) -> Any:
+    """The hyper-objective alone, nothing searched for: what a report of many problems can pay."""
+    figure, ax = canvas(None)
+    landscape(ax, problem, window(problem), count)
+    return figure
+
+
 def landscape(ax: Any, problem: Problem, shown: Window, count: int | None = None) -> None:
     """Curve or contours of phi alone."""
     coordinates, points = shown.grid(count or (CURVE if len(shown.places) == 1 else FIELD))

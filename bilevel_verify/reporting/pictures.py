@@ -21,7 +21,7 @@ def problem_pictures(document: Json, folder: Path) -> dict[str, str]:
 
     Only problems of the zoo with the very content that was judged, of one or two upper-level variables.
     """
-    from bilevel_verify.plot import hyper_objective
+    from bilevel_verify.plot.landscape import surface
     from bilevel_verify.reporting.build import zoo_problem
 
     found: dict[str, str] = {}
@@ -35,7 +35,7 @@ def problem_pictures(document: Json, folder: Path) -> dict[str, str]:
         if problem is None or problem.content_hash() != record["hash"]:
             continue
         try:
-            svg = hyper_objective(problem, stationary=False, count=COUNT).to_svg()
+            svg = surface(problem, COUNT).to_svg()
         except (BilevelVerifyError, ArithmeticError, ValueError):
             continue
         folder.mkdir(parents=True, exist_ok=True)
