@@ -62,6 +62,7 @@ def build_parser() -> argparse.ArgumentParser:
         _rates,
         _bench,
         _plot,
+        _cache,
     ):
         add(commands)
     return parser
@@ -294,6 +295,12 @@ def _plot(commands: Any) -> None:
     c.add_argument("--exponent", type=float, metavar="P", help="of scaling: the promised exponent in 1/eps")
     c.add_argument("--letter", metavar="NAME", help="of curvature: L_g, L_f, mu; L of one level")
     _run_options(c)
+
+
+def _cache(commands: Any) -> None:
+    c = _command(commands, "cache", "caching", "the folder of compiled code: where it is, what it holds, clear it")
+    c.add_argument("--clear", action="store_true", help="remove everything that this tool keeps there")
+    c.add_argument("--limit", type=_positive, metavar="MB", help="remove what was not used for longest above MB now")
 
 
 def _count(text: str) -> int:
