@@ -34,7 +34,7 @@ from bilevel_verify.errors import (
     StoreError,
 )
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _HOME = {
     "problems": (
@@ -54,6 +54,8 @@ _HOME = {
     "campaign": "run_campaign load_campaign",
     "reporting": "report",
 }
+_ROOMS = ("plot",)
+"""Rooms that are public as they are: ``bv.plot.hyper_objective(p)``."""
 _ROOM_OF = {name: room for room, names in _HOME.items() for name in names.split()}
 
 __all__ = [
@@ -73,11 +75,14 @@ __all__ = [
     "StoreError",
     "__version__",
     *_ROOM_OF,
+    *_ROOMS,
 ]
 
 
 def __getattr__(name: str) -> Any:
     """Load a public name from its room on first use."""
+    if name in _ROOMS:
+        return importlib.import_module(f"bilevel_verify.{name}")
     room = _ROOM_OF.get(name)
     if room is None:
         raise AttributeError(f"module 'bilevel_verify' has no attribute {name!r}")
@@ -106,6 +111,7 @@ class _Package(ModuleType):
 sys.modules[__name__].__class__ = _Package
 
 if TYPE_CHECKING:  # the same names for type checkers and editors
+    from bilevel_verify import plot
     from bilevel_verify.audit import Finding, audit, check
     from bilevel_verify.campaign import load_campaign, run_campaign
     from bilevel_verify.checks import Row, Verification, verify

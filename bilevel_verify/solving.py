@@ -210,12 +210,37 @@ def _prescribed(
     unknown = [name for name in absent if name not in card.letters]
     if unknown:
         raise ParameterError(f"{card.key}/{entry.id} prescribes no {', '.join(unknown)} for {method.name}; give it")
+    if any(name not in resolved.letters for name in absent):
+        _strongly_convex(problem, card, entry, leaves)
     resolved.need(absent)
     constants = {
         n: v for n, v in {**values, **own}.items() if n in card.letters and card.letters[n].source == "constants"
     }
     judged = judge_given(card, entry, leaves, constants, resolved.letters)
     return resolved, [one.reason for one in judged if one.answer is False]
+
+
+def _strongly_convex(problem: Problem, card: Card, entry: Statement, leaves: Leaves) -> None:
+    """Where letters are missing because no mu > 0 is certified, that is what there is to say.
+
+    Raises
+    ------
+    ParameterError : the smallest curvature of the lower level in y is not positive, or not certified to be.
+    """
+    from bilevel_verify.constants import constants
+
+    if not problem.y or "mu" not in card.letters or "mu" in leaves.values:
+        return
+    try:
+        found = constants(problem, paper=card.key, only=["mu"])["mu"]
+    except (InputError, KeyError):
+        return
+    wanted = f"{card.key}/{entry.id} needs a lower level that is strongly convex in y"
+    if not found.upper > 0:
+        at = ", ".join(f"{name} = {value:g}" for name, value in found.witness.items())
+        raise ParameterError(f"{wanted}: its smallest curvature is {found.upper:.3g}{f' at {at}' if at else ''}")
+    if found.value <= 0:
+        raise ParameterError(f"{wanted}: mu >= {found.value:.3g} is all that is certified")
 
 
 def _where_constants(method: Method, absent: list[str]) -> tuple[Card, Statement] | None:

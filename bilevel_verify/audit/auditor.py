@@ -67,6 +67,8 @@ def audit(
     """
     options = Options(budget or (QUICK if quick else FULL), seed, not quick)
     chosen = _chosen(paper, on_error)
+    for card in chosen:
+        _methods_known(card)
     entries = ((card, name) for card in chosen for name in card.entries)
     tasks = [(card, name, options) for card, name in entries if statement in (None, name)]
     if statement is not None and not tasks:
@@ -82,6 +84,25 @@ def audit(
 
     with memory_limit(memory):
         return [finding for part in shared(_task, tasks, jobs, done) for finding in part]
+
+
+def _methods_known(card: Card) -> None:
+    """A method that is nearly one of ours is a slip; anything else is a name that the paper has for a method.
+
+    Raises
+    ------
+    CardError : there is such a slip.
+    """
+    from bilevel_verify.language import nearest
+    from bilevel_verify.methods import METHODS
+
+    for statement in card.statements:
+        name = (statement.method or "").partition(":")[0]
+        if not name or "+" in name or name in METHODS or name != name.lower() or " " in name:
+            continue
+        hint = nearest(name, METHODS)
+        if hint and name not in {algorithm.id for algorithm in card.algorithms}:
+            raise CardError(f"{card.key}/{statement.id}: method: no method is called {name!r}{hint}")
 
 
 def findings_of(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from html import escape
 from typing import Any
 
 from bilevel_verify.audit.scalar.claim import Decision
@@ -64,6 +65,24 @@ class Finding:
         if self.counterexample:
             text += " at " + ", ".join(f"{k} = {v}" for k, v in self.counterexample.items())
         return text
+
+    def _repr_html_(self) -> str:
+        """A table for a notebook; everything is escaped, the printed formula stays LaTeX for the page to set."""
+        relation = f"{self.row.left} {self.row.details.get('op', '<=')} {self.row.right}"
+        at = ", ".join(f"{k} = {v}" for k, v in (self.counterexample or {}).items())
+        lines = [
+            (
+                "verdict",
+                " ".join(w for w in (self.verdict, f"({self.row.certainty})" if self.row.certainty else "") if w),
+            ),
+            ("printed", f"${self.printed}$" if self.printed else ""),
+            *(("relation", relation), ("counterexample", at), ("repaired", self.repaired or "")),
+            ("why", self.row.reason or ""),
+        ]
+        body = "".join(f"<tr><th>{name}</th><td>{escape(text)}</td></tr>" for name, text in lines if text)
+        script = f"<details><summary>script</summary><pre>{escape(self.script)}</pre></details>" if self.script else ""
+        caption = escape(f"{self.statement} {self.row.claim or ''}".strip())
+        return f"<table><caption>{caption}</caption><tbody>{body}</tbody></table>{script}"
 
 
 @dataclass(frozen=True, slots=True)

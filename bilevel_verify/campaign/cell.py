@@ -112,8 +112,13 @@ class Cell:
     def label(self) -> str:
         """Short name for progress bars and messages."""
         knobs = "".join(f":{k}={v}" for k, v in sorted(self.knobs.items()))
-        parts = [self.statement or "", self.method or "", f"{self.problem or ''}{knobs}"]
-        return " on ".join(p for p in (" by ".join(x for x in parts[:2] if x), parts[2]) if p)
+        parts = [self.statement or self.card or "", self.method or "", f"{self.problem or ''}{knobs}"]
+        named = " on ".join(p for p in (" by ".join(x for x in parts[:2] if x), parts[2]) if p)
+        varied = [f"eps = {', '.join(f'{e:g}' for e in self.eps)}"] if self.eps else []
+        varied += [f"{k} = {v}" for k, v in sorted(self.parameters.items())]
+        varied += [f"x0 = {list(self.x0)}"] if self.x0 is not None else []
+        varied += [f"seed {self.replicate}"] if self.replicate else []
+        return ", ".join([named, *varied])
 
 
 def canonical(data: Any) -> str:

@@ -1,48 +1,84 @@
-"""The answers as one flat table: a line per verdict row, for other programs."""
+"""The answers as two flat tables, a line per verdict row and a line per run, for other programs."""
 
 from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from bilevel_verify.campaign.cell import canonical
+from bilevel_verify.campaign.statistics import oracle_calls
 from bilevel_verify.campaign.store import Store
 from bilevel_verify.checks.verdicts.verdict import FIELD_NAMES
 from bilevel_verify.errors import MissingExtraError
 
 CELL_FIELDS = ("key", "eps", "x0", "seed_replicate", "cell_seconds")
 COLUMNS = (*FIELD_NAMES, *CELL_FIELDS)
+KINDS = ("grad_f", "grad_g", "hvp_yy_g", "jvp_xy_g", "hess_f", "hess_g", "value_f", "value_g")
+RUN_COLUMNS = (
+    *("key", "problem", "method", "statement", "eps", "x0", "seed_replicate", "knobs", "given", "status"),
+    *("iterations", "epochs", "calls", *KINDS, "counts", "x", "note", "cell_seconds"),
+)
+Json = dict[str, Any]
 BATCH = 5000
 
 
-def flat_rows(store: Store, keys: Iterable[str] | None = None) -> Iterator[dict[str, Any]]:
+def flat_rows(store: Store, keys: Iterable[str] | None = None) -> Iterator[Json]:
     """Every verdict row of every answer with the fields of its cell; nested values are JSON text."""
     for stored in store.cells(keys):
-        cell = stored.cell
-        own = {
-            "key": stored.key,
-            "eps": canonical(cell.get("eps", [])),
-            "x0": canonical(cell["x0"]) if "x0" in cell else None,
-            "seed_replicate": cell.get("replicate", 0),
-            "cell_seconds": stored.seconds,
-        }
+        own = {"eps": canonical(stored.cell.get("eps", [])), **_cell_fields(stored)}
         for row in stored.answer.get("rows", ()):
             values = {name: row.get(name) for name in FIELD_NAMES}
             yield {k: canonical(v) if isinstance(v, dict | list) else v for k, v in values.items()} | own
 
 
+def flat_runs(store: Store, keys: Iterable[str] | None = None) -> Iterator[Json]:
+    """Every run of every answer: how it ended and what it cost; ``pandas.DataFrame(flat_runs(store))`` is a table.
+
+    ``calls`` are those of all kinds but stopping tests; ``cell_seconds`` is the time of the whole cell.
+    """
+    for stored in store.cells(keys):
+        own = _cell_fields(stored) | {
+            "statement": stored.cell.get("statement") or stored.cell.get("card"),
+            "knobs": canonical(stored.cell.get("knobs") or {}),
+            "given": canonical(stored.cell.get("parameters") or {}),
+        }
+        for run in stored.answer.get("runs", ()):
+            counts = run["counts"]
+            line = {
+                name: run.get(name) for name in ("problem", "method", "eps", "status", "iterations", "epochs", "note")
+            }
+            line |= {"calls": oracle_calls(counts), **{kind: counts.get(kind, 0) for kind in KINDS}}
+            line |= {"counts": canonical(counts), "x": canonical(run["x"])} | own
+            yield {name: line[name] for name in RUN_COLUMNS}
+
+
+def _cell_fields(stored: Any) -> Json:
+    cell = stored.cell
+    x0 = canonical(cell["x0"]) if "x0" in cell else None
+    return {"key": stored.key, "x0": x0, "seed_replicate": cell.get("replicate", 0), "cell_seconds": stored.seconds}
+
+
 def export_csv(store: Store, path: str | Path, keys: Iterable[str] | None = None) -> int:
     """Write all rows as CSV (UTF-8, header line); returns the number of rows. The file appears only when complete."""
+    return _write_csv(flat_rows(store, keys), COLUMNS, path)
+
+
+def export_runs_csv(store: Store, path: str | Path, keys: Iterable[str] | None = None) -> int:
+    """Write all runs as CSV, as :func:`export_csv` does the rows."""
+    return _write_csv(flat_runs(store, keys), RUN_COLUMNS, path)
+
+
+def _write_csv(lines: Iterator[Json], columns: Sequence[str], path: str | Path) -> int:
     count = 0
     partial = Path(f"{path}.partial")
     with partial.open("w", newline="", encoding="utf-8") as stream:
-        writer = csv.DictWriter(stream, COLUMNS)
+        writer = csv.DictWriter(stream, columns)
         writer.writeheader()
-        for row in flat_rows(store, keys):
-            writer.writerow({k: _harmless(v) for k, v in row.items()})
+        for line in lines:
+            writer.writerow({k: _harmless(v) for k, v in line.items()})
             count += 1
     os.replace(partial, path)
     return count
@@ -56,19 +92,29 @@ def export_parquet(store: Store, path: str | Path, keys: Iterable[str] | None = 
     MissingExtraError
         pyarrow is not installed.
     """
+    return _write_parquet(flat_rows(store, keys), COLUMNS, path)
+
+
+def export_runs_parquet(store: Store, path: str | Path, keys: Iterable[str] | None = None) -> int:
+    """Write all runs as Parquet, as :func:`export_parquet` does the rows."""
+    return _write_parquet(flat_runs(store, keys), RUN_COLUMNS, path)
+
+
+def _write_parquet(lines: Iterator[Json], columns: Sequence[str], path: str | Path) -> int:
     try:
         import pyarrow
         import pyarrow.parquet
     except ImportError:
         raise MissingExtraError("Parquet needs pyarrow: pip install 'bilevel-verify[parquet]'") from None
-    numbers = {"measured": float, "bound": float, "margin": float, "cell_seconds": float}
-    kinds = {"places": pyarrow.int64(), "seed_replicate": pyarrow.int64()}
-    kinds |= dict.fromkeys(numbers, pyarrow.float64()) | dict.fromkeys(("as_printed", "known_refuted"), pyarrow.bool_())
-    schema = pyarrow.schema([(name, kinds.get(name, pyarrow.string())) for name in COLUMNS])
+    numbers = {"measured", "bound", "margin", "cell_seconds"} | ({"eps"} if columns is RUN_COLUMNS else set())
+    whole = {"places", "seed_replicate", "iterations", "epochs", "calls", *KINDS}
+    kinds = dict.fromkeys(whole, pyarrow.int64()) | dict.fromkeys(numbers, pyarrow.float64())
+    kinds |= dict.fromkeys(("as_printed", "known_refuted"), pyarrow.bool_())
+    schema = pyarrow.schema([(name, kinds.get(name, pyarrow.string())) for name in columns])
     count = 0
     partial = Path(f"{path}.partial")
     with pyarrow.parquet.ParquetWriter(partial, schema) as writer:
-        for batch in _batches(flat_rows(store, keys)):
+        for batch in _batches(lines):
             rows = [{k: float(v) if k in numbers and v is not None else v for k, v in row.items()} for row in batch]
             writer.write_table(pyarrow.Table.from_pylist(rows, schema=schema))
             count += len(rows)
@@ -76,8 +122,8 @@ def export_parquet(store: Store, path: str | Path, keys: Iterable[str] | None = 
     return count
 
 
-def _batches(rows: Iterator[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
-    batch: list[dict[str, Any]] = []
+def _batches(rows: Iterator[Json]) -> Iterator[list[Json]]:
+    batch: list[Json] = []
     for row in rows:
         batch.append(row)
         if len(batch) == BATCH:

@@ -147,6 +147,19 @@ def bound_ratios(rows: Iterable[Row]) -> list[Ratio]:
     return list(worst.values())
 
 
+def used_share(kind: str, measured: float | None, bound: float | None, margin: float | None) -> float | None:
+    """How much of its bound a relation between two positive sides uses: at most 1 where it is kept, above where not.
+
+    Of an upper bound measured / bound, of a lower bound its inverse; None for orders and sides that have no ratio.
+    """
+    if kind == "order" or measured is None or bound is None or margin is None:
+        return None
+    if not (0 < measured < math.inf and 0 < bound < math.inf):
+        return None
+    share = measured / bound
+    return share if (share <= 1) == (margin >= 0) else 1 / share
+
+
 def _steps(method: str, values: Sequence[float], total: int) -> Profile:
     ordered = sorted(values)
     x = tuple(dict.fromkeys(ordered))

@@ -91,11 +91,32 @@ def verify(
     InputError : an unknown name or letter, eps <= 0, a start of the wrong shape or outside the domain.
     """
     clock = time.perf_counter()
-    for name in options.keys() - RUN_OPTIONS:
-        raise InputError(
-            f"verify has no option {name!r}{nearest(name, (*inspect.signature(verify).parameters, *RUN_OPTIONS))}"
-        )
-    parts = []
+    run_options = {"budget": budget, "seed": seed, "record": record, **options}
+    parts = [
+        _verify_statement(request, members(eps, sweep), x0, progress)
+        for request in requests_of(problem, statement, method, parameters, values, readings, run_options)
+    ]
+    return _merge(parts, time.perf_counter() - clock)
+
+
+def requests_of(
+    problem: Any,
+    statement: Any,
+    method: str | Callable[..., Any] | None,
+    parameters: Mapping[str, Any] | None,
+    values: Mapping[str, Any] | None,
+    readings: Sequence[str] | None,
+    options: Mapping[str, Any],
+) -> Iterator[Request]:
+    """What :func:`verify` is asked, statement by statement, checked; ``options`` are those of a run.
+
+    Raises
+    ------
+    InputError : an unknown option, letter or statement.
+    """
+    known = (*inspect.signature(verify).parameters, *RUN_OPTIONS)
+    for name in options.keys() - RUN_OPTIONS - {"budget", "seed", "record"}:
+        raise InputError(f"verify has no option {name!r}{nearest(name, known)}")
     for one_card, entry in statements_of(statement):
         if not callable(method):
             _all_known(one_card, method_name(method, entry), (*(parameters or ()), *(values or ())))
@@ -106,12 +127,11 @@ def verify(
             dict(parameters or {}),
             dict(values or {}),
             None if readings is None else tuple(readings),
-            {"budget": budget, "seed": seed, "record": record, **options},
+            dict(options),
             problem,
         )
         check_request(request)
-        parts.append(_verify_statement(request, members(eps, sweep), x0, progress))
-    return _merge(parts, time.perf_counter() - clock)
+        yield request
 
 
 def _all_known(card: Card, method: str | None, names: Sequence[str]) -> None:
@@ -130,7 +150,7 @@ def verify_all(jobs: Sequence[Mapping[str, Any]], progress: Progress | None = No
 
 def _verify_statement(request: Request, sweep: list[Member], x0: Any, progress: Progress | None) -> Verification:
     cases: list[Case] = []
-    targets = _targets(request)
+    targets = targets_of(request)
     for member in sweep:
         problem, eps = instance_problem(request.family, member), member.get("eps")
         why = foreign(request, problem, targets)
@@ -226,7 +246,7 @@ def prepare(request: Request, problem: Problem, member: Member, x0: np.ndarray) 
         instance,
         dict(request.parameters),
         request.readings,
-        _targets(request),
+        targets_of(request),
     )
     by_hand = {**request.values, **request.parameters}
     given = judge_given(request.card, request.statement, instance, by_hand, resolved.letters, request.readings)
@@ -237,7 +257,7 @@ def prepare(request: Request, problem: Problem, member: Member, x0: np.ndarray) 
         return Case(request, instance, resolved, [*first, *hyp.premises(instance, resolved), *last], member)
 
 
-def _targets(request: Request) -> set[str]:
+def targets_of(request: Request) -> set[str]:
     """Letters that this statement needs: those of its claims, of its conditions, and of its settings."""
     card, statement = request.card, request.statement
     found = letters_used(all_claims(statement.claims))

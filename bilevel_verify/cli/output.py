@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -26,12 +28,23 @@ PLAIN_WIDTH = 160
 ROWS_SHOWN = 200
 
 
+NARROW = 110
+"""Below this width a row of verdicts is a block of lines: a table of eight columns would have one word a line."""
+
+
 def console(stderr: bool = False) -> Console:
-    """A console; wide where the output is not a terminal, so that nothing is cut."""
+    """A console as wide as the terminal; where the output is none, as ``COLUMNS`` says, else wide: nothing is cut."""
     from rich.console import Console
 
     stream = sys.stderr if stderr else sys.stdout
-    return Console(file=stream, highlight=False, width=None if stream.isatty() else PLAIN_WIDTH)
+    width = None if stream.isatty() else piped_width()
+    return Console(file=stream, highlight=False, width=width)
+
+
+def piped_width() -> int:
+    """``COLUMNS`` where it is a sensible number."""
+    wanted = os.environ.get("COLUMNS", "")
+    return int(wanted) if wanted.isdigit() and int(wanted) >= 40 else PLAIN_WIDTH
 
 
 def print_json(value: Any) -> None:
@@ -56,7 +69,18 @@ def table(title: str, columns: Sequence[str], lines: Sequence[Sequence[Any]], nu
         shown.add_column(name, justify="right" if name in numeric else "left", overflow="fold")
     for line in lines:
         shown.add_row(*(c if isinstance(c, Text) else Text(str(c)) for c in line))
-    console().print(shown)
+    _print(shown)
+
+
+def _print(thing: Any) -> None:
+    """Print without blanks at the end of lines where nobody sees colours."""
+    target = console()
+    if sys.stdout.isatty():
+        target.print(thing)
+        return
+    with target.capture() as captured:
+        target.print(thing)
+    print("\n".join(line.rstrip() for line in captured.get().splitlines()))
 
 
 def verdict_table(rows: Sequence[Mapping[str, Any]], title: str = "") -> None:
@@ -72,6 +96,7 @@ def verdict_table(rows: Sequence[Mapping[str, Any]], title: str = "") -> None:
 
         shown = [*worst_rows([dict(r) for r in rows], ROWS_SHOWN)]
     lines = []
+    shown, folded = _folded(shown)
     for row in shown:
         look = LOOKS[row["verdict"]]
         verdict = Text(f"{look.symbol} {word_of(row)}", style=COLOURS[row["verdict"]])
@@ -81,9 +106,57 @@ def verdict_table(rows: Sequence[Mapping[str, Any]], title: str = "") -> None:
         numbers = [number(row[k], 4) for k in ("measured", "bound", "margin")]
         lines.append([verdict, name, (row["claim"] or row["kind"]) + marks, row["problem"] or "", *numbers, why])
     columns = ["verdict", "statement", "claim", "problem", "measured", "bound", "margin", "where, why"]
-    table(title, columns, lines, numeric=("measured", "bound", "margin"))
-    if len(rows) > len(shown):
-        say(f"the worst {len(shown)} of {len(rows)} rows are shown; --json has all")
+    if console().width < NARROW:
+        _blocks(title, lines)
+    else:
+        table(title, columns, lines, numeric=("measured", "bound", "margin"))
+    for why, members in folded.items():
+        names = list(dict.fromkeys(f"{r['statement']}:{r['claim'] or r['kind']}" for r in members))
+        more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+        listed = ", ".join(names[:MOST_NAMED]) + more
+        _print(Text(f"– not applicable ({len(members)} rows): {why}{remedy_of(why)}\n    {listed}"))
+    seen = len(shown) + sum(map(len, folded.values()))
+    if len(rows) > seen:
+        say(f"the worst {seen} of {len(rows)} rows are shown; --json has all")
+
+
+FEWEST_FOLDED, MOST_NAMED = 3, 6
+
+
+Rows = Sequence[Mapping[str, Any]]
+
+
+def _folded(rows: Rows) -> tuple[list[Mapping[str, Any]], dict[str, list[Mapping[str, Any]]]]:
+    """Rows that do not apply for one and the same reason are one line: (the other rows, reason -> its rows)."""
+    groups: dict[str, list[Mapping[str, Any]]] = {}
+    for row in rows:
+        if row["verdict"] == "not applicable" and row["reason"]:
+            groups.setdefault(row["reason"], []).append(row)
+    many = {why: members for why, members in groups.items() if len(members) >= FEWEST_FOLDED}
+    rest = [row for row in rows if row["verdict"] != "not applicable" or row["reason"] not in many]
+    return rest, many
+
+
+def remedy_of(reason: str) -> str:
+    """What to add to a problem file where a constant is infinite, but finite on a box that the reason names."""
+    found = re.search(r"finite for (\w+) in (\[[^\]]+\])", reason)
+    return f"; add {found[1]} = {found[2]} under [domain] of the problem" if found else ""
+
+
+def _blocks(title: str, lines: Sequence[Sequence[Any]]) -> None:
+    """The same as blocks: the verdict and the claim, its numbers, and why, folded at words."""
+    from rich.padding import Padding
+    from rich.text import Text
+
+    if title:
+        _print(Text(title))
+    for verdict, name, claim, problem, measured, bound, margin, why in lines:
+        where = f" on {problem}" if problem else ""
+        _print(Text.assemble(verdict, "  ", f"{name}: {claim}{where}"))
+        if (measured, bound) != ("—", "—"):
+            _print(Padding(Text(f"{measured} against {bound}, margin {margin}"), (0, 0, 0, 4)))
+        if why:
+            _print(Padding(Text(why), (0, 0, 0, 4)))
 
 
 def verdict_counts(rows: Sequence[Mapping[str, Any]]) -> str:

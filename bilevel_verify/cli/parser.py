@@ -13,6 +13,7 @@ EPILOG = """examples:
   bilevel-verify solve ragd-gs --problem mine.toml --eps 0.01 --x0=1.0 --truth
   bilevel-verify derive mine.toml --latex
   bilevel-verify check '1 + t <= exp(t)' --for 't = [0, 1]'
+  bilevel-verify plot trajectory zoo:double-well --method restarted-agd --eps 0.01 --x0=0.1,0.8 --out path.svg
 
 exit status: 0 nothing newly refuted, 1 newly refuted, 2 wrong use, 3 an error of our own, 130 interrupted
 """
@@ -60,6 +61,7 @@ def build_parser() -> argparse.ArgumentParser:
         _report,
         _rates,
         _bench,
+        _plot,
         _cache,
     ):
         add(commands)
@@ -268,6 +270,31 @@ def _bench(commands: Any) -> None:
     c.add_argument("--quick", action="store_true", help="smaller sizes and fewer rounds (a minute)")
     c.add_argument("--main-job", action="store_true", help="run the main job too, cold and warm (minutes)")
     c.add_argument("--out", metavar="FILE", help="write the tables into a text file too")
+
+
+def _plot(commands: Any) -> None:
+    c = _command(commands, "plot", "picturing", "one picture of a problem, a run or a promise, as SVG, PNG or PDF")
+    kinds = "hyper-objective penalty trajectory convergence bound margins scaling curvature".split()
+    c.add_argument("kind", choices=kinds, metavar="KIND", help=", ".join(kinds))
+    _problem_options(c, positional=True)
+    c.add_argument("--out", metavar="FILE", help="where to write it: NAME.svg, .png or .pdf (default: KIND.svg)")
+    c.add_argument(
+        "--method", action="append", default=[], metavar="NAME,...", help="methods (trajectory, convergence)"
+    )
+    c.add_argument("--statement", metavar="STATEMENT", help="paper/id[:claim] (bound, margins)")
+    c.add_argument("--eps", metavar="E,E,...", help="tolerance; several for scaling and margins")
+    box = "range that is shown (repeatable); by default the declared one"
+    c.add_argument("--box", action="append", default=[], metavar="NAME=LOW:HIGH", help=box)
+    c.add_argument("--along", metavar="NAME,...", help="coordinates that are shown, one or two")
+    c.add_argument("--lam", metavar="A,B,...", help="penalty parameters (default 1,3,10,100)")
+    across = "horizontal axis of convergence: calls, iterations, seconds, or a kind such as grad_g (default calls)"
+    c.add_argument("--against", default="calls", metavar="WHAT", help=across)
+    c.add_argument(
+        "--count", default="iterations", metavar="WHAT", help="of scaling: iterations, epochs, calls, a kind"
+    )
+    c.add_argument("--exponent", type=float, metavar="P", help="of scaling: the promised exponent in 1/eps")
+    c.add_argument("--letter", metavar="NAME", help="of curvature: L_g, L_f, mu; L of one level")
+    _run_options(c)
 
 
 def _cache(commands: Any) -> None:

@@ -1,7 +1,17 @@
 """What may be written: the expression tree, its whitelist parser and its limits."""
 
 from bilevel_verify.language.latex import letter_latex, to_latex
-from bilevel_verify.language.parser import CARD, PROBLEM, Limits, check_names, convert, nearest, parse
+from bilevel_verify.language.parser import (
+    CARD,
+    PROBLEM,
+    Limits,
+    check_names,
+    convert,
+    instead_of,
+    nearest,
+    nearest_of,
+    parse,
+)
 from bilevel_verify.language.text import to_text
 from bilevel_verify.language.tree import Node, functions, letters
 
@@ -13,9 +23,11 @@ __all__ = [
     "check_names",
     "convert",
     "functions",
+    "instead_of",
     "letter_latex",
     "letters",
     "nearest",
+    "nearest_of",
     "parse",
     "to_latex",
     "to_text",

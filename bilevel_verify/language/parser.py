@@ -76,15 +76,31 @@ def check_names(
             case tree.Letter(name=name) | tree.Index(base=name) if name not in letters:
                 raise ExpressionError(f"unknown {what} {name!r}{nearest(name, letters)}", text, part.column)
             case tree.Call(function=name) if name not in functions:
-                raise ExpressionError(f"unknown function {name!r}{nearest(name, functions)}", text, part.column)
+                raise ExpressionError(f"unknown function {name!r}{instead_of(name, functions)}", text, part.column)
             case _:
                 continue
+
+
+def nearest_of(name: str, known: Collection[str]) -> str:
+    """:func:`nearest` with the list of all names, where it is short enough to be read."""
+    listed = sorted(known)
+    return nearest(name, known) + (f"; there are {', '.join(listed)}" if len(listed) <= 60 else "")
+
+
+SUGGESTED = {"relu": "plus(t)", "step": "Piecewise", "sign": "Piecewise", "norm2": "norm(t)**2", "pow": "t**p"}
+"""Names that other systems have, and how the same is written here."""
 
 
 def nearest(name: str, known: Collection[str]) -> str:
     """``; did you mean 'kappa'?`` or nothing."""
     close = difflib.get_close_matches(name, list(known), n=1)
     return f"; did you mean {close[0]!r}?" if close else ""
+
+
+def instead_of(function: str, known: Collection[str]) -> str:
+    """What to write in the place of a function that there is not."""
+    other = SUGGESTED.get(function)
+    return f"; write {other}" if other else nearest(function, known)
 
 
 def _measure(text: str, limits: Limits) -> None:
@@ -115,6 +131,19 @@ def _syntax_hint(text: str) -> str:
         return "'lambda' is reserved; write 'lam'"
     if "^" in text:
         return "'^' is not a power; write '**'"
+    missing = text.count("(") - text.count(")")
+    if missing:
+        return (
+            f"a {')' if missing > 0 else '('!r} is missing"
+            if abs(missing) == 1
+            else f"{abs(missing)} brackets are missing"
+        )
+    for wrong, right in (("=<", "<="), ("=>", ">="), ("<>", "")):
+        if wrong in text:
+            return f"{wrong!r} is no relation" + (f"; write {right!r}" if right else "")
+    product = re.search(r"((?<![\w.])\d+\.?\d*|\))\s*(?=[A-Za-z(])(?!(?:and|or|if|else|in|not)\b)", text)
+    if product:
+        return f"a '*' is missing after {product[1]!r}"
     return "not an expression of this language"
 
 

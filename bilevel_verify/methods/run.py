@@ -44,6 +44,11 @@ class Trace:
     def __len__(self) -> int:
         return len(self.k)
 
+    def _repr_html_(self) -> str:
+        from bilevel_verify.methods.display import trace_table
+
+        return trace_table(self)
+
 
 @dataclass(frozen=True, slots=True)
 class Run:
@@ -84,3 +89,8 @@ class Run:
         at = "" if self.eps is None else f" at eps = {self.eps:g}"
         head = f"{self.method} on {self.problem}{at}: {self.status} after {self.iterations} iterations"
         return f"{head} in {self.epochs} epoch{'s' if self.epochs != 1 else ''}; x = {self.x}; calls: {calls or 'none'}"
+
+    def _repr_html_(self) -> str:
+        from bilevel_verify.methods.display import run_table
+
+        return run_table(self)

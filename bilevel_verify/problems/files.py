@@ -97,7 +97,7 @@ def from_spec(
     allowed = (*NEEDED[kind], *OPTIONAL, *CATALOGUE, "kind", *(("feasible",) if kind == "simple_bilevel" else ()))
     for field in spec:
         if field not in allowed:
-            raise ProblemError(f"unknown field {str(field)[:40]!r}{language.nearest(str(field), allowed)}")
+            raise ProblemError(f"unknown field {str(field)[:40]!r}{language.nearest_of(str(field), allowed)}")
     for field in NEEDED[kind]:
         if field not in spec:
             raise ProblemError(f"missing field {field!r}")

@@ -17,7 +17,7 @@ import sympy
 from sympy import S
 
 from bilevel_verify.errors import ExpressionError
-from bilevel_verify.language import Node, nearest, tree
+from bilevel_verify.language import Node, instead_of, tree
 from bilevel_verify.problems.budget import MAXIMUM_RANGE, Budget
 from bilevel_verify.problems.data_sum import NotOneForm, SampleReader, implied_range, is_large
 from bilevel_verify.problems.operators import Operators
@@ -89,7 +89,7 @@ class _Interpreter(Operators):
         if definition is not None and definition.parameters:
             return self._expand(node, definition, arguments)
         if name not in FUNCTIONS:
-            raise self.budget.fail(f"unknown function {name!r}{nearest(name, self.scope.functions())}", node)
+            raise self.budget.fail(f"unknown function {name!r}{instead_of(name, self.scope.functions())}", node)
         count, function = FUNCTIONS[name]
         if not arguments or (count >= 0 and len(arguments) != count):
             raise self.budget.fail(

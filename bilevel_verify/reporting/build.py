@@ -42,7 +42,7 @@ def document_of(
     answers = []
     known = [*problems, *[None] * (len(verifications) - len(tuple(problems)))]
     for verification, problem in zip(verifications, known, strict=False):
-        answer, documents = answer_of(verification, problem or _zoo_problem(verification.problem))
+        answer, documents = answer_of(verification, problem or zoo_problem(verification.problem))
         bodies = {digest(d): d for d in documents}
         answers.append(restore(answer, bodies.__getitem__))
     seconds = sum(v.seconds for v in verifications)
@@ -292,7 +292,7 @@ def _order(row: Json) -> tuple[Any, ...]:
     return (*place, look.rank if look else 2, margin, row["where"] or "")
 
 
-def _zoo_problem(name: str) -> Any:
+def zoo_problem(name: str) -> Any:
     """The zoo's problem of that name, for its formulas; None for anything else."""
     from bilevel_verify.errors import BilevelVerifyError
 

@@ -11,17 +11,19 @@ import base64
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import resources
 from typing import Any
 
 from bilevel_verify.checks.verdicts.counting import judges, word_of
 from bilevel_verify.checks.verdicts.verdict import Row
-from bilevel_verify.reporting import words
+from bilevel_verify.reporting import findings, words
 from bilevel_verify.reporting.build import badness, worst_rows
 from bilevel_verify.reporting.cards import bare_claim
 from bilevel_verify.reporting.mathml import mixed_to_html, to_mathml
-from bilevel_verify.reporting.plots import profile_svg, svg
+from bilevel_verify.reporting.packing import MARK, pack
+from bilevel_verify.reporting.plots import profile_svg, strip_svg, svg
+from bilevel_verify.reporting.prose import expression, prose
 from bilevel_verify.reporting.rates import judged_here
 
 Json = dict[str, Any]
@@ -36,8 +38,8 @@ EARLY = 'document.documentElement.classList.add("js");'
 TEXT_COLUMNS = frozenset(COLUMNS) - {"measured", "bound", "margin", "places"}
 
 
-def render(document: Json) -> str:
-    """The whole page as text."""
+def _environment() -> Any:
+    """The template engine with our filters; everything is escaped unless this room wrote it."""
     import jinja2
     from markupsafe import Markup
 
@@ -51,7 +53,8 @@ def render(document: Json) -> str:
     environment.filters |= {
         "math": lambda latex: Markup(to_mathml(latex or "")),
         "display": lambda latex: Markup(to_mathml(latex or "", block=True)),
-        "mixed": lambda text: Markup(mixed_to_html(text)) if "$" in text else text,
+        "mixed": lambda text: Markup(prose(text)),
+        "expression": lambda text: Markup(expression(text)),
         "formula": lambda text: Markup(mixed_to_html(text, block=True)),
         "number": words.number,
         "percent": words.percent,
@@ -60,13 +63,23 @@ def render(document: Json) -> str:
         "letter": lambda name: Markup(to_mathml(_letter(name))),
     }
     environment.globals |= {"most_lines": MOST_LINES, "look": words.LOOKS, "certainties": words.CERTAINTIES}
+    environment.globals["strip"] = lambda lines, name: Markup(strip_svg(lines, name))
     environment.globals["plot"] = lambda p, name: Markup(svg(p, name))
     environment.globals["profile"] = lambda p, name: Markup(profile_svg(p, name))
+    return environment
+
+
+def render(document: Json, pictures: Mapping[str, str] | None = None) -> str:
+    """The whole page as text; ``pictures`` has a data address for some of the problems."""
+    from markupsafe import Markup
+
+    environment = _environment()
     looks = list(words.LOOKS.items())
     style, script = template("page.css"), template("page.js")
     data = json_for_page(row_table(worst_rows(document["rows"], len(document["rows"])), document["summary"]["rows"]))
-    return environment.get_template("page.html").render(
+    page = environment.get_template("page.html").render(
         document=document,
+        pictures=pictures or {},
         view=View(document),
         rates={"here": judged_here(document["rows"]), "kept": document.get("rates")},
         policy=content_policy(style, script, EARLY),
@@ -75,7 +88,9 @@ def render(document: Json) -> str:
         script=Markup(script),
         data=Markup(data),
         look_data=Markup(json_for_page({w: {"symbol": k.symbol, "style": k.style, "rank": k.rank} for w, k in looks})),
+        packed=Markup(MARK),
     )
+    return pack(page)
 
 
 def _letter(name: str) -> str:
@@ -138,7 +153,6 @@ class View:
         places = document["matrix"]
         self.cells = {("/".join(p for p in (m["paper"], m["statement"]) if p), m["problem"]): m for m in places}
         self.problem_names = sorted({p for _, p in self.cells if p})
-        self.whole = any(p is None for _, p in self.cells)
         self.records = {s["name"]: s for p in document["papers"] for s in p["statements"]}
         self.statement_names = self._ordered(dict.fromkeys(n for n, _ in self.cells if n))
         self.by_statement: dict[str, list[Json]] = {}
@@ -148,8 +162,7 @@ class View:
             if line["row"]["problem"]:
                 self.by_problem.setdefault(line["row"]["problem"], []).append(line)
         for name, lines in self.by_statement.items():
-            if len(lines) > MOST_LINES:
-                self.by_statement[name] = sorted(lines, key=lambda line: badness(line["row"]))
+            self.by_statement[name] = _anchored(name, sorted(lines, key=lambda line: badness(line["row"])))
         self.problems = {p["name"]: p for p in document["problems"]}
         self.plots = _indexed(document["plots"])
         self.worst = worst_rows(rows)
@@ -159,18 +172,41 @@ class View:
         place = {name: number for number, name in enumerate(self.records)}
         return sorted(names, key=lambda n: (n.partition("/")[0], place.get(n, len(place)), n))
 
-    def matrix(self) -> list[Json]:
-        """Rows of the summary matrix: a statement with a cell for every problem (and for the statement as a whole)."""
-        table = []
+    def matrices(self) -> list[Json]:
+        """The summary matrix, paper by paper: its statements by those problems on which one of them was judged."""
+        tables: dict[str, list[str]] = {}
         for name in self.statement_names:
-            line = [_cell(name, p, self.cells.get((name, p))) for p in self.columns()]
-            paper, _, statement = name.partition("/")
-            table.append({"name": name, "paper": paper, "statement": statement, "cells": line})
-        return table
+            tables.setdefault(name.partition("/")[0], []).append(name)
+        found = []
+        for paper, names in tables.items():
+            columns = [p for p in (None, *self.problem_names) if any(self._judged(name, p) for name in names)]
+            rows = [
+                {
+                    "name": n,
+                    "statement": n.partition("/")[2],
+                    "cells": [_cell(n, p, self.cells.get((n, p))) for p in columns],
+                }
+                for n in names
+            ]
+            if columns:
+                found.append({"paper": paper, "columns": columns, "rows": rows})
+        return found
 
-    def columns(self) -> list[str | None]:
-        """Column heads of the matrix; None is the statement as a whole."""
-        return ([None] if self.whole else []) + list(self.problem_names)
+    def _judged(self, name: str, problem: str | None) -> bool:
+        found = self.cells.get((name, problem))
+        return bool(found and found["verdicts"])
+
+    def refuted(self) -> list[Json]:
+        """Every refuted claim as a sentence, new ones first."""
+        return findings.refuted([line for lines in self.by_statement.values() for line in lines], self.records)
+
+    def open_reasons(self) -> list[Json]:
+        """Why relations stay undecided, the most frequent reason first."""
+        return findings.open_reasons(self.lines)
+
+    def wrong(self, name: str) -> Json:
+        """What is wrong with a statement, in one sentence."""
+        return findings.wrong(self.by_statement.get(name, []))
 
     def ratios(self) -> dict[str, Any]:
         """Heat map of the share of each bound that was used."""
@@ -255,6 +291,16 @@ class View:
         """Checked hypotheses of a statement, one line for each distinct outcome."""
         found = [h for h in self.document["hypotheses"] if words.statement_name(h) == name]
         return [line["row"] | {"count": line["count"]} for line in _lines(found)][:MOST_LINES]
+
+
+def _anchored(name: str, lines: list[Json]) -> list[Json]:
+    """The lines of a statement; the first one of each problem is where the cell of the matrix leads."""
+    seen: set[str | None] = set()
+    for line in lines:
+        problem = line["row"]["problem"]
+        line["anchor"] = None if problem in seen else words.slug("s", name, problem or "whole")
+        seen.add(problem)
+    return lines
 
 
 def _lines(rows: Sequence[Json]) -> list[Json]:

@@ -15,6 +15,9 @@ from typing import Any
 Json = dict[str, Any]
 WIDTH, HEIGHT = 520, 330
 LEFT, RIGHT, TOP, BOTTOM = 64, 16, 16, 50
+STRIP = (520, 76)
+LEAST_SHARE = 1e-9
+"""Smaller shares are drawn here: how tiny a share is says nothing more."""
 MARKS = ("circle", "square", "diamond", "triangle")
 KIND_NAMES = {
     "grad_f": "gradients of f",
@@ -191,6 +194,40 @@ def _drawn(plot: Json, identifier: str, title: str, horizontal: _Axis, vertical:
     ]
     for number, line in enumerate(plot["lines"]):
         parts += _line(line, number, horizontal, vertical)
+    return "".join([*parts, "</svg>"])
+
+
+def _share(row: Json) -> float | None:
+    from bilevel_verify.campaign.statistics import used_share
+
+    numbers = [v if isinstance(v := row[k], int | float) else None for k in ("measured", "bound", "margin")]
+    return used_share(row["kind"], *numbers)
+
+
+def strip_svg(lines: Sequence[Json], identifier: str) -> str:
+    """How much of its bound every relation of a statement uses, one mark a relation: right of 1 it is broken."""
+    shares = [(line, share) for line in lines if line["relation"] and (share := _share(line["row"])) is not None]
+    if len(shares) < 2:
+        return ""
+    axis = _Axis([*(max(share, LEAST_SHARE) for _, share in shares), 1.0], 12, STRIP[0] - 12)
+    middle, one = STRIP[1] - 24, axis.place(1.0)
+    parts = [
+        f'<svg class="plot strip" viewBox="0 0 {STRIP[0]} {STRIP[1]}" role="img" aria-labelledby="{identifier}">',
+        f'<title id="{identifier}">Measured / bound of {len(shares)} relations, logarithmic</title>',
+    ]
+    for value in axis.ticks():
+        x = axis.place(value)
+        parts.append(f'<line class="grid" x1="{x}" y1="6" x2="{x}" y2="{middle + 4}"/>')
+        parts.append(f'<text class="tick" x="{x}" y="{STRIP[1] - 4}" text-anchor="middle">{_tick(value)}</text>')
+    parts.append(f'<line class="bound" x1="{one}" y1="2" x2="{one}" y2="{middle + 6}"/>')
+    for number, (line, share) in enumerate(shares):
+        row, y = line["row"], 12 + 10 * (number % 4)
+        said = f"{row['claim'] or row['kind']} on {row['problem'] or 'the formula itself'}: {line['verdict']}"
+        style = "".join(c if c.isalpha() else "-" for c in line["verdict"])
+        place = axis.place(max(share, LEAST_SHARE))
+        parts.append(
+            f'<circle class="dot dot-{style}" cx="{place}" cy="{y}" r="4"><title>{escape(said)}</title></circle>'
+        )
     return "".join([*parts, "</svg>"])
 
 

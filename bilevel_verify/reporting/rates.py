@@ -68,11 +68,25 @@ def arranged(row: Mapping[str, Any]) -> Json:
         "last": float(row["last"]),
         "interval": [float(low), float(high)],
         "points": len(points),
+        "curve": _curve(row),
         "largest": float(max(p["count"] for p in points)),
         "verdict": str(row["verdict"]),
         "within": float(row["tolerance"]) if row["within"] else None,
         "note": "; ".join(part for part in (str(row["note"]), str(row.get("reason") or "")) if part),
     }
+
+
+def _curve(row: Mapping[str, Any]) -> Json:
+    """Counts along the series with the promised slope through the last point, as a plot."""
+    points = sorted((1 / float(p["value"]) if row["letter"] == "eps" else float(p["value"]), p) for p in row["points"])
+    x, y = [v for v, _ in points], [float(p["count"]) for _, p in points]
+    lines: list[Json] = [{"name": "measured", "x": x, "y": y, "style": "points"}]
+    if row["exponent"] is not None:
+        slope = float(row["exponent"])
+        bound = [y[-1] * (v / x[-1]) ** slope for v in x]
+        lines.append({"name": f"promised slope {slope:.4g}", "x": x, "y": bound, "style": "bound"})
+    labels = {"x_label": "1/ε" if row["letter"] == "eps" else str(row["letter"]), "y_label": str(row.get("count", ""))}
+    return {"statement": str(row["name"]), "problem": str(row.get("problem", "")), "lines": lines, **labels}
 
 
 def judged_here(rows: Sequence[Json]) -> list[Json]:

@@ -10,6 +10,7 @@ from typing import Any
 
 HOMES = (
     ("bilevel_verify", "The front door: `import bilevel_verify as bv`."),
+    ("bilevel_verify.plot", "Pictures: `bv.plot.NAME`."),
     ("bilevel_verify.campaign", "Grids of questions, their store, statistics over them."),
     ("bilevel_verify.testing", "For the test suites of solvers: strategies, assertions, relations."),
 )

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from bilevel_verify.checks.verdicts.counting import text_of, word_of
+from bilevel_verify.errors import InputError
+from bilevel_verify.language import nearest
 from bilevel_verify.reporting.rates import lines as rate_lines
 from bilevel_verify.reporting.words import LOOKS, number, statement_name, worst
 
@@ -53,39 +55,72 @@ def markdown_escape(text: str) -> str:
 
 
 def latex_matrix(document: Json) -> str:
-    """The summary matrix as a booktabs table."""
+    """The summary matrix as booktabs tables, one a paper, each with those problems that one of its statements met."""
     problems, statements, cells = _matrix(document)
-    head = " & ".join(["statement", *(rf"\rotatebox{{90}}{{{latex_escape(p)}}}" for p in problems)])
-    lines = [
-        "% needs \\usepackage{booktabs,graphicx}",
-        rf"\begin{{tabular}}{{l{'c' * len(problems)}}}",
-        r"\toprule",
-        head + r" \\",
-        r"\midrule",
-    ]
-    for name in statements:
-        entries = [_latex_verdict(cells.get((name, p))) for p in problems]
-        lines.append(" & ".join([latex_escape(name), *entries]) + r" \\")
-    lines += [r"\bottomrule", r"\end{tabular}"]
-    return "\n".join(lines) + "\n"
+    lines = ["% needs \\usepackage{booktabs,graphicx}"]
+    for paper in dict.fromkeys(name.partition("/")[0] for name in statements):
+        own = [name for name in statements if name.partition("/")[0] == paper]
+        shown = [p for p in problems if any((name, p) in cells for name in own)]
+        head = " & ".join([latex_escape(paper), *(rf"\rotatebox{{90}}{{{latex_escape(p)}}}" for p in shown)])
+        lines += [rf"\begin{{tabular}}{{l{'c' * len(shown)}}}", r"\toprule", head + r" \\", r"\midrule"]
+        for name in own:
+            entries = [_latex_verdict(cells.get((name, p))) for p in shown]
+            lines.append(" & ".join([latex_escape(name.partition("/")[2] or name), *entries]) + r" \\")
+        lines += [r"\bottomrule", r"\end{tabular}", ""]
+    return "\n".join(lines).rstrip() + "\n"
 
 
-def latex_rows(document: Json, count: int = 60) -> str:
-    """The tightest and worst verdicts as a booktabs table."""
+ROW_COLUMNS = ("statement", "claim", "problem", "eps", "measured", "bound", "margin", "verdict", "certainty")
+"""Columns of the table of rows; ``formula`` (as printed) may be asked for too, it is wide."""
+
+
+def latex_rows(document: Json, count: int = 60, columns: Sequence[str] = ROW_COLUMNS) -> str:
+    """The tightest and worst verdicts as a booktabs table of the columns that are asked for.
+
+    Raises
+    ------
+    InputError : a column that there is not.
+    """
     from bilevel_verify.reporting.build import worst_rows
 
+    known = (*ROW_COLUMNS, "formula", "method", "where", "kind")
+    for name in columns:
+        if name not in known:
+            raise InputError(f"columns: no column {name!r}{nearest(name, known)}; there are {', '.join(known)}")
     lines = [
         "% needs \\usepackage{booktabs}",
-        r"\begin{tabular}{lllrrrl}",
+        rf"\begin{{tabular}}{{{''.join('r' if name in (*_NUMBERS, 'eps') else 'l' for name in columns)}}}",
         r"\toprule",
-        r"statement & claim & problem & measured & bound & margin & verdict \\",
+        " & ".join(r"$\varepsilon$" if name == "eps" else name for name in columns) + r" \\",
         r"\midrule",
     ]
     for row in worst_rows(document["rows"], count):
-        cells = [statement_name(row), row["claim"] or "", row["problem"] or "", *(number(row[k]) for k in _NUMBERS)]
-        lines.append(" & ".join(latex_escape(c) for c in [*cells, word_of(row)]) + r" \\")
+        lines.append(" & ".join(_latex_cell(row, name) for name in columns) + r" \\")
     lines += [r"\bottomrule", r"\end{tabular}"]
     return "\n".join(lines) + "\n"
+
+
+def _latex_cell(row: Json, name: str) -> str:
+    if name == "formula":
+        return f"${row['printed']}$" if row["printed"] and balanced(row["printed"]) else ""
+    if name == "eps":
+        eps = (row["details"] or {}).get("eps")
+        return latex_escape(number(eps)) if isinstance(eps, int | float) else ""
+    if name in _NUMBERS:
+        return latex_escape(number(row[name]))
+    own = {"statement": statement_name(row), "verdict": word_of(row)}
+    return latex_escape(str(own.get(name, row.get(name)) or ""))
+
+
+def balanced(latex: str) -> bool:
+    """Whether a quotation can stand between dollar signs: its braces close, and it has no dollar sign of its own."""
+    depth = 0
+    for place, letter in enumerate(latex):
+        if letter in "{}" and latex[place - 1 : place] != "\\":
+            depth += 1 if letter == "{" else -1
+            if depth < 0:
+                return False
+    return depth == 0 and "$" not in latex and "\\input" not in latex and "\\write" not in latex
 
 
 _NUMBERS = ("measured", "bound", "margin")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bilevel_verify.errors import CardError
 from bilevel_verify.installation import theory_directory
-from bilevel_verify.language import nearest
+from bilevel_verify.language import nearest, nearest_of
 from bilevel_verify.theorems.card import PASSIVE_KINDS, STATEMENT_KINDS, Algorithm, Card, Entry, Statement, Step
 from bilevel_verify.theorems.reading.reader import read_card
 
@@ -141,7 +141,7 @@ def find_statement(name: str) -> tuple[Card, Entry]:
     found = load_card(paper)
     entry = found.entries.get(identity)
     if entry is None:
-        raise CardError(f"{paper} has no statement {identity!r}{nearest(identity, found.entries)}")
+        raise CardError(f"{paper} has no statement {identity!r}{nearest_of(identity, found.entries)}")
     return found, entry
 
 

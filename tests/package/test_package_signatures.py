@@ -14,6 +14,8 @@ PINNED = Path(__file__).with_name("signatures.json")
 
 def signature(value: Any) -> str:
     """Names, kinds and defaults of the parameters; annotations are left to the type checker."""
+    if inspect.ismodule(value):
+        return f"room: {' '.join(f'{name}({signature(getattr(value, name))})' for name in value.__all__)}"
     if inspect.isclass(value):
         members = sorted(n for n in vars(value) if not n.startswith("_"))
         return f"class: {' '.join(members)}"

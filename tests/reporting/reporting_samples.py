@@ -119,3 +119,18 @@ def verifications(title: str = "") -> list[Verification]:
         Verification("restarted-agd-hb/lemma-1", "wave", "refuted", tuple(wave), seconds=0.2, **made),  # type: ignore[arg-type]
         Verification("mine/lemma-9", "<b>bold</b> & co", "holds", tuple(odd)),
     ]
+
+
+def many(cells: int, claims: int) -> list[Verification]:
+    """Synthetic verifications: ``cells`` of ``claims`` rows each on 20 problems and 25 statements."""
+    made = []
+    for n in range(cells):
+        statement, name = f"theorem-{n % 25}", f"problem-{n // 25 % 20}"
+        rows = tuple(
+            row("holds" if (n + c) % 9 else "undecided", statement=statement, problem=name, claim=f"claim-{c}",
+                margin=((n * 7 + c) % 100) / 100, where=f"eps = {10 ** -(n % 5):g}, epoch {n % 17}, k = {c}",
+                reason=None if (n + c) % 9 else f"tie ({c} of 81 places)")
+            for c in range(claims)
+        )  # fmt: skip
+        made.append(Verification(f"restarted-agd-hb/{statement}", name, "holds", rows))
+    return made

@@ -8,9 +8,9 @@ import re
 from pathlib import Path
 
 import pytest
-from reporting_samples import ATTACK, problem, row, verifications
+from reporting_samples import ATTACK, many, problem, row, verifications
 
-from bilevel_verify.checks.verdicts.verdict import FIELD_NAMES, Verification
+from bilevel_verify.checks.verdicts.verdict import FIELD_NAMES
 from bilevel_verify.errors import InputError
 from bilevel_verify.reporting import document_of, report
 from bilevel_verify.reporting.build import build, is_new_refutation
@@ -131,8 +131,10 @@ def test_latex_tables_are_booktabs_and_escaped() -> None:
         assert r"\toprule" in text
         assert "<" not in text
         assert text.count("{") == text.count("}")
-        columns = {line.count("&") - line.count(r"\&") for line in text.splitlines() if line.endswith(r"\\")}
-        assert len(columns) == 1
+        for table in text.split(r"\begin{tabular}")[1:]:
+            assert (
+                len({line.count("&") - line.count(r"\&") for line in table.splitlines() if line.endswith(r"\\")}) == 1
+            )
     assert latex_escape(r"50% of $x_1 & \input{a}") == r"50\% of \$x\_1 \& \textbackslash{}input\{a\}"
 
 
@@ -160,21 +162,6 @@ def test_numbers_as_people_write_them() -> None:
 def test_an_empty_report_still_reads(tmp_path: Path) -> None:
     page = report([], tmp_path / "empty", title="Nothing")
     assert "Nothing was refuted" in page.read_text(encoding="utf-8")
-
-
-def many(cells: int, claims: int) -> list[Verification]:
-    """Synthetic verifications: ``cells`` of ``claims`` rows each on 20 problems and 25 statements."""
-    made = []
-    for n in range(cells):
-        statement, name = f"theorem-{n % 25}", f"problem-{n // 25 % 20}"
-        rows = tuple(
-            row("holds" if (n + c) % 9 else "undecided", statement=statement, problem=name, claim=f"claim-{c}",
-                margin=((n * 7 + c) % 100) / 100, where=f"eps = {10 ** -(n % 5):g}, epoch {n % 17}, k = {c}",
-                reason=None if (n + c) % 9 else f"tie ({c} of 81 places)")
-            for c in range(claims)
-        )  # fmt: skip
-        made.append(Verification(f"restarted-agd-hb/{statement}", name, "holds", rows))
-    return made
 
 
 def test_a_thousand_cells_fit_in_five_megabytes() -> None:
@@ -255,7 +242,7 @@ def test_units_and_marks_are_told_apart_in_cells_and_totals() -> None:
     assert summary["marked"] == {"added": {"holds": 1}, "special": {"holds": 1}}
     assert summary["apart"] == {"refuted on record": {"kept here": 1}, "units": {"agree": 1}}
     view = View(document)
-    cells = {line["statement"]: line["cells"][0] for line in view.matrix()}
+    cells = {line["statement"]: line["cells"][0] for table in view.matrices() for line in table["rows"]}
     assert {name: cell["verdict"] for name, cell in cells.items()} == {
         "units-only": None,
         "special-only": "holds",

@@ -68,7 +68,7 @@ def judge_order(
         raise ValueError("the driver of an order must increase")
     if not all(isfinite(x) and x > 0 for x in (*driver, *counts, *bound)):
         return _nothing("uninformative", "a count or a bound is zero or not finite")
-    slopes, expected = _slopes(driver, counts), _slopes(driver, bound)
+    slopes, expected = local_slopes(driver, counts), local_slopes(driver, bound)
     excess = [s - e for s, e in zip(slopes, expected)]
     low, high, drift = _interval(excess)
     exponent = expected[-1]
@@ -87,7 +87,7 @@ def judge_order(
     )
 
 
-def _slopes(driver: Sequence[float], values: Sequence[float]) -> list[float]:
+def local_slopes(driver: Sequence[float], values: Sequence[float]) -> list[float]:
     return [log(b / a) / log(d / c) for a, b, c, d in zip(values, values[1:], driver, driver[1:])]
 
 

@@ -105,11 +105,15 @@ def _status_reason(status: str) -> str:
     return f"budget: the run ended as {status}"
 
 
+REMEDY = " (remove [domain], or name the points of the proof: points = [...] in the claim)"
+"""What turns a refutation with local constants into one on the theorem's own domain; also the words of the attack."""
+
+
 def _publish(case: Case, judged: Judged, along_run: bool, reason: str) -> tuple[Verdict, str]:
     """A refutation stands on the theorem's own domain, with a trajectory that agrees in 50 digits."""
     if case.instance.local and not judged.claim.points:
         names = ", ".join(case.instance.local)
-        return "undecided", f"local: {reason}, but {names} hold on a box only"
+        return "undecided", f"local: {reason}, but {names} hold on a box only{REMEDY}"
     if not along_run:
         return "refuted", reason
     return confirmed(case, judged, reason)

@@ -263,9 +263,12 @@ def load_document(path: Path) -> dict[str, Any]:
 
 
 def _export(store: Store, folder: Path, kind: str, keys: Any) -> None:
-    from bilevel_verify.campaign.export import export_csv, export_parquet
+    from bilevel_verify.campaign import export
 
     folder.mkdir(parents=True, exist_ok=True)
-    write = export_csv if kind == "csv" else export_parquet
-    count = write(store, folder / f"rows.{kind}", keys)
-    output.say(f"{count} rows: {folder / f'rows.{kind}'}")
+    for name, write in (
+        ("rows", export.export_csv if kind == "csv" else export.export_parquet),
+        ("runs", export.export_runs_csv if kind == "csv" else export.export_runs_parquet),
+    ):
+        count = write(store, folder / f"{name}.{kind}", keys)
+        output.say(f"{count} {name}: {folder / f'{name}.{kind}'}")

@@ -14,6 +14,9 @@ from bilevel_verify.errors import BilevelVerifyError, InputError
 if TYPE_CHECKING:
     from bilevel_verify.constants.papers import LetterSet
 
+LONGEST = 1500
+"""Characters of one quantity on a terminal, unless it is asked for by name."""
+
 
 def derive_command(arguments: Any) -> int:
     """Print the derived quantities."""
@@ -22,7 +25,10 @@ def derive_command(arguments: Any) -> int:
     problem = values.member_of(values.problem_of(arguments)[0])
     derivation = derive(problem)
     known = list(derivation.names)
-    names = _chosen(arguments.only, known, "quantity")
+    closed = [name for name in ("y_star", "phi") if getattr(derivation, name, None) is not None] if problem.y else []
+    if "y_star" in (arguments.only or "") and problem.y and "y_star" not in closed:
+        raise InputError("--only: y_star has no closed form here; bv.truth(p).y_star(x) encloses its value at a point")
+    names = known if arguments.only is None else _chosen(arguments.only, [*closed, *known], "quantity")
     latex = {name: derivation.latex(name) for name in names}
     if arguments.out:
         body = "\n".join(f"\\[ {text} \\]" for text in latex.values())
@@ -34,7 +40,10 @@ def derive_command(arguments: Any) -> int:
         print("\n\n".join(latex.values()))
     else:
         for name in names:
-            print(f"{name} = {derivation.quantity(name)}")
+            text = str(derivation.quantity(name))
+            if len(text) > LONGEST and arguments.only is None:
+                text = f"{text[:LONGEST]} ...\n  ({len(text)} characters; --only {name} shows all of it)"
+            print(f"{name} = {text}")
     return 0
 
 

@@ -37,6 +37,7 @@ def solve_command(arguments: Any) -> int:
     record = run_record(run) | {"versions": dict(run.versions), "seconds": run.seconds}
     if arguments.truth:
         record["truth"] = truth_at(problem, run.x)
+        record["promised"] = _promised(arguments.method, arguments.statement)
     if arguments.out:
         _write(run, record, Path(arguments.out))
     if arguments.json:
@@ -44,6 +45,19 @@ def solve_command(arguments: Any) -> int:
     else:
         _show(record)
     return 0
+
+
+def _promised(method: str, statement: str | None) -> list[str]:
+    """What the theorem of the method says of its output, so that the truth beside it can be read."""
+    from bilevel_verify.methods.registry import method_named
+    from bilevel_verify.solving import statement_of
+
+    try:
+        card, entry = statement_of(method_named(method.partition(":")[0]), statement)
+    except InputError:
+        return []
+    claims = [claim for claim in entry.claims if claim.over == "run" and "norm(" in str(claim.chain[0])]
+    return [f"{card.key}/{entry.id}, {claim.id}: {claim.chain[0]}" for claim in claims]
 
 
 def _show(record: dict[str, Any]) -> None:
@@ -66,6 +80,7 @@ def _show(record: dict[str, Any]) -> None:
     ]
     for name, value in record.get("truth", {}).items():
         lines.append((f"true {name}", shown(value)))
+    lines += [("promised", text) for text in record.get("promised", ())]
     if record["note"]:
         lines.append(("note", record["note"]))
     output.table("", ["", ""], lines)

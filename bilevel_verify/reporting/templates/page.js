@@ -6,10 +6,35 @@
 
   // One page at a time: the section that holds the target of the address is shown.
   const pages = all("section.page");
+  // Inner pages of a large report lie in a compressed store; each is put in place when it is first opened.
+  let store = null;
+  const stored = $("#packed") && $("#packed").textContent;
+  const inflate = async () => {
+    const bytes = Uint8Array.from(atob(JSON.parse(stored)), (c) => c.charCodeAt(0));
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
+    store = JSON.parse(await new Response(stream).text());
+  };
+  const fill = (page) => {
+    if (!store || !page || !page.dataset.packed) return;
+    page.innerHTML = store.pages[Number(page.dataset.packed)];
+    delete page.dataset.packed;
+    name(page);
+  };
+  // On a narrow screen a row stands as a block: its numbers carry the heads of their columns with them.
+  const name = (page) => all("table.stack", page).forEach((table) => {
+    const heads = all("thead th", table).map((th) => th.textContent);
+    all("tbody td.n", table).forEach((td) => { td.dataset.name = heads[td.cellIndex] || ""; });
+  });
+  const find = (name) => {
+    if (store && name in store.places) fill($(`section[data-packed="${store.places[name]}"]`));
+    const found = name ? document.getElementById(name) : null;
+    if (found) fill(found.closest("section.page"));
+    return found;
+  };
   const show = (jump) => {
     let name = "";
     try { name = decodeURIComponent(location.hash.slice(1)); } catch { name = ""; }
-    const target = name ? document.getElementById(name) : null;
+    const target = find(name);
     const page = target ? target.closest("section.page") : pages[0];
     if (!page) return;
     pages.forEach((p) => p.classList.toggle("on", p === page));
@@ -18,7 +43,11 @@
       if (a.dataset.group === group) a.setAttribute("aria-current", "page"); else a.removeAttribute("aria-current");
     });
     if (!jump) return;
-    if (target && target !== page) target.scrollIntoView({ block: "center" });
+    if (target && target !== page) {
+      const fold = target.closest("details");
+      if (fold) fold.open = true;
+      target.scrollIntoView({ block: target.offsetHeight > innerHeight * 0.8 ? "start" : "center" });
+    }
     else scrollTo(0, 0);
     const head = $("h2", page);
     if (head) { head.tabIndex = -1; head.focus({ preventScroll: true }); }
@@ -63,8 +92,7 @@
   });
 
   // Arrow keys move through the matrix.
-  const matrix = $("table.matrix");
-  if (matrix) matrix.addEventListener("keydown", (event) => {
+  all("table.matrix").forEach((matrix) => matrix.addEventListener("keydown", (event) => {
     const steps = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0] };
     const step = steps[event.key], cell = event.target.closest("td");
     if (!step || !cell) return;
@@ -78,11 +106,11 @@
       const link = $("a", next);
       if (link) { link.focus(); return; }
     }
-  });
+  }));
 
   // All rows: a table drawn from data, with a filter, a sort and no more than 200 lines at a time.
-  const data = JSON.parse($("#row-data").textContent);
-  const columns = data.columns, texts = data.texts, size = data.shown;
+  let data = null, columns = {}, texts = [], size = 0;
+  const takeRows = (found) => { data = found; columns = data.columns; texts = data.texts; size = data.shown; };
   const value = (name, i) => {
     const v = columns[name][i];
     return v !== null && typeof v === "number" && textual.has(name) ? texts[v] : v;
@@ -144,6 +172,7 @@
     td.append(details);
   };
   const drawRows = () => {
+    if (!data) return;
     const found = chosen(), fragment = document.createDocumentFragment();
     for (const i of found.slice(0, state.limit)) {
       const row = document.createElement("tr"), look = looks[value("verdict", i)];
@@ -154,11 +183,8 @@
       cell(row, [value("paper", i), value("statement", i)].filter(Boolean).join("/"));
       cell(row, value("claim", i) || "—");
       cell(row, value("problem", i) || "—");
-      cell(row, number(columns.measured[i]), "n");
-      cell(row, number(columns.bound[i]), "n");
-      cell(row, number(columns.margin[i]), "n");
-      const last = cell(row, value("reason", i) || "");
-      describe(last, i);
+      describe(cell(row, value("reason", i) || ""), i);
+      for (const name of ["measured", "bound", "margin"]) cell(row, number(columns[name][i]), "n").dataset.name = name;
       fragment.append(row);
     }
     body.replaceChildren(fragment);
@@ -188,8 +214,20 @@
   });
 
   // On paper everything is open.
-  addEventListener("beforeprint", () => all("details").slice(0, 500).forEach((d) => { d.open = true; }));
+  addEventListener("beforeprint", () => {
+    pages.forEach(fill);
+    all("details").slice(0, 500).forEach((d) => { d.open = true; });
+  });
 
-  show(Boolean(location.hash));
-  root.dataset.ready = String(Math.round(performance.now())); // milliseconds until the page answers; for measurements
+  const begin = () => {
+    const rows = store ? store.rows : $("#row-data").textContent;
+    takeRows(typeof rows === "string" ? JSON.parse(rows) : rows);
+    all("section.page").forEach(name);
+    show(Boolean(location.hash));
+    root.dataset.ready = String(Math.round(performance.now())); // milliseconds until the page answers; for measurements
+  };
+  if (stored) {
+    show(false);
+    inflate().then(begin, () => { root.dataset.ready = "failed"; $("#rows-status").textContent = "this browser cannot unpack the page"; });
+  } else begin();
 })();

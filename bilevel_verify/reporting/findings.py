@@ -1,0 +1,102 @@
+"""What a report found, as sentences: what is refuted, what is open and why, what is wrong with one theorem."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from bilevel_verify.reporting.words import SUMMARY_ORDER, number
+
+Json = dict[str, Any]
+BROKEN = ("refuted", "inconsistent")
+MOST_REASONS = 12
+MOST_NAMED = 3
+
+
+def refuted(lines: Sequence[Json], records: Mapping[str, Json]) -> list[Json]:
+    """One entry a refuted claim: new ones first, then by paper; each with the line that shows it worst.
+
+    Parameters
+    ----------
+    lines : lines of the page (a claim on a problem), worst first within a statement.
+    records : statement -> its card's record, for the name that the paper gives it.
+    """
+    groups: dict[tuple[str, str | None, tuple[str, ...]], list[Json]] = {}
+    for line in lines:
+        if line["verdict"] in BROKEN:
+            groups.setdefault((line["name"], line["row"]["claim"], tuple(line["marks"])), []).append(line)
+    found = []
+    for (name, claim, marks), members in groups.items():
+        worst = members[0]
+        known = any(m["row"]["known_refuted"] for m in members)
+        where = [m["row"]["problem"] or "the formula itself" for m in members]
+        one = {
+            "name": name,
+            "claim": claim,
+            "marks": list(dict.fromkeys(m.partition(":")[0] for m in marks)),
+            "line": worst,
+            "known": known,
+            "where": where,
+        }
+        title = title_of(name, records.get(name))
+        found.append(one | {"verdict": worst["verdict"], "title": title, "sentence": sentence(worst["row"])})
+    return sorted(found, key=lambda one: (one["known"], one["name"], one["claim"] or ""))
+
+
+def title_of(name: str, record: Json | None) -> str:
+    """``Theorem 4.1 of rahgd`` where the card says what the paper calls it, else ``rahgd/theorem-4-1``."""
+    paper = name.partition("/")[0]
+    return f"{record['source']} of {paper}" if record and record.get("source") else name
+
+
+def sentence(row: Json) -> str:
+    """What broke, in one sentence: how much was measured, how much was promised, where."""
+    where = f", {row['where']}" if row["where"] else ""
+    if row["kind"] == "order":
+        return f"grows with exponent {number(row['measured'])}, promised was {number(row['bound'])}{where}"
+    if row["measured"] is None or row["bound"] is None or row["kind"] == "probability":
+        return (row["reason"] or "a counterexample") + where
+    return f"measured {number(row['measured'])}, promised {number(row['bound'])}{where}"
+
+
+def open_reasons(lines: Iterable[Json]) -> list[Json]:
+    """Undecided lines by the first words of their reason: how many, and the first few; the most frequent first."""
+    groups: dict[str, list[Json]] = {}
+    for line in lines:
+        if line["verdict"] == "undecided" and line["relation"]:
+            groups.setdefault(head_of(line["row"]["reason"]), []).append(line)
+    ordered = sorted(groups.items(), key=lambda item: (-len(item[1]), item[0]))
+    return [{"why": why, "count": len(m), "lines": m[:MOST_NAMED]} for why, m in ordered[:MOST_REASONS]]
+
+
+def head_of(reason: str | None) -> str:
+    """The first words of a reason, without numbers; the closed set of the checks."""
+    head = re.split(r"[:;,(]", reason or "no reason given", maxsplit=1)[0].strip()
+    return re.sub(r"\d+ ", "", head)[:60]
+
+
+def wrong(lines: Sequence[Json]) -> Json:
+    """The sentence on top of a theorem's page: its worst verdict, and what shows it.
+
+    ``verdict`` is None where nothing was judged.
+    """
+    judged = [line for line in lines if line["relation"]]
+    verdict = next((v for v in SUMMARY_ORDER if any(line["verdict"] == v for line in judged)), None)
+    members = [line for line in judged if line["verdict"] == verdict]
+    if verdict is None:
+        return {"verdict": None, "text": "Nothing of this statement was judged here.", "line": None, "more": 0}
+    first = members[0]
+    row = first["row"]
+    claim = f"claim {row['claim']}" if row["claim"] else "the statement"
+    where = f" on {row['problem']}" if row["problem"] else ""
+    text = {
+        "refuted": f"Refuted: {claim}{where}: {sentence(row)}.",
+        "inconsistent": f"Inconsistent: {claim}{where} {sentence(row)}.",
+        "undecided": f"Nothing is refuted here; open is {claim}{where}: {row['reason'] or 'no reason given'}",
+        "holds": f"Nothing is wrong here: {len(members)} of {len(judged)} relations hold.",
+        "consistent": f"Nothing is wrong here: {claim}{where} is consistent with its order.",
+        "uninformative": "No instance here can show the rate.",
+        "not applicable": f"Nothing applies here: {row['reason'] or 'a hypothesis is false'}",
+    }[verdict]
+    return {"verdict": verdict, "text": text, "line": first, "more": len(members) - 1}

@@ -1,0 +1,89 @@
+"""Formulas inside running text: ``H_nu**(-1/(2+2 nu_f))`` in a reason is set as a formula, all else is escaped."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from html import escape
+
+from bilevel_verify.errors import BilevelVerifyError
+from bilevel_verify.language import letter_latex, parse, to_latex
+from bilevel_verify.reporting.mathml import mixed_to_html, to_mathml
+
+_PART = re.compile(r"[\w.*/+-]")
+_GREEK = "eps|lambda|kappa|phi|theta|delta|sigma|rho|mu|nu|eta|tau"
+_LETTER = re.compile(rf"\b(?:[A-Za-z]{{1,2}}_[A-Za-z0-9]{{1,6}}|(?:{_GREEK})(?:_\w{{1,6}})?)\b")
+LONGEST = 4000
+
+
+@lru_cache(maxsize=4096)
+def expression(text: str) -> str:
+    """A formula of the card language as MathML; as escaped code where it is not understood."""
+    found = _set(text)
+    return f"<code>{escape(text)}</code>" if found is None else found
+
+
+@lru_cache(maxsize=4096)
+def prose(text: str) -> str:
+    """Running text with its formulas set: those between dollar signs, powers, and letters with an index."""
+    if "$" in text:
+        return mixed_to_html(text)
+    if len(text) > LONGEST:
+        return escape(text)
+    out, done = [], 0
+    for start, end in _powers(text):
+        found = _set(re.sub(r"([\w)])\s+(?=[A-Za-z(])", r"\1*", text[start:end]))
+        if found is not None and start >= done:
+            out += [_letters(text[done:start]), found]
+            done = end
+    return "".join([*out, _letters(text[done:])])
+
+
+def _letters(text: str) -> str:
+    """Escaped text whose letters with an index, and Greek ones, are set."""
+    out, done = [], 0
+    for found in _LETTER.finditer(text):
+        before, after = text[max(0, found.start() - 1) : found.start()], text[found.end() : found.end() + 1]
+        if before in ("-", "/", ".", "'", '"', "=") or after in ("-", "/", "(", "'", '"', "["):
+            continue  # part of a name (a statement, a file, a call), no letter by itself
+        out += [escape(text[done : found.start()]), to_mathml(letter_latex(found[0]))]
+        done = found.end()
+    return "".join([*out, escape(text[done:])])
+
+
+def _powers(text: str) -> list[tuple[int, int]]:
+    """Ends of the formulas around every ``**``, from left to right."""
+    found: list[tuple[int, int]] = []
+    for power in re.finditer(r"\*\*", text):
+        if found and power.start() < found[-1][1]:
+            continue
+        start, end = _reach(text, power.start(), -1), _reach(text, power.end() - 1, 1)
+        piece = text[start:end].strip("+-*/.")
+        shift = text.index(piece, start) if piece else start
+        found.append((shift, shift + len(piece)))
+    return found
+
+
+def _reach(text: str, at: int, step: int) -> int:
+    """Where a formula ends in one direction: at a blank outside brackets, or at a bracket that opens outside it."""
+    opening, closing = ("([", ")]") if step > 0 else (")]", "([")
+    depth, place = 0, at
+    while 0 <= place + step < len(text):
+        letter = text[place + step]
+        if letter in opening:
+            depth += 1
+        elif letter in closing:
+            if depth == 0:
+                break
+            depth -= 1
+        elif depth == 0 and not _PART.match(letter):
+            break
+        place += step
+    return place + 1 if step > 0 else place
+
+
+def _set(text: str) -> str | None:
+    try:
+        return to_mathml(to_latex(parse(text)))
+    except (BilevelVerifyError, RecursionError, ValueError, TypeError, KeyError):
+        return None
