@@ -1,6 +1,6 @@
 """The proofreader: defects that live between formulas - in names, indices, algorithms, citations, tables, hypotheses."""
 
 from bilevel_verify.proofreading.defect import GRADES, KINDS, Defect, Group, grouped
-from bilevel_verify.proofreading.proofread import proofread, proofread_draft
+from bilevel_verify.proofreading.report import Report, proofread, proofread_draft
 
-__all__ = ["GRADES", "KINDS", "Defect", "Group", "grouped", "proofread", "proofread_draft"]
+__all__ = ["GRADES", "KINDS", "Defect", "Group", "Report", "grouped", "proofread", "proofread_draft"]

@@ -6,7 +6,7 @@ A shipped paper is its card with its print (formulas and places, no words); a pa
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,7 @@ from bilevel_verify.manuscript.formulas import Formula, Print
 from bilevel_verify.manuscript.relations import ReadFormula, read_print
 
 if TYPE_CHECKING:
+    from bilevel_verify.drafting.document import Unit
     from bilevel_verify.drafting.draft import Draft
     from bilevel_verify.theorems.card import Card
 
@@ -68,6 +69,15 @@ class Passage:
     of: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A printed algorithm: words and formulas in their order."""
+
+    id: str
+    name: str
+    parts: tuple[str | Sentence, ...]
+
+
 @dataclass(frozen=True)
 class Paper:
     """A paper to be proofread. ``passages`` are empty where only the formulas are known."""
@@ -76,8 +86,14 @@ class Paper:
     notation: Notation
     sentences: tuple[Sentence, ...]
     passages: tuple[Passage, ...] = ()
+    listings: tuple[Listing, ...] = ()
     numbers: frozenset[str] = frozenset()
-    doubtful: frozenset[str] = field(default_factory=frozenset)
+    doubtful: frozenset[str] = frozenset()
+
+    @property
+    def guessed(self) -> bool:
+        """Whether the notation was drawn from the paper itself and not declared."""
+        return bool(self.passages)
 
     @property
     def unread(self) -> tuple[Sentence, ...]:
@@ -103,32 +119,58 @@ def paper_of_card(card: Card, source: Print) -> Paper:
 
 
 def paper_of_draft(draft: Draft) -> Paper:
-    """A paper from its draft: its formulas with the words around them."""
-    from bilevel_verify.drafting.document import plain_words, slug
-    from bilevel_verify.drafting.latex_source import numbers_for
+    """A paper from its draft: its formulas with the words around them, its passages and algorithms."""
+    from bilevel_verify.drafting.document import slug
     from bilevel_verify.drafting.sentences import contexts
 
-    document, formulas, around, passages = draft.document, [], [], []
+    document = draft.document
+    formulas: list[Formula] = []
+    around: list[tuple[str, str, str]] = []
+    units: list[list[int]] = []
     for unit in document.units:
-        kind, within = unit.kind, slug(unit.name) if unit.name else ""
-        if kind == "proof":
+        within = slug(unit.name) if unit.name else ""
+        if unit.kind == "proof":
             within = f"proof of {slug(unit.of)}" if unit.of else ""
+        units.append([])
         for context in contexts(unit):
-            latex = _written_out(draft, context.formula.clean)
-            where = {"section": unit.section, "within": within, "number": context.formula.number}
-            shown = "algorithm-line" if kind == "algorithm" else "display" if context.formula.display else "inline"
-            formulas.append(Formula(len(formulas) + 1, latex, shown, **where))
+            latex, number = _written_out(draft, context.formula.clean), context.formula.number
+            kind = "algorithm-line" if unit.kind == "algorithm" else "display" if context.formula.display else "inline"
+            formulas.append(Formula(len(formulas) + 1, latex, kind, unit.section, within, number))
             around.append((str(document.text.where(context.formula.at)), context.before, context.after))
-        words = " ".join(p.text for p in unit.parts if hasattr(p, "text"))
-        passages.append(
-            Passage(within, kind, unit.name or unit.title, plain_words(numbers_for(words, document.labels)), unit.of)
-        )
-    read = _read(Print(draft.key, tuple(formulas)), draft.notation)
-    sentences = [Sentence(one, f"{around[one.formula.n - 1][0]}{_named(one.formula)}", *around[one.formula.n - 1][1:])
-                 for one in read]  # fmt: skip
-    numbers = frozenset(f.number for f in formulas if f.number)
-    doubtful = frozenset(d.entry.name for d in draft.symbols if d.doubt)
-    return Paper(draft.key, draft.notation, tuple(sentences), tuple(passages), numbers, doubtful)
+            units[-1].append(len(formulas) - 1)
+    read = list(_read(Print(draft.key, tuple(formulas)), draft.notation))
+    sentences = [
+        Sentence(one, f"{where}{_named(one.formula)}", before, after)
+        for one, (where, before, after) in zip(read, around, strict=True)
+    ]
+    return Paper(
+        draft.key,
+        draft.notation,
+        tuple(sentences),
+        tuple(_passage(draft, unit) for unit in document.units),
+        tuple(_listing(unit, [sentences[n] for n in mine]) for unit, mine in zip(document.units, units, strict=True)
+              if unit.kind == "algorithm"),
+        frozenset(f.number for f in formulas if f.number),
+        frozenset(d.entry.name for d in draft.symbols if d.doubt),
+    )  # fmt: skip
+
+
+def _passage(draft: Draft, unit: Unit) -> Passage:
+    from bilevel_verify.drafting.document import Words, plain_words, slug
+    from bilevel_verify.drafting.latex_source import numbers_for
+
+    words = " ".join(p.text if isinstance(p, Words) else "\x01" for p in unit.parts)
+    plain = plain_words(numbers_for(words, draft.document.labels))
+    return Passage(slug(unit.name) if unit.name else "", unit.kind, unit.name or unit.title, plain, unit.of)
+
+
+def _listing(unit: Unit, sentences: list[Sentence]) -> Listing:
+    """The lines of an algorithm; a formula stands where its words say."""
+    from bilevel_verify.drafting.document import Words, slug
+
+    left = iter(sentences)
+    parts = tuple(p.text if isinstance(p, Words) else next(left) for p in unit.parts)
+    return Listing(slug(unit.name), unit.name, parts)
 
 
 def _named(formula: Formula) -> str:

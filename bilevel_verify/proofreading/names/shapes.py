@@ -7,9 +7,10 @@ is therefore that of the formula that stands against the rest of the paper.
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from bilevel_verify.language import tree
 from bilevel_verify.latex import Notation
@@ -22,7 +23,7 @@ from bilevel_verify.theorems.vocabulary import NUMBERS
 SCALAR_ONLY = frozenset("log exp sqrt ceil floor sin cos tan atan sinh cosh tanh".split())
 ORDERED = frozenset({"<=", "<", ">=", ">"})
 EQUAL = frozenset({"==", ":=", "<-"})
-IDENTITIES = frozenset({"I", "Id", "I_d"})
+IDENTITY = re.compile(r"(?:\\\w+\{)?(?:I|Id|E)\}?\Z")
 MIXED = {"scalar": "a number", "vector": "a vector", "covector": "a row", "matrix": "a matrix"}
 TRUST = 3
 """A conflict is reported if its symbols stand in at least so many formulas without one for each with one."""
@@ -88,16 +89,30 @@ class Sizes:
         return self.of_symbol[key]
 
 
+@dataclass(frozen=True)
+class World:
+    """What the shapes of a formula are read with.
+
+    ``blocks`` are the arguments of functions by their letters, ``known`` the sizes on which the paper agrees; ``firm``
+    are the letters that are numbers for certain, where the notation was guessed (None: it was declared).
+    """
+
+    notation: Notation
+    blocks: dict[str, tuple[str, ...]]
+    known: dict[tuple[str, int], str] = field(default_factory=dict)
+    firm: frozenset[str] | None = None
+
+
 def shape_defects(paper: Paper) -> Iterator[Defect]:
     """Formulas whose shapes do not fit what the rest of the paper says."""
-    blocks = _blocks(paper)
-    known = _votes(paper, blocks)
+    world = World(paper.notation, _blocks(paper), firm=_numbers(paper) if paper.guessed else None)
+    world = replace(world, known=_votes(paper, world))
     clean: Counter[str] = Counter()
     broken: dict[str, int] = defaultdict(int)
     found: list[tuple[Sentence, str, set[str]]] = []
     for sentence in paper.sentences:
         names = {n for node in sentence.nodes() for n in tree.letters(node)} - NUMBERS
-        conflicts = list(_conflicts(sentence, paper, blocks, known))
+        conflicts = list(_conflicts(sentence, world))
         for message, involved in conflicts:
             found.append((sentence, message, involved))
             for name in involved:
@@ -130,12 +145,40 @@ def _blocks(paper: Paper) -> dict[str, tuple[str, ...]]:
     return {name: tuple(sorted(letters)) for name, letters in found.items() if len(letters) == 2}
 
 
-def _votes(paper: Paper, blocks: dict[str, tuple[str, ...]]) -> dict[tuple[str, int], str]:
+def _numbers(paper: Paper) -> frozenset[str]:
+    """Letters that stand where only a number can: in a denominator, a power, beside an order sign."""
+    found: set[str] = set()
+    for sentence in paper.sentences:
+        for node in sentence.nodes():
+            for part in node.walk():
+                if isinstance(part, tree.Divide):
+                    found |= _plain_letters(part.denominator)
+                elif isinstance(part, tree.Power):
+                    found |= _plain_letters(part.base) | _plain_letters(part.exponent)
+        for chain in sentence.chains():
+            if {r.word for r in chain.relations} & ORDERED:
+                found |= set().union(*(_plain_letters(member) for member in chain.members))
+    return frozenset(found)
+
+
+def _plain_letters(node: tree.Node) -> set[str]:
+    """Letters that are summands or factors of a node, not inside functions."""
+    match node:
+        case tree.Letter(name=name) | tree.Index(base=name):
+            return {name}
+        case tree.Call(function=name):
+            return {f"{name}()"}
+        case tree.Add() | tree.Multiply() | tree.Divide() | tree.Negate():
+            return set().union(*(_plain_letters(part) for part in node.children()))
+    return set()
+
+
+def _votes(paper: Paper, world: World) -> dict[tuple[str, int], str]:
     """Side of a symbol -> the name of its size that most formulas give it when each is read alone."""
     votes: dict[tuple[str, int], Counter[str]] = defaultdict(Counter)
     for sentence in paper.sentences:
         for members in _groups(sentence):
-            reader = _Reader(paper.notation, blocks, {})
+            reader = _Reader(world)
             try:
                 reader.chain(*members)
             except Conflict:
@@ -160,11 +203,9 @@ def _groups(sentence: Sentence) -> Iterator[tuple[tuple[tree.Node, ...], tuple[s
         yield members, words[1:] if chain.continues else words
 
 
-def _conflicts(
-    sentence: Sentence, paper: Paper, blocks: dict[str, tuple[str, ...]], known: dict[tuple[str, int], str]
-) -> Iterator[tuple[str, set[str]]]:
+def _conflicts(sentence: Sentence, world: World) -> Iterator[tuple[str, set[str]]]:
     for members in _groups(sentence):
-        reader = _Reader(paper.notation, blocks, known)
+        reader = _Reader(world)
         try:
             reader.chain(*members)
         except Conflict as conflict:
@@ -175,9 +216,7 @@ def _conflicts(
 class _Reader:
     """Shapes of the trees of one chain."""
 
-    notation: Notation
-    blocks: dict[str, tuple[str, ...]]
-    known: dict[tuple[str, int], str]
+    world: World
     sizes: Sizes = field(default_factory=Sizes)
     at: tuple[tree.Node, ...] = ()
 
@@ -236,7 +275,7 @@ class _Reader:
             case tree.Index(base=base, indices=indices):
                 for index in indices:
                     self.shape(index)
-                return self.letter(base, "sequence", len(indices))
+                return None if self.unsure(base, indices) else self.letter(base, "sequence", len(indices))
             case tree.Negate(operand=operand):
                 return self.shape(operand)
             case tree.Add(terms=terms):
@@ -263,30 +302,49 @@ class _Reader:
 
     def letter(self, name: str, role: str, indices: int = 0) -> Shape | None:
         """The shape of a letter or of an entry of a sequence; one with more indices is another sequence."""
-        entry = self.notation.by_name.get((name, role))
+        entry = self.world.notation.by_name.get((name, role))
         if entry is not None and role == "letter" and entry.atom.sub is not None and self._entry_too(entry):
             return None
         if entry is None and role == "letter":
-            entry = self.notation.by_name.get((name, "sequence"))
+            entry = self.world.notation.by_name.get((name, "sequence"))
             if entry is not None:
                 return None
-        if entry is None or entry.role == "function":
+        if entry is None or entry.role == "function" or any(flag.endswith("component") for flag in entry.flags):
+            return None
+        if self.world.firm is not None and not self._firm(entry):
             return None
         key = f"{name}/{indices}"
         if entry.kind == "scalar":
             return NUMBER
         if entry.kind == "vector":
-            return Shape("vector", (self.sizes.symbol(key, 0, self.known),))
+            return Shape("vector", (self.sizes.symbol(key, 0, self.world.known),))
         if entry.kind == "matrix":
-            if name in IDENTITIES:
+            if IDENTITY.match(entry.atom.symbol):
                 size = self.sizes.fresh()
                 return Shape("matrix", (size, size))
-            return Shape("matrix", tuple(self.sizes.symbol(key, side, self.known) for side in (0, 1)))
+            return Shape("matrix", tuple(self.sizes.symbol(key, side, self.world.known) for side in (0, 1)))
         return None
+
+    def unsure(self, base: str, indices: tuple[tree.Node, ...]) -> bool:
+        """Whether an entry of a guessed sequence may be a component, a power or an entry of a matrix."""
+        entry = self.world.notation.by_name.get((base, "sequence"))
+        if self.world.firm is None or entry is None:
+            return False
+        components = any(tree.letters(i) & self.world.notation.components for i in indices)
+        power = "upper" in entry.flags and any(isinstance(i, tree.Number) and i.value > 1 for i in indices)
+        return components or power or (entry.kind == "matrix" and len(indices) > 1)
+
+    def _firm(self, entry: Entry) -> bool:
+        """Whether a guessed kind is beyond doubt: a number by its places, a vector in small letters, a matrix in capitals."""
+        assert self.world.firm is not None
+        core = entry.atom.symbol.rpartition("{")[2].strip("}\\")
+        if entry.kind == "scalar":
+            return entry.name in self.world.firm
+        return core[:1].islower() == (entry.kind == "vector") and entry.name not in self.world.firm
 
     def _entry_too(self, entry: Entry) -> bool:
         """Whether a letter with a script is printed like an entry of a sequence: ``r_0`` beside ``r_t``."""
-        return any(e.role == "sequence" for e in self.notation.by_symbol.get(entry.atom.symbol, ()))
+        return any(e.role == "sequence" for e in self.world.notation.by_symbol.get(entry.atom.symbol, ()))
 
     def added(self, terms: tuple[tree.Node, ...]) -> Shape | None:
         """A sum: all terms of one shape."""
@@ -383,16 +441,18 @@ class _Reader:
 
     def function(self, node: tree.Call, shapes: list[Shape | None]) -> Shape | None:
         """Functions of the paper and their derivatives."""
-        split = split_name(node.function, self.notation.functions)
+        split = split_name(node.function, self.world.notation.functions)
         base = split[1] if split is not None else node.function
-        letters = self.blocks.get(base, ())
+        letters = self.world.blocks.get(base, ())
         if len(letters) == 2 and len(shapes) == 2:
             self.at = (node,)
             for letter, shape in zip(letters, shapes, strict=True):
                 if shape is not None and shape.kind == "vector":
                     self.sizes.equal(shape.sizes[0], self.sizes.fresh(letter), f"an argument of {base}")
-        entry = self.notation.by_name.get((base, "function"))
+        entry = self.world.notation.by_name.get((base, "function"))
         if entry is None or entry.of or entry.flags & {"first", "last"}:
+            return None
+        if self.world.firm is not None and (entry.kind != "scalar" or f"{base}()" not in self.world.firm):
             return None
         if split is None:
             return self.value(entry.kind, base)
@@ -412,9 +472,9 @@ class _Reader:
         if kind == "scalar":
             return NUMBER
         if kind == "vector":
-            return Shape("vector", (self.sizes.symbol(f"{name}()", 0, self.known),))
+            return Shape("vector", (self.sizes.symbol(f"{name}()", 0, self.world.known),))
         if kind == "matrix":
-            return Shape("matrix", tuple(self.sizes.symbol(f"{name}()", side, self.known) for side in (0, 1)))
+            return Shape("matrix", tuple(self.sizes.symbol(f"{name}()", side, self.world.known) for side in (0, 1)))
         return None
 
 
