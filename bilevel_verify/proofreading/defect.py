@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from bilevel_verify.audit.causes import GRADES
+
 KINDS = {
     "index": "an index that is bound twice, idle, or belongs to no range",
     "outside": "an index outside of where its sequence is defined, or a range whose end makes a formula undefined",
@@ -23,8 +25,6 @@ KINDS = {
     "hypothesis": "hypotheses that contradict each other",
 }
 """Kind -> what it means; the list is closed."""
-GRADES = ("breaks the statement", "changes a constant or a rate", "local slip", "wording")
-"""From the gravest down; the list is closed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Defect:
     kind : a key of :data:`KINDS`.
     place : where a reader finds it, in the paper's words.
     title : what is wrong, one sentence.
-    grade : one of :data:`GRADES`.
+    grade : one of :data:`~bilevel_verify.audit.causes.GRADES`.
     latex : the printed formula; empty where the defect is not in one.
     evidence : what shows it, line by line; a reader can check each line against the print.
     cause : defects with the same cause are one (for example one index that is wrong in five lines).

@@ -9,8 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from bilevel_verify.proofreading.algorithms.reading import Algorithm, algorithm_defects, algorithms_of
 from bilevel_verify.proofreading.defect import Defect, Group, grouped
+from bilevel_verify.proofreading.joints.cases import case_defects
+from bilevel_verify.proofreading.joints.citations import citation_defects
+from bilevel_verify.proofreading.joints.totals import total_defects
 from bilevel_verify.proofreading.names.decorations import decoration_defects
 from bilevel_verify.proofreading.names.ends import end_defects
+from bilevel_verify.proofreading.names.hapax import letter_defects
 from bilevel_verify.proofreading.names.indices import index_defects
 from bilevel_verify.proofreading.names.meanings import meaning_defects
 from bilevel_verify.proofreading.names.shapes import shape_defects
@@ -21,7 +25,8 @@ if TYPE_CHECKING:
     from bilevel_verify.theorems.card import Card
 
 PRINT: tuple[Callable[[Paper], Iterator[Defect]], ...] = (
-    index_defects, end_defects, meaning_defects, shape_defects, decoration_defects,
+    index_defects, end_defects, meaning_defects, letter_defects, shape_defects, decoration_defects,
+    citation_defects, case_defects, total_defects,
 )  # fmt: skip
 
 
@@ -52,7 +57,7 @@ class Report:
 
 
 def proofread(card: Card) -> Report:
-    """Proofread a paper with a card and, if it has one, a print: names over the print, algorithms as the card has them."""
+    """Proofread a paper with a card: names over its print, if there is one, and algorithms as the card has them."""
     from bilevel_verify.manuscript.formulas import has_print, load_print
 
     paper = paper_of_card(card, load_print(card.key)) if has_print(card.key) else None

@@ -50,7 +50,11 @@ def _beginnings(paper: Paper) -> dict[str, int]:
     for sentence in paper.sentences:
         for node in sentence.nodes():
             for part in node.walk():
-                if isinstance(part, tree.Call) and part.function == "family" and isinstance(part.arguments[0], tree.Index):
+                if (
+                    isinstance(part, tree.Call)
+                    and part.function == "family"
+                    and isinstance(part.arguments[0], tree.Index)
+                ):
                     span = binder(part) or _family(part)
                     low = None if span is None else whole(span[1])
                     base = core.get(part.arguments[0].base, part.arguments[0].base)

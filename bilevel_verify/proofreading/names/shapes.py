@@ -335,7 +335,7 @@ class _Reader:
         return components or power or (entry.kind == "matrix" and len(indices) > 1)
 
     def _firm(self, entry: Entry) -> bool:
-        """Whether a guessed kind is beyond doubt: a number by its places, a vector in small letters, a matrix in capitals."""
+        """Whether a guessed kind is beyond doubt: numbers by their places, vectors small, matrices in capitals."""
         assert self.world.firm is not None
         core = entry.atom.symbol.rpartition("{")[2].strip("}\\")
         if entry.kind == "scalar":
