@@ -1,4 +1,4 @@
-"""The proofreader: defects that live between formulas - in names, indices, algorithms, citations, tables, hypotheses."""
+"""The proofreader: defects between the formulas, in names, indices, algorithms, citations, cases and totals."""
 
 from bilevel_verify.proofreading.defect import GRADES, KINDS, Defect, Group, grouped
 from bilevel_verify.proofreading.report import Report, proofread, proofread_draft

@@ -72,7 +72,7 @@ def proofread(card: Card) -> Report:
 def proofread_draft(draft: Draft) -> Report:
     """Proofread a paper's source: names, algorithms, citations."""
     paper = paper_of_draft(draft)
-    algorithms, missing = algorithms_of(paper.listings)
+    algorithms, missing = algorithms_of(paper.listings, paper.notation)
     return _report(draft.key, paper, algorithms, missing)
 
 

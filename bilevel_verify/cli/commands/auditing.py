@@ -69,7 +69,7 @@ def audit_command(arguments: Any) -> int:
 
 
 def _proofread(cards: Sequence[Any], drafts: Mapping[str, Any]) -> dict[str, Any]:
-    """What stands between the formulas of each paper: of its source where it was drafted, else of its card and print."""
+    """What stands between the formulas: of a paper's source where it was drafted, else of its card and print."""
     from bilevel_verify.proofreading import proofread, proofread_draft
 
     return {c.key: proofread_draft(drafts[c.key]) if c.key in drafts else proofread(c) for c in cards}

@@ -10,8 +10,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+from bilevel_verify.errors import LatexError
 from bilevel_verify.language import tree
-from bilevel_verify.latex import Statement
+from bilevel_verify.latex import Notation, Statement, read_latex
+from bilevel_verify.latex.structure import flat
 from bilevel_verify.proofreading.source import Listing, Sentence
 from bilevel_verify.theorems import algorithm as script
 
@@ -65,15 +67,15 @@ class Printed:
     inputs: frozenset[str]
 
 
-def understood(listing: Listing) -> Printed:
-    """The statements of a printed algorithm.
+def understood(listing: Listing, notation: Notation) -> Printed:
+    """The statements of a printed algorithm; ``notation`` says that ``x_K`` is an entry of ``x_k``.
 
     Raises
     ------
     NotUnderstood : a formula that could not be read, a loop whose range cannot be told, blocks that do not close.
     """
     lines = list(_lines(listing))
-    reader = _Blocks(lines)
+    reader = _Blocks(lines, notation)
     for sentence in _header(listing):
         reader.inputs |= _names(sentence)
     statements = reader.block(frozenset())
@@ -144,6 +146,7 @@ class _Blocks:
     """Blocks out of lines, by recursive descent."""
 
     lines: list[_Line]
+    notation: Notation
     place: int = 0
     inputs: set[str] = field(default_factory=set)
 
@@ -179,7 +182,7 @@ class _Blocks:
             case "if":
                 return [self._if(line)]
             case "return":
-                return _returned(line)
+                return self.returned(line)
             case "input":
                 return self._taken(line)
         found = _line_assignments(line)
@@ -223,6 +226,31 @@ class _Blocks:
             found += made
             self.inputs |= _names(formula)
         return found
+
+    def entry(self, node: tree.Node) -> tree.Node:
+        """``x_K`` as the entry of a sequence, where the notation took it for a letter of its own."""
+        declared = self.notation.by_name.get((node.name, "letter")) if isinstance(node, tree.Letter) else None
+        if declared is None or declared.atom.sub is None:
+            return node
+        for other in self.notation.by_symbol.get(declared.atom.symbol, ()):
+            if other.role == "sequence":
+                try:
+                    found = read_latex(flat(declared.atom.sub), self.notation).statements[0].members[0]
+                except LatexError:
+                    return node
+                return tree.Index(other.name, (found,))
+        return node
+
+    def returned(self, line: _Line) -> list[script.Statement]:
+        """What is put out; ``x = formula`` assigns it first."""
+        found: list[script.Statement] = []
+        values: list[tree.Node] = []
+        for sentence in line.formulas:
+            chains = _chain(sentence, line)
+            made = _assigned(sentence, line)
+            found += made
+            values += [s.targets[0] for s in made if isinstance(s, script.Assign)] or [self.entry(chains[0].members[0])]
+        return [*found, script.Return(tuple(values), label=line.label)] if values else found
 
 
 def _split_then(line: _Line) -> tuple[list[str | Sentence], list[str | Sentence]]:
@@ -327,18 +355,6 @@ def _line_assignments(line: _Line) -> list[script.Statement]:
 def _targets(node: tree.Node) -> list[tree.Letter | tree.Index]:
     if isinstance(node, tree.Letter | tree.Index):
         return [node]
-    if isinstance(node, tree.Call) and node.function == "list" or isinstance(node, tree.Tuple):
+    if isinstance(node, tree.Tuple) or (isinstance(node, tree.Call) and node.function == "list"):
         return [t for part in node.children() for t in _targets(part)]
     return []
-
-
-def _returned(line: _Line) -> list[script.Statement]:
-    """What is put out; ``x = formula`` assigns it first."""
-    found: list[script.Statement] = []
-    values: list[tree.Node] = []
-    for sentence in line.formulas:
-        chains = _chain(sentence, line)
-        made = _assigned(sentence, line)
-        found += made
-        values += [s.targets[0] for s in made if isinstance(s, script.Assign)] or [chains[0].members[0]]
-    return [*found, script.Return(tuple(values), label=line.label)] if values else found

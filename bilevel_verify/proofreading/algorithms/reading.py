@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from bilevel_verify.language import to_text
+from bilevel_verify.language import to_text, tree
+from bilevel_verify.latex import Notation
 from bilevel_verify.proofreading.algorithms.listing import NotUnderstood, understood
 from bilevel_verify.proofreading.algorithms.restarts import stale_entries
 from bilevel_verify.proofreading.algorithms.zones import Zones, whole_letters
 from bilevel_verify.proofreading.defect import Defect
+from bilevel_verify.proofreading.names.occurrences import shift_of
 from bilevel_verify.proofreading.source import Listing
 from bilevel_verify.theorems import algorithm as script
 from bilevel_verify.theorems.pseudocode.assignment import unassigned_paths
@@ -27,13 +29,13 @@ class Algorithm:
     inputs: frozenset[str]
 
 
-def algorithms_of(listings: Iterable[Listing]) -> tuple[list[Algorithm], list[str]]:
+def algorithms_of(listings: Iterable[Listing], notation: Notation) -> tuple[list[Algorithm], list[str]]:
     """The printed algorithms that were understood, and one line for each that was not."""
     found: list[Algorithm] = []
     missing: list[str] = []
     for listing in listings:
         try:
-            printed = understood(listing)
+            printed = understood(listing, notation)
         except NotUnderstood as reason:
             missing.append(f"{listing.name}: {reason}")
             continue
@@ -45,6 +47,7 @@ def algorithms_of(listings: Iterable[Listing]) -> tuple[list[Algorithm], list[st
 def algorithm_defects(algorithm: Algorithm) -> Iterator[Defect]:
     """Reads without a value, tests that never or always hold, loops without end, stale state."""
     yield from _unassigned(algorithm)
+    yield from _beyond(algorithm)
     yield from _tests(algorithm)
     for stale in stale_entries(algorithm.program):
         title = (
@@ -60,10 +63,56 @@ def _unassigned(algorithm: Algorithm) -> Iterator[Defect]:
         yield _defect(algorithm, "unassigned", found.line.removeprefix("line "), found.message, BREAKS)
 
 
+def _beyond(algorithm: Algorithm) -> Iterator[Defect]:
+    """An output whose index lies behind the last entry that a loop before it assigns."""
+    for loop, after in _after_loops(algorithm.program):
+        if not isinstance(loop.stop, tree.Letter) or not isinstance(after, tree.Index) or not after.indices:
+            continue
+        asked = shift_of(after.indices[-1], loop.stop.name)
+        shifts = [
+            shift
+            for s in script.Program(loop.body, "").walk()
+            if isinstance(s, script.Assign)
+            for t in s.targets
+            if isinstance(t, tree.Index) and t.base == after.base and t.indices
+            and (shift := shift_of(t.indices[-1], loop.index)) is not None
+        ]  # fmt: skip
+        if asked is not None and shifts and asked > max(shifts) - 1:
+            last = to_text(tree.Index(after.base, (*after.indices[:-1], _moved(loop.stop, max(shifts) - 1))))
+            title = f"{to_text(after)} is put out; the last entry that the loop assigns is {last}"
+            yield _defect(algorithm, "unassigned", "", title, BREAKS)
+
+
+def _moved(node: tree.Letter, step: int) -> tree.Node:
+    return node if step == 0 else tree.Add((node, tree.signed(step)))
+
+
+def _after_loops(program: script.Program) -> Iterator[tuple[script.For, tree.Node]]:
+    """Counting loops of the outer level with the entries that are put out behind them."""
+    loops = [s for s in program.statements if isinstance(s, script.For)]
+    outputs = [v for s in program.statements if isinstance(s, script.Return) for v in s.values]
+    if len(loops) == 1:
+        yield from ((loops[0], value) for value in outputs)
+
+
+def _unmoved(loop: script.While) -> bool:
+    """Whether nothing that the test of a loop reads is assigned in it: no letter, no entry of the same text."""
+    inside = list(script.Program(loop.body, "").walk())
+    if any(isinstance(s, script.Break | script.Return) for s in inside) or isinstance(loop.test, tree.Truth):
+        return False
+    targets = [t for s in inside if isinstance(s, script.Assign) for t in s.targets]
+    letters = {t.name for t in targets if isinstance(t, tree.Letter)}
+    letters |= {s.index for s in inside if isinstance(s, script.For)}
+    entries = {to_text(t) for t in targets if isinstance(t, tree.Index)}
+    read = {to_text(p) for p in loop.test.walk() if isinstance(p, tree.Index)}
+    return not (tree.letters(loop.test) & letters) and not (read & entries)
+
+
 def _tests(algorithm: Algorithm) -> Iterator[Defect]:
     zones = Zones(algorithm.program, whole_letters(algorithm.program))
     zones.run()
-    for loop in zones.endless:
+    stuck = [s for s in algorithm.program.walk() if isinstance(s, script.While) and _unmoved(s)]
+    for loop in {id(s): s for s in (*zones.endless, *stuck)}.values():
         title = f"the loop ends when {to_text(loop.test)} fails, and that never happens"
         yield _defect(algorithm, "endless", loop.label, title, BREAKS)
     ended = {id(loop) for loop in zones.endless}

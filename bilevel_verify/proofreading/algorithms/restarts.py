@@ -92,7 +92,7 @@ def _read_through(loop: script.While) -> set[tuple[str, str]]:
 
 
 def _lowest(loop: script.While, base: str, counter: str, number: int, begins: int) -> bool:
-    """Whether the first pass after a restart reads this entry: some read has the last index counter + (number - begin)."""
+    """Whether the first pass after a restart reads this entry: at the counter plus the number minus its start."""
     return any(
         isinstance(part, tree.Index)
         and part.base == base

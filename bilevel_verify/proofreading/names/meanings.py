@@ -51,7 +51,7 @@ def _index_and_parameter(paper: Paper) -> Iterator[Defect]:
 
 
 def _quantity(name: str, values: list[Sentence]) -> bool:
-    """Whether it stands in a product, quotient or power somewhere: an index that is counted in sums does so too seldom."""
+    """Whether it is a factor or divisor often enough: an index that is only counted is not."""
     found = 0
     for sentence in values:
         for node in sentence.nodes():
