@@ -65,7 +65,8 @@ whole text: {{ read }} formulas{% if unread %}, {{ unread }} of them not read{% 
 <section id="{{ g.anchor }}"><h3>{{ g.title }}</h3><p class="soft">{{ g.grade }}; {{ g.kind }}</p>
 <dl>{% if g.formula %}<dt>Printed</dt><dd class="wide">{{ g.formula }}</dd>{% endif %}
 {% if g.evidence %}<dt>Shown by</dt>{% for line in g.evidence %}<dd><code>{{ line }}</code></dd>{% endfor %}{% endif %}
-{% if g.places|length > 1 %}<dt>Places</dt><dd>{{ g.places|join("; ") }}</dd>{% endif %}</dl></section>{% endfor %}{% endif %}
+{% if g.places|length > 1 %}<dt>Places</dt><dd>{{ g.places|join("; ") }}</dd>{% endif %}
+</dl></section>{% endfor %}{% endif %}
 <h2>Coverage</h2><div class="wide"><table><tr><th>item</th><th>what</th><th>source</th><th>verdicts</th>
 <th>elsewhere, or why nothing</th></tr>
 {% for line in lines %}<tr><td>{{ line.id }}</td><td>{{ line.kind }}</td><td>{{ line.source }}</td>

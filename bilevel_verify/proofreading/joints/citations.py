@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 
 from bilevel_verify.proofreading.defect import Defect
@@ -17,7 +18,7 @@ UNKNOWN = re.compile(
     r"\b(?:Theorem|Lemma|Proposition|Corollary|Assumption|Algorithm|Equation|Section)s?\s+(?P<label>[a-z]+:[\w:-]+)|\((?P<equation>eq:[\w:-]+)\)"
 )
 ELSEWHERE = re.compile(
-    r"\s*(?:,\s*)?(?:\(|\[|of|in|from|by|from the)\s*(?:the\s+)?(?:\(?[A-Z][a-z]+|\[|\\cite|paper|book|\x01?\s*\[)"
+    r"\s*(?:\([ivx\d]+\))?\s*(?:,\s*)?(?:\(|\[|of|in|from|by|from the)\s*(?:the\s+)?(?:\(?[A-Z][a-z]+|\[|\\cite|paper|book|\x01?\s*\[)"
 )
 """After a number: it is of another paper."""
 LEANS = re.compile(r"\b(?:by|from|using|with|via|apply(?:ing)?|invok(?:e|ing)|due to|combining|and)\s*\Z", re.I)
@@ -58,13 +59,14 @@ def _could_be(number: str, numbers: frozenset[str], prefixes: set[str]) -> bool:
 
 def _circles(paper: Paper) -> Iterator[Defect]:
     """Proofs of which each cites the statement that the other one proves."""
-    names = {p.name for p in paper.passages if p.kind in ("theorem", "lemma", "proposition", "corollary")}
+    count = Counter(p.name for p in paper.passages if p.kind in ("theorem", "lemma", "proposition", "corollary"))
+    names = {name for name, times in count.items() if times == 1}
     cites: dict[str, set[str]] = {}
     where: dict[str, Passage] = {}
     for passage in paper.passages:
         if passage.kind == "proof" and passage.of in names:
             where.setdefault(passage.of, passage)
-            cites.setdefault(passage.of, set()).update(_leaned_on(passage, names))
+            cites.setdefault(passage.of, set()).update(_leaned_on(passage, names) - {passage.of})
     for name, passage in where.items():
         path = _back(name, cites)
         if path and path[0] == min(path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 
@@ -12,6 +13,7 @@ from bilevel_verify.proofreading.names.occurrences import uses
 from bilevel_verify.proofreading.source import Paper, Sentence
 from bilevel_verify.theorems.vocabulary import NUMBERS
 
+WORD = re.compile(r"\\(?:operatorname|mathrm)\{")
 OTHERS = frozenset({"_", "dots", "oo"})
 INTRODUCING = frozenset({"==", ":=", "<-", "in", "distributed", "approx", "to"})
 
@@ -74,4 +76,4 @@ def _display(paper: Paper, name: str) -> str:
     entry = paper.notation.by_name.get((name, "letter")) or paper.notation.by_name.get((name, "sequence"))
     if entry is None or entry.kind == "set":
         return name if len(name) == 1 else ""
-    return entry.display
+    return "" if entry.atom.sub is not None or WORD.match(entry.atom.symbol) else entry.display
