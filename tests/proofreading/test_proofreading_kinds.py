@@ -72,8 +72,12 @@ LINES = {
     "stale": ("stale", "10. $v_0=v_k$\n", ""),
     "never": ("test", r"8. if $\|v_k\|>B$ then", "8. if $k>K$ then"),
     "always": ("test", r"8. if $\|v_k\|>B$ then", r"8. if $k\le K$ then"),
-    "before": ("unassigned", "4. $y_k=x_k+v_k$\n5. $x_{k+1}=y_k-\\nabla f(y_k)$\n", "4. $x_{k+1}=y_k-\\nabla f(y_k)$\n5. $y_k=x_k+v_k$\n"),
-}  # fmt: skip
+    "before": (
+        "unassigned",
+        "4. $y_k=x_k+v_k$\n5. $x_{k+1}=y_k-\\nabla f(y_k)$\n",
+        "4. $x_{k+1}=y_k-\\nabla f(y_k)$\n5. $y_k=x_k+v_k$\n",
+    ),
+}
 
 
 @pytest.mark.parametrize("case", LINES)

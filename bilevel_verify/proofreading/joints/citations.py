@@ -18,7 +18,8 @@ UNKNOWN = re.compile(
     r"\b(?:Theorem|Lemma|Proposition|Corollary|Assumption|Algorithm|Equation|Section)s?\s+(?P<label>[a-z]+:[\w:-]+)|\((?P<equation>eq:[\w:-]+)\)"
 )
 ELSEWHERE = re.compile(
-    r"\s*(?:\([ivx\d]+\))?\s*(?:,\s*)?(?:\(|\[|of|in|from|by|from the)\s*(?:the\s+)?(?:\(?[A-Z][a-z]+|\[|\\cite|paper|book|\x01?\s*\[)"
+    r"\s*(?:\([ivx\d]+\))?\s*(?:,\s*)?(?:\(|\[|of|in|from|by|from the)\s*(?:the\s+)?"
+    r"(?:\(?[A-Z][a-z]+|\[|\\cite|paper|book|\x01?\s*\[)"
 )
 """After a number: it is of another paper."""
 LEANS = re.compile(r"\b(?:by|from|using|with|via|apply(?:ing)?|invok(?:e|ing)|due to|combining|and)\s*\Z", re.I)
