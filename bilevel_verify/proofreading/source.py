@@ -5,6 +5,7 @@ A shipped paper is its card with its print (formulas and places, no words); a pa
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from bilevel_verify.drafting.draft import Draft
     from bilevel_verify.theorems.card import Card
 
+LABEL = re.compile(r"\\label\s*\{([^{}]*)\}")
 BESIDE = ("label",)
 """Words of statements that are remarks under a brace and no part of a chain."""
 
@@ -89,6 +91,7 @@ class Paper:
     listings: tuple[Listing, ...] = ()
     numbers: frozenset[str] = frozenset()
     doubtful: frozenset[str] = frozenset()
+    labels: frozenset[str] = frozenset()
 
     @property
     def guessed(self) -> bool:
@@ -152,6 +155,7 @@ def paper_of_draft(draft: Draft) -> Paper:
               if unit.kind == "algorithm"),
         frozenset(f.number for f in formulas if f.number),
         frozenset(d.entry.name for d in draft.symbols if d.doubt),
+        frozenset(LABEL.findall(document.text.text)),
     )  # fmt: skip
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+LABEL = r"(?<!Proof of Lemma~)(?<!Proof of Theorem~)\\(ref|eqref)\{(lem|eq|thm|ass):(\w+)\}"
 CORPUS = Path(__file__).parent / "corpus"
 
 
@@ -117,7 +118,10 @@ OPERATORS: dict[str, Callable[[str], Iterator[tuple[str, str]]]] = {
     "test": _each(
         r"if \$k\\ge K\$|\\If\{\$j\\ge m\$\}", lambda m: m[0].replace(r"k\ge K", "k<0").replace(r"j\ge m", "j<0")
     ),
-    "label": _each(r"\\(ref|eqref)\{(lem|eq|thm|ass):(\w+)\}", lambda m: rf"\{m[1]}{{{m[2]}:{m[3]}x}}"),
+    "label": _each(
+        r"(?<!Proof of Lemma~)(?<!Proof of Theorem~)\\(ref|eqref)\{(lem|eq|thm|ass):(\w+)\}",
+        lambda m: rf"\{m[1]}{{{m[2]}:{m[3]}x}}",
+    ),
     "number": _each(r"(?<=[a-z] )Lemma (\d)(?=[. ,])", lambda m: f"Lemma {int(m[1]) + 7}"),
     "circle": circle,
     "hat": _each(r"\\hat\{y\}(?=-x_\{t,0\}\\\|\\le 2LB)", lambda m: "y"),

@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from bilevel_verify.errors import LatexError
 from bilevel_verify.language import tree
 from bilevel_verify.latex import Notation, Statement, read_latex
 from bilevel_verify.latex.structure import flat
+from bilevel_verify.proofreading.names.occurrences import whole
 from bilevel_verify.proofreading.source import Listing, Sentence
 from bilevel_verify.theorems import algorithm as script
+from bilevel_verify.theorems.rewrite import rebuild
 
 COMMANDS = (
     "State|Statex|ForAll|ForEach|For|While|If|ElsIf|ElseIf|Else|EndForAll|EndFor|EndWhile|EndIf|Repeat|Until|Return"
@@ -61,10 +63,15 @@ class _Line:
 
 @dataclass(frozen=True, slots=True)
 class Printed:
-    """An algorithm as it was understood: its statements and the names that it takes."""
+    """An algorithm as it was understood: its statements and the names that it takes.
+
+    ``sequences`` are given as a whole, ``conditions`` are what the list of inputs says of them.
+    """
 
     program: script.Program
     inputs: frozenset[str]
+    sequences: frozenset[str] = frozenset()
+    conditions: tuple[tree.Node, ...] = ()
 
 
 def understood(listing: Listing, notation: Notation) -> Printed:
@@ -75,13 +82,66 @@ def understood(listing: Listing, notation: Notation) -> Printed:
     NotUnderstood : a formula that could not be read, a loop whose range cannot be told, blocks that do not close.
     """
     lines = list(_lines(listing))
-    reader = _Blocks(lines, notation)
+    reader = _Blocks(lines)
     for sentence in _header(listing):
         reader.inputs |= _names(sentence)
     statements = reader.block(frozenset())
     if reader.place < len(lines):
         raise NotUnderstood(f"line {lines[reader.place].label}: closes what was never opened")
-    return Printed(script.Program(tuple(statements), ""), frozenset(reader.inputs))
+    entries = Entries(notation)
+    return Printed(
+        script.Program(tuple(entries.statement(s) for s in statements), ""),
+        frozenset(reader.inputs),
+        frozenset(reader.sequences),
+        tuple(reader.conditions),
+    )
+
+
+@dataclass
+class Entries:
+    """Letters such as ``x_K`` and ``x_{t,0}`` as entries, where the notation has a sequence ``x`` beside them."""
+
+    notation: Notation
+    known: dict[str, tree.Node] = field(default_factory=dict)
+
+    def statement(self, statement: script.Statement) -> script.Statement:
+        """The statement with entries in the place of such letters."""
+        match statement:
+            case script.Assign(targets=targets, value=value):
+                found = tuple(t for target in targets for t in _targets(self.node(target)))
+                return replace(statement, targets=found, value=self.node(value))
+            case script.If(test=test, body=body, orelse=orelse):
+                yes, no = (tuple(self.statement(s) for s in block) for block in (body, orelse))
+                return replace(statement, test=self.node(test), body=yes, orelse=no)
+            case script.While(test=test, body=body):
+                return replace(statement, test=self.node(test), body=tuple(self.statement(s) for s in body))
+            case script.For(body=body):
+                return replace(statement, body=tuple(self.statement(s) for s in body))
+            case script.Return(values=values):
+                return replace(statement, values=tuple(self.node(v) for v in values))
+        return statement
+
+    def node(self, node: tree.Node) -> tree.Node:
+        """The tree with entries in the place of such letters."""
+        if isinstance(node, tree.Letter):
+            if node.name not in self.known:
+                self.known[node.name] = self._entry(node)
+            return self.known[node.name]
+        return rebuild(node, self.node)
+
+    def _entry(self, node: tree.Letter) -> tree.Node:
+        declared = self.notation.by_name.get((node.name, "letter"))
+        if declared is None or declared.atom.sub is None:
+            return node
+        for other in self.notation.by_symbol.get(declared.atom.symbol, ()):
+            if other.role == "sequence" and other.atom.primes == declared.atom.primes:
+                try:
+                    texts = flat(declared.atom.sub).split(",")
+                    indices = tuple(read_latex(t, self.notation).statements[0].members[0] for t in texts)
+                except LatexError:
+                    return node
+                return tree.Index(other.name, indices)
+        return node
 
 
 def _header(listing: Listing) -> Iterator[Sentence]:
@@ -146,9 +206,10 @@ class _Blocks:
     """Blocks out of lines, by recursive descent."""
 
     lines: list[_Line]
-    notation: Notation
     place: int = 0
     inputs: set[str] = field(default_factory=set)
+    sequences: set[str] = field(default_factory=set)
+    conditions: list[tree.Node] = field(default_factory=list)
 
     def block(self, ends: frozenset[str]) -> list[script.Statement]:
         """Statements up to a line with one of the keywords; with none, to the end."""
@@ -225,21 +286,12 @@ class _Blocks:
             made = _assigned(formula, line)
             found += made
             self.inputs |= _names(formula)
+            for node in formula.nodes():
+                moving = (p for p in node.walk() if isinstance(p, tree.Index) and p.indices)
+                self.sequences |= {p.base for p in moving if whole(p.indices[-1]) is None}
+                self.sequences |= {p.name for p in node.walk() if isinstance(p, tree.Letter)}
+            self.conditions += [c.tree for c in formula.chains() if isinstance(c.tree, tree.Compare)]
         return found
-
-    def entry(self, node: tree.Node) -> tree.Node:
-        """``x_K`` as the entry of a sequence, where the notation took it for a letter of its own."""
-        declared = self.notation.by_name.get((node.name, "letter")) if isinstance(node, tree.Letter) else None
-        if declared is None or declared.atom.sub is None:
-            return node
-        for other in self.notation.by_symbol.get(declared.atom.symbol, ()):
-            if other.role == "sequence":
-                try:
-                    found = read_latex(flat(declared.atom.sub), self.notation).statements[0].members[0]
-                except LatexError:
-                    return node
-                return tree.Index(other.name, (found,))
-        return node
 
     def returned(self, line: _Line) -> list[script.Statement]:
         """What is put out; ``x = formula`` assigns it first."""
@@ -249,7 +301,7 @@ class _Blocks:
             chains = _chain(sentence, line)
             made = _assigned(sentence, line)
             found += made
-            values += [s.targets[0] for s in made if isinstance(s, script.Assign)] or [self.entry(chains[0].members[0])]
+            values += [s.targets[0] for s in made if isinstance(s, script.Assign)] or [chains[0].members[0]]
         return [*found, script.Return(tuple(values), label=line.label)] if values else found
 
 

@@ -11,7 +11,7 @@ from bilevel_verify.proofreading.algorithms.listing import NotUnderstood, unders
 from bilevel_verify.proofreading.algorithms.restarts import stale_entries
 from bilevel_verify.proofreading.algorithms.zones import Zones, whole_letters
 from bilevel_verify.proofreading.defect import Defect
-from bilevel_verify.proofreading.names.occurrences import shift_of
+from bilevel_verify.proofreading.names.occurrences import shift_of, whole
 from bilevel_verify.proofreading.source import Listing
 from bilevel_verify.theorems import algorithm as script
 from bilevel_verify.theorems.pseudocode.assignment import unassigned_paths
@@ -21,12 +21,17 @@ BREAKS, SLIP = "breaks the statement", "local slip"
 
 @dataclass(frozen=True, slots=True)
 class Algorithm:
-    """An algorithm that was understood: where it stands, its statements, and what has a value from the start."""
+    """An algorithm that was understood: where it stands, its statements, and what has a value from the start.
+
+    ``sequences`` are those that are given as a whole (None: not known), ``conditions`` are what is given of the inputs.
+    """
 
     id: str
     name: str
     program: script.Program
     inputs: frozenset[str]
+    sequences: frozenset[str] | None = None
+    conditions: tuple[tree.Node, ...] = ()
 
 
 def algorithms_of(listings: Iterable[Listing], notation: Notation) -> tuple[list[Algorithm], list[str]]:
@@ -40,7 +45,11 @@ def algorithms_of(listings: Iterable[Listing], notation: Notation) -> tuple[list
             missing.append(f"{listing.name}: {reason}")
             continue
         if printed.program.statements:
-            found.append(Algorithm(listing.id, listing.name, printed.program, printed.inputs))
+            found.append(
+                Algorithm(
+                    listing.id, listing.name, printed.program, printed.inputs, printed.sequences, printed.conditions
+                )
+            )
     return found, missing
 
 
@@ -48,6 +57,7 @@ def algorithm_defects(algorithm: Algorithm) -> Iterator[Defect]:
     """Reads without a value, tests that never or always hold, loops without end, stale state."""
     yield from _unassigned(algorithm)
     yield from _beyond(algorithm)
+    yield from _standing(algorithm)
     yield from _tests(algorithm)
     for stale in stale_entries(algorithm.program):
         title = (
@@ -83,6 +93,29 @@ def _beyond(algorithm: Algorithm) -> Iterator[Defect]:
             yield _defect(algorithm, "unassigned", "", title, BREAKS)
 
 
+def _standing(algorithm: Algorithm) -> Iterator[Defect]:
+    """Sequences that a loop reads at its index and of which only entries with fixed indices are ever assigned."""
+    if algorithm.sequences is None:
+        return
+    statements = list(algorithm.program.walk())
+    assigns = [s for s in statements if isinstance(s, script.Assign)]
+    targets = [t for s in assigns for t in s.targets]
+    moving = {t.name for t in targets if isinstance(t, tree.Letter)}
+    moving |= {s.index for s in statements if isinstance(s, script.For)}
+    fixed = {t.base for t in targets if isinstance(t, tree.Index)}
+    fixed -= {t.base for t in targets if isinstance(t, tree.Index) and t.indices and whole(t.indices[-1]) is None}
+    told: set[str] = set()
+    for loop in (s for s in statements if isinstance(s, script.For | script.While)):
+        for statement in script.Program(loop.body, "").walk():
+            for part in (p for node in script.expressions_of(statement) for p in node.walk()):
+                if not isinstance(part, tree.Index) or part.base not in fixed - algorithm.sequences - told:
+                    continue
+                if tree.letters(part.indices[-1]) & moving:
+                    told.add(part.base)
+                    title = f"{to_text(part)} is read in every pass, and no line assigns {part.base} behind its start"
+                    yield _defect(algorithm, "unassigned", statement.label, title, BREAKS)
+
+
 def _moved(node: tree.Letter, step: int) -> tree.Node:
     return node if step == 0 else tree.Add((node, tree.signed(step)))
 
@@ -110,7 +143,7 @@ def _unmoved(loop: script.While) -> bool:
 
 def _tests(algorithm: Algorithm) -> Iterator[Defect]:
     zones = Zones(algorithm.program, whole_letters(algorithm.program))
-    zones.run()
+    zones.run(algorithm.conditions)
     stuck = [s for s in algorithm.program.walk() if isinstance(s, script.While) and _unmoved(s)]
     for loop in {id(s): s for s in (*zones.endless, *stuck)}.values():
         title = f"the loop ends when {to_text(loop.test)} fails, and that never happens"

@@ -50,9 +50,12 @@ class Zones:
     _breaks: list[list[Zone]] = field(default_factory=list)
     _final: bool = True
 
-    def run(self) -> None:
-        """Go over the whole program from no knowledge."""
-        self._block(self.program.statements, {})
+    def run(self, conditions: Iterable[tree.Node] = ()) -> None:
+        """Go over the whole program from what is given."""
+        zone: Zone | None = {}
+        for condition in conditions:
+            zone = None if zone is None else self._hold(condition, zone)
+        self._block(self.program.statements, zone or {})
 
     def _block(self, statements: Iterable[script.Statement], zone: Zone | None) -> Zone | None:
         for statement in statements:

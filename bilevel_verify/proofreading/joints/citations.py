@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 
 from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.source import Paper, Passage
@@ -22,6 +23,8 @@ ELSEWHERE = re.compile(
     r"(?:\(?[A-Z][a-z]+|\[|\\cite|paper|book|\x01?\s*\[)"
 )
 """After a number: it is of another paper."""
+TWICE = re.compile(rf"\b(?:{KINDS})s?\s+(?=(?:{KINDS})\s)")
+"""``Lemma~\\ref{...}`` with the whole name in the place of the label."""
 LEANS = re.compile(r"\b(?:by|from|using|with|via|apply(?:ing)?|invok(?:e|ing)|due to|combining|and)\s*\Z", re.I)
 
 
@@ -29,18 +32,20 @@ def citation_defects(paper: Paper) -> Iterator[Defect]:
     """Citations of what is not there, and circles of proofs; only where the words of the paper are known."""
     if not paper.passages:
         return
-    yield from _missing(paper)
-    yield from _circles(paper)
+    passages = tuple(replace(p, words=TWICE.sub("", p.words)) for p in paper.passages)
+    yield from _missing(paper, passages)
+    yield from _circles(passages)
 
 
-def _missing(paper: Paper) -> Iterator[Defect]:
+def _missing(paper: Paper, passages: tuple[Passage, ...]) -> Iterator[Defect]:
     known = {passage.name for passage in paper.passages if passage.name}
     kinds = {name.partition(" ")[0] for name in known}
     prefixes = {number.rpartition(".")[0] for number in paper.numbers}
-    for passage in paper.passages:
+    for passage in passages:
         for found in UNKNOWN.finditer(passage.words):
             label = found["label"] or found["equation"]
-            yield _defect(passage, f"the label {label} is referred to and stands nowhere")
+            if label not in paper.labels:
+                yield _defect(passage, f"the label {label} is referred to and stands nowhere")
         for found in NAMED.finditer(passage.words):
             name = f"{found['kind']} {found['number']}"
             if name not in known and found["kind"] in kinds and not ELSEWHERE.match(found["after"]):
@@ -58,13 +63,13 @@ def _could_be(number: str, numbers: frozenset[str], prefixes: set[str]) -> bool:
     return number.rpartition(".")[0] in prefixes and not any(n.startswith(number) for n in numbers)
 
 
-def _circles(paper: Paper) -> Iterator[Defect]:
+def _circles(passages: tuple[Passage, ...]) -> Iterator[Defect]:
     """Proofs of which each cites the statement that the other one proves."""
-    count = Counter(p.name for p in paper.passages if p.kind in ("theorem", "lemma", "proposition", "corollary"))
+    count = Counter(p.name for p in passages if p.kind in ("theorem", "lemma", "proposition", "corollary"))
     names = {name for name, times in count.items() if times == 1}
     cites: dict[str, set[str]] = {}
     where: dict[str, Passage] = {}
-    for passage in paper.passages:
+    for passage in passages:
         if passage.kind == "proof" and passage.of in names:
             where.setdefault(passage.of, passage)
             cites.setdefault(passage.of, set()).update(_leaned_on(passage, names) - {passage.of})

@@ -10,6 +10,7 @@ from bilevel_verify.language import tree
 from bilevel_verify.latex.binding import bound_by
 from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.names.occurrences import uses
+from bilevel_verify.proofreading.names.shapes import IDENTITY
 from bilevel_verify.proofreading.source import Paper, Sentence
 from bilevel_verify.theorems.vocabulary import NUMBERS
 
@@ -75,5 +76,6 @@ def _in_a_claim(sentence: Sentence) -> bool:
 def _display(paper: Paper, name: str) -> str:
     entry = paper.notation.by_name.get((name, "letter")) or paper.notation.by_name.get((name, "sequence"))
     if entry is None or entry.kind == "set":
-        return name if len(name) == 1 else ""
-    return "" if entry.atom.sub is not None or WORD.match(entry.atom.symbol) else entry.display
+        return name if len(name) == 1 and not IDENTITY.match(name) else ""
+    known = WORD.match(entry.atom.symbol) or IDENTITY.match(entry.atom.symbol)
+    return "" if entry.atom.sub is not None or known else entry.display

@@ -112,9 +112,10 @@ def _strangers(home: list[Sentence], paper: Paper) -> Iterator[Defect]:
             continue
         others = sorted(letters[slot] & paper.notation.indices - {name})
         mates = {use.name for node in sentence.nodes() for use in uses(node) if use.base} - {name}
-        if others and mates & set(others):
+        line = sentence.read.formula.kind == "algorithm-line"
+        if others and (line or mates & set(others)):
             title = f"the index {name} stands here once and nowhere else; {slot[0]} is indexed by {', '.join(others)}"
-            grade = "breaks the statement" if sentence.read.formula.kind == "algorithm-line" else "local slip"
+            grade = "breaks the statement" if line else "local slip"
             yield Defect("index", sentence.place, title, grade, sentence.latex, unit=sentence.unit)
 
 

@@ -153,6 +153,8 @@ def _numbers(paper: Paper) -> frozenset[str]:
             for part in node.walk():
                 if isinstance(part, tree.Divide):
                     found |= _plain_letters(part.denominator)
+                elif isinstance(part, tree.Call) and part.function in ("min", "argmin", "max", "argmax", "sup", "inf"):
+                    found |= {n for n in _plain_letters(part.arguments[0]) if n.endswith("()")}
                 elif isinstance(part, tree.Power):
                     found |= _plain_letters(part.base) | _plain_letters(part.exponent)
         for chain in sentence.chains():
@@ -452,7 +454,8 @@ class _Reader:
         entry = self.world.notation.by_name.get((base, "function"))
         if entry is None or entry.of or entry.flags & {"first", "last"}:
             return None
-        if self.world.firm is not None and (entry.kind != "scalar" or f"{base}()" not in self.world.firm):
+        firm = self.world.firm
+        if firm is not None and (entry.kind != "scalar" or not (f"{base}()" in firm or base in self.world.blocks)):
             return None
         if split is None:
             return self.value(entry.kind, base)
