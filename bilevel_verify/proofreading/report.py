@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from bilevel_verify.proofreading.algorithms.reading import Algorithm, algorithm_defects, algorithms_of
 from bilevel_verify.proofreading.defect import Defect, Group, grouped
 from bilevel_verify.proofreading.joints.cases import case_defects
 from bilevel_verify.proofreading.joints.citations import citation_defects
+from bilevel_verify.proofreading.joints.hypotheses import consistency
 from bilevel_verify.proofreading.joints.totals import total_defects
 from bilevel_verify.proofreading.names.decorations import decoration_defects
 from bilevel_verify.proofreading.names.ends import end_defects
@@ -32,12 +33,16 @@ PRINT: tuple[Callable[[Paper], Iterator[Defect]], ...] = (
 
 @dataclass(frozen=True)
 class Report:
-    """What the proofreader found in a paper, and what it could not read of it."""
+    """What the proofreader found in a paper, and what it could not read of it.
+
+    ``witnesses`` are points that meet the scalar hypotheses of the statements of a card: these are not void.
+    """
 
     paper: str
     defects: tuple[Defect, ...]
     formulas: int
     unread: tuple[str, ...] = ()
+    witnesses: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def groups(self) -> tuple[Group, ...]:
@@ -52,6 +57,7 @@ class Report:
             "formulas": self.formulas,
             "unread": list(self.unread),
             "counts": dict(counts),
+            "witnesses": dict(self.witnesses),
             "defects": [group.to_dict() for group in self.groups],
         }
 
@@ -66,7 +72,9 @@ def proofread(card: Card) -> Report:
         for a in card.algorithms
         if a.program is not None and not a.variant_of
     ]
-    return _report(card.key, paper, algorithms, [])
+    found = _report(card.key, paper, algorithms, [])
+    defects, points = consistency(card)
+    return replace(found, defects=(*found.defects, *defects), witnesses=points)
 
 
 def proofread_draft(draft: Draft) -> Report:
