@@ -7,14 +7,16 @@ from pathlib import Path
 import pytest
 
 from bilevel_verify.drafting.draft import draft
-from bilevel_verify.proofreading import GRADES, KINDS, Defect, grouped, proofread_draft
+from bilevel_verify.proofreading import GRADES, KINDS, Defect, grouped, proofread, proofread_draft
+from bilevel_verify.theorems.shelf import load_card
 
 HEAD = """# A paper
 
 Let $f$ be a function with a gradient, let $L>0$ and $K\\ge 1$, and let $x_0, x_1, \\dots$ be its iterates in
 $\\mathbb{R}^d$, with steps $x_{k+1}=x_k-\\frac1L\\nabla f(x_k)$ for all $k\\ge 0$, and $\\|x_k-x_0\\|\\le L$.
 
-**Lemma 1.** For all $k\\ge 0$ we have $f(x_{k+1})\\le f(x_k)$ and $\\|\\nabla f(x_k)\\|\\le L\\|x_k\\|$.
+**Lemma 1.** For all $k\\ge 0$ we have $f(x_{k+1})\\le f(x_k)$ and $\\|\\nabla f(x_k)\\|\\le L\\|x_k\\|$, and
+$\\|x_i-x_j\\|\\le L$ for all $0\\le i<j$.
 
 """
 LOOP = """**Algorithm 1** A method
@@ -70,8 +72,8 @@ LINES = {
     "no step": ("endless", "7. $k=k+1$\n", "7. $j=k+1$\n"),
     "no start": ("unassigned", "2. $k=0$, $v_0=x_0$\n", "2. $k=0$\n"),
     "stale": ("stale", "10. $v_0=v_k$\n", ""),
-    "never": ("test", r"8. if $\|v_k\|>B$ then", "8. if $k>K$ then"),
-    "always": ("test", r"8. if $\|v_k\|>B$ then", r"8. if $k\le K$ then"),
+    "never": ("test", r"8. if $\|v_k\|>B$ then", "8. if $k<1$ then"),
+    "always": ("test", r"8. if $\|v_k\|>B$ then", r"8. if $k\ge 1$ then"),
     "before": (
         "unassigned",
         "4. $y_k=x_k+v_k$\n5. $x_{k+1}=y_k-\\nabla f(y_k)$\n",
@@ -112,3 +114,29 @@ def test_groups_are_graded_and_ordered() -> None:
     with pytest.raises(ValueError, match="no list"):
         Defect("nonsense", "", "", GRADES[0])
     assert set(KINDS) >= {"index", "endless"}
+
+
+CARD = """
+[paper]
+key = "draft"
+standing = "Section 1"
+title = "A draft"
+[letters]
+a = { domain = "(0, oo)" }
+b = { domain = "(0, oo)" }
+[[lemma]]
+id = "one"
+source = "Lemma 1"
+where = ["a >= 2*b", "CONDITION"]
+where_from = "Lemma 1"
+text = "words"
+"""
+
+
+@pytest.mark.parametrize(("condition", "void"), [("b >= 1", False), ("b >= a", True)])
+def test_hypotheses_have_a_witness_or_are_void(condition: str, void: bool, tmp_path: Path) -> None:
+    path = tmp_path / "card.toml"
+    path.write_text(CARD.replace("CONDITION", condition), encoding="utf-8")
+    report = proofread(load_card(path))
+    assert [d.kind for d in report.defects] == (["hypothesis"] if void else [])
+    assert set(report.witnesses) == (set() if void else {"one"})

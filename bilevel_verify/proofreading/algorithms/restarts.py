@@ -39,7 +39,7 @@ def stale_entries(program: script.Program) -> Iterator[Stale]:
                     if isinstance(t, tree.Letter) and counters.get(t.name, object()) == whole(s.value)]  # fmt: skip
             again = _fixed(mine) | _set_after(loop, block)
             counter = next((name for name in back if _counted(loop, name)), None)
-            if counter is None or not again & first:
+            if counter is None or not _fixed(mine):
                 continue
             for base, number in sorted(first - again):
                 if (base, counter) in read and _lowest(loop, base, counter, number, counters[counter]):

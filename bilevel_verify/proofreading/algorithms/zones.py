@@ -105,9 +105,9 @@ class Zones:
         yes, no = self._branches(statement, test, head)
         end = self._block(body, yes)
         left = self._breaks.pop()
-        if final and isinstance(statement, script.While) and no is None and not left and not _returns(statement):
+        ends = end is None or self._hold(opposite(test), end) is not None
+        if final and isinstance(statement, script.While) and not ends and not left and not _returns(statement):
             self.endless.append(statement)
-        del end
         for one in left:
             no = joined(no, one)
         return no
