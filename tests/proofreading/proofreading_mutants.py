@@ -104,9 +104,7 @@ OPERATORS: dict[str, Callable[[str], Iterator[tuple[str, str]]]] = {
         r"(?<=\\frac)\{?([LMC])\}?(?=[ 2346{])|(?<=\\frac\{)(\\ell|\\rho)(?=\}\{\\mu)", lambda m: r"{Q}"
     ),
     "minimum for minimiser": _each(r"\\operatorname\*\{arg\\,min\}|\\arg\\min", lambda m: r"\min"),
-    "blocks": _each(
-        r"\\nabla_\{(xy|yx)\}\^2g(?=\(x,y(?:\^\*\(x\))?\)[\[\\]n?a?b?l?a?)", lambda m: rf"\nabla_{{{m[1][::-1]}}}^2g"
-    ),
+    "blocks": _each(r"\\nabla_\{(xy|yx)\}\^2g(?=\(x,y(?:\^\*\(x\))?\)\[)", lambda m: rf"\nabla_{{{m[1][::-1]}}}^2g"),
     "part": _each(r"(?<=\^\{-1\})\\nabla_yf", lambda m: r"\nabla_xf"),
     "vector for number": _each(
         r"(?<=[-+])\\frac(?:M\{?\d+\}?|\{M\}\{12\}|\\eta2|\{\\eta\}\{2\}|12)\\\|([^|]{1,24}?)\\\|\^[23](?![^$]*\\State)",

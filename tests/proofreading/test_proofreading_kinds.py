@@ -13,10 +13,10 @@ from bilevel_verify.theorems.shelf import load_card
 HEAD = """# A paper
 
 Let $f$ be a function with a gradient, let $L>0$ and $K\\ge 1$, and let $x_0, x_1, \\dots$ be its iterates in
-$\\mathbb{R}^d$, with steps $x_{k+1}=x_k-\\frac1L\\nabla f(x_k)$ for all $k\\ge 0$, and $\\|x_k-x_0\\|\\le L$.
+$\\mathbb{R}^d$, with steps $x_{k+1}=x_k-\\frac1L\\nabla f(x_k)$ for all $k\\ge 0$, and
+$\\sum_{j=0}^{K}\\|x_j\\|\\le L$.
 
-**Lemma 1.** For all $k\\ge 0$ we have $f(x_{k+1})\\le f(x_k)$ and $\\|\\nabla f(x_k)\\|\\le L\\|x_k\\|$, and
-$\\|x_i-x_j\\|\\le L$ for all $0\\le i<j$.
+**Lemma 1.** For all $k\\ge 0$ we have $f(x_{k+1})\\le f(x_k)$ and $\\|\\nabla f(x_k)\\|\\le L\\|x_k\\|$.
 
 """
 LOOP = """**Algorithm 1** A method

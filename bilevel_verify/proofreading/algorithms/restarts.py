@@ -23,10 +23,10 @@ def stale_entries(program: script.Program) -> Iterator[Stale]:
     """Entries with a fixed last index that the start sets, the loop reads through its counter, and a restart forgets.
 
     A restart is a block that sets a counter of the loop back to the number with which it began and sets some entry
-    with a fixed last index again.
+    with a fixed last index again. Entries that start as a number keep it.
     """
     start = [s for s in program.statements if isinstance(s, script.Assign)]
-    first = _fixed(start)
+    first = _fixed([s for s in start if whole(s.value) is None])  # a number is the same in every epoch
     counters = {t.name: n for s in start if (n := whole(s.value)) is not None for t in s.targets
                 if isinstance(t, tree.Letter)}  # fmt: skip
     for loop in program.statements:

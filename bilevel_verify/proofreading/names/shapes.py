@@ -160,7 +160,21 @@ def _numbers(paper: Paper) -> frozenset[str]:
         for chain in sentence.chains():
             if {r.word for r in chain.relations} & ORDERED:
                 found |= set().union(*(_plain_letters(member) for member in chain.members))
-    return frozenset(found)
+    return frozenset(found - _lengths(paper))
+
+
+def _lengths(paper: Paper) -> set[str]:
+    """Letters that are summands under a norm or in an inner product: no numbers, wherever else they stand."""
+    found: set[str] = set()
+    for sentence in paper.sentences:
+        for node in sentence.nodes():
+            for part in node.walk():
+                if isinstance(part, tree.Call) and part.function in ("norm", "norm_2", "dot"):
+                    for argument in part.arguments:
+                        terms = argument.terms if isinstance(argument, tree.Add) else (argument,)
+                        bare = (t.operand if isinstance(t, tree.Negate) else t for t in terms)
+                        found |= {n for t in bare if not isinstance(t, tree.Multiply) for n in _plain_letters(t)}
+    return {n for n in found if not n.endswith("()")}
 
 
 def _plain_letters(node: tree.Node) -> set[str]:
