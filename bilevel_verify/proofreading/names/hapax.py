@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from bilevel_verify.language import tree
 from bilevel_verify.latex.binding import bound_by
+from bilevel_verify.latex.structure import flat
 from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.names.occurrences import uses
 from bilevel_verify.proofreading.names.shapes import IDENTITY
@@ -15,6 +16,7 @@ from bilevel_verify.proofreading.source import Paper, Sentence
 from bilevel_verify.theorems.vocabulary import NUMBERS
 
 WORD = re.compile(r"\\(?:operatorname|mathrm)\{")
+INDEX = re.compile(r"([a-z])(?:[-+]\d+)?")
 OTHERS = frozenset({"_", "dots", "oo"})
 INTRODUCING = frozenset({"==", ":=", "<-", "in", "distributed", "approx", "to"})
 
@@ -34,11 +36,31 @@ def letter_defects(paper: Paper) -> Iterator[Defect]:
         sentence = found[0]
         if len(found) > 1 or name in NUMBERS | OTHERS | paper.notation.indices or _introduced(name, sentence):
             continue
+        if stranger := _strange_index(paper, name, sentence):
+            yield stranger
+            continue
         display = _display(paper, name)
         if not display or display in unread or not _in_a_claim(sentence):
             continue
         title = f"{display} stands here and nowhere else in the paper, and nothing introduces it"
         yield Defect("letter", sentence.place, title, "local slip", sentence.latex, unit=sentence.unit)
+
+
+def _strange_index(paper: Paper, name: str, sentence: Sentence) -> Defect | None:
+    """``x_n`` beside a sequence ``x_k``, where no other formula and no word has the letter n."""
+    entry = paper.notation.by_name.get((name, "letter"))
+    if entry is None or entry.atom.sub is None:
+        return None
+    index = INDEX.fullmatch(flat(entry.atom.sub))
+    others = [e for e in paper.notation.by_symbol.get(entry.atom.symbol, ()) if e.role == "sequence"]
+    if index is None or not others:
+        return None
+    alone = re.compile(rf"(?<![A-Za-z\\]){index[1]}(?![A-Za-z])")
+    if any(alone.search(s.latex) or alone.search(s.before) for s in paper.sentences if s is not sentence):
+        return None
+    title = f"the index {index[1]} of {entry.display} stands nowhere else in the paper"
+    grade = "breaks the statement" if sentence.read.formula.kind == "algorithm-line" else "local slip"
+    return Defect("index", sentence.place, title, grade, sentence.latex, unit=sentence.unit)
 
 
 def _introduced(name: str, sentence: Sentence) -> bool:
