@@ -92,6 +92,8 @@ def test_an_algorithm_with_and_without_a_slip(case: str, tmp_path: Path) -> None
 
 def test_a_statement_that_is_not_there_and_one_of_another_paper(tmp_path: Path) -> None:
     assert kinds(tmp_path, HEAD + "*Proof.* By Lemma 7 we have $f(x_1)\\le f(x_0)$.\n") == {"citation"}
+    assert kinds(tmp_path, HEAD + "*Proof.* By [12, Lemma 7] we have $f(x_1)\\le f(x_0)$.\n") == set()
+    assert kinds(tmp_path, HEAD + "*Proof.* By (Lemma 7 in in Luo et al. (2022)) we have $f(x_1)\\le 1$.\n") == set()
     assert kinds(tmp_path, HEAD + "*Proof.* By Lemma 7 of [12] we have $f(x_1)\\le f(x_0)$.\n") == set()
     assert kinds(tmp_path, HEAD + "*Proof.* By Lemma 1 we have $f(x_1)\\le f(x_0)$.\n") == set()
 

@@ -19,7 +19,7 @@ UNKNOWN = re.compile(
     r"\b(?:Theorem|Lemma|Proposition|Corollary|Assumption|Algorithm|Equation|Section)s?\s+(?P<label>[a-z]+:[\w:-]+)|\((?P<equation>eq:[\w:-]+)\)"
 )
 ELSEWHERE = re.compile(
-    r"\s*(?:\([ivx\d]+\))?\s*(?:,\s*)?(?:\(|\[|of|in|from|by|from the)\s*(?:the\s+)?"
+    r"\s*(?:\([ivx\d]+\))?\s*(?:,\s*)?(?:\(|\[|(?:of|in|from|by)(?:\s+(?:in|of|the))*)\s*"
     r"(?:\(?[A-Z][a-z]+|\[|\\cite|paper|book|\x01?\s*\[)"
 )
 """After a number: it is of another paper."""
@@ -48,6 +48,9 @@ def _missing(paper: Paper, passages: tuple[Passage, ...]) -> Iterator[Defect]:
                 yield _defect(passage, f"the label {label} is referred to and stands nowhere")
         for found in NAMED.finditer(passage.words):
             name = f"{found['kind']} {found['number']}"
+            before = passage.words[max(found.start() - 40, 0) : found.start()]
+            if before.rfind("[") > before.rfind("]"):
+                continue  # inside the citation of another paper
             if name not in known and found["kind"] in kinds and not ELSEWHERE.match(found["after"]):
                 yield _defect(passage, f"{name} is cited, and the paper has no {name}")
         for found in NUMBERED.finditer(passage.words):
