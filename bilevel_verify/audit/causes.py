@@ -43,7 +43,7 @@ class Cause:
 
 def record_of(card: Card, row: Row) -> Refuted | None:
     """What the card records about a row: of the claim if it has a record, else of the entry."""
-    entry = card.entries.get(row.statement)
+    entry = card.entries.get(row.statement or "")
     if isinstance(entry, Statement):
         for claim in entry.claims:
             if claim.id == row.claim and claim.refuted is not None:
@@ -75,7 +75,7 @@ def causes(card: Card, findings: Sequence[Finding]) -> tuple[Cause, ...]:
 
 def grade_of(card: Card, row: Row) -> str:
     """How grave a refuted row is by what it judges."""
-    entry = card.entries.get(row.statement)
+    entry = card.entries.get(row.statement or "")
     promised = isinstance(entry, Statement) and entry.kind in ("theorem", "proposition", "lemma", "corollary")
     if row.kind in ORDERS or isinstance(entry, Derivation) or row.kind == "units":
         return GRADES[1]
@@ -86,7 +86,7 @@ def grade_of(card: Card, row: Row) -> str:
 
 def _cause(card: Card, findings: list[Finding]) -> Cause:
     ordered = sorted(findings, key=lambda f: (GRADES.index(grade_of(card, f.row)), f.script is None))
-    first, ids = ordered[0].row, {f.row.statement for f in findings}
+    first, ids = ordered[0].row, {f.row.statement or "" for f in findings}
     title = f"{place_of(first)}: {_sentence(card, ordered)}"
     return Cause(tuple(ordered), grade_of(card, first), title, tuple(_used_by(card, ids)))
 
@@ -108,13 +108,14 @@ def _sentence(card: Card, findings: list[Finding]) -> str:
 
 def _keys(card: Card, finding: Finding) -> list[tuple[str, ...]]:
     row, record = finding.row, record_of(card, finding.row)
-    keys = [("entry", row.statement, (row.claim or "").partition(":")[0])]
+    statement = row.statement or ""
+    keys: list[tuple[str, ...]] = [("entry", statement, (row.claim or "").partition(":")[0])]
     if record is not None and record.why:
         keys.append(("why", re.split(r"[:;,]", record.why)[0].strip().lower()))
     if finding.printed:
-        keys.append(("printed", row.statement, finding.printed))
-    if record is not None and not isinstance(card.entries.get(row.statement), Statement):
-        keys.append(("record", row.statement))
+        keys.append(("printed", statement, finding.printed))
+    if record is not None and not isinstance(card.entries.get(row.statement or ""), Statement):
+        keys.append(("record", statement))
     return keys
 
 

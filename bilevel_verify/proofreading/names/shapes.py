@@ -426,7 +426,7 @@ class _Reader:
             return Shape({"vector": "covector", "covector": "vector"}.get(first.kind, first.kind), first.sizes[::-1])
         if name == "inv" and first is not None and first.kind == "matrix":
             self.at = arguments
-            self.sizes.equal(*first.sizes, "an inverse of a matrix")
+            self.sizes.equal(first.sizes[0], first.sizes[1], "an inverse of a matrix")
             return first
         if name in SCALAR_ONLY and first is not None:
             if first.kind != "scalar":
