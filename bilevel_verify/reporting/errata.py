@@ -6,7 +6,8 @@ passes through autoescape or :mod:`reporting.mathml`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,29 +32,48 @@ PAGE = """<!doctype html>
 <title>Errata: {{ card.key }}</title><style>{{ style }}</style></head>
 <body><header class="top"><h1>Errata: {{ card.title or card.key }}</h1>
 <p class="lede">{% if card.authors %}{{ card.authors }}. {% endif %}
-Each printed formula that was refuted, with the smallest counterexample found, the
-nearest form that was proved, and a script that shows the counterexample by itself.</p></header><main>
+Each defect once, the gravest first, with every place where it shows: the printed formula, the smallest counterexample
+found, the nearest form that was proved, and a script that shows the counterexample by itself.</p></header><main>
 <p>{{ counts }}. {{ share }}.</p>
-{% for f in refuted %}
-<section id="{{ f.anchor }}"><h2>{{ f.id }} <span class="soft">{{ f.claim }}</span></h2>
+{% if causes or groups %}<nav><h2>Contents</h2><ol>{% for c in causes %}
+<li><a href="#{{ c.anchor }}">{{ c.title }}</a> <span class="soft">{{ c.grade }}{% if c.number > 1 %}, {{ c.number }}
+rows{% endif %}</span></li>{% endfor %}{% for g in groups %}
+<li><a href="#{{ g.anchor }}">{{ g.title }}</a> <span class="soft">{{ g.grade }}{% if g.places|length > 1 %},
+{{ g.places|length }} places{% endif %}</span></li>{% endfor %}</ol></nav>{% endif %}
+{% for c in causes %}<h2 id="{{ c.anchor }}">{{ loop.index }}. {{ c.title }}</h2>
+<p class="soft">{{ c.grade }}.{% if c.places|length > 1 %} Places: {{ c.places|join("; ") }}.{% endif %}
+{% if c.used_by %}It matters for: {{ c.used_by|join(", ") }}.{% endif %}</p>
+{% for f in c.rows %}
+<section id="{{ f.anchor }}"><h3>{{ f.id }} <span class="soft">{{ f.claim }}</span></h3>
 <p class="soft">{{ f.source }}{% if f.known %} (recorded in the card){% endif %}</p>
 <dl>{% if f.printed %}<dt>Printed</dt><dd class="wide">{{ f.printed }}</dd>{% endif %}{% if f.stated %}
 <dt>As we read it</dt><dd class="wide">{{ f.stated }}</dd>{% endif %}{% if f.text %}
 <dt>In the card</dt><dd class="wide"><code>{{ f.text }}</code></dd>{% endif %}
 <dt>Verdict</dt><dd>{{ f.verdict }} ({{ f.kind }})</dd>
-<dt>Counterexample</dt><dd>{{ f.point or "see the reason" }}</dd><dt>Why</dt><dd>{{ f.why }}</dd>
+<dt>Counterexample</dt><dd>{{ f.point or "see the reason" }}{% if f.sides %}: {{ f.sides }}{% endif %}</dd>
+{% if f.letters %}<dt>Letters</dt><dd>{{ f.letters|join("; ") }}</dd>{% endif %}
+<dt>Why</dt><dd>{{ f.why }}</dd>
 {% if f.beside %}<dt>Not as printed</dt>{% for text in f.beside %}<dd>{{ text }}</dd>{% endfor %}{% endif %}
 <dt>Repaired</dt><dd>{% if f.repaired %}<code>{{ f.repaired }}</code>{% if f.repair_verdict %}:
 {{ f.repair_verdict }}{% endif %}{% else %}none is
 known (an audit without <code>--quick</code> searches the neighbourhood){% endif %}</dd>
 {% if f.script %}<dt>Script</dt><dd><a href="counterexamples/{{ f.script_name }}">{{ f.script_name }}</a>
 <details><summary>source</summary><pre>{{ f.script }}</pre></details></dd>{% endif %}</dl></section>
-{% else %}<p>Nothing was refuted.</p>{% endfor %}
+{% endfor %}{% else %}<p>Nothing was refuted.</p>{% endfor %}
+{% if groups %}<h2>Between the formulas</h2><p>Names, indices, shapes, algorithms, citations and joints, read over the
+whole text: {{ read }} formulas{% if unread %}, {{ unread }} of them not read{% endif %}.</p>{% for g in groups %}
+<section id="{{ g.anchor }}"><h3>{{ g.title }}</h3><p class="soft">{{ g.grade }}; {{ g.kind }}</p>
+<dl>{% if g.formula %}<dt>Printed</dt><dd class="wide">{{ g.formula }}</dd>{% endif %}
+{% if g.evidence %}<dt>Shown by</dt>{% for line in g.evidence %}<dd><code>{{ line }}</code></dd>{% endfor %}{% endif %}
+{% if g.places|length > 1 %}<dt>Places</dt><dd>{{ g.places|join("; ") }}</dd>{% endif %}
+</dl></section>{% endfor %}{% endif %}
 <h2>Coverage</h2><div class="wide"><table><tr><th>item</th><th>what</th><th>source</th><th>verdicts</th>
 <th>elsewhere, or why nothing</th></tr>
 {% for line in lines %}<tr><td>{{ line.id }}</td><td>{{ line.kind }}</td><td>{{ line.source }}</td>
 <td>{{ line.shown }}</td><td>{{ line.rest }}</td></tr>
 {% endfor %}</table></div>
+{% if not_read %}<h2>Not read</h2><p>Nothing is said about these.</p><ul>{% for line in not_read %}<li>{{ line }}</li>
+{% endfor %}</ul>{% endif %}
 {% if quotations %}<h2>Quotations</h2><p>What the card quotes, looked up in the print of the paper and compared with
 what is judged: {{ quoted }}.</p><div class="wide"><table>
 <tr><th>outcome</th><th>item</th><th>quotation</th><th>why</th></tr>{% for q in quotations %}
@@ -62,7 +82,10 @@ what is judged: {{ quoted }}.</p><div class="wide"><table>
 """
 
 
-def write_errata(findings: Sequence[Any], lines: Sequence[Any], cards: Sequence[Any], folder: Path) -> list[Path]:
+def write_errata(
+    findings: Sequence[Any], lines: Sequence[Any], cards: Sequence[Any], folder: Path,
+    reports: Mapping[str, Any] | None = None,
+) -> list[Path]:  # fmt: skip
     """Write ``errata-PAPER.html`` for each card and return the paths.
 
     Parameters
@@ -71,6 +94,7 @@ def write_errata(findings: Sequence[Any], lines: Sequence[Any], cards: Sequence[
     lines : the coverage table (``audit.coverage.Line``).
     cards : the papers.
     folder : where the pages go; created if it is not there.
+    reports : key of a card -> what the proofreader found in its paper.
 
     Raises
     ------
@@ -79,7 +103,9 @@ def write_errata(findings: Sequence[Any], lines: Sequence[Any], cards: Sequence[
     pages = []
     for card in cards:
         mine = [f for f in findings if f.row.paper == card.key]
-        text = errata_page(card, mine, [line for line in lines if line.paper == card.key])
+        text = errata_page(
+            card, mine, [line for line in lines if line.paper == card.key], (reports or {}).get(card.key)
+        )
         path = folder / f"errata-{slug(card.key)}.html"
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -90,24 +116,29 @@ def write_errata(findings: Sequence[Any], lines: Sequence[Any], cards: Sequence[
     return pages
 
 
-def errata_page(card: Any, findings: Sequence[Any], lines: Sequence[Any]) -> str:
-    """One page as text."""
+def errata_page(card: Any, findings: Sequence[Any], lines: Sequence[Any], report: Any = None) -> str:
+    """One page as text; ``report`` is what the proofreader found, or None."""
     import jinja2
     from markupsafe import Markup
 
+    from bilevel_verify.audit.causes import causes
     from bilevel_verify.audit.coverage import decided
 
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
     style = template("page.css") + STYLE
     rows = [f.row for f in findings]
-    refuted = sorted((f for f in findings if f.row.verdict == "refuted" and _is_of_the_print(f.row)), key=_place)
+    refuted = [f for f in findings if f.row.verdict == "refuted" and _is_of_the_print(f.row)]
     return environment.from_string(PAGE).render(
         card=card,
         style=Markup(style),
         policy=content_policy(style),
         counts=str(count_of(row.to_dict() for row in rows)),
         share=str(decided(rows)),
-        refuted=[_record(card, f, findings) for f in refuted],
+        causes=[_cause(card, cause, findings) for cause in causes(card, refuted)],
+        groups=[_group(group) for group in report.groups] if report is not None else [],
+        read=report.formulas if report is not None else 0,
+        unread=len(report.unread) if report is not None else 0,
+        not_read=list(report.unread) if report is not None else [],
         lines=[_line(line) for line in lines],
         **_quotations(card),
     )
@@ -139,9 +170,55 @@ def _is_of_the_print(row: Any) -> bool:
     return bool(row.as_printed or (row.reason or "").startswith("on record"))
 
 
-def _place(finding: Any) -> tuple[bool, bool]:
-    """What the card records as refuted comes first, then relations, then what only concerns their form."""
-    return not finding.row.known_refuted, finding.row.judges != "relation"
+def _cause(card: Any, cause: Any, findings: Sequence[Any]) -> dict[str, Any]:
+    return {
+        "anchor": slug("cause", cause.first.row.statement, cause.first.row.claim),
+        "title": cause.title,
+        "grade": cause.grade,
+        "number": len(cause.findings),
+        "places": cause.places,
+        "used_by": cause.used_by,
+        "rows": [_record(card, finding, findings) for finding in cause.findings],
+    }
+
+
+def _group(group: Any) -> dict[str, Any]:
+    from markupsafe import Markup
+
+    first = group.first
+    return {
+        "anchor": slug("read", first.kind, first.place),
+        "title": f"{first.place}: {first.title}",
+        "grade": first.grade,
+        "kind": first.kind,
+        "formula": Markup(to_mathml(first.latex, block=True)) if first.latex else "",
+        "evidence": first.evidence,
+        "places": group.places,
+    }
+
+
+def _letters(card: Any, finding: Any) -> list[str]:
+    """What the letters of a counterexample mean."""
+    specs = {name: card.letters.get(name) for name in finding.counterexample or {}}
+    return [f"{name}: {spec.meaning}" for name, spec in specs.items() if spec is not None and spec.meaning]
+
+
+def _changed(printed: str, repaired: str | None) -> Any:
+    """The repaired form with what changed marked against the printed one."""
+    from difflib import SequenceMatcher
+
+    from markupsafe import Markup, escape
+
+    if not repaired:
+        return repaired
+    one, two = (re.findall(r"[A-Za-z_0-9.]+|\\s+|.", text) for text in (printed, repaired))
+    parts = []
+    for tag, _, _, start, end in SequenceMatcher(None, one, two, autojunk=False).get_opcodes():
+        piece = escape("".join(two[start:end]))
+        parts.append(
+            piece if tag == "equal" else Markup("<ins>{}</ins>").format(piece) if piece else Markup("<del></del>")
+        )
+    return Markup("").join(parts)
 
 
 def script_name(finding: Any) -> str:
@@ -155,14 +232,16 @@ def script_name(finding: Any) -> str:
 def _record(card: Any, finding: Any, findings: Sequence[Any]) -> dict[str, Any]:
     from markupsafe import Markup
 
+    from bilevel_verify.audit.causes import record_of
+
     row = finding.row
-    entry = card.entries.get(row.statement)
-    recorded = getattr(entry, "refuted", None)
+    recorded = record_of(card, row)
     op = (row.details or {}).get("op", "~")
     rows = [f.row for f in findings if f.row.statement == row.statement]
     repairs = [r for r in rows if any(mark.startswith("repaired") for mark in r.marks)]
     beside = [r for r in rows if r.marks and r.claim == row.claim and r not in repairs]
     point = finding.counterexample or {}
+    text = f"{row.left} {op} {row.right}" if row.left else ""
     return {
         "anchor": slug(row.statement, row.claim),
         "id": row.statement,
@@ -172,12 +251,14 @@ def _record(card: Any, finding: Any, findings: Sequence[Any]) -> dict[str, Any]:
         "printed": Markup(to_mathml(finding.printed, block=True)) if finding.printed else "",
         "stated": Markup(to_mathml(row.stated, block=True)) if row.stated else "",
         "beside": [f"{'; '.join(r.marks)}: {r.verdict}" for r in beside],
-        "text": f"{row.left} {op} {row.right}" if row.left else "",
+        "text": text,
+        "sides": f"left {row.measured:.6g}, right {row.bound:.6g}" if None not in (row.measured, row.bound) else "",
+        "letters": _letters(card, finding),
         "verdict": row.verdict,
         "kind": row.kind,
         "point": ", ".join(f"{k} = {v}" for k, v in point.items()),
         "why": "; ".join(p for p in (getattr(recorded, "why", ""), row.reason or "") if p),
-        "repaired": finding.repaired,
+        "repaired": _changed(text, finding.repaired),
         "repair_verdict": ", ".join(dict.fromkeys(f"{r.verdict}: {r.reason}" for r in repairs)),
         "script": finding.script,
         "script_name": script_name(finding),

@@ -32,7 +32,8 @@ def audit_command(arguments: Any) -> int:
         errors.append(" ".join(str(error).split()))
         output.say(f"error: {errors[-1]}")
 
-    papers = drafted_cards([*arguments.paper, *arguments.card], arguments.out, arguments.answers) or None
+    given, drafts = drafted_cards([*arguments.paper, *arguments.card], arguments.out, arguments.answers)
+    papers = given or None
     progress = _Progress(quiet=arguments.json)
     findings = audit(
         papers,
@@ -55,18 +56,40 @@ def audit_command(arguments: Any) -> int:
     asked = arguments.statement
     lines = [line for card in cards for line in coverage(card, rows) if asked in (None, line.id)]
     mutants = _controls(cards, arguments)
+    reports = _proofread(cards, drafts) if asked is None else {}
     if arguments.out:
-        _write(findings, lines, cards, Path(arguments.out))
+        _write(findings, lines, cards, Path(arguments.out), reports)
     if arguments.json:
-        status = _print_json(findings, lines, mutants, errors, arguments.strict)
+        status = _print_json(findings, lines, mutants, errors, arguments.strict, reports)
     else:
         status = _show(findings, arguments)
+        _show_defects(reports)
         _summary(lines, rows, mutants)
     return 2 if errors and not findings else max(status, 1 if errors else 0)
 
 
-def _print_json(findings: list[Any], lines: list[Any], mutants: Any, errors: list[str], strict: bool) -> int:
-    """Rows, coverage, share decided, controls and errors as one object; the exit status."""
+def _proofread(cards: Sequence[Any], drafts: Mapping[str, Any]) -> dict[str, Any]:
+    """What stands between the formulas: of a paper's source where it was drafted, else of its card and print."""
+    from bilevel_verify.proofreading import proofread, proofread_draft
+
+    return {c.key: proofread_draft(drafts[c.key]) if c.key in drafts else proofread(c) for c in cards}
+
+
+def _show_defects(reports: Mapping[str, Any]) -> None:
+    """The defects between the formulas, the gravest first, as a table."""
+    lines = [
+        [group.first.grade, report.paper, group.first.kind, group.first.place, group.first.title]
+        for report in reports.values()
+        for group in report.groups
+    ]
+    if lines:
+        output.table("Between the formulas", ["grade", "paper", "kind", "place", "what"], lines)
+
+
+def _print_json(
+    findings: list[Any], lines: list[Any], mutants: Any, errors: list[str], strict: bool, reports: Mapping[str, Any]
+) -> int:
+    """Rows, coverage, share decided, controls, errors and what was proofread as one object; the exit status."""
     from bilevel_verify.audit.coverage import decided
     from bilevel_verify.checks.verdicts.counting import count_of
 
@@ -78,6 +101,7 @@ def _print_json(findings: list[Any], lines: list[Any], mutants: Any, errors: lis
         "decided": {"decided": share.decided, "total": share.total, "percent": share.percent},
         "controls": mutants,
         "errors": errors,
+        "proofreading": [report.to_dict() for report in reports.values()],
     }
     output.print_json({"rows": rows, **extra})
     return output.exit_status(rows, strict)
@@ -224,7 +248,7 @@ class _Progress:
             sys.stderr.flush()
 
 
-def _write(findings: Any, lines: Sequence[Any], cards: Sequence[Any], folder: Path) -> None:
+def _write(findings: Any, lines: Sequence[Any], cards: Sequence[Any], folder: Path, reports: Mapping[str, Any]) -> None:
     """The report of the findings, an errata page for each paper and the independent scripts of the refutations."""
     from bilevel_verify.reporting.build import build
     from bilevel_verify.reporting.errata import script_name, write_errata
@@ -233,7 +257,7 @@ def _write(findings: Any, lines: Sequence[Any], cards: Sequence[Any], folder: Pa
     what = ", ".join(card.key for card in cards) or "nothing"
     answer = {"statement": what, "problem": None, "rows": [f.row.to_dict() for f in findings]}
     page = write_document(build([answer], title=f"Audit of {what}", command="bilevel-verify audit"), folder)
-    pages = write_errata(findings, lines, cards, folder)
+    pages = write_errata(findings, lines, cards, folder, reports)
     try:
         for finding in findings:
             if finding.script:

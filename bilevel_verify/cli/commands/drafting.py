@@ -99,17 +99,21 @@ def _write(target: Path, draft: Draft) -> None:
         raise InputError(f"{target}: {error.strerror or error}: choose another --out file") from None
 
 
-def drafted_cards(papers: Sequence[str], out: str | None, answers: str | None) -> list[str]:
-    """The same list with a card drafted for every paper in it; the cards stay in ``out``, or in a temporary folder."""
+def drafted_cards(papers: Sequence[str], out: str | None, answers: str | None) -> tuple[list[str], dict[str, Draft]]:
+    """The same list with a card drafted for every paper in it, and the drafts by the key of their card.
+
+    The cards stay in ``out``, or in a temporary folder.
+    """
     from bilevel_verify.drafting import draft, read_answers
 
     if not any(is_paper(name) for name in papers):
         if answers:
             raise InputError("--answers: there is no paper (.tex or .md) to be answered for")
-        return list(papers)
+        return list(papers), {}
     said = read_answers(Path(answers) if answers else None)
     folder = Path(out) if out else Path(tempfile.mkdtemp(prefix="bilevel-verify-"))
-    found = []
+    found: list[str] = []
+    drafts: dict[str, Draft] = {}
     for name in papers:
         if not is_paper(name):
             found.append(name)
@@ -123,4 +127,5 @@ def drafted_cards(papers: Sequence[str], out: str | None, answers: str | None) -
             output.say(f"not read: {len(made.remarks) - SHOWN} more in the card")
         output.say(f"{made.counts}; card: {target}")
         found.append(str(target))
-    return found
+        drafts[made.key] = made
+    return found, drafts

@@ -1,0 +1,169 @@
+"""One defect, one entry: refuted rows with the same cause together, graded, and titled by the paper's own place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bilevel_verify.audit.finding import Finding
+from bilevel_verify.checks.verdicts.verdict import Row
+from bilevel_verify.theorems.card import Card, Derivation, Entry, Refuted, Statement
+
+GRADES = ("breaks the statement", "changes a constant or a rate", "local slip", "wording")
+"""From the gravest down; the list is closed."""
+ALONG_RUNS = frozenset("run step epoch point probability executability algorithm".split())
+ORDERS = frozenset("derivation order units table".split())
+AS_IN = re.compile(r"\b(?:as|same \w+(?: as)?|again) (?:for|in|as in) ([A-Za-z0-9().-]+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """Refuted rows of one cause, the one that speaks for them first.
+
+    ``title`` is one sentence for an author: where, and what is wrong; ``used_by`` are the ids of the statements and
+    derivations that build on what is refuted.
+    """
+
+    findings: tuple[Finding, ...]
+    grade: str
+    title: str
+    used_by: tuple[str, ...] = ()
+
+    @property
+    def first(self) -> Finding:
+        """The row that speaks for the others."""
+        return self.findings[0]
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """Every place, once."""
+        return tuple(dict.fromkeys(place_of(f.row) for f in self.findings))
+
+
+def record_of(card: Card, row: Row) -> Refuted | None:
+    """What the card records about a row: of the claim if it has a record, else of the entry."""
+    entry = card.entries.get(row.statement or "")
+    if isinstance(entry, Statement):
+        for claim in entry.claims:
+            if claim.id == row.claim and claim.refuted is not None:
+                return claim.refuted
+    return entry.refuted if entry is not None else None
+
+
+def place_of(row: Row) -> str:
+    """Where a reader finds it: the card's source, else the id."""
+    return row.source or f"{row.statement} {row.claim or ''}".strip()
+
+
+def causes(card: Card, findings: Sequence[Finding]) -> tuple[Cause, ...]:
+    """Refuted findings of one card by cause, the gravest first, what is on record before what is not.
+
+    Two rows have one cause if they judge the same printed formula of one entry, if their records give the same reason,
+    or if the record of one refers to the other ("as in (37)").
+    """
+    groups = _Groups(len(findings))
+    seen: dict[tuple[str, ...], int] = {}
+    for number, finding in enumerate(findings):
+        for key in _keys(card, finding):
+            groups.join(number, seen.setdefault(key, number))
+        for other in _referred(card, finding, findings):
+            groups.join(number, other)
+    found = [_cause(card, [findings[n] for n in members]) for members in groups.all()]
+    return tuple(sorted(found, key=lambda c: (GRADES.index(c.grade), not c.first.row.known_refuted)))
+
+
+def grade_of(card: Card, row: Row) -> str:
+    """How grave a refuted row is by what it judges."""
+    entry = card.entries.get(row.statement or "")
+    promised = isinstance(entry, Statement) and entry.kind in ("theorem", "proposition", "lemma", "corollary")
+    if row.kind in ORDERS or isinstance(entry, Derivation) or row.kind == "units":
+        return GRADES[1]
+    if row.kind in ALONG_RUNS or promised:
+        return GRADES[0]
+    return GRADES[3] if row.kind == "bookkeeping" else GRADES[2]
+
+
+def _cause(card: Card, findings: list[Finding]) -> Cause:
+    ordered = sorted(findings, key=lambda f: (GRADES.index(grade_of(card, f.row)), f.script is None))
+    first, ids = ordered[0].row, {f.row.statement or "" for f in findings}
+    title = f"{place_of(first)}: {_sentence(card, ordered)}"
+    return Cause(tuple(ordered), grade_of(card, first), title, tuple(_used_by(card, ids)))
+
+
+def _sentence(card: Card, findings: list[Finding]) -> str:
+    for finding in findings:
+        record = record_of(card, finding.row)
+        if record is not None and record.why:
+            return record.why
+    finding = findings[0]
+    row, reason = finding.row, finding.row.reason or ""
+    if row.kind == "units":
+        return f"{reason.removeprefix('the two sides ')}: the two sides have different units"
+    if row.kind in ("derivation", "executability", "definedness", "identity", "bookkeeping"):
+        return reason.partition(": ")[2] or reason
+    point = ", ".join(f"{k} = {v}" for k, v in (finding.counterexample or {}).items())
+    return f"fails at {point}" if point else reason
+
+
+def _keys(card: Card, finding: Finding) -> list[tuple[str, ...]]:
+    row, record = finding.row, record_of(card, finding.row)
+    statement = row.statement or ""
+    keys: list[tuple[str, ...]] = [("entry", statement, (row.claim or "").partition(":")[0])]
+    if record is not None and record.why:
+        keys.append(("why", re.split(r"[:;,]", record.why)[0].strip().lower()))
+    if finding.printed:
+        keys.append(("printed", statement, finding.printed))
+    if record is not None and not isinstance(card.entries.get(row.statement or ""), Statement):
+        keys.append(("record", statement))
+    return keys
+
+
+def _referred(card: Card, finding: Finding, findings: Sequence[Finding]) -> list[int]:
+    """Rows to which the record of one refers by a number or an id."""
+    record = record_of(card, finding.row)
+    named = AS_IN.findall(record.why) if record is not None else []
+    names = {name.strip("().,;:").lower() for name in named}
+    found = []
+    for number, other in enumerate(findings):
+        ids = {other.row.statement, other.row.claim or ""}
+        if any(name in ids or f"equation-{name}" in ids for name in names):
+            found.append(number)
+    return found
+
+
+def _used_by(card: Card, ids: set[str]) -> list[str]:
+    """Statements and derivations that name one of the ids as what they use."""
+    return [
+        name
+        for name, entry in card.entries.items()
+        if name not in ids and {u.partition("/")[0] for u in _uses(entry)} & ids
+    ]
+
+
+def _uses(entry: Entry) -> tuple[str, ...]:
+    if isinstance(entry, Statement):
+        return entry.uses
+    return entry.premise if isinstance(entry, Derivation) else ()
+
+
+class _Groups:
+    """Disjoint sets of numbers."""
+
+    def __init__(self, count: int) -> None:
+        self.parent = list(range(count))
+
+    def root(self, number: int) -> int:
+        while self.parent[number] != number:
+            number = self.parent[number]
+        return number
+
+    def join(self, one: int, other: int) -> None:
+        a, b = sorted((self.root(one), self.root(other)))
+        self.parent[b] = a
+
+    def all(self) -> list[list[int]]:
+        table: dict[int, list[int]] = {}
+        for number in range(len(self.parent)):
+            table.setdefault(self.root(number), []).append(number)
+        return list(table.values())

@@ -1,0 +1,164 @@
+"""Defects of an algorithm that no run is needed for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from bilevel_verify.language import to_text, tree
+from bilevel_verify.latex import Notation
+from bilevel_verify.proofreading.algorithms.listing import NotUnderstood, understood
+from bilevel_verify.proofreading.algorithms.restarts import stale_entries
+from bilevel_verify.proofreading.algorithms.zones import Zones, whole_letters
+from bilevel_verify.proofreading.defect import Defect
+from bilevel_verify.proofreading.names.occurrences import shift_of, whole
+from bilevel_verify.proofreading.source import Listing
+from bilevel_verify.theorems import algorithm as script
+from bilevel_verify.theorems.pseudocode.assignment import unassigned_paths
+
+BREAKS, SLIP = "breaks the statement", "local slip"
+
+
+@dataclass(frozen=True, slots=True)
+class Algorithm:
+    """An algorithm that was understood: where it stands, its statements, and what has a value from the start.
+
+    ``sequences`` are those that are given as a whole (None: not known), ``conditions`` are what is given of the inputs.
+    """
+
+    id: str
+    name: str
+    program: script.Program
+    inputs: frozenset[str]
+    sequences: frozenset[str] | None = None
+    conditions: tuple[tree.Node, ...] = ()
+
+
+def algorithms_of(listings: Iterable[Listing], notation: Notation) -> tuple[list[Algorithm], list[str]]:
+    """The printed algorithms that were understood, and one line for each that was not."""
+    found: list[Algorithm] = []
+    missing: list[str] = []
+    for listing in listings:
+        try:
+            printed = understood(listing, notation)
+        except NotUnderstood as reason:
+            missing.append(f"{listing.name}: {reason}")
+            continue
+        if printed.program.statements:
+            found.append(
+                Algorithm(
+                    listing.id, listing.name, printed.program, printed.inputs, printed.sequences, printed.conditions
+                )
+            )
+    return found, missing
+
+
+def algorithm_defects(algorithm: Algorithm) -> Iterator[Defect]:
+    """Reads without a value, tests that never or always hold, loops without end, stale state."""
+    yield from _unassigned(algorithm)
+    yield from _beyond(algorithm)
+    yield from _standing(algorithm)
+    yield from _tests(algorithm)
+    for stale in stale_entries(algorithm.program):
+        title = (
+            f"the restart sets {stale.counter} back and leaves {stale.entry} as the last epoch had it; the next pass"
+            " reads it"
+        )
+        yield _defect(algorithm, "stale", stale.line, title, BREAKS)
+
+
+def _unassigned(algorithm: Algorithm) -> Iterator[Defect]:
+    loops = {s.index for s in algorithm.program.walk() if isinstance(s, script.For)}
+    for found in unassigned_paths(algorithm.program, algorithm.inputs - loops):
+        yield _defect(algorithm, "unassigned", found.line.removeprefix("line "), found.message, BREAKS)
+
+
+def _beyond(algorithm: Algorithm) -> Iterator[Defect]:
+    """An output whose index lies behind the last entry that a loop before it assigns."""
+    for loop, after in _after_loops(algorithm.program):
+        if not isinstance(loop.stop, tree.Letter) or not isinstance(after, tree.Index) or not after.indices:
+            continue
+        asked = shift_of(after.indices[-1], loop.stop.name)
+        shifts = [
+            shift
+            for s in script.Program(loop.body, "").walk()
+            if isinstance(s, script.Assign)
+            for t in s.targets
+            if isinstance(t, tree.Index) and t.base == after.base and t.indices
+            and (shift := shift_of(t.indices[-1], loop.index)) is not None
+        ]  # fmt: skip
+        if asked is not None and shifts and asked > max(shifts) - 1:
+            last = to_text(tree.Index(after.base, (*after.indices[:-1], _moved(loop.stop, max(shifts) - 1))))
+            title = f"{to_text(after)} is put out; the last entry that the loop assigns is {last}"
+            yield _defect(algorithm, "unassigned", "", title, BREAKS)
+
+
+def _standing(algorithm: Algorithm) -> Iterator[Defect]:
+    """Sequences that a loop reads at its index and of which only entries with fixed indices are ever assigned."""
+    if algorithm.sequences is None:
+        return
+    statements = list(algorithm.program.walk())
+    assigns = [s for s in statements if isinstance(s, script.Assign)]
+    targets = [t for s in assigns for t in s.targets]
+    moving = {t.name for t in targets if isinstance(t, tree.Letter)}
+    moving |= {s.index for s in statements if isinstance(s, script.For)}
+    fixed = {t.base for t in targets if isinstance(t, tree.Index)}
+    fixed -= {t.base for t in targets if isinstance(t, tree.Index) and t.indices and whole(t.indices[-1]) is None}
+    told: set[str] = set()
+    for loop in (s for s in statements if isinstance(s, script.For | script.While)):
+        for statement in script.Program(loop.body, "").walk():
+            for part in (p for node in script.expressions_of(statement) for p in node.walk()):
+                if not isinstance(part, tree.Index) or part.base not in fixed - algorithm.sequences - told:
+                    continue
+                if tree.letters(part.indices[-1]) & moving:
+                    told.add(part.base)
+                    title = f"{to_text(part)} is read in every pass, and no line assigns {part.base} behind its start"
+                    yield _defect(algorithm, "unassigned", statement.label, title, BREAKS)
+
+
+def _moved(node: tree.Letter, step: int) -> tree.Node:
+    return node if step == 0 else tree.Add((node, tree.signed(step)))
+
+
+def _after_loops(program: script.Program) -> Iterator[tuple[script.For, tree.Node]]:
+    """Counting loops of the outer level with the entries that are put out behind them."""
+    loops = [s for s in program.statements if isinstance(s, script.For)]
+    outputs = [v for s in program.statements if isinstance(s, script.Return) for v in s.values]
+    if len(loops) == 1:
+        yield from ((loops[0], value) for value in outputs)
+
+
+def _unmoved(loop: script.While) -> bool:
+    """Whether nothing that the test of a loop reads is assigned in it: no letter, no entry of the same text."""
+    inside = list(script.Program(loop.body, "").walk())
+    if any(isinstance(s, script.Break | script.Return) for s in inside) or isinstance(loop.test, tree.Truth):
+        return False
+    targets = [t for s in inside if isinstance(s, script.Assign) for t in s.targets]
+    letters = {t.name for t in targets if isinstance(t, tree.Letter)}
+    letters |= {s.index for s in inside if isinstance(s, script.For)}
+    entries = {to_text(t) for t in targets if isinstance(t, tree.Index)}
+    read = {to_text(p) for p in loop.test.walk() if isinstance(p, tree.Index)}
+    return not (tree.letters(loop.test) & letters) and not (read & entries)
+
+
+def _tests(algorithm: Algorithm) -> Iterator[Defect]:
+    zones = Zones(algorithm.program, whole_letters(algorithm.program))
+    zones.run(algorithm.conditions)
+    stuck = [s for s in algorithm.program.walk() if isinstance(s, script.While) and _unmoved(s)]
+    for loop in {id(s): s for s in (*zones.endless, *stuck)}.values():
+        title = f"the loop ends when {to_text(loop.test)} fails, and that never happens"
+        yield _defect(algorithm, "endless", loop.label, title, BREAKS)
+    ended = {id(loop) for loop in zones.endless}
+    for statement, test, answers in zones.answers.values():
+        if not answers.reached or (answers.true and answers.false) or id(statement) in ended:
+            continue
+        if isinstance(statement, script.While) and test == statement.test and answers.true:
+            continue  # left by a break
+        never = "never" if answers.false else "always"
+        title = f"the test {to_text(test)} {never} holds where it stands"
+        yield _defect(algorithm, "test", statement.label, title, SLIP)
+
+
+def _defect(algorithm: Algorithm, kind: str, line: str, title: str, grade: str) -> Defect:
+    where = f"line {line} of {algorithm.name}" if line else algorithm.name
+    return Defect(kind, where, title, grade, unit=algorithm.id, cause=f"{algorithm.id} {title}")

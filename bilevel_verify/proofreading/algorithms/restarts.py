@@ -1,0 +1,104 @@
+"""Restarts: what the beginning of an algorithm sets, and a restart inside its loop leaves as it was."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from bilevel_verify.language import tree
+from bilevel_verify.proofreading.names.occurrences import shift_of, whole
+from bilevel_verify.theorems import algorithm as script
+
+
+@dataclass(frozen=True, slots=True)
+class Stale:
+    """A restart and the entry that it does not set again."""
+
+    line: str
+    entry: str
+    counter: str
+
+
+def stale_entries(program: script.Program) -> Iterator[Stale]:
+    """Entries with a fixed last index that the start sets, the loop reads through its counter, and a restart forgets.
+
+    A restart is a block that sets a counter of the loop back to the number with which it began and sets some entry
+    with a fixed last index again. Entries that start as a number keep it.
+    """
+    start = [s for s in program.statements if isinstance(s, script.Assign)]
+    first = _fixed([s for s in start if whole(s.value) is None])  # a number is the same in every epoch
+    counters = {t.name: n for s in start if (n := whole(s.value)) is not None for t in s.targets
+                if isinstance(t, tree.Letter)}  # fmt: skip
+    for loop in program.statements:
+        if not isinstance(loop, script.While):
+            continue
+        read = _read_through(loop)
+        for block in _blocks(loop):
+            mine = [s for s in block if isinstance(s, script.Assign)]
+            back = [t.name for s in mine for t in s.targets
+                    if isinstance(t, tree.Letter) and counters.get(t.name, object()) == whole(s.value)]  # fmt: skip
+            again = _fixed(mine) | _set_after(loop, block)
+            counter = next((name for name in back if _counted(loop, name)), None)
+            if counter is None or not _fixed(mine):
+                continue
+            for base, number in sorted(first - again):
+                if (base, counter) in read and _lowest(loop, base, counter, number, counters[counter]):
+                    line = next(s.label or str(s.number) for s in mine)
+                    yield Stale(line, f"{base}[{number}]", counter)
+
+
+def _fixed(statements: list[script.Assign]) -> set[tuple[str, int]]:
+    """Entries whose last index is a number."""
+    return {
+        (t.base, number)
+        for s in statements
+        for t in s.targets
+        if isinstance(t, tree.Index) and t.indices and (number := whole(t.indices[-1])) is not None
+    }
+
+
+def _set_after(loop: script.While, block: tuple[script.Statement, ...]) -> set[tuple[str, int]]:
+    """Fixed entries that the loop sets outside of the block, so that a later line may set them."""
+    inside = {id(s) for s in block}
+    others = [s for s in script.Program(loop.body, "").walk() if isinstance(s, script.Assign) and id(s) not in inside]
+    return _fixed(others)
+
+
+def _blocks(loop: script.While) -> Iterator[tuple[script.Statement, ...]]:
+    """The branches of the conditions of a loop."""
+    for statement in script.Program(loop.body, "").walk():
+        if isinstance(statement, script.If):
+            yield statement.body
+            yield statement.orelse
+
+
+def _counted(loop: script.While, name: str) -> bool:
+    """Whether the loop steps the letter by a number."""
+    return any(
+        isinstance(s, script.Assign) and tree.Letter(name) in s.targets and shift_of(s.value, name)
+        for s in script.Program(loop.body, "").walk()
+    )
+
+
+def _read_through(loop: script.While) -> set[tuple[str, str]]:
+    """``(sequence, counter)`` where the loop reads an entry whose last index is the counter plus a number."""
+    found: set[tuple[str, str]] = set()
+    for statement in script.Program(loop.body, "").walk():
+        for node in script.expressions_of(statement):
+            for part in node.walk():
+                if isinstance(part, tree.Index) and part.indices:
+                    found |= {(part.base, name) for name in tree.letters(part.indices[-1])}
+    return found
+
+
+def _lowest(loop: script.While, base: str, counter: str, number: int, begins: int) -> bool:
+    """Whether the first pass after a restart reads this entry: at the counter plus the number minus its start."""
+    return any(
+        isinstance(part, tree.Index)
+        and part.base == base
+        and part.indices
+        and shift_of(part.indices[-1], counter) == number - begins
+        for statement in script.Program(loop.body, "").walk()
+        for node in script.expressions_of(statement)
+        for part in node.walk()
+    )

@@ -1,0 +1,1 @@
+"""Joints between statements: citations, totals, cases."""

@@ -1,0 +1,66 @@
+"""Case distinctions by sets of indices: the cases cover everything, each index once."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+
+from bilevel_verify.language import tree
+from bilevel_verify.proofreading.defect import Defect
+from bilevel_verify.proofreading.source import Paper, Sentence
+
+OPPOSITE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
+TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+MEMBER = re.compile(r"(.+?)_?([12])\Z")
+
+
+def case_defects(paper: Paper) -> Iterator[Defect]:
+    """Pairs ``S_1 = {j : a >= b}``, ``S_2 = {j : a < b}`` of one statement that overlap or leave something out."""
+    for home in paper.homes.values():
+        table: dict[str, dict[str, tuple[Sentence, tree.Compare]]] = defaultdict(dict)
+        for sentence in home:
+            for name, test in _sets(sentence):
+                if found := MEMBER.match(name):
+                    table[found[1]].setdefault(found[2], (sentence, test))
+        for name, pair in table.items():
+            if set(pair) == {"1", "2"}:
+                yield from _judged(name, *pair["1"], *pair["2"])
+
+
+def _sets(sentence: Sentence) -> Iterator[tuple[str, tree.Compare]]:
+    """Names of sets with the one comparison that defines them."""
+    for chain in sentence.chains():
+        for left, relation, right in zip(chain.members, chain.relations, chain.members[1:], strict=False):
+            if relation.word in ("==", ":=") and isinstance(right, tree.Call) and right.function == "such_that":
+                tests = [a for a in right.arguments[1:] if isinstance(a, tree.Compare) and len(a.operators) == 1]
+                name = left.name if isinstance(left, tree.Letter) else _entry(left)
+                if name and len(tests) == 1 and len(right.arguments) == 2:
+                    yield name, tests[0]
+
+
+def _entry(node: tree.Node) -> str:
+    match node:
+        case tree.Index(base=base, indices=(tree.Number(value=value),)):
+            return f"{base}_{value}"
+    return ""
+
+
+def _judged(name: str, first: Sentence, one: tree.Compare, second: Sentence, other: tree.Compare) -> Iterator[Defect]:
+    """The two conditions against each other, where they compare the same two things."""
+    op = other.operators[0]
+    if other.operands == one.operands[::-1]:
+        op = TURNED.get(op, op)
+    elif other.operands != one.operands:
+        if other.operands[0] == one.operands[0] and OPPOSITE.get(one.operators[0]) == op:
+            title = f"the cases {name}_1 and {name}_2 part at two different values"
+            yield Defect("total", second.place, title, "local slip", second.latex, (first.latex,), unit=second.unit)
+        return
+    if OPPOSITE.get(one.operators[0]) == op:
+        return
+    both = {one.operators[0], op}
+    what = "both hold where the two sides are equal" if both == {"<=", ">="} else (
+        "neither holds where the two sides are equal" if both == {"<", ">"} else "one is part of the other"
+    )  # fmt: skip
+    title = f"the cases {name}_1 and {name}_2 do not part everything: {what}"
+    yield Defect("total", second.place, title, "local slip", second.latex, (first.latex,), unit=second.unit)

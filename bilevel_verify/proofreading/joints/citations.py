@@ -1,0 +1,118 @@
+"""Citations inside a paper: of numbers that it does not have, and proofs that lean on each other in a circle."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+
+from bilevel_verify.proofreading.defect import Defect
+from bilevel_verify.proofreading.source import Paper, Passage
+
+KINDS = "Theorem|Lemma|Proposition|Corollary|Assumption|Algorithm|Condition|Definition"
+NAMED = re.compile(rf"\b(?P<kind>{KINDS})s?\s+(?P<number>[A-Z]?\.?\d+(?:\.\d+)*)(?P<after>[^.;]{{0,40}})")
+NUMBERED = re.compile(
+    r"(?:\b[Ee]q(?:uation|\.)?s?\.?\s*\(?|(?<![\w)\]])\()(?P<number>[A-Z]?\.?\d+(?:\.\d+)*[a-z]?)\)?(?P<after>[^.;]{0,24})"
+)
+UNKNOWN = re.compile(
+    r"\b(?:Theorem|Lemma|Proposition|Corollary|Assumption|Algorithm|Equation|Section)s?\s+(?P<label>[a-z]+:[\w:-]+)|\((?P<equation>eq:[\w:-]+)\)"
+)
+ELSEWHERE = re.compile(
+    r"\s*(?:\([ivx\d]+\))?\s*(?:,\s*)?(?:\(|\[|(?:of|in|from|by)(?:\s+(?:in|of|the))*)\s*"
+    r"(?:\(?[A-Z][a-z]+|\[|\\cite|paper|book|\x01?\s*\[)"
+)
+"""After a number: it is of another paper."""
+TWICE = re.compile(rf"\b(?:{KINDS})s?\s+(?=(?:{KINDS})\s)")
+"""``Lemma~\\ref{...}`` with the whole name in the place of the label."""
+LEANS = re.compile(r"\b(?:by|from|using|with|via|apply(?:ing)?|invok(?:e|ing)|due to|combining|and)\s*\Z", re.I)
+
+
+def citation_defects(paper: Paper) -> Iterator[Defect]:
+    """Citations of what is not there, and circles of proofs; only where the words of the paper are known."""
+    if not paper.passages:
+        return
+    passages = tuple(replace(p, words=TWICE.sub("", p.words)) for p in paper.passages)
+    yield from _missing(paper, passages)
+    yield from _circles(passages)
+
+
+def _missing(paper: Paper, passages: tuple[Passage, ...]) -> Iterator[Defect]:
+    known = {passage.name for passage in paper.passages if passage.name}
+    kinds = {name.partition(" ")[0] for name in known}
+    prefixes = {number.rpartition(".")[0] for number in paper.numbers}
+    for passage in passages:
+        for found in UNKNOWN.finditer(passage.words):
+            label = found["label"] or found["equation"]
+            if label not in paper.labels:
+                yield _defect(passage, f"the label {label} is referred to and stands nowhere")
+        for found in NAMED.finditer(passage.words):
+            name = f"{found['kind']} {found['number']}"
+            before = passage.words[max(found.start() - 40, 0) : found.start()]
+            if before.rfind("[") > before.rfind("]"):
+                continue  # inside the citation of another paper
+            if name not in known and found["kind"] in kinds and not ELSEWHERE.match(found["after"]):
+                yield _defect(passage, f"{name} is cited, and the paper has no {name}")
+        for found in NUMBERED.finditer(passage.words):
+            number = found["number"]
+            if number in paper.numbers or not paper.numbers or ELSEWHERE.match(found["after"]):
+                continue
+            if _could_be(number, paper.numbers, prefixes) and found[0].lower().startswith("eq"):
+                yield _defect(passage, f"equation ({number}) is cited, and the paper has no ({number})")
+
+
+def _could_be(number: str, numbers: frozenset[str], prefixes: set[str]) -> bool:
+    """Whether a number is of the form that the equations of this paper have."""
+    return number.rpartition(".")[0] in prefixes and not any(n.startswith(number) for n in numbers)
+
+
+def _circles(passages: tuple[Passage, ...]) -> Iterator[Defect]:
+    """Proofs of which each cites the statement that the other one proves."""
+    count = Counter(p.name for p in passages if p.kind in ("theorem", "lemma", "proposition", "corollary"))
+    names = {name for name, times in count.items() if times == 1}
+    cites: dict[str, set[str]] = {}
+    where: dict[str, Passage] = {}
+    for passage in passages:
+        if passage.kind == "proof" and passage.of in names:
+            where.setdefault(passage.of, passage)
+            cites.setdefault(passage.of, set()).update(_leaned_on(passage, names) - {passage.of})
+    for name, passage in where.items():
+        path = _back(name, cites)
+        if path and path[0] == min(path):
+            circle = " -> ".join([*path, path[0]])
+            yield Defect("citation", _place(passage), f"proofs lean on each other in a circle: {circle}",
+                         "breaks the statement", evidence=tuple(f"the proof of {n} cites {m}" for n, m in
+                         zip(path, [*path[1:], path[0]], strict=True)), cause=circle, unit=passage.id)  # fmt: skip
+
+
+def _leaned_on(passage: Passage, names: set[str]) -> set[str]:
+    """Statements that a proof uses: after "by", "from", "using"; not "similar to the proof of"."""
+    found = set()
+    for cited in NAMED.finditer(passage.words):
+        name = f"{cited['kind']} {cited['number']}"
+        if name in names and LEANS.search(passage.words[: cited.start()]) and not ELSEWHERE.match(cited["after"]):
+            found.add(name)
+    return found
+
+
+def _back(start: str, cites: dict[str, set[str]]) -> list[str]:
+    """A shortest way from a statement back to itself; empty if there is none."""
+    paths = [[start]]
+    seen: set[str] = set()
+    while paths:
+        path = paths.pop(0)
+        for other in sorted(cites.get(path[-1], ())):
+            if other == start:
+                return path
+            if other not in seen:
+                seen.add(other)
+                paths.append([*path, other])
+    return []
+
+
+def _place(passage: Passage) -> str:
+    return f"proof of {passage.of}" if passage.kind == "proof" and passage.of else passage.name or "text"
+
+
+def _defect(passage: Passage, title: str) -> Defect:
+    return Defect("citation", _place(passage), title, "wording", cause=title, unit=passage.id)

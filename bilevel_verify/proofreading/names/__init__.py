@@ -1,0 +1,1 @@
+"""Names and indices over a whole paper: bound, free, defined where, of which shape, decorated how."""

@@ -1,0 +1,93 @@
+"""Decorations that come and go inside a chain: the same term with a hat in one member and without in the next."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+from bilevel_verify.language import to_text, tree
+from bilevel_verify.latex import Notation
+from bilevel_verify.latex.structure import flat
+from bilevel_verify.proofreading.defect import Defect
+from bilevel_verify.proofreading.source import Paper, Sentence
+from bilevel_verify.theorems.rewrite import rebuild
+
+ACCENT = re.compile(r"\\(?:hat|tilde|bar|check|breve|dot|vec|widehat|widetilde|overline)\{(.*)\}\Z")
+
+
+def decoration_defects(paper: Paper) -> Iterator[Defect]:
+    """Chains in which a term stands with and without a decoration in neighbouring members."""
+    bare = _families(paper.notation)
+    if not bare:
+        return
+    for sentence in paper.sentences:
+        for chain in sentence.chains():
+            for left, relation, right in zip(chain.members, chain.relations, chain.members[1:], strict=False):
+                if relation.word in ("==", "<=", ">=", "<", ">"):
+                    yield from _between(left, right, bare, sentence)
+
+
+def cores(notation: Notation) -> dict[str, str]:
+    """Name -> its symbol without hat, bar, tilde and primes, with the scripts that belong to it."""
+    found: dict[str, str] = {}
+    for entry in notation.entries:
+        symbol = entry.atom.symbol
+        while inner := ACCENT.match(symbol):
+            symbol = inner[1]
+        found[entry.name] = f"{symbol} {flat(entry.atom.sub) if entry.atom.sub is not None else ''}"
+    return found
+
+
+def _families(notation: Notation) -> dict[str, str]:
+    """Name -> what all symbols share that differ in decoration alone; only where there are several."""
+    found = cores(notation)
+    counts = Counter(found.values())
+    return {name: core for name, core in found.items() if counts[core] > 1}
+
+
+def _between(left: tree.Node, right: tree.Node, bare: dict[str, str], sentence: Sentence) -> Iterator[Defect]:
+    """Terms of two members that are equal but for decorations, and stand in only one of them each."""
+    ours, theirs = _terms(left), _terms(right)
+    plain_ours = {t: _bare(t, bare) for t in ours}
+    plain_theirs = {t: _bare(t, bare) for t in theirs}
+    for term, plain in plain_ours.items():
+        if term in theirs or list(plain_ours.values()).count(plain) > 1:
+            continue
+        partners = [t for t, p in plain_theirs.items() if p == plain]
+        if len(partners) != 1 or partners[0] in ours or not _decorated(term, bare):
+            continue
+        one, other = to_text(term), to_text(partners[0])
+        if _elsewhere(left, right, term, partners[0], bare):
+            continue
+        title = f"the term {one} of one line is {other} in the next"
+        yield Defect("decoration", sentence.place, title, "local slip", sentence.latex, (one, other),
+                     f"decoration {one} {other}", sentence.unit)  # fmt: skip
+
+
+def _elsewhere(left: tree.Node, right: tree.Node, one: tree.Node, other: tree.Node, bare: dict[str, str]) -> bool:
+    """Whether the step is about the decorated symbols themselves: other terms of the two members have them too."""
+    mine, yours = tree.letters(one) - tree.letters(other), tree.letters(other) - tree.letters(one)
+    count_left = sum(bool(tree.letters(t) & mine) for t in _terms(left))
+    count_right = sum(bool(tree.letters(t) & yours) for t in _terms(right))
+    return not (mine or yours) or (count_left == 1 and count_right == 1 and len(_terms(left)) == 1)
+
+
+def _terms(node: tree.Node) -> list[tree.Node]:
+    """Summands of a member."""
+    found = list(node.terms) if isinstance(node, tree.Add) else [node]
+    return [t.operand if isinstance(t, tree.Negate) else t for t in found]
+
+
+def _decorated(node: tree.Node, bare: dict[str, str]) -> bool:
+    return bool(tree.letters(node) & bare.keys())
+
+
+def _bare(node: tree.Node, bare: dict[str, str]) -> tree.Node:
+    """The tree with decorated names replaced by what they share."""
+    match node:
+        case tree.Letter(name=name) if name in bare:
+            return tree.Letter(bare[name])
+        case tree.Index(base=base) if base in bare:
+            node = tree.Index(bare[base], node.indices)
+    return rebuild(node, lambda part: _bare(part, bare))

@@ -1,0 +1,103 @@
+"""Letters that a paper uses in one place only and introduces nowhere: slips of the pen, mostly."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+
+from bilevel_verify.language import tree
+from bilevel_verify.latex.binding import bound_by
+from bilevel_verify.latex.structure import flat
+from bilevel_verify.proofreading.defect import Defect
+from bilevel_verify.proofreading.names.occurrences import uses
+from bilevel_verify.proofreading.names.shapes import IDENTITY
+from bilevel_verify.proofreading.source import Paper, Sentence
+from bilevel_verify.theorems.vocabulary import NUMBERS
+
+WORD = re.compile(r"\\(?:operatorname|mathrm)\{")
+INDEX = re.compile(r"([a-z])(?:[-+]\d+)?")
+OTHERS = frozenset({"_", "dots", "oo"})
+INTRODUCING = frozenset({"==", ":=", "<-", "in", "distributed", "approx", "to"})
+
+
+def letter_defects(paper: Paper) -> Iterator[Defect]:
+    """Letters that stand in one claim of the whole paper and that nothing introduces; needs the words of the paper."""
+    if not paper.guessed:
+        return
+    places: dict[str, list[Sentence]] = defaultdict(list)
+    for sentence in paper.sentences:
+        names = {use.name for node in sentence.nodes() for use in uses(node)}
+        names |= {p.base for node in sentence.nodes() for p in node.walk() if isinstance(p, tree.Index)}
+        for name in names:
+            places[name].append(sentence)
+    unread = " ".join(s.latex for s in paper.unread)
+    for name, found in places.items():
+        sentence = found[0]
+        if len(found) > 1 or name in NUMBERS | OTHERS | paper.notation.indices or _introduced(name, sentence):
+            continue
+        if stranger := _strange_index(paper, name, sentence):
+            yield stranger
+            continue
+        display = _display(paper, name)
+        if not display or display in unread or not _in_a_claim(sentence):
+            continue
+        title = f"{display} stands here and nowhere else in the paper, and nothing introduces it"
+        yield Defect("letter", sentence.place, title, "local slip", sentence.latex, unit=sentence.unit)
+
+
+def _strange_index(paper: Paper, name: str, sentence: Sentence) -> Defect | None:
+    """``x_n`` beside a sequence ``x_k``, where no other formula and no word has the letter n."""
+    entry = paper.notation.by_name.get((name, "letter"))
+    if entry is None or entry.atom.sub is None:
+        return None
+    index = INDEX.fullmatch(flat(entry.atom.sub))
+    others = [e for e in paper.notation.by_symbol.get(entry.atom.symbol, ()) if e.role == "sequence"]
+    if index is None or not others:
+        return None
+    alone = re.compile(rf"(?<![A-Za-z\\]){index[1]}(?![A-Za-z])")
+    if any(alone.search(s.latex) or alone.search(s.before) for s in paper.sentences if s is not sentence):
+        return None
+    title = f"the index {index[1]} of {entry.display} stands nowhere else in the paper"
+    grade = "breaks the statement" if sentence.read.formula.kind == "algorithm-line" else "local slip"
+    return Defect("index", sentence.place, title, grade, sentence.latex, unit=sentence.unit)
+
+
+def _introduced(name: str, sentence: Sentence) -> bool:
+    """Whether the one formula itself introduces the letter: defines, names, quantifies or binds it."""
+    for chain in sentence.chains():
+        for condition in chain.conditions:
+            if any(name in tree.letters(member) for member in condition.members):
+                return True
+        for place, member in enumerate(chain.members):
+            if any(isinstance(p, tree.Call) and name in bound_by(p) for p in member.walk()):
+                return True
+            word = chain.relations[place].word if place < len(chain.relations) else ""
+            if word in INTRODUCING and name in _named(member):
+                return True
+        if chain.word in ("where", "label"):
+            return True
+    return False
+
+
+def _named(node: tree.Node) -> set[str]:
+    """Names that a member stands for: a letter, an entry, a function at letters, a list of them."""
+    match node:
+        case tree.Letter(name=name) | tree.Index(base=name):
+            return {name}
+        case tree.Call(arguments=arguments):
+            return {node.function}.union(*(_named(a) for a in arguments))
+    return set()
+
+
+def _in_a_claim(sentence: Sentence) -> bool:
+    """Whether the formula is a relation in a display: what is inline is often what introduces."""
+    return sentence.read.formula.kind == "display" and any(chain.relations for chain in sentence.chains())
+
+
+def _display(paper: Paper, name: str) -> str:
+    entry = paper.notation.by_name.get((name, "letter")) or paper.notation.by_name.get((name, "sequence"))
+    if entry is None or entry.kind == "set":
+        return name if len(name) == 1 and not IDENTITY.match(name) else ""
+    known = WORD.match(entry.atom.symbol) or IDENTITY.match(entry.atom.symbol)
+    return "" if entry.atom.sub is not None or known else entry.display

@@ -1,0 +1,92 @@
+"""The proofreader at work: every kind of defect over one paper."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from bilevel_verify.proofreading.algorithms.reading import Algorithm, algorithm_defects, algorithms_of
+from bilevel_verify.proofreading.defect import Defect, Group, grouped
+from bilevel_verify.proofreading.joints.cases import case_defects
+from bilevel_verify.proofreading.joints.citations import citation_defects
+from bilevel_verify.proofreading.joints.hypotheses import consistency
+from bilevel_verify.proofreading.joints.totals import total_defects
+from bilevel_verify.proofreading.names.decorations import decoration_defects
+from bilevel_verify.proofreading.names.ends import end_defects
+from bilevel_verify.proofreading.names.hapax import letter_defects
+from bilevel_verify.proofreading.names.indices import index_defects
+from bilevel_verify.proofreading.names.meanings import meaning_defects
+from bilevel_verify.proofreading.names.shapes import shape_defects
+from bilevel_verify.proofreading.source import Paper, paper_of_card, paper_of_draft
+
+if TYPE_CHECKING:
+    from bilevel_verify.drafting.draft import Draft
+    from bilevel_verify.theorems.card import Card
+
+PRINT: tuple[Callable[[Paper], Iterator[Defect]], ...] = (
+    index_defects, end_defects, meaning_defects, letter_defects, shape_defects, decoration_defects,
+    citation_defects, case_defects, total_defects,
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Report:
+    """What the proofreader found in a paper, and what it could not read of it.
+
+    ``witnesses`` are points that meet the scalar hypotheses of the statements of a card: these are not void.
+    """
+
+    paper: str
+    defects: tuple[Defect, ...]
+    formulas: int
+    unread: tuple[str, ...] = ()
+    witnesses: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def groups(self) -> tuple[Group, ...]:
+        """Defects of one cause together, the gravest first."""
+        return grouped(self.defects)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON: one entry for each group."""
+        counts = Counter(group.first.kind for group in self.groups)
+        return {
+            "paper": self.paper,
+            "formulas": self.formulas,
+            "unread": list(self.unread),
+            "counts": dict(counts),
+            "witnesses": dict(self.witnesses),
+            "defects": [group.to_dict() for group in self.groups],
+        }
+
+
+def proofread(card: Card) -> Report:
+    """Proofread a paper with a card: names over its print, if there is one, and algorithms as the card has them."""
+    from bilevel_verify.manuscript.formulas import has_print, load_print
+
+    paper = paper_of_card(card, load_print(card.key)) if has_print(card.key) else None
+    algorithms = [
+        Algorithm(a.id, a.source or a.id, a.program, frozenset(a.needs))
+        for a in card.algorithms
+        if a.program is not None and not a.variant_of
+    ]
+    found = _report(card.key, paper, algorithms, [])
+    defects, points = consistency(card)
+    return replace(found, defects=(*found.defects, *defects), witnesses=points)
+
+
+def proofread_draft(draft: Draft) -> Report:
+    """Proofread a paper's source: names, algorithms, citations."""
+    paper = paper_of_draft(draft)
+    algorithms, missing = algorithms_of(paper.listings, paper.notation)
+    return _report(draft.key, paper, algorithms, missing)
+
+
+def _report(key: str, paper: Paper | None, algorithms: list[Algorithm], missing: list[str]) -> Report:
+    found = [defect for kind in PRINT for defect in kind(paper)] if paper is not None else []
+    found += [defect for algorithm in algorithms for defect in algorithm_defects(algorithm)]
+    unread = [f"{s.place}: {s.read.reason}: {s.read.message}" for s in paper.unread] if paper is not None else []
+    count = 0 if paper is None else len(paper.sentences)
+    return Report(key, tuple(dict.fromkeys(found)), count, (*unread, *missing))

@@ -1,0 +1,210 @@
+"""What is proofread: the formulas of a paper in order, read, with the words around them where there are any.
+
+A shipped paper is its card with its print (formulas and places, no words); a paper of one's own is its draft.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from bilevel_verify.errors import LatexError
+from bilevel_verify.language import tree
+from bilevel_verify.latex import Notation, Statement
+from bilevel_verify.manuscript.formulas import Formula, Print
+from bilevel_verify.manuscript.relations import ReadFormula, read_print
+
+if TYPE_CHECKING:
+    from bilevel_verify.drafting.document import Unit
+    from bilevel_verify.drafting.draft import Draft
+    from bilevel_verify.theorems.card import Card
+
+LABEL = re.compile(r"\\label\s*\{([^{}]*)\}")
+BESIDE = ("label",)
+"""Words of statements that are remarks under a brace and no part of a chain."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """One formula as it was read, with its place and the words of its sentence."""
+
+    read: ReadFormula
+    place: str
+    before: str = ""
+    after: str = ""
+
+    @property
+    def unit(self) -> str:
+        """Id of the statement, proof or algorithm in which it stands; empty for plain text."""
+        return self.read.formula.within
+
+    @property
+    def home(self) -> str:
+        """Id of the statement to which it belongs, in it or in its proof; the section for plain text."""
+        return self.read.formula.statement or f"section {self.read.formula.section}"
+
+    @property
+    def latex(self) -> str:
+        """The printed formula."""
+        return self.read.formula.latex
+
+    def chains(self) -> Iterator[Statement]:
+        """Its statements, without remarks under braces."""
+        return (s for s in self.read.statements if s.word not in BESIDE)
+
+    def nodes(self) -> Iterator[tree.Node]:
+        """Every member of every chain and condition."""
+        return self.read.members()
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A statement, proof, algorithm or stretch of text: its id, kind and words (formulas are blanks)."""
+
+    id: str
+    kind: str
+    name: str
+    words: str
+    of: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A printed algorithm: words and formulas in their order."""
+
+    id: str
+    name: str
+    parts: tuple[str | Sentence, ...]
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper to be proofread. ``passages`` are empty where only the formulas are known."""
+
+    key: str
+    notation: Notation
+    sentences: tuple[Sentence, ...]
+    passages: tuple[Passage, ...] = ()
+    listings: tuple[Listing, ...] = ()
+    numbers: frozenset[str] = frozenset()
+    doubtful: frozenset[str] = frozenset()
+    labels: frozenset[str] = frozenset()
+
+    @property
+    def guessed(self) -> bool:
+        """Whether the notation was drawn from the paper itself and not declared."""
+        return bool(self.passages)
+
+    @property
+    def unread(self) -> tuple[Sentence, ...]:
+        """Formulas that could not be read; nothing is said about them."""
+        return tuple(s for s in self.sentences if not s.read.statements)
+
+    @cached_property
+    def homes(self) -> dict[str, list[Sentence]]:
+        """Statement (with its proof), algorithm or section -> its sentences in order."""
+        found: dict[str, list[Sentence]] = {}
+        for sentence in self.sentences:
+            found.setdefault(sentence.home, []).append(sentence)
+        return found
+
+
+def paper_of_card(card: Card, source: Print) -> Paper:
+    """A paper from its card and its print."""
+    from bilevel_verify.manuscript.naming import print_notation
+
+    notation = print_notation(card)
+    sentences = [Sentence(one, one.formula.place) for one in _read(source, notation)]
+    return Paper(card.key, notation, tuple(sentences))
+
+
+def paper_of_draft(draft: Draft) -> Paper:
+    """A paper from its draft: its formulas with the words around them, its passages and algorithms."""
+    from bilevel_verify.drafting.document import slug
+    from bilevel_verify.drafting.sentences import contexts
+
+    document = draft.document
+    formulas: list[Formula] = []
+    around: list[tuple[str, str, str]] = []
+    units: list[list[int]] = []
+    for unit in document.units:
+        within = slug(unit.name) if unit.name else ""
+        if unit.kind == "proof":
+            within = f"proof of {slug(unit.of)}" if unit.of else ""
+        units.append([])
+        for context in contexts(unit):
+            latex, number = _written_out(draft, context.formula.clean), context.formula.number
+            kind = "algorithm-line" if unit.kind == "algorithm" else "display" if context.formula.display else "inline"
+            formulas.append(Formula(len(formulas) + 1, latex, kind, unit.section, within, number))
+            around.append((str(document.text.where(context.formula.at)), context.before, context.after))
+            units[-1].append(len(formulas) - 1)
+    read = list(_read(Print(draft.key, tuple(formulas)), draft.notation))
+    sentences = [
+        Sentence(one, f"{where}{_named(one.formula)}", before, after)
+        for one, (where, before, after) in zip(read, around, strict=True)
+    ]
+    return Paper(
+        draft.key,
+        draft.notation,
+        tuple(sentences),
+        tuple(_passage(draft, unit) for unit in document.units),
+        tuple(_listing(unit, [sentences[n] for n in mine]) for unit, mine in zip(document.units, units, strict=True)
+              if unit.kind == "algorithm"),
+        frozenset(f.number for f in formulas if f.number),
+        frozenset(d.entry.name for d in draft.symbols if d.doubt),
+        frozenset(LABEL.findall(document.text.text)),
+    )  # fmt: skip
+
+
+def _passage(draft: Draft, unit: Unit) -> Passage:
+    from bilevel_verify.drafting.document import Words, plain_words, slug
+    from bilevel_verify.drafting.latex_source import numbers_for
+
+    words = " ".join(p.text if isinstance(p, Words) else "\x01" for p in unit.parts)
+    plain = plain_words(numbers_for(words, draft.document.labels))
+    return Passage(slug(unit.name) if unit.name else "", unit.kind, unit.name or unit.title, plain, unit.of)
+
+
+def _listing(unit: Unit, sentences: list[Sentence]) -> Listing:
+    """The lines of an algorithm; a formula stands where its words say."""
+    from bilevel_verify.drafting.document import Words, slug
+
+    left = iter(sentences)
+    parts = tuple(p.text if isinstance(p, Words) else next(left) for p in unit.parts)
+    return Listing(slug(unit.name), unit.name, parts)
+
+
+def _named(formula: Formula) -> str:
+    number = f" ({formula.number})" if formula.number else ""
+    return f"{number}, {formula.within}" if formula.within else number
+
+
+def _written_out(draft: Draft, latex: str) -> str:
+    from bilevel_verify.drafting.macros import written_out
+    from bilevel_verify.drafting.relations import cleaned
+
+    try:
+        return written_out(cleaned(latex), draft.document.macros)[0]
+    except LatexError:
+        return latex
+
+
+def _read(source: Print, notation: Notation) -> Iterator[ReadFormula]:
+    """Every formula; a display that cannot be read as a whole row by row."""
+    from bilevel_verify.drafting.relations import row_groups
+    from bilevel_verify.latex import read_latex
+
+    for one in read_print(source, notation):
+        if one.statements or one.formula.kind != "display":
+            yield one
+            continue
+        found: list[Statement] = []
+        for row in row_groups(one.formula.latex):
+            try:
+                found += read_latex(row, notation).statements
+            except LatexError:
+                continue
+        yield ReadFormula(one.formula, tuple(found), one.reason, one.message)
