@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from math import gcd, isqrt
 
-from bilevel_check.ring import ONE, Atom, Exponent, Monomial, Poly, added, is_zero, names, number, power_of
+from bilevel_check.ring import ONE, Atom, Exponent, Monomial, Poly, added, is_zero, names, number, power_of, reduced
 from bilevel_check.terms import Refused, Tree, substituted, work
 
 PRIMES = [n for n in range(2, 1000) if all(n % d for d in range(2, isqrt(n) + 1))]
@@ -133,10 +133,15 @@ class Context:
                         held = common.get(a, Fraction(0))
                         common[a] = min(held, e) if isinstance(held, Fraction) else held
         common = {a: e for a, e in common.items() if a.kind != "prime" and self.atom(a, ">")}
-        content, inverse = Poly({ONE: Fraction(top, bottom)}), Poly({ONE: Fraction(bottom, top)})
+        content, rest = number(Fraction(top, bottom)), number(0)
         for a, e in common.items():
-            content, inverse = content * power_of(a, e), inverse * power_of(a, added(Fraction(0), _minus(e)))
-        return content, p * inverse
+            content = content * power_of(a, e)
+        for m, c in p.terms.items():
+            part, found = number(c * Fraction(bottom, top)), dict(m)
+            for a in common.keys() | found.keys():
+                part = part * power_of(a, added(found.get(a, Fraction(0)), -common.get(a, Fraction(0))))
+            rest = rest + part
+        return content, rest
 
     # ---- powers -----------------------------------------------------------------------------------------------------
 
@@ -223,6 +228,8 @@ class Context:
         head, parts = node[0], node[1:]
         if head in ("sum", "dot", "norm", "if", "prod"):
             return self._special(head, parts)
+        if head == "/":
+            return self.of(parts[0]) * self.inverse(parts[1])
         values = [self.of(part) for part in parts]
         if head in ("+", "*"):
             total = values[0]
@@ -230,6 +237,18 @@ class Context:
                 total = total + value if head == "+" else total * value
             return total
         return self._function(head, values)
+
+    def inverse(self, node: Tree) -> Poly:
+        """``1 / node``, factor by factor, so that what is printed as a power stays one."""
+        head, parts = node[0] if isinstance(node, tuple) else "", node[1:] if isinstance(node, tuple) else ()
+        if head == "*":
+            total = number(1)
+            for part in parts:
+                total = total * self.inverse(part)
+            return total
+        if head == "^" and isinstance(parts[1], int) and parts[1] > 0:
+            return self.power(self.of(parts[0]), number(-parts[1]))
+        return self.power(self.of(node), number(-1))
 
     def _letter(self, name: str) -> Poly:
         if name in ("pi", "E"):
@@ -243,8 +262,6 @@ class Context:
         match head:
             case "neg":
                 return -first
-            case "/":
-                return first * self.power(values[1], number(-1))
             case "^":
                 return self.power(first, values[1])
             case "sqrt":
@@ -308,7 +325,9 @@ class Context:
         if head == "sum":
             return self.sum(*parts)
         if head == "norm":
-            return self.power(self.dot(parts[0], parts[0]), number(Fraction(1, 2)))
+            inner = self.dot(parts[0], parts[0])
+            self.signs |= {(inner, ">="), (self.primitive(inner), ">=")}
+            return self.power(inner, number(Fraction(1, 2)))
         if head == "dot":
             return self.dot(*parts)
         raise Refused(f"{head} is not known to the ring")
@@ -363,7 +382,7 @@ class Context:
         inside.learn(letter - first, ">=")
         inside.learn(last - letter, ">=")
         total = number(0)
-        for m, c in inside.of(substituted(body, {index: bound})).terms.items():
+        for m, c in reduced(inside.of(substituted(body, {index: bound}))).terms.items():
             free, held = {}, Poly({ONE: c})
             for a, e in m:
                 outside, rest = (e, Fraction(0)) if bound not in names(power_of_one(a)) else (Fraction(0), e)
@@ -398,12 +417,8 @@ def holds(value: Fraction, op: str) -> bool:
     return {">=": value >= 0, ">": value > 0, "==": value == 0, "!=": value != 0}[op]
 
 
-def _minus(e: Exponent) -> Exponent:
-    return -e
-
-
 def _times(own: Exponent, e: Poly) -> Exponent:
-    product = e * (number(own) if isinstance(own, Fraction) else own)
+    product = reduced(e * (number(own) if isinstance(own, Fraction) else own))
     constant = product.constant()
     return product if constant is None else constant
 

@@ -134,8 +134,7 @@ def number(value: Fraction | int) -> Poly:
 
 def power_of(a: Atom, exponent: Exponent) -> Poly:
     """``a ** exponent`` in normal form; the caller knows that it is defined."""
-    if isinstance(exponent, Poly) and exponent.constant() is not None:
-        exponent = exponent.constant() or Fraction(0)
+    exponent = added(exponent, Fraction(0))
     if exponent == 0:
         return number(1)
     if a.kind == "prime":  # whole powers of primes belong to the coefficient
@@ -154,7 +153,7 @@ def added(s: Exponent, t: Exponent) -> Exponent:
     """Sum of two exponents, a rational number where it is one."""
     if isinstance(s, Fraction) and isinstance(t, Fraction):
         return s + t
-    total = (number(s) if isinstance(s, Fraction) else s) + (number(t) if isinstance(t, Fraction) else t)
+    total = reduced((number(s) if isinstance(s, Fraction) else s) + (number(t) if isinstance(t, Fraction) else t))
     constant = total.constant()
     return total if constant is None else constant
 
@@ -174,6 +173,58 @@ def _merged(m: Monomial, n: Monomial) -> tuple[Monomial, Poly | None]:
         elif total != 0:
             found[a] = total
     return frozenset(found.items()), rest
+
+
+def reduced(p: Poly) -> Poly:
+    """The same element with a letter x written by a compound C = a x + b wherever x stands over C."""
+    done, todo = number(0), p
+    while todo.terms:
+        again = number(0)
+        for m, c in todo.terms.items():
+            part = _reduced_once(dict(m), c)
+            done, again = (done + Poly({m: c}), again) if part is None else (done, again + part)
+        todo = again
+    return done
+
+
+def _reduced_once(held: dict[Atom, Exponent], c: Fraction) -> Poly | None:
+    """One step: ``x = (C - b)/a`` for a letter over C, ``1 = (a' C - a C')/(a' b - a b')`` for two compounds of one letter."""
+    below = [k for k, e in held.items() if k.kind == "compound" and isinstance(e, Fraction) and e < 0]
+    for one in sorted(below, key=hash):
+        for x, (lead, rest) in _linear(one).items():
+            n = held.get(x)
+            if isinstance(n, Fraction) and n.denominator == 1 and n >= 1:
+                outer = _less(held, x, c / lead)
+                return _less(dict(_only(outer)), one, outer.terms[_only(outer)], -1) - outer * rest
+            for other in below:
+                if other.level == one.level and hash(other) > hash(one) and x in _linear(other):
+                    second, tail = _linear(other)[x]
+                    gap = (rest * number(second) - tail * number(lead)).constant()
+                    if gap:
+                        return _less(held, one, c * second / gap, -1) - _less(held, other, c * lead / gap, -1)
+    return None
+
+
+def _linear(compound: Atom) -> dict[Atom, tuple[Fraction, Poly]]:
+    """Letters x with ``compound = lead * x + rest``, rest free of x."""
+    base, found = compound.args[0], {}
+    for m, lead in base.terms.items():
+        if len(m) == 1:
+            [(x, e)] = m
+            rest = base - Poly({m: lead})
+            if x.kind == "letter" and e == 1 and x.args[0] not in names(rest):
+                found[x] = lead, rest
+    return found
+
+
+def _only(p: Poly) -> Monomial:
+    return next(iter(p.terms))
+
+
+def _less(held: Mapping[Atom, Exponent], a: Atom, c: Fraction, by: int = 1) -> Poly:
+    """A term with the exponent of an atom lowered (raised, by -1), nothing multiplied out."""
+    pairs = [(k, added(e, Fraction(-by)) if k == a else e) for k, e in held.items()]
+    return Poly({frozenset(pair for pair in pairs if pair[1] != 0): c})
 
 
 def is_zero(p: Poly) -> bool:

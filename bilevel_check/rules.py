@@ -238,7 +238,7 @@ class Proof:
             inside = at.inner()
             inside.learn(*fact)
             self.run(inside, lines, depth + 1)
-            demand(inside.known(element, op), "a case does not reach the goal")
+            demand(inside.known(element, op) or inside.known(*element_of(inside, goal)), "a case does not reach the goal")
         at.learn(element, op)
 
     def one_of(self, at: Context, depth: int, goal: Any, place: int, proofs: list[Any]) -> None:
@@ -251,7 +251,8 @@ class Proof:
             for one in part[1:] if part[0] == "and" else [part]:
                 inside.learn(*element_of(inside, one))
             self.run(inside, lines, depth + 1)
-            demand(inside.known(element, op), "an alternative does not reach the goal")
+            reached = inside.known(element, op) or inside.known(*element_of(inside, goal))
+            demand(reached, "an alternative does not reach the goal")
         at.learn(element, op)
 
     def induction(self, at: Context, depth: int, goal: Any, name: str, start: Any, base: Any, step: Any) -> None:

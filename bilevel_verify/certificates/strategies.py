@@ -1,0 +1,334 @@
+"""How a proof is searched: definedness first, then products of facts, derived facts, cases, powers, induction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from itertools import combinations
+from typing import Any
+
+from bilevel_check.context import Context, Undefined, power_of_one
+from bilevel_check.ring import ONE, Atom, Poly, names, number
+from bilevel_check.rules import element_of
+from bilevel_check.terms import Refused, tree, work
+from bilevel_verify.certificates.draft import Draft, atoms_in, goal, written
+from bilevel_verify.certificates.products import certificate
+
+DEPTH = 4
+NEEDS = 60
+LINES = 60
+
+
+class Search:
+    """One search; parts of a proof call it again, one level deeper."""
+
+    def __init__(self, depth: int = DEPTH) -> None:
+        self.depth = depth
+
+    def prove(self, draft: Draft, claim: Any) -> bool:
+        """Hypotheses, definedness, then the claim."""
+        self.hypotheses(draft)
+        found = self.defined(draft, lambda: element_of(draft.at, claim))
+        if found is None:
+            return self.by_boxes(draft, claim)
+        return self.element(draft, *found) or self.deeper(draft, claim)
+
+    # ---- what is given ----------------------------------------------------------------------------------------------
+
+    def hypotheses(self, draft: Draft) -> None:
+        """Every hypothesis that is defined; what one gives may define another."""
+        open_places = [i for i, one in enumerate(draft.hypotheses) if one[0] != "or"]
+        for deep in (False, True, True):
+            for place in list(open_places):
+                if draft.add("hypothesis", place):
+                    open_places.remove(place)
+                elif deep and self.defined(draft, lambda place=place: element_of(draft.at, draft.hypotheses[place])):
+                    if draft.add("hypothesis", place):
+                        open_places.remove(place)
+
+    def defined(self, draft: Draft, make: Callable[[], Any]) -> Any:
+        """What ``make`` gives once every sign that it asks for is proved; None if one is not, or no word exists."""
+        for _ in range(NEEDS):
+            try:
+                return make()
+            except Undefined as missing:
+                if not self.element(draft, missing.element, missing.op):
+                    return None
+            except Refused:
+                if work.left < 0:
+                    raise
+                return None
+        return None
+
+    # ---- one relation -----------------------------------------------------------------------------------------------
+
+    def element(self, draft: Draft, element: Poly, op: str) -> bool:
+        """``element op 0`` from what is known."""
+        if draft.at.known(element, op):
+            return True
+        if op == "!=":
+            return self.element(draft, element, ">") or self.element(draft, -element, ">")
+        if (element, op) in draft.tried or self.depth <= 0:
+            return False
+        draft.tried.add((element, op))
+        if op == "==":
+            return any(self.identity(draft, element, op, 1, n) for n in (1, 2, 3)) or (
+                self.element(draft, element, ">=") and self.element(draft, -element, ">=")
+            )
+        if not names(element) and draft.add("number", goal(element, op)):
+            return True
+        for degree, rounds in ((1, 1), (1, 2), (2, 1)):
+            if self.identity(draft, element, op, degree, rounds):
+                return True
+        before = len(draft.at.facts)
+        derived(draft, element)
+        if len(draft.at.facts) > before:
+            for degree, rounds in ((1, 1), (1, 3), (2, 1)):
+                if self.identity(draft, element, op, degree, rounds):
+                    return True
+        return self.by_root(draft, element, op) or any(
+            self.identity(draft, element, op, degree, rounds) for degree, rounds in ((2, 2), (3, 1))
+        )
+
+    def identity(self, draft: Draft, element: Poly, op: str, degree: int, rounds: int) -> bool:
+        """By products of facts."""
+        found = certificate(draft.at, element, op, degree, rounds)
+        if found is None:
+            return False
+        parts, multiplier = found
+        line = ["identity", goal(element, op), parts]
+        return draft.add(*line, *([] if multiplier == 1 else [multiplier])) and draft.at.known(element, op)
+
+    def by_root(self, draft: Draft, element: Poly, op: str) -> bool:
+        """``a <= b`` from ``a**q <= b**q`` where one side has a root."""
+        if self.depth <= 1:
+            return False
+        plus = Poly({m: c for m, c in element.terms.items() if c > 0})
+        minus = Poly({m: -c for m, c in element.terms.items() if c < 0})
+        if not (draft.at.known(plus, ">=") and draft.at.known(minus, ">=")) or not plus.terms or not minus.terms:
+            return False
+        for q in sorted({e.denominator for m in element.terms for _, e in m if isinstance(e, Fraction)} - {1}):
+            if q > 4 or len(element.terms) > 8:
+                continue
+            try:
+                raised = draft.at.power(plus, number(q)) - draft.at.power(minus, number(q))
+            except Refused:
+                continue
+            if Search(self.depth - 1).element(draft, raised, op):
+                relation = [{">=": "<=", ">": "<", "==": "=="}[op], written(minus), written(plus)]
+                return draft.add("root", relation, q) and draft.at.known(element, op)
+        return False
+
+    # ---- the whole claim --------------------------------------------------------------------------------------------
+
+    def deeper(self, draft: Draft, claim: Any) -> bool:
+        """Cases, alternatives of hypotheses, induction."""
+        if self.depth <= 1:
+            return False
+        for strategy in (self.by_cases, self.by_alternatives, self.by_induction):
+            if strategy(draft, claim):
+                return True
+        return False
+
+    def by_cases(self, draft: Draft, claim: Any) -> bool:
+        """Which part of a maximum is the largest."""
+        element, _ = element_of(draft.at, claim)
+        known = [p for p, _ in draft.at.facts]
+        maxima = [a for p in (element, *known) for a in atoms_in(p) if a.kind == "max"]
+        for largest in dict.fromkeys(maxima):
+            for one, other in combinations(largest.args, 2):
+                if draft.at.known(one - other, ">=") or draft.at.known(other - one, ">="):
+                    continue
+                return self.split(draft, claim, one - other)
+        return False
+
+    def split(self, draft: Draft, claim: Any, test: Poly) -> bool:
+        """The claim where an element is >= 0 and where it is < 0."""
+        proofs = []
+        for fact in ((test, ">="), (-test, ">")):
+            inside = draft.inner()
+            inside.at.learn(*fact)
+            if not Search(self.depth - 1).prove(inside, claim):
+                return False
+            proofs.append(inside.lines)
+        return draft.add("cases", claim, written(test), *proofs)
+
+    def by_alternatives(self, draft: Draft, claim: Any) -> bool:
+        """The claim under each part of a hypothesis with ``or``."""
+        for place, words in enumerate(draft.hypotheses):
+            if words[0] != "or" or ("or", place) in draft.tried:
+                continue
+            draft.tried.add(("or", place))  # type: ignore[arg-type]
+            proofs = []
+            for part in words[1:]:
+                inside = draft.inner()
+                inside.tried |= {("or", place)}  # type: ignore[arg-type]
+                try:
+                    for one in part[1:] if part[0] == "and" else [part]:
+                        inside.at.learn(*element_of(inside.at, one))
+                except Refused:
+                    return False
+                if not Search(self.depth - 1).prove(inside, claim):
+                    return False
+                proofs.append(inside.lines)
+            return draft.add("one-of", claim, place, proofs)
+        return False
+
+    def by_induction(self, draft: Draft, claim: Any) -> bool:
+        """Over an integer letter at the end of a sum, from its lower end on."""
+        from bilevel_check.check import _replaced
+
+        sums = [part for side in claim[1:] for part in _sums(side)]
+        candidates = [n for n, sort in draft.at.sorts.items() if sort == "integer" and not n.endswith("#")]
+        for name in candidates:
+            if not any(name in names(draft.at.of(tree(one[4]))) for one in sums):
+                continue
+            for start in range(-2, 6):
+                letter = draft.at.of(name) - number(start)
+                if not draft.at.known(letter, ">="):
+                    continue
+                if self._inducted(draft, claim, name, start, sums, _replaced):
+                    return True
+        return False
+
+    def _inducted(self, draft: Draft, claim: Any, name: str, start: int, sums: list[Any], replaced: Any) -> bool:
+        proofs = []
+        for value in (start, ("+", name, 1)):
+            facts = [(p, o) for p, o in draft.at.facts if name not in names(p)]
+            inside = Draft(Context(draft.at.sorts, facts), [])
+            if value != start:
+                inside.at.learn(inside.at.of(name) - number(start), ">=")
+                found = self.defined(inside, lambda inside=inside: element_of(inside.at, claim))
+                if found is None:
+                    return False
+                inside.at.learn(*found)
+            moved = replaced(claim, {name: value})
+            for one in sums:
+                total = replaced(["==", one, 0], {name: value})[1]
+                if value == start:
+                    inside.add("no-term", total) or self._unrolled(inside, total)
+                else:
+                    self.defined(inside, lambda total=total, inside=inside: inside.at.of(tree(total)))
+                    inside.add("last-term", total)
+            if not Search(self.depth - 1).prove(inside, moved):
+                return False
+            proofs.append(inside.lines)
+        return draft.add("induction", claim, name, start, *proofs)
+
+    def _unrolled(self, draft: Draft, total: Any) -> None:
+        """All terms of a sum with numbers for its ends."""
+        for _ in range(6):
+            if not draft.add("last-term", total):
+                break
+            total = [*total[:4], ["+", total[4], -1]]
+            if draft.add("no-term", total):
+                break
+
+    def by_boxes(self, draft: Draft, claim: Any) -> bool:
+        """Numbers alone, of functions that the ring does not know."""
+        return False
+
+
+def _sums(data: Any) -> Iterator[Any]:
+    if isinstance(data, list):
+        if data[0] == "sum":
+            yield data
+        for part in data[1:]:
+            yield from _sums(part)
+
+
+def derived(draft: Draft, element: Poly) -> None:
+    """Facts about powers, logarithms, maxima and numbers that occur, each a line."""
+    at, before = draft.at, len(draft.lines)
+    occurring = list(dict.fromkeys(a for p in (element, *(p for p, _ in at.facts)) for a in atoms_in(p)))
+    for a in occurring:
+        if len(draft.lines) - before > LINES:
+            return
+        if ("derived", a) in draft.tried:
+            continue
+        draft.tried.add(("derived", a))  # type: ignore[arg-type]
+        if a.kind == "max":
+            draft.add("max", [written(part) for part in a.args])
+        elif a.kind == "log":
+            inside = written(a.args[0])
+            draft.add("log", inside)
+            draft.add("log", ["/", 1, inside])
+            draft.add("log-rises", ["<=", 1, inside])
+        elif a.kind == "floor":
+            draft.add("floor", written(a.args[0]))
+    _log_ratios(draft, element)
+    _numbers(draft, [a for a in occurring if not names(power_of_one(a))], element)
+    _powers(draft, element)
+
+
+def _log_ratios(draft: Draft, element: Poly) -> None:
+    """``log y <= y - 1`` for quotients of arguments whose logarithms are subtracted."""
+    rises, falls = [], []
+    for m, c in element.terms.items():
+        for a, e in m:
+            if a.kind == "log" and e == 1:
+                (rises if c > 0 else falls).append(a)
+    for one in rises:
+        for other in falls:
+            top, bottom = written(one.args[0]), written(other.args[0])
+            draft.add("log", ["/", top, bottom])
+            draft.add("log", ["/", bottom, top])
+            draft.add("log-rises", ["<=", bottom, top])
+
+
+def _numbers(draft: Draft, constants: list[Atom], element: Poly) -> None:
+    """Rational bounds of irrational numbers that occur, each power as it stands."""
+    from bilevel_check.intervals import Evaluation
+
+    seen = set()
+    for p in (element, *(p for p, _ in draft.at.facts)):
+        for m in p.terms:
+            held = frozenset((a, e) for a, e in m if a in constants and not (isinstance(e, Poly) and names(e)))
+            if not held or held in seen:
+                continue
+            seen.add(held)
+            node = written(Poly({held: Fraction(1)}))
+            try:
+                low, high = Evaluation({}, 64).of(tree(node))
+            except Refused:
+                continue
+            middle = (low + high) / 2
+            near = middle.limit_denominator(10**4)
+            gap = max(abs(near - middle), Fraction(1, 10**9)) * 2
+            draft.add("number", ["<=", str(near - gap), node])
+            draft.add("number", ["<=", node, str(near + gap)])
+
+
+def _powers(draft: Draft, element: Poly) -> None:
+    """Powers of facts ``x >= y`` between monomials, and powers of one base with different exponents."""
+    at, before = draft.at, len(draft.lines)
+    exponents = {e for m in element.terms for _, e in m if isinstance(e, Fraction) and e.denominator > 1}
+    wanted = sorted({Fraction(1, e.denominator) for e in exponents} | {Fraction(2), Fraction(1, 2), Fraction(3)})
+    for p, op in list(at.facts):
+        if op not in (">", ">=") or len(p.terms) != 2 or len(draft.lines) - before > LINES:
+            continue
+        plus = [(m, c) for m, c in p.terms.items() if c > 0]
+        minus = [(m, -c) for m, c in p.terms.items() if c < 0]
+        if len(plus) != 1 or not names(p) & names(element):
+            continue
+        small, large = written(Poly(dict(minus))), written(Poly(dict(plus)))
+        relation = [{">=": "<=", ">": "<"}[op], small, large]
+        for e in wanted:
+            if ("raise", p, e) not in draft.tried:
+                draft.tried.add(("raise", p, e))  # type: ignore[arg-type]
+                draft.add("raise", relation, str(e))
+    symbolic: dict[Atom, set[Any]] = {}
+    for m in element.terms:
+        for a, e in m:
+            symbolic.setdefault(a, {Fraction(0)}).add(e)
+    for a, found in symbolic.items():
+        if not any(isinstance(e, Poly) for e in found):
+            continue
+        for s, t in combinations(found, 2):
+            one, other = (written(e) if isinstance(e, Poly) else str(e) for e in (s, t))
+            base = written(power_of_one(a))
+            if not draft.add("exponent", base, ["<=", one, other]):
+                draft.add("exponent", base, ["<=", other, one])
+
+
+__all__ = ["ONE", "Search"]
