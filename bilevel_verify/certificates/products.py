@@ -150,13 +150,16 @@ def columns(at: Context, target: Poly, facts: list[Fact], rounds: int) -> list[C
 
     A certificate needs no others: at a monomial that is never demanded nothing has to be made up for.
     """
-    demand = [m for m, c in target.terms.items() if c < 0 or not legal(at, m, False)]
-    demand = list(target.terms) if not demand else demand
+    demand = [m for m, c in target.terms.items() if c < 0 or not legal(at, m, False)] or list(target.terms)
     seen, found = dict.fromkeys(demand), dict[tuple[Monomial, Facts], Column]()
     for _ in range(rounds):
         grown: dict[Monomial, None] = {}
         for fact in facts:
-            for shift in {quotient(t, m): None for t in demand for m in fact.sinks}:
+            both = dict.fromkeys((*fact.sinks, *fact.element.terms))
+            shifts = {
+                quotient(t, m): None for t in demand for m in (fact.sinks if legal(at, t, False) else both)
+            }
+            for shift in shifts:
                 key = (shift, fact.places)
                 if key in found or len(found) > COLUMNS or not legal(at, shift, fact.equal):
                     continue
@@ -165,7 +168,7 @@ def columns(at: Context, target: Poly, facts: list[Fact], rounds: int) -> list[C
                 strict = fact.strict and at.known(cofactor, ">")
                 found[key] = Column(element, cofactor, fact.places, fact.equal, strict)
                 for m, c in element.terms.items():
-                    if (c > 0 or fact.equal) and m not in seen:
+                    if (c > 0 or fact.equal or not legal(at, m, False)) and m not in seen:
                         grown[m] = None
         demand = list(grown)
         seen |= grown
@@ -273,7 +276,7 @@ def solved(target: Poly, found: list[Column], strict: bool) -> list[tuple[Column
     right = np.zeros(len(rows))
     for m, c in target.terms.items():
         right[rows[m]] = float(c) / scale
-    cost = np.array([1.0 + 2 * len(c.facts) + 0.1 * len(c.element.terms) for c in found])
+    cost = np.array([0.0 if c.free else 1.0 + 2 * len(c.facts) + 0.1 * len(c.element.terms) for c in found])
     bounds = [(None, None) if c.free else (0, None) for c in found]
     for least in (1e-2, 1e-5, 0.0) if strict else (0.0,):
         rest = {}

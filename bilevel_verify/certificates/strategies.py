@@ -8,11 +8,11 @@ from itertools import combinations
 from typing import Any
 
 from bilevel_check.context import Context, Undefined, power_of_one
-from bilevel_check.ring import ONE, Atom, Poly, names, number
+from bilevel_check.ring import ONE, Atom, Poly, is_zero, names, number
 from bilevel_check.rules import element_of
 from bilevel_check.terms import Refused, tree, work
 from bilevel_verify.certificates.draft import Draft, atoms_in, goal, written
-from bilevel_verify.certificates.products import certificate
+from bilevel_verify.certificates.products import certificate, expanded
 
 DEPTH = 4
 NEEDS = 60
@@ -28,9 +28,10 @@ class Search:
     def prove(self, draft: Draft, claim: Any) -> bool:
         """Hypotheses, definedness, then the claim."""
         self.hypotheses(draft)
+        self.positive(draft)
         found = self.defined(draft, lambda: element_of(draft.at, claim))
         if found is None:
-            return self.by_boxes(draft, claim)
+            return self.depth > 1 and self.by_cases(draft, claim)
         return self.element(draft, *found) or self.deeper(draft, claim)
 
     # ---- what is given ----------------------------------------------------------------------------------------------
@@ -46,13 +47,22 @@ class Search:
                     if draft.add("hypothesis", place):
                         open_places.remove(place)
 
+    def positive(self, draft: Draft) -> None:
+        """Letters that are plainly positive by what is given (``kappa >= 1``)."""
+        for name, sort in draft.at.sorts.items():
+            if sort != "vector" and not name.endswith("#"):
+                letter = power_of_one(Atom("letter", name))
+                if not draft.at.known(letter, ">"):
+                    self.identity(draft, letter, ">", 1, 1)
+
     def defined(self, draft: Draft, make: Callable[[], Any]) -> Any:
         """What ``make`` gives once every sign that it asks for is proved; None if one is not, or no word exists."""
         for _ in range(NEEDS):
             try:
                 return make()
             except Undefined as missing:
-                if not self.element(draft, missing.element, missing.op):
+                weak = missing.op == ">=" and self.element(draft, missing.element, ">")
+                if not weak and not self.element(draft, missing.element, missing.op):
                     return None
             except Refused:
                 if work.left < 0:
@@ -81,6 +91,8 @@ class Search:
             if self.identity(draft, element, op, degree, rounds):
                 return True
         before = len(draft.at.facts)
+        if any(a.kind == "dot" for a in element.atoms()) and self.by_squares(draft, element, op):
+            return True
         derived(draft, element)
         if len(draft.at.facts) > before:
             for degree, rounds in ((1, 1), (1, 3), (2, 1)):
@@ -98,6 +110,34 @@ class Search:
         parts, multiplier = found
         line = ["identity", goal(element, op), parts]
         return draft.add(*line, *([] if multiplier == 1 else [multiplier])) and draft.at.known(element, op)
+
+    def by_squares(self, draft: Draft, element: Poly, op: str) -> bool:
+        """A quadratic form in vectors as a sum of squares: pivots ``d |v + sum c_j/(2d) w_j|**2`` one by one."""
+        rest, parts = element, []
+        vectors = sorted({name for a in element.atoms() if a.kind == "dot" for name in a.args})
+        while vectors:
+            for v in vectors:
+                lead = _coefficient(rest, v, v)
+                if self.element(draft, lead, ">"):
+                    break
+            else:
+                break
+            vectors.remove(v)
+            half = draft.at.power(number(2) * lead, number(-1))
+            shifts = [["*", written(_coefficient(rest, v, w) * half), w] for w in vectors if _coefficient(rest, v, w).terms]
+            if not draft.add("square", ["+", v, *shifts]):
+                return False
+            place = len(draft.at.facts) - 1
+            parts.append([written(lead), [place], []])
+            rest = expanded(rest - lead * draft.at.facts[place][0])
+        if is_zero(rest):
+            rest = number(0)
+        if rest.terms:
+            if not parts or not self.element(draft, rest, op):
+                return False
+            draft.add("known", goal(rest, op))
+            parts.append([1, [len(draft.at.facts) - 1], []])
+        return draft.add("identity", goal(element, op), parts) and draft.at.known(element, op)
 
     def by_root(self, draft: Draft, element: Poly, op: str) -> bool:
         """``a <= b`` from ``a**q <= b**q`` where one side has a root."""
@@ -131,15 +171,12 @@ class Search:
         return False
 
     def by_cases(self, draft: Draft, claim: Any) -> bool:
-        """Which part of a maximum is the largest."""
-        element, _ = element_of(draft.at, claim)
-        known = [p for p, _ in draft.at.facts]
-        maxima = [a for p in (element, *known) for a in atoms_in(p) if a.kind == "max"]
-        for largest in dict.fromkeys(maxima):
-            for one, other in combinations(largest.args, 2):
-                if draft.at.known(one - other, ">=") or draft.at.known(other - one, ">="):
-                    continue
-                return self.split(draft, claim, one - other)
+        """Which of two parts of a maximum or minimum is the larger one."""
+        for node in [node for one in (claim, *draft.hypotheses) for node in _maxima(one)]:
+            parts = [self.defined(draft, lambda part=part: draft.at.of(tree(part))) for part in node]
+            for one, other in combinations([part for part in parts if part is not None], 2):
+                if not (draft.at.known(one - other, ">=") or draft.at.known(other - one, ">=")):
+                    return self.split(draft, claim, one - other)
         return False
 
     def split(self, draft: Draft, claim: Any, test: Poly) -> bool:
@@ -224,9 +261,16 @@ class Search:
             if draft.add("no-term", total):
                 break
 
-    def by_boxes(self, draft: Draft, claim: Any) -> bool:
-        """Numbers alone, of functions that the ring does not know."""
-        return False
+
+def _maxima(data: Any) -> Iterator[list[Any]]:
+    """The parts of every maximum, minimum and absolute value of a tree."""
+    if isinstance(data, list):
+        if data[0] in ("max", "min"):
+            yield data[1:]
+        elif data[0] in ("abs", "plus"):
+            yield [data[1], ["neg", data[1]] if data[0] == "abs" else 0]
+        for part in data[1:]:
+            yield from _maxima(part)
 
 
 def _sums(data: Any) -> Iterator[Any]:
@@ -235,6 +279,13 @@ def _sums(data: Any) -> Iterator[Any]:
             yield data
         for part in data[1:]:
             yield from _sums(part)
+
+
+def _coefficient(p: Poly, v: str, w: str) -> Poly:
+    """The coefficient of ``<v, w>``."""
+    a = Atom("dot", *sorted((v, w)))
+    found = {frozenset(pair for pair in m if pair[0] != a): c for m, c in p.terms.items() if (a, Fraction(1)) in m}
+    return Poly(found)
 
 
 def derived(draft: Draft, element: Poly) -> None:
@@ -256,24 +307,19 @@ def derived(draft: Draft, element: Poly) -> None:
             draft.add("log-rises", ["<=", 1, inside])
         elif a.kind == "floor":
             draft.add("floor", written(a.args[0]))
-    _log_ratios(draft, element)
+    _log_ratios(draft, [a for a in occurring if a.kind == "log"])
     _numbers(draft, [a for a in occurring if not names(power_of_one(a))], element)
     _powers(draft, element)
 
 
-def _log_ratios(draft: Draft, element: Poly) -> None:
-    """``log y <= y - 1`` for quotients of arguments whose logarithms are subtracted."""
-    rises, falls = [], []
-    for m, c in element.terms.items():
-        for a, e in m:
-            if a.kind == "log" and e == 1:
-                (rises if c > 0 else falls).append(a)
-    for one in rises:
-        for other in falls:
-            top, bottom = written(one.args[0]), written(other.args[0])
-            draft.add("log", ["/", top, bottom])
-            draft.add("log", ["/", bottom, top])
-            draft.add("log-rises", ["<=", bottom, top])
+def _log_ratios(draft: Draft, logs: list[Atom]) -> None:
+    """``log y <= y - 1`` for quotients of arguments of logarithms."""
+    for one, other in combinations(logs[:4], 2):
+        top, bottom = written(one.args[0]), written(other.args[0])
+        draft.add("log", ["/", top, bottom])
+        draft.add("log", ["/", bottom, top])
+        if not draft.add("log-rises", ["<=", bottom, top]):
+            draft.add("log-rises", ["<=", top, bottom])
 
 
 def _numbers(draft: Draft, constants: list[Atom], element: Poly) -> None:
@@ -312,11 +358,10 @@ def _powers(draft: Draft, element: Poly) -> None:
         if len(plus) != 1 or not names(p) & names(element):
             continue
         small, large = written(Poly(dict(minus))), written(Poly(dict(plus)))
-        relation = [{">=": "<=", ">": "<"}[op], small, large]
-        for e in wanted:
-            if ("raise", p, e) not in draft.tried:
-                draft.tried.add(("raise", p, e))  # type: ignore[arg-type]
-                draft.add("raise", relation, str(e))
+        _raised(draft, [{">=": "<=", ">": "<"}[op], small, large], wanted)
+    for relation in draft.hypotheses:
+        if relation[0] != "or" and _written_in(at, relation[1:]):
+            _raised(draft, relation, wanted)
     symbolic: dict[Atom, set[Any]] = {}
     for m in element.terms:
         for a, e in m:
@@ -329,6 +374,22 @@ def _powers(draft: Draft, element: Poly) -> None:
             base = written(power_of_one(a))
             if not draft.add("exponent", base, ["<=", one, other]):
                 draft.add("exponent", base, ["<=", other, one])
+
+
+def _written_in(at: Context, sides: list[Any]) -> bool:
+    """Whether both sides of a relation are defined and not negative."""
+    try:
+        return all(at.known(at.of(tree(side)), ">=") for side in sides)
+    except Refused:
+        return False
+
+
+def _raised(draft: Draft, relation: list[Any], exponents: list[Fraction]) -> None:
+    for e in exponents:
+        key = ("raise", str(relation), e)
+        if key not in draft.tried:
+            draft.tried.add(key)  # type: ignore[arg-type]
+            draft.add("raise", relation, str(e))
 
 
 __all__ = ["ONE", "Search"]
