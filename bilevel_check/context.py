@@ -230,6 +230,8 @@ class Context:
             return self._special(head, parts)
         if head == "/":
             return self.of(parts[0]) * self.inverse(parts[1])
+        if head in ("^", "sqrt"):
+            return self.powers(parts[0], self.of(parts[1]) if head == "^" else number(Fraction(1, 2)))
         values = [self.of(part) for part in parts]
         if head in ("+", "*"):
             total = values[0]
@@ -237,6 +239,17 @@ class Context:
                 total = total + value if head == "+" else total * value
             return total
         return self._function(head, values)
+
+    def powers(self, node: Tree, e: Poly) -> Poly:
+        """``node ** e``; of a product of nonnegative factors factor by factor."""
+        if isinstance(node, tuple) and node[0] == "*":
+            factors = [self.of(part) for part in node[1:]]
+            if all(self.known(factor, ">=") for factor in factors):
+                total = number(1)
+                for factor in factors:
+                    total = total * self.power(factor, e)
+                return total
+        return self.power(self.of(node), e)
 
     def inverse(self, node: Tree) -> Poly:
         """``1 / node``, factor by factor, so that what is printed as a power stays one."""
@@ -262,10 +275,6 @@ class Context:
         match head:
             case "neg":
                 return -first
-            case "^":
-                return self.power(first, values[1])
-            case "sqrt":
-                return self.power(first, number(Fraction(1, 2)))
             case "exp":
                 return power_of(Atom("E"), first)
             case "log":

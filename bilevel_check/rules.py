@@ -132,11 +132,10 @@ class Proof:
         op, small, large = goal_of(goal)
         e, left, right = at.of(tree(exponent)), at.of(small), at.of(large)
         demand(at.known(left, ">=") and at.known(right - left, op), "the bases are not known to compare")
-        if at.known(e, ">" if op == ">" else ">="):
-            at.learn(at.power(right, e) - at.power(left, e), op)
-            return
-        demand(at.known(left, ">") and at.known(-e, ">" if op == ">" else ">="), "the sign of the exponent")
-        at.learn(at.power(left, e) - at.power(right, e), op)
+        sign = 1 if at.known(e, ">" if op == ">" else ">=") else -1
+        if sign < 0:
+            demand(at.known(left, ">") and at.known(-e, ">" if op == ">" else ">="), "the sign of the exponent")
+        at.learn((at.powers(large, e) - at.powers(small, e)) * number(sign), op)
 
     def exponent(self, at: Context, depth: int, base: Any, goal: Any) -> None:
         """``b**s <= b**t`` from ``s <= t`` and b >= 1; turned round for 0 < b <= 1."""

@@ -8,7 +8,7 @@ from itertools import combinations
 from typing import Any
 
 from bilevel_check.context import Context, Undefined, power_of_one
-from bilevel_check.ring import ONE, Atom, Poly, is_zero, names, number
+from bilevel_check.ring import ONE, Atom, Poly, added, is_zero, names, number
 from bilevel_check.rules import element_of
 from bilevel_check.terms import Refused, tree, work
 from bilevel_verify.certificates.draft import Draft, atoms_in, goal, written
@@ -22,8 +22,8 @@ LINES = 60
 class Search:
     """One search; parts of a proof call it again, one level deeper."""
 
-    def __init__(self, depth: int = DEPTH) -> None:
-        self.depth = depth
+    def __init__(self, depth: int = DEPTH, inductive: bool = True) -> None:
+        self.depth, self.inductive = depth, inductive
 
     def prove(self, draft: Draft, claim: Any) -> bool:
         """Hypotheses, definedness, then the claim."""
@@ -93,7 +93,7 @@ class Search:
         before = len(draft.at.facts)
         if any(a.kind == "dot" for a in element.atoms()) and self.by_squares(draft, element, op):
             return True
-        derived(draft, element)
+        derived(self, draft, element)
         if len(draft.at.facts) > before:
             for degree, rounds in ((1, 1), (1, 3), (2, 1)):
                 if self.identity(draft, element, op, degree, rounds):
@@ -110,6 +110,14 @@ class Search:
         parts, multiplier = found
         line = ["identity", goal(element, op), parts]
         return draft.add(*line, *([] if multiplier == 1 else [multiplier])) and draft.at.known(element, op)
+
+    def nonnegative(self, draft: Draft, sides: list[Any]) -> bool:
+        """Whether both sides of a relation are defined and not negative."""
+        try:
+            elements = [draft.at.of(tree(side)) for side in sides]
+        except Refused:
+            return False
+        return all(Search(1).element(draft, element, ">=") for element in elements)
 
     def by_squares(self, draft: Draft, element: Poly, op: str) -> bool:
         """A quadratic form in vectors as a sum of squares: pivots ``d |v + sum c_j/(2d) w_j|**2`` one by one."""
@@ -165,7 +173,8 @@ class Search:
         """Cases, alternatives of hypotheses, induction."""
         if self.depth <= 1:
             return False
-        for strategy in (self.by_cases, self.by_alternatives, self.by_induction):
+        induction = (self.by_induction,) if self.inductive else ()
+        for strategy in (self.by_cases, self.by_alternatives, *induction):
             if strategy(draft, claim):
                 return True
         return False
@@ -185,7 +194,7 @@ class Search:
         for fact in ((test, ">="), (-test, ">")):
             inside = draft.inner()
             inside.at.learn(*fact)
-            if not Search(self.depth - 1).prove(inside, claim):
+            if not Search(self.depth - 1, self.inductive).prove(inside, claim):
                 return False
             proofs.append(inside.lines)
         return draft.add("cases", claim, written(test), *proofs)
@@ -205,7 +214,7 @@ class Search:
                         inside.at.learn(*element_of(inside.at, one))
                 except Refused:
                     return False
-                if not Search(self.depth - 1).prove(inside, claim):
+                if not Search(self.depth - 1, self.inductive).prove(inside, claim):
                     return False
                 proofs.append(inside.lines)
             return draft.add("one-of", claim, place, proofs)
@@ -220,10 +229,8 @@ class Search:
         for name in candidates:
             if not any(name in names(draft.at.of(tree(one[4]))) for one in sums):
                 continue
-            for start in range(-2, 6):
-                letter = draft.at.of(name) - number(start)
-                if not draft.at.known(letter, ">="):
-                    continue
+            letter = draft.at.of(name)
+            for start in [n for n in range(5, -3, -1) if draft.at.known(letter - number(n), ">=")][:2]:
                 if self._inducted(draft, claim, name, start, sums, _replaced):
                     return True
         return False
@@ -235,6 +242,8 @@ class Search:
             inside = Draft(Context(draft.at.sorts, facts), [])
             if value != start:
                 inside.at.learn(inside.at.of(name) - number(start), ">=")
+            self.positive(inside)
+            if value != start:
                 found = self.defined(inside, lambda inside=inside: element_of(inside.at, claim))
                 if found is None:
                     return False
@@ -246,8 +255,10 @@ class Search:
                     inside.add("no-term", total) or self._unrolled(inside, total)
                 else:
                     self.defined(inside, lambda total=total, inside=inside: inside.at.of(tree(total)))
-                    inside.add("last-term", total)
-            if not Search(self.depth - 1).prove(inside, moved):
+                    length = inside.at.of(tree(total[4])) - inside.at.of(tree(total[3]))
+                    if self.element(inside, length, ">="):
+                        inside.add("last-term", total)
+            if not Search(self.depth - 1, inductive=False).prove(inside, moved):
                 return False
             proofs.append(inside.lines)
         return draft.add("induction", claim, name, start, *proofs)
@@ -288,7 +299,7 @@ def _coefficient(p: Poly, v: str, w: str) -> Poly:
     return Poly(found)
 
 
-def derived(draft: Draft, element: Poly) -> None:
+def derived(search: Search, draft: Draft, element: Poly) -> None:
     """Facts about powers, logarithms, maxima and numbers that occur, each a line."""
     at, before = draft.at, len(draft.lines)
     occurring = list(dict.fromkeys(a for p in (element, *(p for p, _ in at.facts)) for a in atoms_in(p)))
@@ -309,7 +320,7 @@ def derived(draft: Draft, element: Poly) -> None:
             draft.add("floor", written(a.args[0]))
     _log_ratios(draft, [a for a in occurring if a.kind == "log"])
     _numbers(draft, [a for a in occurring if not names(power_of_one(a))], element)
-    _powers(draft, element)
+    _powers(search, draft, element)
 
 
 def _log_ratios(draft: Draft, logs: list[Atom]) -> None:
@@ -345,7 +356,7 @@ def _numbers(draft: Draft, constants: list[Atom], element: Poly) -> None:
             draft.add("number", ["<=", node, str(near + gap)])
 
 
-def _powers(draft: Draft, element: Poly) -> None:
+def _powers(search: Search, draft: Draft, element: Poly) -> None:
     """Powers of facts ``x >= y`` between monomials, and powers of one base with different exponents."""
     at, before = draft.at, len(draft.lines)
     exponents = {e for m in element.terms for _, e in m if isinstance(e, Fraction) and e.denominator > 1}
@@ -360,7 +371,7 @@ def _powers(draft: Draft, element: Poly) -> None:
         small, large = written(Poly(dict(minus))), written(Poly(dict(plus)))
         _raised(draft, [{">=": "<=", ">": "<"}[op], small, large], wanted)
     for relation in draft.hypotheses:
-        if relation[0] != "or" and _written_in(at, relation[1:]):
+        if relation[0] != "or" and search.nonnegative(draft, relation[1:]):
             _raised(draft, relation, wanted)
     symbolic: dict[Atom, set[Any]] = {}
     for m in element.terms:
@@ -371,17 +382,12 @@ def _powers(draft: Draft, element: Poly) -> None:
             continue
         for s, t in combinations(found, 2):
             one, other = (written(e) if isinstance(e, Poly) else str(e) for e in (s, t))
-            base = written(power_of_one(a))
-            if not draft.add("exponent", base, ["<=", one, other]):
+            base, gap = written(power_of_one(a)), added(t, -s)
+            gap = gap if isinstance(gap, Poly) else number(gap)
+            if search.depth > 1 and Search(1).element(draft, gap, ">="):
+                draft.add("exponent", base, ["<=", one, other])
+            elif search.depth > 1 and Search(1).element(draft, -gap, ">="):
                 draft.add("exponent", base, ["<=", other, one])
-
-
-def _written_in(at: Context, sides: list[Any]) -> bool:
-    """Whether both sides of a relation are defined and not negative."""
-    try:
-        return all(at.known(at.of(tree(side)), ">=") for side in sides)
-    except Refused:
-        return False
 
 
 def _raised(draft: Draft, relation: list[Any], exponents: list[Fraction]) -> None:
