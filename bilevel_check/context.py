@@ -35,6 +35,7 @@ class Context:
         self.facts: list[tuple[Poly, str]] = []
         self.signs: set[tuple[Poly, str]] = set()
         self.absurd = False
+        self.proved: set[Tree] = set()
         for element, op in facts or []:
             self.learn(element, op)
 
@@ -42,6 +43,7 @@ class Context:
         """A copy for a part of a proof."""
         found = Context({**self.sorts, **(sorts or {})})
         found.facts, found.signs, found.absurd = list(self.facts), set(self.signs), self.absurd
+        found.proved = set(self.proved)
         return found
 
     def learn(self, element: Poly, op: str) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
-from bilevel_check.context import Context, power_of_one
+from bilevel_check.context import Context, Undefined, power_of_one
 from bilevel_check.intervals import Evaluation, Interval
 from bilevel_check.ring import Atom, Poly, is_zero, names, number
 from bilevel_check.terms import RELATIONS, Refused, Tree, substituted, tree, work
@@ -43,6 +43,30 @@ def element_of(at: Context, data: Any) -> tuple[Poly, str]:
     """A goal as ``(element, op)``."""
     op, small, large = goal_of(data)
     return at.of(large) - at.of(small), op
+
+
+def defined_element(at: Context, goal: Any) -> tuple[Poly, str] | None:
+    """The goal as a fact; None where it is not known to be defined."""
+    try:
+        return element_of(at, goal)
+    except Undefined:
+        return None
+
+
+def reached(at: Context, goal: Any, element: tuple[Poly, str] | None = None) -> bool:
+    """Whether a goal is known, in the form that its tree or the element has here."""
+    if goal_of(goal) in at.proved or (element is not None and at.known(*element)):
+        return True
+    here = defined_element(at, goal)
+    return here is not None and at.known(*here)
+
+
+def conclude(at: Context, goal: Any, element: tuple[Poly, str] | None) -> None:
+    """Keep a goal that was shown in every case."""
+    if element is None:
+        at.proved.add(goal_of(goal))
+    else:
+        at.learn(*element)
 
 
 class Proof:
@@ -230,29 +254,26 @@ class Proof:
     # ---- cases, induction, sums -------------------------------------------------------------------------------------
 
     def cases(self, at: Context, depth: int, goal: Any, test: Any, yes: Any, no: Any) -> None:
-        """The goal where an element is >= 0 and where it is < 0."""
-        element, op = element_of(at, goal)
-        middle = at.of(tree(test))
+        """The goal where an element is >= 0 and where it is < 0; it may be defined by what each case adds."""
+        middle, element = at.of(tree(test)), defined_element(at, goal)
         for fact, lines in (((middle, ">="), yes), ((-middle, ">"), no)):
             inside = at.inner()
             inside.learn(*fact)
             self.run(inside, lines, depth + 1)
-            demand(inside.known(element, op) or inside.known(*element_of(inside, goal)), "a case does not reach the goal")
-        at.learn(element, op)
+            demand(reached(inside, goal, element), "a case does not reach the goal")
+        conclude(at, goal, element)
 
     def one_of(self, at: Context, depth: int, goal: Any, place: int, proofs: list[Any]) -> None:
         """The goal under each part of a hypothesis ``["or", ...]``; a part may be ``["and", ...]``."""
-        element, op = element_of(at, goal)
-        words = self.hypotheses[place]
+        words, element = self.hypotheses[place], defined_element(at, goal)
         demand(isinstance(words, list) and words[0] == "or" and len(words) == len(proofs) + 1, "no such alternatives")
         for part, lines in zip(words[1:], proofs):
             inside = at.inner()
             for one in part[1:] if part[0] == "and" else [part]:
                 inside.learn(*element_of(inside, one))
             self.run(inside, lines, depth + 1)
-            reached = inside.known(element, op) or inside.known(*element_of(inside, goal))
-            demand(reached, "an alternative does not reach the goal")
-        at.learn(element, op)
+            demand(reached(inside, goal, element), "an alternative does not reach the goal")
+        conclude(at, goal, element)
 
     def induction(self, at: Context, depth: int, goal: Any, name: str, start: Any, base: Any, step: Any) -> None:
         """The goal for an integer letter >= start: at start, and at n + 1 where it holds at n."""

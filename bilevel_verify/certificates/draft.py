@@ -25,6 +25,7 @@ class Draft:
         self.at, self.hypotheses = at, list(hypotheses)
         self.proof = Proof(self.hypotheses)
         self.lines: list[Any] = []
+        self.claim: Any = None
         self.tried: set[tuple[Poly, str]] = set()
 
     def add(self, *line: Any) -> bool:
@@ -40,7 +41,9 @@ class Draft:
 
     def inner(self, sorts: dict[str, str] | None = None) -> Draft:
         """A part of the proof with its own lines."""
-        return Draft(self.at.inner(sorts), self.hypotheses)
+        found = Draft(self.at.inner(sorts), self.hypotheses)
+        found.claim = self.claim
+        return found
 
 
 def goal(element: Poly, op: str) -> list[Any]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from bilevel_check import check
 from bilevel_check.context import Context
-from bilevel_check.rules import element_of
+from bilevel_check.rules import reached
 from bilevel_check.terms import Refused, work
 from bilevel_verify.audit.scalar.claim import ScalarClaim
 from bilevel_verify.certificates.draft import Draft
@@ -107,14 +107,8 @@ def _search(statement: dict[str, Any], let: list[int], effort: int) -> list[Any]
         sorts, conditions, claim = _without(statement["letters"], statement["hypotheses"], statement["claim"], let)
         draft = Draft(Context(sorts), conditions)
         Search().prove(draft, claim)
-        element, op = element_of(draft.at, claim)
-        return pruned(sorts, conditions, claim, draft.lines) if draft.at.known(element, op) else None
+        return draft.lines if reached(draft.at, claim) else None
     except Refused:
         return None
     finally:
         work.start()
-
-
-def pruned(sorts: Any, conditions: Any, claim: Any, lines: list[Any]) -> list[Any]:
-    """The proof as found; lines that only learn what is never asked for are left to the reader's patience."""
-    return lines

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from bilevel_check.context import Context
-from bilevel_check.ring import ONE, Monomial, Poly, added, number, power_of
+from bilevel_check.ring import ONE, Monomial, Poly, added, number, power_of, reduced
 from bilevel_check.terms import Refused
 from bilevel_verify.certificates.draft import written
 
@@ -34,6 +34,7 @@ class Column:
     facts: Facts
     free: bool
     strict: bool
+    scale: Poly
     square: Poly | None = None
 
 
@@ -45,6 +46,7 @@ class Fact:
     places: Facts
     equal: bool
     strict: bool
+    scale: Poly
 
     @property
     def sinks(self) -> list[Monomial]:
@@ -64,6 +66,7 @@ def expanded(p: Poly) -> Poly:
             else:
                 part = part * power_of(a, e)
         total = total + part
+    total = reduced(total)
     return total if total == p else expanded(total)
 
 
@@ -129,20 +132,25 @@ def products(at: Context, degree: int, chosen: Iterable[int]) -> Iterator[Fact]:
     useful = []
     for place in chosen:
         element, op = at.facts[place]
-        if op != "!=" and element.terms:
-            if op != "==" and len(element.terms) == 1 and at.monomial(next(iter(element.terms))):
-                continue
-            useful.append(Fact(cleared(at, expanded(at.primitive(element)))[1], (place,), op == "==", op == ">"))
+        if op == "!=" or not element.terms:
+            continue
+        if op != "==" and len(element.terms) == 1 and at.monomial(next(iter(element.terms))):
+            continue
+        content, rest = at._split(element)
+        factor, clear = cleared(at, expanded(rest))
+        outside = at.power(content, number(-1))
+        for form, scale in {clear: outside * factor, expanded(element): number(1)}.items():
+            useful.append(Fact(form, (place,), op == "==", op == ">", scale))
     if degree > 1:
         useful = [one for one in useful if len(one.element.terms) <= 6][: FACTORS if degree == 2 else FACTORS // 2]
     for group in combinations_with_replacement(useful, degree):
         if degree > 1 and any(one.equal for one in group):
             continue
-        total = number(1)
+        total = scale = number(1)
         for one in group:
-            total = total * one.element
+            total, scale = total * one.element, scale * one.scale
         places = tuple(place for one in group for place in one.places)
-        yield Fact(expanded(total), places, group[0].equal, all(one.strict for one in group))
+        yield Fact(expanded(total), places, group[0].equal, all(one.strict for one in group), scale)
 
 
 def columns(at: Context, target: Poly, facts: list[Fact], rounds: int) -> list[Column]:
@@ -151,7 +159,7 @@ def columns(at: Context, target: Poly, facts: list[Fact], rounds: int) -> list[C
     A certificate needs no others: at a monomial that is never demanded nothing has to be made up for.
     """
     demand = [m for m, c in target.terms.items() if c < 0 or not legal(at, m, False)] or list(target.terms)
-    seen, found = dict.fromkeys(demand), dict[tuple[Monomial, Facts], Column]()
+    seen, found = dict.fromkeys(demand), dict[tuple[Monomial, Poly], Column]()
     for _ in range(rounds):
         grown: dict[Monomial, None] = {}
         for fact in facts:
@@ -160,13 +168,13 @@ def columns(at: Context, target: Poly, facts: list[Fact], rounds: int) -> list[C
                 quotient(t, m): None for t in demand for m in (fact.sinks if legal(at, t, False) else both)
             }
             for shift in shifts:
-                key = (shift, fact.places)
+                key = (shift, fact.element)
                 if key in found or len(found) > COLUMNS or not legal(at, shift, fact.equal):
                     continue
                 cofactor = _monomial(shift)
                 element = expanded(cofactor * fact.element)
                 strict = fact.strict and at.known(cofactor, ">")
-                found[key] = Column(element, cofactor, fact.places, fact.equal, strict)
+                found[key] = Column(element, cofactor, fact.places, fact.equal, strict, fact.scale)
                 for m, c in element.terms.items():
                     if (c > 0 or fact.equal or not legal(at, m, False)) and m not in seen:
                         grown[m] = None
@@ -182,7 +190,7 @@ def monomials(at: Context, found: Iterable[Poly]) -> Iterator[Column]:
     for m in dict.fromkeys(m for p in found for m in p.terms):
         if legal(at, m, False):
             element = Poly({m: Fraction(1)})
-            yield Column(element, element, (), False, at.monomial(m) == ">")
+            yield Column(element, element, (), False, at.monomial(m) == ">", number(1))
 
 
 def squares(at: Context, target: Poly) -> Iterator[Column]:
@@ -208,7 +216,7 @@ def squares(at: Context, target: Poly) -> Iterator[Column]:
             for t in ratios:
                 if t:
                     root = first + second * number(t)
-                    yield Column(expanded(root * root), number(1), (), False, False, root)
+                    yield Column(expanded(root * root), number(1), (), False, False, number(1), root)
 
 
 def _monomial(m: Monomial) -> Poly:
@@ -240,21 +248,8 @@ def certificate(
     parts = []
     for column, weight in solution:
         square = [] if column.square is None else [written(column.square)]
-        cofactor = column.cofactor * number(weight)
-        scale = _scale(at, column.facts, column)
-        parts.append([written(cofactor * scale), list(column.facts), square])
+        parts.append([written(column.cofactor * column.scale * number(weight)), list(column.facts), square])
     return parts, written(multiplier)
-
-
-def _scale(at: Context, places: Facts, column: Column) -> Poly:
-    """The positive factor between the primitive facts of a column and the facts themselves."""
-    scale = number(1)
-    for place in places:
-        fact = at.facts[place][0]
-        content, rest = at._split(fact)
-        factor, _ = cleared(at, expanded(rest))
-        scale = scale * factor * at.power(content, number(-1))
-    return scale
 
 
 def solved(target: Poly, found: list[Column], strict: bool) -> list[tuple[Column, Fraction]] | None:

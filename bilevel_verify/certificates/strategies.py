@@ -27,6 +27,7 @@ class Search:
 
     def prove(self, draft: Draft, claim: Any) -> bool:
         """Hypotheses, definedness, then the claim."""
+        draft.claim = claim
         self.hypotheses(draft)
         self.positive(draft)
         found = self.defined(draft, lambda: element_of(draft.at, claim))
@@ -284,6 +285,15 @@ def _maxima(data: Any) -> Iterator[list[Any]]:
             yield from _maxima(part)
 
 
+def _logs(data: Any) -> Iterator[Any]:
+    """The arguments of the logarithms of a tree."""
+    if isinstance(data, list):
+        if data[0] == "log":
+            yield data[1]
+        for part in data[1:]:
+            yield from _logs(part)
+
+
 def _sums(data: Any) -> Iterator[Any]:
     if isinstance(data, list):
         if data[0] == "sum":
@@ -318,6 +328,12 @@ def derived(search: Search, draft: Draft, element: Poly) -> None:
             draft.add("log-rises", ["<=", 1, inside])
         elif a.kind == "floor":
             draft.add("floor", written(a.args[0]))
+    for inside in dict.fromkeys(str(node) for node in _logs(draft.claim)):
+        key = ("printed", inside)
+        if key not in draft.tried:
+            argument = next(node for node in _logs(draft.claim) if str(node) == inside)
+            if draft.add("log", argument) and draft.add("log", ["/", 1, argument]):
+                draft.tried.add(key)  # type: ignore[arg-type]
     _log_ratios(draft, [a for a in occurring if a.kind == "log"])
     _numbers(draft, [a for a in occurring if not names(power_of_one(a))], element)
     _powers(search, draft, element)
@@ -374,7 +390,7 @@ def _powers(search: Search, draft: Draft, element: Poly) -> None:
         if relation[0] != "or" and search.nonnegative(draft, relation[1:]):
             _raised(draft, relation, wanted)
     symbolic: dict[Atom, set[Any]] = {}
-    for m in element.terms:
+    for m in (m for p in (element, *(p for p, op in at.facts if op == "==")) for m in p.terms):
         for a, e in m:
             symbolic.setdefault(a, {Fraction(0)}).add(e)
     for a, found in symbolic.items():
