@@ -24,7 +24,7 @@ LARGEST = 64
 class Atom:
     """A name for a real number: ``kind`` and what it is made of; ``level`` is above that of every atom inside."""
 
-    __slots__ = ("args", "kind", "level", "_hash")
+    __slots__ = ("_hash", "args", "kind", "level")
 
     def __init__(self, kind: str, *args: Any) -> None:
         self.kind, self.args = kind, args

@@ -9,14 +9,18 @@ from fractions import Fraction
 from typing import Any
 
 from bilevel_check import check
+from bilevel_check.check import listed
 from bilevel_check.context import Context
 from bilevel_check.rules import reached
-from bilevel_check.terms import Refused, work
+from bilevel_check.terms import Refused, substituted, tree, work
 from bilevel_verify.audit.scalar.claim import ScalarClaim
 from bilevel_verify.certificates.draft import Draft
-from bilevel_verify.certificates.statement import NotStated, statement_of
+from bilevel_verify.certificates.statement import NotStated, node_of, statement_of
 from bilevel_verify.certificates.strategies import Search
+from bilevel_verify.language import to_text
 
+LONGEST = 160
+"""Characters of a certificate that is shown in a row."""
 EFFORT = 6_000_000
 """Counted steps of the checker's ring that one search may take."""
 
@@ -65,7 +69,7 @@ def certify(
     if point is not None:
         if vectors:
             return None
-        data["counterexample"] = {name: str(point.get(name, "")) for name in statement["letters"]}
+        data["counterexample"] = _values(statement, point)
         return accepted(data)
     determined = lets(statement)
     for let in [determined, []] if determined else [[]]:
@@ -77,11 +81,35 @@ def certify(
     return None
 
 
+def _values(statement: dict[str, Any], point: Mapping[str, Fraction]) -> dict[str, Any]:
+    """A value for every letter: the point's, or the formula that a hypothesis gives for it there."""
+    values: dict[str, Any] = {name: str(point[name]) for name in statement["letters"] if name in point}
+    for op, name, formula in (one for one in statement["hypotheses"] if one[0] != "or"):
+        if op == "==" and isinstance(name, str) and name in statement["letters"] and name not in values:
+            values[name] = listed(substituted(tree(formula), {n: tree(v) for n, v in values.items()}))
+    return values
+
+
 def accepted(data: dict[str, Any]) -> Certificate | None:
     """The certificate, if the checker accepts it."""
     text = json.dumps(data, separators=(",", ":"))
     verdict = check(text)
-    return Certificate(text, verdict.shows) if verdict.accepted else None
+    return Certificate(text, verdict.shows, short(data.get("proof", []))) if verdict.accepted else None
+
+
+def short(lines: list[Any]) -> str:
+    """The last line as one identity, "" where it is long or none."""
+    if not lines or lines[-1][0] != "identity" or len(lines[-1]) > 3:
+        return ""
+    facts = [line for line in lines[:-1] if line[0] in ("hypothesis", "identity", "number", "known")]
+    if len(facts) < len(lines) - 1:  # other rules add facts that have no name here
+        return ""
+    parts = []
+    for cofactor, places, squares in lines[-1][2]:
+        names = [f"g{place}" for place in places] + [f"({to_text(node_of(square))})**2" for square in squares]
+        parts.append("*".join([f"({to_text(node_of(cofactor))})", *names]))
+    text = f"difference = {' + '.join(parts) or 0}, g = facts of the certificate in their order"
+    return text if len(text) <= LONGEST else ""
 
 
 def lets(statement: dict[str, Any]) -> list[int]:

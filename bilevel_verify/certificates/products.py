@@ -164,9 +164,7 @@ def columns(at: Context, target: Poly, facts: list[Fact], rounds: int) -> list[C
         grown: dict[Monomial, None] = {}
         for fact in facts:
             both = dict.fromkeys((*fact.sinks, *fact.element.terms))
-            shifts = {
-                quotient(t, m): None for t in demand for m in (fact.sinks if legal(at, t, False) else both)
-            }
+            shifts = {quotient(t, m): None for t in demand for m in (fact.sinks if legal(at, t, False) else both)}
             for shift in shifts:
                 key = (shift, fact.element)
                 if key in found or len(found) > COLUMNS or not legal(at, shift, fact.equal):
@@ -261,7 +259,9 @@ def solved(target: Poly, found: list[Column], strict: bool) -> list[tuple[Column
 
     if not found:
         return None
-    rows = {m: i for i, m in enumerate(dict.fromkeys(m for p in (target, *(c.element for c in found)) for m in p.terms))}
+    rows = {
+        m: i for i, m in enumerate(dict.fromkeys(m for p in (target, *(c.element for c in found)) for m in p.terms))
+    }
     scale = max(abs(float(c)) for c in target.terms.values())
     entries = [(rows[m], j, float(c)) for j, column in enumerate(found) for m, c in column.element.terms.items()]
     at_row, at_column, values = zip(*entries)

@@ -133,7 +133,9 @@ class Search:
                 break
             vectors.remove(v)
             half = draft.at.power(number(2) * lead, number(-1))
-            shifts = [["*", written(_coefficient(rest, v, w) * half), w] for w in vectors if _coefficient(rest, v, w).terms]
+            shifts = [
+                ["*", written(_coefficient(rest, v, w) * half), w] for w in vectors if _coefficient(rest, v, w).terms
+            ]
             if not draft.add("square", ["+", v, *shifts]):
                 return False
             place = len(draft.at.facts) - 1

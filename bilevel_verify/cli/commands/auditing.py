@@ -46,6 +46,7 @@ def audit_command(arguments: Any) -> int:
         memory=arguments.memory * 2**30,
     )
     progress.close()
+    findings, levels = _certified(findings, arguments)
     cards = _cards(papers)
     if errors and not cards:
         if arguments.json:
@@ -58,14 +59,31 @@ def audit_command(arguments: Any) -> int:
     if arguments.out:
         _write(findings, lines, cards, Path(arguments.out))
     if arguments.json:
-        status = _print_json(findings, lines, mutants, errors, arguments.strict)
+        status = _print_json(findings, lines, mutants, errors, arguments.strict, levels)
     else:
         status = _show(findings, arguments)
+        if levels is not None:
+            output.console().print(str(levels), markup=False)
         _summary(lines, rows, mutants)
     return 2 if errors and not findings else max(status, 1 if errors else 0)
 
 
-def _print_json(findings: list[Any], lines: list[Any], mutants: Any, errors: list[str], strict: bool) -> int:
+def _certified(findings: list[Any], arguments: Any) -> tuple[list[Any], Any]:
+    """The findings with what they stand on, and the counts; None where no certificates were asked for."""
+    if not (arguments.certificates or arguments.coq):
+        return findings, None
+    from bilevel_verify.certificates.audited import with_certificates
+
+    progress = _Progress(quiet=arguments.json)
+    folder = Path(arguments.certificates or arguments.coq)
+    found, levels = with_certificates(findings, folder, arguments.jobs or os.cpu_count() or 1, progress)
+    progress.close()
+    return found, levels
+
+
+def _print_json(
+    findings: list[Any], lines: list[Any], mutants: Any, errors: list[str], strict: bool, levels: Any
+) -> int:
     """Rows, coverage, share decided, controls and errors as one object; the exit status."""
     from bilevel_verify.audit.coverage import decided
     from bilevel_verify.checks.verdicts.counting import count_of
@@ -77,6 +95,7 @@ def _print_json(findings: list[Any], lines: list[Any], mutants: Any, errors: lis
         "coverage": [line.to_dict() for line in lines],
         "decided": {"decided": share.decided, "total": share.total, "percent": share.percent},
         "controls": mutants,
+        "certificates": None if levels is None else levels.to_dict(),
         "errors": errors,
     }
     output.print_json({"rows": rows, **extra})
