@@ -86,7 +86,7 @@ class Poly:
 
     def __mul__(self, other: Poly) -> Poly:
         total: dict[Monomial, Fraction] = {}
-        work.spend(len(self.terms) * len(other.terms))
+        work.spend(len(self.terms) * sum(1 + len(n) // 2 for n in other.terms))
         for m, a in self.terms.items():
             for n, b in other.terms.items():
                 merged, rest = _merged(m, n)

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 Tree: TypeAlias = Any
 """``int | Fraction | str | tuple``: recursive, which the type language of a checker of this size need not follow."""
-TEXT, DEPTH, DIGITS, WORK, BITS = 2_000_000, 60, 400, 400_000, 20_000
+TEXT, DEPTH, DIGITS, WORK, BITS = 2_000_000, 60, 400, 200_000, 20_000
 """Characters of a certificate, nesting, digits of a literal, counted steps, bits of a coefficient."""
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}\Z")
 NUMBER = re.compile(r"-?[0-9]+(/[0-9]+)?\Z")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -120,3 +120,37 @@ def atoms_in(p: Poly) -> Iterator[Atom]:
                 seen.add(a)
                 yield a
                 stack += [inside for inside in a.args if isinstance(inside, Poly)]
+
+
+ONE_FACT = ("hypothesis", "identity", "raise", "number", "log", "log-rises", "exponent", "known", "root", "square")
+"""Rules that add one fact."""
+
+
+def pruned(lines: list[Any], base: int = 0) -> list[Any]:
+    """The proof without derived facts that no identity names; as it is where a line has a proof of its own inside.
+
+    ``base`` facts are known before the first line.
+    """
+    sizes = []
+    for line in lines:
+        if line[0] not in (*ONE_FACT, "max", "floor") or (line[0] == "max" and len(line) > 2):
+            return lines
+        sizes.append(1 if line[0] in ONE_FACT else 2 if line[0] == "floor" else len(line[1]))
+    starts = [base + sum(sizes[:i]) for i in range(len(lines))]
+    used = {place for line in lines if line[0] == "identity" for part in line[2] for place in part[1]}
+    kept, moved, count = [], {i: i for i in range(base)}, base
+    for line, start, size in zip(lines, starts, sizes):
+        derived = line[0] in ("raise", "number", "log", "log-rises", "exponent", "max", "floor")
+        if derived and not used & set(range(start, start + size)):
+            continue
+        kept.append(line)
+        moved |= {start + i: count + i for i in range(size)}
+        count += size
+    return [_renumbered(line, moved) for line in kept]
+
+
+def _renumbered(line: list[Any], moved: Mapping[int, int]) -> list[Any]:
+    if line[0] != "identity":
+        return line
+    parts = [[cofactor, [moved[place] for place in places], squares] for cofactor, places, squares in line[2]]
+    return [*line[:2], parts, *line[3:]]

@@ -14,7 +14,7 @@ from bilevel_check.context import Context
 from bilevel_check.rules import reached
 from bilevel_check.terms import Refused, substituted, tree, work
 from bilevel_verify.audit.scalar.claim import ScalarClaim
-from bilevel_verify.certificates.draft import Draft
+from bilevel_verify.certificates.draft import Draft, pruned
 from bilevel_verify.certificates.statement import NotStated, node_of, statement_of
 from bilevel_verify.certificates.strategies import Search
 from bilevel_verify.language import to_text
@@ -74,8 +74,8 @@ def certify(
     determined = lets(statement)
     for let in [determined, []] if determined else [[]]:
         lines = _search(statement, let, effort)
-        if lines is not None:
-            found = accepted({**data, **({"let": let} if let else {}), "proof": lines})
+        for proof in [] if lines is None else (pruned(lines), lines):
+            found = accepted({**data, **({"let": let} if let else {}), "proof": proof})
             if found is not None:
                 return found
     return None

@@ -11,7 +11,7 @@ from bilevel_check.context import Context, Undefined, power_of_one
 from bilevel_check.ring import ONE, Atom, Poly, added, is_zero, names, number
 from bilevel_check.rules import element_of
 from bilevel_check.terms import Refused, tree, work
-from bilevel_verify.certificates.draft import Draft, atoms_in, goal, written
+from bilevel_verify.certificates.draft import Draft, atoms_in, goal, pruned, written
 from bilevel_verify.certificates.products import certificate, expanded
 
 DEPTH = 4
@@ -200,7 +200,8 @@ class Search:
             if not Search(self.depth - 1, self.inductive).prove(inside, claim):
                 return False
             proofs.append(inside.lines)
-        return draft.add("cases", claim, written(test), *proofs)
+        short = [pruned(lines, len(draft.at.facts) + 1) for lines in proofs]
+        return draft.add("cases", claim, written(test), *short) or draft.add("cases", claim, written(test), *proofs)
 
     def by_alternatives(self, draft: Draft, claim: Any) -> bool:
         """The claim under each part of a hypothesis with ``or``."""
