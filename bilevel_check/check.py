@@ -11,7 +11,7 @@ from typing import Any
 
 from bilevel_check.context import Context
 from bilevel_check.intervals import Interval
-from bilevel_check.rules import PRECISIONS, Proof, certain, element_of, goal_of, reached
+from bilevel_check.rules import PRECISIONS, Proof, certain, element_of, goal_of, letters_of, reached
 from bilevel_check.terms import NAME, PARTS, RELATIONS, TEXT, Refused, letters, read, substituted, tree, work
 
 SORTS = ("real", "integer", "vector")
@@ -64,6 +64,8 @@ def _checked(data: Any) -> str:
     for condition in conditions:
         _condition(condition)
     goal_of(claim)
+    if not set().union(*map(letters_of, [*conditions, claim])) <= sorts.keys() | {"pi", "E"}:
+        raise Refused("a letter was not declared")
     if ("proof" in data) == ("counterexample" in data):
         raise Refused("a certificate has either a proof or a counterexample")
     if "proof" not in data:

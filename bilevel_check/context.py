@@ -289,6 +289,8 @@ class Context:
                 return self._largest([first, -first])
             case "floor":
                 return power_of_one(Atom("floor", first)) if not self.integral(first) else first
+            case "sin" | "cos" | "tanh" | "sinh" | "cosh":
+                return power_of_one(Atom(head, first))
             case "ceil":
                 return -self._function("floor", [-first])
         raise Refused(f"{head} is not known to the ring")

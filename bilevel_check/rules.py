@@ -13,7 +13,7 @@ from typing import Any
 from bilevel_check.context import Context, Undefined, power_of_one
 from bilevel_check.intervals import Evaluation, Interval
 from bilevel_check.ring import Atom, Poly, is_zero, names, number
-from bilevel_check.terms import RELATIONS, Refused, Tree, substituted, tree, work
+from bilevel_check.terms import RELATIONS, Refused, Tree, letters, substituted, tree, work
 
 PRECISIONS = (64, 160, 400)
 """Bits that are tried to tell the sign of a number."""
@@ -43,6 +43,13 @@ def element_of(at: Context, data: Any) -> tuple[Poly, str]:
     """A goal as ``(element, op)``."""
     op, small, large = goal_of(data)
     return at.of(large) - at.of(small), op
+
+
+def letters_of(condition: Any) -> set[str]:
+    """Free letters of a condition of a statement."""
+    parts = condition[1:]
+    each = (letters_of(part) if condition[0] in ("and", "or") else letters(tree(part)) for part in parts)
+    return set().union(*each)
 
 
 def defined_element(at: Context, goal: Any) -> tuple[Poly, str] | None:
@@ -289,10 +296,14 @@ class Proof:
             if lines is step:
                 inside.learn(letter - first, ">=")
                 inside.learn(inside.of(large) - inside.of(small), op)
-            self.run(inside, lines, depth + 1)
+            Proof([self.without(one, name) for one in self.hypotheses]).run(inside, lines, depth + 1)
             left, right = (inside.of(substituted(side, {name: moved})) for side in (small, large))
             demand(inside.known(right - left, op), "the induction does not reach its goal")
         at.learn(at.of(large) - at.of(small), op)
+
+    def without(self, condition: Any, name: str) -> Any:
+        """A hypothesis that does not mention a letter; None for one that does, which no line can then use."""
+        return None if condition is None or name in letters_of(condition) else condition
 
     def last_term(self, at: Context, depth: int, total: Any) -> None:
         """``sum(i = a..b) = sum(i = a..b - 1) + term(b)`` for integers a <= b."""

@@ -110,7 +110,7 @@ def violated(statement: dict[str, Any], draw: random.Random, tries: int = 400) -
     """A point at which the claim fails by far more than rounding."""
     for at in points(statement, draw, tries):
         try:
-            if margin(statement["claim"], at) < -mp.mpf(10) ** -9:
+            if margin(statement["claim"], at) < -(mp.mpf(10) ** -9):
                 return at
         except (ValueError, ZeroDivisionError, OverflowError, TypeError, KeyError):
             continue

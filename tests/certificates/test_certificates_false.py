@@ -114,6 +114,20 @@ def test_induction_forgets_what_is_known_of_the_letter() -> None:
     assert says(claim, lines[:1], {"n": "integer"}, hypotheses) == "accepted"
 
 
+def test_induction_cannot_use_a_hypothesis_about_its_letter() -> None:
+    hypotheses = [["<=", "n", 7], [">=", "n", 0]]
+    step = [["hypothesis", 0], ["identity", ["<=", ["+", "n", 1], 8], [[1, [2], []]]]]
+    induction = ["induction", ["<=", "n", 8], "n", 0, [["number", ["<=", 0, 8]]], step]
+    reason = says(["<=", "n", 8], [["hypothesis", 1], induction], {"n": "integer"}, hypotheses)
+    assert "no relation" in reason
+
+
+def test_a_letter_must_be_declared() -> None:
+    total = ["sum", "i", "i", 1, 3]
+    lines = [["termwise", total, ["sum", 0, "i", 1, 3], [["hypothesis", 0]]]]
+    assert says(["<=", total, 0], lines, hypotheses=[["<=", "i", 0]]) == "a letter was not declared"
+
+
 def test_let_takes_only_what_a_hypothesis_determines() -> None:
     sorts = {"x": "real", "y": "real"}
     lines = [["identity", ["<=", "y", 4], []]]
