@@ -188,7 +188,7 @@ def reduced(p: Poly) -> Poly:
 
 
 def _reduced_once(held: dict[Atom, Exponent], c: Fraction) -> Poly | None:
-    """One step: ``x = (C - b)/a`` for a letter over C, ``1 = (a' C - a C')/(a' b - a b')`` for two compounds of one letter."""
+    """One step: ``x = (C - b)/a`` for a letter over C, ``1 = (a' C - a C')/(a' b - a b')`` for two of one letter."""
     below = [k for k, e in held.items() if k.kind == "compound" and isinstance(e, Fraction) and e < 0]
     for one in sorted(below, key=hash):
         for x, (lead, rest) in _linear(one).items():

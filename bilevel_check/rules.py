@@ -1,7 +1,7 @@
 """The rules of a proof: each line adds one fact (or two) to what is known, and is proved in docs/certificates.md.
 
 A line is ``[rule, argument, ...]``. A goal is ``[op, left, right]``; it becomes the fact ``right - left op 0`` (or
-``left - right``). ``known`` below means: among the facts, up to a positive factor, or plain (a sum of nonnegative terms).
+``left - right``). ``known`` below means: among the facts, up to a positive factor, or plain (nonnegative terms).
 """
 
 from __future__ import annotations
@@ -140,12 +140,6 @@ class Proof:
         demand(at.known(element, op), "this is not known")
         at.learn(element, op)
 
-    def apart(self, at: Context, depth: int, goal: Any) -> None:
-        """``left < right`` from ``left <= right`` and both being known to differ; ``!=`` facts come from products."""
-        element, op = element_of(at, goal)
-        demand(op == ">" and at.known(element, ">=") and at.known(element, "!="), "not known to differ")
-        at.learn(element, op)
-
     # ---- powers, logarithms, exponentials ---------------------------------------------------------------------------
 
     def root(self, at: Context, depth: int, goal: Any, exponent: Any) -> None:
@@ -181,16 +175,6 @@ class Proof:
         demand(at.known(number(1) - b, beyond), "the base is not known to lie on one side of 1")
         at.learn(-difference, op)
 
-    def means(self, at: Context, depth: int, parts: list[Any]) -> None:
-        """Weighted means: ``prod x_i**w_i <= sum w_i x_i`` for x_i > 0, w_i >= 0 with sum 1."""
-        product, total, weights = number(1), number(0), number(0)
-        for weight, value in parts:
-            w, x = at.of(tree(weight)), at.of(tree(value))
-            demand(at.known(w, ">=") and at.known(x, ">"), "weights and values must be positive")
-            product, total, weights = product * at.power(x, w), total + w * x, weights + w
-        demand(is_zero(weights - number(1)), "the weights do not sum to 1")
-        at.learn(total - product, ">=")
-
     def logarithm(self, at: Context, depth: int, value: Any) -> None:
         """``log y <= y - 1`` for y > 0."""
         y = at.of(tree(value))
@@ -203,11 +187,6 @@ class Proof:
         demand(at.known(left, ">") and at.known(right - left, op), "the arguments are not known to compare")
         right_log = at.log(right) if at.known(right, ">") else at.log(left + (right - left))
         at.learn(right_log - at.log(left), op)
-
-    def exponential(self, at: Context, depth: int, value: Any) -> None:
-        """``exp(x) >= 1 + x``."""
-        x = at.of(tree(value))
-        at.learn(at.power(power_of_one(Atom("E")), x) - number(1) - x, ">=")
 
     # ---- numbers ----------------------------------------------------------------------------------------------------
 
@@ -320,29 +299,12 @@ class Proof:
         demand(at.integral(first) and at.integral(last) and at.known(first - last, ">"), "the range may not be empty")
         at.learn(at.of(tree(total)), "==")
 
-    def termwise(self, at: Context, depth: int, one: Any, other: Any, lines: Any) -> None:
-        """``sum one <= sum other`` over the same range from each term."""
-        (_, body, index, low, high), (_, second, name, start, end) = tree(one), tree(other)
-        demand((index, low, high) == (name, start, end) and index not in at.sorts, "the ranges differ")
-        inside, (first, last) = at.inner({index: "integer"}), (at.of(low), at.of(high))
-        demand(at.integral(first) and at.integral(last), "the ends are not integers")
-        inside.learn(inside.of(index) - first, ">=")
-        inside.learn(last - inside.of(index), ">=")
-        self.run(inside, lines, depth + 1)
-        demand(inside.known(inside.of(second) - inside.of(body), ">="), "the terms are not known to compare")
-        at.learn(at.of(tree(other)) - at.of(tree(one)), ">=")
-
     # ---- vectors ----------------------------------------------------------------------------------------------------
 
     def square(self, at: Context, depth: int, vector: Any) -> None:
         """``<v, v> >= 0``."""
         node = tree(vector)
         at.learn(at.dot(node, node), ">=")
-
-    def schwarz(self, at: Context, depth: int, one: Any, other: Any) -> None:
-        """``<u, v> <= |u| |v|``."""
-        u, v = tree(one), tree(other)
-        at.learn(at.of(("norm", u)) * at.of(("norm", v)) - at.dot(u, v), ">=")
 
 
 def leaves(
@@ -391,10 +353,10 @@ def error_parts(error: Refused, where: str) -> tuple[Any, ...]:
 
 
 RULES: dict[str, Callable[..., None]] = {
-    "hypothesis": Proof.hypothesis, "identity": Proof.identity, "known": Proof.plain, "apart": Proof.apart,
-    "root": Proof.root, "raise": Proof.raised, "exponent": Proof.exponent, "means": Proof.means,
-    "log": Proof.logarithm, "log-rises": Proof.log_rises, "exp": Proof.exponential, "number": Proof.numbers,
+    "hypothesis": Proof.hypothesis, "identity": Proof.identity, "known": Proof.plain,
+    "root": Proof.root, "raise": Proof.raised, "exponent": Proof.exponent,
+    "log": Proof.logarithm, "log-rises": Proof.log_rises, "number": Proof.numbers,
     "boxes": Proof.boxes, "floor": Proof.floor, "whole": Proof.whole, "max": Proof.maximum, "cases": Proof.cases,
     "one-of": Proof.one_of, "induction": Proof.induction, "last-term": Proof.last_term, "no-term": Proof.no_term,
-    "termwise": Proof.termwise, "square": Proof.square, "schwarz": Proof.schwarz,
+    "square": Proof.square,
 }  # fmt: skip

@@ -103,9 +103,9 @@ def tree(data: Any, depth: int = DEPTH) -> Tree:
     if isinstance(data, str):
         if NAME.match(data):
             return data
-        if not NUMBER.match(data) or len(data) > 2 * DIGITS or data.rpartition("/")[2].strip("0") == "":
-            if data != "0":
-                raise Refused(f"{data[:40]!r} is neither a letter nor a number")
+        bottom = data.partition("/")[2]
+        if not NUMBER.match(data) or len(data) > 2 * DIGITS or (bottom and not bottom.strip("0")):
+            raise Refused(f"{data[:40]!r} is neither a letter nor a number")
         return Fraction(data)
     if not isinstance(data, list) or not data or not isinstance(data[0], str) or data[0] not in PARTS:
         raise Refused(f"{str(data)[:40]!r} is no expression")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -10,12 +11,13 @@ from pathlib import Path
 
 from bilevel_verify.audit.finding import Finding
 from bilevel_verify.audit.pool import shared
+from bilevel_verify.certificates.coq import PRELUDE, NotWritten, lemma
 from bilevel_verify.certificates.finding import Certificate, certify
 from bilevel_verify.errors import InputError
 from bilevel_verify.reporting.errata import script_name
 
 KINDS = ("inequality", "step-algebra", "identity")
-CHECKED, COQ, WORD = "accepted by the small checker", "accepted by Coq", "engine's word only"
+CHECKED, WORD = "accepted by the small checker", "engine's word only"
 Done = Callable[[str, int, int], None]
 
 
@@ -37,7 +39,7 @@ class Levels:
         lines = []
         for verdict, levels in sorted(self.rows.items()):
             total = sum(levels.values())
-            shown = ", ".join(f"{levels[level]} {level}" for level in (CHECKED, COQ, WORD) if levels[level])
+            shown = ", ".join(f"{levels[level]} {level}" for level in (CHECKED, WORD) if levels[level])
             percent = 100 * (total - levels[WORD]) // total
             lines.append(f"certificates, {verdict}: {shown} ({percent} % of {total} can be checked)")
         return "\n".join(lines) or "certificates: no relation was decided"
@@ -50,20 +52,21 @@ def counts(finding: Finding) -> bool:
 
 
 def with_certificates(
-    findings: Sequence[Finding], folder: Path, jobs: int = 1, done: Done | None = None
+    findings: Sequence[Finding], folder: Path | None, jobs: int = 1, done: Done | None = None, coq: Path | None = None
 ) -> tuple[list[Finding], Levels]:
     """Find certificates for the decided scalar relations, write them, and say on each row what it stands on.
 
     Parameters
     ----------
     findings : of an audit; verdicts are not changed.
-    folder : gets ``PAPER-STATEMENT-CLAIM.json``, one for each accepted certificate.
+    folder : gets ``PAPER-STATEMENT-CLAIM.json``, one for each accepted certificate; None writes none.
+    coq : gets ``PAPER.v``, a lemma for each certificate that has a word in Coq.
     jobs : processes.
     done : called with (statement, done, total).
 
     Raises
     ------
-    InputError : the folder cannot be written.
+    InputError : a folder cannot be written.
     """
     places = [place for place, finding in enumerate(findings) if counts(finding)]
 
@@ -73,7 +76,7 @@ def with_certificates(
 
     found = dict(zip(places, shared(_certificate, [findings[place] for place in places], jobs, said)))
     names: Counter[str] = Counter()
-    levels, result = Levels(), list(findings)
+    levels, result, lemmas = Levels(), list(findings), dict[str, list[str]]()
     for place in places:
         certificate, row = found[place], findings[place].row
         levels.add(row.verdict, WORD if certificate is None else CHECKED)
@@ -83,19 +86,33 @@ def with_certificates(
             name = script_name(findings[place]).removesuffix(".py")
             names[name] += 1
             name += f"-{names[name]}" if names[name] > 1 else ""
-            details["certificate_file"] = _write(folder, name, certificate)
+            if folder is not None:
+                details["certificate_file"] = _write(folder, f"{name}.json", certificate.text + "\n")
+            if coq is not None and (shown := _lemma(certificate, name)):
+                lemmas.setdefault(row.paper or "", []).append(shown)
             reason = f"{reason}; {certificate.short}" if certificate.short else reason
         result[place] = replace(findings[place], row=replace(row, details=details, reason=reason))
+    for paper, texts in lemmas.items():
+        assert coq is not None
+        _write(coq, f"{paper}.v", "\n".join([PRELUDE, *texts]))
     return result, levels
 
 
-def _write(folder: Path, name: str, certificate: Certificate) -> str:
+def _lemma(certificate: Certificate, name: str) -> str:
+    """The certificate as a lemma; "" where Coq files have no word for it."""
+    try:
+        return lemma(certificate.text, "c_" + re.sub(r"\W", "_", name))
+    except NotWritten:
+        return ""
+
+
+def _write(folder: Path, name: str, text: str) -> str:
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / f"{name}.json").write_text(certificate.text + "\n", encoding="utf-8")
+        (folder / name).write_text(text, encoding="utf-8")
     except OSError as error:
-        raise InputError(f"{folder}: {error.strerror or error}: choose another --certificates folder") from None
-    return f"{name}.json"
+        raise InputError(f"{folder}: {error.strerror or error}: choose another folder for certificates") from None
+    return name
 
 
 def _certificate(finding: Finding) -> Certificate | None:

@@ -1,4 +1,4 @@
-"""``certify``: a certificate for a scalar claim, whichever engine decided it; data that ``bilevel_check`` accepts, or none."""
+"""``certify``: a certificate for a scalar claim, whichever engine decided it, that ``bilevel_check`` accepts."""
 
 from __future__ import annotations
 

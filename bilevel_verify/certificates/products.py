@@ -1,4 +1,4 @@
-"""Positivity by products of facts: ``multiplier * element = sum c * monomial * product of facts``, by a linear programme.
+"""Positivity by products of facts: ``multiplier * element = sum c * monomial * product of facts``, by linear programming.
 
 Handelman's form over the checker's ring. Columns are generated from the support of what is to be written: a fact
 is moved by the monomials that bring one of its terms onto a monomial that is there. Floats find the columns, fractions
@@ -27,7 +27,7 @@ Facts = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A term that may be used: ``cofactor * square**2 * product of facts``, written out; ``free`` of sign for equalities."""
+    """A term that may be used, ``cofactor * square**2 * product of facts``, written out; ``free`` of sign: equalities."""
 
     element: Poly
     cofactor: Poly

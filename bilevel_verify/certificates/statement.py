@@ -1,7 +1,7 @@
 """The statement of a certificate: a scalar claim as data, word for word, and back.
 
-Nothing is simplified on the way: the letters with their kinds, the hypotheses and the ends of the ranges one by one, both
-sides as trees. What :func:`claim_of` reads back is what the certificate is about.
+Nothing is simplified on the way: the letters with their kinds, the hypotheses and the ends of the ranges one by one,
+both sides as trees. What :func:`claim_of` reads back is what the certificate is about.
 """
 
 from __future__ import annotations

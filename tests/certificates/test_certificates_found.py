@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import pytest
 from certificate_pieces import CLAIMS, margin, points
+from seeds import SEED
 
 from bilevel_check import check
 from bilevel_verify.audit.formula import check as judged
@@ -15,7 +16,6 @@ from bilevel_verify.audit.formula import claims_of
 from bilevel_verify.audit.scalar.claim import ScalarClaim
 from bilevel_verify.certificates.finding import Certificate, certify
 from bilevel_verify.certificates.statement import read_back, statement_of
-from seeds import SEED
 
 pytestmark = pytest.mark.fast
 
@@ -33,7 +33,8 @@ def certificates() -> list[Certificate | None]:
 @pytest.mark.parametrize("place", range(len(CLAIMS)), ids=lambda i: CLAIMS[i][0])
 def test_a_true_claim_has_a_certificate(place: int, certificates: list[Certificate | None]) -> None:
     found = certificates[place]
-    assert found is not None and found.shows == "proved"
+    assert found is not None
+    assert found.shows == "proved"
     assert check(found.text).accepted
 
 
@@ -60,7 +61,7 @@ def test_accepted_statements_hold_at_random_points(certificates: list[Certificat
 
 
 @pytest.mark.parametrize(
-    "text, ranges, where",
+    ("text", "ranges", "where"),
     [
         ("2*sqrt(a*b) >= a + b", "a = [0, oo); b = [0, oo)", ""),
         ("1/x <= 1/x**2", "x = (0, oo)", ""),
@@ -78,7 +79,8 @@ def test_a_false_or_undefined_claim_has_none(text: str, ranges: str, where: str)
 def test_a_counterexample_is_checked() -> None:
     claim = claim_of("x**2 <= x", "x = (0, oo)", "")
     found = certify(claim, point={"x": Fraction(3, 2)})
-    assert found is not None and found.shows == "refuted"
+    assert found is not None
+    assert found.shows == "refuted"
     assert certify(claim, point={"x": Fraction(1, 2)}) is None
     assert certify(claim, point={"x": Fraction(-3)}) is None
 
@@ -86,7 +88,8 @@ def test_a_counterexample_is_checked() -> None:
 def test_a_counterexample_with_a_root() -> None:
     claim = claim_of("y <= 1", "x = (0, oo); y = (0, oo)", "y == sqrt(x)")
     found = certify(claim, point={"x": Fraction(2)})
-    assert found is not None and found.shows == "refuted"
+    assert found is not None
+    assert found.shows == "refuted"
 
 
 def test_a_negative_number_and_a_chain_keep_their_words() -> None:

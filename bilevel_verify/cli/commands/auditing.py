@@ -75,8 +75,8 @@ def _certified(findings: list[Any], arguments: Any) -> tuple[list[Any], Any]:
     from bilevel_verify.certificates.audited import with_certificates
 
     progress = _Progress(quiet=arguments.json)
-    folder = Path(arguments.certificates or arguments.coq)
-    found, levels = with_certificates(findings, folder, arguments.jobs or os.cpu_count() or 1, progress)
+    folder, coq = (Path(name) if name else None for name in (arguments.certificates, arguments.coq))
+    found, levels = with_certificates(findings, folder, arguments.jobs or os.cpu_count() or 1, progress, coq)
     progress.close()
     return found, levels
 
