@@ -1,4 +1,4 @@
-"""``python -m bilevel_check DIR``: a line for each refused certificate, the counts, exit status 0, 1 or 2 (no folder)."""
+"""``python -m bilevel_check DIR``: a line for each refused certificate, the counts, exit status 0 or 1 (2: no DIR)."""
 
 from __future__ import annotations
 

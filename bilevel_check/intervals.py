@@ -248,8 +248,8 @@ class Evaluation:
         if head in ("and", "or"):
             answers = [self.holds(part) for part in parts]
             if (head == "or") in answers:
-                return head == "or"
-            return None if None in answers else head == "and"
+                return bool(head == "or")
+            return None if None in answers else bool(head == "and")
         if head == "not":
             answer = self.holds(parts[0])
             return None if answer is None else not answer

@@ -28,6 +28,7 @@ class Atom:
 
     def __init__(self, kind: str, *args: Any) -> None:
         self.kind, self.args = kind, args
+        self.level: int
         inside = [a.level for part in args if isinstance(part, Poly) for a in part.atoms()]
         inside += [part.level for part in args if isinstance(part, Atom)]
         self.level = 1 + max(inside, default=0)

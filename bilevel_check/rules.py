@@ -36,7 +36,7 @@ def goal_of(data: Any) -> tuple[str, Tree, Tree]:
     op, left, right = data[0], tree(data[1]), tree(data[2])
     if op in (">", ">="):
         left, right = right, left
-    return {"<=": ">=", "<": ">"}.get(op, op), left, right
+    return {"<=": ">=", "<": ">"}.get(op, str(op)), left, right
 
 
 def element_of(at: Context, data: Any) -> tuple[Poly, str]:

@@ -26,7 +26,7 @@ class Draft:
         self.proof = Proof(self.hypotheses)
         self.lines: list[Any] = []
         self.claim: Any = None
-        self.tried: set[tuple[Poly, str]] = set()
+        self.tried: set[tuple[Any, ...]] = set()
 
     def add(self, *line: Any) -> bool:
         """Add a line if the checker's rule accepts it."""

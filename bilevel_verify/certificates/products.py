@@ -1,4 +1,4 @@
-"""Positivity by products of facts: ``multiplier * element = sum c * monomial * product of facts``, by linear programming.
+"""Positivity by products of facts: ``multiplier * element = sum c * monomial * product of facts``, by linear programs.
 
 Handelman's form over the checker's ring. Columns are generated from the support of what is to be written: a fact
 is moved by the monomials that bring one of its terms onto a monomial that is there. Floats find the columns, fractions
@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 
 from bilevel_check.context import Context
-from bilevel_check.ring import ONE, Monomial, Poly, added, number, power_of, reduced
-from bilevel_check.terms import Refused
+from bilevel_check.ring import ONE, Exponent, Monomial, Poly, added, number, power_of, reduced
 from bilevel_verify.certificates.draft import written
 
 COLUMNS, SUPPORT, FACTORS = 1500, 500, 14
@@ -27,7 +26,7 @@ Facts = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A term that may be used, ``cofactor * square**2 * product of facts``, written out; ``free`` of sign: equalities."""
+    """A term that may be used, ``cofactor * square**2 * product of facts``, written out; ``free`` of sign or not."""
 
     element: Poly
     cofactor: Poly
@@ -201,7 +200,7 @@ def squares(at: Context, target: Poly) -> Iterator[Column]:
                 halves[root] = c
     for one in halves:
         for other in halves:
-            mixed = {}
+            mixed: dict[Any, Exponent] = {}
             for a, e in (*one, *other):
                 mixed[a] = added(mixed.get(a, Fraction(0)), e)
             middle = frozenset((a, e) for a, e in mixed.items() if e != 0)
@@ -213,8 +212,8 @@ def squares(at: Context, target: Poly) -> Iterator[Column]:
             ratios |= {Fraction(1), Fraction(-1), 2 * halves[other] / b}
             for t in ratios:
                 if t:
-                    root = first + second * number(t)
-                    yield Column(expanded(root * root), number(1), (), False, False, number(1), root)
+                    whole = first + second * number(t)
+                    yield Column(expanded(whole * whole), number(1), (), False, False, number(1), whole)
 
 
 def _monomial(m: Monomial) -> Poly:
@@ -267,17 +266,17 @@ def solved(target: Poly, found: list[Column], strict: bool) -> list[tuple[Column
     at_row, at_column, values = zip(*entries)
     size = np.zeros(len(found))
     np.maximum.at(size, np.array(at_column), np.abs(values))
-    matrix = coo_matrix((np.array(values) / size[list(at_column)], (at_row, at_column)), (len(rows), len(found)))
+    where = (np.array(at_row), np.array(at_column))
+    matrix = coo_matrix((np.array(values) / size[where[1]], where), (len(rows), len(found)))
     right = np.zeros(len(rows))
     for m, c in target.terms.items():
         right[rows[m]] = float(c) / scale
+    equations: Any = matrix.tocsr()
     cost = np.array([0.0 if c.free else 1.0 + 2 * len(c.facts) + 0.1 * len(c.element.terms) for c in found])
-    bounds = [(None, None) if c.free else (0, None) for c in found]
+    bounds: list[tuple[float | None, float | None]] = [(None, None) if c.free else (0, None) for c in found]
     for least in (1e-2, 1e-5, 0.0) if strict else (0.0,):
-        rest = {}
-        if least:
-            rest = {"A_ub": np.array([[-1.0 if c.strict else 0.0 for c in found]]), "b_ub": np.array([-least])}
-        answer = linprog(cost, A_eq=matrix.tocsr(), b_eq=right, bounds=bounds, method="highs-ds", **rest)
+        most, limit = np.array([[-1.0 if c.strict and least else 0.0 for c in found]]), np.array([-least])
+        answer = linprog(cost, most, limit, equations, right, bounds, method="highs-ds")
         if answer.status != 0:
             continue
         chosen = [c for c, x in zip(found, answer.x) if abs(x) > 1e-9]
@@ -321,6 +320,3 @@ def solved_exactly(target: Poly, chosen: list[Column]) -> list[tuple[Column, Fra
     if any(w < 0 and not column.free for column, w in found):
         return None
     return found
-
-
-__all__ = ["Refused", "certificate", "cleared", "expanded"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -30,7 +31,7 @@ class Search:
         draft.claim = claim
         self.hypotheses(draft)
         self.positive(draft)
-        found = self.defined(draft, lambda: element_of(draft.at, claim))
+        found = self.defined(draft, partial(element_of, draft.at, claim))
         if found is None:
             return self.depth > 1 and self.by_cases(draft, claim)
         return self.element(draft, *found) or self.deeper(draft, claim)
@@ -46,7 +47,7 @@ class Search:
                     open_places.remove(place)
                     continue
                 words = draft.hypotheses[place]
-                if deep and self.defined(draft, lambda words=words: element_of(draft.at, words)):
+                if deep and self.defined(draft, partial(element_of, draft.at, words)):
                     draft.add("hypothesis", place)
                     open_places.remove(place)
 
@@ -184,7 +185,7 @@ class Search:
     def by_cases(self, draft: Draft, claim: Any) -> bool:
         """Which of two parts of a maximum or minimum is the larger one."""
         for node in [node for one in (claim, *draft.hypotheses) for node in _maxima(one)]:
-            parts = [self.defined(draft, lambda part=part: draft.at.of(tree(part))) for part in node]
+            parts = [self.defined(draft, partial(draft.at.of, tree(part))) for part in node]
             for one, other in combinations([part for part in parts if part is not None], 2):
                 if not (draft.at.known(one - other, ">=") or draft.at.known(other - one, ">=")):
                     return self.split(draft, claim, one - other)
@@ -207,11 +208,11 @@ class Search:
         for place, words in enumerate(draft.hypotheses):
             if words[0] != "or" or ("or", place) in draft.tried:
                 continue
-            draft.tried.add(("or", place))  # type: ignore[arg-type]
+            draft.tried.add(("or", place))
             proofs = []
             for part in words[1:]:
                 inside = draft.inner()
-                inside.tried |= {("or", place)}  # type: ignore[arg-type]
+                inside.tried |= {("or", place)}
                 try:
                     for one in part[1:] if part[0] == "and" else [part]:
                         inside.at.learn(*element_of(inside.at, one))
@@ -247,7 +248,7 @@ class Search:
                 inside.at.learn(inside.at.of(name) - number(start), ">=")
             self.positive(inside)
             if value != start:
-                found = self.defined(inside, lambda inside=inside: element_of(inside.at, claim))
+                found = self.defined(inside, partial(element_of, inside.at, claim))
                 if found is None:
                     return False
                 inside.at.learn(*found)
@@ -255,9 +256,9 @@ class Search:
             for one in sums:
                 total = replaced(["==", one, 0], {name: value})[1]
                 if value == start:
-                    inside.add("no-term", total) or self._unrolled(inside, total)
+                    self._unrolled(inside, total)
                 else:
-                    self.defined(inside, lambda total=total, inside=inside: inside.at.of(tree(total)))
+                    self.defined(inside, partial(inside.at.of, tree(total)))
                     length = inside.at.of(tree(total[4])) - inside.at.of(tree(total[3]))
                     if self.element(inside, length, ">="):
                         inside.add("last-term", total)
@@ -269,11 +270,9 @@ class Search:
     def _unrolled(self, draft: Draft, total: Any) -> None:
         """All terms of a sum with numbers for its ends."""
         for _ in range(6):
-            if not draft.add("last-term", total):
+            if draft.add("no-term", total) or not draft.add("last-term", total):
                 break
             total = [*total[:4], ["+", total[4], -1]]
-            if draft.add("no-term", total):
-                break
 
 
 def _maxima(data: Any) -> Iterator[list[Any]]:
@@ -320,7 +319,7 @@ def derived(search: Search, draft: Draft, element: Poly) -> None:
             return
         if ("derived", a) in draft.tried:
             continue
-        draft.tried.add(("derived", a))  # type: ignore[arg-type]
+        draft.tried.add(("derived", a))
         if a.kind == "max":
             draft.add("max", [written(part) for part in a.args])
         elif a.kind == "log":
@@ -335,7 +334,7 @@ def derived(search: Search, draft: Draft, element: Poly) -> None:
         if key not in draft.tried:
             argument = next(node for node in _logs(draft.claim) if str(node) == inside)
             if draft.add("log", argument) and draft.add("log", ["/", 1, argument]):
-                draft.tried.add(key)  # type: ignore[arg-type]
+                draft.tried.add(key)
     _log_ratios(draft, [a for a in occurring if a.kind == "log"])
     _numbers(draft, [a for a in occurring if not names(power_of_one(a))], element)
     _powers(search, draft, element)
@@ -412,5 +411,5 @@ def _raised(draft: Draft, relation: list[Any], exponents: list[Fraction]) -> Non
     for e in exponents:
         key = ("raise", str(relation), e)
         if key not in draft.tried:
-            draft.tried.add(key)  # type: ignore[arg-type]
+            draft.tried.add(key)
             draft.add("raise", relation, str(e))
