@@ -12,6 +12,7 @@ from typing import Any
 
 from bilevel_check.check import _without
 from bilevel_check.context import Context
+from bilevel_check.ring import Poly, number
 from bilevel_check.rules import element_of
 from bilevel_check.terms import Refused, work
 from bilevel_verify.certificates.draft import Draft, written
@@ -105,7 +106,18 @@ def _lines(statement: dict[str, Any], proof: list[Any]) -> Iterator[str]:
         element, op = element_of(draft.at, claim)
     except Refused:
         raise NotWritten("a claim without an element") from None
-    yield f"  {_last(claim, term(written(element)), op)}"
+    yield f"  {_last(claim, _shown(draft.at, element, op), op)}"
+
+
+def _shown(at: Context, element: Poly, op: str) -> str:
+    """The element of the claim as its tactics see its sign: a positive factor times a fact, or as it is."""
+    content, rest = at._split(element)
+    for fact, relation in reversed(at.facts):
+        factor, same = at._split(fact)
+        if same == rest and relation in (op, ">"):
+            ratio = content * at.power(factor, number(-1))
+            return f"({term(written(ratio))}) * ({term(written(fact))})"
+    return term(written(element))
 
 
 def _last(claim: Any, shown: str, op: str) -> str:
@@ -131,7 +143,8 @@ def _reason(draft: Draft, line: list[Any], op: str) -> str:
     parts = []
     for cofactor, places, squares in line[2]:
         factors = [term(written(draft.at.facts[place][0])) for place in places]
-        parts.append(" * ".join(f"({f})" for f in [term(cofactor), *factors, *(f"{term(s)}) ^ 2" for s in squares)]))
+        powers = [f"({term(square)}) ^ 2" for square in squares]
+        parts.append(" * ".join([f"({term(cofactor)})", *(f"({f})" for f in factors), *powers]))
     total = " + ".join(parts) or "0"
     word = "shown_lt" if op == ">" else "shown_le"
     return f"apply ({word} ({left}) ({right}) ({multiplier}) ({total})); [pos | same | pos]."
