@@ -25,11 +25,6 @@ def claim_of(text: str, ranges: str, where: str) -> ScalarClaim:
     return claim
 
 
-@pytest.fixture(scope="module")
-def certificates() -> list[Certificate | None]:
-    return [certify(claim_of(*one)) for one in CLAIMS]
-
-
 @pytest.mark.parametrize("place", range(len(CLAIMS)), ids=lambda i: CLAIMS[i][0])
 def test_a_true_claim_has_a_certificate(place: int, certificates: list[Certificate | None]) -> None:
     found = certificates[place]
