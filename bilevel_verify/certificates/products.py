@@ -216,6 +216,55 @@ def squares(at: Context, target: Poly) -> Iterator[Column]:
                     yield Column(expanded(whole * whole), number(1), (), False, False, number(1), whole)
 
 
+def means(at: Context, target: Poly) -> Iterator[Column]:
+    """``s (m1 - t m2)**2`` with a negative monomial in the middle, t where what surrounds it touches it."""
+    falls = [m for m, c in target.terms.items() if c < 0][:12]
+    rises = [m for m, c in target.terms.items() if c > 0][:20]
+    shapes: dict[tuple[Monomial, Monomial, Fraction], None] = {}
+    for n in falls:
+        for one in rises:
+            for part in (1, 2):
+                ratio = quotient(one, n)
+                first = frozenset((a, e / part) for a, e in ratio if isinstance(e, Fraction) and e > 0)
+                second = frozenset((a, -e / part) for a, e in ratio if isinstance(e, Fraction) and e < 0)
+                shapes |= {(first, second, t): None for t in _touching(target, n, one, rises, part) if t}
+    seen: set[Poly] = set()
+    for _ in range(2):  # the same squares again for what the first ones add
+        fresh: list[Monomial] = []
+        for n in falls:
+            for shape in shapes:
+                found = _mean(at, n, *shape)
+                if found is not None and found.element not in seen and len(seen) < 300:
+                    seen.add(found.element)
+                    fresh += [m for m, c in found.element.terms.items() if c > 0 and m not in target.terms]
+                    yield found
+        falls = list(dict.fromkeys(fresh))[:12]
+
+
+def _touching(target: Poly, n: Monomial, one: Monomial, rises: list[Monomial], part: int) -> set[Fraction]:
+    """Ratios m1/m2 at which ``p z + q z**-k`` is least, for the terms on the other side of n on one line with it."""
+    up, found = dict(quotient(one, n)), {Fraction(1)}
+    if not up or any(isinstance(e, Poly) for e in up.values()):
+        return set()
+    for other in rises:
+        down = dict(quotient(other, n))
+        a, e = next(iter(up.items()))
+        k = -down[a] / e if isinstance(down.get(a), Fraction) and isinstance(e, Fraction) else Fraction(0)
+        if k > 0 and down == {b: -k * f for b, f in up.items()}:
+            least = (float(k * target.terms[other] / target.terms[one])) ** (1 / (1 + float(k)))
+            found.add(Fraction(least ** (1 / part)).limit_denominator(1000))
+    return found
+
+
+def _mean(at: Context, n: Monomial, first: Monomial, second: Monomial, t: Fraction) -> Column | None:
+    """The square ``s (first - t second)**2`` with ``s first second = n``."""
+    shift = quotient(quotient(n, first), second)
+    if not legal(at, shift, False) or not (legal(at, first, True) and legal(at, second, True)):
+        return None
+    root, cofactor = _monomial(first) - number(t) * _monomial(second), _monomial(shift)
+    return Column(expanded(cofactor * root * root), cofactor, (), False, False, number(1), root)
+
+
 def _monomial(m: Monomial) -> Poly:
     total = number(1)
     for a, e in m:
@@ -237,7 +286,7 @@ def certificate(
         facts = [f for f in facts if f.equal]
     found = [c for c in columns(at, target, facts, rounds) if op != "==" or c.free]
     if op != "==":
-        found += [*squares(at, target), *extra]
+        found += [*squares(at, target), *means(at, target), *extra]
         found += monomials(at, [target, *(c.element for c in found)])
     solution = solved(target, found, op == ">")
     if solution is None:
