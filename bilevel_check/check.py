@@ -11,8 +11,8 @@ from typing import Any
 
 from bilevel_check.context import Context
 from bilevel_check.intervals import Interval
-from bilevel_check.rules import PRECISIONS, Proof, certain, element_of, goal_of, letters_of, reached
-from bilevel_check.terms import NAME, PARTS, RELATIONS, TEXT, Refused, letters, read, substituted, tree, work
+from bilevel_check.rules import Proof, certain, element_of, goal_of, letters_of, reached
+from bilevel_check.terms import NAME, PARTS, TEXT, Refused, letters, read, substituted, tree, work
 
 SORTS = ("real", "integer", "vector")
 KEYS = {"statement", "proof", "counterexample", "let", "about"}
@@ -70,7 +70,7 @@ def _checked(data: Any) -> str:
         raise Refused("a certificate has either a proof or a counterexample")
     if "proof" not in data:
         return _refuted(sorts, conditions, claim, data["counterexample"])
-    sorts, conditions, claim = _without(sorts, conditions, claim, data.get("let", []))
+    sorts, conditions, claim = without_determined(sorts, conditions, claim, data.get("let", []))
     at = Context(sorts)
     Proof(conditions).run(at, data["proof"])
     if not reached(at, claim):
@@ -93,7 +93,9 @@ def _condition(data: Any, depth: int = 20) -> None:
         goal_of(data)
 
 
-def _without(sorts: Mapping[str, str], conditions: Any, claim: Any, let: Any) -> tuple[dict[str, str], list[Any], Any]:
+def without_determined(
+    sorts: Mapping[str, str], conditions: Any, claim: Any, let: Any
+) -> tuple[dict[str, str], list[Any], Any]:
     """The statement with letters replaced that hypotheses ``x == formula`` determine: ``let`` lists their places."""
     kept = dict(sorts)
     for place in let:
@@ -102,14 +104,14 @@ def _without(sorts: Mapping[str, str], conditions: Any, claim: Any, let: Any) ->
             raise Refused(f"hypothesis {place} determines no letter")
         values = {name: tree(formula)}
         del kept[name]
-        conditions = [_replaced(condition, values) for condition in conditions]
-        claim = _replaced(claim, values)
+        conditions = [replaced(condition, values) for condition in conditions]
+        claim = replaced(claim, values)
     return kept, list(conditions), claim
 
 
-def _replaced(data: Any, values: dict[str, Any]) -> Any:
+def replaced(data: Any, values: dict[str, Any]) -> Any:
     if data[0] in ("and", "or"):
-        return [data[0], *(_replaced(part, values) for part in data[1:])]
+        return [data[0], *(replaced(part, values) for part in data[1:])]
     return [data[0], *(listed(substituted(tree(side), values)) for side in data[1:])]
 
 
@@ -133,9 +135,9 @@ def _refuted(sorts: Mapping[str, str], conditions: Any, claim: Any, point: Any) 
         if sorts[name] == "integer" and Fraction(value).denominator != 1:
             raise Refused(f"{name} must be an integer")
     for condition in conditions:
-        if not _true(_replaced(condition, values)):
+        if not _true(replaced(condition, values)):
             raise Refused(f"the hypothesis {json.dumps(condition)[:80]} is not shown to hold there")
-    if not any(_true([op, *_replaced(claim, values)[1:]]) for op in AGAINST[claim[0]]):
+    if not any(_true([op, *replaced(claim, values)[1:]]) for op in AGAINST[claim[0]]):
         raise Refused("the claim is not shown to fail there")
     return "refuted"
 
@@ -160,6 +162,3 @@ def _equal(condition: Any) -> bool:
         return Context({}).known(element_of(Context({}), ["==", *condition[1:]])[0], "==")
     except Refused:
         return False
-
-
-__all__ = ["PRECISIONS", "RELATIONS", "Verdict", "check", "check_folder", "listed"]

@@ -107,9 +107,9 @@ class Context:
 
     def primitive(self, p: Poly) -> Poly:
         """The element without its positive rational content and its common positive powers."""
-        return self._split(p)[1]
+        return self.split(p)[1]
 
-    def _split(self, p: Poly) -> tuple[Poly, Poly]:
+    def split(self, p: Poly) -> tuple[Poly, Poly]:
         """``(content, rest)`` with content a positive monomial and ``p = content * rest``."""
         if not p.terms:
             return number(1), p
@@ -187,7 +187,7 @@ class Context:
 
     def _compound_power(self, base: Poly, e: Poly) -> Poly:
         exact = e.constant()
-        content, rest = self._split(base)
+        content, rest = self.split(base)
         if exact is not None and exact.denominator == 1:
             if not self.known(rest, ">") and self.known(-rest, ">"):
                 return self.power(content * number(-1), e) * power_of(Atom("compound", -rest), exact)
@@ -305,7 +305,7 @@ class Context:
         """The logarithm of what is positive: of a product, the sum of the logarithms."""
         self._need(p, ">")
         if len(p.terms) > 1 or not all(self.atom(a, ">") for m in p.terms for a, _ in m):
-            content, rest = self._split(p)
+            content, rest = self.split(p)
             own = power_of_one(Atom("log", rest))
             return own if content.constant() == 1 else self.log(content) + own
         [(m, c)] = p.terms.items()

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from math import floor
 from typing import Any, TypeAlias
+from zlib import crc32
 
 from bilevel_check.terms import BITS, Refused, work
 
@@ -22,7 +23,10 @@ LARGEST = 64
 
 
 class Atom:
-    """A name for a real number: ``kind`` and what it is made of; ``level`` is above that of every atom inside."""
+    """A name for a real number: ``kind`` and what it is made of; ``level`` is above that of every atom inside.
+
+    The hash does not change from run to run: what is sorted by it is in the same order every day.
+    """
 
     __slots__ = ("_hash", "args", "kind", "level")
 
@@ -32,7 +36,7 @@ class Atom:
         inside = [a.level for part in args if isinstance(part, Poly) for a in part.atoms()]
         inside += [part.level for part in args if isinstance(part, Atom)]
         self.level = 1 + max(inside, default=0)
-        self._hash = hash((kind, args))
+        self._hash = hash(tuple(crc32(part.encode()) if isinstance(part, str) else part for part in (kind, *args)))
 
     def __hash__(self) -> int:
         return self._hash

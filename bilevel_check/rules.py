@@ -185,8 +185,7 @@ class Proof:
         op, small, large = goal_of(goal)
         left, right = at.of(small), at.of(large)
         demand(at.known(left, ">") and at.known(right - left, op), "the arguments are not known to compare")
-        right_log = at.log(right) if at.known(right, ">") else at.log(left + (right - left))
-        at.learn(right_log - at.log(left), op)
+        at.learn(at.log(right) - at.log(left), op)
 
     # ---- numbers ----------------------------------------------------------------------------------------------------
 
@@ -272,10 +271,11 @@ class Proof:
         demand(at.known(letter - first, ">="), f"{name} is not known to be at least the start")
         for moved, lines in ((tree(start), base), (("+", name, 1), step)):
             inside = Context(at.sorts, [(p, o) for p, o in at.facts if name not in names(p)])
+            given = [self.without(one, name) for one in self.hypotheses]
             if lines is step:
                 inside.learn(letter - first, ">=")
-                inside.learn(inside.of(large) - inside.of(small), op)
-            Proof([self.without(one, name) for one in self.hypotheses]).run(inside, lines, depth + 1)
+                given.append(goal)  # the induction hypothesis, to be used once its parts are known to be defined
+            Proof(given).run(inside, lines, depth + 1)
             left, right = (inside.of(substituted(side, {name: moved})) for side in (small, large))
             demand(inside.known(right - left, op), "the induction does not reach its goal")
         at.learn(at.of(large) - at.of(small), op)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
-from bilevel_check.check import _without
+from bilevel_check.check import without_determined
 from bilevel_check.context import Context
 from bilevel_check.ring import Poly, number
 from bilevel_check.rules import element_of
@@ -88,7 +88,7 @@ def lemma(text: str, name: str) -> str:
 
 def _lines(statement: dict[str, Any], proof: list[Any]) -> Iterator[str]:
     """The proof, run again to know the element of every fact."""
-    sorts, conditions, claim = _without(statement["letters"], statement["hypotheses"], statement["claim"], [])
+    sorts, conditions, claim = without_determined(statement["letters"], statement["hypotheses"], statement["claim"], [])
     draft = Draft(Context(sorts), conditions)
     work.start()
     for line in proof:
@@ -111,9 +111,9 @@ def _lines(statement: dict[str, Any], proof: list[Any]) -> Iterator[str]:
 
 def _shown(at: Context, element: Poly, op: str) -> str:
     """The element of the claim as its tactics see its sign: a positive factor times a fact, or as it is."""
-    content, rest = at._split(element)
+    content, rest = at.split(element)
     for fact, relation in reversed(at.facts):
-        factor, same = at._split(fact)
+        factor, same = at.split(fact)
         if same == rest and relation in (op, ">"):
             ratio = content * at.power(factor, number(-1))
             return f"({term(written(ratio))}) * ({term(written(fact))})"

@@ -114,13 +114,13 @@ def short(lines: list[Any]) -> str:
 
 def lets(statement: dict[str, Any]) -> list[int]:
     """Places of hypotheses ``letter == formula`` that determine a letter each."""
-    from bilevel_check.check import _without
+    from bilevel_check.check import without_determined
 
     found: list[int] = []
     sorts, conditions, claim = statement["letters"], statement["hypotheses"], statement["claim"]
     for place in range(len(conditions)):
         try:
-            _without(sorts, conditions, claim, [*found, place])
+            without_determined(sorts, conditions, claim, [*found, place])
         except (Refused, ValueError, TypeError):
             continue
         found.append(place)
@@ -128,11 +128,13 @@ def lets(statement: dict[str, Any]) -> list[int]:
 
 
 def _search(statement: dict[str, Any], let: list[int], effort: int) -> list[Any] | None:
-    from bilevel_check.check import _without
+    from bilevel_check.check import without_determined
 
     work.left = effort
     try:
-        sorts, conditions, claim = _without(statement["letters"], statement["hypotheses"], statement["claim"], let)
+        sorts, conditions, claim = without_determined(
+            statement["letters"], statement["hypotheses"], statement["claim"], let
+        )
         draft = Draft(Context(sorts), conditions)
         Search().prove(draft, claim)
         return draft.lines if reached(draft.at, claim) else None

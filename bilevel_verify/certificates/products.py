@@ -135,7 +135,7 @@ def products(at: Context, degree: int, chosen: Iterable[int]) -> Iterator[Fact]:
             continue
         if op != "==" and len(element.terms) == 1 and at.monomial(next(iter(element.terms))):
             continue
-        content, rest = at._split(element)
+        content, rest = at.split(element)
         factor, clear = cleared(at, expanded(rest))
         outside = at.power(content, number(-1))
         for form, scale in {clear: outside * factor, expanded(element): number(1)}.items():

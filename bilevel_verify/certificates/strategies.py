@@ -8,6 +8,7 @@ from functools import partial
 from itertools import combinations
 from typing import Any
 
+from bilevel_check.check import replaced
 from bilevel_check.context import Context, Undefined, power_of_one
 from bilevel_check.ring import Atom, Poly, added, is_zero, names, number
 from bilevel_check.rules import element_of
@@ -40,7 +41,7 @@ class Search:
 
     def hypotheses(self, draft: Draft) -> None:
         """Every hypothesis that is defined; what one gives may define another."""
-        open_places = [i for i, one in enumerate(draft.hypotheses) if one[0] != "or"]
+        open_places = [i for i, one in enumerate(draft.hypotheses) if one is not None and one[0] != "or"]
         for deep in (False, True, True):
             for place in list(open_places):
                 if draft.add("hypothesis", place):
@@ -206,7 +207,7 @@ class Search:
     def by_alternatives(self, draft: Draft, claim: Any) -> bool:
         """The claim under each part of a hypothesis with ``or``."""
         for place, words in enumerate(draft.hypotheses):
-            if words[0] != "or" or ("or", place) in draft.tried:
+            if words is None or words[0] != "or" or ("or", place) in draft.tried:
                 continue
             draft.tried.add(("or", place))
             proofs = []
@@ -226,8 +227,6 @@ class Search:
 
     def by_induction(self, draft: Draft, claim: Any) -> bool:
         """Over an integer letter at the end of a sum, from its lower end on."""
-        from bilevel_check.check import _replaced
-
         sums = [part for side in claim[1:] for part in _sums(side)]
         candidates = [n for n, sort in draft.at.sorts.items() if sort == "integer" and not n.endswith("#")]
         for name in candidates:
@@ -235,23 +234,19 @@ class Search:
                 continue
             letter = draft.at.of(name)
             for start in [n for n in range(5, -3, -1) if draft.at.known(letter - number(n), ">=")][:2]:
-                if self._inducted(draft, claim, name, start, sums, _replaced):
+                if self._inducted(draft, claim, name, start, sums):
                     return True
         return False
 
-    def _inducted(self, draft: Draft, claim: Any, name: str, start: int, sums: list[Any], replaced: Any) -> bool:
+    def _inducted(self, draft: Draft, claim: Any, name: str, start: int, sums: list[Any]) -> bool:
         proofs = []
         for value in (start, ("+", name, 1)):
             facts = [(p, o) for p, o in draft.at.facts if name not in names(p)]
-            inside = Draft(Context(draft.at.sorts, facts), [])
+            given = [None] * len(draft.hypotheses)
+            inside = Draft(Context(draft.at.sorts, facts), given if value == start else [*given, claim])
             if value != start:
                 inside.at.learn(inside.at.of(name) - number(start), ">=")
             self.positive(inside)
-            if value != start:
-                found = self.defined(inside, partial(element_of, inside.at, claim))
-                if found is None:
-                    return False
-                inside.at.learn(*found)
             moved = replaced(claim, {name: value})
             for one in sums:
                 total = replaced(["==", one, 0], {name: value})[1]
@@ -388,7 +383,7 @@ def _powers(search: Search, draft: Draft, element: Poly) -> None:
         small, large = written(Poly(dict(minus))), written(Poly(dict(plus)))
         _raised(draft, [{">=": "<=", ">": "<"}[op], small, large], wanted)
     for relation in draft.hypotheses:
-        if relation[0] != "or" and search.nonnegative(draft, relation[1:]):
+        if relation is not None and relation[0] != "or" and search.nonnegative(draft, relation[1:]):
             _raised(draft, relation, wanted)
     symbolic: dict[Atom, set[Any]] = {}
     for m in (m for p in (element, *(p for p, op in at.facts if op == "==")) for m in p.terms):
