@@ -243,13 +243,15 @@ def means(at: Context, target: Poly) -> Iterator[Column]:
 
 def _touching(target: Poly, n: Monomial, one: Monomial, rises: list[Monomial], part: int) -> set[Fraction]:
     """Ratios m1/m2 at which ``p z + q z**-k`` is least, for the terms on the other side of n on one line with it."""
-    up, found = dict(quotient(one, n)), {Fraction(1)}
-    if not up or any(isinstance(e, Poly) for e in up.values()):
+    ratio, found = quotient(one, n), {Fraction(1)}
+    up = {a: e for a, e in ratio if isinstance(e, Fraction)}
+    if not up or len(up) < len(ratio):
         return set()
     for other in rises:
         down = dict(quotient(other, n))
         a, e = next(iter(up.items()))
-        k = -down[a] / e if isinstance(down.get(a), Fraction) and isinstance(e, Fraction) else Fraction(0)
+        fall = down.get(a)
+        k = -fall / e if isinstance(fall, Fraction) else Fraction(0)
         if k > 0 and down == {b: -k * f for b, f in up.items()}:
             least = (float(k * target.terms[other] / target.terms[one])) ** (1 / (1 + float(k)))
             found.add(Fraction(least ** (1 / part)).limit_denominator(1000))
@@ -326,7 +328,7 @@ def solved(target: Poly, found: list[Column], strict: bool) -> list[tuple[Column
     for least in (1e-2, 1e-5, 0.0) if strict else (0.0,):
         most, limit = np.array([[-1.0 if c.strict and least else 0.0 for c in found]]), np.array([-least])
         answer = linprog(cost, most, limit, equations, right, bounds, method="highs-ds")
-        if answer.status != 0:
+        if answer.status != 0 or answer.x is None:
             continue
         chosen = [c for c, x in zip(found, answer.x) if abs(x) > 1e-9]
         exact = solved_exactly(target, chosen)

@@ -95,6 +95,8 @@ class Search:
         for degree, rounds in ((1, 1), (1, 2), (2, 1)):
             if self.identity(draft, element, op, degree, rounds):
                 return True
+        if self.depth <= 1:
+            return False
         before = len(draft.at.facts)
         if any(a.kind == "dot" for a in element.atoms()) and self.by_squares(draft, element, op):
             return True
