@@ -8,7 +8,7 @@ from fractions import Fraction
 from html import escape
 from typing import Any
 
-from bilevel_verify.audit.scalar.claim import Decision
+from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim
 from bilevel_verify.checks.verdicts.verdict import Row, Verdict
 from bilevel_verify.theorems.card import Mark
 
@@ -31,6 +31,8 @@ class Finding:
     counterexample : letter -> value of the smallest counterexample found, as exact text; None unless refuted.
     repaired : the nearest true form, as text of the card language; None where there is none (yet).
     script : a minimal, independent Python script that shows the counterexample; None unless refuted.
+    claim, vectors : what was decided, as a relation between scalars, and which letters are vectors; None where the row
+        is not about one.
     """
 
     row: Row
@@ -38,6 +40,8 @@ class Finding:
     counterexample: Mapping[str, str] | None = None
     repaired: str | None = None
     script: str | None = None
+    claim: ScalarClaim | None = field(default=None, repr=False, compare=False)
+    vectors: tuple[str, ...] = field(default=(), repr=False, compare=False)
 
     @property
     def verdict(self) -> Verdict:

@@ -58,6 +58,36 @@ def check(
     InputError : the text is not a relation, a letter is misspelt, or a range cannot be read; names the place and the
         fix.
     """
+    read = _read(text, for_, where)
+    found = []
+    for number, claim in enumerate(read.claims):
+        with memory_limit(memory):
+            findings = list(_judged(claim, number, seed, seconds))
+        found += [replace(f, row=_noted(f.row, read.assumed, read.command, read.echo)) for f in findings]
+    return found
+
+
+def claims_of(text: str, for_: str | dict[str, str] = "", where: str | list[str] = "") -> list[ScalarClaim]:
+    """The links of a chain as scalar claims, read as :func:`check` reads them.
+
+    Raises
+    ------
+    InputError, CardError, LatexError : as in :func:`check`.
+    """
+    return _read(text, for_, where).claims
+
+
+@dataclass(frozen=True, slots=True)
+class _Chain:
+    """A chain as it was read; ``assumed`` are letters without a range, ``command`` repeats the check."""
+
+    claims: list[ScalarClaim]
+    assumed: list[str]
+    command: str
+    echo: Understood | None
+
+
+def _read(text: str, for_: str | dict[str, str], where: str | list[str]) -> _Chain:
     texts = [c for c in (where.split(";") if isinstance(where, str) else where) if c.strip()]
     names = range_names(for_)
     echo = understood(text, names)
@@ -71,15 +101,9 @@ def check(
     domains = read_ranges(ranges, used)
     for formula, source in zip((node, *conditions), (text, *texts)):
         _known_names(formula, ranges, to_text(formula) if is_latex(source) else source)
-    assumed = sorted(domains.keys() - ranges.keys())
-    command = _command(text, ranges, texts)
-    found = []
-    for number, (left, op, right) in enumerate(zip(node.operands, node.operators, node.operands[1:])):
-        claim = ScalarClaim(left, op, right, domains, tuple(conditions))
-        with memory_limit(memory):
-            findings = list(_judged(claim, number, seed, seconds))
-        found += [replace(finding, row=_noted(finding.row, assumed, command, echo)) for finding in findings]
-    return found
+    links = zip(node.operands, node.operators, node.operands[1:])
+    claims = [ScalarClaim(left, op, right, domains, tuple(conditions)) for left, op, right in links]
+    return _Chain(claims, sorted(domains.keys() - ranges.keys()), _command(text, ranges, texts), echo)
 
 
 def _judged(claim: ScalarClaim, number: int, seed: int, seconds: float) -> Iterator[Finding]:

@@ -205,6 +205,8 @@ def _judged(judge: Judge, link: Link, number: int, vectors: tuple[str, ...], rep
         counterexample=exact_text(point) if refuted else None,
         repaired=_repair_text(judge.entry),
         script=scalar_script(witness, point) if refuted and witness is not None else None,
+        claim=claim,
+        vectors=vectors,
     )
     if refuted and repairs and not judge.marks and not vectors and finding.repaired is None:
         repair = _search(judge, link)

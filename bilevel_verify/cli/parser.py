@@ -180,6 +180,9 @@ def _audit(commands: Any) -> None:
     text = "also judge N (2) mutants of every proved link and print what became of them"
     c.add_argument("--controls", type=_natural, nargs="?", const=2, metavar="N", help=text)
     c.add_argument("--out", metavar="DIR", help="write a report, an errata page for each paper, counterexample scripts")
+    text = "find a certificate for each decided relation and write it to DIR (check: python -m bilevel_check DIR)"
+    c.add_argument("--certificates", metavar="DIR", help=text)
+    c.add_argument("--coq", metavar="DIR", help="write what Coq 8.16 can check as Coq files (needs no Coq to write)")
     _strict(c)
 
 

@@ -47,6 +47,7 @@ def audit_command(arguments: Any) -> int:
         memory=arguments.memory * 2**30,
     )
     progress.close()
+    findings, levels = _certified(findings, arguments)
     cards = _cards(papers)
     if errors and not cards:
         if arguments.json:
@@ -60,9 +61,12 @@ def audit_command(arguments: Any) -> int:
     if arguments.out:
         _write(findings, lines, cards, Path(arguments.out), reports)
     if arguments.json:
-        status = _print_json(findings, lines, mutants, errors, arguments.strict, reports)
+        extra = {"certificates": None if levels is None else levels.to_dict(), **_defects_record(reports)}
+        status = _print_json(findings, lines, mutants, errors, arguments.strict, extra)
     else:
         status = _show(findings, arguments)
+        if levels is not None:
+            output.console().print(str(levels), markup=False)
         _show_defects(reports)
         _summary(lines, rows, mutants)
     return 2 if errors and not findings else max(status, 1 if errors else 0)
@@ -86,10 +90,27 @@ def _show_defects(reports: Mapping[str, Any]) -> None:
         output.table("Between the formulas", ["grade", "paper", "kind", "place", "what"], lines)
 
 
+def _defects_record(reports: Mapping[str, Any]) -> dict[str, Any]:
+    return {"proofreading": [report.to_dict() for report in reports.values()]}
+
+
+def _certified(findings: list[Any], arguments: Any) -> tuple[list[Any], Any]:
+    """The findings with what they stand on, and the counts; None where no certificates were asked for."""
+    if not (arguments.certificates or arguments.coq):
+        return findings, None
+    from bilevel_verify.certificates.audited import with_certificates
+
+    progress = _Progress(quiet=arguments.json)
+    folder, coq = (Path(name) if name else None for name in (arguments.certificates, arguments.coq))
+    found, levels = with_certificates(findings, folder, arguments.jobs or os.cpu_count() or 1, progress, coq)
+    progress.close()
+    return found, levels
+
+
 def _print_json(
-    findings: list[Any], lines: list[Any], mutants: Any, errors: list[str], strict: bool, reports: Mapping[str, Any]
+    findings: list[Any], lines: list[Any], mutants: Any, errors: list[str], strict: bool, more: Mapping[str, Any]
 ) -> int:
-    """Rows, coverage, share decided, controls, errors and what was proofread as one object; the exit status."""
+    """Rows, coverage, share decided, controls, errors and what was asked for besides as one object; the exit status."""
     from bilevel_verify.audit.coverage import decided
     from bilevel_verify.checks.verdicts.counting import count_of
 
@@ -101,7 +122,7 @@ def _print_json(
         "decided": {"decided": share.decided, "total": share.total, "percent": share.percent},
         "controls": mutants,
         "errors": errors,
-        "proofreading": [report.to_dict() for report in reports.values()],
+        **more,
     }
     output.print_json({"rows": rows, **extra})
     return output.exit_status(rows, strict)

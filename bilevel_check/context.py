@@ -1,0 +1,451 @@
+"""What is known at a place of a proof, and trees into elements of the ring where that makes them defined.
+
+Every rule by which a power, a quotient or a logarithm becomes a monomial asks for the sign of its base here; an element
+exists only where the tree is defined, so a statement that can be written as an element is defined (section 3 of
+docs/certificates.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from math import gcd, isqrt
+
+from bilevel_check.ring import ONE, Atom, Exponent, Monomial, Poly, added, is_zero, names, number, power_of, reduced
+from bilevel_check.terms import Refused, Tree, substituted, work
+
+PRIMES = [n for n in range(2, 1000) if all(n % d for d in range(2, isqrt(n) + 1))]
+STRENGTH = {"==": (">=",), ">": (">=", ">", "!="), ">=": (">=",), "!=": ("!=",)}
+"""Relation of an element to 0 -> what it says about its sign."""
+
+
+class Undefined(Refused):
+    """A tree that is not known to be defined: ``element op 0`` is missing."""
+
+    def __init__(self, element: Poly, op: str) -> None:
+        super().__init__(f"not known to be defined: {str(element)[:200]} {op} 0 is missing")
+        self.element, self.op = element, op
+
+
+class Context:
+    """Facts ``element op 0`` and the sorts of letters (``real``, ``integer`` or ``vector``)."""
+
+    def __init__(self, sorts: Mapping[str, str], facts: list[tuple[Poly, str]] | None = None) -> None:
+        self.sorts = dict(sorts)
+        self.facts: list[tuple[Poly, str]] = []
+        self.signs: set[tuple[Poly, str]] = set()
+        self.absurd = False
+        self.proved: set[Tree] = set()
+        for element, op in facts or []:
+            self.learn(element, op)
+
+    def inner(self, sorts: Mapping[str, str] | None = None) -> Context:
+        """A copy for a part of a proof."""
+        found = Context({**self.sorts, **(sorts or {})})
+        found.facts, found.signs, found.absurd = list(self.facts), set(self.signs), self.absurd
+        found.proved = set(self.proved)
+        return found
+
+    def learn(self, element: Poly, op: str) -> None:
+        """Add a fact; facts that contradict a plain number make everything true."""
+        self.facts.append((element, op))
+        value = element.constant()
+        self.absurd |= value is not None and not holds(value, op)
+        for one in (element, self.primitive(element)):
+            self.signs |= {(one, sign) for sign in STRENGTH[op]}
+        if op == "==":
+            self.signs |= {(-one, ">=") for one in (element, self.primitive(element))}
+        if (element, ">=") in self.signs and (element, "!=") in self.signs:
+            self.signs.add((element, ">"))
+
+    def known(self, element: Poly, op: str) -> bool:
+        """Whether ``element op 0`` (>=, >, != or ==) is plain or among the facts."""
+        value = element.constant()
+        if self.absurd or value is not None:
+            return self.absurd or holds(value or Fraction(0), op)
+        if op == "==":
+            return is_zero(element) or (self.known(element, ">=") and self.known(-element, ">="))
+        if op == "!=":
+            return (element, op) in self.signs or self.known(element, ">") or self.known(-element, ">")
+        if (element, op) in self.signs or self._plain(element, op):
+            return True
+        return (self.primitive(element), op) in self.signs
+
+    def _plain(self, element: Poly, op: str) -> bool:
+        """A sum of nonnegative terms, one of them positive for a strict sign."""
+        if any(c < 0 for c in element.terms.values()):
+            return False
+        signs = [self.monomial(m) for m in element.terms]
+        return None not in signs and (op == ">=" or ">" in signs)
+
+    def monomial(self, m: Monomial) -> str | None:
+        """The sign of a product of powers: > or >=, None if it is not plain."""
+        sign = ">"
+        for a, e in m:
+            if self.atom(a, ">"):
+                continue
+            even = isinstance(e, Fraction) and e.denominator == 1 and e % 2 == 0
+            if not even and not self.atom(a, ">="):
+                return None
+            if not (even and self.atom(a, "!=")):
+                sign = ">="
+        return sign
+
+    def atom(self, a: Atom, op: str) -> bool:
+        """The sign of an atom."""
+        if a.kind in ("prime", "pi", "E") or self.absurd:
+            return True
+        if (power_of_one(a), op) in self.signs:
+            return True
+        if op == "!=":
+            return self.atom(a, ">") or (-power_of_one(a), ">") in self.signs
+        if op == ">=" and a.kind == "dot" and a.args[0] == a.args[1]:
+            return True
+        if op == ">=" and a.kind == "max" and any(self.known(part, ">=") for part in a.args):
+            return True
+        return a.kind == "compound" and self.known(a.args[0], op)
+
+    def primitive(self, p: Poly) -> Poly:
+        """The element without its positive rational content and its common positive powers."""
+        return self.split(p)[1]
+
+    def split(self, p: Poly) -> tuple[Poly, Poly]:
+        """``(content, rest)`` with content a positive monomial and ``p = content * rest``."""
+        if not p.terms:
+            return number(1), p
+        top = bottom = 0
+        for c in p.terms.values():
+            top, bottom = (
+                gcd(top, c.numerator),
+                bottom * c.denominator // gcd(bottom, c.denominator) if bottom else c.denominator,
+            )
+        common = dict(next(iter(p.terms)))
+        for m in p.terms:
+            found = dict(m)
+            for a, e in list(common.items()):
+                other = found.get(a, Fraction(0))
+                if isinstance(e, Fraction) and isinstance(other, Fraction) and e * other > 0:
+                    common[a] = min(e, other) if e > 0 else max(e, other)
+                elif e != other:
+                    del common[a]
+        if len(p.terms) > 1:  # what is left of a sum has no negative powers of these atoms
+            for m in p.terms:
+                for a, e in m:
+                    if isinstance(e, Fraction) and e < 0 and a.kind != "prime":
+                        held = common.get(a, Fraction(0))
+                        common[a] = min(held, e) if isinstance(held, Fraction) else held
+        common = {a: e for a, e in common.items() if a.kind != "prime" and self.atom(a, ">")}
+        content, rest = number(Fraction(top, bottom)), number(0)
+        for a, e in common.items():
+            content = content * power_of(a, e)
+        for m, c in p.terms.items():
+            part, found = number(c * Fraction(bottom, top)), dict(m)
+            for a in common.keys() | found.keys():
+                part = part * power_of(a, added(found.get(a, Fraction(0)), -common.get(a, Fraction(0))))
+            rest = rest + part
+        return content, rest
+
+    # ---- powers -----------------------------------------------------------------------------------------------------
+
+    def power(self, base: Poly, e: Poly) -> Poly:
+        """``base ** e``.
+
+        Raises
+        ------
+        Undefined : the sign of the base or of the exponent that it needs is not known.
+        """
+        exact = e.constant()
+        if exact is not None and exact.denominator == 1 and (exact >= 0 and (len(base.terms) != 1 or exact <= 1)):
+            return base.to_the(int(exact))
+        if not base.terms:
+            self._need(e, ">")
+            return base
+        if len(base.terms) == 1:
+            found = self._monomial_power(base, e)
+            if found is not None:
+                return found
+        return self._compound_power(base, e)
+
+    def _monomial_power(self, base: Poly, e: Poly) -> Poly | None:
+        [(m, c)] = base.terms.items()
+        exact = e.constant()
+        whole = exact is not None and exact.denominator == 1
+        if whole and exact is not None:
+            if exact < 0:
+                for a, _ in m:
+                    self._need(power_of_one(a), "!=")
+            result = number(Fraction(c) ** int(exact) if abs(exact) <= 10_000 else _too_large())
+        else:
+            if c < 0 or not all(self.atom(a, ">=") for a, _ in m):
+                return None
+            if not all(self.atom(a, ">") for a, _ in m):
+                self._need(e, ">=")
+            result = self.of_number(c, e)
+        for a, own in m:
+            result = result * power_of(a, _times(own, e))
+        return result
+
+    def _compound_power(self, base: Poly, e: Poly) -> Poly:
+        exact = e.constant()
+        content, rest = self.split(base)
+        if exact is not None and exact.denominator == 1:
+            if not self.known(rest, ">") and self.known(-rest, ">"):
+                return self.power(content * number(-1), e) * power_of(Atom("compound", -rest), exact)
+            self._need(rest, "!=")
+        elif not self.known(rest, ">"):
+            self._need(rest, ">=")
+            self._need(e, ">=")
+        outside = number(1) if content.constant() == 1 else self.power(content, e)
+        if len(rest.terms) == 1 and rest != base:
+            return outside * self.power(rest, e)
+        return outside * power_of(Atom("compound", rest), exact if exact is not None else e)
+
+    def of_number(self, c: Fraction, e: Poly) -> Poly:
+        """``c ** e`` for a positive rational number, by its small prime factors."""
+        result = number(1)
+        for value, sign in ((c.numerator, 1), (c.denominator, -1)):
+            for p, times in _factors(value).items():
+                result = result * power_of(Atom("prime", p), number(sign * times) * e)
+        return result
+
+    def _need(self, element: Poly, op: str) -> None:
+        if not self.known(element, op):
+            raise Undefined(element, op)
+
+    # ---- trees ------------------------------------------------------------------------------------------------------
+
+    def of(self, node: Tree) -> Poly:
+        """The element of a tree.
+
+        Raises
+        ------
+        Undefined : a base, a denominator or the argument of a logarithm whose sign is not known here.
+        Refused : a function that this ring does not know, a letter that was not declared.
+        """
+        work.spend(1)
+        if isinstance(node, int | Fraction):
+            return number(node)
+        if isinstance(node, str):
+            return self._letter(node)
+        head, parts = node[0], node[1:]
+        if head in ("sum", "dot", "norm", "if", "prod"):
+            return self._special(head, parts)
+        if head == "/":
+            return self.of(parts[0]) * self.inverse(parts[1])
+        if head in ("^", "sqrt"):
+            return self.powers(parts[0], self.of(parts[1]) if head == "^" else number(Fraction(1, 2)))
+        values = [self.of(part) for part in parts]
+        if head in ("+", "*"):
+            total = values[0]
+            for value in values[1:]:
+                total = total + value if head == "+" else total * value
+            return total
+        return self._function(head, values)
+
+    def powers(self, node: Tree, e: Poly) -> Poly:
+        """``node ** e``; of a product of nonnegative factors factor by factor."""
+        if isinstance(node, tuple) and node[0] == "*":
+            factors = [self.of(part) for part in node[1:]]
+            if all(self.known(factor, ">=") for factor in factors):
+                total = number(1)
+                for factor in factors:
+                    total = total * self.power(factor, e)
+                return total
+        return self.power(self.of(node), e)
+
+    def inverse(self, node: Tree) -> Poly:
+        """``1 / node``, factor by factor, so that what is printed as a power stays one."""
+        head, parts = node[0] if isinstance(node, tuple) else "", node[1:] if isinstance(node, tuple) else ()
+        if head == "*":
+            total = number(1)
+            for part in parts:
+                total = total * self.inverse(part)
+            return total
+        if head == "^" and isinstance(parts[1], int) and parts[1] > 0:
+            return self.power(self.of(parts[0]), number(-parts[1]))
+        return self.power(self.of(node), number(-1))
+
+    def _letter(self, name: str) -> Poly:
+        if name in ("pi", "E"):
+            return power_of_one(Atom(name))
+        if self.sorts.get(name) not in ("real", "integer"):
+            raise Refused(f"{name} is no number that was declared")
+        return power_of_one(Atom("letter", name))
+
+    def _function(self, head: str, values: list[Poly]) -> Poly:
+        first = values[0]
+        match head:
+            case "neg":
+                return -first
+            case "exp":
+                return power_of(Atom("E"), first)
+            case "log":
+                return self.log(first)
+            case "max" | "plus":
+                return self._largest([*values, number(0)] if head == "plus" else values)
+            case "min":
+                return -self._largest([-value for value in values])
+            case "abs":
+                return self._largest([first, -first])
+            case "floor":
+                return power_of_one(Atom("floor", first)) if not self.integral(first) else first
+            case "sin" | "cos" | "tanh" | "sinh" | "cosh":
+                return power_of_one(Atom(head, first))
+            case "ceil":
+                return -self._function("floor", [-first])
+        raise Refused(f"{head} is not known to the ring")
+
+    def _largest(self, values: list[Poly]) -> Poly:
+        for value in values:
+            if all(self.known(value - other, ">=") for other in values):
+                return value
+        return power_of_one(Atom("max", *sorted(set(values), key=hash)))
+
+    def log(self, p: Poly) -> Poly:
+        """The logarithm of what is positive: of a product, the sum of the logarithms."""
+        self._need(p, ">")
+        if len(p.terms) > 1 or not all(self.atom(a, ">") for m in p.terms for a, _ in m):
+            content, rest = self.split(p)
+            own = power_of_one(Atom("log", rest))
+            return own if content.constant() == 1 else self.log(content) + own
+        [(m, c)] = p.terms.items()
+        total = number(0)
+        for value, sign in ((c.numerator, 1), (c.denominator, -1)):
+            for prime, times in _factors(value).items():
+                total = total + Poly({frozenset({(Atom("log", number(prime)), Fraction(1))}): Fraction(sign * times)})
+        for a, e in m:
+            inside = number(1) if a.kind == "E" else power_of_one(Atom("log", power_of_one(a)))
+            inside = power_of_one(Atom("log", number(a.args[0]))) if a.kind == "prime" else inside
+            inside = power_of_one(Atom("log", a.args[0])) if a.kind == "compound" else inside
+            total = total + inside * (number(e) if isinstance(e, Fraction) else e)
+        return total
+
+    def integral(self, p: Poly) -> bool:
+        """Whether the element is plainly an integer."""
+        return all(
+            c.denominator == 1
+            and all(
+                isinstance(e, Fraction) and e.denominator == 1 and e > 0
+                and (a.kind == "floor" or (a.kind == "letter" and self.sorts.get(a.args[0]) == "integer"))
+                for a, e in m
+            )
+            for m, c in p.terms.items()
+        )  # fmt: skip
+
+    # ---- sums and vectors -------------------------------------------------------------------------------------------
+
+    def _special(self, head: str, parts: tuple[Tree, ...]) -> Poly:
+        if head == "sum":
+            return self.sum(*parts)
+        if head == "norm":
+            inner = self.dot(parts[0], parts[0])
+            self.signs |= {(inner, ">="), (self.primitive(inner), ">=")}
+            return self.power(inner, number(Fraction(1, 2)))
+        if head == "dot":
+            return self.dot(*parts)
+        raise Refused(f"{head} is not known to the ring")
+
+    def dot(self, u: Tree, v: Tree) -> Poly:
+        """The inner product of two linear combinations of vectors, bilinear and symmetric."""
+        one, other, total = self.vector(u), self.vector(v), number(0)
+        for a, p in one.items():
+            for b, q in other.items():
+                total = total + p * q * power_of_one(Atom("dot", *sorted((a, b))))
+        return total
+
+    def vector(self, node: Tree) -> dict[str, Poly]:
+        """A linear combination of vectors: name -> coefficient."""
+        if isinstance(node, str) and self.sorts.get(node) == "vector":
+            return {node: number(1)}
+        if node == 0:
+            return {}
+        if not isinstance(node, tuple) or node[0] not in ("+", "neg", "*", "/"):
+            raise Refused(f"{str(node)[:60]} is no linear combination of vectors")
+        if node[0] == "+":
+            total: dict[str, Poly] = {}
+            for part in node[1:]:
+                for name, value in self.vector(part).items():
+                    total[name] = total.get(name, number(0)) + value
+            return total
+        factor, carrier = number(-1), node[1]
+        if node[0] == "/":
+            factor = self.power(self.of(node[2]), number(-1))
+        elif node[0] == "*":
+            carriers = [part for part in node[1:] if self.has_vector(part)]
+            if len(carriers) != 1:
+                raise Refused("a product with other than one vector")
+            carrier, factor = carriers[0], number(1)
+            for part in node[1:]:
+                factor = factor if part is carrier else factor * self.of(part)
+        return {name: factor * value for name, value in self.vector(carrier).items()}
+
+    def has_vector(self, node: Tree) -> bool:
+        """Whether a tree is a vector."""
+        if isinstance(node, tuple):
+            return node[0] not in ("dot", "norm") and any(self.has_vector(part) for part in node[1:])
+        return isinstance(node, str) and self.sorts.get(node) == "vector"
+
+    def sum(self, body: Tree, index: str, low: Tree, high: Tree) -> Poly:
+        """A sum over the integers from low to high: linear in its terms, what is free of the index in front."""
+        first, last = self.of(low), self.of(high)
+        if not (self.integral(first) and self.integral(last)):
+            raise Refused("a sum whose ends are not plainly integers")
+        bound = self.bound()
+        inside, letter = self.inner({bound: "integer"}), power_of_one(Atom("letter", bound))
+        inside.learn(letter - first, ">=")
+        inside.learn(last - letter, ">=")
+        total = number(0)
+        for m, c in reduced(inside.of(substituted(body, {index: bound}))).terms.items():
+            free, held = {}, Poly({ONE: c})
+            for a, e in m:
+                outside, rest = (e, Fraction(0)) if bound not in names(power_of_one(a)) else (Fraction(0), e)
+                if isinstance(e, Poly) and bound not in names(power_of_one(a)) and bound in names(e):
+                    parts = [Poly({k: v for k, v in e.terms.items() if (bound in names(Poly({k: v}))) is want})
+                             for want in (False, True)]  # fmt: skip
+                    outside, rest = (parts[0], parts[1]) if self.atom(a, ">") else (Fraction(0), e)
+                held = held * power_of(a, outside)
+                if rest != 0:
+                    free[a] = rest
+            total = total + held * self._range(Poly({frozenset(free.items()): Fraction(1)}), bound, first, last)
+        return total
+
+    def bound(self) -> str:
+        """A name for the next bound index."""
+        return f"{sum(sort == 'integer' and name.endswith('#') for name, sort in self.sorts.items())}#"
+
+    def _range(self, body: Poly, bound: str, first: Poly, last: Poly) -> Poly:
+        length = last - first + number(1)
+        if body.constant() == 1 and self.known(length, ">="):
+            return length
+        return power_of_one(Atom("sum", body, bound, first, last))
+
+
+def power_of_one(a: Atom) -> Poly:
+    """An atom as an element."""
+    return Poly({frozenset({(a, Fraction(1))}): Fraction(1)})
+
+
+def holds(value: Fraction, op: str) -> bool:
+    """``value op 0`` for a rational number."""
+    return {">=": value >= 0, ">": value > 0, "==": value == 0, "!=": value != 0}[op]
+
+
+def _times(own: Exponent, e: Poly) -> Exponent:
+    product = reduced(e * (number(own) if isinstance(own, Fraction) else own))
+    constant = product.constant()
+    return product if constant is None else constant
+
+
+def _too_large() -> int:
+    raise Refused("a power of a number that is too large")
+
+
+def _factors(value: int) -> dict[int, int]:
+    """Small prime factors of a natural number, and what is left as one factor."""
+    found: dict[int, int] = {}
+    if value.bit_length() > 512:
+        return {value: 1}
+    for p in PRIMES:
+        while value % p == 0:
+            found[p], value = found.get(p, 0) + 1, value // p
+    return found | ({value: 1} if value > 1 else {})

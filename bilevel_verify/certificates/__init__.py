@@ -1,0 +1,1 @@
+"""Certificates: proofs of scalar relations as data, found here and checked by ``bilevel_check``."""

@@ -1,0 +1,127 @@
+"""The certificates of an audit: one file for each relation that has one, the level of each row, the counts."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from pathlib import Path
+
+from bilevel_verify.audit.finding import Finding
+from bilevel_verify.audit.pool import shared
+from bilevel_verify.certificates.coq import PRELUDE, NotWritten, lemma
+from bilevel_verify.certificates.finding import Certificate, certify
+from bilevel_verify.errors import InputError
+from bilevel_verify.reporting.errata import script_name
+
+KINDS = ("inequality", "step-algebra", "identity")
+CHECKED, WORD = "accepted by the small checker", "engine's word only"
+Done = Callable[[str, int, int], None]
+
+
+@dataclass(slots=True)
+class Levels:
+    """How many rows of each verdict stand on which evidence: verdict -> level -> rows."""
+
+    rows: dict[str, Counter[str]] = field(default_factory=dict)
+
+    def add(self, verdict: str, level: str) -> None:
+        """Count a row."""
+        self.rows.setdefault(verdict, Counter())[level] += 1
+
+    def to_dict(self) -> dict[str, dict[str, int]]:
+        """For JSON."""
+        return {verdict: dict(sorted(levels.items())) for verdict, levels in sorted(self.rows.items())}
+
+    def __str__(self) -> str:
+        lines = []
+        for verdict, levels in sorted(self.rows.items()):
+            total = sum(levels.values())
+            shown = ", ".join(f"{levels[level]} {level}" for level in (CHECKED, WORD) if levels[level])
+            percent = 100 * (total - levels[WORD]) // total
+            lines.append(f"certificates, {verdict}: {shown} ({percent} % of {total} can be checked)")
+        return "\n".join(lines) or "certificates: no relation was decided"
+
+
+def counts(finding: Finding) -> bool:
+    """Whether a row is one that a certificate is asked for: a scalar relation that was proved or refuted."""
+    row = finding.row
+    return row.kind in KINDS and row.verdict in ("holds", "refuted") and row.claim != "on record"
+
+
+def with_certificates(
+    findings: Sequence[Finding], folder: Path | None, jobs: int = 1, done: Done | None = None, coq: Path | None = None
+) -> tuple[list[Finding], Levels]:
+    """Find certificates for the decided scalar relations, write them, and say on each row what it stands on.
+
+    Parameters
+    ----------
+    findings : of an audit; verdicts are not changed.
+    folder : gets ``PAPER-STATEMENT-CLAIM.json``, one for each accepted certificate; None writes none.
+    coq : gets ``PAPER.v``, a lemma for each certificate that has a word in Coq.
+    jobs : processes.
+    done : called with (statement, done, total).
+
+    Raises
+    ------
+    InputError : a folder cannot be written.
+    """
+    places = [place for place, finding in enumerate(findings) if counts(finding)]
+
+    def said(number: int, count: int) -> None:
+        if done is not None:
+            done(findings[places[number]].statement, count, len(places))
+
+    found = dict(zip(places, shared(_certificate, [findings[place] for place in places], jobs, said)))
+    names: Counter[str] = Counter()
+    levels, result, lemmas = Levels(), list(findings), dict[str, list[str]]()
+    for place in places:
+        certificate, row = found[place], findings[place].row
+        levels.add(row.verdict, WORD if certificate is None else CHECKED)
+        details = {**row.details, "certificate": WORD if certificate is None else CHECKED}
+        reason = row.reason
+        if certificate is not None:
+            name = script_name(findings[place]).removesuffix(".py")
+            names[name] += 1
+            name += f"-{names[name]}" if names[name] > 1 else ""
+            if folder is not None:
+                details["certificate_file"] = _write(folder, f"{name}.json", certificate.text + "\n")
+            if coq is not None and (shown := _lemma(certificate, name)):
+                lemmas.setdefault(row.paper or "", []).append(shown)
+            reason = f"{reason}; {certificate.short}" if certificate.short else reason
+        result[place] = replace(findings[place], row=replace(row, details=details, reason=reason))
+    for paper, texts in lemmas.items():
+        assert coq is not None
+        _write(coq, f"{paper}.v", "\n".join([PRELUDE, *texts]))
+    return result, levels
+
+
+def _lemma(certificate: Certificate, name: str) -> str:
+    """The certificate as a lemma; "" where Coq files have no word for it."""
+    try:
+        return lemma(certificate.text, "c_" + re.sub(r"\W", "_", name))
+    except NotWritten:
+        return ""
+
+
+def _write(folder: Path, name: str, text: str) -> str:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{folder}: {error.strerror or error}: choose another folder for certificates") from None
+    return name
+
+
+def _certificate(finding: Finding) -> Certificate | None:
+    claim, row = finding.claim, finding.row
+    if claim is None:
+        return None
+    about = {"paper": row.paper or "", "statement": row.statement or "", "claim": row.claim or ""}
+    about |= {"left": row.left or "", "op": str(row.details.get("op", "")), "right": row.right or ""}
+    point = None
+    if row.verdict == "refuted":
+        point = {name: Fraction(value) for name, value in (finding.counterexample or {}).items()}
+    return certify(claim, finding.vectors, point, about)

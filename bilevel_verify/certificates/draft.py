@@ -1,0 +1,156 @@
+"""A proof in the making: lines that the checker's own rules have accepted so far, and elements written as trees."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+from bilevel_check.context import Context
+from bilevel_check.ring import Atom, Exponent, Poly
+from bilevel_check.rules import Proof
+from bilevel_check.terms import Refused, work
+
+
+class Draft:
+    """Lines of a proof and what is known after them.
+
+    Parameters
+    ----------
+    at : what is known before; it grows with every line.
+    hypotheses : those of the statement.
+    """
+
+    def __init__(self, at: Context, hypotheses: Sequence[Any]) -> None:
+        self.at, self.hypotheses = at, list(hypotheses)
+        self.proof = Proof(self.hypotheses)
+        self.lines: list[Any] = []
+        self.claim: Any = None
+        self.tried: set[tuple[Any, ...]] = set()
+
+    def add(self, *line: Any) -> bool:
+        """Add a line if the checker's rule accepts it."""
+        try:
+            self.proof.run(self.at, [list(line)])
+        except Refused:
+            if work.left < 0:
+                raise
+            return False
+        self.lines.append(list(line))
+        return True
+
+    def inner(self, sorts: dict[str, str] | None = None) -> Draft:
+        """A part of the proof with its own lines."""
+        found = Draft(self.at.inner(sorts), self.hypotheses)
+        found.claim = self.claim
+        return found
+
+
+def goal(element: Poly, op: str) -> list[Any]:
+    """``0 op element`` as a goal of a line."""
+    return [{">=": "<=", ">": "<"}.get(op, op), 0, written(element)]
+
+
+def written(p: Poly) -> Any:
+    """An element as a tree of the checker's language."""
+    terms = [_term(m, c) for m, c in sorted(p.terms.items(), key=lambda pair: _key(pair[0]))]
+    return 0 if not terms else terms[0] if len(terms) == 1 else ["+", *terms]
+
+
+def _key(m: Any) -> tuple[int, str]:
+    return len(m), ";".join(sorted(f"{a!r}^{e}" for a, e in m))
+
+
+def number_of(value: Fraction) -> Any:
+    """A rational number as data."""
+    return int(value) if value.denominator == 1 else str(value)
+
+
+def _term(m: Any, c: Fraction) -> Any:
+    parts = [_power(a, e) for a, e in sorted(m, key=lambda pair: repr(pair[0]))]
+    if c != 1 or not parts:
+        parts.insert(0, number_of(c))
+    return parts[0] if len(parts) == 1 else ["*", *parts]
+
+
+def _power(a: Atom, e: Exponent) -> Any:
+    base = atom(a)
+    if e == 1:
+        return base
+    return ["^", base, number_of(e) if isinstance(e, Fraction) else written(e)]
+
+
+def atom(a: Atom) -> Any:
+    """An atom as a tree."""
+    match a.kind:
+        case "letter":
+            return a.args[0]
+        case "pi" | "E":
+            return a.kind
+        case "prime":
+            return a.args[0]
+        case "compound":
+            return written(a.args[0])
+        case "sum":
+            body, index, low, high = a.args
+            return ["sum", _renamed(written(body), index), _plain(index), written(low), written(high)]
+        case "dot":
+            return ["dot", *a.args]
+    return [a.kind, *(written(part) for part in a.args)]
+
+
+def _plain(index: str) -> str:
+    return f"i_{index[:-1]}"
+
+
+def _renamed(data: Any, index: str) -> Any:
+    if isinstance(data, list):
+        return [_renamed(part, index) for part in data]
+    return _plain(index) if data == index else data
+
+
+def atoms_in(p: Poly) -> Iterator[Atom]:
+    """Every atom of an element, inside exponents and atoms as well."""
+    stack: list[Any] = [p]
+    seen: set[Atom] = set()
+    while stack:
+        part = stack.pop()
+        for a in part.atoms() if isinstance(part, Poly) else ():
+            if a not in seen:
+                seen.add(a)
+                yield a
+                stack += [inside for inside in a.args if isinstance(inside, Poly)]
+
+
+ONE_FACT = ("hypothesis", "identity", "raise", "number", "log", "log-rises", "exponent", "known", "root", "square")
+"""Rules that add one fact."""
+
+
+def pruned(lines: list[Any], base: int = 0) -> list[Any]:
+    """The proof without derived facts that no identity names; as it is where a line has a proof of its own inside.
+
+    ``base`` facts are known before the first line.
+    """
+    sizes = []
+    for line in lines:
+        if line[0] not in (*ONE_FACT, "max", "floor") or (line[0] == "max" and len(line) > 2):
+            return lines
+        sizes.append(1 if line[0] in ONE_FACT else 2 if line[0] == "floor" else len(line[1]))
+    starts = [base + sum(sizes[:i]) for i in range(len(lines))]
+    used = {place for line in lines if line[0] == "identity" for part in line[2] for place in part[1]}
+    kept, moved, count = [], {i: i for i in range(base)}, base
+    for line, start, size in zip(lines, starts, sizes):
+        derived = line[0] in ("raise", "number", "log", "log-rises", "exponent", "max", "floor")
+        if derived and not used & set(range(start, start + size)):
+            continue
+        kept.append(line)
+        moved |= {start + i: count + i for i in range(size)}
+        count += size
+    return [_renumbered(line, moved) for line in kept]
+
+
+def _renumbered(line: list[Any], moved: Mapping[int, int]) -> list[Any]:
+    if line[0] != "identity":
+        return line
+    parts = [[cofactor, [moved[place] for place in places], squares] for cofactor, places, squares in line[2]]
+    return [*line[:2], parts, *line[3:]]

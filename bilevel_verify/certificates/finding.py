@@ -1,0 +1,144 @@
+"""``certify``: a certificate for a scalar claim, whichever engine decided it, that ``bilevel_check`` accepts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from bilevel_check import check
+from bilevel_check.check import listed
+from bilevel_check.context import Context
+from bilevel_check.rules import reached
+from bilevel_check.terms import Refused, substituted, tree, work
+from bilevel_verify.audit.scalar.claim import ScalarClaim
+from bilevel_verify.certificates.draft import Draft, pruned
+from bilevel_verify.certificates.statement import NotStated, node_of, statement_of
+from bilevel_verify.certificates.strategies import Search
+from bilevel_verify.language import to_text
+
+LONGEST = 160
+"""Characters of a certificate that is shown in a row."""
+EFFORT = 800_000
+"""Counted steps of the checker's ring that one search may take."""
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """A certificate that the small checker accepts.
+
+    Attributes
+    ----------
+    text : JSON.
+    shows : ``proved`` or ``refuted``.
+    short : the last identity in one line, "" where it is long.
+    """
+
+    text: str
+    shows: str
+    short: str = ""
+
+
+def certify(
+    claim: ScalarClaim,
+    vectors: tuple[str, ...] = (),
+    point: Mapping[str, Fraction] | None = None,
+    about: Mapping[str, str] | None = None,
+    effort: int = EFFORT,
+) -> Certificate | None:
+    """A certificate for a claim, or for its counterexample where a ``point`` is given.
+
+    Parameters
+    ----------
+    claim : relation, ranges and hypotheses as in the card.
+    vectors : letters that are vectors.
+    about : where it comes from, for the reader; the checker does not look at it.
+    effort : counted steps of the search.
+
+    Returns
+    -------
+    Certificate : accepted by ``bilevel_check``; None where none was found.
+    """
+    try:
+        statement = statement_of(claim, vectors)
+    except NotStated:
+        return None
+    data: dict[str, Any] = {"about": dict(about or {}), "statement": statement}
+    if point is not None:
+        if vectors:
+            return None
+        data["counterexample"] = _values(statement, point)
+        return accepted(data)
+    determined = lets(statement)
+    for let in [determined, []] if determined else [[]]:
+        lines = _search(statement, let, effort)
+        for proof in [] if lines is None else (pruned(lines), lines):
+            found = accepted({**data, **({"let": let} if let else {}), "proof": proof})
+            if found is not None:
+                return found
+    return None
+
+
+def _values(statement: dict[str, Any], point: Mapping[str, Fraction]) -> dict[str, Any]:
+    """A value for every letter: the point's, or the formula that a hypothesis gives for it there."""
+    values: dict[str, Any] = {name: str(point[name]) for name in statement["letters"] if name in point}
+    for op, name, formula in (one for one in statement["hypotheses"] if one[0] != "or"):
+        if op == "==" and isinstance(name, str) and name in statement["letters"] and name not in values:
+            values[name] = listed(substituted(tree(formula), {n: tree(v) for n, v in values.items()}))
+    return values
+
+
+def accepted(data: dict[str, Any]) -> Certificate | None:
+    """The certificate, if the checker accepts it."""
+    text = json.dumps(data, separators=(",", ":"))
+    verdict = check(text)
+    return Certificate(text, verdict.shows, short(data.get("proof", []))) if verdict.accepted else None
+
+
+def short(lines: list[Any]) -> str:
+    """The last line as one identity, "" where it is long or none."""
+    if not lines or lines[-1][0] != "identity" or len(lines[-1]) > 3:
+        return ""
+    facts = [line for line in lines[:-1] if line[0] in ("hypothesis", "identity", "number", "known")]
+    if len(facts) < len(lines) - 1:  # other rules add facts that have no name here
+        return ""
+    parts = []
+    for cofactor, places, squares in lines[-1][2]:
+        names = [f"g{place}" for place in places] + [f"({to_text(node_of(square))})**2" for square in squares]
+        parts.append("*".join([f"({to_text(node_of(cofactor))})", *names]))
+    text = f"difference = {' + '.join(parts) or 0}, g = facts of the certificate in their order"
+    return text if len(text) <= LONGEST else ""
+
+
+def lets(statement: dict[str, Any]) -> list[int]:
+    """Places of hypotheses ``letter == formula`` that determine a letter each."""
+    from bilevel_check.check import without_determined
+
+    found: list[int] = []
+    sorts, conditions, claim = statement["letters"], statement["hypotheses"], statement["claim"]
+    for place in range(len(conditions)):
+        try:
+            without_determined(sorts, conditions, claim, [*found, place])
+        except (Refused, ValueError, TypeError):
+            continue
+        found.append(place)
+    return found
+
+
+def _search(statement: dict[str, Any], let: list[int], effort: int) -> list[Any] | None:
+    from bilevel_check.check import without_determined
+
+    work.left = effort
+    try:
+        sorts, conditions, claim = without_determined(
+            statement["letters"], statement["hypotheses"], statement["claim"], let
+        )
+        draft = Draft(Context(sorts), conditions)
+        Search().prove(draft, claim)
+        return draft.lines if reached(draft.at, claim) else None
+    except Refused:
+        return None
+    finally:
+        work.start()

@@ -1,0 +1,412 @@
+"""How a proof is searched: definedness first, then products of facts, derived facts, cases, powers, induction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from functools import partial
+from itertools import combinations
+from typing import Any
+
+from bilevel_check.check import replaced
+from bilevel_check.context import Context, Undefined, power_of_one
+from bilevel_check.ring import Atom, Poly, added, is_zero, names, number
+from bilevel_check.rules import element_of
+from bilevel_check.terms import Refused, tree, work
+from bilevel_verify.certificates.draft import Draft, atoms_in, goal, pruned, written
+from bilevel_verify.certificates.products import certificate, expanded
+
+DEPTH = 4
+NEEDS = 60
+LINES = 60
+
+
+class Search:
+    """One search; parts of a proof call it again, one level deeper."""
+
+    def __init__(self, depth: int = DEPTH, inductive: bool = True) -> None:
+        self.depth, self.inductive = depth, inductive
+
+    def prove(self, draft: Draft, claim: Any) -> bool:
+        """Hypotheses, definedness, then the claim."""
+        draft.claim = claim
+        self.hypotheses(draft)
+        self.positive(draft)
+        found = self.defined(draft, partial(element_of, draft.at, claim))
+        if found is None:
+            return self.depth > 1 and self.by_cases(draft, claim)
+        return self.element(draft, *found) or self.deeper(draft, claim)
+
+    # ---- what is given ----------------------------------------------------------------------------------------------
+
+    def hypotheses(self, draft: Draft) -> None:
+        """Every hypothesis that is defined; what one gives may define another."""
+        open_places = [i for i, one in enumerate(draft.hypotheses) if one is not None and one[0] != "or"]
+        for deep in (False, True, True):
+            for place in list(open_places):
+                if draft.add("hypothesis", place):
+                    open_places.remove(place)
+                    continue
+                words = draft.hypotheses[place]
+                if deep and self.defined(draft, partial(element_of, draft.at, words)):
+                    draft.add("hypothesis", place)
+                    open_places.remove(place)
+
+    def positive(self, draft: Draft) -> None:
+        """Letters that are plainly positive by what is given (``kappa >= 1``)."""
+        for name, sort in draft.at.sorts.items():
+            if sort != "vector" and not name.endswith("#"):
+                letter = power_of_one(Atom("letter", name))
+                if not draft.at.known(letter, ">"):
+                    self.identity(draft, letter, ">", 1, 1)
+
+    def defined(self, draft: Draft, make: Callable[[], Any]) -> Any:
+        """What ``make`` gives once every sign that it asks for is proved; None if one is not, or no word exists."""
+        for _ in range(NEEDS):
+            try:
+                return make()
+            except Undefined as missing:
+                weak = missing.op == ">=" and self.element(draft, missing.element, ">")
+                if not weak and not self.element(draft, missing.element, missing.op):
+                    return None
+            except Refused:
+                if work.left < 0:
+                    raise
+                return None
+        return None
+
+    # ---- one relation -----------------------------------------------------------------------------------------------
+
+    def element(self, draft: Draft, element: Poly, op: str) -> bool:
+        """``element op 0`` from what is known."""
+        if draft.at.known(element, op):
+            return True
+        if op == "!=":
+            return self.element(draft, element, ">") or self.element(draft, -element, ">")
+        if (element, op) in draft.tried or self.depth <= 0:
+            return False
+        draft.tried.add((element, op))
+        if op == "==":
+            return any(self.identity(draft, element, op, 1, n) for n in (1, 2, 3)) or (
+                self.element(draft, element, ">=") and self.element(draft, -element, ">=")
+            )
+        if not names(element) and draft.add("number", goal(element, op)):
+            return True
+        for degree, rounds in ((1, 1), (1, 2), (2, 1)):
+            if self.identity(draft, element, op, degree, rounds):
+                return True
+        if self.depth <= 1:
+            return False
+        before = len(draft.at.facts)
+        if any(a.kind == "dot" for a in element.atoms()) and self.by_squares(draft, element, op):
+            return True
+        derived(self, draft, element)
+        if len(draft.at.facts) > before:
+            for degree, rounds in ((1, 1), (1, 3), (2, 1)):
+                if self.identity(draft, element, op, degree, rounds):
+                    return True
+        return self.by_root(draft, element, op) or any(
+            self.identity(draft, element, op, degree, rounds) for degree, rounds in ((2, 2), (3, 1))
+        )
+
+    def identity(self, draft: Draft, element: Poly, op: str, degree: int, rounds: int) -> bool:
+        """By products of facts."""
+        found = certificate(draft.at, element, op, degree, rounds)
+        if found is None:
+            return False
+        parts, multiplier = found
+        line = ["identity", goal(element, op), parts]
+        return draft.add(*line, *([] if multiplier == 1 else [multiplier])) and draft.at.known(element, op)
+
+    def nonnegative(self, draft: Draft, sides: list[Any]) -> bool:
+        """Whether both sides of a relation are defined and not negative."""
+        try:
+            elements = [draft.at.of(tree(side)) for side in sides]
+        except Refused:
+            return False
+        return all(Search(1).element(draft, element, ">=") for element in elements)
+
+    def by_squares(self, draft: Draft, element: Poly, op: str) -> bool:
+        """A quadratic form in vectors as a sum of squares: pivots ``d |v + sum c_j/(2d) w_j|**2`` one by one."""
+        rest, parts = element, []
+        vectors = sorted({name for a in element.atoms() if a.kind == "dot" for name in a.args})
+        while vectors:
+            for v in vectors:
+                lead = _coefficient(rest, v, v)
+                if self.element(draft, lead, ">"):
+                    break
+            else:
+                break
+            vectors.remove(v)
+            half = draft.at.power(number(2) * lead, number(-1))
+            shifts = [
+                ["*", written(_coefficient(rest, v, w) * half), w] for w in vectors if _coefficient(rest, v, w).terms
+            ]
+            if not draft.add("square", ["+", v, *shifts]):
+                return False
+            place = len(draft.at.facts) - 1
+            parts.append([written(lead), [place], []])
+            rest = expanded(rest - lead * draft.at.facts[place][0])
+        if is_zero(rest):
+            rest = number(0)
+        if rest.terms:
+            if not parts or not self.element(draft, rest, op):
+                return False
+            draft.add("known", goal(rest, op))
+            parts.append([1, [len(draft.at.facts) - 1], []])
+        return draft.add("identity", goal(element, op), parts) and draft.at.known(element, op)
+
+    def by_root(self, draft: Draft, element: Poly, op: str) -> bool:
+        """``a <= b`` from ``a**q <= b**q`` where one side has a root."""
+        if self.depth <= 1:
+            return False
+        plus = Poly({m: c for m, c in element.terms.items() if c > 0})
+        minus = Poly({m: -c for m, c in element.terms.items() if c < 0})
+        if not (draft.at.known(plus, ">=") and draft.at.known(minus, ">=")) or not plus.terms or not minus.terms:
+            return False
+        for q in sorted({e.denominator for m in element.terms for _, e in m if isinstance(e, Fraction)} - {1}):
+            if q > 4 or len(element.terms) > 8:
+                continue
+            try:
+                raised = draft.at.power(plus, number(q)) - draft.at.power(minus, number(q))
+            except Refused:
+                continue
+            if Search(self.depth - 1).element(draft, raised, op):
+                relation = [{">=": "<=", ">": "<", "==": "=="}[op], written(minus), written(plus)]
+                return draft.add("root", relation, q) and draft.at.known(element, op)
+        return False
+
+    # ---- the whole claim --------------------------------------------------------------------------------------------
+
+    def deeper(self, draft: Draft, claim: Any) -> bool:
+        """Cases, alternatives of hypotheses, induction."""
+        if self.depth <= 1:
+            return False
+        induction = (self.by_induction,) if self.inductive else ()
+        return any(strategy(draft, claim) for strategy in (self.by_cases, self.by_alternatives, *induction))
+
+    def by_cases(self, draft: Draft, claim: Any) -> bool:
+        """Which of two parts of a maximum or minimum is the larger one."""
+        for node in [node for one in (claim, *draft.hypotheses) for node in _maxima(one)]:
+            parts = [self.defined(draft, partial(draft.at.of, tree(part))) for part in node]
+            for one, other in combinations([part for part in parts if part is not None], 2):
+                if not (draft.at.known(one - other, ">=") or draft.at.known(other - one, ">=")):
+                    return self.split(draft, claim, one - other)
+        return False
+
+    def split(self, draft: Draft, claim: Any, test: Poly) -> bool:
+        """The claim where an element is >= 0 and where it is < 0."""
+        proofs = []
+        for fact in ((test, ">="), (-test, ">")):
+            inside = draft.inner()
+            inside.at.learn(*fact)
+            if not Search(self.depth - 1, self.inductive).prove(inside, claim):
+                return False
+            proofs.append(inside.lines)
+        short = [pruned(lines, len(draft.at.facts) + 1) for lines in proofs]
+        return draft.add("cases", claim, written(test), *short) or draft.add("cases", claim, written(test), *proofs)
+
+    def by_alternatives(self, draft: Draft, claim: Any) -> bool:
+        """The claim under each part of a hypothesis with ``or``."""
+        for place, words in enumerate(draft.hypotheses):
+            if words is None or words[0] != "or" or ("or", place) in draft.tried:
+                continue
+            draft.tried.add(("or", place))
+            proofs = []
+            for part in words[1:]:
+                inside = draft.inner()
+                inside.tried |= {("or", place)}
+                try:
+                    for one in part[1:] if part[0] == "and" else [part]:
+                        inside.at.learn(*element_of(inside.at, one))
+                except Refused:
+                    return False
+                if not Search(self.depth - 1, self.inductive).prove(inside, claim):
+                    return False
+                proofs.append(inside.lines)
+            return draft.add("one-of", claim, place, proofs)
+        return False
+
+    def by_induction(self, draft: Draft, claim: Any) -> bool:
+        """Over an integer letter at the end of a sum, from its lower end on."""
+        sums = [part for side in claim[1:] for part in _sums(side)]
+        candidates = [n for n, sort in draft.at.sorts.items() if sort == "integer" and not n.endswith("#")]
+        for name in candidates:
+            if not any(name in names(draft.at.of(tree(one[4]))) for one in sums):
+                continue
+            letter = draft.at.of(name)
+            for start in [n for n in range(5, -3, -1) if draft.at.known(letter - number(n), ">=")][:2]:
+                if self._inducted(draft, claim, name, start, sums):
+                    return True
+        return False
+
+    def _inducted(self, draft: Draft, claim: Any, name: str, start: int, sums: list[Any]) -> bool:
+        proofs = []
+        for value in (start, ("+", name, 1)):
+            facts = [(p, o) for p, o in draft.at.facts if name not in names(p)]
+            given = [None] * len(draft.hypotheses)
+            inside = Draft(Context(draft.at.sorts, facts), given if value == start else [*given, claim])
+            if value != start:
+                inside.at.learn(inside.at.of(name) - number(start), ">=")
+            self.positive(inside)
+            moved = replaced(claim, {name: value})
+            for one in sums:
+                total = replaced(["==", one, 0], {name: value})[1]
+                if value == start:
+                    self._unrolled(inside, total)
+                else:
+                    self.defined(inside, partial(inside.at.of, tree(total)))
+                    length = inside.at.of(tree(total[4])) - inside.at.of(tree(total[3]))
+                    if self.element(inside, length, ">="):
+                        inside.add("last-term", total)
+            if not Search(self.depth - 1, inductive=False).prove(inside, moved):
+                return False
+            proofs.append(inside.lines)
+        return draft.add("induction", claim, name, start, *proofs)
+
+    def _unrolled(self, draft: Draft, total: Any) -> None:
+        """All terms of a sum with numbers for its ends."""
+        for _ in range(6):
+            if draft.add("no-term", total) or not draft.add("last-term", total):
+                break
+            total = [*total[:4], ["+", total[4], -1]]
+
+
+def _maxima(data: Any) -> Iterator[list[Any]]:
+    """The parts of every maximum, minimum and absolute value of a tree."""
+    if isinstance(data, list):
+        if data[0] in ("max", "min"):
+            yield data[1:]
+        elif data[0] in ("abs", "plus"):
+            yield [data[1], ["neg", data[1]] if data[0] == "abs" else 0]
+        for part in data[1:]:
+            yield from _maxima(part)
+
+
+def _logs(data: Any) -> Iterator[Any]:
+    """The arguments of the logarithms of a tree."""
+    if isinstance(data, list):
+        if data[0] == "log":
+            yield data[1]
+        for part in data[1:]:
+            yield from _logs(part)
+
+
+def _sums(data: Any) -> Iterator[Any]:
+    if isinstance(data, list):
+        if data[0] == "sum":
+            yield data
+        for part in data[1:]:
+            yield from _sums(part)
+
+
+def _coefficient(p: Poly, v: str, w: str) -> Poly:
+    """The coefficient of ``<v, w>``."""
+    a = Atom("dot", *sorted((v, w)))
+    found = {frozenset(pair for pair in m if pair[0] != a): c for m, c in p.terms.items() if (a, Fraction(1)) in m}
+    return Poly(found)
+
+
+def derived(search: Search, draft: Draft, element: Poly) -> None:
+    """Facts about powers, logarithms, maxima and numbers that occur, each a line."""
+    at, before = draft.at, len(draft.lines)
+    occurring = list(dict.fromkeys(a for p in (element, *(p for p, _ in at.facts)) for a in atoms_in(p)))
+    for a in occurring:
+        if len(draft.lines) - before > LINES:
+            return
+        if ("derived", a) in draft.tried:
+            continue
+        draft.tried.add(("derived", a))
+        if a.kind == "max":
+            draft.add("max", [written(part) for part in a.args])
+        elif a.kind == "log":
+            inside = written(a.args[0])
+            draft.add("log", inside)
+            draft.add("log", ["/", 1, inside])
+            draft.add("log-rises", ["<=", 1, inside])
+        elif a.kind == "floor":
+            draft.add("floor", written(a.args[0]))
+    for inside in dict.fromkeys(str(node) for node in _logs(draft.claim)):
+        key = ("printed", inside)
+        if key not in draft.tried:
+            argument = next(node for node in _logs(draft.claim) if str(node) == inside)
+            if draft.add("log", argument) and draft.add("log", ["/", 1, argument]):
+                draft.tried.add(key)
+    _log_ratios(draft, [a for a in occurring if a.kind == "log"])
+    _numbers(draft, [a for a in occurring if not names(power_of_one(a))], element)
+    _powers(search, draft, element)
+
+
+def _log_ratios(draft: Draft, logs: list[Atom]) -> None:
+    """``log y <= y - 1`` for quotients of arguments of logarithms."""
+    for one, other in combinations(logs[:4], 2):
+        top, bottom = written(one.args[0]), written(other.args[0])
+        draft.add("log", ["/", top, bottom])
+        draft.add("log", ["/", bottom, top])
+        if not draft.add("log-rises", ["<=", bottom, top]):
+            draft.add("log-rises", ["<=", top, bottom])
+
+
+def _numbers(draft: Draft, constants: list[Atom], element: Poly) -> None:
+    """Rational bounds of irrational numbers that occur, each power as it stands."""
+    from bilevel_check.intervals import Evaluation
+
+    seen = set()
+    for p in (element, *(p for p, _ in draft.at.facts)):
+        for m in p.terms:
+            held = frozenset((a, e) for a, e in m if a in constants and not (isinstance(e, Poly) and names(e)))
+            if not held or held in seen:
+                continue
+            seen.add(held)
+            node = written(Poly({held: Fraction(1)}))
+            try:
+                low, high = Evaluation({}, 64).of(tree(node))
+            except Refused:
+                continue
+            middle = (low + high) / 2
+            near = middle.limit_denominator(10**4)
+            gap = max(abs(near - middle), Fraction(1, 10**9)) * 2
+            draft.add("number", ["<=", str(near - gap), node])
+            draft.add("number", ["<=", node, str(near + gap)])
+
+
+def _powers(search: Search, draft: Draft, element: Poly) -> None:
+    """Powers of facts ``x >= y`` between monomials, and powers of one base with different exponents."""
+    at, before = draft.at, len(draft.lines)
+    exponents = {e for m in element.terms for _, e in m if isinstance(e, Fraction) and e.denominator > 1}
+    wanted = sorted({Fraction(1, e.denominator) for e in exponents} | {Fraction(2), Fraction(1, 2), Fraction(3)})
+    for p, op in list(at.facts):
+        if op not in (">", ">=") or len(p.terms) != 2 or len(draft.lines) - before > LINES:
+            continue
+        plus = [(m, c) for m, c in p.terms.items() if c > 0]
+        minus = [(m, -c) for m, c in p.terms.items() if c < 0]
+        if len(plus) != 1 or not names(p) & names(element):
+            continue
+        small, large = written(Poly(dict(minus))), written(Poly(dict(plus)))
+        _raised(draft, [{">=": "<=", ">": "<"}[op], small, large], wanted)
+    for relation in draft.hypotheses:
+        if relation is not None and relation[0] != "or" and search.nonnegative(draft, relation[1:]):
+            _raised(draft, relation, wanted)
+    symbolic: dict[Atom, set[Any]] = {}
+    for m in (m for p in (element, *(p for p, op in at.facts if op == "==")) for m in p.terms):
+        for a, e in m:
+            symbolic.setdefault(a, {Fraction(0)}).add(e)
+    for a, found in symbolic.items():
+        if not any(isinstance(e, Poly) for e in found):
+            continue
+        for s, t in combinations(found, 2):
+            one, other = (written(e) if isinstance(e, Poly) else str(e) for e in (s, t))
+            base, gap = written(power_of_one(a)), added(t, -s)
+            gap = gap if isinstance(gap, Poly) else number(gap)
+            if search.depth > 1 and Search(1).element(draft, gap, ">="):
+                draft.add("exponent", base, ["<=", one, other])
+            elif search.depth > 1 and Search(1).element(draft, -gap, ">="):
+                draft.add("exponent", base, ["<=", other, one])
+
+
+def _raised(draft: Draft, relation: list[Any], exponents: list[Fraction]) -> None:
+    for e in exponents:
+        key = ("raise", str(relation), e)
+        if key not in draft.tried:
+            draft.tried.add(key)
+            draft.add("raise", relation, str(e))

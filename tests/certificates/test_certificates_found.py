@@ -1,0 +1,99 @@
+"""``certify`` finds certificates, the small checker accepts them, and their statement is that of the claim."""
+
+from __future__ import annotations
+
+import json
+import random
+from fractions import Fraction
+
+import pytest
+from certificate_pieces import CLAIMS, margin, points
+from seeds import SEED
+
+from bilevel_check import check
+from bilevel_verify.audit.formula import check as judged
+from bilevel_verify.audit.formula import claims_of
+from bilevel_verify.audit.scalar.claim import ScalarClaim
+from bilevel_verify.certificates.finding import Certificate, certify
+from bilevel_verify.certificates.statement import read_back, statement_of
+
+pytestmark = pytest.mark.fast
+
+
+def claim_of(text: str, ranges: str, where: str) -> ScalarClaim:
+    [claim] = claims_of(text, ranges, where)
+    return claim
+
+
+@pytest.mark.parametrize("place", range(len(CLAIMS)), ids=lambda i: CLAIMS[i][0])
+def test_a_true_claim_has_a_certificate(place: int, certificates: list[Certificate | None]) -> None:
+    found = certificates[place]
+    assert found is not None
+    assert found.shows == "proved"
+    assert check(found.text).accepted
+
+
+@pytest.mark.parametrize("place", range(len(CLAIMS)), ids=lambda i: CLAIMS[i][0])
+def test_the_statement_reads_back_as_the_claim(place: int, certificates: list[Certificate | None]) -> None:
+    claim, found = claim_of(*CLAIMS[place]), certificates[place]
+    assert found is not None
+    read = read_back(json.loads(found.text)["statement"])
+    assert (read.left, read.op, read.right) == (claim.left, claim.op, claim.right)
+    assert read.conditions == claim.conditions()
+    assert set(read.letters) == set(claim.letters)
+
+
+@pytest.mark.seeded
+def test_accepted_statements_hold_at_random_points(certificates: list[Certificate | None]) -> None:
+    draw, looked = random.Random(SEED), 0
+    for found in certificates:
+        assert found is not None
+        statement = json.loads(found.text)["statement"]
+        for at in points(statement, draw, 60):
+            assert margin(statement["claim"], at) > -1e-25, (statement, at)
+            looked += 1
+    assert looked > 200
+
+
+@pytest.mark.parametrize(
+    ("text", "ranges", "where"),
+    [
+        ("2*sqrt(a*b) >= a + b", "a = [0, oo); b = [0, oo)", ""),
+        ("1/x <= 1/x**2", "x = (0, oo)", ""),
+        ("sqrt(2) + sqrt(3) < 314/100", "", ""),
+        ("sum(i, (i, 1, n)) == n**2/2", "n = integers 1..", ""),
+        ("kappa**nu <= kappa", "kappa = (0, oo); nu = [0, 1]", ""),
+        ("x*y <= 1", "x = [0, 1]; y = [0, oo)", ""),
+        ("1 <= x/x", "x = [0, oo)", ""),
+    ],
+)
+def test_a_false_or_undefined_claim_has_none(text: str, ranges: str, where: str) -> None:
+    assert certify(claim_of(text, ranges, where), effort=300_000) is None
+
+
+def test_a_counterexample_is_checked() -> None:
+    claim = claim_of("x**2 <= x", "x = (0, oo)", "")
+    found = certify(claim, point={"x": Fraction(3, 2)})
+    assert found is not None
+    assert found.shows == "refuted"
+    assert certify(claim, point={"x": Fraction(1, 2)}) is None
+    assert certify(claim, point={"x": Fraction(-3)}) is None
+
+
+def test_a_counterexample_with_a_root() -> None:
+    claim = claim_of("y <= 1", "x = (0, oo); y = (0, oo)", "y == sqrt(x)")
+    found = certify(claim, point={"x": Fraction(2)})
+    assert found is not None
+    assert found.shows == "refuted"
+
+
+def test_a_negative_number_and_a_chain_keep_their_words() -> None:
+    claim = claim_of("-2*x + 1/3 <= 1/3", "x = [0, 1]", "0 <= x <= 1")
+    data = statement_of(claim)
+    assert data["hypotheses"][:2] == [["<=", 0, "x"], ["<=", "x", 1]]
+
+
+def test_judged_and_certified_agree() -> None:
+    [finding] = judged("x/(1 + x) <= 1", "x = (0, oo)")
+    assert finding.verdict == "holds"
+    assert certify(claim_of("x/(1 + x) <= 1", "x = (0, oo)", "")) is not None

@@ -1,0 +1,73 @@
+"""All certificates of all cards: found, checked, read back, falsified (2,000 and more), sampled."""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "certificates"))
+from certificate_pieces import damaged, margin, mutants, points, violated
+from seeds import SEED
+
+from bilevel_check import check
+from bilevel_verify.audit import audit
+from bilevel_verify.certificates.audited import with_certificates
+from bilevel_verify.certificates.statement import read_back
+
+
+@pytest.fixture(scope="module")
+def everything(tmp_path_factory: pytest.TempPathFactory):  # type: ignore[no-untyped-def]
+    folder = tmp_path_factory.mktemp("certificates")
+    findings, levels = with_certificates(audit(quick=True, jobs=2), folder, jobs=2)
+    print(levels)
+    found = [
+        (f, json.loads((folder / name).read_text()))
+        for f in findings
+        if (name := f.row.details.get("certificate_file"))
+    ]
+    return levels, found
+
+
+def test_nine_of_ten_have_one(everything) -> None:  # type: ignore[no-untyped-def]
+    levels, _ = everything
+    for counts in levels.to_dict().values():
+        assert counts.get("engine's word only", 0) <= 0.1 * sum(counts.values())
+
+
+def test_each_statement_is_that_of_its_row(everything) -> None:  # type: ignore[no-untyped-def]
+    for finding, data in everything[1]:
+        read, claim = read_back(data["statement"]), finding.claim
+        assert (read.left, read.op, read.right) == (claim.left, claim.op, claim.right)
+
+
+def test_no_falsified_one_is_accepted(everything) -> None:  # type: ignore[no-untyped-def]
+    draw, counts = random.Random(SEED), Counter[str]()
+    for _, data in everything[1]:
+        if "proof" not in data or "vector" in data["statement"]["letters"].values():
+            continue
+        for mutant in mutants(data, draw, 6):
+            accepted = check(json.dumps(mutant)).accepted
+            point = violated(mutant["statement"], draw, 1000 if accepted else 50)
+            counts["false statements"] += point is not None
+            counts["mutants"] += 1
+            assert not (accepted and point), (mutant["statement"], point)
+        for mutant in damaged(data, draw, 2):
+            counts["damaged"] += 1
+            assert not check(json.dumps(mutant)).accepted
+    print(counts)
+    assert counts["false statements"] + counts["damaged"] >= 2_000
+
+
+def test_accepted_statements_hold_where_they_are_sampled(everything) -> None:  # type: ignore[no-untyped-def]
+    draw, looked = random.Random(SEED), 0
+    for _, data in everything[1]:
+        if "proof" in data and "vector" not in data["statement"]["letters"].values():
+            for at in points(data["statement"], draw, 10_000):
+                assert margin(data["statement"]["claim"], at) > -1e-25, (data["statement"], at)
+                looked += 1
+    print("points", looked)
