@@ -1,0 +1,196 @@
+"""The search for the largest share of a bound over families: all of them sampled first, then the best ones worked on.
+
+Sobol points of every family, each judged for all claims at once; then, claim by claim, differential evolution from the
+best points of the best family and Nelder-Mead from its best, in rounds that grow. The order of the candidates depends
+on the seed alone: time and interrupts only decide where it ends, and a search that is resumed goes on where it was.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from math import inf
+
+import numpy as np
+
+from bilevel_verify.checks.requests.request import Request
+from bilevel_verify.errors import ProblemError
+from bilevel_verify.worst.family import Candidate, Family
+from bilevel_verify.worst.memory import Memory
+from bilevel_verify.worst.screening import Screened, Share, Target, screen
+
+SAMPLED = 32
+"""Sobol points of a family in the first round; a power of two."""
+POPULATION = 10
+EVOLVED = 40
+POLISHED = 60
+"""Evaluations of differential evolution and of Nelder-Mead for one claim in the first round; later ones double them."""
+ATTAINED = 1 - 1e-9
+"""A claim whose share is this large is not searched any further."""
+Progress = Callable[[int, float], None]
+"""Called after each candidate: how many were tried, seconds."""
+
+
+class Exhausted(Exception):
+    """Candidates or time are used up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Best:
+    """The largest share of one claim so far."""
+
+    share: Share
+    family: Family
+    u: tuple[float, ...]
+
+
+@dataclass
+class Search:
+    """A search over families for one statement.
+
+    Attributes
+    ----------
+    eps : one tolerance for all candidates, or None where ``with_eps`` says that it is searched too.
+    most : candidates, ``deadline`` : on the clock of ``time.monotonic``; whichever comes first ends the search.
+    best : claim -> its largest share. ``history`` : (number of the candidate, claim, family, share) of every one.
+    """
+
+    request: Request
+    targets: Sequence[Target]
+    families: Sequence[Family]
+    memory: Memory
+    eps: float | None = None
+    with_eps: bool = False
+    most: int | None = None
+    deadline: float = inf
+    seed: int = 0
+    progress: Progress | None = None
+    tried: int = 0
+    places: int = 0
+    decided: int = 0
+    interrupted: bool = False
+    best: dict[str, Best] = field(default_factory=dict)
+    skipped: Counter[str] = field(default_factory=Counter)
+    history: list[tuple[int, str, str, float]] = field(default_factory=list)
+    elite: dict[tuple[str, str], list[tuple[float, tuple[float, ...]]]] = field(default_factory=dict)
+    started: float = field(default_factory=time.monotonic)
+
+    def run(self) -> None:
+        """Search until candidates or time are used up, every claim is attained, or an interrupt."""
+        try:
+            with suppress(Exhausted):
+                rounds = 0
+                while rounds == 0 or (self.best and self._open()):
+                    self._sample(rounds)
+                    for name in self._open():
+                        self._evolve(name, rounds)
+                        self._polish(name, rounds)
+                    rounds += 1
+        except KeyboardInterrupt:
+            self.interrupted = True
+
+    def _open(self) -> list[str]:
+        """Claims with a share below one, the loosest last: what is nearly attained is decided soonest."""
+        found = [name for name, best in self.best.items() if best.share.ratio < ATTAINED]
+        return sorted(found, key=lambda name: (-self.best[name].share.ratio, name))
+
+    # --- candidates ---------------------------------------------------------------------------------------------------
+
+    def shares(self, family: Family, u: Sequence[float]) -> Screened:
+        """What a candidate uses up of every claim; remembered candidates cost nothing.
+
+        Raises
+        ------
+        Exhausted : nothing is left.
+        """
+        u = tuple(round(min(1.0, max(0.0, float(value))), 12) for value in u)
+        if (self.most is not None and self.tried >= self.most) or time.monotonic() > self.deadline:
+            raise Exhausted
+        found = self.memory.get(family.name, u)
+        if found is None:
+            found = self._screen(family, u)
+            self.memory.put(family.name, u, found)
+        self.tried += 1
+        self.places += found.places
+        self._take(family, u, found)
+        if self.progress is not None:
+            self.progress(self.tried, time.monotonic() - self.started)
+        return found
+
+    def _screen(self, family: Family, u: tuple[float, ...]) -> Screened:
+        try:
+            candidate = family.candidate(u, self.eps, self.with_eps)
+        except ProblemError as error:
+            return Screened(skipped=str(error).splitlines()[0][:200])
+        return screen(self.request, self.targets, candidate)
+
+    def _take(self, family: Family, u: tuple[float, ...], found: Screened) -> None:
+        if found.skipped:
+            self.skipped[found.skipped] += 1
+            return
+        self.decided += 1
+        for name, share in found.shares.items():
+            self.history.append((self.tried, name, family.name, share.ratio))
+            old = self.best.get(name)
+            if old is None or share.ratio > old.share.ratio:
+                self.best[name] = Best(share, family, u)
+            elite = self.elite.setdefault((name, family.name), [])
+            elite.append((share.ratio, u))
+            elite.sort(key=lambda pair: -pair[0])
+            del elite[POPULATION:]
+
+    def candidate(self, best: Best) -> Candidate:
+        """The candidate behind a share."""
+        return best.family.candidate(best.u, self.eps, self.with_eps)
+
+    # --- stages -------------------------------------------------------------------------------------------------------
+
+    def _sample(self, rounds: int) -> None:
+        """The next Sobol points of every family."""
+        from scipy.stats import qmc
+
+        many = SAMPLED * 2**rounds
+        for place, family in enumerate(self.families):
+            size = family.size(self.with_eps)
+            points = qmc.Sobol(size, seed=np.random.default_rng([self.seed, place])).random(many)
+            for u in points[many // 2 if rounds else 0 :]:
+                self.shares(family, u)
+
+    def _objective(self, name: str, family: Family) -> Callable[[np.ndarray], float]:
+        """What is minimised: minus the share; a candidate that is skipped is worse than any."""
+
+        def objective(u: np.ndarray) -> float:
+            outside = float(np.sum(np.maximum(0, np.abs(np.asarray(u) - 0.5) - 0.5)))
+            share = self.shares(family, u).shares.get(name)
+            return (1e6 if share is None else -min(share.ratio, 1e6)) + outside
+
+        return objective
+
+    def _evolve(self, name: str, rounds: int) -> None:
+        """Differential evolution of one claim on the family where its share is largest."""
+        from scipy.optimize import differential_evolution
+
+        family = self.best[name].family
+        size = family.size(self.with_eps)
+        rng = np.random.default_rng([self.seed, 1, rounds])
+        first = [u for _, u in self.elite[name, family.name]]
+        near = [np.clip(first[0] + 0.1 * rng.standard_normal(size), 0, 1) for _ in range(max(0, 5 - len(first)))]
+        most = max(1, EVOLVED * 2**rounds // max(5, len(first)))
+        differential_evolution(
+            self._objective(name, family), [(0.0, 1.0)] * size, init=np.array([*first, *near]), maxiter=most,
+            mutation=(0.4, 0.9), rng=rng, polish=False, tol=0.0, atol=0.0,
+        )  # fmt: skip
+
+    def _polish(self, name: str, rounds: int) -> None:
+        """Nelder-Mead from the best candidate of a claim."""
+        from scipy.optimize import minimize
+
+        best = self.best[name]
+        start = np.array(best.u)
+        width = 0.08 / 2**rounds
+        simplex = [start] + [start + width * (1 if start[i] < 0.5 else -1) * np.eye(len(start))[i] for i in range(len(start))]
+        options = {"maxfev": POLISHED * 2**rounds, "xatol": 1e-9, "fatol": 1e-13, "initial_simplex": np.array(simplex)}
+        minimize(self._objective(name, best.family), start, method="Nelder-Mead", options=options)

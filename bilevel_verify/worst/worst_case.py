@@ -1,0 +1,226 @@
+"""``worst_case``: from the name of a statement to the instances on which its claims use up most of their bounds."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from math import inf
+from pathlib import Path
+from typing import Any
+
+from bilevel_verify.checks.engine import letters_needed, verify
+from bilevel_verify.checks.instances.instance import Instance
+from bilevel_verify.checks.requests.request import Request, statements_of, tolerances, with_settings
+from bilevel_verify.checks.solvers.kinds import check_request, foreign, need_eps
+from bilevel_verify.checks.solvers.running import method_name
+from bilevel_verify.checks.verdicts.verdict import Row
+from bilevel_verify.errors import BilevelVerifyError, InputError
+from bilevel_verify.theorems.origins import as_judged
+from bilevel_verify.worst.family import Family, families, family, from_file
+from bilevel_verify.worst.memory import NAME, Memory
+from bilevel_verify.worst.result import Tightness, WorstCase
+from bilevel_verify.worst.screening import Target, screen, targets_of
+from bilevel_verify.worst.search import Best, Progress, Search
+
+BUDGET = 20_000
+"""Most oracle calls of one run: a candidate whose run is longer is skipped."""
+
+
+def worst_case(
+    statement: str,
+    *,
+    family: str | Family | Sequence[str | Family] | None = None,
+    problem: str | Path | None = None,
+    method: str | None = None,
+    eps: float | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    values: Mapping[str, Any] | None = None,
+    minutes: float = 1.0,
+    candidates: int | None = None,
+    seed: int = 0,
+    budget: int = BUDGET,
+    out: str | Path | None = None,
+    progress: Progress | None = None,
+) -> WorstCase:
+    """Search families of problems for the instance on which a statement uses up most of its bounds.
+
+    Parameters
+    ----------
+    statement : "paper/id", "paper/id:claim" or "file.toml/id".
+    family : name of a shipped family (:func:`families`), a :class:`Family`, or several; all that fit by default.
+    problem : a problem file with a table ``[free]`` instead.
+    method : name of a method instead of the statement's own. ``parameters``, ``values`` : as in ``verify``.
+    eps : one tolerance; by default it is searched too, in the range of the family.
+    minutes, candidates : what ends the search; the order of candidates depends on the seed alone.
+    budget : most oracle calls of one run.
+    out : folder for the state (a search goes on where it was), the problem files, ``worst.json`` and a picture.
+
+    Raises
+    ------
+    InputError : unknown names, no family that fits, a state of another search.
+    """
+    if not 0 < minutes < inf or (candidates is not None and candidates < 1):
+        raise InputError(f"minutes and candidates must be positive, not {minutes} and {candidates}")
+    request = request_for(statement, method, parameters, values, budget, seed)
+    chosen = fitting(request, _named(family, problem))
+    targets = list(targets_of(request).values())
+    if not targets:
+        raise InputError(f"{statement} has no claim with two sides to compare on an instance")
+    one_eps = tolerances(eps)[0]
+    head = {
+        "statement": request.name,
+        "method": method,
+        "families": [one.name for one in chosen],
+        "eps": eps,
+        "letters": {k: str(v) for k, v in {**(parameters or {}), **(values or {})}.items()},
+        "seed": seed,
+        "budget": budget,
+    }
+    memory = Memory(None if out is None else Path(out) / NAME, head)
+    search = Search(
+        request, targets, chosen, memory, one_eps, one_eps is None and _needs_eps(request), candidates,
+        time.monotonic() + 60 * minutes, seed, progress,
+    )  # fmt: skip
+    try:
+        search.run()
+        found = _result(search, request)
+    finally:
+        memory.close()
+    if out is not None:
+        found.save(out)
+    return found
+
+
+def request_for(
+    statement: str,
+    method: str | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    values: Mapping[str, Any] | None = None,
+    budget: int = BUDGET,
+    seed: int = 0,
+) -> Request:
+    """The request of one statement.
+
+    Raises
+    ------
+    InputError : several statements (a whole card), or unknown names.
+    """
+    found = statements_of(statement)
+    if len(found) != 1:
+        raise InputError(f"{statement} has {len(found)} statements; name one of them, as in {statement}/ID")
+    card, entry = found[0]
+    options = {"budget": budget, "seed": seed, "record": "all"}
+    judged = as_judged(card, with_settings(card, entry))
+    request = Request(card, judged, method, dict(parameters or {}), dict(values or {}), None, options)
+    check_request(request)
+    return request
+
+
+def _named(names: Any, problem: str | Path | None) -> list[Family] | None:
+    """The families that the caller named; None for all."""
+    if problem is not None:
+        if names is not None:
+            raise InputError("give family= or problem=, not both")
+        return [from_file(problem)]
+    if names is None:
+        return None
+    several = [names] if isinstance(names, str | Family) else list(names)
+    return [one if isinstance(one, Family) else family(one) for one in several]
+
+
+def fitting(request: Request, named: Sequence[Family] | None) -> list[Family]:
+    """The named families, or all shipped ones of the kinds that a statement is about.
+
+    Raises
+    ------
+    InputError : a named one is of another kind, or none fits.
+    """
+    needed, found, why = letters_needed(request), [], ""
+    for one in families() if named is None else named:
+        middle = one.candidate([0.5] * one.size(True), 1.0).problem
+        reason = foreign(request, middle, needed)
+        if not reason:
+            found.append(one)
+        elif named is not None:
+            raise InputError(f"family {one.name}: {reason}")
+        else:
+            why = reason
+    if not found:
+        raise InputError(f"{request.name}: no family fits ({why})")
+    return found
+
+
+def _needs_eps(request: Request) -> bool:
+    try:
+        need_eps(request, {}, letters_needed(request))
+    except InputError:
+        return True
+    return False
+
+
+def _result(search: Search, request: Request) -> WorstCase:
+    """The best of every claim, judged again with everything that the search left out."""
+    rows: dict[tuple[str, tuple[float, ...]], Sequence[Row]] = {}
+    by_name = {target.name: target for target in search.targets}
+    found = [_judged_again(search, request, by_name[name], best, rows) for name, best in search.best.items()]
+    confirmed = sorted((one for one in found if one is not None), key=lambda one: (-one.ratio, one.claim))
+    return WorstCase(
+        statement=request.name,
+        method=request.method if isinstance(request.method, str) else None,
+        families=tuple(one.name for one in search.families),
+        claims=tuple(confirmed),
+        silent=tuple(name for name in by_name if name not in {one.claim for one in confirmed}),
+        tried=search.tried,
+        decided=search.decided,
+        places=search.places,
+        skipped=dict(search.skipped),
+        seed=search.seed,
+        seconds=time.monotonic() - search.started,
+        interrupted=search.interrupted,
+        history=tuple(search.history),
+    )
+
+
+def _judged_again(
+    search: Search,
+    request: Request,
+    target: Target,
+    best: Best,
+    rows: dict[tuple[str, tuple[float, ...]], Sequence[Row]],
+) -> Tightness | None:
+    """A claim on its worst candidate with the certified truth, and the row of ``verify``; None if it is not decided."""
+    candidate = search.candidate(best)
+    share = screen(request, [target], candidate, Instance).shares.get(target.name)
+    if share is None:
+        return None
+    key = best.family.name, best.u
+    if key not in rows:
+        rows[key] = _rows(request, candidate)
+    relation = str(target.link)
+    row = next((one for one in rows[key] if _is_about(one, target)), None)
+    return Tightness(target.name, relation, share, candidate, row, target.known_refuted)
+
+
+def _rows(request: Request, candidate: Any) -> Sequence[Row]:
+    try:
+        return verify(
+            candidate.problem,
+            (request.card, request.statement),
+            eps=candidate.eps,
+            method=request.method,
+            x0=candidate.x0,
+            parameters=request.parameters,
+            values=request.values,
+            budget=int(request.options["budget"]),
+            seed=int(request.options["seed"]),
+        ).claims
+    except BilevelVerifyError:
+        return ()
+
+
+def _is_about(row: Row, target: Target) -> bool:
+    name = (row.claim or "") == (target.claim.id if len(target.claim.chain) == 1 else f"{target.claim.id}/{target.number + 1}")
+    return name and row.left == str(target.link.left) and row.right == f"{target.link.op} {target.link.right}"
+
+
+__all__ = ["fitting", "request_for", "worst_case"]
