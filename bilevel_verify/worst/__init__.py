@@ -5,7 +5,7 @@ sides of each claim enclosed by the checker itself; what is found is a problem f
 """
 
 from bilevel_verify.worst.family import Family, families, family
-from bilevel_verify.worst.random_instances import RandomInstance, random_instances
+from bilevel_verify.worst.random_instances import RandomInstance, random_instances, verify_random
 from bilevel_verify.worst.result import Tightness, WorstCase
 from bilevel_verify.worst.worst_case import worst_case
 
@@ -17,5 +17,6 @@ __all__ = [
     "families",
     "family",
     "random_instances",
+    "verify_random",
     "worst_case",
 ]

@@ -60,18 +60,20 @@ class Candidate:
     Attributes
     ----------
     problem : with its knobs put in. ``x0`` : start, shape (dx,). ``eps`` : tolerance, None where none is asked for.
+    free : names of the free knobs. ``u`` : the point of the unit cube.
     """
 
     family: str
     problem: Problem
     x0: tuple[float, ...]
     eps: float | None
-    u: tuple[float, ...]
+    u: tuple[float, ...] = ()
+    free: tuple[str, ...] = ()
 
     @property
     def knobs(self) -> dict[str, str]:
-        """Values of the knobs, as text."""
-        return {name: str(value) for name, value in self.problem.knobs.items()}
+        """Values of the free knobs, as text."""
+        return {name: f"{float(self.problem.knobs[name]):.{DIGITS}g}" for name in self.free}
 
     def __str__(self) -> str:
         parts = [f"{name} = {value}" for name, value in self.knobs.items()]
@@ -124,7 +126,8 @@ class Family:
             eps = float(self.eps.at(u[n]))
         first = n + int(with_eps)
         x0 = tuple(float(self.start.at(value)) for value in u[first : first + problem.dx])
-        return Candidate(self.name, problem, inside(problem, x0), eps, tuple(float(value) for value in u))
+        names = tuple(one.name for one in self.ranges)
+        return Candidate(self.name, problem, inside(problem, x0), eps, tuple(float(value) for value in u), names)
 
     def _problem(self, knobs: Mapping[str, Any]) -> Problem:
         found = from_spec(self.spec, folder=self.folder, knobs=knobs, name=self.name)

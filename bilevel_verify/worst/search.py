@@ -7,6 +7,7 @@ on the seed alone: time and interrupts only decide where it ends, and a search t
 
 from __future__ import annotations
 
+import re
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -28,8 +29,12 @@ POPULATION = 10
 EVOLVED = 40
 POLISHED = 60
 """Evaluations of differential evolution and of Nelder-Mead for one claim in the first round; later ones double them."""
+SILENT = 3
+"""Rounds after which a search gives up whose candidates decide nothing."""
 ATTAINED = 1 - 1e-9
 """A claim whose share is this large is not searched any further."""
+NUMBERS = re.compile(r"-?\d[\d./e+-]*")
+"""Reasons that differ in their numbers alone are counted together."""
 Progress = Callable[[int, float], None]
 """Called after each candidate: how many were tried, seconds."""
 
@@ -83,7 +88,7 @@ class Search:
         try:
             with suppress(Exhausted):
                 rounds = 0
-                while rounds == 0 or (self.best and self._open()):
+                while rounds < SILENT if not self.best else self._open():
                     self._sample(rounds)
                     for name in self._open():
                         self._evolve(name, rounds)
@@ -129,7 +134,7 @@ class Search:
 
     def _take(self, family: Family, u: tuple[float, ...], found: Screened) -> None:
         if found.skipped:
-            self.skipped[found.skipped] += 1
+            self.skipped[NUMBERS.sub("#", found.skipped)] += 1
             return
         self.decided += 1
         for name, share in found.shares.items():
@@ -191,6 +196,8 @@ class Search:
         best = self.best[name]
         start = np.array(best.u)
         width = 0.08 / 2**rounds
-        simplex = [start] + [start + width * (1 if start[i] < 0.5 else -1) * np.eye(len(start))[i] for i in range(len(start))]
+        simplex = [start] + [
+            start + width * (1 if start[i] < 0.5 else -1) * np.eye(len(start))[i] for i in range(len(start))
+        ]
         options = {"maxfev": POLISHED * 2**rounds, "xatol": 1e-9, "fatol": 1e-13, "initial_simplex": np.array(simplex)}
         minimize(self._objective(name, best.family), start, method="Nelder-Mead", options=options)

@@ -12,7 +12,6 @@ from bilevel_verify.checks.engine import letters_needed, verify
 from bilevel_verify.checks.instances.instance import Instance
 from bilevel_verify.checks.requests.request import Request, statements_of, tolerances, with_settings
 from bilevel_verify.checks.solvers.kinds import check_request, foreign, need_eps
-from bilevel_verify.checks.solvers.running import method_name
 from bilevel_verify.checks.verdicts.verdict import Row
 from bilevel_verify.errors import BilevelVerifyError, InputError
 from bilevel_verify.theorems.origins import as_judged
@@ -61,8 +60,10 @@ def worst_case(
     """
     if not 0 < minutes < inf or (candidates is not None and candidates < 1):
         raise InputError(f"minutes and candidates must be positive, not {minutes} and {candidates}")
+    if family is not None and problem is not None:
+        raise InputError("give family= or problem=, not both")
     request = request_for(statement, method, parameters, values, budget, seed)
-    chosen = fitting(request, _named(family, problem))
+    chosen = fitting(request, [from_file(problem)] if problem is not None else named(family))
     targets = list(targets_of(request).values())
     if not targets:
         raise InputError(f"{statement} has no claim with two sides to compare on an instance")
@@ -78,7 +79,7 @@ def worst_case(
     }
     memory = Memory(None if out is None else Path(out) / NAME, head)
     search = Search(
-        request, targets, chosen, memory, one_eps, one_eps is None and _needs_eps(request), candidates,
+        request, targets, chosen, memory, one_eps, one_eps is None and needs_eps(request), candidates,
         time.monotonic() + 60 * minutes, seed, progress,
     )  # fmt: skip
     try:
@@ -116,12 +117,8 @@ def request_for(
     return request
 
 
-def _named(names: Any, problem: str | Path | None) -> list[Family] | None:
+def named(names: str | Family | Sequence[str | Family] | None) -> list[Family] | None:
     """The families that the caller named; None for all."""
-    if problem is not None:
-        if names is not None:
-            raise InputError("give family= or problem=, not both")
-        return [from_file(problem)]
     if names is None:
         return None
     several = [names] if isinstance(names, str | Family) else list(names)
@@ -150,7 +147,8 @@ def fitting(request: Request, named: Sequence[Family] | None) -> list[Family]:
     return found
 
 
-def _needs_eps(request: Request) -> bool:
+def needs_eps(request: Request) -> bool:
+    """Whether a statement asks for a tolerance."""
     try:
         need_eps(request, {}, letters_needed(request))
     except InputError:
@@ -163,7 +161,7 @@ def _result(search: Search, request: Request) -> WorstCase:
     rows: dict[tuple[str, tuple[float, ...]], Sequence[Row]] = {}
     by_name = {target.name: target for target in search.targets}
     found = [_judged_again(search, request, by_name[name], best, rows) for name, best in search.best.items()]
-    confirmed = sorted((one for one in found if one is not None), key=lambda one: (-one.ratio, one.claim))
+    confirmed = sorted(found, key=lambda one: (-one.ratio, one.claim))
     return WorstCase(
         statement=request.name,
         method=request.method if isinstance(request.method, str) else None,
@@ -187,12 +185,13 @@ def _judged_again(
     target: Target,
     best: Best,
     rows: dict[tuple[str, tuple[float, ...]], Sequence[Row]],
-) -> Tightness | None:
-    """A claim on its worst candidate with the certified truth, and the row of ``verify``; None if it is not decided."""
+) -> Tightness:
+    """A claim on its worst candidate with the certified truth, and the row of ``verify``.
+
+    Where the truth of that candidate has no proof, the share is the search's own, ``computed``.
+    """
     candidate = search.candidate(best)
-    share = screen(request, [target], candidate, Instance).shares.get(target.name)
-    if share is None:
-        return None
+    share = screen(request, [target], candidate, Instance).shares.get(target.name, best.share)
     key = best.family.name, best.u
     if key not in rows:
         rows[key] = _rows(request, candidate)
@@ -219,8 +218,10 @@ def _rows(request: Request, candidate: Any) -> Sequence[Row]:
 
 
 def _is_about(row: Row, target: Target) -> bool:
-    name = (row.claim or "") == (target.claim.id if len(target.claim.chain) == 1 else f"{target.claim.id}/{target.number + 1}")
+    name = (row.claim or "") == (
+        target.claim.id if len(target.claim.chain) == 1 else f"{target.claim.id}/{target.number + 1}"
+    )
     return name and row.left == str(target.link.left) and row.right == f"{target.link.op} {target.link.right}"
 
 
-__all__ = ["fitting", "request_for", "worst_case"]
+__all__ = ["fitting", "named", "needs_eps", "request_for", "worst_case"]

@@ -14,7 +14,7 @@ import bilevel_verify as bv
 PACKAGE = Path(bv.__file__).parent
 ORDER = (
     "errors language latex atoms intervals problems symbolic constants oracles truth methods theorems drafting solving "
-    "checks audit manuscript campaign experiments reporting testing benchmarks cli __main__"
+    "checks worst audit manuscript campaign experiments reporting testing benchmarks cli __main__"
 ).split()
 
 

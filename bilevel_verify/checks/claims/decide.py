@@ -108,9 +108,9 @@ def margin_of(measured: float, operator: str, bound: float) -> float:
 def ratio_of(judgement: Judgement | None) -> float:
     """The share of a bound that is used up at a place: 1 where the sides are equal, above 1 for a violation.
 
-    ``left/right`` for ``<=`` between positive sides, ``right/left`` for ``>=`` or between negative ones, at most 0 where
-    the signs differ. ``-inf`` where it says nothing: no place, a side that is not a number, both sides zero, sides that
-    their enclosures do not tell apart but for a tie.
+    ``left/right`` for ``<=`` between positive sides, ``right/left`` for ``>=`` or between negative ones, at most 0
+    where the signs differ. ``-inf`` where it says nothing: no place, a side that is not a number, both sides zero,
+    sides that their enclosures do not tell apart but for a tie.
     """
     if judgement is None or isnan(judgement.margin) or judgement.measured == 0 == judgement.bound:
         return -inf
