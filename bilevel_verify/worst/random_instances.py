@@ -86,7 +86,7 @@ def random_instances(
 def verify_random(
     statement: str, number: int = 10, seed: int = 0, *, progress: Callable[[str], None] | None = None, **options: Any
 ) -> list[tuple[RandomInstance, Verification]]:
-    """``verify`` on random instances of a statement; ``options`` are those of :func:`random_instances`, and ``budget``."""
+    """``verify`` on random instances of a statement; ``options`` of :func:`random_instances`, and ``budget``."""
     budget = {key: options.pop(key) for key in ("budget",) if options.get(key) is not None}
     options.pop("budget", None)
     found = []

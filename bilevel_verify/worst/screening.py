@@ -30,7 +30,7 @@ from bilevel_verify.theorems.card import Claim, Link
 from bilevel_verify.truth.arithmetic.enclosure import Certainty, Enclosure, weakest
 from bilevel_verify.worst.family import Candidate
 
-DRAWS, POLISH = 16, 40
+DRAWS, POLISH = 6, 10
 """Places drawn for a point claim on one candidate, and evaluations of the local search from the best of them."""
 
 

@@ -25,6 +25,8 @@ from bilevel_verify.worst.screening import Screened, Share, Target, screen
 
 SAMPLED = 32
 """Sobol points of a family in the first round; a power of two."""
+PROBED = 8
+"""Candidates after which a family that decided nothing is left out."""
 POPULATION = 10
 EVOLVED = 40
 POLISHED = 60
@@ -79,6 +81,7 @@ class Search:
     interrupted: bool = False
     best: dict[str, Best] = field(default_factory=dict)
     skipped: Counter[str] = field(default_factory=Counter)
+    decided_on: Counter[str] = field(default_factory=Counter)
     history: list[tuple[int, str, str, float]] = field(default_factory=list)
     elite: dict[tuple[str, str], list[tuple[float, tuple[float, ...]]]] = field(default_factory=dict)
     started: float = field(default_factory=time.monotonic)
@@ -137,6 +140,7 @@ class Search:
             self.skipped[NUMBERS.sub("#", found.skipped)] += 1
             return
         self.decided += 1
+        self.decided_on[family.name] += 1
         for name, share in found.shares.items():
             self.history.append((self.tried, name, family.name, share.ratio))
             old = self.best.get(name)
@@ -154,15 +158,19 @@ class Search:
     # --- stages -------------------------------------------------------------------------------------------------------
 
     def _sample(self, rounds: int) -> None:
-        """The next Sobol points of every family."""
+        """The next Sobol points of all families in turn; one that decides nothing is left out where others do."""
         from scipy.stats import qmc
 
         many = SAMPLED * 2**rounds
-        for place, family in enumerate(self.families):
-            size = family.size(self.with_eps)
-            points = qmc.Sobol(size, seed=np.random.default_rng([self.seed, place])).random(many)
-            for u in points[many // 2 if rounds else 0 :]:
-                self.shares(family, u)
+        first = many // 2 if rounds else 0
+        points = [
+            qmc.Sobol(family.size(self.with_eps), seed=np.random.default_rng([self.seed, place])).random(many)
+            for place, family in enumerate(self.families)
+        ]
+        for number in range(first, many):
+            for family, us in zip(self.families, points):
+                if number < PROBED or not self.best or self.decided_on[family.name]:
+                    self.shares(family, us[number])
 
     def _objective(self, name: str, family: Family) -> Callable[[np.ndarray], float]:
         """What is minimised: minus the share; a candidate that is skipped is worse than any."""

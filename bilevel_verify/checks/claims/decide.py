@@ -18,6 +18,9 @@ from bilevel_verify.truth.arithmetic.enclosure import Certainty, weakest
 WIDE = 1e-6
 """A side whose relative width exceeds this is undecided for want of precision rather than by a tie."""
 
+NOISE = 1e-13
+"""Sides that are both smaller are rounding where a relation between them breaks."""
+
 WORST_FIRST: tuple[Verdict, ...] = ("refuted", "undecided", "holds", "inconsistent", "consistent", "uninformative")
 """What decides for a statement, if one of its claims has it."""
 
@@ -148,7 +151,7 @@ class Tally:
         """One more place, of that epoch."""
         self.places += 1
         self.certainty = weakest(self.certainty, judgement.certainty)
-        if ratio_of(judgement) > ratio_of(self.closest):
+        if ratio_of(judgement) > ratio_of(self.closest) and not _is_noise(judgement):
             self.closest = judgement
         if judgement.answer is None:
             self.open_count += 1
@@ -186,6 +189,11 @@ class Tally:
     def shown(self) -> Judgement | None:
         """The judgement that a row shows: the worst violation, else an open place, else the smallest margin."""
         return self.worst or self.open_ or self.tightest
+
+
+def _is_noise(judgement: Judgement) -> bool:
+    """Whether a violation is so small that the rounding of a run in floats makes it."""
+    return judgement.answer is False and max(abs(judgement.measured), abs(judgement.bound)) < NOISE
 
 
 def _before(a: float, b: float) -> bool:
