@@ -61,7 +61,7 @@ class Search:
     Attributes
     ----------
     eps : one tolerance for all candidates, or None where ``with_eps`` says that it is searched too.
-    most : candidates, ``deadline`` : on the clock of ``time.monotonic``; whichever comes first ends the search.
+    most : different candidates, ``deadline`` : on the clock of ``time.monotonic``; whichever comes first ends the search.
     best : claim -> its largest share. ``history`` : (number of the candidate, claim, family, share) of every one.
     """
 
@@ -82,6 +82,7 @@ class Search:
     best: dict[str, Best] = field(default_factory=dict)
     skipped: Counter[str] = field(default_factory=Counter)
     decided_on: Counter[str] = field(default_factory=Counter)
+    seen: set[tuple[str, tuple[float, ...]]] = field(default_factory=set)
     history: list[tuple[int, str, str, float]] = field(default_factory=list)
     elite: dict[tuple[str, str], list[tuple[float, tuple[float, ...]]]] = field(default_factory=dict)
     started: float = field(default_factory=time.monotonic)
@@ -115,12 +116,15 @@ class Search:
         Exhausted : nothing is left.
         """
         u = tuple(round(min(1.0, max(0.0, float(value))), 12) for value in u)
+        known = self.memory.get(family.name, u)
+        if known is not None and (family.name, u) in self.seen:
+            return known
         if (self.most is not None and self.tried >= self.most) or time.monotonic() > self.deadline:
             raise Exhausted
-        found = self.memory.get(family.name, u)
-        if found is None:
-            found = self._screen(family, u)
+        found = known or self._screen(family, u)
+        if known is None:
             self.memory.put(family.name, u, found)
+        self.seen.add((family.name, u))
         self.tried += 1
         self.places += found.places
         self._take(family, u, found)

@@ -196,7 +196,7 @@ def _judged_again(
     if key not in rows:
         rows[key] = _rows(request, candidate)
     relation = str(target.link)
-    row = next((one for one in rows[key] if _is_about(one, target)), None)
+    row = min((one for one in rows[key] if _is_about(one, target)), key=lambda one: len(one.marks), default=None)
     return Tightness(target.name, relation, share, candidate, row, target.known_refuted)
 
 
@@ -218,10 +218,11 @@ def _rows(request: Request, candidate: Any) -> Sequence[Row]:
 
 
 def _is_about(row: Row, target: Target) -> bool:
-    name = (row.claim or "") == (
-        target.claim.id if len(target.claim.chain) == 1 else f"{target.claim.id}/{target.number + 1}"
-    )
-    return name and row.left == str(target.link.left) and row.right == f"{target.link.op} {target.link.right}"
+    """Whether a row is about a relation: the same link with at least its marks (a statement may add its own)."""
+    claim = target.claim
+    name = claim.id if len(claim.chain) == 1 else f"{claim.id}/{target.number + 1}"
+    sides = row.left == str(target.link.left) and row.right == f"{target.link.op} {target.link.right}"
+    return row.claim == name and sides and {str(m) for m in (*claim.marks, *target.link.marks)} <= set(row.marks)
 
 
 __all__ = ["fitting", "named", "needs_eps", "request_for", "worst_case"]

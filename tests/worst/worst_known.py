@@ -1,0 +1,105 @@
+"""Bounds whose worst case is known, each with the family that has it: what a search must find, and why it is the truth.
+
+``truth`` is the largest share of the bound over the family, from a closed form or by brute force over a formula of the
+shares that is written down here; no number comes from the package.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+CARD = Path(__file__).parents[2] / "docs" / "worst" / "classical.toml"
+
+
+@dataclass(frozen=True)
+class Known:
+    """One bound, the family on which it is searched, and the largest share that there is."""
+
+    claim: str
+    family: str
+    truth: Callable[[], float]
+    why: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    statement: str = ""
+
+    @property
+    def name(self) -> str:
+        return self.statement or f"{CARD}/{self.claim.split('/')[0]}:{self.claim.split('/')[1]}"
+
+    @property
+    def key(self) -> str:
+        return self.claim.split("/")[-1] if not self.statement else self.claim
+
+
+def attained() -> float:
+    return 1.0
+
+
+def spread(low: float, high: float, n: int = 400) -> np.ndarray:
+    return np.geomspace(low, high, n)
+
+
+def jacobian() -> float:
+    """``g = m y1^2/2 - k x1 y1 + y2^2/2``: |y*'| = k/m against L/mu, L the norm of the Hessian in (x, y)."""
+    m, k = np.meshgrid(spread(0.02, 1), spread(0.01, 2))
+    joint = np.maximum(1, (m + np.sqrt(m**2 + 4 * k**2)) / 2)
+    return float(np.max((k / m) / (joint / m)))
+
+
+def danskin() -> float:
+    """|grad_x f(x, y) - grad Phi(x)| = k |d| against ell |d|; ell is least where the waves and m are."""
+    found = 0.0
+    for k, a, m in product(spread(0.02, 2, 60), (0.01, 0.1, 1.0), spread(0.02, 1, 60)):
+        ell = max(np.linalg.norm(np.array([[c, k], [k, -h]]), 2) for c in (a, -a) for h in (m, 1.0))
+        found = max(found, k / ell)
+    return found
+
+
+def wandering_chain(eta: float, momentum: float, curvature: float, steps: int) -> float:
+    """The polynomial of AGD from rest on a parabola of this curvature: the error after so many steps, first error 1."""
+    old, now = 1.0, 1.0
+    for _ in range(steps):
+        ahead = now + momentum * (now - old)
+        old, now = now, ahead * (1 - eta * curvature)
+    return now
+
+
+def accelerated(steps: int = 4) -> float:
+    """AGD from 0 on ``m y1^2/2 - k x1 y1 + y2^2/2``, kappa from the Hessian in (x, y), against (1 + kappa)(1 - 1/sqrt(kappa))^T."""
+    found = 0.0
+    for m, k in product(spread(0.02, 1, 200), spread(0.01, 2, 100)):
+        ell = max(1, (m + np.sqrt(m**2 + 4 * k**2)) / 2)
+        kappa = ell / m
+        momentum = (np.sqrt(kappa) - 1) / (np.sqrt(kappa) + 1)
+        error = wandering_chain(1 / ell, momentum, m, steps) ** 2
+        found = max(found, error / ((1 + kappa) * (1 - 1 / np.sqrt(kappa)) ** steps))
+    return found
+
+
+KNOWN = (
+    Known("smooth/least-gradient", "single-stair", attained, "the stairs of Abbaszadehpeivasti et al., width 1/4"),
+    Known("smooth/descent", "single-quadratic", attained, "equality on curvature L"),
+    Known("convex/last-value", "single-huber", attained, "Huber's function with r = |x_0|/(2 N + 1)"),
+    Known("quadratic/distance", "single-quadratic", attained, "the eigenvector of the least eigenvalue"),
+    Known("quadratic/value", "single-quadratic", attained, "the eigenvector of the least eigenvalue"),
+    Known("quadratic/gradient", "single-quadratic", attained, "the eigenvector of the least eigenvalue"),
+    Known("quadratic/dominated", "single-quadratic", attained, "the eigenvector of the least eigenvalue"),
+    Known("cubic/decrease", "single-triangle", attained, "third derivative rho along the step from curvature 0"),
+    Known(
+        "distance", "bilevel-slope", attained, "a constant slope: y*_lambda - y* = -s/(lambda m)",
+        statement="ragd-gs/lemma-c-1",
+    ),
+    Known("jacobian", "bilevel-slope", jacobian, "brute force over m and k", statement="fsba/proposition-2-3:jacobian"),
+    Known("gradient", "minimax-quadratic", danskin, "brute force over k, a, m", statement="rahgd/lemma-5-1:danskin"),
+    Known(
+        "rate-from-zero (part: the power of epsilon alone)", "bilevel-slope", accelerated,
+        "the polynomial of AGD, brute force over m and k", {"parameters": {"T_k": 4, "T_m1": 4}, "eps": 0.1},
+        statement="rahgd/lemma-2-1:rate-from-zero",
+    ),
+)  # fmt: skip
