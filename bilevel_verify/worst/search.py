@@ -61,7 +61,7 @@ class Search:
     Attributes
     ----------
     eps : one tolerance for all candidates, or None where ``with_eps`` says that it is searched too.
-    most : different candidates, ``deadline`` : on the clock of ``time.monotonic``; whichever comes first ends the search.
+    most : different candidates, ``deadline`` : on the clock of ``time.monotonic``; the first of them ends the search.
     best : claim -> its largest share. ``history`` : (number of the candidate, claim, family, share) of every one.
     """
 

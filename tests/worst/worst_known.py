@@ -71,7 +71,7 @@ def wandering_chain(eta: float, momentum: float, curvature: float, steps: int) -
 
 
 def accelerated(steps: int = 4) -> float:
-    """AGD from 0 on ``m y1^2/2 - k x1 y1 + y2^2/2``, kappa from the Hessian in (x, y), against (1 + kappa)(1 - 1/sqrt(kappa))^T."""
+    """AGD from 0 on ``m y1^2/2 - k x1 y1 + y2^2/2`` against (1 + kappa)(1 - 1/sqrt(kappa))^T, ell of (x, y)."""
     found = 0.0
     for m, k in product(spread(0.02, 1, 200), spread(0.01, 2, 100)):
         ell = max(1, (m + np.sqrt(m**2 + 4 * k**2)) / 2)
