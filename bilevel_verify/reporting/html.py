@@ -69,6 +69,7 @@ def render(document: Json) -> str:
         document=document,
         view=View(document),
         rates={"here": judged_here(document["rows"]), "kept": document.get("rates")},
+        tightness=document.get("tightness"),
         policy=content_policy(style, script, EARLY),
         early=Markup(EARLY),
         style=Markup(style),
