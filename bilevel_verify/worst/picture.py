@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bilevel_verify.errors import BilevelVerifyError, InputError
+from bilevel_verify.errors import InputError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -38,7 +38,7 @@ def picture(found: WorstCase, claim: str | None = None) -> Figure:
     figure = Figure(figsize=(10, 4), layout="constrained")
     left, right = figure.subplots(1, 2)
     _course(left, found, one)
-    _trajectory(right, found, one)
+    _trajectory(right, one)
     figure.suptitle(f"{found.statement}: {one.claim}, {one.word}")
     return figure
 
@@ -56,9 +56,9 @@ def _course(axes: Any, found: WorstCase, one: Tightness) -> None:
     axes.legend(fontsize=7)
 
 
-def _trajectory(axes: Any, found: WorstCase, one: Tightness) -> None:
-    """The hyper-objective (or f) and the distance to the start along the run on the worst instance."""
-    points = _points(found, one)
+def _trajectory(axes: Any, one: Tightness) -> None:
+    """The iterates of the run on the worst instance; the place of a claim about points."""
+    points = None if one.run is None else np.asarray(one.run.trace.x, dtype=float)
     if points is None:
         axes.text(0.5, 0.5, one.share.where or "no run", ha="center", va="center", wrap=True, fontsize=8)
         axes.set_axis_off()
@@ -72,16 +72,3 @@ def _trajectory(axes: Any, found: WorstCase, one: Tightness) -> None:
         axes.plot(points[:, 0], ".-", lw=0.8)
         axes.set(xlabel="row of the run", ylabel="$x$")
     axes.set_title("the run on the worst instance", fontsize=9)
-
-
-def _points(found: WorstCase, one: Tightness) -> Any:
-    from bilevel_verify.checks.engine import verify
-
-    candidate = one.candidate
-    try:
-        runs = verify(
-            candidate.problem, found.statement, eps=candidate.eps, method=found.method, x0=candidate.x0, budget=20_000
-        ).runs
-    except BilevelVerifyError:
-        return None
-    return np.asarray(runs[0].trace.x, dtype=float) if runs else None

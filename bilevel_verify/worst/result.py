@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bilevel_verify.checks.verdicts.verdict import Row, Verdict
+from bilevel_verify.methods.run import Run
 from bilevel_verify.problems.files import save
 from bilevel_verify.worst.family import Candidate
 from bilevel_verify.worst.screening import Share
@@ -31,7 +33,8 @@ class Tightness:
     ----------
     ratio : the share, 1 where the bound is attained, above 1 where it is broken.
     share : its two sides, place and certainty, judged again with certified constants and a certified truth.
-    candidate : the instance. ``row`` : what ``verify`` says of the claim on it; None where it was not asked.
+    candidate : the instance. ``row`` : what ``verify`` says of the claim on it, ``run`` : the run that it judged; None
+        where there is none.
     """
 
     claim: str
@@ -39,6 +42,7 @@ class Tightness:
     share: Share
     candidate: Candidate
     row: Row | None = None
+    run: Run | None = field(default=None, repr=False)
     known_refuted: bool = False
 
     @property
@@ -101,7 +105,7 @@ class WorstCase:
     claims : one entry for each claim that any candidate decided, the tightest first. ``silent`` : the others.
     tried, decided, places : candidates, those whose hypotheses hold and that decide a claim, places judged on them.
     skipped : reason -> candidates that were left out for it. ``history`` : (candidate, claim, family, share).
-    interrupted : the search was cut; the best so far is here.
+    interrupted : the search was cut; the best so far is here. ``letters`` : what was set by hand.
     """
 
     statement: str
@@ -116,6 +120,7 @@ class WorstCase:
     seed: int
     seconds: float
     interrupted: bool = False
+    letters: Mapping[str, Any] = field(default_factory=dict)
     history: tuple[tuple[int, str, str, float], ...] = field(default=(), repr=False)
 
     @property
@@ -195,8 +200,11 @@ class WorstCase:
         """The command line that judges a claim again on its worst instance, kept in a problem file."""
         words = ["bilevel-verify", "verify", self.statement, "--problem", problem]
         words += [] if one.candidate.eps is None else ["--eps", repr(one.candidate.eps)]
+        words += ["--x0=" + ",".join(repr(number) for number in one.candidate.x0)]
         words += [] if self.method is None else ["--method", self.method]
-        return " ".join(words)
+        for name, value in self.letters.items():
+            words += ["--set", f"{name}={value}"]
+        return shlex.join(words)
 
 
 def _plain(number: float) -> float | str:

@@ -12,10 +12,10 @@ from bilevel_verify.checks.engine import letters_needed, verify
 from bilevel_verify.checks.instances.instance import Instance
 from bilevel_verify.checks.requests.request import Request, statements_of, tolerances, with_settings
 from bilevel_verify.checks.solvers.kinds import check_request, foreign, need_eps
-from bilevel_verify.checks.verdicts.verdict import Row
+from bilevel_verify.checks.verdicts.verdict import Row, Verification
 from bilevel_verify.errors import BilevelVerifyError, InputError
 from bilevel_verify.theorems.origins import as_judged
-from bilevel_verify.worst.family import Family, families, family, from_file
+from bilevel_verify.worst.family import Candidate, Family, families, family, from_file
 from bilevel_verify.worst.memory import NAME, Memory
 from bilevel_verify.worst.result import Tightness, WorstCase
 from bilevel_verify.worst.screening import Target, screen, targets_of
@@ -67,24 +67,18 @@ def worst_case(
     targets = list(targets_of(request).values())
     if not targets:
         raise InputError(f"{statement} has no claim with two sides to compare on an instance")
-    one_eps = tolerances(eps)[0]
-    head = {
-        "statement": request.name,
-        "method": method,
-        "families": [one.name for one in chosen],
-        "eps": eps,
-        "letters": {k: str(v) for k, v in {**(parameters or {}), **(values or {})}.items()},
-        "seed": seed,
-        "budget": budget,
-    }
+    letters = {**(parameters or {}), **(values or {})}
+    head = {"statement": request.name, "method": method, "families": [one.name for one in chosen], "eps": eps}
+    head |= {"letters": {name: str(value) for name, value in letters.items()}, "seed": seed, "budget": budget}
     memory = Memory(None if out is None else Path(out) / NAME, head)
+    one_eps = tolerances(eps)[0]
     search = Search(
         request, targets, chosen, memory, one_eps, one_eps is None and needs_eps(request), candidates,
         time.monotonic() + 60 * minutes, seed, progress,
     )  # fmt: skip
     try:
         search.run()
-        found = _result(search, request)
+        found = _result(search, statement, letters)
     finally:
         memory.close()
     if out is not None:
@@ -156,18 +150,25 @@ def needs_eps(request: Request) -> bool:
     return False
 
 
-def _result(search: Search, request: Request) -> WorstCase:
+def _result(search: Search, statement: str, letters: Mapping[str, Any]) -> WorstCase:
     """The best of every claim, judged again with everything that the search left out."""
-    rows: dict[tuple[str, tuple[float, ...]], Sequence[Row]] = {}
-    by_name = {target.name: target for target in search.targets}
-    found = [_judged_again(search, request, by_name[name], best, rows) for name, best in search.best.items()]
-    confirmed = sorted(found, key=lambda one: (-one.ratio, one.claim))
+    request = search.request
+    known: dict[tuple[str, tuple[float, ...]], Verification | None] = {}
+    found = []
+    for target in search.targets:
+        best = search.best.get(target.name)
+        if best is None:
+            continue
+        key = best.family.name, best.u
+        if key not in known:
+            known[key] = _verified(statement, request, search.candidate(best))
+        found.append(_judged_again(search, target, best, known[key]))
     return WorstCase(
-        statement=request.name,
+        statement=statement,
         method=request.method if isinstance(request.method, str) else None,
         families=tuple(one.name for one in search.families),
-        claims=tuple(confirmed),
-        silent=tuple(name for name in by_name if name not in {one.claim for one in confirmed}),
+        claims=tuple(sorted(found, key=lambda one: (-one.ratio, one.claim))),
+        silent=tuple(target.name for target in search.targets if target.name not in search.best),
         tried=search.tried,
         decided=search.decided,
         places=search.places,
@@ -175,46 +176,33 @@ def _result(search: Search, request: Request) -> WorstCase:
         seed=search.seed,
         seconds=time.monotonic() - search.started,
         interrupted=search.interrupted,
+        letters=dict(letters),
         history=tuple(search.history),
     )
 
 
-def _judged_again(
-    search: Search,
-    request: Request,
-    target: Target,
-    best: Best,
-    rows: dict[tuple[str, tuple[float, ...]], Sequence[Row]],
-) -> Tightness:
+def _judged_again(search: Search, target: Target, best: Best, verified: Verification | None) -> Tightness:
     """A claim on its worst candidate with the certified truth, and the row of ``verify``.
 
     Where the truth of that candidate has no proof, the share is the search's own, ``computed``.
     """
     candidate = search.candidate(best)
-    share = screen(request, [target], candidate, Instance).shares.get(target.name, best.share)
-    key = best.family.name, best.u
-    if key not in rows:
-        rows[key] = _rows(request, candidate)
-    relation = str(target.link)
-    row = min((one for one in rows[key] if _is_about(one, target)), key=lambda one: len(one.marks), default=None)
-    return Tightness(target.name, relation, share, candidate, row, target.known_refuted)
+    share = screen(search.request, [target], candidate, Instance).shares.get(target.name, best.share)
+    about = [row for row in (() if verified is None else verified.claims) if _is_about(row, target)]
+    row = min(about, key=lambda one: len(one.marks), default=None)
+    ran = verified is not None and verified.runs and target.claim.over in ("step", "epoch", "run")
+    run = verified.runs[0] if ran and verified is not None else None
+    return Tightness(target.name, str(target.link), share, candidate, row, run, target.known_refuted)
 
 
-def _rows(request: Request, candidate: Any) -> Sequence[Row]:
+def _verified(statement: str, request: Request, candidate: Candidate) -> Verification | None:
+    """What ``verify`` says on a candidate; None where it cannot be judged there."""
+    options = {"budget": request.options["budget"], "seed": request.options["seed"], "method": request.method}
+    letters = {"parameters": request.parameters, "values": request.values}
     try:
-        return verify(
-            candidate.problem,
-            (request.card, request.statement),
-            eps=candidate.eps,
-            method=request.method,
-            x0=candidate.x0,
-            parameters=request.parameters,
-            values=request.values,
-            budget=int(request.options["budget"]),
-            seed=int(request.options["seed"]),
-        ).claims
+        return verify(candidate.problem, statement, eps=candidate.eps, x0=candidate.x0, **options, **letters)
     except BilevelVerifyError:
-        return ()
+        return None
 
 
 def _is_about(row: Row, target: Target) -> bool:

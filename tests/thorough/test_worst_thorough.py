@@ -14,7 +14,7 @@ import pytest
 from bilevel_verify.worst import worst_case
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "worst"))
-from worst_known import KNOWN  # noqa: E402
+from worst_known import KNOWN
 
 
 @pytest.mark.parametrize("known", KNOWN, ids=lambda one: f"{one.statement or one.claim}-{one.family}")

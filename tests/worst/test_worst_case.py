@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,9 @@ def test_the_result_is_written_and_verify_repeats_it(tmp_path: Path, capsys):
     claim = written["claims"][0]
     again = bv.verify(bv.load(out / claim["problem"]), f"{CARD}/smooth:descent", eps=claim["eps"], x0=claim["x0"])
     assert again.claims[0].measured == claim["row"]["measured"]
+    assert shlex.split(claim["reproduce"])[:2] == ["bilevel-verify", "verify"]
+    assert main([*shlex.split(claim["reproduce"])[1:], "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["rows"][0]["measured"] == claim["row"]["measured"]
     assert main([*arguments, str(out), "--json"]) == 0  # resumed: nothing is left to try
     assert json.loads(capsys.readouterr().out)["claims"][0]["ratio"] == claim["ratio"]
 

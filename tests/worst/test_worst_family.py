@@ -72,7 +72,9 @@ def test_the_minimum_that_a_family_states_is_one(name):
         assert min(values) >= least - 1e-9
         if one.kind == "single_level":
             starts = [np.zeros(problem.dx), *rng.uniform(-4, 4, (8, problem.dx))]
-            found = min(minimize(lambda x, t=truth: float(t.phi(x).value), x, options={"maxiter": 25}).fun for x in starts)
+            found = min(
+                minimize(lambda x, t=truth: float(t.phi(x).value), x, options={"maxiter": 25}).fun for x in starts
+            )
             assert found == pytest.approx(least, abs=1e-3)
 
 
