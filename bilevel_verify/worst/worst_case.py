@@ -100,6 +100,8 @@ def request_for(
     ------
     InputError : several statements (a whole card), or unknown names.
     """
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        raise InputError(f"seed must be a whole number from 0 on, not {seed!r}")
     found = statements_of(statement)
     if len(found) != 1:
         raise InputError(f"{statement} has {len(found)} statements; name one of them, as in {statement}/ID")

@@ -102,7 +102,7 @@ def test_starts_are_moved_into_the_domain():
         (table(m={"low": 1, "high": 2, "step": 1}), "scale"),
         (table(eps=[0, 1]), "tolerance is positive"),
         ({**table(m=[0, 1]), "kind": "three_level"}, "kind"),
-        ({**table(m=[0, 1]), "f": "m*x1**2 +"}, ""),
+        ({**table(m=[0, 1]), "f": "m*x1**2 +"}, r"\w"),
     ],
 )
 def test_what_is_no_family_says_so_in_one_line(given, match):

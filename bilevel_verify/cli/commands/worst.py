@@ -9,9 +9,11 @@ from bilevel_verify.cli import output, values
 from bilevel_verify.cli.commands.verifying import split_letters
 from bilevel_verify.errors import InputError
 
+INTERRUPTED = 130
+
 
 def worst_command(arguments: Any) -> int:
-    """Search, show the largest share of every bound, and exit with 1 where a bound is newly broken."""
+    """Search, show the largest share of every bound; 1 where a bound is newly broken, 130 where it was interrupted."""
     from bilevel_verify.worst import worst_case
 
     if arguments.families:
@@ -43,6 +45,8 @@ def worst_command(arguments: Any) -> int:
         _show(found)
     if arguments.out:
         output.say(f"written: {arguments.out}")
+    if found.interrupted:
+        return INTERRUPTED
     return output.exit_status([one.row.to_dict() for one in found.claims if one.row is not None], strict=False)
 
 
