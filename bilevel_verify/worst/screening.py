@@ -16,6 +16,7 @@ import numpy as np
 
 from bilevel_verify.checks.claims.claims import Judged, all_claims, judge_parameters
 from bilevel_verify.checks.claims.decide import Judgement, ratio_of
+from bilevel_verify.checks.claims.facts import rests_on_the_end
 from bilevel_verify.checks.engine import prepare
 from bilevel_verify.checks.instances import hypotheses as hyp
 from bilevel_verify.checks.instances.case import Case
@@ -24,6 +25,7 @@ from bilevel_verify.checks.judging.along import BITS, places_of_run
 from bilevel_verify.checks.judging.attack import attacked_places
 from bilevel_verify.checks.requests.request import Request
 from bilevel_verify.errors import BilevelVerifyError
+from bilevel_verify.methods.run import ENDED
 from bilevel_verify.problems.numbers import read_knobs
 from bilevel_verify.theorems import exact
 from bilevel_verify.theorems.card import Claim, Link
@@ -136,13 +138,20 @@ def _shares(case: Case, targets: Sequence[Target], found: Sequence[Judged]) -> S
     shares, places = {}, 0
     for target in targets:
         tally = tallies.get((id(target.claim), target.number))
-        if tally is None:
+        if tally is None or (unfinished(case) and rests_on_the_end(target.claim)):
             continue
         places += tally.places
         closest = tally.closest
         if closest is not None and -inf < ratio_of(closest):
             shares[target.name] = _share(closest, premises)
     return Screened(shares, "" if shares else "no place decides a claim", places)
+
+
+def unfinished(case: Case) -> bool:
+    """Whether the end of the run was not seen: its budget cut it, or it was made in many digits and only begun."""
+    if case.run is None or case.run.status not in ENDED:
+        return case.run is not None
+    return bool(case.beneath) and not case.whole
 
 
 def _share(closest: Judgement, premises: Certainty) -> Share:

@@ -151,3 +151,12 @@ def test_verify_random_on_the_command_line(capsys):
 def test_too_few_random_instances_say_why():
     with pytest.raises(InputError, match=r"0 of 1 instances in 25 draws"):
         bv.random_instances("restarted-agd-hb/lemma-1", 1, 0, family="single-huber", eps=0.01)
+
+
+def test_the_end_of_a_run_that_was_cut_is_no_end():
+    """With 20 calls no run of theorem 1 is through: nothing is said of its output, which would be far off its bound."""
+    found = worst_case(
+        "restarted-agd-hb/theorem-1:output", family="single-ramp", eps=1e-4, budget=20, candidates=6, minutes=5
+    )
+    assert found.claims == ()
+    assert found.skipped == {"no place decides a claim": 6}
