@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from math import inf
@@ -108,14 +108,14 @@ class Search:
 
     # --- candidates ---------------------------------------------------------------------------------------------------
 
-    def shares(self, family: Family, u: Sequence[float]) -> Screened:
+    def shares(self, family: Family, point: Iterable[float]) -> Screened:
         """What a candidate uses up of every claim; remembered candidates cost nothing.
 
         Raises
         ------
         Exhausted : nothing is left.
         """
-        u = tuple(round(min(1.0, max(0.0, float(value))), 12) for value in u)
+        u = tuple(round(min(1.0, max(0.0, float(value))), 12) for value in point)
         known = self.memory.get(family.name, u)
         if known is not None and (family.name, u) in self.seen:
             return known

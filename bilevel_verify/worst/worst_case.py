@@ -199,8 +199,12 @@ def _judged_again(search: Search, target: Target, best: Best, verified: Verifica
 
 def _verified(statement: str, request: Request, candidate: Candidate) -> Verification | None:
     """What ``verify`` says on a candidate; None where it cannot be judged there."""
-    options = {"budget": request.options["budget"], "seed": request.options["seed"], "method": request.method}
-    letters = {"parameters": request.parameters, "values": request.values}
+    options: dict[str, Any] = {
+        "budget": request.options["budget"],
+        "seed": request.options["seed"],
+        "method": request.method,
+    }
+    letters: dict[str, Any] = {"parameters": request.parameters, "values": request.values}
     try:
         return verify(candidate.problem, statement, eps=candidate.eps, x0=candidate.x0, **options, **letters)
     except BilevelVerifyError:
