@@ -4,10 +4,10 @@ A family is a problem file with ranges for its knobs. Every candidate is an ordi
 sides of each claim enclosed by the checker itself; what is found is a problem file that ``verify`` repeats.
 """
 
+from bilevel_verify.worst.drawing import RandomInstance, random_instances, verify_random
 from bilevel_verify.worst.family import Family, families, family
-from bilevel_verify.worst.random_instances import RandomInstance, random_instances, verify_random
+from bilevel_verify.worst.finding import worst_case
 from bilevel_verify.worst.result import Tightness, WorstCase
-from bilevel_verify.worst.worst_case import worst_case
 
 __all__ = [
     "Family",

@@ -212,9 +212,8 @@ def from_table(name: str, table: Mapping[str, Any], folder: Path | None) -> Fami
     eps = _range(EPS, free.get(EPS, {"low": DEFAULT_EPS[0], "high": DEFAULT_EPS[1], "scale": "log"}))
     if eps.low <= 0:
         raise ProblemError("[free] eps: a tolerance is positive")
-    found = Family(
-        str(spec.get("name") or name), spec.get("kind"), spec, ranges, start, eps, folder, str(spec.get("title", ""))
-    )
+    kind: Any = spec.get("kind")
+    found = Family(str(spec.get("name") or name), kind, spec, ranges, start, eps, folder, str(spec.get("title", "")))
     _ = found.dimension  # the formulas are read now, so that a mistake is said before a search begins
     return found
 
@@ -222,7 +221,7 @@ def from_table(name: str, table: Mapping[str, Any], folder: Path | None) -> Fami
 def _range(name: str, value: Any) -> Range:
     """``[low, high]`` or ``{low = ..., high = ..., scale = "log"}``."""
     table = value if isinstance(value, Mapping) else None
-    ends = [table.get("low"), table.get("high")] if table is not None else value
+    ends: Any = [table.get("low"), table.get("high")] if table is not None else value
     scale = "linear" if table is None else table.get("scale", "linear")
     numbers = not isinstance(ends, str | int | float) and len(list(ends)) == 2
     if not numbers or not all(_is_number(e) for e in ends) or ends[0] > ends[1]:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from math import inf
+from typing import Any
 
 import numpy as np
 
@@ -188,7 +189,7 @@ class Search:
 
     def _evolve(self, name: str, rounds: int) -> None:
         """Differential evolution of one claim on the family where its share is largest."""
-        from scipy.optimize import differential_evolution
+        from scipy.optimize import Bounds, differential_evolution
 
         family = self.best[name].family
         size = family.size(self.with_eps)
@@ -197,7 +198,7 @@ class Search:
         near = [np.clip(first[0] + 0.1 * rng.standard_normal(size), 0, 1) for _ in range(max(0, 5 - len(first)))]
         most = max(1, EVOLVED * 2**rounds // max(5, len(first)))
         differential_evolution(
-            self._objective(name, family), [(0.0, 1.0)] * size, init=np.array([*first, *near]), maxiter=most,
+            self._objective(name, family), Bounds(np.zeros(size), np.ones(size)), init=np.array([*first, *near]), maxiter=most,
             mutation=(0.4, 0.9), rng=rng, polish=False, tol=0.0, atol=0.0,
         )  # fmt: skip
 
@@ -211,5 +212,10 @@ class Search:
         simplex = [start] + [
             start + width * (1 if start[i] < 0.5 else -1) * np.eye(len(start))[i] for i in range(len(start))
         ]
-        options = {"maxfev": POLISHED * 2**rounds, "xatol": 1e-9, "fatol": 1e-13, "initial_simplex": np.array(simplex)}
+        options: Any = {
+            "maxfev": POLISHED * 2**rounds,
+            "xatol": 1e-9,
+            "fatol": 1e-13,
+            "initial_simplex": np.array(simplex),
+        }
         minimize(self._objective(name, best.family), start, method="Nelder-Mead", options=options)

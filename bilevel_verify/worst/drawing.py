@@ -17,7 +17,7 @@ from bilevel_verify.checks.verdicts.verdict import Verification
 from bilevel_verify.errors import BilevelVerifyError, InputError
 from bilevel_verify.problems.problem import Problem
 from bilevel_verify.worst.family import Candidate, Family
-from bilevel_verify.worst.worst_case import fitting, named, needs_eps, request_for
+from bilevel_verify.worst.finding import fitting, named, needs_eps, request_for
 
 DRAWS = 25
 """Candidates that are drawn, at most, for one instance that is wanted."""
@@ -87,14 +87,14 @@ def verify_random(
     statement: str, number: int = 10, seed: int = 0, *, progress: Callable[[str], None] | None = None, **options: Any
 ) -> list[tuple[RandomInstance, Verification]]:
     """``verify`` on random instances of a statement; ``options`` of :func:`random_instances`, and ``budget``."""
-    budget = {key: options.pop(key) for key in ("budget",) if options.get(key) is not None}
-    options.pop("budget", None)
+    budget = options.pop("budget", None)
+    passed: dict[str, Any] = {key: options.get(key) for key in ("method", "parameters", "values")}
+    passed |= {} if budget is None else {"budget": budget}
     found = []
-    passed = {key: options.get(key) for key in ("method", "parameters", "values")}
     for one in random_instances(statement, number, seed, **options):
         if progress is not None:
             progress(str(one))
-        found.append((one, verify(one.problem, statement, eps=one.eps, x0=one.x0, seed=seed, **passed, **budget)))
+        found.append((one, verify(one.problem, statement, eps=one.eps, x0=one.x0, seed=seed, **passed)))
     return found
 
 
