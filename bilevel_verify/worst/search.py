@@ -198,8 +198,8 @@ class Search:
         near = [np.clip(first[0] + 0.1 * rng.standard_normal(size), 0, 1) for _ in range(max(0, 5 - len(first)))]
         most = max(1, EVOLVED * 2**rounds // max(5, len(first)))
         differential_evolution(
-            self._objective(name, family), Bounds(np.zeros(size), np.ones(size)), init=np.array([*first, *near]), maxiter=most,
-            mutation=(0.4, 0.9), rng=rng, polish=False, tol=0.0, atol=0.0,
+            self._objective(name, family), Bounds(np.zeros(size), np.ones(size)), init=np.array([*first, *near]),
+            maxiter=most, mutation=(0.4, 0.9), rng=rng, polish=False, tol=0.0, atol=0.0,
         )  # fmt: skip
 
     def _polish(self, name: str, rounds: int) -> None:
@@ -208,14 +208,7 @@ class Search:
 
         best = self.best[name]
         start = np.array(best.u)
-        width = 0.08 / 2**rounds
-        simplex = [start] + [
-            start + width * (1 if start[i] < 0.5 else -1) * np.eye(len(start))[i] for i in range(len(start))
-        ]
-        options: Any = {
-            "maxfev": POLISHED * 2**rounds,
-            "xatol": 1e-9,
-            "fatol": 1e-13,
-            "initial_simplex": np.array(simplex),
-        }
+        steps = 0.08 / 2**rounds * np.diag(np.where(start < 0.5, 1.0, -1.0))
+        options: Any = {"maxfev": POLISHED * 2**rounds, "xatol": 1e-9, "fatol": 1e-13}
+        options["initial_simplex"] = np.vstack([start, start + steps])
         minimize(self._objective(name, best.family), start, method="Nelder-Mead", options=options)
