@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import AbstractContextManager
 
 from bilevel_verify.checks.claims.claims import Judged, all_claims, judge_claims
@@ -104,27 +103,27 @@ def _asks_for_epochs(case: Case) -> bool:
 
 
 def _judge_run(case: Case, claims: list[Claim]) -> None:
-    uncertain = [claim for claim in claims if claim.probability is not None]
-    found = _places(case, [claim for claim in claims if claim.probability is None], uncertain)
-    case.rows += probability_rows(case, uncertain, run_of)
+    found = _places(case, claims)
+    case.rows += probability_rows(case, [claim for claim in claims if claim.probability is not None], run_of)
     for judged in found:
         case.rows.append(row_of(case, judged, verdict_of(case, judged, along_run=True)))
 
 
-def _places(case: Case, claims: list[Claim], others: Sequence[Claim] = ()) -> list[Judged]:
-    """Claims at all places of the run of a case; ``others`` are those whose functions are tabulated too."""
+def _places(case: Case, claims: list[Claim]) -> list[Judged]:
+    """Claims without a probability at all places of the run of a case."""
     assert case.trajectory is not None
     conditions = [claim for entry in assumed(case.request.card, case.request.statement) for claim in entry.claims]
-    _tabulate(case, [*claims, *others, *conditions])
+    _tabulate(case, [*claims, *conditions])
     assert case.functions is not None
+    certain = [claim for claim in claims if claim.probability is None]
     if case.trajectory.thinned:
-        case.in_blocks = judge_in_blocks(case, [*claims, *conditions], _symbols(case, [*claims, *conditions]))
+        case.in_blocks = judge_in_blocks(case, [*certain, *conditions], _symbols(case, [*certain, *conditions]))
     if case.in_blocks is not None:
         case.contained = case.in_blocks.contained
     else:
         case.contained = hyp.containment(case.instance, case.trajectory, case.functions)
     _judge_conditions(case)
-    return _judged(case, claims)
+    return _judged(case, certain)
 
 
 def _judged(case: Case, claims: list[Claim]) -> list[Judged]:
