@@ -6,6 +6,7 @@ Numbers are rounded to six digits before the problem is built, so that the text 
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -103,6 +104,12 @@ class Family:
     def dimension(self) -> int:
         """The largest dimension of x over the family (knobs at their upper ends)."""
         return self._problem({r.name: r.at(1.0) for r in self.ranges}).dx
+
+    @property
+    def digest(self) -> str:
+        """A number of everything that decides the candidates: the state of a search belongs to it."""
+        text = repr((dict(self.spec), self.ranges, self.start, self.eps))
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def size(self, with_eps: bool) -> int:
         """How many numbers make a candidate."""

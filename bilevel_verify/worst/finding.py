@@ -68,13 +68,9 @@ def worst_case(
     if not targets:
         raise InputError(f"{statement} has no claim with two sides to compare on an instance")
     letters = {**(parameters or {}), **(values or {})}
-    head: dict[str, Any] = {
-        "statement": request.name,
-        "method": method,
-        "families": [one.name for one in chosen],
-        "eps": eps,
-    }
-    head |= {"letters": {name: str(value) for name, value in letters.items()}, "seed": seed, "budget": budget}
+    texts = {name: str(value) for name, value in letters.items()}
+    head: dict[str, Any] = {"statement": request.name, "card": request.card.digest, "method": method, "eps": eps}
+    head |= {"families": {one.name: one.digest for one in chosen}, "letters": texts, "seed": seed, "budget": budget}
     memory = Memory(None if out is None else Path(out) / NAME, head)
     one_eps = tolerances(eps)[0]
     search = Search(

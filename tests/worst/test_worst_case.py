@@ -94,12 +94,18 @@ def test_a_family_of_a_file_and_one_whose_hypotheses_fail(tmp_path, capsys):
     assert "L is infinite" in said
 
 
-def test_no_progress_no_state_in_the_air(tmp_path):
-    """A state belongs to its search: another seed, statement or family is refused."""
-    options = {"family": "single-quadratic", "candidates": 3, "out": tmp_path}
+def test_the_state_belongs_to_its_search(tmp_path):
+    """Another seed, or the same family file with another range, is another search."""
+    mine = tmp_path / "mine.toml"
+    text = 'kind = "single_level"\nf = "m*x1**2"\nx = "x1"\n[knobs]\nm = 1\n[free]\nm = [1, 2]\n'
+    mine.write_text(text)
+    options = {"problem": mine, "candidates": 2, "out": tmp_path / "out"}
     worst_case(f"{CARD}/smooth:descent", **options)
     with pytest.raises(InputError, match="another search"):
         worst_case(f"{CARD}/smooth:descent", **{**options, "seed": 1})
+    mine.write_text(text.replace("[1, 2]", "[1, 3]"))
+    with pytest.raises(InputError, match="another search"):
+        worst_case(f"{CARD}/smooth:descent", **options)
 
 
 @pytest.mark.parametrize(
