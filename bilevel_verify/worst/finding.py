@@ -170,7 +170,7 @@ def _result(search: Search, statement: str, letters: Mapping[str, Any]) -> Worst
         statement=statement,
         method=request.method if isinstance(request.method, str) else None,
         families=tuple(one.name for one in search.families),
-        claims=tuple(sorted(found, key=lambda one: (-one.ratio, one.claim))),
+        claims=tuple(sorted(found, key=lambda one: (not one.confirmed, -one.ratio, one.claim))),
         silent=tuple(target.name for target in search.targets if target.name not in search.best),
         tried=search.tried,
         decided=search.decided,

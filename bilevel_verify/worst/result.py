@@ -56,6 +56,11 @@ class Tightness:
         return None if self.row is None else self.row.verdict
 
     @property
+    def confirmed(self) -> bool:
+        """Whether the share may be believed: at most 1, or above it and refuted by ``verify``."""
+        return self.ratio <= 1 or self.verdict == "refuted"
+
+    @property
     def word(self) -> str:
         """The finding in a few words."""
         if self.verdict == "refuted":
@@ -87,6 +92,7 @@ class Tightness:
             "certainty": share.certainty,
             "verdict": self.verdict,
             "known_refuted": self.known_refuted,
+            "confirmed": self.confirmed,
             "word": self.word,
             "family": one.family,
             "knobs": one.knobs,
@@ -102,7 +108,8 @@ class WorstCase:
 
     Attributes
     ----------
-    claims : one entry for each claim that any candidate decided, the tightest first. ``silent`` : the others.
+    claims : one entry for each claim that any candidate decided, the tightest first, those above 1 that ``verify`` does
+        not refute last. ``silent`` : the others.
     tried, decided, places : candidates, those whose hypotheses hold and that decide a claim, places judged on them.
     skipped : reason -> candidates that were left out for it. ``history`` : (candidate, claim, family, share).
     interrupted : the search was cut; the best so far is here. ``letters`` : what was set by hand.

@@ -60,6 +60,7 @@ def totals(results: Sequence[Json]) -> dict[str, int]:
         "claims": len(claims),
         "share at least 0.95": sum(share >= 0.95 for share in shares),
         "share below 1e-3": sum(share < 1e-3 for share in shares),
+        "above 1 in the search and not refuted": sum(not claim["confirmed"] for claim in claims),
         "broken and on record": sum(bool(claim["known_refuted"]) for claim in broken),
         "broken and not on record": sum(not claim["known_refuted"] for claim in broken),
     }
@@ -86,9 +87,9 @@ def tightness_map(results: Sequence[Json]) -> Figure:
 
 
 def _share(claim: Json) -> float | None:
-    """The share as a number; None where the sides have different signs."""
+    """The share as a number; None where the sides have different signs, or where it is above 1 and not confirmed."""
     share = float(claim["ratio"])
-    return share if share > 0 else None
+    return share if share > 0 and claim["confirmed"] else None
 
 
 def _text(claim: Json) -> str:
