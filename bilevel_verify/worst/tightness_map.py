@@ -27,7 +27,8 @@ def table(results: Sequence[Json]) -> str:
         claims = [claim for claim in one["claims"] if _share(claim) is not None]
         head = f"| {one['statement']} | {one['decided']} of {one['tried']} | {one['places']} "
         if not claims:
-            lines.append(f"{head}| nothing decided: {_why(one)} | | | | |")
+            why = "no share above 0" if one["claims"] else f"nothing decided: {_why(one)}"
+            lines.append(f"{head}| {why} | | | | |")
             continue
         tight, loose = claims[0], claims[-1]
         lines.append(
