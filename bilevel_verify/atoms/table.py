@@ -15,6 +15,7 @@ from bilevel_verify.atoms import pieces
 from bilevel_verify.atoms.formulas import FORMULAS
 from bilevel_verify.atoms.kernels import Kernel, array, multiprecision, scalar, scalar_source
 from bilevel_verify.errors import MathematicalError
+from bilevel_verify.language.elementary import TRANSCENDENTAL
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +81,7 @@ def power_smoothness(name: str, p: Any) -> Any:
 
 
 def _table() -> dict[str, Atom]:
-    smooth = {n: getattr(sympy, n) for n in "exp sin cos sinh cosh tanh asinh atan erf".split()}
+    smooth = {n: getattr(sympy, n) for n in TRANSCENDENTAL if n not in ("log", "tan")}
     smooth |= {"softplus": own.softplus, "sigmoid": own.sigmoid, "logcosh": own.logcosh}
     table = {name: Atom(name, function) for name, function in smooth.items()}
     table["log"] = Atom("log", sympy.log, domain=(sympy.S.Zero, oo))
@@ -97,7 +98,8 @@ def _table() -> dict[str, Atom]:
 
 
 TABLE: Mapping[str, Atom] = MappingProxyType(_table())
-"""Name -> :class:`Atom`. Later rooms look things up here and nowhere else."""
+"""Name -> :class:`Atom`: kernels, smoothness and derivatives; shape and spelling of the elementary ones stand in
+:mod:`bilevel_verify.language.elementary`."""
 
 _BY_CLASS = {atom.function: name for name, atom in TABLE.items() if atom.arity == 1}
 

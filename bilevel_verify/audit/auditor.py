@@ -105,7 +105,7 @@ def findings_of(
     found += list(executability_findings(card, entry))
     found += list(identity_findings(card, entry, seed, attack=budget > QUICK))
     found += margin_findings(card, entry)
-    return with_records(card, entry, found, again=budget > QUICK)
+    return with_records(card, entry, found)
 
 
 def tally(rows: Iterable[Row]) -> dict[str, int]:

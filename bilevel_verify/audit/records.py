@@ -7,31 +7,41 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 from bilevel_verify.audit.finding import Finding
 from bilevel_verify.checks.engine import verify
 from bilevel_verify.checks.verdicts.verdict import Row
 from bilevel_verify.errors import BilevelVerifyError
-from bilevel_verify.theorems.card import Card, Claim, Entry, Refuted, Statement
+from bilevel_verify.problems.family import ProblemFamily
+from bilevel_verify.problems.files import from_spec
+from bilevel_verify.problems.problem import Problem
+from bilevel_verify.theorems.card import NEVER, Card, Claim, Entry, Refuted, Statement
 
 NOT_REPEATED = "not repeated here"
+OWN = ("added", "repaired")
+"""Marks of rows that are not about the recorded relation under its printed hypotheses."""
 LEAVES = ("constants", "truth", "user", "problem")
 """Sources of letters that an instance or a user gives; the others are prescribed."""
 
 
-def with_records(card: Card, entry: Entry, found: Sequence[Finding], again: bool = True) -> list[Finding]:
-    """The findings about an entry, its recorded refutations among them.
-
-    Parameters
-    ----------
-    again : run the recorded counterexamples of claims along runs once more (not in a quick audit).
-    """
+def with_records(card: Card, entry: Entry, found: Sequence[Finding]) -> list[Finding]:
+    """The findings about an entry, its recorded refutations among them; those of claims are run once more."""
     findings = list(found) if entry.refuted is None else _of_entry(card, entry, entry.refuted, found)
     if isinstance(entry, Statement):
         for claim in entry.claims:
             if claim.refuted is not None:
-                findings += _of_claim(card, entry, claim, claim.refuted, again)
+                units = [
+                    f for f in findings if f.row.kind == "units" and f.row.verdict == "refuted" and _names(claim, f)
+                ]
+                if not (claim.refuted.never == "units" and units):
+                    findings += _of_claim(card, entry, claim, claim.refuted)
     return findings
+
+
+def _names(claim: Claim, finding: Finding) -> bool:
+    """Whether a finding is about a claim, or about one of the links of its chain."""
+    return (finding.row.claim or "").partition("/")[0] == claim.id
 
 
 def _of_entry(card: Card, entry: Entry, record: Refuted, found: Sequence[Finding]) -> list[Finding]:
@@ -68,20 +78,39 @@ def _contradicted(finding: Finding) -> Finding:
     return replace(finding, row=replace(finding.row, verdict="undecided", certainty=None, reason=reason))
 
 
-def _of_claim(card: Card, entry: Statement, claim: Claim, record: Refuted, again: bool) -> Iterator[Finding]:
-    """A recorded claim along runs: the recorded counterexample again, or the record itself."""
+def _of_claim(card: Card, entry: Statement, claim: Claim, record: Refuted) -> Iterator[Finding]:
+    """A recorded claim: the recorded counterexample again, or the record itself."""
     printed = next((text for text in claim.printed if text), None)
-    rows = _again(card, entry, claim, record) if record.on and again else []
+    rows = _again(card, entry, claim, record) if record.on else []
     broken = [row for row in rows if row.verdict in ("refuted", "inconsistent")]
     for row in broken:
         reason = f"on record: {record.why}; again here: {row.reason or 'every hypothesis holds and the bound does not'}"
-        yield Finding(replace(row, reason=reason, known_refuted=True), printed=printed)
+        command = row.reproduce if isinstance(record.on, str) else _command(card, entry)
+        found = replace(row, reason=reason, known_refuted=True, reproduce=command)
+        yield Finding(found, printed=printed, counterexample=_instance(record))
     if not broken:
         outcome = "; ".join(dict.fromkeys(f"{row.verdict}: {row.reason or 'kept'}" for row in rows))
-        how = f"{record.on} gives {outcome}" if rows else NOT_REPEATED
+        name = record.on if isinstance(record.on, str) else "the recorded problem"
+        how = f"{name} gives {outcome}" if rows else NEVER.get(record.never, NOT_REPEATED)
         row = _row(card, entry, claim, claim.over, f"on record: {record.why} ({how})")
         kept = bool(rows) and all(one.verdict == "holds" for one in rows)  # the record or the instance is wrong
         yield Finding(replace(row, verdict="undecided") if kept else row, printed=printed)
+
+
+def _instance(record: Refuted) -> dict[str, str]:
+    """The recorded counterexample as text: the problem, the tolerance, the start, the letters."""
+    problem = {"problem": record.on} if isinstance(record.on, str) else record.on
+    shown = {name: str(value) for name, value in problem.items()}
+    for name, numbers in (("eps", record.eps), ("x0", record.x0)):
+        if numbers:
+            shown[name] = ", ".join(f"{number:g}" for number in numbers)
+    digits = {"digits": str(record.digits)} if record.digits else {}
+    return {**shown, **{name: str(value) for name, value in record.set.items()}, **digits}
+
+
+def _problem(entry: Statement, claim: Claim, record: Refuted) -> str | Problem | ProblemFamily:
+    """The problem of a recorded counterexample: a name of the zoo, or what its table says."""
+    return record.on if isinstance(record.on, str) else from_spec(record.on, name=f"{entry.id}-{claim.id}")
 
 
 def _again(card: Card, entry: Statement, claim: Claim, record: Refuted) -> list[Row]:
@@ -90,12 +119,18 @@ def _again(card: Card, entry: Statement, claim: Claim, record: Refuted) -> list[
     given = {n: v for n, v in record.set.items() if card.letters[n].source in LEAVES}
     chosen = {n: v for n, v in record.set.items() if n not in given}
     accuracies, start = list(record.eps) or None, list(record.x0) or None
+    digits: dict[str, Any] = {"digits": record.digits} if record.digits else {}
     try:
-        found = verify(record.on, alone, eps=accuracies, x0=start, parameters=chosen, values=given)
+        problem = _problem(entry, claim, record)
+        found = verify(problem, alone, eps=accuracies, x0=start, parameters=chosen, values=given, **digits)
     except BilevelVerifyError as error:
         reason = f"cannot be run: {error}"
         return [replace(_row(card, entry, claim, claim.over, reason), verdict="undecided")]
-    return [row for row in found.claims if all(mark.startswith("reading") for mark in row.marks)]
+    return [row for row in found.claims if not any(mark.startswith(OWN) for mark in row.marks)]
+
+
+def _command(card: Card, entry: Entry) -> str:
+    return f"bilevel-verify audit {card.key} --statement {entry.id}"
 
 
 def _row(card: Card, entry: Entry, claim: Claim | None, kind: str, reason: str) -> Row:
@@ -112,7 +147,7 @@ def _row(card: Card, entry: Entry, claim: Claim | None, kind: str, reason: str) 
         left=links[0].left.text if links else None,
         right=links[-1].right.text if links else None,
         reason=reason,
-        reproduce=f"bilevel-verify audit {card.key} --statement {entry.id}",
+        reproduce=_command(card, entry),
         known_refuted=True,
         details={"op": links[0].op} if links else {},
     )

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from bilevel_verify.audit.scalar.claim import ScalarClaim, prepared
 from bilevel_verify.language import to_text, tree
+from bilevel_verify.language.elementary import ELEMENTARY
 from bilevel_verify.theorems.rewrite import binder, free_letters, rebuild
 from bilevel_verify.theorems.vocabulary import NUMBERS, ORDER_FUNCTIONS
 
@@ -36,12 +37,7 @@ mp.dps = 60
 {total}
 
 '''
-MPMATH = {
-    "sqrt": "sqrt", "log": "log", "exp": "exp", "sin": "sin", "cos": "cos", "tan": "tan", "sinh": "sinh",
-    "cosh": "cosh", "tanh": "tanh",
-    "asinh": "asinh", "atan": "atan", "erf": "erf", "floor": "floor", "ceil": "ceil", "sign": "sign",
-    "binomial": "binomial", "factorial": "factorial",
-}  # fmt: skip
+MPMATH = {name: name for name in (*ELEMENTARY, "binomial", "factorial")}
 PYTHON = {"abs": "abs", "max": "max", "min": "min"}
 
 

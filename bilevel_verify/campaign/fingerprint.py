@@ -16,6 +16,7 @@ from typing import Any
 
 from bilevel_verify.campaign.cell import Cell, digest
 from bilevel_verify.campaign.sources import card_fingerprint, problem_fingerprint
+from bilevel_verify.installation import theory_directory
 
 ROOMS = (
     "language",
@@ -58,6 +59,8 @@ def source_fingerprint(*rooms: str) -> str:
         for path in [root / f"{room}.py", *sorted((root / room).rglob("*.py"))]:
             if path.is_file():
                 state.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    for path in sorted((theory_directory() / "constants").glob("*.toml")):  # what the letters of a constant mean
+        state.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
     return state.hexdigest()
 
 

@@ -62,6 +62,7 @@ def build_parser() -> argparse.ArgumentParser:
         _report,
         _rates,
         _bench,
+        _cache,
     ):
         add(commands)
     return parser
@@ -292,6 +293,12 @@ def _bench(commands: Any) -> None:
     c.add_argument("--quick", action="store_true", help="smaller sizes and fewer rounds (a minute)")
     c.add_argument("--main-job", action="store_true", help="run the main job too, cold and warm (minutes)")
     c.add_argument("--out", metavar="FILE", help="write the tables into a text file too")
+
+
+def _cache(commands: Any) -> None:
+    c = _command(commands, "cache", "caching", "the folder of compiled code: where it is, what it holds, clear it")
+    c.add_argument("--clear", action="store_true", help="remove everything that this tool keeps there")
+    c.add_argument("--limit", type=_positive, metavar="MB", help="remove what was not used for longest above MB now")
 
 
 def _count(text: str) -> int:

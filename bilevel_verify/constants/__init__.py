@@ -2,6 +2,6 @@
 
 from bilevel_verify.constants.api import FamilyConstants, constants
 from bilevel_verify.constants.bound.constant import Constant, Reason
-from bilevel_verify.constants.papers import DEFAULT, PAPERS, Letter, letters_of
+from bilevel_verify.constants.papers import Letter, LetterSet, letter_sets, letters_of
 
-__all__ = ["DEFAULT", "PAPERS", "Constant", "FamilyConstants", "Letter", "Reason", "constants", "letters_of"]
+__all__ = ["Constant", "FamilyConstants", "Letter", "LetterSet", "Reason", "constants", "letter_sets", "letters_of"]

@@ -16,7 +16,7 @@ from bilevel_verify.constants.formula.domain import domain_of
 from bilevel_verify.constants.formula.structure import normalise, structure_of
 from bilevel_verify.constants.groups.engine import Analysis
 from bilevel_verify.constants.hoelder.hoelder import hoelder_pair
-from bilevel_verify.constants.papers import PAPERS, Letter, letters_of
+from bilevel_verify.constants.papers import Letter, LetterSet, letters_of
 from bilevel_verify.constants.simple import simple_constant
 from bilevel_verify.errors import InputError
 from bilevel_verify.intervals.rounding import enclose
@@ -31,7 +31,7 @@ _KNOWN: dict[tuple[Any, ...], dict[str, Constant]] = {}
 @overload
 def constants(
     p: Problem,
-    paper: str | None = None,
+    paper: str | LetterSet | None = None,
     nu: float | Mapping[str, float] | None = None,
     only: Iterable[str] | None = None,
     effort: float = 1.0,
@@ -39,14 +39,14 @@ def constants(
 @overload
 def constants(
     p: ProblemFamily,
-    paper: str | None = None,
+    paper: str | LetterSet | None = None,
     nu: float | Mapping[str, float] | None = None,
     only: Iterable[str] | None = None,
     effort: float = 1.0,
 ) -> FamilyConstants: ...
 def constants(
     p: Problem | ProblemFamily,
-    paper: str | None = None,
+    paper: str | LetterSet | None = None,
     nu: float | Mapping[str, float] | None = None,
     only: Iterable[str] | None = None,
     effort: float = 1.0,
@@ -59,7 +59,7 @@ def constants(
     Parameters
     ----------
     p : the problem.
-    paper : ``ragd-gs`` (bilevel default), ``rahgd``, ``fsba``, ``minimax``, ``restarted-agd-hb``, ``agm-bio``.
+    paper : whose letters: the key of a shipped set (``theory/constants``), or a set of definitions of your own.
     nu : exponent wanted for the Hoelder pairs: one number, or ``{"nu_g": ..., "nu_f": ...}``. By default the
         largest one that can be certified.
     only : letters to offer (all by default). Nothing is computed before a letter is looked up.
@@ -73,22 +73,21 @@ def constants(
     ------
     InputError : unknown paper or letter, exponent outside [0, 1].
     """
-    name, letters = letters_of(paper, p.kind)
-    chosen = _chosen(letters, only, name)
+    known = letters_of(paper, p.kind)
+    chosen = _chosen(known, only)
     if isinstance(p, ProblemFamily):
-        return FamilyConstants(p, name, tuple(letter.name for letter in chosen), nu, effort)
-    return Constants(p, name, chosen, letters, _exponents(nu), effort)
+        return FamilyConstants(p, known, tuple(letter.name for letter in chosen), nu, effort)
+    return Constants(p, known, chosen, _exponents(nu), effort)
 
 
-def _chosen(letters: tuple[Letter, ...], only: Iterable[str] | None, paper: str) -> tuple[Letter, ...]:
+def _chosen(known: LetterSet, only: Iterable[str] | None) -> tuple[Letter, ...]:
     if only is None:
-        return letters
+        return known.letters
     wanted = [only] if isinstance(only, str) else list(only)
-    known = {letter.name for letter in letters}
     for word in wanted:
-        if word not in known:
-            raise InputError(f"{paper} has no constant {word!r}; it has {', '.join(letter.name for letter in letters)}")
-    return tuple(letter for letter in letters if letter.name in wanted)
+        if word not in known.names:
+            raise InputError(f"{known.key} has no constant {word!r}; it has {', '.join(known.names)}")
+    return tuple(letter for letter in known.letters if letter.name in wanted)
 
 
 def _exponents(nu: float | Mapping[str, float] | None) -> dict[str, Any]:
@@ -107,11 +106,11 @@ class FamilyConstants:
     Attributes
     ----------
     family : the problems.
-    paper, letters, nu, effort : as asked for in :func:`constants`.
+    paper : the definitions. ``letters, nu, effort`` : as asked for in :func:`constants`.
     """
 
     family: ProblemFamily
-    paper: str
+    paper: LetterSet
     letters: tuple[str, ...]
     nu: float | Mapping[str, float] | None = None
     effort: float = 1.0
@@ -127,14 +126,13 @@ class FamilyConstants:
 
     def __str__(self) -> str:
         needed = ", ".join(self.family.letters)
-        head = (
-            f"constants {', '.join(self.letters)} ({self.paper}) of {self.family.name}: one set for each at({needed})"
-        )
+        which = f"{', '.join(self.letters)} ({self.paper.key})"
+        head = f"constants {which} of {self.family.name}: one set for each at({needed})"
         return "\n".join([head, *(f"  {name}: {text}" for name, text in self.documentation().items())])
 
     def documentation(self) -> dict[str, str]:
         """Letter -> its formula, its norm and which variables move: the same for every member of the family."""
-        known = {letter.name: letter for letter in PAPERS[self.paper]}
+        known = self.paper.names
         return {name: f"{known[name].meaning} [{known[name].norm}]" for name in self.letters}
 
 
@@ -144,15 +142,13 @@ class Constants(Mapping[str, Constant]):
     def __init__(
         self,
         problem: Problem,
-        paper: str,
+        paper: LetterSet,
         letters: tuple[Letter, ...],
-        every: tuple[Letter, ...],
         exponents: dict[str, Any],
         effort: float,
     ) -> None:
         self.problem, self.paper, self.exponents, self.effort = problem, paper, exponents, effort
         self._letters = {letter.name: letter for letter in letters}
-        self._every = {letter.name: letter for letter in every}
         key = (problem.content_hash(), paper, tuple(sorted(exponents.items())), effort)
         # the same for everybody who asks for this problem under this paper's letters in this process
         self._known: dict[str, Constant] = remembered(_KNOWN, key, dict, _CACHE_LIMIT)
@@ -173,7 +169,7 @@ class Constants(Mapping[str, Constant]):
 
     def _get(self, name: str) -> Constant:
         if name not in self._known:
-            self._known[name] = self._compute(self._every[name])
+            self._known[name] = self._compute(self.paper.names[name])
         return self._known[name]
 
     def analysis(self, function: str) -> Analysis:

@@ -1,13 +1,38 @@
-"""What each paper's letters mean: functions, derivative forms, metric. One letter has several meanings."""
+"""What each paper's letters mean: functions, derivative forms, metric. One letter has several meanings.
+
+The meanings are data: ``theory/constants/KEY.toml`` for the shipped papers, and in a card of the user's own every
+letter ``from = "constants"`` that says ``of = [...]``. What a card does not define has the meaning of the default set.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Literal, get_args
 
 from bilevel_verify.errors import InputError
+from bilevel_verify.installation import theory_directory
+from bilevel_verify.language import nearest
 
 Measure = Literal["norm", "strong convexity", "exponent", "hoelder", "ratio", "diameter", "error bound", "gradient"]
+NORMS = {
+    "joint": "Euclidean / spectral, joint in (x, y)",
+    "sum": "Euclidean / spectral, sum metric |x - x'| + |y - y'|: the larger of the two partial constants",
+    "in x": "Euclidean / spectral, all of x moves",
+    "on Z": "Euclidean / spectral, all of x moves within Z",
+    "in y": "Euclidean / spectral, y moves, every fixed x",
+    "Euclidean": "Euclidean",
+    "none": "none",
+}
+"""Word of the data -> metric, and which variables move."""
+FORM = re.compile(r"([fg]):([xyz]{1,4})\Z")
+FIELDS = ("measure", "of", "norm", "partner", "meaning")
+KINDS = ("bilevel", "minimax", "single_level", "simple_bilevel")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,175 +58,136 @@ class Letter:
     partner: tuple[str, ...] = ()
 
 
-JOINT = "Euclidean / spectral, joint in (x, y)"
-SUM = "Euclidean / spectral, sum metric |x - x'| + |y - y'|: the larger of the two partial constants"
-IN_X = "Euclidean / spectral, all of x moves"
-ON_Z = "Euclidean / spectral, all of x moves within Z"
-IN_Y = "Euclidean / spectral, y moves, every fixed x"
+@dataclass(frozen=True, slots=True)
+class LetterSet:
+    """The letters of one paper, in the order in which they are printed.
+
+    Attributes
+    ----------
+    kinds : kinds of problems for which they are defined. ``default_for`` : those that get them when none is asked for.
+    minimax : key of the set that the paper's statements about minimax problems use; empty: this one.
+    """
+
+    key: str
+    letters: tuple[Letter, ...]
+    kinds: tuple[str, ...] = KINDS
+    default_for: tuple[str, ...] = ()
+    minimax: str = ""
+    names: Mapping[str, Letter] = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "names", MappingProxyType({letter.name: letter for letter in self.letters}))
 
 
-def _mu(function: str = "g", concave: bool = False) -> Letter:
-    word = "-f is mu-strongly convex in y" if concave else "g(x, .) is mu-strongly convex"
-    return Letter(
-        "mu",
-        "strong convexity",
-        ((function, "yy"),),
-        IN_Y,
-        f"largest m with inf lambda_min(nabla^2_yy) >= m: {word} for every x (may be negative)",
-    )
+def read_letter(name: str, data: Mapping[str, Any], where: str) -> Letter:
+    """The definition of a constant from its table.
+
+    Raises
+    ------
+    InputError : a field that is missing, unknown or out of its list; names it.
+    """
+    for word in data:
+        if word not in FIELDS:
+            raise InputError(f"{where}, {name}: unknown field {word!r}{nearest(word, FIELDS)}")
+    measure = _word(data.get("measure", "norm"), get_args(Measure), f"{where}, {name}, measure")
+    norm = _word(data.get("norm", "joint"), NORMS, f"{where}, {name}, norm")
+    parts = tuple(_part(part, f"{where}, {name}, of") for part in _words(data, "of", f"{where}, {name}"))
+    partner = _words(data, "partner", f"{where}, {name}")
+    least = {"norm": 1, "exponent": 1, "hoelder": 1, "gradient": 1}.get(measure, 0)
+    if len(parts) < least:
+        raise InputError(f'{where}, {name}: of is missing; write of = ["f:zz"], a function and its derivative')
+    if len(partner) != (2 if measure == "ratio" else 1 if measure in ("exponent", "hoelder", "error bound") else 0):
+        fix = "a ratio names two letters, exponents and their constants name each other, others none"
+        raise InputError(f"{where}, {name}: partner = {list(partner)} does not fit {measure!r}; {fix}")
+    return Letter(name, measure, parts, NORMS[norm], str(data.get("meaning", "")), partner)  # type: ignore[arg-type]
 
 
-_RAGD_GS = (
-    _mu(),
-    Letter("L_g", "norm", (("g", "zz"),), JOINT, "Lipschitz constant of nabla g: sup |nabla^2 g|"),
-    Letter("rho_g", "norm", (("g", "zzz"),), JOINT, "Lipschitz constant of nabla^2 g: sup |D^3 g|"),
-    Letter(
-        "nu_g",
-        "exponent",
-        (("g", "zzz"),),
-        JOINT,
-        "exponent of D^3 g: |D^3 g(z) - D^3 g(z')| <= M_g |z - z'|^nu_g",
-        ("M_g",),
-    ),
-    Letter("M_g", "hoelder", (("g", "zzz"),), JOINT, "|D^3 g(z) - D^3 g(z')| <= M_g |z - z'|^nu_g", ("nu_g",)),
-    Letter("C_f", "norm", (("f", "y"),), IN_Y, "Lipschitz constant of f in y: sup |nabla_y f|"),
-    Letter("L_f", "norm", (("f", "zz"),), JOINT, "Lipschitz constant of nabla f: sup |nabla^2 f|"),
-    Letter(
-        "nu_f",
-        "exponent",
-        (("f", "xx"),),
-        JOINT,
-        "exponent of nabla^2_xx f: |nabla^2_xx f(z) - nabla^2_xx f(z')| <= H_f |z - z'|^nu_f",
-        ("H_f",),
-    ),
-    Letter(
-        "H_f", "hoelder", (("f", "xx"),), JOINT, "|nabla^2_xx f(z) - nabla^2_xx f(z')| <= H_f |z - z'|^nu_f", ("nu_f",)
-    ),
-    Letter(
-        "rho_f",
-        "norm",
-        (("f", "xyz"), ("f", "yyz")),
-        JOINT,
-        "largest Lipschitz constant of nabla^2_xy f, nabla^2_yx f, nabla^2_yy f in (x, y): sup |D nabla^2_block f|",
-    ),
-)
-
-_RAHGD = (
-    Letter("M", "norm", (("f", "x"), ("f", "y")), SUM, "f is M-Lipschitz: max(sup |nabla_x f|, sup |nabla_y f|)"),
-    Letter(
-        "ell",
-        "norm",
-        (("f", "xz"), ("f", "yz"), ("g", "xz"), ("g", "yz")),
-        SUM,
-        "nabla f and nabla g are ell-Lipschitz: the largest of sup |D(nabla h)| along x alone and along y alone",
-    ),
-    Letter(
-        "rho",
-        "norm",
-        (("f", "xxx"), ("f", "xxy"), ("f", "xyy"), ("f", "yyy"), ("g", "xxy"), ("g", "xyy"), ("g", "yyy")),
-        SUM,
-        "the blocks xy, xx, yy of nabla^2 f and xy, yy of nabla^2 g are rho-Lipschitz along x alone and along y alone",
-    ),
-    Letter(
-        "nu",
-        "norm",
-        (("g", "xxxy"), ("g", "xxyy"), ("g", "xyyy"), ("g", "yyyy")),
-        SUM,
-        "the blocks xyx, yxy, yyy of D^3 g are nu-Lipschitz along x alone and along y alone",
-    ),
-    _mu(),
-    Letter("kappa", "ratio", (), "none", "condition number ell / mu", ("ell", "mu")),
-)
-
-_FSBA = (
-    Letter("C", "norm", (("f", "z"),), JOINT, "f is C-Lipschitz: sup |nabla f|"),
-    Letter(
-        "ell",
-        "norm",
-        (("f", "zz"), ("g", "zz")),
-        JOINT,
-        "nabla f and nabla g are ell-Lipschitz: max(sup |nabla^2 f|, sup |nabla^2 g|)",
-    ),
-    Letter(
-        "rho",
-        "norm",
-        (("f", "zzz"), ("g", "zzz")),
-        JOINT,
-        "nabla^2 f and nabla^2 g are rho-Lipschitz: max(sup |D^3 f|, sup |D^3 g|)",
-    ),
-    Letter("nu", "norm", (("g", "zzzz"),), JOINT, "D^3 g is nu-Lipschitz: sup |D^4 g|"),
-    _mu(),
-)
-
-_ONE_LEVEL = (
-    Letter("L", "norm", (("f", "zz"),), IN_X, "Lipschitz constant of nabla f: sup |nabla^2 f|"),
-    Letter("rho", "norm", (("f", "zzz"),), IN_X, "Lipschitz constant of nabla^2 f: sup |D^3 f|"),
-)
-
-_MINIMAX = (
-    _mu("g", concave=True),
-    Letter("ell", "norm", (("f", "zz"),), JOINT, "nabla f is ell-Lipschitz: sup |nabla^2 f|"),
-    Letter("rho", "norm", (("f", "zzz"),), JOINT, "nabla^2 f is rho-Lipschitz: sup |D^3 f|"),
-    Letter("kappa", "ratio", (), "none", "condition number ell / mu", ("ell", "mu")),
-)
-
-_AGM_BIO = (
-    Letter("L_f", "norm", (("f", "zz"),), ON_Z, "Lipschitz constant of nabla f on the feasible set: sup |nabla^2 f|"),
-    Letter("L_g", "norm", (("g", "zz"),), ON_Z, "Lipschitz constant of nabla g on the feasible set: sup |nabla^2 g|"),
-    Letter("D", "diameter", (), "Euclidean", "diameter of the feasible set: sup |x - x'| over Z"),
-    Letter(
-        "alpha",
-        "error bound",
-        (("g", "zz"),),
-        "Euclidean",
-        "(alpha / r) dist(x, X_g*)^r <= g(x) - g* on Z (Hoelderian error bound)",
-        ("r",),
-    ),
-    Letter("r", "error bound", (("g", "zz"),), "none", "exponent of the Hoelderian error bound", ("alpha",)),
-    Letter(
-        "M",
-        "gradient",
-        (("f", "z"),),
-        "Euclidean",
-        "max |nabla f| over the lower-level solutions X_g* (bounded over Z)",
-    ),
-)
-
-PAPERS: dict[str, tuple[Letter, ...]] = {
-    "ragd-gs": _RAGD_GS,
-    "rahgd": _RAHGD,
-    "fsba": _FSBA,
-    "restarted-agd-hb": _ONE_LEVEL,
-    "minimax": _MINIMAX,
-    "agm-bio": _AGM_BIO,
-}
-"""Paper -> its letters, in the order in which they are printed."""
-
-DEFAULT = {"bilevel": "ragd-gs", "minimax": "minimax", "single_level": "restarted-agd-hb", "simple_bilevel": "agm-bio"}
-"""Which paper's letters a kind of problem gets when none is asked for."""
-
-_NEEDS = {
-    "ragd-gs": ("bilevel", "minimax"),
-    "rahgd": ("bilevel", "minimax"),
-    "fsba": ("bilevel", "minimax"),
-    "restarted-agd-hb": ("single_level",),
-    "minimax": ("minimax",),
-    "agm-bio": ("simple_bilevel",),
-}
+def _word(value: Any, known: Any, where: str) -> str:
+    if not isinstance(value, str) or value not in known:
+        raise InputError(f"{where}: {value!r} is none of {', '.join(known)}")
+    return value
 
 
-def letters_of(paper: str | None, kind: str) -> tuple[str, tuple[Letter, ...]]:
-    """Name and letters of the paper that was asked for (or of the default for the kind).
+def _words(data: Mapping[str, Any], name: str, where: str) -> tuple[str, ...]:
+    value = data.get(name, [])
+    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+        raise InputError(f"{where}: {name} must be a list of texts")
+    return tuple(value)
+
+
+def _part(text: str, where: str) -> tuple[str, str]:
+    found = FORM.match(text)
+    if found is None:
+        fix = "write f or g, a colon and one of x, y, z for each derivative: 'f:zz' is the Hessian of f in (x, y)"
+        raise InputError(f"{where}: {text!r} is no derivative; {fix}")
+    return found[1], found[2]
+
+
+def read_letters(key: str, data: Mapping[str, Any], where: str) -> LetterSet:
+    """A set of definitions from its tables.
+
+    Raises
+    ------
+    InputError : as of :func:`read_letter`; a partner that is not defined.
+    """
+    letters = {name: read_letter(name, table, where) for name, table in data["letters"].items()}
+    check_partners(letters, where)
+    kinds, default_for = _words(data, "kinds", where) or KINDS, _words(data, "default_for", where)
+    return LetterSet(key, tuple(letters.values()), kinds, default_for, str(data.get("minimax", "")))
+
+
+def check_partners(letters: Mapping[str, Letter], where: str) -> None:
+    """A ratio, an exponent and its constant need the letters that they name.
+
+    Raises
+    ------
+    InputError : one is not defined.
+    """
+    for letter in letters.values():
+        for name in letter.partner:
+            if name not in letters:
+                raise InputError(f"{where}, {letter.name}, partner: no constant {name!r}{nearest(name, letters)}")
+
+
+@cache
+def letter_sets() -> Mapping[str, LetterSet]:
+    """Key -> letters, of every shipped paper."""
+    files = sorted((theory_directory() / "constants").glob("*.toml"))
+    found = {path.stem: read_letters(path.stem, _data(path), path.name) for path in files}
+    return MappingProxyType(found)
+
+
+def _data(path: Path) -> dict[str, Any]:
+    return tomllib.loads(path.read_text(encoding="utf-8"))
+
+
+@cache
+def _default(kind: str) -> LetterSet:
+    return next(one for one in letter_sets().values() if kind in one.default_for)
+
+
+def set_for(paper: str, kind: str) -> LetterSet:
+    """The letters that the statements of a paper use on a kind of problem; the default ones where it defines none."""
+    known = letter_sets()
+    if paper not in known:
+        return _default(kind)
+    other = known[paper].minimax if kind == "minimax" else ""
+    return known[other or paper]
+
+
+def letters_of(paper: str | LetterSet | None, kind: str) -> LetterSet:
+    """The letters of the paper that was asked for (or of the default for the kind).
 
     Raises
     ------
     InputError : unknown paper, or a paper that does not speak of this kind of problem.
     """
-    name = DEFAULT[kind] if paper is None else paper
-    if name not in PAPERS:
-        raise InputError(f"no constants are defined for the paper {name!r}; known are {', '.join(PAPERS)}")
-    if kind not in _NEEDS[name]:
+    known = letter_sets()
+    if isinstance(paper, str) and paper not in known:
+        raise InputError(f"no constants are defined for the paper {paper!r}; known are {', '.join(known)}")
+    found = _default(kind) if paper is None else known[paper] if isinstance(paper, str) else paper
+    if kind not in found.kinds:
         raise InputError(
-            f"the letters of {name} are defined for {' and '.join(_NEEDS[name])} problems, this one is {kind}"
+            f"the letters of {found.key} are defined for {' and '.join(found.kinds)} problems, this one is {kind}"
         )
-    return name, PAPERS[name]
+    return found

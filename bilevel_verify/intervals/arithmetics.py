@@ -17,6 +17,7 @@ from bilevel_verify.intervals.batch import Interval
 from bilevel_verify.intervals.jet_arithmetic import enclose_value, value_of_logsumexp
 from bilevel_verify.intervals.rounding import PRECISION, ball, floats_of
 from bilevel_verify.intervals.scalar import scalar
+from bilevel_verify.language.elementary import ELEMENTARY, TRANSCENDENTAL
 
 Verdict = tuple[Any, Any]
 
@@ -151,8 +152,8 @@ class ArbArithmetic:
             return -value if phase >= 2 else value
         if name == "exp" and narrow:
             return a.exp()
-        if order == 0 and narrow and name in ("sinh", "cosh", "tanh", "asinh", "atan", "erf"):
-            return getattr(a, name)()
+        if order == 0 and narrow and name in TRANSCENDENTAL and name not in ("log", "tan"):  # these two have poles
+            return ELEMENTARY[name].ball(a)
         if name == "log" and order == 0 and narrow and not _touches_zero(a):
             return a.log()
         return self._by_floats(name, order, a, parameters)

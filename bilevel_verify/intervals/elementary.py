@@ -7,7 +7,7 @@ NumPy's accuracy (worst seen 1.14 ulp) is an assumption. Inside ``with ball_ends
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextvars import ContextVar
 from typing import Any
 
@@ -15,6 +15,7 @@ import numpy as np
 
 from bilevel_verify.intervals.batch import Interval
 from bilevel_verify.intervals.rounding import Array, down, floats_of, up
+from bilevel_verify.language.elementary import ELEMENTARY, Elementary
 
 ULPS = 8
 """Widening of a NumPy elementary function, in units in the last place."""
@@ -47,37 +48,6 @@ def balls_in_use() -> bool:
     return _BALLS.get()
 
 
-def _erf(points: Array) -> Array:
-    from scipy.special import erf
-
-    return np.asarray(erf(points), dtype=float)
-
-
-_NUMPY: dict[str, Callable[[Array], Array]] = {
-    "exp": np.exp,
-    "log": np.log,
-    "sin": np.sin,
-    "cos": np.cos,
-    "tan": np.tan,
-    "sinh": np.sinh,
-    "cosh": np.cosh,
-    "tanh": np.tanh,
-    "asinh": np.arcsinh,
-    "atan": np.arctan,
-    "log1p": np.log1p,
-    "erf": _erf,
-}
-
-_RANGE: dict[str, tuple[float, float]] = {
-    "exp": (0.0, np.inf),
-    "sin": (-1.0, 1.0),
-    "cos": (-1.0, 1.0),
-    "tanh": (-1.0, 1.0),
-    "erf": (-1.0, 1.0),
-    "cosh": (1.0, np.inf),
-}
-
-
 def point_values(name: str, points: Array) -> Interval:
     """Enclosure of ``name`` at float points (infinite points give the limit, undefined ones the whole line)."""
     points = np.asarray(points, dtype=float)
@@ -85,11 +55,11 @@ def point_values(name: str, points: Array) -> Interval:
         low, high = _by_balls(name, points)
     else:
         with np.errstate(all="ignore"):
-            value = _NUMPY[name](points)
+            value = FUNCTIONS[name].array(points)
             room = np.abs(value) * (ULPS * 2.0**-52) + 5e-324
             low, high = np.where(np.isinf(value), value, value - room), np.where(np.isinf(value), value, value + room)
             low, high = _overflow(name, points, low, high)
-    floor, ceiling = _RANGE.get(name, (-np.inf, np.inf))
+    floor, ceiling = FUNCTIONS[name].values
     lost = np.isnan(low)  # both ends come from one value
     return Interval(np.where(lost, floor, np.maximum(low, floor)), np.where(lost, ceiling, np.minimum(high, ceiling)))
 
@@ -126,23 +96,16 @@ def _by_balls(name: str, points: Array) -> tuple[Array, Array]:
     return low[where].reshape(points.shape), high[where].reshape(points.shape)
 
 
-_LIMITS: dict[str, tuple[float, float]] = {
-    "exp": (0.0, np.inf),
-    "tanh": (-1.0, 1.0),
-    "erf": (-1.0, 1.0),
-    "sinh": (-np.inf, np.inf),
-    "cosh": (np.inf, np.inf),
-    "asinh": (-np.inf, np.inf),
-    "log": (np.nan, np.inf),
-    "log1p": (np.nan, np.inf),
-}
+LOG1P = Elementary("log1p", r"\log", increasing=True, limits=(np.nan, np.inf), start=-1.0)
+"""Used by enclosures alone: it is no word of the language."""
+FUNCTIONS = {**ELEMENTARY, "log1p": LOG1P}
 
 
 def _ball_value(name: str, point: float) -> tuple[float, float]:
     import flint
 
     if np.isinf(point):
-        limit = _LIMITS.get(name, (np.nan, np.nan))[1 if point > 0 else 0]
+        limit = FUNCTIONS[name].limits[1 if point > 0 else 0]
         return limit, limit
     if name == "log" and point == 0:
         return -np.inf, -np.inf

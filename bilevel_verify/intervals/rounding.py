@@ -16,6 +16,8 @@ import numpy as np
 import sympy
 from numpy.typing import NDArray
 
+from bilevel_verify.language.elementary import TRANSCENDENTAL
+
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
@@ -112,29 +114,14 @@ def _ball_power(base: sympy.Expr, exponent: sympy.Expr) -> Any:
     return (inner.log() * _ball(exponent)).exp()
 
 
+BALL_METHODS = frozenset((*TRANSCENDENTAL, "gamma", "acos", "asin", "cot", "sech", "atanh"))
+"""SymPy classes whose method the balls have, by the same name."""
+
+
 def _ball_function(number: sympy.Expr) -> Any:
     name = type(number).__name__
-    simple = {
-        "sin": "sin",
-        "cos": "cos",
-        "tan": "tan",
-        "exp": "exp",
-        "log": "log",
-        "sinh": "sinh",
-        "cosh": "cosh",
-        "tanh": "tanh",
-        "asinh": "asinh",
-        "atan": "atan",
-        "erf": "erf",
-        "gamma": "gamma",
-        "acos": "acos",
-        "asin": "asin",
-        "cot": "cot",
-        "sech": "sech",
-        "atanh": "atanh",
-    }
-    if name in simple and len(number.args) == 1:
-        return getattr(_ball(number.args[0]), simple[name])()
+    if name in BALL_METHODS and len(number.args) == 1:
+        return getattr(_ball(number.args[0]), name)()
     if name == "Abs":
         return abs(_ball(number.args[0]))
     if name in ("Max", "Min"):

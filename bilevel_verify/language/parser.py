@@ -15,8 +15,10 @@ from fractions import Fraction
 
 from bilevel_verify.errors import ExpressionError
 from bilevel_verify.language import tree
+from bilevel_verify.language.elementary import ELEMENTARY
 
-SYNONYMS = {"Abs": "abs", "Max": "max", "Min": "min", "ln": "log", "arctan": "atan", "arcsinh": "asinh"}
+SYNONYMS = {"Abs": "abs", "Max": "max", "Min": "min"}
+SYNONYMS |= {other: one.name for one in ELEMENTARY.values() for other in one.synonyms}
 COMPARISONS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "=="}
 PLAIN_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z|_\Z")
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bilevel_verify.language import elementary
+
 REASONS = {
     "unbalanced": "a brace, bracket, bar or environment that is not closed, or closed and never opened",
     "macro": "a command that the reader does not know",
@@ -91,12 +93,8 @@ OPERATORS = {"sum": "sum", "prod": "prod", "min": "min", "max": "max", "sup": "s
 """Operators with a range below them."""
 NAMED_OPERATORS = frozenset("min max sup inf argmin argmax".split())
 """Those that are typed as words too; an upright ``int`` is no integral."""
-ELEMENTARY = {"log": "log", "ln": "log", "exp": "exp", "sin": "sin", "cos": "cos", "tan": "tan", "sinh": "sinh",
-              "cosh": "cosh", "tanh": "tanh", "arctan": "atan", "arsinh": "asinh", "sgn": "sign", "sign": "sign",
-              "erf": "erf"}  # fmt: skip
-ELEMENTARY_LATEX = {"log": r"\log", "exp": r"\exp", "sin": r"\sin", "cos": r"\cos", "tan": r"\tan", "sinh": r"\sinh",
-                    "cosh": r"\cosh", "tanh": r"\tanh", "atan": r"\arctan", "asinh": r"\operatorname{arsinh}",
-                    "sign": r"\operatorname{sgn}", "erf": r"\operatorname{erf}"}  # fmt: skip
+ELEMENTARY = {word: one.name for one in elementary.ELEMENTARY.values() for word in one.words}
+ELEMENTARY_LATEX = {one.name: one.latex for one in elementary.ELEMENTARY.values() if one.words}
 DOTS = frozenset("dots ldots cdots dotsc dotsb vdots".split())
 PICTURES = frozenset("includegraphics tikzpicture picture tikz figure tabular tabularx table algorithm".split())
 ALIGNED = frozenset(

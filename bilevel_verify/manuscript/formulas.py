@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from bilevel_verify.errors import InputError
-from bilevel_verify.theorems.shelf import theory_directory
+from bilevel_verify.installation import theory_directory
 
 KINDS = ("display", "inline", "algorithm-line", "table-cell")
 LARGEST_FILE = 4_000_000

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from bilevel_verify.language import tree
+from bilevel_verify.language.elementary import ELEMENTARY
 from bilevel_verify.latex import Notation
 from bilevel_verify.latex.derivatives import split_name, value_kind
 from bilevel_verify.theorems.rewrite import binder
@@ -139,21 +140,9 @@ COMPARE: dict[str, Callable[[Any, Any], bool]] = {
     "==": lambda a, b: a == b,
 }
 REAL: dict[str, Callable[[Any], Any]] = {
-    "sqrt": math.sqrt,
-    "log": math.log,
-    "exp": math.exp,
-    "sin": math.sin,
-    "cos": math.cos,
-    "tan": math.tan,
-    "sinh": math.sinh,
-    "cosh": math.cosh,
-    "tanh": math.tanh,
+    **{name: one.real for name, one in ELEMENTARY.items()},
     "abs": abs,
-    "ceil": math.ceil,
-    "floor": math.floor,
     "plus": lambda a: max(a, 0.0),
-    "sign": lambda a: (a > 0) - (a < 0),
-    "erf": math.erf,
     "indicator": float,
 }
 FOLDS: dict[str, Callable[[list[Any]], Any]] = {"sum": sum, "prod": math.prod, "max": max, "min": min}

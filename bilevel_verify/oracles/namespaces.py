@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import Any
 
 from bilevel_verify.atoms import kernels as atom_kernels
+from bilevel_verify.language.elementary import ELEMENTARY
 from bilevel_verify.oracles.compiling import part
 from bilevel_verify.symbolic.generate import Source
 from bilevel_verify.symbolic.kernels import mp_constant, nearest_float
@@ -114,8 +115,7 @@ def _quiet(function: Callable[..., Any], fallback: Callable[..., Any]) -> Callab
 def _never_raises(name: str) -> Callable[..., Any]:
     import numpy as np
 
-    array = {"asinh": np.arcsinh, "atan": np.arctan}.get(name) or getattr(np, name, None) or math.erf
-    return _quiet(getattr(math, name), array)
+    return _quiet(getattr(math, name), ELEMENTARY[name].array if name in ELEMENTARY else getattr(np, name))
 
 
 def njit_namespace(source: Source) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 A file is one line ``bilevel-verify 1 <SHA-256 of the rest>`` and the content. What does not verify is treated as
 absent, removed, and said once; a folder that is not ours alone is not used at all, and that is said once too.
 Processes may share a folder: a file appears complete or not at all, and two writers of one key write the same thing.
+Where the files together are larger than the limit, those that were not used for longest go.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import os
 import stat
 import tempfile
 import time
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
@@ -21,12 +23,27 @@ from bilevel_verify.oracles.notices import say_once
 FOLDER_VARIABLE = "BILEVEL_VERIFY_CACHE"
 """Environment variable: the cache folder; ``off`` for none."""
 
+LIMIT_VARIABLE = "BILEVEL_VERIFY_CACHE_LIMIT"
+"""Environment variable: most megabytes that the folder may hold."""
+LIMIT = 512.0
+
 MAGIC = b"bilevel-verify 1 "
 LARGEST = 64 * 1024 * 1024
 WRITING = ".writing-"
 """How the names of unfinished files begin."""
 ABANDONED = 3600.0
 """Seconds after which an unfinished file is nobody's any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What a cache folder holds: number of files, their bytes together, and how many of both were removed."""
+
+    folder: Path | None
+    files: int
+    size: int
+    removed: int = 0
+    removed_size: int = 0
 
 
 class Store:
@@ -59,6 +76,9 @@ class Store:
             say_once("damaged", f"the cache file {path} is damaged; it is rebuilt")
             with contextlib.suppress(OSError):
                 path.unlink()
+        else:
+            with contextlib.suppress(OSError):  # a folder that cannot be written is read all the same
+                os.utime(path)
         return content
 
     def save(self, key: str, content: bytes) -> None:
@@ -79,12 +99,40 @@ class Store:
                 file.flush()
                 os.fsync(file.fileno())
             os.replace(temporary, self._path(key))
+            self.trim(size_limit())
         except OSError as error:
             say_once(
                 "unwritable", f"the cache folder {self.folder} cannot be written ({error.strerror}); nothing is kept"
             )
             with contextlib.suppress(OSError):
                 os.unlink(temporary)
+
+    def contents(self) -> Contents:
+        """Files and bytes of the folder."""
+        found = self._files()
+        return Contents(self.folder, len(found), sum(size for _, size, _ in found))
+
+    def trim(self, limit: float) -> Contents:
+        """Remove the files that were not used for longest until at most ``limit`` bytes are left."""
+        found = sorted(self._files())
+        total, removed, freed = sum(size for _, size, _ in found), 0, 0
+        for _, size, path in found:
+            if total - freed <= limit:
+                break
+            with contextlib.suppress(OSError):
+                path.unlink()
+                removed, freed = removed + 1, freed + size
+        return Contents(self.folder, len(found) - removed, total - freed, removed, freed)
+
+    def _files(self) -> list[tuple[float, int, Path]]:
+        """Time of the last use, size and path of every file of the cache; others in the folder are left alone."""
+        found = []
+        for path in [] if self.folder is None else self.folder.glob("*.bin"):
+            with contextlib.suppress(OSError):  # another process may remove it now
+                information = path.lstat()
+                if stat.S_ISREG(information.st_mode) and len(path.stem) == 64:
+                    found.append((information.st_mtime, information.st_size, path))
+        return found
 
     def _path(self, key: str) -> Path:
         assert self.folder is not None
@@ -105,6 +153,19 @@ def default_folder() -> Path | None:
         return (Path(base) if base else Path.home() / ".cache") / "bilevel-verify"
     except RuntimeError:
         return None
+
+
+def size_limit() -> float:
+    """Most bytes of the folder, from the environment; what is no positive number counts as not given, and is said."""
+    text = os.environ.get(LIMIT_VARIABLE, "")
+    try:
+        limit = float(text or LIMIT)
+    except ValueError:
+        limit = -1.0
+    if not limit >= 0:
+        say_once("limit", f"{LIMIT_VARIABLE} = {text!r} is no number of megabytes; {LIMIT:g} are kept")
+        limit = LIMIT
+    return limit * 1024 * 1024
 
 
 def store() -> Store:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from bilevel_verify.atoms import kernels as atom_kernels
+from bilevel_verify.language.elementary import ELEMENTARY, TRANSCENDENTAL
 
 Kernel = Callable[[Any], Any]
 
@@ -63,18 +64,10 @@ def _scalar(name: str, order: int, parameters: tuple[float, ...]) -> Kernel:
     return kernel
 
 
-ELEMENTARY: dict[str, Kernel] = {
-    **{name: getattr(np, name) for name in "exp log sin cos tan sinh cosh tanh".split()},
-    "asinh": np.arcsinh,
-    "atan": np.arctan,
-}
-"""Array kernels that work on complex arrays too."""
-
-
 def array(name: str, order: int, parameters: tuple[Any, ...]) -> Kernel:
     """Kernel of a (derivative of an) atom on NumPy arrays."""
-    if order == 0 and name in ELEMENTARY:
-        return ELEMENTARY[name]
+    if order == 0 and name in TRANSCENDENTAL and name != "erf":  # SciPy's erf of complex points is another matter
+        return ELEMENTARY[name].array  # works on complex arrays, too
     kernel, numbers = atom_kernels.array(name, order), tuple(nearest_float(p) for p in parameters)
     return lambda t: kernel(t, *numbers)
 

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
         find_statement,
         load_card,
         statements,
-        theory_directory,
     )
 
 __all__ = [
@@ -72,11 +71,10 @@ __all__ = [
     "load_card",
     "read",
     "statements",
-    "theory_directory",
 ]
 
 _LATER = dict.fromkeys(
-    "CardRecord StatementRecord card cards checks_of find_statement load_card statements theory_directory".split(),
+    "CardRecord StatementRecord card cards checks_of find_statement load_card statements".split(),
     "shelf",
 ) | {"read": "notation"}
 

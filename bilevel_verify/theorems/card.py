@@ -10,10 +10,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from bilevel_verify.language.tree import Node
 from bilevel_verify.latex import Notation
+
+if TYPE_CHECKING:
+    from bilevel_verify.constants.papers import LetterSet
 
 Scope = Literal["parameters", "point", "step", "epoch", "run", "order"]
 SCOPES: tuple[Scope, ...] = ("parameters", "point", "step", "epoch", "run", "order")
@@ -136,6 +139,7 @@ class LetterSpec:
     (``Delta`` and the like), ``user`` (``eps``), ``problem`` (dimensions), ``run`` (sequences and what a run shows),
     ``settings`` (defined by the card). ``relation`` lists units that its definition declares equal to 1;
     ``needs`` are letters that must be known before its truth can be asked for (``Delta_lam`` needs ``lam``);
+    ``definition`` holds the card's own definitions of constants, where this letter is one of them;
     ``rounding = "up"`` marks a loop limit: ``while k < K`` runs ceil(K) times.
     """
 
@@ -151,6 +155,7 @@ class LetterSpec:
     default: Expression | None = None
     needs: tuple[str, ...] = ()
     rounding: Literal["", "up"] = ""
+    definition: LetterSet | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,17 +244,27 @@ class Hides:
 class Refuted:
     """A known refutation: since which version, and why.
 
-    ``on`` names the problem of the recorded counterexample of a claim over runs, with the accuracies ``eps``, the start
-    ``x0`` and the letters ``set``: ``audit`` runs it again.
+    ``on`` is the problem of the recorded counterexample of a claim, a name of the zoo or the table of a problem file,
+    with the accuracies ``eps``, the start ``x0``, the letters ``set``, the ``digits`` of the run (0: float64):
+    ``audit`` runs it again. Where no instance can show it, ``never`` says why, by a key of :data:`NEVER`.
     """
 
     since: str = ""
     why: str = ""
     at: str = ""
-    on: str = ""
+    on: str | Mapping[str, Any] = ""
     eps: tuple[float, ...] = ()
     x0: tuple[float, ...] = ()
     set: Mapping[str, Any] = field(default_factory=_none)
+    digits: int = 0
+    never: str = ""
+
+
+NEVER = {
+    "units": "only the units disagree; in every one choice of units the relation is kept",
+    "range": "wherever the relation breaks, a letter that the statement prescribes has left its printed range",
+}
+"""Why a recorded refutation has no instance that could be run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

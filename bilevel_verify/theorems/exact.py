@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 
 from bilevel_verify.errors import MathematicalError
 from bilevel_verify.language import tree
+from bilevel_verify.language.elementary import TRANSCENDENTAL
 from bilevel_verify.theorems.rational_powers import LONGEST, rational_power
 from bilevel_verify.theorems.rewrite import binder
 
@@ -248,7 +249,7 @@ UNARY: dict[str, Callable[[Scalar], Scalar]] = {
     "sign": _sign,
     **{
         name: (lambda v, name=name: _transcendental(name, v))  # type: ignore[misc]
-        for name in ("exp", "log", "sin", "cos", "tan", "sinh", "cosh", "tanh", "asinh", "atan", "erf")
+        for name in TRANSCENDENTAL
     },
 }
 

@@ -7,6 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from bilevel_verify.errors import CardError
+from bilevel_verify.installation import theory_directory
 from bilevel_verify.language import nearest
 from bilevel_verify.theorems.card import PASSIVE_KINDS, STATEMENT_KINDS, Algorithm, Card, Entry, Statement, Step
 from bilevel_verify.theorems.reading.reader import read_card
@@ -33,22 +34,6 @@ class StatementRecord:
     source: str
     title: str
     checks: tuple[str, ...]
-
-
-def theory_directory() -> Path:
-    """The directory of the shipped cards.
-
-    In a wheel it lies inside the package; in a checkout and in an editable install beside it.
-
-    Raises
-    ------
-    CardError : the installation has no cards.
-    """
-    package = Path(__file__).resolve().parent.parent
-    for place in (package / "theory", package.parent / "theory"):
-        if place.is_dir() and any(place.glob("*.toml")):
-            return place
-    raise CardError("the cards of this installation are missing: no directory 'theory' inside or beside the package")
 
 
 def shipped() -> dict[str, Path]:

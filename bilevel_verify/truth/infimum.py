@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -30,6 +31,7 @@ from bilevel_verify.truth.witness.cvxpy_bridge import ConicAnswer, box_of, solve
 from bilevel_verify.truth.witness.disciplined import NotRepresentable
 
 if TYPE_CHECKING:
+    from bilevel_verify.constants.papers import LetterSet
     from bilevel_verify.truth.truth import Truth
 
 FloatArray = NDArray[np.float64]
@@ -179,12 +181,25 @@ def penalty_infimum(truth: Truth, lam: float) -> Enclosure:
     return found.enclosure(truth.certainty)
 
 
+@cache
+def _gap_letters() -> LetterSet:
+    """What the distance of the penalty function from phi is made of."""
+    from bilevel_verify.constants.papers import read_letters
+
+    letters = {
+        "C_f": {"of": ["f:y"], "norm": "in y"},
+        "mu": {"measure": "strong convexity", "of": ["g:yy"], "norm": "in y"},
+        "L_f": {"of": ["f:zz"]},
+    }
+    return read_letters("penalty gap", {"kinds": ["bilevel", "minimax"], "letters": letters}, "penalty gap")
+
+
 def _gap_to_phi(truth: Truth, lam: float) -> float | None:
     """Certified ``D_0 / lam = C_f^2 / (2 mu lam)``, an upper bound of ``phi - L*_lam``; None where it is not known."""
     from bilevel_verify.constants import constants
 
     try:
-        found = constants(truth.problem, paper="ragd-gs", only=["C_f", "mu", "L_f"])
+        found = constants(truth.problem, paper=_gap_letters())
     except BilevelVerifyError:
         return None
     C_f, mu, L_f = (found.get(name) for name in ("C_f", "mu", "L_f"))

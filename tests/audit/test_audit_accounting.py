@@ -14,6 +14,7 @@ from bilevel_verify.audit.finding import Finding
 from bilevel_verify.audit.records import with_records
 from bilevel_verify.checks.verdicts.verdict import Row
 from bilevel_verify.cli import main
+from bilevel_verify.errors import CardError
 from bilevel_verify.reporting.errata import errata_page, script_name
 from bilevel_verify.theorems.card import Card
 from bilevel_verify.theorems.reading.reader import read_card
@@ -319,9 +320,15 @@ settings = ["main"]
 """
 
 
-def run_rows(tmp_path: Path, right: str, on: str, quick: bool = False) -> list[Row]:
-    card = card_of(tmp_path, "", RUN.replace("RIGHT", right).replace(", ON", on))
-    return [f.row for f in audit(card, quick=quick) if f.row.judges == "relation"]
+UNITS = '[units]\nF = "value"\n[letters]\nU = { unit = "F", from = "user" }\n'
+
+
+def run_card(tmp_path: Path, right: str, on: str) -> Card:
+    return card_of(tmp_path, "", RUN.replace("RIGHT", right).replace(", ON", on))
+
+
+def run_rows(tmp_path: Path, right: str, on: str) -> list[Row]:
+    return [f.row for f in audit(run_card(tmp_path, right, on)) if f.row.judges == "relation"]
 
 
 ON = ', on = "zoo:cosine-sum", eps = 0.01'
@@ -333,11 +340,56 @@ def test_the_recorded_counterexample_of_a_run_is_run_again(tmp_path: Path) -> No
     assert str(row.reason).startswith("on record: too few; again here: violated")
 
 
-def test_a_record_without_an_instance_or_in_a_quick_audit_is_not_repeated(tmp_path: Path) -> None:
-    for rows in (run_rows(tmp_path, "1", ""), run_rows(tmp_path, "1", ON, quick=True)):
-        (row,) = rows
-        assert (row.verdict, row.known_refuted, row.problem) == ("refuted", True, None)
-        assert row.reason == "on record: too few (not repeated here)"
+@pytest.mark.parametrize(
+    ("never", "said"),
+    [("", "not repeated here"), (', never = "range"', "a letter that the statement prescribes has left its printed")],
+)
+def test_a_record_without_an_instance_is_not_repeated(tmp_path: Path, never: str, said: str) -> None:
+    (row,) = run_rows(tmp_path, "1", never)
+    assert (row.verdict, row.known_refuted, row.problem) == ("refuted", True, None)
+    assert str(row.reason).startswith("on record: too few (")
+    assert said in str(row.reason)
+
+
+@pytest.mark.parametrize("quick", [True, False])
+def test_a_recorded_instance_may_be_the_table_of_a_problem(tmp_path: Path, quick: bool) -> None:
+    problem = '{ kind = "single_level", f = "sin(x1) + x1**2", x = "x1" }'
+    (finding,) = [
+        f
+        for f in audit(run_card(tmp_path, "1", f", on = {problem}, eps = 0.01, x0 = [1]"), quick=quick)
+        if f.row.judges == "relation"
+    ]
+    assert (finding.row.claim, finding.row.verdict, finding.row.problem) == ("first", "refuted", "one-first")
+    assert finding.row.reproduce == "bilevel-verify audit mine --statement one"
+    shown = {"kind": "single_level", "f": "sin(x1) + x1**2", "x": "x1", "eps": "0.01", "x0": "1"}
+    assert finding.counterexample == shown
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        (', never = "tired"', "refuted, never: expected one of units, range, not 'tired'"),
+        (', on = "zoo:toy-a", never = "units"', "keep one"),
+        (", digits = -1", "refuted, digits: expected a whole number of digits"),
+        (", digits = true", "refuted, digits: expected a whole number of digits"),
+    ],
+)
+def test_a_wrong_field_of_a_record_is_named(tmp_path: Path, fields: str, said: str) -> None:
+    with pytest.raises(CardError, match=said):
+        run_rows(tmp_path, "1", fields)
+
+
+def test_a_table_that_is_no_problem_says_so_and_refutes_nothing(tmp_path: Path) -> None:
+    (row,) = run_rows(tmp_path, "1", ', on = { kind = "single_level", x = "x1" }')
+    assert (row.verdict, row.problem) == ("refuted", None)
+    assert "the recorded problem gives undecided: cannot be run: missing field 'f'" in str(row.reason)
+
+
+def test_only_units_that_disagree_leave_no_second_row(tmp_path: Path) -> None:
+    text = RUN.replace("RIGHT", "U").replace(", ON", ', never = "units"')
+    text = text.replace("[letters]\n", UNITS).replace("{ domain", '{ unit = "1", domain')
+    findings = audit(card_of(tmp_path, "", text), quick=True)
+    assert [(f.row.kind, f.row.verdict, f.row.known_refuted) for f in findings] == [("units", "refuted", True)]
 
 
 def test_a_recorded_instance_that_no_longer_refutes_says_what_it_gives(tmp_path: Path) -> None:

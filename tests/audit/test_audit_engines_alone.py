@@ -22,6 +22,7 @@ from bilevel_verify.audit.scalar.logs import by_logarithms
 from bilevel_verify.audit.scalar.monomials import by_monomials
 from bilevel_verify.audit.scalar.prove import DEPTH, QUICK, engines, settle
 from bilevel_verify.audit.scalar.raising import by_raising
+from bilevel_verify.audit.scalar.rolle import by_rolle
 from bilevel_verify.audit.scalar.signs import by_cancelling, by_signs, impossible
 from bilevel_verify.audit.scalar.smt import contradictory
 from bilevel_verify.audit.scalar.smt import prove as by_smt
@@ -178,7 +179,7 @@ def trusting(claim: ScalarClaim) -> Decision:
 
 PLAIN: dict[str, Engine] = {
     "number": by_number, "signs": by_signs, "identity": by_identity, "roots": by_roots, "boxes": by_boxes,
-    "calculus": by_calculus, "smt": lambda claim: by_smt(claim, 300),
+    "calculus": by_calculus, "rolle": by_rolle, "smt": lambda claim: by_smt(claim, 300),
 }  # fmt: skip
 PARTED: dict[str, Callable[[ScalarClaim, Engine], Decision]] = {
     "cancelling": by_cancelling, "residues": by_residues, "monomials": by_monomials, "induction": by_induction,

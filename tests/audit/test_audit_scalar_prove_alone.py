@@ -16,7 +16,7 @@ from bilevel_verify.audit.scalar.work import counting, ended, over, spend
 
 pytestmark = pytest.mark.fast
 
-SINGLE = ("by_number", "by_identity", "by_signs", "by_roots", "by_boxes", "by_calculus")
+SINGLE = ("by_number", "by_identity", "by_signs", "by_roots", "by_boxes", "by_rolle", "by_calculus")
 PARTED = ("by_cancelling", "by_residues", "by_monomials", "by_induction", "by_exponents", "by_raising", "by_derivative",
           "by_logarithms", "by_head_and_tail", "by_zero_apart")  # fmt: skip
 OPEN = Decision("undecided", "open", "")
@@ -82,19 +82,20 @@ class Cast:
 CLAIM = claim_of("a <= b")
 STEPS = ["cancelling", "residues", "monomials", "induction", "exponents", "raising"]
 QUICKLY = ["by_signs", "by_identity", "by_roots", "smt 1000"]
-WHOLE = [*QUICKLY, *(f"by_{s}" for s in STEPS), "by_boxes", "by_calculus", "by_derivative", "by_logarithms", "smt 4000",
-         "by_head_and_tail", "by_zero_apart"]  # fmt: skip
+WHOLE = [*QUICKLY, *(f"by_{s}" for s in STEPS), "by_boxes", "by_rolle", "by_calculus", "by_derivative", "by_logarithms",
+         "smt 4000", "by_head_and_tail", "by_zero_apart"]  # fmt: skip
 
 
 def test_names_and_order_of_the_engines() -> None:
     first = ["signs", "identity", "roots", "smt"]
-    deep = [*first, *STEPS, "boxes", "calculus", "derivative", "logarithms"]
+    deep = [*first, *STEPS, "boxes", "rolle", "calculus", "derivative", "logarithms"]
     tail = ["head and tail", "zero apart"]
     assert (DEPTH, QUICK, FULL) == (3, 1000, 4000)
     for depth, milliseconds, names in (
         (3, 4000, [*deep, "smt", *tail]), (3, 1000, [*deep, *tail]), (2, 1000, deep), (1, 1000, deep),
         (2, 4000, [*deep, "smt"]),
-        (0, 1000, [*first, "boxes", "calculus"]), (0, 4000, [*first, "boxes", "calculus", "smt"]),
+        (0, 1000, [*first, "boxes", "rolle", "calculus"]),
+            (0, 4000, [*first, "boxes", "rolle", "calculus", "smt"]),
     ):  # fmt: skip
         assert [name for name, _ in engines(CLAIM, depth, milliseconds)] == names
 
@@ -108,7 +109,7 @@ def test_all_engines_are_tried(monkeypatch: pytest.MonkeyPatch) -> None:
     assert work.spent == 5.0 * len(WHOLE)
     cast.asked.clear()
     settle(CLAIM, 0, 300)
-    assert cast.asked == ["by_signs", "by_identity", "by_roots", "smt 300", "by_boxes", "by_calculus"]
+    assert cast.asked == ["by_signs", "by_identity", "by_roots", "smt 300", "by_boxes", "by_rolle", "by_calculus"]
 
 
 @pytest.mark.parametrize("outcome", ["proved", "vacuous"])
@@ -170,8 +171,8 @@ def test_no_engine_is_started_when_the_work_is_over(monkeypatch: pytest.MonkeyPa
 # --- parts of a proof
 
 PART = claim_of("c <= d")
-LATER = ["by_signs", "by_identity", "by_roots", "smt 1000", *(f"by_{s}" for s in STEPS), "by_boxes", "by_calculus",
-         "by_derivative", "by_logarithms"]  # fmt: skip
+LATER = ["by_signs", "by_identity", "by_roots", "smt 1000", *(f"by_{s}" for s in STEPS), "by_boxes", "by_rolle",
+         "by_calculus", "by_derivative", "by_logarithms"]  # fmt: skip
 
 
 def parts_of(cast: Cast, depth: int = 3) -> list[str]:
@@ -190,7 +191,7 @@ def test_a_part_is_attacked_and_settled_one_level_deeper(monkeypatch: pytest.Mon
     cast = Cast(monkeypatch, by_cancelling=PART)
     settle(CLAIM, 1, 4000)
     after = cast.asked[cast.asked.index("attack 0 1") + 1 :]
-    assert after[:6] == ["by_signs", "by_identity", "by_roots", "smt 1000", "by_boxes", "by_calculus"]
+    assert after[:7] == ["by_signs", "by_identity", "by_roots", "smt 1000", "by_boxes", "by_rolle", "by_calculus"]
 
 
 @pytest.mark.parametrize("outcome", ["proved", "refuted"])

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import sympy
 from flint import arb
 
 from bilevel_verify.checks.claims.values import EvaluationError, Matrix
@@ -53,7 +54,19 @@ TEXT, SOURCE, AT = "L: a bound exists on a box", "constants, exact", "x1 = 0.5, 
         ({"side": "lower", "value": 0.5, "upper": inf}, Premise(TEXT, "holds", "", "certified", SOURCE)),
         (
             {"side": "lower", "value": -1.0, "upper": 0.0},
+            Premise(TEXT, "undecided", "hypothesis: L <= 0, in floats at a point", "computed", SOURCE, witness=AT),
+        ),
+        (
+            {"side": "lower", "value": 0.0, "upper": 0.0, "attained": True},
             Premise(TEXT, "not applicable", "L <= 0", "certified", SOURCE, witness=AT),
+        ),
+        (
+            {"side": "lower", "value": -1.0, "upper": -1.0, "exact": sympy.Integer(-1)},
+            Premise(TEXT, "not applicable", "L <= -1", "certified", SOURCE, witness=AT),
+        ),
+        (
+            {"side": "lower", "value": 0.0, "upper": 0.0, "attained": True, "certified": False},
+            Premise(TEXT, "undecided", "hypothesis: L <= 0, in floats at a point", "computed", SOURCE, witness=AT),
         ),
         (
             {"side": "lower", "value": 0.0, "upper": 0.5},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -492,3 +493,37 @@ def test_calls_of_a_solver_that_asked_nothing() -> None:
     assert (
         RecordedRun(run_own(problem, lambda o, x0, p: [1.0], {}, np.array([1.0]), {}, None), own=True).calls("any") == 0
     )
+
+
+# --- a run with gaps --------------------------------------------------------------------------------------------------
+
+
+def every(run: Any, step: int, **changes: Any) -> Any:
+    """The run with every so many rows of its trace, as a user may thin it out."""
+    trace = run.trace
+    rows = {name: np.asarray(table)[::step] for name, table in trace.sequences.items()}
+    thin = replace(trace, sequences=rows, epoch=np.asarray(trace.epoch)[::step], k=np.asarray(trace.k)[::step])
+    return replace(run, trace=replace(thin, **changes), iterations=3)
+
+
+COUNTED = CARD.replace('id = "gradients"', 'id = "count"').replace("calls(grad_f)", "iterations")
+
+
+@pytest.mark.parametrize(
+    ("step", "changes", "verdict"),
+    [(1, {}, "refuted"), (10, {}, "undecided"), (10, {"thinned_from": 1}, "undecided")],
+)
+def test_a_run_with_gaps_is_no_count_of_iterations(tmp_path, step, changes, verdict):
+    path = tmp_path / "own.toml"
+    path.write_text(COUNTED)
+
+    def solver(o, x0, parameters):
+        o.grad_f(x0)
+        run = bv.solve(problem, "gradient-descent", x0=[1.0], eps=1e-3, parameters={"eta": 0.02})
+        return every(run, step, **changes) if step > 1 else run
+
+    problem = bv.single_level(f="x1**2", x="x1", name="parabola")
+    found = {row.claim: row for row in bv.verify(problem, f"{path}/steps", x0=[1.0], method=solver).claims}
+    for claim in ("count", "lengths"):
+        assert found[claim].verdict == verdict, found[claim].reason
+        assert str(found[claim].reason).startswith("not recorded: ") == (step > 1)

@@ -8,7 +8,7 @@ import pytest
 import sympy
 
 from bilevel_verify import problems
-from bilevel_verify.constants import PAPERS, constants, letters_of
+from bilevel_verify.constants import constants, letter_sets, letters_of
 from bilevel_verify.errors import InputError
 from bilevel_verify.problems import Ball, Box, Orthant, Simplex
 
@@ -73,8 +73,8 @@ def test_fsba_and_minimax_and_one_level() -> None:
 
 
 def test_every_letter_is_documented() -> None:
-    for letters in PAPERS.values():
-        for letter in letters:
+    for one in letter_sets().values():
+        for letter in one.letters:
             assert letter.meaning
             assert letter.norm
 

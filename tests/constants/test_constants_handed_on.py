@@ -81,7 +81,7 @@ def constant(name: str, value: float, side: str = "upper", certified: bool = Tru
 def ratio(top: Constant, bottom: Constant) -> Constant:
     found = constants_of(PROBLEM, paper="rahgd")
     assert isinstance(found, Constants)
-    letter = next(a for a in letters_of("rahgd", "bilevel")[1] if a.measure == "ratio")
+    letter = next(a for a in letters_of("rahgd", "bilevel").letters if a.measure == "ratio")
     known = dict(zip(letter.partner, (top, bottom)))
     found._get = known.__getitem__  # type: ignore[method-assign]
     return found._ratio(letter)
@@ -130,7 +130,7 @@ def test_a_closed_ratio_needs_both_closed_and_is_tight_only_if_both_are() -> Non
 
 
 def test_the_largest_of_several_parts() -> None:
-    letter = next(a for a in letters_of("ragd-gs", "bilevel")[1] if a.name == "rho_f")
+    letter = next(a for a in letters_of("ragd-gs", "bilevel").letters if a.name == "rho_f")
     parts = [Bound(3.0, 2.5, True, "calculus", WHY), Bound(5.0, 1.0, True, "branch and bound", WHY, sympy.Integer(5))]
     found = _largest(letter, parts)
     assert (found.upper, found.lower, found.certified, found.route, found.exact) == (
@@ -154,7 +154,7 @@ def test_the_value_is_the_safe_end() -> None:
     assert mu.value == mu.lower <= 2.0 <= mu.upper
     assert other.side == "upper"
     assert other.value == other.upper
-    letter = next(a for a in letters_of("ragd-gs", "bilevel")[1] if a.name == "L_f")
+    letter = next(a for a in letters_of("ragd-gs", "bilevel").letters if a.name == "L_f")
     bound = Bound(5.0, 2.0, False, "calculus", WHY)
     assert (found._constant(letter, bound).value, found._constant(letter, bound, "lower").value) == (5.0, 2.0)
     assert not found._constant(letter, bound).certified

@@ -59,7 +59,7 @@ def test_an_exponent_that_is_none_is_named(nu: Any, shown: str) -> None:
 
 def test_letters_are_chosen_in_the_order_of_the_paper() -> None:
     every = table()
-    assert list(every) == [letter.name for letter in letters_of(None, "bilevel")[1]]
+    assert list(every) == [letter.name for letter in letters_of(None, "bilevel").letters]
     assert len(every) == len(list(every))
     assert list(table(only="L_g")) == ["L_g"]
     assert list(table(only=("rho_g", "L_g"))) == ["L_g", "rho_g"]
@@ -79,7 +79,7 @@ def test_a_family_gets_one_set_for_each_member() -> None:
     assert isinstance(found, FamilyConstants)
     assert (found.effort, found.nu, found.letters) == (1.0, None, ("L",))
     assert list(found.at(eps=0.25)) == ["L"]
-    assert FamilyConstants(family, "restarted-agd-hb", ("L",)).effort == 1.0
+    assert FamilyConstants(family, letters_of(None, "single_level"), ("L",)).effort == 1.0
 
 
 def test_a_constant_is_found_once_and_shared() -> None:
@@ -98,7 +98,7 @@ def test_a_constant_is_found_once_and_shared() -> None:
 @pytest.mark.parametrize("side", ["upper", "lower"])
 @pytest.mark.parametrize("certified", [True, False])
 def test_a_bound_becomes_a_constant_field_by_field(side: Any, certified: bool) -> None:
-    letter = letters_of(None, "bilevel")[1][1]
+    letter = letters_of(None, "bilevel").letters[1]
     bound = Bound(5.0, 2.0, certified, "branch and bound", WHY, Integer(5), True, {"x1": 1.0})
     box = bv.bilevel(f="x1*y1", g="y1**2", x="x1", y="y1", domain={"x1": (0, 1)})
     found = constants_of(box)._constant(letter, bound, side)  # type: ignore[union-attr]
@@ -129,7 +129,7 @@ def ratio(top: dict[str, Any], bottom: dict[str, Any]) -> Constant:
         return Constant(name, value, lower, upper, side, route="exact", norm="", domain="", why=WHY, **fields)  # type: ignore[arg-type]
 
     found = constants_of(PROBLEM, paper="rahgd")
-    letter = next(a for a in letters_of("rahgd", "bilevel")[1] if a.measure == "ratio")
+    letter = next(a for a in letters_of("rahgd", "bilevel").letters if a.measure == "ratio")
     known = dict(zip(letter.partner, (made("ell", side="upper", **top), made("mu", side="lower", **bottom))))
     found._get = known.__getitem__  # type: ignore[union-attr, method-assign]
     return found._ratio(letter)  # type: ignore[union-attr]
@@ -176,7 +176,7 @@ def test_a_hoelder_pair_is_asked_with_its_own_exponent(letter: str, nu: Any, mon
         API, "hoelder_pair", lambda analysis, form, wanted: asked.append((analysis.name, form, wanted)) or pair
     )
     found = table(nu=nu)
-    value = found._compute(found._every[letter]).value
+    value = found._compute(found.paper.names[letter]).value
     level = letter[-1]
     form = {"g": "zzz", "f": "xx"}[level]
     assert asked == [(level, form, None if nu is None else nu[f"nu_{level}"])]
@@ -184,7 +184,7 @@ def test_a_hoelder_pair_is_asked_with_its_own_exponent(letter: str, nu: Any, mon
 
 
 def test_the_largest_part_field_by_field() -> None:
-    letter = next(a for a in letters_of("ragd-gs", "bilevel")[1] if a.name == "rho_f")
+    letter = next(a for a in letters_of("ragd-gs", "bilevel").letters if a.name == "rho_f")
     parts = [
         Bound(3.0, 2.5, True, "calculus", WHY, Integer(3), True, {"x": 1.0}),
         Bound(5.0, 1.0, True, "exact", WHY, Integer(5), True, {"x": 2.0}),

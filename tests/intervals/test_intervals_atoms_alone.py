@@ -64,7 +64,7 @@ def lopsided(request, monkeypatch):
 
     def wide(name, points):
         found = true(name, points)
-        floor, ceiling = elementary._RANGE.get(name, (-INF, INF))
+        floor, ceiling = elementary.FUNCTIONS[name].values
         finite = np.isfinite(found.lo) & np.isfinite(found.hi)
         room = np.where(finite, 1e-4 * (1e-3 + np.minimum(found.magnitude(), 1e9)), 0)
         if request.param == "below":

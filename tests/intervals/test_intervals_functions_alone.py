@@ -97,6 +97,7 @@ def test_limits_of_elementary_functions(name, balls):
         assert rational(found.lo[1]) < rational(mpmath.pi / 2) < rational(found.hi[1])
         assert rational(found.lo[0]) < -rational(mpmath.pi / 2) < rational(found.hi[0])
     bounded = {"sin": (-1, 1), "cos": (-1, 1), "tanh": (-1, 1), "erf": (-1, 1), "exp": (0, INF), "cosh": (1, INF)}
+    bounded["atan"] = (math.nextafter(-math.pi / 2, -INF), math.nextafter(math.pi / 2, INF))
     assert (found.lo[2], found.hi[2]) == bounded.get(name, (-INF, INF))
 
 

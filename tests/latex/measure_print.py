@@ -14,8 +14,8 @@ from collections import Counter
 from pathlib import Path
 
 from bilevel_verify.errors import LatexError
+from bilevel_verify.installation import theory_directory
 from bilevel_verify.latex import Notation, read_latex
-from bilevel_verify.theorems import theory_directory
 
 NOT_SCALAR = re.compile(
     r"\\times_|\\circ|\\nabla[^ ]*\^\{?3|\\mathcal\{X\}|\\in(?![a-z])|\\mathbb|\\cup"

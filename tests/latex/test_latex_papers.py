@@ -10,8 +10,8 @@ import pytest
 
 import bilevel_verify as bv
 from bilevel_verify.errors import CardError, InputError, LatexError
+from bilevel_verify.installation import theory_directory
 from bilevel_verify.latex import Notation, read_latex
-from bilevel_verify.theorems import theory_directory
 
 KEYS = ("agm-bio", "fsba", "ragd-gs", "rahgd", "restarted-agd-hb")
 DISPLAYS = tomllib.loads(Path(__file__).with_name("read_back.toml").read_text(encoding="utf8"))["display"]

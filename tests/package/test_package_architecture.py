@@ -13,8 +13,8 @@ import bilevel_verify as bv
 
 PACKAGE = Path(bv.__file__).parent
 ORDER = (
-    "errors language latex atoms intervals problems symbolic constants oracles truth methods theorems drafting solving "
-    "checks worst audit manuscript campaign experiments reporting testing benchmarks cli __main__"
+    "errors installation language latex atoms intervals problems symbolic constants oracles truth methods theorems "
+    "drafting solving checks worst audit manuscript campaign experiments reporting testing benchmarks cli __main__"
 ).split()
 
 

@@ -20,6 +20,7 @@ from bilevel_verify.audit.scalar.linear import linear_form
 from bilevel_verify.audit.scalar.signs import nonnegative as plainly_nonnegative
 from bilevel_verify.audit.scalar.work import spend
 from bilevel_verify.language import tree
+from bilevel_verify.language.elementary import ELEMENTARY, Elementary
 from bilevel_verify.theorems.card import Domain, Expression
 
 Ball = Any
@@ -363,21 +364,19 @@ def _plus(value: Ball) -> Ball:
     return value.max(arb(0))
 
 
+def _rule(function: Elementary) -> Callable[[Ball], Ball | None]:
+    """An increasing function by its values at the two ends, any other by the library's enclosure."""
+    if function.increasing:
+        return lambda v: _hull([function.ball(v.lower()), function.ball(v.upper())])
+    return function.ball
+
+
 RULES: dict[str, Callable[[Ball], Ball | None]] = {
     "log": _logarithm,
     "sqrt": _root,
-    "exp": lambda v: _hull([v.lower().exp(), v.upper().exp()]),
-    "sin": lambda v: v.sin(),
-    "cos": lambda v: v.cos(),
-    "tanh": lambda v: _hull([v.lower().tanh(), v.upper().tanh()]),
-    "sinh": lambda v: _hull([v.lower().sinh(), v.upper().sinh()]),
-    "cosh": lambda v: v.cosh(),
-    "atan": lambda v: _hull([v.lower().atan(), v.upper().atan()]),
-    "asinh": lambda v: _hull([v.lower().asinh(), v.upper().asinh()]),
+    **{name: _rule(one) for name, one in ELEMENTARY.items() if name not in ("log", "sqrt", "sign", "tan")},
     "abs": lambda v: abs(v),
     "plus": _plus,
-    "floor": lambda v: _hull([v.lower().floor(), v.upper().floor()]),
-    "ceil": lambda v: _hull([v.lower().ceil(), v.upper().ceil()]),
 }
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from bilevel_verify.errors import ExpressionError
 from bilevel_verify.language import tree
+from bilevel_verify.language.elementary import ELEMENTARY
 from bilevel_verify.theorems.exact import middle
 from bilevel_verify.theorems.rewrite import binder
 
@@ -100,16 +101,6 @@ def _over_range(node: tree.Call, span: tuple[str, tree.Node, tree.Node], p: Poin
     return total
 
 
-def _elementwise(function: Callable[..., Any]) -> Callable[..., Any]:
-    return np.vectorize(function, otypes=[float])
-
-
-def _erf(t: Array) -> Array:
-    from scipy.special import erf
-
-    return np.asarray(erf(t))
-
-
 def _binomial(n: Array, k: Array) -> Array:
     from scipy.special import binom
 
@@ -131,22 +122,8 @@ RELATIONS: dict[str, Callable[[Array, Array], Array]] = {
     "==": lambda a, b: np.abs(a - b) <= 1e-9 * (np.abs(a) + np.abs(b)),
 }
 FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "sqrt": np.sqrt,
-    "log": np.log,
-    "exp": np.exp,
-    "sin": np.sin,
-    "cos": np.cos,
-    "tan": np.tan,
-    "sinh": np.sinh,
-    "cosh": np.cosh,
-    "tanh": np.tanh,
-    "asinh": np.arcsinh,
-    "atan": np.arctan,
-    "erf": _erf,
+    **{name: one.array for name, one in ELEMENTARY.items()},
     "abs": np.abs,
-    "sign": np.sign,
-    "floor": np.floor,
-    "ceil": np.ceil,
     "plus": lambda t: np.maximum(t, 0.0),
     "binomial": _binomial,
     "factorial": _factorial,

@@ -18,6 +18,7 @@ from bilevel_verify.audit.scalar.exponents import by_exponents
 from bilevel_verify.audit.scalar.logs import by_logarithms
 from bilevel_verify.audit.scalar.monomials import by_monomials
 from bilevel_verify.audit.scalar.raising import by_raising
+from bilevel_verify.audit.scalar.rolle import by_rolle
 from bilevel_verify.audit.scalar.signs import by_cancelling, by_signs
 from bilevel_verify.audit.scalar.smt import contradictory
 from bilevel_verify.audit.scalar.smt import prove as by_smt
@@ -126,6 +127,7 @@ def engines(claim: ScalarClaim, depth: int, milliseconds: int) -> Iterator[tuple
         for dividing in (by_cancelling, by_residues, by_monomials, by_induction, by_exponents, by_raising):
             yield parted(dividing)
     yield "boxes", by_boxes
+    yield "rolle", by_rolle
     yield "calculus", by_calculus
     if depth > 0:
         yield parted(by_derivative)

@@ -22,6 +22,7 @@ from bilevel_verify.audit.scalar.linear import linear_form
 from bilevel_verify.audit.scalar.signs import impossible, nonnegative, positive
 from bilevel_verify.audit.scalar.work import ended, spend
 from bilevel_verify.language import tree
+from bilevel_verify.language.elementary import INCREASING
 from bilevel_verify.theorems.rewrite import binder
 
 ROOT_LIMIT = 24
@@ -393,7 +394,7 @@ class _Translation:
             return self.fresh[known]
         value = self.auxiliary(known)
         self.add(*[z3.Implies(guard, fact) for guard, fact in BOUNDS[node.function](argument, value)])
-        if node.function in INCREASING:
+        if node.function in INCREASING:  # with the facts above only: the root and the logarithm go other ways
             self.ordered(known, argument, value)
         return value
 
@@ -436,7 +437,6 @@ BOUNDS: dict[str, Callable[[Any, Any], list[tuple[Any, Any]]]] = {
     "cosh": lambda t, v: [(t * t >= 0, v * 2 >= 2 + t * t)],
 }
 """What is true of ``v = function(t)``: pairs (guard, fact), for z3 terms and for numbers."""
-INCREASING = frozenset({"tanh", "atan", "erf", "sinh", "asinh"})
 
 
 def _product(term: Any, times: int) -> Any:

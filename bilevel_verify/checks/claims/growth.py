@@ -14,11 +14,11 @@ from bilevel_verify.checks.claims.claims import Judged
 from bilevel_verify.checks.claims.evaluate import RANGE_FUNCTIONS, Evaluator
 from bilevel_verify.checks.claims.facts import COUNTERS, conditions_of
 from bilevel_verify.errors import MathematicalError
-from bilevel_verify.language import tree
+from bilevel_verify.language import elementary, tree
 
 FIXED = frozenset({"x_int", "pi", "E", "oo"})
-INCREASING = frozenset({"sqrt", "log", "exp", "floor", "ceil", "sinh", "tanh", "asinh", "atan", "erf", "sign", "plus"})
-ONE_SIDED = frozenset({"sqrt", "log"})
+INCREASING = elementary.INCREASING | {"plus"}
+ONE_SIDED = frozenset(one.name for one in elementary.ELEMENTARY.values() if one.start == 0)
 """Those that have no value once their argument has fallen far enough."""
 EXTREMES = frozenset({"max", "min"})
 

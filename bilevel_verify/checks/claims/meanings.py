@@ -11,6 +11,7 @@ from bilevel_verify.checks.claims import linear
 from bilevel_verify.checks.claims import values as v
 from bilevel_verify.checks.claims.tensors import mode, tensor_norm
 from bilevel_verify.checks.claims.values import EvaluationError, Value
+from bilevel_verify.language.elementary import ELEMENTARY
 from bilevel_verify.theorems import exact
 
 
@@ -131,8 +132,5 @@ FUNCTIONS: dict[str, Callable[..., Value]] = {
     "eigenvalue": _eigenvalue,
     "coordinate": _coordinate,
     "dim": lambda value: Fraction(len(value) if isinstance(value, v.Vector) else 1),
-    **{
-        name: _elementary(name)
-        for name in "log exp sin cos tan sinh cosh tanh asinh atan erf plus sign floor ceil".split()
-    },
+    **{name: _elementary(name) for name in (*ELEMENTARY, "plus") if name != "sqrt"},
 }

@@ -164,6 +164,7 @@ class RecordedRun:
         """Facts about the epoch in force (``bound["t"]``) or the whole run."""
         match name:
             case "k_end":
+                self._need_rows([int(bound["t"])])
                 return Fraction(self.k_end(int(bound["t"])))
             case "ended_by_restart":
                 return self.ended_by_restart(int(bound["t"]))
@@ -180,8 +181,22 @@ class RecordedRun:
         raise KeyError(name)
 
     def iterations(self) -> int:
-        """Outer iterations over all epochs, from the trace while it is whole."""
+        """Outer iterations over all epochs, from the trace while it is whole.
+
+        Raises
+        ------
+        EvaluationError : a solver of the user handed back a trace with gaps; its own word about the number is no count.
+        """
+        self._need_rows(self.epochs)
         return int(self.run.iterations) if self.thinned else sum(self._last.values())
+
+    def _need_rows(self, epochs: list[int]) -> None:
+        """A solver of the user must have handed back every row of the epochs whose iterations are counted."""
+        if not self.own:
+            return
+        spans = [self._span[epoch] for epoch in epochs]
+        if self.thinned or any(self._last[epoch] != end - first - 1 for epoch, (first, end) in zip(epochs, spans)):
+            raise EvaluationError("not recorded: iterations (hand back every iterate; of a bv.solve run: record='all')")
 
 
 class _Blurred(RecordedRun):

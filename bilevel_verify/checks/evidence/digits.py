@@ -66,7 +66,8 @@ def digits_for(case: Case) -> int:
 
 
 def in_many_digits(case: Case, iterations: int) -> RecordedRun:
-    """The first iterations of the run in ``case.digits`` digits; all of it where these see no restart and it is short.
+    """The first iterations of the run in ``case.digits`` digits; all of it where it is short and either these see no
+    restart or the user asks for as many digits.
 
     ``case.whole`` says which of the two.
 
@@ -76,7 +77,8 @@ def in_many_digits(case: Case, iterations: int) -> RecordedRun:
     """
     case.digits = digits_for(case)
     first = rerun(case, case.digits, MOST_CALLS, iterations)
-    if iterations == ITERATIONS and len(first.epochs) == 1:
+    asked = (case.request.options.get("digits") or 0) >= case.digits
+    if iterations == ITERATIONS and (asked or len(first.epochs) == 1):
         found = first if first.run.status in ENDED else rerun(case, case.digits, confirm.MOST_CALLS)
         if found.run.status in ENDED and not found.thinned:
             case.whole = True

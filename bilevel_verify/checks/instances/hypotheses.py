@@ -38,7 +38,11 @@ def of_constant(name: str, constant: Constant) -> Premise:
     if constant.side == "lower":
         if constant.upper <= 0:
             reason = f"{name} <= {constant.upper:.6g}"
-            return Premise(text, "not applicable", reason, "certified", source, witness=witness)
+            if constant.certified and (constant.attained or constant.exact is not None):
+                return Premise(text, "not applicable", reason, "certified", source, witness=witness)
+            # an end from floats at a point shows nothing: `flat_at_witness` asks again, in balls
+            reason = f"hypothesis: {reason}, in floats at a point"
+            return Premise(text, "undecided", reason, "computed", source, witness=witness)
         if not constant.value > 0:
             return Premise(text, "undecided", f"hypothesis: no positive lower bound of {name} was found", source=source)
     elif isinf(constant.value):

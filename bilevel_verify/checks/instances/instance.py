@@ -33,7 +33,7 @@ class Instance(Leaves):
     def __init__(self, problem: Problem, paper: str, x0: np.ndarray, values: Mapping[str, Any]) -> None:
         super().__init__(problem, paper, x0, values)
         self.start = x0
-        self.used: dict[str, Constant] = {}
+        self._constants: dict[tuple[str, bool], Constant] = {}
         self.asked: dict[str, Enclosure] = {}
         self.failures: dict[str, str] = {}
         self.hopeless = ""
@@ -57,10 +57,19 @@ class Instance(Leaves):
             self.failures.setdefault(spec.name, str(error))
             raise
 
-    def _constant(self, name: str) -> Constant:
-        if name not in self.used:
-            self.used[name] = super()._constant(name)
-        return self.used[name]
+    @property
+    def used(self) -> dict[str, Constant]:
+        """The constants that were asked for, by name; the card's own definition of a name comes first."""
+        found = {name: constant for (name, own), constant in self._constants.items() if own}
+        usual = {name: constant for (name, own), constant in self._constants.items() if not own}
+        return found | {f"{name} (usual)" if name in found else name: constant for name, constant in usual.items()}
+
+    def _constant(self, spec: LetterSpec) -> Constant:
+        own = spec.definition is not None
+        key = (spec.name if own else spec.called or spec.name, own)
+        if key not in self._constants:
+            self._constants[key] = super()._constant(spec)
+        return self._constants[key]
 
     def _truth(self, name: str, known: Mapping[str, Any]) -> Enclosure:
         if self.hopeless:
@@ -76,10 +85,10 @@ class Instance(Leaves):
         """``mu`` of the lower level without counting it as a letter of the card; None where there is none."""
         if not self.problem.y:
             return None
-        if "mu" in self.used:
-            return self.used["mu"]
+        if ("mu", False) in self._constants:
+            return self._constants["mu", False]
         try:
-            found: Constant = super()._constant("mu")
+            found: Constant = super()._constant(LetterSpec("mu", source="constants"))
             return found
         except (KeyError, BilevelVerifyError):
             return None

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from bilevel_verify.checks.requests.request import Member, Request
 from bilevel_verify.checks.solvers.running import LITERAL, method_name
-from bilevel_verify.constants.papers import DEFAULT, PAPERS, letters_of
+from bilevel_verify.constants.papers import letter_sets, letters_of, set_for
 from bilevel_verify.errors import InputError
 from bilevel_verify.language import nearest
 from bilevel_verify.methods import METHODS
 from bilevel_verify.problems.problem import Problem
 from bilevel_verify.theorems.card import Card, LetterSpec
-from bilevel_verify.theorems.letters.instance import KNOWN_PAPERS, OF_THE_PROBLEM, TRUTHS
+from bilevel_verify.theorems.letters.instance import OF_THE_PROBLEM, TRUTHS
 from bilevel_verify.theorems.letters.resolve import leaves_of
 
 if TYPE_CHECKING:
@@ -47,7 +47,9 @@ def check_source(card: Card, spec: LetterSpec) -> None:
     InputError : lists what may stand there.
     """
     name = spec.called or spec.name
-    constants = {letter.name for letters in PAPERS.values() for letter in letters}
+    if spec.definition is not None:
+        return
+    constants = {name for one in letter_sets().values() for name in one.names}
     rooms = {"constants": constants, "truth": set(TRUTHS), "problem": set(OF_THE_PROBLEM)}
     allowed = rooms.get(spec.source)
     if allowed is not None and name not in allowed:
@@ -64,22 +66,17 @@ def foreign(request: Request, problem: Problem, targets: Iterable[str]) -> str:
     found = METHODS.get((name or "").partition(":")[0])
     if found is not None and kind not in found.kinds:
         return f"{name} is for {' or '.join(found.kinds)} problems, and this one is {kind}"
-    paper = card.key if card.key in KNOWN_PAPERS else None
-    if paper == "rahgd" and kind == "minimax":
-        paper = "minimax"
     try:
-        own = {letter.name for letter in letters_of(paper, kind)[1]}
+        own = letters_of(set_for(card.key, kind), kind)
     except InputError as error:
         return str(error)
     given = {*request.parameters, *request.values}
     needed = sorted(leaves_of(card, request.statement, targets, given, request.readings))
-    specs = [card.letters[n] for n in needed if card.letters[n].source == "constants"]
-    strange = [spec.called or spec.name for spec in specs if (spec.called or spec.name) not in own]
+    specs = [one for n in needed if (one := card.letters[n]).source == "constants" and one.definition is None]
+    strange = [spec.called or spec.name for spec in specs if (spec.called or spec.name) not in own.names]
     if strange:
-        has = ", ".join(sorted(own))
-        return (
-            f"it needs {', '.join(strange)}, which {paper or DEFAULT[kind]} does not define for {kind} problems ({has})"
-        )
+        has = ", ".join(sorted(own.names))
+        return f"it needs {', '.join(strange)}, which {own.key} does not define for {kind} problems ({has})"
     return ""
 
 

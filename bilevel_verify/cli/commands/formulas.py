@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bilevel_verify.campaign.records import constant_record
 from bilevel_verify.cli import output, values
 from bilevel_verify.cli.commands.constant_table import constants_latex, show
 from bilevel_verify.errors import BilevelVerifyError, InputError
+
+if TYPE_CHECKING:
+    from bilevel_verify.constants.papers import LetterSet
 
 
 def derive_command(arguments: Any) -> int:
@@ -43,7 +46,8 @@ def constants_command(arguments: Any) -> int:
     only = arguments.only.replace(",", " ").split() if arguments.only else None
     if arguments.nu is not None and not 0 <= arguments.nu <= 1:
         raise InputError(f"--nu: a Hoelder exponent lies in [0, 1], not {arguments.nu}")
-    table = constants(problem, paper=arguments.paper, nu=arguments.nu, only=only)
+    paper = arguments.paper
+    table = constants(problem, paper=_definitions(paper) if paper else None, nu=arguments.nu, only=only)
     found = {}
     for name in table:
         try:
@@ -64,6 +68,18 @@ def constants_command(arguments: Any) -> int:
         closed = {name: str(table[name].exact) for name in table if found[name].get("exact")}
         show(found, {name: text for name, text in closed.items() if not _plain(text)}, arguments.why)
     return 0
+
+
+def _definitions(paper: str) -> str | LetterSet:
+    """The constants that a card file defines, or the key of a shipped set."""
+    if not paper.endswith(".toml"):
+        return paper
+    from bilevel_verify.theorems import load_card
+
+    own = [spec.definition for spec in load_card(paper).letters.values() if spec.definition is not None]
+    if not own:
+        raise InputError(f'--paper {paper}: no letter of this card says of = ["f:zz"], so it defines no constants')
+    return own[0]
 
 
 def _plain(text: str) -> bool:

@@ -145,12 +145,13 @@ def _constant(name: str, value: Any, ends: tuple[float, float], own: Constant) -
         return _exponent(name, value, ends, own)
     if own.certified and safe:
         return Given(name, value, True, source="constants")
+    certainty: Certainty = "computed"  # the other end is a float at a point, until it is attained
     if own.certified and own.attained:
-        false, limit = _beyond(own, ends), own.value
+        false, limit, certainty = _beyond(own, ends), own.value, "certified"
     if false:
         bound = _bound(limit, relation == ">=")
         reason = f"{name} = {value} is too {word} for this problem: {name} {relation} {bound}{at}"
-        return Given(name, value, False, reason, witness, source="constants")
+        return Given(name, value, False, reason, witness, certainty, "constants")
     down = word == "large"
     known = f"{name} {'>=' if down else '<='} {_bound(own.value, down)}"
     reason = f"{name} = {value} is not certain: certified is {known}"

@@ -13,8 +13,6 @@ from bilevel_verify.problems.problem import Problem
 from bilevel_verify.theorems.card import LetterSpec
 from bilevel_verify.truth.arithmetic.enclosure import Enclosure, weakest
 
-KNOWN_PAPERS = ("ragd-gs", "rahgd", "fsba", "restarted-agd-hb", "agm-bio")
-
 OF_THE_PROBLEM = ("dx", "d", "d_x", "dy", "is_minimax")
 """What ``from = "problem"`` may name."""
 TRUTHS = ("delta", "Delta", "delta_lam", "alpha", "r", "norm_y_star")
@@ -56,7 +54,7 @@ class Leaves:
         name = spec.called or spec.name
         try:
             if spec.source == "constants":
-                return self._constant(name)
+                return self._constant(spec)
             if spec.source == "problem":
                 return self._of_problem()[name]
             if spec.source == "truth":
@@ -72,14 +70,14 @@ class Leaves:
         p = self.problem
         return {"dx": p.dx, "d": p.dx, "d_x": p.dx, "dy": p.dy, "is_minimax": int(p.kind == "minimax")}
 
-    def _constant(self, name: str) -> Any:
+    def _constant(self, spec: LetterSpec) -> Any:
         from bilevel_verify.constants import constants
+        from bilevel_verify.constants.papers import set_for
 
-        paper = self.paper if self.paper in KNOWN_PAPERS else None
-        if paper == "rahgd" and self.problem.kind == "minimax":
-            paper = "minimax"
+        name = spec.name if spec.definition is not None else spec.called or spec.name
+        known = set_for(self.paper, self.problem.kind) if spec.definition is None else spec.definition
         options = {"nu": self.values["nu_f"]} if "nu_f" in self.values and name in ("H_f",) else {}
-        return constants(self._part_of(name), paper=paper, only=(name,), **options)[name]
+        return constants(self._part_of(name), paper=known, only=(name,), **options)[name]
 
     def _part_of(self, name: str) -> Problem:
         """The problem whose constant a letter is: L_f and L_g of a composite problem belong to its smooth parts."""

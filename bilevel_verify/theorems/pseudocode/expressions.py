@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from bilevel_verify.language import tree
+from bilevel_verify.language.elementary import TRANSCENDENTAL
 from bilevel_verify.theorems.card import Algorithm
 from bilevel_verify.theorems.pseudocode.execution import Halt, Key
 from bilevel_verify.theorems.pseudocode.numbers import Field, LinearOperator, Value, is_array, is_exact, norm, pair
@@ -305,7 +306,7 @@ class Expressions:
             return _rounded(values[0], name == "ceil")
         if name == "T" and len(values) == 1:
             return values[0].T
-        if name in ("sqrt", "log", "exp", "sin", "cos", "tan", "sinh", "cosh", "tanh", "asinh", "atan", "erf"):
+        if name == "sqrt" or name in TRANSCENDENTAL:
             try:
                 return self.field.function(name, values[0])
             except (ValueError, ZeroDivisionError):

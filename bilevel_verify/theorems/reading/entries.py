@@ -11,6 +11,7 @@ from bilevel_verify.language import nearest
 from bilevel_verify.theorems.algorithm import read_program
 from bilevel_verify.theorems.card import (
     ASSUMED_KINDS,
+    NEVER,
     SCOPES,
     Algorithm,
     Claim,
@@ -45,12 +46,26 @@ def _refuted(table: Table, desk: Desk) -> Refuted | None:
         inner.text("since"),
         inner.text("why"),
         inner.text("at"),
-        inner.text("on"),
+        inner.table("on") if isinstance(inner.data.get("on"), dict) else inner.text("on"),
         inner.numbers("eps"),
         inner.numbers("x0"),
         letters,
+        _digits(inner),
+        inner.text("never"),
     )
+    if found.never and found.never not in NEVER:
+        raise inner.place.at("never").fail(f"expected one of {', '.join(NEVER)}, not {found.never!r}")
+    if found.never and found.on:
+        raise inner.place.at("never").fail("'on' gives an instance and 'never' says that there is none; keep one")
     inner.finish()
+    return found
+
+
+def _digits(table: Table) -> int:
+    """The digits of a recorded run; 0 stands for those of float64."""
+    found = table.get("digits", 0)
+    if isinstance(found, bool) or not isinstance(found, int) or found < 0:
+        raise table.place.at("digits").fail("expected a whole number of digits")
     return found
 
 

@@ -6,6 +6,7 @@ import hashlib
 import re
 import tomllib
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,8 @@ MAXIMAL_SIZE = 1_000_000
 LETTER_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
 SOURCES = ("constants", "truth", "user", "run", "problem", "settings")
 HEADER = frozenset("paper units letters functions definitions settings readings regime hides notation draft".split())
+DEFINITION = ("measure", "of", "norm", "partner")
+"""Fields by which a letter is a constant of the card's own definition."""
 FORMULA = SCALAR_FUNCTIONS | RANGE_FUNCTIONS
 
 
@@ -154,6 +157,7 @@ class _Reader:
     def letters(self, units: Mapping[str, str], standing: str) -> dict[str, LetterSpec]:
         tables = self.top.table("letters")
         found: dict[str, LetterSpec] = {}
+        own: dict[str, dict[str, Any]] = {}
         exponents = {
             name for name, data in tables.items() if isinstance(data, dict) and data.get("unit", "1") in (1, "1")
         }
@@ -169,6 +173,10 @@ class _Reader:
             source = table.text("from", "settings")
             if source not in SOURCES:
                 raise place.at("from").fail(f"unknown source {source!r}{nearest(source, SOURCES)}")
+            if definition := {field: value for field in DEFINITION if (value := table.get(field)) is not None}:
+                if source != "constants":
+                    raise place.fail(f'{", ".join(definition)} define a constant of the problem: from = "constants"')
+                own[name] = {**definition, "meaning": data.get("meaning", "")}
             domain, origin = table.get("domain"), table.text("domain_from") or standing
             default = table.get("default")
             found[name] = LetterSpec(
@@ -186,7 +194,19 @@ class _Reader:
                 rounding=table.text("rounding"),  # type: ignore[arg-type]
             )
             table.finish()
-        return found
+        return self.defined(found, own)
+
+    def defined(self, letters: dict[str, LetterSpec], own: Mapping[str, Any]) -> dict[str, LetterSpec]:
+        """The letters, those with a definition in the card with all of its definitions."""
+        if not own:
+            return letters
+        from bilevel_verify.constants.papers import read_letters
+
+        try:
+            definition = read_letters(self.place.file, {"letters": own}, "[letters]")
+        except InputError as error:
+            raise self.place.fail(str(error)) from None
+        return {n: replace(spec, definition=definition) if n in own else spec for n, spec in letters.items()}
 
     def functions(self, units: Mapping[str, str], letters: Mapping[str, LetterSpec]) -> dict[str, FunctionSpec]:
         found: dict[str, FunctionSpec] = {}

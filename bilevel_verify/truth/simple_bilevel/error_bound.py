@@ -118,7 +118,7 @@ def _closed_form(simple: SimpleTruth) -> ErrorBound | None:
     from bilevel_verify.constants import constants
 
     try:
-        found = constants(simple.problem, paper="agm-bio", only=("alpha", "r"))
+        found = constants(simple.problem, only=("alpha", "r"))
         alpha, r = found["alpha"], found["r"]
     except (KeyError, BilevelVerifyError):
         return None

@@ -1,0 +1,41 @@
+"""Every recorded refutation of a claim has an instance that `verify` refutes again, or one of the few reasons."""
+
+from __future__ import annotations
+
+import pytest
+
+from bilevel_verify.audit.records import with_records
+from bilevel_verify.theorems.card import Card, Claim, Statement
+from bilevel_verify.theorems.shelf import cards, load_card
+
+CARDS = [load_card(record.name) for record in cards()]
+RECORDED = [
+    (card, entry, claim)
+    for card in CARDS
+    for entry in card.entries.values()
+    if isinstance(entry, Statement)
+    for claim in entry.claims
+    if claim.refuted is not None
+]
+
+
+def test_every_recorded_claim_has_an_instance_or_a_reason() -> None:
+    assert len(RECORDED) >= 38
+    bare = [f"{c.key}/{e.id}:{k.id}" for c, e, k in RECORDED if not (k.refuted and (k.refuted.on or k.refuted.never))]
+    assert bare == []
+
+
+@pytest.mark.parametrize(
+    ("card", "entry", "claim"),
+    [pytest.param(*part, id=f"{part[0].key}-{part[1].id}-{part[2].id}") for part in RECORDED if part[2].refuted.on],
+)
+def test_the_recorded_instance_is_refuted_again(card: Card, entry: Statement, claim: Claim) -> None:
+    from dataclasses import replace
+
+    findings = with_records(card, replace(entry, claims=(claim,), refuted=None), [])
+    assert findings
+    for finding in findings:
+        assert (finding.row.verdict, finding.row.known_refuted) == ("refuted", True), finding.row.reason
+        assert f"on record: {claim.refuted.why}; again here: " in str(finding.row.reason)
+        assert finding.row.problem is not None
+        assert finding.counterexample is not None
