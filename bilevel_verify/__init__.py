@@ -50,6 +50,7 @@ _HOME = {
     "drafting": "Draft draft read_answers",
     "solving": "solve solve_batch",
     "checks": "Row Verification verify",
+    "worst": "WorstCase worst_case random_instances",
     "audit": "Finding audit check",
     "campaign": "run_campaign load_campaign",
     "reporting": "report",
@@ -143,3 +144,4 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
     from bilevel_verify.symbolic import Derivation, derive
     from bilevel_verify.theorems import Card, card, cards, read, statements
     from bilevel_verify.truth import Enclosure, Truth, truth
+    from bilevel_verify.worst import WorstCase, random_instances, worst_case

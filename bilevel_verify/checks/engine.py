@@ -150,7 +150,7 @@ def verify_all(jobs: Sequence[Mapping[str, Any]], progress: Progress | None = No
 
 def _verify_statement(request: Request, sweep: list[Member], x0: Any, progress: Progress | None) -> Verification:
     cases: list[Case] = []
-    targets = targets_of(request)
+    targets = letters_needed(request)
     for member in sweep:
         problem, eps = instance_problem(request.family, member), member.get("eps")
         why = foreign(request, problem, targets)
@@ -231,12 +231,14 @@ def check_instance(request: Request, problem: Problem, member: Member, x0: np.nd
     return case
 
 
-def prepare(request: Request, problem: Problem, member: Member, x0: np.ndarray) -> Case:
-    """Letters and hypotheses of an instance; nothing runs."""
+def prepare(
+    request: Request, problem: Problem, member: Member, x0: np.ndarray, provider: type[Instance] = Instance
+) -> Case:
+    """Letters and hypotheses of an instance; nothing runs. ``provider`` says where constants and truth come from."""
     leaves = {n: v for n, v in request.parameters.items() if n in request.card.letters}
     swept = {name: number for name, number in member.items() if name in ("eps", *HORIZONS)}
     values = {**leaves, **request.values, **swept}
-    instance = Instance(problem, request.card.key, x0, values)
+    instance = provider(problem, request.card.key, x0, values)
     flat = hyp.combine(hyp.of_convexity(instance))
     if flat is not None and flat.verdict == "not applicable":
         instance.hopeless = flat.reason
@@ -246,7 +248,7 @@ def prepare(request: Request, problem: Problem, member: Member, x0: np.ndarray) 
         instance,
         dict(request.parameters),
         request.readings,
-        targets_of(request),
+        letters_needed(request),
     )
     by_hand = {**request.values, **request.parameters}
     given = judge_given(request.card, request.statement, instance, by_hand, resolved.letters, request.readings)
@@ -257,7 +259,7 @@ def prepare(request: Request, problem: Problem, member: Member, x0: np.ndarray) 
         return Case(request, instance, resolved, [*first, *hyp.premises(instance, resolved), *last], member)
 
 
-def targets_of(request: Request) -> set[str]:
+def letters_needed(request: Request) -> set[str]:
     """Letters that this statement needs: those of its claims, of its conditions, and of its settings."""
     card, statement = request.card, request.statement
     found = letters_used(all_claims(statement.claims))

@@ -10,6 +10,7 @@ EPILOG = """examples:
   bilevel-verify run --out report
   bilevel-verify verify ragd-gs/theorem-1 --problem zoo:ramp --eps 0.1,0.03,0.01
   bilevel-verify verify --card mine.toml --problem mine-too.toml --eps 0.01
+  bilevel-verify worst restarted-agd-hb/lemma-4 --minutes 2 --out worst
   bilevel-verify solve ragd-gs --problem mine.toml --eps 0.01 --x0=1.0 --truth
   bilevel-verify derive mine.toml --latex
   bilevel-verify check '1 + t <= exp(t)' --for 't = [0, 1]'
@@ -49,6 +50,7 @@ def build_parser() -> argparse.ArgumentParser:
     for add in (
         _run,
         _verify,
+        _worst,
         _solve,
         _derive,
         _constants,
@@ -129,9 +131,32 @@ def _verify(commands: Any) -> None:
     c.add_argument("--eps", metavar="E,E,...", help="tolerances; orders need several")
     c.add_argument("--method", metavar="NAME", help="method instead of the statement's own")
     c.add_argument("--sweep", metavar="kappa=A,B,...", help="values of another letter of a family: kappa, d or nu")
+    text = "on N random problems that meet the hypotheses, instead of --problem"
+    c.add_argument("--random", type=_count, metavar="N", help=text)
     _run_options(c)
     c.add_argument("--out", metavar="DIR", help="write a report")
     _strict(c)
+
+
+def _worst(commands: Any) -> None:
+    c = _command(commands, "worst", "worst", "how tight the claims of a statement are: worst cases by search")
+    c.add_argument("statement", nargs="?", metavar="STATEMENT", help="paper/id, paper/id:claim or FILE.toml/id")
+    text = "family to search (repeatable; default: all that fit)"
+    c.add_argument("--family", action="append", default=[], metavar="NAME", help=text)
+    c.add_argument("--families", action="store_true", help="only say which families there are")
+    c.add_argument("--problem", metavar="FILE", help="a problem file with ranges of its knobs in a table [free]")
+    c.add_argument("--method", metavar="NAME", help="method instead of the statement's own")
+    c.add_argument("--eps", metavar="E", help="one tolerance (default: searched too)")
+    c.add_argument("--minutes", type=_positive, default=1.0, metavar="M", help="length of the search (default 1)")
+    c.add_argument("--candidates", type=_count, metavar="N", help="most candidates")
+    c.add_argument(
+        *("--set", "--parameter"), action="append", default=[], dest="letters", metavar="LETTER=VALUE",
+        help="explicit letter, wins over the card (repeatable)",
+    )  # fmt: skip
+    c.add_argument("--budget", type=_count, metavar="N", help="most oracle calls of one run (default 20000)")
+    c.add_argument("--seed", type=_natural, default=0, metavar="N", help="seed of everything random (default 0)")
+    text = "folder of the search's state (it goes on where it was), problem files, worst.json and a picture"
+    c.add_argument("--out", metavar="DIR", help=text)
 
 
 def _solve(commands: Any) -> None:

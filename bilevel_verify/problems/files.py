@@ -31,8 +31,8 @@ NEEDED = {
     "simple_bilevel": ("f", "g", "x"),
 }
 OPTIONAL = ("domain", "knobs", "data", "define", "start", "known", "name", "title", "source", "note")
-CATALOGUE = ("tags", "promises", "control", "latex", "extra")
-"""Fields that only the zoo reads; allowed in every file."""
+CATALOGUE = ("tags", "promises", "control", "latex", "extra", "free")
+"""Fields that only the zoo, or the search for worst cases (``free``), reads; allowed in every file."""
 
 MAXIMUM_FILE = 64_000_000
 MAXIMUM_TEXT = 8_000_000

@@ -114,6 +114,7 @@ def build(
         "plots": plot_records(rows, listed),
         "detection": None,
         "rates": None,
+        "tightness": None,
         "profiles": profile_records(listed, list(problems.values())),
     }
 

@@ -82,6 +82,7 @@ def render(document: Json, pictures: Mapping[str, str] | None = None) -> str:
         pictures=pictures or {},
         view=View(document),
         rates={"here": judged_here(document["rows"]), "kept": document.get("rates")},
+        tightness=document.get("tightness"),
         policy=content_policy(style, script, EARLY),
         early=Markup(EARLY),
         style=Markup(style),

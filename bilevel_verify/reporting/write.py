@@ -15,6 +15,7 @@ from bilevel_verify.errors import InputError
 from bilevel_verify.reporting.build import document_of, document_of_store
 from bilevel_verify.reporting.detection import detection_record
 from bilevel_verify.reporting.rates import rates_record
+from bilevel_verify.reporting.tightness import tightness_record
 
 Json = dict[str, Any]
 FORMATS = ("html", "json", "markdown", "latex", "figures")
@@ -86,7 +87,8 @@ def write_document(document: Json, out: str | Path, formats: Sequence[str] = FOR
     page = folder / "index.html"
     papers = {paper["key"] for paper in document["papers"]}
     rates = rates_record(folder, papers) or document.get("rates")
-    document = document | {"detection": detection_record(folder) or document.get("detection"), "rates": rates}
+    beside = {"detection": detection_record(folder), "tightness": tightness_record(folder)}
+    document = document | {name: found or document.get(name) for name, found in beside.items()} | {"rates": rates}
     try:
         folder.mkdir(parents=True, exist_ok=True)
         _write_formats(document, folder, page, formats)

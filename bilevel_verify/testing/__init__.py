@@ -37,11 +37,15 @@ _HOME = {
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names.split()}
 
-__all__ = sorted(_MODULE_OF)
+__all__ = sorted((*_MODULE_OF, "random_instances"))
 
 
 def __getattr__(name: str) -> Any:
     """Load a public name on first use (a MissingExtraError names the extra that is absent)."""
+    if name == "random_instances":
+        from bilevel_verify.worst import random_instances
+
+        return random_instances
     if name not in _MODULE_OF:
         raise AttributeError(f"module 'bilevel_verify.testing' has no attribute {name!r}")
     value = getattr(importlib.import_module(f"bilevel_verify.testing.{_MODULE_OF[name]}"), name)

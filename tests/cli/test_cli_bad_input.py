@@ -58,6 +58,12 @@ def test_bad_problem_files(
 
 
 CALLS = [
+    (["worst"], "name a statement"),
+    (["worst", "restarted-agd-hb/lemma-1", "--eps", "0.1,0.2"], "one tolerance"),
+    (["worst", "restarted-agd-hb/lemma-1", "--problem", "p.toml"], "needs a table"),
+    (["worst", "restarted-agd-hb/lemma-1", "--family", "rampp"], "no family"),
+    (["worst", "restarted-agd-hb/lemma-1", "--minutes", "0"], "positive"),
+    (["verify", "restarted-agd-hb/lemma-1", "--random", "2", "--x0=1"], "leave out"),
     (["verify", "--problem", "p.toml"], "name a statement"),
     (["verify", "restarted-agd-hb/theorem-1"], "name the problem"),
     (["verify", "restarted-agd-hb/theorem-99", "--problem", "p.toml"], "theorem-99"),

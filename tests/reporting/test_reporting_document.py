@@ -214,6 +214,22 @@ def test_sweeps_beside_the_report_are_shown(tmp_path: Path) -> None:
         assert "ramp &lt;x&gt;" not in report(verifications(), tmp_path, formats=["html"]).read_text(encoding="utf-8")
 
 
+def test_the_tightness_beside_the_report_is_shown(tmp_path: Path) -> None:
+    claim = {"claim": "decrease <b>", "relation": "a <= b", "ratio": 1e-6, "word": "loose", "certainty": "certified"}
+    claim |= {"verdict": "holds", "family": "single-huber"}
+    (tmp_path / "worst.json").write_text(json.dumps({"statement": "mine/t", "tried": 7, "claims": [claim]}))
+    page = report(verifications(), tmp_path, formats=["html", "json"]).read_text(encoding="utf-8")
+    assert "mine/t:decrease &lt;b&gt;" in page
+    assert 'cx="64.0"' in page  # half way from 1e-12 to 1
+    document = json.loads((tmp_path / "report.json").read_text())
+    assert document["tightness"][0]["share"] == "1e-06"
+    assert problems_with(document) == []
+    for other in ([claim | {"verdict": "fine"}], [claim | {"ratio": "much"}], [7], None):
+        (tmp_path / "worst.json").write_text(json.dumps([{"statement": "mine/t", "tried": 7, "claims": other}]))
+        again = report(verifications(), tmp_path, formats=["html"]).read_text(encoding="utf-8")
+        assert "How tight every bound is" not in again
+
+
 def test_kept_sweeps_are_shown_for_the_papers_of_the_report(tmp_path: Path) -> None:
     from bilevel_verify.reporting.rates import kept_file, rates_record
 

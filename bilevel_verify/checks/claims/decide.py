@@ -18,6 +18,9 @@ from bilevel_verify.truth.arithmetic.enclosure import Certainty, weakest
 WIDE = 1e-6
 """A side whose relative width exceeds this is undecided for want of precision rather than by a tie."""
 
+NOISE = 1e-13
+"""Sides that are both smaller are rounding where a relation between them breaks."""
+
 WORST_FIRST: tuple[Verdict, ...] = ("refuted", "undecided", "holds", "inconsistent", "consistent", "uninformative")
 """What decides for a statement, if one of its claims has it."""
 
@@ -105,11 +108,29 @@ def margin_of(measured: float, operator: str, bound: float) -> float:
     return difference / max(abs(bound), abs(measured))
 
 
+def ratio_of(judgement: Judgement | None) -> float:
+    """The share of a bound that is used up at a place: 1 where the sides are equal, above 1 for a violation.
+
+    ``left/right`` for ``<=`` between positive sides, ``right/left`` for ``>=`` or between negative ones, at most 0
+    where the signs differ. ``-inf`` where it says nothing: no place, a side that is not a number, both sides zero,
+    sides that their enclosures do not tell apart but for a tie.
+    """
+    if judgement is None or isnan(judgement.margin) or judgement.measured == 0 == judgement.bound:
+        return -inf
+    margin = judgement.margin
+    if judgement.answer is None:
+        return 1.0 if judgement.reason == "tie" and judgement.measured * judgement.bound > 0 else -inf
+    if margin >= 0:
+        return 1 - margin
+    return 1 / (1 + margin) if margin > -1 else inf
+
+
 @dataclass
 class Tally:
     """Collects the judgements of one relation over all its places.
 
-    Keeps the place with the smallest margin, the worst violation, and the first place that was not decided.
+    Keeps the place with the smallest margin, the worst violation, the first place that was not decided, and the place
+    that uses up most of the bound.
     """
 
     places: int = 0
@@ -121,6 +142,7 @@ class Tally:
     worst: Judgement | None = None
     first: Judgement | None = None
     first_epoch: int | None = None
+    closest: Judgement | None = None
     open_: Judgement | None = None
     open_count: int = 0
     notes: list[str] = field(default_factory=list)
@@ -129,6 +151,8 @@ class Tally:
         """One more place, of that epoch."""
         self.places += 1
         self.certainty = weakest(self.certainty, judgement.certainty)
+        if ratio_of(judgement) > ratio_of(self.closest) and not _is_noise(judgement):
+            self.closest = judgement
         if judgement.answer is None:
             self.open_count += 1
             self.open_ = self.open_ or judgement
@@ -165,6 +189,11 @@ class Tally:
     def shown(self) -> Judgement | None:
         """The judgement that a row shows: the worst violation, else an open place, else the smallest margin."""
         return self.worst or self.open_ or self.tightest
+
+
+def _is_noise(judgement: Judgement) -> bool:
+    """Whether a violation is so small that the rounding of a run in floats makes it."""
+    return judgement.answer is False and max(abs(judgement.measured), abs(judgement.bound)) < NOISE
 
 
 def _before(a: float, b: float) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
+
 from bilevel_verify.checks.claims.claims import Judged, all_claims, judge_claims
 from bilevel_verify.checks.claims.decide import Judgement, Tally
 from bilevel_verify.checks.evidence.blocks import judge_in_blocks
@@ -42,10 +44,7 @@ def judge_along(case: Case, claims: list[Claim]) -> None:
         case.trouble = f"precision: {case.beneath}"
         return
     try:
-        if case.beneath:
-            trajectory = in_many_digits(case, ITERATIONS if claims else SOME_EPOCHS)
-        else:
-            trajectory = recorded(case, run_of(case))
+        run_method_of(case, claims)
     except (ParameterError, ArithmeticError, BilevelVerifyError, NotImplementedError, TypeError) as error:
         if isinstance(error, InputError) and not isinstance(error, ParameterError) and blocked is None:
             raise
@@ -54,11 +53,41 @@ def judge_along(case: Case, claims: list[Claim]) -> None:
             blocked = Premise("every cut has a point in Z", "not applicable", str(error))
         _all_undecided(case, claims, case.trouble, blocked)
         return
-    case.run, case.trajectory = trajectory.run, trajectory
-    with exact.precision(max(BITS, BITS_OF_A_DIGIT * (case.digits or 0))):
+    with _working_precision(case):
         _judge_run(case, claims)
     if case.beneath:
         case.run, case.trouble = None, f"precision: {case.beneath}"
+
+
+def run_method_of(case: Case, claims: list[Claim]) -> None:
+    """Run the method of a case: in floats, or its first iterations in many digits where they do not resolve it."""
+    if case.beneath:
+        trajectory = in_many_digits(case, ITERATIONS if claims else SOME_EPOCHS)
+    else:
+        trajectory = recorded(case, run_of(case))
+    case.run, case.trajectory = trajectory.run, trajectory
+
+
+def _working_precision(case: Case) -> AbstractContextManager[None]:
+    return exact.precision(max(BITS, BITS_OF_A_DIGIT * (case.digits or 0)))
+
+
+def places_of_run(case: Case, claims: list[Claim]) -> list[Judged]:
+    """The claims at all places of a fresh run, without rows and without repeating anything in many digits.
+
+    Conditions that are checked along the run are added to the premises of the case, and its containment is judged.
+
+    Raises
+    ------
+    BilevelVerifyError, ArithmeticError, NotImplementedError, TypeError : no run, for the reason that it gives.
+    """
+    missing = _missing(case)
+    if missing:
+        raise ParameterError(missing)
+    case.beneath = unresolved(case)
+    run_method_of(case, claims)
+    with _working_precision(case):
+        return _places(case, claims)
 
 
 def _kind_of(error: Exception) -> str:
@@ -74,12 +103,18 @@ def _asks_for_epochs(case: Case) -> bool:
 
 
 def _judge_run(case: Case, claims: list[Claim]) -> None:
-    assert case.run is not None
+    found = _places(case, claims)
+    case.rows += probability_rows(case, [claim for claim in claims if claim.probability is not None], run_of)
+    for judged in found:
+        case.rows.append(row_of(case, judged, verdict_of(case, judged, along_run=True)))
+
+
+def _places(case: Case, claims: list[Claim]) -> list[Judged]:
+    """Claims without a probability at all places of the run of a case."""
     assert case.trajectory is not None
     conditions = [claim for entry in assumed(case.request.card, case.request.statement) for claim in entry.claims]
     _tabulate(case, [*claims, *conditions])
     assert case.functions is not None
-    uncertain = [claim for claim in claims if claim.probability is not None]
     certain = [claim for claim in claims if claim.probability is None]
     if case.trajectory.thinned:
         case.in_blocks = judge_in_blocks(case, [*certain, *conditions], _symbols(case, [*certain, *conditions]))
@@ -88,9 +123,7 @@ def _judge_run(case: Case, claims: list[Claim]) -> None:
     else:
         case.contained = hyp.containment(case.instance, case.trajectory, case.functions)
     _judge_conditions(case)
-    case.rows += probability_rows(case, uncertain, run_of)
-    for judged in _judged(case, certain):
-        case.rows.append(row_of(case, judged, verdict_of(case, judged, along_run=True)))
+    return _judged(case, certain)
 
 
 def _judged(case: Case, claims: list[Claim]) -> list[Judged]:

@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from math import inf, isfinite, isnan
+from math import inf, isfinite
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bilevel_verify.checks.claims import values as v
 from bilevel_verify.checks.claims.claims import Judged
-from bilevel_verify.checks.claims.decide import Judgement, Tally, guarded, judge, reason_of
+from bilevel_verify.checks.claims.decide import Judgement, Tally, guarded, judge, ratio_of, reason_of
 from bilevel_verify.checks.claims.evaluate import Bound, Evaluator
 from bilevel_verify.checks.claims.values import EvaluationError
 from bilevel_verify.checks.instances import hypotheses as hyp
@@ -50,15 +50,39 @@ class Letter:
 
 def attack_claims(case: Case, claims: list[Claim]) -> list[Row]:
     """Judge point claims on one instance."""
-    lam = case.letters().get("lam", (None,))[0]
-    case.functions = functions_of(case.problem, case.instance.truth, lam)  # type: ignore[assignment]
+    _with_functions(case)
     return [row for claim in claims if not claim.is_order for row in _attack_claim(case, claim)]
 
 
-def _attack_claim(case: Case, claim: Claim) -> list[Row]:
-    evaluator = case.evaluator(claim)
+def attacked_places(case: Case, claims: list[Claim], draws: int = FIRST_DRAWS, polish: int = POLISH) -> list[Judged]:
+    """Point claims at drawn places and along local searches from the best, without rows and without a proof."""
+    _with_functions(case)
+    found = []
+    for claim in claims:
+        evaluator, rng = case.evaluator(claim), _generator(case, claim)
+        for number, link in enumerate(claim.chain):
+            judged = Judged(claim, link, number, Tally(), evaluator)
+            try:
+                letters = [_letter(name, domain, case, evaluator) for name, domain in claim.for_.items()]
+                _search(judged, letters, case, rng, draws, polish)
+            except MathematicalError as error:
+                judged.tally.take(guarded(error, ""))
+            found.append(judged)
+    return found
+
+
+def _with_functions(case: Case) -> None:
+    lam = case.letters().get("lam", (None,))[0]
+    case.functions = functions_of(case.problem, case.instance.truth, lam)  # type: ignore[assignment]
+
+
+def _generator(case: Case, claim: Claim) -> np.random.Generator:
     seed = case.request.options.get("seed", 0)
-    rng = np.random.default_rng([int(seed), _number_of(f"{case.request.name}/{claim.id}")])
+    return np.random.default_rng([int(seed), _number_of(f"{case.request.name}/{claim.id}")])
+
+
+def _attack_claim(case: Case, claim: Claim) -> list[Row]:
+    evaluator, rng = case.evaluator(claim), _generator(case, claim)
     rows = []
     for number, link in enumerate(claim.chain):
         judged = Judged(claim, link, number, Tally(), evaluator)
@@ -186,12 +210,12 @@ def _search(
     size = sum(letter.size for letter in letters)
     if size == 0:
         _attack(judged, {}, case)
-        return _ratio(judged.tally.shown)
+        return ratio_of(judged.tally.shown)
     best: list[tuple[float, np.ndarray]] = []
 
     def score(u: np.ndarray) -> float:
         judgement = _attack(judged, _place(letters, np.clip(u, 0.0, 1.0)), case)
-        return -inf if judgement is None else _ratio(judgement)
+        return -inf if judgement is None else ratio_of(judgement)
 
     for _ in range(draws):
         u = rng.random(size)
@@ -254,19 +278,6 @@ def _attack(judged: Judged, place: Bound, case: Case) -> Judgement | None:
         found = guarded(error, where)
     judged.tally.take(found)
     return found
-
-
-def _ratio(judgement: Judgement | None) -> float:
-    """``left / right`` where both are positive (above 1 is a violation), else one minus the margin."""
-    if judgement is None or isnan(judgement.measured) or isnan(judgement.bound):
-        return -inf
-    if judgement.measured == 0 == judgement.bound:
-        return -inf  # equal points and the like: says nothing
-    if judgement.answer is None and not (judgement.measured > 0 and judgement.bound > 0):
-        return -inf  # both sides vanish up to their errors: says nothing
-    if judgement.measured > 0 and judgement.bound > 0:
-        return judgement.measured / judgement.bound
-    return 1 - judgement.margin
 
 
 def _describe(place: Bound) -> str:

@@ -18,15 +18,16 @@ def verify_command(arguments: Any) -> int:
     wanted = [*arguments.statements, *arguments.statement, *arguments.card]
     if not wanted:
         raise InputError("name a statement (paper/id), a paper's key, or --card FILE.toml")
-    problem, found = _verifications(arguments, wanted)
+    problem, found = (_on_random if arguments.random else _verifications)(arguments, wanted)
     rows = [row.to_dict() for one in found for row in one.claims]
     if arguments.out:
         from bilevel_verify.reporting import report
 
-        instance = instance_of(problem, tuple(values.tolerances(arguments.eps) or ()))
-        page = report(
-            found, arguments.out, title=f"Verification of {', '.join(wanted)}", problems=[instance] * len(found)
-        )
+        if arguments.random:
+            instances = problem
+        else:
+            instances = [instance_of(problem, tuple(values.tolerances(arguments.eps) or ()))] * len(found)
+        page = report(found, arguments.out, title=f"Verification of {', '.join(wanted)}", problems=instances)
         output.say(f"report: {page}")
     if arguments.json:
         hypotheses = [row.to_dict() for one in found for row in one.hypotheses]
@@ -68,6 +69,28 @@ def _verifications(arguments: Any, wanted: list[str]) -> tuple[Any, list[Verific
         card = name.partition(".toml")[0] + ".toml" if ".toml" in name else None
         found.append(with_commands(one, reference, card, arguments.seed, arguments.budget))
     return problem, found
+
+
+def _on_random(arguments: Any, wanted: list[str]) -> tuple[list[Any], list[Verification]]:
+    """Random problems of the class of each statement, and a verification on each of them."""
+    from bilevel_verify.worst import verify_random
+
+    if arguments.problem or arguments.sweep or arguments.x0 or arguments.y0:
+        raise InputError("--random draws problems and starts: leave out --problem, --x0, --y0 and --sweep")
+    eps = values.tolerances(arguments.eps)
+    if eps is not None and len(eps) != 1:
+        raise InputError("--random takes one tolerance in --eps, or none, and it is drawn too")
+    letters = values.assignments(arguments.letters, "--set")
+    problems, found = [], []
+    for name in wanted:
+        explicit, leaves = split_letters(name, letters)
+        pairs = verify_random(
+            name, arguments.random, arguments.seed, eps=None if eps is None else eps[0], method=arguments.method,
+            parameters=explicit, values=leaves, budget=arguments.budget, progress=output.say,
+        )  # fmt: skip
+        problems += [one.problem for one, _ in pairs]
+        found += [one for _, one in pairs]
+    return problems, found
 
 
 def split_letters(statement: str, letters: dict[str, Scalar]) -> tuple[dict[str, Scalar], dict[str, Scalar]]:
