@@ -9,7 +9,7 @@ from typing import Any
 
 from bilevel_verify.checks.claims.claims import Judged, all_claims, at_places, over_epoch
 from bilevel_verify.checks.claims.decide import Judgement, Tally
-from bilevel_verify.checks.engine import DEFAULT_BUDGET, check_instance, requests_of, targets_of
+from bilevel_verify.checks.engine import DEFAULT_BUDGET, check_instance, letters_needed, requests_of
 from bilevel_verify.checks.instances.case import Case
 from bilevel_verify.checks.judging.along import BITS
 from bilevel_verify.checks.requests.request import instance_problem, members
@@ -100,7 +100,7 @@ def series_of(
         chosen = [c for c in claims if claim is None or c.id == claim]
         if not chosen:
             continue
-        need_eps(request, member, targets_of(request))
+        need_eps(request, member, letters_needed(request))
         instance = instance_problem(request.family, member)
         start = (default_starts(instance) if x0 is None else point_of(instance, x0))[0]
         case = check_instance(request, instance, member, start)
