@@ -41,6 +41,10 @@ def console(stderr: bool = False) -> Console:
     return Console(file=stream, highlight=False, width=width)
 
 
+WHOLE_WORD = 10
+"""Letters of a word that are not torn apart in a narrow table."""
+
+
 def piped_width() -> int:
     """``COLUMNS`` where it is a sensible number."""
     wanted = os.environ.get("COLUMNS", "")
@@ -65,8 +69,10 @@ def table(title: str, columns: Sequence[str], lines: Sequence[Sequence[Any]], nu
     from rich.text import Text
 
     shown = Table(title=Text(title) if title else None, box=SIMPLE_HEAD, title_justify="left", pad_edge=False)
-    for name in columns:
-        shown.add_column(name, justify="right" if name in numeric else "left", overflow="fold")
+    for place, name in enumerate(columns):
+        words = [word for line in (columns, *lines) for word in str(line[place]).split()]
+        least = min(WHOLE_WORD, max(map(len, words), default=1))
+        shown.add_column(name, justify="right" if name in numeric else "left", overflow="fold", min_width=least)
     for line in lines:
         shown.add_row(*(c if isinstance(c, Text) else Text(str(c)) for c in line))
     _print(shown)

@@ -65,7 +65,7 @@ def test_the_name_of_an_altered_answer_says_what_it_was_about(tmp_path: Path) ->
     path = tmp_path / "s.sqlite"
     small_store(path)
     tamper(path, "UPDATE cells SET answer = '{}' WHERE key = 'k1'")
-    assert mend(path) == ("the answer of zoo:ramp (row 2, key 'k1')",)
+    assert mend(path) == ("the answer of zoo:ramp, seed 1 (row 2, key 'k1')",)
 
 
 def test_a_sound_row_is_never_hidden(tmp_path: Path) -> None:

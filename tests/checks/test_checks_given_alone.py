@@ -259,7 +259,9 @@ def test_a_number_beside_a_constant(own: Constant, ends: tuple[float, float], an
 def test_every_field_of_a_constant() -> None:
     assert given._constant("L", 5, (5, 5), BASE) == Given("L", 5, True, source="constants")
     reason = "L = 1 is too small for this problem: L >= 1.5 (sup = 2)"
-    assert given._constant("L", 1, (1, 1), BASE) == Given("L", 1, False, reason, source="constants")
+    assert given._constant("L", 1, (1, 1), BASE) == Given(
+        "L", 1, False, reason, source="constants", certainty="computed"
+    )
     reason = "L = 1.75 is not certain: certified is L <= 2"
     assert given._constant("L", 1.75, (1.75, 1.75), BASE) == Given("L", 1.75, None, reason, source="constants")
     seen = replace(BASE, attained=True, witness={"x1": 0.5, "y1": 1 / 3})
@@ -267,7 +269,9 @@ def test_every_field_of_a_constant() -> None:
     found = Given("L", 1, False, reason, "x1 = 0.5, y1 = 0.333333", source="constants")
     assert given._constant("L", 1, (1, 1), seen) == found
     reason = "mu = 4 is too large for this problem: mu <= 3 (sup = 2)"
-    assert given._constant("mu", 4, (4, 4), LOW) == Given("mu", 4, False, reason, source="constants")
+    assert given._constant("mu", 4, (4, 4), LOW) == Given(
+        "mu", 4, False, reason, source="constants", certainty="computed"
+    )
     reason = "mu = 2.5 is not certain: certified is mu >= 2"
     assert given._constant("mu", 2.5, (2.5, 2.5), LOW) == Given("mu", 2.5, None, reason, source="constants")
     reason = "mu = 4 is too large for this problem: mu <= 2 (sup = 2)"

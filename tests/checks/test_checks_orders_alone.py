@@ -65,7 +65,7 @@ def test_every_field_of_a_rate(counted: list[float], expected: list[float]) -> N
 def test_slopes_divide_logarithms() -> None:
     driver, counts = [1.0, 3.0, 10.0, 11.0], [2.0, 5.0, 4.0, 9.0]
     expected = [log(b / a) / log(d / c) for (a, b), (c, d) in zip(pairwise(counts), pairwise(driver))]
-    assert orders._slopes(driver, counts) == pytest.approx(expected)
+    assert orders.local_slopes(driver, counts) == pytest.approx(expected)
 
 
 A, B, S = orders.ABOVE, orders.BELOW, orders.STEADY

@@ -167,7 +167,7 @@ def test_a_changed_expression_and_an_invented_quotation_are_found() -> None:
         ({"formula": [{"n": 1, "latex": "a", "kind": "picture"}]}, "is not one of"),
         ({"formula": [{"n": 1, "latex": "a" * 50_000}]}, "more than 40000 characters"),
         ({"formulas": []}, "unknown field 'formulas'"),
-        ({"formula": {}}, "array of tables"),
+        ({"formula": {}}, "arrays of tables"),
     ],
 )
 def test_a_print_that_is_ill_formed_names_the_place(data: dict[str, object], message: str) -> None:

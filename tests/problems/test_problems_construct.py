@@ -170,7 +170,7 @@ def test_mistakes_are_named_in_one_line(arguments, fragment):
         ({"y": ""}, "y is empty"),
         ({"y": None}, "missing field 'y'"),
         ({"g": "y1**2 + w"}, "g: unknown symbol 'w'"),
-        ({"f": "sin(x1"}, "f: not an expression"),
+        ({"f": "sin(x1"}, "f: a ')' is missing"),
     ],
 )
 def test_mistakes_of_two_levels(change, fragment):
