@@ -41,8 +41,8 @@ def console(stderr: bool = False) -> Console:
     return Console(file=stream, highlight=False, width=width)
 
 
-WHOLE_WORD = 10
-"""Letters of a word that are not torn apart in a narrow table."""
+WHOLE_WORD = 12
+"""Letters of a word that no narrow table tears apart."""
 
 
 def piped_width() -> int:
@@ -70,9 +70,10 @@ def table(title: str, columns: Sequence[str], lines: Sequence[Sequence[Any]], nu
 
     shown = Table(title=Text(title) if title else None, box=SIMPLE_HEAD, title_justify="left", pad_edge=False)
     for place, name in enumerate(columns):
-        words = [word for line in (columns, *lines) for word in str(line[place]).split()]
-        least = min(WHOLE_WORD, max(map(len, words), default=1))
-        shown.add_column(name, justify="right" if name in numeric else "left", overflow="fold", min_width=least)
+        cells = [str(line[place]) for line in lines]
+        word = all(" " not in cell and len(cell) <= WHOLE_WORD for cell in cells)
+        justify: Literal["left", "right"] = "right" if name in numeric else "left"
+        shown.add_column(name, justify=justify, overflow="fold", no_wrap=word)
     for line in lines:
         shown.add_row(*(c if isinstance(c, Text) else Text(str(c)) for c in line))
     _print(shown)
