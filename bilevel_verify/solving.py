@@ -19,7 +19,7 @@ from bilevel_verify.theorems.card import Card, Statement
 from bilevel_verify.theorems.letters.given import judge_given
 from bilevel_verify.theorems.letters.instance import Leaves
 from bilevel_verify.theorems.letters.resolve import Resolved, resolve
-from bilevel_verify.theorems.shelf import find_statement, load_card, shipped
+from bilevel_verify.theorems.library import find_statement, load_card, shipped
 
 Start = Sequence[float] | np.ndarray | float | None
 

@@ -16,7 +16,7 @@ from bilevel_verify.checks.verdicts.counting import count_of, in_order
 from bilevel_verify.checks.verdicts.verdict import Row
 from bilevel_verify.errors import CardError
 from bilevel_verify.theorems.card import Card, Entry
-from bilevel_verify.theorems.shelf import cards, load_card
+from bilevel_verify.theorems.library import cards, load_card
 
 Progress = Callable[[str, int, int], None]
 OnError = Callable[[CardError], None]

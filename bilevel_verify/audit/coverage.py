@@ -10,7 +10,7 @@ from typing import Any
 from bilevel_verify.checks.verdicts.counting import KEPT, WORDS, first_mark
 from bilevel_verify.checks.verdicts.verdict import Row
 from bilevel_verify.theorems.card import Card
-from bilevel_verify.theorems.shelf import checks_of
+from bilevel_verify.theorems.library import checks_of
 
 SCALAR_KINDS = ("inequality", "step-algebra", "derivation")
 DECIDED = ("holds", "refuted")

@@ -37,9 +37,9 @@ def dense(d: int) -> dict[str, Any]:
     # the same once more, without the compiler: derivation and printing alone
     fresh = oracles(problem)
     before = time.process_time()
-    sources = [fresh.workshop.source(field) for field in ("grad_y_g", "hvp_yy_g")]
+    sources = [fresh.programs.source(field) for field in ("grad_y_g", "hvp_yy_g")]
     found["derive"] = time.process_time() - before
-    found["subexpressions"] = fresh.workshop.base("g").size
+    found["subexpressions"] = fresh.programs.base("g").size
     found["source"] = sum(len(source.text) for source in sources)
     x, y, v, out = (np.full(d, 0.1) for _ in range(4))
     form = "compiled" if can_compile() else "plain"

@@ -164,7 +164,7 @@ def card_fingerprint(statement: str | None, card: str | None) -> str | None:
 @lru_cache(maxsize=4096)
 def card_path(statement: str) -> Path:
     """The file of the card of ``paper/id`` (or of a paper's key alone; the paper may be the path of a card file)."""
-    from bilevel_verify.theorems.shelf import shipped
+    from bilevel_verify.theorems.library import shipped
 
     paper = statement.partition(".toml/")[0] + ".toml" if ".toml" in statement else statement.partition("/")[0]
     if paper.endswith(".toml"):

@@ -241,7 +241,7 @@ def prepare(
     instance = provider(problem, request.card.key, x0, values)
     flat = hyp.combine(hyp.of_convexity(instance))
     if flat is not None and flat.verdict == "not applicable":
-        instance.hopeless = flat.reason
+        instance.without_truth = flat.reason
     resolved = resolve(
         request.card,
         request.statement,

@@ -53,7 +53,7 @@ def quadratic_on_ball(structure: Structure, ball: sets.Ball) -> Bound | None:
         return None
     least = _least_norm(Q, q)
     if least is None or (least.T * least)[0] > radius2:
-        return _pressed(Q, q, radius2, center)
+        return _supporting(Q, q, radius2, center)
     size2 = (least.T * least)[0]
     return _tangent(Q, least, center) if size2 == radius2 else _inside(Q, least, radius2)
 
@@ -97,7 +97,7 @@ def _tangent(Q: sympy.Matrix, p: sympy.Matrix, center: sympy.Matrix) -> Bound | 
     return alpha, Integer(4), f"the solutions touch the sphere at one point: r = 4, alpha = {alpha}", p + center
 
 
-def _pressed(Q: sympy.Matrix, q: sympy.Matrix, radius2: Expr, center: sympy.Matrix) -> Bound | None:
+def _supporting(Q: sympy.Matrix, q: sympy.Matrix, radius2: Expr, center: sympy.Matrix) -> Bound | None:
     """alpha = lambda_min(Q) + mu with the multiplier of the ball, closed where q is an eigenvector of Q."""
     bottom = Integer(0) if Q.rank() < Q.rows else least_root(Q)
     if bottom is None:

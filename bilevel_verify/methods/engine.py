@@ -15,11 +15,11 @@ import numpy as np
 
 from bilevel_verify.methods import memory as storage
 from bilevel_verify.methods.forms import loops
-from bilevel_verify.methods.keeper import Block, TraceKeeper
 from bilevel_verify.methods.kernels import layout
 from bilevel_verify.methods.kernels.steps import open_row
 from bilevel_verify.methods.memory import Arithmetic, new_memory
 from bilevel_verify.methods.perturbations import Perturbations
+from bilevel_verify.methods.recorder import Block, TraceRecorder
 from bilevel_verify.methods.registry import ESTIMATORS, SCHEMES, Method
 from bilevel_verify.methods.run import ENDED, Run, Status, Trace
 from bilevel_verify.oracles import Oracles, named_counts, new_counts, oracles
@@ -268,7 +268,7 @@ class RunStream:
     def __init__(self, setup: Setup, make: Callable[[Setup], Stepper]) -> None:
         self.setup = setup
         self.stepper = make(setup)
-        self.keeper = TraceKeeper(setup.record, setup.arithmetic.dtype)
+        self.recorder = TraceRecorder(setup.record, setup.arithmetic.dtype)
         self._run: Run | None = None
         self._started = time.perf_counter()
 
@@ -296,7 +296,7 @@ class RunStream:
 
     def take(self, block: Block, outcome: Outcome | None) -> Trace:
         """Keep a block; after the last one there is a result."""
-        self.keeper.add(block)
+        self.recorder.add(block)
         if outcome is not None:
             self._run = self._finish(outcome)
         return block.trace()
@@ -311,7 +311,7 @@ class RunStream:
         as_array = (lambda v: np.array(v, dtype=object)) if exact else (lambda v: np.array(v, dtype=np.float64))
         epochs = outcome.epochs if setup.method.restarts else 1
         last = outcome.status == "budget" and outcome.restarted_last
-        trace = self.keeper.trace()
+        trace = self.recorder.trace()
         return Run(
             method=setup.reported_name or setup.method.name,
             problem=setup.problem.name or setup.problem.kind,

@@ -9,7 +9,7 @@ from typing import Any
 from bilevel_verify.methods.kernels.layout import Memory
 from bilevel_verify.methods.kernels.members import advance_members
 from bilevel_verify.methods.registry import Estimator, Scheme
-from bilevel_verify.oracles.twin import compiled
+from bilevel_verify.oracles.jit import compiled
 
 Loop = Callable[..., int]
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from bilevel_verify.errors import CertificationError, ParameterError
 from bilevel_verify.methods.engine import Outcome, Setup, oracles_of, working_precision
-from bilevel_verify.methods.keeper import Block
+from bilevel_verify.methods.recorder import Block
 from bilevel_verify.methods.run import Status
 from bilevel_verify.oracles.oracles import BudgetExhausted
 from bilevel_verify.oracles.precise import PreciseOracles

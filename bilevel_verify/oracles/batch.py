@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from bilevel_verify.oracles.workshop import Workshop, direction_block, result_block
+from bilevel_verify.oracles.programs import Programs, direction_block, result_block
 from bilevel_verify.symbolic.arithmetics import NUMPY
 from bilevel_verify.symbolic.numeric import NumericStructure
 
@@ -15,22 +15,22 @@ AT_ONCE = 2_000_000
 """Numbers in one work array of an unrolled evaluation; more points go in pieces."""
 
 
-def batch(workshop: Workshop, field: str, points: FloatArray) -> FloatArray:
+def batch(programs: Programs, field: str, points: FloatArray) -> FloatArray:
     """One oracle at the rows of ``points`` (x, y and, for products, v side by side): shape (N, length)."""
-    result = _closed_form(workshop, field, points)
-    return result + data_part(workshop, field, points) if workshop.has_data_sums(field[-1]) else result
+    result = _closed_form(programs, field, points)
+    return result + data_part(programs, field, points) if programs.has_data_sums(field[-1]) else result
 
 
-def data_part(workshop: Workshop, field: str, points: FloatArray) -> FloatArray:
+def data_part(programs: Programs, field: str, points: FloatArray) -> FloatArray:
     """What the sums over data contribute."""
-    return _on_arrays(workshop, field, workshop.data(field[-1]), points)
+    return _on_arrays(programs, field, programs.data(field[-1]), points)
 
 
-def _closed_form(workshop: Workshop, field: str, points: FloatArray) -> FloatArray:
+def _closed_form(programs: Programs, field: str, points: FloatArray) -> FloatArray:
     which = field[-1]
-    if workshop.is_structured(which) and not field.startswith("third"):
-        return _on_arrays(workshop, field, workshop.numeric(which), points)
-    program = workshop.program(field)
+    if programs.is_structured(which) and not field.startswith("third"):
+        return _on_arrays(programs, field, programs.numeric(which), points)
+    program = programs.program(field)
     size = max(1, AT_ONCE // max(1, len(program.instructions)))
     result = np.empty((len(points), len(program.outputs)))
     for first in range(0, len(points), size):
@@ -40,7 +40,7 @@ def _closed_form(workshop: Workshop, field: str, points: FloatArray) -> FloatArr
     return result
 
 
-def _on_arrays(workshop: Workshop, field: str, structure: NumericStructure, points: FloatArray) -> FloatArray:
+def _on_arrays(programs: Programs, field: str, structure: NumericStructure, points: FloatArray) -> FloatArray:
     kind = field[:-2]
     z, v = points[:, : structure.size], points[:, structure.size :]
     if kind == "value":
@@ -49,7 +49,7 @@ def _on_arrays(workshop: Workshop, field: str, structure: NumericStructure, poin
         return structure.third(z)
     if kind == "hess":
         return structure.full_hessian(z).reshape(len(z), structure.size**2)
-    rows = workshop.ranges[result_block(field)]
+    rows = programs.ranges[result_block(field)]
     if kind.startswith("grad"):
         return structure.gradient(z, rows)
-    return structure.product(z, rows, workshop.ranges[direction_block(field)], v)
+    return structure.product(z, rows, programs.ranges[direction_block(field)], v)

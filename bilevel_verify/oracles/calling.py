@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 from bilevel_verify.oracles.compiling import internal
-from bilevel_verify.oracles.twin import compiled, compiled_as, loop
+from bilevel_verify.oracles.jit import compiled, compiled_as, loop
 
 
 @compiled_as("bilevel_verify.oracles.calling:address_call_3")

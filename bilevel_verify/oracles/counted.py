@@ -35,7 +35,7 @@ from bilevel_verify.oracles.convention import (
     VALUE_F,
     VALUE_G,
 )
-from bilevel_verify.oracles.twin import inlined
+from bilevel_verify.oracles.jit import inlined
 
 
 @inlined

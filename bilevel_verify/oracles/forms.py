@@ -19,7 +19,7 @@ from bilevel_verify.oracles.namespaces import (
     run_source,
 )
 from bilevel_verify.oracles.notices import say_once
-from bilevel_verify.oracles.workshop import Workshop, direction_block, result_block
+from bilevel_verify.oracles.programs import Programs, direction_block, result_block
 from bilevel_verify.symbolic.generate import Source
 
 Oracle = Callable[..., None]
@@ -83,7 +83,7 @@ def multiprecision_oracle(source: Source) -> Oracle:
     return oracle
 
 
-def exact_data_oracle(workshop: Workshop, field: str) -> Oracle:
+def exact_data_oracle(programs: Programs, field: str) -> Oracle:
     """The oracle of a function with sums over data on mpmath numbers.
 
     Raises
@@ -93,7 +93,7 @@ def exact_data_oracle(workshop: Workshop, field: str) -> Oracle:
     kind, which = field.rsplit("_", 1)
     if kind == "third":
         raise ParameterError(f"{field} sums over data: third derivatives of such sums exist in float64 only")
-    sums, closed = workshop.exact_data(which), multiprecision_oracle(workshop.source(field))
+    sums, closed = programs.exact_data(which), multiprecision_oracle(programs.source(field))
 
     def oracle(*arguments: Any) -> None:
         *blocks, out = arguments
@@ -104,9 +104,9 @@ def exact_data_oracle(workshop: Workshop, field: str) -> Oracle:
         elif kind == "hess":
             found = sums.hessian(z)
         elif kind.startswith("grad"):
-            found = sums.gradient(z, workshop.ranges[result_block(field)])
+            found = sums.gradient(z, programs.ranges[result_block(field)])
         else:
-            rows, columns = (workshop.ranges[block(field)] for block in (result_block, direction_block))
+            rows, columns = (programs.ranges[block(field)] for block in (result_block, direction_block))
             found = sums.product(z, rows, columns, list(blocks[2]))
         for place, value in enumerate(found):
             out[place] = out[place] + value
@@ -115,7 +115,7 @@ def exact_data_oracle(workshop: Workshop, field: str) -> Oracle:
     return oracle
 
 
-def array_oracle(workshop: Workshop, field: str, compile_closed_form: bool) -> Oracle:
+def array_oracle(programs: Programs, field: str, compile_closed_form: bool) -> Oracle:
     """The oracle of a function with sums over data: the closed form as ever, the sums on NumPy arrays.
 
     Lists are accepted and filled too.
@@ -124,14 +124,14 @@ def array_oracle(workshop: Workshop, field: str, compile_closed_form: bool) -> O
 
     def oracle(*arguments: Any) -> None:
         if not closed:
-            fast = _compiled_closed_form(workshop, field) if compile_closed_form else None
-            closed.append(fast if fast is not None else _on_lists(plain_oracle(workshop.source(field))))
+            fast = _compiled_closed_form(programs, field) if compile_closed_form else None
+            closed.append(fast if fast is not None else _on_lists(plain_oracle(programs.source(field))))
         *inputs, out = arguments
         blocks = [np.ascontiguousarray(block, dtype=np.float64) for block in inputs]
         result = np.empty(len(out))
         closed[0](*blocks, result)
         with np.errstate(all="ignore"):
-            result += data_part(workshop, field, np.concatenate(blocks)[None])[0]
+            result += data_part(programs, field, np.concatenate(blocks)[None])[0]
         out[:] = result if isinstance(out, np.ndarray) else result.tolist()
 
     oracle.__name__ = field
@@ -150,20 +150,20 @@ def _on_lists(oracle: Oracle) -> Oracle:
     return converted
 
 
-def compiled_oracle(workshop: Workshop, field: str) -> Any | None:
+def compiled_oracle(programs: Programs, field: str) -> Any | None:
     """The oracle as a compiled function: loaded, or derived and compiled.
 
     None if it is too large, or sums over data (then :func:`array_oracle` runs as fast as the data can be read).
     """
-    return None if workshop.has_data_sums(field[-1]) else _compiled_closed_form(workshop, field)
+    return None if programs.has_data_sums(field[-1]) else _compiled_closed_form(programs, field)
 
 
-def _compiled_closed_form(workshop: Workshop, field: str) -> Any | None:
-    key = compiling.digest_of("oracle", workshop.digest, field)
+def _compiled_closed_form(programs: Programs, field: str) -> Any | None:
+    key = compiling.digest_of("oracle", programs.digest, field)
     loaded = machine.load_oracle(key, field)
     if loaded is not None:
         return loaded
-    source = workshop.source(field)
+    source = programs.source(field)
     if source.size > LARGEST_COMPILED:
         message = f"{field} has {source.size} operations, more than {LARGEST_COMPILED}: it runs as plain Python"
         say_once(f"size {key}", message)

@@ -25,7 +25,7 @@ from bilevel_verify.oracles.convention import (
     named_counts,
     new_counts,
 )
-from bilevel_verify.oracles.workshop import Workshop, direction_block
+from bilevel_verify.oracles.programs import Programs, direction_block
 from bilevel_verify.problems.problem import Problem
 
 FloatArray = NDArray[np.float64]
@@ -48,7 +48,7 @@ class Oracles:
 
     def __init__(self, problem: Problem, compiled: bool | None = None, budget: int | None = None) -> None:
         self.problem = problem
-        self.workshop = Workshop(problem)
+        self.programs = Programs(problem)
         self._compile = compiled
         self._counts = new_counts(budget)
         self._plain: dict[str, Callable[..., None]] = {}
@@ -67,7 +67,7 @@ class Oracles:
         plain : never ask machine code.
         """
         other = Oracles(self.problem, False if plain else self._compile)
-        other.workshop, other._plain, other._fast = self.workshop, self._plain, self._fast
+        other.programs, other._plain, other._fast = self.programs, self._plain, self._fast
         other._asked = {} if plain else self._asked
         return other
 
@@ -186,11 +186,11 @@ class Oracles:
         """One oracle at many points: rows of ``X`` (n, dx), ``Y`` (n, dy), for products ``V``; result (n, length)."""
         columns = [np.atleast_2d(np.asarray(block, dtype=float)) for block in (X, Y, V) if block is not None]
         points = np.concatenate(columns, axis=1)
-        wanted = sum(length for _, length in self.workshop.blocks(field))
+        wanted = sum(length for _, length in self.programs.blocks(field))
         if points.shape[1] != wanted:
             raise ParameterError(f"{field} takes points of {wanted} coordinates, not {points.shape[1]}")
         with np.errstate(all="ignore"):
-            return batch(self.workshop, field, points)
+            return batch(self.programs, field, points)
 
     def value_f_batch(self, X: ArrayLike, Y: ArrayLike | None = None) -> FloatArray:
         """f at the rows: (n,)."""
@@ -263,25 +263,25 @@ class Oracles:
 
     def _compiled(self, field: str) -> Any:
         if field not in self._fast:
-            self._fast[field] = forms.compiled_oracle(self.workshop, field)
+            self._fast[field] = forms.compiled_oracle(self.programs, field)
         return self._fast[field]
 
     def _plain_oracle(self, field: str) -> Callable[..., None]:
         if field not in self._plain:
-            if self.workshop.has_data_sums(field[-1]):
+            if self.programs.has_data_sums(field[-1]):
                 compile_rest = self._compile is not False and can_compile()
-                self._plain[field] = forms.array_oracle(self.workshop, field, compile_rest)
+                self._plain[field] = forms.array_oracle(self.programs, field, compile_rest)
             else:
-                self._plain[field] = forms.plain_oracle(self.workshop.source(field))
+                self._plain[field] = forms.plain_oracle(self.programs.source(field))
         return self._plain[field]
 
     def _multiprecision(self, field: str) -> Callable[..., None]:
-        if self.workshop.has_data_sums(field[-1]):
-            return forms.exact_data_oracle(self.workshop, field)
-        return forms.multiprecision_oracle(self.workshop.source(field))
+        if self.programs.has_data_sums(field[-1]):
+            return forms.exact_data_oracle(self.programs, field)
+        return forms.multiprecision_oracle(self.programs.source(field))
 
     def _ask(self, field: str, x: ArrayLike, y: ArrayLike, v: ArrayLike | None = None) -> FloatArray:
-        lengths = self.workshop.ranges
+        lengths = self.programs.ranges
         arguments = [_vector(x, len(lengths["x"]), "x"), _vector(y, len(lengths["y"]), "y")]
         if v is not None:
             arguments.append(_vector(v, len(lengths[direction_block(field)]), "v"))
@@ -290,11 +290,11 @@ class Oracles:
         wanted = self._compile or (self._compile is None and asked > COMPILE_AFTER)
         fast = self._compiled(field) if wanted and can_compile() else None
         if fast is not None:
-            out = np.empty(self.workshop.length(field))
+            out = np.empty(self.programs.length(field))
             fast(*arguments, out)
             return out
-        result = [0.0] * self.workshop.length(field)
-        if self.workshop.has_data_sums(field[-1]):
+        result = [0.0] * self.programs.length(field)
+        if self.programs.has_data_sums(field[-1]):
             out = np.empty(len(result))
             self._plain_oracle(field)(*arguments, out)
             return out

@@ -9,7 +9,7 @@ import numpy as np
 
 from bilevel_verify.errors import ParameterError
 from bilevel_verify.oracles.oracles import Oracles
-from bilevel_verify.oracles.workshop import direction_block
+from bilevel_verify.oracles.programs import direction_block
 from bilevel_verify.problems.problem import Problem
 
 
@@ -34,14 +34,14 @@ class PreciseOracles(Oracles):
     def _ask(self, field: str, x: Any, y: Any, v: Any | None = None) -> Any:
         import mpmath
 
-        lengths = self.workshop.ranges
+        lengths = self.programs.ranges
         arguments = [_numbers(x, len(lengths["x"]), "x"), _numbers(y, len(lengths["y"]), "y")]
         if v is not None:
             arguments.append(_numbers(v, len(lengths[direction_block(field)]), "v"))
         self._count(field)
         if field not in self._exact:
             self._exact[field] = self._multiprecision(field)
-        result: list[Any] = [mpmath.mpf(0)] * self.workshop.length(field)
+        result: list[Any] = [mpmath.mpf(0)] * self.programs.length(field)
         self._exact[field](*arguments, result)
         return np.array(result, dtype=object)
 

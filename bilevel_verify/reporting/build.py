@@ -83,20 +83,20 @@ def build(
     """Put a document together from answers whose shared parts are restored."""
     from bilevel_verify.campaign.fingerprint import versions
 
-    keeper = RowKeeper()
+    recorder = RowRecorder()
     hypotheses: dict[str, Json] = {}
     runs: dict[str, Json] = {}
     problems: dict[str, Json] = {}
     cells = 0
     for answer in answers:
         cells += 1
-        keeper.add(answer.get("rows") or [])
+        recorder.add(answer.get("rows") or [])
         _remember(hypotheses, answer.get("hypotheses") or [])
         _remember(runs, _placed_runs(answer))
         _remember_problem(problems, answer)
     lost = [failure_row(f) for f in failures]
-    keeper.add(lost)
-    rows = sorted(keeper.rows(), key=_order)
+    recorder.add(lost)
+    rows = sorted(recorder.rows(), key=_order)
     listed = list(runs.values())
     return {
         "schema": SCHEMA_NAME,
@@ -104,8 +104,8 @@ def build(
         "command": command,
         "created": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
         "versions": versions(),
-        "summary": keeper.summary() | {"cells": cells + len(lost), "seconds": round(seconds, 3)},
-        "matrix": keeper.matrix(),
+        "summary": recorder.summary() | {"cells": cells + len(lost), "seconds": round(seconds, 3)},
+        "matrix": recorder.matrix(),
         "rows": rows,
         "hypotheses": list(hypotheses.values()),
         "runs": listed,
@@ -119,7 +119,7 @@ def build(
     }
 
 
-class RowKeeper:
+class RowRecorder:
     """Counts every row and keeps as many as a page can carry.
 
     Up to :data:`SHOWN_ROWS` rows all are kept; of more, the worst :data:`WORST_ROWS` and the worst one of each claim,
@@ -184,9 +184,9 @@ class RowKeeper:
 
 def summary_of(rows: Iterable[Json]) -> Json:
     """The summary of some rows."""
-    keeper = RowKeeper()
-    keeper.add(rows)
-    return keeper.summary()
+    recorder = RowRecorder()
+    recorder.add(rows)
+    return recorder.summary()
 
 
 def badness(row: Json) -> tuple[int, float]:

@@ -29,8 +29,7 @@ from bilevel_verify.theorems.card import (
 )
 
 if TYPE_CHECKING:
-    from bilevel_verify.theorems.notation import read
-    from bilevel_verify.theorems.shelf import (
+    from bilevel_verify.theorems.library import (
         CardRecord,
         StatementRecord,
         card,
@@ -40,6 +39,7 @@ if TYPE_CHECKING:
         load_card,
         statements,
     )
+    from bilevel_verify.theorems.notation import read
 
 __all__ = [
     "Algorithm",
@@ -75,7 +75,7 @@ __all__ = [
 
 _LATER = dict.fromkeys(
     "CardRecord StatementRecord card cards checks_of find_statement load_card statements".split(),
-    "shelf",
+    "library",
 ) | {"read": "notation"}
 
 
@@ -88,4 +88,4 @@ def __getattr__(name: str) -> Any:
     return value
 
 
-globals().pop("card")  # the module of the data classes: the public name is the function of the shelf
+globals().pop("card")  # the module of the data classes: the public name is the function of the library

@@ -98,7 +98,7 @@ def _notation(letters: Card | Notation | Mapping[str, str] | str | None) -> Nota
     if isinstance(letters, Card):
         return letters.notation
     if isinstance(letters, str):
-        from bilevel_verify.theorems.shelf import load_card
+        from bilevel_verify.theorems.library import load_card
 
         return load_card(letters).notation
     if isinstance(letters, Mapping):

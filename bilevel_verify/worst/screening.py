@@ -76,7 +76,7 @@ class StatedMinimum(Instance):
 
     def _truth(self, name: str, known: Mapping[str, Any]) -> Enclosure:
         stated = self.problem.known.get("minimum")
-        if name not in ("delta", "Delta") or stated is None or self.hopeless:
+        if name not in ("delta", "Delta") or stated is None or self.without_truth:
             return super()._truth(name, known)
         if name not in self.asked:
             least = read_knobs({"minimum": stated}, self.problem.knobs)["minimum"]
@@ -151,7 +151,7 @@ def unfinished(case: Case) -> bool:
     """Whether the end of the run was not seen: its budget cut it, or it was made in many digits and only begun."""
     if case.run is None or case.run.status not in ENDED:
         return case.run is not None
-    return bool(case.beneath) and not case.whole
+    return bool(case.below_precision) and not case.whole
 
 
 def _share(closest: Judgement, premises: Certainty) -> Share:

@@ -138,7 +138,7 @@ def test_controls_print_their_counts_and_the_report_its_coverage(
     from bilevel_verify.audit import audit
     from bilevel_verify.checks.verdicts.verdict import judged_by
     from bilevel_verify.reporting.cards import coverage
-    from bilevel_verify.theorems.shelf import load_card
+    from bilevel_verify.theorems.library import load_card
 
     sample = next(f.row.to_dict() for f in audit(draft, statement="true", quick=True) if f.row.kind == "inequality")
     kinds = (("units", "holds"), ("inequality", "refuted"), ("inequality", "holds"))

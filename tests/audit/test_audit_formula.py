@@ -12,7 +12,7 @@ import pytest
 from bilevel_verify.audit.formula import check
 from bilevel_verify.cli import main
 from bilevel_verify.errors import InputError
-from bilevel_verify.theorems.shelf import load_card
+from bilevel_verify.theorems.library import load_card
 
 REFUSED = [
     ("kapa*mu <= kappa*mu + 1", "kappa = [1, oo); mu = (0, oo)", "", "did you mean 'kappa'"),

@@ -17,8 +17,8 @@ from bilevel_verify.audit.scalar.claim import Decision
 from bilevel_verify.errors import CardError
 from bilevel_verify.language import parse
 from bilevel_verify.theorems.card import Card, Derivation
+from bilevel_verify.theorems.library import load_card
 from bilevel_verify.theorems.reading.reader import read_card
-from bilevel_verify.theorems.shelf import load_card
 
 PAPERS = ("agm-bio", "fsba", "ragd-gs", "rahgd", "restarted-agd-hb")
 HEAD = """

@@ -18,7 +18,7 @@ from bilevel_verify.audit.scalar.prove import DEPTH, QUICK, settle
 from bilevel_verify.audit.scalar.shrink import shrink, weight
 from bilevel_verify.audit.steps import decide_step
 from bilevel_verify.language import parse, tree
-from bilevel_verify.theorems.shelf import load_card
+from bilevel_verify.theorems.library import load_card
 
 RESTART = "(k+1)**(4+n)*H**2*S**n > L**2"
 TRUE = [

@@ -13,8 +13,8 @@ from bilevel_verify.audit.finding import Finding
 from bilevel_verify.audit.text import executability_findings
 from bilevel_verify.errors import CardError
 from bilevel_verify.theorems.card import Card
+from bilevel_verify.theorems.library import load_card
 from bilevel_verify.theorems.reading.reader import read_card
-from bilevel_verify.theorems.shelf import load_card
 
 pytestmark = pytest.mark.fast
 HEAD = """

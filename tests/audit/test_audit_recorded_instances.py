@@ -6,7 +6,7 @@ import pytest
 
 from bilevel_verify.audit.records import with_records
 from bilevel_verify.theorems.card import Card, Claim, Statement
-from bilevel_verify.theorems.shelf import cards, load_card
+from bilevel_verify.theorems.library import cards, load_card
 
 CARDS = [load_card(record.name) for record in cards()]
 RECORDED = [

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from bilevel_verify.theorems.card import Algorithm, Card, Derivation, Identity, Inequality, Statement, Step
-from bilevel_verify.theorems.shelf import load_card
+from bilevel_verify.theorems.library import load_card
 
 
 def _ids(text: str) -> tuple[str, ...]:

@@ -44,7 +44,7 @@ def case_of(*premises: Premise, claims: tuple[Claim, ...] = (), **changes: Any) 
         "premises": list(premises),
         "rows": [],
         "trouble": "",
-        "beneath": "",
+        "below_precision": "",
         "digits": None,
         "run": None,
         "trajectory": None,
@@ -63,10 +63,12 @@ def case_of(*premises: Premise, claims: tuple[Claim, ...] = (), **changes: Any) 
 class Asked:
     """Stands in the place of what makes and judges runs, and remembers what it was asked."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, beneath: str = "", error: Exception | None = None) -> None:
+    def __init__(
+        self, monkeypatch: pytest.MonkeyPatch, below_precision: str = "", error: Exception | None = None
+    ) -> None:
         self.error, self.said = error, []
         self.trajectory = SimpleNamespace(run=SimpleNamespace(status="finished"), thinned=False)
-        monkeypatch.setattr(along, "unresolved", lambda case: self.say("unresolved", beneath))
+        monkeypatch.setattr(along, "unresolved", lambda case: self.say("unresolved", below_precision))
         monkeypatch.setattr(along, "in_many_digits", lambda case, n: self.make("digits", n))
         monkeypatch.setattr(along, "run_of", lambda case: self.make("run"))
         monkeypatch.setattr(along, "recorded", lambda case, found: found)
@@ -96,17 +98,17 @@ def test_a_run_in_floats_is_made_recorded_and_judged(monkeypatch: pytest.MonkeyP
     along.judge_along(case, [STEP])
     assert asked.said == [("unresolved", ""), ("run", None), ("judged", 256)]
     assert (case.run, case.trajectory) == (asked.trajectory.run, asked.trajectory)
-    assert (case.trouble, case.beneath, case.rows) == ("", "", [])
+    assert (case.trouble, case.below_precision, case.rows) == ("", "", [])
 
 
 @pytest.mark.parametrize(("digits", "bits"), [(None, 256), (50, 256), (64, 256), (65, 260), (100, 400)])
 def test_what_float64_does_not_resolve_is_run_in_many_digits(
     monkeypatch: pytest.MonkeyPatch, digits: int | None, bits: int
 ) -> None:
-    asked, case = Asked(monkeypatch, beneath="r is small"), case_of(digits=digits)
+    asked, case = Asked(monkeypatch, below_precision="r is small"), case_of(digits=digits)
     along.judge_along(case, [STEP])
     assert asked.said == [("unresolved", "r is small"), ("digits", ITERATIONS), ("judged", bits)]
-    assert (case.run, case.trouble, case.beneath) == (None, "precision: r is small", "r is small")
+    assert (case.run, case.trouble, case.below_precision) == (None, "precision: r is small", "r is small")
     assert case.trajectory is asked.trajectory
 
 
@@ -117,7 +119,7 @@ def test_what_float64_does_not_resolve_is_run_in_many_digits(
 def test_without_claims_some_epochs_show_what_an_epoch_costs(
     monkeypatch: pytest.MonkeyPatch, claims: tuple[Claim, ...], iterations: int | None
 ) -> None:
-    asked, case = Asked(monkeypatch, beneath="r is small"), case_of(claims=claims)
+    asked, case = Asked(monkeypatch, below_precision="r is small"), case_of(claims=claims)
     along.judge_along(case, [])
     assert case.trouble == "precision: r is small"
     made = [] if iterations is None else [("digits", iterations), ("judged", 256)]
@@ -126,10 +128,10 @@ def test_without_claims_some_epochs_show_what_an_epoch_costs(
 
 def test_a_false_hypothesis_asks_for_no_digits(monkeypatch: pytest.MonkeyPatch) -> None:
     for premises, said in (((FALSE,), ["run", "judged"]), ((OPEN,), ["unresolved", "digits", "judged"])):
-        asked, case = Asked(monkeypatch, beneath="r is small"), case_of(*premises)
+        asked, case = Asked(monkeypatch, below_precision="r is small"), case_of(*premises)
         along.judge_along(case, [STEP])
         assert asked.words == said
-    asked, case = Asked(monkeypatch, beneath="r is small"), case_of(TRUE)
+    asked, case = Asked(monkeypatch, below_precision="r is small"), case_of(TRUE)
     along.judge_along(case, [STEP])
     assert asked.words == ["unresolved", "digits", "judged"]
 
@@ -150,7 +152,7 @@ def test_letters_without_numbers_stop_it(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 @pytest.mark.parametrize(
-    ("error", "premises", "beneath", "trouble", "outcome"),
+    ("error", "premises", "below_precision", "trouble", "outcome"),
     [
         (ParameterError("bad"), (), "", "hypothesis: bad", ("undecided", "hypothesis: bad")),
         (ParameterError("bad"), (OPEN,), "", "hypothesis: bad", ("undecided", "because undecided")),
@@ -168,9 +170,9 @@ def test_letters_without_numbers_stop_it(monkeypatch: pytest.MonkeyPatch) -> Non
     ],
 )
 def test_a_run_that_fails_says_why(
-    monkeypatch: pytest.MonkeyPatch, error: Exception, premises: Any, beneath: str, trouble: str, outcome: Any
+    monkeypatch: pytest.MonkeyPatch, error: Exception, premises: Any, below_precision: str, trouble: str, outcome: Any
 ) -> None:
-    asked, case = Asked(monkeypatch, beneath, error), case_of(*premises)
+    asked, case = Asked(monkeypatch, below_precision, error), case_of(*premises)
     along.judge_along(case, [STEP])
     assert case.trouble == trouble
     assert case.rows == [("step", 0, outcome)]

@@ -97,7 +97,7 @@ def test_an_assumed_order_is_not_inconsistent(said: str, monkeypatch: pytest.Mon
     monkeypatch.setattr(sweep, "_row", lambda *given: fields.append({"outcome": given[5]}))
     for assumed in (False, True):
         case = case_of(F="values of f", X="length of x")
-        case.eps, case.beneath = 0.1, ""
+        case.eps, case.below_precision = 0.1, ""
         claim = claim_of(assumed)
         sweep._judge_link(claim, claim.chain[0], 0, [case], "eps")
     claimed, believed = (one["outcome"] for one in fields)

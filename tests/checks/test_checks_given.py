@@ -12,7 +12,7 @@ import bilevel_verify as bv
 from bilevel_verify.theorems import exact
 from bilevel_verify.theorems.letters.given import Given, _bound, _constant, _equal, _error_bound, _exponent, _truth
 from bilevel_verify.theorems.letters.resolve import resolve
-from bilevel_verify.theorems.shelf import load_card
+from bilevel_verify.theorems.library import load_card
 from bilevel_verify.truth.arithmetic.enclosure import Enclosure
 
 L, RHO = 2, 2

@@ -63,7 +63,7 @@ def case_of(statement: dict[str, Any] | None = None, card: dict[str, Any] | None
         "method": "gradient-descent",
         "run": None,
         "trajectory": None,
-        "beneath": "",
+        "below_precision": "",
         "whole": False,
         "digits": None,
     }
@@ -296,7 +296,7 @@ def test_a_plain_row() -> None:
 def test_the_first_iterations_in_many_digits_decide_nothing_about_the_end(left: str, over: str, rests: bool) -> None:
     run = SimpleNamespace(status="budget", iterations=128)
     seen = SimpleNamespace(iterations=lambda: 128)
-    case = case_of(run=run, trajectory=seen, beneath="r is small", digits=60)
+    case = case_of(run=run, trajectory=seen, below_precision="r is small", digits=60)
     claim = claim_of(link(left), over=over)
     verdict, reason = rows.verdict_of(case, judged_of(claim, tally_of(TIGHT)), True)
     assert verdict == ("undecided" if rests else "holds")
@@ -312,7 +312,7 @@ def test_the_first_iterations_in_many_digits_decide_nothing_about_the_end(left: 
 def test_a_violation_in_many_digits_keeps_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rows, "confirmed", lambda case, judged, reason: ("refuted", reason))
     run = SimpleNamespace(status="budget", iterations=128)
-    case = case_of(run=run, trajectory=SimpleNamespace(iterations=lambda: 128), beneath="r is small", digits=60)
+    case = case_of(run=run, trajectory=SimpleNamespace(iterations=lambda: 128), below_precision="r is small", digits=60)
     assert rows.verdict_of(case, judged_of(claim_of(), tally_of(BROKEN)), True) == (
         "refuted",
         "violated at 1 of 1 places",
@@ -325,7 +325,7 @@ def test_without_a_run_there_is_nothing_to_be_cut_short() -> None:
 
 
 def test_a_claim_that_needs_no_run_is_not_cut_short() -> None:
-    case = case_of(run=SimpleNamespace(status="budget", iterations=5), beneath="r is small")
+    case = case_of(run=SimpleNamespace(status="budget", iterations=5), below_precision="r is small")
     end = judged_of(claim_of(link("norm(output)"), over="run"), tally_of(TIGHT))
     assert rows.verdict_of(case, end, False) == ("holds", "")
     assert rows.verdict_of(case, judged_of(claim_of(), Tally()), False) == ("not applicable", "vacuous")

@@ -72,10 +72,10 @@ def test_only_a_whole_run_that_stays_is_the_same_for_every_seed() -> None:
         assert whole(still, error) is None
 
 
-def beneath(monkeypatch: pytest.MonkeyPatch, *outcomes: str, still: Any = "yes", local: Any = ()) -> Any:
+def below_precision(monkeypatch: pytest.MonkeyPatch, *outcomes: str, still: Any = "yes", local: Any = ()) -> Any:
     Runs(monkeypatch, always(*outcomes))
     monkeypatch.setattr(seeds, "_run_that_stays", lambda case, run: run_at([1.0], [1.0]) if still else None)
-    case = case_of(beneath="r is small", digits=57)
+    case = case_of(below_precision="r is small", digits=57)
     case.instance.local = local
     (row,) = seeds.probability_rows(case, [claim_of()], lambda case, **options: None)  # type: ignore[arg-type]
     return row
@@ -85,27 +85,27 @@ SEEN = "the run at printed parameters never leaves its start (12 iterations in 5
 
 
 def test_a_run_that_stays_decides_for_every_seed(monkeypatch: pytest.MonkeyPatch) -> None:
-    row = beneath(monkeypatch, "refuted")
+    row = below_precision(monkeypatch, "refuted")
     assert (row.verdict, row.measured, row.bound, row.places) == ("refuted", 0.0, 0.0, 1)
     assert row.reason == f"{SEEN}, so that it draws no number: the same end for every seed, probability 0"
-    row = beneath(monkeypatch, "not applicable")
+    row = below_precision(monkeypatch, "not applicable")
     assert (row.verdict, row.reason, row.measured) == ("not applicable", "vacuous: no trial", None)
     for outcome in ("holds", "undecided"):
-        row = beneath(monkeypatch, outcome)
+        row = below_precision(monkeypatch, outcome)
         assert (row.verdict, row.reason) == ("undecided", f"precision: r is small; {SEEN}")
-        row = beneath(monkeypatch, outcome, local=("L",))
+        row = below_precision(monkeypatch, outcome, local=("L",))
         assert (row.verdict, row.reason) == ("undecided", f"precision: r is small; {SEEN}")
-    row = beneath(monkeypatch, "refuted", local=("L",))
+    row = below_precision(monkeypatch, "refuted", local=("L",))
     assert (row.verdict, row.reason) == ("undecided", f"local: r is small; {SEEN}")
 
 
 def test_a_run_that_moves_decides_for_no_seed(monkeypatch: pytest.MonkeyPatch) -> None:
-    row = beneath(monkeypatch, "refuted", still=None)
+    row = below_precision(monkeypatch, "refuted", still=None)
     assert (row.verdict, row.reason, row.measured) == ("undecided", "precision: r is small", None)
 
 
 def test_what_is_sure_is_a_frequency_of_nothing_in_one() -> None:
-    outcome, found = seeds._sure(case_of(beneath="r", digits=57), "refuted", 12)
+    outcome, found = seeds._sure(case_of(below_precision="r", digits=57), "refuted", 12)
     assert outcome[0] == "refuted"
     assert found == Frequency("refuted", outcome[1], 0, 1, 0.0, 0.0)
 

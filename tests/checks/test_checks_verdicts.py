@@ -511,7 +511,7 @@ def case_of(
     **more: Any,
 ) -> Any:
     run = SimpleNamespace(status=status, iterations=5)
-    base = {"beneath": "", "whole": False, "digits": None, "trajectory": None}
+    base = {"below_precision": "", "whole": False, "digits": None, "trajectory": None}
     instance = SimpleNamespace(local=local)
     request = SimpleNamespace(card=card, statement=Statement(kind="theorem", id="t", define=define or {}))
     found = {"premises": list(premises), "run": run, "contained": contained, "instance": instance, "request": request}
@@ -689,14 +689,16 @@ def test_why_a_run_ended(status: str, kind: str) -> None:
 
 def test_a_run_beneath_the_arithmetic_decides_no_end() -> None:
     trajectory = SimpleNamespace(iterations=lambda: 128)
-    beneath = case_of(status="budget", beneath="r is small", digits=60, trajectory=trajectory)
-    assert rows.verdict_of(beneath, judged_as(BAD, "run"), True) == ("undecided", "precision: r is small")
-    assert rows.verdict_of(beneath, judged_as(GOOD, "run"), True) == ("undecided", "precision: r is small")
-    verdict, reason = rows.verdict_of(beneath, judged_as(GOOD), True)
+    below_precision = case_of(status="budget", below_precision="r is small", digits=60, trajectory=trajectory)
+    assert rows.verdict_of(below_precision, judged_as(BAD, "run"), True) == ("undecided", "precision: r is small")
+    assert rows.verdict_of(below_precision, judged_as(GOOD, "run"), True) == ("undecided", "precision: r is small")
+    verdict, reason = rows.verdict_of(below_precision, judged_as(GOOD), True)
     assert (verdict, reason) == ("holds", "over the first 128 iterations, in 60 digits: r is small")
-    beneath.whole = True
-    assert rows.verdict_of(beneath, judged_as(GOOD, "run"), True)[1].startswith("over the whole run, 128 iterations")
-    assert rows.verdict_of(beneath, judged_as(BAD, "run"), True)[0] == "refuted"
+    below_precision.whole = True
+    assert rows.verdict_of(below_precision, judged_as(GOOD, "run"), True)[1].startswith(
+        "over the whole run, 128 iterations"
+    )
+    assert rows.verdict_of(below_precision, judged_as(BAD, "run"), True)[0] == "refuted"
 
 
 @pytest.mark.parametrize(

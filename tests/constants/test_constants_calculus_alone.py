@@ -136,7 +136,9 @@ def test_a_fine_net_is_attained(factor: float, attained: bool, monkeypatch: pyte
 def test_an_infinite_bound_is_not_tight_and_names_a_culprit(monkeypatch: pytest.MonkeyPatch) -> None:
     case = Case(monkeypatch, upper=INF, net=1.0)
     asked: list[Any] = []
-    monkeypatch.setattr(PART, "culprit", lambda part, k: asked.append((part, k)) or Reason("culprit", "it"))
+    monkeypatch.setattr(
+        PART, "unbounded_term", lambda part, k: asked.append((part, k)) or Reason("unbounded_term", "it")
+    )
     found = case.part._calculus("zzz")
     assert (found.upper, found.lower, found.attained) == (INF, 3.0, False)
     assert found.why.parts[0].statement == "it"

@@ -10,7 +10,7 @@ from bilevel_verify.audit import audit
 from bilevel_verify.drafting import Answers, draft
 from bilevel_verify.drafting.answers import answers_of
 from bilevel_verify.errors import InputError
-from bilevel_verify.theorems.shelf import load_card
+from bilevel_verify.theorems.library import load_card
 
 DRAFTS = Path(__file__).resolve().parents[2] / "docs" / "drafts"
 

@@ -13,7 +13,7 @@ import pytest
 from bilevel_verify.drafting import draft
 from bilevel_verify.drafting.files import LARGEST
 from bilevel_verify.errors import BilevelVerifyError, InputError
-from bilevel_verify.theorems.shelf import load_card
+from bilevel_verify.theorems.library import load_card
 from tests.seeds import SEED
 
 DRAFTS = Path(__file__).resolve().parents[2] / "docs" / "drafts"

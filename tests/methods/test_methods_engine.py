@@ -9,10 +9,10 @@ from methods_transcription_li_lin import average_on_the_fly
 
 import bilevel_verify as bv
 from bilevel_verify.errors import InputError, ParameterError
-from bilevel_verify.methods import ESTIMATORS, METHODS, SCHEMES, compose, engine, keeper, methods, run_method, stream
-from bilevel_verify.methods.keeper import Block, TraceKeeper
+from bilevel_verify.methods import ESTIMATORS, METHODS, SCHEMES, compose, engine, methods, recorder, run_method, stream
 from bilevel_verify.methods.memory import Arithmetic
 from bilevel_verify.methods.perturbations import Perturbations
+from bilevel_verify.methods.recorder import Block, TraceRecorder
 
 RAGD = {"eta": 0.1, "theta": 0.1, "B": 0.1, "K": 8}
 RAHGD = RAGD | {"alpha": 0.4, "beta": 0.1, "T_m1": 5, "T_k": 3, "Tp_0": 2, "Tp_k": 2}
@@ -234,7 +234,7 @@ def test_the_stopping_test_of_ragd_gs_uses_exact_gradients():
 
 
 def test_blocks_hold_every_row_before_anything_is_thinned(monkeypatch):
-    monkeypatch.setattr(keeper, "THIN_ROWS", 50)
+    monkeypatch.setattr(recorder, "THIN_ROWS", 50)
     more = {"record": "thin", "compiled": False}
     running = stream(quadratic(), "gradient-descent", {"eta": 1e-3, "N": 5000}, [1.0, 1.0], **more)
     with pytest.raises(RuntimeError, match="not finished"):
@@ -262,8 +262,8 @@ def test_everything_is_kept_by_default():
 
 @pytest.mark.parametrize("sizes", [[3, 1, 1, 7, 40, 2, 1, 1], [1] * 55, [56]])
 def test_the_keeper_keeps_the_last_two_rows(sizes, monkeypatch):
-    monkeypatch.setattr(keeper, "FULL_ROWS", 10)
-    kept, first = TraceKeeper("all", np.float64), 0
+    monkeypatch.setattr(recorder, "FULL_ROWS", 10)
+    kept, first = TraceRecorder("all", np.float64), 0
     for size in sizes:
         k = np.arange(first, first + size)
         kept.add(Block(np.zeros(size, dtype=np.int64), k, {"x": k[:, None].astype(float)}))

@@ -16,7 +16,7 @@ from bilevel_verify.errors import ParameterError
 from bilevel_verify.oracles import Oracles, batch, convention, counted, forms, named_counts, new_counts, oracles
 from bilevel_verify.oracles.convention import BUDGET, CALLS, COUNTERS, COUNTS_LENGTH, EXHAUSTED, FIELDS, NO_BUDGET
 from bilevel_verify.oracles.oracles import unpack_third
-from bilevel_verify.oracles.workshop import Workshop
+from bilevel_verify.oracles.programs import Programs
 from bilevel_verify.problems import data_sum
 from bilevel_verify.problems.construct import bilevel
 from bilevel_verify.problems.problem import Problem
@@ -122,7 +122,7 @@ class Compiler:
         monkeypatch.setattr(ORACLES, "can_compile", lambda: works)
         monkeypatch.setattr(forms, "compiled_oracle", self.make)
 
-    def make(self, workshop: Workshop, field: str) -> Callable[..., None] | None:
+    def make(self, programs: Programs, field: str) -> Callable[..., None] | None:
         self.asked.append(field)
 
         def marked(*arguments: Any) -> None:
@@ -239,9 +239,9 @@ def with_data(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.parametrize("field", ["value_f", "value_g", "grad_f", "grad_y_g", "hess_f", "jvp_yx_g", "hvp_f", "hvp_g"])
 def test_a_sum_over_data_belongs_to_its_own_level(field: str, with_data: tuple[str, Oracles, Oracles]) -> None:
     level, kept, written = with_data
-    assert kept.workshop.has_data_sums(field[-1]) == (field[-1] == level)
-    assert not written.workshop.has_data_sums("f")
-    assert not written.workshop.has_data_sums("g")
+    assert kept.programs.has_data_sums(field[-1]) == (field[-1] == level)
+    assert not written.programs.has_data_sums("f")
+    assert not written.programs.has_data_sums("g")
     direction = {"jvp_yx_g": [0.75], "hvp_f": [0.5, -1.0, 0.25], "hvp_g": [0.5, -1.0, 0.25]}.get(field)
     arguments = [[0.3], [0.7, -0.4], *([direction] if direction else [])]
     exact = written._ask(field, *arguments)
@@ -369,7 +369,7 @@ class Arrays:
     ],
 )
 def test_what_arrays_are_asked_for(field: str, said: tuple[Any, ...]) -> None:
-    shop = Workshop(Problem("bilevel", X[0] * Y[0] + Y[1], X, Y[0] ** 2 + Y[1] ** 2, Y[:2]))
+    shop = Programs(Problem("bilevel", X[0] * Y[0] + Y[1], X, Y[0] ** 2 + Y[1] ** 2, Y[:2]))
     structure, points = Arrays(), np.arange(12.0).reshape(2, 6)
     found = batch._on_arrays(shop, field, structure, points)  # type: ignore[arg-type]
     z, v = points[:, :3].tolist(), points[:, 3:].tolist()

@@ -219,7 +219,7 @@ o = oracles(Problem("bilevel", sympy.sin(x) * y, (x,), y**2 + sympy.cos(x * y), 
 with warnings.catch_warnings(record=True) as said:
     warnings.simplefilter("always")
     value = o.grad_y_g([0.3], [0.7])[0]
-print(repr(float(value)), len(o.workshop._sources), [str(w.message)[:40] for w in said])
+print(repr(float(value)), len(o.programs._sources), [str(w.message)[:40] for w in said])
 """
 
 

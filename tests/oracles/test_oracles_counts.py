@@ -19,7 +19,7 @@ from bilevel_verify.oracles.convention import (
     PRODUCTS,
     OracleSet,
 )
-from bilevel_verify.oracles.twin import code_digest, compiled, compiled_as, loop
+from bilevel_verify.oracles.jit import code_digest, compiled, compiled_as, loop
 from bilevel_verify.problems.problem import Problem
 
 needs_numba = pytest.mark.skipif(importlib.util.find_spec("numba") is None, reason="numba is not installed")

@@ -11,9 +11,9 @@ from seeds import SEED
 from bilevel_verify.atoms.datasum import DataSum, split_data_sums
 from bilevel_verify.errors import ExpressionError, ParameterError
 from bilevel_verify.methods import run_method
-from bilevel_verify.oracles import Oracles, oracles, workshop
+from bilevel_verify.oracles import Oracles, oracles, programs
 from bilevel_verify.oracles.convention import FIELDS, PRODUCTS
-from bilevel_verify.oracles.workshop import direction_block
+from bilevel_verify.oracles.programs import direction_block
 from bilevel_verify.problems import data_sum
 from bilevel_verify.problems.construct import bilevel
 from bilevel_verify.problems.problem import Problem
@@ -80,7 +80,7 @@ def test_fifty_digits_of_a_kept_sum_are_those_of_the_sum_written_out(
             values = [[mpmath.mpf(float(v)) / 3 for v in rng.uniform(-1, 1, lengths[b])] for b in blocks]
             found = []
             for o in (kept, written):
-                out = [mpmath.mpf(0)] * o.workshop.length(field)
+                out = [mpmath.mpf(0)] * o.programs.length(field)
                 getattr(o.function_set([field], "multiprecision"), field)(*values, out)
                 found.append(out)
             for one, two in zip(*found, strict=True):
@@ -136,7 +136,7 @@ def test_what_is_too_large_or_not_there_is_refused(monkeypatch: pytest.MonkeyPat
     assert not o.can_compile(["grad_y_g"])
     with pytest.raises(ParameterError, match="third"):
         o.function_set(["third_g"], "multiprecision")
-    monkeypatch.setattr(workshop, "MOST_EXACT", 100)
+    monkeypatch.setattr(programs, "MOST_EXACT", 100)
     with pytest.raises(ParameterError, match="160 numbers of data"):
         o.function_set(["grad_y_g"], "multiprecision")
     out = [0.0] * 3

@@ -16,7 +16,7 @@ from bilevel_verify.atoms import huber, logcosh, logsumexp, pluspow, psi, softpl
 from bilevel_verify.errors import ParameterError
 from bilevel_verify.oracles import Oracles, OracleWarning, compiling, forms, oracles, unpack_third
 from bilevel_verify.oracles.convention import EVALUATIONS, FIELDS, PRODUCTS
-from bilevel_verify.oracles.workshop import direction_block
+from bilevel_verify.oracles.programs import direction_block
 from bilevel_verify.problems.problem import Problem
 from bilevel_verify.symbolic.arithmetics import MPMATH
 
@@ -69,7 +69,7 @@ def test_plain_oracles_agree_with_fifty_digits(problem: Problem, field: str) -> 
     measured = o._ask(field, *values)
     with mpmath.workdps(50):
         flat = [mpmath.mpf(v) for block in values for v in block.tolist()]
-        exact = [float(v) for v in o.workshop.program(field).run(MPMATH, flat)]
+        exact = [float(v) for v in o.programs.program(field).run(MPMATH, flat)]
         precise = [None] * len(exact)
         function = getattr(o.function_set([field], "multiprecision"), field)
         function(*[[mpmath.mpf(v) for v in block.tolist()] for block in values], precise)
@@ -139,7 +139,7 @@ def test_third_derivatives_unpack_symmetrically() -> None:
 def test_only_what_is_asked_for_is_derived() -> None:
     o = oracles(ATOMS, compiled=False)
     P = o.function_set(["grad_y_g"], "plain")
-    assert set(o.workshop._sources) == {"grad_y_g"}
+    assert set(o.programs._sources) == {"grad_y_g"}
     with pytest.raises(ParameterError, match="was not asked for"):
         P.hess_g([0.0, 0.0], [0.0] * 3, [0.0] * 25)
 

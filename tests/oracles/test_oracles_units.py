@@ -229,7 +229,7 @@ def test_fresh_oracles_count_from_zero_apart_and_without_a_budget(square: Oracle
     second.grad_f(x, y)
     second.grad_f(x, y)
     assert (first.counts["grad_f"], second.counts["grad_f"]) == (1, 2)
-    assert second.workshop is first.workshop  # nothing is derived twice
+    assert second.programs is first.programs  # nothing is derived twice
     assert second._plain is first._plain
 
 

@@ -11,7 +11,7 @@ from proofreading_mutants import papers, sample
 from bilevel_verify.drafting.draft import draft
 from bilevel_verify.proofreading import proofread, proofread_draft
 from bilevel_verify.proofreading.source import paper_of_draft
-from bilevel_verify.theorems.shelf import load_card
+from bilevel_verify.theorems.library import load_card
 
 SEED, COUNT, LEAST = 20, 24, 0.7
 """Seed and size of the sample of mutants in the suite, and the least share that must be told."""

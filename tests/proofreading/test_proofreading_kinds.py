@@ -8,7 +8,7 @@ import pytest
 
 from bilevel_verify.drafting.draft import draft
 from bilevel_verify.proofreading import GRADES, KINDS, Defect, grouped, proofread, proofread_draft
-from bilevel_verify.theorems.shelf import load_card
+from bilevel_verify.theorems.library import load_card
 
 HEAD = """# A paper
 

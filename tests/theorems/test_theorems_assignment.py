@@ -10,10 +10,10 @@ import pytest
 from bilevel_verify.errors import CardError
 from bilevel_verify.theorems.algorithm import read_program
 from bilevel_verify.theorems.card import Algorithm
+from bilevel_verify.theorems.library import load_card
 from bilevel_verify.theorems.pseudocode.assignment import unassigned_paths
 from bilevel_verify.theorems.pseudocode.interpreter import interpret
 from bilevel_verify.theorems.reading.reader import read_card
-from bilevel_verify.theorems.shelf import load_card
 
 pytestmark = pytest.mark.fast
 LEAST = {"K": (Fraction(0), False), "T": (Fraction(1), True), "Z": (Fraction(0), True)}

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from bilevel_verify.errors import CardError, InputError
+from bilevel_verify.theorems import library as library_module
 from bilevel_verify.theorems import load_card
-from bilevel_verify.theorems import shelf as shelf_module
 
 SOUND = """
 [paper]
@@ -156,18 +156,18 @@ def test_binary_is_refused(tmp_path: Path) -> None:
 def test_one_bad_card_does_not_hide_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "good.toml").write_text(SOUND)
     (tmp_path / "bad.toml").write_text(changed('right = "kappa/eps"', 'right = "kapa"'))
-    monkeypatch.setattr(shelf_module, "theory_directory", lambda: tmp_path)
-    records = {record.name: record for record in shelf_module.cards()}
+    monkeypatch.setattr(library_module, "theory_directory", lambda: tmp_path)
+    records = {record.name: record for record in library_module.cards()}
     assert "unknown letter 'kapa'" in records["bad"].error
     assert records["good"].error == ""
-    assert [s.id for s in shelf_module.statements()] == ["theorem-1", "link", "algorithm-1"]
+    assert [s.id for s in library_module.statements()] == ["theorem-1", "link", "algorithm-1"]
 
 
 def test_two_cards_with_one_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("first", "second"):
         (tmp_path / f"{name}.toml").write_text(SOUND)
-    monkeypatch.setattr(shelf_module, "theory_directory", lambda: tmp_path)
-    records = {record.name: record for record in shelf_module.cards()}
+    monkeypatch.setattr(library_module, "theory_directory", lambda: tmp_path)
+    records = {record.name: record for record in library_module.cards()}
     assert records["first"].error == ""
     assert records["second"].error == (
         "theory/second.toml: [paper], key: 'mine' is the key of theory/first.toml too; give one of them another key"

@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from bilevel_verify.drafting import draft
 from bilevel_verify.errors import InputError
-from bilevel_verify.theorems.shelf import load_card
+from bilevel_verify.theorems.library import load_card
 from tests.drafting.test_drafting_damage import DRAFTS, damaged
 
 COUNT = 2_000

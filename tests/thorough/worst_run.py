@@ -13,7 +13,7 @@ from pathlib import Path
 
 from bilevel_verify.errors import BilevelVerifyError, InputError
 from bilevel_verify.theorems import load_card
-from bilevel_verify.theorems.shelf import shipped
+from bilevel_verify.theorems.library import shipped
 from bilevel_verify.worst import worst_case
 from bilevel_verify.worst.tightness_map import table, tightness_map, totals
 

@@ -94,17 +94,17 @@ def box_rows() -> _Polyhedron:
 
 
 @pytest.mark.parametrize(
-    ("active", "pressed", "right"),
+    ("active", "supporting", "right"),
     [
         ([0], [0], True), ([0, 2], [0], False), ([1], [1], False), ([], [], False), ([0, 3], [0], False),
         ([0, 1], [0], False), ([2], [2], False), ([0], [], False),
     ],
 )  # fmt: skip
-def test_only_the_right_binding_rows_are_accepted(active: list[int], pressed: list[int], right: bool) -> None:
+def test_only_the_right_binding_rows_are_accepted(active: list[int], supporting: list[int], right: bool) -> None:
     f, g = quadratic_of((X[0] - 1) ** 2 + (X[1] - sympy.Rational(1, 2)) ** 2, X), quadratic_of(X[0] + X[0] ** 2, X)
     assert f is not None
     assert g is not None
-    found, _ = _solve(f, g, box_rows(), active, pressed)
+    found, _ = _solve(f, g, box_rows(), active, supporting)
     assert (found is not None) == right
     if found is not None:
         assert (found.f_star, found.g_star, found.x, found.unique) == (F(1), F(0), (F(0), F(1, 2)), True)
@@ -301,7 +301,7 @@ def facts_of(g: str, feasible: Any, f: str = "(x1-2)**2/2 + (x2-1)**2/2") -> Any
 
 def test_facts_say_what_every_solution_shares() -> None:
     _, found = facts_of("x1/10**9 + x2**2", bv.Box((-3, -3), (3, 3)))
-    assert list(found.pressed) == [0]
+    assert list(found.supporting) == [0]
     assert found.weights[0] == pytest.approx(1e-9)
     assert sum(found.weights[1:]) == 0.0
     assert [row.normal for row in found.rows] == [[F(0), F(1)]]
@@ -311,7 +311,7 @@ def test_facts_say_what_every_solution_shares() -> None:
     assert ball.single is not None
     assert ball.single < 1e-25
     _, flat = facts_of("0*x1 + 1", bv.Box((-3, -3), (3, 3)))
-    assert (flat.pressed, flat.rows, flat.single) == ({}, [], None)
+    assert (flat.supporting, flat.rows, flat.single) == ({}, [], None)
     assert not any(flat.weights)
 
 
@@ -320,7 +320,7 @@ def test_an_answer_that_is_no_lower_solution_has_no_error_bar() -> None:
     from dataclasses import replace
 
     simple, found = facts_of("x1/10**9 + x2**2", bv.Box((-3, -3), (3, 3)))
-    wrong = supported.supported(simple, replace(found, pressed={}))
+    wrong = supported.supported(simple, replace(found, supporting={}))
     assert isinstance(wrong, str)
     assert "g - g*" in wrong
     right = supported.supported(simple, found)
@@ -378,8 +378,8 @@ def test_every_kind_of_fact_counts_in_the_room() -> None:
     from dataclasses import replace
 
     assert bare.room == 0.0
-    assert replace(bare, pressed={3: 5.0}, rows=[row]).room == 5.0
-    assert replace(bare, pressed={3: 1.0}, rows=[row]).room == 2.0
+    assert replace(bare, supporting={3: 5.0}, rows=[row]).room == 5.0
+    assert replace(bare, supporting={3: 1.0}, rows=[row]).room == 2.0
     assert replace(bare, rows=[row], single=7.0).room == 7.0
 
 

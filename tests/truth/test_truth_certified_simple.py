@@ -27,7 +27,7 @@ KINDS: list[tuple[str, Callable[[], cases.SimpleCase], float]] = [
     ("logistic of rank 10, n = 20", lambda: cases.logistic(_rng(0), 20, 10, 14), 1e-10),
     ("flat quartic, n = 20", lambda: cases.flat_quartic(_rng(0)), 1e-6),
     ("nonnegative least squares, n = 20", lambda: cases.nonnegative_least_squares(_rng(0)), 1e-10),
-    ("the same with pressed bounds", lambda: cases.nonnegative_least_squares(_rng(0), pressed=4), 1e-10),
+    ("the same with supporting bounds", lambda: cases.nonnegative_least_squares(_rng(0), supporting=4), 1e-10),
 ]
 
 

@@ -146,7 +146,7 @@ def level(**changes: Any) -> Any:
     """A lower level of two variables: rows x1 >= 0, 3 x2 >= 0, x1 <= 1 of which the first two press."""
     known: dict[str, Any] = {
         "n": 2, "structure": SimpleNamespace(quadratic=quadratic(F(0), F(0)), missing="", ridges=()),
-        "pressing": ([0, 1], [2]), "_reduced": SimpleNamespace(rows=[1, 0, 2], columns=[0, 1, 2]),
+        "supporting_sets": ([0, 1], [2]), "_reduced": SimpleNamespace(rows=[1, 0, 2], columns=[0, 1, 2]),
         "lower": SimpleNamespace(multipliers=[0.5, 0.25, 9.0]), "upper": SimpleNamespace(multipliers=[7.0, 7.0,
         7.0]), "facts": None,
         "feasible": SimpleNamespace(G=matrix([[-1, 0], [0, -3], [1, 0]], 2), E=matrix([], 2), balls=[], T=np.eye(2)),
@@ -168,11 +168,11 @@ def derived(monkeypatch: pytest.MonkeyPatch, simple: Any, H: float | None = 4.0)
 
 
 def test_pressed_rows_and_their_least_multiplier() -> None:
-    rows, least = error_bound._pressed(level())
+    rows, least = error_bound._supporting(level())
     assert (rows.tolist(), least) == ([[-1, 0], [0, -3]], 0.25)
     with_facts = level(facts=SimpleNamespace(weights=(2.0, 3.0, 0.0)))
-    assert error_bound._pressed(with_facts)[1] == 2.0
-    rows, least = error_bound._pressed(level(pressing=([], [0])))
+    assert error_bound._supporting(with_facts)[1] == 2.0
+    rows, least = error_bound._supporting(level(supporting_sets=([], [0])))
     assert (rows.shape, least) == ((0, 2), np.inf)
 
 
@@ -185,30 +185,30 @@ def test_weak_sharpness_is_the_least_multiplier_over_the_constant(monkeypatch: p
 def test_squares_beside_slacks_take_the_whole_set(monkeypatch: pytest.MonkeyPatch) -> None:
     """One square of weight 4 along x2 beside the slack of x1: reach is the diameter 5 times the norm of the row."""
     structure = SimpleNamespace(quadratic=quadratic(F(0), F(4)), missing="", ridges=())
-    simple = level(structure=structure, pressing=([0], []))
+    simple = level(structure=structure, supporting_sets=([0], []))
     found, asked = derived(monkeypatch, simple)
     assert asked[0][0] == [[0, 2], [-1, 0]]
     assert (found.alpha, found.r, found.certainty) == (pytest.approx(min(1.0, 2 * 0.25 / 5) / 16), 2.0, "computed")
-    strong = level(structure=structure, pressing=([0], []), facts=SimpleNamespace(weights=(50.0, 0.0, 0.0)))
+    strong = level(structure=structure, supporting_sets=([0], []), facts=SimpleNamespace(weights=(50.0, 0.0, 0.0)))
     assert derived(monkeypatch, strong)[0].alpha == 1 / 16
-    long = level(structure=structure, pressing=([0], []))
+    long = level(structure=structure, supporting_sets=([0], []))
     long.feasible.G = matrix([[-3, 4], [0, -3], [1, 0]], 2)
     assert derived(monkeypatch, long)[0].alpha == pytest.approx(2 * 0.25 / 25 / 16)
     for feasible in (bv.Orthant(), None):
-        open_set = level(structure=structure, pressing=([0], []), problem=SimpleNamespace(feasible=feasible))
+        open_set = level(structure=structure, supporting_sets=([0], []), problem=SimpleNamespace(feasible=feasible))
         unknown = derived(monkeypatch, open_set)[0]
         assert (unknown.alpha, unknown.r, unknown.certainty) == (None, None, "computed")
 
 
 def test_squares_alone_grow_quadratically(monkeypatch: pytest.MonkeyPatch) -> None:
     structure = SimpleNamespace(quadratic=quadratic(F(9), F(1, 4)), missing="", ridges=())
-    found, asked = derived(monkeypatch, level(structure=structure, pressing=([], [])))
+    found, asked = derived(monkeypatch, level(structure=structure, supporting_sets=([], [])))
     assert asked[0][0] == [[3, 0], [0, 0.5]]
     assert (found.alpha, found.r, found.certainty) == (1 / 16, 2.0, "computed")
     assert found.why.startswith("quadratic growth")
     none, _ = derived(monkeypatch, level(structure=structure), H=None)
     assert (none.alpha, none.r, none.certainty) == (None, None, "computed")
-    constant, asked = derived(monkeypatch, level(pressing=([], [])))
+    constant, asked = derived(monkeypatch, level(supporting_sets=([], [])))
     assert (constant.alpha, constant.r, constant.certainty, asked) == (None, None, "computed", [])
 
 
@@ -219,7 +219,7 @@ def test_squares_in_the_span_of_the_slacks_add_nothing(
     """Unit rows with least singular value ``turn / sqrt 2`` have rank two above 1e-9."""
     t = F(turn)
     structure = SimpleNamespace(quadratic=SimpleNamespace(Q=[[F(4), 4 * t], [4 * t, 4 * t * t]]), missing="", ridges=())
-    simple = level(structure=structure, pressing=([0], []))
+    simple = level(structure=structure, supporting_sets=([0], []))
     found, asked = derived(monkeypatch, simple)
     assert found.r == (1.0 if sharp else 2.0)
     assert asked[0][0] == ([[-1, 0]] if sharp else [[2, 2 * turn], [-1, 0]])

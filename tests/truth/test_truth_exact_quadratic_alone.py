@@ -89,7 +89,7 @@ BOX = np.array([[-1.0, 0], [1, 0], [0, -1], [0, 1], [1, 1]])
 
 
 @pytest.mark.parametrize(
-    ("f", "g", "x", "active", "upper", "pressed"),
+    ("f", "g", "x", "active", "upper", "supporting"),
     [
         ("x2", "x1", (0, 0), [0, 2], [0, 2], [0]),
         ("x2", "x1", (0, 0), [2, 0], [0, 2], [0]),
@@ -105,11 +105,11 @@ BOX = np.array([[-1.0, 0], [1, 0], [0, -1], [0, 1], [1, 1]])
     ],
 )  # fmt: skip
 def test_rows_that_carry_a_multiplier_of_either_level(
-    f: str, g: str, x: Any, active: Any, upper: Any, pressed: Any
+    f: str, g: str, x: Any, active: Any, upper: Any, supporting: Any
 ) -> None:
     none = np.empty((0, 2))
     found = supports_of(quadratic(f), quadratic(g), BOX, none, np.array(x, dtype=float), active)
-    assert found == (upper, pressed)
+    assert found == (upper, supporting)
 
 
 def test_equations_carry_what_they_can() -> None:
@@ -129,9 +129,9 @@ def test_the_joint_system_is_that_of_both_levels() -> None:
     Z = _Polyhedron(G, [F(7), F(11), F(13), F(17)], vectors([(1, -1, 4), (2, 0, 1)]), [F(19), F(23)])
     along = exact_quadratic._independent(g.Q)
     assert len(along) == 2
-    for active, pressed in (([0, 2, 3], [2]), ([1], []), ([0, 1, 2], [0, 1])):
-        rows, right = exact_quadratic._joint_conditions(f, g, Z, active, pressed, along)
-        sizes = [3, len(pressed), 2, len(active), 2, len(along)]
+    for active, supporting in (([0, 2, 3], [2]), ([1], []), ([0, 1, 2], [0, 1])):
+        rows, right = exact_quadratic._joint_conditions(f, g, Z, active, supporting, along)
+        sizes = [3, len(supporting), 2, len(active), 2, len(along)]
         total = sum(sizes)
         assert all(len(row) == total for row in rows)
         assert len(rows) == len(right) == 6 + len(active) + 2
@@ -141,7 +141,7 @@ def test_the_joint_system_is_that_of_both_levels() -> None:
         expected = []
         for i in range(3):
             lower = sum((a * b for a, b in zip(g.Q[i], x)), g.q[i]) + sum(
-                (m * G[c][i] for c, m in zip(pressed, mu)), F(0)
+                (m * G[c][i] for c, m in zip(supporting, mu)), F(0)
             )
             expected.append(lower + sum((v * row[i] for v, row in zip(nu, Z.E)), F(0)))
             upper = sum((a * b for a, b in zip(f.Q[i], x)), f.q[i]) + sum(
@@ -161,7 +161,7 @@ class Tried(Exception):
 
 
 def test_systems_of_more_than_260_unknowns_are_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
-    """n + pressed + equations, then active + equations + squares: 2 + 1 + 1 + 2 + 1 and the rest."""
+    """n + supporting + equations, then active + equations + squares: 2 + 1 + 1 + 2 + 1 and the rest."""
 
     def built(*_: Any) -> Any:
         raise Tried
@@ -192,27 +192,31 @@ def judged(
     lam: Any,
     free: Any = (),
     active: Any = (0, 1, 2),
-    pressed: Any = (1, 2),
+    supporting: Any = (1, 2),
 ) -> tuple[ExactAnswer | None, set[int]]:
     """What is made of a solution of the joint system: one equation, rows ``x1 <= 4, x2 <= 5, x1 + x2 <= 8``."""
     values = [F(v) for v in (*x, *mu, 100, *lam, -200, -300)]
     monkeypatch.setattr(exact_quadratic, "solve_rational", lambda *_: (values, set(free)))
     Z = _Polyhedron(vectors([(1, 0), (0, 1), (1, 1)]), [F(4), F(5), F(8)], vectors([(1, 0)]), [F(1)])
     f, g = quadratic("x1**2 + x1*x2 + 3*x2 + 1"), quadratic("x2**2 - x1 + 2")
-    return _solve(f, g, Z, list(active), list(pressed))
+    return _solve(f, g, Z, list(active), list(supporting))
 
 
 def test_every_sign_is_checked_and_the_values_are_those_of_the_point(monkeypatch: pytest.MonkeyPatch) -> None:
     found, wrong = judged(monkeypatch, (2, 3), (F(1, 2), 0), (1, -7, 0))
     assert wrong == set()
-    assert found == ExactAnswer(F(4 + 6 + 9 + 1), F(9 - 2 + 2), (F(2), F(3)), True), "a pressed row may have any sign"
+    assert found == ExactAnswer(F(4 + 6 + 9 + 1), F(9 - 2 + 2), (F(2), F(3)), True), (
+        "a supporting row may have any sign"
+    )
     assert judged(monkeypatch, (2, 3), (0, 0), (0, 0, 0))[0] is not None
     assert judged(monkeypatch, (2, 3), (0, 1), (0, 0, -1))[0] is not None
     assert judged(monkeypatch, (2, 3), (-1, 1), (0, 0, 0)) == (None, set()), "a negative multiplier of the lower level"
     assert judged(monkeypatch, (2, 3), (1, F(-1, 9)), (0, 0, 0)) == (None, set())
     assert judged(monkeypatch, (2, 3), (1, 1), (F(-1, 9), 0, 0)) == (None, {0}), "wrong rows are named"
-    assert judged(monkeypatch, (2, 3), (0, 1), (0, -1, 0)) == (None, set()), "no weight, wrong sign; but it was pressed"
-    assert judged(monkeypatch, (2, 3), (1,), (-2, 0, -3), pressed=(1,)) == (None, {0, 2})
+    assert judged(monkeypatch, (2, 3), (0, 1), (0, -1, 0)) == (None, set()), (
+        "no weight, wrong sign; but it was supporting"
+    )
+    assert judged(monkeypatch, (2, 3), (1,), (-2, 0, -3), supporting=(1,)) == (None, {0, 2})
     assert judged(monkeypatch, (2, 3), (F(1, 2), 0), (F(1, 2), -7, F(1, 3)))[0] is not None
 
 
@@ -281,7 +285,8 @@ def problem(f: str = "x1**2", g: Any = "x2", **changes: Any) -> Any:
             h=np.array([3.0, 0, 0, 0, 4]) + slacks, E=np.empty((0, 2)),
             e=np.empty(0), T=np.eye(2), balls=[],
         ),
-        "upper": SimpleNamespace(z=[3.0, 4.0]), "lower": SimpleNamespace(z=[50.0, 60.0]), "pressing": ([1, 2, 3], [0]),
+        "upper": SimpleNamespace(z=[3.0, 4.0]), "lower": SimpleNamespace(z=[50.0, 60.0]),
+        "supporting_sets": ([1, 2, 3], [0]),
     }  # fmt: skip
     known.update(changes)
     return SimpleNamespace(**known)
@@ -294,8 +299,8 @@ def scripted(monkeypatch: pytest.MonkeyPatch) -> Any:
     def prepare(answers: list[Any]) -> list[Any]:
         asked: list[Any] = []
 
-        def solve(f: Any, g: Any, Z: Any, active: Any, pressed: Any) -> Any:
-            asked.append((list(active), list(pressed)))
+        def solve(f: Any, g: Any, Z: Any, active: Any, supporting: Any) -> Any:
+            asked.append((list(active), list(supporting)))
             return answers[min(len(asked), len(answers)) - 1]
 
         def guess(f: Any, g: Any, G: Any, E: Any, x: Any, active: Any) -> Any:

@@ -82,7 +82,7 @@ def test_exact_facts_have_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
     found = room.exact_facts(level(), [F(-3, 2), F(2)], F(5, 4))
     assert found is not None
     assert [float(v) for v in found.z] == [float(v) for v in found.w] == [-1.5, 2.0]
-    assert (float(found.value), found.error, found.pressed, found.weights, found.single) == (
+    assert (float(found.value), found.error, found.supporting, found.weights, found.single) == (
         1.25,
         0.0,
         {},
@@ -121,13 +121,13 @@ def test_the_error_counts_multipliers_of_all_signs(monkeypatch: pytest.MonkeyPat
 
 def test_constraints_press_where_the_slack_is_tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     """error / multiplier below 1e-18; of balls the root of twice that, and the smallest radius of all."""
-    for weight, pressed in ((0.5e-12, True), (0.99e-12, False), (1.01e-12, True), (-1.0, False), (0.0, False)):
+    for weight, supporting in ((0.5e-12, True), (0.99e-12, False), (1.01e-12, True), (-1.0, False), (0.0, False)):
         found = facts_of(monkeypatch, end(weights=arbs(0, weight, 0), below=1e-30))
         assert found is not None
         small = weight > 0 and 1e-30 / weight < 1e-18
-        assert list(found.pressed) == ([1] if small else [])
-        assert not small or found.pressed[1] == found.error / weight
-        assert small == (pressed and weight > 1e-12)
+        assert list(found.supporting) == ([1] if small else [])
+        assert not small or found.supporting[1] == found.error / weight
+        assert small == (supporting and weight > 1e-12)
     ball = level()
     ball.feasible.balls = [((0.0, 0.0), 1.0)] * 3
     monkeypatch.setattr(room, "_fixed", lambda *_: ([], []))

@@ -104,14 +104,16 @@ def test_the_point_has_to_be_a_solution_of_the_lower_level(monkeypatch: pytest.M
 
 
 def test_the_set_of_the_facts() -> None:
-    """Equations, then pressed rows, then forms: independent ones with their rooms; the other rows stay inequalities."""
+    """Equations, then supporting rows, then forms: independent ones with rooms; other rows stay inequalities."""
     simple = level()
     simple.feasible.G = np.array([[1.0, 2.0], [3.0, 0.5], [1.0, 1.0], [0.0, 1.0]])
     simple.feasible.h = np.array([4.0, 5.0, 3.0, 9.0])
     row = Row([F(1), F(0)], flint.arb(6), 3e-30)
-    known = facts(pressed={2: 1e-30, 0: 2e-30}, rows=[row], halves=[([F(0), F(1)], F(1, 2**20))])
+    known = facts(supporting={2: 1e-30, 0: 2e-30}, rows=[row], halves=[([F(0), F(1)], F(1, 2**20))])
     region, rooms, left = room._described(simple, known)
-    assert vectors((1, 1), (1, 2)) == region.E, "the pressed row 2 is the equation again, and the form depends on both"
+    assert vectors((1, 1), (1, 2)) == region.E, (
+        "the supporting row 2 is the equation again, and the form depends on both"
+    )
     assert [float(v) for v in region.e] == [3.0, 4.0]
     assert (rooms, left) == ([0.0, 2e-30], [1, 3])
     assert vectors((3, F(1, 2)), (0, 1), (0, 1)) == region.G
@@ -135,7 +137,7 @@ def test_the_set_of_the_facts() -> None:
 )  # fmt: skip
 def test_sets_are_widened_by_what_is_not_known(halves: Any, known: float, width: float) -> None:
     ends = [([F(1), F(0)], value) for value in halves]
-    assert room._described(level(), facts(halves=ends, pressed={0: known}))[0].room == close(width, rel=1e-12)
+    assert room._described(level(), facts(halves=ends, supporting={0: known}))[0].room == close(width, rel=1e-12)
 
 
 def spread(
@@ -274,7 +276,7 @@ def test_floats_cover_their_rounding_and_their_error(error: float) -> None:
 def test_the_widest_fact_is_the_room() -> None:
     row = Row([F(1)], flint.arb(0), 2.0)
     assert facts().room == 0.0
-    assert facts(pressed={0: 3.0, 4: 1.0}, rows=[row], single=0.5).room == 3.0
-    assert facts(pressed={0: 1.0}, rows=[row, replace(row, room=7.0)], single=0.5).room == 7.0
-    assert facts(pressed={0: 1.0}, rows=[row], single=9.0).room == 9.0
+    assert facts(supporting={0: 3.0, 4: 1.0}, rows=[row], single=0.5).room == 3.0
+    assert facts(supporting={0: 1.0}, rows=[row, replace(row, room=7.0)], single=0.5).room == 7.0
+    assert facts(supporting={0: 1.0}, rows=[row], single=9.0).room == 9.0
     assert facts(rows=[row]).room == 2.0

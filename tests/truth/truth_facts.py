@@ -56,7 +56,7 @@ def end(**changes: Any) -> End:
 
 def facts(**changes: Any) -> Facts:
     known: dict[str, Any] = {
-        "z": arbs(3, 4), "w": arbs(5, 6), "value": flint.arb(7), "error": 0.0, "pressed": {}, "weights": (0.0, 0.0),
+        "z": arbs(3, 4), "w": arbs(5, 6), "value": flint.arb(7), "error": 0.0, "supporting": {}, "weights": (0.0, 0.0),
         "rows": [], "halves": [],
         "single": None,
     }  # fmt: skip

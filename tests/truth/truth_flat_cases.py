@@ -104,7 +104,7 @@ def pressed_ball(rng: np.random.Generator) -> Draft:
     g = [form, bv.atoms.softplus(form), sympy.exp(form), form + form**2][int(rng.integers(0, 4))]
     best = [-radius * Fraction(a, c), -radius * Fraction(b, c)]
     target = [dyadic(rng, -3, 3), dyadic(rng, -3, 3)]
-    return Draft(g, lambda unit: bv.Ball(float(radius) * unit), target, best, "pressed ball")
+    return Draft(g, lambda unit: bv.Ball(float(radius) * unit), target, best, "supporting ball")
 
 
 def chord(rng: np.random.Generator) -> Draft:

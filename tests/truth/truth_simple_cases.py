@@ -157,25 +157,25 @@ def flat_quartic(rng: np.random.Generator, n: int = 20) -> SimpleCase:
     return SimpleCase(problem, 0.5 * float((best - t) @ (best - t)), 0.0, best)
 
 
-def nonnegative_least_squares(rng: np.random.Generator, n: int = 20, m: int = 12, pressed: int = 0) -> SimpleCase:
+def nonnegative_least_squares(rng: np.random.Generator, n: int = 20, m: int = 12, supporting: int = 0) -> SimpleCase:
     """``g = |A x - b|^2/2`` over the orthant, A wide; x*, the multipliers of both levels and so b and t are chosen.
 
-    With ``pressed`` bounds of positive lower multiplier the least residual r is not zero (all other columns of A are
+    With ``supporting`` bounds of positive lower multiplier the least residual r is not zero (all other columns of A are
     made orthogonal to r, in integers).
     """
     x = _names(n)
     A = rng.integers(-6, 7, size=(m, n))
     best = np.where(rng.random(n) < 0.6, rng.integers(1, 9, size=n) / 4, 0.0)
-    best[:pressed] = 0.0
+    best[:supporting] = 0.0
     zero = best == 0
     r = np.zeros(m, dtype=int)
-    if pressed:
+    if supporting:
         r = rng.integers(1, 3, size=m)
-        A[:, pressed:] = A[:, pressed:] * int(r @ r) - np.outer(r, r @ A[:, pressed:])
-        A[:, :pressed] -= np.outer(r, np.maximum(np.ceil((r @ A[:, :pressed] + 1) / (r @ r)), 0)).astype(int)
+        A[:, supporting:] = A[:, supporting:] * int(r @ r) - np.outer(r, r @ A[:, supporting:])
+        A[:, :supporting] -= np.outer(r, np.maximum(np.ceil((r @ A[:, :supporting] + 1) / (r @ r)), 0)).astype(int)
     b = A @ best + r
     heavy = np.where(zero, rng.integers(1, 9, size=n) / 4, 0.0)
-    free = rng.integers(-4, 5, size=n) * (np.arange(n) < pressed)
+    free = rng.integers(-4, 5, size=n) * (np.arange(n) < supporting)
     t = best + A.T @ (rng.integers(-2, 3, size=m) / 64) - heavy + free
     rows = sympy.Matrix(A.tolist()) * sympy.Matrix(x) - _rational(b[:, None].astype(float))
     problem = bv.simple_bilevel(

@@ -46,7 +46,7 @@ class Case:
     in_blocks: JudgedInBlocks | None = None
     """What was found out while a run went on that is too long to be kept."""
     trouble: str = ""
-    beneath: str = ""
+    below_precision: str = ""
     """Why float64 does not show this run, where it was made in ``digits`` digits instead."""
     digits: int | None = None
     whole: bool = False

@@ -36,7 +36,7 @@ class Instance(Leaves):
         self._constants: dict[tuple[str, bool], Constant] = {}
         self.asked: dict[str, Enclosure] = {}
         self.failures: dict[str, str] = {}
-        self.hopeless = ""
+        self.without_truth = ""
 
     @property
     def truth(self) -> Any:
@@ -72,8 +72,8 @@ class Instance(Leaves):
         return self._constants[key]
 
     def _truth(self, name: str, known: Mapping[str, Any]) -> Enclosure:
-        if self.hopeless:
-            raise MathematicalError(self.hopeless)
+        if self.without_truth:
+            raise MathematicalError(self.without_truth)
         if name not in self.asked:
             self.asked[name] = super()._truth(name, known)
         found = self.asked[name]

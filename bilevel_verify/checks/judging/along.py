@@ -39,29 +39,31 @@ def judge_along(case: Case, claims: list[Claim]) -> None:
         _all_undecided(case, claims, case.trouble)
         return
     false = blocked is not None and blocked.verdict == "not applicable"
-    case.beneath = "" if false else unresolved(case)
-    if case.beneath and not (claims or _asks_for_epochs(case)):
-        case.trouble = f"precision: {case.beneath}"
+    case.below_precision = "" if false else unresolved(case)
+    if case.below_precision and not (claims or _asks_for_epochs(case)):
+        case.trouble = f"precision: {case.below_precision}"
         return
     try:
         run_method_of(case, claims)
     except (ParameterError, ArithmeticError, BilevelVerifyError, NotImplementedError, TypeError) as error:
         if isinstance(error, InputError) and not isinstance(error, ParameterError) and blocked is None:
             raise
-        case.trouble = f"{_kind_of(error) if not case.beneath else 'precision'}: {case.beneath or error}"
+        case.trouble = (
+            f"{_kind_of(error) if not case.below_precision else 'precision'}: {case.below_precision or error}"
+        )
         if isinstance(error, InfeasibleError) and blocked is None:
             blocked = Premise("every cut has a point in Z", "not applicable", str(error))
         _all_undecided(case, claims, case.trouble, blocked)
         return
     with _working_precision(case):
         _judge_run(case, claims)
-    if case.beneath:
-        case.run, case.trouble = None, f"precision: {case.beneath}"
+    if case.below_precision:
+        case.run, case.trouble = None, f"precision: {case.below_precision}"
 
 
 def run_method_of(case: Case, claims: list[Claim]) -> None:
     """Run the method of a case: in floats, or its first iterations in many digits where they do not resolve it."""
-    if case.beneath:
+    if case.below_precision:
         trajectory = in_many_digits(case, ITERATIONS if claims else SOME_EPOCHS)
     else:
         trajectory = recorded(case, run_of(case))
@@ -84,7 +86,7 @@ def places_of_run(case: Case, claims: list[Claim]) -> list[Judged]:
     missing = _missing(case)
     if missing:
         raise ParameterError(missing)
-    case.beneath = unresolved(case)
+    case.below_precision = unresolved(case)
     run_method_of(case, claims)
     with _working_precision(case):
         return _places(case, claims)

@@ -74,9 +74,9 @@ def _cut_short(case: Case, judged: Judged, verdict: Verdict, reason: str) -> tup
     """A run that was cut short decides nothing about its end, unless what is violated now stays violated."""
     assert case.run is not None
     status = case.run.status
-    if case.beneath:
+    if case.below_precision:
         if not case.whole and (verdict == "not applicable" or rests_on_the_end(judged.claim)):
-            return "undecided", f"precision: {case.beneath}"
+            return "undecided", f"precision: {case.below_precision}"
         return verdict, seen_in_digits(case) if verdict == "holds" else reason
     if status in ENDED:
         return verdict, reason
@@ -94,7 +94,7 @@ def seen_in_digits(case: Case) -> str:
     assert case.trajectory is not None
     how_many = f"{case.trajectory.iterations()} iterations"
     part = f"the whole run, {how_many}" if case.whole else f"the first {how_many}"
-    return f"over {part}, in {case.digits} digits: {case.beneath}"
+    return f"over {part}, in {case.digits} digits: {case.below_precision}"
 
 
 def _status_reason(status: str) -> str:

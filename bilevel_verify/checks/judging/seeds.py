@@ -52,8 +52,8 @@ def probability_rows(case: Case, claims: list[Claim], run: MakeRun) -> list[Row]
     blocked = hyp.combine(case.premises) or (case.contained if _outside(case) else None)
     if blocked is not None:
         return [_row(case, claim, (blocked.verdict, blocked.reason), None) for claim in claims]
-    if case.beneath:
-        return _rows_beneath(case, claims, run)
+    if case.below_precision:
+        return _rows_below_precision(case, claims, run)
     first = int(case.request.options.get("seed", 0))
     seeds = range(first, first + int(case.request.values.get(TRIALS_LETTER, TRIALS)))
     trials = [_trial(case, claims, run, seed) for seed in seeds]
@@ -65,9 +65,9 @@ def _outside(case: Case) -> bool:
     return case.contained is not None and case.contained.verdict != "holds"
 
 
-def _rows_beneath(case: Case, claims: list[Claim], run: MakeRun) -> list[Row]:
+def _rows_below_precision(case: Case, claims: list[Claim], run: MakeRun) -> list[Row]:
     """Rows at parameters that float64 does not resolve: decided only where the run is the same for every seed."""
-    unknown: tuple[Verdict, str] = ("undecided", f"precision: {case.beneath}")
+    unknown: tuple[Verdict, str] = ("undecided", f"precision: {case.below_precision}")
     still = _run_that_stays(case, run)
     if still is None:
         return [_row(case, claim, unknown, None) for claim in claims]
@@ -82,7 +82,7 @@ def _sure(case: Case, outcome: str, iterations: int) -> tuple[tuple[Verdict, str
         return ("not applicable", "vacuous: no trial"), None
     if outcome != "refuted" or case.instance.local:
         kind = "local" if outcome == "refuted" else "precision"
-        return ("undecided", f"{kind}: {case.beneath}; {seen}"), None
+        return ("undecided", f"{kind}: {case.below_precision}; {seen}"), None
     reason = f"{seen}, so that it draws no number: the same end for every seed, probability 0"
     return ("refuted", reason), Frequency("refuted", reason, 0, 1, 0.0, 0.0)
 

@@ -82,7 +82,7 @@ def _judge_link(claim: Claim, link: Link, number: int, series: list[Case], lette
         with exact.precision():
             samples = sorted((_sample(claim, link, case, letter) for case in series), key=lambda s: s.driver)
         outcome, rate = _judge(link, samples)
-        if series[-1].beneath:
+        if series[-1].below_precision:
             outcome = outcome[0], "; ".join(part for part in (outcome[1], seen_in_digits(series[-1])) if part)
     except (ArithmeticError, ValueError) as error:
         outcome = ("undecided", f"precision: {error}")
@@ -102,7 +102,7 @@ def _blocked(series: list[Case], claim: Claim) -> tuple[Verdict, str] | None:
     for case in series:
         if case.contained is not None and case.contained.verdict != "holds":
             return "undecided", case.contained.reason
-        if case.beneath and _epoch_for(claim, case) is not None:
+        if case.below_precision and _epoch_for(claim, case) is not None:
             continue  # seen in many digits
         if case.run is None:
             return "undecided", case.trouble or "budget: there is no run"
@@ -121,7 +121,7 @@ def _epoch_for(claim: Claim, case: Case) -> int | None:
     """
     if case.trajectory is None:
         return None
-    if not case.beneath or case.whole:
+    if not case.below_precision or case.whole:
         return case.trajectory.epochs[-1]
     ended = [epoch for epoch in case.trajectory.epochs if case.trajectory.ended_by_restart(epoch)]
     return ended[-1] if ended and claim.over == "epoch" else None

@@ -12,7 +12,7 @@ import numpy as np
 from bilevel_verify.errors import InputError
 from bilevel_verify.problems.problem import Problem
 from bilevel_verify.theorems.card import Card, Statement
-from bilevel_verify.theorems.shelf import find_statement, load_card
+from bilevel_verify.theorems.library import find_statement, load_card
 
 
 @dataclass(frozen=True)

@@ -183,7 +183,7 @@ def _write_scripts(findings: Sequence[Any], folder: Path) -> None:
 
 def _cards(papers: Sequence[str] | None) -> list[Any]:
     """The cards that could be read."""
-    from bilevel_verify.theorems.shelf import cards, load_card
+    from bilevel_verify.theorems.library import cards, load_card
 
     found: dict[str, Any] = {}
     for name in papers if papers is not None else [r.name for r in cards() if not r.error]:

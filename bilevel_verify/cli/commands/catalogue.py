@@ -64,7 +64,7 @@ def _method(method: Any) -> dict[str, Any]:
 def _found(name: str, beside: bool = False) -> dict[str, Any]:
     """One thing in full, whatever it is: statement, card, method or problem."""
     from bilevel_verify.methods import METHODS
-    from bilevel_verify.theorems.shelf import shipped
+    from bilevel_verify.theorems.library import shipped
 
     if "/" in name and not name.startswith("zoo:") and not name.endswith(".toml"):
         return _statement(name, beside)

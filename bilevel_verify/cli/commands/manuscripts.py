@@ -64,7 +64,7 @@ def coverage_command(arguments: Any) -> int:
 def _pairs(arguments: Any) -> Sequence[tuple[Any, Any]]:
     """Cards with their prints; a card of one's own needs ``--print``."""
     from bilevel_verify.manuscript import load_print
-    from bilevel_verify.theorems.shelf import load_card, shipped
+    from bilevel_verify.theorems.library import load_card, shipped
 
     names = arguments.paper or list(shipped())
     if arguments.print and len(names) != 1:

@@ -21,7 +21,7 @@ from bilevel_verify.constants.bound.constant import Reason
 from bilevel_verify.constants.calculus.specials import Radial, radial_power
 from bilevel_verify.constants.formula.model import Model
 from bilevel_verify.constants.formula.structure import Ridge, ridge_text
-from bilevel_verify.constants.groups.blame import advice, all_finite, guilty
+from bilevel_verify.constants.groups.unbounded import advice, all_finite, guilty
 from bilevel_verify.intervals.batch import Interval
 from bilevel_verify.intervals.jets import jet_space
 from bilevel_verify.intervals.rounding import Array, enclose
@@ -242,14 +242,14 @@ def _growing_ray(part: Part, slots: str) -> Bound | None:
     return None
 
 
-def _all_grow(part: Part, slots: str, direction: Array, culprit_number: int) -> bool:
+def _all_grow(part: Part, slots: str, direction: Array, term: int) -> bool:
     """Whether a ridge diverges along the ray, tested along its own row in every slot, and no other one opposes it."""
     rows = part.model.row_centres
     slopes, seen = rows @ direction, np.ones(len(rows))
     for s in slots:
         members = list(part.model.slots(s))
-        seen = seen * (rows[:, members] @ rows[culprit_number, members])
-    own = _divergence(part, culprit_number, len(slots), slopes[culprit_number], seen[culprit_number])
+        seen = seen * (rows[:, members] @ rows[term, members])
+    own = _divergence(part, term, len(slots), slopes[term], seen[term])
     if own is None or not own[1]:
         return False
     for number in range(len(rows)):

@@ -24,10 +24,10 @@ from bilevel_verify.constants.formula.model import Model
 from bilevel_verify.constants.formula.piecewise import PiecewiseScalar
 from bilevel_verify.constants.formula.scalars import CompositeScalar
 from bilevel_verify.constants.formula.structure import Structure, ridge_text
-from bilevel_verify.constants.groups.blame import culprit
 from bilevel_verify.constants.groups.composition import apart, sampled_specials, with_specials
 from bilevel_verify.constants.groups.infinite import infinite
 from bilevel_verify.constants.groups.sparse import sparse_terms
+from bilevel_verify.constants.groups.unbounded import unbounded_term
 from bilevel_verify.constants.search.branch import Slopes, Supremum, middle_of, supremum
 from bilevel_verify.constants.search.peaks import NODES, ROWS, Peaks, larger_of, supremum_of_powers
 from bilevel_verify.constants.search.sampling import climb, sample_points
@@ -159,7 +159,7 @@ class Part:
             parts = (Reason("largest sum of powers over unit vectors", statement), *parts)
         why = Reason(self._rule(slots), f"{self.label(slots)} <= {upper:.9g}", parts)
         if math.isinf(upper):
-            why = Reason(why.rule, f"{self.label(slots)}: no finite bound", (culprit(self, k), *why.parts))
+            why = Reason(why.rule, f"{self.label(slots)}: no finite bound", (unbounded_term(self, k), *why.parts))
         attained = tight and (form.net is not None or peaks is not None) and lower > upper * (1 - 1e-5)
         return Bound(upper, min(lower, upper), True, "calculus", why, None, attained)
 

@@ -15,8 +15,8 @@ import numpy as np
 from bilevel_verify.methods.cubic.arithmetic import Array, Number, is_precise, square_root
 from bilevel_verify.oracles import Oracles
 from bilevel_verify.oracles.counted import ask_grad_y_f, ask_grad_y_g, exhausted
+from bilevel_verify.oracles.jit import compiled, loop
 from bilevel_verify.oracles.oracles import BudgetExhausted
-from bilevel_verify.oracles.twin import compiled, loop
 
 LOWER, PENALTY = range(2)
 """What is minimised: g (for minimax problems -f), or f + lam g."""

@@ -24,8 +24,8 @@ from bilevel_verify.oracles.counted import (
     ask_jvp_xy_g,
     exhausted,
 )
+from bilevel_verify.oracles.jit import compiled, loop
 from bilevel_verify.oracles.oracles import BudgetExhausted
-from bilevel_verify.oracles.twin import compiled, loop
 
 NEEDS = ("hvp_f", "hvp_g", "hvp_yy_f", "hvp_yy_g", "jvp_xy_f", "jvp_xy_g")
 PENALTY_KIND, MINIMAX_KIND = range(2)

@@ -56,7 +56,7 @@ from bilevel_verify.oracles.counted import (
     ask_hvp_yy_g,
     ask_jvp_xy_g,
 )
-from bilevel_verify.oracles.twin import loop
+from bilevel_verify.oracles.jit import loop
 
 
 @loop

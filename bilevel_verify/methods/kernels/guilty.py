@@ -47,7 +47,7 @@ from bilevel_verify.methods.kernels.steps import (
     pause,
 )
 from bilevel_verify.methods.kernels.vectors import copy_into, squared_distance, squared_norm
-from bilevel_verify.oracles.twin import loop
+from bilevel_verify.oracles.jit import loop
 
 POINTS, ANSWERS, SLOPES, VALUES = range(4)
 HISTORIES = 4

@@ -33,7 +33,7 @@ from bilevel_verify.oracles.counted import (
     stop_hess_f,
     stop_hess_g,
 )
-from bilevel_verify.oracles.twin import inlined, loop
+from bilevel_verify.oracles.jit import inlined, loop
 
 
 @loop

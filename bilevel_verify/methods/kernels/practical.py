@@ -57,7 +57,7 @@ from bilevel_verify.methods.kernels.steps import (
     perturb,
 )
 from bilevel_verify.methods.kernels.vectors import copy_into, set_zero, squared_distance, squared_norm
-from bilevel_verify.oracles.twin import loop
+from bilevel_verify.oracles.jit import loop
 
 
 @loop

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from bilevel_verify.oracles.twin import compiled_as
+from bilevel_verify.oracles.jit import compiled_as
 
 
 @compiled_as(math.sqrt)

@@ -54,7 +54,7 @@ from bilevel_verify.methods.kernels.steps import (
     small_enough,
 )
 from bilevel_verify.methods.kernels.vectors import add_to, copy_into, squared_norm
-from bilevel_verify.oracles.twin import loop
+from bilevel_verify.oracles.jit import loop
 
 
 @loop

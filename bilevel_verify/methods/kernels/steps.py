@@ -55,7 +55,7 @@ from bilevel_verify.methods.kernels.layout import (
     Z,
 )
 from bilevel_verify.methods.kernels.vectors import add_to, copy_into, is_finite, set_zero
-from bilevel_verify.oracles.twin import loop
+from bilevel_verify.oracles.jit import loop
 
 ROWS_OF_AN_ITERATION = 3
 """Rows that one iteration may add: the start of an epoch, the iterate, the end of the epoch."""

@@ -51,7 +51,7 @@ from bilevel_verify.oracles.counted import (
     stop_grad_x_g,
     stop_hess_g,
 )
-from bilevel_verify.oracles.twin import loop
+from bilevel_verify.oracles.jit import loop
 
 
 @loop

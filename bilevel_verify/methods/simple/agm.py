@@ -9,14 +9,14 @@ import numpy as np
 
 from bilevel_verify.errors import InfeasibleError, ParameterError
 from bilevel_verify.methods.engine import Outcome, Setup, oracles_of, working_precision
-from bilevel_verify.methods.keeper import Block
 from bilevel_verify.methods.named import LEVELS
+from bilevel_verify.methods.recorder import Block
 from bilevel_verify.methods.run import Status
 from bilevel_verify.methods.simple import loops, sets
 from bilevel_verify.methods.simple.convexity import require_convex
 from bilevel_verify.methods.simple.steppers import AgmBio, require_inside
 from bilevel_verify.oracles import new_counts
-from bilevel_verify.oracles.twin import compiled
+from bilevel_verify.oracles.jit import compiled
 from bilevel_verify.problems.feasible import (
     Ball,
     Box,

@@ -27,7 +27,7 @@ from bilevel_verify.methods.simple.sets import (
     project_onto_cut,
 )
 from bilevel_verify.oracles.counted import ask_grad_f, ask_grad_g, ask_value_g, exhausted
-from bilevel_verify.oracles.twin import loop
+from bilevel_verify.oracles.jit import loop
 
 EPS = 2.0**-52
 """Unit round-off of the NumPy steppers."""

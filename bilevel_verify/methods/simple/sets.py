@@ -13,7 +13,7 @@ from typing import Any
 from bilevel_verify.methods.kernels.layout import Vector
 from bilevel_verify.methods.kernels.scalars import square_root
 from bilevel_verify.methods.kernels.vectors import copy_into, dot
-from bilevel_verify.oracles.twin import loop
+from bilevel_verify.oracles.jit import loop
 
 X, Y, Z, U, W, NEXT, AT, GRADIENT, NORMAL, TARGET, SHIFTED, SUMS, LENGTHS, FIRST, SECOND, UNIT = range(16)
 """Rows of the table of vectors; the first entry of the row UNIT is the unit round-off of the arithmetic."""

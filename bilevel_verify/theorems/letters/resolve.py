@@ -19,7 +19,7 @@ from bilevel_verify.theorems.exact import Formula, Scalar
 from bilevel_verify.theorems.letters.resolved import Hypothesis, Resolved, ResolvedLetter, scalar_of
 from bilevel_verify.theorems.letters.roots import loop_length, run_value, solve_root
 from bilevel_verify.theorems.prescribed import formulas_of, included, is_order
-from bilevel_verify.theorems.reading.desk import letters_of
+from bilevel_verify.theorems.reading.declarations import letters_of
 from bilevel_verify.theorems.rewrite import free_letters, order_of
 from bilevel_verify.truth.arithmetic.enclosure import Certainty, weakest
 

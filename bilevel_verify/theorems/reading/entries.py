@@ -28,18 +28,18 @@ from bilevel_verify.theorems.card import (
     Step,
     TableRow,
 )
-from bilevel_verify.theorems.reading.desk import SIGNATURE, Context, Desk, context_of, read_definitions
+from bilevel_verify.theorems.reading.declarations import SIGNATURE, Context, Declarations, context_of, read_definitions
 from bilevel_verify.theorems.reading.fields import MARK_FIELDS, Names, Place, Table, displayed, expression
 
 
-def _refuted(table: Table, desk: Desk) -> Refuted | None:
+def _refuted(table: Table, declared: Declarations) -> Refuted | None:
     if "refuted" not in table.data:
         return None
     inner = Table(table.table("refuted"), table.place.at("refuted"))
     letters = inner.table("set")
     for name, value in letters.items():
-        if name not in desk.letters:
-            raise inner.place.at("set").fail(f"unknown letter '{name}'{nearest(name, desk.letters)}")
+        if name not in declared.letters:
+            raise inner.place.at("set").fail(f"unknown letter '{name}'{nearest(name, declared.letters)}")
         if isinstance(value, bool) or not isinstance(value, str | int | float):
             raise inner.place.at("set", name).fail("expected a number")
     found = Refuted(
@@ -79,7 +79,7 @@ def _assumed(table: Table, usual: bool) -> bool:
     return found
 
 
-def _common(table: Table, kind: str, context: Context, names: Names, desk: Desk) -> dict[str, Any]:
+def _common(table: Table, kind: str, context: Context, names: Names, declared: Declarations) -> dict[str, Any]:
     """Fields that every entry has."""
     return {
         "kind": kind,
@@ -96,7 +96,7 @@ def _common(table: Table, kind: str, context: Context, names: Names, desk: Desk)
         "printed": table.strings("printed"),
         "stated": table.strings("stated"),
         "text": table.text("text"),
-        "refuted": _refuted(table, desk),
+        "refuted": _refuted(table, declared),
         "assumed": _assumed(table, kind in ASSUMED_KINDS),
         "drafted": table.flag("drafted"),
         "quantified": table.strings("quantified"),
@@ -106,7 +106,7 @@ def _common(table: Table, kind: str, context: Context, names: Names, desk: Desk)
         "why": table.text("why"),
         "reading": table.text("reading"),
         "settings": table.strings("settings"),
-        "parameters": read_definitions(table.table("parameters"), desk, table.place.at("parameters")),
+        "parameters": read_definitions(table.table("parameters"), declared, table.place.at("parameters")),
     }
 
 
@@ -116,23 +116,23 @@ def _marks(table: Table) -> tuple[Mark, ...]:
     return (*table.marks(), *([Mark("reading", reading)] if reading else []))
 
 
-def read_statement(table: Table, desk: Desk, kind: str) -> Statement:
+def read_statement(table: Table, declared: Declarations, kind: str) -> Statement:
     """A theorem, lemma ... with its claims; also assumptions, definitions, proofs and tables."""
     claims = table.tables("claim")
     scopes: set[Scope] = {scope for scope in SCOPES if any(c.get("over") == scope for c in claims)}
     widest: Scope = max(scopes, key=SCOPES.index, default="point")
-    names = desk.names("run" if widest in ("run", "order") else widest)
+    names = declared.names("run" if widest in ("run", "order") else widest)
     if kind in PASSIVE and not scopes:
-        names = desk.names("point")
+        names = declared.names("point")
     context = context_of(table, names)
-    common = _common(table, kind, context, names, desk)
+    common = _common(table, kind, context, names, declared)
     found = Statement(
         **common,
         readings=table.strings("readings"),
         method=table.text("method"),
         algorithm=table.text("algorithm"),
         claims=tuple(
-            read_claim(c, desk, table.place, context, number, common["assumed"]) for number, c in enumerate(claims)
+            read_claim(c, declared, table.place, context, number, common["assumed"]) for number, c in enumerate(claims)
         ),
         items=table.strings("items"),
         uses=table.strings("uses"),
@@ -148,7 +148,9 @@ def read_statement(table: Table, desk: Desk, kind: str) -> Statement:
 PASSIVE = ("assumption", "definition", "proof", "table")
 
 
-def read_claim(data: dict[str, Any], desk: Desk, place: Place, parent: Context, number: int, assumed: bool) -> Claim:
+def read_claim(
+    data: dict[str, Any], declared: Declarations, place: Place, parent: Context, number: int, assumed: bool
+) -> Claim:
     """One claim with its readings and its repaired form; ``assumed`` is the rule of its entry."""
     table = Table(data, place)
     identity = table.text("id", str(number + 1))
@@ -156,19 +158,21 @@ def read_claim(data: dict[str, Any], desk: Desk, place: Place, parent: Context, 
     over = table.text("over", None)
     if over not in SCOPES:
         raise table.place.at("over").fail(f"unknown scope '{over}'{nearest(over, SCOPES)}")
-    claim = _claim_body(table, desk, parent, identity, over, assumed)
+    claim = _claim_body(table, declared, parent, identity, over, assumed)
     readings = tuple(
-        _variant(Table(r, table.place.at("reading")), desk, parent, claim, data) for r in table.tables("reading")
+        _variant(Table(r, table.place.at("reading")), declared, parent, claim, data) for r in table.tables("reading")
     )
     repaired = None
     if "repaired" in data:
-        repaired = _variant(Table(table.table("repaired"), table.place.at("repaired")), desk, parent, claim, data)
+        repaired = _variant(Table(table.table("repaired"), table.place.at("repaired")), declared, parent, claim, data)
     table.finish()
     return replace(claim, readings=readings, repaired=repaired)
 
 
-def _claim_body(table: Table, desk: Desk, parent: Context, identity: str, over: Scope, assumed: bool) -> Claim:
-    names = desk.names(over)
+def _claim_body(
+    table: Table, declared: Declarations, parent: Context, identity: str, over: Scope, assumed: bool
+) -> Claim:
+    names = declared.names(over)
     context = context_of(table, names, parent)
     probability = table.get("probability")
     return Claim(
@@ -185,7 +189,7 @@ def _claim_body(table: Table, desk: Desk, parent: Context, identity: str, over: 
         source=table.text("source"),
         printed=table.strings("printed"),
         stated=table.strings("stated"),
-        refuted=_refuted(table, desk),
+        refuted=_refuted(table, declared),
         same_as=table.strings("same_as"),
         counted=table.strings("counted"),
         points=tuple(context.expression(p, table.place.at("points"), names) for p in table.strings("points")),
@@ -220,7 +224,7 @@ def _links(table: Table, names: Names, context: Context) -> tuple[Link, ...]:
     return (Link(left, operator, right),)
 
 
-def _variant(table: Table, desk: Desk, parent: Context, claim: Claim, base: dict[str, Any]) -> Claim:
+def _variant(table: Table, declared: Declarations, parent: Context, claim: Claim, base: dict[str, Any]) -> Claim:
     """A reading or a repaired form: the claim with some fields replaced."""
     own = {"change", "why", "name", "label", "literal", "since"}
     dropped = ("repaired", "reading", "refuted", "note", "link", *_stale_origins(table.data))
@@ -230,14 +234,14 @@ def _variant(table: Table, desk: Desk, parent: Context, claim: Claim, base: dict
         merged = {k: v for k, v in merged.items() if k not in ("left", "right", "op", "chain")}
     merged |= {k: v for k, v in table.data.items() if k not in own}
     label = table.text("label") or table.text("name")
-    if label in desk.readings:
-        label = desk.readings[label].label
+    if label in declared.readings:
+        label = declared.readings[label].label
     inner = Table(merged, table.place)
     inner.asked |= {"id", "over", "claim"}
     over = merged.get("over", claim.over)
     if over not in SCOPES:
         raise table.place.at("over").fail(f"unknown scope '{over}'{nearest(str(over), SCOPES)}")
-    body = _claim_body(inner, desk, parent, claim.id, over, claim.assumed)
+    body = _claim_body(inner, declared, parent, claim.id, over, claim.assumed)
     inner.finish()
     change = table.text("change")
     mark = (
@@ -256,51 +260,51 @@ def _variant(table: Table, desk: Desk, parent: Context, claim: Claim, base: dict
     )
 
 
-def _scalar_names(desk: Desk) -> Names:
-    names = desk.names("parameters")
-    return names.plus(letters=desk.letters)
+def _scalar_names(declared: Declarations) -> Names:
+    names = declared.names("parameters")
+    return names.plus(letters=declared.letters)
 
 
-def read_inequality(table: Table, desk: Desk, kind: str) -> Inequality:
+def read_inequality(table: Table, declared: Declarations, kind: str) -> Inequality:
     """Scalar links; run letters may be named as plain numbers (``k``, ``t``) through ``for``."""
-    names = _scalar_names(desk)
+    names = _scalar_names(declared)
     context = context_of(table, names)
-    repaired = _repaired_entry(table, desk, kind, read_inequality)
+    repaired = _repaired_entry(table, declared, kind, read_inequality)
     return Inequality(
-        **_common(table, kind, context, names, desk), chain=_relation(table, names, context), repaired=repaired
+        **_common(table, kind, context, names, declared), chain=_relation(table, names, context), repaired=repaired
     )
 
 
-def read_step(table: Table, desk: Desk, kind: str) -> Step:
+def read_step(table: Table, declared: Declarations, kind: str) -> Step:
     """Vector links, linear in inner products."""
     vectors = table.strings("vectors")
     if not vectors:
         raise table.place.fail("the field 'vectors' is missing")
-    names = _scalar_names(desk).plus(letters=vectors, functions={"norm", "dot"})
+    names = _scalar_names(declared).plus(letters=vectors, functions={"norm", "dot"})
     context = context_of(table, names)
-    repaired = _repaired_entry(table, desk, kind, read_step)
+    repaired = _repaired_entry(table, declared, kind, read_step)
     return Step(
-        **_common(table, kind, context, names, desk),
+        **_common(table, kind, context, names, declared),
         vectors=vectors,
         chain=_relation(table, names, context),
         repaired=repaired,
     )
 
 
-def read_derivation(table: Table, desk: Desk, kind: str) -> Derivation:
+def read_derivation(table: Table, declared: Declarations, kind: str) -> Derivation:
     """``result`` with ``substitute`` gives ``gives``."""
     substitute = table.table("substitute")
-    names = _scalar_names(desk).plus(letters=substitute)
+    names = _scalar_names(declared).plus(letters=substitute)
     context = context_of(table, names)
     regime = table.get("regime", "default")
     if isinstance(regime, str):
-        if regime not in desk.regimes and regime != "default":
-            raise table.place.at("regime").fail(f"unknown regime '{regime}'{nearest(regime, desk.regimes)}")
-        conditions = desk.regimes.get(regime, ())
+        if regime not in declared.regimes and regime != "default":
+            raise table.place.at("regime").fail(f"unknown regime '{regime}'{nearest(regime, declared.regimes)}")
+        conditions = declared.regimes.get(regime, ())
     else:
         conditions = context.conditions(table, "regime", names)
     return Derivation(
-        **_common(table, kind, context, names, desk),
+        **_common(table, kind, context, names, declared),
         result=context.expression(table.get("result"), table.place.at("result"), names),
         gives=context.expression(table.get("gives"), table.place.at("gives"), names),
         substitute={
@@ -310,39 +314,39 @@ def read_derivation(table: Table, desk: Desk, kind: str) -> Derivation:
         premise=table.strings("premise"),
         dimensionless=table.flag("dimensionless"),
         free_of=table.strings("free_of"),
-        repaired=_repaired_entry(table, desk, kind, read_derivation),
+        repaired=_repaired_entry(table, declared, kind, read_derivation),
     )
 
 
-def read_identity(table: Table, desk: Desk, kind: str) -> Identity:
+def read_identity(table: Table, declared: Declarations, kind: str) -> Identity:
     """A printed formula and the object it claims to be, at points of the domain."""
-    names = desk.names("point").plus(letters={"x", "y", "v"})
+    names = declared.names("point").plus(letters={"x", "y", "v"})
     context = context_of(table, names)
     return Identity(
-        **_common(table, kind, context, names, desk),
+        **_common(table, kind, context, names, declared),
         left=context.expression(table.get("left"), table.place.at("left"), names),
         right=context.expression(table.get("right"), table.place.at("right"), names),
-        repaired=_repaired_entry(table, desk, kind, read_identity),
+        repaired=_repaired_entry(table, declared, kind, read_identity),
     )
 
 
-def read_table_row(table: Table, desk: Desk, kind: str) -> TableRow:
+def read_table_row(table: Table, declared: Declarations, kind: str) -> TableRow:
     """One row of a comparison table."""
-    names = _scalar_names(desk)
+    names = _scalar_names(declared)
     context = context_of(table, names)
     entries = table.table("entries")
     return TableRow(
-        **_common(table, kind, context, names, desk),
+        **_common(table, kind, context, names, declared),
         table=table.text("table", None),
         method=table.text("method", None),
         entries={k: context.expression(v, table.place.at("entries", k), names) for k, v in entries.items()},
-        regime=desk.regimes.get("default", ()),
+        regime=declared.regimes.get("default", ()),
     )
 
 
-def read_algorithm(table: Table, desk: Desk, kind: str) -> Algorithm:
+def read_algorithm(table: Table, declared: Declarations, kind: str) -> Algorithm:
     """A pseudo-code, parsed into statements."""
-    names = desk.names("run")
+    names = declared.names("run")
     context = context_of(table, names)
     steps = table.text("steps", None)
     try:
@@ -350,13 +354,13 @@ def read_algorithm(table: Table, desk: Desk, kind: str) -> Algorithm:
     except CardError as error:
         raise table.place.at("steps").fail(str(error)) from None
     return Algorithm(
-        **_common(table, kind, context, names, desk),
+        **_common(table, kind, context, names, declared),
         inputs=table.strings("inputs"),
         steps=steps,
         program=program,
         called=table.text("called"),
         taken=_taken(table),
-        families=_families(table, desk),
+        families=_families(table, declared),
         outputs=table.strings("outputs"),
         functions=table.strings("functions"),
         supplied_by=table.strings("supplied_by"),
@@ -378,7 +382,7 @@ def _taken(table: Table) -> dict[str, str]:
     return found
 
 
-def _families(table: Table, desk: Desk) -> dict[str, tuple[tuple[str, ...], Expression]]:
+def _families(table: Table, declared: Declarations) -> dict[str, tuple[tuple[str, ...], Expression]]:
     """``"T(t, k)" = "T_m1 if k == -1 else T_k"``."""
     found: dict[str, tuple[tuple[str, ...], Expression]] = {}
     for key, text in table.table("families").items():
@@ -387,11 +391,13 @@ def _families(table: Table, desk: Desk) -> dict[str, tuple[tuple[str, ...], Expr
         if signature is None:
             raise place.fail("write the indices of the sequence, as in 'T(t, k)'")
         indices = tuple(part.strip() for part in signature[2].split(",") if part.strip())
-        found[signature[1]] = (indices, expression(text, place, desk.names("parameters").plus(letters=indices)))
+        found[signature[1]] = (indices, expression(text, place, declared.names("parameters").plus(letters=indices)))
     return found
 
 
-def _repaired_entry(table: Table, desk: Desk, kind: str, reader: Callable[[Table, Desk, str], Entry]) -> Entry | None:
+def _repaired_entry(
+    table: Table, declared: Declarations, kind: str, reader: Callable[[Table, Declarations, str], Entry]
+) -> Entry | None:
     """The repaired form of an inequality, step, derivation or identity: a sibling with some fields replaced."""
     if "repaired" not in table.data:
         return None
@@ -401,7 +407,7 @@ def _repaired_entry(table: Table, desk: Desk, kind: str, reader: Callable[[Table
     if "chain" in change.data or ("left" in change.data and kind != "identity"):
         base = {k: v for k, v in base.items() if k not in ("chain", "left", "right", "op")}
     merged = Table({**base, **{k: v for k, v in change.data.items() if k != "change"}}, change.place)
-    found = reader(merged, desk, kind)
+    found = reader(merged, declared, kind)
     merged.finish()
     text = change.text("change")
     return replace(found, reading=text, marks=(*found.marks, Mark("repaired", text or "the repaired form")))
@@ -412,7 +418,7 @@ def _stale_origins(changed: Mapping[str, Any]) -> list[str]:
     return [f"{key}_from" for key in ("where", "for", "regime") if key in changed and f"{key}_from" not in changed]
 
 
-ENTRY_READERS: dict[str, Callable[[Table, Desk, str], Entry]] = {
+ENTRY_READERS: dict[str, Callable[[Table, Declarations, str], Entry]] = {
     "algorithm": read_algorithm,
     "inequality": read_inequality,
     "step": read_step,

@@ -31,7 +31,7 @@ from bilevel_verify.theorems.card import (
 )
 from bilevel_verify.theorems.notation import notation_of, notation_table
 from bilevel_verify.theorems.prescribed import formulas_of
-from bilevel_verify.theorems.reading.desk import Desk, letters_of, read_definitions
+from bilevel_verify.theorems.reading.declarations import Declarations, letters_of, read_definitions
 from bilevel_verify.theorems.reading.entries import ENTRY_READERS, read_statement
 from bilevel_verify.theorems.reading.fields import Names, Place, Table, domain_of, expression
 from bilevel_verify.theorems.reading.ranges import check_ranges
@@ -87,15 +87,15 @@ class _Reader:
         letters = self.letters(units, paper.text("standing"))
         functions = self.functions(units, letters)
         self.place.notation = self.notation(letters, functions)
-        desk = Desk(self.place, letters, functions, dict(units), {}, {}, {})
-        definitions = self.definitions(desk)
-        desk.settings.update(self.settings(desk))
-        desk.readings.update(self.readings(desk))
-        desk.regimes.update(self.regimes(desk))
-        self.check_circles(definitions, desk)
+        declared = Declarations(self.place, letters, functions, dict(units), {}, {}, {})
+        definitions = self.definitions(declared)
+        declared.settings.update(self.settings(declared))
+        declared.readings.update(self.readings(declared))
+        declared.regimes.update(self.regimes(declared))
+        self.check_circles(definitions, declared)
         hides = self.hides(letters)
         self.top.table("draft")
-        entries = self.entries(desk)
+        entries = self.entries(declared)
         self.top.finish()
         card = Card(
             key=paper.text("key", None),
@@ -108,9 +108,9 @@ class _Reader:
             letters=letters,
             functions=functions,
             definitions=definitions,
-            settings=desk.settings,
-            readings=desk.readings,
-            regimes=desk.regimes,
+            settings=declared.settings,
+            readings=declared.readings,
+            regimes=declared.regimes,
             hides=hides,
             entries=entries,
             digest=digest,
@@ -227,22 +227,22 @@ class _Reader:
             table.finish()
         return found
 
-    def definitions(self, desk: Desk) -> dict[str, Definition]:
-        return read_definitions(self.top.table("definitions"), desk, self.place.at("[definitions]"))
+    def definitions(self, declared: Declarations) -> dict[str, Definition]:
+        return read_definitions(self.top.table("definitions"), declared, self.place.at("[definitions]"))
 
-    def settings(self, desk: Desk) -> dict[str, Settings]:
+    def settings(self, declared: Declarations) -> dict[str, Settings]:
         found: dict[str, Settings] = {}
         for name, data in self.top.table("settings").items():
             place = self.place.at(f"[settings.{name}]")
             table = Table(data, place)
-            rest = {k: v for k, v in data.items() if k in desk.letters}
+            rest = {k: v for k, v in data.items() if k in declared.letters}
             table.asked |= rest.keys()
-            parameters = read_definitions({**rest, **table.table("parameters")}, desk, place)
+            parameters = read_definitions({**rest, **table.table("parameters")}, declared, place)
             found[name] = Settings(
                 name,
                 parameters,
-                desk.conditions(table, "where", "parameters"),
-                desk.conditions(table, "added", "parameters"),
+                declared.conditions(table, "where", "parameters"),
+                declared.conditions(table, "added", "parameters"),
                 table.text("source"),
                 table.text("printed"),
                 table.text("stated"),
@@ -256,12 +256,12 @@ class _Reader:
                     raise self.place.at(f"[settings.{name}]").fail(f"unknown settings '{other}'{nearest(other, found)}")
         return found
 
-    def readings(self, desk: Desk) -> dict[str, Reading]:
+    def readings(self, declared: Declarations) -> dict[str, Reading]:
         found: dict[str, Reading] = {}
         for name, data in self.top.table("readings").items():
             place = self.place.at(f"[readings.{name}]")
             table = Table(data, place)
-            parameters = read_definitions(table.table("parameters"), desk, place)
+            parameters = read_definitions(table.table("parameters"), declared, place)
             label = table.text("label", None)
             found[name] = Reading(
                 name, label, table.text("why"), table.flag("literal"), table.text("source"), parameters
@@ -269,10 +269,10 @@ class _Reader:
             table.finish()
         return found
 
-    def regimes(self, desk: Desk) -> dict[str, tuple[Condition, ...]]:
+    def regimes(self, declared: Declarations) -> dict[str, tuple[Condition, ...]]:
         table = Table(self.top.table("regime"), self.place.at("[regime]"))
         names = [key for key in table.data if not key.endswith("_from")]
-        found = {name: desk.conditions(table, name, "parameters", extra=True) for name in names}
+        found = {name: declared.conditions(table, name, "parameters", extra=True) for name in names}
         table.finish()
         return found
 
@@ -287,8 +287,8 @@ class _Reader:
         table.finish()
         return found
 
-    def check_circles(self, definitions: Mapping[str, Definition], desk: Desk) -> None:
-        for name, settings in {"": None, **desk.settings}.items():
+    def check_circles(self, definitions: Mapping[str, Definition], declared: Declarations) -> None:
+        for name, settings in {"": None, **declared.settings}.items():
             formulas = dict(definitions)
             if settings is not None:
                 formulas |= settings.parameters
@@ -298,10 +298,10 @@ class _Reader:
                 place = self.place.at(f"[settings.{name}]") if name else self.place.at("[definitions]")
                 raise place.fail(str(error)) from None
 
-    def entries(self, desk: Desk) -> dict[str, Entry]:
+    def entries(self, declared: Declarations) -> dict[str, Entry]:
         lines = _lines_of_ids(self.text)
         found: dict[str, Entry] = {}
-        readers: dict[str, Callable[[Table, Desk, str], Entry]] = {
+        readers: dict[str, Callable[[Table, Declarations, str], Entry]] = {
             **dict.fromkeys((*STATEMENT_KINDS, *PASSIVE_KINDS), read_statement),
             **ENTRY_READERS,
         }
@@ -317,7 +317,7 @@ class _Reader:
                 if identity in found:
                     where = " and ".join(str(line) for line in lines.get(identity, [])[:2])
                     raise self.place.fail(f'"{identity}" occurs twice (lines {where}); rename one of them')
-                found[identity] = reader(table, desk, kind)
+                found[identity] = reader(table, declared, kind)
                 table.finish()
         return _in_file_order(found, lines)
 

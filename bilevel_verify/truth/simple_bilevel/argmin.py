@@ -55,7 +55,7 @@ def solution_set(simple: SimpleTruth, found: Solution) -> SolutionSet:
     reduced = simple._reduced
     slack = _accuracy(simple, found)
     facts = simple.facts
-    if simple.pressing[1] or reduced.dimension == 0 or (facts is not None and facts.single is not None):
+    if simple.supporting_sets[1] or reduced.dimension == 0 or (facts is not None and facts.single is not None):
         return SolutionSet(_single(found.z), found.z, True, slack)
     if simple.structure.missing:
         return SolutionSet(None, found.z, False, slack, simple.structure.missing)
@@ -73,10 +73,10 @@ def solution_set(simple: SimpleTruth, found: Solution) -> SolutionSet:
 def described(simple: SimpleTruth, facts: Facts) -> Description:
     """The facts about the solutions as linear constraints in floats; of dependent equations only a basis is kept."""
     base = simple.feasible
-    rows = [list(map(Fraction, base.G[j])) for j in facts.pressed]
+    rows = [list(map(Fraction, base.G[j])) for j in facts.supporting]
     rows = [*(list(map(Fraction, row)) for row in base.E), *rows]
     lift = [[Fraction(float(v)) for v in row] for row in base.T.T]
-    ends = [*map(float, base.e), *(float(base.h[j]) for j in facts.pressed)]
+    ends = [*map(float, base.e), *(float(base.h[j]) for j in facts.supporting)]
     for row in facts.rows:
         size = max(abs(v) for v in row.normal)
         rows.append([exact_dot(row.normal, column) / size for column in lift])
@@ -97,19 +97,19 @@ def _single(z: FloatArray) -> Reduced:
 
 
 def describe_argmin(simple: SimpleTruth, found: Solution, reduced: Reduced) -> Description:
-    """Linear description of the argmin: Z with pressed constraints as equations, fixed ridges, fixed ``Q z``.
+    """Linear description of the argmin: Z with supporting constraints as equations, fixed ridges, fixed ``Q z``.
 
     ``found`` is a lower-level solution over ``reduced``, the set whose multipliers it has.
     """
     size = 1 + float(np.max(np.abs(found.multipliers), initial=0.0))
-    pressed = [row for row, m in zip(reduced.rows, found.multipliers) if m > 1e-9 * size]
+    supporting = [row for row, m in zip(reduced.rows, found.multipliers) if m > 1e-9 * size]
     base = simple.feasible
     description = Description(
         base.T,
         base.G,
         base.h,
-        np.vstack([base.E, base.G[pressed]]),
-        np.concatenate([base.e, base.h[pressed]]),
+        np.vstack([base.E, base.G[supporting]]),
+        np.concatenate([base.e, base.h[supporting]]),
         base.balls,
     )
     rows_E, rhs_E, rows_G, rhs_G = _fixed(simple.structure, found.z)

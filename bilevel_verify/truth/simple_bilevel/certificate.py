@@ -1,6 +1,6 @@
 """Proved answers of simple bilevel problems: the optimality conditions of both levels, by exact or ball arithmetic.
 
-With W the normals that g fixes (ridges, and rows of the exact factorisation of its quadratic part), P the pressed
+With W the normals that g fixes (ridges, and rows of the exact factorisation of its quadratic part), P the supporting
 constraints of the lower level and A the active ones of the upper level, x solves the problem if
 
 * lower: ``nabla g(x) + G_P' mu + E' nu + sum beta_j (x - c_j) = 0``, ``mu, beta > 0``;
@@ -57,7 +57,7 @@ def certificate(simple: SimpleTruth) -> Certificate | None:
     if simple.structure.missing or simple.feasible.T.shape[0] != simple.feasible.T.shape[1]:
         return None
     with precision(BITS):
-        for way in (_pressed_ball, _through_rational_lower, _joint):
+        for way in (_supporting_ball, _through_rational_lower, _joint):
             found = way(simple)
             if found is not None:
                 return found
@@ -74,11 +74,11 @@ def touching_point(simple: SimpleTruth) -> FloatArray | None:
 # ---- the three ways -----------------------------------------------------------------------------------------------
 
 
-def _pressed_ball(simple: SimpleTruth) -> Certificate | None:
+def _supporting_ball(simple: SimpleTruth) -> Certificate | None:
     """One ball with a positive multiplier: x is the only solution of the lower level."""
     found = simple.lower
-    rows, pressing = simple.pressing
-    if len(pressing) != 1:
+    rows, supporting_sets = simple.supporting_sets
+    if len(supporting_sets) != 1:
         return None
     parts = Parts(simple)
     chosen = independent_rows([*parts.E, *(parts.G[j] for j in rows)])
@@ -86,16 +86,16 @@ def _pressed_ball(simple: SimpleTruth) -> Certificate | None:
         return None
     equations = [*parts.E, *(parts.G[j] for j in rows)]
     right = [*parts.e, *(parts.h[j] for j in rows)]
-    centre, radius = parts.balls[pressing[0]]
+    centre, radius = parts.balls[supporting_sets[0]]
     system = stationary_system(parts.n, simple._g, equations, right, (centre, radius))
     values = multipliers(simple.smooth(simple._g)(found.z)[1], equations, found.z, centre)
     proved = krawczyk(system, [*found.z, *values])
     if proved is None:
         return None
     x, weights, beta = proved[: parts.n], proved[parts.n + len(parts.E) : -1], proved[-1]
-    if not (beta > 0 and all(w > 0 for w in weights)) or not parts.inside(x, set(rows), {pressing[0]}):
+    if not (beta > 0 and all(w > 0 for w in weights)) or not parts.inside(x, set(rows), {supporting_sets[0]}):
         return None
-    return parts.answer(x, "the lower level has one solution (pressed against a ball); Krawczyk in balls")
+    return parts.answer(x, "the lower level has one solution (held by a ball); Krawczyk in balls")
 
 
 def _through_rational_lower(simple: SimpleTruth) -> Certificate | None:
@@ -111,7 +111,7 @@ def _through_rational_lower(simple: SimpleTruth) -> Certificate | None:
     if point is not None:
         return parts.answer([ball_of(v) for v in point], "rational solution, conditions of both levels exact")
     for active, rounds in _active_sets(simple):
-        fixed = set(lower.pressed)
+        fixed = set(lower.supporting)
         equations = [*lower.rows, *parts.E, *(parts.G[j] for j in sorted(fixed))]
         right = [*lower.right, *parts.e, *(parts.h[j] for j in sorted(fixed))]
         free = [j for j in active if j not in fixed]
@@ -163,12 +163,12 @@ def _upper(
 
 def _joint(simple: SimpleTruth) -> Certificate | None:
     """Both levels in one system, for lower levels without rational solutions."""
-    parts, pressed = Parts(simple), simple.pressing[0]
+    parts, supporting = Parts(simple), simple.supporting_sets[0]
     for active, rounds in _active_sets(simple):
         if len(rounds) > 1:
             continue
         ball = parts.balls[rounds[0]] if rounds else None
-        layout = layout_of(simple, parts, pressed, [j for j in active if j not in pressed])
+        layout = layout_of(simple, parts, supporting, [j for j in active if j not in supporting])
         if layout is None or layout.size + (ball is not None) > MOST_UNKNOWNS:
             continue
         proved = krawczyk(joint_system(simple, layout, ball), joint_start(simple, layout, ball))
@@ -177,7 +177,7 @@ def _joint(simple: SimpleTruth) -> Certificate | None:
         x = proved[: parts.n]
         lower = proved[parts.n + len(parts.E) : parts.n + layout.lower]
         upper = proved[parts.n + layout.lower + layout.signless :]
-        if all(w > 0 for w in [*lower, *upper]) and parts.inside(x, set(pressed) | set(active), set(rounds)):
+        if all(w > 0 for w in [*lower, *upper]) and parts.inside(x, set(supporting) | set(active), set(rounds)):
             return parts.answer(x, "optimality conditions of both levels; Krawczyk in balls")
     return None
 
@@ -226,8 +226,8 @@ def _touching(parts: Parts, lower: RationalLower) -> Vector | None:
     """The only common point of the fixed rows and a ball that they touch, exactly."""
     from bilevel_verify.truth.simple_bilevel.exact_quadratic import solve_rational
 
-    equations = [*lower.rows, *parts.E, *(parts.G[j] for j in sorted(lower.pressed))]
-    right = [*lower.right, *parts.e, *(parts.h[j] for j in sorted(lower.pressed))]
+    equations = [*lower.rows, *parts.E, *(parts.G[j] for j in sorted(lower.supporting))]
+    right = [*lower.right, *parts.e, *(parts.h[j] for j in sorted(lower.supporting))]
     base = independent_rows(equations)
     rows, ends = [equations[i] for i in base], [right[i] for i in base]
     for centre, radius in parts.balls:

@@ -79,7 +79,7 @@ def _by_hoffman(simple: SimpleTruth) -> ErrorBound:
     """A convex quadratic on a polyhedron; see the derivation above."""
     squares = ldl(simple.structure.quadratic.Q).squares
     M = np.array([[np.sqrt(float(w)) * float(v) for v in normal] for w, normal in squares]).reshape(-1, simple.n)
-    S, least = _pressed(simple)
+    S, least = _supporting(simple)
     if not len(M) and not len(S):
         return ErrorBound(None, None, "computed", "g is constant on the feasible set")
     slacks, both = _unit_rows(S), _unit_rows(np.vstack([S, M]))
@@ -94,7 +94,7 @@ def _by_hoffman(simple: SimpleTruth) -> ErrorBound:
     if len(S):
         reach = diameter(simple.problem.feasible or WholeSpace(), simple.n) * float(np.max(np.linalg.norm(S, axis=1)))
         if not np.isfinite(reach):
-            return ErrorBound(None, None, "computed", "pressed constraints on an unbounded set: no pair was derived")
+            return ErrorBound(None, None, "computed", "supporting constraints on an unbounded set: no pair was derived")
         weight = min(1.0, 2 * least / reach)
     why = f"quadratic growth with Hoffman's constant H = {H:.6g}, alpha = {weight:.3g} / H^2"
     return ErrorBound(weight / H**2, 2.0, "computed", why)
@@ -104,9 +104,9 @@ def _unit_rows(rows: FloatArray) -> FloatArray:
     return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-300))
 
 
-def _pressed(simple: SimpleTruth) -> tuple[FloatArray, float]:
+def _supporting(simple: SimpleTruth) -> tuple[FloatArray, float]:
     """Normals of the constraints that press at the lower solution, and the least of their multipliers."""
-    rows = simple.pressing[0]
+    rows = simple.supporting_sets[0]
     multipliers = dict(zip(simple._reduced.rows, simple.lower.multipliers))
     if simple.facts is not None:
         multipliers = dict(enumerate(simple.facts.weights))

@@ -27,12 +27,12 @@ SHORT = 200
 
 @dataclass(frozen=True, slots=True)
 class RationalLower:
-    """``rows z = right`` are the exact values that g fixes; ``pressed`` the constraints with a positive multiplier."""
+    """``rows z = right`` are the exact values that g fixes; ``supporting``: constraints with a positive multiplier."""
 
     point: tuple[Fraction, ...]
     rows: list[Vector]
     right: Vector
-    pressed: tuple[int, ...]
+    supporting: tuple[int, ...]
     text: str
 
 
@@ -57,20 +57,20 @@ def rational_lower(simple: SimpleTruth) -> RationalLower | None:
     if g.count_ops() > MOST_OPERATIONS:
         return None
     parts, found, reduced = Parts(simple), simple.lower, simple._reduced
-    pressed = simple.pressing[0]
+    supporting = simple.supporting_sets[0]
     fixed = fixed_normals(simple, found.z)
     for digits in (1, 12, 1000, 10**6):
-        point = _rounded(simple, parts, [normal for normal, _ in fixed], [*reduced.equal, *pressed], digits)
+        point = _rounded(simple, parts, [normal for normal, _ in fixed], [*reduced.equal, *supporting], digits)
         if point is None:
             continue
         gradient = _gradient(g, simple.problem.x, point)
         if gradient is None or not _feasible(parts, point):
             continue
-        weights = _weights(parts, gradient, pressed)
+        weights = _weights(parts, gradient, supporting)
         if weights is not None:
             rows = [normal for normal, _ in fixed]
             right = [sum((a * b for a, b in zip(row, point)), Fraction(0)) for row in rows]
-            strict = tuple(j for j, w in zip(pressed, weights) if w > 0)
+            strict = tuple(j for j, w in zip(supporting, weights) if w > 0)
             return RationalLower(tuple(point), rows, right, strict, "rational solution of the lower level")
     return None
 
@@ -94,8 +94,8 @@ def rational_upper(simple: SimpleTruth, parts: Parts, lower: RationalLower) -> V
     f = simple.problem.f
     if not parts.sure or not _may_be_rational(f, simple.problem.x) or f.count_ops() > MOST_OPERATIONS:
         return None
-    equations = [*lower.rows, *parts.E, *(parts.G[j] for j in lower.pressed)]
-    right = [*lower.right, *parts.e, *(parts.h[j] for j in lower.pressed)]
+    equations = [*lower.rows, *parts.E, *(parts.G[j] for j in lower.supporting)]
+    right = [*lower.right, *parts.e, *(parts.h[j] for j in lower.supporting)]
     z = simple.upper.z
     for digits in (12, 1000):
         point = [Fraction(float(v)).limit_denominator(digits) for v in z]
@@ -171,14 +171,14 @@ def _feasible(parts: Parts, point: Vector) -> bool:
     return linear and equal and balls
 
 
-def _weights(parts: Parts, gradient: Vector, pressed: list[int]) -> list[Fraction] | None:
-    """Multipliers of the pressed constraints that balance the gradient exactly (with any of the equations)."""
-    columns = [*(parts.G[j] for j in pressed), *parts.E]
+def _weights(parts: Parts, gradient: Vector, supporting: list[int]) -> list[Fraction] | None:
+    """Multipliers of the supporting constraints that balance the gradient exactly (with any of the equations)."""
+    columns = [*(parts.G[j] for j in supporting), *parts.E]
     if not columns:
         return [] if not any(gradient) else None
     rows = [[column[i] for column in columns] for i in range(len(gradient))]
     solved = solve_rational(rows, [-v for v in gradient])
     if solved is None:
         return None
-    weights = solved[0][: len(pressed)]
+    weights = solved[0][: len(supporting)]
     return weights if all(w >= 0 for w in weights) else None

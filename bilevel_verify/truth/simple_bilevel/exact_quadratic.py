@@ -51,12 +51,12 @@ def exact_answer(simple: SimpleTruth) -> ExactAnswer | None:
     Z = _Polyhedron(G, h, E, e)
     near = 1e-7 * (1 + float(np.linalg.norm(x)))
     active = [i for i in range(len(base.h)) if float(base.h[i] - base.G[i] @ x) <= near]
-    pressed = [i for i in active if i in simple.pressing[0]]
+    supporting = [i for i in active if i in simple.supporting_sets[0]]
     found = _solve(f, g, Z, *supports(f, g, base.G, base.E, x, active))[0]
     if found is not None:
         return found
     for _ in range(4):
-        found, wrong = _solve(f, g, Z, active, pressed)
+        found, wrong = _solve(f, g, Z, active, supporting)
         if found is not None or not wrong:
             return found
         active = [i for i in active if i not in wrong]
@@ -66,18 +66,18 @@ def exact_answer(simple: SimpleTruth) -> ExactAnswer | None:
 def supports(
     f: Quadratic, g: Quadratic, G: FloatArray, E: FloatArray, x: FloatArray, active: list[int]
 ) -> tuple[list[int], list[int]]:
-    """Constraints that carry a multiplier: of the upper level (with the pressed ones), and of the lower level.
+    """Constraints that carry a multiplier: of the upper level (with the supporting ones), and of the lower level.
 
     Nonnegative least squares picks independent ones where more constraints bind than are needed (degenerate vertices).
     """
     Q, q, _ = g.floats()
     F, p, _ = f.floats()
     rows = G[active]
-    pressed = [active[i] for i in support(rows, E, Q @ x + q)]
+    supporting = [active[i] for i in support(rows, E, Q @ x + q)]
     free = np.vstack([np.array([[float(v) for v in row] for row in _independent(g.Q)]).reshape(-1, len(x)), E])
-    tied = [i for i in active if i not in pressed]
-    upper = [tied[i] for i in support(G[tied], np.vstack([free, G[pressed]]), F @ x + p)]
-    return sorted([*pressed, *upper]), pressed
+    tied = [i for i in active if i not in supporting]
+    upper = [tied[i] for i in support(G[tied], np.vstack([free, G[supporting]]), F @ x + p)]
+    return sorted([*supporting, *upper]), supporting
 
 
 def support(rows: FloatArray, free: FloatArray, gradient: FloatArray) -> list[int]:
@@ -111,38 +111,38 @@ class _Polyhedron:
 
 
 def _solve(
-    f: Quadratic, g: Quadratic, Z: _Polyhedron, active: list[int], pressed: list[int]
+    f: Quadratic, g: Quadratic, Z: _Polyhedron, active: list[int], supporting: list[int]
 ) -> tuple[ExactAnswer | None, set[int]]:
     """Solve the joint system and check every condition exactly; also the rows of wrong sign in the upper level."""
     fixed_rows = _independent(g.Q)
     n, k = len(f.q), len(Z.e)
-    mu, lam = n, n + len(pressed) + k
+    mu, lam = n, n + len(supporting) + k
     if lam + len(active) + k + len(fixed_rows) > MOST_UNKNOWNS:
         return None, set()
-    solved = solve_rational(*_joint_conditions(f, g, Z, active, pressed, fixed_rows))
+    solved = solve_rational(*_joint_conditions(f, g, Z, active, supporting, fixed_rows))
     if solved is None:
         return None, set()
     values, free = solved
-    x, lower, upper = values[:n], values[mu : mu + len(pressed)], values[lam:]
-    fixed = {c for c, m in zip(pressed, lower) if m > 0}
+    x, lower, upper = values[:n], values[mu : mu + len(supporting)], values[lam:]
+    fixed = {c for c, m in zip(supporting, lower) if m > 0}
     wrong = {c for c, v in zip(active, upper) if v < 0 and c not in fixed}
     fine = all(m >= 0 for m in lower) and not wrong
     if not (fine and all(exact_dot(row, x) <= bound for row, bound in zip(Z.G, Z.h))):
-        return None, wrong - set(pressed)
+        return None, wrong - set(supporting)
     return ExactAnswer(_value(f, x), _value(g, x), tuple(x), not any(c < n for c in free)), set()
 
 
 def _joint_conditions(
-    f: Quadratic, g: Quadratic, Z: _Polyhedron, active: list[int], pressed: list[int], fixed_rows: list[Vector]
+    f: Quadratic, g: Quadratic, Z: _Polyhedron, active: list[int], supporting: list[int], fixed_rows: list[Vector]
 ) -> tuple[list[Vector], Vector]:
     """Rows and right-hand sides of the conditions of both levels in the unknowns (x, mu, nu, lam, nu2, w)."""
     n, k, zero = len(f.q), len(Z.e), Fraction(0)
-    lower, upper = len(pressed) + k, len(active) + k + len(fixed_rows)
+    lower, upper = len(supporting) + k, len(active) + k + len(fixed_rows)
     rows: list[Vector] = []
     right: Vector = []
     for i in range(n):
         equal = [row[i] for row in Z.E]
-        rows.append([*g.Q[i], *(Z.G[c][i] for c in pressed), *equal, *[zero] * upper])
+        rows.append([*g.Q[i], *(Z.G[c][i] for c in supporting), *equal, *[zero] * upper])
         right.append(-g.q[i])
         along = [row[i] for row in fixed_rows]
         rows.append([*f.Q[i], *[zero] * lower, *(Z.G[c][i] for c in active), *equal, *along])

@@ -77,9 +77,9 @@ class Layout:
         return self.n + self.lower + self.signless + len(self.free)
 
 
-def layout_of(simple: SimpleTruth, parts: Parts, pressed: list[int], active: list[int]) -> Layout | None:
-    """Unknowns for these pressed and active rows; None where their gradients are dependent."""
-    rows = [*parts.E, *(parts.G[j] for j in pressed)]
+def layout_of(simple: SimpleTruth, parts: Parts, supporting: list[int], active: list[int]) -> Layout | None:
+    """Unknowns for these supporting and active rows; None where their gradients are dependent."""
+    rows = [*parts.E, *(parts.G[j] for j in supporting)]
     if len(independent_rows(rows)) != len(rows):
         return None
     W = [normal for normal, _ in fixed_normals(simple, simple.lower.z)]
@@ -96,7 +96,7 @@ def layout_of(simple: SimpleTruth, parts: Parts, pressed: list[int], active: lis
     free = [parts.G[j] for j in active]
     if len(independent_rows([*basis, *free])) != len(basis) + len(free):
         return None
-    right = [*parts.e, *(parts.h[j] for j in pressed), *(parts.h[j] for j in active)]
+    right = [*parts.e, *(parts.h[j] for j in supporting), *(parts.h[j] for j in active)]
     return Layout(parts.n, basis, len(rows), len(basis), free, right)
 
 

@@ -187,7 +187,7 @@ class SimpleTruth:
         return Solution(z, u, value, multipliers, 0.0, 0.0, gap)
 
     @cached_property
-    def pressing(self) -> tuple[list[int], list[int]]:
+    def supporting_sets(self) -> tuple[list[int], list[int]]:
         """Rows of the feasible set and balls that carry a multiplier at the lower solution."""
         found, rows = self.lower, self._reduced.rows
         if self.facts is not None:

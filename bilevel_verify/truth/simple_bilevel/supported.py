@@ -63,7 +63,7 @@ class Facts:
     ----------
     z, w : the solution found, exact (in lifted variables: w).
     value : g there; no feasible point lies more than ``error`` below it.
-    pressed : rows of the feasible set that bind -> how far a solution may be from binding.
+    supporting : rows of the feasible set that bind -> how far a solution may be from binding.
     weights : multipliers of all rows of the feasible set and of its balls, zero where they do not press (or so
         lightly that it cannot be told).
     rows : forms that all solutions share. halves : ``normal . x <= end`` (pieces on which a profile is affine).
@@ -74,7 +74,7 @@ class Facts:
     w: list[Any]
     value: Any
     error: float
-    pressed: dict[int, float]
+    supporting: dict[int, float]
     weights: tuple[float, ...]
     rows: list[Row]
     halves: list[tuple[Vector, Fraction]]
@@ -83,7 +83,7 @@ class Facts:
     @property
     def room(self) -> float:
         """The largest room of a fact."""
-        return max([0.0, *self.pressed.values(), *(row.room for row in self.rows), self.single or 0.0])
+        return max([0.0, *self.supporting.values(), *(row.room for row in self.rows), self.single or 0.0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +152,7 @@ def _facts(simple: SimpleTruth, end: End) -> Facts | None:
     error = end.below + 1e12 * (ROOM + end.violation) * (1 + total)
     linear = len(simple.feasible.h)
     weights = [float(v) for v in end.weights]
-    pressed = {j: error / m for j, m in enumerate(weights[:linear]) if m > 0 and error / m < 1e-18}
+    supporting = {j: error / m for j, m in enumerate(weights[:linear]) if m > 0 and error / m < 1e-18}
     rounds = [float(np.sqrt(2 * error / m)) for m in weights[linear:] if m > 0 and error / m < 1e-18]
     kept = [m if m > LEAST * (1 + max(weights)) else 0.0 for m in weights]
     single = min(rounds) if rounds else _bowl(simple, end, error)
@@ -160,7 +160,7 @@ def _facts(simple: SimpleTruth, end: End) -> Facts | None:
     if fixed is None and single is None:
         return None
     rows, halves = fixed if fixed is not None else ([], [])
-    return Facts(end.z, end.w, end.value, error, pressed, tuple(kept), rows, halves, single)
+    return Facts(end.z, end.w, end.value, error, supporting, tuple(kept), rows, halves, single)
 
 
 def _bowl(simple: SimpleTruth, end: End, error: float) -> float | None:
@@ -264,11 +264,11 @@ def _over_the_set(simple: SimpleTruth, facts: Facts) -> Supported | str:
 def _described(simple: SimpleTruth, facts: Facts) -> tuple[Region, list[float], list[int]]:
     """The set of the facts: its equations with their rooms, and the inequalities that are left."""
     base = region_of(simple, 0.0)
-    rows = [*base.E, *(base.G[j] for j in facts.pressed), *(_lift(base, row.normal) for row in facts.rows)]
-    ends = [*base.e, *(base.h[j] for j in facts.pressed), *(row.value for row in facts.rows)]
-    rooms = [*(0.0 for _ in base.E), *facts.pressed.values(), *(row.room for row in facts.rows)]
+    rows = [*base.E, *(base.G[j] for j in facts.supporting), *(_lift(base, row.normal) for row in facts.rows)]
+    ends = [*base.e, *(base.h[j] for j in facts.supporting), *(row.value for row in facts.rows)]
+    rooms = [*(0.0 for _ in base.E), *facts.supporting.values(), *(row.room for row in facts.rows)]
     chosen = independent_rows(rows)
-    left = [j for j in range(len(base.G)) if j not in facts.pressed]
+    left = [j for j in range(len(base.G)) if j not in facts.supporting]
     G = [*(base.G[j] for j in left), *(_lift(base, normal) for normal, _ in facts.halves)]
     h = [*(base.h[j] for j in left), *(ball_of(end) for _, end in facts.halves)]
     exact = all(end.denominator <= 2**20 for _, end in facts.halves)

@@ -1,4 +1,4 @@
-"""The reader's desk: what later expressions of a card may lean on, local definitions, and parameter formulas."""
+"""The reader's declared: what later expressions of a card may lean on, local definitions, and parameter formulas."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ LocalFunctions = dict[str, tuple[tuple[str, ...], Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class Declarations:
     """What has been read so far and every later expression may lean on."""
 
     place: Place
@@ -137,14 +137,16 @@ def context_of(table: Table, names: Names, parent: Context | None = None) -> Con
     return here
 
 
-def read_definitions(data: Mapping[str, Any], desk: Desk, place: Place) -> dict[str, Definition]:
+def read_definitions(data: Mapping[str, Any], declared: Declarations, place: Place) -> dict[str, Definition]:
     """Letters that are formulas: ``letter = "formula"`` or ``letter = { value = ..., printed = ..., side = ... }``."""
     found: dict[str, Definition] = {}
-    names = desk.names("parameters")
+    names = declared.names("parameters")
     for name, value in data.items():
         here = place.at(name)
-        if name not in desk.letters:
-            raise place.fail(f"letter '{name}' is defined but not declared in [letters]{nearest(name, desk.letters)}")
+        if name not in declared.letters:
+            raise place.fail(
+                f"letter '{name}' is defined but not declared in [letters]{nearest(name, declared.letters)}"
+            )
         if not isinstance(value, dict):
             found[name] = Definition(name, expression(value, here, names))
             continue
@@ -157,7 +159,7 @@ def read_definitions(data: Mapping[str, Any], desk: Desk, place: Place) -> dict[
             formula = _root(table, here, names)
         else:
             formula = expression(table.get("value"), here.at("value"), names)
-        conditions = desk.conditions(table, "where", "parameters")
+        conditions = declared.conditions(table, "where", "parameters")
         found[name] = Definition(
             name,
             formula,

@@ -1,4 +1,4 @@
-"""The reader's desk, each function alone: names of a scope, local definitions and functions, formulas of letters."""
+"""Declarations of a card, each function alone: names of a scope, local definitions and functions, formulas of letters."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import pytest
 from bilevel_verify.errors import CardError
 from bilevel_verify.language import parse, to_text
 from bilevel_verify.theorems.card import Condition, Definition, Expression, FunctionSpec, LetterSpec, Root
-from bilevel_verify.theorems.reading.desk import Context, Desk, context_of, letters_of, read_definitions
+from bilevel_verify.theorems.reading.declarations import Context, Declarations, context_of, letters_of, read_definitions
 from bilevel_verify.theorems.reading.fields import Place, Table
 
 pytestmark = pytest.mark.fast
 
 PLACE = Place("card.toml")
 LETTERS = {name: LetterSpec(name) for name in ("a", "b", "c", "d")} | {"s": LetterSpec("s", source="run")}
-DESK = Desk(PLACE, LETTERS, {"own": FunctionSpec("own")}, {}, {}, {}, {})
+DESK = Declarations(PLACE, LETTERS, {"own": FunctionSpec("own")}, {}, {}, {}, {})
 NAMES = DESK.names("parameters")
 STEP = DESK.names("step")
 
@@ -236,8 +236,8 @@ ROOT = {"root": "a**2 - u*b", "between": ["c", "c + d"], "define": {"u": "v + 1"
 
 def test_a_root() -> None:
     letters = {**LETTERS, "s0": LetterSpec("s0")}
-    desk = Desk(PLACE, letters, {}, {}, {}, {}, {})
-    found = read_definitions({"a": {**ROOT, "side": "lower"}}, desk, PLACE)["a"]
+    declared = Declarations(PLACE, letters, {}, {}, {}, {}, {})
+    found = read_definitions({"a": {**ROOT, "side": "lower"}}, declared, PLACE)["a"]
     assert found.value == Root(
         expression("a**2 - u*b"),
         (expression("c"), expression("c + d")),

@@ -24,7 +24,7 @@ def all_finite(model: Model, k: int, lo: Array, hi: Array) -> bool:
     return bool(np.isfinite(pieces.ridges.magnitude()).all() and np.isfinite(pieces.entries.magnitude()).all())
 
 
-def culprit(part: Part, k: int) -> Reason:
+def unbounded_term(part: Part, k: int) -> Reason:
     """Which terms have an unbounded k-th derivative, and a box that makes all of them finite."""
     if part.effort <= 0:
         return Reason("blows up", f"derivative {k} is unbounded on this domain")

@@ -40,7 +40,7 @@ class Block:
         )
 
 
-class TraceKeeper:
+class TraceRecorder:
     """Collects blocks: all rows up to a limit, then every 2nd, 4th ... and always the last two."""
 
     def __init__(self, record: str, dtype: Any) -> None:

@@ -28,7 +28,7 @@ MOST_EXACT = 2_000_000
 """Numbers of data that a multi-precision oracle reads (some seconds for every call)."""
 
 
-class Workshop:
+class Programs:
     """Derives the oracles of one problem; everything is kept."""
 
     def __init__(self, problem: Problem) -> None:
@@ -193,4 +193,4 @@ def result_block(field: str) -> str:
     return {"grad": "z", "grad_x": "x", "grad_y": "y", "hvp": "z", "hvp_yy": "y", "jvp_xy": "x", "jvp_yx": "y"}[kind]
 
 
-__all__ = ["EVALUATIONS", "Workshop", "direction_block", "result_block"]
+__all__ = ["EVALUATIONS", "Programs", "direction_block", "result_block"]
