@@ -687,7 +687,7 @@ def test_why_a_run_ended(status: str, kind: str) -> None:
     assert rows._status_reason("interrupted") == "budget: the run ended as interrupted"
 
 
-def test_a_run_beneath_the_arithmetic_decides_no_end() -> None:
+def test_a_run_below_the_precision_decides_no_end() -> None:
     trajectory = SimpleNamespace(iterations=lambda: 128)
     below_precision = case_of(status="budget", below_precision="r is small", digits=60, trajectory=trajectory)
     assert rows.verdict_of(below_precision, judged_as(BAD, "run"), True) == ("undecided", "precision: r is small")

@@ -1,4 +1,4 @@
-"""Declarations of a card, each function alone: names of a scope, local definitions and functions, formulas of letters."""
+"""Declarations of a card, function by function: names of a scope, local definitions, formulas of letters."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ pytestmark = pytest.mark.fast
 
 PLACE = Place("card.toml")
 LETTERS = {name: LetterSpec(name) for name in ("a", "b", "c", "d")} | {"s": LetterSpec("s", source="run")}
-DESK = Declarations(PLACE, LETTERS, {"own": FunctionSpec("own")}, {}, {}, {}, {})
-NAMES = DESK.names("parameters")
-STEP = DESK.names("step")
+DECLARED = Declarations(PLACE, LETTERS, {"own": FunctionSpec("own")}, {}, {}, {}, {})
+NAMES = DECLARED.names("parameters")
+STEP = DECLARED.names("step")
 
 
 def expression(text: str) -> Expression:
@@ -44,24 +44,26 @@ def test_names_of_a_scope() -> None:
     assert "s" in STEP.sequences
     assert "a" not in STEP.sequences
     assert "own" in STEP.functions
-    assert "own" in DESK.names("point").functions
+    assert "own" in DECLARED.names("point").functions
 
 
 def test_conditions_of_a_list() -> None:
     for key, added in (("where", False), ("added", True)):
-        found = DESK.conditions(table(**{key: ["a < b", "b < 3"], f"{key}_from": ["page 1", ""]}), key, "parameters")
+        found = DECLARED.conditions(
+            table(**{key: ["a < b", "b < 3"], f"{key}_from": ["page 1", ""]}), key, "parameters"
+        )
         assert found == (Condition(parse("a < b"), "a < b"), Condition(parse("b < 3"), "b < 3"))
         assert [(c.text, c.origin, c.added) for c in found] == [("a < b", "page 1", added), ("b < 3", "", added)]
-    assert DESK.conditions(table(), "where", "parameters") == ()
+    assert DECLARED.conditions(table(), "where", "parameters") == ()
     with pytest.raises(CardError, match=r"card.toml: where: unknown letter 'e'"):
-        DESK.conditions(table(where=["a < e"]), "where", "parameters")
+        DECLARED.conditions(table(where=["a < e"]), "where", "parameters")
     with pytest.raises(CardError, match="unknown letter 'e'"):
-        DESK.conditions(table(where=["a < e"]), "where", "parameters", extra=False)
-    (regime,) = DESK.conditions(table(where=["a < e"]), "where", "parameters", extra=True)
+        DECLARED.conditions(table(where=["a < e"]), "where", "parameters", extra=False)
+    (regime,) = DECLARED.conditions(table(where=["a < e"]), "where", "parameters", extra=True)
     assert regime.text == "a < e"
     with pytest.raises(CardError, match="is a quantity of scope"):
-        DESK.conditions(table(where=["k < 3"]), "where", "parameters")
-    assert DESK.conditions(table(where=["k < 3"]), "where", "step")[0].text == "k < 3"
+        DECLARED.conditions(table(where=["k < 3"]), "where", "parameters")
+    assert DECLARED.conditions(table(where=["k < 3"]), "where", "step")[0].text == "k < 3"
 
 
 # --- local definitions and functions
@@ -177,7 +179,7 @@ def test_conditions_and_chains_in_a_context() -> None:
 
 
 def definitions(**data: Any) -> dict[str, Definition]:
-    return read_definitions(data, DESK, PLACE)
+    return read_definitions(data, DECLARED, PLACE)
 
 
 def test_a_formula_and_all_that_stands_beside_it() -> None:

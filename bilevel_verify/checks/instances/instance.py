@@ -27,7 +27,7 @@ class Instance(Leaves):
     Attributes
     ----------
     used : constants that the card asked for. ``asked`` : truths. ``failures`` : letters that no room could give.
-    hopeless : why no truth is asked for (the lower level has no unique minimiser); empty if there is hope.
+    without_truth : why no truth is asked for (the lower level has no unique minimiser); empty if there is hope.
     """
 
     def __init__(self, problem: Problem, paper: str, x0: np.ndarray, values: Mapping[str, Any]) -> None:

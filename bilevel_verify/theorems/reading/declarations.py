@@ -1,4 +1,4 @@
-"""The reader's declared: what later expressions of a card may lean on, local definitions, and parameter formulas."""
+"""Declarations: what later expressions of a card may lean on, local definitions, and parameter formulas."""
 
 from __future__ import annotations
 
