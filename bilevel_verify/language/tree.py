@@ -184,3 +184,8 @@ def letters(node: Node) -> set[str]:
 def functions(node: Node) -> set[str]:
     """Every function name that is called in a tree."""
     return {part.function for part in node.walk() if isinstance(part, Call)}
+
+
+def is_zero(node: Node) -> bool:
+    """Whether a tree is the number 0 as it is written."""
+    return isinstance(node, Number) and node.value == 0

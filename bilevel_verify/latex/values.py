@@ -140,13 +140,9 @@ def added(terms: list[Value]) -> Value:
     nodes: list[tree.Node] = []
     for term in terms:
         nodes += term.node.terms if isinstance(term.node, tree.Add) else (term.node,)
-    kinds = {term.kind for term in terms if not _zero(term.node)} or {"scalar"}
+    kinds = {term.kind for term in terms if not tree.is_zero(term.node)} or {"scalar"}
     if kinds & {"function", "set"} and len(kinds) > 1:
         kind: Kind = "unknown"
     else:
         kind = kinds.pop() if len(kinds) == 1 else "unknown"
     return Value(tree.Add(tuple(nodes), column=nodes[0].column), kind)
-
-
-def _zero(node: tree.Node) -> bool:
-    return isinstance(node, tree.Number) and node.value == 0

@@ -86,27 +86,23 @@ def folded(node: tree.Node, domains: Domains) -> tree.Node:
     """Zeros folded: ``0*a``, ``0/a``, ``0**p`` with p > 0, ``a + 0`` (wherever the whole is defined)."""
     node = rebuild(node, lambda part: folded(part, domains))
     match node:
-        case tree.Multiply(factors=factors) if any(_is_zero(f) for f in factors):
+        case tree.Multiply(factors=factors) if any(tree.is_zero(f) for f in factors):
             return ZERO
-        case tree.Divide(numerator=top) if _is_zero(top):
+        case tree.Divide(numerator=top) if tree.is_zero(top):
             return ZERO
-        case tree.Negate(operand=operand) if _is_zero(operand):
+        case tree.Negate(operand=operand) if tree.is_zero(operand):
             return ZERO
-        case tree.Power(base=base, exponent=exponent) if _is_zero(base) and positive(exponent, domains):
+        case tree.Power(base=base, exponent=exponent) if tree.is_zero(base) and positive(exponent, domains):
             return ZERO
-        case tree.Call(function="sqrt", arguments=(inner,)) if _is_zero(inner):
+        case tree.Call(function="sqrt", arguments=(inner,)) if tree.is_zero(inner):
             return ZERO
         case tree.Add(terms=terms):
             form = linear_form(node)
             if form is not None and not form[1]:
                 return tree.signed(form[0])
-            kept = tuple(t for t in terms if not _is_zero(t))
+            kept = tuple(t for t in terms if not tree.is_zero(t))
             return kept[0] if len(kept) == 1 else tree.Add(kept)
     return node
-
-
-def _is_zero(node: tree.Node) -> bool:
-    return isinstance(node, tree.Number) and node.value == 0
 
 
 def impossible(condition: tree.Node, domains: Domains) -> bool:
@@ -116,9 +112,9 @@ def impossible(condition: tree.Node, domains: Domains) -> bool:
     sides = [folded(o, domains) for o in condition.operands]
     for one, op, other in zip(sides, condition.operators, sides[1:]):
         small, big = (one, other) if op in ("<=", "<", "==") else (other, one)
-        if _is_zero(big) and (positive(small, domains) or (op in ("<", ">") and nonnegative(small, domains))):
+        if tree.is_zero(big) and (positive(small, domains) or (op in ("<", ">") and nonnegative(small, domains))):
             return True
-        if op == "==" and _is_zero(small) and positive(big, domains):
+        if op == "==" and tree.is_zero(small) and positive(big, domains):
             return True
     return False
 
@@ -134,7 +130,7 @@ def by_signs(claim: ScalarClaim) -> Decision:
     strict = claim.op in ("<", ">")
     if low == high and not strict:
         return Decision("proved", ENGINE, "both sides are the same")
-    if _is_zero(low) and _sign(high, claim.domains, strict):
+    if tree.is_zero(low) and _sign(high, claim.domains, strict):
         return Decision("proved", ENGINE, "the larger side is plainly positive, the other 0")
     return Decision("undecided", ENGINE, "")
 

@@ -252,7 +252,7 @@ class _Reader:
             self.at = (one, other)
             if word == "in":
                 self._space(left, other)
-            elif left is None or right is None or _zero(one) or _zero(other):
+            elif left is None or right is None or tree.is_zero(one) or tree.is_zero(other):
                 continue
             elif word in EQUAL:
                 self.same(left, right, "the two sides of an equation")
@@ -370,7 +370,7 @@ class _Reader:
             shape = self.shape(term)
             if shape is None:
                 whole = False
-            elif not _zero(term):
+            elif not tree.is_zero(term):
                 if first is not None:
                     self.at = terms
                     self.same(first, shape, "terms of a sum")
@@ -493,7 +493,3 @@ class _Reader:
         if kind == "matrix":
             return Shape("matrix", tuple(self.sizes.symbol(f"{name}()", side, self.world.known) for side in (0, 1)))
         return None
-
-
-def _zero(node: tree.Node) -> bool:
-    return isinstance(node, tree.Number) and node.value == 0
