@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 __all__ = ["Finding", "audit", "check", "findings_of", "tally"]
 
-_HOME = {"Finding": "finding", "audit": "auditor", "findings_of": "auditor", "tally": "auditor", "check": "formula"}
+_HOME = {"Finding": "findings.finding", "audit": "auditor", "findings_of": "auditor", "tally": "auditor", "check": "formula"}
 
 
 def __getattr__(name: str) -> Any:
@@ -23,5 +23,5 @@ def __getattr__(name: str) -> Any:
 
 if TYPE_CHECKING:
     from bilevel_verify.audit.auditor import audit, findings_of, tally
-    from bilevel_verify.audit.finding import Finding
+    from bilevel_verify.audit.findings.finding import Finding
     from bilevel_verify.audit.formula import check

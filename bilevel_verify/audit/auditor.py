@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bilevel_verify.audit.finding import Finding
+from bilevel_verify.audit.findings.finding import Finding
 from bilevel_verify.audit.limits import MEMORY, memory_limit
 from bilevel_verify.audit.pool import shared
 from bilevel_verify.checks.verdicts.counting import count_of, in_order
@@ -109,13 +109,13 @@ def findings_of(
     card: Card, entry: Entry, *, budget: float = FULL, seed: int = 0, repairs: bool = False
 ) -> list[Finding]:
     """All findings about one entry: units, links, definedness, bookkeeping, pseudo-code, identities, records."""
-    from bilevel_verify.audit.bookkeeping import bookkeeping_findings
-    from bilevel_verify.audit.drafted import margin_findings
+    from bilevel_verify.audit.entries.bookkeeping import bookkeeping_findings
+    from bilevel_verify.audit.entries.drafted import margin_findings
+    from bilevel_verify.audit.entries.links import link_findings
+    from bilevel_verify.audit.entries.ranges import range_findings
+    from bilevel_verify.audit.entries.text import executability_findings
+    from bilevel_verify.audit.findings.records import with_records
     from bilevel_verify.audit.identities.identities import identity_findings
-    from bilevel_verify.audit.links import link_findings
-    from bilevel_verify.audit.ranges import range_findings
-    from bilevel_verify.audit.records import with_records
-    from bilevel_verify.audit.text import executability_findings
     from bilevel_verify.audit.units.homogeneity import unit_findings
 
     options = Options(budget, seed, repairs)

@@ -8,12 +8,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
-from bilevel_verify.audit.definedness import script_of, undefined, where_defined
-from bilevel_verify.audit.finding import Finding, Place, exact_text, row_of
+from bilevel_verify.audit.entries.definedness import script_of, undefined, where_defined
+from bilevel_verify.audit.entries.script import scalar_script
+from bilevel_verify.audit.findings.finding import Finding, Place, exact_text, row_of
 from bilevel_verify.audit.limits import MEMORY, memory_limit
 from bilevel_verify.audit.scalar.claim import KINDS, POSITIVE, Decision, ScalarClaim
 from bilevel_verify.audit.scalar.deciding import decide
-from bilevel_verify.audit.script import scalar_script
 from bilevel_verify.checks.verdicts.verdict import Row
 from bilevel_verify.errors import CardError, InputError, LatexError
 from bilevel_verify.language import parse, to_latex, to_text, tree

@@ -218,7 +218,7 @@ def serve() -> None:
     """Answer questions until there are no more: the program of the process of the engines."""
     global _listener
     _inside.set(True)
-    for module in ("definedness", "scalar.prove", "script"):
+    for module in ("entries.definedness", "scalar.prove", "entries.script"):
         importlib.import_module(f"bilevel_verify.audit.{module}")
     _limit_memory(int(sys.argv[1]))
     incoming, outgoing = sys.stdin.buffer, sys.stdout.buffer

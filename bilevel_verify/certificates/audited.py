@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 
-from bilevel_verify.audit.finding import Finding
+from bilevel_verify.audit.findings.finding import Finding
 from bilevel_verify.audit.pool import shared
 from bilevel_verify.certificates.coq import PRELUDE, NotWritten, lemma
 from bilevel_verify.certificates.finding import Certificate, certify

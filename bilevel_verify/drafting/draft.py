@@ -25,9 +25,9 @@ from bilevel_verify.drafting.scopes import Scopes
 from bilevel_verify.drafting.sentences import contexts
 from bilevel_verify.errors import InputError, LatexError
 from bilevel_verify.latex import Notation
-from bilevel_verify.latex.atoms import atom_of
-from bilevel_verify.latex.structure import build, flat
-from bilevel_verify.latex.tokens import Source, tokenize
+from bilevel_verify.latex.source.atoms import atom_of
+from bilevel_verify.latex.source.structure import build, flat
+from bilevel_verify.latex.source.tokens import Source, tokenize
 from bilevel_verify.theorems.vocabulary import NUMBERS
 
 OTHER_NORM = re.compile(r"\b(?:arbitrary|any|general|dual) norms?\b", re.IGNORECASE)

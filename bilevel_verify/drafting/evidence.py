@@ -13,10 +13,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from bilevel_verify.errors import LatexError
-from bilevel_verify.latex.atoms import Atom, atom_of
-from bilevel_verify.latex.structure import Environment, Fence, Group, Item, Macro, Script, build, flat
-from bilevel_verify.latex.symbols import FRACTIONS
-from bilevel_verify.latex.tokens import LIMITS, Source, Token, tokenize
+from bilevel_verify.latex.source.atoms import Atom, atom_of
+from bilevel_verify.latex.source.structure import Environment, Fence, Group, Item, Macro, Script, build, flat
+from bilevel_verify.latex.source.symbols import FRACTIONS
+from bilevel_verify.latex.source.tokens import LIMITS, Source, Token, tokenize
 
 TRANSPOSES = ("T", "top", "intercal", r"\mathsf{T}")
 MARKS = ("-", "+")

@@ -14,7 +14,7 @@ from typing import Literal
 
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.latex import Notation
-from bilevel_verify.latex.derivatives import split_name, value_kind
+from bilevel_verify.latex.grammar.derivatives import split_name, value_kind
 from bilevel_verify.latex.values import LINEAR, transposed
 from bilevel_verify.theorems.card import ORDER_SYMBOLS
 from bilevel_verify.theorems.rewrite import binder, free_letters, negated, rebuild

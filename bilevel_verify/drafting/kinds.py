@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 
 from bilevel_verify.drafting.evidence import RUNNING, Evidence, Key, Traits, is_running, is_word
 from bilevel_verify.latex import Entry, Notation
-from bilevel_verify.latex.atoms import Atom, default_names, index_name
-from bilevel_verify.latex.structure import Group, Item, Macro, Script, flat
-from bilevel_verify.latex.symbols import WORDS
-from bilevel_verify.latex.tokens import Token
+from bilevel_verify.latex.source.atoms import Atom, default_names, index_name
+from bilevel_verify.latex.source.structure import Group, Item, Macro, Script, flat
+from bilevel_verify.latex.source.symbols import WORDS
+from bilevel_verify.latex.source.tokens import Token
 from bilevel_verify.latex.values import Kind
 from bilevel_verify.theorems.vocabulary import NUMBERS, RANGE_FUNCTIONS, SCALAR_FUNCTIONS
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from bilevel_verify.drafting.document import Formula, Unit
 from bilevel_verify.drafting.relations import Printed, comparisons
 from bilevel_verify.language import to_text, tree
-from bilevel_verify.latex.binding import free_letters as all_free
+from bilevel_verify.latex.grammar.binding import free_letters as all_free
 from bilevel_verify.theorems.rewrite import free_letters, has_order, infinite
 from bilevel_verify.theorems.vocabulary import NUMBERS, SCALAR_FUNCTIONS
 

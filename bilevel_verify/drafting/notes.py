@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from bilevel_verify.drafting.positions import Position
 from bilevel_verify.language import tree
-from bilevel_verify.latex.binding import bound_by, free_letters
+from bilevel_verify.latex.grammar.binding import bound_by, free_letters
 from bilevel_verify.theorems.vocabulary import NUMBERS
 
 

@@ -3,7 +3,7 @@
 from bilevel_verify.latex.notation import Entry, Notation
 from bilevel_verify.latex.read import is_latex, parse_any, read_formula, read_latex
 from bilevel_verify.latex.reading import Goal, Reading, Relation, Statement
-from bilevel_verify.latex.symbols import REASONS
+from bilevel_verify.latex.source.symbols import REASONS
 
 __all__ = [
     "REASONS",

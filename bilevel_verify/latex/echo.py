@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from bilevel_verify.language import letter_latex, tree
 from bilevel_verify.language.latex import ATOM, CONDITION, POWER, PRODUCT, SUM, Echo
-from bilevel_verify.latex.binding import bound_by, free_letters
-from bilevel_verify.latex.derivatives import split_name
-from bilevel_verify.latex.symbols import ELEMENTARY_LATEX, RELATION_LATEX
+from bilevel_verify.latex.grammar.binding import bound_by, free_letters
+from bilevel_verify.latex.grammar.derivatives import split_name
+from bilevel_verify.latex.source.symbols import ELEMENTARY_LATEX, RELATION_LATEX
 
 if TYPE_CHECKING:
     from bilevel_verify.latex.notation import Entry, Notation

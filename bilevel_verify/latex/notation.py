@@ -14,9 +14,9 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from bilevel_verify.errors import InputError, LatexError
-from bilevel_verify.latex.atoms import Atom, atom_of, default_names, index_name
-from bilevel_verify.latex.structure import build, flat
-from bilevel_verify.latex.tokens import Source, tokenize
+from bilevel_verify.latex.source.atoms import Atom, atom_of, default_names, index_name
+from bilevel_verify.latex.source.structure import build, flat
+from bilevel_verify.latex.source.tokens import Source, tokenize
 from bilevel_verify.latex.values import Kind
 
 GROUPS: dict[str, tuple[str, Kind]] = {

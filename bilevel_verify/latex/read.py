@@ -8,14 +8,14 @@ from collections.abc import Iterable, Mapping
 from bilevel_verify.errors import LatexError
 from bilevel_verify.language import CARD, parse, tree
 from bilevel_verify.language import Limits as TextLimits
-from bilevel_verify.latex.cursor import Context, Cursor
-from bilevel_verify.latex.macros import expand
+from bilevel_verify.latex.grammar.cursor import Context, Cursor
+from bilevel_verify.latex.grammar.statements import statements, top_items
 from bilevel_verify.latex.notation import Notation
 from bilevel_verify.latex.reading import Reading
-from bilevel_verify.latex.statements import statements, top_items
-from bilevel_verify.latex.structure import build
-from bilevel_verify.latex.symbols import FONTS, SWITCHES
-from bilevel_verify.latex.tokens import LIMITS, Limits, Source, Token, tokenize
+from bilevel_verify.latex.source.macros import expand
+from bilevel_verify.latex.source.structure import build
+from bilevel_verify.latex.source.symbols import FONTS, SWITCHES
+from bilevel_verify.latex.source.tokens import LIMITS, Limits, Source, Token, tokenize
 
 FREE = Notation()
 LOOKS_LIKE = re.compile(r"\\[A-Za-z|{]|[{}^]")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from bilevel_verify.errors import LatexError
 from bilevel_verify.language import to_text, tree
-from bilevel_verify.latex.symbols import COMPARABLE
+from bilevel_verify.latex.source.symbols import COMPARABLE
 
 if TYPE_CHECKING:
     from bilevel_verify.latex.notation import Notation

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from bilevel_verify.audit.definedness import undefined, where_defined
-from bilevel_verify.audit.reading import REAL, Written
+from bilevel_verify.audit.entries.definedness import undefined, where_defined
+from bilevel_verify.audit.entries.reading import REAL, Written
+from bilevel_verify.audit.entries.steps import decide_step
 from bilevel_verify.audit.scalar.claim import KINDS, Decision, ScalarClaim
 from bilevel_verify.audit.scalar.deciding import decide
-from bilevel_verify.audit.steps import decide_step
 from bilevel_verify.errors import BilevelVerifyError
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.latex import Statement

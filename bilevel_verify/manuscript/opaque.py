@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from bilevel_verify.audit.reading import REAL
+from bilevel_verify.audit.entries.reading import REAL
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.manuscript.fidelity import Paper
 from bilevel_verify.theorems.card import Domain, Expression

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import TypeAlias
 
-from bilevel_verify.latex import symbols
+from bilevel_verify.latex.source import symbols
 from bilevel_verify.manuscript.formulas import Formula, Print
 
 Group: TypeAlias = "list[str | Group]"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from bilevel_verify.errors import LatexError
 from bilevel_verify.language import tree
 from bilevel_verify.latex import Notation, Statement, read_latex
-from bilevel_verify.latex.symbols import COMPARABLE
+from bilevel_verify.latex.source.symbols import COMPARABLE
 from bilevel_verify.manuscript.comparing import Relation
 from bilevel_verify.manuscript.formulas import Formula, Print
 from bilevel_verify.theorems.rewrite import rebuild, substitute

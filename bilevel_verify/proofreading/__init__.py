@@ -1,6 +1,6 @@
 """The proofreader: defects between the formulas, in names, indices, algorithms, citations, cases and totals."""
 
-from bilevel_verify.audit.causes import GRADES
+from bilevel_verify.audit.findings.causes import GRADES
 from bilevel_verify.proofreading.defect import KINDS, Defect, Group, grouped
 from bilevel_verify.proofreading.report import Report, proofread, proofread_draft
 

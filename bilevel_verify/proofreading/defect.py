@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from bilevel_verify.audit.causes import GRADES
+from bilevel_verify.audit.findings.causes import GRADES
 
 KINDS = {
     "index": "an index that is bound twice, idle, or belongs to no range",
@@ -36,7 +36,7 @@ class Defect:
     kind : a key of :data:`KINDS`.
     place : where a reader finds it, in the paper's words.
     title : what is wrong, one sentence.
-    grade : one of :data:`~bilevel_verify.audit.causes.GRADES`.
+    grade : one of :data:`~bilevel_verify.audit.findings.causes.GRADES`.
     latex : the printed formula; empty where the defect is not in one.
     evidence : what shows it, line by line; a reader can check each line against the print.
     cause : defects with the same cause are one (for example one index that is wrong in five lines).

@@ -121,8 +121,8 @@ def errata_page(card: Any, findings: Sequence[Any], lines: Sequence[Any], report
     import jinja2
     from markupsafe import Markup
 
-    from bilevel_verify.audit.causes import causes
-    from bilevel_verify.audit.coverage import decided
+    from bilevel_verify.audit.findings.causes import causes
+    from bilevel_verify.audit.findings.coverage import decided
 
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
     style = template("page.css") + STYLE
@@ -232,7 +232,7 @@ def script_name(finding: Any) -> str:
 def _record(card: Any, finding: Any, findings: Sequence[Any]) -> dict[str, Any]:
     from markupsafe import Markup
 
-    from bilevel_verify.audit.causes import record_of
+    from bilevel_verify.audit.findings.causes import record_of
 
     row = finding.row
     recorded = record_of(card, row)

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from mpmath import mp, mpf
 
-from bilevel_verify.audit.finding import Finding
+from bilevel_verify.audit.findings.finding import Finding
 from bilevel_verify.audit.formula import check
 from bilevel_verify.language import parse, tree
 

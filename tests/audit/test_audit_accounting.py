@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from bilevel_verify.audit import audit, tally
-from bilevel_verify.audit.coverage import Share, coverage, decided
-from bilevel_verify.audit.finding import Finding
-from bilevel_verify.audit.records import with_records
+from bilevel_verify.audit.findings.coverage import Share, coverage, decided
+from bilevel_verify.audit.findings.finding import Finding
+from bilevel_verify.audit.findings.records import with_records
 from bilevel_verify.checks.verdicts.verdict import Row
 from bilevel_verify.cli import main
 from bilevel_verify.errors import CardError

@@ -6,7 +6,7 @@ import os
 
 from seeds import SEED
 
-from bilevel_verify.audit.controls import controls, counts
+from bilevel_verify.audit.controls.running import controls, counts
 from bilevel_verify.theorems.library import load_card
 
 LINKS = int(os.environ.get("BILEVEL_VERIFY_CONTROLS", "6"))

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from bilevel_verify.audit.entries.steps import decide_step
 from bilevel_verify.audit.formula import check
 from bilevel_verify.audit.orders.growth import compare, growth_of, same_monomial
 from bilevel_verify.audit.orders.monomials import NoOrder, Regime
-from bilevel_verify.audit.steps import decide_step
 from bilevel_verify.errors import InputError
 from bilevel_verify.language import parse
 from bilevel_verify.theorems.units.units import UnitCheck, read_unit

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bilevel_verify.audit.finding import Finding
+from bilevel_verify.audit.findings.finding import Finding
 from bilevel_verify.audit.formula import check, read_ranges
 from bilevel_verify.audit.scalar.integers import even, odd, whole
 from bilevel_verify.language import parse, tree

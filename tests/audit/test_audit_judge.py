@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from bilevel_verify.audit import definedness, formula
+from bilevel_verify.audit import formula
+from bilevel_verify.audit.entries import definedness
 from bilevel_verify.audit.limits import in_this_process
 from bilevel_verify.audit.scalar import needs
 from bilevel_verify.audit.scalar.claim import Decision

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from bilevel_verify.audit.entries.links import link_findings
+from bilevel_verify.audit.entries.steps import decide_step
 from bilevel_verify.audit.formula import check, read_ranges
-from bilevel_verify.audit.links import link_findings
 from bilevel_verify.audit.orders.growth import compare, growth_of, same_monomial
 from bilevel_verify.audit.orders.monomials import NoOrder, Regime
 from bilevel_verify.audit.scalar.claim import ScalarClaim, prepared
 from bilevel_verify.audit.scalar.prove import DEPTH, QUICK, settle
 from bilevel_verify.audit.scalar.shrink import shrink, weight
-from bilevel_verify.audit.steps import decide_step
 from bilevel_verify.language import parse, tree
 from bilevel_verify.theorems.library import load_card
 

@@ -8,9 +8,9 @@ import pytest
 
 import bilevel_verify as bv
 from bilevel_verify.audit.auditor import findings_of
-from bilevel_verify.audit.coverage import coverage
-from bilevel_verify.audit.finding import Finding
-from bilevel_verify.audit.text import executability_findings
+from bilevel_verify.audit.entries.text import executability_findings
+from bilevel_verify.audit.findings.coverage import coverage
+from bilevel_verify.audit.findings.finding import Finding
 from bilevel_verify.errors import CardError
 from bilevel_verify.theorems.card import Card
 from bilevel_verify.theorems.library import load_card

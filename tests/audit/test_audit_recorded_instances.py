@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bilevel_verify.audit.records import with_records
+from bilevel_verify.audit.findings.records import with_records
 from bilevel_verify.theorems.card import Card, Claim, Statement
 from bilevel_verify.theorems.library import cards, load_card
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from audit_pieces import Recorder, claim_of, ranges, shown
 
-from bilevel_verify.audit import definedness
+from bilevel_verify.audit.entries import definedness
 from bilevel_verify.audit.limits import Ended
 from bilevel_verify.audit.scalar import needs as needed
 from bilevel_verify.audit.scalar import prove, smt

@@ -13,7 +13,7 @@ import sympy
 from audit_pieces import plain, ranges, shown
 from seeds import SEED
 
-from bilevel_verify.audit import steps
+from bilevel_verify.audit.entries import steps
 from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim
 from bilevel_verify.language import parse, tree
 

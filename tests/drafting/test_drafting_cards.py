@@ -161,8 +161,8 @@ def test_an_answer_about_a_kind_is_kept_and_used(tmp_path: Path) -> None:
 
 
 def test_a_step_whose_constant_part_is_negative_is_no_error() -> None:
+    from bilevel_verify.audit.entries.steps import decide_step
     from bilevel_verify.audit.scalar.claim import POSITIVE, ScalarClaim
-    from bilevel_verify.audit.steps import decide_step
     from bilevel_verify.language import parse
 
     left, right = parse("norm(v)**2 + a"), parse("norm(v)**2")

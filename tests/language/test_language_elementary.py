@@ -73,9 +73,9 @@ def test_names_are_read_and_written(one: Elementary) -> None:
 
 def test_rooms_look_here() -> None:
     """A function of the table is known to every interpreter, or stands here with the reason why not."""
+    from bilevel_verify.audit.entries.script import MPMATH
     from bilevel_verify.audit.scalar.boxes import RULES
     from bilevel_verify.audit.scalar.numeric import FUNCTIONS as SAMPLED
-    from bilevel_verify.audit.script import MPMATH
     from bilevel_verify.checks.claims.meanings import FUNCTIONS as CLAIMS
     from bilevel_verify.manuscript.values import REAL
     from bilevel_verify.problems.vocabulary import FUNCTIONS as PROBLEMS

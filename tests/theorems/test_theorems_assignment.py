@@ -141,7 +141,7 @@ def test_letters_taken_besides_the_inputs_have_a_reason(tmp_path: Path) -> None:
 
 
 def test_a_reading_is_not_the_print(tmp_path: Path) -> None:
-    from bilevel_verify.audit.text import executability_findings
+    from bilevel_verify.audit.entries.text import executability_findings
 
     algorithm(tmp_path, 'inputs = ["K"]\ntaken = { L = "read by line 1" }')
     card = read_card(tmp_path / "p.toml")

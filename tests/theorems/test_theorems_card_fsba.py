@@ -8,7 +8,7 @@ import pytest
 from theorems_rows import own, repaired
 
 from bilevel_verify.audit.auditor import findings_of
-from bilevel_verify.audit.text import executability_findings
+from bilevel_verify.audit.entries.text import executability_findings
 from bilevel_verify.audit.units.homogeneity import unit_findings
 from bilevel_verify.theorems import load_card
 from bilevel_verify.theorems.card import Algorithm, Card, Statement

@@ -21,7 +21,16 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parent.parent / "audit"))
 from test_audit_stress import trial, trials
 
-from bilevel_verify.audit.controls import Effort, Target, by_operator, controls_of, share_refuted, shown, tally, targets
+from bilevel_verify.audit.controls.running import (
+    Effort,
+    Target,
+    by_operator,
+    controls_of,
+    share_refuted,
+    shown,
+    tally,
+    targets,
+)
 from bilevel_verify.theorems.library import cards, load_card
 
 COUNT = int(os.environ.get("BILEVEL_VERIFY_THOROUGH", "3000"))

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from flint import arb
 
-from bilevel_verify.audit.finding import Finding, Place, row_of
+from bilevel_verify.audit.findings.finding import Finding, Place, row_of
 from bilevel_verify.audit.identities.calculus_proofs import prove_identity
 from bilevel_verify.audit.identities.identity_script import identity_script
 from bilevel_verify.audit.scalar.claim import Decision

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from bilevel_verify.audit.finding import Finding
+from bilevel_verify.audit.findings.finding import Finding
 from bilevel_verify.audit.units.unit_script import unit_script
 from bilevel_verify.checks.verdicts.verdict import Row
 from bilevel_verify.language import to_latex, to_text, tree

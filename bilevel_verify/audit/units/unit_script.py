@@ -12,7 +12,7 @@ from fractions import Fraction
 
 import sympy
 
-from bilevel_verify.audit.script import MPMATH, PYTHON, TOTAL, Printer
+from bilevel_verify.audit.entries.script import MPMATH, PYTHON, TOTAL, Printer
 from bilevel_verify.language import tree
 from bilevel_verify.theorems.rewrite import binder, free_letters, rebuild
 from bilevel_verify.theorems.units.units import Unit, UnitCheck

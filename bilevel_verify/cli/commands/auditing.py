@@ -24,7 +24,7 @@ def _relation(row: Mapping[str, Any]) -> str:
 def audit_command(arguments: Any) -> int:
     """Judge the printed formulas of one card or of all."""
     from bilevel_verify.audit import audit
-    from bilevel_verify.audit.coverage import coverage
+    from bilevel_verify.audit.findings.coverage import coverage
 
     errors: list[str] = []
 
@@ -111,7 +111,7 @@ def _print_json(
     findings: list[Any], lines: list[Any], mutants: Any, errors: list[str], strict: bool, more: Mapping[str, Any]
 ) -> int:
     """Rows, coverage, share decided, controls, errors and what was asked for besides as one object; the exit status."""
-    from bilevel_verify.audit.coverage import decided
+    from bilevel_verify.audit.findings.coverage import decided
     from bilevel_verify.checks.verdicts.counting import count_of
 
     rows = [f.to_dict() for f in findings]
@@ -199,7 +199,7 @@ def _controls(cards: Sequence[Any], arguments: Any) -> dict[str, Any] | None:
     """The three counts over mutants of the proved links of every card."""
     if not arguments.controls:
         return None
-    from bilevel_verify.audit.controls import controls, counts
+    from bilevel_verify.audit.controls.running import controls, counts
 
     jobs, progress = arguments.jobs or os.cpu_count() or 1, _Progress(quiet=arguments.json)
     found = [
@@ -231,7 +231,7 @@ def _show(findings: Any, arguments: Any) -> int:
 
 def _summary(lines: Sequence[Any], rows: Sequence[Any], mutants: Mapping[str, Any] | None) -> None:
     """The coverage table, the decided share, the counts of the controls."""
-    from bilevel_verify.audit.coverage import decided
+    from bilevel_verify.audit.findings.coverage import decided
 
     cells = []
     for line in lines:
@@ -241,7 +241,7 @@ def _summary(lines: Sequence[Any], rows: Sequence[Any], mutants: Mapping[str, An
     output.table("Coverage", columns, cells)
     output.console().print(str(decided(rows)), markup=False)
     if mutants is not None:
-        from bilevel_verify.audit.controls import share_refuted, shown
+        from bilevel_verify.audit.controls.running import share_refuted, shown
 
         share = f"{share_refuted(dict(mutants)):.1f} % of the mutants not proved still true are refuted"
         output.console().print(f"controls: {shown(dict(mutants))}; {share}", markup=False)

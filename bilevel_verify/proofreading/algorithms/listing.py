@@ -13,7 +13,7 @@ from fractions import Fraction
 from bilevel_verify.errors import LatexError
 from bilevel_verify.language import tree
 from bilevel_verify.latex import Notation, Statement, read_latex
-from bilevel_verify.latex.structure import flat
+from bilevel_verify.latex.source.structure import flat
 from bilevel_verify.proofreading.names.occurrences import whole
 from bilevel_verify.proofreading.source import Listing, Sentence
 from bilevel_verify.theorems import algorithm as script

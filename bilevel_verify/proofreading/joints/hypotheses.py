@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from bilevel_verify.audit.reading import Written, written
+from bilevel_verify.audit.entries.reading import Written, written
 from bilevel_verify.audit.scalar.claim import Decision
 from bilevel_verify.audit.scalar.deciding import decide
 from bilevel_verify.language import tree

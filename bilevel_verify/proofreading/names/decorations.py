@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.latex import Notation
-from bilevel_verify.latex.structure import flat
+from bilevel_verify.latex.source.structure import flat
 from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.source import Paper, Sentence
 from bilevel_verify.theorems.rewrite import rebuild

@@ -7,8 +7,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from bilevel_verify.language import tree
-from bilevel_verify.latex.binding import bound_by
-from bilevel_verify.latex.structure import flat
+from bilevel_verify.latex.grammar.binding import bound_by
+from bilevel_verify.latex.source.structure import flat
 from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.names.occurrences import uses
 from bilevel_verify.proofreading.names.shapes import IDENTITY

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TypeAlias
 
 from bilevel_verify.language import tree
-from bilevel_verify.latex.binding import bound_by
+from bilevel_verify.latex.grammar.binding import bound_by
 from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.names.occurrences import uses
 from bilevel_verify.proofreading.source import Paper, Sentence

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from bilevel_verify.language import to_text, tree
-from bilevel_verify.latex.binding import bound_by
+from bilevel_verify.latex.grammar.binding import bound_by
 from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.names.occurrences import uses
 from bilevel_verify.proofreading.source import Paper, Sentence

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from bilevel_verify.language import tree
-from bilevel_verify.latex.binding import bound_by
+from bilevel_verify.latex.grammar.binding import bound_by
 
 
 @dataclass(frozen=True, slots=True)

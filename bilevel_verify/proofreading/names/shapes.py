@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 
 from bilevel_verify.language import tree
 from bilevel_verify.latex import Notation
-from bilevel_verify.latex.derivatives import split_name
+from bilevel_verify.latex.grammar.derivatives import split_name
 from bilevel_verify.latex.notation import Entry
 from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.source import Paper, Sentence

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from bilevel_verify.latex import symbols
-from bilevel_verify.latex.tokens import Source, Token
+from bilevel_verify.latex.source import symbols
+from bilevel_verify.latex.source.tokens import Source, Token
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,17 +7,17 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from bilevel_verify.audit.definedness import script_of, undefined, where_defined
-from bilevel_verify.audit.drafted import as_drafted, positive
-from bilevel_verify.audit.finding import Finding, Place, exact_text, row_of
+from bilevel_verify.audit.entries.definedness import script_of, undefined, where_defined
+from bilevel_verify.audit.entries.drafted import as_drafted, positive
+from bilevel_verify.audit.entries.reading import Written, written
+from bilevel_verify.audit.entries.repair import Candidate, Repair, nearest_true
+from bilevel_verify.audit.entries.script import growth_script, scalar_script
+from bilevel_verify.audit.entries.steps import decide_step, refuted_in_numbers
+from bilevel_verify.audit.findings.finding import Finding, Place, exact_text, row_of
 from bilevel_verify.audit.orders.derivations import decide_derivation, sides
 from bilevel_verify.audit.orders.regimes import domain_of, hidden
-from bilevel_verify.audit.reading import Written, written
-from bilevel_verify.audit.repair import Candidate, Repair, nearest_true
 from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim
 from bilevel_verify.audit.scalar.deciding import decide
-from bilevel_verify.audit.script import growth_script, scalar_script
-from bilevel_verify.audit.steps import decide_step, refuted_in_numbers
 from bilevel_verify.errors import MathematicalError
 from bilevel_verify.language import to_latex, to_text, tree
 from bilevel_verify.theorems.card import Card, Derivation, Entry, Expression, Inequality, Link, Mark, Step

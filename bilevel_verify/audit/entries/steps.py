@@ -14,7 +14,7 @@ from itertools import combinations
 
 import sympy
 
-from bilevel_verify.audit.reading import REAL
+from bilevel_verify.audit.entries.reading import REAL
 from bilevel_verify.audit.scalar.algebra import NotAlgebraic, to_sympy
 from bilevel_verify.audit.scalar.attack import attack, feasible_point
 from bilevel_verify.audit.scalar.back import to_tree

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from bilevel_verify.audit.finding import Finding, Place, exact_text, row_of
-from bilevel_verify.audit.reading import Written, written
+from bilevel_verify.audit.entries.reading import Written, written
+from bilevel_verify.audit.findings.finding import Finding, Place, exact_text, row_of
 from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim
 from bilevel_verify.audit.scalar.deciding import decide
 from bilevel_verify.language import to_text, tree

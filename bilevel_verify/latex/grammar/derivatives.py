@@ -7,12 +7,12 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bilevel_verify.latex.atoms import Atom
-from bilevel_verify.latex.structure import Item, flat
+from bilevel_verify.latex.source.atoms import Atom
+from bilevel_verify.latex.source.structure import Item, flat
 from bilevel_verify.latex.values import Kind
 
 if TYPE_CHECKING:
-    from bilevel_verify.latex.cursor import Cursor
+    from bilevel_verify.latex.grammar.cursor import Cursor
     from bilevel_verify.latex.notation import Entry
 
 WORDS = {1: "grad", 2: "hess", 3: "third"}

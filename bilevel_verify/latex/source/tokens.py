@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass, replace
 
 from bilevel_verify.errors import LatexError
-from bilevel_verify.latex import symbols
+from bilevel_verify.latex.source import symbols
 
 
 @dataclass(frozen=True, slots=True)

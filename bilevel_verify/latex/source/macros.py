@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from bilevel_verify.latex.tokens import Source
+from bilevel_verify.latex.source.tokens import Source
 
 STEPS = 2_000
 COMMAND = re.compile(r"\\([A-Za-z]+)\s*")

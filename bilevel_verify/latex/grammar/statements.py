@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from bilevel_verify.language import tree
-from bilevel_verify.latex import symbols
-from bilevel_verify.latex.binding import bound_by, free_letters
-from bilevel_verify.latex.cursor import Cursor, begins_operand, blank
-from bilevel_verify.latex.expressions import expression
+from bilevel_verify.latex.grammar.binding import bound_by, free_letters
+from bilevel_verify.latex.grammar.cursor import Cursor, begins_operand, blank
+from bilevel_verify.latex.grammar.expressions import expression
+from bilevel_verify.latex.grammar.sets import member
+from bilevel_verify.latex.grammar.tables import is_system
 from bilevel_verify.latex.reading import Goal, Relation, Statement
-from bilevel_verify.latex.sets import member
-from bilevel_verify.latex.structure import Environment, Item, flat
-from bilevel_verify.latex.tables import is_system
-from bilevel_verify.latex.tokens import Token
+from bilevel_verify.latex.source import symbols
+from bilevel_verify.latex.source.structure import Environment, Item, flat
+from bilevel_verify.latex.source.tokens import Token
 
 CONDITIONS = frozenset({"for", "if", "for some"})
 LISTING = frozenset({"<", ">", "<=", ">=", "in", "!=", "subset"})

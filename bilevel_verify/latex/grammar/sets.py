@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bilevel_verify.language import tree
-from bilevel_verify.latex.cursor import Cursor
-from bilevel_verify.latex.expressions import WIDE, expression, listed, whole
-from bilevel_verify.latex.structure import Fence, Item, Script, flat
-from bilevel_verify.latex.tokens import Token
+from bilevel_verify.latex.grammar.cursor import Cursor
+from bilevel_verify.latex.grammar.expressions import WIDE, expression, listed, whole
+from bilevel_verify.latex.source.structure import Fence, Item, Script, flat
+from bilevel_verify.latex.source.tokens import Token
 from bilevel_verify.latex.values import Value
 
 BUILDERS = frozenset({":", "mid", "|"})
@@ -27,7 +27,7 @@ def member(cursor: Cursor) -> Value:
         inside = listed(cursor.child(item.items, item.at))
         return _interval(cursor, item.left, item.right, inside, item)
     if isinstance(item, Token) and item.kind == "delimiter" and item.text in ("(", "["):
-        from bilevel_verify.latex.operands import _until
+        from bilevel_verify.latex.grammar.operands import _until
 
         cursor.place += 1
         values, closing = _until(cursor, item)
@@ -101,7 +101,7 @@ def _alone(cursor: Cursor, after: Item | None) -> bool:
 
 def _family(cursor: Cursor, value: Value, item: Item) -> Value:
     """``\\{x_k\\}_{k=0}^{K}``, ``\\{x_k\\}_{k \\ge 0}``."""
-    from bilevel_verify.latex.operators import _from_to
+    from bilevel_verify.latex.grammar.operators import _from_to
 
     below = cursor.items[cursor.place]
     assert isinstance(below, Script)

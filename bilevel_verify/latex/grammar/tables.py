@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bilevel_verify.language import tree
-from bilevel_verify.latex import symbols
-from bilevel_verify.latex.cursor import Cursor
-from bilevel_verify.latex.expressions import whole
-from bilevel_verify.latex.sets import relation
-from bilevel_verify.latex.structure import Environment, Item
-from bilevel_verify.latex.tokens import Token
+from bilevel_verify.latex.grammar.cursor import Cursor
+from bilevel_verify.latex.grammar.expressions import whole
+from bilevel_verify.latex.grammar.sets import relation
+from bilevel_verify.latex.source import symbols
+from bilevel_verify.latex.source.structure import Environment, Item
+from bilevel_verify.latex.source.tokens import Token
 from bilevel_verify.latex.values import Kind, Value
 
 BLANK = frozenset({"gap", "space"})

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bilevel_verify.audit.finding import Finding
+from bilevel_verify.audit.findings.finding import Finding
 from bilevel_verify.checks.verdicts.verdict import Row
 from bilevel_verify.theorems.card import Card, Derivation, Entry, Refuted, Statement
 

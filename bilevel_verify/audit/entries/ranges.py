@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 
-from bilevel_verify.audit.finding import Finding, Place, row_of
-from bilevel_verify.audit.reading import Written, written
+from bilevel_verify.audit.entries.reading import Written, written
+from bilevel_verify.audit.findings.finding import Finding, Place, row_of
 from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim, end_conditions
 from bilevel_verify.audit.scalar.deciding import decide
 from bilevel_verify.errors import CardError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from bilevel_verify.audit.finding import Finding
+from bilevel_verify.audit.findings.finding import Finding
 from bilevel_verify.checks.verdicts.verdict import Row
 from bilevel_verify.language import tree
 from bilevel_verify.theorems.card import Algorithm, Card, Entry, Mark

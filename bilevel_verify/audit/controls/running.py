@@ -16,14 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from bilevel_verify.audit.definedness import undefined
-from bilevel_verify.audit.mutations import CLAIM_OPERATORS, tree_mutants
+from bilevel_verify.audit.controls.mutations import CLAIM_OPERATORS, tree_mutants
+from bilevel_verify.audit.entries.definedness import undefined
+from bilevel_verify.audit.entries.reading import Written, written
+from bilevel_verify.audit.entries.steps import decide_step
 from bilevel_verify.audit.orders.derivations import decide_derivation, sides
 from bilevel_verify.audit.pool import shared
-from bilevel_verify.audit.reading import Written, written
 from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim
 from bilevel_verify.audit.scalar.deciding import decide
-from bilevel_verify.audit.steps import decide_step
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.theorems.card import Card, Derivation, Entry, Expression, Inequality, Link, Step
 from bilevel_verify.theorems.origins import with_ours

@@ -6,12 +6,12 @@ from dataclasses import replace
 from fractions import Fraction
 
 from bilevel_verify.language import tree
-from bilevel_verify.latex.binding import free_letters, names_of
-from bilevel_verify.latex.cursor import Cursor, begins_operand
-from bilevel_verify.latex.expressions import WIDE, expression, factor, term, whole
-from bilevel_verify.latex.operands import arguments
-from bilevel_verify.latex.structure import Fence, Item, Script, flat
-from bilevel_verify.latex.tokens import Token
+from bilevel_verify.latex.grammar.binding import free_letters, names_of
+from bilevel_verify.latex.grammar.cursor import Cursor, begins_operand
+from bilevel_verify.latex.grammar.expressions import WIDE, expression, factor, term, whole
+from bilevel_verify.latex.grammar.operands import arguments
+from bilevel_verify.latex.source.structure import Fence, Item, Script, flat
+from bilevel_verify.latex.source.tokens import Token
 from bilevel_verify.latex.values import Kind, Value
 
 EXTREMA = frozenset({"min", "max", "sup", "inf"})
@@ -236,7 +236,7 @@ def _moved(node: tree.Node, step: int) -> tree.Node:
 
 def _members(cursor: Cursor, item: Token, parts: list[tuple[Item, ...]], below: Script) -> list[tree.Tuple]:
     """``x \\in X, y \\in Y(x)`` and ``(x_i, y_i) \\in D``."""
-    from bilevel_verify.latex.sets import member
+    from bilevel_verify.latex.grammar.sets import member
 
     out = []
     for part in parts:

@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from bilevel_verify.latex import symbols
-from bilevel_verify.latex.structure import Group, Item, Macro, Script, flat
-from bilevel_verify.latex.tokens import Source, Token
+from bilevel_verify.latex.source import symbols
+from bilevel_verify.latex.source.structure import Group, Item, Macro, Script, flat
+from bilevel_verify.latex.source.tokens import Source, Token
 
 SHORT = {"lambda": "lam", "epsilon": "eps", "Lambda": "Lam"}
 """Names that the expression language gives to letters whose own name is taken or long."""

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from bilevel_verify.audit.finding import Finding
+from bilevel_verify.audit.findings.finding import Finding
 from bilevel_verify.checks.engine import verify
 from bilevel_verify.checks.verdicts.verdict import Row
 from bilevel_verify.errors import BilevelVerifyError

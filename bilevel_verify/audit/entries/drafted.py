@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from bilevel_verify.audit.finding import Finding, Place, row_of
-from bilevel_verify.audit.reading import Written
+from bilevel_verify.audit.entries.reading import Written
+from bilevel_verify.audit.findings.finding import Finding, Place, row_of
 from bilevel_verify.audit.scalar.claim import POSITIVE, Decision, ScalarClaim
 from bilevel_verify.audit.scalar.deciding import decide
 from bilevel_verify.theorems.card import Card, Domain, Entry

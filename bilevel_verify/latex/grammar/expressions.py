@@ -6,10 +6,10 @@ from dataclasses import replace
 from fractions import Fraction
 
 from bilevel_verify.language import tree
-from bilevel_verify.latex.binding import free_letters
-from bilevel_verify.latex.cursor import Cursor, begins_operand
-from bilevel_verify.latex.structure import Item, Script, flat
-from bilevel_verify.latex.tokens import Token
+from bilevel_verify.latex.grammar.binding import free_letters
+from bilevel_verify.latex.grammar.cursor import Cursor, begins_operand
+from bilevel_verify.latex.source.structure import Item, Script, flat
+from bilevel_verify.latex.source.tokens import Token
 from bilevel_verify.latex.values import LINES, ProductError, Value, added, negate, product, transposed
 
 WIDE = frozenset({"argmin", "argmax"})
@@ -197,7 +197,7 @@ def whole(cursor: Cursor) -> Value:
 
 def factor(cursor: Cursor) -> Value:
     """An operand with its powers."""
-    from bilevel_verify.latex.operands import operand
+    from bilevel_verify.latex.grammar.operands import operand
 
     item = cursor.look(operand=True)
     if isinstance(item, Token) and item.kind == "mark" and item.text == "-":

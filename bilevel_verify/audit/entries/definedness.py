@@ -16,8 +16,8 @@ from bilevel_verify.theorems.rewrite import free_letters
 
 EFFORT, SECONDS = 3.0, 60.0
 """Counted seconds for one part of a formula, and seconds of processor time for all of them."""
-HERE = "bilevel_verify.audit.definedness:undefined_here"
-SCRIPT = "bilevel_verify.audit.script:undefined_script"
+HERE = "bilevel_verify.audit.entries.definedness:undefined_here"
+SCRIPT = "bilevel_verify.audit.entries.script:undefined_script"
 QUICK = 300
 """Milliseconds for the proof that is tried before any search."""
 

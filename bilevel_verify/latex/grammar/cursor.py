@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from bilevel_verify.errors import LatexError
-from bilevel_verify.latex import symbols
-from bilevel_verify.latex.atoms import upright
-from bilevel_verify.latex.structure import Environment, Fence, Group, Item, Macro
-from bilevel_verify.latex.tokens import Source, Token
+from bilevel_verify.latex.source import symbols
+from bilevel_verify.latex.source.atoms import upright
+from bilevel_verify.latex.source.structure import Environment, Fence, Group, Item, Macro
+from bilevel_verify.latex.source.tokens import Source, Token
 
 if TYPE_CHECKING:
     from bilevel_verify.latex.notation import Notation

@@ -7,11 +7,11 @@ from dataclasses import replace
 from fractions import Fraction
 
 from bilevel_verify.language import tree
-from bilevel_verify.latex import symbols
-from bilevel_verify.latex.cursor import BARS, Cursor, begins_operand
-from bilevel_verify.latex.expressions import expression, factor, listed, number, raised, term, whole
-from bilevel_verify.latex.structure import Environment, Fence, Group, Item, Macro, Script, flat
-from bilevel_verify.latex.tokens import Token
+from bilevel_verify.latex.grammar.cursor import BARS, Cursor, begins_operand
+from bilevel_verify.latex.grammar.expressions import expression, factor, listed, number, raised, term, whole
+from bilevel_verify.latex.source import symbols
+from bilevel_verify.latex.source.structure import Environment, Fence, Group, Item, Macro, Script, flat
+from bilevel_verify.latex.source.tokens import Token
 from bilevel_verify.latex.values import Kind, Value
 
 
@@ -22,8 +22,8 @@ def operand(cursor: Cursor) -> Value:
     ------
     LatexError : with the reason.
     """
-    from bilevel_verify.latex.names import symbol
-    from bilevel_verify.latex.operators import operator
+    from bilevel_verify.latex.grammar.names import symbol
+    from bilevel_verify.latex.grammar.operators import operator
 
     item = cursor.look(operand=True)
     match item:
@@ -167,7 +167,7 @@ def _grouped(cursor: Cursor, left: str, right: str, values: list[Value], item: I
 
 def _curly(cursor: Cursor, item: Token) -> Value:
     """Braces on the page: a set, a family, or a bracket around one expression."""
-    from bilevel_verify.latex.sets import braces
+    from bilevel_verify.latex.grammar.sets import braces
 
     inner: list[Item] = []
     depth = 1
@@ -184,7 +184,7 @@ def _curly(cursor: Cursor, item: Token) -> Value:
 
 def fenced(cursor: Cursor, item: Fence) -> Value:
     """``\\left( ... \\right)``."""
-    from bilevel_verify.latex.sets import braces
+    from bilevel_verify.latex.grammar.sets import braces
 
     left, right = item.left, item.right
     if left == "{" and right == "." and _cases(item.items):
@@ -306,7 +306,7 @@ def _under(cursor: Cursor, value: Value) -> Value:
 
 def environment(cursor: Cursor, item: Environment) -> Value:
     """Matrices and cases inside a formula."""
-    from bilevel_verify.latex.tables import cases, matrix
+    from bilevel_verify.latex.grammar.tables import cases, matrix
 
     if item.name in symbols.MATRICES:
         return matrix(cursor, item)

@@ -1,0 +1,1 @@
+"""Controls of the audit: mutants of what was proved, and what becomes of them."""

@@ -1,0 +1,1 @@
+"""LaTeX source as data: tokens, nested items, printed symbols, macros written out."""
