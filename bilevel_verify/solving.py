@@ -2,26 +2,88 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
 
-from bilevel_verify.errors import InputError, ParameterError
+from bilevel_verify.constants.bound.display import safe_decimal
+from bilevel_verify.errors import BilevelVerifyError, InputError, ParameterError
 from bilevel_verify.language import nearest
 from bilevel_verify.methods import run_batch, run_method
 from bilevel_verify.methods.registry import Method, method_named
 from bilevel_verify.methods.run import Run
 from bilevel_verify.problems.problem import Problem
-from bilevel_verify.theorems.card import Card, Statement
+from bilevel_verify.theorems import exact
+from bilevel_verify.theorems.card import Card, LetterSpec, Statement
 from bilevel_verify.theorems.letters.given import judge_given
 from bilevel_verify.theorems.letters.instance import Leaves
 from bilevel_verify.theorems.letters.resolve import Resolved, resolve
+from bilevel_verify.theorems.letters.resolved import scalar_of
 from bilevel_verify.theorems.library import find_statement, load_card, shipped
 
 Start = Sequence[float] | np.ndarray | float | None
+
+
+@dataclass(frozen=True, slots=True)
+class ByHand:
+    """What is to be said of letters given by hand.
+
+    Attributes
+    ----------
+    false : why a constant or a size of the problem is certainly not what was given.
+    truths : name -> the truth that it stands for (``delta``, ``delta_lam``, ``norm_y_star``) and the number given.
+    """
+
+    false: tuple[str, ...] = ()
+    leaves: Leaves | None = None
+    truths: Mapping[str, tuple[str, Any]] = field(default_factory=dict)
+
+    def shown_false(self, run: Run, resolved: Resolved) -> Iterator[str]:
+        """Truths that the two ends of the run show to be too small.
+
+        The truth itself is a global minimum, which may take longer than the run; the points of the run cost nothing
+        and bound it from below.
+        """
+        for name, (truth, value) in self.truths.items():
+            try:
+                bound = self._at_least(truth, run, resolved)
+            except (BilevelVerifyError, KeyError):
+                continue
+            if exact.ends(scalar_of(value)[0])[1] < bound:
+                shown = safe_decimal(bound, 10, True).normalize()
+                yield f"{name} = {value} is too small for this problem: {name} >= {shown:.10g}"
+
+    def _at_least(self, name: str, run: Run, resolved: Resolved) -> float:
+        """A certified lower bound of a truth from the start and the output; minus infinity where there is none."""
+        leaves = self.leaves
+        if leaves is None or leaves.x0 is None:
+            return -math.inf
+        if name == "norm_y_star":
+            found = leaves.of_the_problem(LetterSpec(name, source="truth"), {})
+            return float(found.lower) if found.certainty in SAFE else -math.inf
+        if name not in ("delta", "Delta", "delta_lam") or not _inside(leaves.problem, run.x):
+            return -math.inf
+        if name == "delta_lam":
+            lam = resolved.letters["lam"].value
+            ends = [leaves.truth.L_star(point, lam) for point in (leaves.x0, run.x)]
+        else:
+            ends = [leaves.truth.phi(point) for point in (leaves.x0, run.x)]
+        if any(end.certainty not in SAFE for end in ends):
+            return -math.inf
+        return math.nextafter(float(ends[0].lower) - float(ends[1].upper), -math.inf)
+
+
+SAFE = ("proved", "certified")
+
+
+def _inside(problem: Problem, x: np.ndarray) -> bool:
+    """Whether a point lies in the declared box of the upper level, over which the infimum is taken."""
+    ranges = [problem.range_of(symbol) for symbol in problem.x]
+    return all(float(low) <= value <= float(high) for (low, high), value in zip(ranges, x, strict=True))
 
 
 def solve(
@@ -59,11 +121,11 @@ def solve(
     ParameterError : a parameter has no value; says what would supply it.
     InputError : no such method or statement.
     """
-    chosen, resolved, false = _letters(problem, method, eps, x0, parameters, statement, values, digits)
+    chosen, resolved, given = _letters(problem, method, eps, x0, parameters, statement, values, digits)
     options = {"y0": y0, "v0": v0, "noise": noise, "budget": budget, "compiled": compiled, "eps": eps, "digits": digits}
-    given = {key: value for key, value in options.items() if value is not None}
-    run = run_method(problem, method, chosen, x0, seed=seed, record=record, **given)
-    return run if resolved is None else _with_letters(run, resolved, false)
+    asked = {key: value for key, value in options.items() if value is not None}
+    run = run_method(problem, method, chosen, x0, seed=seed, record=record, **asked)
+    return run if resolved is None else _with_letters(run, resolved, given)
 
 
 def solve_batch(
@@ -97,12 +159,12 @@ def solve_batch(
         for start in (starts if table and starts is not None else [x0])
     ]
     options = {"noise": noise, "budget": budget, "compiled": compiled, "eps": eps, "threads": threads}
-    given = {key: value for key, value in options.items() if value is not None}
+    asked = {key: value for key, value in options.items() if value is not None}
     chosen = [letters for letters, _, _ in found] if table else found[0][0]
-    runs = run_batch(problem, method, chosen, x0, seeds=seeds, record=record, **given)
-    resolved = [(one, false) for _, one, false in found] * (1 if table else len(runs))
+    runs = run_batch(problem, method, chosen, x0, seeds=seeds, record=record, **asked)
+    resolved = [(one, given) for _, one, given in found] * (1 if table else len(runs))
     pairs = zip(runs, resolved, strict=True)
-    return tuple(run if one is None else _with_letters(run, one, false) for run, (one, false) in pairs)
+    return tuple(run if one is None else _with_letters(run, one, given) for run, (one, given) in pairs)
 
 
 def _letters(
@@ -114,19 +176,19 @@ def _letters(
     statement: str | None,
     values: Mapping[str, Any] | None,
     digits: int | None,
-) -> tuple[dict[str, Any], Resolved | None, list[str]]:
-    """Parameters of a run from one start, the resolution that they come from (None if all were given), and what of the
-    letters given by hand is certainly false on this problem.
+) -> tuple[dict[str, Any], Resolved | None, ByHand]:
+    """Parameters of a run from one start, the resolution that they come from (None if all were given), and the letters
+    given by hand.
     """
     record_of_method = method_named(method.partition(":")[0])
     explicit = dict(parameters or {})
     _all_known(record_of_method, statement, explicit, values or {})
     absent = _absent(record_of_method, explicit, eps)
     resolved: Resolved | None = None
-    false: list[str] = []
+    by_hand = ByHand()
     if absent:
-        resolved, false = _prescribed(problem, record_of_method, absent, explicit, eps, x0, statement, values or {})
-    return {**_for_run(resolved, absent, digits), **explicit}, resolved, false
+        resolved, by_hand = _prescribed(problem, record_of_method, absent, explicit, eps, x0, statement, values or {})
+    return {**_for_run(resolved, absent, digits), **explicit}, resolved, by_hand
 
 
 def _all_known(method: Method, statement: str | None, explicit: Mapping[str, Any], values: Mapping[str, Any]) -> None:
@@ -192,7 +254,7 @@ def _prescribed(
     x0: Start,
     statement: str | None,
     values: Mapping[str, Any],
-) -> tuple[Resolved, list[str]]:
+) -> tuple[Resolved, ByHand]:
     try:
         card, entry = statement_of(method, statement)
     except InputError as error:
@@ -213,11 +275,11 @@ def _prescribed(
     if any(name not in resolved.letters for name in absent):
         _strongly_convex(problem, card, entry, leaves)
     resolved.need(absent)
-    constants = {
-        n: v for n, v in {**values, **own}.items() if n in card.letters and card.letters[n].source == "constants"
-    }
-    judged = judge_given(card, entry, leaves, constants, resolved.letters)
-    return resolved, [one.reason for one in judged if one.answer is False]
+    given = {name: (card.letters[name], value) for name, value in {**values, **own}.items() if name in card.letters}
+    sizes = {name: value for name, (spec, value) in given.items() if spec.source in ("constants", "problem")}
+    judged = judge_given(card, entry, leaves, sizes, resolved.letters)
+    truths = {n: (spec.called or n, value) for n, (spec, value) in given.items() if spec.source == "truth"}
+    return resolved, ByHand(tuple(one.reason for one in judged if one.answer is False), leaves, truths)
 
 
 def _strongly_convex(problem: Problem, card: Card, entry: Statement, leaves: Leaves) -> None:
@@ -270,10 +332,10 @@ def _for_run(resolved: Resolved | None, names: list[str], digits: int | None) ->
     return {name: exactly.get(name, resolved.letters[name].run) for name in names}
 
 
-def _with_letters(run: Run, resolved: Resolved, false: list[str]) -> Run:
+def _with_letters(run: Run, resolved: Resolved, given: ByHand) -> Run:
     """The run with every resolved letter on record, the readings that they lean on, and what of them is false."""
     letters = {name: letter.run for name, letter in resolved.letters.items()}
-    note = "; ".join(
-        part for part in (run.note, f"reading: {resolved.reading}" if resolved.reading else "", *false) if part
-    )
+    reading = f"reading: {resolved.reading}" if resolved.reading else ""
+    parts = (run.note, reading, *given.false, *given.shown_false(run, resolved))
+    note = "; ".join(part for part in parts if part)
     return replace(run, parameters=MappingProxyType({**letters, **run.parameters}), note=note)

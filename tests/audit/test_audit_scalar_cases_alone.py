@@ -247,7 +247,7 @@ def test_one_undecided_class_is_enough() -> None:
     found = by_residues(claim("floor(k/3) <= 1"), decide)
     assert (found.outcome, found.certificate) == ("undecided", "k = 3*m + 2 is undecided: why not")
     assert by_residues(claim("k <= 1"), last).certificate == "no rounding of an integer letter"
-    assert by_residues(claim("floor(k/3) <= 1"), Recorder("vacuous")).outcome == "proved"
+    assert by_residues(claim("floor(k/3) <= 1"), Recorder("vacuous")).outcome == "vacuous"
     assert by_residues(claim("floor(k/3) <= 1"), Recorder("refuted")).outcome == "undecided"
 
 
@@ -295,8 +295,21 @@ def test_one_value_that_is_not_proved_is_enough(outcome: str) -> None:
     assert len(decide.asked) == 2
 
 
-def test_values_where_the_hypotheses_fail_are_proved() -> None:
-    assert by_head_and_tail(claim("k <= a", "k = integers 2..5"), Recorder("vacuous")).outcome == "proved"
+def test_values_where_the_hypotheses_fail_are_no_obstacle_and_no_proof() -> None:
+    contradicted = shown(claim("3 <= a", "a = (0, oo)", "3 >= 2; 3 <= 5"))
+    one = Recorder(outcomes={contradicted: "vacuous"})  # type: ignore[dict-item]
+    assert by_head_and_tail(claim("k <= a", "k = integers 2..5"), one).outcome == "proved"
+    found = by_head_and_tail(claim("k <= a", "k = integers 2..5"), Recorder("vacuous"))
+    assert (found.outcome, found.certificate) == ("vacuous", "every value of k contradicts the hypotheses")
+
+
+@pytest.mark.parametrize("ends", ["integers 5..4", "integers 1/3..2/3"])
+def test_a_range_without_an_integer_proves_nothing(ends: str) -> None:
+    decide = Recorder()
+    found = by_head_and_tail(claim("k <= a", f"k = {ends}"), decide)
+    assert found.outcome == "vacuous"
+    assert found.certificate.startswith("no integer k lies between ")
+    assert decide.asked == []
 
 
 def proving(test: Callable[[ScalarClaim], bool]) -> tuple[Recorder, Callable[[ScalarClaim], Decision]]:

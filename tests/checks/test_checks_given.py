@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pytest
 
 import bilevel_verify as bv
+from bilevel_verify.solving import ByHand
 from bilevel_verify.theorems import exact
 from bilevel_verify.theorems.letters.given import Given, _bound, _constant, _equal, _error_bound, _exponent, _truth
+from bilevel_verify.theorems.letters.instance import Leaves
 from bilevel_verify.theorems.letters.resolve import resolve
 from bilevel_verify.theorems.library import load_card
 from bilevel_verify.truth.arithmetic.enclosure import Enclosure
@@ -233,3 +237,37 @@ def test_a_letter_beside_its_bound_is_told_apart_from_it() -> None:
     known = bv.constants(bv.single_level(f="3*x1**2/4 - cos(x1)**2/1000", x="x1"))["L"]
     reason = _constant("L", 1.5, (1.5, 1.5), replace(known, value=1.5000000000000002, lower=1.4, attained=False)).reason
     assert "certified is L <= 1.500000001" in reason
+
+
+def test_solve_says_that_a_truth_is_false() -> None:
+    """``Delta = f(x0) - min f`` is 3.95 from this start; what the ends of the run show is enough to say so."""
+    waves = bv.single_level(f="2*(1 - cos(x1)) + x2**2/2", x="x1 x2")
+    options: dict[str, Any] = {"eps": 0.05, "x0": [2.0, 1.5]}
+    small = bv.solve(waves, "restarted-agd", values={"Delta": 3.5, "d": 3}, **options)
+    assert small.note.startswith(
+        "d = 3 is false: this problem has 2; Delta = 3.5 is too small for this problem: Delta >="
+    )
+    assert 3.5 < float(small.note.rpartition(">=")[2]) <= 2 * (1 - math.cos(2.0)) + 1.125
+    for valid in (3.96, 50):
+        assert bv.solve(waves, "restarted-agd", values={"Delta": valid, "d": 2}, **options).note == ""
+
+
+def test_solve_compares_a_truth_where_the_infimum_is_taken() -> None:
+    """Outside the declared box a lower value of f says nothing about the infimum over the box; two levels as one."""
+    run = bv.solve(bv.single_level(f="x1**2/2", x="x1"), "gradient-descent", parameters={"eta": 1.0, "N": 1}, x0=[1.0])
+    boxed = bv.single_level(f="x1**2/2", x="x1", domain={"x1": (0.5, 2)})
+    leaves = Leaves(boxed, "restarted-agd-hb", np.array([1.0]), {})
+    card = load_card("restarted-agd-hb")
+    resolved = resolve(card, card.entries["theorem-1"], {}, targets=[])
+    assert list(ByHand((), leaves, {"Delta": ("delta", 0.4)}).shown_false(run, resolved)) == []
+    free = Leaves(bv.single_level(f="x1**2/2", x="x1"), "restarted-agd-hb", np.array([1.0]), {})
+    assert len(list(ByHand((), free, {"Delta": ("delta", 0.4)}).shown_false(run, resolved))) == 1
+    assert list(ByHand((), free, {"Delta": ("delta", 0.5)}).shown_false(run, resolved)) == []
+    two = bv.bilevel(f="x1**2/2 + y1**2/2", g="(y1 - x1 - 2)**2/2", x="x1", y="y1")
+    below = Leaves(two, "ragd-gs", np.array([1.0]), {})
+    for value, false in ((2.99, 1), (3.0, 0)):  # y*(1) = 3
+        assert len(list(ByHand((), below, {"norm_y0": ("norm_y_star", value)}).shown_false(run, resolved))) == false
+    for value, false in ((2.99, 1), (3.01, 0)):  # phi(1) - phi(0) = 5 - 2
+        assert len(list(ByHand((), below, {"Delta": ("delta", value)}).shown_false(run, resolved))) == false
+    # alpha and r are derived, not measured
+    assert list(ByHand((), free, {"alpha": ("alpha", 1e9)}).shown_false(run, resolved)) == []

@@ -88,13 +88,24 @@ class _Directions:
         self, z3: Any, pairs: list[tuple[Monomial, Monomial]], regime: Regime, signed: bool, certain: bool
     ) -> None:
         self.z3, self.pairs, self.regime, self.signed, self.certain = z3, pairs, regime, signed, certain
-        self.direction = {name: z3.Real(f"u_{name}") for name in regime.letters}
-        self.exponents = {name: z3.Real(f"e_{name}") for name in regime.exponents}
+        # a context of its own and one order of what is asserted: the answer depends on no question asked before
+        self.context = z3.Context()
+        self.direction = {name: self.real(f"u_{name}") for name in sorted(regime.letters)}
+        self.exponents = {name: self.real(f"e_{name}") for name in sorted(regime.exponents)}
+
+    def real(self, name: str) -> Any:
+        """A real unknown."""
+        return self.z3.Real(name, self.context)
+
+    def solver(self) -> Any:
+        """A solver whose time is limited."""
+        found = self.z3.Solver(ctx=self.context)
+        found.set("timeout", MILLISECONDS)
+        return found
 
     def any_exponents(self) -> Any:
         """Whether there is a direction for any value of the exponent letters in their ranges."""
-        solver = self.z3.Solver()
-        solver.set("timeout", MILLISECONDS)
+        solver = self.solver()
         solver.set("rlimit", RESOURCES)
         for name, (low, high) in self.regime.exponents.items():
             solver.add(self.exponents[name] >= self.number(low), self.exponents[name] <= self.number(high))
@@ -108,17 +119,17 @@ class _Directions:
             constraints = self.constraints(values)
         except ZeroDivisionError:
             return None
-        solver = z3.Solver()
+        solver = z3.Solver(ctx=self.context)
         solver.add(*constraints)
         answer = solver.check()
         if answer == z3.unsat:
             return None
         if answer != z3.sat:
             raise NoOrder("the solver gave up on the directions")
-        optimum = z3.Optimize()
+        optimum = z3.Optimize(ctx=self.context)
         optimum.set("timeout", MILLISECONDS)
         optimum.add(*constraints)
-        sizes = {name: z3.Real(f"size_{name}") for name in self.direction}
+        sizes = {name: self.real(f"size_{name}") for name in self.direction}
         for name, size in sizes.items():
             optimum.add(size >= self.direction[name], size >= -self.direction[name])
         optimum.minimize(z3.Sum(list(sizes.values())))
@@ -127,13 +138,13 @@ class _Directions:
 
     def constraints(self, values: Mapping[str, Fraction] | None) -> list[Any]:
         z3, found = self.z3, []
-        for row in self.regime.rows:
+        for row in sorted(self.regime.rows, key=lambda row: sorted(row.items())):
             found.append(z3.Sum([self.number(v) * self.direction[n] for n, v in row.items()]) >= 0)
         found += [self.direction[name] == 0 for name in sorted(self.regime.fixed & self.direction.keys())]
-        found += [self.slope(clauses) >= 0 for clauses in self.regime.rising]
+        found += [self.slope(clauses) >= 0 for clauses in sorted(self.regime.rising)]
         if self.signed:
             found += [self.positive(one) for one, _ in self.pairs]
-        for argument in {a for pair in self.pairs for m in pair for a in m.logs}:
+        for argument in sorted({a for pair in self.pairs for m in pair for a in m.logs}, key=self.name):
             found.append(self.counted(argument))
         for one, other in self.pairs:
             found.append(self.faster(one, other, values))
@@ -144,11 +155,15 @@ class _Directions:
         z3, count = self.z3, self.count(argument)
         moves, stays = self.moves(argument)
         if argument.vague and not self.certain:
-            stays = z3.BoolVal(True)
+            stays = z3.BoolVal(True, self.context)
         return z3.Or(z3.And(count == 1, moves), z3.And(count == 0, stays))
 
     def count(self, argument: LogArgument) -> Any:
-        return self.z3.Real(f"log {sorted(argument.letters)} {argument.clauses}")
+        return self.real(self.name(argument))
+
+    def name(self, argument: LogArgument) -> str:
+        """What tells a logarithm from the others."""
+        return f"log {sorted(argument.letters)} {argument.clauses}"
 
     def moves(self, argument: LogArgument) -> tuple[Any, Any]:
         """Conditions for a logarithm to grow, and for it to stay bounded (rays may be as long as one likes)."""
@@ -157,7 +172,8 @@ class _Directions:
             steps = [self.direction[n] for n in sorted(argument.letters) if n in self.direction]
         else:
             steps = [self.slope(argument.clauses)]
-        return z3.Or([z3.Or(s >= 1, s <= -1) for s in steps]), z3.And([s == 0 for s in steps])
+        no, yes = z3.BoolVal(False, self.context), z3.BoolVal(True, self.context)
+        return z3.Or([no, *(z3.Or(s >= 1, s <= -1) for s in steps)]), z3.And([yes, *(s == 0 for s in steps)])
 
     def written(self) -> list[Clauses]:
         """What the logarithms are taken of that should be positive where a family sets out."""
@@ -169,7 +185,7 @@ class _Directions:
 
     def positive(self, monomial: Monomial) -> Any:
         """Whether an even number of its logarithms are negative; only whole powers of negative ones are defined."""
-        z3, negative, defined = self.z3, self.z3.BoolVal(False), []
+        z3, negative, defined = self.z3, self.z3.BoolVal(False, self.context), []
         for clauses, power in monomial.signs:
             slope = self.slope(clauses)
             if not power.is_Integer:
@@ -189,7 +205,7 @@ class _Directions:
         z3 = self.z3
         rate = self.rate(one, other, values)
         counted = []
-        for argument in one.logs.keys() | other.logs.keys():
+        for argument in sorted(one.logs.keys() | other.logs.keys(), key=self.name):
             gap = sympy.cancel(sympy.sympify(one.logs.get(argument, 0)) - sympy.sympify(other.logs.get(argument, 0)))
             if gap == 0 or (self.certain and argument.vague and gap.is_number and gap > 0):
                 continue
@@ -230,7 +246,7 @@ class _Directions:
         return total
 
     def number(self, value: Fraction) -> Any:
-        return self.z3.RealVal(f"{value.numerator}/{value.denominator}")
+        return self.z3.RealVal(f"{value.numerator}/{value.denominator}", self.context)
 
     def ray(self, model: Any, values: Mapping[str, Fraction]) -> Ray:
         found = {}
@@ -263,7 +279,7 @@ class _Directions:
         NoOrder : no such point was found.
         """
         z3 = self.z3
-        whole = {name: z3.Int(f"w_{name}") for name in self.direction}
+        whole = {name: z3.Int(f"w_{name}", self.context) for name in self.direction}
         bounds = self.regime.bounds or tuple(Bound(row) for row in self.regime.rows)
         sums = [z3.Sum([self.number(b.size), *(self.number(v) * whole[n] for n, v in b.row.items())]) for b in bounds]
         holds = [row > 0 if b.strict else row >= 0 for row, b in zip(sums, bounds)]
@@ -274,8 +290,7 @@ class _Directions:
         if not strictly:
             tries = [[*holds, *(w == 0 for w in whole.values())], [row >= 1 for row in sums], holds]
         for constraints in tries:
-            solver = z3.Solver()
-            solver.set("timeout", MILLISECONDS)
+            solver = self.solver()
             solver.add(*constraints, *(z3.And(w >= -64, w <= 64) for w in whole.values()))
             if solver.check() == z3.sat:
                 model = solver.model()

@@ -11,7 +11,7 @@ import sympy
 
 from bilevel_verify.audit.scalar.algebra import NotAlgebraic, to_sympy
 from bilevel_verify.audit.scalar.calculus import numeric_ends
-from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim, mentions
+from bilevel_verify.audit.scalar.claim import Decision, Outcome, ScalarClaim, mentions
 from bilevel_verify.audit.scalar.integers import whole
 from bilevel_verify.audit.scalar.linear import linear_form
 from bilevel_verify.language import tree
@@ -31,17 +31,24 @@ def by_residues(claim: ScalarClaim, decide: Decide) -> Decision:
     if modulus is None:
         return undecided
     name, q = modulus
+    empty = 0
     for r in range(q):
-        part = _class(claim, name, q, r)
-        decision = decide(part)
+        decision = decide(_class(claim, name, q, r))
         if decision.outcome not in ("proved", "vacuous"):
             text = f"{name} = {q}*m + {r} is undecided: {decision.certificate}"
             return replace(undecided, certificate=text)
+        empty += decision.outcome == "vacuous"
+    if empty == q:
+        return Decision("vacuous", "residue classes", f"every class of {name} contradicts the hypotheses")
     return Decision("proved", "residue classes", f"{q} classes of {name}, each proved")
 
 
 def by_head_and_tail(claim: ScalarClaim, decide: Decide) -> Decision:
-    """An unbounded integer letter: its first values one by one, the rest as a real letter."""
+    """An integer letter: its few values, or the first ones of an unbounded range and the rest as a real letter.
+
+    A range without an integer says nothing about the relation (``vacuous``), as one whose values all contradict the
+    hypotheses does.
+    """
     undecided = Decision("undecided", "head and tail", "no integer letter with a first value")
     for name in claim.letters:
         if name not in claim.integers:
@@ -52,11 +59,15 @@ def by_head_and_tail(claim: ScalarClaim, decide: Decide) -> Decision:
         first, done = ceil(low), 0
         if high is not None:
             values = range(first, floor(high) + 1)
-            if len(values) <= CASE_LIMIT and all(_at(claim, name, v, decide) for v in values):
+            if not values:
+                return Decision("vacuous", "one by one", f"no integer {name} lies between {low} and {high}")
+            if len(values) <= CASE_LIMIT and (shown := _shown(claim, name, values, decide)):
+                if shown == {"vacuous"}:
+                    return Decision("vacuous", "one by one", f"every value of {name} contradicts the hypotheses")
                 return Decision("proved", "one by one", f"{len(values)} values of {name}, each proved")
             continue
         for cut in HEADS:
-            if not all(_at(claim, name, first + v, decide) for v in range(done, cut)):
+            if not _shown(claim, name, range(first + done, first + cut), decide):
                 break
             done = cut
             tail = replace(claim, domains={**claim.domains, name: _integers_from(first + cut)})
@@ -83,8 +94,15 @@ def by_zero_apart(claim: ScalarClaim, decide: Decide) -> Decision:
     return undecided
 
 
-def _at(claim: ScalarClaim, name: str, value: int, decide: Decide) -> bool:
-    return decide(_drop(claim, name, tree.signed(value))).outcome in ("proved", "vacuous")
+def _shown(claim: ScalarClaim, name: str, values: range, decide: Decide) -> set[Outcome]:
+    """What is shown of the values of a letter (``proved``, ``vacuous``); empty if one of them is open."""
+    found: set[Outcome] = set()
+    for value in values:
+        outcome = decide(_drop(claim, name, tree.signed(value))).outcome
+        if outcome not in ("proved", "vacuous"):
+            return set()
+        found.add(outcome)
+    return found
 
 
 def _drop(claim: ScalarClaim, name: str, value: tree.Node) -> ScalarClaim:
