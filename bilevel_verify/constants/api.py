@@ -172,16 +172,20 @@ class Constants(Mapping[str, Constant]):
             self._known[name] = self._compute(self.paper.names[name])
         return self._known[name]
 
-    def analysis(self, function: str) -> Analysis:
-        """The analysis of ``f`` or ``g`` (the lower level: ``-f`` for minimax), shared between calls."""
-        key = (self.problem.content_hash(), function, self.effort)
-        return remembered(_CACHE, key, lambda: self._analysed(function), _CACHE_LIMIT)
+    def analysis(self, function: str, curved_in: str = "y") -> Analysis:
+        """The analysis of ``f`` or ``g`` (the lower level: ``-f`` for minimax), shared between calls.
 
-    def _analysed(self, function: str) -> Analysis:
+        ``curved_in`` : the block (``x``, ``y``, ``z`` for both) whose curvature :meth:`Analysis.convexity` bounds.
+        """
+        key = (self.problem.content_hash(), function, self.effort, curved_in)
+        return remembered(_CACHE, key, lambda: self._analysed(function, curved_in), _CACHE_LIMIT)
+
+    def _analysed(self, function: str, curved_in: str) -> Analysis:
         expression = self.problem.f if function == "f" else self.problem.lower
         structure = structure_of(normalise(sympy.sympify(expression)), self.problem.variables)
-        is_x = (True,) * self.problem.dx + (False,) * self.problem.dy
-        return Analysis(structure, is_x, domain_of(self.problem), function, self.effort)
+        blocks = "x" * self.problem.dx + "y" * self.problem.dy
+        fixed = tuple(curved_in not in (block, "z") for block in blocks)
+        return Analysis(structure, fixed, domain_of(self.problem), function, self.effort)
 
     def _compute(self, letter: Letter) -> Constant:
         match letter.measure:
@@ -221,7 +225,10 @@ class Constants(Mapping[str, Constant]):
         return self._constant(letter, _largest(letter, bounds))
 
     def _mu(self, letter: Letter) -> Constant:
-        return self._constant(letter, self.analysis("g").convexity(), "lower")
+        ((function, form),) = letter.parts
+        if (form[0] == "y" or function == "g") and not self.problem.y:
+            raise InputError(f"{letter.name} is a curvature of {function} in {form[0]}: there is one level only")
+        return self._constant(letter, self.analysis(function, form[0]).convexity(), "lower")
 
     def _ratio(self, letter: Letter) -> Constant:
         top, bottom = (self._get(name) for name in letter.partner)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from math import inf, nan
 from types import SimpleNamespace
@@ -116,15 +117,25 @@ def curvature(monkeypatch: pytest.MonkeyPatch, *diagonal: float, error: Exceptio
 
 
 FLAT = Premise("the lower level is strongly convex in y", "not applicable",
-               "mu = 0: no curvature at x1 = 1, y1 = 2, y2 = 3", "certified")  # fmt: skip
+               "mu <= 0: no curvature at x1 = 1, y1 = 2, y2 = 3", "certified")  # fmt: skip
+
+
+BENT = re.compile(r"mu <= (\S+): the lower level is not convex in y at x1 = 1, y1 = 2, y2 = 3")
 
 
 @pytest.mark.parametrize(
-    ("diagonal", "flat"), [((1, -1), True), ((2, 0.5), False), ((-1, -2), True), ((1, 1e-3), False)]
+    ("diagonal", "least"), [((1, -1), -1), ((2, 0.5), None), ((-1, -2), -2), ((1, 1e-3), None), ((-1e9, 1), -1e9)]
 )
-def test_a_flat_witness(monkeypatch: pytest.MonkeyPatch, diagonal: tuple[float, ...], flat: bool) -> None:
+def test_a_flat_witness(monkeypatch: pytest.MonkeyPatch, diagonal: tuple[float, ...], least: float | None) -> None:
+    """Where the curvature is negative, the bound that is shown is one, and close."""
     asked = curvature(monkeypatch, *diagonal)
-    assert hypotheses.flat_at_witness(instance_of(MU), MU) == ([FLAT] if flat else [])
+    found = hypotheses.flat_at_witness(instance_of(MU), MU)
+    assert len(found) == (least is not None)
+    if least is not None:
+        said = BENT.fullmatch(found[0].reason)
+        assert said is not None
+        assert least <= float(said[1]) <= least + 2e-5 * abs(least)
+        assert found == [replace(FLAT, reason=found[0].reason)]
     assert asked == [("hess_yy_g", [[1.0], [2.0, 3.0]])]
 
 
@@ -133,7 +144,7 @@ def test_curvature_that_is_exactly_zero_is_flat(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(hypotheses, "lambda_min", lambda matrix: arb(0))
     one = replace(MU, witness={"x1": 1.0, "y1": 2.0})
     (found,) = hypotheses.flat_at_witness(instance_of(one, 1, 1), one)
-    assert found.verdict == "not applicable"
+    assert (found.verdict, found.reason) == ("not applicable", "mu <= 0: no curvature at x1 = 1, y1 = 2")
     monkeypatch.setattr(hypotheses, "lambda_min", lambda matrix: arb(0, 1e-9))
     assert hypotheses.flat_at_witness(instance_of(one, 1, 1), one) == []
 
@@ -158,7 +169,8 @@ def test_without_a_witness_or_with_a_bound_nothing_is_asked(
 def test_a_witness_may_name_more_than_the_variables(monkeypatch: pytest.MonkeyPatch) -> None:
     curvature(monkeypatch, -1, -1)
     more = replace(MU, witness={**MU.witness, "s": 4.0})
-    assert hypotheses.flat_at_witness(instance_of(more), more) == [FLAT]
+    (found,) = hypotheses.flat_at_witness(instance_of(more), more)
+    assert BENT.fullmatch(found.reason)
 
 
 @pytest.mark.parametrize("error", [KeyError("hess_yy_g"), ZeroDivisionError(), MathematicalError("lost")])
@@ -170,7 +182,10 @@ def test_a_hessian_that_cannot_be_had_shows_nothing(monkeypatch: pytest.MonkeyPa
 def test_convexity_of_the_lower_level(monkeypatch: pytest.MonkeyPatch) -> None:
     curvature(monkeypatch, -1, -1)
     assert hypotheses.of_convexity(instance_of(None)) == []
-    assert hypotheses.of_convexity(instance_of(MU)) == [hypotheses.of_constant("mu", MU), FLAT]
+    assert hypotheses.of_convexity(instance_of(MU)) == [
+        hypotheses.of_constant("mu", MU),
+        *hypotheses.flat_at_witness(instance_of(MU), MU),
+    ]
 
 
 # --- truth, lines of the statement, letters set by hand

@@ -68,8 +68,17 @@ def test_fsba_and_minimax_and_one_level() -> None:
     assert m["rho"].value == 1.0
     assert m["ell"].value == pytest.approx((5 + math.sqrt(13)) / 2)
     s = constants(problems.single_level(f="cos(x1 + x2) + log(1 + (x1 - x2)**2)", x="x1 x2"))
-    assert list(s) == ["L", "rho"]
+    assert list(s) == ["L", "rho", "mu"]
     assert s["L"].value == pytest.approx(4.0)
+    assert list(constants(problems.single_level(f="cos(x1)", x="x1"), paper="restarted-agd-hb")) == ["L", "rho"]
+
+
+def test_strong_convexity_of_one_level() -> None:
+    """Eigenvalues of [[4, 1], [1, 4]] are 3 and 5; cos(x3) has curvature -1 at 0."""
+    convex = constants(problems.single_level(f="2*x1**2 + x1*x2 + 2*x2**2", x="x1 x2"))["mu"]
+    assert (convex.value, convex.side, convex.certified) == (pytest.approx(3.0), "lower", True)
+    both = constants(problems.single_level(f="2*x1**2 + x1*x2 + 2*x2**2 + cos(x3)", x="x1 x2 x3"))["mu"]
+    assert both.value == pytest.approx(-1.0)
 
 
 def test_every_letter_is_documented() -> None:

@@ -40,6 +40,20 @@ def test_own_definitions_are_measured() -> None:
     assert all(found[name].certified for name in found)
 
 
+def test_a_curvature_is_of_the_function_and_the_block_that_it_names() -> None:
+    """f = 3 x**2 + y**2 + x y, g = 2 y**2 - x y: curvatures 6 and 2 along the blocks, 4 - sqrt(5) jointly."""
+    problem = bv.bilevel(f="3*x1**2 + y1**2 + x1*y1", g="2*y1**2 - x1*y1", x="x1", y="y1")
+    expected = {"f:xx": 6.0, "f:yy": 2.0, "f:zz": 4 - math.sqrt(5), "g:yy": 4.0, "g:zz": 2 - math.sqrt(5)}
+    for part, value in expected.items():
+        letters = {"letters": {"m": {"measure": "strong convexity", "of": [part]}}}
+        assert constants(problem, paper=read_letters("mine", letters, ""))["m"].value == pytest.approx(value)
+    one = bv.single_level(f="x1**2", x="x1")
+    for part in ("g:yy", "f:yy"):
+        letters = {"letters": {"m": {"measure": "strong convexity", "of": [part]}}}
+        with pytest.raises(InputError, match="one level only"):
+            constants(one, paper=read_letters("mine", letters, ""))["m"]
+
+
 def test_sets_of_one_key_are_not_confused() -> None:
     """What is remembered belongs to the definitions, not to their name."""
     one, two = ({"L": {"of": [part]}} for part in ("f:y", "g:yy"))
@@ -60,6 +74,10 @@ def test_sets_of_one_key_are_not_confused() -> None:
         ({"of": ["f:z"], "norms": "sum"}, "did you mean 'norm'"),
         ({"measure": "ratio", "partner": ["ell"]}, "two letters"),
         ({"of": ["f:z"], "partner": ["ell"]}, "others none"),
+        ({"measure": "strong convexity"}, "one block of one function"),
+        ({"measure": "strong convexity", "of": ["g:yyy"]}, "one block of one function"),
+        ({"measure": "strong convexity", "of": ["g:xy"]}, "one block of one function"),
+        ({"measure": "strong convexity", "of": ["f:xx", "g:yy"]}, "one block of one function"),
     ],
 )
 def test_what_is_no_definition(data: dict[str, object], says: str) -> None:

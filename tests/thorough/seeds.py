@@ -31,16 +31,20 @@ def command(seed: int, workers: int, what: str) -> list[str]:
     """The pytest command of one seed."""
     marked = ["-m", "seeded"] if what == "seeded" else []
     spread = ["-n", str(workers)] if workers > 1 else []
-    words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=line"]
+    # the project's own "-q -rs" stands: once more would hide the counts, and failures are to be named
+    words = [sys.executable, "-m", "pytest", "-rfE", "-p", "no:cacheprovider", "--tb=line"]
     return [*words, *spread, *marked, f"--hypothesis-seed={seed}"]
 
 
 def entry(seed: int, share: int, what: str, output: str, code: int, seconds: float) -> str:
-    """The lines of one seed: what pytest counted, and what failed; a run that pytest did not end is a failure."""
+    """The lines of one seed: what pytest counted, and what failed.
+
+    A run that pytest did not end, or of which it counted nothing, is a failure.
+    """
     counts = {word: int(number) for number, word in COUNTS.findall(output.strip().rpartition("\n")[2])}
     failed = counts.get("failed", 0) + counts.get("error", 0)
     broken = re.findall(r"^(?:FAILED|ERROR) .*", output, re.MULTILINE)
-    if code not in (0, 1) or (code and not failed):
+    if code not in (0, 1) or (code and not failed) or not counts:
         failed, broken = max(failed, 1), [*broken, f"pytest ended with status {code}"]
     line = f"seed {seed} share {share} {what}: {counts.get('passed', 0)} passed, {failed} failed"
     return (

@@ -21,7 +21,9 @@ from bilevel_verify.checks.instances.instance import Instance
 from bilevel_verify.checks.instances.premise import Premise
 from bilevel_verify.checks.verdicts.verdict import Verdict
 from bilevel_verify.constants.bound.constant import Constant
+from bilevel_verify.constants.bound.display import safe_decimal
 from bilevel_verify.errors import MathematicalError
+from bilevel_verify.theorems import exact
 from bilevel_verify.theorems.letters.given import Given
 from bilevel_verify.theorems.letters.resolve import Resolved
 from bilevel_verify.truth.arithmetic.enclosure import Certainty, Enclosure
@@ -75,12 +77,18 @@ def flat_at_witness(instance: Instance, convexity: Constant) -> list[Premise]:
     functions = ProblemFunctions(instance.problem, instance.truth)
     try:
         hessian, _ = functions.call("hess_yy_g", [Vector(point.entries[:dx]), Vector(point.entries[dx:])])
-        flat = bool(lambda_min(hessian) <= 0)
+        least = lambda_min(hessian)
     except (KeyError, ArithmeticError):
+        return []
+    if not bool(least <= 0):
         return []
     where = ", ".join(f"{name} = {convexity.witness[name]:.6g}" for name in names)
     text = "the lower level is strongly convex in y"
-    return [Premise(text, "not applicable", f"mu = 0: no curvature at {where}", "certified")] if flat else []
+    if not bool(least < 0):
+        return [Premise(text, "not applicable", f"mu <= 0: no curvature at {where}", "certified")]
+    shown = safe_decimal(exact.ends(least)[1], 6, False).normalize()
+    reason = f"mu <= {shown:.6g}: the lower level is not convex in y at {where}"
+    return [Premise(text, "not applicable", reason, "certified")]
 
 
 def of_truth(name: str, enclosure: Enclosure) -> Premise:
