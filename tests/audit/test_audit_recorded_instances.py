@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from bilevel_verify.audit.findings.finding import Finding
 from bilevel_verify.audit.findings.records import with_records
 from bilevel_verify.theorems.card import Card, Claim, Statement
 from bilevel_verify.theorems.library import cards, load_card
@@ -33,9 +34,19 @@ def test_the_recorded_instance_is_refuted_again(card: Card, entry: Statement, cl
     from dataclasses import replace
 
     findings = with_records(card, replace(entry, claims=(claim,), refuted=None), [])
-    assert findings
+    again = [finding for finding in findings if finding.row.problem is not None]
+    assert again
     for finding in findings:
         assert (finding.row.verdict, finding.row.known_refuted) == ("refuted", True), finding.row.reason
-        assert f"on record: {claim.refuted.why}; again here: " in str(finding.row.reason)
-        assert finding.row.problem is not None
         assert finding.counterexample is not None
+    for finding in again:
+        assert f"on record: {claim.refuted.why}; again here: " in str(finding.row.reason)
+    printed = [finding.row for finding in findings if finding.row.as_printed]
+    assert bool(printed) != bool(claim.marks), "a printed relation has a row as printed, one of the card's own has none"
+    for row in (row for row in printed if row.problem is None):
+        assert row.reason == f"on record: {claim.refuted.why} (repeated, but not as printed: {said_of(again)})"
+
+
+def said_of(findings: list[Finding]) -> str:
+    """Under which readings the instance was run again."""
+    return "; ".join(dict.fromkeys(mark for finding in findings for mark in finding.row.marks))

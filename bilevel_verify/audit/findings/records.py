@@ -79,7 +79,11 @@ def _contradicted(finding: Finding) -> Finding:
 
 
 def _of_claim(card: Card, entry: Statement, claim: Claim, record: Refuted) -> Iterator[Finding]:
-    """A recorded claim: the recorded counterexample again, or the record itself."""
+    """A recorded claim: the recorded counterexample again, or the record itself.
+
+    A counterexample that needs a named reading of a letter is not about the printed relation alone: the record stands
+    beside it as the row as printed.
+    """
     printed = next((text for text in claim.printed if text), None)
     rows = _again(card, entry, claim, record) if record.on else []
     broken = [row for row in rows if row.verdict in ("refuted", "inconsistent")]
@@ -88,6 +92,12 @@ def _of_claim(card: Card, entry: Statement, claim: Claim, record: Refuted) -> It
         command = row.reproduce if isinstance(record.on, str) else _command(card, entry)
         found = replace(row, reason=reason, known_refuted=True, reproduce=command)
         yield Finding(found, printed=printed, counterexample=_instance(record))
+    if broken and not any(row.as_printed for row in broken) and not claim.marks:
+        readings = "; ".join(dict.fromkeys(mark for row in broken for mark in row.marks))
+        row = _row(
+            card, entry, claim, claim.over, f"on record: {record.why} (repeated, but not as printed: {readings})"
+        )
+        yield Finding(row, printed=printed, counterexample=_instance(record))
     if not broken:
         outcome = "; ".join(dict.fromkeys(f"{row.verdict}: {row.reason or 'kept'}" for row in rows))
         name = record.on if isinstance(record.on, str) else "the recorded problem"
@@ -149,5 +159,7 @@ def _row(card: Card, entry: Entry, claim: Claim | None, kind: str, reason: str) 
         reason=reason,
         reproduce=_command(card, entry),
         known_refuted=True,
+        marks=(marks := tuple(str(mark) for mark in claim.marks) if claim is not None else ()),
+        as_printed=not marks,
         details={"op": links[0].op} if links else {},
     )
