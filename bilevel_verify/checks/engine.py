@@ -45,7 +45,7 @@ from bilevel_verify.problems.problem import Problem
 from bilevel_verify.theorems import exact
 from bilevel_verify.theorems.card import Card, Claim
 from bilevel_verify.theorems.letters.given import judge_given
-from bilevel_verify.theorems.letters.resolve import resolve
+from bilevel_verify.theorems.letters.resolve import Provider, Resolved, resolve
 from bilevel_verify.theorems.origins import as_judged
 from bilevel_verify.theorems.rewrite import free_letters
 
@@ -242,14 +242,13 @@ def prepare(
     flat = hyp.combine(hyp.of_convexity(instance))
     if flat is not None and flat.verdict == "not applicable":
         instance.without_truth = flat.reason
-    resolved = resolve(
-        request.card,
-        request.statement,
-        instance,
-        dict(request.parameters),
-        request.readings,
-        letters_needed(request),
-    )
+    needed = letters_needed(request)
+
+    def letters(provider: Provider) -> Resolved:
+        given = dict(request.parameters)
+        return resolve(request.card, request.statement, provider, given, request.readings, needed)
+
+    resolved = hyp.surely_false(letters(instance), lambda: letters(instance.between))
     by_hand = {**request.values, **request.parameters}
     given = judge_given(request.card, request.statement, instance, by_hand, resolved.letters, request.readings)
     with exact.precision(BITS):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -20,14 +21,14 @@ from bilevel_verify.audit.scalar.claim import Decision
 sys.path.insert(0, str(Path(__file__).parent))
 from audit_judge import Range, Statement, judged, objection
 
-SEED = 20
+SEED = int(os.environ.get("BILEVEL_VERIFY_SEED", "20"))
 
 
 def test_no_verdict_on_random_statements_is_contradicted() -> None:
     verdicts = []
     for number in range(16):
         statement, findings, bad = judged(number, SEED, seconds=0.4)
-        assert bad is None, f"number {number}: {statement.text} for {statement.ranges}: {bad}"
+        assert bad is None, f"seed {SEED}, number {number}: {statement.text} for {statement.ranges}: {bad}"
         verdicts += [finding.verdict for finding in findings]
     assert {"holds", "refuted"} <= set(verdicts)
 

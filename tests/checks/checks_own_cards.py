@@ -34,6 +34,7 @@ X = "length of x"
 L = { unit = "F/X**2", domain = "(-oo, oo)", from = "constants", meaning = "Lipschitz constant of the gradient" }
 mu = { unit = "F/X**2", domain = "(-oo, oo)", from = "constants", meaning = "strong convexity" }
 Delta = { unit = "F", domain = "(-oo, oo)", from = "truth", called = "delta", meaning = "gap of the start" }
+R = { unit = "X", domain = "(-oo, oo)", from = "truth", called = "norm_y_star", meaning = "norm of y* at the start" }
 eta = { unit = "X**2/F", domain = "(-oo, oo)", meaning = "step" }
 N = { unit = "1", domain = "(-oo, oo)", meaning = "length" }
 V = { unit = "F", domain = "(-oo, oo)", meaning = "a value of f, for bounds that carry its unit" }
@@ -157,6 +158,11 @@ def hypothesis_off(rng: random.Random) -> Iterator[Question]:
         more = f'where = ["{text}"]\nwhere_from = "Theorem"\n'
         card = card_of(claim_of("run", "norm(output)", "<=", "-1"), "1/L", 3, more=more)
         yield Question("hypothesis", wave.problem(), card, allowed, {"x0": wave.start})
+    # L is 3, and 3.004 is all that is certified: what is true of 3 may not be called false
+    loose = bv.single_level(f="sin(x1)*exp(-x2**2) + cos(x2)", x="x1 x2")
+    more = f'where = ["L <= {rng.uniform(3.0005, 3.004)!r}"]\nwhere_from = "Theorem"\n'
+    card = card_of(claim_of("run", "norm(output)", ">=", "0"), "1/L", 2, more=more)
+    yield Question("loose", loose, card, TRUE, {"x0": [0.3, 0.2]})
 
 
 def letter_set(rng: random.Random) -> Iterator[Question]:
@@ -292,6 +298,11 @@ def two_levels(rng: random.Random) -> Iterator[Question]:
         )
         options = {"x0": [x], "method": lambda o, x0, p: [x0], "values": {"mu": a * share}}
         yield Question("two levels", problem, card, allowed, options)
+    for share, allowed in ((rng.uniform(0.1, 0.999), NOT), (rng.uniform(1.001, 3), TRUE)):
+        card = card_of(claim_of("run", f"{c}*norm(output)", "<=", "R"), "1/mu", 1)
+        card = card.replace('method = "gradient-descent"\n', "")
+        options = {"x0": [x], "method": lambda o, x0, p: [x0], "values": {"R": c * x * share}}
+        yield Question("truth", problem, card, allowed, options)
     card = card_of(claim_of("run", "norm(output)", "<=", "-1"), "1/L", 1)
     yield Question("kind", problem, card, NOT, {"x0": [x]})
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import inf, nan
 from types import SimpleNamespace
 from typing import Any
@@ -15,9 +15,11 @@ from flint import arb
 
 from bilevel_verify.checks.claims.values import EvaluationError, Matrix
 from bilevel_verify.checks.instances import hypotheses
+from bilevel_verify.checks.instances.instance import Instance
 from bilevel_verify.checks.instances.premise import Premise
 from bilevel_verify.constants.bound.constant import Constant, Reason
-from bilevel_verify.errors import MathematicalError
+from bilevel_verify.errors import MathematicalError, ParameterError
+from bilevel_verify.theorems.card import LetterSpec
 from bilevel_verify.theorems.letters.given import Given
 from bilevel_verify.theorems.letters.resolved import Hypothesis
 from bilevel_verify.truth.arithmetic.enclosure import Enclosure
@@ -414,3 +416,55 @@ def test_constants_of_the_whole_space_need_no_box() -> None:
     case = boxed({"x": [OUT]})
     case.instance.local = ()
     assert hypotheses.containment(case.instance, case.trajectory, case.functions) is None
+
+
+# --- what unsafe ends may do
+
+
+@pytest.mark.parametrize("certainty", ["computed", "sampled"])
+def test_a_line_in_unsafe_numbers_makes_nothing_inapplicable(certainty: Any) -> None:
+    lines = (Hypothesis("a < 1", "s", False, certainty=certainty), Hypothesis("b < 1", "s", True, certainty=certainty))
+    false, true = hypotheses.of_statement(SimpleNamespace(hypotheses=lines))  # type: ignore[arg-type]
+    assert (false.verdict, false.certainty) == ("undecided", certainty)
+    assert false.reason == f"hypothesis: a < 1 is false in {certainty} numbers, which is no witness (s)"
+    assert (true.verdict, true.certainty) == ("holds", certainty)
+
+
+@dataclass(frozen=True)
+class Lines:
+    hypotheses: tuple[Hypothesis, ...]
+
+
+@pytest.mark.parametrize(("again", "answer"), [(False, False), (None, None), (True, None), ("absent", None)])
+def test_a_line_is_false_if_it_is_for_all_that_the_constants_may_be(again: Any, answer: bool | None) -> None:
+    held, false = Hypothesis("a < 1", "s", True), Hypothesis("b < 1", "s", False)
+    wide = () if again == "absent" else (replace(false, answer=again),)
+    other = replace(false, source="t", answer=False)
+    found: Any = hypotheses.surely_false(Lines((held, false)), lambda: Lines((other, *wide)))  # type: ignore[arg-type, return-value]
+    assert found.hypotheses[0] == held
+    assert found.hypotheses[1].answer is answer
+    assert bool(found.hypotheses[1].reason) == (answer is None)
+
+
+def test_letters_are_resolved_again_only_where_a_line_is_false() -> None:
+    lines: Any = Lines((Hypothesis("a < 1", "s", True), Hypothesis("b < 1", "s", None)))
+    assert hypotheses.surely_false(lines, lambda: pytest.fail("asked")) is lines
+
+
+def test_all_that_a_constant_may_be() -> None:
+    def ends(constant: Any) -> Any:
+        instance = Instance.__new__(Instance)
+        instance.values = {"L": constant}
+        return instance.between(LetterSpec("L"), {})
+
+    loose = replace(BASE, value=2.0, lower=1.5, attained=False, certified=True)
+    low, high = ends(loose)
+    assert (high, 1.5 - 2e-9 < low < 1.5) == (2, True)
+    low, high = ends(replace(loose, name="mu", side="lower", value=2.0, upper=3.0))
+    assert (low, 3.0 < high < 3.0 + 4e-9) == (2, True)
+    assert ends(replace(loose, attained=True)).value == 2.0
+    assert ends(replace(loose, name="nu_f")).name == "nu_f"
+    assert ends(7) == 7
+    assert ends(replace(loose, lower=-inf)) == (-inf, 2)
+    with pytest.raises(ParameterError, match="L is not certified"):
+        ends(replace(loose, certified=False))

@@ -6,7 +6,8 @@ A hypothesis that is false for certain makes every claim ``not applicable``; one
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from math import isfinite, isinf
 
 import numpy as np
@@ -107,8 +108,11 @@ def of_statement(resolved: Resolved) -> list[Premise]:
     """The ``where`` lines of the statement and of its settings, and the ranges of the letters that were chosen."""
     found = []
     for line in resolved.hypotheses:
-        certainty: Certainty = "certified"
-        if line.answer is True:
+        certainty = line.certainty
+        if line.answer is False and certainty not in ("proved", "certified"):
+            reason = f"hypothesis: {line.text} is false in {certainty} numbers, which is no witness ({line.source})"
+            found.append(Premise(line.text, "undecided", reason, certainty, line.source, line.margin))
+        elif line.answer is True:
             found.append(Premise(line.text, "holds", "", certainty, line.source, line.margin))
         elif line.answer is False:
             reason = f"{line.text} is false ({line.source})"
@@ -117,6 +121,23 @@ def of_statement(resolved: Resolved) -> list[Premise]:
             why = line.reason or "the enclosures do not decide it"
             found.append(Premise(line.text, "undecided", f"hypothesis: {line.text}: {why}", certainty, line.source))
     return found
+
+
+def surely_false(resolved: Resolved, between: Callable[[], Resolved]) -> Resolved:
+    """The letters, with the lines open that are false for the certified bounds and not for all that the constants may be.
+
+    ``between`` : resolves the letters once more from :meth:`Instance.between`; asked only where a line is false.
+    """
+    if all(line.answer is not False for line in resolved.hypotheses):
+        return resolved
+    wide = {(line.text, line.source): line.answer for line in between().hypotheses}
+    lines = tuple(
+        replace(line, answer=None, reason="the bounds of the constants are too loose to say that it is false")
+        if line.answer is False and wide.get((line.text, line.source)) is not False
+        else line
+        for line in resolved.hypotheses
+    )
+    return replace(resolved, hypotheses=lines)
 
 
 def of_given(given: Given) -> Premise:

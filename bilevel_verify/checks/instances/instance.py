@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections import OrderedDict
 from collections.abc import Mapping
+from fractions import Fraction
 from math import isfinite
 from typing import Any
 
 import numpy as np
 
 from bilevel_verify.constants.bound.constant import Constant
-from bilevel_verify.errors import BilevelVerifyError, MathematicalError
+from bilevel_verify.errors import BilevelVerifyError, MathematicalError, ParameterError
 from bilevel_verify.problems.problem import Problem
 from bilevel_verify.theorems.card import LetterSpec
+from bilevel_verify.theorems.letters.given import VISIBLE
 from bilevel_verify.theorems.letters.instance import Leaves
 from bilevel_verify.truth import truth as truth_of
 from bilevel_verify.truth.arithmetic.enclosure import Enclosure
@@ -56,6 +59,23 @@ class Instance(Leaves):
         except BilevelVerifyError as error:
             self.failures.setdefault(spec.name, str(error))
             raise
+
+    def between(self, spec: LetterSpec, known: Mapping[str, Any]) -> Any:
+        """Value of a leaf letter; of a constant that is not attained all that it may be: from what was seen, a float
+        with its rounding, to what is certified.
+
+        Raises
+        ------
+        ParameterError : nothing certifies the constant.
+        """
+        found = self(spec, known)
+        if not isinstance(found, Constant) or found.attained or found.name.startswith("nu_"):
+            return found
+        if not found.certified:
+            raise ParameterError(f"{found.name} is not certified")
+        seen = found.upper if found.side == "lower" else found.lower
+        ends = sorted((found.value, seen + math.copysign(VISIBLE * abs(seen), seen - found.value)))
+        return tuple(Fraction(end) if math.isfinite(end) else end for end in ends)
 
     @property
     def used(self) -> dict[str, Constant]:

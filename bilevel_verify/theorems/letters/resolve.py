@@ -252,11 +252,12 @@ class _Resolver:
         if absent:
             why = Resolved(self.card, self.entry, self.letters, self.missing, ()).why_missing(absent)
             return Hypothesis(condition.text, source, None, f"no value for {', '.join(absent)}: {why}")
+        used = (self.letters[n].certainty for n in free_letters(condition.tree) & self.letters.keys())
+        certainty = weakest("certified", *used)
         try:
             formula = self.formula()
-            return Hypothesis(
-                condition.text, source, formula.answer(condition.tree), "", _margin(formula, condition.tree)
-            )
+            answer, margin = formula.answer(condition.tree), _margin(formula, condition.tree)
+            return Hypothesis(condition.text, source, answer, "", margin, certainty)
         except MathematicalError as error:
             return Hypothesis(condition.text, source, None, str(error))
 

@@ -82,6 +82,7 @@ class Hypothesis:
     answer: bool | None
     reason: str = ""
     margin: float | None = None
+    certainty: Certainty = "certified"
 
 
 @dataclass(frozen=True, slots=True)
