@@ -13,7 +13,8 @@ from seeds import SEED
 
 from bilevel_verify.audit.orders.derivations import decide_derivation
 from bilevel_verify.audit.orders.growth import compare, growth_of
-from bilevel_verify.audit.orders.monomials import NoOrder, Regime
+from bilevel_verify.audit.orders.monomials import Bound, Monomial, NoOrder, Regime
+from bilevel_verify.audit.orders.rays import separate
 from bilevel_verify.audit.orders.regimes import regime_of
 from bilevel_verify.audit.scalar.claim import Decision
 from bilevel_verify.language import parse, tree
@@ -350,3 +351,22 @@ def test_rows_allow_every_direction_of_a_hypothesis_and_starts_satisfy_it(tmp_pa
         allowed = all(value > 0 if bound.strict else value >= 0 for value, bound in zip(start, regime.bounds))
         if allowed and not regime.unread:
             assert holds(condition, {n: 2.0**u for n, u in direction.items()}), direction
+
+
+def test_the_ray_does_not_depend_on_what_was_asked_before_or_on_the_order_of_the_rows() -> None:
+    """Several shortest rays separate these two; one of them is shown, with one start, in every order of asking."""
+    rows = [{"a": Fraction(1)}, {"b": Fraction(1)}, {"c": Fraction(1)}, {"d": Fraction(1)}]
+    rows.append({"a": Fraction(-1), "b": Fraction(1), "d": Fraction(1)})
+    one = (Monomial({"a": Fraction(1), "b": Fraction(1), "d": Fraction(1)}),)
+    other = (Monomial({"c": Fraction(1)}),)
+    chance, shown = random.Random(SEED), set()
+    for number in range(12):
+        letters = chance.sample("abcd", 4)
+        some = chance.sample(rows, len(rows))
+        regime = Regime(tuple(letters), tuple(some), bounds=tuple(Bound(row, size=Fraction(-2)) for row in some))
+        if number % 3 == 0:
+            separate((Monomial({letters[0]: Fraction(2)}),), (Monomial({letters[1]: Fraction(1)}),), regime)
+        ray = separate(one, other, regime)
+        assert ray is not None
+        shown.add((tuple(sorted(ray.direction.items())), tuple(sorted(ray.start.items()))))
+    assert len(shown) == 1

@@ -250,10 +250,10 @@ def test_all_hypotheses_that_need_no_run(monkeypatch: pytest.MonkeyPatch) -> Non
     lost = Premise("r exists", "undecided", "hypothesis: r: none was derived", "computed")
     (last,) = hypotheses.of_statement(resolved)
     first = [hypotheses.of_constant("L", BASE), mu, hypotheses.of_truth("Delta", delta)]
-    assert hypotheses.premises(instance, resolved) == [*first, FLAT, lost, last]
+    assert hypotheses.premises(instance, resolved) == [*first, *hypotheses.flat_at_witness(instance, MU), lost, last]
     # strong convexity that no letter of the card needs is asked for all the same
     bare = instance_of(MU)
-    assert hypotheses.premises(bare, SimpleNamespace(hypotheses=())) == [mu, FLAT]  # type: ignore[arg-type]
+    assert hypotheses.premises(bare, SimpleNamespace(hypotheses=())) == [mu, *hypotheses.flat_at_witness(bare, MU)]  # type: ignore[arg-type]
 
 
 def test_the_levels_of_a_simple_bilevel_problem(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -281,6 +281,7 @@ class _Directions:
         z3 = self.z3
         whole = {name: z3.Int(f"w_{name}", self.context) for name in self.direction}
         bounds = self.regime.bounds or tuple(Bound(row) for row in self.regime.rows)
+        bounds = tuple(sorted(bounds, key=lambda bound: (sorted(bound.row.items()), bound.size, bound.strict)))
         sums = [z3.Sum([self.number(b.size), *(self.number(v) * whole[n] for n, v in b.row.items())]) for b in bounds]
         holds = [row > 0 if b.strict else row >= 0 for row, b in zip(sums, bounds)]
         apart = [w != 0 for w in whole.values()]

@@ -124,7 +124,7 @@ def of_statement(resolved: Resolved) -> list[Premise]:
 
 
 def surely_false(resolved: Resolved, between: Callable[[], Resolved]) -> Resolved:
-    """The letters, with the lines open that are false for the certified bounds and not for all that the constants may be.
+    """The letters; lines that are false for the certified bounds, and not for all that the constants may be, are open.
 
     ``between`` : resolves the letters once more from :meth:`Instance.between`; asked only where a line is false.
     """
