@@ -2,7 +2,8 @@
 
     python tests/thorough/test_checks_thorough.py --seed 1 --rounds 250 --out reports/thorough/checks.txt
 
-``--seed today`` rotates with the day; the seed is printed.
+``--seed today`` rotates with the day; the seed is printed. Every call appends its counts: a long run is made of short ones
+with seeds of their own.
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ def run(seed: int, rounds: int, out: Path | None = None) -> Tallied:
         found = ask(seed, rounds, Path(folder))
     text = text_of(found, seed, time.perf_counter() - clock)
     if out is not None:
-        out.write_text(text, encoding="utf-8")
+        with out.open("a", encoding="utf-8") as file:
+            file.write(text)
     print(text, end="")
     return found
 
