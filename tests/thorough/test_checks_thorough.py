@@ -2,9 +2,8 @@
 
     python tests/thorough/test_checks_thorough.py --seed 1 --rounds 250 --out reports/thorough/checks.txt
 
-``--seed today`` rotates with the day; the seed is printed. Every call appends its counts: a long run is made of short
-ones
-with seeds of their own.
+``--seed today`` rotates with the day; the seed is printed. Every call appends its counts: a long run is made of
+short ones with seeds of their own.
 """
 
 from __future__ import annotations
