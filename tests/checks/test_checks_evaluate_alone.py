@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 from flint import arb
 
+from bilevel_verify.checks.claims import evaluate
 from bilevel_verify.checks.claims import values as v
 from bilevel_verify.checks.claims.evaluate import RANGE_LIMIT, Evaluator, square_of_norm
 from bilevel_verify.checks.claims.values import EvaluationError
-from bilevel_verify.errors import MathematicalError
+from bilevel_verify.errors import ExpressionError, MathematicalError
 from bilevel_verify.language import parse, tree
 
 pytestmark = pytest.mark.fast
@@ -355,6 +356,16 @@ def test_ranges_that_are_too_long_or_not_ranges() -> None:
         value("sum(i, (i, w, 3))")
     with pytest.raises(EvaluationError, match="upper limit"):
         value("sum(i, (i, 0, w))")
+
+
+def test_a_range_has_its_limit_and_one_expression(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(evaluate, "RANGE_LIMIT", 5)
+    assert value("sum(1, (i, 1, 5))") == 5
+    with pytest.raises(EvaluationError, match="more than 5 terms"):
+        value("sum(1, (i, 1, 6))")
+    for text in ("max(1, 5, (i, 1, 3))", "sum(i*j, (j, 1, 2), (i, 1, 3))"):  # not silently the first of the two
+        with pytest.raises(ExpressionError, match="one expression"):
+            parse(text)
 
 
 def test_nodes_without_a_meaning_are_refused() -> None:

@@ -270,6 +270,7 @@ def test_norms_of_tensors_with_a_short_index_are_those_of_matrices() -> None:
 def test_norms_of_other_tensors_lie_between_a_form_and_an_unfolding() -> None:
     diagonal = of([[[3, 0], [0, 0]], [[0, 0], [0, -5]]])  # norm 5, every unfolding has it
     assert encloses(tensor_norm(diagonal), 5, width=1e-6)
+    assert encloses(tensor_norm(of([[[0, 0], [0, 0]], [[0, 0], [0, 0]]])), 0)
     mixed = [[[0, 1], [1, 0]], [[1, 0], [0, 0]]]  # symmetric: 3 u1**2 u2, norm 2/sqrt(3); unfoldings have sqrt(2)
     low, high = v.ends(tensor_norm(of(mixed)))
     assert low <= 2 / 3**0.5 <= high

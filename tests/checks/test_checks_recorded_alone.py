@@ -223,6 +223,7 @@ def test_a_solver_that_moved_without_asking_is_not_counted() -> None:
     with pytest.raises(EvaluationError, match="not recorded: calls"):
         recorded(own=True, counts={"grad_f": 0}).calls("grad_f")
     assert recorded(own=True, counts={"grad_f": 0, "hess_f": 1}).calls("grad_f") == 0
+    assert RecordedRun(run_of()).calls("grad_f") == 0  # a method of ours, unless said otherwise
     still = recorded(own=True, sequences={"x": [X[0]] * 6})
     assert still.calls("grad_f") == 0
 

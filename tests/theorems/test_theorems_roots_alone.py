@@ -56,6 +56,7 @@ def test_a_loop_runs_until_its_limit(limit: Fraction, times: int, said: str) -> 
 
 
 def test_a_limit_known_only_up_to_rounding_says_so() -> None:
+    assert loop_length(exact.ball(F(7))) == (7, "K is 7 up to rounding")
     found, note = loop_length(ball(F(7), F(7) + F(1, 2**60)))
     assert found == 7
     assert "K is 7 up to rounding" in note
@@ -74,6 +75,7 @@ def test_what_a_solver_gets() -> None:
     assert run_value(F(5, 2), 2.5, spec("up"))[0] == 3
     assert run_value(F(3), 3.0, spec(domain=whole)) == (3, "")
     assert isinstance(run_value(F(3), 3.0, spec(domain=whole))[0], int)
+    assert run_value(F(2**60 + 1), 2.0**60, spec(domain=whole)) == (2**60 + 1, "")  # not by way of a float
     assert run_value(ball(F(4), F(4) + F(1, 2**70)), 4.0, spec(domain=whole)) == (4, "")
 
 
@@ -213,3 +215,46 @@ def test_numbers_lie_in_the_range_of_their_letter(
     if not fits:
         assert "is not in the range" in complaint
         assert complaint.rstrip().endswith(f"of {name}")
+
+
+def test_a_card_without_numbers_out_of_range_is_taken_whatever_stands_in_it(tmp_path: Path) -> None:
+    """Roots have no number yet; derivations have no claims; a quantified letter has the range of its quantifier."""
+    root = 'a = { root = "a - 7", between = ["0", "9"] }\n'
+    theorem = '[[theorem]]\nid = "t"\n{more}[[theorem.claim]]\nid = "c"\nover = "parameters"\nleft = "1"\nright = "2"\n'
+    derivation = '[[derivation]]\nid = "d"\nresult = "c"\ngives = "O(c)"\n'
+    assert reads(tmp_path, f"[definitions]\n{root}") == ""
+    assert reads(tmp_path, f"[settings.s1]\n[settings.s1.parameters]\n{root}") == ""
+    assert reads(tmp_path, derivation) == ""
+    assert reads(tmp_path, theorem.replace("{more}", "")) == ""
+    assert "is not in the range" in reads(tmp_path, derivation + 'define = { a = "3" }\n')
+
+
+@pytest.mark.parametrize("where", ["c", "t"])
+def test_the_place_of_the_number_is_named(tmp_path: Path, where: str) -> None:
+    claim = 'id = "c"\nover = "parameters"\nleft = "1"\nright = "2"\n'
+    define = 'define = { a = "3" }\n'
+    theorem = '[[theorem]]\nid = "t"\n' + define * (where == "t") + f"[[theorem.claim]]\n{claim}" + define * (where == "c")
+    complaint = reads(tmp_path, theorem)
+    assert ('claim "c"' in complaint) is (where == "c")
+    assert ": t, " in complaint
+    assert "3 is not in the range (0, 1] of a" in complaint
+
+
+@pytest.mark.parametrize("center", [F(1, 3), F(-5, 7)])
+def test_bisection_ends_at_the_width_that_is_asked_for(center: Fraction) -> None:
+    asked: list[Fraction] = []
+
+    def sign(at: Fraction) -> int:
+        asked.append(at)
+        return 1 if at > center else -1
+
+    with exact.precision():
+        found = _bisect(sign, F(-1), F(1))
+        low, high = (F(exact.rational(end)) for end in (found.lower(), found.upper()))
+    assert low <= center <= high
+    assert high - low < abs(center) / 2**88
+    assert len(asked) <= 96
+
+
+def test_middles_of_wide_brackets_are_whole() -> None:
+    assert _simple_middle(F(0), F(101)).denominator == 1
