@@ -321,7 +321,7 @@ def judge(planned: list[Planned], options: argparse.Namespace, say: Callable[[st
     for one in planned:
         if (one.reason is not None) != options.equivalents:
             scores.setdefault(one.target.room, Score()).add("equivalent" if one.reason is not None else "skipped")
-        elif (result := known.get((one.key, _state(one.target, options.fast)))) is not None:
+        elif (result := _known(one, known, options.fast)) is not None:
             _count(one, result, scores)
         else:
             waiting.append(one)
@@ -356,6 +356,15 @@ def _remembered(path: Path | None) -> dict[Any, dict[str, Any]]:
         return {}
     records = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     return {(tuple(one["key"]), one["state"]): one for one in records if one["outcome"] != "error"}
+
+
+def _known(one: Planned, known: dict[Any, dict[str, Any]], fast: bool) -> dict[str, Any] | None:
+    """A remembered result; what the fast tests alone have noticed, all tests notice."""
+    found = known.get((one.key, _state(one.target, fast)))
+    if found is None and not fast and (quick := plans.with_fast_tests(one.target)).tests:
+        found = known.get((one.key, _state(quick, True)))
+        found = found if found and found["outcome"] in ("caught", "crash", "timeout", "stillborn") else None
+    return found
 
 
 @functools.cache
