@@ -138,7 +138,7 @@ def test_a_zero_at_an_end_of_the_bracket_is_one() -> None:
 
 def test_bisection_keeps_the_zero_where_signs_are_not_certain() -> None:
     """A sign that is known only outside of a band: both ends of what is left lie outside of it or at its rim."""
-    for center in (F(1, 3), F(5, 7), F(49, 100), F(1, 2)):
+    for center in (F(1, 3), F(5, 7), F(49, 100), F(1, 2), F(1, 200)):
         for band in (F(1, 10**3), F(1, 10)):
 
             def sign(at: Fraction, center: Fraction = center, band: Fraction = band) -> int:
@@ -225,7 +225,10 @@ def test_a_card_without_numbers_out_of_range_is_taken_whatever_stands_in_it(tmp_
     assert reads(tmp_path, f"[definitions]\n{root}") == ""
     assert reads(tmp_path, f"[settings.s1]\n[settings.s1.parameters]\n{root}") == ""
     assert reads(tmp_path, derivation) == ""
+    assert reads(tmp_path, theorem.replace("{more}", "") + f"[theorem.parameters]\n{root}") == ""
     assert reads(tmp_path, theorem.replace("{more}", "")) == ""
+    quantified = 'for = { a = "(0, 9]" }\ndefine = { a = "3" }\n'
+    assert reads(tmp_path, theorem.replace("{more}", quantified)) == ""
     assert "is not in the range" in reads(tmp_path, derivation + 'define = { a = "3" }\n')
 
 
