@@ -24,7 +24,9 @@ def expression(text: str) -> Expression:
     return Expression(parse(text), text)
 
 
-def claim(left: str, right: str, over: Any = "step", where: tuple[str, ...] = (), name: str = "c", **more: Any) -> Claim:
+def claim(
+    left: str, right: str, over: Any = "step", where: tuple[str, ...] = (), name: str = "c", **more: Any
+) -> Claim:
     ranges = {n: Domain("", "integers", *map(expression, ends)) for n, ends in more.pop("for_", {}).items()}
     conditions = tuple(Condition(parse(text), text) for text in where)
     links = (Link(expression(left), "<=", expression(right)),)
@@ -126,7 +128,9 @@ def test_iterates_of_which_nobody_said_where_an_epoch_begins() -> None:
 def test_running_sums_and_kept_values_are_dropped_after_every_epoch() -> None:
     forgotten: list[int] = []
     run = run_of((3, 2))
-    (found,) = judged([claim("sum(norm(x[i]), (i, 0, k))", "21")], run, forget=lambda: forgotten.append(len(run._cache)))
+    (found,) = judged(
+        [claim("sum(norm(x[i]), (i, 0, k))", "21")], run, forget=lambda: forgotten.append(len(run._cache))
+    )
     assert forgotten == [0, 0]
     assert found.tally.violated == 0
     assert found.tally.places == 3

@@ -23,7 +23,12 @@ X = [[0.0, 1.0], [1.0, 1.0], [2.0, 1.0], [2.0, 1.0], [3.0, -5.0], [3.0, -5.0]]
 
 
 def run_of(
-    epochs: Any = None, ks: Any = None, sequences: Any = None, starts: Any = None, thinned: int | None = None, **more: Any
+    epochs: Any = None,
+    ks: Any = None,
+    sequences: Any = None,
+    starts: Any = None,
+    thinned: int | None = None,
+    **more: Any,
 ) -> Run:
     trace = Trace(
         np.array(EPOCHS if epochs is None else epochs),

@@ -236,7 +236,9 @@ def test_a_card_without_numbers_out_of_range_is_taken_whatever_stands_in_it(tmp_
 def test_the_place_of_the_number_is_named(tmp_path: Path, where: str) -> None:
     claim = 'id = "c"\nover = "parameters"\nleft = "1"\nright = "2"\n'
     define = 'define = { a = "3" }\n'
-    theorem = '[[theorem]]\nid = "t"\n' + define * (where == "t") + f"[[theorem.claim]]\n{claim}" + define * (where == "c")
+    theorem = (
+        '[[theorem]]\nid = "t"\n' + define * (where == "t") + f"[[theorem.claim]]\n{claim}" + define * (where == "c")
+    )
     complaint = reads(tmp_path, theorem)
     assert ('claim "c"' in complaint) is (where == "c")
     assert ": t, " in complaint
