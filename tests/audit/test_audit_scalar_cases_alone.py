@@ -370,7 +370,7 @@ def test_only_ranges_that_begin_at_zero(domain: str) -> None:
 
 def test_ranges_without_an_end_are_no_reason_to_stop() -> None:
     """A range may have no lower or no upper end at all: the next letter is tried, nothing is raised."""
-    record, decide = proving(lambda part: True)
+    _, decide = proving(lambda part: True)
     given = claim("t*b <= b", "t = [0, 1]; b = (0, oo)")
     for low, high in ((None, None), (None, given.domains["t"].upper), (given.domains["t"].lower, None)):
         open_ = replace(given.domains["t"], lower=low, upper=high)
