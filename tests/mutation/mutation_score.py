@@ -55,7 +55,7 @@ def total(scores: Mapping[str, Score]) -> Score:
 
 
 def table(scores: Mapping[str, Score]) -> str:
-    """The scores as a table in Markdown: living mutants, caught, share; what was declared equivalent, what never ran."""
+    """The scores as a table in Markdown; ``mutants`` are those that live and are not declared equivalent."""
     rows = ["| room | mutants | caught | score | equivalent | stillborn |", "|---|---|---|---|---|---|"]
     for name, one in {**dict(sorted(scores.items())), "**all**": total(scores)}.items():
         rows.append(

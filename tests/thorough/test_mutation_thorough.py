@@ -1,4 +1,4 @@
-"""150 mutants of every room, more than 1,500 in all; what was interrupted goes on where it was. Writes ``reports/mutation.md``.
+"""150 mutants of every room, more than 1,500 in all; what was interrupted goes on. Writes ``reports/mutation.md``.
 
 ``BILEVEL_VERIFY_SEED`` chooses the mutants (the day without it), ``BILEVEL_VERIFY_EACH`` how many of a room.
 """
@@ -41,8 +41,8 @@ def test_a_slip_would_be_noticed_in_every_room() -> None:
         survivors = sample.stdout[: sample.stdout.rfind("\nall ")].rpartition("\n")[0]
         REPORT.write_text(
             f"# Slips planted by a machine\n\nWritten by `tests/thorough/test_mutation_thorough.py` on"
-            f" {datetime.date.today():%d %B %Y}, commit {commit.strip()}, seed {SEED}: {EACH} mutants of every room (all"
-            f" where there are\nfewer), under all tests of the tables (tests/mutation/README.md).\n\n"
+            f" {datetime.date.today():%d %B %Y}, commit {commit.strip()}, seed {SEED}:\n{EACH} mutants of every room"
+            f" (all where there are fewer), under all tests of the tables (tests/mutation/README.md).\n\n"
             f"{scores.read_text(encoding='utf-8')}\nNamed slips: {named}\n\n```\n{survivors}\n```\n",
             encoding="utf-8",
         )
