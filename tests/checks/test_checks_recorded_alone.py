@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from bilevel_verify.checks.claims import values as v
-from bilevel_verify.checks.claims.recorded import RecordedRun, single_block
+from bilevel_verify.checks.claims.recorded import RecordedRun
 from bilevel_verify.checks.claims.values import EvaluationError
 from bilevel_verify.methods.run import Run, Trace
 
@@ -100,11 +100,6 @@ def test_nobody_said_where_epochs_begin() -> None:
     assert RecordedRun(run_of()).flat is False
     flat = Run("", "", np.zeros(1), "finished", {}, 0, 0, run_of().trace, MappingProxyType({}))
     assert RecordedRun(flat).flat is True
-
-
-def test_one_block_or_several() -> None:
-    assert single_block(run_of(epochs=[0, 0, 0, 0, 0, 0]).trace)
-    assert not single_block(run_of().trace)
 
 
 # --- entries
