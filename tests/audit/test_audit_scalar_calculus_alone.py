@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -83,6 +84,8 @@ def test_least_value_of_an_exponent(exponent: sympy.Expr, least: int | None) -> 
         ([X + 1, X], X),
         ([X, 2 - X], 0),  # none of them: the least number that they reach
         ([X - 1, Y], -1),
+        ([X + 1, 3 - 3 * X], -3),  # the least of all, wherever it stands
+        ([3 - 3 * X, X + 1], -3),
         ([X + 1, N], None),
         ([sympy.Integer(3), sympy.Integer(2)], 2),
     ],
@@ -326,6 +329,25 @@ def test_slopes_that_are_handed_on(monkeypatch: pytest.MonkeyPatch) -> None:
         away = calculus._Analytic(claim_of("x <= y", "x = (0, oo); y = (0, oo)")).of(slope.away)
         put = {s: R(1, 3) if s.name == "x" else R(2, 7) for s in away.free_symbols}
         assert away.subs(put) == sign * (1 - 2 * R(1, 3))
+
+
+@pytest.mark.parametrize(("found", "kept"), [("", "before"), ("there", "there")])
+def test_boxes_and_the_worst_of_them_are_told_of_the_ends_too(
+    monkeypatch: pytest.MonkeyPatch, found: str, kept: str
+) -> None:
+    proof = calculus._Proof(boxes=100, worst="before")
+    monkeypatch.setattr(proof, "holds", lambda *asked: True)
+    result = SimpleNamespace(boxes=7, worst=found, proved=False)
+    monkeypatch.setattr(boxes, "nonnegative", lambda *asked: result)
+    assert not proof.from_the_ends(WAVE, {"x": (F(0), F(1)), "y": (F(0), F(1))}, 2)
+    assert (proof.boxes, proof.worst, proof.steps) == (107, kept, ())
+
+
+def test_quotients_of_positive_sums_are_split_and_others_are_not() -> None:
+    t, b = sympy.Symbol("t", positive=True), sympy.Symbol("b", real=True)
+    assert calculus._inverted(sympy.sqrt(1 + 1 / t)) == sympy.sqrt(t + 1) / sympy.sqrt(t)
+    assert calculus._inverted(sympy.sqrt(1 + 1 / b)).is_Pow  # b may be negative: the root of a quotient stays
+    assert calculus._inverted((t + 1) ** 2 + sympy.sqrt(t + 2)) == sympy.expand((t + 1) ** 2) + sympy.sqrt(t + 2)
 
 
 class Spy(calculus._Proof):

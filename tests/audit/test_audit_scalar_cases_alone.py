@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -378,6 +379,16 @@ def test_only_ranges_that_begin_at_zero(domain: str) -> None:
     found = by_zero_apart(claim("t*b <= b", f"t = {domain}; b = (0, oo)"), decide)
     assert (found.outcome == "proved") == (domain == "[b - b, 1]")  # its end is 0 as well
     assert bool(decide.asked) == (domain == "[b - b, 1]")
+
+
+def test_ranges_without_an_end_are_no_reason_to_stop() -> None:
+    """A range may have no lower or no upper end at all: the next letter is tried, nothing is raised."""
+    _, decide = proving(lambda part: True)
+    given = claim("t*b <= b", "t = [0, 1]; b = (0, oo)")
+    for low, high in ((None, None), (None, given.domains["t"].upper), (given.domains["t"].lower, None)):
+        open_ = replace(given.domains["t"], lower=low, upper=high)
+        found = by_zero_apart(replace(given, domains={**given.domains, "t": open_}), decide)
+        assert (found.outcome == "proved") == (low is not None)
 
 
 def test_both_parts_are_needed() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -13,7 +14,7 @@ from bilevel_verify.audit.scalar import powers
 from bilevel_verify.audit.scalar.algebra import NotAlgebraic
 from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim
 from bilevel_verify.audit.scalar.powers import Term, collected, surely, symbols, terms_of, total
-from bilevel_verify.audit.scalar.raising import by_raising
+from bilevel_verify.audit.scalar.raising import _from_zero, _order_of_sums, by_raising
 from bilevel_verify.language import parse, to_text, tree
 
 pytestmark = pytest.mark.fast
@@ -347,3 +348,29 @@ def test_nothing_is_said_of_what_cannot_be_read() -> None:
     found = by_raising(claim_of("sum(a, (i, 1, k)) <= sqrt(b)", RANGES), Recorder())
     assert found == Decision("undecided", "raising", "")
     assert isinstance(parse("a"), tree.Letter)
+
+
+def test_a_letter_under_a_root_begins_at_a_number_that_is_not_negative() -> None:
+    given = claim_of("a <= b", "a = [0, 1]; b = [a, 2]; c = [-1, 1]; d = (0, oo); e = [3, 4]").domains
+    assert [_from_zero(given[name]) for name in "abcde"] == [True, False, False, True, True]
+    assert not _from_zero(replace(given["a"], lower=None))  # no lower end at all
+    assert _from_zero(replace(given["a"], upper=None))
+
+
+@pytest.mark.parametrize(
+    ("text", "order"),
+    [
+        ("sqrt(a + b) <= a", 2),
+        ("a <= sqrt(a + b)", 2),
+        ("sqrt(a + b) <= sqrt(a + 2*b)", 2),
+        ("sqrt(a + b) <= (a + b)**(1/3)", 6),
+        ("a + b <= a + 2*b", 1),
+        ("sqrt(a + b) + a <= b", None),  # squared, the root would remain
+        ("sqrt(a + b) + a <= sqrt(a + 2*b) + b", None),
+        ("sqrt(a + b) + a <= sqrt(a + 2*b)", None),
+        ("sqrt(a + b) <= a + b", 2),
+    ],
+)
+def test_the_power_that_clears_the_roots_of_sums(text: str, order: int | None) -> None:
+    small, large = collected(claim_of(text, "a = (0, oo); b = (0, oo)"))
+    assert _order_of_sums(small, large) == order

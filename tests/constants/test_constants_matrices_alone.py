@@ -14,6 +14,7 @@ from sympy import cos, sin
 from bilevel_verify.constants.calculus import forms, tensors
 from bilevel_verify.constants.calculus.forms import (
     Form,
+    Net,
     _basis_of_rows,
     _contract,
     _dyadic,
@@ -374,6 +375,22 @@ def test_unit_vectors_grids_and_bases() -> None:
         assert len(basis) == np.linalg.matrix_rank(np.array(weights))
         np.testing.assert_allclose(basis @ basis.T, np.eye(len(basis)), atol=1e-14)
         np.testing.assert_allclose(mixed @ basis.T @ basis, mixed, atol=1e-13)
+
+
+@pytest.mark.parametrize("sign", [-1.0, 1.0])
+@pytest.mark.parametrize("which", ["ridges", "entries"])
+def test_a_lost_coefficient_that_touches_the_net_with_any_sign_is_lost(which: str, sign: float) -> None:
+    """A row of negative numbers touches as well: a coefficient of unknown size makes the bound infinite."""
+    model = model_of(MIXED)
+    form, pieces = Form(model, "zz"), random_pieces(model, 2, 2)
+    ridges, entries = np.zeros((len(model.row_centres), 3)), np.zeros((pieces.entries.lo.shape[1], 3))
+    table = ridges if which == "ridges" else entries
+    table[0] = [sign, 0.0, 2 * sign]
+    net = Net(ridges, entries, 1.0, np.zeros(len(ridges)), np.zeros(len(entries)))
+    assert np.isfinite(form._by_net(net, pieces)).all()
+    getattr(pieces, which).hi[1, 0] = INF
+    getattr(pieces, which).hi[0, 1] = INF  # touches nothing
+    assert np.isinf(form._by_net(net, pieces)).tolist() == [False, True]
 
 
 def test_letters_that_are_equal_make_a_symmetric_form() -> None:

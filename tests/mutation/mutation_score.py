@@ -54,6 +54,16 @@ def total(scores: Mapping[str, Score]) -> Score:
     return found
 
 
+def table(scores: Mapping[str, Score]) -> str:
+    """The scores as a table in Markdown; ``mutants`` are those that live and are not declared equivalent."""
+    rows = ["| room | mutants | caught | score | equivalent | stillborn |", "|---|---|---|---|---|---|"]
+    for name, one in {**dict(sorted(scores.items())), "**all**": total(scores)}.items():
+        rows.append(
+            f"| {name} | {one.living} | {one.caught} | {one.share:.1f} % | {one['equivalent']} | {one['stillborn']} |"
+        )
+    return "\n".join(rows) + "\n"
+
+
 def chance(caught: int, living: int, share: float) -> float:
     """How likely no more than ``caught`` of ``living`` mutants are caught, if each is with probability ``share``."""
     return sum(comb(living, k) * share**k * (1.0 - share) ** (living - k) for k in range(caught + 1))

@@ -16,6 +16,7 @@ import gc
 import hashlib
 import importlib
 import importlib.machinery
+import importlib.metadata
 import importlib.util
 import json
 import linecache
@@ -57,12 +58,16 @@ def warm(bytecode: Path, libraries: Sequence[str] = HEAVY) -> None:
         os.environ.setdefault(name, "1")
     if str(ROOT) not in sys.path:
         sys.path[:0] = [str(ROOT)]
-    sys.pycache_prefix = str(bytecode)
+    sys.pycache_prefix, sys.dont_write_bytecode = str(bytecode), False  # outside the tree, so it may always be written
     for name in libraries:
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
     for name in importlib.import_module("_pytest.config").default_plugins:
         importlib.import_module(f"_pytest.{name}")
+    for plugin in importlib.metadata.entry_points(group="pytest11"):  # else every child imports them
+        if not plugin.value.startswith(PACKAGE):
+            with contextlib.suppress(ImportError):
+                plugin.load()
     loaded = [name for name in sys.modules if name.split(".")[0] == PACKAGE]
     if loaded:
         raise RuntimeError(f"the warm process must not know the package: {loaded[:3]}")

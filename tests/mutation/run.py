@@ -26,7 +26,7 @@ from typing import Any
 import mutation_plan as plans
 import mutation_worker as worker
 from mutation_plan import Planned, Target
-from mutation_score import LEVEL, Score, accused, total
+from mutation_score import LEVEL, Score, accused, table, total
 
 CHUNK = 30
 """Mutants of one module that one server runs, one after the other."""
@@ -244,6 +244,7 @@ def arguments(words: Sequence[str] | None) -> argparse.Namespace:
         "--accuse", action="store_true", help=f"fail only if a sample shows (level {LEVEL:g}) that it is not reached"
     )
     parser.add_argument("--tables", type=Path, help="a folder or file of tables in place of rooms/ and slips.toml")
+    parser.add_argument("--table", type=Path, help="write the scores to this file, as a table in Markdown")
     parser.add_argument("--list", action="store_true", help="print the mutants and run nothing")
     return parser.parse_args(words)
 
@@ -321,7 +322,7 @@ def judge(planned: list[Planned], options: argparse.Namespace, say: Callable[[st
     for one in planned:
         if (one.reason is not None) != options.equivalents:
             scores.setdefault(one.target.room, Score()).add("equivalent" if one.reason is not None else "skipped")
-        elif (result := known.get((one.key, _state(one.target, options.fast)))) is not None:
+        elif (result := _known(one, known, options.fast)) is not None:
             _count(one, result, scores)
         else:
             waiting.append(one)
@@ -334,6 +335,8 @@ def judge(planned: list[Planned], options: argparse.Namespace, say: Callable[[st
     for room, score in sorted(scores.items()):
         print(score.line(room))
     print(f"{total(scores).line('all')}; {time.monotonic() - began:.0f} s")
+    if options.table:
+        options.table.write_text(table(scores), encoding="utf-8")
     if options.accuse:
         shown = accused(scores, options.at_least)
         for room in shown:
@@ -356,6 +359,15 @@ def _remembered(path: Path | None) -> dict[Any, dict[str, Any]]:
         return {}
     records = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     return {(tuple(one["key"]), one["state"]): one for one in records if one["outcome"] != "error"}
+
+
+def _known(one: Planned, known: dict[Any, dict[str, Any]], fast: bool) -> dict[str, Any] | None:
+    """A remembered result; what the fast tests alone have noticed, all tests notice."""
+    found = known.get((one.key, _state(one.target, fast)))
+    if found is None and not fast and (quick := plans.with_fast_tests(one.target)).tests:
+        found = known.get((one.key, _state(quick, True)))
+        found = found if found and found["outcome"] in ("caught", "crash", "timeout", "stillborn") else None
+    return found
 
 
 @functools.cache

@@ -12,8 +12,9 @@ from pathlib import Path
 
 import mutation_plan as plans
 import pytest
+import run as driver
 from mutation_operators import Module
-from mutation_score import LEVEL, Score, accused, chance
+from mutation_score import LEVEL, Score, accused, chance, table
 
 HERE = Path(__file__).resolve().parent
 
@@ -235,6 +236,33 @@ def test_controls_everything_is_noticed_or_next_to_nothing_and_red_tests_are_no_
 
 
 @pytest.mark.fast
+def test_the_table_has_a_row_a_room_and_the_total():
+    found = table(
+        {"b": Score({"caught": 3, "timeout": 1, "survived": 1, "equivalent": 2}), "a": Score({"stillborn": 4})}
+    )
+    assert found.splitlines()[2:] == [
+        "| a | 0 | 0 | 100.0 % | 0 | 4 |",
+        "| b | 5 | 4 | 80.0 % | 2 | 0 |",
+        "| **all** | 5 | 4 | 80.0 % | 2 | 4 |",
+    ]
+
+
+def test_what_the_fast_tests_notice_is_not_run_again(tmp_path):
+    """Under all tests only the mutants that the fast ones left alive are run."""
+    name = "bilevel_verify/theorems/rational_powers.py"
+    log = tmp_path / "log.jsonl"
+    options = driver.arguments(["--module", name, "--json", str(log)])
+    planned = driver.planned_of(options)[:2]
+    states = driver._state(plans.with_fast_tests(planned[0].target), True), driver._state(planned[0].target, False)
+    assert states[0] != states[1]
+    known = {(planned[0].key, states[0]): {"outcome": "caught"}, (planned[1].key, states[0]): {"outcome": "survived"}}
+    assert driver._known(planned[0], known, False) == {"outcome": "caught"}
+    assert driver._known(planned[1], known, False) is None
+    known[planned[1].key, states[1]] = {"outcome": "survived"}
+    assert driver._known(planned[1], known, False) == {"outcome": "survived"}
+    assert driver._known(planned[0], {(planned[0].key, states[1]): {"outcome": "caught"}}, True) is None
+
+
 def test_a_sample_accuses_only_where_chance_is_no_excuse():
     def room(caught, survived):
         return Score({"caught": caught, "survived": survived, "equivalent": 9, "stillborn": 9})

@@ -52,6 +52,15 @@ def check(*sides: str, fixed: dict[str, int] | None = None) -> list[str]:
         ("L if not x > n else L", ["hard"]),
         ("x % rho", ["hard"]),
         ("x % x", []),
+        # what has any unit: 0, oo, a sum that has been found wrong
+        ("2**0", []),
+        ("2**(0*L)", []),
+        ("log(0)", []),
+        ("log(oo)", []),
+        ("2**(L + rho)", ["hard"]),
+        ("log(L + rho)", ["hard"]),
+        ("exp(0*rho)", []),
+        ("L + oo", []),
         # max and min
         ("max(L, rho)", ["hard"]),
         ("max(L, L, rho)", ["hard"]),

@@ -51,8 +51,8 @@ def tensor_norm(value: Tensor) -> arb:
         return arb(0)
     unfoldings = [np.moveaxis(table, place, 0).reshape(table.shape[place], -1) for place in range(3)]
     above = [v.scalar_ball(norm(Matrix(tuple(tuple(row) for row in part)))) for part in unfoldings]
-    if 1 in table.shape:
-        return above[table.shape.index(1)] if table.shape.count(1) == 1 else _exact_vector(table)
+    if 1 in table.shape:  # a matrix: the unfoldings along its two other indices are it or its transpose
+        return above[table.shape.index(1) - 1] if table.shape.count(1) == 1 else _exact_vector(table)
     top = min(above, key=lambda ball: float(ball.upper()))
     return v.scalar_ball(_form_from_below(table)).union(top)
 
