@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from bilevel_verify.truth.arithmetic.enclosure import RANK, Certainty, Enclosure, weakest
 
-__all__ = ["RANK", "Certainty", "Enclosure", "Truth", "truth", "weakest"]
+__all__ = ["RANK", "Certainty", "Enclosure", "Truth", "shared_truth", "truth", "weakest"]
 
 
 def __getattr__(name: str) -> Any:
-    """``Truth`` and ``truth`` bring SymPy along: they are loaded when they are first used."""
-    if name not in ("Truth", "truth"):
+    """``Truth``, ``shared_truth`` and ``truth`` bring SymPy along: they are loaded when they are first used."""
+    if name not in ("Truth", "shared_truth", "truth"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(importlib.import_module("bilevel_verify.truth.truth"), name)
     globals()[name] = value
@@ -32,4 +32,4 @@ class _Room(ModuleType):
 sys.modules[__name__].__class__ = _Room
 
 if TYPE_CHECKING:
-    from bilevel_verify.truth.truth import Truth, truth
+    from bilevel_verify.truth.truth import Truth, shared_truth, truth
