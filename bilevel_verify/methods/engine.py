@@ -262,10 +262,11 @@ def working_precision(arithmetic: Arithmetic) -> AbstractContextManager[Any]:
 
 def _last_finite(block: Block, start: Any) -> Any:
     """The last iterate of a block whose entries are all finite."""
-    for row in range(len(block.k) - 1, -1, -1):
-        x = block.values["x"][row]
-        if block.k[row] >= 0 and all(bool(value - value == 0) for value in x):
-            return x
+    with np.errstate(invalid="ignore"):
+        for row in range(len(block.k) - 1, -1, -1):
+            x = block.values["x"][row]
+            if block.k[row] >= 0 and all(bool(value - value == 0) for value in x):
+                return x
     return start
 
 

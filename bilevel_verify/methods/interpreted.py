@@ -1,7 +1,7 @@
 """Short runs are interpreted: a compiler costs seconds, and most runs that a user waits for need none.
 
-A run that leaves the choice to us begins in plain Python. If it ends within :data:`MOST_WORK`, that was the run; else it
-is thrown away and begun anew in machine code, which is what it costs to know. Both forms agree bit for bit
+A run that leaves the choice to us begins in plain Python. If it ends within :data:`MOST_WORK`, that was the run; else
+it is thrown away and begun anew in machine code, which is what it costs to know. Both forms agree bit for bit
 (``tests/methods/test_methods_forms.py``); where they might not, the interpreted run is never the one that is kept.
 """
 
@@ -19,7 +19,7 @@ from bilevel_verify.methods.registry import ESTIMATORS, SCHEMES
 from bilevel_verify.methods.run import Status
 
 MOST_WORK = 3_000_000
-"""Operations of a run that is interpreted, about half a second; a call of an oracle counts as many as its source has."""
+"""Most operations of a run that is interpreted, about half a second; a call of an oracle has those of its source."""
 OF_A_CALL = 100
 """Operations that a call costs besides those of the oracle."""
 LARGEST_DIMENSION = 24
