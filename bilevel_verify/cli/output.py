@@ -177,7 +177,7 @@ def verdict_counts(rows: Sequence[Mapping[str, Any]]) -> str:
 
 def exit_status(rows: Sequence[Mapping[str, Any]], strict: bool) -> int:
     """0, or 1 for a refutation that no card records (``strict``: or an undecided row)."""
-    from bilevel_verify.reporting.build import is_new_refutation
+    from bilevel_verify.checks.verdicts.counting import is_new_refutation
 
     if any(is_new_refutation(r) for r in rows):
         return 1

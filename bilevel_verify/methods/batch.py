@@ -83,9 +83,9 @@ def run_batch(
     members = []
     for i in range(_common_length([entries for several, entries in columns if several])):
         x, y, v, letters, seed = (entries[i] if several else entries for several, entries in columns)
-        options = (noise, budget, seed, record, compiled, eps)
+        options = (noise, budget, seed, record, True if compiled is None else compiled, eps)
         members.append(stream(problem, method, letters, x, y, v, *options))
-    if all(isinstance(one.stepper, KernelStepper) and one.setup.arithmetic.form == "compiled" for one in members):
+    if all(isinstance(one.stepper, KernelStepper) and one.stepper.compiled for one in members):
         _Batch(members, threads or _processors()).run()
     else:
         for one in members:
@@ -176,7 +176,7 @@ class _Batch:
                 self._lay_out(self.rows)
 
     def _call(self, share: Any) -> None:
-        first = self.steppers[0]
+        first = next((one for one in self.steppers if one.setup.tested), self.steppers[0])  # asks all that any asks
         fields = [self.arrays[name] for name in Memory._fields]
         loop_of_members()(first.function, self.oracles, *first.answers, share, self.codes, self.counts, *fields)
 

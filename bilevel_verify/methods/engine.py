@@ -64,6 +64,11 @@ class Setup:
     eps: float | None = None
     reported_name: str = ""
 
+    @property
+    def tested(self) -> bool:
+        """Whether the run stops at a tolerance that exact gradients are compared with."""
+        return "eps" in self.letters
+
 
 @dataclass(slots=True)
 class Outcome:
@@ -84,6 +89,10 @@ class Stepper(Protocol):
     counts: Any
     """Counter array (see :mod:`bilevel_verify.oracles.convention`)."""
 
+    @property
+    def compiled(self) -> bool:
+        """Whether its loop is machine code."""
+
     def advance(self, rows: int) -> tuple[Block, Outcome | None]:
         """Go on for at most about ``rows`` rows of the trace; the outcome if this was the end."""
 
@@ -99,7 +108,8 @@ class KernelStepper:
         self.setup = setup
         self.scheme, self.estimator = SCHEMES[method.scheme or ""], ESTIMATORS[method.estimator or ""]
         form = "multiprecision" if arithmetic.form == "multiprecision" else arithmetic.form
-        self.function, self.answers = loops(self.scheme, self.estimator, form)
+        self.function, self.answers = loops(self.scheme, self.estimator, form, setup.tested)
+        self.compiled, self.raised = form == "compiled", False
         needs = needed_oracles(method, setup.letters)
         self.oracles = oracles_of(setup.problem).function_set(sorted(needs), form)
         self.counts = new_counts(setup.budget[0])
@@ -157,6 +167,7 @@ class KernelStepper:
         try:
             return int(self.function(self.oracles, *self.answers, self.counts, self.memory))
         except (OverflowError, ZeroDivisionError):
+            self.raised = True
             return layout.NOT_FINITE
 
     def _new_block(self, rows: int) -> None:
@@ -251,10 +262,11 @@ def working_precision(arithmetic: Arithmetic) -> AbstractContextManager[Any]:
 
 def _last_finite(block: Block, start: Any) -> Any:
     """The last iterate of a block whose entries are all finite."""
-    for row in range(len(block.k) - 1, -1, -1):
-        x = block.values["x"][row]
-        if block.k[row] >= 0 and all(bool(value - value == 0) for value in x):
-            return x
+    with np.errstate(invalid="ignore"):
+        for row in range(len(block.k) - 1, -1, -1):
+            x = block.values["x"][row]
+            if block.k[row] >= 0 and all(bool(value - value == 0) for value in x):
+                return x
     return start
 
 
@@ -326,7 +338,7 @@ class RunStream:
             restarted=(True,) * (epochs - 1) + (last,),
             seed=setup.seed if setup.method.noisy and setup.noise is None else None,
             eps=setup.eps,
-            compiled=setup.arithmetic.form == "compiled",
+            compiled=self.stepper.compiled,
             seconds=time.perf_counter() - self._started,
             note=_note(outcome, trace),
             versions=MappingProxyType(_versions()),

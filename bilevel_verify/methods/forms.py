@@ -14,22 +14,37 @@ from bilevel_verify.oracles.jit import compiled
 Loop = Callable[..., int]
 
 
-def loops(scheme: Scheme, estimator: Estimator, form: str) -> tuple[Loop, tuple[Any, Any, Any]]:
+def loops(scheme: Scheme, estimator: Estimator, form: str, tested: bool = True) -> tuple[Loop, tuple[Any, Any, Any]]:
     """The scheme, and what it asks: gradient, value, exact gradient, as functions of one form.
 
-    What a scheme never asks for is not compiled: the gradient stands in its place.
+    What a run never asks for is not compiled: the gradient stands in its place. Exact gradients serve stopping tests
+    alone, so a run without a tolerance (``tested``) does not ask for them.
     """
-    value = estimator.value if scheme.values else estimator.function
-    exact = estimator.exact if scheme.stopping else estimator.function
-    asked = (estimator.function, value, exact)
+    asked = _asked(scheme, estimator, tested)
     if form != "compiled":
         return scheme.function, asked
     first, second, third = (_compiled_answer(function) for function in asked)
     return _compiled_scheme(scheme.function), (first, second, third)
 
 
+def _asked(scheme: Scheme, estimator: Estimator, tested: bool) -> tuple[Loop, Loop, Loop]:
+    value = estimator.value if scheme.values else estimator.function
+    exact = estimator.exact if scheme.stopping and tested else estimator.function
+    return estimator.function, value, exact
+
+
+_LOADED: set[Loop] = set()
+"""Loops and answers whose machine code is in this process."""
+
+
+def is_loaded(scheme: Scheme, estimator: Estimator, tested: bool) -> bool:
+    """Whether the machine code of :func:`loops` is in this process already."""
+    return {scheme.function, *_asked(scheme, estimator, tested)} <= _LOADED
+
+
 @cache
 def _compiled_scheme(function: Loop) -> Any:
+    _LOADED.add(function)
     return compiled(function, _scheme_signature())
 
 
@@ -59,6 +74,7 @@ def loop_of_members() -> Any:
 
 @cache
 def _compiled_answer(function: Loop) -> Any:
+    _LOADED.add(function)
     return compiled(function, _estimator_signature())
 
 

@@ -35,6 +35,9 @@ class PlainStepper:
     length = "K"
     """Letter that bounds the number of iterations."""
 
+    compiled = False
+    """Its steps are NumPy."""
+
     precise = False
     """Whether its arithmetic runs on object arrays of mpmath numbers too."""
 

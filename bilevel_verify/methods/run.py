@@ -64,6 +64,7 @@ class Run:
     restarted : for each epoch, whether the restart test ended it (False only for the last).
     trace : iterates.
     parameters : every letter that the run used, resolved to numbers.
+    compiled : whether its loop was machine code (False for NumPy steps and for runs too short to be worth it).
     """
 
     method: str

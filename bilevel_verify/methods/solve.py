@@ -15,12 +15,13 @@ from bilevel_verify.methods.engine import (
     oracles_of,
     working_precision,
 )
+from bilevel_verify.methods.interpreted import InterpretedFirst, may_be_short
 from bilevel_verify.methods.letters import resolve_budget, resolve_letters, resolve_noise, resolve_start
 from bilevel_verify.methods.memory import Arithmetic
 from bilevel_verify.methods.named import variant_of
 from bilevel_verify.methods.registry import METHODS, Method, method_named
 from bilevel_verify.methods.run import Run
-from bilevel_verify.oracles.compiling import can_compile
+from bilevel_verify.oracles.compiling import is_wanted
 from bilevel_verify.problems.problem import Problem
 
 
@@ -82,7 +83,9 @@ def stream(
         eps=None if eps is None else float(eps),
         reported_name=method if isinstance(method, str) else found.name,
     )
-    return RunStream(_in_fitting_form(setup), found.runner or KernelStepper)
+    if found.runner is None and compiled is None and arithmetic.form == "compiled" and may_be_short(setup):
+        return RunStream(setup, lambda begun: InterpretedFirst(begun, _kernel_stepper))
+    return RunStream(setup, found.runner or _kernel_stepper)
 
 
 def _check_request(problem: Problem, method: Method, seed: Any, record: str) -> None:
@@ -128,7 +131,8 @@ def run_method(
     budget : most oracle calls of all kinds together, or ``{"calls": ..., "iterations": ...}``.
     seed : of the perturbations.
     record : ``all`` keeps every row up to 10^5, then a thinned tail; ``thin`` thins from 10^3 rows on.
-    compiled : True or None: machine code (plain Python where there is no compiler); False: plain Python.
+    compiled : True: machine code (plain Python where there is no compiler); False: plain Python; None: a run that turns
+        out to be short is plain Python, any other machine code. The result is the same, bit for bit.
     eps : tolerance; used for the letter ``eps`` of methods that have it, unless ``parameters`` gives one.
     digits : run in this many decimal digits (plain Python on mpmath numbers; the trace then holds such numbers).
 
@@ -147,12 +151,12 @@ def _arithmetic(compiled: bool | None, digits: Any) -> Arithmetic:
         if isinstance(digits, bool) or not isinstance(digits, int) or not 15 <= digits <= 100_000:
             raise ParameterError(f"digits must be an integer from 15 to 100000, not {digits!r}")
         return Arithmetic("multiprecision", digits)
-    return Arithmetic("compiled" if compiled is not False and can_compile() else "plain")
+    return Arithmetic("compiled" if compiled is not False and is_wanted() else "plain")
 
 
-def _in_fitting_form(setup: Setup) -> Setup:
+def _kernel_stepper(setup: Setup) -> KernelStepper:
     """In plain Python where the oracles of a run do not exist as machine code (they may be too large)."""
-    if setup.arithmetic.form != "compiled" or setup.method.runner is not None:
-        return setup
     needed = sorted(needed_oracles(setup.method, setup.letters))
-    return setup if oracles_of(setup.problem).can_compile(needed) else replace(setup, arithmetic=Arithmetic("plain"))
+    if setup.arithmetic.form == "compiled" and not oracles_of(setup.problem).can_compile(needed):
+        setup = replace(setup, arithmetic=Arithmetic("plain"))
+    return KernelStepper(setup)

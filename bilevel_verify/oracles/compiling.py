@@ -25,9 +25,14 @@ PLAIN_VARIABLE = "BILEVEL_VERIFY_PLAIN"
 """Environment variable: anything but empty or 0 forces plain Python."""
 
 
+def is_wanted() -> bool:
+    """Whether nobody has forbidden machine code; says nothing about numba, whose import alone takes a second."""
+    return os.environ.get(PLAIN_VARIABLE, "0") in ("", "0")
+
+
 def can_compile() -> bool:
     """Whether numba is there and wanted; its absence is said once."""
-    if os.environ.get(PLAIN_VARIABLE, "0") not in ("", "0"):
+    if not is_wanted():
         return False
     trouble = "is not installed" if importlib.util.find_spec("numba") is None else _trouble()
     if trouble:

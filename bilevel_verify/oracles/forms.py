@@ -47,6 +47,7 @@ def plain_oracle(source: Source) -> Oracle:
             _run_careful(careful[0], arguments)
 
     oracle.__name__ = source.name
+    oracle.careful = careful  # type: ignore[attr-defined]  # not empty: Python raised where machine code goes on
     return oracle
 
 

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import heapq
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from bilevel_verify.campaign.cell import canonical, digest
 from bilevel_verify.campaign.records import answer_of, restore
 from bilevel_verify.campaign.store import Failure, Store
-from bilevel_verify.checks.verdicts.counting import Count, in_order
+from bilevel_verify.checks.verdicts.counting import Count, in_order, is_new_refutation
 from bilevel_verify.checks.verdicts.verdict import Verification
 from bilevel_verify.reporting.cards import paper_records
 from bilevel_verify.reporting.plots import plot_records
@@ -208,17 +208,6 @@ def spread(rows: Sequence[Json]) -> list[Json]:
         kept.setdefault(tuple(row[k] for k in ("paper", "statement", "claim", "problem", "verdict")), row)
     chosen = {id(r): r for r in [*ordered[:WORST_ROWS], *list(kept.values())[: SHOWN_ROWS // 2]]}
     return list(chosen.values())
-
-
-def is_new_refutation(row: Mapping[str, Any]) -> bool:
-    """A promise refuted, whose card does not already record it: as printed, or a part or special case of the print.
-
-    A named reading and a repaired form are not the paper's; their refutation is none of the paper.
-    """
-    if row["verdict"] not in ("refuted", "inconsistent") or row["known_refuted"]:
-        return False
-    marks = row.get("marks") or ()
-    return bool(row["as_printed"] or marks) and not any(mark.startswith(("reading", "repaired")) for mark in marks)
 
 
 def failure_row(failure: Failure) -> Json:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from bilevel_verify.first_use import on_first_use
 from bilevel_verify.truth.arithmetic.enclosure import RANK, Certainty, Enclosure, weakest
 
-__all__ = ["RANK", "Certainty", "Enclosure", "Truth", "truth", "weakest"]
+__all__ = ["RANK", "Certainty", "Enclosure", "Truth", "shared_truth", "truth", "weakest"]
 
 
-__getattr__ = on_first_use(__name__, {"truth": "Truth truth"})  # they bring SymPy along
+__getattr__ = on_first_use(__name__, {"truth": "Truth shared_truth truth"})  # they bring SymPy along
 
 
 class _Room(ModuleType):
@@ -26,4 +26,4 @@ class _Room(ModuleType):
 sys.modules[__name__].__class__ = _Room
 
 if TYPE_CHECKING:
-    from bilevel_verify.truth.truth import Truth, truth
+    from bilevel_verify.truth.truth import Truth, shared_truth, truth

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -366,3 +367,21 @@ def truth(problem: Problem, digits: int | None = None) -> Truth:
         :meth:`Truth.with_digits` returns more digits.
     """
     return Truth(problem, DEFAULT_BITS if digits is None else max(DEFAULT_BITS, int(digits * 3.33) + 32))
+
+
+TRUTHS_KEPT = 32
+_KEPT: OrderedDict[str, Truth] = OrderedDict()
+
+
+def shared_truth(problem: Problem) -> Truth:
+    """The truth that all who ask about a problem share, kept by content: what one of them found, none computes again.
+
+    Its ``problem`` may be another one of the same content (name and suggested start do not count).
+    """
+    key = problem.content_hash()
+    if key not in _KEPT:
+        _KEPT[key] = truth(problem)
+        if len(_KEPT) > TRUTHS_KEPT:
+            _KEPT.popitem(last=False)
+    _KEPT.move_to_end(key)
+    return _KEPT[key]

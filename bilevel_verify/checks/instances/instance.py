@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import OrderedDict
 from collections.abc import Mapping
 from fractions import Fraction
 from math import isfinite
@@ -17,11 +16,7 @@ from bilevel_verify.problems.problem import Problem
 from bilevel_verify.theorems.card import LetterSpec
 from bilevel_verify.theorems.letters.given import VISIBLE
 from bilevel_verify.theorems.letters.instance import Leaves
-from bilevel_verify.truth import truth as truth_of
 from bilevel_verify.truth.arithmetic.enclosure import Enclosure
-
-TRUTHS_KEPT = 32
-_TRUTHS: OrderedDict[str, Any] = OrderedDict()
 
 
 class Instance(Leaves):
@@ -40,17 +35,6 @@ class Instance(Leaves):
         self.asked: dict[str, Enclosure] = {}
         self.failures: dict[str, str] = {}
         self.without_truth = ""
-
-    @property
-    def truth(self) -> Any:
-        """The truth of the problem, shared by all statements that are checked on it."""
-        key = self.problem.content_hash()
-        if key not in _TRUTHS:
-            _TRUTHS[key] = truth_of(self.problem)
-            while len(_TRUTHS) > TRUTHS_KEPT:
-                _TRUTHS.popitem(last=False)
-        _TRUTHS.move_to_end(key)
-        return _TRUTHS[key]
 
     def of_the_problem(self, spec: LetterSpec, known: Mapping[str, Any]) -> Any:
         """Value of a leaf letter; see :class:`Leaves`."""

@@ -138,3 +138,14 @@ def text_of(counts: Mapping[str, Any]) -> str:
 
 def _words(counts: Mapping[str, int], split: str = "") -> str:
     return ", ".join(f"{n} {word}" + (f" ({split})" if word == "holds" and split else "") for word, n in counts.items())
+
+
+def is_new_refutation(row: Mapping[str, Any]) -> bool:
+    """A promise refuted, whose card does not already record it: as printed, or a part or special case of the print.
+
+    A named reading and a repaired form are not the paper's; their refutation is none of the paper.
+    """
+    if row["verdict"] not in ("refuted", "inconsistent") or row["known_refuted"]:
+        return False
+    marks = row.get("marks") or ()
+    return bool(row["as_printed"] or marks) and not any(mark.startswith(("reading", "repaired")) for mark in marks)

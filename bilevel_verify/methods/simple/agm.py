@@ -114,13 +114,13 @@ class LoopStepper:
         form = setup.arithmetic.form
         if form == "compiled" and not (work >= WORTH_COMPILING and owner.can_compile(NEEDS)):
             form = "plain"
-        self.machine = form == "compiled"
+        self.compiled = form == "compiled"
         self.oracles = owner.function_set(NEEDS, form)
         counts = new_counts(setup.budget[0])
-        self.counts = counts if self.machine else counts.tolist()
+        self.counts = counts if self.compiled else counts.tolist()
         with self._precision():
             self.memory = self._memory(known)
-        self.function = compiled(loops.agm_bio, _signature()) if self.machine else loops.agm_bio
+        self.function = compiled(loops.agm_bio, _signature()) if self.compiled else loops.agm_bio
         self._first = 0
 
     def _precision(self) -> AbstractContextManager[Any]:
@@ -144,7 +144,7 @@ class LoopStepper:
         levels = _numbers(letters["g_k"]) if whole[loops.MODE] == loops.GIVEN else []
         weights = [] if letters.get("a_k") is None else _numbers(letters["a_k"])
         weights = weights * int(letters["K"]) if len(weights) == 1 else weights
-        if not self.machine:
+        if not self.compiled:
             return loops.AgmMemory(whole, real, rows, levels, weights, self._trace(1))
         vectors = [np.array(v, dtype=float) for v in (real, rows, levels, weights)]
         numbers, table, given, chosen = vectors

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -32,12 +31,12 @@ class Leaves:
     def __init__(self, problem: Problem, paper: str, x0: np.ndarray | None, values: Mapping[str, Any]) -> None:
         self.problem, self.paper, self.x0, self.values = problem, paper, x0, dict(values)
 
-    @cached_property
+    @property
     def truth(self) -> Any:
-        """The truth of the problem."""
-        from bilevel_verify.truth import truth
+        """The truth of the problem, shared by all who ask about it."""
+        from bilevel_verify.truth import shared_truth
 
-        return truth(self.problem)
+        return shared_truth(self.problem)
 
     def __call__(self, spec: LetterSpec, known: Mapping[str, Any]) -> Any:
         """Value of a leaf letter.

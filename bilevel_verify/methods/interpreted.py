@@ -1,0 +1,104 @@
+"""Short runs are interpreted: a compiler costs seconds, and most runs that a user waits for need none.
+
+A run that leaves the choice to us begins in plain Python. If it ends within :data:`MOST_WORK`, that was the run; else
+it is thrown away and begun anew in machine code, which is what it costs to know. Both forms agree bit for bit
+(``tests/methods/test_methods_forms.py``); where they might not, the interpreted run is never the one that is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from bilevel_verify.methods.engine import KernelStepper, Outcome, Setup, Stepper, needed_oracles, oracles_of
+from bilevel_verify.methods.forms import is_loaded
+from bilevel_verify.methods.memory import Arithmetic
+from bilevel_verify.methods.recorder import Block
+from bilevel_verify.methods.registry import ESTIMATORS, SCHEMES
+from bilevel_verify.methods.run import Status
+
+MOST_WORK = 3_000_000
+"""Most operations of a run that is interpreted, about half a second; a call of an oracle has those of its source."""
+OF_A_CALL = 100
+"""Operations that a call costs besides those of the oracle."""
+LARGEST_DIMENSION = 24
+"""Beyond, the sources of the oracles take longer to derive than machine code that is kept on disk takes to load."""
+DIFFERENT = ("asinh",)
+"""Functions whose last digit is not the same in both forms."""
+
+
+def may_be_short(setup: Setup) -> bool:
+    """Whether a run should begin in plain Python: neither its machine code is at hand, nor is it surely too long."""
+    method, letters, problem = setup.method, setup.letters, setup.problem
+    if problem.dx + problem.dy > LARGEST_DIMENSION:
+        return False
+    held = oracles_of(problem)
+    estimator = ESTIMATORS[method.estimator or ""]
+    name_of = dict(method.renamed)
+    inner = [letters.get(name_of.get(letter.name, letter.name), 0) for letter in estimator.lengths]
+    if max((max(n) if isinstance(n, tuple) else int(n) for n in inner), default=0) * OF_A_CALL > MOST_WORK:
+        return False
+    needs = needed_oracles(method, letters)
+    if any(held.programs.has_data_sums(name[-1]) for name in needs):
+        return False
+    if held.ready(needs) and is_loaded(SCHEMES[method.scheme or ""], estimator, setup.tested):
+        return False
+    return not held.is_long((method.scheme, method.estimator))
+
+
+class InterpretedFirst:
+    """A stepper that interprets the run and, if it is long, hands it to another one from its start."""
+
+    def __init__(self, setup: Setup, compiled: Callable[[Setup], Stepper]) -> None:
+        self.setup, self.make = setup, compiled
+        self.blocks: list[Block] = []
+        self.outcome: Outcome | None = None
+        self.begun = False
+        oracles = oracles_of(setup.problem)
+        needs = needed_oracles(setup.method, setup.letters)
+        sources = [oracles.programs.source(name) for name in sorted(needs)]
+        work = OF_A_CALL + max((source.size for source in sources), default=0)
+        self.most = min(setup.budget[0], MOST_WORK // work)
+        self.different = any(f"{name}(" in source.text for name in DIFFERENT for source in sources)
+        short = replace(setup, arithmetic=Arithmetic("plain"), budget=(self.most, setup.budget[1]))
+        self.stepper: Stepper = compiled(setup) if self.different else KernelStepper(short)
+        self.begun = self.different
+
+    @property
+    def counts(self) -> Any:
+        """Counters of the run."""
+        return self.stepper.counts
+
+    @property
+    def compiled(self) -> bool:
+        """Whether the run that is kept was machine code."""
+        return self.stepper.compiled
+
+    def advance(self, rows: int) -> tuple[Block, Outcome | None]:
+        """See :class:`Stepper`."""
+        if not self.begun:
+            self.begun = True
+            if not self._interpret():
+                scheme, estimator = self.setup.method.scheme, self.setup.method.estimator
+                oracles_of(self.setup.problem).note_long((scheme, estimator))
+                self.blocks, self.outcome = [], None
+                self.stepper = self.make(self.setup)
+        if not self.blocks:
+            return self.stepper.advance(rows)
+        block = self.blocks.pop(0)
+        return block, None if self.blocks else self.outcome
+
+    def stop(self, status: Status) -> Outcome:
+        """See :class:`Stepper`."""
+        return self.stepper.stop(status)
+
+    def _interpret(self) -> bool:
+        """The whole run in plain Python; False if it is too long or left what both forms have in common."""
+        stepper = self.stepper
+        assert isinstance(stepper, KernelStepper)
+        while self.outcome is None:
+            block, self.outcome = stepper.advance(1024)
+            self.blocks.append(block)
+        cut = self.outcome.status == "budget" and self.most < self.setup.budget[0]
+        return not (cut or stepper.raised or any(getattr(oracle, "careful", ()) for oracle in stepper.oracles))
