@@ -56,7 +56,12 @@ def constant(value: Any, what: str) -> Any:
     """
     if value.free_symbols or not value.is_number or not value.is_real:
         raise ProblemError(f"{what} must be a real number, not {str(value)[:60]}")
-    return value
+    try:
+        if math.isfinite(float(value)):
+            return value
+    except (OverflowError, ValueError):
+        pass
+    raise ProblemError(f"{what} is beyond the range of floats (1.8e308)")
 
 
 def number(value: Any, what: str, *, infinite: bool = False) -> Any:
@@ -82,7 +87,7 @@ def number(value: Any, what: str, *, infinite: bool = False) -> Any:
         if infinite and not math.isnan(plain):
             return sympy.oo if plain > 0 else -sympy.oo
         raise ProblemError(f"{what} must be finite, not {plain}")
-    return exact_number(value)
+    return constant(exact_number(value), what)
 
 
 def end_of_range(value: Any, missing: Any, what: str, knobs: Mapping[str, Any]) -> Any:
