@@ -14,9 +14,10 @@ from __future__ import annotations
 
 import importlib
 import sys
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
+from bilevel_verify.arguments import checked
 from bilevel_verify.errors import (
     BilevelVerifyError,
     CardError,
@@ -88,6 +89,8 @@ def __getattr__(name: str) -> Any:
     if room is None:
         raise AttributeError(f"module 'bilevel_verify' has no attribute {name!r}")
     value = getattr(importlib.import_module(f"bilevel_verify.{room}"), name)
+    if isinstance(value, FunctionType):
+        value = checked(value, name, __name__)
     globals()[name] = value
     return value
 

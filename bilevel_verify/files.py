@@ -32,7 +32,7 @@ def plain_file(path: Path, most: int, label: str = "", error: type[InputError] =
     try:
         found = path.stat()
     except FileNotFoundError:
-        raise error(f"{label}: no such file") from None
+        raise error(f"{label}: cannot be read (no such file)") from None
     except OSError as reason:
         raise error(f"{label}: cannot be read ({reason.strerror or type(reason).__name__})") from None
     except ValueError:

@@ -11,7 +11,10 @@ Matplotlib is loaded when the first picture is asked for.
 from __future__ import annotations
 
 import importlib
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
+
+from bilevel_verify.arguments import checked
 
 _HOME = {
     "landscape": "hyper_objective penalty",
@@ -53,6 +56,8 @@ def __getattr__(name: str) -> Any:
     if name not in _MODULE_OF:
         raise AttributeError(f"module 'bilevel_verify.plot' has no attribute {name!r}; it has {', '.join(__all__)}")
     value = getattr(importlib.import_module(f"bilevel_verify.plot.{_MODULE_OF[name]}"), name)
+    if isinstance(value, FunctionType):
+        value = checked(value, name, __name__)
     globals()[name] = value
     return value
 

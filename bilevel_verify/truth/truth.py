@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bilevel_verify.errors import InputError
+from bilevel_verify.arguments import checked
+from bilevel_verify.errors import InputError, ParameterError
 from bilevel_verify.intervals.elementary import ball_ends
 from bilevel_verify.problems.problem import Problem
 from bilevel_verify.truth.arithmetic.enclosure import Certainty, Enclosure, between, weakest
@@ -43,6 +44,7 @@ class Truth:
     bits : precision of the balls.
     """
 
+    @checked
     def __init__(self, problem: Problem, bits: int = DEFAULT_BITS) -> None:
         self.problem = problem
         self.bits = bits
@@ -356,6 +358,9 @@ class Truth:
         return HighPrecision(self, digits)
 
 
+MOST_DIGITS = 100_000
+
+
 def truth(problem: Problem, digits: int | None = None) -> Truth:
     """Truth about a problem: :class:`Truth`.
 
@@ -365,4 +370,6 @@ def truth(problem: Problem, digits: int | None = None) -> Truth:
     digits : working precision of single points in decimal digits (default about 48); results are float64 either way,
         :meth:`Truth.with_digits` returns more digits.
     """
+    if digits is not None and not 1 <= digits <= MOST_DIGITS:
+        raise ParameterError(f"digits must be between 1 and {MOST_DIGITS}, not {digits}")
     return Truth(problem, DEFAULT_BITS if digits is None else max(DEFAULT_BITS, int(digits * 3.33) + 32))

@@ -26,9 +26,11 @@ from bilevel_verify.audit.orders.monomials import (
     Ray,
     Regime,
 )
+from bilevel_verify.audit.patience import ended_after
 
 RESOURCES = 3_000_000
-MILLISECONDS = 20_000
+SECONDS = 20.0
+"""Work of one question to the solver, and its processor time: some of its steps do not count their work."""
 
 
 def separate(
@@ -93,13 +95,12 @@ class _Directions:
 
     def any_exponents(self) -> Any:
         """Whether there is a direction for any value of the exponent letters in their ranges."""
-        solver = self.z3.Solver()
-        solver.set("timeout", MILLISECONDS)
-        solver.set("rlimit", RESOURCES)
+        solver = _limited(self.z3.Solver())
         for name, (low, high) in self.regime.exponents.items():
             solver.add(self.exponents[name] >= self.number(low), self.exponents[name] <= self.number(high))
         solver.add(*self.constraints(None))
-        return solver.check()
+        with ended_after(self.z3, SECONDS):
+            return solver.check()
 
     def shortest(self, values: Mapping[str, Fraction]) -> Ray | None:
         """The shortest direction (sum of absolute exponents) at fixed exponents, as whole numbers."""
@@ -108,21 +109,22 @@ class _Directions:
             constraints = self.constraints(values)
         except ZeroDivisionError:
             return None
-        solver = z3.Solver()
+        solver = _limited(z3.Solver())
         solver.add(*constraints)
-        answer = solver.check()
+        with ended_after(z3, SECONDS):
+            answer = solver.check()
         if answer == z3.unsat:
             return None
         if answer != z3.sat:
             raise NoOrder("the solver gave up on the directions")
-        optimum = z3.Optimize()
-        optimum.set("timeout", MILLISECONDS)
+        optimum = _limited(z3.Optimize())
         optimum.add(*constraints)
         sizes = {name: z3.Real(f"size_{name}") for name in self.direction}
         for name, size in sizes.items():
             optimum.add(size >= self.direction[name], size >= -self.direction[name])
         optimum.minimize(z3.Sum(list(sizes.values())))
-        model = optimum.model() if optimum.check() == z3.sat else solver.model()
+        with ended_after(z3, SECONDS):
+            model = optimum.model() if optimum.check() == z3.sat else solver.model()
         return self.ray(model, values)
 
     def constraints(self, values: Mapping[str, Fraction] | None) -> list[Any]:
@@ -274,14 +276,21 @@ class _Directions:
         if not strictly:
             tries = [[*holds, *(w == 0 for w in whole.values())], [row >= 1 for row in sums], holds]
         for constraints in tries:
-            solver = z3.Solver()
-            solver.set("timeout", MILLISECONDS)
+            solver = _limited(z3.Solver())
             solver.add(*constraints, *(z3.And(w >= -64, w <= 64) for w in whole.values()))
-            if solver.check() == z3.sat:
+            with ended_after(z3, SECONDS):
+                answer = solver.check()
+            if answer == z3.sat:
                 model = solver.model()
                 found = {name: model.eval(w, model_completion=True).as_long() for name, w in whole.items()}
                 return {name: value for name, value in found.items() if value}
         raise NoOrder("no starting point at which every hypothesis holds was found")
+
+
+def _limited(solver: Any) -> Any:
+    """A solver whose work is limited."""
+    solver.set("rlimit", RESOURCES)
+    return solver
 
 
 def _fold(z3: Any, values: list[Any], least: bool) -> Any:

@@ -13,6 +13,7 @@ from bilevel_verify.errors import InputError, MathematicalError
 from bilevel_verify.intervals.batch import Interval
 from bilevel_verify.intervals.elementary import balls_in_use
 from bilevel_verify.intervals.rounding import floats_of
+from bilevel_verify.problems.numbers import float_array
 from bilevel_verify.truth.arithmetic.algebra import Balls, Boxes
 from bilevel_verify.truth.arithmetic.enclosure import Certainty, Enclosure
 from bilevel_verify.truth.functions.formulas import Hyper, Penalty
@@ -42,7 +43,7 @@ def precision(bits: int) -> Iterator[None]:
 
 def rows_of(X: ArrayLike, dx: int) -> FloatArray:
     """A batch of points as a finite (n, dx) array."""
-    points = np.asarray(X, dtype=float)
+    points = float_array(X, "a batch of points")
     if points.ndim == 1 and dx == 1:
         points = points[:, None]
     if points.ndim != 2 or points.shape[1] != dx:
@@ -54,7 +55,7 @@ def rows_of(X: ArrayLike, dx: int) -> FloatArray:
 
 def point_of(x: ArrayLike, dx: int) -> FloatArray:
     """One finite point, shape (dx,)."""
-    point = np.asarray(x, dtype=float).reshape(-1)
+    point = float_array(x, "x").reshape(-1)
     if point.size != dx:
         raise InputError(f"x has {dx} components, {point.size} were given")
     if not np.all(np.isfinite(point)):
