@@ -68,7 +68,7 @@ def load(path: str | Path, *, allow_outside: bool = False, **knobs: Any) -> Prob
 
 def read_toml(path: Path) -> dict[str, Any]:
     """The table of a TOML file; ProblemError if it is missing, too large, or not TOML."""
-    return read_table(path, error=ProblemError)
+    return read_table(path, label=path.name, error=ProblemError)
 
 
 def loads(text: str, *, folder: Path | None = None, **knobs: Any) -> Problem | ProblemFamily:
