@@ -2,10 +2,11 @@
 
     python tests/thorough/attackers.py problems --seed 7 --count 100000 --minutes 8 --out attackers
 
-Goes on where the same command ended before (``DIR/KIND-SEED.json``). Every case runs in a child that a watcher ends when it
-hangs; what is no answer and no error of our own is kept with its number, so that ``--only NUMBER`` shows it again.
+Goes on where the same command ended before (``DIR/KIND-SEED.json``). Every case runs in a child that a watcher ends
+when it hangs; what is no answer and no error of our own is kept with its number, so that ``--only NUMBER`` shows it again.
 """
 
+# ruff: noqa: E501 (payloads are what they are)
 from __future__ import annotations
 
 import argparse

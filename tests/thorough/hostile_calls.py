@@ -1,5 +1,6 @@
 """Calls of the public interface with arguments of wrong types, shapes and sizes."""
 
+# ruff: noqa: E501 (tables of values)
 from __future__ import annotations
 
 import functools
