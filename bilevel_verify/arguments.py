@@ -18,6 +18,7 @@ from typing import Any, Literal, TypeVar
 from bilevel_verify.errors import InputError
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+Kind = TypeVar("Kind", bound=type[Any])
 MOST_LOOKED_AT = 10_000
 """Entries of a list that are looked at."""
 
@@ -46,6 +47,14 @@ def checked(function: Function, name: str = "", home: str = "") -> Function:
     if home:
         call.__module__, call.__qualname__ = home, name
     return typing.cast(Function, call)
+
+
+def checked_methods(kind: Kind) -> Kind:
+    """A class whose public methods check their arguments (as a decorator)."""
+    for name, value in list(vars(kind).items()):
+        if isinstance(value, types.FunctionType) and (name == "__init__" or not name.startswith("_")):
+            setattr(kind, name, checked(value))
+    return kind
 
 
 def _check(function: Callable[..., Any], name: str, parameter: str, value: Any) -> None:

@@ -62,6 +62,7 @@ class Oracles:
         name = self.problem.name or self.problem.kind
         return f"<oracles of {name}: {dict(self.counts) or 'nothing asked yet'}>"
 
+    @checked
     def fresh(self, plain: bool = False) -> Oracles:
         """Oracles of the same problem that count from zero; what was derived and compiled is shared.
 
@@ -253,6 +254,8 @@ class Oracles:
     @checked
     def can_compile(self, names: Sequence[str]) -> bool:
         """Whether these oracles exist in compiled form (compiles them)."""
+        if unknown := sorted(set(names) - set(FIELDS)):
+            raise ParameterError(f"there is no oracle {unknown[0]!r}; there are {', '.join(FIELDS)}")
         if self._compile is False or not can_compile():
             return False
         return all(self._compiled(name) is not None for name in names)

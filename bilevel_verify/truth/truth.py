@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bilevel_verify.arguments import checked
+from bilevel_verify.arguments import checked_methods
 from bilevel_verify.errors import InputError, ParameterError
 from bilevel_verify.intervals.elementary import ball_ends
 from bilevel_verify.problems.problem import Problem
@@ -31,6 +31,7 @@ FloatArray = NDArray[np.float64]
 Batch = tuple[FloatArray, FloatArray]
 
 
+@checked_methods
 class Truth:
     """Exact quantities of one problem.
 
@@ -44,7 +45,6 @@ class Truth:
     bits : precision of the balls.
     """
 
-    @checked
     def __init__(self, problem: Problem, bits: int = DEFAULT_BITS) -> None:
         self.problem = problem
         self.bits = bits

@@ -165,7 +165,10 @@ class Points:
     ) -> tuple[FloatArray, FloatArray]:
         """Values and errors of one quantity of ``L*_lam`` over a batch."""
         points = rows_of(X, self.model.dx)
-        weights = np.broadcast_to(np.asarray(lam, dtype=float), (len(points),))
+        weights = float_array(lam, "lam")
+        if weights.shape not in ((), (1,), (len(points),)):
+            raise InputError(f"lam is one number or one for each of the {len(points)} points, not {weights.shape}")
+        weights = np.broadcast_to(weights, (len(points),))
         if not np.all(np.isfinite(weights)) or np.any(weights <= 0):
             raise InputError("the penalty lam must be positive and finite")
         parts = [
