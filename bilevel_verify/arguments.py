@@ -6,6 +6,7 @@ its annotations and the meaning of a parameter's name do not allow is one :class
 
 from __future__ import annotations
 
+import builtins
 import functools
 import inspect
 import types
@@ -68,11 +69,15 @@ def _check(function: Callable[..., Any], name: str, parameter: str, value: Any) 
 
 @functools.cache
 def _hints(function: Callable[..., Any]) -> dict[str, Any]:
-    """The annotations; none where one of them names what is imported for type checkers only."""
-    try:
-        return typing.get_type_hints(function)
-    except NameError:
-        return {}
+    """The annotations; a name that is imported for type checkers only allows everything."""
+    return typing.get_type_hints(function, localns=_Known(function.__globals__))
+
+
+class _Known(dict[str, Any]):
+    """Names of a module, and ``Any`` for those that it does not have."""
+
+    def __missing__(self, name: str) -> Any:
+        return getattr(builtins, name, Any)
 
 
 def _fits(value: Any, hint: Any) -> bool:

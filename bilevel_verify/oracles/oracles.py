@@ -226,6 +226,7 @@ class Oracles:
 
     # for solver loops
 
+    @checked
     def function_set(self, names: Sequence[str], form: str = "compiled") -> OracleSet:
         """The named oracles as functions ``(x, y, out)`` and ``(x, y, v, out)``; stubs for all others.
 
