@@ -6,7 +6,7 @@ its annotations and the meaning of a parameter's name do not allow is one :class
 
 from __future__ import annotations
 
-import builtins
+import contextlib
 import functools
 import inspect
 import types
@@ -69,15 +69,13 @@ def _check(function: Callable[..., Any], name: str, parameter: str, value: Any) 
 
 @functools.cache
 def _hints(function: Callable[..., Any]) -> dict[str, Any]:
-    """The annotations; a name that is imported for type checkers only allows everything."""
-    return typing.get_type_hints(function, localns=_Known(function.__globals__))
-
-
-class _Known(dict[str, Any]):
-    """Names of a module, and ``Any`` for those that it does not have."""
-
-    def __missing__(self, name: str) -> Any:
-        return getattr(builtins, name, Any)
+    """The annotations; one that names what is imported for type checkers only allows everything."""
+    found: dict[str, Any] = {}
+    for name, hint in function.__annotations__.items():
+        alone = types.SimpleNamespace(__annotations__={name: hint})
+        with contextlib.suppress(NameError, TypeError):
+            found |= typing.get_type_hints(alone, function.__globals__)
+    return found
 
 
 def _fits(value: Any, hint: Any) -> bool:

@@ -83,12 +83,12 @@ def table(title: str, columns: Sequence[str], lines: Sequence[Sequence[Any]], nu
     from rich.table import Table
     from rich.text import Text
 
-    shown = Table(title=Text(title) if title else None, box=SIMPLE_HEAD, title_justify="left", pad_edge=False)
+    shown = Table(title=Text(visible(title)) if title else None, box=SIMPLE_HEAD, title_justify="left", pad_edge=False)
     for place, name in enumerate(columns):
         cells = [visible(str(line[place])) for line in lines]
         word = all(" " not in cell and len(cell) <= WHOLE_WORD for cell in cells)
         justify: Literal["left", "right"] = "right" if name in numeric else "left"
-        shown.add_column(name, justify=justify, overflow="fold", no_wrap=word)
+        shown.add_column(visible(name), justify=justify, overflow="fold", no_wrap=word)
     for line in lines:
         shown.add_row(*(c if isinstance(c, Text) else Text(visible(str(c))) for c in line))
     _print(shown)

@@ -96,9 +96,8 @@ def test_keys_of_many_dotted_parts_are_refused_before_they_are_parsed() -> None:
     "line",
     [
         'start = ["exp(exp(exp(exp(9))))"]',
-        'start = ["10**400"]',
+        "[knobs]\ns = 1" + "0" * 400,
         '[domain]\nx1 = [0, "exp(exp(exp(9)))"]',
-        '[knobs]\ns = "10**400"',
     ],
 )
 def test_numbers_beyond_floats_are_refused_with_their_field(line: str, tmp_path: Path) -> None:
