@@ -33,10 +33,10 @@ def header(count: int) -> bytes:
 
 
 def refused(path: Path) -> str:
-    begin = time.perf_counter()
+    begin = time.process_time()
     with pytest.raises(InputError) as caught:
         load(path)
-    assert time.perf_counter() - begin < 5
+    assert time.process_time() - begin < 5
     return str(caught.value)
 
 
@@ -81,11 +81,11 @@ def test_arrays_come_back_as_numpy_wrote_them(tmp_path: Path) -> None:
 
 def test_keys_of_many_dotted_parts_are_refused_before_they_are_parsed() -> None:
     deep = "a." * 50_000 + "a = 1"
-    begin = time.perf_counter()
+    begin = time.process_time()
     for text in (deep, f"[{deep[:-4]}]", '"a" . ' * 60 + "b = 1", "x" * 2_000_000):
         with pytest.raises(InputError, match="not TOML"):
             parse_toml(text, "text")
-    assert time.perf_counter() - begin < 5
+    assert time.process_time() - begin < 5
     assert parse_toml("a." * (DEEPEST_KEY - 1) + "a = 1", "text")
     assert parse_toml('note = "1.2.3 and so on ... and a.b.c"', "text")
     with pytest.raises(InputError, match="not TOML"):

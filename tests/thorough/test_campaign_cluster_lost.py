@@ -159,6 +159,7 @@ def test_worker_network_and_scheduler_lost_in_turn(tmp_path: Path, monkeypatch: 
                         outcome = run_campaign(cells, out, executor=executor, jobs=4, work="campaign_toy:work")
                 except (ExecutorLostError, OSError, TimeoutError):
                     lost += 1
+                    time.sleep(0.3)
     finally:
         for cluster in clusters:
             cluster.end()
