@@ -79,7 +79,7 @@ __all__ = [
 ]
 
 
-__getattr__ = on_first_use(__name__, _HOME, modules=_ROOMS)
+__getattr__ = on_first_use(__name__, _HOME, modules=_ROOMS, public=True)
 
 
 def __dir__() -> list[str]:

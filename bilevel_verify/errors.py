@@ -7,9 +7,37 @@ status 2 and everything else of this tree into exit status 3; neither loses what
 
 from __future__ import annotations
 
+LONGEST_WORD, LONGEST_MESSAGE = 300, 2_000
+"""Signs of one word of a message, and of a message: what is longer is shortened in its middle."""
+VISIBLE = {
+    **{sign: 0x2400 + sign for sign in range(32) if chr(sign) not in "\n\t"},
+    **dict.fromkeys(
+        [*range(0x7F, 0xA0), 0x61C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)], 0xFFFD
+    ),
+}
+"""Signs that move a cursor, colour a terminal or turn the direction of text -> one visible sign for each."""
+
+
+def visible(text: str) -> str:
+    """The text as a terminal may show it: control signs are pictures of themselves."""
+    return text.translate(VISIBLE)
+
+
+def one_line(text: str) -> str:
+    """A message: one line of visible signs, with long words and long messages shortened in the middle."""
+    words = [_shortened(word, LONGEST_WORD) for word in visible(text).split()]
+    return _shortened(" ".join(words), LONGEST_MESSAGE)
+
+
+def _shortened(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most // 2]}...{text[-most // 3 :]}"
+
 
 class BilevelVerifyError(Exception):
-    """Root of every error that this package raises on purpose."""
+    """Root of every error that this package raises on purpose; what it says is one visible line of bounded length."""
+
+    def __str__(self) -> str:
+        return one_line(super().__str__())
 
 
 class InputError(BilevelVerifyError, ValueError):
@@ -52,7 +80,7 @@ class LatexError(ExpressionError):
         self.column = column
 
     def __str__(self) -> str:
-        return f"LaTeX, line {self.line}, column {self.column}: {self.plain}"
+        return one_line(f"LaTeX, line {self.line}, column {self.column}: {self.plain}")
 
 
 class ProblemError(InputError):

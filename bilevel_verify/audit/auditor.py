@@ -5,8 +5,9 @@ Runs (claims along trajectories, attacks on lemmas) are the business of ``checks
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bilevel_verify.audit.findings.finding import Finding
@@ -15,6 +16,7 @@ from bilevel_verify.audit.pool import shared
 from bilevel_verify.checks.verdicts.counting import count_of, in_order
 from bilevel_verify.checks.verdicts.verdict import Row
 from bilevel_verify.errors import CardError
+from bilevel_verify.installation import theory_directory
 from bilevel_verify.theorems.card import Card, Entry
 from bilevel_verify.theorems.library import cards, load_card
 
@@ -126,7 +128,24 @@ def findings_of(
     found += list(executability_findings(card, entry))
     found += list(identity_findings(card, entry, seed, attack=budget > QUICK))
     found += margin_findings(card, entry)
-    return with_records(card, entry, found)
+    again = _command(card, entry, options)
+    return [
+        finding if finding.row.reproduce else replace(finding, row=replace(finding.row, reproduce=again))
+        for finding in with_records(card, entry, found)
+    ]
+
+
+def _command(card: Card, entry: Entry, options: Options) -> str:
+    """The command line that repeats the rows of an entry: a card of the user by its file, options where they matter."""
+    shipped = card.path.parent.resolve() == theory_directory().resolve()
+    words = ["bilevel-verify", "audit", card.key if shipped else str(card.path), "--statement", entry.id]
+    if options.budget == QUICK and not options.repairs:
+        words.append("--quick")
+    elif options.budget != FULL:
+        words += ["--budget", f"{options.budget:g}"]
+    if options.seed:
+        words += ["--seed", str(options.seed)]
+    return shlex.join(words)
 
 
 def tally(rows: Iterable[Row]) -> dict[str, int]:

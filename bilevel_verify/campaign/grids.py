@@ -29,7 +29,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -37,6 +36,7 @@ from typing import Any
 
 from bilevel_verify.campaign.cell import Cell, Limits, Scalar
 from bilevel_verify.errors import InputError
+from bilevel_verify.files import read_toml
 
 HEAD_FIELDS = {"name", "title", "time_limit", "memory_limit", "total_time"}
 GRID_FIELDS = {
@@ -44,7 +44,6 @@ GRID_FIELDS = {
     *("knobs", "parameters", "seeds", "budget", "audits"),
 }
 MOST_CELLS = 1_000_000
-LARGEST_FILE = 4_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +77,7 @@ def load_campaign(path: str | Path) -> Campaign:
         The file is missing, no TOML, or has an unknown field, an empty grid, a wrong type or contradictory limits.
     """
     place = Path(path)
-    data = _read_toml(place)
+    data = read_toml(place)
     unknown = set(data) - {"campaign", "grid"}
     if unknown:
         raise InputError(f"{place}: unknown table {sorted(unknown)[0]!r}; a campaign has [campaign] and [[grid]]")
@@ -254,18 +253,3 @@ def _number(value: Any, where: str) -> float | None:
     if isinstance(value, bool) or not isinstance(value, float | int):
         raise InputError(f"{where} must be a number, not {value!r}")
     return float(value)
-
-
-def _read_toml(path: Path) -> dict[str, Any]:
-    try:
-        if path.stat().st_size > LARGEST_FILE:
-            raise InputError(f"{path}: larger than {LARGEST_FILE // 10**6} MB, this is no campaign file")
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such campaign file") from None
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}") from None
-    except UnicodeDecodeError:
-        raise InputError(f"{path}: not UTF-8 text") from None
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{path}: not TOML: {error}") from None

@@ -17,8 +17,9 @@ import sys
 import tempfile
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
 from typing import IO, Any, Protocol
 
 from bilevel_verify.campaign.cell import Limits
@@ -220,12 +221,26 @@ def executor_results(
 ) -> Iterator[Result | None]:
     """Results from any executor of ``concurrent.futures``, at most ``window`` tasks under way.
 
-    A task whose future fails (a broken pool, a lost worker of a cluster) becomes a ``crashed`` result.
+    A task that the executor loses (a worker gone, a connection cut) is handed out again; one that keeps killing its
+    workers becomes a ``crashed`` result.
+
+    Raises
+    ------
+    ExecutorLostError : it takes no more tasks, or loses all that are under way without one answer between them.
     """
     under_way: dict[Future[Result], Task] = {}
+    losses: Counter[str] = Counter()
+    in_a_row = 0
+
+    def send(task: Task) -> None:
+        try:
+            under_way[executor.submit(remote_task, reference, task, limits.seconds, limits.megabytes)] = task
+        except Exception as error:
+            raise _lost(error) from error
+
     while not (source.exhausted() and not under_way):
         while len(under_way) < window and (task := source.take(0)) is not None:
-            under_way[executor.submit(remote_task, reference, task, limits.seconds, limits.megabytes)] = task
+            send(task)
         finished = wait(under_way, timeout=TICK, return_when=FIRST_COMPLETED).done if under_way else set()
         if not finished:
             if not under_way:
@@ -234,10 +249,29 @@ def executor_results(
         for future in finished:
             task = under_way.pop(future)
             try:
-                yield future.result()
-            except Exception as error:
+                result = future.result()
+            except (Exception, CancelledError) as error:
+                losses[task["id"]] += 1
+                in_a_row += 1
+                if in_a_row > 2 * window:
+                    raise _lost(error) from error
+                if losses[task["id"]] <= ATTEMPTS and type(error).__name__ != "KilledWorker":
+                    send(task)
+                    continue
                 message = f"the executor lost the cell ({type(error).__name__}: {error})"
                 yield {"id": task["id"], "status": "crashed", "message": message, "seconds": 0.0, "fault": "crashed"}
+            else:
+                in_a_row = 0
+                yield result
+
+
+class ExecutorLostError(BilevelVerifyError, RuntimeError):
+    """The executor that was handed over is gone; what it answered is kept."""
+
+
+def _lost(error: BaseException) -> ExecutorLostError:
+    how = f"{type(error).__name__}: {error}".rstrip(": ")
+    return ExecutorLostError(f"the executor is lost ({how}); its answers are kept, run again with another to go on")
 
 
 _LOCAL = threading.local()

@@ -154,6 +154,8 @@ def run_campaign(
     ------
     InputError, StoreError
         The campaign or the store cannot be used; nothing was overwritten.
+    ExecutorLostError
+        The executor is gone; all earlier answers are kept.
     StoreUnavailableError
         The disk is full; all earlier answers are kept.
     """

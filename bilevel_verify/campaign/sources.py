@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-import tomllib
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any
 
 from bilevel_verify.campaign.cell import Scalar
 from bilevel_verify.errors import CardError, InputError, ProblemError
+from bilevel_verify.files import read_toml
 from bilevel_verify.language import nearest
 
 ZOO = Path(__file__).parents[1] / "problems" / "zoo"
@@ -137,8 +137,8 @@ def _with_data_files(path: Path, digest: str) -> str:
 def _data_files(path: Path, digest: str) -> tuple[str, ...]:
     """Names of data files in a problem file; a file that is no problem is refused later, by the room that reads it."""
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8")).get("data")
-    except (OSError, ValueError):
+        data = read_toml(path).get("data")
+    except InputError:
         return ()
     entries = data.values() if isinstance(data, dict) else ()
     named = {str(e["file"]) for e in entries if isinstance(e, dict) and isinstance(e.get("file"), str)}

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from bilevel_verify.cli.parser import build_parser
-from bilevel_verify.errors import BilevelVerifyError, InputError
+from bilevel_verify.errors import BilevelVerifyError, InputError, one_line, visible
 
 OK, REFUTED, WRONG_USE, OUR_ERROR, INTERRUPTED = 0, 1, 2, 3, 130
 
@@ -70,8 +70,8 @@ def _failed(message: str, status: int, arguments: Any) -> int:
 
 
 def _message(text: str, arguments: Any) -> None:
-    print(f"bilevel-verify {arguments.command}: {text}", file=sys.stderr)
+    print(visible(f"bilevel-verify {arguments.command}: {text}"), file=sys.stderr)
 
 
 def _line(error: BaseException) -> str:
-    return " ".join(str(error).split())[:600]
+    return one_line(str(error))

@@ -10,6 +10,8 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
+from bilevel_verify.errors import VISIBLE, visible
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -26,6 +28,8 @@ COLOURS = {
     "uninformative": "bright_black",
 }
 PLAIN_WIDTH = 160
+JSON_ESCAPES = {sign: f"\\u{sign:04x}" for sign in VISIBLE if sign >= 0x7F}
+"""Control signs that JSON does not escape of its own accord."""
 ROWS_SHOWN = 200
 
 
@@ -42,6 +46,16 @@ def console(stderr: bool = False) -> Console:
     return Console(file=stream, highlight=False, width=width)
 
 
+def show(text: str) -> None:
+    """Text for a person, on stdout, folded at the width of the terminal; never markup, no control signs."""
+    console().print(visible(text), markup=False)
+
+
+def line(text: str) -> None:
+    """Text for a person, on stdout, as it stands but for control signs."""
+    print(visible(text))
+
+
 WHOLE_WORD = 12
 """Letters of a word that no narrow table tears apart."""
 
@@ -54,13 +68,13 @@ def piped_width() -> int:
 
 def print_json(value: Any) -> None:
     """Strict JSON on stdout."""
-    json.dump(value, sys.stdout, ensure_ascii=False, allow_nan=False, indent=1)
-    sys.stdout.write("\n")
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=1)
+    sys.stdout.write(text.translate(JSON_ESCAPES) + "\n")
 
 
 def say(text: str) -> None:
     """A message for a person, on stderr."""
-    print(text, file=sys.stderr)
+    print(visible(text), file=sys.stderr)
 
 
 def table(title: str, columns: Sequence[str], lines: Sequence[Sequence[Any]], numeric: Sequence[str] = ()) -> None:
@@ -69,19 +83,23 @@ def table(title: str, columns: Sequence[str], lines: Sequence[Sequence[Any]], nu
     from rich.table import Table
     from rich.text import Text
 
-    shown = Table(title=Text(title) if title else None, box=SIMPLE_HEAD, title_justify="left", pad_edge=False)
+    shown = Table(title=Text(visible(title)) if title else None, box=SIMPLE_HEAD, title_justify="left", pad_edge=False)
     for place, name in enumerate(columns):
-        cells = [str(line[place]) for line in lines]
+        cells = [visible(str(line[place])) for line in lines]
         word = all(" " not in cell and len(cell) <= WHOLE_WORD for cell in cells)
         justify: Literal["left", "right"] = "right" if name in numeric else "left"
-        shown.add_column(name, justify=justify, overflow="fold", no_wrap=word)
+        shown.add_column(visible(name), justify=justify, overflow="fold", no_wrap=word)
     for line in lines:
-        shown.add_row(*(c if isinstance(c, Text) else Text(str(c)) for c in line))
+        shown.add_row(*(c if isinstance(c, Text) else Text(visible(str(c))) for c in line))
     _print(shown)
 
 
 def _print(thing: Any) -> None:
     """Print without blanks at the end of lines where nobody sees colours."""
+    from rich.text import Text
+
+    if isinstance(thing, Text):
+        thing.plain = visible(thing.plain)  # one sign for one sign: the colours stay in their places
     target = console()
     if sys.stdout.isatty():
         target.print(thing)
@@ -165,7 +183,7 @@ def _blocks(title: str, lines: Sequence[Sequence[Any]]) -> None:
         if (measured, bound) != ("—", "—"):
             _print(Padding(Text(f"{measured} against {bound}, margin {margin}"), (0, 0, 0, 4)))
         if why:
-            _print(Padding(Text(why), (0, 0, 0, 4)))
+            _print(Padding(Text(visible(why)), (0, 0, 0, 4)))
 
 
 def verdict_counts(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -212,7 +230,9 @@ class ProgressBar:
 
         if self._bar:
             done = state.finished + state.elsewhere
-            self._bar.update(self._task, completed=done, description=escape(state.waiting or state.label or "starting"))
+            self._bar.update(
+                self._task, completed=done, description=escape(visible(state.waiting or state.label or "starting"))
+            )
         elif not self._quiet and time.monotonic() - self._said > (5 if state.finished > self._shown else 30):
             self._said, self._shown = time.monotonic(), state.finished
             left = state.seconds_left

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any, NoReturn
 
+from bilevel_verify.errors import one_line
+
 COMMANDS = "bilevel_verify.cli.commands"
 EPILOG = """examples:
   bilevel-verify run --out report
@@ -24,7 +26,7 @@ class Parser(argparse.ArgumentParser):
     """Errors on one line instead of the usage text."""
 
     def error(self, message: str) -> NoReturn:
-        self.exit(2, f"{self.prog}: error: {' '.join(message.split())} (see {self.prog} --help)\n")
+        self.exit(2, f"{self.prog}: error: {one_line(message)} (see {self.prog} --help)\n")
 
 
 class _Version(argparse.Action):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from bilevel_verify.errors import CardError, InputError
+from bilevel_verify.files import read_toml
 from bilevel_verify.language import nearest
 from bilevel_verify.theorems.reading.fields import Names, Place, domain_of
 
@@ -67,12 +67,7 @@ def read_answers(path: Path | None) -> Answers:
     """
     if path is None:
         return Answers()
-    try:
-        if not path.is_file() or path.stat().st_size > 1_000_000:
-            raise InputError(f"{path}: no such file of answers (a TOML file of at most 1 MB)")
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise InputError(f"{path}: not TOML: {error}") from None
+    data = read_toml(path)
     if isinstance(data.get("draft"), dict):
         data = data["draft"].get("answers", {})
     return answers_of(data, str(path))

@@ -15,7 +15,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import lru_cache
@@ -23,10 +22,10 @@ from pathlib import Path
 from typing import Any
 
 from bilevel_verify.errors import InputError
+from bilevel_verify.files import read_toml
 from bilevel_verify.installation import theory_directory
 
 KINDS = ("display", "inline", "algorithm-line", "table-cell")
-LARGEST_FILE = 4_000_000
 MOST_FORMULAS = 20_000
 LONGEST = 40_000
 """Bytes of a file, formulas in it, characters of one formula."""
@@ -140,13 +139,7 @@ def has_print(key: str) -> bool:
 @lru_cache(maxsize=16)
 def _loaded(path: str, stamp: int) -> Print:
     source = Path(path)
-    if source.stat().st_size > LARGEST_FILE:
-        raise InputError(f"{source.name}: more than {LARGEST_FILE} bytes")
-    try:
-        data = tomllib.loads(source.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{source.name}: not TOML: {error}") from None
-    return read_print(data, source.name)
+    return read_print(read_toml(source, label=source.name), source.name)
 
 
 def read_print(data: Mapping[str, Any], label: str = "print") -> Print:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import product
 
 from bilevel_verify.errors import InputError, LatexError
+from bilevel_verify.files import read_toml
 from bilevel_verify.language import letter_latex, tree
 from bilevel_verify.latex import Notation, read_latex
 from bilevel_verify.manuscript.comparing import Relation
@@ -175,9 +175,9 @@ def print_notation(card: Card) -> Notation:
     """
     notation = card.notation
     try:
-        data = tomllib.loads(card.path.read_text(encoding="utf-8"))
+        data = read_toml(card.path)
         table = Notation.from_table(notation_table(data, card.path))
-    except (OSError, tomllib.TOMLDecodeError, InputError):
+    except InputError:
         return notation
     own = {entry.name for entry in table.entries}
     extra = [e for e in notation.entries if e.role == "letter" and e.name in card.letters and e.name not in own]

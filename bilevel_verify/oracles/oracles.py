@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bilevel_verify.arguments import checked
 from bilevel_verify.errors import BilevelVerifyError, ParameterError
 from bilevel_verify.oracles import forms
 from bilevel_verify.oracles.batch import batch
@@ -26,6 +27,7 @@ from bilevel_verify.oracles.convention import (
     new_counts,
 )
 from bilevel_verify.oracles.programs import Programs, direction_block
+from bilevel_verify.problems.numbers import float_array
 from bilevel_verify.problems.problem import Problem
 
 FloatArray = NDArray[np.float64]
@@ -46,6 +48,7 @@ class Oracles:
     they take points in rows and do not count.
     """
 
+    @checked
     def __init__(self, problem: Problem, compiled: bool | None = None, budget: int | None = None) -> None:
         self.problem = problem
         self.programs = Programs(problem)
@@ -60,6 +63,7 @@ class Oracles:
         name = self.problem.name or self.problem.kind
         return f"<oracles of {name}: {dict(self.counts) or 'nothing asked yet'}>"
 
+    @checked
     def fresh(self, plain: bool = False) -> Oracles:
         """Oracles of the same problem that count from zero; what was derived and compiled is shared.
 
@@ -185,7 +189,11 @@ class Oracles:
 
     def batch(self, field: str, X: ArrayLike, Y: ArrayLike | None = None, V: ArrayLike | None = None) -> FloatArray:
         """One oracle at many points: rows of ``X`` (n, dx), ``Y`` (n, dy), for products ``V``; result (n, length)."""
-        columns = [np.atleast_2d(np.asarray(block, dtype=float)) for block in (X, Y, V) if block is not None]
+        if field not in FIELDS:
+            raise ParameterError(f"there is no oracle {str(field)[:40]!r}; there are {', '.join(FIELDS)}")
+        columns = [np.atleast_2d(float_array(block, field, ParameterError)) for block in (X, Y, V) if block is not None]
+        if not columns or len({len(column) for column in columns}) != 1 or any(c.ndim != 2 for c in columns):
+            raise ParameterError(f"{field} takes as many rows of every block as points")
         points = np.concatenate(columns, axis=1)
         wanted = sum(length for _, length in self.programs.blocks(field))
         if points.shape[1] != wanted:
@@ -219,6 +227,7 @@ class Oracles:
 
     # for solver loops
 
+    @checked
     def function_set(self, names: Sequence[str], form: str = "compiled") -> OracleSet:
         """The named oracles as functions ``(x, y, out)`` and ``(x, y, v, out)``; stubs for all others.
 
@@ -244,8 +253,11 @@ class Oracles:
         stub = forms.compiled_stub if form == "compiled" else forms.plain_stub
         return OracleSet(*(make(field) if field in names else stub(field) for field in FIELDS))
 
+    @checked
     def can_compile(self, names: Sequence[str]) -> bool:
         """Whether these oracles exist in compiled form (compiles them)."""
+        if unknown := sorted(set(names) - set(FIELDS)):
+            raise ParameterError(f"there is no oracle {unknown[0]!r}; there are {', '.join(FIELDS)}")
         if self._compile is False or not can_compile():
             return False
         return all(self._compiled(name) is not None for name in names)
@@ -262,6 +274,7 @@ class Oracles:
         """Whether a run of this loop on this problem was found to be long."""
         return loop in self._long
 
+    @checked
     def worth_compiling(self, names: Sequence[str], heavy: bool = False) -> bool:
         """Whether these oracles should be machine code (compiles them then): they were or will be asked often.
 
@@ -358,7 +371,7 @@ def unpack_third(packed: ArrayLike, n: int) -> FloatArray:
 
 
 def _vector(value: ArrayLike, length: int, name: str) -> FloatArray:
-    array = np.ascontiguousarray(value, dtype=np.float64).ravel()
+    array = np.ascontiguousarray(float_array(value, name, ParameterError)).ravel()
     if array.shape[0] != length:
         raise ParameterError(f"{name} has {array.shape[0]} entries; the problem has {length}")
     return array

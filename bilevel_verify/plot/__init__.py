@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from bilevel_verify.plot.style import Picture
 
 
-__getattr__ = on_first_use(__name__, _HOME)
+__getattr__ = on_first_use(__name__, _HOME, public=True)
 
 
 def __dir__() -> list[str]:

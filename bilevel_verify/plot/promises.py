@@ -153,6 +153,8 @@ def _orders(source: Verification) -> list[Line]:
 
 
 def _counted(source: Any, count: str, exponent: float | None) -> Line:
+    if not isinstance(source, Sequence) or not all(isinstance(run, Run) for run in source):
+        raise InputError("scaling takes a verification, or runs at two or more tolerances in a list")
     runs: list[Run] = sorted((r for r in source if r.eps), key=lambda r: -float(r.eps or 0))
     if len(runs) < 2:
         raise InputError("scaling needs runs at two or more tolerances: [bv.solve(p, method, eps=e) for e in ...]")

@@ -46,10 +46,12 @@ class Budget:
 
     def exact(self, value: Any, node: Node) -> Any:
         """``value``, refused if it is plainly undefined or its exact number is too large (looks one level deep)."""
+        if value.is_Rational:
+            if bits(value) > MAXIMUM_BITS:
+                raise self.fail(f"an exact number of more than {MAXIMUM_BITS} bits", node)
+            return value
         if value in UNDEFINED or any(a in UNDEFINED for a in value.args):
             raise self.fail("is undefined here (division by zero, root or logarithm of a negative number)", node)
-        if value.is_Number and bits(value) > MAXIMUM_BITS:
-            raise self.fail(f"an exact number of more than {MAXIMUM_BITS} bits", node)
         return value
 
     def defined(self, value: Any, node: Node) -> Any:

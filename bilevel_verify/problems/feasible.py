@@ -6,13 +6,15 @@ data fix it (``Box``, ``HalfSpace``); :func:`check_dimension` compares it with t
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from itertools import pairwise
 from typing import Any
 
 from bilevel_verify.errors import ProblemError
+from bilevel_verify.problems.numbers import float_array
 
 
 @dataclass(frozen=True)
@@ -83,10 +85,27 @@ def _length(x: Sequence[float], expected: int | None) -> None:
         raise ProblemError(f"a point of dimension {len(x)} where {expected} was expected")
 
 
+Contains = Callable[[Any, Sequence[float], float], bool]
+
+
+def _of_points(contains: Contains) -> Contains:
+    """``contains`` of a set, asked about one point (a list of numbers) with a tolerance (a number) only."""
+
+    @functools.wraps(contains)
+    def asked(self: Any, x: Sequence[float], tolerance: float = 0.0) -> bool:
+        point = float_array(x, "x", ProblemError)
+        if point.ndim != 1:
+            raise ProblemError(f"a point is one list of numbers, not an array of shape {point.shape}")
+        return contains(self, point.tolist(), float(float_array(tolerance, "tolerance", ProblemError).sum()))
+
+    return asked
+
+
 @dataclass(frozen=True)
 class WholeSpace(FeasibleSet):
     """R^n."""
 
+    @_of_points
     def contains(self, x: Sequence[float], tolerance: float = 0.0) -> bool:
         """Every point without NaN."""
         return not any(math.isnan(v) for v in x)
@@ -118,6 +137,7 @@ class Ball(FeasibleSet):
         """Dimension of the centre, if one was given."""
         return None if self.center is None else len(self.center)
 
+    @_of_points
     def contains(self, x: Sequence[float], tolerance: float = 0.0) -> bool:
         """``|x - center| <= radius + tolerance``."""
         _length(x, self.dimension)
@@ -155,6 +175,7 @@ class Box(FeasibleSet):
         """True if every entry is finite."""
         return all(math.isfinite(v) for v in self.lo + self.hi)
 
+    @_of_points
     def contains(self, x: Sequence[float], tolerance: float = 0.0) -> bool:
         """``lo - tolerance <= x <= hi + tolerance`` entry by entry."""
         _length(x, self.dimension)
@@ -170,6 +191,7 @@ class Box(FeasibleSet):
 class Orthant(FeasibleSet):
     """``x >= 0``."""
 
+    @_of_points
     def contains(self, x: Sequence[float], tolerance: float = 0.0) -> bool:
         """Every entry at least ``-tolerance``."""
         return all(v >= -tolerance for v in x)
@@ -193,6 +215,7 @@ class Simplex(FeasibleSet):
     def __post_init__(self) -> None:
         object.__setattr__(self, "total", _positive(self.total, "total of a Simplex"))
 
+    @_of_points
     def contains(self, x: Sequence[float], tolerance: float = 0.0) -> bool:
         """Entries at least ``-tolerance``, sum within ``tolerance`` (plus rounding of the sum) of the total."""
         rounding = 4e-16 * len(x) * self.total
@@ -212,6 +235,7 @@ class L1Ball(FeasibleSet):
     def __post_init__(self) -> None:
         object.__setattr__(self, "radius", _positive(self.radius, "radius of an L1Ball"))
 
+    @_of_points
     def contains(self, x: Sequence[float], tolerance: float = 0.0) -> bool:
         """``|x|_1 <= radius + tolerance``."""
         return math.fsum(abs(v) for v in x) <= self.radius + tolerance
@@ -244,6 +268,7 @@ class HalfSpace(FeasibleSet):
         """False."""
         return False
 
+    @_of_points
     def contains(self, x: Sequence[float], tolerance: float = 0.0) -> bool:
         """``normal . x <= offset + tolerance |normal|`` (a tolerance in the units of x)."""
         _length(x, self.dimension)
@@ -258,6 +283,7 @@ class HalfSpace(FeasibleSet):
 class Isotonic(FeasibleSet):
     """``x_1 <= x_2 <= ... <= x_n``."""
 
+    @_of_points
     def contains(self, x: Sequence[float], tolerance: float = 0.0) -> bool:
         """Every step down is at most ``tolerance``."""
         return not any(math.isnan(v) for v in x) and all(a <= b + tolerance for a, b in pairwise(x))
@@ -297,6 +323,7 @@ class Intersection(FeasibleSet):
         """True if one of the sets is bounded (sufficient)."""
         return any(s.bounded for s in self.sets)
 
+    @_of_points
     def contains(self, x: Sequence[float], tolerance: float = 0.0) -> bool:
         """In every set."""
         return all(s.contains(x, tolerance) for s in self.sets)

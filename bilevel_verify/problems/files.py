@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
-import tomllib
+import zipfile
+import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import sympy
 
 from bilevel_verify import language
 from bilevel_verify.errors import ExpressionError, ProblemError
+from bilevel_verify.files import parse_toml, plain_file
+from bilevel_verify.files import read_toml as read_table
 from bilevel_verify.problems import construct
 from bilevel_verify.problems.family import ProblemFamily, free_letters, resolve_knobs
 from bilevel_verify.problems.problem import KINDS, Problem
@@ -35,7 +38,11 @@ CATALOGUE = ("tags", "promises", "control", "latex", "extra", "free")
 """Fields that only the zoo, or the search for worst cases (``free``), reads; allowed in every file."""
 
 MAXIMUM_FILE = 64_000_000
-MAXIMUM_TEXT = 8_000_000
+DAMAGED = (
+    *(ValueError, EOFError, KeyError, TypeError, AttributeError),
+    *(zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError),
+)
+"""What the readers of NumPy and of zip archives raise over a file that is not what its name says."""
 
 
 def load(path: str | Path, *, allow_outside: bool = False, **knobs: Any) -> Problem | ProblemFamily:
@@ -61,25 +68,12 @@ def load(path: str | Path, *, allow_outside: bool = False, **knobs: Any) -> Prob
 
 def read_toml(path: Path) -> dict[str, Any]:
     """The table of a TOML file; ProblemError if it is missing, too large, or not TOML."""
-    try:
-        if path.stat().st_size > MAXIMUM_TEXT:
-            raise ProblemError(f"{path.name}: larger than {MAXIMUM_TEXT} bytes; put data into an NPZ file beside it")
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ProblemError(f"{path}: cannot be read ({error.strerror or type(error).__name__})") from None
-    except UnicodeDecodeError:
-        raise ProblemError(f"{path.name}: not UTF-8 text") from None
-    except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
-        raise ProblemError(f"{path.name}: not TOML: {str(error)[:120]}") from None
+    return read_table(path, label=path.name, error=ProblemError)
 
 
 def loads(text: str, *, folder: Path | None = None, **knobs: Any) -> Problem | ProblemFamily:
     """Read a problem from TOML text; data files only if ``folder`` is given."""
-    try:
-        spec = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
-        raise ProblemError(f"not TOML: {str(error)[:120]}") from None
-    return from_spec(spec, folder=folder, knobs=knobs)
+    return from_spec(parse_toml(text, "text of a problem", ProblemError), folder=folder, knobs=knobs)
 
 
 def from_spec(
@@ -159,18 +153,19 @@ def _from_loader(name: str, loader: Any) -> Any:
 
 def _read_file(name: str, value: Mapping[str, Any], folder: Path | None, allow_outside: bool) -> Any:
     path = _inside(name, value["file"], folder, allow_outside)
+    plain_file(path, MAXIMUM_FILE, f"data array {name!r}: {path.name}", ProblemError)
     try:
-        if path.stat().st_size > MAXIMUM_FILE:
-            raise ProblemError(f"data array {name!r}: {path.name} is larger than {MAXIMUM_FILE} bytes")
         array = _parse(name, path, value)
     except ProblemError:
         raise
     except OSError as error:
         reason = error.strerror or str(error)[:60]
         raise ProblemError(f"data array {name!r}: {path.name} cannot be read ({reason})") from None
-    except (ValueError, EOFError, KeyError, TypeError, AttributeError) as error:
+    except DAMAGED as error:
         raise ProblemError(f"data array {name!r}: {path.name}: {str(error)[:80]}") from None
     shape = value.get("shape")
+    if shape is not None and not isinstance(shape, list | tuple):
+        raise ProblemError(f"data array {name!r}: shape must be a list of lengths such as [3, 2]")
     if shape is not None and list(np.shape(array)) != list(shape):
         raise ProblemError(f"data array {name!r} has shape {list(np.shape(array))}, the file states {shape}")
     return array
@@ -179,6 +174,8 @@ def _read_file(name: str, value: Mapping[str, Any], folder: Path | None, allow_o
 def _inside(name: str, file: str, folder: Path | None, allow_outside: bool) -> Path:
     if folder is None:
         raise ProblemError(f"data array {name!r}: data files need a problem file beside them")
+    if "\0" in file:
+        raise ProblemError(f"data array {name!r}: the name of its file holds a zero byte")
     path = (folder / file).resolve()
     if not allow_outside and not path.is_relative_to(folder.resolve()):
         raise ProblemError(
@@ -193,16 +190,40 @@ def _parse(name: str, path: Path, value: Mapping[str, Any]) -> Any:
         skip = 1 if value.get("header") else 0
         table = np.loadtxt(path, delimiter=",", skiprows=skip, ndmin=2, encoding="utf-8")
         return table[:, 0] if table.shape[1] == 1 else table
-    if suffix not in (".npy", ".npz"):
-        raise ProblemError(f"data array {name!r}: {path.name} must be a .csv, .npy or .npz file")
-    loaded = np.load(path, allow_pickle=False)
     if suffix == ".npy":
-        return loaded
-    with loaded:
+        with path.open("rb") as stream:
+            return _array(stream)
+    if suffix != ".npz":
+        raise ProblemError(f"data array {name!r}: {path.name} must be a .csv, .npy or .npz file")
+    with zipfile.ZipFile(path) as archive:
+        keys = [member.removesuffix(".npy") for member in archive.namelist()]
         key = value.get("key", name)
-        if key not in loaded.files:
-            raise ProblemError(f"data array {name!r}: {path.name} has no key {key!r}; it has {', '.join(loaded.files)}")
-        return loaded[key]
+        if key not in keys:
+            shown = ", ".join(keys)[:200] or "none"
+            raise ProblemError(f"data array {name!r}: {path.name} has no key {str(key)[:60]!r}; it has {shown}")
+        with archive.open(archive.infolist()[keys.index(key)]) as stream:
+            return _array(stream)
+
+
+def _array(stream: IO[bytes]) -> Any:
+    """The array of an NPY stream whose header announces at most ``MAXIMUM_FILE`` bytes: only those are unpacked.
+
+    Raises
+    ------
+    ValueError : not NPY, objects, or a larger array.
+    """
+    version = np.lib.format.read_magic(stream)
+    reader = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    shape, fortran, dtype = reader(stream)
+    if dtype.hasobject:
+        raise ValueError("objects (a pickle) are not read; save an array of numbers")
+    size = math.prod(shape) * dtype.itemsize
+    if size > MAXIMUM_FILE:
+        raise ValueError(f"an array of {size} bytes; at most {MAXIMUM_FILE} are read")
+    content = stream.read(size)
+    if len(content) != size:
+        raise ValueError("shorter than its header says")
+    return np.frombuffer(content, dtype=dtype).reshape(shape, order="F" if fortran else "C")
 
 
 def dump(problem: Problem) -> str:

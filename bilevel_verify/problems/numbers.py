@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 import sympy
+from numpy.typing import NDArray
 
 from bilevel_verify import language
-from bilevel_verify.errors import ProblemError
+from bilevel_verify.errors import InputError, ProblemError
 from bilevel_verify.problems.expression_arrays import exact_number
 from bilevel_verify.problems.names import check_name
 from bilevel_verify.problems.to_sympy import to_sympy
@@ -56,7 +57,12 @@ def constant(value: Any, what: str) -> Any:
     """
     if value.free_symbols or not value.is_number or not value.is_real:
         raise ProblemError(f"{what} must be a real number, not {str(value)[:60]}")
-    return value
+    try:
+        if math.isfinite(float(value)):
+            return value
+    except (OverflowError, ValueError):
+        pass
+    raise ProblemError(f"{what} is beyond the range of floats (1.8e308)")
 
 
 def number(value: Any, what: str, *, infinite: bool = False) -> Any:
@@ -82,7 +88,7 @@ def number(value: Any, what: str, *, infinite: bool = False) -> Any:
         if infinite and not math.isnan(plain):
             return sympy.oo if plain > 0 else -sympy.oo
         raise ProblemError(f"{what} must be finite, not {plain}")
-    return exact_number(value)
+    return constant(exact_number(value), what)
 
 
 def end_of_range(value: Any, missing: Any, what: str, knobs: Mapping[str, Any]) -> Any:
@@ -92,6 +98,24 @@ def end_of_range(value: Any, missing: Any, what: str, knobs: Mapping[str, Any]) 
     if isinstance(value, str) and not INFINITY.fullmatch(value):
         return constant(to_sympy(language.parse(value), knobs, text=value), what)
     return number(value, what, infinite=True)
+
+
+def float_array(value: Any, what: str, error: type[InputError] = InputError) -> NDArray[np.float64]:
+    """An array of floats from a number, from lists of numbers or from an array; NaN and infinities stay.
+
+    Raises
+    ------
+    InputError : (or ``error``) texts, complex numbers, ragged lists, integers beyond floats, whatever is no number.
+    """
+    if type(value) is np.ndarray and value.dtype == np.float64:
+        return value
+    try:
+        array = np.asarray(value)
+        if array.dtype.kind in "biufO" and not isinstance(value, bool):
+            return np.asarray(array, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError, AttributeError, RecursionError):
+        pass
+    raise error(f"{what} must be numbers within the range of floats, not {type(value).__name__}")
 
 
 def mapping_of(value: Any, what: str) -> Mapping[str, Any]:

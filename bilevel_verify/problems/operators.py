@@ -124,10 +124,11 @@ class Operators:
         rest = []
         for value in values:
             if value.is_Rational:
-                number = self.budget.exact(kind(number, value), node)
+                joined = number + value if kind is sympy.Add else number * value  # no flattening: much faster
+                number = self.budget.exact(joined, node)
             else:
                 rest.append(value)
-        return self._finish(node, lambda: kind(number, *rest))
+        return self._finish(node, lambda: kind(number, *rest)) if rest else number
 
     def _divide(self, node: Node, top: Node, bottom: Node) -> Any:
         numerator, denominator = self.visit(top), self.scalar(bottom)

@@ -14,6 +14,7 @@ from typing import Any, Literal
 import sympy
 from sympy import ImmutableDenseMatrix as Matrix
 
+from bilevel_verify.arguments import checked
 from bilevel_verify.errors import InputError
 from bilevel_verify.problems import Problem
 from bilevel_verify.symbolic.derivation_calculus import gradient
@@ -45,6 +46,7 @@ class Derivation:
     v : symbols that stand for :attr:`v_star` where ``g_yy`` is too large to be inverted symbolically.
     """
 
+    @checked
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
         self.x, self.y = problem.x, problem.y

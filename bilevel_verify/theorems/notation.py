@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from bilevel_verify.errors import CardError, InputError
+from bilevel_verify.files import read_toml
 from bilevel_verify.language import letter_latex
 from bilevel_verify.latex import Notation, Reading, read_latex
 from bilevel_verify.theorems.card import Card, FunctionSpec, LetterSpec
@@ -41,10 +41,7 @@ def notation_table(data: Mapping[str, Any], path: Path) -> dict[str, Any]:
     beside = path.parent / "notation" / path.name
     if not beside.is_file():
         return {}
-    try:
-        return tomllib.loads(beside.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise CardError(f"{beside}: not TOML: {error}") from None
+    return read_toml(beside, error=CardError)
 
 
 def notation_of(

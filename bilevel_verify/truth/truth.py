@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bilevel_verify.errors import InputError
+from bilevel_verify.arguments import checked_methods
+from bilevel_verify.errors import InputError, ParameterError
 from bilevel_verify.intervals.elementary import ball_ends
 from bilevel_verify.problems.problem import Problem
 from bilevel_verify.truth.arithmetic.enclosure import Certainty, Enclosure, between, weakest
@@ -31,6 +32,7 @@ FloatArray = NDArray[np.float64]
 Batch = tuple[FloatArray, FloatArray]
 
 
+@checked_methods
 class Truth:
     """Exact quantities of one problem.
 
@@ -357,6 +359,9 @@ class Truth:
         return HighPrecision(self, digits)
 
 
+MOST_DIGITS = 100_000
+
+
 def truth(problem: Problem, digits: int | None = None) -> Truth:
     """Truth about a problem: :class:`Truth`.
 
@@ -366,6 +371,8 @@ def truth(problem: Problem, digits: int | None = None) -> Truth:
     digits : working precision of single points in decimal digits (default about 48); results are float64 either way,
         :meth:`Truth.with_digits` returns more digits.
     """
+    if digits is not None and not 1 <= digits <= MOST_DIGITS:
+        raise ParameterError(f"digits must be between 1 and {MOST_DIGITS}, not {digits}")
     return Truth(problem, DEFAULT_BITS if digits is None else max(DEFAULT_BITS, int(digits * 3.33) + 32))
 
 

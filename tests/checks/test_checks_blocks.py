@@ -103,9 +103,11 @@ def test_a_false_step_deep_in_the_run_is_found(monkeypatch: pytest.MonkeyPatch, 
     assert sizes
 
 
-def test_patience_ends_the_judging_and_is_said(monkeypatch: pytest.MonkeyPatch, long_epoch: str) -> None:
+def test_the_work_that_is_allowed_ends_the_judging_and_is_said(
+    monkeypatch: pytest.MonkeyPatch, long_epoch: str
+) -> None:
     make_everything_long(monkeypatch, kept=30)
-    monkeypatch.setattr(blocks.BlockJudge.__init__, "__defaults__", (-1.0,))
+    monkeypatch.setattr(blocks.BlockJudge.__init__, "__defaults__", (-1,))
     found = seen(long_epoch, 0.05)
     reasons = [reason for (_, kind, *_), (_, _, _, reason) in found.items() if kind == "step"]
     assert any("budget" in (reason or "") for reason in reasons)

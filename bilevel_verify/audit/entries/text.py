@@ -64,7 +64,6 @@ def _row(card: Card, entry: Algorithm, claim: str, verdict: str, reason: str, wh
         certainty="proved",
         where=where or None,
         reason=reason,
-        reproduce=f"bilevel-verify audit {card.key} --statement {entry.id}",
         known_refuted=entry.refuted is not None,
         as_printed=not entry.marks,
         marks=tuple(str(mark) for mark in entry.marks),

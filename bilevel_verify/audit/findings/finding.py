@@ -139,7 +139,6 @@ def row_of(place: Place, kind: str, decision: Decision, left: str, op: str, righ
         margin=margin,
         where=", ".join(f"{n} = {v}" for n, v in decision.point.items()) or None,
         reason=reason,
-        reproduce=f"bilevel-verify audit {place.paper} --statement {place.statement}",
         reading=place.reading,
         as_printed=place.as_printed and not place.marks,
         known_refuted=place.known_refuted,

@@ -89,7 +89,7 @@ def _of_claim(card: Card, entry: Statement, claim: Claim, record: Refuted) -> It
     broken = [row for row in rows if row.verdict in ("refuted", "inconsistent")]
     for row in broken:
         reason = f"on record: {record.why}; again here: {row.reason or 'every hypothesis holds and the bound does not'}"
-        command = row.reproduce if isinstance(record.on, str) else _command(card, entry)
+        command = row.reproduce if isinstance(record.on, str) else None
         found = replace(row, reason=reason, known_refuted=True, reproduce=command)
         yield Finding(found, printed=printed, counterexample=_instance(record))
     if broken and not any(row.as_printed for row in broken) and not claim.marks:
@@ -139,10 +139,6 @@ def _again(card: Card, entry: Statement, claim: Claim, record: Refuted) -> list[
     return [row for row in found.claims if not any(mark.startswith(OWN) for mark in row.marks)]
 
 
-def _command(card: Card, entry: Entry) -> str:
-    return f"bilevel-verify audit {card.key} --statement {entry.id}"
-
-
 def _row(card: Card, entry: Entry, claim: Claim | None, kind: str, reason: str) -> Row:
     links = claim.chain if claim is not None else ()
     return Row(
@@ -157,7 +153,6 @@ def _row(card: Card, entry: Entry, claim: Claim | None, kind: str, reason: str) 
         left=links[0].left.text if links else None,
         right=links[-1].right.text if links else None,
         reason=reason,
-        reproduce=_command(card, entry),
         known_refuted=True,
         marks=(marks := tuple(str(mark) for mark in claim.marks) if claim is not None else ()),
         as_printed=not marks,

@@ -26,9 +26,11 @@ from bilevel_verify.audit.orders.monomials import (
     Ray,
     Regime,
 )
+from bilevel_verify.audit.patience import ended_after
 
 RESOURCES = 3_000_000
-MILLISECONDS = 20_000
+SECONDS = 20.0
+"""Work of one question to the solver, and its processor time: some of its steps do not count their work."""
 
 
 def separate(
@@ -98,19 +100,17 @@ class _Directions:
         return self.z3.Real(name, self.context)
 
     def solver(self) -> Any:
-        """A solver whose time is limited."""
-        found = self.z3.Solver(ctx=self.context)
-        found.set("timeout", MILLISECONDS)
-        return found
+        """A solver whose work is limited."""
+        return _limited(self.z3.Solver(ctx=self.context))
 
     def any_exponents(self) -> Any:
         """Whether there is a direction for any value of the exponent letters in their ranges."""
         solver = self.solver()
-        solver.set("rlimit", RESOURCES)
         for name, (low, high) in self.regime.exponents.items():
             solver.add(self.exponents[name] >= self.number(low), self.exponents[name] <= self.number(high))
         solver.add(*self.constraints(None))
-        return solver.check()
+        with ended_after(self.z3, SECONDS, self.context):
+            return solver.check()
 
     def shortest(self, values: Mapping[str, Fraction]) -> Ray | None:
         """The shortest direction (sum of absolute exponents) at fixed exponents, as whole numbers."""
@@ -119,21 +119,22 @@ class _Directions:
             constraints = self.constraints(values)
         except ZeroDivisionError:
             return None
-        solver = z3.Solver(ctx=self.context)
+        solver = self.solver()
         solver.add(*constraints)
-        answer = solver.check()
+        with ended_after(z3, SECONDS, self.context):
+            answer = solver.check()
         if answer == z3.unsat:
             return None
         if answer != z3.sat:
             raise NoOrder("the solver gave up on the directions")
-        optimum = z3.Optimize(ctx=self.context)
-        optimum.set("timeout", MILLISECONDS)
+        optimum = _limited(z3.Optimize(ctx=self.context))
         optimum.add(*constraints)
         sizes = {name: self.real(f"size_{name}") for name in self.direction}
         for name, size in sizes.items():
             optimum.add(size >= self.direction[name], size >= -self.direction[name])
         optimum.minimize(z3.Sum(list(sizes.values())))
-        model = optimum.model() if optimum.check() == z3.sat else solver.model()
+        with ended_after(z3, SECONDS, self.context):
+            model = optimum.model() if optimum.check() == z3.sat else solver.model()
         return self.ray(model, values)
 
     def constraints(self, values: Mapping[str, Fraction] | None) -> list[Any]:
@@ -293,11 +294,19 @@ class _Directions:
         for constraints in tries:
             solver = self.solver()
             solver.add(*constraints, *(z3.And(w >= -64, w <= 64) for w in whole.values()))
-            if solver.check() == z3.sat:
+            with ended_after(z3, SECONDS, self.context):
+                answer = solver.check()
+            if answer == z3.sat:
                 model = solver.model()
                 found = {name: model.eval(w, model_completion=True).as_long() for name, w in whole.items()}
                 return {name: value for name, value in found.items() if value}
         raise NoOrder("no starting point at which every hypothesis holds was found")
+
+
+def _limited(solver: Any) -> Any:
+    """A solver whose work is limited."""
+    solver.set("rlimit", RESOURCES)
+    return solver
 
 
 def _fold(z3: Any, values: list[Any], least: bool) -> Any:

@@ -16,6 +16,7 @@ from fractions import Fraction
 from functools import reduce
 from typing import Any
 
+from bilevel_verify.audit.patience import ended_after
 from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim
 from bilevel_verify.audit.scalar.integers import even, odd, whole
 from bilevel_verify.audit.scalar.linear import linear_form
@@ -30,7 +31,7 @@ POWER_LIMIT = 40
 RESOURCES = 600
 """Resource units of the solver for one millisecond: a limit that does not depend on the load of the machine."""
 LATEST = 8
-"""Milliseconds by the clock for one millisecond of work: some steps of the solver do not count their work."""
+"""Milliseconds of processor time for one millisecond of work: some steps of the solver do not count their work."""
 
 
 class Unsupported(Exception):
@@ -54,14 +55,14 @@ def prove(claim: ScalarClaim, milliseconds: int = 4000) -> Decision:
     for tactic in ("qfnra-nlsat", "smt"):
         solver = z3.Tactic(tactic).solver() if tactic != "smt" else z3.Solver()
         solver.set("rlimit", milliseconds * RESOURCES)
-        solver.set("timeout", LATEST * milliseconds)
         solver.add(*assumptions, *problem.facts, negation)
         try:
-            answer = solver.check()
+            with ended_after(z3, LATEST * milliseconds / 1000) as watch:
+                answer = solver.check()
         except z3.Z3Exception as reason:
             return Decision("undecided", "smt", f"z3 gave up: {str(reason)[:80]}")
         spend(_account.used(solver) / RESOURCES)
-        if answer == z3.unknown and solver.reason_unknown() in ("timeout", "canceled"):
+        if watch.late:
             ended(f"smt was ended after {LATEST * milliseconds / 1000:g} seconds")
         if answer == z3.unsat:
             return Decision("proved", "smt", f"negation unsatisfiable ({tactic}; {problem.size()})")

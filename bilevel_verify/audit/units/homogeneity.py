@@ -110,7 +110,6 @@ def _finding(
         right=texts[-1],
         where=f"column {(hard or weak)[0].column}" if found else None,
         reason="; ".join(m.message for m in hard or weak) or "homogeneous in every base unit",
-        reproduce=f"bilevel-verify audit {card.key} --statement {entry.id}",
         reading=entry.reading or None,
         stated=None if printed else " = ".join(to_latex(side, display) for side in sides),
         as_printed=not entry.marks,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -18,8 +17,10 @@ from bilevel_verify.errors import MathematicalError
 from bilevel_verify.theorems.card import Claim, Domain, Link
 
 MOST_PLACES = 5_000_000
-PATIENCE = 120.0
-"""Seconds for judging the claims of one run."""
+MOST_WORK = 40_000_000
+"""Work of judging the claims of one run: nodes of formulas evaluated, which are counted; load changes no verdict."""
+PLACE_WORK, AGAIN_WORK = 10, 50
+"""Work of a place besides the nodes of its formulas; how many times as much in balls of full precision."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,8 @@ class Judged:
     evaluator: Evaluator
     again: Callable[[], Evaluator] | None = None
     """The interpreter in balls of full precision, for places that tabulated enclosures do not settle."""
+    work: int = 1
+    """Work of one place."""
 
 
 def judge_claims(
@@ -41,7 +44,7 @@ def judge_claims(
     trajectory: RecordedRun,
     forget: Callable[[], None],
     truncated: bool = False,
-    patience: float = PATIENCE,
+    work: int = MOST_WORK,
     again: Callable[[Claim], Evaluator] | None = None,
 ) -> list[Judged]:
     """Judge step, epoch and run claims of one run, epoch by epoch in one pass.
@@ -51,10 +54,9 @@ def judge_claims(
     evaluator_of : the interpreter for a claim (with its local definitions).
     forget : called after every epoch, to drop remembered values.
     truncated : the run was cut short; its last epoch is no epoch of the theorem, its steps are steps.
-    patience : seconds after which the rest of the places is given up, ``undecided: budget``.
+    work : counted, after which the rest of the places is given up, ``undecided: budget``.
     again : the interpreter in balls of full precision for a claim.
     """
-    deadline = time.monotonic() + patience
     tools, found = tools_of(claims, evaluator_of, again)
     epochs = trajectory.epochs
     lost = [j for j in found if trajectory.flat and needs_epochs(j.claim, trajectory.restarts)]
@@ -66,7 +68,7 @@ def judge_claims(
         if not trajectory.complete(epoch):
             give_up([j for j in open_ if j.claim.over != "run"], f"not recorded: epochs {epoch} on were thinned")
             break
-        if time.monotonic() > deadline:
+        if worked(found) > work:
             reason = f"budget: epochs {epoch} to {epochs[-1]} were not judged"
             give_up([j for j in open_ if j.claim.over != "run"], reason)
             break
@@ -93,9 +95,21 @@ def tools_of(
     tools = [(claim, evaluator_of(claim)) for claim in claims]
     slow = {id(claim): _once(again, claim) for claim in claims}
     found = [
-        Judged(c, link, number, Tally(), tool, slow[id(c)]) for c, tool in tools for number, link in enumerate(c.chain)
+        Judged(c, link, number, Tally(), tool, slow[id(c)], _work_of(c, link))
+        for c, tool in tools
+        for number, link in enumerate(c.chain)
     ]
     return tools, found
+
+
+def worked(found: list[Judged]) -> int:
+    """The work that was done so far."""
+    return sum(judged.tally.work for judged in found)
+
+
+def _work_of(claim: Claim, link: Link) -> int:
+    trees = [link.left.tree, link.right.tree, *(condition.tree for condition in claim.where)]
+    return PLACE_WORK + sum(1 for node in trees for _ in node.walk())
 
 
 def _once(make: Callable[[Claim], Evaluator] | None, claim: Claim) -> Callable[[], Evaluator] | None:
@@ -156,9 +170,11 @@ def at_places(judged: Judged, starts: list[Bound]) -> None:
 def _at_place(judged: Judged, place: Bound) -> None:
     """Judge one place; what tabulated enclosures do not show to hold is judged again in full precision."""
     found = _judge_at(judged, judged.evaluator, place)
+    judged.tally.work += judged.work
     if found is not None and found.answer is not True and judged.again is not None:
         slow = judged.again()
         slow.new_epoch()
+        judged.tally.work += AGAIN_WORK * judged.work
         found = _judge_at(judged, slow, place)
     if found is None:
         judged.tally.skip()

@@ -146,6 +146,7 @@ class Tally:
     open_: Judgement | None = None
     open_count: int = 0
     notes: list[str] = field(default_factory=list)
+    work: int = 0
 
     def take(self, judgement: Judgement, epoch: int | None = None) -> None:
         """One more place, of that epoch."""

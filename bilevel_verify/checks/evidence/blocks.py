@@ -8,7 +8,6 @@ in full. What looks elsewhere is undecided ("not recorded"), never judged on thi
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
@@ -16,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from bilevel_verify.checks.claims.claims import PATIENCE, Judged, at_places, give_up, over_epoch, tools_of
+from bilevel_verify.checks.claims.claims import MOST_WORK, Judged, at_places, give_up, over_epoch, tools_of, worked
 from bilevel_verify.checks.claims.facts import rests_on_the_end, rests_on_the_epoch
 from bilevel_verify.checks.claims.recorded import RecordedRun
 from bilevel_verify.checks.evidence.runs import stream_of
@@ -33,6 +32,8 @@ KEPT = 200_000
 """Rows of an open epoch that are kept whole."""
 FIRST, LAST = 3, 64
 """Rows that stay of a longer epoch: its first ones and its last ones."""
+POINT_WORK = 20
+"""Work of tabulating one function at one iterate."""
 AHEAD = 8
 """Steps of an open epoch wait until so many later rows are there."""
 
@@ -45,14 +46,14 @@ class BlockJudge:
     case : with premises and letters; its ``functions`` and ``trajectory`` are set anew for every block.
     claims : step and epoch claims, and conditions along the run.
     names : function symbols to tabulate at the points of a block.
-    patience : seconds after which the rest of the run is given up, ``undecided: budget``.
+    work : counted, after which the rest of the run is given up, ``undecided: budget``.
     """
 
-    def __init__(self, case: Case, claims: list[Claim], names: Iterable[str], patience: float = PATIENCE) -> None:
+    def __init__(self, case: Case, claims: list[Claim], names: Iterable[str], work: int = MOST_WORK) -> None:
         self.case, self.names = case, set(names)
         self.tools, self.found = tools_of(claims, case.evaluator, case.evaluator_again)
         self.contained: Premise | None = None
-        self.deadline = time.monotonic() + patience
+        self.work, self._tabulated = work, 0
         self.given_up = False
         self._rows: Trace | None = None
         self._next: dict[tuple[int, int], int] = {}
@@ -71,7 +72,8 @@ class BlockJudge:
             self._judge_steps(epochs[-1], self._trajectory.k_end(epochs[-1]) - AHEAD)
             self._forget_rows(epochs[-1])
         self.case.forget()
-        if time.monotonic() > self.deadline and run is None:
+        self._tabulated += len(block.k) * POINT_WORK * len(self.names)
+        if worked(self.found) + self._tabulated > self.work and run is None:
             self.given_up = True
             give_up(self.found, f"budget: steps from epoch {epochs[-1]} on were not all judged")
 

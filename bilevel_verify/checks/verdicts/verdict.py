@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
+from bilevel_verify.errors import InputError
 from bilevel_verify.truth.arithmetic.enclosure import Certainty
 
 Verdict = Literal["holds", "refuted", "undecided", "not applicable", "consistent", "inconsistent", "uninformative"]
@@ -78,7 +79,7 @@ class Row:
 
     def __post_init__(self) -> None:
         if self.marks and self.as_printed:
-            raise ValueError(f"a row with marks is never as printed: {self.marks}")
+            raise InputError(f"a row with marks is never as printed: {self.marks}")
         object.__setattr__(self, "judges", judged_by(self.kind))
 
     def to_dict(self) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from bilevel_verify.cli import output
 from bilevel_verify.cli.commands.drafting import drafted_cards
-from bilevel_verify.errors import CardError, InputError
+from bilevel_verify.errors import CardError, InputError, visible
 
 
 def _relation(row: Mapping[str, Any]) -> str:
@@ -66,7 +66,7 @@ def audit_command(arguments: Any) -> int:
     else:
         status = _show(findings, arguments)
         if levels is not None:
-            output.console().print(str(levels), markup=False)
+            output.show(str(levels))
         _show_defects(reports)
         _summary(lines, rows, mutants)
     return 2 if errors and not findings else max(status, 1 if errors else 0)
@@ -136,7 +136,7 @@ def check_command(arguments: Any) -> int:
     ranges, conditions, memory = "; ".join(arguments.ranges), list(arguments.where), arguments.memory * 2**30
     echo = understood(arguments.formula, range_names(ranges))
     if echo is not None and not arguments.json:
-        output.console().print(f"understood: {echo.text}", markup=False)
+        output.show(f"understood: {echo.text}")
     limits = {"seed": arguments.seed, "seconds": arguments.budget, "memory": memory}
     findings = check(arguments.formula, ranges, conditions, **limits)
     if arguments.out:
@@ -149,7 +149,7 @@ def check_command(arguments: Any) -> int:
     _show_values(findings, written=bool(arguments.out))
     assumed = findings[0].row.details["taken_positive"]
     if assumed:
-        output.console().print(f"no range given, taken positive: {', '.join(assumed)}", markup=False)
+        output.show(f"no range given, taken positive: {', '.join(assumed)}")
     return status
 
 
@@ -165,7 +165,7 @@ def _show_values(findings: Sequence[Any], written: bool) -> None:
             lines += [f"  left   {row.left} = {row.measured:.17g}", f"  right  {row.right} = {row.bound:.17g}"]
         if not written and finding.script:
             lines.append("  a script that shows it with mpmath alone: check ... --out DIR writes it")
-        output.console().print("\n".join(lines), markup=False)
+        output.show("\n".join(lines))
 
 
 def _write_scripts(findings: Sequence[Any], folder: Path) -> None:
@@ -225,7 +225,7 @@ def _show(findings: Any, arguments: Any) -> int:
         shown += "".join(f" [{mark}]" for mark in row["marks"])
         lines.append([word_of(row), name, _relation(row), shown])
     output.table("", ["verdict", "statement", "relation", "counterexample or certificate"], lines)
-    output.console().print(output.verdict_counts(rows), markup=False)
+    output.show(output.verdict_counts(rows))
     return output.exit_status(rows, arguments.strict)
 
 
@@ -239,12 +239,12 @@ def _summary(lines: Sequence[Any], rows: Sequence[Any], mutants: Mapping[str, An
         cells.append([line.paper, line.id, line.kind, line.shown, rest])
     columns = ["paper", "item", "what", "kind of check: verdicts", "elsewhere, or why nothing"]
     output.table("Coverage", columns, cells)
-    output.console().print(str(decided(rows)), markup=False)
+    output.show(str(decided(rows)))
     if mutants is not None:
         from bilevel_verify.audit.controls.running import share_refuted, shown
 
         share = f"{share_refuted(dict(mutants)):.1f} % of the mutants not proved still true are refuted"
-        output.console().print(f"controls: {shown(dict(mutants))}; {share}", markup=False)
+        output.show(f"controls: {shown(dict(mutants))}; {share}")
 
 
 class _Progress:
@@ -254,7 +254,7 @@ class _Progress:
         self._live, self._quiet, self._said = sys.stderr.isatty(), quiet, time.monotonic()
 
     def __call__(self, name: str, done: int, total: int) -> None:
-        text = f"{done} of {total}: {name}"
+        text = visible(f"{done} of {total}: {name}")
         if self._live:
             sys.stderr.write(f"\r\x1b[K{text}")
             sys.stderr.flush()

@@ -26,9 +26,9 @@ def cache_command(arguments: Any) -> int:
         record = {"folder": found.folder and str(found.folder), "files": found.files, "bytes": found.size}
         output.print_json(record | {"removed": found.removed, "removed_bytes": found.removed_size})
     elif found.folder is None:
-        print(f"no cache is kept; {FOLDER_VARIABLE} names a folder")
+        output.line(f"no cache is kept; {FOLDER_VARIABLE} names a folder")
     else:
         removed = f"; removed {found.removed} ({found.removed_size / megabyte:.1f} MB)" if found.removed else ""
         limit = f"at most {size_limit() / megabyte:g} MB are kept ({LIMIT_VARIABLE})"
-        print(f"{found.folder}: {found.files} files, {found.size / megabyte:.1f} MB{removed}; {limit}")
+        output.line(f"{found.folder}: {found.files} files, {found.size / megabyte:.1f} MB{removed}; {limit}")
     return 0

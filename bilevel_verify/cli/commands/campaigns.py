@@ -16,8 +16,10 @@ from bilevel_verify.campaign.run import STORE_NAME, Outcome, plan, run_campaign
 from bilevel_verify.campaign.store import Store
 from bilevel_verify.cli import output
 from bilevel_verify.errors import InputError
+from bilevel_verify.files import read_text
 
 INTERRUPTED, OUR_ERROR = 130, 3
+LARGEST_REPORT = 1_000_000_000
 
 
 def run_command(arguments: Any) -> int:
@@ -99,9 +101,11 @@ def _dry_run(campaign: Campaign, arguments: Any) -> int:
     if arguments.json:
         output.print_json(found)
     else:
-        print(", ".join(f"{found[k]} {k}" for k in ("done", "todo", "stale", "failed")) + f" of {found['total']} cells")
+        output.line(
+            ", ".join(f"{found[k]} {k}" for k in ("done", "todo", "stale", "failed")) + f" of {found['total']} cells"
+        )
         for label in found["cells"][:50]:
-            print(f"  {label}")
+            output.line(f"  {label}")
     return 0
 
 
@@ -146,15 +150,15 @@ def _say_result(
         return
     if rows:
         _summary_table(rows)
-        output.console().print(output.verdict_counts(rows), markup=False)
+        output.show(output.verdict_counts(rows))
     if runs:
         _runs_table(runs)
-    print(f"{outcome.answered} cells answered in {outcome.seconds:.1f} s, {outcome.done} were known")
+    output.line(f"{outcome.answered} cells answered in {outcome.seconds:.1f} s, {outcome.done} were known")
     if outcome.out_of_time:
         left = len(outcome.keys) - outcome.done - outcome.answered
-        print(f"the total time is over, {left} cells are left: run the same command again to go on")
+        output.line(f"the total time is over, {left} cells are left: run the same command again to go on")
     if page is not None:
-        print(f"report: {page}")
+        output.line(f"report: {page}")
 
 
 def _summary_table(rows: list[dict[str, Any]]) -> None:
@@ -182,7 +186,7 @@ def _controls_kept(controls: list[Control], arguments: Any) -> bool:
     """Say how the controls came out; False if one did not get the verdict that it must get."""
     wrong = [c for c in controls if not c.kept]
     if controls and not arguments.json:
-        print(f"controls: {len(controls) - len(wrong)} of {len(controls)} got the verdict that they must get")
+        output.line(f"controls: {len(controls) - len(wrong)} of {len(controls)} got the verdict that they must get")
     for control in wrong:
         output.say(f"control {control.label}: must be {control.expected!r}, was {control.found!r}")
     return not wrong
@@ -233,7 +237,7 @@ def report_command(arguments: Any) -> int:
     if arguments.json:
         output.print_json({"report": str(page), "summary": document["summary"]})
     else:
-        print(f"report: {page}")
+        output.line(f"report: {page}")
     return 0
 
 
@@ -248,10 +252,9 @@ def load_document(path: Path) -> dict[str, Any]:
     from bilevel_verify.reporting.build import SCHEMA_NAME
     from bilevel_verify.reporting.schema import problems_with
 
+    text = read_text(path, LARGEST_REPORT)
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}") from None
+        document = json.loads(text)
     except (ValueError, RecursionError):
         raise InputError(f"{path}: not JSON") from None
     if not isinstance(document, dict) or document.get("schema") != SCHEMA_NAME:

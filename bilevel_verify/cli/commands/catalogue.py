@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from bilevel_verify.campaign.records import plain, problem_record
 from bilevel_verify.cli import output
 from bilevel_verify.errors import InputError
+from bilevel_verify.files import read_toml
 
 KINDS = ("problems", "statements", "methods", "cards")
 
@@ -87,12 +89,10 @@ def _found(name: str, beside: bool = False) -> dict[str, Any]:
 
 
 def _is_card(path: str) -> bool:
-    import tomllib
 
     try:
-        with open(path, "rb") as stream:
-            return "paper" in tomllib.load(stream)
-    except (OSError, tomllib.TOMLDecodeError):
+        return "paper" in read_toml(Path(path))
+    except InputError:
         return False
 
 
@@ -141,24 +141,24 @@ def _print_tree(value: Any, indent: int = 0, name: str = "") -> None:
     space = "  " * indent
     if isinstance(value, dict):
         if name:
-            print(f"{space}{name}:")
+            output.line(f"{space}{name}:")
         for key, inner in value.items():
             if inner not in (None, "", [], {}):
                 _print_tree(inner, indent + bool(name), str(key))
     elif isinstance(value, list):
         simple = all(not isinstance(v, dict | list) for v in value)
         if simple and sum(len(str(v)) for v in value) < 100:
-            print(f"{space}{name}: {', '.join(map(str, value))}")
+            output.line(f"{space}{name}: {', '.join(map(str, value))}")
             return
-        print(f"{space}{name}:")
+        output.line(f"{space}{name}:")
         for inner in value:
             if (
                 isinstance(inner, dict)
                 and "id" in inner
                 and all(not isinstance(v, dict | list) for v in inner.values())
             ):
-                print("  " * (indent + 1) + "  ".join(str(v) for v in inner.values() if v not in (None, "")))
+                output.line("  " * (indent + 1) + "  ".join(str(v) for v in inner.values() if v not in (None, "")))
             else:
                 _print_tree(inner, indent + 1, "-")
     else:
-        print(f"{space}{name}: {value}")
+        output.line(f"{space}{name}: {value}")

@@ -47,12 +47,12 @@ def show(found: dict[str, Any], closed: dict[str, str], why: bool) -> None:
     columns = ["letter", "value", "reached", "status", "route", "norm; domain", "meaning"]
     output.table("", columns, lines, numeric=("value", "reached"))
     for line in remarks(found):
-        print(line)
+        output.line(line)
     if why:
         for name, c in found.items():
             if "why" in c:
-                print(f"{name}:")
-                print("\n".join(tree(c["why"], 1)))
+                output.line(f"{name}:")
+                output.line("\n".join(tree(c["why"], 1)))
 
 
 def safe_number(c: dict[str, Any]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -66,19 +67,18 @@ def ask(questions: Sequence[Question], answers: Answers, read: Any = input) -> A
 
 def show(draft: Draft, target: Path) -> None:
     """What was drafted, what could not be read, and what is asked."""
-    say = output.console().print
     for title, lines in (
         ("not read", [str(remark) for remark in draft.remarks]),
         ("noted", [f"{note.where}: {note.text}" for note in draft.notes]),
         ("asked", [f"{q.where}: {q.text}" for q in draft.questions]),
     ):
         for line in lines[:SHOWN]:
-            say(f"{title}: {line}", markup=False)
+            output.show(f"{title}: {line}")
         if len(lines) > SHOWN:
-            say(f"{title}: {len(lines) - SHOWN} more in the card", markup=False)
-    say(str(draft.counts), markup=False)
-    say(f"card: {target}", markup=False)
-    say(f"next: bilevel-verify audit {target}", markup=False)
+            output.show(f"{title}: {len(lines) - SHOWN} more in the card")
+    output.show(str(draft.counts))
+    output.show(f"card: {target}")
+    output.show(f"next: {shlex.join(['bilevel-verify', 'audit', str(target)])}")
 
 
 def _record(draft: Draft, target: Path) -> dict[str, Any]:

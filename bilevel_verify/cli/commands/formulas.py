@@ -37,13 +37,13 @@ def derive_command(arguments: Any) -> int:
         quantities = {name: {"latex": latex[name], "text": str(derivation.quantity(name))} for name in names}
         output.print_json({"problem": problem.name, "kind": problem.kind, "quantities": quantities})
     elif arguments.latex:
-        print("\n\n".join(latex.values()))
+        output.line("\n\n".join(latex.values()))
     else:
         for name in names:
             text = str(derivation.quantity(name))
             if len(text) > LONGEST and arguments.only is None:
                 text = f"{text[:LONGEST]} ...\n  ({len(text)} characters; --only {name} shows all of it)"
-            print(f"{name} = {text}")
+            output.line(f"{name} = {text}")
     return 0
 
 
@@ -72,7 +72,7 @@ def constants_command(arguments: Any) -> int:
     if arguments.json:
         output.print_json({"problem": problem.name, "paper": arguments.paper, "constants": found})
     elif arguments.latex:
-        print(constants_latex(found))
+        output.line(constants_latex(found))
     else:
         closed = {name: str(table[name].exact) for name in table if found[name].get("exact")}
         show(found, {name: text for name, text in closed.items() if not _plain(text)}, arguments.why)

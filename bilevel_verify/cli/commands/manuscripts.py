@@ -30,7 +30,7 @@ def fidelity_command(arguments: Any) -> int:
         output.table("", ["outcome", "where", "quotation", "why"], lines)
     for paper in dict.fromkeys(row.paper for row in rows):
         found = counts([row for row in rows if row.paper == paper])
-        output.console().print(f"{paper}: {', '.join(f'{n} {what}' for what, n in found.items())}", markup=False)
+        output.show(f"{paper}: {', '.join(f'{n} {what}' for what, n in found.items())}")
     return status
 
 
@@ -57,7 +57,7 @@ def coverage_command(arguments: Any) -> int:
         if arguments.all:
             cells = [[ln.name, ln.place, ln.by, ln.verdict, ln.entry, ln.text, ln.reason] for ln in walk.lines]
             output.table(walk.paper, ["relation", "place", "by", "verdict", "entry", "as read", "reason"], cells)
-        output.console().print(walk.summary(), markup=False)
+        output.show(walk.summary())
     return 0
 
 

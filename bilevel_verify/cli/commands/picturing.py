@@ -18,7 +18,7 @@ def plot_command(arguments: Any) -> int:
     if arguments.json:
         output.print_json({"picture": str(path), "kind": arguments.kind})
     else:
-        print(f"picture: {path}")
+        output.line(f"picture: {path}")
     return 0
 
 

@@ -34,7 +34,7 @@ def verify_command(arguments: Any) -> int:
         output.print_json({"rows": rows, "hypotheses": hypotheses})
     else:
         output.verdict_table(rows)
-        output.console().print(output.verdict_counts(rows), markup=False)
+        output.show(output.verdict_counts(rows))
     return output.exit_status(rows, arguments.strict)
 
 

@@ -71,7 +71,7 @@ def _show(found: Any) -> None:
     output.table(found.statement, columns, lines, numeric=("share",))
     tail = str(found).splitlines()
     for line in [tail[0], *tail[1 + len(found.claims) :]]:
-        output.console().print(line.strip(), markup=False)
+        output.show(line.strip())
 
 
 def _listed(arguments: Any) -> int:

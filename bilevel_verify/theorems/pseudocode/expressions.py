@@ -18,6 +18,8 @@ from bilevel_verify.theorems.pseudocode.numbers import Field, LinearOperator, Va
 from bilevel_verify.theorems.rewrite import binder
 
 MAXIMAL_TERMS = 1_000_000
+TERMS_OF_A_STATEMENT = 16
+"""Terms of a sum that cost as much of the budget as one statement."""
 MAXIMAL_BITS = 100_000
 """Size of exact numbers: beyond it a run ends as one whose budget is spent."""
 
@@ -264,8 +266,9 @@ class Expressions:
         name, body = node.function, node.arguments[0]
         if last < first and name not in ("sum", "prod"):
             raise Halt("empty range", f"{name} over the empty range {first}..{last}", self.line)
-        if last - first >= MAXIMAL_TERMS:
-            raise Halt("budget", f"more than {MAXIMAL_TERMS} terms", self.line)
+        self.budget.left -= max(0, last - first) // TERMS_OF_A_STATEMENT
+        if last - first >= MAXIMAL_TERMS or self.budget.left < 0:
+            raise Halt("budget", f"a range of {last - first + 1} terms is more than the budget has left", self.line)
         before = self.letters.get(index)
         terms = []
         for i in range(first, last + 1):

@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from bilevel_verify.language import tree
 from bilevel_verify.theorems import algorithm as script
 from bilevel_verify.theorems.card import Algorithm
@@ -64,12 +66,17 @@ class Machine(Expressions):
         findings: list[ScriptFinding] = []
         outputs: tuple[Value, ...] = ()
         try:
-            self.block(program.statements)
+            with np.errstate(all="ignore"):  # what is not finite is found where it is kept
+                self.block(program.statements)
             findings.append(ScriptFinding("no output", "", "the steps end without a return"))
         except _Return as returned:
             outputs = returned.values
         except Halt as halt:
             findings.append(ScriptFinding(halt.kind, halt.line or self.line, halt.message))
+        except ZeroDivisionError:
+            findings.append(ScriptFinding("division by zero", self.line, "division by zero"))
+        except OverflowError:
+            findings.append(ScriptFinding("budget", self.line, "a number beyond the range of the arithmetic"))
         except RecursionError:
             findings.append(ScriptFinding("budget", self.line, "the algorithms call each other too deeply"))
         return Execution(outputs, self.letters, self.sequences, self.order, tuple(findings), self.done)

@@ -83,7 +83,7 @@ def _common(table: Table, kind: str, context: Context, names: Names, declared: D
     """Fields that every entry has."""
     return {
         "kind": kind,
-        "id": table.text("id", None),
+        "id": table.name("id"),
         "source": table.text("source"),
         "title": table.text("title"),
         "for_": context.for_,
@@ -153,7 +153,7 @@ def read_claim(
 ) -> Claim:
     """One claim with its readings and its repaired form; ``assumed`` is the rule of its entry."""
     table = Table(data, place)
-    identity = table.text("id", str(number + 1))
+    identity = table.name("id") if "id" in table.data else str(number + 1)
     table.place = place.at(f'claim "{identity}"')
     over = table.text("over", None)
     if over not in SCOPES:

@@ -30,6 +30,7 @@ from bilevel_verify.theorems.vocabulary import (
 
 MARK_FIELDS = {"special": "special", "step": "step", "part": "part", "letters": "letters", "by_hand": "by hand"}
 """Field of a card -> mark; the others (``added``, ``reading``, ``repaired``) follow from fields of their own."""
+LONGEST_NAME = 100
 LATEX_RELATION = re.compile(r"\s*\\([a-zA-Z]+)")
 RELATION = re.compile(r"\s*(<=|>=|==|<|>)(.*)\Z", re.DOTALL)
 
@@ -102,6 +103,13 @@ class Table:
         if isinstance(value, bool) or not isinstance(value, str | int | float):
             raise self.place.at(key).fail(f"expected a string, found {type(value).__name__}")
         return value if isinstance(value, str) else repr(value)
+
+    def name(self, key: str) -> str:
+        """A required string that stands in names of rows, files and commands: one short line of printable signs."""
+        value = self.text(key, None)
+        if not value.isprintable() or not 0 < len(value) <= LONGEST_NAME:
+            raise self.place.at(key).fail(f"a name is one line of 1 to {LONGEST_NAME} printable signs")
+        return value
 
     def flag(self, key: str, default: bool = False) -> bool:
         """true or false."""

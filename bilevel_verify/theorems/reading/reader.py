@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import re
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from bilevel_verify.errors import CardError, InputError
+from bilevel_verify.files import parse_toml, read_text
 from bilevel_verify.language import nearest
 from bilevel_verify.latex import Notation
 from bilevel_verify.theorems.card import (
@@ -56,20 +56,9 @@ def read_card(path: Path, label: str | None = None) -> Card:
     CardError : one line that names the card, the statement, the field, the column and the fix.
     """
     label = label or str(path)
-    try:
-        raw = path.read_bytes()
-    except OSError as error:
-        raise CardError(f"{label}: cannot be read: {error.strerror or error}") from None
-    if len(raw) > MAXIMAL_SIZE:
-        raise CardError(f"{label}: {len(raw)} bytes; a card has at most {MAXIMAL_SIZE}")
-    try:
-        text = raw.decode("utf-8")
-        data = tomllib.loads(text)
-    except UnicodeDecodeError:
-        raise CardError(f"{label}: not UTF-8 text") from None
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise CardError(f"{label}: not TOML: {error}") from None
-    return _Reader(label, text, data, path).card(hashlib.sha256(raw).hexdigest())
+    text = read_text(path, MAXIMAL_SIZE, label, CardError)
+    data = parse_toml(text, label, CardError)
+    return _Reader(label, text, data, path).card(hashlib.sha256(text.encode()).hexdigest())
 
 
 class _Reader:
@@ -98,7 +87,7 @@ class _Reader:
         entries = self.entries(declared)
         self.top.finish()
         card = Card(
-            key=paper.text("key", None),
+            key=paper.name("key"),
             title=paper.text("title"),
             authors=paper.text("authors"),
             venue=paper.text("venue"),
@@ -312,7 +301,7 @@ class _Reader:
         for kind, reader in readers.items():
             for data in self.top.tables(kind):
                 table = Table(data, self.place.at(kind))
-                identity = table.text("id", None)
+                identity = table.name("id")
                 table.place = self.place.at(identity)
                 if identity in found:
                     where = " and ".join(str(line) for line in lines.get(identity, [])[:2])

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from bilevel_verify.errors import MathematicalError
+from bilevel_verify.errors import InputError, MathematicalError
 
 Certainty = Literal["proved", "certified", "computed", "sampled"]
 """Ordered from best to worst; the certainty of a result is the weakest of its ingredients."""
@@ -41,8 +41,12 @@ class Enclosure:
     attained: bool | None = None
 
     def __post_init__(self) -> None:
-        if bool(np.any(np.isnan(np.asarray(self.value, dtype=float)))) or np.isnan(self.error) or self.error < 0:
-            raise ValueError(f"not an enclosure: value {self.value!r}, error {self.error!r}")
+        try:
+            wrong = bool(np.any(np.isnan(np.asarray(self.value, dtype=float)))) or not self.error >= 0
+        except (TypeError, ValueError, OverflowError):
+            wrong = True
+        if wrong:
+            raise InputError(f"not an enclosure: value {self.value!r}, error {self.error!r}")
 
     @property
     def lower(self) -> float:

@@ -13,6 +13,7 @@ from bilevel_verify.errors import InputError, MathematicalError
 from bilevel_verify.intervals.batch import Interval
 from bilevel_verify.intervals.elementary import balls_in_use
 from bilevel_verify.intervals.rounding import floats_of
+from bilevel_verify.problems.numbers import float_array
 from bilevel_verify.truth.arithmetic.algebra import Balls, Boxes
 from bilevel_verify.truth.arithmetic.enclosure import Certainty, Enclosure
 from bilevel_verify.truth.functions.formulas import Hyper, Penalty
@@ -42,7 +43,7 @@ def precision(bits: int) -> Iterator[None]:
 
 def rows_of(X: ArrayLike, dx: int) -> FloatArray:
     """A batch of points as a finite (n, dx) array."""
-    points = np.asarray(X, dtype=float)
+    points = float_array(X, "a batch of points")
     if points.ndim == 1 and dx == 1:
         points = points[:, None]
     if points.ndim != 2 or points.shape[1] != dx:
@@ -54,7 +55,7 @@ def rows_of(X: ArrayLike, dx: int) -> FloatArray:
 
 def point_of(x: ArrayLike, dx: int) -> FloatArray:
     """One finite point, shape (dx,)."""
-    point = np.asarray(x, dtype=float).reshape(-1)
+    point = float_array(x, "x").reshape(-1)
     if point.size != dx:
         raise InputError(f"x has {dx} components, {point.size} were given")
     if not np.all(np.isfinite(point)):
@@ -164,7 +165,10 @@ class Points:
     ) -> tuple[FloatArray, FloatArray]:
         """Values and errors of one quantity of ``L*_lam`` over a batch."""
         points = rows_of(X, self.model.dx)
-        weights = np.broadcast_to(np.asarray(lam, dtype=float), (len(points),))
+        weights = float_array(lam, "lam")
+        if weights.shape not in ((), (1,), (len(points),)):
+            raise InputError(f"lam is one number or one for each of the {len(points)} points, not {weights.shape}")
+        weights = np.broadcast_to(weights, (len(points),))
         if not np.all(np.isfinite(weights)) or np.any(weights <= 0):
             raise InputError("the penalty lam must be positive and finite")
         parts = [

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -107,7 +108,7 @@ class Pointwise:
         """
         if self.model.lower is None:
             raise InputError("a single-level problem has no penalty function")
-        if not (np.isfinite(lam) and lam > 0):
+        if not (isinstance(lam, Real) and np.isfinite(float(lam)) and lam > 0):
             raise InputError("the penalty lam must be positive and finite")
         point = point_of(x, self.model.dx)
         return self.points.ball_penalty(_exact(point), _exact(np.array([lam]))[0], point, float(lam))

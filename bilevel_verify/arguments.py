@@ -1,0 +1,218 @@
+"""What the public functions are given: of the types that their signatures say, numbers and points within floats.
+
+One layer for the whole Python interface: a function of a room is wrapped once, when it becomes a public name, and what
+its annotations and the meaning of a parameter's name do not allow is one :class:`~bilevel_verify.errors.InputError`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import inspect
+import types
+import typing
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from itertools import islice
+from numbers import Integral, Real
+from typing import Any, Literal, TypeVar
+
+from bilevel_verify.errors import InputError
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+Kind = TypeVar("Kind", bound=type[Any])
+MOST_LOOKED_AT = 10_000
+"""Entries of a list that are looked at."""
+
+
+def checked(function: Function, name: str = "", home: str = "") -> Function:
+    """The function (also as a decorator) with its arguments checked first; ``pickle`` finds it as ``home.name``.
+
+    Raises
+    ------
+    InputError : (from the result) an argument is not of the type of its annotation, or not what its name means.
+    TypeError : (from the result) a wrong number of arguments, or an unknown name of one, as Python says it.
+    """
+    signature, shown = inspect.signature(function), name or function.__qualname__.removesuffix(".__init__")
+
+    @functools.wraps(function)
+    def call(*arguments: Any, **named: Any) -> Any:
+        given = signature.bind(*arguments, **named).arguments
+        for parameter, value in given.items():
+            kind = signature.parameters[parameter].kind
+            parts = {"*": value, "**": value.values() if isinstance(value, dict) else ()}
+            star = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}.get(kind, "")
+            for one in parts[star] if star else [value]:
+                _check(function, shown, parameter, one)
+        return function(*arguments, **named)
+
+    if home:
+        call.__module__, call.__qualname__ = home, name
+    return typing.cast(Function, call)
+
+
+def checked_methods(kind: Kind) -> Kind:
+    """A class whose public methods check their arguments (as a decorator)."""
+    for name, value in list(vars(kind).items()):
+        if isinstance(value, types.FunctionType) and (name == "__init__" or not name.startswith("_")):
+            setattr(kind, name, checked(value))
+    return kind
+
+
+def _check(function: Callable[..., Any], name: str, parameter: str, value: Any) -> None:
+    hint = _hints(function).get(parameter, Any)
+    if not _fits(value, hint):
+        raise InputError(f"{name}: {parameter} must be {_words(hint)}, not {_shown(value)}")
+    meaning, words = MEANINGS.get(parameter, (None, ""))
+    if meaning is not None and value is not None and not meaning(value):
+        raise InputError(f"{name}: {parameter} must be {words}, not {_shown(value)}")
+
+
+@functools.cache
+def _hints(function: Callable[..., Any]) -> dict[str, Any]:
+    """The annotations; one that names what is imported for type checkers only allows everything."""
+    found: dict[str, Any] = {}
+    for name, hint in function.__annotations__.items():
+        alone = types.SimpleNamespace(__annotations__={name: hint})
+        with contextlib.suppress(NameError, TypeError):
+            found |= typing.get_type_hints(alone, function.__globals__)
+    return found
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    """Whether a value is of an annotated type: integers are floats, arrays and lists are sequences, texts are not."""
+    origin, parts = typing.get_origin(hint), typing.get_args(hint)
+    if hint is Any or isinstance(hint, TypeVar):
+        return True
+    if hint is None or hint is types.NoneType:
+        return value is None
+    if origin in (typing.Union, types.UnionType):
+        return any(_fits(value, part) for part in parts)
+    if origin is Literal:
+        return any(type(value) is type(part) and value == part for part in parts)
+    if hint in (bool, float, int):
+        return _is_plain(value, hint)
+    if origin is Callable or hint is Callable:
+        return callable(value)
+    kind = origin or hint
+    if not isinstance(kind, type):
+        return True
+    if issubclass(kind, Mapping):
+        return isinstance(value, Mapping) and _mapping_fits(value, parts)
+    if issubclass(kind, Iterable) and kind not in (str, bytes) and kind.__module__ in ("collections.abc", "builtins"):
+        return _is_list(value, kind) and _entries_fit(value, parts)
+    if kind.__module__ == "numpy":
+        return isinstance(value, kind) or _is_list(value, Sequence)
+    try:
+        return isinstance(value, kind)
+    except TypeError:  # a protocol: what it asks for is called, and not looked up beforehand
+        return True
+
+
+def _is_plain(value: Any, hint: type) -> bool:
+    if hint is bool:
+        return isinstance(value, bool) or type(value).__name__ in ("bool", "bool_")
+    if isinstance(value, bool):
+        return False
+    return isinstance(value, Integral) if hint is int else isinstance(value, Real) and _is_number(value)
+
+
+def _is_list(value: Any, kind: type) -> bool:
+    if isinstance(value, str | bytes | Mapping):
+        return False
+    if hasattr(value, "__array__"):
+        return len(getattr(value, "shape", ())) > 0
+    wanted: Any = Collection if kind in (list, tuple, set, frozenset) else kind
+    return isinstance(value, wanted)
+
+
+def _entries_fit(values: Any, parts: tuple[Any, ...]) -> bool:
+    if not parts or not isinstance(values, Collection) or hasattr(values, "__array__"):
+        return True
+    wanted = parts[0] if len(parts) == 1 or parts[1:] == (...,) else Any
+    return all(_fits(value, wanted) for value in islice(values, MOST_LOOKED_AT))
+
+
+def _mapping_fits(values: Mapping[Any, Any], parts: tuple[Any, ...]) -> bool:
+    if len(parts) != 2:
+        return True
+    return all(_fits(k, parts[0]) and _fits(v, parts[1]) for k, v in islice(values.items(), MOST_LOOKED_AT))
+
+
+def _is_number(value: Any) -> bool:
+    """Whether a float can hold it (NaN and infinities are the business of who computes with it)."""
+    if isinstance(value, bool | str | bytes | complex) or getattr(value, "shape", ()) != ():
+        return False
+    try:
+        float(value)
+    except (TypeError, ValueError, OverflowError, ArithmeticError, AttributeError):
+        return False
+    return True
+
+
+def _is_point(value: Any) -> bool:
+    """A number, or lists of numbers (of one, two or three levels): what starts and points are written as."""
+    return _is_number(value) or _is_nested(value, 3)
+
+
+def _is_nested(value: Any, levels: int) -> bool:
+    if hasattr(value, "__array__") and hasattr(value, "dtype"):
+        return value.dtype.kind in "iuf" or (value.dtype.kind == "O" and all(map(_is_number, value.ravel())))
+    if isinstance(value, str | bytes | Mapping | set) or not isinstance(value, Sequence) or not levels:
+        return False
+    return all(_is_number(v) or _is_nested(v, levels - 1) for v in islice(value, MOST_LOOKED_AT))
+
+
+def _is_formula(value: Any) -> bool:
+    return isinstance(value, str) or _is_number(value)
+
+
+def _are_accuracies(value: Any) -> bool:
+    listed = isinstance(value, Sequence) and not isinstance(value, str | bytes)
+    return _is_formula(value) or _is_nested(value, 1) or (listed and all(map(_is_formula, value)))
+
+
+def _are_letters(value: Any) -> bool:
+    if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):
+        return False
+    return all(v is None or callable(v) or _is_formula(v) or _is_point(v) for v in value.values())
+
+
+def _are_axes(value: Any) -> bool:
+    listed = value if isinstance(value, list | tuple) else [value]
+    return bool(listed) and all(hasattr(one, "figure") and hasattr(one, "plot") for one in listed)
+
+
+def _is_box(value: Any) -> bool:
+    return isinstance(value, Mapping) and all(isinstance(n, str) and _is_nested(r, 1) for n, r in value.items())
+
+
+MEANINGS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
+    **dict.fromkeys(("x0", "y0", "v0"), (_is_point, "a number or a list of numbers")),
+    "point": (_is_point, "a number or a list of numbers"),
+    "axes": (_are_axes, "axes of matplotlib, or a list of them"),
+    "box": (_is_box, "names with pairs (low, high)"),
+    "eps": (_are_accuracies, "a positive number, or a list of them"),
+    **dict.fromkeys(("parameters", "values"), (_are_letters, "names with numbers, texts or lists of numbers")),
+}
+"""What a parameter of this name takes wherever it occurs: a test, and its words."""
+
+
+def _words(hint: Any) -> str:
+    """An annotation as a message says it."""
+    if isinstance(hint, type) and not typing.get_args(hint):
+        return {"str": "a text", "int": "an integer", "float": "a number", "bool": "True or False"}.get(
+            hint.__name__, f"a {hint.__name__}"
+        )
+    parts = typing.get_args(hint)
+    if typing.get_origin(hint) in (typing.Union, types.UnionType):
+        return " or ".join("None" if part is types.NoneType else _words(part) for part in parts)
+    if typing.get_origin(hint) is Literal:
+        return f"one of {', '.join(map(repr, parts))}"
+    return str(hint).replace("collections.abc.", "").replace("typing.", "")
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) > 10**30:
+        return "an integer beyond the range of floats"
+    text = repr(value) if isinstance(value, str | int | float | bool | list | tuple | dict | type(None)) else ""
+    return f"{type(value).__name__} {text[:60]}".strip()
