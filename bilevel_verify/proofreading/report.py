@@ -80,7 +80,7 @@ def proofread(card: Card) -> Report:
 def proofread_draft(draft: Draft) -> Report:
     """Proofread a paper's source: names, algorithms, citations."""
     paper = paper_of_draft(draft)
-    algorithms, missing = algorithms_of(paper.listings, paper.notation)
+    algorithms, missing = algorithms_of(paper.listings, paper.notation, paper.given)
     return _report(draft.key, paper, algorithms, missing)
 
 

@@ -90,6 +90,52 @@ def test_an_algorithm_with_and_without_a_slip(case: str, tmp_path: Path) -> None
     assert kind in kinds(tmp_path, HEAD + LOOP.replace(right, wrong))
 
 
+EPOCHS = """**Algorithm 1** Epochs
+
+1. Input: start $x_{0,0}$, length $K$, number of epochs $T$
+2. $t=0$, $k=0$, $A_0=0$
+3. while $t<T$ do
+4. $a_{k+1}=k+1$
+5. $A_{k+1}=A_k+a_{k+1}$
+6. $y_{t,k}=x_{t,k}+\\frac{1}{A_{k+1}}x_{t,k}$
+7. $x_{t,k+1}=y_{t,k}-\\nabla f(y_{t,k})$
+8. $k=k+1$
+9. if $k\\ge K$ then
+10. $x_{t+1,0}=x_{t,k}$
+11. $t=t+1$, $k=0$
+12. end if
+13. end while
+14. Output: $x_{t,0}$
+"""
+MISSING = {
+    "never assigned": ("4. $a_{k+1}=k+1$\n", ""),
+    "read too early": (
+        "5. $A_{k+1}=A_k+a_{k+1}$\n6. $y_{t,k}=x_{t,k}+\\frac{1}{A_{k+1}}x_{t,k}$\n",
+        "5. $y_{t,k}=x_{t,k}+\\frac{1}{A_{k+1}}x_{t,k}$\n6. $A_{k+1}=A_k+a_{k+1}$\n",
+    ),
+    "next epoch": ("10. $x_{t+1,0}=x_{t,k}$\n", "10. $z_{t+1,0}=x_{t+1,0}$\n"),
+}
+
+
+@pytest.mark.parametrize("case", MISSING)
+def test_an_entry_without_a_value(case: str, tmp_path: Path) -> None:
+    right, wrong = MISSING[case]
+    assert right in EPOCHS
+    assert kinds(tmp_path, HEAD + EPOCHS) == set()
+    assert "unassigned" in kinds(tmp_path, HEAD + EPOCHS.replace(right, wrong))
+
+
+def test_a_sequence_that_the_text_gives_is_no_defect(tmp_path: Path) -> None:
+    words = "\nThe steps are $a_k=k$ for all $k\\ge 1$.\n"
+    assert kinds(tmp_path, HEAD + EPOCHS.replace("4. $a_{k+1}=k+1$\n", "") + words) == set()
+
+
+def test_an_index_that_stands_once_beside_letters_with_scripts(tmp_path: Path) -> None:
+    body = HEAD + "Let $s\\in\\mathbb{R}^d$ be a vector.\n" + "".join(f"\n$$\n{n}\\|s_k\\|\\le L.\n$$\n" for n in (2, 3, 4, 5))
+    assert kinds(tmp_path, body) == set()
+    assert kinds(tmp_path, body.replace("5\\|s_k", "5\\|s_n")) == {"index"}
+
+
 def test_a_statement_that_is_not_there_and_one_of_another_paper(tmp_path: Path) -> None:
     assert kinds(tmp_path, HEAD + "*Proof.* By Lemma 7 we have $f(x_1)\\le f(x_0)$.\n") == {"citation"}
     assert kinds(tmp_path, HEAD + "*Proof.* By [12, Lemma 7] we have $f(x_1)\\le f(x_0)$.\n") == set()

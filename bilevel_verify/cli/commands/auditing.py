@@ -46,9 +46,10 @@ def audit_command(arguments: Any) -> int:
         on_error=remember,
         memory=arguments.memory * 2**30,
     )
+    cards = _cards(papers)
+    findings += _attacked(cards, arguments, progress)
     progress.close()
     findings, levels = _certified(findings, arguments)
-    cards = _cards(papers)
     if errors and not cards:
         if arguments.json:
             output.print_json({"error": errors[0], "errors": errors})
@@ -70,6 +71,21 @@ def audit_command(arguments: Any) -> int:
         _show_defects(reports)
         _summary(lines, rows, mutants)
     return 2 if errors and not findings else max(status, 1 if errors else 0)
+
+
+def _attacked(cards: Sequence[Any], arguments: Any, progress: Any) -> list[Any]:
+    """Claims about instances, attacked on families of problems."""
+    from bilevel_verify.audit.instances.claims import instance_findings
+
+    return instance_findings(
+        cards,
+        instances=arguments.instances,
+        quick=arguments.quick,
+        statement=arguments.statement,
+        seed=arguments.seed,
+        jobs=arguments.jobs or os.cpu_count() or 1,
+        progress=progress,
+    )
 
 
 def _proofread(cards: Sequence[Any], drafts: Mapping[str, Any]) -> dict[str, Any]:
@@ -284,6 +300,9 @@ def _write(findings: Any, lines: Sequence[Any], cards: Sequence[Any], folder: Pa
             if finding.script:
                 (folder / "counterexamples").mkdir(exist_ok=True)
                 (folder / "counterexamples" / script_name(finding)).write_text(finding.script, encoding="utf-8")
+            if name := finding.row.details.get("instance_file"):
+                (folder / "instances").mkdir(exist_ok=True)
+                (folder / "instances" / name).write_text(finding.row.details["instance"], encoding="utf-8")
     except OSError as error:
         raise InputError(f"{folder}: {error.strerror or error}: choose another --out folder") from None
     output.say(f"report: {page}")
