@@ -11,6 +11,7 @@ from itertools import zip_longest
 
 from bilevel_verify.theorems.card import Card, Statement
 from bilevel_verify.worst.corners import corners
+from bilevel_verify.worst.family import Family
 from bilevel_verify.worst.finding import fitting, judged_again, needs_eps, request_for
 from bilevel_verify.worst.memory import Memory
 from bilevel_verify.worst.result import Tightness
@@ -57,13 +58,18 @@ def attack(card: Card, entry: Statement, *, candidates: int, seed: int = 0, budg
     targets = tuple(t for t in targets_of(request).values() if t.claim.over in SCOPES)
     if not targets:
         return Attacked((), {}, {}, 0, {})
-    families, with_eps = fitting(request, None), needs_eps(request)
+    families, with_eps = sorted(fitting(request, None), key=_smooth), needs_eps(request)
     search = Search(request, targets, families, Memory(None, {}), None, with_eps, candidates, seed=seed)
     at_corners(search)
     search.sample()
     found = {name: _tightness(search, name, (card, entry)) for name in search.best}
     counts = {target.name: sum(name == target.name for _, name, _, _ in search.history) for target in targets}
     return Attacked(targets, found, counts, search.tried, dict(search.skipped))
+
+
+def _smooth(family: Family) -> bool:
+    """Quadratics first: they meet hypotheses on smoothness of every order."""
+    return "quadratic" not in family.name
 
 
 def at_corners(search: Search) -> None:

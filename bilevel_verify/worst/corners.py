@@ -8,8 +8,8 @@ from bilevel_verify.worst.family import Family
 
 LOW, MIDDLE, HIGH = 0.0, 0.5, 1.0
 CORNERS = (
-    (HIGH, HIGH, MIDDLE), (HIGH, LOW, HIGH), (LOW, HIGH, LOW), (MIDDLE, LOW, MIDDLE), (LOW, LOW, HIGH),
-    (MIDDLE, HIGH, HIGH),
+    (MIDDLE, HIGH, HIGH), (HIGH, HIGH, HIGH), (LOW, HIGH, LOW), (HIGH, HIGH, MIDDLE), (MIDDLE, LOW, HIGH),
+    (MIDDLE, LOW, MIDDLE), (LOW, LOW, HIGH),
 )  # fmt: skip
 """Knobs, tolerance, start. A start in the middle of its range is the origin, which is stationary and often optimal
 (Delta = 0: a run that ends at once); knobs at their upper ends make the curvatures equal (mu = L, the identity)."""

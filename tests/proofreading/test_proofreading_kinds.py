@@ -131,7 +131,11 @@ def test_a_sequence_that_the_text_gives_is_no_defect(tmp_path: Path) -> None:
 
 
 def test_an_index_that_stands_once_beside_letters_with_scripts(tmp_path: Path) -> None:
-    body = HEAD + "Let $s\\in\\mathbb{R}^d$ be a vector.\n" + "".join(f"\n$$\n{n}\\|s_k\\|\\le L.\n$$\n" for n in (2, 3, 4, 5))
+    body = (
+        HEAD
+        + "Let $s\\in\\mathbb{R}^d$ be a vector.\n"
+        + "".join(f"\n$$\n{n}\\|s_k\\|\\le L.\n$$\n" for n in (2, 3, 4, 5))
+    )
     assert kinds(tmp_path, body) == set()
     assert kinds(tmp_path, body.replace("5\\|s_k", "5\\|s_n")) == {"index"}
 

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from bilevel_verify.worst.result import Tightness
     from bilevel_verify.worst.screening import Target
 
-FULL, QUICK = 16, 1
+FULL, QUICK = 16, 3
 """Instances for each statement in a full and in a quick audit."""
-QUICK_STATEMENTS = 8
+QUICK_STATEMENTS = 3
 """Statements of a paper that a quick audit attacks, theorems first: the work is small and always the same."""
 GRAVEST = ("theorem", "proposition", "corollary", "lemma")
 
@@ -47,7 +47,7 @@ def instance_findings(
     Parameters
     ----------
     instances : candidates for each statement, corners of the families first; 0 attacks nothing. By default 16, and if
-        ``quick`` one for each of the first eight statements of a paper.
+        ``quick`` three for each of the first three statements of a paper.
     statement : only this entry. ``jobs`` : processes. ``progress`` : called with (entry, done, total).
     """
     many = (QUICK if quick else FULL) if instances is None else instances
@@ -92,9 +92,11 @@ def _finding(card: Card, entry: Statement, target: Target, found: Attacked) -> F
     if best.verdict == "refuted" and best.row is not None:
         return _counterexample(card, entry, best)
     survived = found.survived[target.name]
-    reason = f"survived {survived} instances, largest ratio {best.ratio:.6g} ({best.share.certainty}) on {best.candidate}"
+    share = f"largest ratio {best.ratio:.6g} ({best.share.certainty})"
+    reason = f"survived {survived} instances, {share} on {best.candidate}"
     if best.ratio > 1:
-        reason = f"above its bound in the search ({best.ratio:.6g}), {best.verdict or 'not judged'} when repeated: {best.candidate}"
+        again = best.verdict or "not judged"
+        reason = f"above its bound in the search, {share}, {again} when repeated: {best.candidate}"
     row = _row(card, entry, target, "attack", reason)
     details = {**row.details, "instances": survived, "tightness": best.ratio, "instance": instance_file(best)}
     return Finding(replace(row, measured=best.share.measured, bound=best.share.bound, where=best.share.where,
@@ -135,10 +137,10 @@ def _row(card: Card, entry: Statement, target: Target | None, engine: str, reaso
     claim = None if target is None else target.claim
     marks = () if target is None else tuple(str(m) for m in (*target.claim.marks, *target.link.marks))
     details: dict[str, Any] = {"engine": engine} if target is None else {"engine": engine, "op": target.link.op}
+    sides = (None, None) if target is None else (str(target.link.left), str(target.link.right))
     return Row(
         card.key, entry.id, None if target is None else target.name.partition(" (")[0], entry.source or None, None,
-        entry.method, "point" if claim is None else claim.over, "undecided",
-        left=None if target is None else str(target.link.left), right=None if target is None else str(target.link.right),
-        reason=reason, reproduce=f"bilevel-verify audit {card.key} --statement {entry.id} --instances",
+        entry.method, "point" if claim is None else claim.over, "undecided", left=sides[0], right=sides[1],
+        reason=reason, reproduce=f"bilevel-verify audit {card.key} --statement {entry.id}",
         as_printed=not marks, known_refuted=target is not None and target.known_refuted, marks=marks, details=details,
     )  # fmt: skip

@@ -180,7 +180,7 @@ def _show_values(findings: Sequence[Any], written: bool) -> None:
         if row.measured is not None:
             lines += [f"  left   {row.left} = {row.measured:.17g}", f"  right  {row.right} = {row.bound:.17g}"]
         if not written and finding.script:
-            lines.append("  a script that shows it with mpmath alone: check ... --out DIR writes it")
+            lines.append("  a script that shows it by itself: check ... --out DIR writes it")
         output.console().print("\n".join(lines), markup=False)
 
 

@@ -54,7 +54,12 @@ def algorithms_of(
         if printed.program.statements:
             found.append(
                 Algorithm(
-                    listing.id, listing.name, printed.program, printed.inputs, printed.sequences, printed.conditions,
+                    listing.id,
+                    listing.name,
+                    printed.program,
+                    printed.inputs,
+                    printed.sequences,
+                    printed.conditions,
                     defined,
                 )
             )
