@@ -1,4 +1,4 @@
-"""Relations between norms of sums, products and inverses in a proof, attacked with a letter for each matrix of the print.
+"""Relations between norms of matrices in a proof, attacked with a letter for each matrix and vector of the print.
 
 The Hessian at ``x`` and the Hessian at ``y`` are two letters. Only relations that are about matrices and vectors alone
 are attacked: a constant of the paper would need its hypotheses.
