@@ -32,8 +32,8 @@ class Attacked:
 
 
 def attacked(paper: Paper, relation: Relation, seed: int = 0) -> Attacked | None:
-    """Attack a printed relation; None if it is not one between norms of matrices alone."""
-    if relation.op not in FLIPPED or not paper.source.euclidean:
+    """Attack a printed inequality; None if it is not one between norms of matrices alone."""
+    if relation.op not in FLIPPED or relation.op == "==" or not paper.source.euclidean:
         return None
     letters = _Letters(paper)
     try:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from bilevel_verify.proofreading.algorithms.counting import count_defects
 from bilevel_verify.proofreading.algorithms.reading import Algorithm, algorithm_defects, algorithms_of
 from bilevel_verify.proofreading.defect import Defect, Group, grouped
 from bilevel_verify.proofreading.joints.cases import case_defects
@@ -87,6 +88,7 @@ def proofread_draft(draft: Draft) -> Report:
 def _report(key: str, paper: Paper | None, algorithms: list[Algorithm], missing: list[str]) -> Report:
     found = [defect for kind in PRINT for defect in kind(paper)] if paper is not None else []
     found += [defect for algorithm in algorithms for defect in algorithm_defects(algorithm)]
+    found += count_defects(paper, algorithms) if paper is not None else []
     unread = [f"{s.place}: {s.read.reason}: {s.read.message}" for s in paper.unread] if paper is not None else []
     count = 0 if paper is None else len(paper.sentences)
     return Report(key, tuple(dict.fromkeys(found)), count, (*unread, *missing))

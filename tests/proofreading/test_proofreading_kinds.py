@@ -57,6 +57,11 @@ CASES = {
     "other end": ("outside", r"\sum_{k=0}^{K}\frac{1}{K-k}\le L", r"\sum_{k=0}^{K-1}\frac{1}{K-k}\le L"),
     "number and vector": ("shape", r"x_1=x_0+\|\nabla f(x_0)\|^2", r"x_1=x_0+\nabla f(x_0)"),
     "compared": ("shape", r"\nabla f(x_1)\le L\|x_1\|", r"\|\nabla f(x_1)\|\le L\|x_1\|"),
+    "named after": (
+        "shape",
+        r"x_1=\min_{x\in\mathbb{R}^d}\{f(x)+L\|x\|^2\}",
+        r"x_1=\arg\min_{x\in\mathbb{R}^d}\{f(x)+L\|x\|^2\}",
+    ),
     "unknown letter": ("letter", r"f(x_1)\le\frac{Q}{2}\|x_0\|^2", r"f(x_1)\le\frac{L}{2}\|x_0\|^2"),
 }
 
@@ -88,6 +93,39 @@ def test_an_algorithm_with_and_without_a_slip(case: str, tmp_path: Path) -> None
     assert kinds(tmp_path, HEAD + LOOP) == set()
     assert right in LOOP
     assert kind in kinds(tmp_path, HEAD + LOOP.replace(right, wrong))
+
+
+COUNTED = """**Algorithm 1** Two loops
+
+1. Input: start $x_0$, lengths $K\\ge 1$, $T\\ge 1$
+2. $k=0$
+3. while $k<K$ do
+4. for $t=0,\\dots,T-1$ do
+5. $z_t=x_k-\\nabla f(x_k)$
+6. end for
+7. $x_{k+1}=x_k-\\nabla f(x_k)$
+8. $k=k+1$
+9. end while
+10. Output: $x_K$
+"""
+SAID = {
+    "evaluates $KT+K$": True, "evaluates $KT$": False, "uses at most $2KT$": True, "uses at most $KT$": False,
+    "needs at most $(K+1)(T+1)$": True, "makes $K(T+1)$": True, "makes $(K+1)T$": False,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("said", SAID)
+def test_the_number_of_calls_that_a_sentence_gives(said: str, tmp_path: Path) -> None:
+    """ "at most 2 KT" for KT + K is no contradiction for all lengths, nor is it proved: nothing is said."""
+    found = kinds(tmp_path, f"{HEAD}{COUNTED}\nAlgorithm 1 {said} gradients of $f$.\n")
+    assert ("total" in found) is not SAID[said]
+
+
+@pytest.mark.parametrize("line", ["if $k>1$ then break", "if $k>1$ then $x_{k+1}=\\nabla f(x_1)$"])
+def test_no_count_where_a_loop_may_be_left(line: str, tmp_path: Path) -> None:
+    body = COUNTED.replace("8. $k=k+1$\n", f"8. $k=k+1$\n9. {line}\n").replace("9. end while", "10. end while")
+    found = kinds(tmp_path, f"{HEAD}{body}\nAlgorithm 1 evaluates $K$ gradients of $f$.\n")
+    assert "total" not in found
 
 
 EPOCHS = """**Algorithm 1** Epochs
