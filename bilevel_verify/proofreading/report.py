@@ -20,6 +20,7 @@ from bilevel_verify.proofreading.names.hapax import letter_defects
 from bilevel_verify.proofreading.names.indices import index_defects
 from bilevel_verify.proofreading.names.meanings import meaning_defects
 from bilevel_verify.proofreading.names.shapes import shape_defects
+from bilevel_verify.proofreading.script import script_of
 from bilevel_verify.proofreading.source import Paper, paper_of_card, paper_of_draft
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ PRINT: tuple[Callable[[Paper], Iterator[Defect]], ...] = (
 class Report:
     """What the proofreader found in a paper, and what it could not read of it.
 
+    ``scripts`` show findings by themselves, as far as their kind has one.
     ``witnesses`` are points that meet the scalar hypotheses of the statements of a card: these are not void.
     """
 
@@ -44,6 +46,7 @@ class Report:
     formulas: int
     unread: tuple[str, ...] = ()
     witnesses: Mapping[str, str] = field(default_factory=dict)
+    scripts: Mapping[Defect, str] = field(default_factory=dict, repr=False)
 
     @property
     def groups(self) -> tuple[Group, ...]:
@@ -59,7 +62,7 @@ class Report:
             "unread": list(self.unread),
             "counts": dict(counts),
             "witnesses": dict(self.witnesses),
-            "defects": [group.to_dict() for group in self.groups],
+            "defects": [group.to_dict() | {"script": self.scripts.get(group.first)} for group in self.groups],
         }
 
 
@@ -91,4 +94,6 @@ def _report(key: str, paper: Paper | None, algorithms: list[Algorithm], missing:
     found += count_defects(paper, algorithms) if paper is not None else []
     unread = [f"{s.place}: {s.read.reason}: {s.read.message}" for s in paper.unread] if paper is not None else []
     count = 0 if paper is None else len(paper.sentences)
-    return Report(key, tuple(dict.fromkeys(found)), count, (*unread, *missing))
+    defects = tuple(dict.fromkeys(found))
+    scripts = {group.first: text for group in grouped(defects) if (text := script_of(group.first, paper))}
+    return Report(key, defects, count, (*unread, *missing), scripts=scripts)

@@ -288,7 +288,7 @@ class _Progress:
 def _write(findings: Any, lines: Sequence[Any], cards: Sequence[Any], folder: Path, reports: Mapping[str, Any]) -> None:
     """The report of the findings, an errata page for each paper and the independent scripts of the refutations."""
     from bilevel_verify.reporting.build import build
-    from bilevel_verify.reporting.errata import script_name, write_errata
+    from bilevel_verify.reporting.errata import defect_script, script_name, write_errata
     from bilevel_verify.reporting.write import write_document
 
     what = ", ".join(card.key for card in cards) or "nothing"
@@ -303,6 +303,10 @@ def _write(findings: Any, lines: Sequence[Any], cards: Sequence[Any], folder: Pa
             if name := finding.row.details.get("instance_file"):
                 (folder / "instances").mkdir(exist_ok=True)
                 (folder / "instances" / name).write_text(finding.row.details["instance"], encoding="utf-8")
+        for report in reports.values():
+            for defect, text in report.scripts.items():
+                (folder / "counterexamples").mkdir(exist_ok=True)
+                (folder / "counterexamples" / defect_script(report.paper, defect)).write_text(text, encoding="utf-8")
     except OSError as error:
         raise InputError(f"{folder}: {error.strerror or error}: choose another --out folder") from None
     output.say(f"report: {page}")
