@@ -82,6 +82,21 @@ def test_nothing_is_attacked_where_nothing_was_asked_for(tmp_path: Path) -> None
     assert len(findings(tmp_path, "(3/4)", statement="t", instances=1)) == 1
 
 
+def test_the_command_writes_the_problem_file_that_repeats_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, out = tmp_path / "steps.toml", tmp_path / "out"
+    path.write_text(CARD.replace("FACTOR", "(3/4)"), encoding="utf-8")
+    asked = ["audit", str(path), "--jobs", "1", "--json"]
+    assert main([*asked, "--quick", "--instances", "0"]) == 0
+    assert not [row for row in json.loads(capsys.readouterr().out)["rows"] if row["kind"] == "step"]
+    assert main([*asked, "--quick", "--out", str(out)]) == 1
+    (row,) = (row for row in json.loads(capsys.readouterr().out)["rows"] if row["kind"] == "step")
+    monkeypatch.chdir(out)
+    assert main([*shlex.split(row["reproduce"])[1:], "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["rows"][0]["measured"] == row["measured"]
+
+
 M = "matrices"
 TRUE = {
     "norm(A @ B) <= norm(A)*norm(B)": {"A": M, "B": M},
