@@ -109,7 +109,8 @@ class Paper:
         found: set[str] = set()
         for sentence in self.sentences:
             if sentence.read.formula.kind != "algorithm-line":
-                alone = (m for chain in sentence.chains() for m in chain.members)
+                equal = (c.relations[:1] and c.relations[0].word in ("==", ":=") for c in sentence.chains())
+                alone = (m for c, e in zip(sentence.chains(), equal) for m in (c.members[:1] if e else c.members))
                 found |= {m.base for m in alone if isinstance(m, tree.Index) and tree.letters(m) - {m.base}}
         return frozenset(found)
 

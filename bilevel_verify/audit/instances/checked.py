@@ -72,9 +72,9 @@ def matrix_findings(
 def _finding(relation: Relation, number: int, seed: int) -> Finding:
     found = attack(relation, seed=seed)
     left, right = to_text(relation.left), to_text(relation.right)
-    outcome = "refuted" if found.refuted else "undecided"
-    certificate = "both sides enclosed in fractions" if found.refuted else ""
-    decision = Decision(outcome, "matrices", certificate)
+    decision = Decision("undecided", "matrices", "")
+    if found.refuted:
+        decision = Decision("refuted", "matrices", "both sides enclosed in fractions")
     row = row_of(Place("formula", f"link-{number + 1}"), "inequality", decision, left, relation.op, right)
     at = shown(found.at)
     reason = row.reason if found.refuted else f"survived {found.instances} instances, largest ratio {found.ratio:.6g}"

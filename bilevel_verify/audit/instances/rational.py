@@ -114,7 +114,7 @@ def _call(name: str, held: list[Value]) -> Value:
             low, high = sorted((abs(first.low), abs(first.high)))
             return Ends(Fraction(0) if first.low <= 0 <= first.high else low, high)
         if name in ("sqrt", "inv", "T"):
-            return {"sqrt": root, "inv": Ends.inverse, "T": lambda e: e}[name](first)
+            return root(first) if name == "sqrt" else first.inverse() if name == "inv" else first
         raise NoValue(f"{name} of a number")
     match name:
         case "norm":

@@ -90,9 +90,10 @@ def _block(
         if isinstance(statement, script.For | script.While):
             inner = _block(statement.body, paper, dict(values))
             inner = {n: times(c, _length(statement, values)) for n, c in inner.items()}
-        elif isinstance(statement, script.If):
-            if _block(statement.body, paper, {}) or _block(statement.orelse, paper, {}):
-                raise NoCount("a call under a condition")
+        elif isinstance(statement, script.If) and any(
+            _block(block, paper, {}) for block in (statement.body, statement.orelse)
+        ):
+            raise NoCount("a call under a condition")
         loop_test = isinstance(statement, script.While)
         for part in (p for node in script.expressions_of(statement) for p in node.walk()):
             if not isinstance(part, tree.Call) or not _is_derivative(part, paper) or to_text(part) in seen:

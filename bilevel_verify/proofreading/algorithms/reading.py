@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.latex import Notation
@@ -117,8 +116,7 @@ def _standing(algorithm: Algorithm) -> Iterator[Defect]:
     statements = list(algorithm.program.walk())
     assigns = [s for s in statements if isinstance(s, script.Assign)]
     targets = [t for s in assigns for t in s.targets]
-    moving = {t.name for t in targets if isinstance(t, tree.Letter)}
-    moving |= {s.index for s in statements if isinstance(s, script.For)}
+    moving = _moving(statements)
     fixed = {t.base for t in targets if isinstance(t, tree.Index)}
     fixed -= {t.base for t in targets if isinstance(t, tree.Index) and t.indices and whole(t.indices[-1]) is None}
     told: set[str] = set()
@@ -140,15 +138,21 @@ def _early(algorithm: Algorithm) -> Iterator[Defect]:
         yield _defect(algorithm, "unassigned", found.line, title, BREAKS)
 
 
+def _moving(statements: Sequence[script.Statement]) -> set[str]:
+    """Letters that lines assign, indices of counting loops and the letters of their ends."""
+    targets = [t for s in statements if isinstance(s, script.Assign) for t in s.targets]
+    loops = [s for s in statements if isinstance(s, script.For)]
+    found = {t.name for t in targets if isinstance(t, tree.Letter)} | {loop.index for loop in loops}
+    return found.union(*(tree.letters(loop.stop) for loop in loops))
+
+
 def _nowhere(algorithm: Algorithm) -> Iterator[Defect]:
     """Sequences that a loop reads at its counter and that no line, no input and no formula around gives a value."""
     if algorithm.sequences is None:
         return
     statements = list(algorithm.program.walk())
     targets = [t for s in statements if isinstance(s, script.Assign) for t in s.targets]
-    moving = {t.name for t in targets if isinstance(t, tree.Letter)}
-    loops = [s for s in statements if isinstance(s, script.For)]
-    moving |= {loop.index for loop in loops}.union(*(tree.letters(loop.stop) for loop in loops))
+    moving = _moving(statements)
     told = {_base(t) for t in targets} | algorithm.sequences | algorithm.defined
     for statement in statements:
         for part in (p for node in script.expressions_of(statement) for p in node.walk()):
@@ -178,12 +182,18 @@ def _unmoved_counters(algorithm: Algorithm) -> Iterator[Defect]:
         assigned = [t for s in inside if isinstance(s, script.Assign) for t in s.targets]
         read = {to_text(p) for s in inside for n in script.expressions_of(s) for p in n.walk()}
         for entry in (t for t in assigned if isinstance(t, tree.Index)):
-            last = entry.indices[-1] if entry.indices else tree.Number(Fraction(0))
-            for name in sorted(tree.letters(last) - moved):
-                before = to_text(tree.Index(entry.base, (*entry.indices[:-1], tree.Letter(name))))
-                if shift_of(last, name) == 1 and before in read:
-                    title = f"the loop reads {before} and assigns {to_text(entry)}, and none of its lines moves {name}"
-                    yield _defect(algorithm, "endless", loop.label, title, BREAKS)
+            for place, index in enumerate(entry.indices):
+                for name in sorted(tree.letters(index) - moved):
+                    here = f"{entry.base}[{to_text(tree.Letter(name))}" if place == 0 else ""
+                    before = to_text(_with_index(entry, place, tree.Letter(name)))
+                    seen = before in read or (here and any(text.startswith(f"{here},") for text in read))
+                    if shift_of(index, name) == 1 and seen:
+                        title = f"the loop reads {before} and assigns {to_text(entry)}, and no line of it moves {name}"
+                        yield _defect(algorithm, "endless", loop.label, title, BREAKS)
+
+
+def _with_index(entry: tree.Index, place: int, index: tree.Node) -> tree.Index:
+    return tree.Index(entry.base, (*entry.indices[:place], index, *entry.indices[place + 1 :]))
 
 
 def _next_epoch(algorithm: Algorithm) -> Iterator[Defect]:

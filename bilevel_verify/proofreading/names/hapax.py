@@ -42,7 +42,7 @@ def letter_defects(paper: Paper) -> Iterator[Defect]:
             yield stranger
             continue
         display = _display(paper, name)
-        if not display or display in unread or not _in_a_claim(sentence):
+        if not display or display in unread or not _in_a_claim(sentence, name):
             continue
         title = f"{display} stands here and nowhere else in the paper, and nothing introduces it"
         yield Defect("letter", sentence.place, title, "local slip", sentence.latex, unit=sentence.unit)
@@ -98,10 +98,13 @@ def _named(node: tree.Node) -> set[str]:
     return set()
 
 
-def _in_a_claim(sentence: Sentence) -> bool:
-    """Whether the formula is a relation in a display, or a definition: what is inline is often what introduces."""
+def _in_a_claim(sentence: Sentence, name: str) -> bool:
+    """Whether the formula claims something of the letter: inline it may introduce it, but not in a fraction."""
     words = [r.word for chain in sentence.chains() for r in chain.relations]
-    return bool(words) if sentence.read.formula.kind == "display" else ":=" in words
+    if sentence.read.formula.kind == "display":
+        return bool(words)
+    parts = (p for node in sentence.nodes() for p in node.walk() if isinstance(p, tree.Divide))
+    return ":=" in words or (bool(words) and any(name in tree.letters(p) for p in parts))
 
 
 def _display(paper: Paper, name: str) -> str:
