@@ -12,6 +12,7 @@ from bilevel_verify.audit.entries.definedness import script_of, undefined, where
 from bilevel_verify.audit.entries.gram import decide_vectors, witness
 from bilevel_verify.audit.entries.script import scalar_script
 from bilevel_verify.audit.findings.finding import Finding, Place, exact_text, row_of
+from bilevel_verify.audit.instances.checked import about_matrices, matrix_findings
 from bilevel_verify.audit.limits import MEMORY, memory_limit
 from bilevel_verify.audit.scalar.claim import KINDS, POSITIVE, Decision, ScalarClaim
 from bilevel_verify.audit.scalar.deciding import decide
@@ -49,8 +50,9 @@ def check(
         holds where defined``).
     for_ : ranges of the letters, ``"k = integers 1.., nu = [0, 1]"`` separated by ``;`` or as a mapping;
         ``"a, b = vectors"`` are vectors of any dimension, inside ``norm(...)`` and ``dot(., .)``; a letter without a
-        range is taken positive and the rows say so, unless it looks like one that has a range: misspelt
-        letters would be new ones.
+        range is taken positive and the rows say so, unless it looks like one that has a range: misspelt letters would
+        be new ones. With ``"A = matrices"`` (symmetric, positive definite, vectors, positive numbers) the relation is
+        attacked with exact rational matrices: refuted, or undecided.
     where : hypotheses, separated by ``;``, or a list of such texts.
     seed : of the search.
     seconds, memory : of processor time and bytes that each link may use; where they are not enough, the link is
@@ -61,6 +63,9 @@ def check(
     InputError : the text is not a relation, a letter is misspelt, or a range cannot be read; names the place and the
         fix.
     """
+    ranges = _ranges(for_)
+    if about_matrices(ranges):
+        return _of_matrices(text, ranges, where, seed)
     read = _read(text, for_, where)
     found = []
     for number, claim in enumerate(read.claims):
@@ -68,6 +73,18 @@ def check(
             findings = list(_judged(claim, read.vectors, number, seed, seconds))
         found += [replace(f, row=_noted(f.row, read.assumed, read.command, read.echo)) for f in findings]
     return found
+
+
+def _of_matrices(text: str, ranges: Mapping[str, str], where: str | list[str], seed: int) -> list[Finding]:
+    """A chain of relations between norms of matrices, attacked."""
+    texts = _conditions(where)
+    echo = understood(text, list(ranges))
+    node, conditions = (echo.node, [*echo.conditions]) if echo else (parse(text), [])
+    if not isinstance(node, tree.Compare):
+        raise InputError("check: the formula must be a relation such as 'a <= b'")
+    found = matrix_findings(node, [*conditions, *(parse_any(c, list(ranges)) for c in texts)], ranges, seed)
+    command = _command(text, dict(ranges), texts)
+    return [replace(f, row=_noted(f.row, [], command, echo)) for f in found]
 
 
 def claims_of(text: str, for_: str | dict[str, str] = "", where: str | list[str] = "") -> list[ScalarClaim]:
@@ -92,7 +109,7 @@ class _Chain:
 
 
 def _read(text: str, for_: str | dict[str, str], where: str | list[str]) -> _Chain:
-    texts = [c for one in ([where] if isinstance(where, str) else where) for c in one.split(";") if c.strip()]
+    texts = _conditions(where)
     names = range_names(for_)
     echo = understood(text, names)
     node, conditions = (echo.node, [*echo.conditions]) if echo else (parse(text), [])
@@ -236,6 +253,10 @@ def _no_circle(name: str, domains: Mapping[str, Domain], path: tuple[str, ...]) 
                 raise InputError(f"--for: ranges depend on each other in a circle: {circle}; use --where for one")
             if inner not in path:
                 _no_circle(inner, domains, (*path, inner))
+
+
+def _conditions(where: str | list[str]) -> list[str]:
+    return [c for one in ([where] if isinstance(where, str) else where) for c in one.split(";") if c.strip()]
 
 
 def range_names(text: str | dict[str, str]) -> list[str]:

@@ -202,6 +202,8 @@ def _audit(commands: Any) -> None:
     c.add_argument("--budget", type=_positive, metavar="S", help=budget)
     _memory(c)
     c.add_argument("--quick", action="store_true", help="small budgets and no search for repairs")
+    text = "attack claims over points, steps, epochs and runs on N instances (16; --quick: 3 for 3 statements; 0: none)"
+    c.add_argument("--instances", type=_natural, metavar="N", help=text)
     c.add_argument("--jobs", type=_natural, default=0, metavar="N", help="processes (default: one for each core)")
     c.add_argument("--seed", type=_natural, default=0, metavar="N", help="seed of the search")
     text = "also judge N (2) mutants of every proved link and print what became of them"

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from bilevel_verify.audit.entries.definedness import undefined, where_defined
 from bilevel_verify.audit.entries.reading import REAL, Written
 from bilevel_verify.audit.entries.steps import decide_step
+from bilevel_verify.audit.instances.matrices import shown
 from bilevel_verify.audit.scalar.claim import KINDS, Decision, ScalarClaim
 from bilevel_verify.audit.scalar.deciding import decide
 from bilevel_verify.errors import BilevelVerifyError
@@ -23,6 +24,7 @@ from bilevel_verify.latex import Statement
 from bilevel_verify.manuscript.comparing import FLIPPED, Relation, same
 from bilevel_verify.manuscript.facts import facts_about
 from bilevel_verify.manuscript.fidelity import Paper, relation_text
+from bilevel_verify.manuscript.matrices import attacked
 from bilevel_verify.manuscript.naming import Naming
 from bilevel_verify.manuscript.opaque import FOLDS, Letters, blind, kind_of_call, opaque
 from bilevel_verify.manuscript.proofs.lines import BOOKKEEPING, Known, derived
@@ -72,7 +74,22 @@ def judge(paper: Paper, printed: Printed, effort: float = 1.0, seed: int = 0) ->
             raise OutOfScope("equation between vectors, matrices or sets")
         return found
     alone = _alone(paper, printed, effort, seed)
-    return alone if alone.verdict == "holds" else _from_lines(paper, printed) or alone
+    if alone.verdict == "holds":
+        return alone
+    return _from_lines(paper, printed) or _attacked(paper, relation, seed) or alone
+
+
+def _attacked(paper: Paper, relation: Relation, seed: int) -> Judgement | None:
+    """A relation of matrices alone: how it stood up to instances. Undecided either way: its matrices are special."""
+    found = attacked(paper, relation, seed)
+    if found is None or not found.attack.instances:
+        return None
+    attack, stands = found.attack, f"with {found.stands}"
+    reason = f"survived {attack.instances} instances, largest ratio {attack.ratio:.6g}; {stands}"
+    if attack.refuted:
+        at = ", ".join(f"{name} = {value}" for name, value in shown(attack.at).items())
+        reason = f"does not hold for all matrices: {at}; {stands}"
+    return Judgement("undecided", reason[:400], relation_text(relation))
 
 
 def _from_lines(paper: Paper, printed: Printed) -> Judgement | None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from bilevel_verify.proofreading.algorithms.counting import count_defects
 from bilevel_verify.proofreading.algorithms.reading import Algorithm, algorithm_defects, algorithms_of
 from bilevel_verify.proofreading.defect import Defect, Group, grouped
 from bilevel_verify.proofreading.joints.cases import case_defects
@@ -19,6 +20,7 @@ from bilevel_verify.proofreading.names.hapax import letter_defects
 from bilevel_verify.proofreading.names.indices import index_defects
 from bilevel_verify.proofreading.names.meanings import meaning_defects
 from bilevel_verify.proofreading.names.shapes import shape_defects
+from bilevel_verify.proofreading.script import script_of
 from bilevel_verify.proofreading.source import Paper, paper_of_card, paper_of_draft
 
 if TYPE_CHECKING:
@@ -35,6 +37,7 @@ PRINT: tuple[Callable[[Paper], Iterator[Defect]], ...] = (
 class Report:
     """What the proofreader found in a paper, and what it could not read of it.
 
+    ``scripts`` show findings by themselves, as far as their kind has one.
     ``witnesses`` are points that meet the scalar hypotheses of the statements of a card: these are not void.
     """
 
@@ -43,6 +46,7 @@ class Report:
     formulas: int
     unread: tuple[str, ...] = ()
     witnesses: Mapping[str, str] = field(default_factory=dict)
+    scripts: Mapping[Defect, str] = field(default_factory=dict, repr=False)
 
     @property
     def groups(self) -> tuple[Group, ...]:
@@ -58,7 +62,7 @@ class Report:
             "unread": list(self.unread),
             "counts": dict(counts),
             "witnesses": dict(self.witnesses),
-            "defects": [group.to_dict() for group in self.groups],
+            "defects": [group.to_dict() | {"script": self.scripts.get(group.first)} for group in self.groups],
         }
 
 
@@ -80,13 +84,16 @@ def proofread(card: Card) -> Report:
 def proofread_draft(draft: Draft) -> Report:
     """Proofread a paper's source: names, algorithms, citations."""
     paper = paper_of_draft(draft)
-    algorithms, missing = algorithms_of(paper.listings, paper.notation)
+    algorithms, missing = algorithms_of(paper.listings, paper.notation, paper.given)
     return _report(draft.key, paper, algorithms, missing)
 
 
 def _report(key: str, paper: Paper | None, algorithms: list[Algorithm], missing: list[str]) -> Report:
     found = [defect for kind in PRINT for defect in kind(paper)] if paper is not None else []
     found += [defect for algorithm in algorithms for defect in algorithm_defects(algorithm)]
+    found += count_defects(paper, algorithms) if paper is not None else []
     unread = [f"{s.place}: {s.read.reason}: {s.read.message}" for s in paper.unread] if paper is not None else []
     count = 0 if paper is None else len(paper.sentences)
-    return Report(key, tuple(dict.fromkeys(found)), count, (*unread, *missing))
+    defects = tuple(dict.fromkeys(found))
+    scripts = {group.first: text for group in grouped(defects) if (text := script_of(group.first, paper))}
+    return Report(key, defects, count, (*unread, *missing), scripts=scripts)

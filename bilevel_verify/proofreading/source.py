@@ -104,6 +104,17 @@ class Paper:
         return tuple(s for s in self.sentences if not s.read.statements)
 
     @cached_property
+    def given(self) -> frozenset[str]:
+        """Sequences of which an entry ``a_k`` stands alone on one side of a relation, or as a formula, in the text."""
+        found: set[str] = set()
+        for sentence in self.sentences:
+            if sentence.read.formula.kind != "algorithm-line":
+                equal = (c.relations[:1] and c.relations[0].word in ("==", ":=") for c in sentence.chains())
+                alone = (m for c, e in zip(sentence.chains(), equal) for m in (c.members[:1] if e else c.members))
+                found |= {m.base for m in alone if isinstance(m, tree.Index) and tree.letters(m) - {m.base}}
+        return frozenset(found)
+
+    @cached_property
     def homes(self) -> dict[str, list[Sentence]]:
         """Statement (with its proof), algorithm or section -> its sentences in order."""
         found: dict[str, list[Sentence]] = {}

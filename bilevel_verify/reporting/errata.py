@@ -65,6 +65,7 @@ whole text: {{ read }} formulas{% if unread %}, {{ unread }} of them not read{% 
 <section id="{{ g.anchor }}"><h3>{{ g.title }}</h3><p class="soft">{{ g.grade }}; {{ g.kind }}</p>
 <dl>{% if g.formula %}<dt>Printed</dt><dd class="wide">{{ g.formula }}</dd>{% endif %}
 {% if g.evidence %}<dt>Shown by</dt>{% for line in g.evidence %}<dd><code>{{ line }}</code></dd>{% endfor %}{% endif %}
+{% if g.script %}<dt>Script</dt><dd><a href="counterexamples/{{ g.script }}">{{ g.script }}</a></dd>{% endif %}
 {% if g.places|length > 1 %}<dt>Places</dt><dd>{{ g.places|join("; ") }}</dd>{% endif %}
 </dl></section>{% endfor %}{% endif %}
 <h2>Coverage</h2><div class="wide"><table><tr><th>item</th><th>what</th><th>source</th><th>verdicts</th>
@@ -135,7 +136,7 @@ def errata_page(card: Any, findings: Sequence[Any], lines: Sequence[Any], report
         counts=str(count_of(row.to_dict() for row in rows)),
         share=str(decided(rows)),
         causes=[_cause(card, cause, findings) for cause in causes(card, refuted)],
-        groups=[_group(group) for group in report.groups] if report is not None else [],
+        groups=[_group(group, report) for group in report.groups] if report is not None else [],
         read=report.formulas if report is not None else 0,
         unread=len(report.unread) if report is not None else 0,
         not_read=list(report.unread) if report is not None else [],
@@ -182,7 +183,12 @@ def _cause(card: Any, cause: Any, findings: Sequence[Any]) -> dict[str, Any]:
     }
 
 
-def _group(group: Any) -> dict[str, Any]:
+def defect_script(paper: str, defect: Any) -> str:
+    """File name of the script of a finding between the formulas."""
+    return slug(paper, defect.kind, defect.place).replace("/", "-") + ".py"
+
+
+def _group(group: Any, report: Any) -> dict[str, Any]:
     from markupsafe import Markup
 
     first = group.first
@@ -193,6 +199,7 @@ def _group(group: Any) -> dict[str, Any]:
         "kind": first.kind,
         "formula": Markup(to_mathml(first.latex, block=True)) if first.latex else "",
         "evidence": first.evidence,
+        "script": defect_script(report.paper, first) if first in report.scripts else "",
         "places": group.places,
     }
 

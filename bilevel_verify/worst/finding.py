@@ -14,6 +14,7 @@ from bilevel_verify.checks.requests.request import Request, statements_of, toler
 from bilevel_verify.checks.solvers.kinds import check_request, foreign, need_eps
 from bilevel_verify.checks.verdicts.verdict import Row, Verification
 from bilevel_verify.errors import BilevelVerifyError, InputError
+from bilevel_verify.theorems.card import Card, Statement
 from bilevel_verify.theorems.origins import as_judged
 from bilevel_verify.worst.family import Candidate, Family, families, family, from_file
 from bilevel_verify.worst.memory import NAME, Memory
@@ -88,14 +89,14 @@ def worst_case(
 
 
 def request_for(
-    statement: str,
+    statement: str | tuple[Card, Statement],
     method: str | None = None,
     parameters: Mapping[str, Any] | None = None,
     values: Mapping[str, Any] | None = None,
     budget: int = BUDGET,
     seed: int = 0,
 ) -> Request:
-    """The request of one statement.
+    """The request of one statement, given by its name or with its card.
 
     Raises
     ------
@@ -184,6 +185,11 @@ def _result(search: Search, statement: str, letters: Mapping[str, Any]) -> Worst
     )
 
 
+def judged_again(search: Search, target: Target, best: Best, statement: Any) -> Tightness:
+    """A claim on its worst candidate, with what ``verify`` says of the statement there."""
+    return _judged_again(search, target, best, _verified(statement, search.request, search.candidate(best)))
+
+
 def _judged_again(search: Search, target: Target, best: Best, verified: Verification | None) -> Tightness:
     """A claim on its worst candidate with the certified truth, and the row of ``verify``.
 
@@ -198,7 +204,7 @@ def _judged_again(search: Search, target: Target, best: Best, verified: Verifica
     return Tightness(target.name, str(target.link), share, candidate, row, run, target.known_refuted)
 
 
-def _verified(statement: str, request: Request, candidate: Candidate) -> Verification | None:
+def _verified(statement: Any, request: Request, candidate: Candidate) -> Verification | None:
     """What ``verify`` says on a candidate; None where it cannot be judged there."""
     options: dict[str, Any] = {
         "budget": request.options["budget"],
@@ -220,4 +226,4 @@ def _is_about(row: Row, target: Target) -> bool:
     return row.claim == name and sides and {str(m) for m in (*claim.marks, *target.link.marks)} <= set(row.marks)
 
 
-__all__ = ["fitting", "named", "needs_eps", "request_for", "worst_case"]
+__all__ = ["fitting", "judged_again", "named", "needs_eps", "request_for", "worst_case"]

@@ -102,6 +102,12 @@ class Search:
         except KeyboardInterrupt:
             self.interrupted = True
 
+    def sample(self) -> None:
+        """Sobol points alone, as long as candidates are left."""
+        with suppress(Exhausted):
+            for rounds in range(SILENT):
+                self._sample(rounds)
+
     def _open(self) -> list[str]:
         """Claims with a share below one, the loosest last: what is nearly attained is decided soonest."""
         found = [name for name, best in self.best.items() if best.share.ratio < ATTAINED]

@@ -125,6 +125,10 @@ OPERATORS: dict[str, Callable[[str], Iterator[tuple[str, str]]]] = {
     "hat": _each(r"\\hat\{y\}(?=-x_\{t,0\}\\\|\\le 2LB)", lambda m: "y"),
     "cases": _each(r"(?<=lambda_j)<(?=-)", lambda m: r"\le "),
     "threshold": _each(r"(?<=lambda_j<)-\\frac\{\\theta\}", lambda m: r"-\frac{2\theta}"),
+    "count": _each(
+        r"(?<=evaluates )\$(K|KT)\$(?= gradients)|(?<=uses at most )\$(K)\$(?= gradients)",
+        lambda m: "$2K$" if m[1] == "K" else "$K+T$" if m[1] else "$K-1$",
+    ),
     "total": _each(
         r"\\epsilon\^\{7/4\}(?=\}\$)|(?<=L\^)\{1/2\}(?=\\rho)", lambda m: r"\epsilon^{3/2}" if "7" in m[0] else "{1/4}"
     ),

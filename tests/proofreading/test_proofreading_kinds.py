@@ -57,6 +57,11 @@ CASES = {
     "other end": ("outside", r"\sum_{k=0}^{K}\frac{1}{K-k}\le L", r"\sum_{k=0}^{K-1}\frac{1}{K-k}\le L"),
     "number and vector": ("shape", r"x_1=x_0+\|\nabla f(x_0)\|^2", r"x_1=x_0+\nabla f(x_0)"),
     "compared": ("shape", r"\nabla f(x_1)\le L\|x_1\|", r"\|\nabla f(x_1)\|\le L\|x_1\|"),
+    "named after": (
+        "shape",
+        r"x_1=\min_{x\in\mathbb{R}^d}\{f(x)+L\|x\|^2\}",
+        r"x_1=\arg\min_{x\in\mathbb{R}^d}\{f(x)+L\|x\|^2\}",
+    ),
     "unknown letter": ("letter", r"f(x_1)\le\frac{Q}{2}\|x_0\|^2", r"f(x_1)\le\frac{L}{2}\|x_0\|^2"),
 }
 
@@ -88,6 +93,89 @@ def test_an_algorithm_with_and_without_a_slip(case: str, tmp_path: Path) -> None
     assert kinds(tmp_path, HEAD + LOOP) == set()
     assert right in LOOP
     assert kind in kinds(tmp_path, HEAD + LOOP.replace(right, wrong))
+
+
+COUNTED = """**Algorithm 1** Two loops
+
+1. Input: start $x_0$, lengths $K\\ge 1$, $T\\ge 1$
+2. $k=0$
+3. while $k<K$ do
+4. for $t=0,\\dots,T-1$ do
+5. $z_t=x_k-\\nabla f(x_k)$
+6. end for
+7. $x_{k+1}=x_k-\\nabla f(x_k)$
+8. $k=k+1$
+9. end while
+10. Output: $x_K$
+"""
+SAID = {
+    "evaluates $KT+K$": True, "evaluates $KT$": False, "uses at most $2KT$": True, "uses at most $KT$": False,
+    "needs at most $(K+1)(T+1)$": True, "makes $K(T+1)$": True, "makes $(K+1)T$": False,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("said", SAID)
+def test_the_number_of_calls_that_a_sentence_gives(said: str, tmp_path: Path) -> None:
+    """ "at most 2 KT" for KT + K is no contradiction for all lengths, nor is it proved: nothing is said."""
+    found = kinds(tmp_path, f"{HEAD}{COUNTED}\nAlgorithm 1 {said} gradients of $f$.\n")
+    assert ("total" in found) is not SAID[said]
+
+
+@pytest.mark.parametrize("line", ["if $k>1$ then break", "if $k>1$ then $x_{k+1}=\\nabla f(x_1)$"])
+def test_no_count_where_a_loop_may_be_left(line: str, tmp_path: Path) -> None:
+    body = COUNTED.replace("8. $k=k+1$\n", f"8. $k=k+1$\n9. {line}\n").replace("9. end while", "10. end while")
+    found = kinds(tmp_path, f"{HEAD}{body}\nAlgorithm 1 evaluates $K$ gradients of $f$.\n")
+    assert "total" not in found
+
+
+EPOCHS = """**Algorithm 1** Epochs
+
+1. Input: start $x_{0,0}$, length $K$, number of epochs $T$
+2. $t=0$, $k=0$, $A_0=0$
+3. while $t<T$ do
+4. $a_{k+1}=k+1$
+5. $A_{k+1}=A_k+a_{k+1}$
+6. $y_{t,k}=x_{t,k}+\\frac{1}{A_{k+1}}x_{t,k}$
+7. $x_{t,k+1}=y_{t,k}-\\nabla f(y_{t,k})$
+8. $k=k+1$
+9. if $k\\ge K$ then
+10. $x_{t+1,0}=x_{t,k}$
+11. $t=t+1$, $k=0$
+12. end if
+13. end while
+14. Output: $x_{t,0}$
+"""
+MISSING = {
+    "never assigned": ("4. $a_{k+1}=k+1$\n", ""),
+    "read too early": (
+        "5. $A_{k+1}=A_k+a_{k+1}$\n6. $y_{t,k}=x_{t,k}+\\frac{1}{A_{k+1}}x_{t,k}$\n",
+        "5. $y_{t,k}=x_{t,k}+\\frac{1}{A_{k+1}}x_{t,k}$\n6. $A_{k+1}=A_k+a_{k+1}$\n",
+    ),
+    "next epoch": ("10. $x_{t+1,0}=x_{t,k}$\n", "10. $z_{t+1,0}=x_{t+1,0}$\n"),
+}
+
+
+@pytest.mark.parametrize("case", MISSING)
+def test_an_entry_without_a_value(case: str, tmp_path: Path) -> None:
+    right, wrong = MISSING[case]
+    assert right in EPOCHS
+    assert kinds(tmp_path, HEAD + EPOCHS) == set()
+    assert "unassigned" in kinds(tmp_path, HEAD + EPOCHS.replace(right, wrong))
+
+
+def test_a_sequence_that_the_text_gives_is_no_defect(tmp_path: Path) -> None:
+    words = "\nThe steps are $a_k=k$ for all $k\\ge 1$.\n"
+    assert kinds(tmp_path, HEAD + EPOCHS.replace("4. $a_{k+1}=k+1$\n", "") + words) == set()
+
+
+def test_an_index_that_stands_once_beside_letters_with_scripts(tmp_path: Path) -> None:
+    body = (
+        HEAD
+        + "Let $s\\in\\mathbb{R}^d$ be a vector.\n"
+        + "".join(f"\n$$\n{n}\\|s_k\\|\\le L.\n$$\n" for n in (2, 3, 4, 5))
+    )
+    assert kinds(tmp_path, body) == set()
+    assert kinds(tmp_path, body.replace("5\\|s_k", "5\\|s_n")) == {"index"}
 
 
 def test_a_statement_that_is_not_there_and_one_of_another_paper(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from proofreading_mutants import mutants
 from bilevel_verify.drafting.draft import draft
 from bilevel_verify.proofreading import proofread_draft
 
-LEAST = 0.7
+LEAST = 0.9
 
 
 def test_the_share_of_damaged_papers_that_are_told(tmp_path: Path) -> None:

@@ -46,9 +46,10 @@ def audit_command(arguments: Any) -> int:
         on_error=remember,
         memory=arguments.memory * 2**30,
     )
+    cards = _cards(papers)
+    findings += _attacked(cards, arguments, progress)
     progress.close()
     findings, levels = _certified(findings, arguments)
-    cards = _cards(papers)
     if errors and not cards:
         if arguments.json:
             output.print_json({"error": errors[0], "errors": errors})
@@ -70,6 +71,21 @@ def audit_command(arguments: Any) -> int:
         _show_defects(reports)
         _summary(lines, rows, mutants)
     return 2 if errors and not findings else max(status, 1 if errors else 0)
+
+
+def _attacked(cards: Sequence[Any], arguments: Any, progress: Any) -> list[Any]:
+    """Claims about instances, attacked on families of problems."""
+    from bilevel_verify.audit.instances.claims import instance_findings
+
+    return instance_findings(
+        cards,
+        instances=arguments.instances,
+        quick=arguments.quick,
+        statement=arguments.statement,
+        seed=arguments.seed,
+        jobs=arguments.jobs or os.cpu_count() or 1,
+        progress=progress,
+    )
 
 
 def _proofread(cards: Sequence[Any], drafts: Mapping[str, Any]) -> dict[str, Any]:
@@ -164,7 +180,7 @@ def _show_values(findings: Sequence[Any], written: bool) -> None:
         if row.measured is not None:
             lines += [f"  left   {row.left} = {row.measured:.17g}", f"  right  {row.right} = {row.bound:.17g}"]
         if not written and finding.script:
-            lines.append("  a script that shows it with mpmath alone: check ... --out DIR writes it")
+            lines.append("  a script that shows it by itself: check ... --out DIR writes it")
         output.show("\n".join(lines))
 
 
@@ -272,7 +288,7 @@ class _Progress:
 def _write(findings: Any, lines: Sequence[Any], cards: Sequence[Any], folder: Path, reports: Mapping[str, Any]) -> None:
     """The report of the findings, an errata page for each paper and the independent scripts of the refutations."""
     from bilevel_verify.reporting.build import build
-    from bilevel_verify.reporting.errata import script_name, write_errata
+    from bilevel_verify.reporting.errata import defect_script, script_name, write_errata
     from bilevel_verify.reporting.write import write_document
 
     what = ", ".join(card.key for card in cards) or "nothing"
@@ -284,6 +300,13 @@ def _write(findings: Any, lines: Sequence[Any], cards: Sequence[Any], folder: Pa
             if finding.script:
                 (folder / "counterexamples").mkdir(exist_ok=True)
                 (folder / "counterexamples" / script_name(finding)).write_text(finding.script, encoding="utf-8")
+            if name := finding.row.details.get("instance_file"):
+                (folder / "instances").mkdir(exist_ok=True)
+                (folder / "instances" / name).write_text(finding.row.details["instance"], encoding="utf-8")
+        for report in reports.values():
+            for defect, text in report.scripts.items():
+                (folder / "counterexamples").mkdir(exist_ok=True)
+                (folder / "counterexamples" / defect_script(report.paper, defect)).write_text(text, encoding="utf-8")
     except OSError as error:
         raise InputError(f"{folder}: {error.strerror or error}: choose another --out folder") from None
     output.say(f"report: {page}")

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.latex import Notation
+from bilevel_verify.proofreading.algorithms.first_pass import assigned_letters, read_too_early
 from bilevel_verify.proofreading.algorithms.listing import NotUnderstood, understood
 from bilevel_verify.proofreading.algorithms.restarts import stale_entries
 from bilevel_verify.proofreading.algorithms.zones import Zones, whole_letters
 from bilevel_verify.proofreading.defect import Defect
+from bilevel_verify.proofreading.names.hapax import script_index
 from bilevel_verify.proofreading.names.occurrences import shift_of, whole
 from bilevel_verify.proofreading.source import Listing
 from bilevel_verify.theorems import algorithm as script
@@ -23,7 +25,8 @@ BREAKS, SLIP = "breaks the statement", "local slip"
 class Algorithm:
     """An algorithm that was understood: where it stands, its statements, and what has a value from the start.
 
-    ``sequences`` are those that are given as a whole (None: not known), ``conditions`` are what is given of the inputs.
+    ``sequences`` are those that are given as a whole (None: not known), ``conditions`` are what is given of the inputs,
+    ``defined`` the sequences that the text around it gives a value or a range.
     """
 
     id: str
@@ -32,9 +35,12 @@ class Algorithm:
     inputs: frozenset[str]
     sequences: frozenset[str] | None = None
     conditions: tuple[tree.Node, ...] = ()
+    defined: frozenset[str] = frozenset()
 
 
-def algorithms_of(listings: Iterable[Listing], notation: Notation) -> tuple[list[Algorithm], list[str]]:
+def algorithms_of(
+    listings: Iterable[Listing], notation: Notation, defined: frozenset[str] = frozenset()
+) -> tuple[list[Algorithm], list[str]]:
     """The printed algorithms that were understood, and one line for each that was not."""
     found: list[Algorithm] = []
     missing: list[str] = []
@@ -47,7 +53,13 @@ def algorithms_of(listings: Iterable[Listing], notation: Notation) -> tuple[list
         if printed.program.statements:
             found.append(
                 Algorithm(
-                    listing.id, listing.name, printed.program, printed.inputs, printed.sequences, printed.conditions
+                    listing.id,
+                    listing.name,
+                    printed.program,
+                    printed.inputs,
+                    printed.sequences,
+                    printed.conditions,
+                    defined,
                 )
             )
     return found, missing
@@ -58,6 +70,10 @@ def algorithm_defects(algorithm: Algorithm) -> Iterator[Defect]:
     yield from _unassigned(algorithm)
     yield from _beyond(algorithm)
     yield from _standing(algorithm)
+    yield from _early(algorithm)
+    yield from _nowhere(algorithm)
+    yield from _next_epoch(algorithm)
+    yield from _unmoved_counters(algorithm)
     yield from _tests(algorithm)
     for stale in stale_entries(algorithm.program):
         title = (
@@ -100,8 +116,7 @@ def _standing(algorithm: Algorithm) -> Iterator[Defect]:
     statements = list(algorithm.program.walk())
     assigns = [s for s in statements if isinstance(s, script.Assign)]
     targets = [t for s in assigns for t in s.targets]
-    moving = {t.name for t in targets if isinstance(t, tree.Letter)}
-    moving |= {s.index for s in statements if isinstance(s, script.For)}
+    moving = _moving(statements)
     fixed = {t.base for t in targets if isinstance(t, tree.Index)}
     fixed -= {t.base for t in targets if isinstance(t, tree.Index) and t.indices and whole(t.indices[-1]) is None}
     told: set[str] = set()
@@ -113,6 +128,91 @@ def _standing(algorithm: Algorithm) -> Iterator[Defect]:
                 if tree.letters(part.indices[-1]) & moving:
                     told.add(part.base)
                     title = f"{to_text(part)} is read in every pass, and no line assigns {part.base} behind its start"
+                    yield _defect(algorithm, "unassigned", statement.label, title, BREAKS)
+
+
+def _early(algorithm: Algorithm) -> Iterator[Defect]:
+    """Entries that the first pass reads before the line that assigns them."""
+    for found in read_too_early(algorithm.program, algorithm.inputs):
+        title = f"{found.entry} is read in the first pass before any line assigned it"
+        yield _defect(algorithm, "unassigned", found.line, title, BREAKS)
+
+
+def _moving(statements: Sequence[script.Statement]) -> set[str]:
+    """Letters that lines assign, indices of counting loops and the letters of their ends."""
+    targets = [t for s in statements if isinstance(s, script.Assign) for t in s.targets]
+    loops = [s for s in statements if isinstance(s, script.For)]
+    found = {t.name for t in targets if isinstance(t, tree.Letter)} | {loop.index for loop in loops}
+    return found.union(*(tree.letters(loop.stop) for loop in loops))
+
+
+def _nowhere(algorithm: Algorithm) -> Iterator[Defect]:
+    """Sequences that a loop reads at its counter and that no line, no input and no formula around gives a value."""
+    if algorithm.sequences is None:
+        return
+    statements = list(algorithm.program.walk())
+    targets = [t for s in statements if isinstance(s, script.Assign) for t in s.targets]
+    moving = _moving(statements)
+    told = {_base(t) for t in targets} | algorithm.sequences | algorithm.defined
+    for statement in statements:
+        for part in (p for node in script.expressions_of(statement) for p in node.walk()):
+            if not isinstance(part, tree.Index | tree.Letter) or _base(part) in told:
+                continue
+            index = part.indices[-1] if isinstance(part, tree.Index) else tree.Letter(script_index(part.name))
+            if tree.letters(index) & moving:
+                told.add(_base(part))
+                title = f"{to_text(part)} is read, and no line assigns an entry of {_base(part)} that moves"
+                yield _defect(algorithm, "unassigned", statement.label, title, BREAKS)
+
+
+def _base(node: tree.Letter | tree.Index) -> str:
+    """The symbol of an entry; of a letter with an index for a script, the letter without it."""
+    if isinstance(node, tree.Index):
+        return node.base
+    return node.name.partition("_")[0] if script_index(node.name) else node.name
+
+
+def _unmoved_counters(algorithm: Algorithm) -> Iterator[Defect]:
+    """Loops that assign ``x[k+1]`` and read ``x[k]``, where no line of the loop moves k."""
+    loops = [s for s in algorithm.program.walk() if isinstance(s, script.While)]
+    moved = {n for loop in loops for n in assigned_letters(loop.body)}
+    moved |= {s.index for s in algorithm.program.walk() if isinstance(s, script.For)}
+    for loop in loops:
+        inside = list(script.Program(loop.body, "").walk())
+        assigned = [t for s in inside if isinstance(s, script.Assign) for t in s.targets]
+        read = {to_text(p) for s in inside for n in script.expressions_of(s) for p in n.walk()}
+        for entry in (t for t in assigned if isinstance(t, tree.Index)):
+            for place, index in enumerate(entry.indices):
+                for name in sorted(tree.letters(index) - moved):
+                    here = f"{entry.base}[{to_text(tree.Letter(name))}" if place == 0 else ""
+                    before = to_text(_with_index(entry, place, tree.Letter(name)))
+                    seen = before in read or (here and any(text.startswith(f"{here},") for text in read))
+                    if shift_of(index, name) == 1 and seen:
+                        title = f"the loop reads {before} and assigns {to_text(entry)}, and no line of it moves {name}"
+                        yield _defect(algorithm, "endless", loop.label, title, BREAKS)
+
+
+def _with_index(entry: tree.Index, place: int, index: tree.Node) -> tree.Index:
+    return tree.Index(entry.base, (*entry.indices[:place], index, *entry.indices[place + 1 :]))
+
+
+def _next_epoch(algorithm: Algorithm) -> Iterator[Defect]:
+    """Entries of the next outer index, ``x[t+1, 0]``, that are read while no line assigns an entry of that index."""
+    targets = [t for s in algorithm.program.walk() if isinstance(s, script.Assign) for t in s.targets]
+    outer = [(t.base, t.indices[0]) for t in targets if isinstance(t, tree.Index) and len(t.indices) > 1]
+    counters = {t.name for t in targets if isinstance(t, tree.Letter)}
+    told: set[str] = set()
+    for statement in algorithm.program.walk():
+        for part in (p for node in script.expressions_of(statement) for p in node.walk()):
+            if not isinstance(part, tree.Index) or len(part.indices) < 2 or part.base in told:
+                continue
+            for name in tree.letters(part.indices[0]) & counters:
+                asked = shift_of(part.indices[0], name) or 0
+                shifts = [shift_of(index, name) for base, index in outer if base == part.base]
+                made = [shift for shift in shifts if shift is not None]
+                if asked > 0 and made and max(made) < asked:
+                    told.add(part.base)
+                    title = f"{to_text(part)} is read, and no line assigns an entry of {part.base} with this {name}"
                     yield _defect(algorithm, "unassigned", statement.label, title, BREAKS)
 
 

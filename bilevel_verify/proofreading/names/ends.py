@@ -28,14 +28,14 @@ class Span:
 
 def end_defects(paper: Paper) -> Iterator[Defect]:
     """Indices outside of their sequences, and ends at which a formula is undefined."""
-    first = _beginnings(paper)
+    first = beginnings(paper)
     for sentence in paper.sentences:
         for body, span in _ranged(sentence):
             yield from _below(body, span, first, sentence)
             yield from _vanishing(body, span, sentence)
 
 
-def _beginnings(paper: Paper) -> dict[str, int]:
+def beginnings(paper: Paper) -> dict[str, int]:
     """Sequence -> the lowest entry that the formulas name by a number; decorated forms of a symbol begin together."""
     found: dict[str, int] = {}
     core = cores(paper.notation)

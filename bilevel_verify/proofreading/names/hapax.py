@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
 
 from bilevel_verify.language import tree
 from bilevel_verify.latex.grammar.binding import bound_by
-from bilevel_verify.latex.source.structure import flat
 from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.names.occurrences import uses
 from bilevel_verify.proofreading.names.shapes import IDENTITY
 from bilevel_verify.proofreading.source import Paper, Sentence
-from bilevel_verify.theorems.vocabulary import NUMBERS
+from bilevel_verify.theorems.vocabulary import NUMBERS, SCALAR_FUNCTIONS, VECTOR_FUNCTIONS
 
 WORD = re.compile(r"\\(?:operatorname|mathrm)\{")
-INDEX = re.compile(r"([a-z])(?:[-+]\d+)?")
+SCRIPT = re.compile(r"[A-Za-z]+_([a-z])(?:_\d+)?")
+OFTEN = 3
+"""Formulas in which a letter with an index for a script stands before it counts as an entry of a sequence."""
 OTHERS = frozenset({"_", "dots", "oo"})
 INTRODUCING = frozenset({"==", ":=", "<-", "in", "distributed", "approx", "to"})
 
@@ -32,35 +33,42 @@ def letter_defects(paper: Paper) -> Iterator[Defect]:
         for name in names:
             places[name].append(sentence)
     unread = " ".join(s.latex for s in paper.unread)
+    often = Counter({name: len(found) for name, found in places.items()})
     for name, found in places.items():
         sentence = found[0]
         if len(found) > 1 or name in NUMBERS | OTHERS | paper.notation.indices or _introduced(name, sentence):
             continue
-        if stranger := _strange_index(paper, name, sentence):
+        if stranger := _strange_index(paper, name, sentence, often):
             yield stranger
             continue
         display = _display(paper, name)
-        if not display or display in unread or not _in_a_claim(sentence):
+        if not display or display in unread or not _in_a_claim(sentence, name):
             continue
         title = f"{display} stands here and nowhere else in the paper, and nothing introduces it"
         yield Defect("letter", sentence.place, title, "local slip", sentence.latex, unit=sentence.unit)
 
 
-def _strange_index(paper: Paper, name: str, sentence: Sentence) -> Defect | None:
+def _strange_index(paper: Paper, name: str, sentence: Sentence, often: Mapping[str, int]) -> Defect | None:
     """``x_n`` beside a sequence ``x_k``, where no other formula and no word has the letter n."""
-    entry = paper.notation.by_name.get((name, "letter"))
-    if entry is None or entry.atom.sub is None:
+    entry, index = paper.notation.by_name.get((name, "letter")), script_index(name)
+    if entry is None or not index:
         return None
-    index = INDEX.fullmatch(flat(entry.atom.sub))
-    others = [e for e in paper.notation.by_symbol.get(entry.atom.symbol, ()) if e.role == "sequence"]
-    if index is None or not others:
+    base = name.partition("_")[0]
+    mates = any(e.role == "sequence" for e in paper.notation.by_symbol.get(entry.atom.symbol, ()))
+    if not mates and not any(n >= OFTEN and o != name and o == f"{base}_{script_index(o)}" for o, n in often.items()):
         return None
-    alone = re.compile(rf"(?<![A-Za-z\\]){index[1]}(?![A-Za-z])")
+    alone = re.compile(rf"(?<![A-Za-z\\]){index}(?![A-Za-z])")
     if any(alone.search(s.latex) or alone.search(s.before) for s in paper.sentences if s is not sentence):
         return None
-    title = f"the index {index[1]} of {entry.display} stands nowhere else in the paper"
+    title = f"the index {index} of {entry.display} stands nowhere else in the paper"
     grade = "breaks the statement" if sentence.read.formula.kind == "algorithm-line" else "local slip"
     return Defect("index", sentence.place, title, grade, sentence.latex, unit=sentence.unit)
+
+
+def script_index(name: str) -> str:
+    """The index letter in the script of a letter, ``t`` of ``s_t`` or ``s_t_1``; empty where there is none."""
+    found = SCRIPT.fullmatch(name)
+    return found[1] if found else ""
 
 
 def _introduced(name: str, sentence: Sentence) -> bool:
@@ -81,18 +89,22 @@ def _introduced(name: str, sentence: Sentence) -> bool:
 
 
 def _named(node: tree.Node) -> set[str]:
-    """Names that a member stands for: a letter, an entry, a function at letters, a list of them."""
+    """Names that a member stands for: a letter, an entry, a function of the paper at letters, a list of them."""
     match node:
         case tree.Letter(name=name) | tree.Index(base=name):
             return {name}
-        case tree.Call(arguments=arguments):
-            return {node.function}.union(*(_named(a) for a in arguments))
+        case tree.Call(function=name, arguments=arguments) if name not in VECTOR_FUNCTIONS | SCALAR_FUNCTIONS:
+            return {name}.union(*(_named(a) for a in arguments))
     return set()
 
 
-def _in_a_claim(sentence: Sentence) -> bool:
-    """Whether the formula is a relation in a display: what is inline is often what introduces."""
-    return sentence.read.formula.kind == "display" and any(chain.relations for chain in sentence.chains())
+def _in_a_claim(sentence: Sentence, name: str) -> bool:
+    """Whether the formula claims something of the letter: inline it may introduce it, but not in a fraction."""
+    words = [r.word for chain in sentence.chains() for r in chain.relations]
+    if sentence.read.formula.kind == "display":
+        return bool(words)
+    parts = (p for node in sentence.nodes() for p in node.walk() if isinstance(p, tree.Divide))
+    return ":=" in words or (bool(words) and any(name in tree.letters(p) for p in parts))
 
 
 def _display(paper: Paper, name: str) -> str:

@@ -9,6 +9,7 @@ from typing import TypeAlias
 from bilevel_verify.language import tree
 from bilevel_verify.latex.grammar.binding import bound_by
 from bilevel_verify.proofreading.defect import Defect
+from bilevel_verify.proofreading.names.hapax import script_index
 from bilevel_verify.proofreading.names.occurrences import uses
 from bilevel_verify.proofreading.source import Paper, Sentence
 
@@ -112,6 +113,7 @@ def _strangers(home: list[Sentence], paper: Paper) -> Iterator[Defect]:
             continue
         others = sorted(letters[slot] & paper.notation.indices - {name})
         mates = {use.name for node in sentence.nodes() for use in uses(node) if use.base} - {name}
+        mates |= {script_index(use.name) for node in sentence.nodes() for use in uses(node)}
         line = sentence.read.formula.kind == "algorithm-line"
         if others and (line or mates & set(others)):
             title = f"the index {name} stands here once and nowhere else; {slot[0]} is indexed by {', '.join(others)}"

@@ -9,6 +9,7 @@ from bilevel_verify.language import to_text, tree
 from bilevel_verify.latex.grammar.binding import bound_by
 from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.names.occurrences import uses
+from bilevel_verify.proofreading.names.shapes import EQUAL
 from bilevel_verify.proofreading.source import Paper, Sentence
 from bilevel_verify.theorems.vocabulary import NUMBERS
 
@@ -20,6 +21,8 @@ def meaning_defects(paper: Paper) -> Iterator[Defect]:
     """Symbols with two meanings, over a whole paper."""
     yield from _index_and_parameter(paper)
     yield from _defined_twice(paper)
+    for sentence in paper.sentences:
+        yield from _named_after(sentence)
 
 
 def _index_and_parameter(paper: Paper) -> Iterator[Defect]:
@@ -78,3 +81,17 @@ def _defined_twice(paper: Paper) -> Iterator[Defect]:
                     title = f"{left.name} is defined twice, as two things"
                     yield Defect("meaning", sentence.place, title, "local slip", sentence.latex, evidence,
                                  f"twice {left.name}", sentence.unit)  # fmt: skip
+
+
+def _named_after(sentence: Sentence) -> Iterator[Defect]:
+    """``s_t = min_s ...``: the letter is named after the variable, so that it is the minimiser and not the minimum."""
+    for chain in sentence.chains():
+        for left, relation, right in zip(chain.members, chain.relations, chain.members[1:], strict=False):
+            if relation.word not in EQUAL or not isinstance(right, tree.Call) or right.function not in ("min", "max"):
+                continue
+            span, what = right.arguments[-1], right.function
+            first = span.items[0] if isinstance(span, tree.Tuple) and span.items else None
+            name = left.function if isinstance(left, tree.Call) else getattr(left, "base", getattr(left, "name", ""))
+            if isinstance(first, tree.Letter) and name.partition("_")[0] == first.name:
+                title = f"{name} is the {what} over {first.name}, a number, where the arg {what} is meant"
+                yield Defect("shape", sentence.place, title, "local slip", sentence.latex, unit=sentence.unit)

@@ -225,7 +225,8 @@ def _conflicts(sentence: Sentence, world: World) -> Iterator[tuple[str, set[str]
         try:
             reader.chain(*members)
         except Conflict as conflict:
-            yield str(conflict), set().union(*(tree.letters(n) for n in reader.at)) - NUMBERS
+            involved = set().union(*(tree.letters(n) for n in reader.at)) - NUMBERS
+            yield str(conflict), (involved & reader.gave) or involved
 
 
 @dataclass
@@ -235,6 +236,8 @@ class _Reader:
     world: World
     sizes: Sizes = field(default_factory=Sizes)
     at: tuple[tree.Node, ...] = ()
+    gave: set[str] = field(default_factory=set)
+    """Names from which a shape was taken: a conflict rests on these alone."""
 
     def chain(self, members: tuple[tree.Node, ...], words: tuple[str, ...]) -> None:
         """Every member, and neighbours against each other.
@@ -330,6 +333,7 @@ class _Reader:
         if self.world.firm is not None and not self._firm(entry):
             return None
         key = f"{name}/{indices}"
+        self.gave.add(name)
         if entry.kind == "scalar":
             return NUMBER
         if entry.kind == "vector":

@@ -1,0 +1,125 @@
+"""The first pass through an algorithm, with counters as numbers: entries read before any line assigned them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from bilevel_verify.language import to_text, tree
+from bilevel_verify.proofreading.names.occurrences import whole
+from bilevel_verify.theorems import algorithm as script
+from bilevel_verify.theorems.rewrite import binder
+
+Entry = tuple[str, tuple[int, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Early:
+    """An entry that the first pass reads before a line assigns it; a later line of the pass does."""
+
+    line: str
+    entry: str
+
+
+def read_too_early(program: script.Program, given: frozenset[str]) -> tuple[Early, ...]:
+    """Entries read in the first pass of the loops and assigned later in the same pass, in the order of the lines.
+
+    ``given`` are names that the inputs mention: of these some entries have a value from the start. Branches are not
+    entered; what they assign counts as assigned.
+    """
+    walk = _Walk(given)
+    walk.block(program.statements)
+    return tuple(walk.found.values())
+
+
+class _Walk:
+    def __init__(self, given: frozenset[str]) -> None:
+        self.given = given
+        self.values: dict[str, int] = {}
+        self.known: set[Entry] = set()
+        self.read: dict[Entry, Early] = {}
+        self.found: dict[Entry, Early] = {}
+
+    def block(self, statements: Iterable[script.Statement]) -> None:
+        for statement in statements:
+            self.statement(statement)
+
+    def statement(self, statement: script.Statement) -> None:
+        """One statement of the first pass."""
+        for node in script.expressions_of(statement):
+            self._reads(node, statement.label)
+        match statement:
+            case script.Assign(targets=targets, value=value):
+                number = self._number(value)
+                for target in targets:
+                    self._assign(target, number)
+            case script.For(index=index, start=start, body=body):
+                self._assign(tree.Letter(index), self._number(start))
+                self.block(body)
+                self.values.pop(index, None)
+            case script.While(body=body):
+                self.block(body)
+                for name in assigned_letters(body):
+                    self.values.pop(name, None)
+            case script.If(body=body, orelse=orelse):
+                for name in assigned_letters((*body, *orelse)):
+                    self.values.pop(name, None)
+                self.given |= _bases((*body, *orelse))
+
+    def _assign(self, target: tree.Letter | tree.Index, number: int | None) -> None:
+        if isinstance(target, tree.Letter):
+            self.values.pop(target.name, None)
+            if number is not None:
+                self.values[target.name] = number
+            return
+        entry = self._entry(target)
+        if entry is None:
+            self.given |= {target.base}
+        elif entry in self.read and entry not in self.known:
+            self.found.setdefault(entry, self.read[entry])
+        if entry is not None:
+            self.known.add(entry)
+
+    def _reads(self, node: tree.Node, line: str) -> None:
+        for part in _entries(node):
+            entry = self._entry(part)
+            if entry is not None and entry not in self.known and part.base not in self.given:
+                self.read.setdefault(entry, Early(line, to_text(part)))
+
+    def _entry(self, node: tree.Index) -> Entry | None:
+        indices = [self._number(index) for index in node.indices]
+        return None if None in indices else (node.base, tuple(i for i in indices if i is not None))
+
+    def _number(self, node: tree.Node) -> int | None:
+        """A whole number, a counter with a known value, or a sum of these."""
+        match node:
+            case tree.Letter(name=name):
+                return self.values.get(name)
+            case tree.Add(terms=terms):
+                found = [self._number(term) for term in terms]
+                return None if None in found else sum(n for n in found if n is not None)
+        return whole(node)
+
+
+def _entries(node: tree.Node) -> Iterator[tree.Index]:
+    """Entries that are read, outside of sums and their kind."""
+    if isinstance(node, tree.Index):
+        yield node
+    if not (isinstance(node, tree.Call) and binder(node) is not None):
+        for part in node.children():
+            yield from _entries(part)
+
+
+def _assigns(statements: Iterable[script.Statement]) -> Iterator[tree.Letter | tree.Index]:
+    for statement in script.Program(tuple(statements), "").walk():
+        if isinstance(statement, script.Assign):
+            yield from statement.targets
+
+
+def assigned_letters(statements: Iterable[script.Statement]) -> set[str]:
+    """Letters (not entries) that a line of a block assigns."""
+    return {t.name for t in _assigns(statements) if isinstance(t, tree.Letter)}
+
+
+def _bases(statements: Iterable[script.Statement]) -> frozenset[str]:
+    return frozenset(t.base for t in _assigns(statements) if isinstance(t, tree.Index))
