@@ -11,7 +11,7 @@ from pathlib import Path
 
 from bilevel_verify.audit.findings.finding import Finding
 from bilevel_verify.audit.pool import shared
-from bilevel_verify.certificates.coq import PRELUDE, NotWritten, lemma
+from bilevel_verify.certificates.coq.lemmas import PRELUDE, NotWritten, lemma
 from bilevel_verify.certificates.finding import Certificate, certify
 from bilevel_verify.errors import InputError
 from bilevel_verify.reporting.errata import script_name
