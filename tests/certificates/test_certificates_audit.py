@@ -13,8 +13,9 @@ import pytest
 from bilevel_check import check
 from bilevel_verify.audit.formula import check as judged
 from bilevel_verify.audit.formula import claims_of
-from bilevel_verify.certificates.audited import CHECKED, WORD, with_certificates
-from bilevel_verify.certificates.coq import PRELUDE, NotWritten, lemma
+from bilevel_verify.audit.findings.levels import CHECKED, WORD
+from bilevel_verify.certificates.audited import with_certificates
+from bilevel_verify.certificates.coq.lemmas import PRELUDE, NotWritten, lemma
 from bilevel_verify.certificates.finding import Certificate, certify
 from bilevel_verify.cli import main
 

@@ -111,7 +111,7 @@ class Run:
         step, low, high = script.rewriting([small, large]), script.words.scalar(small), script.words.scalar(large)
         text = script.text(element)
         script.lines.append(f"apply {OF[goal[0]]}. replace ({high} - {low}) with {text} by "
-                            f"({step}{script.same(low, high, text)}). exact {name}.")  # fmt: skip
+                            f"({step}{script.same(step, low, high, text)}). exact {name}.")  # fmt: skip
 
     # ---- hypotheses, identities -------------------------------------------------------------------------------------
 
@@ -176,7 +176,7 @@ class Run:
         step, text = script.rewriting([small, large]), script.text(p)
         rule = {">=": "of_le", ">": "of_lt", "==": "of_eq"}[op]
         return script.assertion(f"{low} {SIGN[op]} {high}", f"apply {rule}; replace ({high} - {low}) with {text} by "
-                                f"({step}{script.same(low, high, text)}); exact {name}.")  # fmt: skip
+                                f"({step}{script.same(step, low, high, text)}); exact {name}.")  # fmt: skip
 
     def _powers(self, script: Trees, small: Tree, large: Tree, e: Tree) -> tuple[Tree, Tree]:
         """Both powers, known as what they equal."""
@@ -188,6 +188,7 @@ class Run:
             if shown not in script.equal:
                 proof = script.power(side, e, value)
                 script.equal[shown] = script.assertion(f"{shown} = {script.text(value)}", proof)
+                script.targets.append((script.text(value), script.equal[shown] or ""))
             found.append((shown, value))
         return found[0], found[1]
 
@@ -259,6 +260,7 @@ class Run:
             if shown not in script.equal:
                 proof = script.power(b, e, power)
                 script.equal[shown] = script.assertion(f"{shown} = {script.text(power)}", proof)
+                script.targets.append((script.text(power), script.equal[shown] or ""))
             pairs.append((shown, power))
         low, high = pairs if above else pairs[::-1]
         step = script.rewriting([b])
@@ -452,7 +454,7 @@ class Run:
         step = script.rewriting([node, before, last])
         target = script.text(p)
         return [script.assertion(f"{target} = 0", f"apply (eq_trans (y := {shown[0]} - {shown[1]} - {shown[2]})); "
-                                 f"[{step}{script.same(target)} | rewrite {raw}; ring].")]  # fmt: skip
+                                 f"[{step}{script.same(step, target)} | rewrite {raw}; ring].")]  # fmt: skip
 
     def no_term(self, script: Trees, total: Any) -> list[str]:
         node = tree(total)

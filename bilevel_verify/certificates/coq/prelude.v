@@ -143,7 +143,9 @@ Ltac logs := repeat match goal with
   | |- context [ln (rpow ?a ?s)] => rewrite (ln_rpow a s) by pos
   end; rewrite ?ln_1; cbn [Z.of_nat Pos.of_succ_nat Pos.succ].
 Ltac extreme := unfold Rmin, Rmax, Rabs; repeat (destruct Rle_dec || destruct Rcase_abs); lra.
-Ltac numeric := first [lra | interval | rewrite ?rpow_ln by (first [lra | interval]); interval with (i_prec 200)].
+Ltac expand := repeat match goal with |- context [rpow ?b ?e] =>
+  lazymatch b with context [rpow _ _] => fail | _ => rewrite (rpow_ln b e) by (first [lra | interval]) end end.
+Ltac numeric := first [lra | interval | expand; first [interval | interval with (i_prec 200)]].
 
 (* Integers, sums, induction. *)
 Lemma whole_opp a : whole a -> whole (- a). Proof. intros [z ->]. exists (- z)%Z. rewrite opp_IZR. reflexivity. Qed.
@@ -155,8 +157,7 @@ Lemma whole_pow a n : whole a -> whole (a ^ n).
 Proof. intros h. induction n; simpl; [exists 1%Z; reflexivity | apply whole_mult; assumption]. Qed.
 Lemma whole_minus a b : whole a -> whole b -> whole (a - b).
 Proof. intros ha hb. apply whole_plus; [exact ha | apply whole_opp, hb]. Qed.
-Ltac wholes := repeat first [assumption | apply whole_plus | apply whole_mult | apply whole_minus | apply whole_opp | apply whole_pow
-  | eexists; reflexivity].
+Ltac wholes := repeat first [assumption | match goal with |- whole (IZR ?z) => exists z; reflexivity end | apply whole_plus | apply whole_mult | apply whole_minus | apply whole_opp | apply whole_pow].
 Lemma whole_step a b : whole a -> whole b -> a < b -> a + 1 <= b.
 Proof. intros [y ->] [z ->] h. apply lt_IZR in h. rewrite <- plus_IZR. apply IZR_le. lia. Qed.
 Lemma floor_le x : floor x <= x. Proof. unfold floor. destruct (base_Int_part x). lra. Qed.

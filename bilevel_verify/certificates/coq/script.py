@@ -6,6 +6,7 @@ relation ``(rpow x (/ 2)) ^ 2 = x``; then every equality is one of rational func
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 from itertools import count
 from math import lcm
@@ -39,6 +40,7 @@ class Script:
         self.said: dict[str, str] = {}
         self.equal: dict[str, str | None] = {}
         self.relations: dict[str, str] = {}
+        self.targets: list[tuple[str, str]] = []
         self.busy: set[Atom] = set()
         self.fresh = count()
 
@@ -46,7 +48,7 @@ class Script:
         """A part of the proof: what is known here is known there."""
         found = type(self)(at, self.generators)
         found.facts, found.said, found.fresh = list(self.facts), dict(self.said), self.fresh
-        found.equal, found.relations = dict(self.equal), dict(self.relations)
+        found.equal, found.relations, found.targets = dict(self.equal), dict(self.relations), self.targets
         return found
 
     def assertion(self, text: str, proof: str) -> str:
@@ -120,6 +122,8 @@ class Script:
 
     def same(self, *texts: str) -> str:
         """The tactic for an equality of rational functions in which these texts occur."""
+        used = {name for step in texts for name in re.findall(r"\?(t[0-9]+')", step)}
+        texts = (*texts, *(text for text, name in self.targets if name in used))
         found = [name for text, name in self.relations.items() if any(text in one for one in texts)]
         return f"field{' [' + ' '.join(found) + ']' if found else ''}; sides"
 
@@ -138,11 +142,19 @@ class Script:
             return "exfalso; lra."
         if p.constant() is not None:
             return "lra."
+        exact = self._exactly(p, op)
+        if exact:
+            return exact
         self.ensure(p)
         if op == "!=" and self.at.known(p, ">"):
             return f"apply Rgt_not_eq, {self.know(p, '>')}."
         if op == "!=" and self.at.known(-p, ">"):
             return f"pose proof {self.know(-p, '>')}; nonzero."
+        if op != "==" and self.at._plain(p, op):
+            for m in p.terms:
+                for a, _ in m:
+                    self.atom_sign(a)
+            return "pos."
         found = self._from_fact(p, op, text)
         if found:
             return found
@@ -151,16 +163,19 @@ class Script:
                 return f"{self.same(text)}."
             high, low = self.know(p, ">="), self.know(-p, ">=")
             return f"apply (both_0 {text} {self.text(-p)}); [{self.same(text)} | exact {high} | exact {low}]."
-        if self.at._plain(p, op):
-            for m in p.terms:
-                for a, _ in m:
-                    self.atom_sign(a)
-            return "pos."
         if op == ">=" and self.at.known(p, ">"):
             return f"apply Rlt_le, {self.know(p, '>')}."
         if op == ">" and self.at.known(p, ">=") and self.at.known(p, "!="):
             return f"apply not_0; [apply {self.know(p, '>=')} | apply {self.know(p, '!=')}]."
         return "pos."
+
+    def _exactly(self, p: Poly, op: str) -> str:
+        """From a fact about this very element; "" where there is none."""
+        for (fact, fop), name in zip(self.at.facts, self.facts):
+            if fact == p and (fop == op or op in STRENGTH[fop]):
+                strict = "apply Rgt_not_eq" if op == "!=" else "apply Rlt_le"
+                return f"exact {name}." if fop == op else f"{strict}, {name}." if fop == ">" else f"rewrite {name}; lra."
+        return ""
 
     def _from_fact(self, p: Poly, op: str, text: str) -> str:
         """From a fact, itself or up to a positive factor; "" where there is none."""
@@ -212,8 +227,8 @@ class Script:
                 self.said[goal] = self.assertion(goal, "extreme.")
             elif a.kind == "compound":
                 self.said[goal] = self.know(a.args[0], op)
-            elif self._from_fact(one, op, self.text(one)):
-                self.said[goal] = self.assertion(goal, self._from_fact(one, op, self.text(one)))
+            elif found := self._exactly(one, op) or self._from_fact(one, op, self.text(one)):
+                self.said[goal] = self.assertion(goal, found)
             if op == ">":
                 return
 

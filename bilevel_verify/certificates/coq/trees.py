@@ -36,10 +36,12 @@ class Trees(Script):
             for below in denominators(node):
                 self.nonzero(below)
             step = self.rewriting(outermost(node))
-            self.equal[shown] = self.assertion(f"{shown} = {target}", f"{step}{self.same(shown, target)}.")
+            self.equal[shown] = self.assertion(f"{shown} = {target}", f"{step}{self.same(step, shown, target)}.")
         else:
             step = PROOFS[node[0]](self, node, p)
             self.equal[shown] = self.assertion(f"{shown} = {target}", step)
+        if self.equal[shown]:
+            self.targets.append((target, self.equal[shown] or ""))
         return p
 
     def nonzero(self, node: Tree) -> None:
@@ -66,7 +68,7 @@ class Trees(Script):
         low, high, text = self.words.scalar(small), self.words.scalar(large), self.text(p)
         rule, back, place = BACK[op]
         place = place.format(f"({high} - {low})")
-        proof = f"apply ({rule} {place}); [{step}{self.same(low, high, text)} | apply {back}; exact {raw}]."
+        proof = f"apply ({rule} {place}); [{step}{self.same(step, low, high, text)} | apply {back}; exact {raw}]."
         return self.assertion(ZERO[op].format(text), proof)
 
     # ---- powers, logarithms -----------------------------------------------------------------------------------------
@@ -169,8 +171,10 @@ class Trees(Script):
         whole = inside.at.of(moved)
         inside.ensure(whole)
         a, b = (self.words.scalar(end) for end in (low, high))
-        ends = (f"assert (low'{bound[:-1]} : 0 <= {inside.text(letter - first)}) by lra; "
-                f"assert (high'{bound[:-1]} : 0 <= {inside.text(last - letter)}) by lra; ")  # fmt: skip
+        outer = self.rewriting([low, high])
+        fixed = outer.replace(";", " in *;")
+        ends = (f"assert (low'{bound[:-1]} : 0 <= {inside.text(letter - first)}) by ({fixed}lra). "
+                f"assert (high'{bound[:-1]} : 0 <= {inside.text(last - letter)}) by ({fixed}lra). ")  # fmt: skip
         inside.equate(moved)
         pairs = list(self.at.in_front(whole, bound))
         for held, _ in pairs:
@@ -179,13 +183,13 @@ class Trees(Script):
         texts = [self.text(rest) for _, rest in pairs]
         target = " + ".join(shown)
         equal = "".join(f"{line} " for line in inside.lines)
-        step = f"{inside.rewriting([moved])}{inside.same(inside.words.scalar(moved), target)}"
-        outer = self.rewriting([low, high])
+        again = inside.rewriting([moved])
+        step = f"{again}{inside.same(again, inside.words.scalar(moved), target)}"
         start, stop = self.text(first), self.text(last)
-        proof = (f"rewrite (total_same _ (fun {i} => {target}) {a} {b} {start} {stop}).\n"
-                 f"2: {{ {outer}{self.same(a, start)}. }} 2: {{ {outer}{self.same(b, stop)}. }} 2: wholes. 2: wholes.\n"
-                 f"2: {{ intros {i} int'{bound[:-1]} lo'{bound[:-1]} hi'{bound[:-1]}. "
-                 f"{outer.replace(';', ' in *;')} {ends.replace('; ', '. ')}{equal} {step}. }}\n")  # fmt: skip
+        depth = bound[:-1]
+        proof = (f"transitivity (total (fun {i} => {target}) {start} {stop}).\n{{ apply total_same; [{outer}"
+                 f"{self.same(a, start)} | {outer}{self.same(b, stop)} | wholes | wholes | ].\n"
+                 f"intros {i} int'{depth} lo'{depth} hi'{depth}. {ends}{equal} {step}. }}\n")  # fmt: skip
         for place in range(len(shown) - 1, 0, -1):
             proof += f"rewrite (total_plus (fun {i} => {' + '.join(shown[:place])}) (fun {i} => {shown[place]})). "
         for (held, rest), text in zip(pairs, texts):
@@ -205,7 +209,7 @@ class Trees(Script):
             for below in denominators(part):
                 self.nonzero(below)
         step = self.rewriting([one for part in inside for one in outermost(part)])
-        return f"bilinear; {turned}{step}{self.same(self.text(p), *(self.words.scalar(part) for part in inside))}."
+        return f"bilinear; {turned}{step}{self.same(step, self.text(p), *(self.words.scalar(part) for part in inside))}."
 
     def coefficients(self, node: Tree) -> list[Tree]:
         """The numbers of a linear combination."""
