@@ -66,7 +66,8 @@ class Script:
             factors = [self.raised(a, e) for a, e in sorted(m, key=lambda pair: repr(pair[0]))]
             shown = [number_text(c)] if c != 1 or not factors else []
             parts.append(" * ".join([*shown, *(one for pieces in factors for one in pieces)]))
-        if len(p.terms) == 1 and (parts[0].isidentifier() or parts[0].isdigit() or p.constant() is not None):
+        alone = len(p.terms) == 1 and len(shown) + sum(map(len, factors)) == 1
+        if alone and (parts[0].isidentifier() or parts[0].isdigit() or (parts[0][0], parts[0][-1]) == ("(", ")")):
             return parts[0]
         return f"({' + '.join(parts)})" if parts else "0"
 
