@@ -12,9 +12,9 @@ import pytest
 from coq_reader import plain, statement
 
 from bilevel_check import check
+from bilevel_verify.audit.findings.levels import CHECKED, WORD
 from bilevel_verify.audit.formula import check as judged
 from bilevel_verify.audit.formula import claims_of
-from bilevel_verify.audit.findings.levels import CHECKED, WORD
 from bilevel_verify.certificates.audited import with_certificates
 from bilevel_verify.certificates.coq.lemmas import PRELUDE, NotWritten, lemma
 from bilevel_verify.certificates.finding import Certificate, certify

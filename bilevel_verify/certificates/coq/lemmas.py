@@ -76,7 +76,7 @@ def _attempt(data: dict[str, Any], generators: Generators) -> tuple[Trees, list[
 
 
 class Run:
-    """The lines of a proof, one after the other; ``hypotheses`` as the checker has them, known as ``h0'``, ``h1'``..."""
+    """The lines of a proof, one after the other; ``hypotheses`` as the checker has them, known as ``h0'``, ``h1'``."""
 
     def __init__(self, hypotheses: list[Any], let: list[int], given: dict[int, str] | None = None) -> None:
         self.hypotheses, self.let, self.given = hypotheses, let, given or {}
@@ -428,10 +428,13 @@ class Run:
             script.changed |= inside.changed
             parts.append("{ " + "\n".join(inside.lines) + " }")
         inner = script.words.alias(name)
-        claim, n = (f"{w.scalar(small)} {SIGN[op]} {w.scalar(large)}" for w in (script.words, inner)), inner.letter(name)
+        claim, n = (
+            (f"{w.scalar(small)} {SIGN[op]} {w.scalar(large)}" for w in (script.words, inner)),
+            inner.letter(name),
+        )
         shown, moved_claim = claim
         begin = script.words.scalar(first)
-        proof = (f"apply (induct (fun {n} => {moved_claim}) {begin}). wholes. {parts[0]} 2: wholes. 2: exact {above}. "
+        proof = (f"apply (induct (fun {n} => {moved_claim}) {begin}). wholes. {parts[0]} 2: wholes. 2: {{ pose proof {above}; lra. }} "
                  f"intros {n} {n}' {mark}a {mark}n. {parts[1]}")  # fmt: skip
         raw = script.assertion(shown, proof)
         return [script.fact(small, large, op, raw)]
@@ -461,7 +464,10 @@ class Run:
         _, _, _, low, high = node
         name = script.know(script.at.of(low) - script.at.of(high), ">")
         shown, ends = script.words.scalar(node), script.rewriting([low, high])
-        gap, text = f"{script.words.scalar(low)} - {script.words.scalar(high)}", script.text(script.at.of(low) - script.at.of(high))
+        gap, text = (
+            f"{script.words.scalar(low)} - {script.words.scalar(high)}",
+            script.text(script.at.of(low) - script.at.of(high)),
+        )
         raw = script.assertion(f"{shown} = 0", f"apply total_none; [wholes | wholes | apply of_lt; replace ({gap}) with {text} by "
                                f"({ends}{script.same(gap, text)}); exact {name}].")  # fmt: skip
         p = script.equate(node)

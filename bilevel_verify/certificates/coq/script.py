@@ -47,6 +47,7 @@ class Script:
     def inner(self, at: Context) -> Self:
         """A part of the proof: what is known here is known there."""
         found = type(self)(at, self.generators)
+        found.words = Words(at.sorts, self.words.other)
         found.facts, found.said, found.fresh = list(self.facts), dict(self.said), self.fresh
         found.equal, found.relations, found.targets = dict(self.equal), dict(self.relations), self.targets
         return found
@@ -75,13 +76,15 @@ class Script:
         """``a ** e`` as whole powers of generators."""
         found = []
         for text, n in self.pieces(a, e):
-            found.append(text if n == 1 else f"{text} ^ {n}" if n > 0 else f"/ {text}" if n == -1 else f"/ {text} ^ {-n}")
+            found.append(
+                text if n == 1 else f"{text} ^ {n}" if n > 0 else f"/ {text}" if n == -1 else f"/ {text} ^ {-n}"
+            )
         return found
 
     def pieces(self, a: Atom, e: Exponent) -> list[tuple[str, int]]:
         """Generators with their whole exponents."""
         found = []
-        for key, c in (e.terms.items() if isinstance(e, Poly) else [(ONE, e)]):
+        for key, c in e.terms.items() if isinstance(e, Poly) else [(ONE, e)]:
             before = self.generators.get((a, key), 1)
             together = lcm(before, c.denominator)
             self.changed |= together != before
@@ -175,7 +178,9 @@ class Script:
         for (fact, fop), name in zip(self.at.facts, self.facts):
             if fact == p and (fop == op or op in STRENGTH[fop]):
                 strict = "apply Rgt_not_eq" if op == "!=" else "apply Rlt_le"
-                return f"exact {name}." if fop == op else f"{strict}, {name}." if fop == ">" else f"rewrite {name}; lra."
+                return (
+                    f"exact {name}." if fop == op else f"{strict}, {name}." if fop == ">" else f"rewrite {name}; lra."
+                )
         return ""
 
     def _from_fact(self, p: Poly, op: str, text: str) -> str:
@@ -242,7 +247,7 @@ class Script:
                         self.ensure(part)
                 if a.kind not in ("letter", "prime") or e != 1:
                     self.atom_sign(a)
-                for key, c in (e.terms.items() if isinstance(e, Poly) else [(ONE, e)]):
+                for key, c in e.terms.items() if isinstance(e, Poly) else [(ONE, e)]:
                     if isinstance(e, Poly):
                         self.ensure(Poly({key: Fraction(1)}))
                     if key != ONE or c.denominator != 1:
@@ -261,5 +266,9 @@ class Script:
         proof = "apply exp_pos." if a.kind == "E" else f"apply {'rpow_pos' if strict else 'rpow_ge'}; pos."
         self.said[f"0 {sign} {text}"] = self.assertion(f"0 {sign} {text}", proof)
         if key == ONE:
-            proof = "apply ln_eq; [pos | pos | logs; field]." if a.kind == "E" else f"apply (root_power {base} {q}); [pos | lia]."
+            proof = (
+                "apply ln_eq; [pos | pos | logs; field]."
+                if a.kind == "E"
+                else f"apply (root_power {base} {q}); [pos | lia]."
+            )
             self.relations[text] = self.assertion(f"{text} ^ {q} = {base}", proof)

@@ -196,20 +196,24 @@ class Trees(Script):
             proof += f"rewrite (total_times {self.text(held)} (fun {i} => {text})). "
             if rest == number(1) and self.at.known(last - first + number(1), ">="):
                 self.know(last - first + number(1), ">=")
-                proof += f"rewrite (total_one {start} {stop}) by first [wholes | lra]. "
+                proof += f"rewrite (total_one {start} {stop}) by first [solve [wholes] | lra]. "
         return f"{proof} {self.same(*shown, self.text(p))}."
 
     # ---- vectors ----------------------------------------------------------------------------------------------------
 
     def inner_product(self, node: Tree, p: Poly) -> str:
         names = sorted(name for name, sort in self.at.sorts.items() if sort == "vector")
-        turned = "".join(f"rewrite ?(dot_sym V' {self.words.letter(v)} {self.words.letter(u)}); " for u, v in combinations(names, 2))
+        turned = "".join(
+            f"rewrite ?(dot_sym V' {self.words.letter(v)} {self.words.letter(u)}); " for u, v in combinations(names, 2)
+        )
         inside = [part for side in node[1:] for part in self.coefficients(side)]
         for part in inside:
             for below in denominators(part):
                 self.nonzero(below)
         step = self.rewriting([one for part in inside for one in outermost(part)])
-        return f"bilinear; {turned}{step}{self.same(step, self.text(p), *(self.words.scalar(part) for part in inside))}."
+        return (
+            f"bilinear; {turned}{step}{self.same(step, self.text(p), *(self.words.scalar(part) for part in inside))}."
+        )
 
     def coefficients(self, node: Tree) -> list[Tree]:
         """The numbers of a linear combination."""

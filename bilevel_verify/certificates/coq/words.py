@@ -125,4 +125,6 @@ def number_text(value: Fraction) -> str:
     """A rational number."""
     if value.denominator == 1:
         return str(value.numerator) if value >= 0 else f"(- {-value.numerator})"
-    return f"({value.numerator} / {value.denominator})" if value >= 0 else f"(- {-value.numerator} / {value.denominator})"
+    return (
+        f"({value.numerator} / {value.denominator})" if value >= 0 else f"(- {-value.numerator} / {value.denominator})"
+    )
