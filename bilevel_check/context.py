@@ -7,7 +7,7 @@ docs/certificates.md).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from math import gcd, isqrt
 
@@ -395,7 +395,13 @@ class Context:
         inside.learn(letter - first, ">=")
         inside.learn(last - letter, ">=")
         total = number(0)
-        for m, c in reduced(inside.of(substituted(body, {index: bound}))).terms.items():
+        for held, rest in self.in_front(inside.of(substituted(body, {index: bound})), bound):
+            total = total + held * self._range(rest, bound, first, last)
+        return total
+
+    def in_front(self, body: Poly, bound: str) -> Iterator[tuple[Poly, Poly]]:
+        """The terms of a body: the factor that is free of the index, and the rest."""
+        for m, c in reduced(body).terms.items():
             free, held = {}, Poly({ONE: c})
             for a, e in m:
                 outside, rest = (e, Fraction(0)) if bound not in names(power_of_one(a)) else (Fraction(0), e)
@@ -406,8 +412,7 @@ class Context:
                 held = held * power_of(a, outside)
                 if rest != 0:
                     free[a] = rest
-            total = total + held * self._range(Poly({frozenset(free.items()): Fraction(1)}), bound, first, last)
-        return total
+            yield held, Poly({frozenset(free.items()): Fraction(1)})
 
     def bound(self) -> str:
         """A name for the next bound index."""

@@ -5,44 +5,20 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
 from bilevel_verify.audit.findings.finding import Finding
+from bilevel_verify.audit.findings.levels import CHECKED, WORD, Levels
 from bilevel_verify.audit.pool import shared
-from bilevel_verify.certificates.coq import PRELUDE, NotWritten, lemma
+from bilevel_verify.certificates.coq.lemmas import PRELUDE, NotWritten, lemma
 from bilevel_verify.certificates.finding import Certificate, certify
 from bilevel_verify.errors import InputError
 from bilevel_verify.reporting.errata import script_name
 
 KINDS = ("inequality", "step-algebra", "identity")
-CHECKED, WORD = "accepted by the small checker", "engine's word only"
 Done = Callable[[str, int, int], None]
-
-
-@dataclass(slots=True)
-class Levels:
-    """How many rows of each verdict stand on which evidence: verdict -> level -> rows."""
-
-    rows: dict[str, Counter[str]] = field(default_factory=dict)
-
-    def add(self, verdict: str, level: str) -> None:
-        """Count a row."""
-        self.rows.setdefault(verdict, Counter())[level] += 1
-
-    def to_dict(self) -> dict[str, dict[str, int]]:
-        """For JSON."""
-        return {verdict: dict(sorted(levels.items())) for verdict, levels in sorted(self.rows.items())}
-
-    def __str__(self) -> str:
-        lines = []
-        for verdict, levels in sorted(self.rows.items()):
-            total = sum(levels.values())
-            shown = ", ".join(f"{levels[level]} {level}" for level in (CHECKED, WORD) if levels[level])
-            percent = 100 * (total - levels[WORD]) // total
-            lines.append(f"certificates, {verdict}: {shown} ({percent} % of {total} can be checked)")
-        return "\n".join(lines) or "certificates: no relation was decided"
 
 
 def counts(finding: Finding) -> bool:
@@ -90,6 +66,7 @@ def with_certificates(
                 details["certificate_file"] = _write(folder, f"{name}.json", certificate.text + "\n")
             if coq is not None and (shown := _lemma(certificate, name)):
                 lemmas.setdefault(row.paper or "", []).append(shown)
+                details["coq_file"] = f"{row.paper}.v"
             reason = f"{reason}; {certificate.short}" if certificate.short else reason
         result[place] = replace(findings[place], row=replace(row, details=details, reason=reason))
     for paper, texts in lemmas.items():

@@ -53,8 +53,13 @@ def goal(element: Poly, op: str) -> list[Any]:
 
 def written(p: Poly) -> Any:
     """An element as a tree of the checker's language."""
-    terms = [_term(m, c) for m, c in sorted(p.terms.items(), key=lambda pair: _key(pair[0]))]
+    terms = [_term(m, c) for m, c in sorted_terms(p)]
     return 0 if not terms else terms[0] if len(terms) == 1 else ["+", *terms]
+
+
+def sorted_terms(p: Poly) -> list[tuple[Any, Fraction]]:
+    """Monomials and coefficients, in an order that does not change from run to run."""
+    return sorted(p.terms.items(), key=lambda pair: _key(pair[0]))
 
 
 def _key(m: Any) -> tuple[int, str]:

@@ -35,6 +35,7 @@ PAGE = """<!doctype html>
 Each defect once, the gravest first, with every place where it shows: the printed formula, the smallest counterexample
 found, the nearest form that was proved, and a script that shows the counterexample by itself.</p></header><main>
 <p>{{ counts }}. {{ share }}.</p>
+{% for line in levels %}<p>{{ line }}.</p>{% endfor %}
 {% if causes or groups %}<nav><h2>Contents</h2><ol>{% for c in causes %}
 <li><a href="#{{ c.anchor }}">{{ c.title }}</a> <span class="soft">{{ c.grade }}{% if c.number > 1 %}, {{ c.number }}
 rows{% endif %}</span></li>{% endfor %}{% for g in groups %}
@@ -124,6 +125,7 @@ def errata_page(card: Any, findings: Sequence[Any], lines: Sequence[Any], report
 
     from bilevel_verify.audit.findings.causes import causes
     from bilevel_verify.audit.findings.coverage import decided
+    from bilevel_verify.audit.findings.levels import levels_of
 
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
     style = template("page.css") + STYLE
@@ -135,6 +137,7 @@ def errata_page(card: Any, findings: Sequence[Any], lines: Sequence[Any], report
         policy=content_policy(style),
         counts=str(count_of(row.to_dict() for row in rows)),
         share=str(decided(rows)),
+        levels=str(levels_of(rows)).splitlines() if any("certificate" in row.details for row in rows) else [],
         causes=[_cause(card, cause, findings) for cause in causes(card, refuted)],
         groups=[_group(group, report) for group in report.groups] if report is not None else [],
         read=report.formulas if report is not None else 0,
