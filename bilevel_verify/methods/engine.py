@@ -113,7 +113,7 @@ class KernelStepper:
                 self.estimator,
                 setup.letters,
                 setup.starts,
-                FIRST_ROWS,
+                min(FIRST_ROWS, storage.block_rows(setup.problem.dx, setup.problem.dy)),
                 bool(needs & {"hess_f", "hess_g"}),
             )
         self.memory.whole[layout.ITERATIONS_MOST] = setup.budget[1]
@@ -280,7 +280,8 @@ class RunStream:
         return self._run
 
     def __iter__(self) -> Iterator[Trace]:
-        rows, most = FIRST_ROWS, storage.block_rows(self.setup.problem.dx, self.setup.problem.dy)
+        most = storage.block_rows(self.setup.problem.dx, self.setup.problem.dy)
+        rows = min(FIRST_ROWS, most)
         outcome: Outcome | None = None
         while outcome is None:
             begin = time.perf_counter()
@@ -289,7 +290,7 @@ class RunStream:
             except KeyboardInterrupt:
                 break
             took = time.perf_counter() - begin
-            rows = max(FIRST_ROWS, min(most, int(rows * min(8.0, PATIENCE / max(took, 1e-9)))))
+            rows = min(most, max(FIRST_ROWS, int(rows * min(8.0, PATIENCE / max(took, 1e-9)))))
             yield self.take(block, outcome)
         if self._run is None:
             self.interrupt()
