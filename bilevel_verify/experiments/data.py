@@ -242,16 +242,16 @@ def _movielens(folder: Path | None, one_bit: bool) -> tuple[csr_matrix, str]:
 def regression(spec: Mapping[str, Any], seed: int) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, str]:
     """Training and validation matrices and responses (A, b, C, d), three quarters against one, by a seeded order.
 
-    ``set``: ``correlated`` (``rows``, ``features``: columns mixed from few factors) or a set of scikit-learn
-    (``rows``: how many are drawn, ``features``: the first so many columns). Responses are scaled so that some
-    least-squares solution has norm ``reach``, if the system is wide.
+    ``set``: ``correlated`` (``rows``, ``features``, ``rank``) or a set of scikit-learn
+    (``rows``: how many are drawn, ``features``: the first so many columns). Responses are scaled so that
+    the least-squares solution of least norm has norm ``reach``, where that is given.
     """
     rng = np.random.default_rng([seed, 6])
     if spec["set"] == "correlated":
         n, p = int(spec["rows"]), int(spec["features"])
-        table = rng.standard_normal((n, 20)) @ rng.standard_normal((20, p + 1)) / np.sqrt(20)
-        table += rng.standard_normal((n, p + 1))
-        source = f"seeded correlated columns, {n} x {p}"
+        r = int(spec["rank"])
+        table = rng.standard_normal((n, r)) @ rng.standard_normal((r, p + 1)) / np.sqrt(r)
+        source = f"seeded columns of rank {r}, {n} x {p}"
     else:
         data = shipped(str(spec["set"]).replace("-", "_"))
         table = np.column_stack([np.asarray(data.data, dtype=float), np.asarray(data.target, dtype=float)])
@@ -261,5 +261,5 @@ def regression(spec: Mapping[str, Any], seed: int) -> tuple[FloatArray, FloatArr
     A, response = table[rows, : int(spec["features"])], table[rows, -1]
     split = round(0.75 * len(rows))
     reach = float(np.linalg.norm(np.linalg.pinv(A[:split]) @ response[:split]))
-    scale = float(spec.get("reach", 0.5)) / reach if split < A.shape[1] else 1.0
+    scale = float(spec["reach"]) / reach if "reach" in spec else 1.0
     return A[:split], scale * response[:split], A[split:], scale * response[split:], source

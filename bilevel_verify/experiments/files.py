@@ -25,7 +25,7 @@ KINDS = ("faster", "comparable", "lower")
 _HEAD = {"name", "paper", "section", "title", "problem", "measure", "open", "variants", "size", "methods", "claims"}
 _SIZE = {"data", "seeds", "calls", "iterations", "points", "seconds", "target", "retrain", "passes", "options"}
 _METHOD = {"method", "letters", "grid", "note", "sizes"}
-_CLAIM = {"sentence", "kind", "better", "than", "variants", "missing"}
+_CLAIM = {"sentence", "kind", "better", "than", "variants", "missing", "measure"}
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,8 @@ class Entry:
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence of the experimental section. ``missing`` : rivals that it names and nobody runs here."""
+    """A sentence of the experimental section. ``missing`` : rivals that it names and nobody runs here;
+    ``measure`` : what ``lower`` is about, if it is not the measure of the experiment."""
 
     sentence: str
     kind: str
@@ -79,6 +80,7 @@ class Claim:
     than: tuple[str, ...]
     variants: tuple[str, ...]
     missing: tuple[str, ...]
+    measure: str
 
 
 @dataclass(frozen=True)
@@ -185,7 +187,7 @@ def _claim(table: Mapping[str, Any], entries: Mapping[str, Entry], variants: Map
     chosen = tuple(table.get("variants", variants))
     return Claim(
         table["sentence"], table["kind"], tuple(table["better"]), tuple(table["than"]), chosen,
-        tuple(table.get("missing", ())),
+        tuple(table.get("missing", ())), str(table.get("measure", "")),
     )  # fmt: skip
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -191,27 +192,25 @@ def _regression(e: Experiment, size: Size, variant: Mapping[str, Any], seed: int
     A, b, C, d, source = regression(size.data, seed)
     known = least_squares_on_ball(A, b, C, d, 1.0)
     model = LeastSquares(A, b, C, d)
-    return _simple(model, Ball(radius=1.0), np.zeros(model.dx), known.f_star, known.g_star, source)
+    return _simple(model, SimpleNamespace(feasible=Ball(radius=1.0)), np.zeros(model.dx), known.f_star, known.g_star, source)
 
 
 def _inverse(e: Experiment, size: Size, variant: Mapping[str, Any], seed: int, folder: str | None) -> Instance:
-    from bilevel_verify.problems import Orthant
+    from bilevel_verify.problems import zoo
 
     n = int(variant["n"])
     model = LeastSquares(np.ones((1, n)), np.ones(1), None, None)
     start = np.random.default_rng([seed, 9]).uniform(0.0, 1.0, n)
-    return _simple(model, Orthant(), start, 1 / (2 * n), 0.0, "the printed formula; start uniform on [0, 1]^n")
+    return _simple(model, zoo("linear-inverse", n=n), start, 1 / (2 * n), 0.0, "the printed formula; start uniform on [0, 1]^n")
 
 
-def _simple(model: LeastSquares, feasible: Any, start: FloatArray, f_star: float, g_star: float, source: str) -> Instance:
-    from types import SimpleNamespace
-
+def _simple(model: LeastSquares, around: Any, start: FloatArray, f_star: float, g_star: float, source: str) -> Instance:
     def measure(x: FloatArray, y: FloatArray) -> dict[str, float]:
         f, g = model.value("f", x, y) - f_star, max(model.value("g", x, y) - g_star, 0.0)
         return {"infeasibility": g, "suboptimality": abs(f), "worse": max(abs(f), g)}
 
     constants = {"L_f": model.curvature("f"), "L_g": model.curvature("g"), "b_size": 0.5 * float(np.sum(model.b**2))}
-    return Instance(model, start, measure, source, constants=constants, around=SimpleNamespace(feasible=feasible))
+    return Instance(model, start, measure, source, constants=constants, around=around)
 
 
 MAKERS: Mapping[str, Callable[..., Instance]] = {

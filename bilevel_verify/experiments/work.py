@@ -19,14 +19,17 @@ from bilevel_verify.oracles.convention import KIND_OF
 from bilevel_verify.oracles.external import ExternalProblem
 
 FloatArray = NDArray[np.float64]
-GROWTH = 1.15
+GROWTH = 1.3
 """A curve is measured where the calls have grown by this factor."""
 OUTER = ("grad_f", "grad_x_f")
 """Oracles that a method asks once an outer iteration, at its own x and y."""
 
 
 class Curve:
-    """Watches the oracle calls of a run: counts them by kind, and measures at outer points; measuring takes no time."""
+    """Watches the oracle calls of a run: counts them by kind, and measures at outer points; measuring takes no time.
+
+    ``calls`` is the cost: one for a value, a gradient or a product, max(dx, dy) for a Hessian (``methods.cost``).
+    """
 
     def __init__(self, found: Instance) -> None:
         self.instance, self.minimax = found, found.model.kind == "minimax"
@@ -34,16 +37,16 @@ class Curve:
         self.prices: dict[str, float] = {}
         self.rows: list[dict[str, Any]] = []
         self.last: tuple[FloatArray, FloatArray] | None = None
-        self.calls, self.next, self.outer = 0, 1, 0
+        self.calls, self.next = 0, 1
         self.aside, self.began, self.mark = 0.0, time.perf_counter(), 0.0
 
-    def __call__(self, field: str, x: FloatArray, y: FloatArray, answer: FloatArray) -> None:
-        kind = KIND_OF[field]
+    def __call__(self, field: str, x: FloatArray, y: FloatArray, seconds: float) -> None:
+        kind, found = KIND_OF[field], self.instance
         kind = kind[:-1] + "f" if self.minimax else kind
         self.counts[kind] = self.counts.get(kind, 0) + 1
-        self.calls += 1
+        self.prices[kind] = self.prices.get(kind, 0.0) + seconds
+        self.calls += max(found.model.dx, found.model.dy) if kind.startswith("hess") else 1
         if field in OUTER and self.instance.around is None:
-            self.outer += 1
             if self.calls >= self.next:
                 self.measure(x, y)
             else:
@@ -106,6 +109,7 @@ def run(made: Instance, entry: Entry, size: Size, knobs: dict[str, float], seed:
         "curve": curve.rows,
         "counts": curve.counts,
         "reported": {kind: int(n) for kind, n in done.counts.items()},
+        "prices": {kind: curve.prices[kind] / n for kind, n in curve.counts.items()},
         "calls": curve.calls,
         "iterations": int(done.iterations),
         "restarts": int(sum(done.restarted)),

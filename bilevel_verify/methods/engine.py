@@ -229,6 +229,12 @@ def oracles_of(problem: Problem) -> Oracles:
     return _KEPT[id(problem)][1]
 
 
+def uncounted(problem: Problem) -> Oracles:
+    """Oracles for looking at a problem before a run: nobody counts what they are asked."""
+    ready = getattr(problem, "ready_oracles", None)
+    return oracles(problem, compiled=False) if ready is None else ready.unwatched()
+
+
 def needed_oracles(method: Method, letters: Mapping[str, Any]) -> frozenset[str]:
     """The oracles that this run asks for; nothing else is derived or compiled."""
     estimator, scheme = ESTIMATORS[method.estimator or ""], SCHEMES[method.scheme or ""]

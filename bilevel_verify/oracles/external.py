@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import time
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, Protocol
 
@@ -21,7 +22,7 @@ from bilevel_verify.oracles.oracles import Oracles
 
 FloatArray = NDArray[np.float64]
 Parts = Literal["x", "y", "xy"]
-Watch = Callable[[str, FloatArray, FloatArray, FloatArray], None]
+Watch = Callable[[str, FloatArray, FloatArray, float], None]
 LARGEST_HESSIAN = 4_000_000
 """Entries of a full Hessian beyond which it is refused: what is this large is worked with by products."""
 _POINTER = ctypes.POINTER(ctypes.c_double)
@@ -58,12 +59,12 @@ class ExternalProblem:
     ----------
     model : computes values and derivatives.
     around : a problem whose other attributes (``feasible``, say) methods may ask for; None for none.
-    watch : called after every oracle call with its name, x, y and the answer.
+    watch : called after every oracle call with its name, x, y and the seconds it took.
     """
 
     def __init__(self, model: Model, name: str, around: Any = None, watch: Watch | None = None) -> None:
         self.kind, self.dx, self.dy, self.name = model.kind, model.dx, model.dy, name
-        self.x, self.y, self.start = range(model.dx), range(model.dy), None
+        self.x, self.y, self.start = getattr(around, "x", range(model.dx)), range(model.dy), None
         self.around = around
         self.ready_oracles = ExternalOracles(self, model, watch)
 
@@ -96,6 +97,10 @@ class ExternalOracles(Oracles):
         """Oracles that count from zero."""
         return ExternalOracles(self.problem, self.model, self.watch, kept=self._kept)
 
+    def unwatched(self) -> ExternalOracles:
+        """Oracles that nobody watches."""
+        return ExternalOracles(self.problem, self.model, kept=self._kept)
+
     def can_compile(self, names: Sequence[str]) -> bool:
         """Every oracle has an address; whether loops are compiled is the caller's to say."""
         return True
@@ -119,9 +124,10 @@ class ExternalOracles(Oracles):
 
     def answer(self, field: str, x: FloatArray, y: FloatArray, v: FloatArray | None = None) -> FloatArray:
         """One oracle at a point, flat; not counted."""
+        begin = time.perf_counter()
         found = answer(self.model, field, x, y, v)
         if self.watch is not None:
-            self.watch(field, x, y, found)
+            self.watch(field, x, y, time.perf_counter() - begin)
         return found
 
     def _ask(self, field: str, x: ArrayLike, y: ArrayLike, v: ArrayLike | None = None) -> FloatArray:

@@ -1,0 +1,180 @@
+"""Tables, curves and verdicts of experiments: ``report.md``, ``data.json`` and a figure for each variant."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from bilevel_verify.experiments.claims import BAND, LEVEL, Judged, costs, judge, lowest
+from bilevel_verify.experiments.running import Finished
+
+LINES = ("-", "--", "-.", ":")
+HEAD = f"""Costs are oracle calls of all kinds, exactly counted. Verdicts rest on the exact signed-rank test over the seeds
+(level {LEVEL:g}, comparable: within a factor of {BAND:g}); times are those of this machine and decide nothing. Tuning: one
+letter after the other takes all values of its printed list that the size admits, alike for all methods, on a seed of its own.
+"""
+
+
+def write(folder: Path, parts: Sequence[Finished], command: str) -> Path:
+    """The report of experiments; the path of ``report.md``."""
+    folder.mkdir(parents=True, exist_ok=True)
+    judged = [(found, judge(found)) for found in parts]
+    text = [f"# Experiments of the papers\n\nWritten by `{command}`.\n\n{HEAD}", _overview(judged)]
+    text += [text_of(found, verdicts) for found, verdicts in judged]
+    path = folder / "report.md"
+    path.write_text("\n".join(text), encoding="utf-8")
+    data = [data_of(found, verdicts) for found, verdicts in judged]
+    (folder / "data.json").write_text(json.dumps(data, separators=(",", ":"), allow_nan=False) + "\n", encoding="utf-8")
+    for found in parts:
+        figure(found, folder / f"{found.experiment.name}.svg")
+    return path
+
+
+def _overview(judged: Sequence[tuple[Finished, list[Judged]]]) -> str:
+    lines = ["| experiment | sentence | variant | verdict | why |", "|---|---|---|---|---|"]
+    for found, verdicts in judged:
+        lines += [
+            f"| {found.experiment.name} | {j.claim.sentence} | {j.variant} | {j.verdict} | {j.reason} |"
+            for j in verdicts
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def text_of(found: Finished, verdicts: list[Judged]) -> str:
+    """One experiment as Markdown."""
+    one, size = found.experiment, found.experiment.size[found.size]
+    lines = [f"## {one.name}: {one.title}", "", f"{one.paper}, {one.section}; size {found.size}, {size.seeds} seeds, "]
+    lines[-1] += f"at most {size.calls} calls a run; measure: {one.measure}; target: {_target(size.target)}."
+    lines += ["", "Left open by the print, and chosen:", "", *(f"- {choice}" for choice in one.open), ""]
+    for variant in one.variants:
+        lines += _variant(found, variant)
+    lines += ["", f"![{one.name}]({one.name}.svg)", ""]
+    for j in verdicts:
+        lines += [f"- \"{j.claim.sentence}\" ({j.variant or 'one variant'}): **{j.verdict}** ({j.reason})."]
+        lines += [
+            f"    - {a} against {b}: ratio {_short(t.ratio)}, effect {t.effect:+.2f}, p less {t.less:.3g}, "
+            f"p more {t.more:.3g}, {t.pairs} pairs differ"
+            for (a, b), t in j.pairs.items()
+        ]
+    lines += [f"- failed: {label}: {message}" for label, message in found.failures.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _variant(found: Finished, variant: str) -> list[str]:
+    """The table of one variant."""
+    one = found.experiment
+    searches = {s.entry.name: s for s in found.searches if s.variant == variant}
+    sources = {a["source"] for (v, _), rows in found.answers.items() if v == variant for a in rows if a}
+    lines = [f"### {variant}" if variant else "", *(f"Data: {source}." for source in sorted(sources)), ""]
+    lines += [
+        f"| method | tuned letters | points tried | calls of the tuning | calls to the target | {one.measure} | at the end "
+        "| restarts | calls by kind | ms a call | s a run | status |",
+        "|" + "---|" * 12,
+    ]
+    for name, search in searches.items():
+        answers = [a for a in found.answers[variant, name] if a]
+        tried = [a for _, a in search.tried if a]
+        letters = ", ".join(f"{k} = {v:g}" for k, v in search.best.items())
+        statuses = {a["status"] for a in answers} | ({"failed"} if len(answers) < one.size[found.size].seeds else set())
+        lines.append(
+            f"| {name} | {letters} | {len(search.tried)} of {search.entry.points}, "
+            f"{sum(a['score'] is None for a in tried)} diverged | {sum(a['calls'] for a in tried)} "
+            f"| {_spread(costs(found, variant, name))} | {_spread(lowest(found, variant, name, one.measure))} | {_end(answers)} "
+            f"| {_middle([a['restarts'] for a in answers])} | {_kinds(answers)} | {_prices(answers)} "
+            f"| {_middle([a['seconds'] for a in answers])} | {', '.join(sorted(statuses))} |"
+        )
+    return [*lines, ""]
+
+
+def _end(answers: list[dict[str, Any]]) -> str:
+    """Medians of what is measured at the end of the runs."""
+    rows = [{**a["curve"][-1], **a["final"]} for a in answers if a["curve"]]
+    names = [n for n in (rows[0] if rows else {}) if n not in ("calls", "seconds")]
+    return ", ".join(f"{n} {_middle([r[n] for r in rows if r.get(n) is not None])}" for n in names)
+
+
+def _kinds(answers: list[dict[str, Any]]) -> str:
+    kinds = sorted({k for a in answers for k in a["counts"]})
+    return ", ".join(f"{k} {_middle([a['counts'].get(k, 0) for a in answers])}" for k in kinds)
+
+
+def _prices(answers: list[dict[str, Any]]) -> str:
+    kinds = sorted({k for a in answers for k in a["prices"]})
+    return ", ".join(f"{k} {_middle([1e3 * a['prices'][k] for a in answers if k in a['prices']])}" for k in kinds)
+
+
+def _middle(values: list[float]) -> str:
+    return _short(sorted(values)[len(values) // 2]) if values else "-"
+
+
+def _spread(values: list[float]) -> str:
+    ordered = sorted(values)
+    return f"{_middle(ordered)} ({_short(ordered[0])} to {_short(ordered[-1])})" if ordered else "-"
+
+
+def _short(value: float) -> str:
+    if math.isinf(value):
+        return "never"
+    return f"{value:.0f}" if value >= 1000 else f"{value:.3g}"
+
+
+def _target(target: Any) -> str:
+    if "value" in target:
+        return f"at most {target['value']:g}"
+    return f"{target['fraction']:.0%} of the best decrease by any method on that seed"
+
+
+def data_of(found: Finished, verdicts: list[Judged]) -> dict[str, Any]:
+    """Everything in the tables and figures as plain data; infinite costs are null."""
+    runs = []
+    for (variant, name), answers in found.answers.items():
+        search = next(s for s in found.searches if (s.variant, s.entry.name) == (variant, name))
+        runs.append(
+            {
+                "variant": variant, "method": name, "tuned": search.best,
+                "tuning": [{"knobs": k, "score": a and a["score"], "calls": a and a["calls"]} for k, a in search.tried],
+                "costs": [None if math.isinf(c) else c for c in costs(found, variant, name)],
+                "seeds": [a and {k: a[k] for k in ("curve", "counts", "calls", "status", "final")} for a in answers],
+            }
+        )  # fmt: skip
+    said = [
+        {
+            "sentence": j.claim.sentence, "kind": j.claim.kind, "variant": j.variant, "verdict": j.verdict,
+            "reason": j.reason,
+            "pairs": [
+                {"method": a, "rival": b, "p_less": t.less, "p_more": t.more, "effect": t.effect,
+                 "ratio": t.ratio if math.isfinite(t.ratio) else None}
+                for (a, b), t in j.pairs.items()
+            ],
+        }
+        for j in verdicts
+    ]  # fmt: skip
+    return {"name": found.experiment.name, "size": found.size, "runs": runs, "claims": said}
+
+
+def figure(found: Finished, path: Path) -> None:
+    """The measure against calls and against seconds of the first seed, a row for each variant, as one SVG file."""
+    from matplotlib import rc_context
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+    from matplotlib.figure import Figure
+
+    one = found.experiment
+    with rc_context({"svg.hashsalt": "bilevel-verify", "svg.fonttype": "none"}):
+        drawing = Figure(figsize=(9.0, 3.2 * len(one.variants)), layout="constrained")
+        for row, variant in enumerate(one.variants):
+            for column, across in enumerate(("calls", "seconds")):
+                axes = drawing.add_subplot(len(one.variants), 2, 2 * row + column + 1)
+                for place, (name, answers) in enumerate((n, a) for (v, n), a in found.answers.items() if v == variant):
+                    rows = [r for r in (answers[0] or {}).get("curve", ()) if r.get(one.measure) is not None]
+                    x, y = [r[across] for r in rows], [max(r[one.measure], 1e-18) for r in rows]
+                    axes.plot(x, y, LINES[place % 4], label=name, linewidth=1.2)
+                axes.set_xscale("log")
+                axes.set_yscale("log")
+                axes.set_xlabel("oracle calls" if across == "calls" else "seconds on this machine")
+                axes.set_ylabel(one.measure)
+                axes.set_title(variant)
+        drawing.axes[0].legend(fontsize=6)
+        FigureCanvasSVG(drawing).print_svg(str(path), metadata={"Date": None})  # type: ignore[no-untyped-call]
