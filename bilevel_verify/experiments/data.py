@@ -242,16 +242,16 @@ def _movielens(folder: Path | None, one_bit: bool) -> tuple[csr_matrix, str]:
 def regression(spec: Mapping[str, Any], seed: int) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, str]:
     """Training and validation matrices and responses (A, b, C, d), three quarters against one, by a seeded order.
 
-    ``set``: ``correlated`` (``rows``, ``features``, ``rank``) or a set of scikit-learn
+    ``set``: ``correlated`` (``rows``, ``features``: mixed from 20 factors, with noise) or a set of scikit-learn
     (``rows``: how many are drawn, ``features``: the first so many columns). Responses are scaled so that
     the least-squares solution of least norm has norm ``reach``, where that is given.
     """
     rng = np.random.default_rng([seed, 6])
     if spec["set"] == "correlated":
         n, p = int(spec["rows"]), int(spec["features"])
-        r = int(spec["rank"])
-        table = rng.standard_normal((n, r)) @ rng.standard_normal((r, p + 1)) / np.sqrt(r)
-        source = f"seeded columns of rank {r}, {n} x {p}"
+        table = rng.standard_normal((n, 20)) @ rng.standard_normal((20, p + 1)) / np.sqrt(20)
+        table += rng.standard_normal((n, p + 1))
+        source = f"seeded correlated columns, {n} x {p}"
     else:
         data = shipped(str(spec["set"]).replace("-", "_"))
         table = np.column_stack([np.asarray(data.data, dtype=float), np.asarray(data.target, dtype=float)])
