@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 __all__ = ["Finding", "audit", "check", "findings_of", "tally"]
 
-_HOME = {"Finding": "findings.finding", "audit": "auditor", "findings_of": "auditor", "tally": "auditor", "check": "formula"}
+_HOME = {
+    "Finding": "findings.finding",
+    "audit": "auditor",
+    "findings_of": "auditor",
+    "tally": "auditor",
+    "check": "formula",
+}
 
 
 def __getattr__(name: str) -> Any:

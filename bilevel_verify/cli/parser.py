@@ -305,7 +305,9 @@ def _experiments(commands: Any) -> None:
     text = "run the experiments of the papers; without a name list them"
     c = _command(commands, "experiments", "experimenting", text)
     c.add_argument("names", nargs="*", metavar="NAME", help="experiments, or all")
-    c.add_argument("--size", choices=("small", "paper"), default="small", help="small (default) or the printed shapes")
+    c.add_argument(
+        "--size", choices=("tiny", "small", "paper"), default="small", help="small (default), or the printed shapes"
+    )
     c.add_argument("--data", metavar="DIR", help="folder of data that do not ship with scikit-learn")
     c.add_argument("--out", metavar="DIR", default="bilevel-verify-experiments", help="folder of store and report")
     c.add_argument("--jobs", type=_count, metavar="N", help="worker processes (default: the number of processors)")

@@ -1,8 +1,9 @@
 """What becomes of the sentences of an experimental section: verdicts from exact paired tests on counts.
 
-``faster``: oracle calls to the target. ``comparable``: the same, within a factor of two both ways. ``lower``: the best
-value of the measure. A sentence about several rivals is supported if the test says so of each of them, reversed if of
-one of them it says the opposite at the level divided by their number.
+``faster``: oracle calls to the target, known between two rows of a curve; each p-value takes the end against it.
+``comparable``: the same, within a factor of two both ways. ``lower``: the value of the measure at the end of the run.
+A sentence about several rivals is supported if the test says so of each of them, reversed if of one of them it says the
+opposite at the level divided by their number.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from bilevel_verify.experiments.files import Claim, Experiment
-from bilevel_verify.experiments.paired import BAND, LEVEL, Paired, compare
+from bilevel_verify.experiments.paired import BAND, LEVEL, Paired, Range, compare_ranges
 from bilevel_verify.experiments.running import Finished
 
 Verdict = Literal["supported", "not supported", "reversed", "not comparable"]
@@ -32,7 +33,7 @@ class Judged:
 
 
 def targets(found: Finished, variant: str) -> list[float | None]:
-    """The target of every seed: ``value``, or the first value less a ``fraction`` of the best decrease of all methods."""
+    """The target of every seed: ``value``, or the first value less a ``fraction`` of the best decrease of all."""
     size, measure = found.experiment.size[found.size], found.experiment.measure
     if "value" in size.target:
         return [float(size.target["value"])] * size.seeds
@@ -47,15 +48,20 @@ def targets(found: Finished, variant: str) -> list[float | None]:
     return result
 
 
-def cost(answer: dict[str, Any] | None, measure: str, target: float | None) -> float:
-    """Oracle calls until the measure first is at or below the target; infinite if it never is."""
+def cost(answer: dict[str, Any] | None, measure: str, target: float | None) -> Range:
+    """Oracle calls until the measure first is at or below the target: more than the first number, at most the second.
+
+    Curves are measured here and there, so the crossing lies between two rows; without one the second is infinite.
+    """
+    before = 0.0
     for row in (answer or {}).get("curve", ()):
         if target is not None and row.get(measure) is not None and row[measure] <= target:
-            return float(row["calls"])
-    return math.inf
+            return before, float(row["calls"])
+        before = float(row["calls"])
+    return before, math.inf
 
 
-def costs(found: Finished, variant: str, entry: str) -> list[float]:
+def costs(found: Finished, variant: str, entry: str) -> list[Range]:
     """Oracle calls to the target, seed by seed."""
     answers = found.answers[variant, entry]
     return [cost(a, found.experiment.measure, t) for a, t in zip(answers, targets(found, variant))]
@@ -65,6 +71,12 @@ def lowest(found: Finished, variant: str, entry: str, measure: str) -> list[floa
     """The best value of a measure, seed by seed; infinite where there is none."""
     curves = [_values(a, measure) for a in found.answers[variant, entry]]
     return [max(min(c), 0.0) if c else math.inf for c in curves]
+
+
+def at_the_end(found: Finished, variant: str, entry: str, measure: str) -> list[float]:
+    """The value of a measure at the end of the run, seed by seed; infinite where it is not a number."""
+    rows = [a["curve"][-1] if a and a["curve"] else {} for a in found.answers[variant, entry]]
+    return [max(row[measure], 0.0) if row.get(measure) is not None else math.inf for row in rows]
 
 
 def _values(answer: dict[str, Any] | None, measure: str) -> list[float]:
@@ -99,30 +111,30 @@ def _judge(found: Finished, claim: Claim, variant: str) -> Judged:
     for name in claim.better:
         for rival in claim.than:
             numbers = [_numbers(found, claim, variant, n) for n in (name, rival)]
-            if all(math.isinf(v) for v in (*numbers[0], *numbers[1])):
+            if all(math.isinf(high) for _, high in (*numbers[0], *numbers[1])):
                 reason = f"neither {name} nor {rival} reaches the target within the budget"
                 return Judged(claim, variant, "not comparable", reason, pairs)
             if claim.kind == "comparable":
                 verdict, reason = _within(numbers[0], numbers[1])
-                pairs[name, rival] = compare(*numbers)
+                pairs[name, rival] = compare_ranges(*numbers)
                 if verdict is not None:
                     return Judged(claim, variant, verdict, f"{name} and {rival}: {reason}", pairs)
             else:
-                pairs[name, rival] = compare(*numbers)
+                pairs[name, rival] = compare_ranges(*numbers)
     if claim.kind == "comparable":
         return Judged(claim, variant, "supported", f"within a factor of {BAND:g} both ways, each p <= {LEVEL}", pairs)
     return _of_pairs(claim, variant, pairs)
 
 
-def _numbers(found: Finished, claim: Claim, variant: str, entry: str) -> list[float]:
+def _numbers(found: Finished, claim: Claim, variant: str, entry: str) -> list[Range]:
     if claim.kind != "lower":
         return costs(found, variant, entry)
-    return lowest(found, variant, entry, claim.measure or found.experiment.measure)
+    return [(v, v) for v in at_the_end(found, variant, entry, claim.measure or found.experiment.measure)]
 
 
-def _within(first: list[float], second: list[float]) -> tuple[Verdict | None, str]:
+def _within(first: list[Range], second: list[Range]) -> tuple[Verdict | None, str]:
     """None where both one-sided tests say that the ratio is inside the band."""
-    above, below = compare(first, second, BAND), compare(first, second, 1 / BAND)
+    above, below = compare_ranges(first, second, BAND), compare_ranges(first, second, 1 / BAND)
     if above.less <= LEVEL and below.more <= LEVEL:
         return None, ""
     outside = above.more <= LEVEL or below.less <= LEVEL

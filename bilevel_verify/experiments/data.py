@@ -1,4 +1,4 @@
-"""Data of the experiments: shipped sets of scikit-learn, files that the user has, and seeded sets of a printed shape."""
+"""Data of the experiments: shipped sets of scikit-learn, files of the user, and seeded sets of a printed shape."""
 
 from __future__ import annotations
 
@@ -236,7 +236,7 @@ def _movielens(folder: Path | None, one_bit: bool) -> tuple[csr_matrix, str]:
     return found, f"MovieLens, {found.shape[0]} x {found.shape[1]}, {found.nnz} entries"
 
 
-# --- least squares -----------------------------------------------------------------------------------------------------
+# --- least squares ----------------------------------------------------------------------------------------------------
 
 
 def regression(spec: Mapping[str, Any], seed: int) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, str]:

@@ -19,7 +19,8 @@ from bilevel_verify.errors import InputError
 from bilevel_verify.language import nearest, parse
 
 FOLDER = Path(__file__).parent / "sheets"
-SIZES = ("small", "paper")
+SIZES = ("tiny", "small", "paper")
+"""``tiny`` is for tests; not every experiment has it."""
 PROBLEMS = ("cleaning", "tuning", "representation", "completion", "minimax", "regression", "inverse")
 KINDS = ("faster", "comparable", "lower")
 _HEAD = {"name", "paper", "section", "title", "problem", "measure", "open", "variants", "size", "methods", "claims"}
@@ -34,7 +35,7 @@ class Size:
 
     Attributes
     ----------
-    data : fields of the data set. ``seeds`` : repetitions after the tuning. ``calls``, ``iterations`` : budget of a run.
+    data : fields of the data set. ``seeds`` : repetitions after the tuning. ``calls``, ``iterations`` : of a run.
     passes : how often the search goes through the letters of a grid. ``points`` : most values tried of one letter.
     seconds : time limit of a run. ``target`` : ``fraction`` of the best decrease, or a ``value``.
     retrain : whether the lower level is solved anew, uncounted, where the measure is taken.

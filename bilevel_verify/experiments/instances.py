@@ -192,7 +192,9 @@ def _regression(e: Experiment, size: Size, variant: Mapping[str, Any], seed: int
     A, b, C, d, source = regression(size.data, seed)
     known = least_squares_on_ball(A, b, C, d, 1.0)
     model = LeastSquares(A, b, C, d)
-    return _simple(model, SimpleNamespace(feasible=Ball(radius=1.0)), np.zeros(model.dx), known.f_star, known.g_star, source)
+    return _simple(
+        model, SimpleNamespace(feasible=Ball(radius=1.0)), np.zeros(model.dx), known.f_star, known.g_star, source
+    )
 
 
 def _inverse(e: Experiment, size: Size, variant: Mapping[str, Any], seed: int, folder: str | None) -> Instance:
@@ -201,7 +203,9 @@ def _inverse(e: Experiment, size: Size, variant: Mapping[str, Any], seed: int, f
     n = int(variant["n"])
     model = LeastSquares(np.ones((1, n)), np.ones(1), None, None)
     start = np.random.default_rng([seed, 9]).uniform(0.0, 1.0, n)
-    return _simple(model, zoo("linear-inverse", n=n), start, 1 / (2 * n), 0.0, "the printed formula; start uniform on [0, 1]^n")
+    return _simple(
+        model, zoo("linear-inverse", n=n), start, 1 / (2 * n), 0.0, "the printed formula; start uniform on [0, 1]^n"
+    )
 
 
 def _simple(model: LeastSquares, around: Any, start: FloatArray, f_star: float, g_star: float, source: str) -> Instance:

@@ -21,8 +21,8 @@ class Paired:
     Attributes
     ----------
     less, more : exact one-sided p-values that the first is smaller, that it is larger.
-    ratio : median of first / second. ``effect`` : matched-pairs rank-biserial correlation, -1 where the first is smaller
-        in every pair, +1 where it is larger. ``pairs`` : how many pairs differ.
+    ratio : median of first / second. ``effect`` : matched-pairs rank-biserial correlation, -1 where the first is
+        smaller in every pair, +1 where it is larger. ``pairs`` : how many pairs differ.
     """
 
     less: float
@@ -56,6 +56,18 @@ def compare(first: Sequence[float], second: Sequence[float], factor: float = 1.0
     )
     effect = (2 * above - total) / total if total else 0.0
     return Paired(less, more, _median([_ratio(a, b) for a, b in zip(first, second)]), effect, len(differences))
+
+
+Range = tuple[float, float]
+"""Ends between which a number lies."""
+
+
+def compare_ranges(first: Sequence[Range], second: Sequence[Range], factor: float = 1.0) -> Paired:
+    """:func:`compare` for numbers that are known between two ends: each p-value takes the ends against it."""
+    less = compare([high for _, high in first], [low for low, _ in second], factor).less
+    more = compare([low for low, _ in first], [high for _, high in second], factor).more
+    found = compare([high for _, high in first], [high for _, high in second], factor)
+    return Paired(less, more, found.ratio, found.effect, found.pairs)
 
 
 def _difference(a: float, b: float) -> float:

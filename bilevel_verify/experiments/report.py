@@ -12,9 +12,10 @@ from bilevel_verify.experiments.claims import BAND, LEVEL, Judged, costs, judge,
 from bilevel_verify.experiments.running import Finished
 
 LINES = ("-", "--", "-.", ":")
-HEAD = f"""Costs are oracle calls of all kinds, exactly counted. Verdicts rest on the exact signed-rank test over the seeds
-(level {LEVEL:g}, comparable: within a factor of {BAND:g}); times are those of this machine and decide nothing. Tuning: one
-letter after the other takes all values of its printed list that the size admits, alike for all methods, on a seed of its own.
+HEAD = f"""Costs are oracle calls of all kinds, exactly counted. Verdicts rest on the exact signed-rank test over the
+seeds (level {LEVEL:g}, comparable: within a factor of {BAND:g}); times are those of this machine and decide nothing. Tuning:
+all pairs of the first two letters, then one letter after the other, over the values of the printed lists that the size
+admits, alike for all methods, on a seed of its own.
 """
 
 
@@ -53,7 +54,7 @@ def text_of(found: Finished, verdicts: list[Judged]) -> str:
         lines += _variant(found, variant)
     lines += ["", f"![{one.name}]({one.name}.svg)", ""]
     for j in verdicts:
-        lines += [f"- \"{j.claim.sentence}\" ({j.variant or 'one variant'}): **{j.verdict}** ({j.reason})."]
+        lines += [f'- "{j.claim.sentence}" ({j.variant or "one variant"}): **{j.verdict}** ({j.reason}).']
         lines += [
             f"    - {a} against {b}: ratio {_short(t.ratio)}, effect {t.effect:+.2f}, p less {t.less:.3g}, "
             f"p more {t.more:.3g}, {t.pairs} pairs differ"
@@ -70,8 +71,8 @@ def _variant(found: Finished, variant: str) -> list[str]:
     sources = {a["source"] for (v, _), rows in found.answers.items() if v == variant for a in rows if a}
     lines = [f"### {variant}" if variant else "", *(f"Data: {source}." for source in sorted(sources)), ""]
     lines += [
-        f"| method | tuned letters | points tried | calls of the tuning | calls to the target | {one.measure} | at the end "
-        "| restarts | calls by kind | ms a call | s a run | status |",
+        f"| method | tuned letters | points tried | calls of the tuning | calls to the target | {one.measure} "
+        "| at the end | restarts | calls by kind | ms a call | s a run | status |",
         "|" + "---|" * 12,
     ]
     for name, search in searches.items():
@@ -82,7 +83,8 @@ def _variant(found: Finished, variant: str) -> list[str]:
         lines.append(
             f"| {name} | {letters} | {len(search.tried)} of {search.entry.points}, "
             f"{sum(a['score'] is None for a in tried)} diverged | {sum(a['calls'] for a in tried)} "
-            f"| {_spread(costs(found, variant, name))} | {_spread(lowest(found, variant, name, one.measure))} | {_end(answers)} "
+            f"| {_spread([high for _, high in costs(found, variant, name)])} "
+            f"| {_spread(lowest(found, variant, name, one.measure))} | {_end(answers)} "
             f"| {_middle([a['restarts'] for a in answers])} | {_kinds(answers)} | {_prices(answers)} "
             f"| {_middle([a['seconds'] for a in answers])} | {', '.join(sorted(statuses))} |"
         )
@@ -136,7 +138,7 @@ def data_of(found: Finished, verdicts: list[Judged]) -> dict[str, Any]:
             {
                 "variant": variant, "method": name, "tuned": search.best,
                 "tuning": [{"knobs": k, "score": a and a["score"], "calls": a and a["calls"]} for k, a in search.tried],
-                "costs": [None if math.isinf(c) else c for c in costs(found, variant, name)],
+                "costs": [[low, None if math.isinf(high) else high] for low, high in costs(found, variant, name)],
                 "seeds": [a and {k: a[k] for k in ("curve", "counts", "calls", "status", "final")} for a in answers],
             }
         )  # fmt: skip

@@ -1,12 +1,14 @@
 """Runs of experiments by the campaign engine: tuning over the printed grids, then the seeds, all kept in one store.
 
-Tuning is the same for every method: from the middle of each printed list, one letter after the other takes all its
-printed values while the others stay, the best value of the experiment's measure is kept; so many passes as the size
-says. The seed of the tuning is 0, those of the comparison are 1, 2, ....
+Tuning is the same for every method: from the middle of each printed list, the first two letters (the learning rates)
+take all pairs of their printed values, then one letter after the other all its values while the others stay; the best
+value of the experiment's measure is kept, in as many passes as the size says. The seed of the tuning is 0, those of the
+comparison are 1, 2, ....
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -48,13 +50,15 @@ class Search:
         return {knob: thinned(values, most) for knob, values in self.entry.grid.items()}
 
     def round(self, number: int) -> list[Knobs]:
-        """Points of a round: all values of one letter; none where the tuning is over."""
+        """Points of a round: all pairs of the first two letters, then all values of one; none after the last."""
         grid = self.values()
         letters = [knob for knob, values in grid.items() if len(values) > 1]
-        if not letters or number >= len(letters) * self.experiment.size[self.size].passes:
+        groups = [letters[:2], *([knob] for knob in letters[2:])] if letters else []
+        if number >= len(groups) * self.experiment.size[self.size].passes:
             return []
-        knob = letters[number % len(letters)]
-        return [{**self.best, knob: value} for value in grid[knob]]
+        chosen = groups[number % len(groups)]
+        values = itertools.product(*(grid[knob] for knob in chosen))
+        return [{**self.best, **dict(zip(chosen, point))} for point in values]
 
     def learn(self, answers: Sequence[tuple[Knobs, dict[str, Any] | None]]) -> None:
         """Keep the best point that was tried; where nothing worked, the first value of the round."""

@@ -19,8 +19,8 @@ from bilevel_verify.oracles.convention import KIND_OF
 from bilevel_verify.oracles.external import ExternalProblem
 
 FloatArray = NDArray[np.float64]
-GROWTH = 1.3
-"""A curve is measured where the calls have grown by this factor."""
+GROWTH, RETRAINED = 1.05, 1.2
+"""A curve is measured where the calls have grown by this factor; the second where the lower level is solved for it."""
 OUTER = ("grad_f", "grad_x_f")
 """Oracles that a method asks once an outer iteration, at its own x and y."""
 
@@ -31,8 +31,8 @@ class Curve:
     ``calls`` is the cost: one for a value, a gradient or a product, max(dx, dy) for a Hessian (``methods.cost``).
     """
 
-    def __init__(self, found: Instance) -> None:
-        self.instance, self.minimax = found, found.model.kind == "minimax"
+    def __init__(self, found: Instance, growth: float = GROWTH) -> None:
+        self.growth, self.instance, self.minimax = growth, found, found.model.kind == "minimax"
         self.counts: dict[str, int] = {}
         self.prices: dict[str, float] = {}
         self.rows: list[dict[str, Any]] = []
@@ -60,7 +60,7 @@ class Curve:
             found = self.instance.measure(x, y)
         row = {key: value if math.isfinite(value) else None for key, value in found.items()}
         self.rows.append({"calls": calls or self.calls, "seconds": begin - self.began - self.aside, **row})
-        self.next = max(self.calls + 1, int(self.calls * GROWTH))
+        self.next = max(self.calls + 1, int(self.calls * self.growth))
         self.aside += time.perf_counter() - begin
 
 
@@ -87,14 +87,20 @@ def work(cell: Cell) -> tuple[dict[str, Any], list[dict[str, Any]]]:
 
 def run(made: Instance, entry: Entry, size: Size, knobs: dict[str, float], seed: int) -> dict[str, Any]:
     """One run of a method on an instance."""
-    curve = Curve(made)
+    curve = Curve(made, RETRAINED if size.retrain else GROWTH)
     problem = ExternalProblem(made.model, entry.name, made.around, curve)
     letters = letters_of(entry, knobs, made.constants)
     budget = {"calls": size.calls, "iterations": size.iterations}
     record = "all" if made.around is not None else "last"
     with np.errstate(all="ignore"):
         done = run_method(
-            problem, entry.method, letters, made.start, budget=budget, seed=seed, record=record  # type: ignore[arg-type]
+            problem,
+            entry.method,
+            letters,
+            made.start,
+            budget=budget,
+            seed=seed,
+            record=record,  # type: ignore[arg-type]
         )
     seconds = time.perf_counter() - curve.began - curve.aside
     if problem.ready_oracles.trouble:
@@ -126,7 +132,7 @@ def _along_the_trace(curve: Curve, done: Run) -> None:
     name = "y" if done.method == "bi-sg" else "x"
     points, last = np.asarray(done.trace.sequences[name], dtype=float), max(len(done.trace.k) - 1, 1)
     seconds, places = time.perf_counter() - curve.began - curve.aside, {0, last}
-    places |= set(np.geomspace(1, last, 60).astype(int).tolist())
+    places |= set(np.geomspace(1, last, 300).astype(int).tolist())
     for place in sorted(p for p in places if p < len(points)):
         if np.all(np.isfinite(points[place])):
             curve.measure(points[place], np.zeros(0), max(1, round(curve.calls * place / last)))

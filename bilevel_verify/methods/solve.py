@@ -127,8 +127,8 @@ def run_method(
     noise : explicit perturbations, shape (n, dx), used in order and again from the beginning.
     budget : most oracle calls of all kinds together, or ``{"calls": ..., "iterations": ...}``.
     seed : of the perturbations.
-    record : ``all`` keeps every row up to 10^5, then a thinned tail; ``thin`` thins from 10^3 rows on, ``last`` keeps the
-        last block's end alone.
+    record : ``all`` keeps every row up to 10^5, then a thinned tail; ``thin`` thins from 10^3 rows on, ``last`` keeps
+        the end alone.
     compiled : True or None: machine code (plain Python where there is no compiler); False: plain Python.
     eps : tolerance; used for the letter ``eps`` of methods that have it, unless ``parameters`` gives one.
     digits : run in this many decimal digits (plain Python on mpmath numbers; the trace then holds such numbers).

@@ -19,7 +19,9 @@ def experiments_command(arguments: Any) -> int:
     if not arguments.names:
         rows = [experiment(name) for name in names()]
         if arguments.json:
-            output.print_json([{"name": e.name, "paper": e.paper, "section": e.section, "title": e.title} for e in rows])
+            output.print_json(
+                [{"name": e.name, "paper": e.paper, "section": e.section, "title": e.title} for e in rows]
+            )
         for e in () if arguments.json else rows:
             print(f"{e.name:28} {e.section:32} {e.title}")
         return 0

@@ -84,7 +84,9 @@ class Completion:
         U, V = self.split(x)
         out = np.zeros(self.dx)
         into_U, into_V = self.split(out)
-        total = float(_pass()(*self.csr, np.ascontiguousarray(U), np.ascontiguousarray(V), self.one_bit, into_U, into_V))
+        total = float(
+            _pass()(*self.csr, np.ascontiguousarray(U), np.ascontiguousarray(V), self.one_bit, into_U, into_V)
+        )
         D = U.T @ U - V.T @ V
         into_U += 2.0 * (U @ D)
         into_V -= 2.0 * (V @ D)

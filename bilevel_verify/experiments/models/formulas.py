@@ -1,4 +1,4 @@
-"""Small problems with a formula in NumPy: the W-shaped minimax problem, and two least-squares functions of one vector."""
+"""Problems with a formula in NumPy: the W-shaped minimax problem, and two least-squares functions of one vector."""
 
 from __future__ import annotations
 
