@@ -11,8 +11,8 @@ from typing import Any, Literal
 
 from bilevel_verify.errors import InputError
 
-Kind = Literal["verify", "solve", "audit"]
-KINDS: tuple[Kind, ...] = ("verify", "solve", "audit")
+Kind = Literal["verify", "solve", "audit", "experiment"]
+KINDS: tuple[Kind, ...] = ("verify", "solve", "audit", "experiment")
 Scalar = float | int | str
 
 
@@ -42,7 +42,8 @@ class Cell:
 
     Attributes
     ----------
-    kind : ``verify`` (a statement on a problem), ``solve`` (a method on a problem), ``audit`` (a paper by itself).
+    kind : ``verify`` (a statement on a problem), ``solve`` (a method on a problem), ``audit`` (a paper by itself),
+        ``experiment`` (a run of an experiment of a paper: ``experiment:NAME``, what is run in ``knobs``).
     problem : ``zoo:NAME`` or the path of a problem file; None for an audit.
     knobs : values of a family's knobs; text may depend on eps, kappa, d, nu.
     statement : ``paper/id``, or a paper's key for an audit; None for ``solve``.

@@ -72,7 +72,9 @@ def identity(cell: Cell) -> dict[str, Any]:
     InputError
         The problem or the card named by the cell does not exist or cannot be read.
     """
-    rooms = (*ROOMS, "audit") if cell.kind == "audit" else ROOMS
+    rooms = (*ROOMS, cell.kind) if cell.kind == "audit" else ROOMS
+    if cell.kind == "experiment":
+        rooms = (*ROOMS, "experiments")
     return {
         "problem": None if cell.problem is None else problem_fingerprint(cell.problem),
         "card": card_fingerprint(cell.statement, cell.card),

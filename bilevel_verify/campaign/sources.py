@@ -19,6 +19,7 @@ from bilevel_verify.files import read_toml
 from bilevel_verify.language import nearest
 
 ZOO = Path(__file__).parents[1] / "problems" / "zoo"
+EXPERIMENTS = Path(__file__).parents[1] / "experiments" / "sheets"
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -104,6 +105,8 @@ def _opened(name: str, fingerprint: str, knobs: tuple[tuple[str, Scalar], ...], 
 
 def problem_fingerprint(reference: str) -> str:
     """SHA-256 of the text behind a problem's name (knobs are part of the cell)."""
+    if reference.startswith("experiment:"):
+        return _file_digest(EXPERIMENTS / f"{reference.partition(':')[2]}.toml", ProblemError, "experiment")
     name, _ = split_reference(reference)
     if not name.startswith("zoo:"):
         return _with_data_files(Path(name), _file_digest(Path(name), ProblemError, "problem file"))

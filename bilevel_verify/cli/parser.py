@@ -66,6 +66,7 @@ def build_parser() -> argparse.ArgumentParser:
         _rates,
         _bench,
         _plot,
+        _experiments,
         _cache,
     ):
         add(commands)
@@ -302,6 +303,19 @@ def _bench(commands: Any) -> None:
     c.add_argument("--quick", action="store_true", help="smaller sizes and fewer rounds (a minute)")
     c.add_argument("--main-job", action="store_true", help="run the main job too, cold and warm (minutes)")
     c.add_argument("--out", metavar="FILE", help="write the tables into a text file too")
+
+
+def _experiments(commands: Any) -> None:
+    text = "run the experiments of the papers; without a name list them"
+    c = _command(commands, "experiments", "experimenting", text)
+    c.add_argument("names", nargs="*", metavar="NAME", help="experiments, or all")
+    c.add_argument(
+        "--size", choices=("tiny", "small", "paper"), default="small", help="small (default), or the printed shapes"
+    )
+    c.add_argument("--data", metavar="DIR", help="folder of data that do not ship with scikit-learn")
+    c.add_argument("--out", metavar="DIR", default="bilevel-verify-experiments", help="folder of store and report")
+    c.add_argument("--jobs", type=_count, metavar="N", help="worker processes (default: the number of processors)")
+    c.add_argument("--retry", action="store_true", help="work again on runs that failed before")
 
 
 def _plot(commands: Any) -> None:

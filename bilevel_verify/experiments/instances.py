@@ -1,135 +1,228 @@
-"""The instances: the linear inverse problem, and least squares on real data, wide and tall."""
+"""From a file of an experiment to an instance: the model with its data, the start, and what is measured."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bilevel_verify.errors import MissingExtraError
-from bilevel_verify.problems import Ball, Problem, simple_bilevel, zoo
+from bilevel_verify.experiments.data import corrupted, labelled, ratings, regression
+from bilevel_verify.experiments.files import Experiment, Size, experiment
+from bilevel_verify.experiments.ground_truth import least_squares_on_ball
+from bilevel_verify.experiments.models.classification import Cleaning, Sample, Tuning
+from bilevel_verify.experiments.models.completion import Completion
+from bilevel_verify.experiments.models.formulas import LeastSquares, WShaped
+from bilevel_verify.experiments.models.links import Logistic, Softmax, Squares
+from bilevel_verify.experiments.models.representation import Representation
 
 FloatArray = NDArray[np.float64]
-MOST_FEATURES = 14
-"""Features kept of a wide table (the first ones), so that the ground truth stays quick."""
+Measure = Callable[[FloatArray, FloatArray], dict[str, float]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass
 class Instance:
-    """One experiment.
+    """One problem with its data.
 
     Attributes
     ----------
-    A, b, C, d : ``g = |A x - b|^2/2`` and ``f = |C x - d|^2/2``.
-    radius : of the ball; None for the orthant.
-    passes : iterations of every method.
-    facts : what the report says about it.
+    model : see ``bilevel_verify.oracles.external``. ``start`` : of x; y starts at zero.
+    measure : (x, y) -> what the pictures show, not counted.
+    final : (x, y) -> what is said of the end of a run.
+    constants : numbers that letters may use. ``around`` : a problem with a feasible set, for simple bilevel methods.
     """
 
-    name: str
-    problem: Problem
-    A: FloatArray
-    b: FloatArray
-    C: FloatArray
-    d: FloatArray
-    radius: float | None
+    model: Any
     start: FloatArray
-    passes: int
-    facts: Mapping[str, Any]
-
-    @property
-    def L_f(self) -> float:
-        """Largest eigenvalue of the Hessian of f, rounded up."""
-        return float(np.linalg.norm(self.C, 2)) ** 2 * (1 + 1e-12)
-
-    @property
-    def L_g(self) -> float:
-        """Largest eigenvalue of the Hessian of g, rounded up."""
-        return float(np.linalg.norm(self.A, 2)) ** 2 * (1 + 1e-12)
-
-    def values(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """f and g at the rows of an array."""
-        f = 0.5 * np.sum((points @ self.C.T - self.d) ** 2, axis=1)
-        return f, 0.5 * np.sum((points @ self.A.T - self.b) ** 2, axis=1)
+    measure: Measure
+    source: str
+    final: Measure = lambda x, y: {}
+    constants: Mapping[str, float] = field(default_factory=dict)
+    around: Any = None
 
 
-def linear_inverse(n: int, seed: int, passes: int) -> Instance:
-    """Section 5, Fig. 2: ``|x|^2/2`` over the non-negative solutions of ``sum x = 1``; random start in the orthant."""
-    start = np.random.default_rng(seed).uniform(0.0, 1.0, n)
-    facts = {"seed": seed, "start": "uniform on [0, 1]^n", "known f*": 1 / (2 * n), "known g*": 0.0}
-    return Instance(
-        f"linear-inverse-{n}", zoo("linear-inverse", n=n), np.ones((1, n)), np.ones(1), np.eye(n), np.zeros(n), None,
-        start, passes, facts,
-    )  # fmt: skip
+@lru_cache(maxsize=2)
+def instance(name: str, size: str, variant: str, seed: int, folder: str | None) -> Instance:
+    """The instance of an experiment for a seed (the last two are kept)."""
+    found = experiment(name)
+    made: Instance = MAKERS[found.problem](found, found.size[size], found.variants[variant], seed, folder)
+    return made
 
 
-def regression(name: str, loader: str, rows: int | None, target: int | None, seed: int, passes: int) -> Instance:
-    """Section 5, Fig. 1: validation loss over the minimisers of the training loss on the unit ball.
+def _cleaning(e: Experiment, size: Size, variant: Mapping[str, Any], seed: int, folder: str | None) -> Instance:
+    data = labelled({**size.data, **variant.get("data", {})}, seed, Path(folder) if folder else None)
+    noisy, wrong = corrupted(data.train[1], data.classes, float(variant["corruption"]), seed)
+    train, valid, test = _samples(data, noisy)
+    model = Cleaning(train, valid, float(size.options.get("C", 1e-3)))
 
-    Parameters
-    ----------
-    loader : function of ``sklearn.datasets`` whose data ship with the package.
-    rows : how many rows are drawn (None: all). ``target``: the column that is predicted from the others, as in the
-        paper; None for the target of the data set.
+    def final(x: FloatArray, y: FloatArray) -> dict[str, float]:
+        return {"auc": detector(-x, wrong)}
 
-    Raises
-    ------
-    MissingExtraError : scikit-learn is absent.
-    """
-    try:
-        import sklearn.datasets as source
-    except ImportError:
-        raise MissingExtraError("this experiment needs scikit-learn; install bilevel-verify[data]") from None
-    data = getattr(source, loader)()
-    table = np.column_stack([np.asarray(data.data, dtype=float), np.asarray(data.target, dtype=float)])
-    table = (table - table.mean(axis=0)) / table.std(axis=0)
-    order = np.random.default_rng(seed).permutation(len(table))[:rows]
-    column = table.shape[1] - 1 if target is None else target
-    keep = [i for i in range(table.shape[1] - 1) if i != column][:MOST_FEATURES]
-    features, response = table[order][:, keep], table[order, column]
-    split = round(0.75 * len(order))
-    A, b, C, d = features[:split], response[:split], features[split:], response[split:]
-    reach = float(np.linalg.norm(np.linalg.pinv(A) @ b))
-    scale = 1.0 if reach < 1 or A.shape[0] >= A.shape[1] else 0.5 / reach
-    b, d = scale * b, scale * d
-    facts = {
-        "seed": seed, "rank of the validation matrix": int(np.linalg.matrix_rank(C)),
-        "data": f"sklearn.datasets.{loader}", "rows": len(order), "features": len(keep),
-        "training rows": split, "validation rows": len(order) - split,
-        "rank of the training matrix": int(np.linalg.matrix_rank(A)), "response scaled by": scale,
-    }  # fmt: skip
-    A, b = _condensed(A, b)
-    C, d = _condensed(C, d)
-    problem = simple_bilevel(
-        f="sum((dot(C[i], x) - d[i])**2, (i, 0, rows(C) - 1))/2",
-        g="sum((dot(A[i], x) - b[i])**2, (i, 0, rows(A) - 1))/2",
-        x=f"x{{1..{len(keep)}}}",
-        feasible=Ball(radius=1.0),
-        data={"A": A, "b": b, "C": C, "d": d},
-        name=name,
+    measure = _classified(model, test, size.retrain)
+    constants = {"L1": _curvature(train) + 2 * model.C, "mu": 2 * model.C}
+    return Instance(model, np.zeros(model.dx), measure, data.source, final, constants)
+
+
+def _tuning(e: Experiment, size: Size, variant: Mapping[str, Any], seed: int, folder: str | None) -> Instance:
+    data = labelled(size.data, seed, Path(folder) if folder else None)
+    train, valid, test = _samples(data, data.train[1])
+    model = Tuning(train, valid)
+    constants = {"L1": _curvature(train) + model.scale, "mu": model.scale}
+    return Instance(model, np.zeros(model.dx), _classified(model, test, size.retrain), data.source, constants=constants)
+
+
+def _samples(data: Any, train_labels: Any) -> tuple[Sample, Sample, Sample]:
+    binary = data.classes == 2
+    link, c = (Logistic, 1) if binary else (Softmax, data.classes)
+    rows = (data.train[0], train_labels), data.valid, data.test
+    train, valid, test = (Sample(A, link(labels), c) for A, labels in rows)
+    return train, valid, test
+
+
+def _curvature(sample: Sample) -> float:
+    """A bound of the curvature of the mean loss: |A|^2/(4 n) binary, |A|^2/(2 n) softmax, by 30 power steps."""
+    v = np.random.default_rng(0).standard_normal(sample.A.shape[1])
+    size = 1.0
+    for _ in range(30):
+        v = sample.At @ (sample.A @ (v / np.linalg.norm(v)))
+        size = float(np.linalg.norm(v))
+    return 1.05 * size / sample.n * (0.25 if sample.c == 1 else 0.5)
+
+
+def _classified(model: Any, test: Sample, retrain: bool) -> Measure:
+    """Validation loss (of the lower level solved anew, if asked for), test loss and accuracy."""
+    warm = [np.zeros(model.dy)]
+
+    def measure(x: FloatArray, y: FloatArray) -> dict[str, float]:
+        found = {"own": model.value("f", x, y)}
+        at = y
+        if retrain:
+            at = warm[0] = solved(model, x, warm[0])
+            found["validation"] = model.value("f", x, at)
+        Z = test.scores(at)
+        return found | {"test": float(np.mean(test.link.loss(Z))), "accuracy": test.link.correct(Z)}
+
+    return measure
+
+
+def solved(model: Any, x: FloatArray, start: FloatArray) -> FloatArray:
+    """The minimiser of g(x, .) by L-BFGS from a start; for measuring only."""
+    from scipy.optimize import minimize
+
+    if not np.all(np.isfinite(x)):
+        return np.full(model.dy, np.nan)
+
+    def both(y: FloatArray) -> tuple[float, FloatArray]:
+        return model.value("g", x, y), model.gradient("g", x, y, "y")[1]
+
+    start = start if np.all(np.isfinite(start)) else np.zeros(model.dy)
+    options = {"maxiter": 300, "gtol": 1e-7, "ftol": 1e-13}
+    return np.asarray(minimize(both, start, jac=True, method="L-BFGS-B", options=options).x)
+
+
+def detector(scores: FloatArray, wrong: Any) -> float:
+    """Area under the curve of a detector: how often a wrong label scores above a right one, ties half."""
+    from scipy.stats import rankdata
+
+    bad = int(wrong.sum())
+    if bad in (0, len(wrong)) or not np.all(np.isfinite(scores)):
+        return float("nan")
+    ranks = rankdata(scores)
+    return float((ranks[wrong].sum() - bad * (bad + 1) / 2) / (bad * (len(wrong) - bad)))
+
+
+def _representation(e: Experiment, size: Size, variant: Mapping[str, Any], seed: int, folder: str | None) -> Instance:
+    d, rng = size.data, np.random.default_rng([seed, 7])
+    p, k, c, tasks = (int(d[key]) for key in ("features", "representation", "ways", "tasks"))
+    shared = rng.standard_normal((p, k)) / np.sqrt(p)
+
+    def task(centres: FloatArray, shots: int) -> tuple[FloatArray, Any]:
+        labels = np.repeat(np.arange(c), shots)
+        A = (centres[labels] + 0.4 * rng.standard_normal((len(labels), k))) @ np.linalg.pinv(shared)
+        A = A / np.sqrt(np.mean(A * A)) + float(d["noise"]) * rng.standard_normal((len(labels), p))
+        return A, Squares(np.eye(c)[labels]) if variant["head"] == "ridge" else Softmax(labels)
+
+    centres = [rng.standard_normal((c, k)) for _ in range(2 * tasks)]
+    sets = [(task(m, int(d["shots"])), task(m, int(d["queries"]))) for m in centres]
+    two = bool(variant["two_layers"])
+    seen, unseen = (
+        Representation([s for s, _ in part], [q for _, q in part], k, c, float(d["rho"]), two)
+        for part in (sets[:tasks], sets[tasks:])
     )
-    return Instance(name, problem, A, b, C, d, 1.0, np.zeros(len(keep)), passes, facts)
+
+    def measure(x: FloatArray, y: FloatArray) -> dict[str, float]:
+        heads = solved(unseen, x, np.zeros(unseen.dy))
+        found = {"own": seen.value("f", x, y), "test": unseen.value("f", x, heads)}
+        found["validation"] = seen.value("f", x, solved(seen, x, y)) if size.retrain else found["own"]
+        return found | {"accuracy": unseen.correct(x, heads)}
+
+    start = rng.standard_normal(p * k) / np.sqrt(p)
+    source = f"seeded tasks: {tasks} of {c} ways, {d['shots']} shots, {p} inputs, {k} shared features"
+    return Instance(seen, start, measure, source, constants={"L1": 4.0 / tasks, "mu": float(d["rho"]) / tasks})
 
 
-def _condensed(A: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The same least-squares function with at most n + 1 rows (triangular factor of the matrix and the response)."""
-    if len(A) <= A.shape[1] + 1:
-        return A, b
-    triangle = np.asarray(np.linalg.qr(np.column_stack([A, b]))[1])
-    return triangle[:, :-1], triangle[:, -1]
+def _completion(e: Experiment, size: Size, variant: Mapping[str, Any], seed: int, folder: str | None) -> Instance:
+    one_bit = bool(size.options.get("one_bit"))
+    entries, source = ratings({**size.data, "one_bit": one_bit}, seed, Path(folder) if folder else None)
+    model = Completion(entries, int(size.data["rank"]), one_bit)
+
+    def measure(x: FloatArray, y: FloatArray) -> dict[str, float]:
+        value, slope = model.both(x)
+        return {"objective": value, "gradient": float(np.linalg.norm(slope))}
+
+    return Instance(model, model.start(seed), measure, source)
 
 
-def instances(names: list[str] | None = None, seed: int = 1, quick: bool = False) -> list[Instance]:
-    """All instances, or the named ones; short runs if ``quick``."""
-    short = 10 if quick else 1
-    makers = {
-        "linear-inverse-3": lambda n: linear_inverse(3, seed, 1000 // short),
-        "linear-inverse-100": lambda n: linear_inverse(100, seed, 1000 // short),
-        "diabetes-wide": lambda n: regression(n, "load_diabetes", 11, None, seed, 8000 // short),
-        "diabetes-tall": lambda n: regression(n, "load_diabetes", None, None, seed, 4000 // short),
-        "breast-cancer-wide": lambda n: regression(n, "load_breast_cancer", 16, 0, seed, 3000 // short),
-    }
-    return [makers[name](name) for name in (names or list(makers))]
+def _minimax(e: Experiment, size: Size, variant: Mapping[str, Any], seed: int, folder: str | None) -> Instance:
+    model = WShaped()
+    jitter = 1.0 + float(size.options.get("jitter", 0.0)) * np.random.default_rng([seed, 8]).uniform(-1, 1, 3)
+    start = np.asarray(variant["start"], dtype=float) * jitter
+    source = "the printed formula; starts multiplied by 1 + jitter of the seed"
+    return Instance(model, start, lambda x, y: {"gap": model.phi(x)}, source)
+
+
+def _regression(e: Experiment, size: Size, variant: Mapping[str, Any], seed: int, folder: str | None) -> Instance:
+    from bilevel_verify.problems import Ball
+
+    A, b, C, d, source = regression(size.data, seed)
+    known = least_squares_on_ball(A, b, C, d, 1.0)
+    model = LeastSquares(A, b, C, d)
+    return _simple(
+        model, SimpleNamespace(feasible=Ball(radius=1.0)), np.zeros(model.dx), known.f_star, known.g_star, source
+    )
+
+
+def _inverse(e: Experiment, size: Size, variant: Mapping[str, Any], seed: int, folder: str | None) -> Instance:
+    from bilevel_verify.problems import zoo
+
+    n = int(variant["n"])
+    model = LeastSquares(np.ones((1, n)), np.ones(1), None, None)
+    start = np.random.default_rng([seed, 9]).uniform(0.0, 1.0, n)
+    return _simple(
+        model, zoo("linear-inverse", n=n), start, 1 / (2 * n), 0.0, "the printed formula; start uniform on [0, 1]^n"
+    )
+
+
+def _simple(model: LeastSquares, around: Any, start: FloatArray, f_star: float, g_star: float, source: str) -> Instance:
+    def measure(x: FloatArray, y: FloatArray) -> dict[str, float]:
+        f, g = model.value("f", x, y) - f_star, max(model.value("g", x, y) - g_star, 0.0)
+        return {"infeasibility": g, "suboptimality": abs(f), "worse": max(abs(f), g)}
+
+    constants = {"L_f": model.curvature("f"), "L_g": model.curvature("g"), "b_size": 0.5 * float(np.sum(model.b**2))}
+    return Instance(model, start, measure, source, constants=constants, around=around)
+
+
+MAKERS: Mapping[str, Callable[..., Instance]] = {
+    "cleaning": _cleaning,
+    "tuning": _tuning,
+    "representation": _representation,
+    "completion": _completion,
+    "minimax": _minimax,
+    "regression": _regression,
+    "inverse": _inverse,
+}

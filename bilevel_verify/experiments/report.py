@@ -1,95 +1,182 @@
-"""Tables and figures of the experiments."""
+"""Tables, curves and verdicts of experiments: ``report.md``, ``data.json`` and a figure for each variant."""
 
 from __future__ import annotations
 
 import json
+import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
+from bilevel_verify.experiments.claims import BAND, LEVEL, Judged, costs, judge, lowest
+from bilevel_verify.experiments.running import Finished
 
-from bilevel_verify.experiments.comparison import Curve, Reference
-from bilevel_verify.experiments.instances import Instance
-
-FLOOR = 1e-18
-"""Gaps below this are drawn at this height: they are rounding."""
-PANELS = (
-    ("infeasibility", "k", "infeasibility $g-g^*$", "iterations"),
-    ("suboptimality", "k", "suboptimality $|f-f^*|$", "iterations"),
-    ("infeasibility", "seconds", "infeasibility $g-g^*$", "seconds"),
-    ("suboptimality", "seconds", "suboptimality $|f-f^*|$", "seconds"),
-)
 LINES = ("-", "--", "-.", ":")
+HEAD = f"""Costs are oracle calls of all kinds, exactly counted. Verdicts rest on the exact signed-rank test over the
+seeds (level {LEVEL:g}, comparable: within a factor of {BAND:g}); times are of this machine and decide nothing.
+Tuning: all pairs of the first two letters, then one letter after the other, over the values of the printed lists that the
+size admits, alike for all methods, on a seed of its own.
+"""
 
 
-def text_of(instance: Instance, reference: Reference, curves: list[Curve]) -> str:
-    """One instance as Markdown."""
-    lines = [f"## {instance.name}", ""]
-    lines += [f"- {name}: {value}" for name, value in instance.facts.items()]
-    lines += [f"- L_f = {instance.L_f:.6g}, L_g = {instance.L_g:.6g}, iterations: {instance.passes}"]
-    lines += [f"- f* = {reference.f_star:.15g} +- {reference.f_error:.1e}"]
-    lines += [f"- g* = {reference.g_star:.15g} +- {reference.g_error:.1e}"]
-    lines += [f"- {name}: {value:.6g}" for name, value in reference.second.items()]
-    lines += ["", f"![{instance.name}]({instance.name}.svg)", ""]
-    lines += [
-        "| method | g - g* | \\|f - f*\\| | f - f* | gradients | seconds | status |",
-        "|---|---|---|---|---|---|---|",
-    ]
-    for c in curves:
-        if not len(c.k):
-            lines.append(f"| {c.method} | | | | | | {c.status} |")
-            continue
-        lines.append(
-            f"| {c.method} | {c.infeasibility[-1]:.3e} | {c.suboptimality[-1]:.3e} | {c.signed_gap:+.3e} "
-            f"| {c.gradients} | {c.seconds[-1]:.3f} | {c.status} |"
-        )
+def write(folder: Path, parts: Sequence[Finished], command: str) -> Path:
+    """The report of experiments; the path of ``report.md``."""
+    folder.mkdir(parents=True, exist_ok=True)
+    judged = [(found, judge(found)) for found in parts]
+    text = [f"# Experiments of the papers\n\nWritten by `{command}`.\n\n{HEAD}", _overview(judged)]
+    text += [text_of(found, verdicts) for found, verdicts in judged]
+    path = folder / "report.md"
+    path.write_text("\n".join(text), encoding="utf-8")
+    data = [data_of(found, verdicts) for found, verdicts in judged]
+    (folder / "data.json").write_text(json.dumps(data, separators=(",", ":"), allow_nan=False) + "\n", encoding="utf-8")
+    for found in parts:
+        figure(found, folder / f"{found.experiment.name}.svg")
+    return path
+
+
+def _overview(judged: Sequence[tuple[Finished, list[Judged]]]) -> str:
+    lines = ["| experiment | sentence | variant | verdict | why |", "|---|---|---|---|---|"]
+    for found, verdicts in judged:
+        lines += [
+            f"| {found.experiment.name} | {j.claim.sentence} | {j.variant} | {j.verdict} | {j.reason} |"
+            for j in verdicts
+        ]
     return "\n".join(lines) + "\n"
 
 
-def write_figure(instance: Instance, curves: list[Curve], path: Path) -> None:
-    """The four panels of the paper's figures as one SVG file."""
+def text_of(found: Finished, verdicts: list[Judged]) -> str:
+    """One experiment as Markdown."""
+    one, size = found.experiment, found.experiment.size[found.size]
+    lines = [f"## {one.name}: {one.title}", "", f"{one.paper}, {one.section}; size {found.size}, {size.seeds} seeds, "]
+    lines[-1] += f"at most {size.calls} calls a run; measure: {one.measure}; target: {_target(size.target)}."
+    lines += ["", "Left open by the print, and chosen:", "", *(f"- {choice}" for choice in one.open), ""]
+    for variant in one.variants:
+        lines += _variant(found, variant)
+    lines += ["", f"![{one.name}]({one.name}.svg)", ""]
+    for j in verdicts:
+        lines += [f'- "{j.claim.sentence}" ({j.variant or "one variant"}): **{j.verdict}** ({j.reason}).']
+        lines += [
+            f"    - {a} against {b}: ratio {_short(t.ratio)}, effect {t.effect:+.2f}, p less {t.less:.3g}, "
+            f"p more {t.more:.3g}, {t.pairs} pairs differ"
+            for (a, b), t in j.pairs.items()
+        ]
+    lines += [f"- failed: {label}: {message}" for label, message in found.failures.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _variant(found: Finished, variant: str) -> list[str]:
+    """The table of one variant."""
+    one = found.experiment
+    searches = {s.entry.name: s for s in found.searches if s.variant == variant}
+    sources = {a["source"] for (v, _), rows in found.answers.items() if v == variant for a in rows if a}
+    lines = [f"### {variant}" if variant else "", *(f"Data: {source}." for source in sorted(sources)), ""]
+    lines += [
+        f"| method | tuned letters | points tried | calls of the tuning | calls to the target | {one.measure} "
+        "| at the end | restarts | calls by kind | ms a call | s a run | status |",
+        "|" + "---|" * 12,
+    ]
+    for name, search in searches.items():
+        answers = [a for a in found.answers[variant, name] if a]
+        tried = [a for _, a in search.tried if a]
+        letters = ", ".join(f"{k} = {v:g}" for k, v in search.best.items())
+        statuses = {a["status"] for a in answers} | ({"failed"} if len(answers) < one.size[found.size].seeds else set())
+        lines.append(
+            f"| {name} | {letters} | {len(search.tried)} of {search.entry.points}, "
+            f"{sum(a['score'] is None for a in tried)} diverged | {sum(a['calls'] for a in tried)} "
+            f"| {_spread([high for _, high in costs(found, variant, name)])} "
+            f"| {_spread(lowest(found, variant, name, one.measure))} | {_end(answers)} "
+            f"| {_middle([a['restarts'] for a in answers])} | {_kinds(answers)} | {_prices(answers)} "
+            f"| {_middle([a['seconds'] for a in answers])} | {', '.join(sorted(statuses))} |"
+        )
+    return [*lines, ""]
+
+
+def _end(answers: list[dict[str, Any]]) -> str:
+    """Medians of what is measured at the end of the runs."""
+    rows = [{**a["curve"][-1], **a["final"]} for a in answers if a["curve"]]
+    names = [n for n in (rows[0] if rows else {}) if n not in ("calls", "seconds")]
+    return ", ".join(f"{n} {_middle([r[n] for r in rows if r.get(n) is not None])}" for n in names)
+
+
+def _kinds(answers: list[dict[str, Any]]) -> str:
+    kinds = sorted({k for a in answers for k in a["counts"]})
+    return ", ".join(f"{k} {_middle([a['counts'].get(k, 0) for a in answers])}" for k in kinds)
+
+
+def _prices(answers: list[dict[str, Any]]) -> str:
+    kinds = sorted({k for a in answers for k in a["prices"]})
+    return ", ".join(f"{k} {_middle([1e3 * a['prices'][k] for a in answers if k in a['prices']])}" for k in kinds)
+
+
+def _middle(values: list[float]) -> str:
+    return _short(sorted(values)[len(values) // 2]) if values else "-"
+
+
+def _spread(values: list[float]) -> str:
+    ordered = sorted(values)
+    return f"{_middle(ordered)} ({_short(ordered[0])} to {_short(ordered[-1])})" if ordered else "-"
+
+
+def _short(value: float) -> str:
+    if math.isinf(value):
+        return "never"
+    return f"{value:.0f}" if value >= 1000 else f"{value:.3g}"
+
+
+def _target(target: Any) -> str:
+    if "value" in target:
+        return f"at most {target['value']:g}"
+    return f"{target['fraction']:.0%} of the best decrease by any method on that seed"
+
+
+def data_of(found: Finished, verdicts: list[Judged]) -> dict[str, Any]:
+    """Everything in the tables and figures as plain data; infinite costs are null."""
+    runs = []
+    for (variant, name), answers in found.answers.items():
+        search = next(s for s in found.searches if (s.variant, s.entry.name) == (variant, name))
+        runs.append(
+            {
+                "variant": variant, "method": name, "tuned": search.best,
+                "tuning": [{"knobs": k, "score": a and a["score"], "calls": a and a["calls"]} for k, a in search.tried],
+                "costs": [[low, None if math.isinf(high) else high] for low, high in costs(found, variant, name)],
+                "seeds": [a and {k: a[k] for k in ("curve", "counts", "calls", "status", "final")} for a in answers],
+            }
+        )  # fmt: skip
+    said = [
+        {
+            "sentence": j.claim.sentence, "kind": j.claim.kind, "variant": j.variant, "verdict": j.verdict,
+            "reason": j.reason,
+            "pairs": [
+                {"method": a, "rival": b, "p_less": t.less, "p_more": t.more, "effect": t.effect,
+                 "ratio": t.ratio if math.isfinite(t.ratio) else None}
+                for (a, b), t in j.pairs.items()
+            ],
+        }
+        for j in verdicts
+    ]  # fmt: skip
+    return {"name": found.experiment.name, "size": found.size, "runs": runs, "claims": said}
+
+
+def figure(found: Finished, path: Path) -> None:
+    """The measure against calls and against seconds of the first seed, a row for each variant, as one SVG file."""
     from matplotlib import rc_context
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
 
+    one = found.experiment
     with rc_context({"svg.hashsalt": "bilevel-verify", "svg.fonttype": "none"}):
-        figure = Figure(figsize=(10.0, 7.0), layout="constrained")
-        for number, (height, across, label, unit) in enumerate(PANELS):
-            axes = figure.add_subplot(2, 2, number + 1)
-            for place, c in enumerate(c for c in curves if len(c.k)):
-                x, y = getattr(c, across), np.maximum(getattr(c, height), FLOOR)
-                keep = _thinned(len(x))
-                axes.loglog(np.maximum(x[keep], 1e-6), y[keep], LINES[place % 4], label=c.method, linewidth=1.2)
-            axes.set_xlabel(unit)
-            axes.set_ylabel(label)
-        figure.axes[0].legend(fontsize=7)
-        figure.suptitle(instance.name)
-        FigureCanvasSVG(figure).print_svg(str(path), metadata={"Date": None})  # type: ignore[no-untyped-call]
-
-
-def _thinned(length: int) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """At most some 300 places, evenly spread on a logarithmic scale."""
-    return np.unique(np.r_[0, np.geomspace(1, max(length - 1, 1), 300).astype(np.int64)]).clip(0, length - 1)
-
-
-def data_of(instance: Instance, reference: Reference, curves: list[Curve]) -> dict[str, Any]:
-    """Everything in the figures as plain data."""
-    rows = []
-    for c in curves:
-        keep = _thinned(len(c.k)) if len(c.k) else np.zeros(0, dtype=np.int64)
-        numbers = {name: getattr(c, name)[keep].tolist() for name in ("k", "seconds", "infeasibility", "suboptimality")}
-        rows.append({"method": c.method, "parameters": dict(c.parameters), "status": c.status, **numbers})
-    facts = {"facts": dict(instance.facts), "second": dict(reference.second)}
-    truths = {name: getattr(reference, name) for name in ("f_star", "g_star", "f_error", "g_error")}
-    return {"name": instance.name, **facts, **truths, "curves": rows}
-
-
-def write(folder: Path, parts: list[tuple[Instance, Reference, list[Curve]]], command: str) -> None:
-    """``report.md``, ``data.json`` and one figure an instance."""
-    folder.mkdir(parents=True, exist_ok=True)
-    head = f"# Simple bilevel methods side by side\n\nWritten by `{command}`.\n"
-    text = [head, *(text_of(*part) for part in parts)]
-    (folder / "report.md").write_text("\n".join(text), encoding="utf-8")
-    (folder / "data.json").write_text(json.dumps([data_of(*part) for part in parts], indent=1), encoding="utf-8")
-    for instance, _, curves in parts:
-        write_figure(instance, curves, folder / f"{instance.name}.svg")
+        drawing = Figure(figsize=(9.0, 3.2 * len(one.variants)), layout="constrained")
+        for row, variant in enumerate(one.variants):
+            for column, across in enumerate(("calls", "seconds")):
+                axes = drawing.add_subplot(len(one.variants), 2, 2 * row + column + 1)
+                for place, (name, answers) in enumerate((n, a) for (v, n), a in found.answers.items() if v == variant):
+                    rows = [r for r in (answers[0] or {}).get("curve", ()) if r.get(one.measure) is not None]
+                    x, y = [r[across] for r in rows], [max(r[one.measure], 1e-18) for r in rows]
+                    axes.plot(x, y, LINES[place % 4], label=name, linewidth=1.2)
+                axes.set_xscale("log")
+                axes.set_yscale("log")
+                axes.set_xlabel("oracle calls" if across == "calls" else "seconds on this machine")
+                axes.set_ylabel(one.measure)
+                axes.set_title(variant)
+        drawing.axes[0].legend(fontsize=6)
+        FigureCanvasSVG(drawing).print_svg(str(path), metadata={"Date": None})  # type: ignore[no-untyped-call]

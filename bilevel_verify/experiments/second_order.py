@@ -1,8 +1,8 @@
-"""Experiments with second-order methods in small: rates, the best snapshot length, the synthetic problem, many starts.
+"""Studies of second-order methods in small: rates, the best snapshot length, many starts.
 
-    python -m bilevel_verify.experiments.second_order [rates best-m synthetic ablation starts] [--out FOLDER]
+    python -m bilevel_verify.experiments.second_order [rates best-m starts] [--out FOLDER]
 
-Every experiment returns the rows of a table; the command prints them and keeps them as text, with one figure.
+Every experiment returns the rows of a table; the command prints them and keeps them as text.
 """
 
 from __future__ import annotations
@@ -14,19 +14,13 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from bilevel_verify.campaign.statistics import power_law
 from bilevel_verify.checks.judging.stationarity import second_order_point
 from bilevel_verify.experiments.second_order_runs import (
     MINIMAX_RAMP,
-    SYNTHETIC,
-    SYNTHETIC_STARTS,
-    first_reached,
     lmcn_letters,
     ramp_letters,
     start_cases,
-    synthetic_problem,
 )
 from bilevel_verify.methods.cost import cost_of, recommended_snapshot
 from bilevel_verify.problems import zoo
@@ -115,42 +109,6 @@ def best_m_slopes(table: Table) -> Table:
     return result
 
 
-def synthetic(gap: float = 1e-5) -> Table:
-    """Problem (5.1) from both starts, each method tuned on its grid: calls until phi - min phi <= ``gap``."""
-    problem, table = synthetic_problem(), []
-    for start in SYNTHETIC_STARTS:
-        for name, (method, grid) in SYNTHETIC.items():
-            tried = [first_reached(problem, method, letters, start, gap) for letters in grid]
-            done = [entry for entry in tried if entry is not None]
-            row: dict[str, Any] = {"start": f"x3 = {start[2]:g}", "method": name, "tried": len(grid)}
-            if done:
-                best = min(done, key=lambda entry: cost_of(entry.counts, 3).total)
-                cost, found = cost_of(best.counts, 3), second_order_point(problem, best.x, 2e-3, 0.1)
-                row |= {
-                    "iterations": best.iterations, "gradients": cost.gradients, "products": cost.products,
-                    "Hessians": cost.hessians, "cost": cost.total, "|grad phi|": found.gradient,
-                    "lambda_min": found.curvature, "SOSP": found.verdict,
-                }  # fmt: skip
-            table.append(row)
-    return table
-
-
-def ablation(snapshots: Sequence[int] = (1, 2, 3, 4, 6, 8, 10, 20, 50), gap: float = 1e-5) -> Table:
-    """The snapshot length m of LMCN on problem (5.1): iterations, Hessians and cost, M = 5 and M = 8 (m+1) rho_bar."""
-    problem, table = synthetic_problem(), []
-    for start in SYNTHETIC_STARTS:
-        for m in snapshots:
-            row: dict[str, Any] = {"start": f"x3 = {start[2]:g}", "m": m}
-            for label, weight in (("M=5", 5.0), ("M=16(m+1)", 16.0 * (m + 1))):
-                letters = {"M": weight, "m": m, "rho_bar": 2.0, "K": 8, "l1": 20.0, "kappa1": 2.0, "T": 20_000}
-                found = first_reached(problem, "lmcn", letters, start, gap)
-                if found is not None:
-                    cost = cost_of(found.counts, 3)
-                    row |= {f"{label}: N": found.iterations, f"{label}: H": cost.hessians, f"{label}: cost": cost.total}
-            table.append(row)
-    return table
-
-
 def starts() -> Table:
     """Second-order methods from exact saddles, maxima and random points: is the output an (eps, tau)-SOSP of phi?"""
     table: Table = []
@@ -183,32 +141,9 @@ def _cell(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def figure(path: Path) -> None:
-    """The gap of problem (5.1) against the cost, both starts, as in the paper's Figure 1."""
-    from matplotlib.figure import Figure
-
-    from bilevel_verify.experiments.second_order_runs import progress
-
-    problem, drawing = synthetic_problem(), Figure(figsize=(9.0, 3.6))
-    for place, start in enumerate(SYNTHETIC_STARTS):
-        axes = drawing.add_subplot(1, 2, place + 1)
-        for name, (method, grid) in SYNTHETIC.items():
-            cost, gap = progress(problem, method, grid, start)
-            axes.semilogy(cost, np.maximum(gap, 1e-16), label=name)
-        axes.set_xlabel("cost (N = 1, d = 3)")
-        axes.set_ylabel(r"$\varphi(x_t)-\varphi^*$")
-        axes.set_xscale("symlog", linthresh=10)
-        axes.set_title(f"$x_3 = {start[2]:g}$")
-    drawing.axes[0].legend(fontsize=7)
-    drawing.tight_layout()
-    drawing.savefig(path)
-
-
 EXPERIMENTS: Mapping[str, tuple[str, Callable[[], Table]]] = {
     "rates": ("iterations to |grad phi| <= eps on ramps of slope 2 eps and drop 1", rates),
     "best-m": ("LMCN, M = 8 (m+1) rho_bar: the snapshot length of least cost N, dN", best_m),
-    "synthetic": ("problem (5.1): oracle calls until phi - min phi <= 1e-5", synthetic),
-    "ablation": ("problem (5.1): snapshot length m of LMCN", ablation),
     "starts": ("second-order stationarity of outputs, with error bars", starts),
 }
 
@@ -231,8 +166,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         text = text_of(title, table)
         if name == "best-m":
             text += "\n" + text_of("log-log slopes (the claims are 1)", best_m_slopes(table))
-        if name == "synthetic":
-            figure(args.out / "synthetic.svg")
         (args.out / f"{name}.txt").write_text(text)
         print(f"{text}({time.perf_counter() - began:.0f} s)\n", flush=True)
     return 0

@@ -123,7 +123,7 @@ class KernelStepper:
                 self.estimator,
                 setup.letters,
                 setup.starts,
-                FIRST_ROWS,
+                min(FIRST_ROWS, storage.block_rows(setup.problem.dx, setup.problem.dy)),
                 bool(needs & {"hess_f", "hess_g"}),
             )
         self.memory.whole[layout.ITERATIONS_MOST] = setup.budget[1]
@@ -240,6 +240,12 @@ def oracles_of(problem: Problem) -> Oracles:
     return _KEPT[id(problem)][1]
 
 
+def uncounted(problem: Problem) -> Oracles:
+    """Oracles for looking at a problem before a run: nobody counts what they are asked."""
+    ready = getattr(problem, "ready_oracles", None)
+    return oracles(problem, compiled=False) if ready is None else ready.unwatched()
+
+
 def needed_oracles(method: Method, letters: Mapping[str, Any]) -> frozenset[str]:
     """The oracles that this run asks for; nothing else is derived or compiled."""
     estimator, scheme = ESTIMATORS[method.estimator or ""], SCHEMES[method.scheme or ""]
@@ -292,7 +298,8 @@ class RunStream:
         return self._run
 
     def __iter__(self) -> Iterator[Trace]:
-        rows, most = FIRST_ROWS, storage.block_rows(self.setup.problem.dx, self.setup.problem.dy)
+        most = storage.block_rows(self.setup.problem.dx, self.setup.problem.dy)
+        rows = min(FIRST_ROWS, most)
         outcome: Outcome | None = None
         while outcome is None:
             begin = time.perf_counter()
@@ -301,7 +308,7 @@ class RunStream:
             except KeyboardInterrupt:
                 break
             took = time.perf_counter() - begin
-            rows = max(FIRST_ROWS, min(most, int(rows * min(8.0, PATIENCE / max(took, 1e-9)))))
+            rows = min(most, max(FIRST_ROWS, int(rows * min(8.0, PATIENCE / max(took, 1e-9)))))
             yield self.take(block, outcome)
         if self._run is None:
             self.interrupt()

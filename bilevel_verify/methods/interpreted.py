@@ -31,7 +31,7 @@ DIFFERENT = ("asinh",)
 def may_be_short(setup: Setup) -> bool:
     """Whether a run should begin in plain Python: neither its machine code is at hand, nor is it surely too long."""
     method, letters, problem = setup.method, setup.letters, setup.problem
-    if problem.dx + problem.dy > LARGEST_DIMENSION:
+    if problem.dx + problem.dy > LARGEST_DIMENSION or getattr(problem, "ready_oracles", None) is not None:
         return False
     held = oracles_of(problem)
     estimator = ESTIMATORS[method.estimator or ""]

@@ -116,7 +116,7 @@ def new_memory(
         whole=arithmetic.whole(layout.LENGTHS + lengths.size),
         real=arithmetic.vector(_real_numbers(arithmetic, scheme, estimator, value)),
         outer=arithmetic.rows(layout.OUTER_ROWS + extra, dx),
-        inner=arithmetic.rows(layout.MATRIX + dy + tape, dy),
+        inner=arithmetic.rows(layout.MATRIX + (dy if needs_hessians else 0) + tape, dy),
         joint=arithmetic.vector([arithmetic.number(0)] * max(dx + dy, 1)),
         blocks=arithmetic.rows(2, (dx + dy) ** 2 if needs_hessians else 1),
         trace=arithmetic.empty_trace(rows, dx, dy),
@@ -189,4 +189,4 @@ def _length_table(lengths: list[Any]) -> Any:
 
 def block_rows(dx: int, dy: int) -> int:
     """Most rows of one block of the trace."""
-    return int(max(64, min(65536, TRACE_BYTES // (8 * trace_width(dx, dy)))))
+    return int(max(8, min(65536, TRACE_BYTES // (8 * trace_width(dx, dy)))))

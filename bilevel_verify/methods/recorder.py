@@ -44,7 +44,7 @@ class TraceRecorder:
     """Collects blocks: all rows up to a limit, then every 2nd, 4th ... and always the last two."""
 
     def __init__(self, record: str, dtype: Any) -> None:
-        self.limit = THIN_ROWS if record == "thin" else FULL_ROWS
+        self.limit = {"thin": THIN_ROWS, "last": 0}.get(record, FULL_ROWS)
         self.dtype = dtype
         self._full: list[Block] = []
         self._full_rows = 0
@@ -57,6 +57,9 @@ class TraceRecorder:
     def add(self, block: Block) -> None:
         """Take the next rows."""
         if len(block.k) == 0:
+            return
+        if not self.limit:
+            self._last = _slice(block, slice(-2, None))
             return
         head = min(self.limit - self._full_rows, len(block.k))
         if head > 0:
@@ -72,6 +75,8 @@ class TraceRecorder:
         """Everything that was kept."""
         if self._last is None:
             return Trace(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), MappingProxyType({}))
+        if not self.limit:
+            return self._last.trace()
         if not self._tail_rows and not self._seen:
             return _joined(self._full).trace()
         missing = min(len(self._last.k), self._since_kept)

@@ -98,8 +98,8 @@ def _check_request(problem: Problem, method: Method, seed: Any, record: str) -> 
     if problem.kind not in method.kinds:
         wanted = " or ".join(method.kinds)
         raise ParameterError(f"{method.name} is for {wanted} problems, and this one is {problem.kind}")
-    if record not in ("all", "thin"):
-        raise ParameterError(f"record is 'all' or 'thin', not {record!r}")
+    if record not in ("all", "thin", "last"):
+        raise ParameterError(f"record is 'all', 'thin' or 'last', not {record!r}")
     if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
         raise ParameterError(f"seed must be an integer >= 0, not {seed!r}")
 
@@ -130,7 +130,8 @@ def run_method(
     noise : explicit perturbations, shape (n, dx), used in order and again from the beginning.
     budget : most oracle calls of all kinds together, or ``{"calls": ..., "iterations": ...}``.
     seed : of the perturbations.
-    record : ``all`` keeps every row up to 10^5, then a thinned tail; ``thin`` thins from 10^3 rows on.
+    record : ``all`` keeps every row up to 10^5, then a thinned tail; ``thin`` thins from 10^3 rows on, ``last`` keeps
+        the end alone.
     compiled : True: machine code (plain Python where there is no compiler); False: plain Python; None: a run that turns
         out to be short is plain Python, any other machine code. The result is the same, bit for bit.
     eps : tolerance; used for the letter ``eps`` of methods that have it, unless ``parameters`` gives one.

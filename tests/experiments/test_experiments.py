@@ -1,29 +1,136 @@
-"""The experiments of the AGM-BiO paper in small: one report, ground truth both ways, names and missing data."""
+"""Experiments from the command line: sheets, runs that resume, reports, data that are not there; secular equations."""
 
 from __future__ import annotations
 
+import gzip
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from bilevel_verify.experiments.__main__ import main
+from bilevel_verify.cli.main import main
+from bilevel_verify.errors import InputError
+from bilevel_verify.experiments.data import MissingDataError, corrupted, labelled, ratings
+from bilevel_verify.experiments.files import FOLDER, experiment, letters_of, names, read
 from bilevel_verify.experiments.ground_truth import least_squares_on_ball
+from bilevel_verify.methods import METHODS
+
+TINY = ("agm-bio-inverse", "fsba-ablation-m", "ragd-gs-tuning")
+CONSTANTS = {"L_f": 1.0, "L_g": 2.0, "b_size": 1.0, "L1": 1.0, "mu": 0.1}
 
 
-def test_report_of_one_experiment(tmp_path: Path) -> None:
-    assert main(["linear-inverse-3", "--quick", "--out", str(tmp_path)]) == 0
+def test_three_experiments_run_resume_and_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["experiments", *TINY, "--size", "tiny", "--jobs", "1", "--out", str(tmp_path)]
+    assert main(command) == 0
     text = (tmp_path / "report.md").read_text(encoding="utf-8")
-    assert "known f*: 0.1666" in text
-    for method in ("agm-bio", "a-irg", "bi-sg", "big-sam", "r-apm", "pb-apg", "bisec-bio", "mng", "dbgd"):
-        assert f"| {method} |" in text
-    assert (tmp_path / "linear-inverse-3.svg").stat().st_size > 10_000
-    assert (tmp_path / "data.json").exists()
+    assert text.count("## ") >= 3
+    (data,) = [d for d in json.loads((tmp_path / "data.json").read_text()) if d["name"] == "ragd-gs-tuning"]
+    for run in data["runs"]:
+        assert all(seed["calls"] == sum(seed["counts"].values()) for seed in run["seeds"])
+        assert all(row["calls"] <= 130 for seed in run["seeds"] for row in seed["curve"])
+    assert {claim["verdict"] for claim in data["claims"]} <= {
+        "supported",
+        "not supported",
+        "reversed",
+        "not comparable",
+    }
+    assert (tmp_path / "fsba-ablation-m.svg").stat().st_size > 5_000
+    capsys.readouterr()
+    assert main(command) == 0
+    assert "runs of this round" not in capsys.readouterr().err  # nothing was run again
+    assert (tmp_path / "report.md").read_text(encoding="utf-8") == text
 
 
-def test_an_unknown_name_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(SystemExit):
-        main(["linear", "--out", str(tmp_path)])
+def test_sheets_name_methods_and_letters_that_exist() -> None:
+    assert len(names()) >= 13
+    for name in names():
+        one = experiment(name)
+        for entry in one.entries.values():
+            known = {letter.name for letter in METHODS[entry.method].letters}
+            knobs = {knob: values[0] for knob, values in entry.grid.items()}
+            letters = letters_of(entry, knobs, CONSTANTS)
+            assert set(entry.letters) <= known, (name, entry.name)
+            assert {n for n in known if n in letters} == set(letters) & known
+            used = " ".join(str(v) for v in entry.letters.values())
+            for knob in knobs:
+                assert knob in known or knob in used, (name, entry.name, knob)
+        assert {"small", "paper"} <= set(one.size)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('problem = "minimax"', 'problem = "maximin"', "problem must be one of"),
+        ('kind = "faster"', 'kind = "nicer"', "kind of a claim"),
+        ('than = ["imcn"]', 'than = ["incm"]', "did you mean 'imcn'"),
+        ('measure = "gap"', 'measures = "gap"', "unknown field 'measures'"),
+        ("[size.small]", "[size.small]\nseed = 3", "unknown field 'seed'"),
+    ],
+)
+def test_wrong_sheets_are_refused_in_one_line(tmp_path: Path, old: str, new: str, said: str) -> None:
+    text = (FOLDER / "rahgd-minimax.toml").read_text(encoding="utf-8")
+    assert old in text
+    path = tmp_path / "mine.toml"
+    path.write_text(text.replace(old, new, 1), encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        read(path)
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_bad_names_and_folders(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["experiments", "ragd-gs-tunin"]) == 2
+    assert "did you mean 'ragd-gs-tuning'" in capsys.readouterr().err
+    assert main(["experiments", "ragd-gs-tuning", "--data", "/nowhere"]) == 2
+    assert "--data" in capsys.readouterr().err
+    assert main(["experiments"]) == 0
+    assert "restarted-completion" in capsys.readouterr().out
+
+
+def test_files_of_the_user(tmp_path: Path) -> None:
+    sizes = {"train": 3, "valid": 2, "test": 1}
+    with pytest.raises(MissingDataError, match=r"train-images-idx3-ubyte.*--data DIR.*'clusters'"):
+        labelled({"set": "mnist", **sizes}, 0, tmp_path)
+    images, labels = np.arange(24, dtype=np.uint8).reshape(6, 2, 2), np.array([0, 1, 2, 0, 1, 2], dtype=np.uint8)
+    for kind, array in (("images-idx3-ubyte", images), ("labels-idx1-ubyte", labels)):
+        raw = b"\0\0\x08" + bytes([array.ndim]) + b"".join(n.to_bytes(4, "big") for n in array.shape) + array.tobytes()
+        (tmp_path / f"train-{kind}.gz").write_bytes(gzip.compress(raw))
+    found = labelled({"set": "mnist", **sizes}, 0, tmp_path)
+    rows = np.vstack([found.train[0], found.valid[0], found.test[0]])
+    whole = np.column_stack([images.reshape(6, 4) / 255.0, np.ones(6)])
+    np.testing.assert_array_equal(np.sort(rows[:, 0]), np.sort(whole[:, 0]))
+    assert found.classes == 3
+    (tmp_path / "ratings.dat").write_text("7::30::5::1\n9::10::2::1\n7::10::3.5::1\n", encoding="utf-8")
+    matrix, _ = ratings({"set": "movielens"}, 0, tmp_path)
+    np.testing.assert_array_equal(matrix.toarray(), [[3.5, 5.0], [2.0, 0.0]])
+    with pytest.raises(InputError, match="no set 'mnits'"):
+        labelled({"set": "mnits", **sizes}, 0, None)
+    with pytest.raises(InputError, match=r"20 Newsgroups|data\]"):
+        labelled({"set": "20newsgroups", **sizes}, 0, tmp_path)
+
+
+def test_disturbed_labels() -> None:
+    labels = np.repeat(np.arange(5), 40)
+    noisy, wrong = corrupted(labels, 5, 0.25, 3)
+    assert wrong.sum() == 50
+    assert np.array_equal(noisy != labels, wrong)
+    assert set(noisy) == set(range(5))
+
+
+def test_seeded_sets_have_the_printed_shape() -> None:
+    spec = {"set": "documents", "train": 40, "valid": 30, "test": 30, "features": 500, "classes": 4, "words": 20}
+    found = labelled(spec, 1, None)
+    assert found.train[0].shape == (40, 500)
+    np.testing.assert_allclose(found.train[0].multiply(found.train[0]).sum(axis=1), 1.0)
+    counts = np.sort(np.asarray((found.train[0] != 0).sum(axis=0)).ravel())[::-1]
+    assert counts[0] > 10 * max(np.median(counts), 1)
+    matrix, _ = ratings(
+        {"set": "low-rank", "rows": 30, "columns": 20, "entries": 200, "rank": 2, "noise": 0.0}, 1, None
+    )
+    assert matrix.shape == (30, 20)
+    assert matrix.nnz == 200
+    assert len(set(zip(*matrix.nonzero()))) == 200
 
 
 @pytest.mark.parametrize("scale", [0.3, 3.0])

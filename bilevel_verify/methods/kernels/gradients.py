@@ -201,7 +201,7 @@ def unrolled(P: Any, counts: Vector, point: Vector, m: Memory, t: int, k: int) -
     if k == START:
         return OK
     alpha, y, steps = m.real[LETTERS], m.inner[Y], length(m.whole, 0, t)
-    tape = MATRIX + len(y)
+    tape = len(m.inner) - steps
     if too_dear(counts, 3 * steps + 1):
         return OUT_OF_BUDGET
     for j in range(steps):

@@ -14,7 +14,7 @@ Memory = namedtuple(
         "whole",  # integer state, integer letters, inner lengths
         "real",  # letters of the scheme, letters of the estimator, real state
         "outer",  # vectors of dimension dx; behind them perturbations, or the history of an epoch
-        "inner",  # vectors of dimension dy; behind them a dy x dy matrix, then the iterates of an unrolled loop
+        "inner",  # vectors of dimension dy; behind them a dy x dy matrix (with Hessians), at the end the tape
         "joint",  # one vector of dimension dx + dy; also takes function values
         "blocks",  # full Hessians over (x, y) of f and of g, as the oracles write them
         "trace",  # one row per iterate: t, k, x, w, u, auxiliary (dx each), y, z, v (dy each)
@@ -29,7 +29,7 @@ OUTER_ROWS = 14
 Y, Z, V, Y_START, V_START, STORED_Y, STORED_Z, TILDE, SLOPE, SLOPE_F = range(10)
 RESIDUAL, DIRECTION, PRODUCT, NEWTON, TRIAL, RIGHT = range(10, 16)
 MATRIX = 16
-"""Where the dy x dy matrix begins; the tape begins dy rows later."""
+"""Where the dy x dy matrix begins, if Hessians are asked for; the tape of an unrolled loop is at the end."""
 # blocks
 BLOCK_F, BLOCK_G = range(2)
 # whole: state of the engine and of the scheme, integer letters, flags, then the table of inner lengths

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bilevel_verify.errors import MathematicalError
-from bilevel_verify.oracles import oracles
+from bilevel_verify.methods.engine import uncounted
 from bilevel_verify.problems.feasible import WholeSpace
 from bilevel_verify.problems.problem import Problem
 from bilevel_verify.truth.sets.projections import project
@@ -38,7 +38,7 @@ def require_convex(problem: Problem) -> None:
 
 def _witness(problem: Problem) -> str:
     """Two points of Z between which a gradient decreases, as one line; empty if none was found."""
-    free = oracles(problem, compiled=False)
+    free = uncounted(problem)
     sample = _sample(problem)
     for name, gradient in (("f", free.grad_f), ("g", free.grad_g)):
         slopes = np.array([gradient(z)[0] for z in sample])

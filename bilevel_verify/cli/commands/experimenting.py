@@ -1,0 +1,64 @@
+"""``experiments``: the experiments of the papers, listed, run, resumed, reported."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Any
+
+from bilevel_verify.campaign.run import State
+from bilevel_verify.cli import output
+from bilevel_verify.cli.commands.campaigns import INTERRUPTED, OUR_ERROR, interrupt_politely
+from bilevel_verify.errors import InputError
+
+
+def experiments_command(arguments: Any) -> int:
+    """List the experiments, or run those that are named (``all`` for all) and write the report."""
+    from bilevel_verify.experiments.files import experiment, names
+
+    if not arguments.names:
+        rows = [experiment(name) for name in names()]
+        if arguments.json:
+            output.print_json(
+                [{"name": e.name, "paper": e.paper, "section": e.section, "title": e.title} for e in rows]
+            )
+        for e in () if arguments.json else rows:
+            print(f"{e.name:28} {e.section:32} {e.title}")
+        return 0
+    chosen = names() if arguments.names == ["all"] else list(dict.fromkeys(arguments.names))
+    for name in chosen:
+        experiment(name)
+    if arguments.data is not None and not Path(arguments.data).is_dir():
+        raise InputError(f"--data: {arguments.data} is no folder")
+    return _run(chosen, arguments)
+
+
+def _run(chosen: list[str], arguments: Any) -> int:
+    from bilevel_verify.experiments.report import data_of, judge, write
+    from bilevel_verify.experiments.running import Runner, run_experiments
+
+    interrupt_politely()
+    said = [0]
+
+    def progress(state: State) -> None:
+        if state.finished >= said[0] + 50 or (state.finished == state.total and said[0] != state.total):
+            said[0] = state.finished
+            output.say(f"{state.finished} of {state.total} runs of this round, {state.failed} failed")
+        if state.finished < said[0]:
+            said[0] = 0
+
+    folder = None if arguments.data is None else str(Path(arguments.data).resolve())
+    runner = Runner(Path(arguments.out), arguments.jobs, folder, progress, arguments.retry)
+    parts = run_experiments(chosen, arguments.size, runner)
+    if runner.interrupted:
+        output.say("interrupted; what was done is kept, run the same command again to go on")
+        return INTERRUPTED
+    for message in sorted(set(runner.failures.values())):
+        output.say(message)
+    words = ["bilevel-verify", "experiments", *arguments.names, "--size", arguments.size, "--out", arguments.out]
+    page = write(Path(arguments.out), parts, shlex.join(words))
+    if arguments.json:
+        output.print_json([data_of(found, judge(found)) for found in parts])
+    else:
+        print(page)
+    return OUR_ERROR if any("error:" in m and "Error:" in m for m in runner.failures.values()) else 0

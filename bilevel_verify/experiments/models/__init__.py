@@ -1,0 +1,1 @@
+"""The objectives of the experimental sections as models for external oracles: one pass over the data a call."""

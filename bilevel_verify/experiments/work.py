@@ -1,0 +1,139 @@
+"""What a worker does with a cell of an experiment: run the method with exact counts and measure along the way."""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bilevel_verify.campaign.cell import Cell
+from bilevel_verify.errors import InputError
+from bilevel_verify.experiments.files import Entry, Size, experiment, letters_of
+from bilevel_verify.experiments.instances import Instance, instance
+from bilevel_verify.methods import run_method
+from bilevel_verify.methods.run import Run
+from bilevel_verify.oracles.convention import KIND_OF
+from bilevel_verify.oracles.external import ExternalProblem
+
+FloatArray = NDArray[np.float64]
+GROWTH, RETRAINED = 1.05, 1.2
+"""A curve is measured where the calls have grown by this factor; the second where the lower level is solved for it."""
+OUTER = ("grad_f", "grad_x_f")
+"""Oracles that a method asks once an outer iteration, at its own x and y."""
+
+
+class Curve:
+    """Watches the oracle calls of a run: counts them by kind, and measures at outer points; measuring takes no time.
+
+    ``calls`` is the cost: one for a value, a gradient or a product, max(dx, dy) for a Hessian (``methods.cost``).
+    """
+
+    def __init__(self, found: Instance, growth: float = GROWTH) -> None:
+        self.growth, self.instance, self.minimax = growth, found, found.model.kind == "minimax"
+        self.counts: dict[str, int] = {}
+        self.prices: dict[str, float] = {}
+        self.rows: list[dict[str, Any]] = []
+        self.last: tuple[FloatArray, FloatArray] | None = None
+        self.calls, self.next = 0, 1
+        self.aside, self.began, self.mark = 0.0, time.perf_counter(), 0.0
+
+    def __call__(self, field: str, x: FloatArray, y: FloatArray, seconds: float) -> None:
+        kind, found = KIND_OF[field], self.instance
+        kind = kind[:-1] + "f" if self.minimax else kind
+        self.counts[kind] = self.counts.get(kind, 0) + 1
+        self.prices[kind] = self.prices.get(kind, 0.0) + seconds
+        self.calls += max(found.model.dx, found.model.dy) if kind.startswith("hess") else 1
+        if field in OUTER and self.instance.around is None:
+            if self.calls >= self.next:
+                self.measure(x, y)
+            else:
+                self.last = (x.copy(), y.copy())
+
+    def measure(self, x: FloatArray, y: FloatArray, calls: int | None = None) -> None:
+        """A row of the curve."""
+        begin = time.perf_counter()
+        self.last = None
+        with np.errstate(all="ignore"):
+            found = self.instance.measure(x, y)
+        row = {key: value if math.isfinite(value) else None for key, value in found.items()}
+        self.rows.append({"calls": calls or self.calls, "seconds": begin - self.began - self.aside, **row})
+        self.next = max(self.calls + 1, int(self.calls * self.growth))
+        self.aside += time.perf_counter() - begin
+
+
+def work(cell: Cell) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """The answer to a cell: curve, counts by kind, status, the best measured value.
+
+    Raises
+    ------
+    InputError : the cell names an experiment, a size or a method that does not exist.
+    """
+    name = str(cell.problem).partition(":")[2]
+    found, knobs = experiment(name), dict(cell.knobs)
+    size, variant = str(knobs["size"]), str(knobs["variant"])
+    if size not in found.size:
+        raise InputError(f"{name} has no size {size!r}; it has {', '.join(found.size)}")
+    folder = None if "data" not in knobs else str(knobs["data"])
+    made = instance(name, size, variant, cell.replicate, folder)
+    entry = found.entries[str(knobs["entry"])]
+    answer = run(made, entry, found.size[size], {k: float(v) for k, v in cell.parameters.items()}, cell.replicate)
+    scores = [row[found.measure] for row in answer["curve"] if row.get(found.measure) is not None]
+    fine = answer["status"] in ("finished", "budget", "stationary", "precision") and scores
+    return answer | {"score": min(scores) if fine else None, "source": made.source}, []
+
+
+def run(made: Instance, entry: Entry, size: Size, knobs: dict[str, float], seed: int) -> dict[str, Any]:
+    """One run of a method on an instance."""
+    curve = Curve(made, RETRAINED if size.retrain else GROWTH)
+    problem = ExternalProblem(made.model, entry.name, made.around, curve)
+    letters = letters_of(entry, knobs, made.constants)
+    budget = {"calls": size.calls, "iterations": size.iterations}
+    record = "all" if made.around is not None else "last"
+    with np.errstate(all="ignore"):
+        done = run_method(
+            problem,
+            entry.method,
+            letters,
+            made.start,
+            budget=budget,
+            seed=seed,
+            record=record,  # type: ignore[arg-type]
+        )
+    seconds = time.perf_counter() - curve.began - curve.aside
+    if problem.ready_oracles.trouble:
+        raise problem.ready_oracles.trouble[0]
+    if made.around is not None:
+        _along_the_trace(curve, done)
+    elif curve.last is not None and all(np.all(np.isfinite(part)) for part in curve.last):
+        curve.measure(*curve.last)
+    x = np.asarray(done.x, dtype=float)
+    final = made.final(x, np.zeros(0)) if np.all(np.isfinite(x)) else {}
+    return {
+        "curve": curve.rows,
+        "counts": curve.counts,
+        "reported": {kind: int(n) for kind, n in done.counts.items()},
+        "prices": {kind: curve.prices[kind] / n for kind, n in curve.counts.items()},
+        "calls": curve.calls,
+        "iterations": int(done.iterations),
+        "restarts": int(sum(done.restarted)),
+        "status": done.status,
+        "note": done.note,
+        "seconds": seconds,
+        "final": {key: value for key, value in final.items() if math.isfinite(value)},
+        "letters": {key: value for key, value in letters.items() if isinstance(value, int | float)},
+    }
+
+
+def _along_the_trace(curve: Curve, done: Run) -> None:
+    """Curves of simple bilevel methods: the iterates of the trace, the calls in proportion to their number."""
+    name = "y" if done.method == "bi-sg" else "x"
+    points, last = np.asarray(done.trace.sequences[name], dtype=float), max(len(done.trace.k) - 1, 1)
+    seconds, places = time.perf_counter() - curve.began - curve.aside, {0, last}
+    places |= set(np.geomspace(1, last, 300).astype(int).tolist())
+    for place in sorted(p for p in places if p < len(points)):
+        if np.all(np.isfinite(points[place])):
+            curve.measure(points[place], np.zeros(0), max(1, round(curve.calls * place / last)))
+            curve.rows[-1]["seconds"] = seconds * place / last
