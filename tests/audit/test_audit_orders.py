@@ -53,6 +53,7 @@ def order(result: str, gives: str, more: str = "") -> str:
     return f'result = "{result}"\ngives = "{gives}"\n{more}'
 
 
+@pytest.mark.fast
 @pytest.mark.parametrize(
     ("result", "gives", "outcome"),
     [
@@ -81,6 +82,7 @@ def test_bounds_from_above_are_one_sided(tmp_path: Path, result: str, gives: str
     assert decided(tmp_path, order(result, gives)).outcome == outcome
 
 
+@pytest.mark.fast
 @pytest.mark.parametrize(
     ("more", "outcome"),
     [

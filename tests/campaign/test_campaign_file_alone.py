@@ -321,3 +321,20 @@ def test_the_documents_of_an_older_answer_are_those_it_names() -> None:
     assert schema._first_references(("0" * 65, *row[1:]), known) == []  # a key of another kind vouches for nothing
     assert schema._first_references((*row[:4], "[]", "2001"), known) is None
     assert schema._first_references((*row[:4], None, "2001"), known) is None
+
+
+@pytest.mark.parametrize("values", [(b"bytes",), (float("inf"),), (float("nan"),), ({1},)])
+def test_a_row_of_damaged_types_is_not_what_was_written(values: Any) -> None:
+    assert schema.sealed("cells", ("a", 1), schema.seal("cells", ("a", 1)))
+    assert not schema.sealed("cells", ("a", 2), schema.seal("cells", ("a", 1)))
+    assert not schema.sealed("cells", values, schema.seal("cells", ("a", 1)))
+
+
+@pytest.mark.parametrize(("version", "said"), [(schema.SCHEMA_VERSION + 1, "newer version"), (0, "no schema version")])
+def test_a_file_of_a_version_that_is_not_known_is_refused(tmp_path: Path, version: int, said: str) -> None:
+    small_store(tmp_path / "store.sqlite")
+    with sqlite3.connect(tmp_path / "store.sqlite") as file:
+        file.execute(f"PRAGMA user_version = {version}")
+    file.close()
+    with pytest.raises(StoreError, match=said):
+        Store(tmp_path / "store.sqlite")

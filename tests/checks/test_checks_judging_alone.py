@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from bilevel_verify.checks.judging.probability import LEVEL, binomial_bounds, judge_frequency
-from bilevel_verify.checks.judging.stationarity import _judged
+from bilevel_verify.checks.judging.stationarity import _judged, second_order_point
 from bilevel_verify.checks.requests import reached
 from bilevel_verify.checks.verdicts.counting import Count, count_of, first_mark, in_order, judges, text_of, word_of
+from bilevel_verify.errors import InputError
 
 pytestmark = pytest.mark.fast
 
@@ -219,3 +220,9 @@ def test_a_claim_is_reached_by_a_decision_a_search_or_a_frequency() -> None:
     assert names[claims[6]] == "not applicable"
     assert names[claims[7]] == ""
     assert not set(left_out) & names.keys()
+
+
+@pytest.mark.parametrize(("eps", "tau"), [(-1e-9, 1.0), (1.0, -1e-9), (nan, 1.0), (1.0, nan)])
+def test_tolerances_of_a_second_order_point_are_not_negative(eps: float, tau: float) -> None:
+    with pytest.raises(InputError, match="tolerances >= 0"):
+        second_order_point(None, [0.0], eps, tau)  # type: ignore[arg-type]
