@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
 from bilevel_verify.audit.entries.definedness import script_of, undefined, where_defined
-from bilevel_verify.audit.entries.gram import decide_vectors, witness
 from bilevel_verify.audit.entries.script import scalar_script
 from bilevel_verify.audit.findings.finding import Finding, Place, exact_text, row_of
 from bilevel_verify.audit.instances.checked import about_matrices, matrix_findings
@@ -130,7 +129,12 @@ def _read(text: str, for_: str | dict[str, str], where: str | list[str]) -> _Cha
 
 def _judged(claim: ScalarClaim, vectors: tuple[str, ...], number: int, seed: int, seconds: float) -> Iterator[Finding]:
     """The link where both sides are defined, and a finding of its own where one of them is not."""
-    decision = decide_vectors(claim, vectors, seed=seed) if vectors else decide(claim, seed=seed, seconds=seconds)
+    if vectors:
+        from bilevel_verify.audit.entries.gram import decide_vectors  # brings SymPy
+
+        decision = decide_vectors(claim, vectors, seed=seed)
+    else:
+        decision = decide(claim, seed=seed, seconds=seconds)
     definedness, needed = undefined(claim, seed, vectors, seconds=seconds / 2)
     yield _finding(claim, vectors, where_defined(decision, definedness), number, seed)
     yield from _poles(claim, number, definedness, needed)
@@ -309,6 +313,8 @@ def _finding(claim: ScalarClaim, vectors: tuple[str, ...], decision: Decision, n
     refuted = decision.outcome == "refuted"
     numbers: ScalarClaim | None = claim
     if refuted and vectors:
+        from bilevel_verify.audit.entries.gram import witness
+
         numbers, decision = witness(claim, vectors, decision, seed)
     return Finding(
         row_of(place, "step-algebra" if vectors else "inequality", decision, left, claim.op, right),

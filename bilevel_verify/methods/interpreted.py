@@ -28,6 +28,14 @@ DIFFERENT = ("asinh",)
 """Functions whose last digit is not the same in both forms."""
 
 
+LONG: set[tuple[str, str | None, str | None]] = set()
+"""Loops on problems (by content) that were found to run long in this process: they are not tried again."""
+
+
+def _loop_on(setup: Setup) -> tuple[str, str | None, str | None]:
+    return oracles_of(setup.problem).programs.digest, setup.method.scheme, setup.method.estimator
+
+
 def may_be_short(setup: Setup) -> bool:
     """Whether a run should begin in plain Python: neither its machine code is at hand, nor is it surely too long."""
     method, letters, problem = setup.method, setup.letters, setup.problem
@@ -44,7 +52,7 @@ def may_be_short(setup: Setup) -> bool:
         return False
     if held.ready(needs) and is_loaded(SCHEMES[method.scheme or ""], estimator, setup.tested):
         return False
-    return not held.is_long((method.scheme, method.estimator))
+    return _loop_on(setup) not in LONG
 
 
 class InterpretedFirst:
@@ -80,8 +88,7 @@ class InterpretedFirst:
         if not self.begun:
             self.begun = True
             if not self._interpret():
-                scheme, estimator = self.setup.method.scheme, self.setup.method.estimator
-                oracles_of(self.setup.problem).note_long((scheme, estimator))
+                LONG.add(_loop_on(self.setup))
                 self.blocks, self.outcome = [], None
                 self.stepper = self.make(self.setup)
         if not self.blocks:

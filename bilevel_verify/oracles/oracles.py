@@ -57,7 +57,6 @@ class Oracles:
         self._plain: dict[str, Callable[..., None]] = {}
         self._fast: dict[str, Any] = {}
         self._asked: dict[str, int] = {}
-        self._long: set[object] = set()
 
     def __repr__(self) -> str:
         name = self.problem.name or self.problem.kind
@@ -72,7 +71,7 @@ class Oracles:
         plain : never ask machine code.
         """
         other = Oracles(self.problem, False if plain else self._compile)
-        other.programs, other._plain, other._fast, other._long = self.programs, self._plain, self._fast, self._long
+        other.programs, other._plain, other._fast = self.programs, self._plain, self._fast
         other._asked = {} if plain else self._asked
         return other
 
@@ -265,14 +264,6 @@ class Oracles:
     def ready(self, names: Iterable[str]) -> bool:
         """Whether the machine code of these oracles is in this process."""
         return all(self._fast.get(name) is not None for name in names)
-
-    def note_long(self, loop: object) -> None:
-        """Remember that runs of a loop on this problem are long."""
-        self._long.add(loop)
-
-    def is_long(self, loop: object) -> bool:
-        """Whether a run of this loop on this problem was found to be long."""
-        return loop in self._long
 
     @checked
     def worth_compiling(self, names: Sequence[str], heavy: bool = False) -> bool:

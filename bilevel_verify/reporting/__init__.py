@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from bilevel_verify.first_use import on_first_use
 
 if TYPE_CHECKING:
     from bilevel_verify.reporting.build import document_of, document_of_store
@@ -12,10 +13,5 @@ if TYPE_CHECKING:
 __all__ = ["document_of", "document_of_store", "report", "report_store"]
 
 
-def __getattr__(name: str) -> Any:
-    """The makers of documents bring the campaign along: a terminal that only wants the words does not wait for them."""
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"{__name__}.{'build' if 'document' in name else 'write'}"), name)
-    globals()[name] = value
-    return value
+# the makers of documents bring the campaign along: a terminal that only wants the words does not wait for them
+__getattr__ = on_first_use(__name__, {"build": "document_of document_of_store", "write": "report report_store"})

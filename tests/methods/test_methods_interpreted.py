@@ -11,7 +11,6 @@ from test_methods_batch import double_well, needs_numba, same
 
 import bilevel_verify as bv
 from bilevel_verify.methods import interpreted, run_method
-from bilevel_verify.methods.engine import oracles_of
 
 START = [0.3, 0.2]
 
@@ -35,12 +34,13 @@ def test_a_short_run_is_interpreted_and_is_the_compiled_one() -> None:
 def test_a_long_run_is_begun_anew_in_machine_code_and_not_tried_again(monkeypatch) -> None:
     monkeypatch.setattr(interpreted, "MOST_WORK", 20_000)
     monkeypatch.setattr(interpreted, "is_loaded", lambda *_: False)
+    monkeypatch.setattr(interpreted, "LONG", set())
     problem, letters = double_well(), {"eta": 0.001, "N": 1500}
     long = run_method(problem, "gradient-descent", letters, START)
     assert long.compiled
     assert long.status == "finished"
     same(long, run_method(double_well(), "gradient-descent", letters, START, compiled=True))
-    assert oracles_of(problem).is_long(("gradient-descent", "exact"))
+    assert len(interpreted.LONG) == 1
     monkeypatch.setattr(interpreted.InterpretedFirst, "_interpret", lambda self: pytest.fail("tried again"))
     assert run_method(problem, "gradient-descent", letters, START).compiled
 
