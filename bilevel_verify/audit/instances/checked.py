@@ -43,8 +43,8 @@ sqrt = np.sqrt
 
 
 def about_matrices(ranges: Mapping[str, str]) -> bool:
-    """Whether a range says that a letter is a matrix (relations of vectors alone are proved or refuted elsewhere)."""
-    return any(value.strip() in KINDS[:-1] and value.strip() != "vectors" for value in ranges.values())
+    """Whether a range says that a letter is a matrix (vectors alone are judged by their lengths and angles)."""
+    return any(value.strip() in KINDS[:3] for value in ranges.values())
 
 
 def matrix_findings(
