@@ -152,7 +152,12 @@ class Run:
                 zero = next(place for place in places if at.facts[place][1] == "==")
                 relation = "=" if op == "==" else "<="
                 goal_text = f"{text} = 0" if op == "==" else f"0 {relation} {text}"
-                script.assertion(goal_text, f"replace ({text}) with 0; [lra | rewrite {script.facts[zero]}; ring].")
+                script.assertion(
+                    goal_text,
+                    f"rewrite {script.facts[zero]}; ring."
+                    if op == "=="
+                    else f"apply (eq_le _ 0); [rewrite {script.facts[zero]}; ring | lra].",
+                )
             elif value.constant() is None:
                 script.know(value, ">" if at.known(value, ">") else ">=")
         total = " + ".join(shown) or "0"
