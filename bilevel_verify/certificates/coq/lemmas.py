@@ -39,7 +39,12 @@ def lemma(text: str, name: str) -> str:
     about = data.get("about", {})
     notes = [about[key] for key in ("printed", "left", "op", "right") if about.get(key)]
     comment = " ".join(notes).replace("(*", "( *").replace("*)", "* )").replace('"', "''")
-    body = _refuted(data, name) if "counterexample" in data else _proved(data, name)
+    try:
+        body = _refuted(data, name) if "counterexample" in data else _proved(data, name)
+    except Refused as error:  # more steps than the checker's ring may take, or a line that cannot be repeated
+        raise NotWritten(str(error)) from None
+    finally:
+        work.start()
     return f"(* {comment} *)\n{body}\n"
 
 
