@@ -39,7 +39,12 @@ def lemma(text: str, name: str) -> str:
     about = data.get("about", {})
     notes = [about[key] for key in ("printed", "left", "op", "right") if about.get(key)]
     comment = " ".join(notes).replace("(*", "( *").replace("*)", "* )").replace('"', "''")
-    body = _refuted(data, name) if "counterexample" in data else _proved(data, name)
+    try:
+        body = _refuted(data, name) if "counterexample" in data else _proved(data, name)
+    except Refused as error:  # more steps than the checker's ring may take, or a line that cannot be repeated
+        raise NotWritten(str(error)) from None
+    finally:
+        work.start()
     return f"(* {comment} *)\n{body}\n"
 
 
@@ -152,7 +157,12 @@ class Run:
                 zero = next(place for place in places if at.facts[place][1] == "==")
                 relation = "=" if op == "==" else "<="
                 goal_text = f"{text} = 0" if op == "==" else f"0 {relation} {text}"
-                script.assertion(goal_text, f"replace ({text}) with 0; [lra | rewrite {script.facts[zero]}; ring].")
+                script.assertion(
+                    goal_text,
+                    f"rewrite {script.facts[zero]}; ring."
+                    if op == "=="
+                    else f"apply (eq_le _ 0); [rewrite {script.facts[zero]}; ring | lra].",
+                )
             elif value.constant() is None:
                 script.know(value, ">" if at.known(value, ">") else ">=")
         total = " + ".join(shown) or "0"
