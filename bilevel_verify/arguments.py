@@ -39,9 +39,8 @@ def checked(function: Function, name: str = "", home: str = "") -> Function:
         given = signature.bind(*arguments, **named).arguments
         for parameter, value in given.items():
             kind = signature.parameters[parameter].kind
-            parts = {"*": value, "**": value.values() if isinstance(value, dict) else ()}
-            star = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}.get(kind, "")
-            for one in parts[star] if star else [value]:
+            single = kind not in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+            for one in [value] if single else value.values() if isinstance(value, dict) else value:
                 _check(function, shown, parameter, one)
         return function(*arguments, **named)
 
