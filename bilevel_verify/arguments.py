@@ -73,7 +73,7 @@ def _hints(function: Callable[..., Any]) -> dict[str, Any]:
     for name, hint in function.__annotations__.items():
         alone = types.SimpleNamespace(__annotations__={name: hint})
         with contextlib.suppress(NameError, TypeError):
-            found |= typing.get_type_hints(alone, function.__globals__)
+            found |= typing.get_type_hints(alone, inspect.unwrap(function).__globals__)
     return found
 
 

@@ -296,7 +296,7 @@ class Oracles:
     def _ask(self, field: str, x: ArrayLike, y: ArrayLike, v: ArrayLike | None = None) -> FloatArray:
         lengths = self.programs.ranges
         arguments = [_vector(x, len(lengths["x"]), "x"), _vector(y, len(lengths["y"]), "y")]
-        if v is not None:
+        if len(self.programs.blocks(field)) > len(arguments):
             arguments.append(_vector(v, len(lengths[direction_block(field)]), "v"))
         self._count(field)
         asked = self._asked[field] = self._asked.get(field, 0) + 1
