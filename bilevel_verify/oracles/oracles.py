@@ -357,7 +357,7 @@ def unpack_third(packed: ArrayLike, n: int) -> FloatArray:
     return full
 
 
-def _vector(value: ArrayLike, length: int, name: str) -> FloatArray:
+def _vector(value: ArrayLike | None, length: int, name: str) -> FloatArray:
     array = np.ascontiguousarray(float_array(value, name, ParameterError)).ravel()
     if array.shape[0] != length:
         raise ParameterError(f"{name} has {array.shape[0]} entries; the problem has {length}")
