@@ -39,9 +39,8 @@ def checked(function: Function, name: str = "", home: str = "") -> Function:
         given = signature.bind(*arguments, **named).arguments
         for parameter, value in given.items():
             kind = signature.parameters[parameter].kind
-            parts = {"*": value, "**": value.values() if isinstance(value, dict) else ()}
-            star = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}.get(kind, "")
-            for one in parts[star] if star else [value]:
+            single = kind not in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+            for one in [value] if single else value.values() if isinstance(value, dict) else value:
                 _check(function, shown, parameter, one)
         return function(*arguments, **named)
 
@@ -74,7 +73,7 @@ def _hints(function: Callable[..., Any]) -> dict[str, Any]:
     for name, hint in function.__annotations__.items():
         alone = types.SimpleNamespace(__annotations__={name: hint})
         with contextlib.suppress(NameError, TypeError):
-            found |= typing.get_type_hints(alone, function.__globals__)
+            found |= typing.get_type_hints(alone, inspect.unwrap(function).__globals__)
     return found
 
 

@@ -300,7 +300,7 @@ class Oracles:
     def _ask(self, field: str, x: ArrayLike, y: ArrayLike, v: ArrayLike | None = None) -> FloatArray:
         lengths = self.programs.ranges
         arguments = [_vector(x, len(lengths["x"]), "x"), _vector(y, len(lengths["y"]), "y")]
-        if v is not None:
+        if len(self.programs.blocks(field)) > len(arguments):
             arguments.append(_vector(v, len(lengths[direction_block(field)]), "v"))
         self._count(field)
         asked = self._asked[field] = self._asked.get(field, 0) + 1
@@ -361,7 +361,7 @@ def unpack_third(packed: ArrayLike, n: int) -> FloatArray:
     return full
 
 
-def _vector(value: ArrayLike, length: int, name: str) -> FloatArray:
+def _vector(value: ArrayLike | None, length: int, name: str) -> FloatArray:
     array = np.ascontiguousarray(float_array(value, name, ParameterError)).ravel()
     if array.shape[0] != length:
         raise ParameterError(f"{name} has {array.shape[0]} entries; the problem has {length}")

@@ -62,6 +62,8 @@ def costs_of(
     found: Costs = {}
     sizes: dict[str, int] = {}
     for run in runs:
+        if not isinstance(run, Run):
+            raise InputError(f"profiles compare runs, as bv.solve gives them, not {type(run).__name__}")
         start = run.trace.sequences.get("x")
         first = [] if start is None or not len(start) else [float(v) for v in start[0]]
         instance = repr((run.problem, run.eps, first))

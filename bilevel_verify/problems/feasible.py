@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from bilevel_verify.errors import ProblemError
 from bilevel_verify.problems.numbers import float_array
@@ -85,7 +85,7 @@ def _length(x: Sequence[float], expected: int | None) -> None:
         raise ProblemError(f"a point of dimension {len(x)} where {expected} was expected")
 
 
-Contains = Callable[[Any, Sequence[float], float], bool]
+Contains = TypeVar("Contains", bound=Callable[..., bool])
 
 
 def _of_points(contains: Contains) -> Contains:
@@ -98,7 +98,7 @@ def _of_points(contains: Contains) -> Contains:
             raise ProblemError(f"a point is one list of numbers, not an array of shape {point.shape}")
         return contains(self, point.tolist(), float(float_array(tolerance, "tolerance", ProblemError).sum()))
 
-    return asked
+    return cast(Contains, asked)
 
 
 @dataclass(frozen=True)
