@@ -12,7 +12,6 @@ The public names are loaded when they are first used, so that ``import bilevel_v
 
 from __future__ import annotations
 
-import importlib
 import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -33,6 +32,7 @@ from bilevel_verify.errors import (
     SolverFailure,
     StoreError,
 )
+from bilevel_verify.first_use import on_first_use
 
 __version__ = "0.2.0"
 
@@ -57,7 +57,6 @@ _HOME = {
 }
 _ROOMS = ("plot",)
 """Rooms that are public as they are: ``bv.plot.hyper_objective(p)``."""
-_ROOM_OF = {name: room for room, names in _HOME.items() for name in names.split()}
 
 __all__ = [
     "BilevelVerifyError",
@@ -75,21 +74,12 @@ __all__ = [
     "SolverFailure",
     "StoreError",
     "__version__",
-    *_ROOM_OF,
+    *" ".join(_HOME.values()).split(),
     *_ROOMS,
 ]
 
 
-def __getattr__(name: str) -> Any:
-    """Load a public name from its room on first use."""
-    if name in _ROOMS:
-        return importlib.import_module(f"bilevel_verify.{name}")
-    room = _ROOM_OF.get(name)
-    if room is None:
-        raise AttributeError(f"module 'bilevel_verify' has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"bilevel_verify.{room}"), name)
-    globals()[name] = value
-    return value
+__getattr__ = on_first_use(__name__, _HOME, modules=_ROOMS)
 
 
 def __dir__() -> list[str]:
@@ -104,7 +94,7 @@ class _Package(ModuleType):
     """
 
     def __setattr__(self, name: str, value: object) -> None:
-        if isinstance(value, ModuleType) and name in _ROOM_OF:
+        if isinstance(value, ModuleType) and name in __all__ and name not in _ROOMS:
             return
         super().__setattr__(name, value)
 

@@ -5,26 +5,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from bilevel_verify.first_use import on_first_use
 
 __all__ = ["Finding", "audit", "check", "findings_of", "tally"]
 
-_HOME = {
-    "Finding": "findings.finding",
-    "audit": "auditor",
-    "findings_of": "auditor",
-    "tally": "auditor",
-    "check": "formula",
-}
+_HOME = {"findings.finding": "Finding", "auditor": "audit findings_of tally", "formula": "check"}
 
 
-def __getattr__(name: str) -> Any:
-    """Load on first use: the engines bring SymPy and the SMT solver with them."""
-    import importlib
-
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
+__getattr__ = on_first_use(__name__, _HOME)  # the engines bring SymPy and the SMT solver with them
 
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
 from bilevel_verify.audit.entries.definedness import script_of, undefined, where_defined
+from bilevel_verify.audit.entries.gram import decide_vectors, witness
 from bilevel_verify.audit.entries.script import scalar_script
 from bilevel_verify.audit.findings.finding import Finding, Place, exact_text, row_of
 from bilevel_verify.audit.limits import MEMORY, memory_limit
@@ -26,6 +27,7 @@ from bilevel_verify.theorems.vocabulary import NUMBERS, RANGE_FUNCTIONS, SCALAR_
 
 ALIKE = 0.76
 """Likeness of two names above which one is taken for a misspelling of the other (``nu_f`` and ``nu_g`` are not)."""
+VECTOR_OPERATIONS = frozenset({"norm", "dot"})
 DECLARATION = re.compile(r"\s*([A-Za-z]\w*)\s*(?:=|in)\s*(.+)\s*\Z", re.DOTALL)
 
 
@@ -45,10 +47,11 @@ def check(
     text : ``"a <= b < c"``, or the same in LaTeX; each link is judged by itself; where a side is not defined on the
         whole range, a second finding of kind ``definedness`` says so, and the link does not hold (``undecided: ...
         holds where defined``).
-    for_ : ranges of the letters, ``"k = integers 1.., nu = [0, 1]"`` separated by ``;`` or as a mapping; a letter
-        without a range is taken positive and the rows say so, unless it looks like one that has a range: misspelt
+    for_ : ranges of the letters, ``"k = integers 1.., nu = [0, 1]"`` separated by ``;`` or as a mapping;
+        ``"a, b = vectors"`` are vectors of any dimension, inside ``norm(...)`` and ``dot(., .)``; a letter without a
+        range is taken positive and the rows say so, unless it looks like one that has a range: misspelt
         letters would be new ones.
-    where : hypotheses, separated by ``;`` or as a list.
+    where : hypotheses, separated by ``;``, or a list of such texts.
     seed : of the search.
     seconds, memory : of processor time and bytes that each link may use; where they are not enough, the link is
         ``undecided: budget`` and says what ran out.
@@ -62,7 +65,7 @@ def check(
     found = []
     for number, claim in enumerate(read.claims):
         with memory_limit(memory):
-            findings = list(_judged(claim, number, seed, seconds))
+            findings = list(_judged(claim, read.vectors, number, seed, seconds))
         found += [replace(f, row=_noted(f.row, read.assumed, read.command, read.echo)) for f in findings]
     return found
 
@@ -82,13 +85,14 @@ class _Chain:
     """A chain as it was read; ``assumed`` are letters without a range, ``command`` repeats the check."""
 
     claims: list[ScalarClaim]
+    vectors: tuple[str, ...]
     assumed: list[str]
     command: str
     echo: Understood | None
 
 
 def _read(text: str, for_: str | dict[str, str], where: str | list[str]) -> _Chain:
-    texts = [c for c in (where.split(";") if isinstance(where, str) else where) if c.strip()]
+    texts = [c for one in ([where] if isinstance(where, str) else where) for c in one.split(";") if c.strip()]
     names = range_names(for_)
     echo = understood(text, names)
     node, conditions = (echo.node, [*echo.conditions]) if echo else (parse(text), [])
@@ -98,19 +102,20 @@ def _read(text: str, for_: str | dict[str, str], where: str | list[str]) -> _Cha
         raise InputError("check: the formula must be a relation such as 'a <= b'")
     used = set().union(*(free_letters(n) for n in (node, *conditions))) - NUMBERS
     ranges = _ranges(for_)
-    domains = read_ranges(ranges, used)
+    vectors = tuple(name for name, value in ranges.items() if value == "vectors")
+    domains = read_ranges({n: value for n, value in ranges.items() if n not in vectors}, used - set(vectors))
     for formula, source in zip((node, *conditions), (text, *texts)):
-        _known_names(formula, ranges, to_text(formula) if is_latex(source) else source)
+        _known_names(formula, ranges, to_text(formula) if is_latex(source) else source, vectors)
     links = zip(node.operands, node.operators, node.operands[1:])
     claims = [ScalarClaim(left, op, right, domains, tuple(conditions)) for left, op, right in links]
-    return _Chain(claims, sorted(domains.keys() - ranges.keys()), _command(text, ranges, texts), echo)
+    return _Chain(claims, vectors, sorted(domains.keys() - ranges.keys()), _command(text, ranges, texts), echo)
 
 
-def _judged(claim: ScalarClaim, number: int, seed: int, seconds: float) -> Iterator[Finding]:
+def _judged(claim: ScalarClaim, vectors: tuple[str, ...], number: int, seed: int, seconds: float) -> Iterator[Finding]:
     """The link where both sides are defined, and a finding of its own where one of them is not."""
-    decision = decide(claim, seed=seed, seconds=seconds)
-    definedness, needed = undefined(claim, seed, seconds=seconds / 2)
-    yield _finding(claim, where_defined(decision, definedness), number)
+    decision = decide_vectors(claim, vectors, seed=seed) if vectors else decide(claim, seed=seed, seconds=seconds)
+    definedness, needed = undefined(claim, seed, vectors, seconds=seconds / 2)
+    yield _finding(claim, vectors, where_defined(decision, definedness), number, seed)
     yield from _poles(claim, number, definedness, needed)
 
 
@@ -142,8 +147,9 @@ def understood(text: str, names: Iterable[str] = ()) -> Understood | None:
     return Understood(to_text(node), reading.latex(), node, tuple(c for c in conditions if c is not None))
 
 
-def _known_names(node: tree.Node, ranges: Mapping[str, str], text: str) -> None:
+def _known_names(node: tree.Node, ranges: Mapping[str, str], text: str, vectors: tuple[str, ...] = ()) -> None:
     """Refuse letters that are nearly those with a range, unknown functions, wrong arguments, what is no number."""
+    _vectors_inside(node, frozenset(vectors), text)
     for part in node.walk():
         if isinstance(part, tree.MatrixMultiply | tree.Index):
             what = "'@'" if isinstance(part, tree.MatrixMultiply) else f"{part.base}[...]"
@@ -156,9 +162,21 @@ def _known_names(node: tree.Node, ranges: Mapping[str, str], text: str) -> None:
             fix = f"did you mean {close[0]!r}? Otherwise give it a range: --for '{name} = (0, oo)'"
             raise InputError(f"unknown letter {name!r} in {text!r}; {fix}")
     try:
-        fields.check(node, Names(frozenset(letters), SCALAR_FUNCTIONS | RANGE_FUNCTIONS), fields.Place("check"), text)
+        functions = SCALAR_FUNCTIONS | RANGE_FUNCTIONS | (VECTOR_OPERATIONS if vectors else frozenset())
+        fields.check(node, Names(frozenset(letters), functions), fields.Place("check"), text)
     except CardError as error:
         raise InputError(str(error)) from None
+
+
+def _vectors_inside(node: tree.Node, vectors: frozenset[str], text: str) -> None:
+    """Refuse a vector where a number has to stand."""
+    if isinstance(node, tree.Call) and node.function in VECTOR_OPERATIONS:
+        return
+    if isinstance(node, tree.Letter) and node.name in vectors:
+        fix = f"it stands inside norm({node.name}) or dot({node.name}, ...)"
+        raise InputError(f"check: {node.name!r} is a vector and has no value as a number in {text!r}; {fix}")
+    for child in node.children():
+        _vectors_inside(child, vectors, text)
 
 
 def _noted(row: Row, assumed: list[str], command: str, echo: Understood | None) -> Row:
@@ -202,7 +220,7 @@ def read_ranges(text: str | dict[str, str], names: set[str]) -> dict[str, Domain
             raise InputError(f"--for: {name!r} is a number here; give the letter another name")
         if domain.kind not in KINDS:
             raise InputError(
-                f"--for: {name}: {domain.text!r} is not a range of numbers; write '(0, oo)', 'integers 1..'"
+                f"--for: {name}: {domain.text!r} is not a range of numbers; write '(0, oo)', 'integers 1..', 'vectors'"
             )
         _no_circle(name, domains, (name,))
     return domains | dict.fromkeys(sorted(names - domains.keys()), POSITIVE)
@@ -230,10 +248,19 @@ def _ranges(text: str | dict[str, str]) -> dict[str, str]:
     if not isinstance(text, str):
         return dict(text)
     parts: dict[str, str] = {}
-    for name, value in map(_declaration, _split(text)):
-        if name in parts:
-            raise InputError(f"--for: {name!r} has two ranges, {parts[name]!r} and {value!r}; keep one of them")
-        parts[name] = value
+    together: list[str] = []
+    for part in _split(text):
+        if part.strip().isidentifier():  # "a, b = vectors": letters that share the next range
+            together.append(part.strip())
+            continue
+        last, value = _declaration(part)
+        for name in (*together, last):
+            if name in parts:
+                raise InputError(f"--for: {name!r} has two ranges, {parts[name]!r} and {value!r}; keep one of them")
+            parts[name] = value
+        together.clear()
+    if together:
+        _declaration(together[0])
     return parts
 
 
@@ -255,14 +282,16 @@ def _declaration(text: str) -> tuple[str, str]:
     return found[1], found[2].strip()
 
 
-def _finding(claim: ScalarClaim, decision: Decision, number: int) -> Finding:
+def _finding(claim: ScalarClaim, vectors: tuple[str, ...], decision: Decision, number: int, seed: int) -> Finding:
     left, right = to_text(claim.left), to_text(claim.right)
     place = Place("formula", f"link-{number + 1}")
-    row = row_of(place, "inequality", decision, left, claim.op, right)
     refuted = decision.outcome == "refuted"
+    numbers: ScalarClaim | None = claim
+    if refuted and vectors:
+        numbers, decision = witness(claim, vectors, decision, seed)
     return Finding(
-        row,
+        row_of(place, "step-algebra" if vectors else "inequality", decision, left, claim.op, right),
         printed=to_latex(tree.Compare((claim.left, claim.right), (claim.op,))),
         counterexample=exact_text(decision.point) if refuted else None,
-        script=scalar_script(claim, decision.point) if refuted else None,
+        script=scalar_script(numbers, decision.point) if refuted and numbers is not None else None,
     )

@@ -6,8 +6,9 @@ other cell. Its answer goes into an append-only SQLite file under a key that cov
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from bilevel_verify.first_use import on_first_use
 
 if TYPE_CHECKING:
     from bilevel_verify.campaign.builtin_job import main_job
@@ -27,7 +28,6 @@ _HOME = {
     "statistics": "bound_ratios data_profile exponent performance_profile success",
     "store": "Failure Store StoredCell StoreUnavailableError",
 }
-_MODULE_OF = {name: module for module, names in _HOME.items() for name in names.split()}
 
 __all__ = [
     "Campaign",
@@ -54,10 +54,4 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    """Load a name on first use: a worker process needs none of the heavy rooms to start."""
-    if name not in _MODULE_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
-    globals()[name] = value
-    return value
+__getattr__ = on_first_use(__name__, _HOME)  # a worker process needs none of the heavy rooms to start

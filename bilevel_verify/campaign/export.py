@@ -11,16 +11,18 @@ from typing import Any
 from bilevel_verify.campaign.cell import canonical
 from bilevel_verify.campaign.statistics import oracle_calls
 from bilevel_verify.campaign.store import Store
-from bilevel_verify.checks.verdicts.verdict import FIELD_NAMES
+from bilevel_verify.checks.verdicts.columns import FIELDS, Kind
 from bilevel_verify.errors import MissingExtraError
 
 CELL_FIELDS = ("key", "eps", "x0", "seed_replicate", "cell_seconds")
-COLUMNS = (*FIELD_NAMES, *CELL_FIELDS)
+COLUMNS = (*FIELDS, *CELL_FIELDS)
 KINDS = ("grad_f", "grad_g", "hvp_yy_g", "jvp_xy_g", "hess_f", "hess_g", "value_f", "value_g")
 RUN_COLUMNS = (
     *("key", "problem", "method", "statement", "eps", "x0", "seed_replicate", "knobs", "given", "status"),
     *("iterations", "epochs", "calls", *KINDS, "counts", "x", "note", "cell_seconds"),
 )
+_CELL_KINDS: dict[str, Kind] = {"seed_replicate": "count", "cell_seconds": "number"}
+_RUN_KINDS: dict[str, Kind] = {"eps": "number", **dict.fromkeys(("iterations", "epochs", "calls", *KINDS), "count")}
 Json = dict[str, Any]
 BATCH = 5000
 
@@ -30,7 +32,7 @@ def flat_rows(store: Store, keys: Iterable[str] | None = None) -> Iterator[Json]
     for stored in store.cells(keys):
         own = {"eps": canonical(stored.cell.get("eps", [])), **_cell_fields(stored)}
         for row in stored.answer.get("rows", ()):
-            values = {name: row.get(name) for name in FIELD_NAMES}
+            values = {name: row.get(name) for name in FIELDS}
             yield {k: canonical(v) if isinstance(v, dict | list) else v for k, v in values.items()} | own
 
 
@@ -106,11 +108,12 @@ def _write_parquet(lines: Iterator[Json], columns: Sequence[str], path: str | Pa
         import pyarrow.parquet
     except ImportError:
         raise MissingExtraError("Parquet needs pyarrow: pip install 'bilevel-verify[parquet]'") from None
-    numbers = {"measured", "bound", "margin", "cell_seconds"} | ({"eps"} if columns is RUN_COLUMNS else set())
-    whole = {"places", "seed_replicate", "iterations", "epochs", "calls", *KINDS}
-    kinds = dict.fromkeys(whole, pyarrow.int64()) | dict.fromkeys(numbers, pyarrow.float64())
-    kinds |= dict.fromkeys(("as_printed", "known_refuted"), pyarrow.bool_())
-    schema = pyarrow.schema([(name, kinds.get(name, pyarrow.string())) for name in columns])
+    kinds = {name: column.kind for name, column in FIELDS.items()} | _CELL_KINDS
+    if columns is RUN_COLUMNS:
+        kinds |= _RUN_KINDS
+    types = {"number": pyarrow.float64(), "count": pyarrow.int64(), "flag": pyarrow.bool_()}
+    numbers = {name for name in columns if kinds.get(name) == "number"}
+    schema = pyarrow.schema([(name, types.get(kinds.get(name, "text"), pyarrow.string())) for name in columns])
     count = 0
     partial = Path(f"{path}.partial")
     with pyarrow.parquet.ParquetWriter(partial, schema) as writer:

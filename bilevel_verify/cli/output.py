@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from bilevel_verify.campaign.run import State
+    from bilevel_verify.checks.verdicts.columns import Column
 
 COLOURS = {
     "holds": "green",
@@ -94,7 +95,7 @@ def verdict_table(rows: Sequence[Mapping[str, Any]], title: str = "") -> None:
     """Rows as a table, the worst first when there are very many."""
     from rich.text import Text
 
-    from bilevel_verify.checks.verdicts.counting import word_of
+    from bilevel_verify.checks.verdicts.columns import view
     from bilevel_verify.reporting.words import LOOKS, number
 
     shown: list[Mapping[str, Any]] = list(rows)
@@ -102,21 +103,22 @@ def verdict_table(rows: Sequence[Mapping[str, Any]], title: str = "") -> None:
         from bilevel_verify.reporting.build import worst_rows
 
         shown = [*worst_rows([dict(r) for r in rows], ROWS_SHOWN)]
-    lines = []
+    columns = view("terminal")
     shown, folded = _folded(shown)
-    for row in shown:
-        look = LOOKS[row["verdict"]]
-        verdict = Text(f"{look.symbol} {word_of(row)}", style=COLOURS[row["verdict"]])
-        name = "/".join(p for p in (row["paper"], row["statement"]) if p)
-        marks = "".join(f" [{mark}]" for mark in row["marks"])
-        why = "; ".join(p for p in (row["where"], row["reason"]) if p)
-        numbers = [number(row[k], 4) for k in ("measured", "bound", "margin")]
-        lines.append([verdict, name, (row["claim"] or row["kind"]) + marks, row["problem"] or "", *numbers, why])
-    columns = ["verdict", "statement", "claim", "problem", "measured", "bound", "margin", "where, why"]
+
+    def cell(column: Column, row: Mapping[str, Any]) -> Any:
+        value = column.value(row)
+        if column.name == "word":
+            return Text(f"{LOOKS[row['verdict']].symbol} {value}", style=COLOURS[row["verdict"]])
+        if column.name == "what":
+            return value + "".join(f" [{mark}]" for mark in row["marks"])
+        return number(value, 4) if column.numeric else value or ""
+
+    lines = [[cell(column, row) for column in columns] for row in shown]
     if console().width < NARROW:
         _blocks(title, lines)
     else:
-        table(title, columns, lines, numeric=("measured", "bound", "margin"))
+        table(title, [c.head for c in columns], lines, numeric=[c.head for c in columns if c.numeric])
     for why, members in folded.items():
         names = list(dict.fromkeys(f"{r['statement']}:{r['claim'] or r['kind']}" for r in members))
         more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""

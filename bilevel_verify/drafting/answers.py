@@ -13,14 +13,6 @@ from bilevel_verify.language import nearest
 from bilevel_verify.theorems.reading.fields import Names, Place, domain_of
 
 KINDS = ("number", "vector", "matrix", "function", "set")
-QUESTIONS = {
-    "kind": "what a symbol is: number, vector, matrix, function or set",
-    "range": "the range of a letter: '(0, oo)', '[0, 1]', 'integers 1..'",
-    "definition": "which of several printed definitions of a letter is in force",
-    "dependence": "whether a symbol that is printed with and without arguments depends on them",
-    "unit": "the unit of a letter, in the base units",
-}
-"""Every sort of question: the list is closed."""
 
 
 @dataclass(frozen=True, slots=True)

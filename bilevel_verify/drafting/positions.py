@@ -67,8 +67,3 @@ class Text:
 def line_starts(text: str) -> tuple[int, ...]:
     """Offsets at which the lines of a file begin."""
     return (0, *(i + 1 for i, letter in enumerate(text) if letter == "\n"))
-
-
-def blanked(text: str, start: int, end: int) -> str:
-    """The text without a stretch, which is filled up."""
-    return text[:start] + FILLER * (end - start) + text[end:]

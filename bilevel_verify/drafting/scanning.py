@@ -18,7 +18,6 @@ ALIGNING = frozenset("align gather eqnarray alignat flalign IEEEeqnarray multlin
 PARAGRAPH = re.compile(r"\n[ \t]*\n")
 LABEL = re.compile(r"\\label\s*\{([^{}]*)\}")
 TAG = re.compile(r"\\tag\*?\s*\{([^{}]*)\}")
-PICTURE = re.compile(r"\\includegraphics|\\begin\{(?:tikzpicture|picture)\}|!\[[^\]\n]*\]\(")
 OPENING = re.compile(
     r"\\begin\s*\{(?P<environment>[A-Za-z]+)\*?\}|\\(?P<bracket>\[|\()|(?P<dollars>\$\$?)|\\(?:\\|\$|[A-Za-z@]+|.)",
     re.DOTALL,

@@ -141,9 +141,12 @@ def _syntax_hint(text: str) -> str:
     for wrong, right in (("=<", "<="), ("=>", ">="), ("<>", "")):
         if wrong in text:
             return f"{wrong!r} is no relation" + (f"; write {right!r}" if right else "")
-    product = re.search(r"((?<![\w.])\d+\.?\d*|\))\s*(?=[A-Za-z(])(?!(?:and|or|if|else|in|not)\b)", text)
+    word = r"(?:and|or|if|else|in|not|is|for)\b"
+    number_or_bracket = rf"((?<![\w.])\d+\.?\d*|\))\s*(?=[A-Za-z(])(?!{word})"
+    name = rf"\b(?!{word})([A-Za-z_]\w*)\s+(?=[\w(])(?!{word})"
+    product = re.search(f"{number_or_bracket}|{name}", text)
     if product:
-        return f"a '*' is missing after {product[1]!r}"
+        return f"a '*' is missing after {product[1] or product[2]!r}"
     return "not an expression of this language"
 
 

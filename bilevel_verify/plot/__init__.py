@@ -10,8 +10,9 @@ Matplotlib is loaded when the first picture is asked for.
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from bilevel_verify.first_use import on_first_use
 
 _HOME = {
     "landscape": "hyper_objective penalty",
@@ -22,7 +23,6 @@ _HOME = {
     "profiles": "performance_profile data_profile",
     "style": "Picture",
 }
-_MODULE_OF = {name: module for module, names in _HOME.items() for name in names.split()}
 __all__ = [
     "History",
     "Picture",
@@ -49,12 +49,7 @@ if TYPE_CHECKING:
     from bilevel_verify.plot.style import Picture
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _MODULE_OF:
-        raise AttributeError(f"module 'bilevel_verify.plot' has no attribute {name!r}; it has {', '.join(__all__)}")
-    value = getattr(importlib.import_module(f"bilevel_verify.plot.{_MODULE_OF[name]}"), name)
-    globals()[name] = value
-    return value
+__getattr__ = on_first_use(__name__, _HOME)
 
 
 def __dir__() -> list[str]:

@@ -93,7 +93,12 @@ def from_spec(
     """A problem, or a family if its knobs depend on letters, from the plain table of a file."""
     kind = spec.get("kind")
     if kind not in KINDS:
-        raise ProblemError(f"field 'kind' must be one of {', '.join(KINDS)}, not {str(kind)[:40]!r}")
+        known = ", ".join(KINDS)
+        raise ProblemError(
+            f"field 'kind' must be one of {known}, not {str(kind)[:40]!r}"
+            if "kind" in spec
+            else f"field 'kind' is missing; write kind = with one of {known}"
+        )
     allowed = (*NEEDED[kind], *OPTIONAL, *CATALOGUE, "kind", *(("feasible",) if kind == "simple_bilevel" else ()))
     for field in spec:
         if field not in allowed:

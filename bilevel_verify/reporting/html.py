@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from importlib import resources
 from typing import Any
 
+from bilevel_verify.checks.verdicts.columns import ELSEWHERE, FIELDS, view
 from bilevel_verify.checks.verdicts.counting import judges, word_of
 from bilevel_verify.checks.verdicts.verdict import Row
 from bilevel_verify.reporting import findings, words
@@ -29,13 +30,8 @@ from bilevel_verify.reporting.rates import judged_here
 Json = dict[str, Any]
 MOST_LINES = 80
 """Lines of one claim table; more are summed up (the rest lies in the table of all rows)."""
-COLUMNS = (
-    *("verdict", "certainty", "paper", "statement", "claim", "problem", "method", "kind", "measured", "bound"),
-    *("margin", "where", "places", "reason", "left", "right", "reading", "marks", "judges", "reproduce"),
-)
 EARLY = 'document.documentElement.classList.add("js");'
 """Runs before the body is read: the browser must not lay out every page of a large report to show the first."""
-TEXT_COLUMNS = frozenset(COLUMNS) - {"measured", "bound", "margin", "places"}
 
 
 def _environment() -> Any:
@@ -63,6 +59,7 @@ def _environment() -> Any:
         "letter": lambda name: Markup(to_mathml(_letter(name))),
     }
     environment.globals |= {"most_lines": MOST_LINES, "look": words.LOOKS, "certainties": words.CERTAINTIES}
+    environment.globals["row_columns"] = view("page")
     environment.globals["strip"] = lambda lines, name: Markup(strip_svg(lines, name))
     environment.globals["plot"] = lambda p, name: Markup(svg(p, name))
     environment.globals["profile"] = lambda p, name: Markup(profile_svg(p, name))
@@ -128,16 +125,31 @@ def json_for_page(value: Any) -> str:
 
 
 def row_table(shown: Sequence[Json], total: int) -> Json:
-    """Rows for the page's own table: column-wise, each distinct text once. ``total`` counts those not shown too."""
+    """Rows for the page's own table: column-wise, each distinct text once. ``total`` counts those not shown too.
+
+    ``heads`` are the columns of the table, ``details`` those that a row shows when it is opened, ``textual`` those
+    whose values are numbers of a text.
+    """
     texts: dict[str, int] = {}
     columns: dict[str, list[Any]] = {}
-    for name in COLUMNS:
-        values = ["; ".join(row.get(name) or ()) or None if name == "marks" else row.get(name) for row in shown]
-        if name in TEXT_COLUMNS:
-            columns[name] = [None if v is None else texts.setdefault(str(v), len(texts)) for v in values]
+    heads = view("page")
+    details = [c for name, c in FIELDS.items() if name not in ELSEWHERE and c not in heads]
+    for column in (*heads, *details):
+        values = [column.value(row) for row in shown]
+        if column.numeric:
+            columns[column.name] = [_short_number(v) for v in values]
         else:
-            columns[name] = [_short_number(v) for v in values]
-    return {"columns": columns, "texts": list(texts), "total": total, "shown": len(shown)}
+            said = ("; ".join(v) if column.kind == "texts" and v else v for v in values)
+            columns[column.name] = [texts.setdefault(str(v), len(texts)) if v else None for v in said]
+    return {
+        "columns": columns,
+        "heads": [{"name": c.name, "numeric": c.numeric} for c in heads],
+        "details": [c.name for c in details],
+        "textual": [c.name for c in (*heads, *details) if not c.numeric],
+        "texts": list(texts),
+        "total": total,
+        "shown": len(shown),
+    }
 
 
 def _short_number(value: Any) -> Any:

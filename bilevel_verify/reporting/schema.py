@@ -7,6 +7,8 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
+from bilevel_verify.checks.verdicts.columns import row_schema
+
 TYPES: dict[str, tuple[type, ...]] = {
     "object": (dict,),
     "array": (list,),
@@ -20,9 +22,10 @@ TYPES: dict[str, tuple[type, ...]] = {
 
 @cache
 def schema() -> dict[str, Any]:
-    """The schema, JSON Schema draft 2020-12."""
+    """The schema, JSON Schema draft 2020-12; that of a row is written from the table of columns."""
     text = resources.files("bilevel_verify.reporting").joinpath("schema.json").read_text(encoding="utf-8")
     found: dict[str, Any] = json.loads(text)
+    found["$defs"]["row"] = row_schema()
     return found
 
 

@@ -6,7 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from bilevel_verify.checks.verdicts.counting import text_of, word_of
+from bilevel_verify.checks.verdicts.columns import DERIVED, FIELDS, Column, view
+from bilevel_verify.checks.verdicts.counting import text_of
 from bilevel_verify.errors import InputError
 from bilevel_verify.language import nearest
 from bilevel_verify.reporting.rates import lines as rate_lines
@@ -70,12 +71,14 @@ def latex_matrix(document: Json) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-ROW_COLUMNS = ("statement", "claim", "problem", "eps", "measured", "bound", "margin", "verdict", "certainty")
-"""Columns of the table of rows; ``formula`` (as printed) may be asked for too, it is wide."""
+_ASKED = {c.head: c for c in (*FIELDS.values(), *DERIVED.values())}
 
 
-def latex_rows(document: Json, count: int = 60, columns: Sequence[str] = ROW_COLUMNS) -> str:
-    """The tightest and worst verdicts as a booktabs table of the columns that are asked for.
+def latex_rows(document: Json, count: int = 60, columns: Sequence[str] | None = None) -> str:
+    """The tightest and worst verdicts as a booktabs table.
+
+    ``columns`` are heads of columns (``statement``, ``claim``, ``margin``, ``formula`` as printed, any field of a
+    row); by default those of the view "latex".
 
     Raises
     ------
@@ -83,33 +86,35 @@ def latex_rows(document: Json, count: int = 60, columns: Sequence[str] = ROW_COL
     """
     from bilevel_verify.reporting.build import worst_rows
 
-    known = (*ROW_COLUMNS, "formula", "method", "where", "kind")
-    for name in columns:
-        if name not in known:
-            raise InputError(f"columns: no column {name!r}{nearest(name, known)}; there are {', '.join(known)}")
+    for name in columns or ():
+        if name not in _ASKED:
+            raise InputError(f"columns: no column {name!r}{nearest(name, _ASKED)}; there are {', '.join(_ASKED)}")
+    shown = view("latex") if columns is None else [_ASKED[name] for name in columns]
     lines = [
         "% needs \\usepackage{booktabs}",
-        rf"\begin{{tabular}}{{{''.join('r' if name in (*_NUMBERS, 'eps') else 'l' for name in columns)}}}",
+        rf"\begin{{tabular}}{{{''.join('r' if c.numeric else 'l' for c in shown)}}}",
         r"\toprule",
-        " & ".join(r"$\varepsilon$" if name == "eps" else name for name in columns) + r" \\",
+        " & ".join(c.latex or latex_escape(c.head) for c in shown) + r" \\",
         r"\midrule",
     ]
     for row in worst_rows(document["rows"], count):
-        lines.append(" & ".join(_latex_cell(row, name) for name in columns) + r" \\")
+        lines.append(" & ".join(_latex_cell(row, c) for c in shown) + r" \\")
     lines += [r"\bottomrule", r"\end{tabular}"]
     return "\n".join(lines) + "\n"
 
 
-def _latex_cell(row: Json, name: str) -> str:
-    if name == "formula":
-        return f"${row['printed']}$" if row["printed"] and balanced(row["printed"]) else ""
-    if name == "eps":
-        eps = (row["details"] or {}).get("eps")
-        return latex_escape(number(eps)) if isinstance(eps, int | float) else ""
-    if name in _NUMBERS:
-        return latex_escape(number(row[name]))
-    own = {"statement": statement_name(row), "verdict": word_of(row)}
-    return latex_escape(str(own.get(name, row.get(name)) or ""))
+def _latex_cell(row: Json, column: Column) -> str:
+    value = column.value(row)
+    if column.name == "formula":
+        return f"${value}$" if value and balanced(value) else ""
+    return latex_escape(_text(column, value, "" if column.name == "eps" else "—"))
+
+
+def _text(column: Column, value: Any, none: str = "—") -> str:
+    """A value of a column as plain text; ``none`` is shown for a number that there is not."""
+    if column.numeric:
+        return none if value is None else number(value)
+    return "; ".join(value) if column.kind == "texts" else str(value or "")
 
 
 def balanced(latex: str) -> bool:
@@ -121,9 +126,6 @@ def balanced(latex: str) -> bool:
             if depth < 0:
                 return False
     return depth == 0 and "$" not in latex and "\\input" not in latex and "\\write" not in latex
-
-
-_NUMBERS = ("measured", "bound", "margin")
 
 
 def markdown(document: Json, count: int = 100) -> str:
@@ -149,12 +151,9 @@ def markdown(document: Json, count: int = 100) -> str:
         heads = ["series", "in", "promised", "fitted", "last local slope", "interval", "judged"]
         out += ["", "## Observed exponents beside the promised ones", "", _line(heads)]
         out += [_line(["---", "---", "---:", "---:", "---:", "---", "---"]), *(_line(cells) for cells in rates)]
-    out += ["", _line(["verdict", "statement", "claim", "problem", "measured", "bound", "margin", "reason"])]
-    out.append(_line(["---", "---", "---", "---", "---:", "---:", "---:", "---"]))
-    for row in worst_rows(document["rows"], count):
-        numbers = [number(row[k]) for k in _NUMBERS]
-        ends = [word_of(row), statement_name(row), row["claim"] or "", row["problem"] or ""]
-        out.append(_line([*ends, *numbers, row["reason"] or ""]))
+    shown = view("markdown")
+    out += ["", _line([c.head for c in shown]), _line(["---:" if c.numeric else "---" for c in shown])]
+    out += [_line([_text(c, c.value(row)) for c in shown]) for row in worst_rows(document["rows"], count)]
     return "\n".join(out) + "\n"
 
 

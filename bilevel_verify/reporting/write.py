@@ -36,7 +36,7 @@ def report(
     ----------
     verifications : what ``verify`` returned, one or several.
     out : folder, created if missing. It receives ``index.html`` (one self-contained page), ``report.json`` (schema in
-        ``reporting/schema.json``), ``report.md``, ``tables/*.tex`` (booktabs) and ``figures/*.svg``, ``*.pdf``.
+        ``reporting.schema.schema()``), ``report.md``, ``tables/*.tex`` (booktabs) and ``figures/*.svg``, ``*.pdf``.
     title, command : shown at the top; ``command`` is what repeats the whole.
     problems : the problems in the order of the verifications, for their formulas; zoo problems are found by name.
     formats : which of ``html json markdown latex figures``.

@@ -5,8 +5,7 @@ Names are loaded when they are first used: the plugin of this room is imported b
 
 from __future__ import annotations
 
-import importlib
-from typing import Any
+from bilevel_verify.first_use import on_first_use
 
 _HOME = {
     "instances.blocks": "Block ChainBlock block",
@@ -21,6 +20,7 @@ _HOME = {
         "instances blocks spectra bases exponents points tolerances feasible_sets"
     ),
     "trials.contracts": "BrokenContract Profile QUICK THOROUGH profile",
+    ".worst": "random_instances",
     "assertions.gradients": "assert_hypergradient assert_hyper_hessian",
     "assertions.inner_solvers": "assert_inner_solver_rate assert_linear_solver",
     "assertions.solvers": "assert_descent assert_counts assert_same_iterates assert_stationary",
@@ -35,19 +35,8 @@ _HOME = {
     "instances.rewriting": "RewrittenOracles Rewriting rewritten",
     "controls.broken": "CONTROLS REFERENCES Control detection_matrix",
 }
-_MODULE_OF = {name: module for module, names in _HOME.items() for name in names.split()}
 
-__all__ = sorted((*_MODULE_OF, "random_instances"))
+__all__ = sorted(" ".join(_HOME.values()).split())
 
 
-def __getattr__(name: str) -> Any:
-    """Load a public name on first use (a MissingExtraError names the extra that is absent)."""
-    if name == "random_instances":
-        from bilevel_verify.worst import random_instances
-
-        return random_instances
-    if name not in _MODULE_OF:
-        raise AttributeError(f"module 'bilevel_verify.testing' has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"bilevel_verify.testing.{_MODULE_OF[name]}"), name)
-    globals()[name] = value
-    return value
+__getattr__ = on_first_use(__name__, _HOME)  # a MissingExtraError names the extra that is absent

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from bilevel_verify.first_use import on_first_use
 from bilevel_verify.theorems.card import (
     Algorithm,
     Card,
@@ -73,19 +73,10 @@ __all__ = [
     "statements",
 ]
 
-_LATER = dict.fromkeys(
-    "CardRecord StatementRecord card cards checks_of find_statement load_card statements".split(),
-    "library",
-) | {"read": "notation"}
+_LIBRARY = "CardRecord StatementRecord card cards checks_of find_statement load_card statements"
 
 
-def __getattr__(name: str) -> Any:
-    """What reads cards and LaTeX is loaded when it is asked for."""
-    if name not in _LATER:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"bilevel_verify.theorems.{_LATER[name]}"), name)
-    globals()[name] = value
-    return value
+__getattr__ = on_first_use(__name__, {"library": _LIBRARY, "notation": "read"})  # they read cards and LaTeX
 
 
 globals().pop("card")  # the module of the data classes: the public name is the function of the library

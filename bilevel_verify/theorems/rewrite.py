@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 from fractions import Fraction
 
@@ -145,10 +145,3 @@ def order_of(depends: Mapping[str, set[str]]) -> list[str]:
     for name in depends:
         visit(name, [])
     return order
-
-
-def calls_in(node: tree.Node) -> Iterator[tree.Call]:
-    """Every call in a tree."""
-    for part in node.walk():
-        if isinstance(part, tree.Call):
-            yield part

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from bilevel_verify.first_use import on_first_use
 from bilevel_verify.truth.arithmetic.enclosure import RANK, Certainty, Enclosure, weakest
 
 __all__ = ["RANK", "Certainty", "Enclosure", "Truth", "truth", "weakest"]
 
 
-def __getattr__(name: str) -> Any:
-    """``Truth`` and ``truth`` bring SymPy along: they are loaded when they are first used."""
-    if name not in ("Truth", "truth"):
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module("bilevel_verify.truth.truth"), name)
-    globals()[name] = value
-    return value
+__getattr__ = on_first_use(__name__, {"truth": "Truth truth"})  # they bring SymPy along
 
 
 class _Room(ModuleType):

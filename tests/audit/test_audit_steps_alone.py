@@ -210,7 +210,7 @@ SIDES = [
 @pytest.mark.parametrize("text", SIDES)
 def test_forms_and_coordinates_have_the_value_of_the_side(text: str) -> None:
     claim = step_of(f"{text} <= 0", "t = (0, oo)")
-    form = steps._Reader(claim, ("u", "v", "w")).form(claim.left)
+    form = steps.Reader(claim, ("u", "v", "w")).form(claim.left)
     generator = np.random.default_rng(1)
     for count in (1, 2):
         vectors = {name: generator.normal(size=count) for name in "uvw"}

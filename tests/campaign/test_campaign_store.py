@@ -14,7 +14,7 @@ from campaign_toy import campaign
 
 from bilevel_verify.campaign import Store, export_csv, export_parquet, run_campaign
 from bilevel_verify.campaign.schema import SCHEMA_VERSION
-from bilevel_verify.checks.verdicts.verdict import FIELD_NAMES
+from bilevel_verify.checks.verdicts.columns import FIELDS
 from bilevel_verify.errors import MissingExtraError, StoreError
 
 ANSWER = {"rows": [], "verdict": "holds"}
@@ -150,7 +150,7 @@ def test_the_csv_export_has_every_row(tmp_path: Path) -> None:
     with (tmp_path / "rows.csv").open(newline="") as stream:
         rows = list(csv.DictReader(stream))
     assert len(rows) == 7
-    assert set(FIELD_NAMES) <= set(rows[0])
+    assert set(FIELDS) <= set(rows[0])
     assert all(float(r["measured"]) < 1 for r in rows)
 
 

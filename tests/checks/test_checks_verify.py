@@ -10,7 +10,7 @@ import pytest
 
 from bilevel_verify.checks import Row, verify
 from bilevel_verify.checks.requests.builtin import builtin_jobs
-from bilevel_verify.checks.verdicts.verdict import FIELD_NAMES
+from bilevel_verify.checks.verdicts.columns import FIELDS
 from bilevel_verify.errors import InputError, ParameterError
 from bilevel_verify.problems import single_level, zoo
 
@@ -139,7 +139,7 @@ def test_rows_have_every_field_and_survive_json(card):
     assert len(found.claims) == 9
     for row in (*found.claims, *found.hypotheses):
         data = json.loads(json.dumps(row.to_dict(), allow_nan=False))
-        assert set(data) == set(FIELD_NAMES)
+        assert set(data) == set(FIELDS)
         assert Row.from_dict(data).to_dict() == data
         words = shlex.split(row.reproduce)
         assert words[:2] == ["bilevel-verify", "verify"]

@@ -102,3 +102,12 @@ def test_near_misses_never_do_anything_else(text: str) -> None:
     except ExpressionError as error:
         said = str(error)
     assert "\n" not in said
+
+
+@pytest.mark.parametrize(
+    ("text", "after"),
+    [("x y <= 1", "x"), ("2 x <= 1", "2"), ("(x + 1) y", r"\)"), ("a and x y", "x"), ("eta L/2", "eta")],
+)
+def test_a_missing_product_sign_is_named(text: str, after: str) -> None:
+    with pytest.raises(ExpressionError, match=rf"a '\*' is missing after '{after}'"):
+        parse(text)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from reporting_samples import ATTACK, many, problem, row, verifications
 
-from bilevel_verify.checks.verdicts.verdict import FIELD_NAMES
+from bilevel_verify.checks.verdicts.columns import FIELDS
 from bilevel_verify.errors import InputError
 from bilevel_verify.reporting import document_of, report
 from bilevel_verify.reporting.build import build, is_new_refutation
@@ -49,7 +49,7 @@ def page_of(document: dict) -> Collector:  # type: ignore[type-arg]
 def test_the_document_fits_the_published_schema() -> None:
     document = document_of(verifications(), problems=PROBLEMS, **NAMED)
     assert problems_with(json.loads(json.dumps(document, allow_nan=False))) == []
-    assert set(schema()["$defs"]["row"]["required"]) == set(FIELD_NAMES)
+    assert set(schema()["$defs"]["row"]["required"]) == set(FIELDS)
 
 
 def test_the_schema_refuses_what_it_should() -> None:

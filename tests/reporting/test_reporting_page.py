@@ -121,7 +121,7 @@ const sleep = (t) => new Promise((done) => setTimeout(done, t));
   const bad = [];
   for (const frame of document.querySelectorAll("iframe")) {
     const width = Number(frame.width);
-    for (let i = 0; i < 2000 && !frame.contentDocument?.documentElement.dataset.ready; i++) await sleep(20);
+    for (let i = 0; i < 100000 && !frame.contentDocument?.documentElement?.dataset.ready; i++) await sleep(20);
     const inner = frame.contentDocument;
     for (const { id } of inner.querySelectorAll("section.page")) {
       frame.contentWindow.location.hash = "#" + id;
@@ -148,7 +148,7 @@ def test_no_page_scrolls_sideways(tmp_path: Path) -> None:
     frames = "".join(f'<iframe width="{w}" height="900" srcdoc="{bare}"></iframe>' for w in (400, 1000, 1400))
     harness = tmp_path / "harness.html"
     harness.write_text(f"<!doctype html><meta charset=utf-8><body>{frames}<script>{SCRIPT}</script>", encoding="utf-8")
-    dom, _ = browse(harness.as_uri(), tmp_path / "profile", "--virtual-time-budget=200000", "--window-size=1500,1000")
+    dom, _ = browse(harness.as_uri(), tmp_path / "profile", "--virtual-time-budget=20000000", "--window-size=1500,1000")
     found = re.search(r'<pre id="result">(.*?)</pre>', dom, re.S)
     assert found, dom[-500:]
     assert json.loads(html.unescape(found[1])) == []

@@ -9,10 +9,10 @@ from fractions import Fraction
 
 from bilevel_verify.audit.entries.definedness import script_of, undefined, where_defined
 from bilevel_verify.audit.entries.drafted import as_drafted, positive
+from bilevel_verify.audit.entries.gram import decide_vectors, witness
 from bilevel_verify.audit.entries.reading import Written, written
 from bilevel_verify.audit.entries.repair import Candidate, Repair, nearest_true
 from bilevel_verify.audit.entries.script import growth_script, scalar_script
-from bilevel_verify.audit.entries.steps import decide_step, refuted_in_numbers
 from bilevel_verify.audit.findings.finding import Finding, Place, exact_text, row_of
 from bilevel_verify.audit.orders.derivations import decide_derivation, sides
 from bilevel_verify.audit.orders.regimes import domain_of, hidden
@@ -193,18 +193,17 @@ def _judged(judge: Judge, link: Link, number: int, vectors: tuple[str, ...], rep
     kind = "step-algebra" if vectors else "inequality"
     place = judge.place(f"link-{number + 1}", _stated(judge, link, number))
     place = replace(place, details={**place.details, "definitions": _definitions(judge, link, decision) or None})
-    row = row_of(place, kind, decision, link.left.text, link.op, link.right.text)
     refuted = decision.outcome == "refuted" and claim is not None
-    witness, point = claim, decision.point
+    numbers = claim
     if refuted and claim is not None and vectors:  # numbers in place of vectors show it as well
-        found = refuted_in_numbers(claim, vectors, judge.seed)
-        witness, point = (None, decision.point) if found is None else (found[0], found[1].point)
+        numbers, decision = witness(claim, vectors, decision, judge.seed)
+    row = row_of(place, kind, decision, link.left.text, link.op, link.right.text)
     finding = Finding(
         row,
         printed=_quoted(judge, link, number),
-        counterexample=exact_text(point) if refuted else None,
+        counterexample=exact_text(decision.point) if refuted else None,
         repaired=_repair_text(judge.entry),
-        script=scalar_script(witness, point) if refuted and witness is not None else None,
+        script=scalar_script(numbers, decision.point) if refuted and numbers is not None else None,
         claim=claim,
         vectors=vectors,
     )
@@ -247,7 +246,7 @@ def _decision(judge: Judge, link: Link, vectors: tuple[str, ...]) -> tuple[Scala
             return claim, decide(claim, seed=judge.seed, effort=judge.budget)
         domains = {n: d for n, d in claim.domains.items() if n not in vectors}
         scalars = ScalarClaim(claim.left, claim.op, claim.right, domains, claim.where)
-        return scalars, decide_step(scalars, vectors, seed=judge.seed, effort=judge.budget)
+        return scalars, decide_vectors(scalars, vectors, seed=judge.seed, effort=judge.budget)
     except ValueError as reason:  # definitions that do not end, functions without a scalar value
         return None, Decision("undecided", "reading", str(reason))
 

@@ -7,7 +7,6 @@ this package: a reader can check a refutation without believing us.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -50,29 +49,6 @@ def scalar_script(claim: ScalarClaim, point: Mapping[str, Fraction]) -> str:
     lines += [f"refuted = not (left {claim.op} right){given}"]
     lines += ['print("left ", mp.nstr(left, 30))', 'print("right", mp.nstr(right, 30))']
     lines += [f'print("left {claim.op} right is", bool(left {claim.op} right))']
-    return _finished(lines, printer)
-
-
-def undefined_script(claim: ScalarClaim, needed: ScalarClaim, point: Mapping[str, Fraction]) -> str:
-    """Source of a script that evaluates both sides where one of them is not defined; exit status 1 if they all are."""
-    from bilevel_verify.audit.scalar.attack import feasible_point
-
-    claim, needed, printer = prepared(claim), prepared(needed), Printer()
-    everything = replace(claim, domains={**needed.domains, **claim.domains}, where=needed.where)
-    point = feasible_point(everything, point) or dict(point)  # letters that do not matter have values as well
-    left, right = printer.of(claim.left), printer.of(claim.right)
-    need = printer.of(tree.Compare((needed.left, needed.right), (needed.op,)))
-    hypotheses, given = _hypotheses(needed, printer)
-    sides = f'("left ", lambda: {left}), ("right", lambda: {right}), ' if set(claim.letters) <= point.keys() else ""
-    lines = [*_values(point), *hypotheses, f'print("a part of the formula is defined:", bool({need}))']
-    lines += [
-        f"for name, side in ({sides}):",
-        "    try:",
-        "        print(name, mp.nstr(side(), 30))",
-        "    except (ArithmeticError, ValueError) as error:",
-        '        print(name, "is not defined:", error)',
-        f"refuted = not {need}{given}",
-    ]
     return _finished(lines, printer)
 
 

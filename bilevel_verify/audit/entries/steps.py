@@ -62,7 +62,7 @@ def decide_step(claim: ScalarClaim, vectors: tuple[str, ...], *, seed: int = 0, 
 
 
 def _decided(claim: ScalarClaim, vectors: tuple[str, ...], seed: int, effort: float) -> Decision:
-    reader = _Reader(claim, vectors)
+    reader = Reader(claim, vectors)
     try:
         difference = reader.form(claim.right).plus(reader.form(claim.left), sympy.S.NegativeOne)
     except (NotQuadratic, NotAlgebraic) as reason:
@@ -180,7 +180,7 @@ def refuted_in_numbers(
     return None
 
 
-class _Reader:
+class Reader:
     """Trees to forms."""
 
     def __init__(self, claim: ScalarClaim, vectors: tuple[str, ...]) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 from flint import arb
 
 from bilevel_verify.checks.claims.values import EvaluationError, Value, Vector, vector
-from bilevel_verify.methods.run import Run, Trace
+from bilevel_verify.methods.run import Run
 
 EPOCHS_UNKNOWN = 0
 """``Run.epochs`` of a run whose solver did not say where its epochs begin."""
@@ -224,8 +224,3 @@ def _defined(row: Any) -> Any | None:
     if flat.dtype == object:
         return None if any(number != number for number in flat) else flat
     return None if bool(np.isnan(flat).any()) else flat
-
-
-def single_block(trace: Trace) -> bool:
-    """Whether the method never restarts (one epoch throughout)."""
-    return len(set(np.asarray(trace.epoch).tolist())) <= 1

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import asdict
 from html import escape
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from bilevel_verify.checks.verdicts.verdict import Row, Verification
 
-COLUMNS = ("verdict", "claim", "measured", "bound", "margin", "where", "why")
 MOST_LINES = 60
 
 
@@ -37,19 +37,24 @@ def text(verification: Verification) -> str:
 
 def html(verification: Verification) -> str:
     """A table for a notebook; everything is escaped."""
+    from bilevel_verify.checks.verdicts.columns import view
+
     counts = ", ".join(f"{n} {v}" for v, n in Counter(r.verdict for r in verification.claims).items())
     title = f"{verification.statement} on {verification.problem}: {verification.verdict} ({counts or 'no claims'})"
-    head = "".join(f"<th>{name}</th>" for name in COLUMNS)
+    head = "".join(f"<th>{escape(column.head)}</th>" for column in view("notebook"))
     body = "".join(_html_row(row) for row in verification.claims[:MOST_LINES])
     rest = "".join(f"<p>{escape(line)}</p>" for line in _rest(verification.claims))
     return f"<table><caption>{escape(title)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{rest}"
 
 
 def _html_row(row: Row) -> str:
-    numbers = ("" if v is None else f"{v:.6g}" for v in (row.measured, row.bound, row.margin))
-    reading = f" (reading: {row.reading})" if row.reading else ""
-    why = "; ".join(w for w in (row.certainty, row.reason) if w)
-    cells = [row.verdict, (row.claim or row.kind) + reading, *numbers, row.where or "", why]
+    from bilevel_verify.checks.verdicts.columns import view
+
+    cells = []
+    for column in view("notebook"):
+        value = column.value(asdict(row))
+        text = f"{value:.6g}" if column.numeric and value is not None else str(value or "")
+        cells.append(text + (f" (reading: {row.reading})" if column.name == "what" and row.reading else ""))
     return f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}</tr>"
 
 

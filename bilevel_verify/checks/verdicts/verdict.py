@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from bilevel_verify.truth.arithmetic.enclosure import Certainty
@@ -97,9 +97,6 @@ class Row:
         from bilevel_verify.checks.verdicts.display import row_line
 
         return row_line(self)
-
-
-FIELD_NAMES: tuple[str, ...] = tuple(f.name for f in fields(Row))
 
 
 def _jsonable(value: Any) -> Any:

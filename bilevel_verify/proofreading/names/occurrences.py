@@ -45,11 +45,6 @@ def _uses(node: tree.Node, base: str, bound: dict[str, tree.Call]) -> Iterator[U
                 yield from _uses(part, base, bound)
 
 
-def running_letters(node: tree.Node) -> set[str]:
-    """Letters that occur free inside the index of a sequence."""
-    return {use.name for use in uses(node) if use.base and use.binder is None}
-
-
 def shift_of(node: tree.Node, name: str) -> int | None:
     """``c`` where an index is the letter plus the whole number c; None otherwise."""
     if node == tree.Letter(name):

@@ -109,13 +109,12 @@
   }));
 
   // All rows: a table drawn from data, with a filter, a sort and no more than 200 lines at a time.
-  let data = null, columns = {}, texts = [], size = 0;
-  const takeRows = (found) => { data = found; columns = data.columns; texts = data.texts; size = data.shown; };
+  let data = null, columns = {}, texts = [], size = 0, textual = new Set();
+  const takeRows = (found) => { data = found; ({ columns, texts, shown: size } = data); textual = new Set(data.textual); };
   const value = (name, i) => {
     const v = columns[name][i];
     return v !== null && typeof v === "number" && textual.has(name) ? texts[v] : v;
   };
-  const textual = new Set(["verdict", "certainty", "paper", "statement", "claim", "problem", "method", "kind", "where", "reason", "left", "right", "reading", "reproduce"]);
   const looks = JSON.parse($("#look-data").textContent);
   const number = (v) => {
     if (v === null || v === undefined) return "—";
@@ -128,7 +127,7 @@
   let haystack = null;
   const search = () => {
     if (!haystack) haystack = Array.from({ length: size }, (_, i) =>
-      ["verdict", "certainty", "paper", "statement", "claim", "problem", "method", "kind", "where", "reason", "reading"].map((n) => value(n, i) || "").join(" ").toLowerCase());
+      data.textual.map((n) => value(n, i) || "").join(" ").toLowerCase());
     return haystack;
   };
   const state = { sort: null, up: true, limit: 200 };
@@ -160,7 +159,7 @@
     const details = document.createElement("details"), summary = document.createElement("summary"), list = document.createElement("dl");
     summary.textContent = "more";
     list.className = "row";
-    for (const name of ["left", "right", "where", "places", "certainty", "kind", "method", "reading", "reproduce"]) {
+    for (const name of data.details) {
       const v = value(name, i);
       if (v === null || v === "") continue;
       const dt = document.createElement("dt"), dd = document.createElement("dd");
@@ -171,20 +170,22 @@
     details.append(summary, list);
     td.append(details);
   };
+  const draw = (row, name, numeric, i) => {
+    if (name === "verdict") {
+      const look = looks[value(name, i)], badge = document.createElement("span");
+      badge.className = "v " + look.style;
+      badge.textContent = look.symbol + " " + value(name, i);
+      row.insertCell().append(badge);
+    } else if (name === "reason") describe(cell(row, value(name, i) || ""), i);
+    else if (numeric) cell(row, number(columns[name][i]), "n").dataset.name = name;
+    else cell(row, value(name, i) || "—");
+  };
   const drawRows = () => {
     if (!data) return;
     const found = chosen(), fragment = document.createDocumentFragment();
     for (const i of found.slice(0, state.limit)) {
-      const row = document.createElement("tr"), look = looks[value("verdict", i)];
-      const badge = document.createElement("span");
-      badge.className = "v " + look.style;
-      badge.textContent = look.symbol + " " + value("verdict", i);
-      row.insertCell().append(badge);
-      cell(row, [value("paper", i), value("statement", i)].filter(Boolean).join("/"));
-      cell(row, value("claim", i) || "—");
-      cell(row, value("problem", i) || "—");
-      describe(cell(row, value("reason", i) || ""), i);
-      for (const name of ["measured", "bound", "margin"]) cell(row, number(columns[name][i]), "n").dataset.name = name;
+      const row = document.createElement("tr");
+      for (const { name, numeric } of data.heads) draw(row, name, numeric, i);
       fragment.append(row);
     }
     body.replaceChildren(fragment);

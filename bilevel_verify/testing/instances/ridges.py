@@ -15,7 +15,6 @@ from bilevel_verify.errors import InputError
 
 Jet = tuple[float, float, float]
 Range = tuple[float, float]
-UNBOUNDED = (-math.inf, math.inf)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,6 @@ left, ``{w0 + N u : A u <= b, balls}``, has interior points.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -260,8 +259,3 @@ def project_intersection(feasible: Intersection, v: FloatArray) -> FloatArray:
     from bilevel_verify.truth.sets.convex import project_reduced
 
     return project_reduced(reduce(describe(feasible, v.size)), v)
-
-
-def stack_rows(rows: Sequence[FloatArray], n: int) -> FloatArray:
-    """Rows as a matrix with n columns, also when there are none."""
-    return np.array(rows, dtype=float).reshape(-1, n)
