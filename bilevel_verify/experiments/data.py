@@ -205,7 +205,7 @@ def ratings(spec: Mapping[str, Any], seed: int, folder: Path | None) -> tuple[cs
         raise InputError(f"data: no set {spec['set']!r} of matrices; there are low-rank, movielens")
     rng = np.random.default_rng([seed, 5])
     m, n, N, r = (int(spec[key]) for key in ("rows", "columns", "entries", "rank"))
-    if N > m * n:
+    if m * n < N:
         raise InputError(f"data: {N} entries are more than {m} x {n}")
     drawn = np.arange(m * n) if m * n <= 20 * N else np.unique(rng.integers(0, m * n, N + N // 8))
     places = np.sort(rng.permutation(drawn)[:N])

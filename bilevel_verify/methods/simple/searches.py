@@ -86,7 +86,7 @@ class BisecBio(SimpleStepper):
 
     def output(self) -> FloatArray:
         """The solution of the last level that was reached."""
-        return self.best if self._begun else self.x
+        return getattr(self, "best", self.x)  # the budget may end while it prepares
 
     def last_row(self) -> dict[str, FloatArray]:
         """The last computed point."""
