@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from bilevel_verify.experiments.claims import BAND, LEVEL, Judged, costs, judge, lowest
+from bilevel_verify.experiments.claims import Judged, costs, judge, lowest
+from bilevel_verify.experiments.paired import BAND, LEVEL
 from bilevel_verify.experiments.running import Finished
 
 LINES = ("-", "--", "-.", ":")

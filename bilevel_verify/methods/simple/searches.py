@@ -90,7 +90,7 @@ class BisecBio(SimpleStepper):
 
     def last_row(self) -> dict[str, FloatArray]:
         """The last computed point."""
-        return {"x": self.point}
+        return {"x": getattr(self, "point", self.x)}
 
     def _lower(self, start: FloatArray, length: int, level: float | None) -> FloatArray:
         """FISTA on g over Z, or over Z cut by the level set of f; the momentum starts afresh."""
