@@ -72,9 +72,8 @@ def identity(cell: Cell) -> dict[str, Any]:
     InputError
         The problem or the card named by the cell does not exist or cannot be read.
     """
-    rooms = (*ROOMS, cell.kind) if cell.kind == "audit" else ROOMS
-    if cell.kind == "experiment":
-        rooms = (*ROOMS, "experiments")
+    more = {"audit": ("audit",), "experiment": ("experiments",)}.get(cell.kind, ())
+    rooms: tuple[str, ...] = (*ROOMS, *more)
     return {
         "problem": None if cell.problem is None else problem_fingerprint(cell.problem),
         "card": card_fingerprint(cell.statement, cell.card),

@@ -205,8 +205,10 @@ def ratings(spec: Mapping[str, Any], seed: int, folder: Path | None) -> tuple[cs
         raise InputError(f"data: no set {spec['set']!r} of matrices; there are low-rank, movielens")
     rng = np.random.default_rng([seed, 5])
     m, n, N, r = (int(spec[key]) for key in ("rows", "columns", "entries", "rank"))
-    places = np.unique(rng.integers(0, m * n, N + N // 8))
-    places = np.sort(rng.permutation(places)[:N])
+    if m * n < N:
+        raise InputError(f"data: {N} entries are more than {m} x {n}")
+    drawn = np.arange(m * n) if m * n <= 20 * N else np.unique(rng.integers(0, m * n, N + N // 8))
+    places = np.sort(rng.permutation(drawn)[:N])
     rows, columns = places // n, places % n
     U, V = rng.standard_normal((m, r)), rng.standard_normal((n, r))
     X = np.concatenate([np.einsum("ij,ij->i", U[a], V[b]) for a, b in _pieces(rows, columns)]) / np.sqrt(r)

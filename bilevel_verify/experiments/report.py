@@ -8,14 +8,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from bilevel_verify.experiments.claims import BAND, LEVEL, Judged, costs, judge, lowest
+from bilevel_verify.experiments.claims import Judged, costs, judge, lowest
+from bilevel_verify.experiments.paired import BAND, LEVEL
 from bilevel_verify.experiments.running import Finished
 
 LINES = ("-", "--", "-.", ":")
 HEAD = f"""Costs are oracle calls of all kinds, exactly counted. Verdicts rest on the exact signed-rank test over the
 seeds (level {LEVEL:g}, comparable: within a factor of {BAND:g}); times are of this machine and decide nothing.
-Tuning: all pairs of the first two letters, then one letter after the other, over the values of the printed lists that the
-size admits, alike for all methods, on a seed of its own.
+Tuning: all pairs of the first two letters, then one letter after the other, over the values of the printed lists that
+the size admits, alike for all methods, on a seed of its own.
 """
 
 

@@ -100,7 +100,7 @@ def run(made: Instance, entry: Entry, size: Size, knobs: dict[str, float], seed:
             made.start,
             budget=budget,
             seed=seed,
-            record=record,  # type: ignore[arg-type]
+            record=record,
         )
     seconds = time.perf_counter() - curve.began - curve.aside
     if problem.ready_oracles.trouble:

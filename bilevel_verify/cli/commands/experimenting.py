@@ -34,7 +34,8 @@ def experiments_command(arguments: Any) -> int:
 
 
 def _run(chosen: list[str], arguments: Any) -> int:
-    from bilevel_verify.experiments.report import data_of, judge, write
+    from bilevel_verify.experiments.claims import judge
+    from bilevel_verify.experiments.report import data_of, write
     from bilevel_verify.experiments.running import Runner, run_experiments
 
     interrupt_politely()

@@ -39,7 +39,7 @@ class Softmax:
         """Probabilities of the classes."""
         P = np.exp(Z - Z.max(axis=1, keepdims=True))
         P /= P.sum(axis=1, keepdims=True)
-        return P
+        return np.asarray(P)
 
     def loss(self, Z: FloatArray) -> FloatArray:
         """log sum exp(z) - z_label."""
@@ -49,7 +49,7 @@ class Softmax:
         """Probabilities minus the label."""
         S = ready.copy()
         S[self.rows, self.labels] -= 1.0
-        return S
+        return np.asarray(S)
 
     def curvature(self, ready: FloatArray, D: FloatArray) -> FloatArray:
         """P * (D - <P, D>)."""

@@ -86,11 +86,11 @@ class BisecBio(SimpleStepper):
 
     def output(self) -> FloatArray:
         """The solution of the last level that was reached."""
-        return self.best if self._begun else self.x
+        return getattr(self, "best", self.x)  # the budget may end while it prepares
 
     def last_row(self) -> dict[str, FloatArray]:
         """The last computed point."""
-        return {"x": self.point}
+        return {"x": getattr(self, "point", self.x)}
 
     def _lower(self, start: FloatArray, length: int, level: float | None) -> FloatArray:
         """FISTA on g over Z, or over Z cut by the level set of f; the momentum starts afresh."""
