@@ -23,7 +23,7 @@ from bilevel_verify.intervals.rounding import enclose
 from bilevel_verify.problems.family import ProblemFamily
 from bilevel_verify.problems.problem import Problem
 
-_CACHE: dict[tuple[str, str, float], Analysis] = {}
+_CACHE: dict[tuple[str, str, float, str], Analysis] = {}
 _CACHE_LIMIT = 256
 _KNOWN: dict[tuple[Any, ...], dict[str, Constant]] = {}
 

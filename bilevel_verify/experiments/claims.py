@@ -107,7 +107,7 @@ def _judge(found: Finished, claim: Claim, variant: str) -> Judged:
         return Judged(claim, variant, "not comparable", "some runs have no answer", {})
     if size.seeds < FEWEST:
         return Judged(claim, variant, "not comparable", f"{size.seeds} seeds; an exact test needs {FEWEST}", {})
-    pairs = {}
+    pairs: dict[tuple[str, str], Paired] = {}
     for name in claim.better:
         for rival in claim.than:
             numbers = [_numbers(found, claim, variant, n) for n in (name, rival)]
@@ -116,11 +116,11 @@ def _judge(found: Finished, claim: Claim, variant: str) -> Judged:
                 return Judged(claim, variant, "not comparable", reason, pairs)
             if claim.kind == "comparable":
                 verdict, reason = _within(numbers[0], numbers[1])
-                pairs[name, rival] = compare_ranges(*numbers)
+                pairs[name, rival] = compare_ranges(numbers[0], numbers[1])
                 if verdict is not None:
                     return Judged(claim, variant, verdict, f"{name} and {rival}: {reason}", pairs)
             else:
-                pairs[name, rival] = compare_ranges(*numbers)
+                pairs[name, rival] = compare_ranges(numbers[0], numbers[1])
     if claim.kind == "comparable":
         return Judged(claim, variant, "supported", f"within a factor of {BAND:g} both ways, each p <= {LEVEL}", pairs)
     return _of_pairs(claim, variant, pairs)

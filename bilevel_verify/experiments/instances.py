@@ -117,7 +117,7 @@ def solved(model: Any, x: FloatArray, start: FloatArray) -> FloatArray:
     if not np.all(np.isfinite(x)):
         return np.full(model.dy, np.nan)
 
-    def both(y: FloatArray) -> Any:
+    def both(y: FloatArray) -> tuple[float, FloatArray]:
         return model.value("g", x, y), model.gradient("g", x, y, "y")[1]
 
     start = start if np.all(np.isfinite(start)) else np.zeros(model.dy)

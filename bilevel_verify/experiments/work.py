@@ -88,7 +88,7 @@ def work(cell: Cell) -> tuple[dict[str, Any], list[dict[str, Any]]]:
 def run(made: Instance, entry: Entry, size: Size, knobs: dict[str, float], seed: int) -> dict[str, Any]:
     """One run of a method on an instance."""
     curve = Curve(made, RETRAINED if size.retrain else GROWTH)
-    problem = ExternalProblem(made.model, entry.name, made.around, curve)
+    problem: Any = ExternalProblem(made.model, entry.name, made.around, curve)
     letters = letters_of(entry, knobs, made.constants)
     budget = {"calls": size.calls, "iterations": size.iterations}
     record = "all" if made.around is not None else "last"

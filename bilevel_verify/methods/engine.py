@@ -86,8 +86,9 @@ class Outcome:
 class Stepper(Protocol):
     """A method in the middle of a run. Methods that are no cell of the table bring their own."""
 
-    counts: Any
-    """Counter array (see :mod:`bilevel_verify.oracles.convention`)."""
+    @property
+    def counts(self) -> Any:
+        """Counter array (see :mod:`bilevel_verify.oracles.convention`)."""
 
     @property
     def compiled(self) -> bool:

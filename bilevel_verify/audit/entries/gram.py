@@ -82,8 +82,8 @@ def in_lengths(claim: ScalarClaim, vectors: tuple[str, ...]) -> tuple[ScalarClai
         except (NotQuadratic, NotAlgebraic):
             complete = False
     domains = {name: d for name, d in claim.domains.items() if name not in vectors} | gram.domains()
-    sides = {"left": gram.scalar(claim.left), "right": gram.scalar(claim.right)}
-    return replace(claim, **sides, domains=domains, where=(*where, *gram.conditions())), complete
+    left, right = gram.scalar(claim.left), gram.scalar(claim.right)
+    return replace(claim, left=left, right=right, domains=domains, where=(*where, *gram.conditions())), complete
 
 
 class _Gram:

@@ -53,7 +53,7 @@ class Softmax:
 
     def curvature(self, ready: FloatArray, D: FloatArray) -> FloatArray:
         """P * (D - <P, D>)."""
-        return ready * (D - np.einsum("ij,ij->i", ready, D)[:, None])
+        return np.asarray(ready * (D - np.einsum("ij,ij->i", ready, D)[:, None]))
 
     def correct(self, Z: FloatArray) -> float:
         """Share of right answers."""
