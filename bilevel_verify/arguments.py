@@ -13,7 +13,7 @@ import types
 import typing
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import islice
-from numbers import Integral, Real
+from numbers import Integral, Number, Real
 from typing import Any, Literal, TypeVar
 
 from bilevel_verify.errors import InputError
@@ -88,6 +88,8 @@ def _fits(value: Any, hint: Any) -> bool:
         return any(_fits(value, part) for part in parts)
     if origin is Literal:
         return any(type(value) is type(part) and value == part for part in parts)
+    if hint is complex:  # in the type of what NumPy makes an array of
+        return isinstance(value, Number)
     if hint in (bool, float, int):
         return _is_plain(value, hint)
     if origin is Callable or hint is Callable:

@@ -174,8 +174,9 @@ def figure(found: Finished, path: Path) -> None:
                     rows = [r for r in (answers[0] or {}).get("curve", ()) if r.get(one.measure) is not None]
                     x, y = [r[across] for r in rows], [max(r[one.measure], 1e-18) for r in rows]
                     axes.plot(x, y, LINES[place % 4], label=name, linewidth=1.2)
-                axes.set_xscale("log")
-                axes.set_yscale("log")
+                if any(len(line.get_xdata()) for line in axes.lines):  # matplotlib takes no logarithm of nothing
+                    axes.set_xscale("log")
+                    axes.set_yscale("log")
                 axes.set_xlabel("oracle calls" if across == "calls" else "seconds on this machine")
                 axes.set_ylabel(one.measure)
                 axes.set_title(variant)

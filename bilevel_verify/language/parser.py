@@ -273,7 +273,8 @@ class _Converter:
         if len(node.args) > 1000:
             raise self.fail("more than 1000 arguments", node)
         arguments = tuple(self.visit(a, depth + 1) for a in node.args)
-        if len(arguments) > 2 and isinstance(arguments[-1], tree.Tuple):  # all readers take the first and the last
+        ranged = len(arguments) > 2 and isinstance(arguments[-1], tree.Tuple) and name.name != "Piecewise"
+        if ranged:  # all readers take the first and the last
             raise self.fail(f"an index range follows one expression: {name.name}(expression, (i, lo, hi))", node)
         return tree.Call(SYNONYMS.get(name.name, name.name), arguments, column=node.col_offset + 1)
 

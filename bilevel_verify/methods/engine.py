@@ -241,10 +241,10 @@ def oracles_of(problem: Problem) -> Oracles:
     return _KEPT[id(problem)][1]
 
 
-def uncounted(problem: Problem) -> Oracles:
-    """Oracles for looking at a problem before a run: nobody counts what they are asked."""
+def uncounted(problem: Problem, compiled: bool | None = None) -> Oracles:
+    """Oracles for looking at a problem beside a run: nobody counts what they are asked."""
     ready = getattr(problem, "ready_oracles", None)
-    return oracles(problem, compiled=False) if ready is None else ready.unwatched()
+    return oracles(problem, compiled) if ready is None else ready.unwatched()
 
 
 def needed_oracles(method: Method, letters: Mapping[str, Any]) -> frozenset[str]:

@@ -261,6 +261,7 @@ class Oracles:
             return False
         return all(self._compiled(name) is not None for name in names)
 
+    @checked
     def ready(self, names: Iterable[str]) -> bool:
         """Whether the machine code of these oracles is in this process."""
         return all(self._fast.get(name) is not None for name in names)

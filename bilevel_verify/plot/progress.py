@@ -90,7 +90,8 @@ def history(problem: Problem, method: str, eps: Any = None, **options: Any) -> H
     """
     first = solve(problem, method, eps=eps, **options)
     given = {name: options[name] for name in STARTS if options.get(name) is not None}
-    running = stream(problem, method, {**first.parameters, **(options.get("parameters") or {})}, eps=eps, **given)
+    letters = {**first.parameters, **(options.get("parameters") or {})}
+    running = stream(problem, method, letters, eps=eps, compiled=first.compiled, **given)
     found: list[Place] = []
     seen, steps, seconds, outcome = 0, 0, 0.0, None
     before: Mapping[str, int] = {}

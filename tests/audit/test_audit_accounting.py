@@ -360,7 +360,8 @@ def test_a_recorded_instance_may_be_the_table_of_a_problem(tmp_path: Path, quick
         if f.row.judges == "relation"
     ]
     assert (finding.row.claim, finding.row.verdict, finding.row.problem) == ("first", "refuted", "one-first")
-    assert finding.row.reproduce == "bilevel-verify audit mine --statement one"
+    command = f"bilevel-verify audit {tmp_path / 'mine.toml'} --statement one"
+    assert finding.row.reproduce == command + (" --quick" if quick else "")
     shown = {"kind": "single_level", "f": "sin(x1) + x1**2", "x": "x1", "eps": "0.01", "x0": "1"}
     assert finding.counterexample == shown
 

@@ -158,8 +158,7 @@ CLAIM = ("a <= b", RANGES)
         ([z3.unsat], ["qfnra-nlsat"], "proved", ""),
         (["incomplete", z3.unsat], ["qfnra-nlsat", "plain"], "proved", ""),
         (["incomplete", "incomplete"], ["qfnra-nlsat", "plain"], "undecided", ""),
-        (["timeout", "incomplete"], ["qfnra-nlsat", "plain"], "undecided", "smt was ended after 0.8 seconds"),
-        (["canceled", z3.unsat], ["qfnra-nlsat", "plain"], "proved", "smt was ended after 0.8 seconds"),
+        (["canceled", z3.unsat], ["qfnra-nlsat", "plain"], "proved", ""),
         ([z3.Z3Exception(b"lost")], ["qfnra-nlsat"], "undecided", ""),
     ],
 )
@@ -170,7 +169,7 @@ def test_two_solvers_one_after_the_other(
     with counting(10.0) as work:
         found = prove(claim_of(*CLAIM), 100)
     assert (found.outcome, solver.made, work.ended) == (outcome, made, over)
-    assert solver.settings == [("rlimit", 60_000), ("timeout", 800)] * len(made)
+    assert solver.settings == [("rlimit", 60_000)] * len(made)  # no limit on real time: answers depend on no load
     assert work.spent >= 0
 
 
@@ -179,7 +178,7 @@ def test_defaults(monkeypatch: pytest.MonkeyPatch) -> None:
     prove(claim_of(*CLAIM))
     contradictory(claim_of(*CLAIM))
     assert solver.settings[0] == ("rlimit", 2_400_000)
-    assert solver.settings[4] == ("rlimit", 1_200_000)
+    assert solver.settings[2] == ("rlimit", 1_200_000)
 
 
 def test_work_of_all_solvers_of_a_process_is_one_counter() -> None:

@@ -98,7 +98,7 @@ def test_mistakes_are_one_line(tmp_path: Path, text: str, match: str) -> None:
 
 
 def test_a_missing_or_binary_file_is_one_line(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no such campaign file"):
+    with pytest.raises(InputError, match="no such file"):
         load_campaign(tmp_path / "none.toml")
     (tmp_path / "b.toml").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(InputError, match="not UTF-8"):

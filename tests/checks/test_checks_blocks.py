@@ -12,7 +12,7 @@ import pytest
 import bilevel_verify as bv
 from bilevel_verify.checks.evidence import blocks, runs
 from bilevel_verify.checks.solvers import running
-from bilevel_verify.methods import engine, recorder
+from bilevel_verify.methods import engine, recorder, solve
 from bilevel_verify.theorems.library import shipped
 
 
@@ -33,6 +33,7 @@ def seen(statement: str, eps: float, **options: Any) -> dict[Any, Any]:
 
 def make_everything_long(monkeypatch: pytest.MonkeyPatch, kept: int) -> list[int]:
     """Limits so small that a short run counts as long; the blocks that were judged."""
+    monkeypatch.setattr(solve, "may_be_short", lambda setup: False)
     monkeypatch.setattr(recorder, "FULL_ROWS", 10)
     monkeypatch.setattr(running, "MOST_ROWS", 11)
     monkeypatch.setattr(engine, "FIRST_ROWS", 16)

@@ -108,9 +108,9 @@ def test_thinned_epochs_are_given_up_with_a_reason() -> None:
     assert second.tally.outcome()[0] == "holds"
 
 
-def test_patience_that_has_ended_gives_up_the_rest_and_says_which() -> None:
+def test_work_that_is_spent_gives_up_the_rest_and_says_which() -> None:
     step, run_claim = claim("norm(x[k+1] - x[k])", "1"), claim("iterations", "99", "run")
-    first, second = judged([step, run_claim], run_of((3, 2, 2)), patience=-1.0)
+    first, second = judged([step, run_claim], run_of((3, 2, 2)), work=-1)
     assert first.tally.outcome()[1].startswith("budget: epochs 0 to 2 were not judged")
     assert (first.tally.held, first.tally.open_count) == (0, 1)
     assert second.tally.outcome()[0] == "holds"

@@ -293,7 +293,7 @@ def test_the_view_has_the_questions_and_nothing_else(bowl: bv.Problem) -> None:
     view = HandedOracles(asked)
     offered = {name for name in dir(view) if not name.startswith("_")}
     assert PUBLIC - offered == {
-        "batch", "can_compile", "counts_array", "fresh", "function_set", "reset", "worth_compiling",
+        "batch", "can_compile", "counts_array", "fresh", "function_set", "ready", "reset", "worth_compiling",
     }  # fmt: skip
     assert offered - PUBLIC == {"L", "calls", "dx", "dy", "kind", "mu"} - PUBLIC
     assert (view.dx, view.dy, view.kind, view.budget, view.L) == (2, 0, "single_level", 100, 4.0)

@@ -49,7 +49,7 @@ def test_read_takes_a_card_a_key_a_mapping_or_nothing() -> None:
     assert (reading.text, reading.latex()) == ("a**2 <= b", r"a^{2} \le b")
     with pytest.raises(LatexError, match=r"\\mu is not declared"):
         bv.read(r"\mu", letters={"lam": r"\lambda"})
-    with pytest.raises(InputError, match="a card, a notation or a mapping"):
+    with pytest.raises(InputError, match="letters must be a Card or a Notation or Mapping"):
         bv.read("a", letters=3)  # type: ignore[arg-type]
 
 

@@ -325,7 +325,7 @@ BAD = {
     "eps NaN": ({"eps": float("nan")}, "eps must be a positive"),
     "budget zero": ({"budget": 0}, "budget"),
     "budget of seconds": ({"budget": {"seconds": 3}}, "'seconds'"),
-    "record": ({"record": "most"}, "'all' or 'thin'"),
+    "record": ({"record": "most"}, "'all', 'thin' or 'last'"),
     "seed": ({"seed": -1}, "seed"),
     "digits": ({"digits": 3}, "digits"),
     "noise of the wrong shape": ({"method": "prahgd", "noise": [[1.0, 2.0]]}, "noise must be"),

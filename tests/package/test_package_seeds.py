@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import importlib.util
 import subprocess
-import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests/thorough"))
-
-import seeds  # noqa: E402
+_SPEC = importlib.util.spec_from_file_location("many_seeds", ROOT / "tests/thorough/seeds.py")  # tests have a seeds too
+assert _SPEC is not None
+assert _SPEC.loader is not None
+seeds: Any = importlib.util.module_from_spec(_SPEC)
+_SPEC.loader.exec_module(seeds)
 
 TESTS = """
 import pytest

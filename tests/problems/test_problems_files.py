@@ -200,7 +200,7 @@ def test_unreadable_files(tmp_path):
         ("missing.toml", "cannot be read"),
         ("latin.toml", "UTF-8"),
         ("large.toml", "at most"),
-        (".", "cannot be read"),
+        (".", "not a plain file"),
     ]:
         with pytest.raises(InputError, match=fragment):
             load(tmp_path / name)

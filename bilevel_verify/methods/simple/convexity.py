@@ -38,7 +38,7 @@ def require_convex(problem: Problem) -> None:
 
 def _witness(problem: Problem) -> str:
     """Two points of Z between which a gradient decreases, as one line; empty if none was found."""
-    free = uncounted(problem)
+    free = uncounted(problem, compiled=False)
     sample = _sample(problem)
     for name, gradient in (("f", free.grad_f), ("g", free.grad_g)):
         slopes = np.array([gradient(z)[0] for z in sample])

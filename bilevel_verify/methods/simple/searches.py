@@ -7,11 +7,10 @@ from itertools import combinations
 import numpy as np
 
 from bilevel_verify.errors import MathematicalError
-from bilevel_verify.methods.engine import Outcome
+from bilevel_verify.methods.engine import Outcome, uncounted
 from bilevel_verify.methods.plain import FloatArray
 from bilevel_verify.methods.simple.geometry import linear_minimum, linear_minimum_with_cut, project_on_level_set
 from bilevel_verify.methods.simple.steppers import SimpleStepper
-from bilevel_verify.oracles import oracles
 from bilevel_verify.problems.feasible import Isotonic, Orthant, WholeSpace
 from bilevel_verify.truth.functions.quadratics import quadratic_of
 
@@ -61,7 +60,7 @@ class BisecBio(SimpleStepper):
     def begin(self) -> None:
         """x_hat from n_lower accelerated steps on g over Z; [l, u] brackets f*."""
         self.start_inside()
-        self.free = oracles(self.problem)
+        self.free = uncounted(self.problem)
         self.x = self._lower(self.x, int(self.letters["n_lower"]), None)
         self.g_hat = self.free.value_g(self.x)
         self.low, self.high = float(self.letters["l"]), self.free.value_f(self.x)
@@ -141,7 +140,7 @@ class Mng(SimpleStepper):
 
     def begin(self) -> None:
         """Oracles of the sub-problems are not counted: the method counts one gradient of f and of g an iteration."""
-        self.free = oracles(self.problem)
+        self.free = uncounted(self.problem)
         constant = quadratic_of(self.problem.f, self.problem.x)
         self.hessian = None if constant is None else np.array(constant.Q, dtype=float)
 
