@@ -265,6 +265,8 @@ def test_orders_fail_exactly_along_the_directions_that_are_seen_one_by_one() -> 
         ("1 - nu", (0, 1), True),
         ("1 - nu", (2, 3), False),
         ("(nu - 1)*(nu - 2)", (1, 2), False),
+        ("(nu - 1/2)**2", (0, 1), True),  # an even power has one sign
+        ("(nu - 3)*(nu - 1/2)**2", (0, 1), False),
         ("1/(nu - 3)", (0, 1), False),
         ("1/(nu - 3)", (4, 5), True),
     ],

@@ -156,6 +156,14 @@ def test_a_solver_that_gives_up_proves_nothing(monkeypatch: pytest.MonkeyPatch) 
         compare(power, growth_of(parse("b"), spans), Regime(("a", "b"), (), spans))
 
 
+def test_the_work_of_the_solver_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    left, right = growth_of(parse("a**2*b + b*c")), growth_of(parse("a*b + b**2"))
+    assert compare(left, right, FREE) is not None
+    monkeypatch.setattr(rays, "RESOURCES", 1)
+    with pytest.raises(NoOrder):
+        compare(left, right, FREE)
+
+
 def test_a_ray_between_the_points_of_a_grid_is_no_proof() -> None:
     spans = {"nu": (F(0), F(1))}
     left, right = growth_of(parse("k**nu"), spans), growth_of(parse("1"))
@@ -222,6 +230,55 @@ def test_logarithms_count_where_no_power_does(left: str, right: str, signed: boo
     assert (rate, logs) == (None, None) if ray is None else (ray.rate, ray.logs) == (rate, logs)
     if ray is not None:
         assert all(ray.start.get(n, 0) for n in "abc")  # no logarithm begins at 0
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "answer"),
+    [
+        ("log(log(k))", "1", "size is not known"),
+        ("softO(k)", "k", "size is not known"),
+        ("log(k)", "log(log(k))", "size is not known"),
+        ("log(k)**2", "log(log(k))", "ray"),
+        ("k", "log(log(k))", "ray"),
+        ("k*log(log(k))", "1", "ray"),
+        ("1", "log(log(k))", "none"),
+        ("log(log(k))", "k", "none"),
+    ],
+)
+def test_a_logarithm_of_unknown_size_counts_against_a_ray(left: str, right: str, answer: str) -> None:
+    one, two = growth_of(parse(left)), growth_of(parse(right))
+    regime = Regime(("k",), ({"k": F(1)},))
+    if answer in ("ray", "none"):
+        assert (compare(one, two, regime) is not None) is (answer == "ray")
+        return
+    with pytest.raises(NoOrder, match=answer):
+        compare(one, two, regime)
+
+
+def test_a_soft_order_is_not_moved_by_a_letter_that_stays_bounded() -> None:
+    spans = {"nu": (F(1, 2), F(1))}
+    soft, hard = (growth_of(parse(text), spans) for text in ("softO(k**nu)", "k**nu"))
+    regime = Regime(("k",), ({"k": F(1)},), spans)
+    assert compare(hard, soft, regime) is None
+    with pytest.raises(NoOrder, match="size is not known"):
+        compare(soft, hard, regime)
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "rate", "logs"),
+    [
+        ("min(log(a), log(a)**3)", "1", 0, 1),
+        ("min(log(a)**3, log(a))", "1", 0, 1),
+        ("min(a, a**3)", "1", 1, 0),
+        ("min(a**3, a)", "1", 1, 0),
+        ("a**3", "a + a**2", 1, 0),
+    ],
+)
+def test_the_rate_of_a_minimum_is_its_least(left: str, right: str, rate: int, logs: int) -> None:
+    rising = Regime(("a",), ({"a": F(1)},))
+    ray = compare(growth_of(parse(left)), growth_of(parse(right)), rising)
+    assert ray is not None
+    assert (ray.direction, ray.rate, ray.logs) == ({"a": 1}, rate, logs)
 
 
 @pytest.mark.parametrize(
@@ -317,6 +374,16 @@ def test_chains_conjunctions_and_order_symbols_are_taken_apart() -> None:
     assert parts == [to_text(parse(text)) for text in ("a <= b", "b < c", "d >= 1")]
     assert [to_text(p) for p in regimes._parts(parse("a <= b or c >= 1"))] == [to_text(parse("a <= b or c >= 1"))]
     assert to_text(regimes._plain(parse("k*O(a) + softO(O(b))"))) == to_text(parse("k*a + b"))
+
+
+def test_the_regime_of_an_entry_stands_before_that_of_the_card() -> None:
+    card: Any = SimpleNamespace(regimes={"default": ("d",), "other": ("o",)}, entries={}, settings={})
+    for own, wanted in (((), ["d", "w"]), (("r",), ["r", "w"])):
+        entry: Any = SimpleNamespace(regime=own, premise=(), where=("w",), settings=())
+        assert list(regimes._stated(card, entry)) == wanted
+    bare: Any = SimpleNamespace(regimes={}, entries={}, settings={})
+    entry = SimpleNamespace(regime=(), premise=(), where=(), settings=())
+    assert list(regimes._stated(bare, entry)) == []
 
 
 def test_hidden_letters_are_those_that_the_sentence_leaves_out() -> None:
