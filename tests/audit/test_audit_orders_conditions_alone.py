@@ -14,6 +14,7 @@ from bilevel_verify.audit.orders import derivations, growth, rays, regimes
 from bilevel_verify.audit.orders.growth import compare, growth_of, same_monomial
 from bilevel_verify.audit.orders.monomials import Bound, NoOrder, Ray, Regime, power_text
 from bilevel_verify.language import parse, to_text
+from bilevel_verify.theorems.card import Domain, Expression
 
 pytestmark = pytest.mark.fast
 F = Fraction
@@ -281,6 +282,16 @@ def test_the_rate_of_a_minimum_is_its_least(left: str, right: str, rate: int, lo
     assert (ray.direction, ray.rate, ray.logs) == ({"a": 1}, rate, logs)
 
 
+def test_a_root_of_a_logarithm_that_stays_is_defined() -> None:
+    left, one = growth_of(parse("a*sqrt(log(b))")), growth_of(parse("1"))
+    for rows in ((), ({"b": F(1)},)):
+        ray = compare(left, one, Regime(("a", "b"), rows, fixed=frozenset("b")), signed=True)
+        assert ray is not None
+        assert (ray.direction, ray.rate) == ({"a": 1}, 1)
+    falls = Regime(("a", "b"), ({"a": F(-1)}, {"b": F(-1)}))
+    assert compare(left, one, falls, signed=True) is None
+
+
 @pytest.mark.parametrize(
     ("bounds", "found"),
     [
@@ -374,6 +385,20 @@ def test_chains_conjunctions_and_order_symbols_are_taken_apart() -> None:
     assert parts == [to_text(parse(text)) for text in ("a <= b", "b < c", "d >= 1")]
     assert [to_text(p) for p in regimes._parts(parse("a <= b or c >= 1"))] == [to_text(parse("a <= b or c >= 1"))]
     assert to_text(regimes._plain(parse("k*O(a) + softO(O(b))"))) == to_text(parse("k*a + b"))
+
+
+def test_exponent_letters_have_a_finite_range() -> None:
+    ends = [SimpleNamespace(kind="interval", lower=None, upper=None), _between("0", "1"), _between("0", "oo")]
+    card: Any = SimpleNamespace(letters={n: SimpleNamespace(domain=d) for n, d in zip("xst", ends)})
+    texts = [SimpleNamespace(tree=parse(text)) for text in ("a**x + a**(s*pi)", "O(a**t*v)", "b**v")]
+    entry: Any = SimpleNamespace(
+        result=texts[0], gives=texts[1], substitute={"c": texts[2]}, for_={"v": _between("1", "2")}
+    )
+    assert derivations.exponent_letters(card, entry) == {"s", "v"}
+
+
+def _between(low: str, high: str) -> Domain:
+    return Domain("", "interval", *(Expression(parse(text), text) for text in (low, high)))
 
 
 def test_the_regime_of_an_entry_stands_before_that_of_the_card() -> None:
