@@ -346,6 +346,7 @@ def row(size: int = 0, strict: bool = False, **powers: Any) -> Bound:
         ("a >= b + c + d", [row(-2, a=1, b=-1), row(-2, a=1, c=-1), row(-2, a=1, d=-1)]),
         ("a >= max(b, 2*c)", [row(a=1, b=-1), row(-1, a=1, c=-1)]),
         ("sqrt(a) >= b", [row(a=F(1, 2), b=-1)]),
+        ("sqrt(a) >= 4", [row(-2, a=F(1, 2))]),
         ("a**2 >= b/8", [row(3, a=2, b=-1)]),
         ("1/(3*a) >= b", [row(-2, a=-1, b=-1)]),
         ("b >= 1/(3*a)", [row(1, a=1, b=1)]),
