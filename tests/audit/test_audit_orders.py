@@ -100,6 +100,7 @@ def test_a_family_satisfies_every_hypothesis(tmp_path: Path, more: str, outcome:
     assert decided(tmp_path, order("kappa*Delta", "O(1)", more)).outcome == outcome
 
 
+@pytest.mark.fast
 def test_hypotheses_of_settings_and_premises_count(tmp_path: Path) -> None:
     head = """
 [settings.small]
@@ -122,11 +123,13 @@ settings = ["small"]
     assert decided(tmp_path, order("Delta", "O(1)", 'premise = ["t/c"]'), head).outcome == "proved"
 
 
+@pytest.mark.fast
 def test_equalities_bind_from_both_sides(tmp_path: Path) -> None:
     assert decided(tmp_path, order("1/M", "O(1)", 'where = ["M == 1"]')).outcome == "proved"
     assert decided(tmp_path, order("M", "O(1)", 'where = ["M == 1"]')).outcome == "proved"
 
 
+@pytest.mark.fast
 def test_ranges_of_substituted_letters_count(tmp_path: Path) -> None:
     """eps <= 1 binds L and M through eps = L/M."""
     assert decided(tmp_path, order("1/L", "O(1/M)", 'substitute = { eps = "L/M" }')).outcome == "refuted"
@@ -135,6 +138,7 @@ def test_ranges_of_substituted_letters_count(tmp_path: Path) -> None:
     assert decided(tmp_path, text).outcome == "proved"
 
 
+@pytest.mark.fast
 def test_exponents_take_values_that_their_range_admits(tmp_path: Path) -> None:
     decision = decided(tmp_path, order("Delta**(1 - nu)*eps**nu", "O(1)"))
     assert decision.outcome == "refuted"
@@ -143,6 +147,7 @@ def test_exponents_take_values_that_their_range_admits(tmp_path: Path) -> None:
     assert decided(tmp_path, order("Delta**(1 - nu)", "O(1)", 'where = ["nu == 1"]')).outcome == "undecided"
 
 
+@pytest.mark.fast
 def test_the_family_starts_where_the_hypotheses_hold(tmp_path: Path) -> None:
     decision = decided(tmp_path, order("kappa*Delta", "O(kappa)", 'where = ["M >= 5", "Delta >= 3*M", "L < M/4"]'))
     assert decision.ray is not None
@@ -153,6 +158,7 @@ def test_the_family_starts_where_the_hypotheses_hold(tmp_path: Path) -> None:
     assert set(decision.ray.family()) >= {"M", "Delta", "L", "kappa"}
 
 
+@pytest.mark.fast
 def test_contradictory_hypotheses_refute_nothing(tmp_path: Path) -> None:
     text = order("kappa*Delta", "O(kappa)", 'where = ["M >= 5", "M <= 2"]')
     assert decided(tmp_path, text).outcome == "undecided"
@@ -161,6 +167,7 @@ def test_contradictory_hypotheses_refute_nothing(tmp_path: Path) -> None:
 HIDES = '[hides]\nletters = ["Delta", "M"]\nsource = "Notation"\n'
 
 
+@pytest.mark.fast
 @pytest.mark.parametrize(
     ("result", "gives", "outcome"),
     [
@@ -190,6 +197,7 @@ def test_the_finding_names_premise_fixed_letters_and_family(tmp_path: Path) -> N
     assert finding.counterexample["kappa"].endswith("t")
 
 
+@pytest.mark.fast
 @pytest.mark.parametrize(
     ("head", "more", "said"),
     [
@@ -222,6 +230,7 @@ def test_papers_say_once_what_their_orders_hide() -> None:
         assert "fixed" not in entry.note, entry.id
 
 
+@pytest.mark.fast
 def test_removable_logarithms_are_removed_from_the_premise() -> None:
     """The paper's own remark takes the logarithms out of its rates: its orders are judged against that."""
     card = load_card("agm-bio")
@@ -231,6 +240,7 @@ def test_removable_logarithms_are_removed_from_the_premise() -> None:
             assert decide_derivation(card, entry).outcome == "proved"
 
 
+@pytest.mark.fast
 @pytest.mark.parametrize(
     "name",
     [
@@ -254,6 +264,7 @@ def test_families_of_appendix_e_stay_in_its_regime(name: str) -> None:
     assert sum(e * ray.start.get(n, 0) for n, (_, e) in powers.items()) >= 0
 
 
+@pytest.mark.fast
 def test_numbers_confirm_a_ray() -> None:
     up = Ray({"x": Fraction(1)}, Fraction(1), letters=("x",))
     assert grows(parse("x**2"), parse("x"), up)
@@ -268,6 +279,7 @@ def test_numbers_confirm_a_ray() -> None:
     assert not grows(parse("log(y)"), parse("1"), logs)
 
 
+@pytest.mark.fast
 @pytest.mark.parametrize(
     ("condition", "holds"),
     [
@@ -286,6 +298,7 @@ def test_conditions_along_a_family(condition: str, holds: bool) -> None:
     assert satisfied(parse(condition), Ray({"x": Fraction(1)}, Fraction(1))) is holds
 
 
+@pytest.mark.fast
 def test_conditions_on_letters_that_stay_are_seen_at_the_start() -> None:
     ray = Ray({"x": Fraction(1)}, Fraction(1), at={"nu": Fraction(1, 2)}, start={"y": 3})
     assert satisfied(parse("y**2 + 1 == 65"), ray)
@@ -294,6 +307,7 @@ def test_conditions_on_letters_that_stay_are_seen_at_the_start() -> None:
     assert not satisfied(parse("y - x > -10"), ray)
 
 
+@pytest.mark.fast
 def test_rows_of_a_regime(tmp_path: Path) -> None:
     card = card_of(tmp_path, order("kappa*M*n", "O(kappa)", 'where = ["3*M <= kappa/5", "L > 0", "n < 4*M*kappa"]'))
     entry = card.entries["d"]
@@ -306,6 +320,7 @@ def test_rows_of_a_regime(tmp_path: Path) -> None:
     assert regime.unread == ()
 
 
+@pytest.mark.fast
 def test_a_sign_is_not_forgotten_among_equal_sizes() -> None:
     regime = Regime(("x",), ({"x": Fraction(-1)},))
     falls, rises, one = growth_of(parse("log(x)")), growth_of(parse("log(1/x)")), growth_of(parse("1"))
@@ -319,6 +334,7 @@ def test_a_sign_is_not_forgotten_among_equal_sizes() -> None:
     assert compare(falls.without_logs().times(growth_of(parse("1/x"))), one, regime, signed=True) is None
 
 
+@pytest.mark.fast
 def test_no_starting_point_no_ray() -> None:
     regime = Regime(("x",), (), bounds=(Bound({}, Fraction(-1)),))
     with pytest.raises(NoOrder, match="starting point"):

@@ -128,6 +128,12 @@ FALSE = [
     ("k*a", "O(1)", "k*a >= 1"),
     ("a", "O(b)", "a == b + c"),
     ("a**nu", "O(1)", ""),
+    # formulas agree in every letter, over its whole range
+    ("abs(v)", "v", ""),
+    ("sqrt(v**2)", "v", ""),
+    ("w", "abs(w)", ""),
+    ("a*k", "a", ""),
+    ("a + x", "a", ""),
 ]
 TRUE = [
     ("a**(p - 1)", "O((a + b)**(p - 1))", ""),
@@ -154,6 +160,9 @@ TRUE = [
     ("sqrt(a*b)", "O(a + b)", ""),
     ("b + c", "O(a)", "a == b + c"),
     ("1/n", "O(1)", ""),
+    ("abs(k)", "k", ""),
+    ("a*k/a", "k", ""),
+    ("abs(v)", "v", "v >= 0"),
 ]
 
 
@@ -265,6 +274,10 @@ def test_orders_fail_exactly_along_the_directions_that_are_seen_one_by_one() -> 
         ("1 - nu", (0, 1), True),
         ("1 - nu", (2, 3), False),
         ("(nu - 1)*(nu - 2)", (1, 2), False),
+        ("(nu - 1)**2", (0, 1), True),
+        ("-(nu - 1)**2", (0, 1), False),
+        ("(nu - 1/2)**2", (0, 1), True),  # an even power has one sign
+        ("(nu - 3)*(nu - 1/2)**2", (0, 1), False),
         ("1/(nu - 3)", (0, 1), False),
         ("1/(nu - 3)", (4, 5), True),
     ],

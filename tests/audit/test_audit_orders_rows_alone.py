@@ -50,6 +50,8 @@ def test_a_logarithm_moves_with_its_argument() -> None:
     assert vague.moved_by(up)
     assert not vague.moved_by({"e": F(1)})
     assert not vague.moved_by({"k": F(0)})
+    assert LogArgument(frozenset("ke")).moved_by({"k": F(1)})  # one letter is enough
+    assert not LogArgument(frozenset("ke")).moved_by({"m": F(1)})
     ratio = LogArgument(frozenset("ke"), (((("k", F(1)), ("e", F(1))),),))
     assert not ratio.vague
     assert not ratio.moved_by(up)  # k*e stays
@@ -141,6 +143,9 @@ def test_too_many_branches_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None
     assert len(growth_of(parse("1/((min(a, b) + min(c, d)))")).clauses) == 4
     with pytest.raises(NoOrder, match="branches"):
         growth_of(parse("1/(min(a, b) + min(c, d, e))"))
+    assert len(growth_of(parse("min(a, b) + min(c, d)")).dual()) == 4
+    with pytest.raises(NoOrder, match="branches"):
+        growth_of(parse("min(a, b) + min(c, d, e)")).dual()
 
 
 @pytest.mark.parametrize(
@@ -279,7 +284,20 @@ def test_terms_that_are_taken_away(text: str, added: str, taken: str | None) -> 
         ("k**(1 + nu)", "k", Ray({"k": F(1)}, F(1, 2), at={"nu": F(1, 2)}), True),
         ("k**2 - c*k**3", "k", Ray({"k": F(1)}, F(1)), False),
         ("k*m", "k", Ray({"m": F(1)}, F(1), start={"k": 5}), True),
+        ("k**(7/10)", "1", Ray({"k": F(1)}, F(1)), True),  # half of the rate is asked for
+        ("k**(2/5)", "1", Ray({"k": F(1)}, F(1)), False),
+        ("log(k)**(7/10)", "1", Ray({"k": F(1)}, F(0), F(1)), True),
+        ("log(k)**(2/5)", "1", Ray({"k": F(1)}, F(0), F(1)), False),
     ],
 )
 def test_ratios_are_seen_to_grow(faster: str, slower: str, ray: Ray, seen: bool) -> None:
     assert derivations.grows(parse(faster), parse(slower), ray) is seen
+
+
+def test_a_ratio_is_taken_on_the_family() -> None:
+    ray = Ray({"k": F(1), "e": F(-1, 2)}, F(1), at={"nu": F(2)}, start={"k": 3, "m": -2})
+    for text, exponent, value in (("k", 4, 128), ("1/e", 4, 4), ("1/m", 4, 4), ("nu", 4, 2), ("k*c", 0, 8)):
+        found = derivations._ratio((parse(text), parse("1")), ray, exponent)
+        assert abs(float(found) - value) < 1e-9, text
+    for top, bottom in (("-k", "1"), ("1", "-k"), ("-k", "-k"), ("k - k", "1")):
+        assert derivations._ratio((parse(top), parse(bottom)), ray, 4) is None
