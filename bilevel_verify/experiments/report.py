@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from bilevel_verify.experiments.claims import Judged, costs, judge, lowest
 from bilevel_verify.experiments.paired import BAND, LEVEL
 from bilevel_verify.experiments.running import Finished
@@ -174,7 +176,7 @@ def figure(found: Finished, path: Path) -> None:
                     rows = [r for r in (answers[0] or {}).get("curve", ()) if r.get(one.measure) is not None]
                     x, y = [r[across] for r in rows], [max(r[one.measure], 1e-18) for r in rows]
                     axes.plot(x, y, LINES[place % 4], label=name, linewidth=1.2)
-                if any(len(line.get_xdata()) for line in axes.lines):  # matplotlib takes no logarithm of nothing
+                if any(np.size(line.get_xdata()) for line in axes.lines):  # matplotlib takes no logarithm of nothing
                     axes.set_xscale("log")
                     axes.set_yscale("log")
                 axes.set_xlabel("oracle calls" if across == "calls" else "seconds on this machine")

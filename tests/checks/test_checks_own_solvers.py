@@ -297,8 +297,9 @@ def test_the_view_has_the_questions_and_nothing_else(bowl: bv.Problem) -> None:
     }  # fmt: skip
     assert offered - PUBLIC == {"L", "calls", "dx", "dy", "kind", "mu"} - PUBLIC
     assert (view.dx, view.dy, view.kind, view.budget, view.L) == (2, 0, "single_level", 100, 4.0)
-    with pytest.raises(ParameterError, match="has no constant mu"):
-        _ = view.mu
+    assert view.mu == 1.0, "of one level, the curvature of f"
+    with pytest.raises(ParameterError, match="has no constant L"):
+        _ = HandedOracles(oracles(bv.single_level(f="x1**4", x="x1"))).L
     for attribute in ("budget", "counts", "dx"):
         with pytest.raises(AttributeError):
             setattr(view, attribute, 0)
