@@ -298,7 +298,7 @@ def test_the_view_has_the_questions_and_nothing_else(bowl: bv.Problem) -> None:
     assert offered - PUBLIC == {"L", "calls", "dx", "dy", "kind", "mu"} - PUBLIC
     assert (view.dx, view.dy, view.kind, view.budget, view.L) == (2, 0, "single_level", 100, 4.0)
     assert view.mu == 1.0, "of one level, the curvature of f"
-    with pytest.raises(ParameterError, match="has no constant L"):
+    with pytest.raises(ParameterError, match="no finite bound of L"):
         _ = HandedOracles(oracles(bv.single_level(f="x1**4", x="x1"))).L
     for attribute in ("budget", "counts", "dx"):
         with pytest.raises(AttributeError):
