@@ -3,7 +3,8 @@
 ``faster``: oracle calls to the target, known between two rows of a curve; each p-value takes the end against it.
 ``comparable``: the same, within a factor of two both ways. ``lower``: the value of the measure at the end of the run.
 A sentence about several rivals is supported if the test says so of each of them, reversed if of one of them it says the
-opposite at the level divided by their number.
+opposite at the level divided by their number. Where a method is at the target in its first step from every start, the
+instance decides nothing.
 """
 
 from __future__ import annotations
@@ -107,6 +108,9 @@ def _judge(found: Finished, claim: Claim, variant: str) -> Judged:
         return Judged(claim, variant, "not comparable", "some runs have no answer", {})
     if size.seeds < FEWEST:
         return Judged(claim, variant, "not comparable", f"{size.seeds} seeds; an exact test needs {FEWEST}", {})
+    if lucky := [name for name in (*claim.better, *claim.than) if _at_once(found, variant, name)]:
+        reason = f"{', '.join(lucky)}: at the target in the first step from every start, which says nothing of the rest"
+        return Judged(claim, variant, "not comparable", reason, {})
     pairs: dict[tuple[str, str], Paired] = {}
     for name in claim.better:
         for rival in claim.than:
@@ -124,6 +128,15 @@ def _judge(found: Finished, claim: Claim, variant: str) -> Judged:
     if claim.kind == "comparable":
         return Judged(claim, variant, "supported", f"within a factor of {BAND:g} both ways, each p <= {LEVEL}", pairs)
     return _of_pairs(claim, variant, pairs)
+
+
+def _at_once(found: Finished, variant: str, entry: str) -> bool:
+    """Whether the first step reaches the target on every seed: the start is special for this method."""
+    measure, reached = found.experiment.measure, []
+    for answer, target in zip(found.answers[variant, entry], targets(found, variant)):
+        first = _values(answer, measure)[:2]
+        reached.append(target is not None and bool(first) and min(first) <= target)
+    return all(reached)
 
 
 def _numbers(found: Finished, claim: Claim, variant: str, entry: str) -> list[Range]:

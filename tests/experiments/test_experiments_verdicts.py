@@ -104,6 +104,20 @@ def test_nothing_is_supported_by_few_seeds_or_against_rivals_that_did_not_run() 
     assert judge(failed)[0].verdict == "not comparable"
 
 
+def test_an_instance_that_one_method_solves_in_its_first_step_decides_nothing() -> None:
+    found = _finished("faster", {"a": [20] * 5, "b": [10] * 5})
+    assert judge(found)[0].verdict == "reversed"
+    for answer in found.answers["", "b"]:
+        assert answer is not None
+        answer["curve"] = [{"calls": 1, "loss": 1.0}, {"calls": 4, "loss": 0.0}]
+    judged = judge(found)[0]
+    assert (judged.verdict, judged.reason[:2]) == ("not comparable", "b:")
+    first = found.answers["", "b"][0]
+    assert first is not None
+    first["curve"][1]["loss"] = 0.95
+    assert judge(found)[0].verdict != "not comparable", "one start is not special"
+
+
 def test_targets_and_costs() -> None:
     found = _finished("faster", {"a": [10] * 5, "b": [0] * 5})
     assert targets(found, "") == pytest.approx([0.1] * 5)
