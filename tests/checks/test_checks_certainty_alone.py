@@ -36,7 +36,7 @@ from bilevel_verify.theorems.card import Card, Claim, Condition, Definition, Dom
 from bilevel_verify.theorems.card import Statement as Entry
 from bilevel_verify.theorems.letters.instance import Leaves
 from bilevel_verify.theorems.letters.resolve import resolve
-from bilevel_verify.theorems.letters.resolved import ResolvedLetter
+from bilevel_verify.theorems.letters.resolved import ResolvedLetter, scalar_of
 from bilevel_verify.truth import truth
 from bilevel_verify.truth.arithmetic.enclosure import Enclosure, is_witness, weakest
 from bilevel_verify.truth.infimum import infimum
@@ -152,6 +152,14 @@ def test_a_letter_and_a_condition_are_as_certain_as_what_they_are_made_of(weak: 
     found = letters_of(weak)
     assert (found["a"].certainty, found["b"].certainty) == (weak, weak)
     assert found["c"].certainty == found["line"].certainty == weakest(weak, "certified")  # pi is a ball
+
+
+@pytest.mark.parametrize("weak", LEVELS)
+@pytest.mark.parametrize("place", range(2))
+def test_two_ends_are_as_certain_as_the_weaker_one(weak: Any, place: int) -> None:
+    ends: list[Any] = [Fraction(1), Fraction(2)]
+    ends[place] = Enclosure(1.5, 0.0, weak)
+    assert scalar_of(tuple(ends))[1] == weakest(weak, "certified")
 
 
 class Known:
