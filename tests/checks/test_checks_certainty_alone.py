@@ -32,6 +32,7 @@ from bilevel_verify.checks.judging import along, boxes, rows
 from bilevel_verify.errors import SolverFailure
 from bilevel_verify.intervals.elementary import balls_in_use, point_values
 from bilevel_verify.language import parse
+from bilevel_verify.solving import ByHand
 from bilevel_verify.theorems.card import Card, Claim, Condition, Definition, Domain, Expression, LetterSpec, Link
 from bilevel_verify.theorems.card import Statement as Entry
 from bilevel_verify.theorems.letters.instance import Leaves
@@ -194,6 +195,25 @@ def test_the_size_of_the_minimiser_is_as_certain_as_the_minimiser(monkeypatch: p
     found = Leaves(TWO, "fsba", np.array([0.0]), {})._truth("norm_y_star", {})
     assert (found.value, found.certainty) == (5.0, weak)
     assert found.error >= 0.5
+
+
+@pytest.mark.parametrize("weak", LEVELS)
+@pytest.mark.parametrize("truth_of", ["delta", "delta_lam", "norm_y_star"])
+def test_solve_calls_a_truth_false_in_numbers_that_are_a_witness(
+    monkeypatch: pytest.MonkeyPatch, weak: Any, truth_of: str
+) -> None:
+    gap = [Enclosure(3.0, 0.0, weak), Enclosure(1.0, 0.0, weak)]
+    ends = iter(gap + gap)
+    known = SimpleNamespace(
+        phi=lambda x: next(ends),
+        L_star=lambda x, lam: next(ends),
+        y_star=lambda x: Enclosure(np.array([2.0]), 0.0, weak),
+    )
+    monkeypatch.setattr(Leaves, "truth", known)
+    by_hand = ByHand((), Leaves(TWO, "fsba", np.array([0.0]), {}), {"T": (truth_of, 1.5)})
+    run: Any = SimpleNamespace(x=np.array([0.5]))
+    resolved: Any = SimpleNamespace(letters={"lam": SimpleNamespace(value=2.0)})
+    assert len(list(by_hand.shown_false(run, resolved))) == is_witness(weak)
 
 
 # --- functions of the problem: at a point, and in tables
