@@ -13,6 +13,7 @@ from bilevel_verify import language
 from bilevel_verify.errors import ProblemError
 from bilevel_verify.problems import feasible as sets
 from bilevel_verify.problems.fields import read_data, read_domain, read_feasible, read_known, read_start
+from bilevel_verify.problems.foreign import is_foreign, read_foreign
 from bilevel_verify.problems.formulas import FormulaReader, read_definitions
 from bilevel_verify.problems.names import block_names
 from bilevel_verify.problems.numbers import read_knobs
@@ -20,7 +21,7 @@ from bilevel_verify.problems.problem import Kind, Problem
 from bilevel_verify.problems.text import to_text
 
 Formula = Any
-"""Text, SymPy expression or number."""
+"""Text, SymPy expression or number, a function that JAX can trace, an expression of CVXPY."""
 
 Domain = Mapping[str, Any]
 MAXIMUM_VARIABLES = 2_000
@@ -43,7 +44,9 @@ def bilevel(
 
     Parameters
     ----------
-    f, g : text of the whitelisted language, or SymPy expressions.
+    f, g : text of the whitelisted language, or SymPy expressions; or functions ``f(x, y)`` of arrays of shape ``(dx,)``
+        and ``(dy,)`` that JAX can trace, or CVXPY expressions over variables called ``x`` and ``y``: both are read
+        symbolically (:mod:`bilevel_verify.problems.foreign`).
     x, y : names of the variables: ``"x1 x2"``, a list of names or of SymPy symbols, ``"x{1..d}"`` with a knob ``d``.
     domain : variable or block (``"x"``, ``"y"``) -> ``(low, high)``; numbers, texts, None or infinity for no bound.
     knobs : name -> number (or text over other knobs) put in for a letter of the texts.
@@ -144,6 +147,8 @@ def _build(
     definitions = read_definitions(given.define, {*xs, *ys, *values, *arrays})
     _check_blocks(xs, ys, {"knob": values, "data array": arrays, "definition": definitions})
     symbols = {n: sympy.Symbol(n, real=True) for n in xs + ys}
+    blocks = {name: tuple(symbols[n] for n in names) for name, names in (("x", xs), ("y", ys)) if names}
+    formulas = {k: read_foreign(k, v, blocks) if is_foreign(v) else v for k, v in formulas.items()}
     scope = FormulaReader(symbols, values, arrays, {"x": xs, "y": ys}, definitions, rewrite)
     expressions = {field: scope.formula(field, text) for field, text in formulas.items()}
     return Problem(
