@@ -37,7 +37,7 @@ from bilevel_verify.theorems.card import Card, Claim, Condition, Definition, Dom
 from bilevel_verify.theorems.card import Statement as Entry
 from bilevel_verify.theorems.letters.instance import Leaves
 from bilevel_verify.theorems.letters.resolve import resolve
-from bilevel_verify.theorems.letters.resolved import ResolvedLetter, scalar_of
+from bilevel_verify.theorems.letters.resolved import scalar_of
 from bilevel_verify.truth import truth
 from bilevel_verify.truth.arithmetic.enclosure import Enclosure, is_witness, weakest
 from bilevel_verify.truth.infimum import infimum
@@ -138,14 +138,14 @@ def test_a_condition_along_the_run_is_false_with_a_witness_only(weak: Any) -> No
 # --- letters: leaves, formulas of them, hypotheses about them, numbers of the user
 
 
-def letters_of(weak: Any) -> dict[str, ResolvedLetter]:
+def letters_of(weak: Any) -> dict[str, Any]:
     formulas = {name: Definition(name, expression(text)) for name, text in (("b", "2*a"), ("c", "b + pi"))}
     letters = {"a": LetterSpec("a", source="truth"), "b": LetterSpec("b"), "c": LetterSpec("c")}
     card = Card("k", "K", Path("k.toml"), letters=letters, definitions=formulas)
     entry = Entry(kind="theorem", id="t", where=(Condition(parse("c > 0"), "c > 0"),))
     found = resolve(replace(card, entries={"t": entry}), entry, {"a": Enclosure(1.0, 0.0, weak, "how")})
     assert [line.answer for line in found.hypotheses] == [True]
-    return {**found.letters, "line": found.hypotheses[0]}  # type: ignore[dict-item]
+    return {**found.letters, "line": found.hypotheses[0]}
 
 
 @pytest.mark.parametrize("weak", LEVELS)
@@ -300,7 +300,12 @@ def test_a_proof_over_boxes_is_one_with_proved_elementary_functions(
     boxed = bv.bilevel(f="sin(x1) + y1/9", g="cosh(y1) - x1*y1", x="x1", y="y1", domain={"x1": (-1, 1)})
     proved: list[bool] = []
     judge_boxes = boxes._judge_boxes
-    monkeypatch.setattr(boxes, "_judge_boxes", lambda *of: (proved.append(balls_in_use()), judge_boxes(*of))[1])
+
+    def judged(*of: Any) -> Any:
+        proved.append(balls_in_use())
+        return judge_boxes(*of)
+
+    monkeypatch.setattr(boxes, "_judge_boxes", judged)
     if level == "computed":  # what batches may claim decides whether there is a proof
         monkeypatch.setattr(type(truth(boxed)), "batch_certainty", "computed")
     (row,) = bv.verify(boxed, str(path), x0=[0.5]).claims
