@@ -189,6 +189,20 @@ def test_the_gap_of_the_penalty_function_is_as_certain_as_both_of_its_ends(
     assert found.upper >= 2.75
 
 
+def test_the_gap_of_the_penalty_function_is_rounded_outward(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Against rationals: whatever the sizes of values and errors, both ends lie outside of the exact ones."""
+    rng = np.random.default_rng(5)
+    for _ in range(300):
+        a, b = rng.normal(size=2) * 10.0 ** rng.integers(-12, 3, 2)
+        e, h = rng.random(2) * 10.0 ** rng.integers(-18, 1, 2)
+        known = Known(L_star=Enclosure(a, e, "certified"), L_star_min=Enclosure(b, h, "certified"))
+        monkeypatch.setattr(Leaves, "truth", known)
+        found = Leaves(TWO, "fsba", np.array([0.0]), {})._truth("delta_lam", {"lam": SimpleNamespace(value=2.0)})
+        middle, radius = Fraction(float(a)) - Fraction(float(b)), Fraction(float(e)) + Fraction(float(h))
+        assert Fraction(found.lower) <= middle - radius
+        assert Fraction(found.upper) >= middle + radius
+
+
 @pytest.mark.parametrize("weak", LEVELS)
 def test_the_size_of_the_minimiser_is_as_certain_as_the_minimiser(monkeypatch: pytest.MonkeyPatch, weak: Any) -> None:
     monkeypatch.setattr(Leaves, "truth", Known(y_star=Enclosure(np.array([3.0, 4.0]), 0.5, weak, "how")))
