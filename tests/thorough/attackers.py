@@ -11,7 +11,9 @@ hangs. What is no answer and no error of our own is kept with its number, so tha
 from __future__ import annotations
 
 import argparse
+import contextlib
 import gc
+import importlib
 import json
 import multiprocessing
 import os
@@ -50,11 +52,9 @@ CASES: dict[str, Callable[[random.Random], str]] = {
 }
 BATCH = {"problems": 1_000, "cards": 500, "kills": 50}
 GOOD = ("status 0", "status 1", "status 2", "own error", "mended")
-LOADED = """
-import bilevel_verify as bv, bilevel_verify.cli, bilevel_verify.audit, bilevel_verify.truth, bilevel_verify.constants
-import bilevel_verify.campaign, bilevel_verify.checks, bilevel_verify.worst, bilevel_verify.plot, sklearn.datasets
-import bilevel_verify.audit.formula, bilevel_verify.audit.scalar.prove, bilevel_verify.symbolic, bilevel_verify.problems, scipy.optimize, scipy.stats
-"""
+ROOMS = "cli audit audit.formula audit.scalar.prove campaign checks constants plot problems symbolic truth worst"
+LOADED = [*(f"bilevel_verify.{room}" for room in ROOMS.split()), "scipy.optimize", "scipy.stats", "sklearn.datasets"]
+"""What a child needs is imported once, before it is forked."""
 _heard: list[str] = []
 """Events of the interpreter that text of an attacker has set off."""
 
@@ -143,7 +143,9 @@ def attack(kind: str, seed: int, count: int, minutes: float, folder: Path) -> di
     empty = {"kind": kind, "seed": seed, "next": 0, "seconds": 0.0, "commits": [], "counts": {}, "bad": []}
     record = json.loads(path.read_text()) if path.exists() else empty
     record["commits"] = sorted({*record["commits"], commit()})
-    exec(LOADED, {})  # a fixed text of ours: what the children need is imported once
+    for module in LOADED:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(module)
     gc.freeze()
     began = time.monotonic()
     while record["next"] < count and time.monotonic() < began + 60 * minutes:
@@ -199,9 +201,9 @@ Written by `python tests/thorough/attackers.py report` from the counts of its ru
 seed goes on where it ended. "Refused": an error of our own, one visible line of bounded length. "Mended": the damage
 was named and the cells were done again. Other columns than these hold what must not happen.
 
-| attack | seed | tried | answered | refused | mended | code run | bare error | hang or slow | died | memory | other | s of processor | code |
-|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---|
 """
+COLUMNS = ["attack", "seed", "tried", "answered", "refused", "mended", "code run", "bare error", "hang or slow", "died"]
+COLUMNS += ["memory", "other", "s of processor", "code"]
 
 
 def row_of(record: dict[str, Any]) -> tuple[str, list[str]]:
@@ -232,7 +234,8 @@ def report(folder: Path, path: Path) -> None:
             text, more = row_of(json.loads(file.read_text()))
             rows, notes = rows + text, notes + more
     found = "\n## What was found\n\n" + "\n".join(notes) + "\n" if notes else ""
-    path.write_text(f"{HEAD}{rows}{found}" + (f"\n## Notes{kept}" if kept else ""), encoding="utf-8")
+    head = f"{HEAD}| {' | '.join(COLUMNS)} |\n|---|{'---:|' * (len(COLUMNS) - 2)}---|\n"
+    path.write_text(f"{head}{rows}{found}" + (f"\n## Notes{kept}" if kept else ""), encoding="utf-8")
 
 
 def main() -> None:

@@ -22,7 +22,23 @@ PAYLOADS = [
     "true", "2024-01-01", "{ file = '../../etc/passwd' }", "{ file = '/dev/zero' }", "factorial(10**6)", "binomial(999, 500)",
 ]  # fmt: skip
 NUMBERS = ["0", "1", "-1", "2", "1/3", "-0.5", "1e-30", "1e30", "0.1", "7", "63", "64", "65", "10**9", "-3/2"]
-FUNCTIONS = ["exp", "log", "sqrt", "sin", "cos", "tan", "abs", "atan", "tanh", "plus", "max", "min", "erf", "floor", "norm"]
+FUNCTIONS = [
+    "exp",
+    "log",
+    "sqrt",
+    "sin",
+    "cos",
+    "tan",
+    "abs",
+    "atan",
+    "tanh",
+    "plus",
+    "max",
+    "min",
+    "erf",
+    "floor",
+    "norm",
+]
 WORD = re.compile(r"(?<![\w.])\d+(?:\.\d+)?|\*\*|[-+*/]|[A-Za-z_]\w*")
 
 
