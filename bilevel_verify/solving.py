@@ -318,7 +318,7 @@ def _where_constants(method: Method, absent: list[str]) -> tuple[Card, Statement
 def _accuracy(eps: Any) -> Any:
     try:
         positive = bool(eps > 0) if not isinstance(eps, str) else True
-    except TypeError:
+    except (TypeError, ValueError):  # a list, an array
         positive = False
     if not positive or isinstance(eps, bool):
         raise ParameterError(f"eps must be a positive number, not {eps!r}")

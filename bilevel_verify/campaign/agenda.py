@@ -52,6 +52,7 @@ class Agenda:
         self._leased: dict[str, deque[str]] = {}
         self._waited: set[str] = set()
         self._asked = self._renewed = time.monotonic()
+        self._turn = 0
 
     def take(self, slot: int) -> Task | None:
         """The next task for a worker, from its own problem first, then a new one, then the longest queue."""
@@ -82,7 +83,10 @@ class Agenda:
         if self._waited and now - self._asked > 0.5:
             self._asked = now
             waited = sorted(self._waited)
-            free = self.store.lease(waited[:LEASE_BATCH], self.owner, SILENCE, owner_alive)
+            first = self._turn % len(waited)  # in turn: those of a slow owner do not hide those of one that is gone
+            self._turn += LEASE_BATCH
+            asked = (waited[first:] + waited[:first])[:LEASE_BATCH]
+            free = self.store.lease(asked, self.owner, SILENCE, owner_alive)
             answered = self.store.answered(waited)
             if free:
                 self._leased.setdefault(LEFT, deque()).extend(sorted(free))

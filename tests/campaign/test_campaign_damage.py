@@ -91,6 +91,32 @@ def test_the_index_does_not_vouch_for_a_key(tmp_path: Path) -> None:
     assert everything(path) == written
 
 
+@pytest.mark.parametrize("table", ["cells", "failures"])
+def test_rows_that_vanish_with_their_page_are_missed(tmp_path: Path, table: str) -> None:
+    """A page of another, empty table in the place of theirs: for SQLite that is a sound file."""
+    path = tmp_path / "s.sqlite"
+    written = small_store(path)
+    if table == "failures":
+        with Store(path) as store:
+            store.add_failure("kg", "cg", {"kind": "solve", "replicate": 98}, "time", {"seconds": 1.0}, "too slow")
+        tamper(path, "DELETE FROM failures WHERE number = 1")  # the number stays given
+    else:
+        with sqlite3.connect(path) as connection:
+            roots = dict(connection.execute("SELECT name, rootpage FROM sqlite_master WHERE type = 'table'"))
+            size = connection.execute("PRAGMA page_size").fetchone()[0]
+        connection.close()
+        data = path.read_bytes()
+        theirs, empty = ((roots[name] - 1) * size for name in (table, "leases"))
+        path.write_bytes(data[:theirs] + data[empty : empty + size] + data[theirs + size :])
+    with pytest.raises(StoreError, match="row 1"):
+        everything(path)
+    gone = mend(path)
+    assert len(gone) == (3 if table == "cells" else 1)
+    assert ("key 'k0'" in gone[0]) == (table == "cells")
+    assert everything(path)["cells"] == written["cells"]
+    assert mend(path) == ()
+
+
 def test_an_answer_without_its_document_is_no_answer(tmp_path: Path) -> None:
     path = tmp_path / "s.sqlite"
     small_store(path)
