@@ -112,6 +112,13 @@ def bounded(function: str, *arguments: Any, seconds: float, **options: Any) -> A
     return found
 
 
+def begin(memory: float = MEMORY) -> None:
+    """Start the process of the engines now: it loads while this one reads the question."""
+    if not _inside.get():
+        with _LOCK:
+            _Worker.running(int(memory))
+
+
 def note(what: str) -> None:
     """Say what begins now, so that the reason of an end can name it."""
     if _listener is not None:
