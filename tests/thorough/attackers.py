@@ -35,7 +35,7 @@ sys.path[:0] = [str(ROOT), *(str(ROOT / "tests" / room) for room in ("theorems",
 
 from hostile_calls import call_one  # noqa: E402 (the tests are no package)
 from hostile_stores import kill_case, store_case  # noqa: E402
-from hostile_texts import MARKER, card_case, formula_case, problem_case  # noqa: E402
+from hostile_texts import MARKER, card_case, formula_case, line_case, problem_case  # noqa: E402
 
 HANG = 12.0
 """Seconds of processor time (ten more than any budget of a case) after which a case hangs."""
@@ -46,6 +46,7 @@ CASES: dict[str, Callable[[random.Random], str]] = {
     "problems": problem_case,
     "formulas": formula_case,
     "cards": card_case,
+    "lines": line_case,
     "calls": call_one,
     "kills": kill_case,
     "stores": store_case,
@@ -191,6 +192,7 @@ NAMES = {
     "problems": "problem files",
     "formulas": "formulas read as `check` reads them, one in 200 judged",
     "cards": "cards audited, quick, small budget",
+    "lines": "command lines",
     "calls": "calls of the Python interface",
     "kills": "campaigns killed at a random instant, then run to their end",
     "stores": "damaged stores, read, then mended by a run",

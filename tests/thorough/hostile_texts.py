@@ -189,3 +189,47 @@ def card_case(rng: random.Random) -> str:
         text = gently(text, rng) if rng.random() < 0.5 else roughly(text, rng)
     Path("case.toml").write_text(text, encoding="utf-8", errors="replace")
     return command("audit", "case.toml", "--quick", "--budget", "0.05", "--jobs", "1")
+
+
+LINES = [
+    "solve gradient-descent --problem small.toml --eps 0.5 --x0=1 --set eta=0.1 --budget 50",
+    "solve f2ba --problem two.toml --eps 0.5 --x0=1 --y0=0 --set eta=0.1 --budget 50 --json",
+    "derive two.toml --only hypergradient", "constants two.toml --only L_g --nu 0.5", "check a<=b --budget 0.1 --for a=[0,1]",
+    "list problems", "list methods --json", "report missing --out r", "audit small-card.toml --quick --budget 0.05 --jobs 1",
+    "plot hyper-objective two.toml --out p.svg", "draft small.md --out d", "run small-run.toml --out o --jobs 1 --dry-run",
+    "fidelity small-card.toml --print small.md", "coverage small-card.toml --print small.md", "experiments run nothing --size tiny",
+    "plot trajectory small.toml --method gradient-descent --eps 0.5 --x0=1 --set eta=0.1 --out t.svg", "cache",
+]  # fmt: skip
+WORDS = [
+    "", " ", "-1", "0", "nan", "inf", "1e400", "10**400", "-", "--", "--json", "--nothing", "--eps", "--problem", "a,b", "1,,2", "1;2",
+    "=", "x=", "=1", "x=1", "zoo:", "zoo:ramp", "zoo:ramp:knob", "zoo:ramp:x=1e999", "../..", "/", "/dev/zero", "/etc/passwd", ".", "\ud800",
+    "small.toml", "small-card.toml", "missing.toml", "x" * 5000, "\x1b[31m", "a\nb", "\u202e", "%s%n", "{}", "*", "~", "$HOME", "http://127.0.0.1:9/x",
+    "ragd-gs/theorem-1", "ragd-gs/nothing", "gradient-descent", "gradient-descent:nothing", "2024-01-01", *PAYLOADS[:6],
+]  # fmt: skip
+SMALL = {
+    "small.toml": 'kind = "single_level"\nf = "x1**2/2 + cos(x1)"\nx = "x1"\n',
+    "two.toml": 'kind = "bilevel"\nf = "sin(x1) + y1**2/2"\ng = "y1**2 - x1*y1"\nx = "x1"\ny = "y1"\n[domain]\nx1 = [-3, 3]\n',
+    "small.md": "# A lemma\n\n$$a \\le b + 1$$\n",
+    "small-run.toml": '[campaign]\nname = "small"\n[[grid]]\nproblems = ["small.toml"]\nmethods = ["gradient-descent"]\neps = [0.5]\n',
+}
+
+
+def line_case(rng: random.Random) -> str:
+    """A command line with a word or two dropped, doubled, moved, or of a kind that does not belong there."""
+    from test_theorems_bad_cards import SOUND
+
+    for name, text in (SMALL | {"small-card.toml": SOUND}).items():
+        Path(name).write_text(text, encoding="utf-8")
+    words = rng.choice(LINES).split(" ")
+    for _ in range(rng.randint(1, 3)):
+        at = rng.randrange(len(words))
+        match rng.randrange(4):
+            case 0:
+                words.insert(at + 1, rng.choice(WORDS))
+            case 1 if len(words) > 2:  # a command without a name means all there is, which takes its time
+                words.pop(max(2, at))
+            case 2 if "=" in words[at] and words[at].startswith("--"):
+                words[at] = words[at].partition("=")[0] + "=" + rng.choice(WORDS)
+            case _:
+                words[max(1, at) if len(words) > 1 else 0] = rng.choice(WORDS)
+    return command(*words)
