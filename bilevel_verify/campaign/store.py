@@ -290,8 +290,7 @@ class Store(Database):
     def _missing(self, table: str) -> list[Row]:
         """Rows that the disk has lost with a page: numbers that were given, or that an index knows, without a row."""
         found = {number for (number,) in self._read(f"SELECT number FROM {table} NOT INDEXED")}
-        indexed = "SELECT number, key FROM cells INDEXED BY cells_key WHERE key >= ''"
-        known = dict(self._read(indexed)) if table == "cells" else {}
+        known = dict(self._read(f"SELECT number, key FROM {table} INDEXED BY {table}_key WHERE key >= ''"))
         last = min(max(found, default=0), 2 * len(found) + 1_000)  # a number may be damaged itself
         return [(n, known.get(n, "")) for n in sorted({*range(1, last), *known} - found)]
 

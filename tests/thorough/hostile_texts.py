@@ -232,4 +232,6 @@ def line_case(rng: random.Random) -> str:
                 words[at] = words[at].partition("=")[0] + "=" + rng.choice(WORDS)
             case _:
                 words[max(1, at) if len(words) > 1 else 0] = rng.choice(WORDS)
+    if words[0] in ("audit", "fidelity", "coverage") and (len(words) < 2 or words[1].startswith("-")):
+        words.insert(1, "missing.toml")  # without a name they judge all there is, which takes its time
     return command(*words)
