@@ -69,7 +69,7 @@ class Database:
         """Open the file; a store to be read that cannot be opened where it lies is read as it stands, or from a copy.
 
         SQLite wants to write beside a file even to read it. Where it may not, the file is complete unless a log lies
-        beside it; then the two are copied. A store of an older version is copied, too: it is read once it is up to date.
+        beside it; then the two are copied. A store of an older version is copied, too: to be brought up to date.
         """
         mode = "ro" if self.read_only else "rwc"
         try:
