@@ -101,6 +101,8 @@ def test_the_calls_of_the_review_are_errors_of_our_own() -> None:
         lambda: bv.solve(p, "gradient-descent", eps=np.array([1, 2])), lambda: bv.plot.convergence(p, {"a": 1}),
         lambda: bv.plot.margins(np.array([["a"]])), lambda: bv.plot.penalty(two, lam=np.array([])),  # type: ignore[arg-type]
         lambda: bv.Row(*["a"] * 6, np.array([1, 2]), "holds", "proved"),  # type: ignore[arg-type]
+        lambda: bv.verify(p, (1, 2)), lambda: bv.single_level(f="x1", x=np.array("a")),  # type: ignore[arg-type]
+        lambda: bv.single_level(f="x1", x="x1", data={"A": [10**400]}),
         lambda: bv.Enclosure([1], ()), lambda: bv.plot.trajectory([1]), lambda: bv.derive([1]),  # type: ignore[arg-type,list-item]
     ]  # fmt: skip
     for number, call in enumerate(calls):
