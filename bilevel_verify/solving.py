@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bilevel_verify.constants.bound.display import safe_decimal
+from bilevel_verify.constants.bound.constant import safe_decimal
 from bilevel_verify.errors import BilevelVerifyError, InputError, ParameterError
 from bilevel_verify.language import nearest
 from bilevel_verify.methods import run_batch, run_method

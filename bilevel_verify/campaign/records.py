@@ -13,7 +13,7 @@ from bilevel_verify.campaign.cell import digest
 from bilevel_verify.truth.arithmetic.enclosure import Enclosure
 
 if TYPE_CHECKING:
-    from bilevel_verify.checks.verdicts.verdict import Verification
+    from bilevel_verify.checks.verdicts.verification import Verification
     from bilevel_verify.constants.bound.constant import Constant, Reason
     from bilevel_verify.methods.run import Run
     from bilevel_verify.problems.problem import Problem

@@ -38,7 +38,8 @@ from bilevel_verify.checks.requests.request import (
 from bilevel_verify.checks.requests.starts import default_starts, point_of
 from bilevel_verify.checks.solvers.kinds import check_request, foreign, foreign_row, need_eps
 from bilevel_verify.checks.solvers.running import letters_of_method, method_name
-from bilevel_verify.checks.verdicts.verdict import Row, Verdict, Verification
+from bilevel_verify.checks.verdicts.verdict import Row, Verdict
+from bilevel_verify.checks.verdicts.verification import Verification
 from bilevel_verify.errors import InputError
 from bilevel_verify.language import nearest
 from bilevel_verify.problems.problem import Problem

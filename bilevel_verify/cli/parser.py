@@ -33,9 +33,9 @@ class _Version(argparse.Action):
     """``--version`` without importing the package before it is asked for."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: Any, **__: Any) -> NoReturn:
-        from bilevel_verify import __version__
+        from bilevel_verify.version import VERSION
 
-        parser.exit(0, f"bilevel-verify {__version__}\n")
+        parser.exit(0, f"bilevel-verify {VERSION}\n")
 
 
 def build_parser() -> argparse.ArgumentParser:

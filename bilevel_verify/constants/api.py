@@ -265,7 +265,7 @@ class Constants(Mapping[str, Constant]):
         return "\n".join(f"{c.name:6s} = {c.value:.9g}  {c.route}" for c in self.values())
 
     def _repr_html_(self) -> str:
-        from bilevel_verify.constants.bound.display import html_table
+        from bilevel_verify.constants.bound.constant import html_table
 
         return html_table(self.values())
 

@@ -14,7 +14,7 @@ from bilevel_verify.campaign.cell import canonical, digest
 from bilevel_verify.campaign.records import answer_of, restore
 from bilevel_verify.campaign.store import Failure, Store
 from bilevel_verify.checks.verdicts.counting import Count, in_order, is_new_refutation
-from bilevel_verify.checks.verdicts.verdict import Verification
+from bilevel_verify.checks.verdicts.verification import Verification
 from bilevel_verify.reporting.cards import paper_records
 from bilevel_verify.reporting.plots import plot_records
 from bilevel_verify.reporting.profiles import profile_records

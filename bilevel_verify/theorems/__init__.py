@@ -29,6 +29,7 @@ from bilevel_verify.theorems.card import (
 )
 
 if TYPE_CHECKING:
+    from bilevel_verify.theorems.latex_reading import read
     from bilevel_verify.theorems.library import (
         CardRecord,
         StatementRecord,
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
         load_card,
         statements,
     )
-    from bilevel_verify.theorems.notation import read
 
 __all__ = [
     "Algorithm",
@@ -76,7 +76,7 @@ __all__ = [
 _LIBRARY = "CardRecord StatementRecord card cards checks_of find_statement load_card statements"
 
 
-__getattr__ = on_first_use(__name__, {"library": _LIBRARY, "notation": "read"})  # they read cards and LaTeX
+__getattr__ = on_first_use(__name__, {"library": _LIBRARY, "latex_reading": "read"})  # they read cards and LaTeX
 
 
 globals().pop("card")  # the module of the data classes: the public name is the function of the library

@@ -13,7 +13,7 @@ import numpy as np
 from bilevel_verify.checks.engine import prepare, verify
 from bilevel_verify.checks.instances import hypotheses as hyp
 from bilevel_verify.checks.requests.request import Request, tolerances
-from bilevel_verify.checks.verdicts.verdict import Verification
+from bilevel_verify.checks.verdicts.verification import Verification
 from bilevel_verify.errors import BilevelVerifyError, InputError
 from bilevel_verify.problems.problem import Problem
 from bilevel_verify.worst.family import Candidate, Family

@@ -12,7 +12,8 @@ from bilevel_verify.checks.engine import letters_needed, verify
 from bilevel_verify.checks.instances.instance import Instance
 from bilevel_verify.checks.requests.request import Request, statements_of, tolerances, with_settings
 from bilevel_verify.checks.solvers.kinds import check_request, foreign, need_eps
-from bilevel_verify.checks.verdicts.verdict import Row, Verification
+from bilevel_verify.checks.verdicts.verdict import Row
+from bilevel_verify.checks.verdicts.verification import Verification
 from bilevel_verify.errors import BilevelVerifyError, InputError
 from bilevel_verify.theorems.card import Card, Statement
 from bilevel_verify.theorems.origins import as_judged

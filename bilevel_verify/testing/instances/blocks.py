@@ -16,8 +16,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from bilevel_verify.testing.instances.ridges import Jet, Ridge, ridge
-from bilevel_verify.testing.instances.writing import Number, added, block_text, combination, rows_of, times
+from bilevel_verify.testing.instances.ridges import Jet, Ridge, ridge, ridge_text
+from bilevel_verify.testing.instances.writing import Number, added, combination, rows_of, squared, times, wrapped
 
 FloatArray = NDArray[np.float64]
 Numbers = tuple[Number, ...]
@@ -188,8 +188,15 @@ class Block:
         return tuple(found)
 
     def text(self, names: Sequence[str]) -> str:
-        """The formula in the expression language, exact."""
-        return block_text(self, names)
+        """The formula in the expression language, exact; the names may themselves be parenthesised shifts."""
+        parts = []
+        for row, curvature, atom, weight in zip(rows_of(self.mirror), self.spectrum, self.atoms, self.weights):
+            t = combination(row, names)
+            if curvature:
+                parts.append(times(Fraction(curvature) / 2, squared(t)))
+            if weight and atom != "none":
+                parts.append(times(weight, ridge_text(atom, t[1:-1] if wrapped(t) else t)))
+        return added([*parts, combination(self.linear, names), str(self.constant)])
 
     def data(self) -> Mapping[str, Any]:
         """Nothing: the formula says it all."""

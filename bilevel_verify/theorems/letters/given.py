@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from bilevel_verify.constants.bound.constant import Constant
-from bilevel_verify.constants.bound.display import safe_decimal
+from bilevel_verify.constants.bound.constant import Constant, safe_decimal
 from bilevel_verify.errors import MathematicalError, ParameterError
 from bilevel_verify.theorems import exact
 from bilevel_verify.theorems.card import Card, Entry, LetterSpec
