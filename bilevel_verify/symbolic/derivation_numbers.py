@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import sympy
 
 from bilevel_verify.errors import InputError, MathematicalError
-
-if TYPE_CHECKING:
-    from bilevel_verify.symbolic.derivation import Derivation
+from bilevel_verify.symbolic.derivatives import Derivatives
 
 
-def evaluate(derivation: Derivation, name: str, point: Mapping[str, Any], digits: int) -> Any:
+def evaluate(derivation: Derivatives, name: str, point: Mapping[str, Any], digits: int) -> Any:
     """Value of one quantity at ``{"x": ..., "y": ..., "w": ..., "lam": ...}`` as an mpmath matrix."""
     from mpmath import workdps
 
@@ -22,7 +20,7 @@ def evaluate(derivation: Derivation, name: str, point: Mapping[str, Any], digits
 
 
 class _Numbers:
-    def __init__(self, derivation: Derivation, point: Mapping[str, Any]) -> None:
+    def __init__(self, derivation: Derivatives, point: Mapping[str, Any]) -> None:
         self.derivation = derivation
         self.values = {k: _numbers(point[k], k) for k in ("x", "y", "w")}
         self.lam = None if point["lam"] is None else _numbers([point["lam"]], "lam")[0]

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import html
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import sympy
 from sympy.printing.latex import LatexPrinter
 from sympy.printing.mathml import MathMLPresentationPrinter
 
 from bilevel_verify.atoms.functions import AtomFunction, logsumexp
-
-if TYPE_CHECKING:
-    from bilevel_verify.symbolic.derivation import Derivation
+from bilevel_verify.symbolic.derivatives import Derivatives
 
 MAXIMUM_PRINTED = 800
 """Operations above which a quantity is printed by its defining formula instead of its entries."""
@@ -146,14 +144,14 @@ def _head(name: str) -> tuple[str, str | None]:
     return rf"\nabla{order}_{{{letters}}}{function}", None
 
 
-def _value(derivation: Derivation, name: str) -> Any:
+def _value(derivation: Derivatives, name: str) -> Any:
     value = derivation.quantity(name)
     value = sympy.Matrix(value) if isinstance(value, tuple) else value
     implicit = isinstance(value, sympy.MatrixExpr) and not isinstance(value, sympy.MatrixBase)
     return None if value is None or implicit or _size(value) > MAXIMUM_PRINTED else value
 
 
-def derivation_latex(derivation: Derivation, name: str | None) -> str:
+def derivation_latex(derivation: Derivatives, name: str | None) -> str:
     """See :meth:`Derivation.latex`."""
     if name is None:
         rows = [derivation_latex(derivation, n).replace(" = ", " &= ", 1) for n in derivation.names]
@@ -167,7 +165,7 @@ def derivation_latex(derivation: Derivation, name: str | None) -> str:
     return " = ".join([left, *(right or [r"\text{(too long to print)}"])])
 
 
-def derivation_mathml(derivation: Derivation, name: str | None) -> str:
+def derivation_mathml(derivation: Derivatives, name: str | None) -> str:
     """See :meth:`Derivation.mathml`; the left side is plain text before the ``<math>`` element."""
     if name is None:
         return "\n".join(f"<p>{html.escape(n)}</p>\n{derivation_mathml(derivation, n)}" for n in derivation.names)
@@ -175,7 +173,7 @@ def derivation_mathml(derivation: Derivation, name: str | None) -> str:
     return "<p>(too long to print)</p>" if value is None else mathml(value)
 
 
-def derivation_text(derivation: Derivation) -> str:
+def derivation_text(derivation: Derivatives) -> str:
     """Plain text for a terminal: each quantity and its entries."""
     lines = [str(derivation.problem)]
     for name in derivation.names:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -18,9 +18,7 @@ from bilevel_verify.truth.arithmetic.algebra import Balls
 from bilevel_verify.truth.arithmetic.enclosure import Certainty
 from bilevel_verify.truth.functions.formulas import Hyper, Penalty
 from bilevel_verify.truth.lower_level.points import precision
-
-if TYPE_CHECKING:
-    from bilevel_verify.truth.truth import Truth
+from bilevel_verify.truth.lower_level.pointwise import Pointwise
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +35,14 @@ class HighPrecision:
 
     Parameters
     ----------
-    truth : the problem's truth.
+    pointwise : the problem at single points.
     digits : decimal digits wanted; 15 guard digits are added.
     """
 
-    def __init__(self, truth: Truth, digits: int) -> None:
+    def __init__(self, pointwise: Pointwise, digits: int) -> None:
         if not 1 <= digits <= 10_000:
             raise InputError("digits must lie between 1 and 10000")
-        self.truth = truth
+        self.pointwise = pointwise
         self.digits = digits
         self.bits = int((digits + 15) * 3.3219281) + 8
 
@@ -68,19 +66,19 @@ class HighPrecision:
         return [self._ball(v) for v in values]
 
     def _hyper(self, x: Sequence[Any]) -> Hyper:
-        balls = self._point(x, self.truth.model.dx)
+        balls = self._point(x, self.pointwise.model.dx)
         near = np.array([float(b.mid()) for b in balls])
-        return self.truth.points.ball_hyper(balls, near)
+        return self.pointwise.points.ball_hyper(balls, near)
 
     def _penalty(self, x: Sequence[Any], lam: Any) -> Penalty:
-        balls, weight = self._point(x, self.truth.model.dx), self._ball(lam)
+        balls, weight = self._point(x, self.pointwise.model.dx), self._ball(lam)
         near = np.array([float(b.mid()) for b in balls])
-        return self.truth.points.ball_penalty(balls, weight, near, float(weight.mid()))
+        return self.pointwise.points.ball_penalty(balls, weight, near, float(weight.mid()))
 
     def _result(self, ball: Any) -> Precise:
         import mpmath
 
-        certainty = self.truth.certainty
+        certainty = self.pointwise.certainty
         with mpmath.workprec(self.bits):
             if not hasattr(ball, "nrows"):
                 value, error = _mpf(ball)

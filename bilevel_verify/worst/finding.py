@@ -19,9 +19,10 @@ from bilevel_verify.theorems.card import Card, Statement
 from bilevel_verify.theorems.origins import as_judged
 from bilevel_verify.worst.family import Candidate, Family, families, family, from_file
 from bilevel_verify.worst.memory import NAME, Memory
-from bilevel_verify.worst.result import Tightness, WorstCase
+from bilevel_verify.worst.result import WorstCase
 from bilevel_verify.worst.screening import Target, screen, targets_of
 from bilevel_verify.worst.search import Best, Progress, Search
+from bilevel_verify.worst.tightness import Tightness
 
 BUDGET = 20_000
 """Most oracle calls of one run: a candidate whose run is longer is skipped."""

@@ -188,7 +188,7 @@ class Block:
         return tuple(found)
 
     def text(self, names: Sequence[str]) -> str:
-        """The formula in the expression language, exact; the names may themselves be parenthesised shifts."""
+        """The formula in the expression language, exact."""
         parts = []
         for row, curvature, atom, weight in zip(rows_of(self.mirror), self.spectrum, self.atoms, self.weights):
             t = combination(row, names)

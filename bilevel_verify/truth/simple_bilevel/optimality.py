@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from bilevel_verify.truth.arithmetic.arithmetics import ArbBalls
 from bilevel_verify.truth.arithmetic.krawczyk import System
 from bilevel_verify.truth.simple_bilevel.exact_lower import independent_rows
+from bilevel_verify.truth.simple_bilevel.posed import Posed
 from bilevel_verify.truth.simple_bilevel.simple_parts import Parts, Vector, ball_of, dot, fixed_normals, squared
 
 if TYPE_CHECKING:
     from bilevel_verify.truth.functions.model import Function
-    from bilevel_verify.truth.simple_bilevel.simple_bilevel import SimpleTruth
 
 FloatArray = NDArray[np.float64]
 
@@ -77,7 +77,7 @@ class Layout:
         return self.n + self.lower + self.signless + len(self.free)
 
 
-def layout_of(simple: SimpleTruth, parts: Parts, supporting: list[int], active: list[int]) -> Layout | None:
+def layout_of(simple: Posed, parts: Parts, supporting: list[int], active: list[int]) -> Layout | None:
     """Unknowns for these supporting and active rows; None where their gradients are dependent."""
     rows = [*parts.E, *(parts.G[j] for j in supporting)]
     if len(independent_rows(rows)) != len(rows):
@@ -100,7 +100,7 @@ def layout_of(simple: SimpleTruth, parts: Parts, supporting: list[int], active: 
     return Layout(parts.n, basis, len(rows), len(basis), free, right)
 
 
-def joint_system(simple: SimpleTruth, layout: Layout, ball: tuple[Vector, Fraction] | None) -> System:
+def joint_system(simple: Posed, layout: Layout, ball: tuple[Vector, Fraction] | None) -> System:
     """The conditions of both levels as one square system; with a ball, x lies on its boundary."""
     return _Joint(simple, layout, ball).equations
 
@@ -108,7 +108,7 @@ def joint_system(simple: SimpleTruth, layout: Layout, ball: tuple[Vector, Fracti
 class _Joint:
     """Residuals and Jacobian of the conditions of both levels; ``ball`` is the one whose boundary x lies on."""
 
-    def __init__(self, simple: SimpleTruth, layout: Layout, ball: tuple[Vector, Fraction] | None) -> None:
+    def __init__(self, simple: Posed, layout: Layout, ball: tuple[Vector, Fraction] | None) -> None:
         import flint
 
         self.simple, self.layout, self.ball = simple, layout, ball
@@ -175,7 +175,7 @@ class _Joint:
             J[start + i][-1] = value
 
 
-def joint_start(simple: SimpleTruth, layout: Layout, ball: tuple[Vector, Fraction] | None) -> list[float]:
+def joint_start(simple: Posed, layout: Layout, ball: tuple[Vector, Fraction] | None) -> list[float]:
     """A float start of the joint system: the upper solution, and least-squares multipliers."""
     z = simple.upper.z
     rows = np.array([[float(v) for v in row] for row in layout.basis]).reshape(-1, layout.n)

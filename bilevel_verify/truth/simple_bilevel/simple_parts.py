@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bilevel_verify.truth.arithmetic.arithmetics import ArbBalls
 from bilevel_verify.truth.functions.quadratics import ldl
-
-if TYPE_CHECKING:
-    from bilevel_verify.truth.simple_bilevel.simple_bilevel import SimpleTruth
+from bilevel_verify.truth.simple_bilevel.posed import Posed
 
 FloatArray = NDArray[np.float64]
 Vector = list[Fraction]
@@ -33,7 +31,7 @@ class Certificate:
 class Parts:
     """The feasible set in exact rationals, and what is asked of a proved point."""
 
-    def __init__(self, simple: SimpleTruth) -> None:
+    def __init__(self, simple: Posed) -> None:
         base = simple.feasible
         self.simple, self.n = simple, simple.n
         self.G = [[Fraction(float(v)) for v in row] for row in base.G]
@@ -95,7 +93,7 @@ class Parts:
         return Certificate(tuple(x), f, g, method)
 
 
-def fixed_normals(simple: SimpleTruth, z: FloatArray) -> list[tuple[Vector, Fraction]]:
+def fixed_normals(simple: Posed, z: FloatArray) -> list[tuple[Vector, Fraction]]:
     """Rows (normal, shift) whose values every lower-level solution shares; z is one of them."""
     rows = [(list(normal), Fraction(0)) for _, normal in ldl(simple.structure.quadratic.Q).squares]
     for ridge in simple.structure.ridges:
