@@ -45,7 +45,7 @@ def _measured(series: Any, arguments: Any) -> list[Json]:
 
 def _own(arguments: Any) -> Json:
     """The rate of any method on any problem or family, over ``--eps`` or ``--sweep``."""
-    from bilevel_verify.benchmarks.own_rate import own_rate
+    from bilevel_verify.benchmarks.own_rate import Setting, own_rate
 
     if not arguments.method:
         raise InputError("rates --problem needs --method NAME (see list methods)")
@@ -62,13 +62,15 @@ def _own(arguments: Any) -> Json:
         arguments.method,
         letter,
         numbers,
-        eps=tolerances[0] if tolerances and letter != "eps" else None,
-        parameters=values.assignments(arguments.letters, "--set"),
-        count=arguments.count,
-        exponent=arguments.exponent,
-        x0=values.numbers(arguments.x0, "--x0"),
-        budget=arguments.budget,
-        seed=arguments.seed,
+        Setting(
+            tolerances[0] if tolerances and letter != "eps" else None,
+            values.assignments(arguments.letters, "--set"),
+            values.numbers(arguments.x0, "--x0"),
+            arguments.budget,
+            arguments.seed,
+        ),
+        arguments.count,
+        arguments.exponent,
     )
 
 

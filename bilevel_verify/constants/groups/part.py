@@ -25,7 +25,7 @@ from bilevel_verify.constants.groups.composition import apart, sampled_specials,
 from bilevel_verify.constants.groups.group import Group
 from bilevel_verify.constants.groups.infinite import infinite
 from bilevel_verify.constants.groups.unbounded import unbounded_term
-from bilevel_verify.constants.search.branch import Slopes, Supremum, middle_of, supremum
+from bilevel_verify.constants.search.branch import Cuts, Known, Slopes, Supremum, middle_of, supremum
 from bilevel_verify.constants.search.peaks import NODES, ROWS, Peaks, larger_of, supremum_of_powers
 from bilevel_verify.constants.search.sampling import climb, sample_points
 from bilevel_verify.intervals.elementary import ball_ends
@@ -204,7 +204,9 @@ class Part(Group):
             return np.where(defined(pieces), values, -np.inf)
 
         lo, hi = faces(self.domain, self.structure, 2)
-        found = supremum(bound, sample, lo, hi, TOLERANCE[2], self._budget(2, False), -math.inf, slopes=self.slopes(2))
+        found = supremum(
+            bound, sample, lo, hi, TOLERANCE[2], self._budget(2, False), Known(-math.inf), Cuts(slopes=self.slopes(2))
+        )
         return min(known, found.upper)
 
     def _tight_at(self, form: Form) -> bool:
@@ -320,7 +322,6 @@ class Part(Group):
         k = len(slots)
         form = Form(self.model, slots)
         domain = one_period(self.structure, self.domain, k) if self.domain.unbounded else self.domain
-        split = self._free_variables(k)
 
         def bound(lo: Array, hi: Array) -> Array:
             return form.upper(self.model.evaluate(k, lo, hi))
@@ -332,7 +333,8 @@ class Part(Group):
         coarse = 0.0 if form.net is None or (k == 2 and form.symmetric) else form.net.factor - 1.0
         tolerance = TOLERANCE[k] + coarse
         lo, hi = faces(domain, self.structure, k)
-        found = supremum(bound, sample, lo, hi, tolerance, budget, first.lower, split, first.upper, self.slopes(k))
+        known, cuts = Known(first.lower, first.upper), Cuts(self._free_variables(k), self.slopes(k))
+        found = supremum(bound, sample, lo, hi, tolerance, budget, known, cuts)
         # on the whole space the calculus is independent of the coordinates; a search that got stuck is not
         stuck = self.domain.free and found.upper > CONVERGED * max(found.lower, first.lower)
         if found.upper >= first.upper or (stuck and math.isfinite(first.upper)):
