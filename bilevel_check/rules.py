@@ -10,7 +10,8 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
-from bilevel_check.context import Context, Undefined, power_of_one
+from bilevel_check.context import Context, power_of_one
+from bilevel_check.facts import Undefined
 from bilevel_check.intervals import Evaluation, Interval
 from bilevel_check.ring import Atom, Poly, is_zero, names, number
 from bilevel_check.terms import RELATIONS, Refused, Tree, letters, substituted, tree, work

@@ -22,7 +22,7 @@ from bilevel_verify.latex.grammar.derivatives import split_name, value_kind
 from bilevel_verify.theorems.rewrite import binder
 
 if TYPE_CHECKING:
-    from bilevel_verify.theorems.card import Domain
+    from bilevel_verify.theorems.card_parts import Domain
 
 DIMENSION = 3
 SHAPES: dict[str, tuple[int, ...]] = {

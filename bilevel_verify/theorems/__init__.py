@@ -9,23 +9,25 @@ from bilevel_verify.theorems.card import (
     Algorithm,
     Card,
     Claim,
-    Definition,
     Derivation,
-    Domain,
     Entry,
-    Expression,
-    FunctionSpec,
     Identity,
     Inequality,
+    Statement,
+    Step,
+    TableRow,
+)
+from bilevel_verify.theorems.card_parts import (
+    Definition,
+    Domain,
+    Expression,
+    FunctionSpec,
     LetterSpec,
     Link,
     Reading,
     Refuted,
     Root,
     Settings,
-    Statement,
-    Step,
-    TableRow,
 )
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from bilevel_verify.errors import CardError
 from bilevel_verify.files import read_toml
 from bilevel_verify.language import letter_latex
 from bilevel_verify.latex import Notation
-from bilevel_verify.theorems.card import FunctionSpec, LetterSpec
+from bilevel_verify.theorems.card_parts import FunctionSpec, LetterSpec
 
 FIELD = {
     "f": ("f", "functions"),

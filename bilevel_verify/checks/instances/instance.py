@@ -13,7 +13,7 @@ import numpy as np
 from bilevel_verify.constants.bound.constant import Constant
 from bilevel_verify.errors import BilevelVerifyError, MathematicalError, ParameterError
 from bilevel_verify.problems.problem import Problem
-from bilevel_verify.theorems.card import LetterSpec
+from bilevel_verify.theorems.card_parts import LetterSpec
 from bilevel_verify.theorems.letters.given import VISIBLE
 from bilevel_verify.theorems.letters.instance import Leaves
 from bilevel_verify.truth.arithmetic.enclosure import Enclosure

@@ -25,7 +25,8 @@ from bilevel_verify.checks.instances.simple import functions_of
 from bilevel_verify.checks.judging.rows import REMEDY, as_claimed, row_of
 from bilevel_verify.checks.verdicts.verdict import Row, Verdict
 from bilevel_verify.errors import MathematicalError
-from bilevel_verify.theorems.card import Claim, Domain
+from bilevel_verify.theorems.card import Claim
+from bilevel_verify.theorems.card_parts import Domain
 
 if TYPE_CHECKING:
     from bilevel_verify.checks.instances.case import Case

@@ -20,7 +20,8 @@ from bilevel_verify.checks.verdicts.verdict import Row, Verdict
 from bilevel_verify.language import tree
 from bilevel_verify.methods.run import ENDED
 from bilevel_verify.theorems import exact
-from bilevel_verify.theorems.card import ORDER_SYMBOLS, Claim, Link
+from bilevel_verify.theorems.card import Claim
+from bilevel_verify.theorems.card_parts import ORDER_SYMBOLS, Link
 
 if TYPE_CHECKING:
     from bilevel_verify.checks.instances.case import Case

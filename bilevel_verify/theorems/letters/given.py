@@ -16,7 +16,8 @@ from typing import Any
 from bilevel_verify.constants.bound.constant import Constant, safe_decimal
 from bilevel_verify.errors import MathematicalError, ParameterError
 from bilevel_verify.theorems import exact
-from bilevel_verify.theorems.card import Card, Entry, LetterSpec
+from bilevel_verify.theorems.card import Card, Entry
+from bilevel_verify.theorems.card_parts import LetterSpec
 from bilevel_verify.theorems.letters.instance import Leaves
 from bilevel_verify.theorems.letters.resolve import resolve
 from bilevel_verify.theorems.letters.resolved import ResolvedLetter, scalar_of

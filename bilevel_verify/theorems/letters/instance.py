@@ -9,7 +9,7 @@ import numpy as np
 
 from bilevel_verify.errors import BilevelVerifyError, ParameterError
 from bilevel_verify.problems.problem import Problem
-from bilevel_verify.theorems.card import LetterSpec
+from bilevel_verify.theorems.card_parts import LetterSpec
 from bilevel_verify.truth.arithmetic.enclosure import Enclosure, weakest
 
 OF_THE_PROBLEM = ("dx", "d", "d_x", "dy", "is_minimax")

@@ -14,7 +14,8 @@ from typing import Any
 from bilevel_verify.errors import MathematicalError, ParameterError
 from bilevel_verify.language import tree
 from bilevel_verify.theorems import exact
-from bilevel_verify.theorems.card import Card, Definition, Entry, Expression, LetterSpec, Root
+from bilevel_verify.theorems.card import Card, Entry
+from bilevel_verify.theorems.card_parts import Definition, Expression, LetterSpec, Root
 from bilevel_verify.theorems.exact import Formula, Scalar
 from bilevel_verify.theorems.letters.resolved import Hypothesis, Resolved, ResolvedLetter, scalar_of
 from bilevel_verify.theorems.letters.roots import loop_length, run_value, solve_root

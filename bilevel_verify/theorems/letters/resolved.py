@@ -14,7 +14,8 @@ import numpy as np
 from bilevel_verify.errors import ParameterError
 from bilevel_verify.language import parse, tree
 from bilevel_verify.theorems import exact
-from bilevel_verify.theorems.card import Card, Entry, Expression
+from bilevel_verify.theorems.card import Card, Entry
+from bilevel_verify.theorems.card_parts import Expression
 from bilevel_verify.theorems.exact import Formula, Scalar
 from bilevel_verify.truth.arithmetic.enclosure import Certainty
 

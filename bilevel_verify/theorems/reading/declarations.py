@@ -9,7 +9,7 @@ from typing import Any
 
 from bilevel_verify.errors import CardError
 from bilevel_verify.language import nearest
-from bilevel_verify.theorems.card import (
+from bilevel_verify.theorems.card_parts import (
     Condition,
     Definition,
     Domain,

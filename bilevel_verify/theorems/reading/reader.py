@@ -13,21 +13,18 @@ from bilevel_verify.errors import CardError, InputError
 from bilevel_verify.files import parse_toml, read_text
 from bilevel_verify.language import nearest
 from bilevel_verify.latex import Notation
-from bilevel_verify.theorems.card import (
+from bilevel_verify.theorems.card import Card, Derivation, Entry, Statement
+from bilevel_verify.theorems.card_parts import (
     PASSIVE_KINDS,
     STATEMENT_KINDS,
-    Card,
     Condition,
     Definition,
-    Derivation,
-    Entry,
     Expression,
     FunctionSpec,
     Hides,
     LetterSpec,
     Reading,
     Settings,
-    Statement,
 )
 from bilevel_verify.theorems.notation import notation_of, notation_table
 from bilevel_verify.theorems.prescribed import formulas_of
