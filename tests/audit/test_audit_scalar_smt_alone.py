@@ -12,9 +12,10 @@ import pytest
 import z3
 from audit_pieces import claim_of
 
-from bilevel_verify.audit.scalar.smt import INCREASING, prove
+from bilevel_verify.audit.scalar.smt import prove
 from bilevel_verify.audit.scalar.smt_translation import BOUNDS, Translation, Unsupported
 from bilevel_verify.language import parse
+from bilevel_verify.language.elementary import INCREASING
 
 pytestmark = pytest.mark.fast
 
