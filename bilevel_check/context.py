@@ -13,7 +13,7 @@ from math import isqrt
 
 from bilevel_check.facts import Facts, Undefined, power_of_one
 from bilevel_check.ring import ONE, Atom, Exponent, Poly, names, number, power_of, reduced
-from bilevel_check.terms import Refused, Tree, substituted, work
+from bilevel_check.terms import Refused, Tree, letter_of, split, substituted, work
 
 PRIMES = [n for n in range(2, 1000) if all(n % d for d in range(2, isqrt(n) + 1))]
 
@@ -110,7 +110,7 @@ class Context(Facts):
             return number(node)
         if isinstance(node, str):
             return self._letter(node)
-        head, parts = node[0], node[1:]
+        head, parts = split(node)
         if head in ("sum", "dot", "norm", "if", "prod"):
             return self._special(head, parts)
         if head == "/":
@@ -219,7 +219,8 @@ class Context(Facts):
 
     def _special(self, head: str, parts: tuple[Tree, ...]) -> Poly:
         if head == "sum":
-            return self.sum(*parts)
+            body, index, low, high = parts
+            return self.sum(body, letter_of(index), low, high)
         if head == "norm":
             inner = self.dot(parts[0], parts[0])
             self.signs |= {(inner, ">="), (self.primitive(inner), ">=")}

@@ -9,7 +9,8 @@ from itertools import combinations
 from typing import Any
 
 from bilevel_check.check import replaced
-from bilevel_check.context import Context, power_of_one
+from bilevel_check.context import Context
+from bilevel_check.facts import power_of_one
 from bilevel_check.facts import Undefined
 from bilevel_check.ring import Atom, Poly, added, is_zero, names, number
 from bilevel_check.rules import element_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import combinations
 
-from bilevel_check.context import power_of_one
+from bilevel_check.facts import power_of_one
 from bilevel_check.ring import Atom, Poly, number
 from bilevel_check.terms import Tree, substituted
 from bilevel_verify.certificates.coq.script import ZERO, Script
