@@ -10,8 +10,7 @@ from typing import Any
 
 from bilevel_check.check import replaced
 from bilevel_check.context import Context
-from bilevel_check.facts import power_of_one
-from bilevel_check.facts import Undefined
+from bilevel_check.facts import Undefined, power_of_one
 from bilevel_check.ring import Atom, Poly, added, is_zero, names, number
 from bilevel_check.rules import element_of
 from bilevel_check.terms import Refused, tree, work
