@@ -18,9 +18,9 @@ from bilevel_verify.oracles.jit import compiled, compiled_as, loop
 
 if TYPE_CHECKING:
     from llvmlite.ir import IRBuilder, Value
-    from numba.core.cpu import CPUContext
     from numba.core.types import Type as NumbaType
-    from numba.core.typing import BaseContext, Signature
+    from numba.core.typing.context import BaseContext
+    from numba.core.typing.templates import Signature
 
 
 @compiled_as("bilevel_verify.oracles.calling:address_call_3")
@@ -53,7 +53,7 @@ def _address_call(count: int) -> Any:
         if not isinstance(address, types.Integer) or not all(_is_vector(types, a) for a in arrays):
             return None
 
-        def generate(context: CPUContext, builder: IRBuilder, signature: Signature, args: Sequence[Value]) -> Any:
+        def generate(context: Any, builder: IRBuilder, signature: Signature, args: Sequence[Value]) -> Any:
             data = [make_array(t)(context, builder, a).data for t, a in zip(signature.args[1:], args[1:], strict=True)]
             function = ir.FunctionType(ir.VoidType(), [pointer.type for pointer in data])
             builder.call(builder.inttoptr(args[0], function.as_pointer()), data)
