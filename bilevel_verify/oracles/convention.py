@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Callable, MutableSequence
@@ -57,28 +57,28 @@ FIELDS = EVALUATIONS + PRODUCTS
 
 
 class OracleSet(NamedTuple):
-    """The oracles of one problem, as solver loops get them (plain, compiled or multi-precision functions)."""
+    """The oracles of one problem, as solver loops get them: plain or multi-precision functions, addresses of compiled ones."""
 
-    value_f: Evaluation
-    grad_f: Evaluation
-    grad_x_f: Evaluation
-    grad_y_f: Evaluation
-    hess_f: Evaluation
-    third_f: Evaluation
-    value_g: Evaluation
-    grad_g: Evaluation
-    grad_x_g: Evaluation
-    grad_y_g: Evaluation
-    hess_g: Evaluation
-    third_g: Evaluation
-    hvp_f: Product
-    hvp_yy_f: Product
-    jvp_xy_f: Product
-    jvp_yx_f: Product
-    hvp_g: Product
-    hvp_yy_g: Product
-    jvp_xy_g: Product
-    jvp_yx_g: Product
+    value_f: Any
+    grad_f: Any
+    grad_x_f: Any
+    grad_y_f: Any
+    hess_f: Any
+    third_f: Any
+    value_g: Any
+    grad_g: Any
+    grad_x_g: Any
+    grad_y_g: Any
+    hess_g: Any
+    third_g: Any
+    hvp_f: Any
+    hvp_yy_f: Any
+    jvp_xy_f: Any
+    jvp_yx_f: Any
+    hvp_g: Any
+    hvp_yy_g: Any
+    jvp_xy_g: Any
+    jvp_yx_g: Any
 
 
 assert OracleSet._fields == FIELDS
