@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -11,7 +10,7 @@ from bilevel_verify.errors import BilevelVerifyError
 from bilevel_verify.truth.arithmetic.enclosure import Enclosure
 
 
-def summary_row(name: str, compute: Callable[[], Enclosure]) -> dict[str, Any]:
+def summary_row(name: str, compute: Callable[[], Enclosure]) -> dict[str, object]:
     """A row ``quantity value error certainty method attained``; a failure is a row with its reason."""
     try:
         found = compute()

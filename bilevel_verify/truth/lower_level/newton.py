@@ -10,13 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bilevel_verify.symbolic.arithmetics import Numpy
 from bilevel_verify.truth.functions.model import Function
+
+if TYPE_CHECKING:
+    from bilevel_verify.symbolic.program import Program
 
 FloatArray = NDArray[np.float64]
 Local = Callable[[FloatArray, FloatArray, NDArray[np.intp]], tuple[FloatArray, FloatArray, FloatArray]]
@@ -43,7 +46,7 @@ def columns(X: FloatArray, Y: FloatArray) -> list[FloatArray]:
     return [*np.ascontiguousarray(X.T), *np.ascontiguousarray(Y.T)]
 
 
-def evaluate(program: Any, inputs: list[FloatArray], rows: int) -> FloatArray:
+def evaluate(program: Program, inputs: list[FloatArray], rows: int) -> FloatArray:
     """Outputs of a program over a batch, shape (rows, outputs)."""
     with np.errstate(all="ignore"):
         out = program.run(Numpy(), inputs)

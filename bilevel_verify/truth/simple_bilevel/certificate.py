@@ -15,7 +15,7 @@ is one square system, proved by Krawczyk's test in balls. Degenerate systems are
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +44,9 @@ from bilevel_verify.truth.simple_bilevel.simple_parts import (
     exact_dot,
     fixed_normals,
 )
+
+if TYPE_CHECKING:
+    import flint
 
 FloatArray = NDArray[np.float64]
 BITS = 192
@@ -148,7 +151,7 @@ def _upper(
     right: Vector,
     signless: int,
     ball: tuple[Vector, Fraction] | None,
-) -> list[Any] | None:
+) -> list[flint.arb] | None:
     z = simple.upper.z
     system = stationary_system(parts.n, simple._f, rows, right, ball)
     values = multipliers(simple.smooth(simple._f)(z)[1], rows, z, None if ball is None else ball[0])

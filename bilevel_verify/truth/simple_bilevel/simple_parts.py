@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,9 @@ from numpy.typing import NDArray
 from bilevel_verify.truth.arithmetic.arithmetics import ArbBalls
 from bilevel_verify.truth.functions.quadratics import ldl
 from bilevel_verify.truth.simple_bilevel.posed import Posed
+
+if TYPE_CHECKING:
+    import flint
 
 FloatArray = NDArray[np.float64]
 Vector = list[Fraction]
@@ -62,7 +65,7 @@ class Parts:
                 self.G.append([-v for v in ridge.normal])
                 self.h.append(ridge.shift - Fraction(low))
 
-    def inside(self, x: Sequence[Any], active: set[int], rounds: set[int]) -> bool:
+    def inside(self, x: Sequence[flint.arb], active: set[int], rounds: set[int]) -> bool:
         """Whether every constraint outside of the active ones holds strictly at the balls x."""
         for j, row in enumerate(self.G):
             if j not in active and not dot(row, x) < ball_of(self.h[j]):
@@ -72,7 +75,7 @@ class Parts:
                 return False
         return self.sure and self._outside_pieces(x)
 
-    def _outside_pieces(self, x: Sequence[Any]) -> bool:
+    def _outside_pieces(self, x: Sequence[flint.arb]) -> bool:
         """Ridges that are fixed although they have affine pieces: x is strictly outside of them."""
         z = self.simple.lower.z
         for ridge in self.simple.structure.ridges:
@@ -85,7 +88,7 @@ class Parts:
                 return False
         return True
 
-    def answer(self, x: Sequence[Any], method: str) -> Certificate:
+    def answer(self, x: Sequence[flint.arb], method: str) -> Certificate:
         """The proved point with the values of both levels."""
         run = ArbBalls()
         f = self.simple._f.program.run(run, list(x))[0]
@@ -105,14 +108,14 @@ def fixed_normals(simple: Posed, z: FloatArray) -> list[tuple[Vector, Fraction]]
     return rows
 
 
-def ball_of(value: Fraction) -> Any:
+def ball_of(value: Fraction) -> flint.arb:
     """A rational number as a ball."""
     import flint
 
     return flint.arb(flint.fmpq(value.numerator, value.denominator))
 
 
-def dot(row: Sequence[Fraction], x: Sequence[Any]) -> Any:
+def dot(row: Sequence[Fraction], x: Sequence[flint.arb]) -> flint.arb:
     """``row . x`` for rationals and balls."""
     import flint
 
@@ -129,6 +132,6 @@ def exact_dot(a: Sequence[Fraction], b: Sequence[Fraction]) -> Fraction:
     return sum((u * v for u, v in zip(a, b) if u and v), Fraction(0))
 
 
-def squared(x: Sequence[Any], centre: Sequence[Fraction]) -> Any:
+def squared(x: Sequence[flint.arb], centre: Sequence[Fraction]) -> flint.arb:
     """``|x - centre|^2`` for balls x."""
     return sum(((v - ball_of(c)) ** 2 for v, c in zip(x[1:], centre[1:])), (x[0] - ball_of(centre[0])) ** 2)

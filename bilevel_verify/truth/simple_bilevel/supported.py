@@ -33,6 +33,8 @@ from bilevel_verify.truth.simple_bilevel.posed import Posed
 from bilevel_verify.truth.simple_bilevel.simple_parts import Vector, ball_of, dot, exact_dot, fractions
 
 if TYPE_CHECKING:
+    import flint
+
     from bilevel_verify.truth.functions.model import Function
 
 FloatArray = NDArray[np.float64]
@@ -135,7 +137,7 @@ def _bowl(simple: Posed, end: End, error: float) -> float | None:
     return float(np.sqrt(8 * error / values[0])) if values[0] > 1e-8 * (1 + abs(values[-1])) else None
 
 
-def _fixed(simple: Posed, z: list[Any], error: float) -> tuple[list[Row], list[tuple[Vector, Fraction]]] | None:
+def _fixed(simple: Posed, z: list[flint.arb], error: float) -> tuple[list[Row], list[tuple[Vector, Fraction]]] | None:
     """Forms that all solutions share, and the pieces of the profiles; None where one is not known well enough."""
     if simple.structure.missing:
         return None
@@ -165,7 +167,7 @@ def _piece(ridge: Ridge, t: float) -> tuple[float, float] | None:
     return next((p for p in ridge.pieces if p[0] - near <= t <= p[1] + near), None)
 
 
-def _reach(ridge: Ridge, t: Any, error: float) -> float:
+def _reach(ridge: Ridge, t: flint.arb, error: float) -> float:
     """How far the argument of a convex profile may move while it leaves its tangent at t by at most ``error``."""
     import flint
 
@@ -285,19 +287,19 @@ def _column_space(matrix: FloatArray) -> FloatArray:
     return np.ascontiguousarray(U[:, : int(np.count_nonzero(s > 1e-10))])
 
 
-def _value(function: Function, z: list[Any]) -> Any:
+def _value(function: Function, z: list[flint.arb]) -> Any:
     from bilevel_verify.truth.arithmetic.arithmetics import ArbBalls
 
     return function.program.run(ArbBalls(), list(z))[0]
 
 
-def _norm(function: Function, z: list[Any]) -> float:
+def _norm(function: Function, z: list[flint.arb]) -> float:
     from bilevel_verify.truth.simple_bilevel.optimality import derivatives_at
 
     return float(np.linalg.norm([float(v) for v in derivatives_at(function, list(z))[0]]))
 
 
-def float_value(value: Any, error: float) -> tuple[float, float]:
+def float_value(value: flint.arb, error: float) -> tuple[float, float]:
     """The nearest float and an error that covers its rounding."""
     near = float(value.mid())
     off = float(abs(value - near).upper()) + error
