@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import sympy
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 from sympy.core.symbol import Str
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class DataArray(sympy.Basic):  # type: ignore[misc]
     """A float64 array, known by its name (for reading) and its content (for everything else)."""
 
     @classmethod
-    def of(cls, name: str, values: NDArray[np.int64] | NDArray[np.float64]) -> DataArray:
+    def of(cls, name: str, values: ArrayLike) -> DataArray:
         """The node of an array; the values are copied and frozen."""
         array = np.array(values, dtype=np.float64, order="C")
         array.setflags(write=False)

@@ -64,7 +64,7 @@ def source_fingerprint(*rooms: str) -> str:
     return state.hexdigest()
 
 
-def identity(cell: Cell) -> dict[str, Any]:
+def identity(cell: Cell) -> dict[str, object]:
     """Everything an answer depends on besides the question, as data; its digest with the question is the key.
 
     Raises

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bilevel_verify.errors import InputError, ParameterError
 from bilevel_verify.oracles.oracles import Oracles
 from bilevel_verify.oracles.precise import PreciseOracles
+
+if TYPE_CHECKING:
+    import mpmath
 
 CURVATURE = {"bilevel": "L_g", "minimax": "ell", "single_level": "L", "simple_bilevel": "L_g"}
 """Kind of problem -> the constant that is ``L``."""
@@ -73,7 +77,7 @@ class HandedOracles:
         return self.__constant("mu")
 
     @property
-    def L(self) -> Any:
+    def L(self) -> mpmath.mpf | float:
         """Lipschitz constant of the gradient of the lower level (of f where there is one level), from above."""
         return self.__constant(CURVATURE[self.kind])
 
@@ -191,7 +195,9 @@ class HandedOracles:
                 all_precise(point)
         return getattr(self.__asked, name)(*points)
 
-    def __rows(self, name: str, X: Any, Y: Any) -> Any:
+    def __rows(
+        self, name: str, X: NDArray[np.object_] | NDArray[np.float64], Y: NDArray[np.float64] | None
+    ) -> NDArray[np.float64] | tuple[NDArray[np.object_] | NDArray[np.float64], ...]:
         first = np.atleast_2d(np.asarray(X))
         second = np.atleast_2d(np.asarray(Y)) if Y is not None else np.zeros((len(first), 0))
         if len(first) != len(second):
@@ -201,7 +207,7 @@ class HandedOracles:
             return tuple(np.array(part) for part in zip(*found))
         return np.array(found)
 
-    def __constant(self, name: str) -> Any:
+    def __constant(self, name: str) -> mpmath.mpf | float:
         from bilevel_verify.constants import constants
 
         try:
@@ -217,7 +223,7 @@ class HandedOracles:
         return found.value
 
 
-def all_precise(point: Any) -> None:
+def all_precise(point: object) -> None:
     """Refuse numbers that were rounded to floats (whole numbers are exact).
 
     Raises

@@ -30,11 +30,11 @@ def bilevel(
     *,
     f: Formula,
     g: Formula,
-    x: Any,
-    y: Any,
+    x: object,
+    y: object,
     domain: Domain | None = None,
-    knobs: Mapping[str, Any] | None = None,
-    data: Mapping[str, Any] | None = None,
+    knobs: Mapping[str, object] | None = None,
+    data: Mapping[str, object] | None = None,
     define: Mapping[str, str] | None = None,
     rewrite: bool = True,
     **record: Any,
@@ -62,11 +62,11 @@ def bilevel(
 def minimax(
     *,
     f: Formula,
-    x: Any,
-    y: Any,
+    x: object,
+    y: object,
     domain: Domain | None = None,
-    knobs: Mapping[str, Any] | None = None,
-    data: Mapping[str, Any] | None = None,
+    knobs: Mapping[str, object] | None = None,
+    data: Mapping[str, object] | None = None,
     define: Mapping[str, str] | None = None,
     rewrite: bool = True,
     **record: Any,
@@ -78,10 +78,10 @@ def minimax(
 def single_level(
     *,
     f: Formula,
-    x: Any,
+    x: object,
     domain: Domain | None = None,
-    knobs: Mapping[str, Any] | None = None,
-    data: Mapping[str, Any] | None = None,
+    knobs: Mapping[str, object] | None = None,
+    data: Mapping[str, object] | None = None,
     define: Mapping[str, str] | None = None,
     rewrite: bool = True,
     **record: Any,
@@ -94,11 +94,11 @@ def simple_bilevel(
     *,
     f: Formula,
     g: Formula,
-    x: Any,
+    x: object,
     feasible: sets.FeasibleSet | Mapping[str, Any] | None = None,
     domain: Domain | None = None,
-    knobs: Mapping[str, Any] | None = None,
-    data: Mapping[str, Any] | None = None,
+    knobs: Mapping[str, object] | None = None,
+    data: Mapping[str, object] | None = None,
     define: Mapping[str, str] | None = None,
     rewrite: bool = True,
     **record: Any,
@@ -163,14 +163,14 @@ def _build(
     )
 
 
-def _texts(formulas: Mapping[str, Any], define: Mapping[str, str], scope: FormulaReader) -> dict[str, str]:
+def _texts(formulas: Mapping[str, object], define: Mapping[str, str], scope: FormulaReader) -> dict[str, str]:
     """The formulas as text of the expression language."""
     texts = {name: scope.plain(value) if isinstance(value, str) else to_text(value) for name, value in formulas.items()}
     abbreviations = {head.partition("(")[0].strip(): head for head in define}
     return texts | {head: scope.definitions[name].text for name, head in abbreviations.items()}
 
 
-def _plain_text(field: str, value: Any) -> str:
+def _plain_text(field: str, value: str) -> str:
     if not isinstance(value, str):
         raise ProblemError(f"{field} must be text, not {type(value).__name__}")
     return value

@@ -189,14 +189,14 @@ def _names(symbols: tuple[sympy.Symbol, ...]) -> str:
     return f"({', '.join(names if len(names) <= 6 else [*names[:3], '...', names[-1]])})"
 
 
-def _short(value: Any) -> str:
+def _short(value: sympy.Expr) -> str:
     if value.count_ops() > MAXIMUM_OPERATIONS:
         return f"(an expression of {value.count_ops()} operations)"
     plain = str(value)
     return plain if len(plain) <= MAXIMUM_TEXT else plain[:MAXIMUM_TEXT] + " ..."
 
 
-def _typeset(value: Any) -> str:
+def _typeset(value: sympy.Expr) -> str:
     if value.count_ops() > MAXIMUM_OPERATIONS:
         return rf"\text{{(an expression of {value.count_ops()} operations)}}"
     return str(sympy.latex(value))

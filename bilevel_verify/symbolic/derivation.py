@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bilevel_verify.arguments import checked
 from bilevel_verify.errors import InputError
@@ -11,6 +11,9 @@ from bilevel_verify.problems import Problem
 from bilevel_verify.symbolic.derivation_numbers import evaluate
 from bilevel_verify.symbolic.derivation_printing import derivation_latex, derivation_mathml, derivation_text
 from bilevel_verify.symbolic.derivatives import Derivatives
+
+if TYPE_CHECKING:
+    import mpmath
 
 
 def derive(problem: Problem) -> Derivation:
@@ -41,9 +44,9 @@ class Derivation(Derivatives):
         x: Sequence[Any],
         y: Sequence[Any] = (),
         w: Sequence[Any] = (),
-        lam: Any = None,
+        lam: object = None,
         digits: int = 50,
-    ) -> Any:
+    ) -> mpmath.matrix:
         """Value of a quantity at a point as an mpmath matrix (explicit inverses are never formed)."""
         return evaluate(self, name, {"x": x, "y": y, "w": w, "lam": lam}, digits)
 

@@ -45,17 +45,17 @@ HEADS: dict[str, tuple[str, str]] = {
 class _Latex(LatexPrinter):  # type: ignore[misc]
     """LaTeX with ``lam`` as lambda and decimals kept exact."""
 
-    def _print_Symbol(self, expr: Any, **settings: Any) -> str:
+    def _print_Symbol(self, expr: sympy.Symbol, **settings: Any) -> str:
         return r"\lambda" if expr.name == "lam" else str(super()._print_Symbol(expr, **settings))
 
 
 class _MathML(MathMLPresentationPrinter):  # type: ignore[misc]
     """Presentation MathML with the atoms of our own."""
 
-    def _print_Symbol(self, sym: Any, style: str = "plain") -> Any:
+    def _print_Symbol(self, sym: sympy.Symbol, style: str = "plain") -> Any:
         return super()._print_Symbol(sympy.Symbol("lambda") if sym.name == "lam" else sym, style)
 
-    def _named(self, name: str, arguments: tuple[Any, ...], order: int, lower: tuple[Any, ...]) -> Any:
+    def _named(self, name: str, arguments: tuple[object, ...], order: int, lower: tuple[object, ...]) -> Any:
         row = self.dom.createElement("mrow")
         head = self.dom.createElement("mi")
         head.appendChild(self.dom.createTextNode(name + "′" * order))
@@ -116,18 +116,18 @@ assert issubclass(logsumexp, sympy.Function)
 assert issubclass(AtomFunction, sympy.Function)
 
 
-def latex(expression: Any) -> str:
+def latex(expression: sympy.MatrixBase) -> str:
     """LaTeX of an expression or matrix."""
     return str(_Latex().doprint(expression))
 
 
-def mathml(expression: Any) -> str:
+def mathml(expression: sympy.MatrixBase) -> str:
     """One ``<math>`` element in presentation MathML."""
     body = re.sub(r"&(?!(?:lt|gt|amp|quot);)[A-Za-z]+;", lambda m: html.unescape(m[0]), _MathML().doprint(expression))
     return f'<math xmlns="http://www.w3.org/1998/Math/MathML" display="block">{body}</math>'
 
 
-def _size(value: Any) -> int:
+def _size(value: sympy.MatrixBase) -> int:
     if value is None:
         return 0
     entries = (
@@ -144,7 +144,7 @@ def _head(name: str) -> tuple[str, str | None]:
     return rf"\nabla{order}_{{{letters}}}{function}", None
 
 
-def _value(derivation: Derivatives, name: str) -> Any:
+def _value(derivation: Derivatives, name: str) -> sympy.MatrixBase | None:
     value = derivation.quantity(name)
     value = sympy.Matrix(value) if isinstance(value, tuple) else value
     implicit = isinstance(value, sympy.MatrixExpr) and not isinstance(value, sympy.MatrixBase)
@@ -183,7 +183,7 @@ def derivation_text(derivation: Derivatives) -> str:
     return "\n".join(lines)
 
 
-def _entries(value: Any) -> list[str]:
+def _entries(value: sympy.MatrixBase) -> list[str]:
     if not isinstance(value, sympy.MatrixBase):
         return [str(value)]
     if value.cols == 1:

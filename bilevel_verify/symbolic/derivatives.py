@@ -48,14 +48,14 @@ class Derivatives:
 
     # -- derivatives of f and g -----------------------------------------------------------------------------------
 
-    def function(self, name: Function) -> Any:
+    def function(self, name: Function) -> sympy.Expr:
         """f or g; for minimax ``g = -f``, the function that y minimises."""
         value = self.problem.f if name == "f" else self.problem.lower
         if value is None:
             raise InputError(f"a {self.problem.kind} problem has no {name}")
         return value
 
-    def block(self, name: str) -> Any:
+    def block(self, name: str) -> sympy.ImmutableDenseNDimArray | sympy.MatrixBase:
         """Partial derivatives by name: ``f_x``, ``g_y`` (columns), ``g_xy`` (dx, dy), ``f_xxy`` (array of rank 3)."""
         found = self._blocks.get(name)
         if found is None:
@@ -65,7 +65,7 @@ class Derivatives:
             found = self._blocks[name] = self._derive_block(function, letters)
         return found
 
-    def _derive_block(self, function: Any, letters: str) -> Any:
+    def _derive_block(self, function: Any, letters: str) -> sympy.ImmutableDenseNDimArray | sympy.MatrixBase:
         order = "".join(sorted(letters))
         if order != letters:
             axes = sorted(range(len(letters)), key=lambda i: letters[i])
@@ -82,12 +82,12 @@ class Derivatives:
     def _symbols(self, block: str) -> tuple[sympy.Symbol, ...]:
         return self.x if block == "x" else self.y
 
-    def gradient(self, function: Function = "f") -> Any:
+    def gradient(self, function: Function = "f") -> sympy.MatrixBase:
         """Joint gradient, x first."""
         parts = [self.block(f"{function}_x")] + ([self.block(f"{function}_y")] if self.y else [])
         return Matrix.vstack(*parts)
 
-    def hessian(self, function: Function = "f") -> Any:
+    def hessian(self, function: Function = "f") -> sympy.MatrixBase:
         """Joint Hessian, x first."""
         xx = self.block(f"{function}_xx")
         if not self.y:
@@ -98,32 +98,32 @@ class Derivatives:
     # -- the lower-level solution ---------------------------------------------------------------------------------
 
     @cached_property
-    def y_star(self) -> tuple[Any, ...] | None:
+    def y_star(self) -> tuple[sympy.Expr, ...] | None:
         """``y*(x)`` in closed form, or None where no easy one exists."""
         if not self.y:
             return ()
         return solve_lower_level(list(self.block("g_y")), self.y, self.x)
 
     @cached_property
-    def phi(self) -> Any:
+    def phi(self) -> sympy.Expr | None:
         """Hyper-objective ``f(x, y*(x))`` in closed form, or None."""
         self._needs_hyper_objective()
         return None if self.y_star is None else self.at_y_star(self.problem.f)
 
-    def at_y_star(self, value: Any) -> Any:
+    def at_y_star(self, value: sympy.Expr | sympy.MatrixBase) -> sympy.Expr | sympy.MatrixBase:
         """Any expression or matrix in (x, y) at ``y = y*(x)``; unchanged where ``y*`` has no closed form."""
         if not self.y or self.y_star is None:
             return value
         return value.subs(dict(zip(self.y, self.y_star)), simultaneous=True)
 
     @cached_property
-    def grad_y_star(self) -> Any:
+    def grad_y_star(self) -> sympy.Expr | sympy.MatrixBase:
         """``grad y*(x) = -g_xy g_yy^-1``, shape (dx, dy), at ``y = y*(x)``."""
         self._needs_two_levels("grad_y_star")
         return _product(-self.block("g_xy"), inverse(self.block("g_yy")))
 
     @cached_property
-    def v_star(self) -> Any:
+    def v_star(self) -> sympy.Expr | sympy.MatrixBase:
         """``v = g_yy^-1 f_y``, the solution of the linear system of implicit differentiation, shape (dy, 1)."""
         self._needs_two_levels("v_star")
         return _product(inverse(self.block("g_yy")), self.block("f_y"))
@@ -131,7 +131,7 @@ class Derivatives:
     # -- hyper-objective ------------------------------------------------------------------------------------------
 
     @cached_property
-    def hypergradient(self) -> Any:
+    def hypergradient(self) -> sympy.Expr | sympy.MatrixBase:
         """``grad phi = f_x - g_xy g_yy^-1 f_y`` at ``y = y*(x)``; minimax: ``f_x`` (Danskin); one level: ``grad f``."""
         self._needs_hyper_objective()
         if self.problem.kind != "bilevel":
@@ -139,7 +139,7 @@ class Derivatives:
         return _sum(self.block("f_x"), _product(-self.block("g_xy"), self.v_star))
 
     @cached_property
-    def hyper_hessian(self) -> Any:
+    def hyper_hessian(self) -> sympy.Expr | sympy.MatrixBase:
         """``grad^2 phi`` at ``y = y*(x)``.
 
         With ``S = grad y*`` and ``v = g_yy^-1 f_y`` held fixed it is ``[I S] H [I S]^T``, ``H`` the joint Hessian of
@@ -159,7 +159,7 @@ class Derivatives:
         turned = step.T
         return _sum(xx, _product(xy, turned), _product(step, xy.T), _product(step, yy, turned))
 
-    def _curvature(self, block: str) -> Any:
+    def _curvature(self, block: str) -> sympy.MatrixBase:
         """``f_block - sum_k v_k g_(block, y_k)``; v by its own symbols where it is implicit."""
         v = list(self.v_star) if _explicit(self.v_star) else list(self.v)
         third = sympy.Array(self.block(f"g_{block}y"))
@@ -179,14 +179,14 @@ class Derivatives:
         return self.problem.f + self.lam * (g - self._at_w(g))
 
     @cached_property
-    def penalty_gradient(self) -> Any:
+    def penalty_gradient(self) -> sympy.MatrixBase:
         """Equation (5) of fsba: ``f_x(x, y) + lam (g_x(x, y) - g_x(x, w))``."""
         self._needs_penalty("penalty_gradient")
         g_x = self.block("g_x")
         return self.block("f_x") + self.lam * (g_x - self._at_w(g_x))
 
     @cached_property
-    def penalty_hessian(self) -> Any:
+    def penalty_hessian(self) -> sympy.Expr | sympy.MatrixBase:
         """Equation (6) of fsba."""
         self._needs_penalty("penalty_hessian")
         g_xx, g_xy, g_yy = (self.block(f"g_{b}") for b in ("xx", "xy", "yy"))
@@ -199,7 +199,7 @@ class Derivatives:
             _product(self.lam * mixed_w, inverse(inner_w), mixed_w.T),
         )
 
-    def _at_w(self, value: Any) -> Any:
+    def _at_w(self, value: sympy.MatrixBase) -> sympy.MatrixBase:
         return value.subs(dict(zip(self.y, self.w)), simultaneous=True)
 
     # -- what exists for which kind -------------------------------------------------------------------------------
@@ -226,14 +226,14 @@ class Derivatives:
             "simple_bilevel": ("f_x", "g_x", "f_xx", "g_xx"),
         }[self.problem.kind]
 
-    def quantity(self, name: str) -> Any:
+    def quantity(self, name: str) -> sympy.Expr | sympy.MatrixBase:
         """A quantity by name: one of :attr:`names`, or a block such as ``g_xy``."""
         if name in ("y_star", "phi", "penalty", "v_star", *self.names) and not name.startswith(("f_", "g_")):
             return getattr(self, name)
         return self.block(name)
 
 
-def inverse(matrix: Any) -> Any:
+def inverse(matrix: sympy.MatrixBase) -> sympy.Expr | sympy.MatrixBase:
     """Inverse by independent blocks; ``Inverse(matrix)`` unevaluated if a block is too large."""
     components = _components(matrix)
     if any(not _invertible_by_hand(matrix, part) for part in components):
@@ -248,7 +248,7 @@ def inverse(matrix: Any) -> Any:
     return Matrix(result)
 
 
-def _invertible_by_hand(matrix: Any, part: list[int]) -> bool:
+def _invertible_by_hand(matrix: sympy.MatrixBase, part: list[int]) -> bool:
     if len(part) <= 2:
         return True
     size = sum(matrix[i, j].count_ops() for i in part for j in part)
@@ -259,7 +259,7 @@ def _minor(entries: list[list[Any]], row: int, column: int) -> list[list[Any]]:
     return [[e for j, e in enumerate(r) if j != column] for i, r in enumerate(entries) if i != row]
 
 
-def _determinant(entries: list[list[Any]]) -> Any:
+def _determinant(entries: list[list[Any]]) -> sympy.Expr:
     """Laplace expansion, products left unexpanded (SymPy's own routines expand and can take minutes)."""
     if not entries:
         return sympy.S.One
@@ -267,7 +267,7 @@ def _determinant(entries: list[list[Any]]) -> Any:
     return sympy.Add(*terms)
 
 
-def _components(matrix: Any) -> list[list[int]]:
+def _components(matrix: sympy.MatrixBase) -> list[list[int]]:
     """Index sets of the finest simultaneous block-diagonal form."""
     todo, result = set(range(matrix.rows)), []
     while todo:
@@ -288,17 +288,17 @@ def _fresh(name: str, taken: set[str]) -> str:
     return name
 
 
-def _shaped(entries: list[Any], shape: tuple[int, ...]) -> Any:
+def _shaped(entries: list[sympy.Expr], shape: tuple[int, ...]) -> sympy.ImmutableDenseNDimArray | sympy.MatrixBase:
     if len(shape) <= 2:
         return Matrix(shape[0], shape[1] if len(shape) == 2 else 1, entries)
     return sympy.ImmutableDenseNDimArray(entries, shape)
 
 
-def _explicit(value: Any) -> bool:
+def _explicit(value: sympy.Expr | sympy.MatrixBase) -> bool:
     return isinstance(value, sympy.MatrixBase)
 
 
-def _product(*factors: Any) -> Any:
+def _product(*factors: Any) -> sympy.Expr | sympy.MatrixBase:
     if all(_explicit(f) for f in factors):
         result = factors[0]
         for factor in factors[1:]:
@@ -307,7 +307,7 @@ def _product(*factors: Any) -> Any:
     return sympy.MatMul(*factors)
 
 
-def _sum(*terms: Any) -> Any:
+def _sum(*terms: Any) -> sympy.Expr | sympy.MatrixBase:
     if all(_explicit(t) for t in terms):
         result = terms[0]
         for term in terms[1:]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from bilevel_verify.errors import CardError
 from bilevel_verify.files import read_toml
@@ -28,7 +27,7 @@ FIELD = {
 ITERATES = {name: name for name in "x y z w v u".split()}
 
 
-def notation_table(data: Mapping[str, Any], path: Path) -> dict[str, Any]:
+def notation_table(data: Mapping[str, object], path: Path) -> dict[str, object]:
     """The ``[notation]`` table of a card, else the file ``notation/KEY.toml`` beside the card.
 
     Raises
@@ -45,7 +44,7 @@ def notation_table(data: Mapping[str, Any], path: Path) -> dict[str, Any]:
 
 
 def notation_of(
-    table: Mapping[str, Any], letters: Mapping[str, LetterSpec], functions: Mapping[str, FunctionSpec], title: str
+    table: Mapping[str, object], letters: Mapping[str, LetterSpec], functions: Mapping[str, FunctionSpec], title: str
 ) -> Notation:
     """The notation of a card: its table first, then the displays of its letters and functions, then usual iterates.
 

@@ -227,7 +227,7 @@ def _total(terms: list[tree.Node]) -> tree.Node:
     return terms[0] if terms else tree.Number(Fraction(0))
 
 
-def _end_letters(domain: Domain | None, domains: Mapping[str, Any]) -> set[str]:
+def _end_letters(domain: Domain | None, domains: Mapping[str, Domain]) -> set[str]:
     found: set[str] = set()
     for end in (domain.lower, domain.upper) if domain is not None else ():
         if end is not None and not infinite(end.tree):

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING
 
 from bilevel_verify.audit.patience import ended_after
 from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim
@@ -19,6 +19,9 @@ from bilevel_verify.audit.scalar.signs import impossible
 from bilevel_verify.audit.scalar.smt_translation import Translation, Unsupported
 from bilevel_verify.audit.scalar.work import ended, spend
 from bilevel_verify.language import tree
+
+if TYPE_CHECKING:
+    import z3
 
 RESOURCES = 600
 """Resource units of the solver for one millisecond: a limit that does not depend on the load of the machine."""
@@ -66,7 +69,7 @@ class _Account:
     def __init__(self) -> None:
         self.total = 0.0
 
-    def used(self, solver: Any) -> float:
+    def used(self, solver: z3.Solver) -> float:
         """Units since the last call, as far as the solver says."""
         counts = solver.statistics()
         before = self.total

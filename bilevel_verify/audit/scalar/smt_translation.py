@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from functools import reduce
+from types import ModuleType
 from typing import Any
 
 from bilevel_verify.audit.scalar.claim import ScalarClaim
@@ -35,7 +36,7 @@ class Translation:
     A fact that holds only where a branch of a condition is taken is guarded by that condition.
     """
 
-    def __init__(self, z3: Any, claim: ScalarClaim) -> None:
+    def __init__(self, z3: ModuleType, claim: ScalarClaim) -> None:
         self.z3, self.domains = z3, claim.domains
         self.guards: list[Any] = []
         self.facts: list[Any] = []
@@ -193,7 +194,7 @@ class Translation:
             return self.number(Fraction(1))
         return self.rational_power_of_term(self.term(base), exponent, ("root", base))
 
-    def rational_power_of_term(self, term: Any, exponent: Fraction, key: tuple[Any, ...]) -> Any:
+    def rational_power_of_term(self, term: Any, exponent: Fraction, key: tuple[object, ...]) -> Any:
         top, bottom = exponent.numerator, exponent.denominator
         if abs(top) > POWER_LIMIT or bottom > ROOT_LIMIT:
             raise Unsupported(f"the exponent {exponent}")
@@ -306,7 +307,7 @@ class Translation:
                 self.add(log if node.function == "log" else one >= two * (1 + at - at_two))
         return value
 
-    def ordered(self, known: tuple[Any, ...], argument: Any, value: Any) -> list[tuple[Any, Any]]:
+    def ordered(self, known: tuple[object, ...], argument: object, value: object) -> list[tuple[Any, Any]]:
         """Order an increasing function's value among its earlier ones; their arguments and values."""
         earlier = []
         for other, variable in list(self.fresh.items()):
@@ -340,7 +341,7 @@ class Translation:
                 found[name] = Fraction(value.numerator_as_long(), value.denominator_as_long())
         return found
 
-    def auxiliary(self, key: tuple[Any, ...]) -> Any:
+    def auxiliary(self, key: tuple[object, ...]) -> Any:
         if key not in self.fresh:
             self.fresh[key] = self.z3.Real(f"aux{len(self.fresh)}")
         return self.fresh[key]

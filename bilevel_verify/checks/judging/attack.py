@@ -29,6 +29,7 @@ from bilevel_verify.theorems.card import Claim
 from bilevel_verify.theorems.card_parts import Domain
 
 if TYPE_CHECKING:
+    from bilevel_verify.checks.claims.values import Vector
     from bilevel_verify.checks.instances.case import Case
 
 FIRST_DRAWS = 24
@@ -256,7 +257,7 @@ def _place(letters: list[Letter], u: np.ndarray) -> Bound:
     return place
 
 
-def _is_point(value: Any) -> bool:
+def _is_point(value: Vector) -> bool:
     return isinstance(value, v.Vector)
 
 

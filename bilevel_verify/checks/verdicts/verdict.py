@@ -82,12 +82,12 @@ class Row:
             raise InputError(f"a row with marks is never as printed: {self.marks}")
         object.__setattr__(self, "judges", judged_by(self.kind))
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, str | None]:
         """All fields, for JSON; non-finite numbers become strings so that the text stays strict JSON."""
         return {key: _jsonable(value) for key, value in asdict(self).items()}
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Row:
+    def from_dict(cls, data: dict[str, str | None]) -> Row:
         """Inverse of :meth:`to_dict`; unknown keys are refused by the constructor."""
         numeric = {"measured", "bound", "margin"}
         fields_: dict[str, Any] = {k: float(v) if k in numeric and isinstance(v, str) else v for k, v in data.items()}
@@ -106,7 +106,7 @@ class Row:
         return ": ".join(parts) + (f" ({said})" if said else "")
 
 
-def _jsonable(value: Any) -> Any:
+def _jsonable(value: object) -> Any:
     if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
         return str(value)
     if isinstance(value, dict):

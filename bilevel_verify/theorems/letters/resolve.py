@@ -57,7 +57,7 @@ def resolve(
     card: Card,
     entry: Entry | str,
     values: Mapping[str, Any] | Provider,
-    explicit: Mapping[str, Any] | None = None,
+    explicit: Mapping[str, object] | None = None,
     readings: Collection[str] | None = None,
     targets: Iterable[str] | None = None,
 ) -> Resolved:
@@ -284,7 +284,7 @@ def _certainty(scalar: Scalar, used: Iterable[ResolvedLetter]) -> Certainty:
     return weakest("proved" if isinstance(scalar, Fraction) else "certified", *(letter.certainty for letter in used))
 
 
-def _from_mapping(values: Mapping[str, Any]) -> Provider:
+def _from_mapping(values: Mapping[str, object]) -> Provider:
     return lambda spec, known: values[spec.name]
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from types import MappingProxyType
 from typing import Any
 
@@ -84,7 +85,7 @@ def run(
     card: Card,
     algorithm: Algorithm | str,
     problem: Problem,
-    parameters: Mapping[str, Any],
+    parameters: Mapping[str, object],
     x0: Sequence[float] | np.ndarray,
     *,
     record: str = "all",
@@ -174,7 +175,7 @@ def _precision(digits: int | None) -> Iterator[Field]:
         yield Multiprecision()
 
 
-def input_of(printed: Algorithm, name: str, given: Mapping[str, Any], starts: Mapping[str, Any]) -> Any:
+def input_of(printed: Algorithm, name: str, given: Mapping[str, object], starts: Mapping[str, object]) -> Any:
     """The value of an input: a family of parameters as a function of its indices, a letter, or a start.
 
     Raises
@@ -194,7 +195,7 @@ def input_of(printed: Algorithm, name: str, given: Mapping[str, Any], starts: Ma
     )
 
 
-def _family(printed: Algorithm, name: str, given: Mapping[str, Any]) -> Callable[..., Any]:
+def _family(printed: Algorithm, name: str, given: Mapping[str, object]) -> Callable[..., Any]:
     """A sequence of parameters as a function of its indices."""
     from bilevel_verify.language import tree
 
@@ -210,7 +211,7 @@ def _family(printed: Algorithm, name: str, given: Mapping[str, Any]) -> Callable
     return entry
 
 
-def _fraction(value: int) -> Any:
+def _fraction(value: int) -> Fraction:
     from fractions import Fraction
 
     return Fraction(value)
@@ -219,7 +220,7 @@ def _fraction(value: int) -> Any:
 class _Numbers:
     """Formulas of a family: exact arithmetic on the parameters of the run."""
 
-    def __init__(self, given: Mapping[str, Any]) -> None:
+    def __init__(self, given: Mapping[str, object]) -> None:
         self.given = given
 
     def value(self, node: Any) -> Any:

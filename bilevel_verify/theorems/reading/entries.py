@@ -407,7 +407,7 @@ def _repaired_entry(
     return replace(found, reading=text, marks=(*found.marks, Mark("repaired", text or "the repaired form")))
 
 
-def _stale_origins(changed: Mapping[str, Any]) -> list[str]:
+def _stale_origins(changed: Mapping[str, object]) -> list[str]:
     """Places that belong to hypotheses and ranges which the changed form replaces."""
     return [f"{key}_from" for key in ("where", "for", "regime") if key in changed and f"{key}_from" not in changed]
 
