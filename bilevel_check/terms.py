@@ -13,6 +13,8 @@ from typing import Any, NoReturn, TypeAlias
 
 Tree: TypeAlias = "int | Fraction | str | tuple[Tree, ...]"
 """A number, a letter, or an operator with its parts."""
+Compound: TypeAlias = tuple[Tree, ...]
+"""An operator with its parts."""
 TEXT, DEPTH, DIGITS, WORK, BITS = 2_000_000, 60, 400, 200_000, 20_000
 """Characters of a certificate, nesting, digits of a literal, counted steps, bits of a coefficient."""
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}\Z")

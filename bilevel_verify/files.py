@@ -6,7 +6,6 @@ import re
 import stat
 import tomllib
 from pathlib import Path
-from typing import Any
 
 from bilevel_verify.errors import InputError
 
@@ -60,7 +59,9 @@ def read_text(path: Path, most: int = LARGEST, label: str = "", error: type[Inpu
         raise error(f"{label or path}: not UTF-8 text") from None
 
 
-def read_toml(path: Path, most: int = LARGEST, label: str = "", error: type[InputError] = InputError) -> dict[str, Any]:
+def read_toml(
+    path: Path, most: int = LARGEST, label: str = "", error: type[InputError] = InputError
+) -> dict[str, object]:
     """The table of a TOML file.
 
     Raises
@@ -70,7 +71,7 @@ def read_toml(path: Path, most: int = LARGEST, label: str = "", error: type[Inpu
     return parse_toml(read_text(path, most, label, error), label or str(path), error)
 
 
-def parse_toml(text: str, label: str, error: type[InputError] = InputError) -> dict[str, Any]:
+def parse_toml(text: str, label: str, error: type[InputError] = InputError) -> dict[str, object]:
     """The table of a TOML text.
 
     Raises

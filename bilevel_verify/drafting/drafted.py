@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from bilevel_verify.drafting.answers import Answers, Question
 from bilevel_verify.drafting.document import Document, slug
@@ -36,7 +35,7 @@ class Counts:
         """Whole percent of the links that can be judged."""
         return 100 * self.judged // self.links if self.links else 0
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> dict[str, object]:
         """The counts as they stand in a card and in the output of the command."""
         return {
             "formulas": self.formulas,

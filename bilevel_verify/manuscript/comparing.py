@@ -160,7 +160,7 @@ def same(one: tree.Node, other: tree.Node, setting: Setting) -> str:
     return ""
 
 
-def _agree(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
+def _agree(one: tuple[object, ...], other: tuple[object, ...]) -> bool:
     """Values that are the same wherever there are any, and there are enough of them."""
     agreed = 0
     for first, second in zip(one, other):

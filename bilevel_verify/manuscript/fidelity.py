@@ -47,12 +47,12 @@ class Row:
     reason: str = ""
     marks: tuple[str, ...] = ()
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """All fields, for JSON."""
         return {name: _listed(getattr(self, name)) for name in self.__slots__}
 
 
-def _listed(value: Any) -> Any:
+def _listed(value: object) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 

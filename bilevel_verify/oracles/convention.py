@@ -57,7 +57,7 @@ FIELDS = EVALUATIONS + PRODUCTS
 
 
 class OracleSet(NamedTuple):
-    """The oracles of one problem, as solver loops get them: plain or multi-precision functions, addresses of compiled ones."""
+    """The oracles of one problem, as solver loops get them: functions, or the addresses of compiled ones."""
 
     value_f: Any
     grad_f: Any

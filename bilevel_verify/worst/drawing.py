@@ -48,8 +48,8 @@ def random_instances(
     family: str | Family | Sequence[str | Family] | None = None,
     eps: float | None = None,
     method: str | None = None,
-    parameters: Mapping[str, Any] | None = None,
-    values: Mapping[str, Any] | None = None,
+    parameters: Mapping[str, object] | None = None,
+    values: Mapping[str, object] | None = None,
 ) -> list[RandomInstance]:
     """Problems of the class of a statement, every hypothesis that needs no run certified on each of them.
 

@@ -35,8 +35,8 @@ def worst_case(
     problem: str | Path | None = None,
     method: str | None = None,
     eps: float | None = None,
-    parameters: Mapping[str, Any] | None = None,
-    values: Mapping[str, Any] | None = None,
+    parameters: Mapping[str, object] | None = None,
+    values: Mapping[str, object] | None = None,
     minutes: float = 1.0,
     candidates: int | None = None,
     seed: int = 0,
@@ -156,7 +156,7 @@ def needs_eps(request: Request) -> bool:
     return False
 
 
-def _result(search: Search, statement: str, letters: Mapping[str, Any]) -> WorstCase:
+def _result(search: Search, statement: str, letters: Mapping[str, object]) -> WorstCase:
     """The best of every claim, judged again with everything that the search left out."""
     request = search.request
     known: dict[tuple[str, tuple[float, ...]], Verification | None] = {}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 from bilevel_verify.checks.verdicts.verdict import Row, Verdict
 from bilevel_verify.methods.run import Run
@@ -69,7 +68,7 @@ class Tightness:
     def __str__(self) -> str:
         return f"{self.claim}: {self.ratio:.6g} of the bound ({self.share.certainty}), {self.word}; {self.candidate}"
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """The finding as JSON."""
         share, one = self.share, self.candidate
         return {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from bilevel_check.ring import number
+from bilevel_check.ring import Poly, number
 from bilevel_check.rules import Proof, element_of, goal_of
 from bilevel_check.terms import Tree, tree
 from bilevel_verify.certificates.coq.script import ZERO
@@ -31,7 +31,7 @@ class Inequalities:
             name = f"({'Rge_le' if op == '>=' else 'Rgt_lt'} _ _ {name})"
         return [script.fact(small, large, op, "(eq_refl _)" if place in self.let else name)]
 
-    def identity(self, script: Trees, goal: Any, parts: list[Any], multiplier: Any = 1) -> list[str]:
+    def identity(self, script: Trees, goal: object, parts: list[Any], multiplier: object = 1) -> list[str]:
         at = script.at
         element, op = element_of(at, goal)
         factor = at.of(tree(multiplier))
@@ -92,7 +92,7 @@ class Inequalities:
         return script.assertion(f"{low} {SIGN[op]} {high}", f"apply {rule}; replace ({high} - {low}) with {text} by "
                                 f"({step}{script.same(step, low, high, text)}); exact {name}.")  # fmt: skip
 
-    def _powers(self, script: Trees, small: Tree, large: Tree, e: Tree) -> tuple[Tree, Tree]:
+    def _powers(self, script: Trees, small: Tree, large: Tree, e: Tree) -> tuple[tuple[str, Poly], tuple[str, Poly]]:
         """Both powers, known as what they equal."""
         found = []
         for side in (small, large):
@@ -185,7 +185,7 @@ class Inequalities:
         name = script.assertion(f"{low[0]} {SIGN[op]} {high[0]}", rule)
         return [self._compared(script, low, high, op, name)]
 
-    def logarithm(self, script: Trees, value: Any) -> list[str]:
+    def logarithm(self, script: Trees, value: object) -> list[str]:
         node = tree(value)
         y = script.equate(node)
         script.know(y, ">")

@@ -11,7 +11,7 @@ from bilevel_check.check import without_determined
 from bilevel_check.context import Context
 from bilevel_check.ring import names, number
 from bilevel_check.rules import defined_element, element_of, goal_of
-from bilevel_check.terms import Refused, Tree, letters, substituted, tree, work
+from bilevel_check.terms import Refused, Tree, letter_of, letters, split, substituted, tree, work
 from bilevel_verify.certificates.coq.inequalities import SIGN, Inequalities
 from bilevel_verify.certificates.coq.script import ZERO, Generators
 from bilevel_verify.certificates.coq.trees import Trees
@@ -115,7 +115,7 @@ class Run(Inequalities):
 
     # ---- integers, maxima, vectors ----------------------------------------------------------------------------------
 
-    def floor(self, script: Trees, value: Any) -> list[str]:
+    def floor(self, script: Trees, value: object) -> list[str]:
         x = script.at.of(tree(value))
         script.ensure(x)
         text = script.text(x)
@@ -255,7 +255,8 @@ class Run(Inequalities):
 
     def last_term(self, script: Trees, total: Any) -> list[str]:
         node = tree(total)
-        _, body, index, low, high = node
+        _, (body, name, low, high) = split(node)
+        index = letter_of(name)
         at = script.at
         before, last = ("sum", body, index, low, ("+", high, -1)), substituted(body, {index: high})
         length = script.know(at.of(high) - at.of(low), ">=")
@@ -275,7 +276,7 @@ class Run(Inequalities):
 
     def no_term(self, script: Trees, total: Any) -> list[str]:
         node = tree(total)
-        _, _, _, low, high = node
+        _, (_, _, low, high) = split(node)
         name = script.know(script.at.of(low) - script.at.of(high), ">")
         shown, ends = script.words.scalar(node), script.rewriting([low, high])
         gap, text = (

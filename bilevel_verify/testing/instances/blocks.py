@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,7 +57,7 @@ class Smooth(Protocol):
     def text(self, names: Sequence[str]) -> str:
         """The formula in the expression language, exact."""
 
-    def data(self) -> Mapping[str, Any]:
+    def data(self) -> Mapping[str, object]:
         """Arrays that the formula refers to."""
 
 
@@ -198,7 +198,7 @@ class Block:
                 parts.append(times(weight, ridge_text(atom, t[1:-1] if wrapped(t) else t)))
         return added([*parts, combination(self.linear, names), str(self.constant)])
 
-    def data(self) -> Mapping[str, Any]:
+    def data(self) -> Mapping[str, object]:
         """Nothing: the formula says it all."""
         return {}
 
@@ -303,6 +303,6 @@ class ChainBlock:
         squares = [times(half, f"{name}**2") for name in names]
         return added(squares + [times(-off, f"{names[i]}*{names[i + 1]}") for i in range(n - 1)])
 
-    def data(self) -> Mapping[str, Any]:
+    def data(self) -> Mapping[str, object]:
         """Nothing: the formula says it all."""
         return {}
