@@ -6,6 +6,7 @@ import re
 import stat
 import tomllib
 from pathlib import Path
+from typing import Any
 
 from bilevel_verify.errors import InputError
 
@@ -61,7 +62,7 @@ def read_text(path: Path, most: int = LARGEST, label: str = "", error: type[Inpu
 
 def read_toml(
     path: Path, most: int = LARGEST, label: str = "", error: type[InputError] = InputError
-) -> dict[str, object]:
+) -> dict[str, Any]:
     """The table of a TOML file.
 
     Raises
@@ -71,7 +72,7 @@ def read_toml(
     return parse_toml(read_text(path, most, label, error), label or str(path), error)
 
 
-def parse_toml(text: str, label: str, error: type[InputError] = InputError) -> dict[str, object]:
+def parse_toml(text: str, label: str, error: type[InputError] = InputError) -> dict[str, Any]:
     """The table of a TOML text.
 
     Raises

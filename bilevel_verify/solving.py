@@ -331,7 +331,7 @@ def _accuracy(eps: float) -> float:
 def _for_run(resolved: Resolved | None, names: list[str], digits: int | None) -> dict[str, object]:
     if resolved is None:
         return {}
-    exactly = {} if digits is None else resolved.precise_parameters()
+    exactly: Mapping[str, float | Fraction] = {} if digits is None else resolved.precise_parameters()
     return {name: exactly.get(name, resolved.letters[name].run) for name in names}
 
 

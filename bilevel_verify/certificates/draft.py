@@ -21,7 +21,7 @@ class Draft:
     hypotheses : those of the statement.
     """
 
-    def __init__(self, at: Context, hypotheses: Sequence[object]) -> None:
+    def __init__(self, at: Context, hypotheses: Sequence[Any]) -> None:
         self.at, self.hypotheses = at, list(hypotheses)
         self.proof = Proof(self.hypotheses)
         self.lines: list[Any] = []

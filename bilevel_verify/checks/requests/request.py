@@ -36,7 +36,7 @@ class Request:
         return f"{self.card.key}/{self.statement.id}{only}"
 
 
-def statements_of(statement: Path | Card | str) -> list[tuple[Card, Statement]]:
+def statements_of(statement: Path | Card | str | tuple[Card, Statement]) -> list[tuple[Card, Statement]]:
     """The statements that a caller's argument names.
 
     Raises
