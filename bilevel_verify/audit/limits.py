@@ -92,7 +92,7 @@ def in_this_process() -> Iterator[None]:
         _inside.reset(token)
 
 
-def _named(function: str) -> Callable[..., Any]:
+def _named(function: str) -> Callable[..., object]:
     module, _, name = function.partition(":")
     found: Callable[..., Any] = getattr(importlib.import_module(module), name)
     return found
@@ -262,7 +262,7 @@ def _limit_memory(size: int) -> None:
         return
 
 
-def _send(stream: IO[bytes], message: Any) -> None:
+def _send(stream: IO[bytes], message: object) -> None:
     body = pickle.dumps(message)
     stream.write(struct.pack("<Q", len(body)) + body)
     stream.flush()

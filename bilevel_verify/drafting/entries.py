@@ -9,7 +9,8 @@ from itertools import groupby
 from typing import Any
 
 from bilevel_verify.drafting.document import Unit, slug
-from bilevel_verify.drafting.forms import Judgeable, Sorts, Store, Unjudged, judgeable
+from bilevel_verify.drafting.forms import Sorts, Store, Unjudged
+from bilevel_verify.drafting.judgeable import Judgeable, judgeable
 from bilevel_verify.drafting.letters import own_bounds, plain, ranges
 from bilevel_verify.drafting.notes import Note, index_notes
 from bilevel_verify.drafting.relations import Printed, Reader

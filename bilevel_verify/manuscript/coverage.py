@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from bilevel_verify.audit.limits import MEMORY, memory_limit
 from bilevel_verify.audit.pool import shared
@@ -74,7 +73,7 @@ class Line:
         """Whether there is a verdict other than undecided."""
         return self.verdict in DECIDED
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """All fields, for JSON."""
         found = {name: getattr(self, name) for name in self.__slots__}
         return {**found, "marks": list(self.marks), "uses": list(self.uses)}
@@ -110,7 +109,7 @@ class Walk:
             f"{steps} follow from undecided lines; reasons: {why}"
         )
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Lines and counts, for JSON."""
         lines = [line.to_dict() for line in self.lines]
         return {"paper": self.paper, "lines": lines, "counts": self.counts(), "reasons": self.reasons()}

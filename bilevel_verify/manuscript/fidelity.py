@@ -22,7 +22,8 @@ from bilevel_verify.manuscript.naming import Naming, is_count, naming_of, print_
 from bilevel_verify.manuscript.quotation import Indexed
 from bilevel_verify.manuscript.quoted import Quoted, quotations
 from bilevel_verify.manuscript.relations import Definitions, ReadFormula, candidates, definitions_of, read_print
-from bilevel_verify.theorems.card import Card, Root
+from bilevel_verify.theorems.card import Card
+from bilevel_verify.theorems.card_parts import Root
 from bilevel_verify.theorems.rewrite import has_order
 from bilevel_verify.theorems.vocabulary import ORDER_FUNCTIONS
 
@@ -46,12 +47,12 @@ class Row:
     reason: str = ""
     marks: tuple[str, ...] = ()
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """All fields, for JSON."""
         return {name: _listed(getattr(self, name)) for name in self.__slots__}
 
 
-def _listed(value: Any) -> Any:
+def _listed(value: object) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 

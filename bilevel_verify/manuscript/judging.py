@@ -29,7 +29,7 @@ from bilevel_verify.manuscript.naming import Naming
 from bilevel_verify.manuscript.opaque import FOLDS, Letters, blind, kind_of_call, opaque
 from bilevel_verify.manuscript.proofs.lines import BOOKKEEPING, Known, derived
 from bilevel_verify.manuscript.relations import Printed, candidates
-from bilevel_verify.theorems.card import Domain, Expression, Root
+from bilevel_verify.theorems.card_parts import Domain, Expression, Root
 from bilevel_verify.theorems.prescribed import formulas_of
 from bilevel_verify.theorems.rewrite import free_letters, has_order, rebuild
 from bilevel_verify.theorems.vocabulary import NUMBERS, SCALAR_FUNCTIONS

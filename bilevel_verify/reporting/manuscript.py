@@ -93,7 +93,7 @@ def _parts(walk: Any) -> list[dict[str, Any]]:
     return parts
 
 
-def _formula(formula: Any, lines: Any) -> dict[str, Any]:
+def _formula(formula: Any, lines: Any) -> dict[str, object]:
     from markupsafe import Markup
 
     shown = [_line(line) for line in lines]

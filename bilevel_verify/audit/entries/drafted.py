@@ -16,7 +16,8 @@ from bilevel_verify.audit.entries.reading import Written
 from bilevel_verify.audit.findings.finding import Finding, Place, row_of
 from bilevel_verify.audit.scalar.claim import POSITIVE, Decision, ScalarClaim
 from bilevel_verify.audit.scalar.deciding import decide
-from bilevel_verify.theorems.card import Card, Domain, Entry
+from bilevel_verify.theorems.card import Card, Entry
+from bilevel_verify.theorems.card_parts import Domain
 
 AGAINST = {"<=": (">",), "<": (">=",), ">=": ("<",), ">": ("<=",), "==": ("<", ">")}
 ENGINE = "not refuted in a draft"

@@ -25,9 +25,11 @@ from bilevel_verify.checks.instances.simple import functions_of
 from bilevel_verify.checks.judging.rows import REMEDY, as_claimed, row_of
 from bilevel_verify.checks.verdicts.verdict import Row, Verdict
 from bilevel_verify.errors import MathematicalError
-from bilevel_verify.theorems.card import Claim, Domain
+from bilevel_verify.theorems.card import Claim
+from bilevel_verify.theorems.card_parts import Domain
 
 if TYPE_CHECKING:
+    from bilevel_verify.checks.claims.values import Vector
     from bilevel_verify.checks.instances.case import Case
 
 FIRST_DRAWS = 24
@@ -257,7 +259,7 @@ def _place(letters: list[Letter], u: np.ndarray) -> Bound:
     return place
 
 
-def _is_point(value: Any) -> bool:
+def _is_point(value: Vector) -> bool:
     return isinstance(value, v.Vector)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,7 +12,7 @@ from bilevel_verify.cli import output
 from bilevel_verify.errors import InputError
 
 
-def fidelity_command(arguments: Any) -> int:
+def fidelity_command(arguments: argparse.Namespace) -> int:
     """Is what the cards quote in the papers, and is it what they judge?"""
     from bilevel_verify.manuscript import BAD, counts, fidelity
 
@@ -34,7 +35,7 @@ def fidelity_command(arguments: Any) -> int:
     return status
 
 
-def coverage_command(arguments: Any) -> int:
+def coverage_command(arguments: argparse.Namespace) -> int:
     """Which row judges each printed relation, or why none does."""
     from bilevel_verify.audit import audit
     from bilevel_verify.manuscript.coverage import coverage_by_print
@@ -61,7 +62,7 @@ def coverage_command(arguments: Any) -> int:
     return 0
 
 
-def _pairs(arguments: Any) -> Sequence[tuple[Any, Any]]:
+def _pairs(arguments: argparse.Namespace) -> Sequence[tuple[Any, Any]]:
     """Cards with their prints; a card of one's own needs ``--print``."""
     from bilevel_verify.manuscript import load_print
     from bilevel_verify.theorems.library import load_card, shipped

@@ -25,7 +25,7 @@ from bilevel_verify.manuscript.proofs.said import Rule, entry_sign, instances, l
 from bilevel_verify.manuscript.proofs.squares import squares_in
 from bilevel_verify.manuscript.proofs.words import added
 from bilevel_verify.manuscript.relations import Printed, candidates, relations_of
-from bilevel_verify.theorems.card import Domain, Expression
+from bilevel_verify.theorems.card_parts import Domain, Expression
 from bilevel_verify.theorems.rewrite import binder, free_letters, infinite, substitute
 
 BOOKKEEPING = frozenset({"a size", "a sum", "the last summand of a sum"})

@@ -27,7 +27,7 @@ from bilevel_verify.manuscript.formulas import Formula, Said
 from bilevel_verify.manuscript.proofs.atoms import ANY, NEGATIVE, NONNEGATIVE, POSITIVE
 from bilevel_verify.manuscript.proofs.forms import Forms
 from bilevel_verify.manuscript.relations import ReadFormula, relations_of
-from bilevel_verify.theorems.card import Domain, Expression
+from bilevel_verify.theorems.card_parts import Domain, Expression
 from bilevel_verify.theorems.rewrite import free_letters, substitute
 
 MOST_INSTANCES = 400
