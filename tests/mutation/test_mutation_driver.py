@@ -71,6 +71,8 @@ def changes(text):
         ("def f(a, b=1, *, c=2): z = b, c", "def f(a, b=1, *, c=3): z = b, c"),
         ("for a in (b, c): z = a", "for a in (c, b): z = a"),
         ("while a: break", "while a: pass"),
+        ("for a in b:\n  if a: continue\n  z = 1", "if a: pass"),
+        ("for a in b:\n  try:\n    continue\n  finally: z = 1", "pass"),
         ("if a: raise ValueError('no a')", "if a: pass"),
         ("if a: z = b", "if False: z = b"),
         ("def f() -> bool | None: return None", "def f() -> bool | None: return True"),
@@ -100,6 +102,10 @@ def test_each_operator_makes_its_slip(line, slip):
         "self.name = f(min(a, b))",
         "def f(a=1): ...",
         "BOX_LIMIT = 20_000",
+        "z = len(a.lo)",
+        "for a in b: continue",
+        "for a in b:\n  try:\n    z = f(a)\n  except E:\n    continue",
+        "PLACES = ((640, 256), (1024, 4096))",
     ],
 )
 def test_words_for_people_and_types_are_left_alone(text):
