@@ -39,7 +39,7 @@ def row(key: str, content: str, seconds: float) -> tuple[Any, ...]:
     return key, content, canonical(QUESTION), "{}", canonical(HOLDS), "[]", "2001", seconds, "w"
 
 
-# ---- one answer of one key, no failure of what is answered -------------------------------------------------------------
+# ---- one answer of one key, no failure of what is answered -----------------------------------------------------------
 
 
 def test_of_two_answers_of_one_key_the_first_is_read(path: Path) -> None:
@@ -109,7 +109,8 @@ def test_an_answer_needs_every_document_that_it_names(path: Path) -> None:
         copy.write_bytes(path.read_bytes())
         tamper(copy, f"DELETE FROM documents WHERE hash = '{lost}'")
         with Store(copy, read_only=True) as store:
-            assert "k0" not in store.keys()
+            known = store.keys()
+            assert "k0" not in known
             assert store.answered(["k0", "k9"]) == set()
             with pytest.raises(StoreError):
                 list(store.cells(["k0"]))
@@ -188,7 +189,7 @@ def test_what_a_file_is_measured_by(path: Path) -> None:
     small_store(path)
     everything(path)
     assert (schema.CHECKED_AT_OPENING, schema.SCHEMA_VERSION, schema.APPLICATION_ID) == (2**28, 2, 0x42564C56)
-    assert database.DAMAGE == (sqlite3.Error, UnicodeDecodeError)
+    assert (sqlite3.Error, UnicodeDecodeError) == database.DAMAGE
 
 
 # ---- leases ----------------------------------------------------------------------------------------------------------
