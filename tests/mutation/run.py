@@ -6,7 +6,8 @@
     python tests/mutation/run.py --slips
 
 Survivors are printed as they are found, as a line before and after. Exit status: 0 every room reached ``--at-least``
-(with ``--accuse``: no room is shown not to reach it); 1 one did not; 2 wrong use, or the tests fail on the true code.
+(with ``--accuse``: no room is shown not to reach it); 1 one did not; 2 wrong use, or the tests fail on the true code;
+3 the time was over before all had been run (the same command with the same ``--json`` goes on).
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -155,15 +157,22 @@ def order_of(one: Planned, runs: Sequence[Baseline]) -> tuple[list[str], int, fl
 
 
 def _server(
-    target: Target, members: list[tuple[int, str, list[str], float]], modules: list[str]
+    target: Target, members: list[tuple[int, str, list[str], float]], modules: list[str], until: float
 ) -> Callable[[Callable[[Any], None]], None]:
     """What a server does: its mutants one after the other, tests that caught another one first."""
 
     def work(tell: Callable[[Any], None]) -> None:
+        if time.monotonic() > until:
+            for number, *_ in members:
+                tell({"number": number, "outcome": "not run"})
+            return
         os.environ.update(target.settings)
         worker.preload(modules, worker.module_name(target.path))
         caught: dict[str, int] = {}
         for number, source, tests, seconds in members:
+            if time.monotonic() > until:
+                tell({"number": number, "outcome": "not run"})
+                continue
             known = sorted((t for t in tests if t in caught), key=lambda t: -caught[t])
             tests = [*known[:3], *(t for t in tests if t not in known[:3])]
             limit = min(worker.LIMIT, 5.0 + 4.0 * seconds)
@@ -180,9 +189,9 @@ def _server(
 
 
 def run(
-    planned: Sequence[Planned], options: argparse.Namespace, say: Callable[[str], None]
+    planned: Sequence[Planned], options: argparse.Namespace, say: Callable[[str], None], until: float = inf
 ) -> Iterable[tuple[Planned, dict[str, Any]]]:
-    """Outcome of every mutant, as they come."""
+    """Outcome of every mutant, as they come; ``not run`` for those that had not begun at ``until`` (monotonic)."""
     known = baselines(list(dict.fromkeys(one.target for one in planned)), options.jobs, say, options.fast)
     groups: dict[Target, list[int]] = {}
     for k, one in enumerate(planned):
@@ -202,7 +211,7 @@ def run(
                 yield planned[k], {"outcome": "survived", "test": "no test reaches it"}
         for at in range(0, len(members), CHUNK):
             part = members[at : at + CHUNK]
-            works.append(((target, tuple(m[0] for m in part)), worker.forked(_server(target, part, modules))))
+            works.append(((target, tuple(m[0] for m in part)), worker.forked(_server(target, part, modules, until))))
     done: set[int] = set()
     for (target, numbers), told in worker.together(works, options.jobs):
         if "end" not in told:
@@ -237,6 +246,7 @@ def arguments(words: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--reached-only", action="store_true", help="only tests that reach the line (quicker, stricter)"
     )
+    parser.add_argument("--seconds", type=float, help="begin no mutant later than so many seconds from the start")
     parser.add_argument("--jobs", type=int, default=1, help="processes at a time")
     parser.add_argument("--json", type=Path, help="keep every result in this file, one JSON object a line; resumed")
     parser.add_argument("--at-least", type=float, default=95.0, help="percentage that every room must reach")
@@ -326,8 +336,8 @@ def judge(planned: list[Planned], options: argparse.Namespace, say: Callable[[st
             _count(one, result, scores)
         else:
             waiting.append(one)
-    for one, result in run(waiting, options, say):
-        if options.json:
+    for one, result in run(waiting, options, say, began + (inf if options.seconds is None else options.seconds)):
+        if options.json and result["outcome"] != "not run":
             record = {"key": one.key, "state": _state(one.target, options.fast), **result, "place": one.place}
             with options.json.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(record) + "\n")
@@ -337,6 +347,8 @@ def judge(planned: list[Planned], options: argparse.Namespace, say: Callable[[st
     print(f"{total(scores).line('all')}; {time.monotonic() - began:.0f} s")
     if options.table:
         options.table.write_text(table(scores), encoding="utf-8")
+    if total(scores)["not run"]:
+        return 3
     if options.accuse:
         shown = accused(scores, options.at_least)
         for room in shown:

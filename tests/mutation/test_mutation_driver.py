@@ -214,13 +214,16 @@ def drive(*commands):
 
 def test_controls_everything_is_noticed_or_next_to_nothing_and_red_tests_are_no_judges(tmp_path):
     record, other = str(tmp_path / "results.jsonl"), str(tmp_path / "other.jsonl")
-    tight, again, loose, accused, slips = drive(
+    late, tight, again, loose, accused, slips = drive(
+        ("tight.toml", "--sample", "8", "--json", record, "--seconds", "0"),
         ("tight.toml", "--sample", "8", "--json", record),
         ("tight.toml", "--sample", "8", "--json", record),
         ("loose.toml", "--sample", "8", "--seed", "3", "--json", other),
         ("loose.toml", "--sample", "8", "--seed", "3", "--json", other, "--accuse", "--at-least", "99.9"),
         ("tight.toml", "--slips"),
     )
+    assert late[0] == 3, late
+    assert "NOT RUN 8" in late[1]
     assert tight[0] == 0, tight
     assert "100.0 %  caught 8 of 8" in tight[1]
     assert again[0] == 0
@@ -244,12 +247,15 @@ def test_controls_everything_is_noticed_or_next_to_nothing_and_red_tests_are_no_
 @pytest.mark.fast
 def test_the_table_has_a_row_a_room_and_the_total():
     found = table(
-        {"b": Score({"caught": 3, "timeout": 1, "survived": 1, "equivalent": 2}), "a": Score({"stillborn": 4})}
+        {
+            "b": Score({"caught": 3, "timeout": 1, "survived": 1, "equivalent": 2, "not run": 6}),
+            "a": Score({"stillborn": 4}),
+        }
     )
     assert found.splitlines()[2:] == [
-        "| a | 0 | 0 | 100.0 % | 0 | 4 |",
-        "| b | 5 | 4 | 80.0 % | 2 | 0 |",
-        "| **all** | 5 | 4 | 80.0 % | 2 | 4 |",
+        "| a | 0 | 0 | not measured | 0 | 4 | 0 |",
+        "| b | 5 | 4 | 80.0 % | 2 | 0 | 6 |",
+        "| **all** | 5 | 4 | 80.0 % | 2 | 4 | 6 |",
     ]
 
 
