@@ -61,7 +61,7 @@ def report(sample: subprocess.CompletedProcess[str], scores: str, slips: subproc
     shown = "\n".join(line for line in survivors.splitlines() if line.startswith(("SURVIVED", "ERROR", "  ")))
     return (
         f"# Slips planted by a machine\n\nWritten by `tests/thorough/test_mutation_thorough.py` on"
-        f" {datetime.date.today():%d %B %Y}, commit {commit.strip()}, seed {SEED}: {EACH} mutants of every room (all\n"
+        f" {datetime.date.today():%d %B %Y}, commit {commit.strip()}, seed {SEED}:\n{EACH} mutants of every room (all "
         f"where there are fewer), under {under} (tests/mutation/README.md). *Mutants* are those that were run, live and\n"
         f"are not declared equivalent; *equivalent*: the declared ones of the sample.{part}\n\n"
         f"{scores}\nNamed slips (`run.py --slips`): {last(slips)}\n\n## Not noticed\n\n```\n{shown}\n```\n"
