@@ -184,6 +184,9 @@ def test_samples_are_spread_over_rooms_and_repeat():
     assert [one.key for one in chosen] != [one.key for one in plans.sample(planned, 50, 8)]
     sizes = [sum(one.target.room == room for one in chosen) for room in rooms]
     assert max(sizes) - min(sizes) <= 1
+    for room, size in zip(rooms, sizes):  # a room by itself gives the same mutants
+        alone = plans.sample([one for one in planned if one.target.room == room], size, 7)
+        assert [one.key for one in alone] == [one.key for one in chosen if one.target.room == room]
 
 
 IN_ONE_PROCESS = """

@@ -62,7 +62,7 @@ def report(sample: subprocess.CompletedProcess[str], scores: str, slips: subproc
     return (
         f"# Slips planted by a machine\n\nWritten by `tests/thorough/test_mutation_thorough.py` on"
         f" {datetime.date.today():%d %B %Y}, commit {commit.strip()}, seed {SEED}:\n{EACH} mutants of every room (all "
-        f"where there are fewer), under {under} (tests/mutation/README.md). *Mutants* are those that were run, live and\n"
+        f"where there are fewer), under {under} (tests/mutation/README.md).\n*Mutants* are those that were run, live and "
         f"are not declared equivalent; *equivalent*: the declared ones of the sample.{part}\n\n"
         f"{scores}\nNamed slips (`run.py --slips`): {last(slips)}\n\n## Not noticed\n\n```\n{shown}\n```\n"
     )
