@@ -59,12 +59,13 @@ def report(sample: subprocess.CompletedProcess[str], scores: str, slips: subproc
     part = " **Interrupted: the column *not run* is still to be done.**" if sample.returncode == INTERRUPTED else ""
     survivors = sample.stdout[: sample.stdout.rfind("\nall ")]
     shown = "\n".join(line for line in survivors.splitlines() if line.startswith(("SURVIVED", "ERROR", "  ")))
+    made = f"{datetime.date.today():%d %B %Y}, commit {commit.strip()}, seed {SEED}"
     return (
-        f"# Slips planted by a machine\n\nWritten by `tests/thorough/test_mutation_thorough.py` on"
-        f" {datetime.date.today():%d %B %Y}, commit {commit.strip()}, seed {SEED}:\n{EACH} mutants of every room (all "
-        f"where there are fewer), under {under} (tests/mutation/README.md).\n*Mutants* are those that were run, live and "
-        f"are not declared equivalent; *equivalent*: the declared ones of the sample.{part}\n\n"
-        f"{scores}\nNamed slips (`run.py --slips`): {last(slips)}\n\n## Not noticed\n\n```\n{shown}\n```\n"
+        f"# Slips planted by a machine\n\nWritten by `tests/thorough/test_mutation_thorough.py` on {made}:\n"
+        f"{EACH} mutants of every room (all where there are fewer), under {under} (tests/mutation/README.md).\n"
+        f"*Mutants* are those that were run, live and are not declared equivalent; *equivalent*: the declared ones of\n"
+        f"the sample.{part}\n\n{scores}\nNamed slips (`run.py --slips`): {last(slips)}\n\n"
+        f"## Not noticed\n\n```\n{shown}\n```\n"
     )
 
 
