@@ -436,7 +436,7 @@ class _Finder(ast.NodeVisitor):
         known = other is not None and (
             any(other in scope for scope in self.scopes) or other in ("min", "max", "any", "all")
         )
-        if known and isinstance(node.ctx, ast.Load):
+        if known and isinstance(node.ctx, ast.Load) and not self.only_shape(node):
             self.note(node, str(other), "end for end")
 
     def visit_Attribute(self, node: ast.Attribute) -> None:

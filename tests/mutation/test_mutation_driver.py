@@ -103,6 +103,7 @@ def test_each_operator_makes_its_slip(line, slip):
         "def f(a=1): ...",
         "BOX_LIMIT = 20_000",
         "z = len(a.lo)",
+        "low = a\nhigh = b\nz = len(low)\ny = range(low.shape[w])",
         "for a in b: continue",
         "for a in b:\n  try:\n    z = f(a)\n  except E:\n    continue",
         "PLACES = ((640, 256), (1024, 4096))",
