@@ -74,7 +74,9 @@ def test_an_exponent_with_a_division_by_zero_has_no_sign() -> None:
         growth_of(parse("a + b")).power(sympy.zoo)
 
 
-@pytest.mark.parametrize("text", ["nu**(1/2)", "a", "nu*a", "nu + a", "nu/a", "-a", "log(nu)", "2**nu", "a**2"])
+@pytest.mark.parametrize(
+    "text", ["nu**(1/2)", "nu**0.5", "a", "nu*a", "nu + a", "nu/a", "-a", "log(nu)", "2**nu", "a**2"]
+)
 def test_exponents_that_are_no_rational_functions_of_bounded_letters(text: str) -> None:
     with pytest.raises(NoOrder, match="an exponent that grows"):
         growth.exponent_of(parse(text), {"nu": (F(0), F(1))})
@@ -155,6 +157,19 @@ def test_the_size_of_what_a_logarithm_is_taken_of(text: str, vague: bool) -> Non
     assert argument.letters >= {"a"}
     (clause,) = growth_of(parse(f"log({text})")).clauses
     assert bool(clause[0].signs) is not vague  # the sign is known where the size is
+
+
+@pytest.mark.parametrize(
+    ("one", "two"),
+    [
+        ("log(min(a, b))", "log(a)"), ("log(min(b, a))", "log(b)"), ("log(max(a, b))", "log(a)"),
+        ("log(max(a, b))", "log(min(a, b))"), ("log(min(a, b))", "log(a*b)"), ("log(min(a, a**2))", "log(a)"),
+    ],
+)  # fmt: skip
+def test_logarithms_of_minima_and_maxima_are_of_their_own_size(one: str, two: str) -> None:
+    left, right = growth_of(parse(one)), growth_of(parse(two))
+    assert growth.same_monomial(left, right) is False
+    assert growth.same_monomial(left, left) is True
 
 
 @pytest.mark.parametrize(
