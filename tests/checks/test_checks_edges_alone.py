@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from flint import arb
 
-from bilevel_verify.checks.claims import linear, tensors
+from bilevel_verify.checks.claims import claims, linear, tensors
 from bilevel_verify.checks.claims import values as v
 from bilevel_verify.checks.claims.decide import NOISE, Judgement, Tally, _is_noise, ratio_of
 from bilevel_verify.checks.claims.evaluate import Evaluator
@@ -192,6 +192,25 @@ def test_stacks_of_one_matrix_and_of_unlike_sides() -> None:
     assert one.shape == (2, 3, 1)
     two = tensors.stacked([matrix([1, 2]), matrix([3, 4])])
     assert [[[float(a) for a in line] for line in part.rows] for part in two.slices] == [[[1.0, 3.0], [2.0, 4.0]]]
+
+
+@pytest.mark.parametrize("length", [1.0, 2.0, 0.5])
+def test_a_tensor_is_bounded_from_below_at_unit_vectors(length: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = np.array([[[arb(3), arb(0)], [arb(0), arb(1)]], [[arb(0), arb(0)], [arb(0), arb(0)]]], dtype=object)
+    monkeypatch.setattr(tensors, "_alternate", lambda rough, vectors: [np.array([length, 0.0])] * 3)
+    found = tensors._form_from_below(table)
+    assert found.overlaps(arb(3))
+    assert float(found.rad()) < 1e-10
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "where", "nodes"), [("a", "b + c*2", (), 6), ("b + c*2", "a", (), 6), ("a", "b", ("a <= c",), 5)]
+)
+def test_the_work_of_a_place_is_the_size_of_all_its_trees(left: str, right: str, where: Any, nodes: int) -> None:
+    link: Any = SimpleNamespace(left=SimpleNamespace(tree=parse(left)), right=SimpleNamespace(tree=parse(right)))
+    claim: Any = SimpleNamespace(where=[SimpleNamespace(tree=parse(one)) for one in where])
+    assert claims._work_of(claim, link) == claims.PLACE_WORK + nodes
+    assert claims.Judged(claim, link, 0, Tally(), Evaluator({})).work == 1
 
 
 def test_a_tree_that_was_asked_for_its_names_is_kept_so_that_its_number_stays_its_own() -> None:

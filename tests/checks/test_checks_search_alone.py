@@ -110,6 +110,7 @@ def test_letters_of_intervals_and_whole_numbers_stay_in_their_ranges() -> None:
     assert ends_of("2", "oo", "integers") == [2, 8, 14]
     assert ends_of(None, "4", "integers") == [0, 2, 4]
     assert ends_of(None, "-4", "integers") == [-16, -10, -4]
+    assert ends_of(None, "0", "integers") == ends_of(None, "1/2", "integers") == [0, 0, 0]
     assert ends_of("5/2", "5", "integers") == [3, 4, 5]
     assert ends_of("1", "7/2", "integers") == [1, 2, 3]
     assert ends_of("-7/2", "-1/2", "integers") == [-3, -2, -1]

@@ -156,6 +156,15 @@ def test_the_penalty_function_at_its_minimiser() -> None:
     total = sympy.diff(L, Y, Y).subs(PUT).subs(Y, low)
     slopes = [-sympy.diff(L, Y, a).subs(PUT).subs(Y, low) / total for a in XS]
     assert agrees(called("grad_y_star_lam", x)[0], [[slope] for slope in slopes])
+    slope_of = {XS[0]: slopes[0], XS[1]: slopes[1]}
+
+    def bend(a: Any, b: Any) -> Any:  # d^2 y_lam of L_y(x, y_lam(x)) = 0, differentiated twice
+        parts = [(sympy.diff(L, Y, a, b), 1), (sympy.diff(L, Y, Y, a), slope_of[b]),
+                 (sympy.diff(L, Y, Y, b), slope_of[a]),
+                 (sympy.diff(L, Y, Y, Y), slope_of[a] * slope_of[b])]  # fmt: skip
+        return -sum(part.subs(PUT).subs(Y, low) * weight for part, weight in parts) / total
+
+    assert agrees(called("hess_y_star_lam", x)[0], [[[bend(a, b)] for b in XS] for a in XS])
     for name in ("y_star_lam", "L_star"):
         with pytest.raises(EvaluationError, match="penalty parameter has no value"):
             called(name, x, lam=None)
@@ -207,6 +216,31 @@ def test_a_table_answers_for_its_own_points_and_symbols_only() -> None:
         assert tool.call("phi", [other])[1] == "certified"
         assert tool.call("grad_phi", [x])[1] == "certified"
         assert agrees(tool.call("y_star", [x])[0], [BEST.subs(PUT)])
+
+
+def test_a_table_of_one_parameter_says_nothing_of_another() -> None:
+    x = point(*AT)
+    key = key_of(x)
+    assert key is not None
+    tool = functions(table={"y_star_lam": {key: (Fraction(7), "sampled")}})
+    with exact.precision():
+        assert tool.call("y_star_lam", [x]) == (Fraction(7), "sampled")
+        assert tool.call("y_star_lam", [x, point(Fraction(5))])[1] == "certified"
+
+
+def test_what_is_made_at_a_point_is_made_once_and_kept_under_that_point() -> None:
+    tool = functions()
+    x, y = point(*AT), point(HIGH)
+    with exact.precision():
+        assert tool._hyper(x) is tool._hyper(x)
+        assert tool._penalty(x) is tool._penalty(x)
+        assert {("hyper", id(x)), ("penalty", id(x)), ("y_star", id(x)), ("y_star_lam", id(x))} == tool._memory.keys()
+        tool.forget()
+        tool.call("L_lam", [x, y])
+        assert ("y_star", id(x)) in tool._memory
+        assert all(key[0] == "L_lam" or id(y) not in key for key in tool._memory)
+        tool.forget()
+        assert not tool._memory
 
 
 def test_values_are_remembered_by_object_until_they_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:

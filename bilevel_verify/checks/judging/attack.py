@@ -237,8 +237,8 @@ def _between(u: float, low: float, high: float) -> float:
     """
     if isfinite(low) and isfinite(high):
         if low > 0 and high > 100 * low:
-            return float(min(high, max(low, low * (high / low) ** u)))
-        return float(min(high, max(low, low + u * (high - low))))
+            return float(min(high, low * (high / low) ** u))
+        return float(min(high, low + u * (high - low)))
     if isfinite(low):
         return low + (FAR if u >= 1 else float(np.expm1(8 * u))) * max(abs(low), 1.0)
     if isfinite(high):
