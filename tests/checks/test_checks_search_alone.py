@@ -246,7 +246,9 @@ def test_what_was_computed_at_one_place_is_forgotten_at_the_next() -> None:
     forgotten: list[int] = []
     case = case_of(functions=SimpleNamespace(forget=lambda: forgotten.append(1)))
     judged = judged_of("a <= c", {"c": (v.ball(2.0), "sampled")})
+    judged.evaluator._memory["before"] = (Fraction(1), "proved")
     attack._attack(judged, {"a": v.ball(1.0)}, case)
+    assert not judged.evaluator._memory
     plain = judged_of("a <= 2")
     plain.evaluator.note("sampled")
     found = attack._attack(plain, {"a": v.ball(1.0)}, case)

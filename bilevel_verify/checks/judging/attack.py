@@ -195,7 +195,7 @@ def _whole_letter(name: str, domain: Domain, low: float, high: float) -> Letter:
         last -= 1
     if last < first:
         raise EvaluationError(f"budget: no number that is surely in the range {domain} of {name}")
-    return Letter(name, 1, lambda u: Fraction(first + int(min(max(float(u[0]), 0.0), 1.0) * (last - first + 0.999))))
+    return Letter(name, 1, lambda u: Fraction(first + int(float(u[0]) * (last - first + 0.999))))
 
 
 def _domain_letter(name: str, space: str, case: Case) -> Letter:
@@ -260,8 +260,7 @@ def _search(
     best: list[tuple[float, np.ndarray]] = []
 
     def score(u: np.ndarray) -> float:
-        judgement = _attack(judged, _place(letters, np.clip(u, 0.0, 1.0)), case)
-        return -inf if judgement is None else ratio_of(judgement)
+        return ratio_of(_attack(judged, _place(letters, np.clip(u, 0.0, 1.0)), case))
 
     for _ in range(draws):
         u = rng.random(size)
