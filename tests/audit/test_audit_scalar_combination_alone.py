@@ -238,6 +238,13 @@ def test_signs_on_the_parts_of_a_range(text: str, where: Range, signs: Any) -> N
     assert work.spent >= rolle.STEP_WORK * (1 + len(value.logs))
 
 
+def test_a_pole_inside_of_the_range_has_no_signs() -> None:
+    assert rolle._signs_of_rational(1 / (LETTER - 1), ONE) == (-1,)
+    for pole in (F(1, 2), F(1, 3)):
+        with pytest.raises(NotACombination, match="a pole in the range"):
+            rolle._signs_of_rational(1 / (LETTER - number(pole)) ** 2, ONE)
+
+
 def test_more_than_five_logarithms_are_too_many() -> None:
     for count, many in ((5, False), (6, True)):
         text = " + ".join(f"log(x + {k})" for k in range(1, count + 1))
@@ -253,6 +260,7 @@ def test_more_than_five_logarithms_are_too_many() -> None:
     ("texts", "root"),
     [(("x",), 1), (("sqrt(x)",), 2), (("x**(1/3)", "sqrt(x)"), 6),
      (("x**(1/5)", "sqrt(x)"), 1), (("(x + 1)**(1/2)",), 1),
+     (("x**0.5",), 2), (("y**0.5",), 1), (("x**0.25", "x**(1/3)"), 1), (("x**0.5", "x**(1/3)"), 6),
      (("x**(2/4)",), 2), (("x**3", "y**(1/2)"), 1), (("sqrt(x + 1)",), 1), (("x**(1/2)", "x**(1/2)"), 2)],
 )  # fmt: skip
 def test_the_root_in_which_both_sides_are_rational(texts: tuple[str, ...], root: int) -> None:
