@@ -50,7 +50,7 @@ def judged_of(
 
 
 def case_of(**changes: Any) -> Any:
-    problem = SimpleNamespace(feasible=None, dx=2, dy=1, x=("x1", "x2"), y=("y1",), variables=("x1", "x2", "y1"))
+    problem = SimpleNamespace(set_of_x=None, dx=2, dy=1, x=("x1", "x2"), y=("y1",), variables=("x1", "x2", "y1"))
     instance = SimpleNamespace(local=(), truth=None)
     return SimpleNamespace(**{"problem": problem, "instance": instance, "functions": None, "premises": [], **changes})
 
@@ -192,7 +192,7 @@ def test_points_of_the_upper_level_are_projected_onto_the_feasible_set(monkeypat
     case = case_of()
     point = np.array([3.0, 4.0])
     assert attack._feasible(case, point) is point
-    case.problem.feasible = SimpleNamespace(contains=lambda entries: sum(e * e for e in entries) <= 25.0)
+    case.problem.set_of_x = SimpleNamespace(contains=lambda entries: sum(e * e for e in entries) <= 25.0)
     monkeypatch.setattr(projections, "project", lambda where, given: given / 2)
     assert attack._feasible(case, point).tolist() == [1.5, 2.0]
     assert attack._feasible(case, np.array([1.0])).tolist() == [1.0]  # another space
@@ -205,7 +205,7 @@ def test_points_of_the_upper_level_are_projected_onto_the_feasible_set(monkeypat
         ({"a": there, "b": here, "w": here, "y": here}, True),
     ):
         assert attack._outside(case, ranges, place) is outside
-    case.problem.feasible = None
+    case.problem.set_of_x = None
     assert attack._outside(case, ranges, {"a": there, "b": there}) is False
 
 
@@ -259,7 +259,7 @@ def test_what_was_computed_at_one_place_is_forgotten_at_the_next() -> None:
 
 def test_a_point_outside_of_the_feasible_set_decides_nothing() -> None:
     case = case_of()
-    case.problem.feasible = SimpleNamespace(contains=lambda entries: entries[0] <= 1.0)
+    case.problem.set_of_x = SimpleNamespace(contains=lambda entries: entries[0] <= 1.0)
     judged = judged_of("1 <= 0", None, (), x=Domain("", "domain", space="x"))
     assert attack._attack(judged, {"x": v.vector([2.0, 0.0])}, case) is None
     assert (judged.tally.places, judged.tally.skipped) == (0, 1)

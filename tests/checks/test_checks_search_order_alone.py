@@ -39,7 +39,7 @@ def judged_of(text: str, **ranges: Domain) -> Judged:
 
 def case_of(options: dict[str, Any] | None = None, name: str = "n", **letters: Any) -> Any:
     return SimpleNamespace(
-        problem=SimpleNamespace(feasible=None),
+        problem=SimpleNamespace(set_of_x=None),
         instance=SimpleNamespace(local=(), truth="the truth"),
         functions=None,
         premises=[],

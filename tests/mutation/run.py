@@ -40,6 +40,10 @@ class NotGreen(Exception):
     """Tests fail on the true code: nothing can be said about mutants."""
 
 
+class TimeOver(Exception):
+    """The time was over before the tests had been run on the true code; what was run is remembered."""
+
+
 # --- the true code
 
 
@@ -54,12 +58,15 @@ class Baseline:
 Known = dict[tuple[str, bool], Baseline]
 
 
-def baselines(targets: Sequence[Target], jobs: int, say: Callable[[str], None], fast: bool = False) -> Known:
+def baselines(
+    targets: Sequence[Target], jobs: int, say: Callable[[str], None], fast: bool = False, until: float = inf
+) -> Known:
     """Every test file of the targets, run once (or remembered, if nothing has changed since).
 
     Raises
     ------
     NotGreen : a test fails, or a file has no tests.
+    TimeOver : some had not begun at ``until`` (monotonic).
     """
     # what a test file reaches is noted for every module of the tables, so that it need not be run again for another
     watched = sorted({t.path for t in plans.targets_of(plans.read_rooms(None))} | {t.path for t in targets})
@@ -81,9 +88,11 @@ def baselines(targets: Sequence[Target], jobs: int, say: Callable[[str], None], 
         mine = [t for t in targets if t.room == room and t.plain == plain]
         for at in range(0, len(files), FILES):
             part = files[at : at + FILES]
-            works.append(((plain, tuple(part)), worker.forked(_baselines(part, mine, watched, fast))))
+            works.append(((plain, tuple(part)), worker.forked(_baselines(part, mine, watched, fast, until))))
     for (plain, files), told in worker.together(works, jobs):
         if "end" in told:
+            if time.monotonic() > until:
+                continue
             lost = [name for name in files if (name, plain) not in found]
             if lost:
                 raise NotGreen(f"{lost[0]}: the run of its tests ended by {told['end']}")
@@ -97,11 +106,13 @@ def baselines(targets: Sequence[Target], jobs: int, say: Callable[[str], None], 
         say(f"true code: {key[0]} {told['cpu']:.1f} s, {len(told['tests'])} tests")
         found[key] = {**told, "mark": marks[key]}
         _kept(key, fast).write_text(json.dumps(found[key]))
+    if found.keys() < wanted.keys():
+        raise TimeOver
     return {key: Baseline(one["tests"], one["modules"]) for key, one in found.items()}
 
 
 def _baselines(
-    tests: list[str], targets: list[Target], watched: list[str], fast: bool
+    tests: list[str], targets: list[Target], watched: list[str], fast: bool, until: float
 ) -> Callable[[Callable[[Any], None]], None]:
     """What a server does: it imports the modules of a room, and runs test files one after the other, each in a fork."""
     files = frozenset(str(worker.ROOT / name) for name in watched)
@@ -111,6 +122,8 @@ def _baselines(
         os.environ.update(settings)
         worker.preload(worker.module_name(target.path) for target in targets)
         for test in tests:
+            if time.monotonic() > until:
+                return
 
             def one(answer: Callable[[Any], None], test: str = test) -> None:
                 answer(worker.baseline(test, files, settings, "fast" if fast else ""))
@@ -192,7 +205,11 @@ def run(
     planned: Sequence[Planned], options: argparse.Namespace, say: Callable[[str], None], until: float = inf
 ) -> Iterable[tuple[Planned, dict[str, Any]]]:
     """Outcome of every mutant, as they come; ``not run`` for those that had not begun at ``until`` (monotonic)."""
-    known = baselines(list(dict.fromkeys(one.target for one in planned)), options.jobs, say, options.fast)
+    try:
+        known = baselines(list(dict.fromkeys(one.target for one in planned)), options.jobs, say, options.fast, until)
+    except TimeOver:
+        yield from ((one, {"outcome": "not run"}) for one in planned)
+        return
     groups: dict[Target, list[int]] = {}
     for k, one in enumerate(planned):
         groups.setdefault(one.target, []).append(k)
