@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from bilevel_verify.errors import InputError, ParameterError
-from bilevel_verify.testing.instances import decoding
+from bilevel_verify.testing.instances import biting, decoding
 from bilevel_verify.testing.trials.common import Function, name_of
 from bilevel_verify.testing.trials.contracts import BrokenContract, Profile, call, profile
 from bilevel_verify.testing.trials.ledger import Entry, note
@@ -79,7 +79,7 @@ def _cases(
     for number in range(EXAMPLES.get(chosen.name, min(chosen.examples, 8))):
         data = bytes(160) if number == 0 else rng.integers(0, 4, 160, dtype=np.uint8).tobytes()
         single = which == "single_level"
-        instance = decoding.biting(number) if single else decoding.promising(data, which)
+        instance = biting.biting(number) if single else decoding.promising(data, which)
         start = [*(getattr(instance, "start", None) or (1.0,) * instance.dx)] if x0 is None else x0
         own = getattr(instance, "eps", None) or decoding.TOLERANCES[number % len(decoding.TOLERANCES)]
         yield instance.problem(), start, own
