@@ -110,6 +110,7 @@ REASONS = (
         "norm(x[t,i + 1] - x[t,i])**2, (i, 0 - 1,",
         "the added term is norm(x[t,0] - x[t,-1])**2 = 0: every epoch begins with two equal entries",
     ),
+    ("index one too high", "x[0,0]", "x[0,-1] and x[0,0] are one point: the first epoch begins with two equal entries"),
     ("factor 1/2 too many", "0*x_int/2", "half of the zero vector is the zero vector"),
     ("factor 2 too many", "2*0*x_int", "twice the zero vector is the zero vector"),
 )
