@@ -2,7 +2,8 @@
 
 ``--part controls`` fills the matrix; ``--part references`` and ``--part own`` look for false alarms on correct solvers
 and on the package's own methods; ``--part slips`` hands pseudo-code with one slip each to the kit (``--count``), in
-slices (``--minutes``). Each line of the log is written when it is known; ``--seed`` repeats a run.
+slices (``--minutes``); ``--part promises`` says how much of each promise the examples use up. Each line of the log is
+written when it is known; ``--seed`` repeats a run.
 """
 
 from __future__ import annotations
@@ -54,6 +55,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         wrong += _false_alarms("own methods", chosen(OWN), profile, seed, say, OWN_ASSERTIONS)
     if "slips" in options.part:
         wrong += _slips(options, seed, say)
+    if "promises" in options.part:
+        from bilevel_verify.testing.controls import shares
+
+        near, many = shares.write(Path(options.out))
+        say(f"promises: {near} of {many} claims along a run come within 20 % of their bound")
     return 1 if wrong else 0
 
 
@@ -72,7 +78,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--profile", choices=sorted(PROFILES), default="thorough")
     parser.add_argument("--examples", type=int, help="examples of an assertion, instead of the profile's")
     parser.add_argument(
-        "--part", nargs="+", choices=("controls", "references", "own", "slips"), default=["controls", "own"]
+        "--part", nargs="+", choices=("controls", "references", "own", "slips", "promises"), default=["controls", "own"]
     )
     parser.add_argument("--count", type=int, default=960, help="slips that are drawn")
     parser.add_argument(
