@@ -24,7 +24,7 @@ from bilevel_verify.testing.printed.slips import slips_of
 from bilevel_verify.testing.trials.contracts import QUICK
 from bilevel_verify.testing.trials.trying import examples
 
-WITHOUT_LINES = {"convex-until-guilty", "ifsba", "imcn", "p-agm-bio", "agm-conceptual", "cg-bio", "bisec-bio", "mng"}
+WITHOUT_LINES = {"convex-until-guilty", "ifsba", "imcn", "bisec-bio"}
 LINED = sorted(METHODS.keys() - WITHOUT_LINES)
 FEW = Profile("few", 3)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -36,6 +36,8 @@ STEADY = 1e-9
 NUDGE = 1e-12
 HUGE = 1e9
 """A threshold that is never met."""
+SETS = {"agm-conceptual": "Ball", "cg-bio": "Ball", "p-agm-bio": "Box"}
+"""Feasible sets of methods that are not for every set, or need the solutions themselves."""
 SHAPES = ("plain", "crossed", "displaced", "displaced")
 """Two-level examples: ``crossed``: grad_x f depends on y; ``displaced``: the mixed block of g depends on y."""
 
@@ -184,6 +186,9 @@ def _simple(read: Reader, instance: SimpleInstance) -> Letters:
         "penalty": 3.0,
         "a": 0.8,
         "g_hat": instance.g_star - 0.1,
+        "eps_f": (0.1, 0.5, 0.02)[read.upto(2)],
+        "eps_g": (0.5, 2.0, 0.1)[read.upto(2)],
+        "M": 1.5 * L_g,
     }
 
 
@@ -195,6 +200,7 @@ def _own_of_simple(method: str, found: Letters) -> Letters:
         "bi-sg": {"c": 0.5 / found["L_f"]},
         "dbgd": {"b": 0.6, "s": 0.3 / total},
         "big-sam": {"c": 1.5},
+        "cg-bio": {"c": 1.0},
     }.get(method, {})
 
 
@@ -208,7 +214,8 @@ def _instance(read: Reader, rest: bytes, method: str) -> Instance | SimpleInstan
 
     kind = METHODS[method].kinds[0]
     if kind == "simple_bilevel":
-        return decoding.simple_bilevel(rest)
+        simple = decoding.simple_bilevel(rest)
+        return replace(simple, feasible=SETS.get(method, simple.feasible))
     if kind == "single_level":
         return decoding.saddle(rest) if _near_a_saddle(read, method) else decoding.single_level(rest)
     kappa, shape = (9, 4, 20)[read.upto(2)], SHAPES[read.upto(3)]
