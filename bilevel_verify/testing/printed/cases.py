@@ -244,7 +244,9 @@ def example(method: str, data: bytes) -> tuple[Example, Transcript] | None:
     x0 = x0 * scale
     if isinstance(instance, SimpleInstance):
         letters = _simple(read, instance)
-        found = Example(instance, nearest(instance, x0), letters | _own_of_simple(method, letters))
+        least = method == "mng"  # it begins where f is least
+        x0 = instance.f.inverse_gradient(np.zeros(instance.dx)) if least else nearest(instance, x0)
+        found = Example(instance, x0, letters | _own_of_simple(method, letters))
     else:
         letters = _two_levels(read, method, instance) if instance.dy else _one_level(read, method, instance)
         if scale > 1:  # beyond the valleys, where momentum carries uphill: the better side is the one it came from

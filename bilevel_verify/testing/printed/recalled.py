@@ -3,8 +3,8 @@
 The same language as the steps of a card. ``D, T, N_cg ...`` are lengths, ``noise`` enters through ``uniform_ball``,
 ``solve(A, b)`` is exact, ``hess_g_yy`` a block of a whole Hessian, ``cubic_step(g, H, M)`` the minimiser of the cubic
 model, ``project`` the nearest feasible point, ``halfspace(z, c, b)`` the nearest feasible point with ``c.z <= b``,
-``solutions`` the nearest minimiser of g, ``vertex(p)`` and ``vertex_below(p, c, b)`` the feasible point (with ``c.z <= b``)
-where ``p.z`` is least, ``least_f(c, b, p, d)`` the point where f is least among ``c.z <= b``, ``p.z >= d``.
+``solutions`` the nearest minimiser of g, ``vertex(p)`` and ``vertex_below(p, c, b)`` the feasible point (with ``c.z <=
+b``) where ``p.z`` is least, ``least_f(c, b, p, d)`` the point where f is least among ``c.z <= b``, ``p.z >= d``.
 """
 
 from __future__ import annotations
@@ -313,7 +313,7 @@ RECALLED: dict[str, Recalled] = {
     "agm-bio-cut-z": Recalled("agm-bio, Remark 3.1, the cut at z_k", "x0 gamma L_f K g_k", _CUT.format(at="z[k]")),
     "agm-conceptual": Recalled("agm-bio, (3)-(6)", "x0 gamma L_f K", _CONCEPTUAL),
     "p-agm-bio": Recalled(
-        "agm-bio, Algorithm 2, where f_2 = g_2 = 0 (line 6 is the projection on the cut)",
+        "agm-bio, Algorithm 2, where f_2 = g_2 = 0 (line 6 is a projection)",
         "x0 gamma L_f K g_k",
         _COMPOSITE,
     ),
