@@ -121,6 +121,18 @@ def test_the_shortest_move_is_at_the_edge_of_its_range_somewhere():
     assert {0, -1} <= at
 
 
+@pytest.mark.parametrize("method", ["r-apm", "agm-bio", "bi-sg"])
+def test_projections_matter_up_to_the_last_step(method):
+    active = 0
+    for data in examples(24, 0):
+        case, whole = example(method, data) or (None, None)
+        if case is not None:
+            last = whole.epochs[-1][-1]
+            size = np.max(np.abs(last)) if case.instance.feasible == "Box" else np.linalg.norm(last)
+            active += bool(size > case.instance.radius * (1 - 1e-9))
+    assert active >= 3
+
+
 # --- the run and its table ---
 
 

@@ -38,6 +38,8 @@ HUGE = 1e9
 """A threshold that is never met."""
 SETS = {"agm-conceptual": "Ball", "cg-bio": "Ball", "p-agm-bio": "Box"}
 """Feasible sets of methods that are not for every set, or need the solutions themselves."""
+WIDE = ("agm-conceptual",)
+"""Methods whose set must hold the solutions; for all others it is so small on two of three that projections matter."""
 SHAPES = ("plain", "crossed", "displaced", "displaced")
 """Two-level examples: ``crossed``: grad_x f depends on y; ``displaced``: the mixed block of g depends on y."""
 
@@ -168,12 +170,13 @@ def _two_levels(read: Reader, method: str, instance: Instance) -> Letters:
 def _simple(read: Reader, instance: SimpleInstance) -> Letters:
     L_f, L_g = instance.L_f, max(instance.L_g, 0.5)
     K, gap = 8 + read.upto(15), 1.0 + read.upto(3)
+    least = instance.g.value(nearest(instance, np.array(instance.g.centre, dtype=float)))  # some feasible value
     return {
         "K": K,
         "gamma": (0.5, 1.0, 0.2)[read.upto(2)],
         "L_f": L_f,
         "L_g": L_g,
-        "g_k": [instance.g_star + gap / (k + 1) for k in range(K + 1)],
+        "g_k": [least + gap / (k + 1) for k in range(K + 1)],
         "gamma0": 0.5 / (L_f + L_g),
         "eta0": 1.0,
         "b": 0.25,
@@ -215,7 +218,8 @@ def _instance(read: Reader, rest: bytes, method: str) -> Instance | SimpleInstan
     kind = METHODS[method].kinds[0]
     if kind == "simple_bilevel":
         simple = decoding.simple_bilevel(rest)
-        return replace(simple, feasible=SETS.get(method, simple.feasible))
+        size = 0 if method in WIDE else (0, 1, 2)[read.upto(2)]
+        return replace(simple, feasible=SETS.get(method, simple.feasible), size=size)
     if kind == "single_level":
         return decoding.saddle(rest) if _near_a_saddle(read, method) else decoding.single_level(rest)
     kappa, shape = (9, 4, 20)[read.upto(2)], SHAPES[read.upto(3)]
