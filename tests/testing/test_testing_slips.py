@@ -121,7 +121,7 @@ def test_the_shortest_move_is_at_the_edge_of_its_range_somewhere():
     assert {0, -1} <= at
 
 
-@pytest.mark.parametrize("method", ["r-apm", "agm-bio", "bi-sg"])
+@pytest.mark.parametrize("method", ["r-apm", "a-irg"])
 def test_projections_matter_up_to_the_last_step(method):
     active = 0
     for data in examples(24, 0):

@@ -22,8 +22,8 @@ class SimpleInstance(Stated):
     """Simple bilevel: minimise a strongly convex quadratic f over the minimisers of a convex g around the origin.
 
     ``g`` is a centred block whose eigenvalues and ridges may vanish, so the solution set is ``centre + kernel`` and, f
-    being quadratic, ``x*`` is closed-form; the set (``Ball`` or ``Box``) is large enough to be inactive at ``x*``. If its
-    ``size`` is given, ``x*`` and ``g*`` are those of the whole space, and projections move a run.
+    being quadratic, ``x*`` is closed-form; the set (``Ball`` or ``Box``) is large enough to be inactive at ``x*``. If
+    its ``size`` is given, ``x*`` and ``g*`` are those of the whole space, and projections move a run.
     """
 
     f: Block
