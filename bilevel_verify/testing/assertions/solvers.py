@@ -196,7 +196,10 @@ def assert_stationary(
 
     def case(data: bytes) -> tuple[Instance, FloatArray]:
         read, rest = split(data)
-        found = two_level(rest, kinds, most=2, bounded=True)
+        if data[-1] % 3 == 2:
+            found = decoding.wide(rest[1:], kinds[0] if rest[0] % 3 != 2 else kinds[-1])
+        else:
+            found = two_level(rest, kinds, most=2, bounded=True)
         return found, read.point(found.dx)
 
     def judge(data: bytes) -> None:

@@ -152,6 +152,22 @@ def single_level(data: bytes, dx: int | None = None, most: int = 3, convex: bool
     return Instance("single_level", read.block(dx or n, 1, kappa, CONVEX_ATOMS if convex else ATOMS))
 
 
+def wide(data: bytes, kind: str = "bilevel") -> Instance:
+    """Six variables of x, five alike and slow, solutions far away, y* that moves several times as far as x.
+
+    A test of the largest entry of the gradient stops at more than twice the norm; what clips, or hands back the y of an
+    earlier x, is far off.
+    """
+    read = Reader(data)
+    n, far = 6, 8 + read.upto(6)
+    spectrum = (1, *(Fraction(1, 20 + read.upto(10)),) * (n - 1))
+    p = Block(spectrum, ("none",) * n, (0,) * n, (0,) * n, (0,) * n, 0, (far - read.upto(20),) + (far,) * (n - 1))
+    h = block((1, 1 + read.upto(2)))
+    if kind == "minimax":
+        return Instance("minimax", p, h, B=((1,) + (0,) * (n - 1), (0,) * n))
+    return Instance("bilevel", p, h, block((0, 0)), ((2,) * n, (-1, 2) * (n // 2)), ((0, 0),) * n)
+
+
 def saddle(data: bytes, dx: int | None = None, most: int = 3, kind: str = "single_level") -> Instance:
     """phi stationary at the origin with curvatures lambda_i - w_i there, the first one negative.
 
