@@ -45,7 +45,7 @@ class NamedOracles(CountedOracles):
     ) -> tuple[FloatArray, FloatArray]:
         point = super()._ask(kind, x, y, along, part)
         if self.watch is not None:
-            self.watch(self.log[-1])
+            self.watch(self._made[-1])
         return point
 
     def value_g(self, x: ArrayLike, y: ArrayLike = ()) -> float:
