@@ -75,7 +75,7 @@ def _cases(
         yield (problem.problem() if hasattr(problem, "problem") else problem), x0, 0.1
         return
     many = EXAMPLES.get(chosen.name, min(chosen.examples, max(EXAMPLES.values())))
-    for instance, start, eps in examples_for(kind or _kind_of(statement), many, seed):
+    for instance, start, eps in examples_for(kind or kind_of(statement), many, seed):
         yield instance.problem(), (start if x0 is None else x0), eps
 
 
@@ -93,7 +93,7 @@ def examples_for(kind: str, many: int, seed: int | None = None) -> Iterator[tupl
         yield instance, start, decoding.TOLERANCES[number % len(decoding.TOLERANCES)]
 
 
-def _kind_of(statement: Any) -> str:
+def kind_of(statement: Any) -> str:
     """The kind of problem that a statement's method is for.
 
     Raises

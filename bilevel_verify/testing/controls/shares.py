@@ -11,8 +11,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bilevel_verify.testing.assertions.promises import EXAMPLES, examples_for
+from bilevel_verify.methods import METHODS
+from bilevel_verify.testing.assertions.promises import EXAMPLES, examples_for, kind_of
+from bilevel_verify.testing.printed.library import CARDS
 from bilevel_verify.theorems import card
+from bilevel_verify.theorems.card import Statement
 from bilevel_verify.worst.family import Candidate
 from bilevel_verify.worst.finding import request_for
 from bilevel_verify.worst.screening import screen, targets_of
@@ -20,10 +23,6 @@ from bilevel_verify.worst.screening import screen, targets_of
 PAGE, WORST = "promises.md", "worst.json"
 NEAR = 0.8
 ALONG = ("step", "epoch", "run")
-STATEMENTS = (
-    *(f"restarted-agd-hb/{name}" for name in ("theorem-1", "lemma-1", "lemma-2", "lemma-3", "lemma-4", "theorem-4")),
-)
-"""Those whose method is judged on examples of one level."""
 _T1, _T4 = "restarted-agd-hb/theorem-1:", "restarted-agd-hb/theorem-4:"
 LOOSE: Mapping[str, str] = {
     f"{_T1}equation-6b": "at most sqrt(1 + 2/N)/2, N = ceil(K): the last epoch has N steps whose squares add up to S "
@@ -61,7 +60,7 @@ def reached(statement: str, many: int = EXAMPLES["thorough"]) -> list[Reached]:
     request = request_for((card(paper), card(paper).statement(entry)))
     targets = [target for target in targets_of(request).values() if target.claim.over in ALONG]
     best = {target.name: Reached(target.name, str(target.link), 0.0, -1, "") for target in targets}
-    for number, (instance, start, eps) in enumerate(examples_for("single_level", many)):
+    for number, (instance, start, eps) in enumerate(examples_for(kind_of(statement), many)):
         found = screen(request, targets, Candidate(f"example {number}", instance.problem(), tuple(start), eps))
         for name, share in found.shares.items():
             if share.ratio > best[name].share:
@@ -69,8 +68,21 @@ def reached(statement: str, many: int = EXAMPLES["thorough"]) -> list[Reached]:
     return list(best.values())
 
 
-def write(folder: Path, statements: Sequence[str] = STATEMENTS) -> tuple[int, int]:
+def with_steps() -> tuple[str, ...]:
+    """Every statement of the cards that is about a method of this package and has a claim about steps."""
+    return tuple(
+        f"{key}/{name}"
+        for key in CARDS
+        for name, entry in card(key).entries.items()
+        if isinstance(entry, Statement)
+        and str(entry.method).partition(":")[0] in METHODS
+        and any(claim.over == "step" for claim in entry.claims)
+    )
+
+
+def write(folder: Path, statements: Sequence[str] = ()) -> tuple[int, int]:
     """``promises.md`` in a folder; how many claims along a run come near their bound, of how many."""
+    statements = statements or with_steps()
     data = folder / WORST
     elsewhere = _elsewhere(json.loads(data.read_text(encoding="utf8"))) if data.exists() else {}
     rows = [(statement, one) for statement in statements for one in reached(statement)]
@@ -97,6 +109,9 @@ def _page(rows: Sequence[tuple[str, Reached]], near: int, elsewhere: Mapping[str
     yield "*searched*: the largest share in worst.json, over all families there. 1 is the bound itself. Written by"
     yield "`python -m bilevel_verify.testing --part promises`."
     yield ""
+    yield "Two-level claims about the errors of inner solvers stay far below: the numbers of inner steps that a theorem"
+    yield "prescribes make them far more exact than it asks."
+    yield ""
     yield f"{near} of {len(rows)} come within 20 % of their bound."
     yield ""
     yield "| claim | relation | share | example | searched | why not nearer |"
@@ -104,6 +119,6 @@ def _page(rows: Sequence[tuple[str, Reached]], near: int, elsewhere: Mapping[str
     for statement, one in rows:
         name = f"{statement}:{one.claim}"
         searched = f"{elsewhere[name]:.3g}" if name in elsewhere else ""
-        why = "" if one.share >= NEAR else LOOSE.get(name, "not known")
+        why = "" if one.share >= NEAR else LOOSE.get(name.split(" (")[0], "")
         share, example = (f"{one.share:.3g}", str(one.example)) if one.example >= 0 else ("", "none decides it")
         yield f"| {name} | `{one.relation}` | {share} | {example} | {searched} | {why} |"
