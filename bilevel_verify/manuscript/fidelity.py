@@ -18,7 +18,7 @@ from bilevel_verify.language import to_text, tree
 from bilevel_verify.latex import Notation, read_latex
 from bilevel_verify.manuscript.comparing import Fingerprints, Relation, Setting, same, same_relation, whole_letters
 from bilevel_verify.manuscript.formulas import Formula, Print
-from bilevel_verify.manuscript.naming import Naming, is_count, naming_of, print_notation
+from bilevel_verify.manuscript.naming import Naming, Said, is_count, naming_of, print_notation
 from bilevel_verify.manuscript.quotation import Indexed
 from bilevel_verify.manuscript.quoted import Quoted, quotations
 from bilevel_verify.manuscript.relations import Definitions, ReadFormula, candidates, definitions_of, read_print
@@ -255,7 +255,7 @@ def _variants(paper: Paper, relation: Relation, said: list[Relation]) -> Iterato
     stands = paper.naming.standing(relation.left, relation.right)
     first = Relation(left, relation.op, right)
     yield first, stands
-    for change in paper.naming.runs(first, said):
+    for change in paper.naming.runs(first, Said.joined(map(Said.of, said))):
         yield Relation(change(left), relation.op, change(right)), stands
     bare = paper.naming.bare
     second = Relation(bare.printed(relation.left), relation.op, bare.printed(relation.right))
