@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,8 +14,11 @@ from bilevel_verify.audit import audit
 from bilevel_verify.cli import main
 from bilevel_verify.language import parse, to_text
 from bilevel_verify.manuscript import load_print
+from bilevel_verify.manuscript.comparing import Relation
 from bilevel_verify.manuscript.coverage import BY, REASONS, Walk, coverage_by_print
 from bilevel_verify.manuscript.facts import facts_about
+from bilevel_verify.manuscript.naming import Said
+from bilevel_verify.manuscript.table import coverage_table
 from bilevel_verify.reporting.manuscript import manuscript_page
 
 CARD = r"""
@@ -186,6 +191,34 @@ def test_the_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     paper = json.loads(capsys.readouterr().out)["papers"][0]
     assert paper["counts"] == {"card": 2, "card, marked": 1, "print layer": 5, "reason": 8}
     assert (folder / "pages" / "manuscript-mine.html").is_file()
+    table = (folder / "pages" / "coverage.md").read_text(encoding="utf8")
+    assert re.search(r"^\| mine \| 16 \| 2 \| 1 \| 0 \| 5 \| 8 \| 8 \(50\.0%\) \| 6 \| \d+ s \|$", table, re.MULTILINE)
+
+
+def test_the_table_counts_every_line_once(walk: Walk) -> None:
+    table = coverage_table([walk, replace(walk, paper="other")], {"mine": 1.4, "other": 2.0})
+    first, reasons, undecided = table.split("\n## ")
+    assert "| together | 32 | 4 | 2 | 0 | 10 | 16 | 16 (50.0%) | 12 | 3 s |" in first
+    counts = [[int(c) for c in re.findall(r"\d+", row)] for row in reasons.splitlines() if row.startswith("| ")][1:]
+    assert all(one == other for one, other in counts)
+    assert sum(one for one, _ in counts) == walk.counts()["reason"]
+    assert "| false for some numbers in the place of its objects; no derivation found | 2 | 2 |" in undecided
+
+
+def test_what_relations_of_a_print_are_about() -> None:
+    one = Said.of(Relation(parse("x[t, k] + a"), "<=", parse("sum(b[i], (i, 0, n))")))
+    assert one.letters >= {"t", "k", "a", "n"}
+    assert "i" not in one.letters
+    assert one.sequences == {"x", "b"}
+    assert one.epoch
+    other = Said.of(Relation(parse("y[k]"), "<=", parse("a")))
+    assert not other.epoch
+    both = Said.joined([one, other])
+    assert both.epoch
+    assert both.sequences == {"x", "b", "y"}
+    assert both.letters == one.letters | other.letters
+    assert len(both.points) == len(set(both.points))
+    assert Said.joined([]) == Said()
 
 
 def test_facts_about_norms() -> None:
