@@ -10,6 +10,7 @@ from bilevel_verify.manuscript.coverage import BY, Line, Walk
 CLASSES = (
     ("follows from", "it follows from lines that are undecided themselves"),
     ("does not follow from the hypotheses", "false for some numbers in the place of its objects; no derivation found"),
+    ("no identity by itself", "equations between vectors that nothing said closes"),
     ("no engine reads it", "no engine reads it"),
     ("survived", "relations of matrices that survived instances"),
     ("does not hold for all matrices", "not for all matrices"),
@@ -43,9 +44,9 @@ def _papers(walks: Sequence[Walk], seconds: Mapping[str, float]) -> Iterator[str
     yield "|" + "---|" * (len(BY) + 5)
     for walk in walks:
         spent = f"{seconds[walk.paper]:.0f} s" if walk.paper in seconds else ""
-        yield _paper(walk.paper, walk.lines, spent)
+        yield _paper(walk.paper, walk.relations, spent)
     if len(walks) > 1:
-        every = [line for walk in walks for line in walk.lines]
+        every = [line for walk in walks for line in walk.relations]
         yield _paper("together", every, f"{sum(seconds.values()):.0f} s")
 
 
