@@ -6,16 +6,19 @@ from collections.abc import Callable
 from functools import cache, lru_cache
 from typing import Any
 
-from bilevel_verify.methods.kernels.layout import Memory
 from bilevel_verify.methods.kernels.members import advance_members
+from bilevel_verify.methods.kernels.state import Ask, Lower, Memory, Progress
+from bilevel_verify.methods.records import dtype_of
 from bilevel_verify.methods.registry import Estimator, Scheme
+from bilevel_verify.oracles.compiling import oracle_set_type
+from bilevel_verify.oracles.handing import address_of
 from bilevel_verify.oracles.jit import compiled
 
 Loop = Callable[..., int]
 
 
 def loops(scheme: Scheme, estimator: Estimator, form: str, tested: bool = True) -> tuple[Loop, tuple[Any, Any, Any]]:
-    """The scheme, and what it asks: gradient, value, exact gradient, as functions of one form.
+    """The scheme, and what it asks: gradient, value, exact gradient, as functions or addresses of machine code.
 
     What a run never asks for is not compiled: the gradient stands in its place. Exact gradients serve stopping tests
     alone, so a run without a tolerance (``tested``) does not ask for them.
@@ -23,8 +26,8 @@ def loops(scheme: Scheme, estimator: Estimator, form: str, tested: bool = True) 
     asked = _asked(scheme, estimator, tested)
     if form != "compiled":
         return scheme.function, asked
-    first, second, third = (_compiled_answer(function) for function in asked)
-    return _compiled_scheme(scheme.function), (first, second, third)
+    gradient, value, exact = (address_of(_compiled_answer(function)) for function in asked)
+    return _compiled_scheme(scheme), (gradient, value, exact)
 
 
 def _asked(scheme: Scheme, estimator: Estimator, tested: bool) -> tuple[Loop, Loop, Loop]:
@@ -43,56 +46,76 @@ def is_loaded(scheme: Scheme, estimator: Estimator, tested: bool) -> bool:
 
 
 @cache
-def _compiled_scheme(function: Loop) -> Any:
-    _LOADED.add(function)
-    return compiled(function, _scheme_signature())
+def _compiled_scheme(scheme: Scheme) -> Any:
+    _LOADED.add(scheme.function)
+    return compiled(scheme.function, _scheme_signature(scheme))
 
 
-@lru_cache(maxsize=1)
-def _scheme_signature() -> Any:
-    from numba import int64, types
+def _scheme_signature(scheme: Scheme) -> Any:
+    from numba import int64
 
-    from bilevel_verify.oracles.compiling import oracle_set_type
-
-    ask = types.FunctionType(_estimator_signature())
-    return int64(oracle_set_type(), ask, ask, ask, int64[::1], memory_type())
+    return int64(_ask_type(), memory_type(scheme))
 
 
-@lru_cache(maxsize=1)
-def loop_of_members() -> Any:
-    """The compiled loop over many runs; it takes any scheme, so it is compiled once."""
-    from numba import float64, int64, types, void
+@cache
+def loop_of_members(scheme: Scheme) -> tuple[Any, int]:
+    """The compiled loop over many runs of a scheme, and the address of the scheme that it is called with."""
+    from numba import int64, void
 
-    from bilevel_verify.oracles.compiling import oracle_set_type
-
-    scheme, ask = types.FunctionType(_scheme_signature()), types.FunctionType(_estimator_signature())
-    kind = {"whole": int64[:, ::1], "real": float64[:, ::1], "joint": float64[:, ::1]}
-    fields = [kind.get(name, float64[:, :, ::1]) for name in Memory._fields]
-    arguments = [scheme, oracle_set_type(), ask, ask, ask, int64[::1], int64[::1], int64[:, ::1], *fields]
-    return compiled(advance_members, void(*arguments))
+    arguments = [int64, _ask_type(), int64[::1], int64[::1], int64[:, ::1], memory_type(scheme, stacked=True)]
+    return compiled(advance_members, void(*arguments)), address_of(_compiled_scheme(scheme))
 
 
 @cache
 def _compiled_answer(function: Loop) -> Any:
     _LOADED.add(function)
-    return compiled(function, _estimator_signature())
+    return compiled(function, _answer_signature())
 
 
 @lru_cache(maxsize=1)
-def _estimator_signature() -> Any:
+def _answer_signature() -> Any:
     from numba import float64, int64
 
-    from bilevel_verify.oracles.compiling import oracle_set_type
-
-    return int64(oracle_set_type(), int64[::1], float64[::1], memory_type(), int64, int64)
+    vector = float64[::1]
+    return int64(oracle_set_type(), int64[::1], vector, vector, _lower_type(), int64, int64)
 
 
 @lru_cache(maxsize=1)
-def memory_type() -> Any:
-    """numba type of :class:`Memory`."""
+def _ask_type() -> Any:
+    from numba import int64, types
+
+    make: Any = types.NamedTuple
+    return make([oracle_set_type(), int64, int64, int64, int64[::1]], Ask)
+
+
+def memory_type(scheme: Scheme, stacked: bool = False) -> Any:
+    """numba type of :class:`Memory`, or of one whose fields have one entry per member in front."""
     from numba import float64, int64, types
 
-    vector, table = float64[::1], float64[:, ::1]
-    kind = {"whole": int64[::1], "real": vector, "joint": vector}
     make: Any = types.NamedTuple
-    return make([kind.get(name, table) for name in Memory._fields], Memory)
+    table, cube = _array(float64, 2, stacked), _array(float64, 3, stacked)
+    own = [_record(Progress, stacked), _record(scheme.record, stacked)]
+    return make([*own, table, table, _lower_type(stacked), _array(int64, 2, stacked), cube, cube], Memory)
+
+
+@cache
+def _lower_type(stacked: bool = False) -> Any:
+    from numba import float64, int64, types
+
+    make: Any = types.NamedTuple
+    vector, table = _array(float64, 1, stacked), _array(float64, 2, stacked)
+    lengths = _array(int64, 2, stacked)
+    return make([_record(Progress, stacked), vector, lengths, table, table, vector, table, table, table], Lower)
+
+
+def _array(element: Any, dimension: int, stacked: bool) -> Any:
+    from numba import types
+
+    return types.Array(element, dimension + stacked, "C")
+
+
+def _record(kind: type, stacked: bool) -> Any:
+    from numba import from_dtype, types
+
+    found = from_dtype(dtype_of(kind))
+    return types.Array(found, 1, "C") if stacked else found
