@@ -177,7 +177,7 @@ class _Batch:
 
     def _call(self, share: Any) -> None:
         first = next((one for one in self.steppers if one.setup.tested), self.steppers[0])  # asks all that any asks
-        loop, scheme = loop_of_members(first.scheme)
+        loop, scheme = loop_of_members(first.scheme.function, first.scheme.record)
         loop(scheme, Ask(self.oracles, *first.answers, self.counts[0]), share, self.codes, self.counts, self.stacks)
 
     def _deliver(self, seconds: float) -> None:
@@ -210,6 +210,7 @@ class _Batch:
         below = {name: _stacked([getattr(memory.lower, name) for memory in memories]) for name in Lower._fields[1:]}
         own = {name: _stacked([getattr(memory, name) for memory in memories]) for name in Memory._fields[1:4]}
         trace = {name: _stacked([getattr(memory, name) for memory in memories], rows) for name in TRACE}
+        at["capacity"] = trace["epochs"].shape[1]
         self.stacks = Memory(at=at, lower=Lower(at=at, **below), **own, **trace)
         for i, stepper in enumerate(self.steppers):
             lower = Lower(at[i], *(below[name][i] for name in Lower._fields[1:]))

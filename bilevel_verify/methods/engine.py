@@ -175,7 +175,7 @@ class KernelStepper:
     def _new_block(self, rows: int) -> None:
         problem = self.setup.problem
         self.memory = self.memory._replace(**self.setup.arithmetic.trace(rows, problem.dx, problem.dy))
-        self.memory.at.rows = 0
+        self.memory.at.rows, self.memory.at.capacity = 0, rows
 
     def vector(self, name: str) -> Any:
         """A vector of the scheme's state."""
@@ -183,12 +183,12 @@ class KernelStepper:
 
     def _record_last_iterate(self) -> None:
         """A run may end between two iterations: the iterate that is there gets its row."""
-        at, stamps = self.memory.at, self.memory.stamps
+        memory, at = self.memory, self.memory.at
         place = int(at.rows)
-        if place == 0 or tuple(stamps[place - 1]) != (int(at.t), int(at.k)):
-            open_row(self.memory, self.vector("x"))
+        if place == 0 or (memory.epochs[place - 1], memory.steps[place - 1]) != (at.t, at.k):
+            open_row(memory, self.vector("x"))
             for column, name in self.scheme.known.items():
-                self.memory.points[place, Points._fields.index(column)] = self.vector(name)
+                memory.points[place][Points._fields.index(column)][:] = self.vector(name)
 
     def _more_noise(self) -> None:
         chunk = self.perturbations.next_chunk(storage.NOISE_ROWS)
@@ -205,9 +205,9 @@ class KernelStepper:
         self.memory = self.memory._replace(supply=longer)
 
     def _block(self) -> Block:
-        stamps = self.memory.stamps[: int(self.memory.at.rows)]
-        values = {name: storage.column(self.memory, place) for name, place in self.setup.method.sequences.items()}
-        return Block(stamps[:, 0].copy(), stamps[:, 1].copy(), values)
+        memory, rows = self.memory, slice(int(self.memory.at.rows))
+        values = {name: storage.column(memory, place) for name, place in self.setup.method.sequences.items()}
+        return Block(memory.epochs[rows].copy(), memory.steps[rows].copy(), values)
 
     def _outcome(self, status: Status, block: Block) -> Outcome:
         at = self.memory.at

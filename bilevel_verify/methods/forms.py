@@ -27,7 +27,7 @@ def loops(scheme: Scheme, estimator: Estimator, form: str, tested: bool = True) 
     if form != "compiled":
         return scheme.function, asked
     gradient, value, exact = (address_of(_compiled_answer(function)) for function in asked)
-    return _compiled_scheme(scheme), (gradient, value, exact)
+    return _compiled_scheme(scheme.function, scheme.record), (gradient, value, exact)
 
 
 def _asked(scheme: Scheme, estimator: Estimator, tested: bool) -> tuple[Loop, Loop, Loop]:
@@ -46,24 +46,20 @@ def is_loaded(scheme: Scheme, estimator: Estimator, tested: bool) -> bool:
 
 
 @cache
-def _compiled_scheme(scheme: Scheme) -> Any:
-    _LOADED.add(scheme.function)
-    return compiled(scheme.function, _scheme_signature(scheme))
-
-
-def _scheme_signature(scheme: Scheme) -> Any:
+def _compiled_scheme(function: Loop, record: type) -> Any:
     from numba import int64
 
-    return int64(_ask_type(), memory_type(scheme))
+    _LOADED.add(function)
+    return compiled(function, int64(_ask_type(), memory_type(record)))
 
 
 @cache
-def loop_of_members(scheme: Scheme) -> tuple[Any, int]:
-    """The compiled loop over many runs of a scheme, and the address of the scheme that it is called with."""
+def loop_of_members(function: Loop, record: type) -> tuple[Any, int]:
+    """The compiled loop over many runs of a scheme with this record, and the address of the scheme that it takes."""
     from numba import int64, void
 
-    arguments = [int64, _ask_type(), int64[::1], int64[::1], int64[:, ::1], memory_type(scheme, stacked=True)]
-    return compiled(advance_members, void(*arguments)), address_of(_compiled_scheme(scheme))
+    arguments = [int64, _ask_type(), int64[::1], int64[::1], int64[:, ::1], memory_type(record, stacked=True)]
+    return compiled(advance_members, void(*arguments)), address_of(_compiled_scheme(function, record))
 
 
 @cache
@@ -88,14 +84,14 @@ def _ask_type() -> Any:
     return make([oracle_set_type(), int64, int64, int64, int64[::1]], Ask)
 
 
-def memory_type(scheme: Scheme, stacked: bool = False) -> Any:
+def memory_type(record: type, stacked: bool = False) -> Any:
     """numba type of :class:`Memory`, or of one whose fields have one entry per member in front."""
     from numba import float64, int64, types
 
     make: Any = types.NamedTuple
     table, cube = _array(float64, 2, stacked), _array(float64, 3, stacked)
-    own = [_record(Progress, stacked), _record(scheme.record, stacked)]
-    return make([*own, table, table, _lower_type(stacked), _array(int64, 2, stacked), cube, cube], Memory)
+    own, whole = [_record(Progress, stacked), _record(record, stacked)], _array(int64, 1, stacked)
+    return make([*own, table, table, _lower_type(stacked), whole, whole, cube, cube], Memory)
 
 
 @cache

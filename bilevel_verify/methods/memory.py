@@ -75,9 +75,20 @@ class Arithmetic:
         zero = self.number(0)
         return [[zero] * columns for _ in range(rows)]
 
-    def whole(self, rows: list[list[int]]) -> Any:
-        """A table of integers."""
-        return np.array(rows, dtype=np.int64) if self.form == "compiled" else [list(row) for row in rows]
+    def block(self, kind: type[tuple[Any, ...]], columns: int) -> Any:
+        """Vectors of zeros, one for each field of a ``NamedTuple``."""
+        rows = self.rows(len(field_names(kind)), columns)
+        return rows if self.form == "compiled" else kind(*rows)
+
+    def numbers(self, kind: type[tuple[Any, ...]], values: list[Any]) -> Any:
+        """Numbers, one for each field of a ``NamedTuple``."""
+        return np.array(values, dtype=np.float64) if self.form == "compiled" else kind(*values)
+
+    def whole(self, kind: type[tuple[Any, ...]], rows: list[list[int]]) -> Any:
+        """A table of integers, one row for each field of a ``NamedTuple``."""
+        if self.form != "compiled":
+            return kind(*rows)
+        return np.array(rows, dtype=np.int64).reshape(len(rows), len(rows[0]) if rows else 1)
 
     def record(self, kind: type[T]) -> T:
         """A record with the numbers that its fields begin with."""
@@ -89,18 +100,13 @@ class Arithmetic:
     def trace(self, rows: int, dx: int, dy: int) -> dict[str, Any]:
         """The fields of ``Memory`` that hold a block of the trace, NaN everywhere."""
         missing = self.number("nan") if self.form == "multiprecision" else np.nan
-        columns = {"points": (len(Points._fields), dx), "lowers": (len(LowerPoints._fields), dy)}
-        empty = {name: np.full((rows, *shape), missing, dtype=self.dtype) for name, shape in columns.items()}
-        return {"stamps": np.zeros((rows, 2), dtype=np.int64), **empty}
+        shapes = {"points": (rows, len(Points._fields), dx), "lowers": (rows, len(LowerPoints._fields), dy)}
+        stamps = {name: np.zeros(rows, dtype=np.int64) for name in ("epochs", "steps")}
+        return {**stamps, **{name: np.full(shape, missing, dtype=self.dtype) for name, shape in shapes.items()}}
 
 
-TRACE = ("stamps", "points", "lowers")
+TRACE = ("epochs", "steps", "points", "lowers")
 """Fields of ``Memory`` that hold a block of the trace."""
-
-
-def row_entries(dx: int, dy: int) -> int:
-    """Numbers of one row of the trace."""
-    return 2 + len(Points._fields) * dx + len(LowerPoints._fields) * dy
 
 
 def column(memory: Memory, name: str) -> Any:
@@ -109,6 +115,11 @@ def column(memory: Memory, name: str) -> Any:
     if name in Points._fields:
         return memory.points[:rows, Points._fields.index(name)]
     return memory.lowers[:rows, LowerPoints._fields.index(name)]
+
+
+def row_entries(dx: int, dy: int) -> int:
+    """Numbers of one row of the trace."""
+    return 2 + len(Points._fields) * dx + len(LowerPoints._fields) * dy
 
 
 def new_memory(
@@ -139,13 +150,14 @@ def new_memory(
     for letter in scheme.letters:
         if letter != PERTURBATION_RADIUS:
             setattr(own, letter.name, value(letter, arithmetic.number(0)))
-    vectors = arithmetic.rows(len(field_names(scheme.state)), len(starts["x0"]))
+    vectors = arithmetic.block(scheme.state, len(starts["x0"]))
     for place, name in enumerate(field_names(scheme.state)):
         if name in BEGIN_AT_X0:
             vectors[place][:] = starts["x0"]
     extra = HISTORY_ROWS if scheme.history else NOISE_ROWS if method.noisy else 0
     lower = _lower(arithmetic, at, estimator, starts, value, needs_hessians)
     trace = arithmetic.trace(rows, len(starts["x0"]), len(starts["y0"]))
+    at.capacity = rows
     memory = Memory(at, own, vectors, arithmetic.rows(extra, len(starts["x0"])), lower, **trace)
     _set_flags(memory, arithmetic, method, scheme, estimator, starts)
     if scheme.prepare is not None:
@@ -164,19 +176,19 @@ def _lower(
     """The memory of the estimator; every vector is zero but for the starts."""
     dx, dy = len(starts["x0"]), len(starts["y0"])
     zero = arithmetic.number(0)
-    inner, outer = arithmetic.rows(len(Inner._fields), dy), arithmetic.rows(len(Outer._fields), dx)
+    inner, outer = arithmetic.block(Inner, dy), arithmetic.block(Outer, dx)
     for name, start in (("y", "y0"), ("z", "y0"), ("y_start", "y0"), ("v", "v0"), ("v_start", "v0")):
         inner[Inner._fields.index(name)][:] = starts[start]
     outer[Outer._fields.index("undefined")][:] = [zero * float("nan")] * dx
     tape = next((_most(value(letter, 1)) for letter in estimator.lengths if letter.name == estimator.tape), 0)
     return Lower(
         at=at,
-        letters=arithmetic.vector([value(letter, zero) for letter in estimator.letters]),
-        lengths=arithmetic.whole(_length_table([value(letter, -1) for letter in estimator.lengths])),
+        letters=arithmetic.numbers(estimator.numbers, [value(letter, zero) for letter in estimator.letters]),
+        lengths=arithmetic.whole(estimator.steps, _length_table([value(letter, -1) for letter in estimator.lengths])),
         inner=inner,
         outer=outer,
         joint=arithmetic.vector([zero] * max(dx + dy, 1)),
-        hessians=arithmetic.rows(len(Hessians._fields), (dx + dy) ** 2 if needs_hessians else 1),
+        hessians=arithmetic.block(Hessians, (dx + dy) ** 2 if needs_hessians else 1),
         matrix=arithmetic.rows(dy if needs_hessians else 0, dy),
         tape=arithmetic.rows(tape, dy),
     )
@@ -208,8 +220,8 @@ def _most(length: Any) -> int:
 
 def _length_table(lengths: list[Any]) -> list[list[int]]:
     """One row per letter, one column per epoch; shorter lists go on with their last entry."""
-    entries = [entry if isinstance(entry, tuple) else (entry,) for entry in lengths] or [(0,)]
-    columns = max(len(entry) for entry in entries)
+    entries = [entry if isinstance(entry, tuple) else (entry,) for entry in lengths]
+    columns = max((len(entry) for entry in entries), default=1)
     return [[*entry, *[entry[-1]] * (columns - len(entry))] for entry in entries]
 
 

@@ -1,9 +1,9 @@
 """How a compiled loop is handed what it works on: vectors and numbers by name, functions by address.
 
 ``named(State, block)`` gives the rows of a block the names of a ``NamedTuple``: row by row in the order of the fields,
-numbers where the block has one dimension. In plain Python the rows are what they are; in compiled code they are
-borrowed (no reference is counted, so they cost nothing and live as long as the block), which is safe because every
-block belongs to the caller of the loop.
+numbers where the block has one dimension. In plain Python a block is such a tuple already, or it becomes one; in
+compiled code the rows are borrowed (no reference is counted, so they cost nothing and live as long as the block),
+which is safe because every block belongs to the caller of the loop.
 
 ``call_2`` and ``call_7`` call a marked function: itself in plain Python, in compiled code the address that
 :func:`address_of` has of it. numba's own first-class functions cost 0.08 ms each whenever a loop is entered.
@@ -24,19 +24,21 @@ T = TypeVar("T")
 @compiled_as("bilevel_verify.oracles.handing:rows_by_name")
 def named(kind: type[T], block: Any) -> T:
     """The first rows of a block under the names of a ``NamedTuple``."""
-    return kind(*block[: len(kind._fields)])  # type: ignore[attr-defined]
+    if block.__class__ is kind:
+        return block  # type: ignore[no-any-return]
+    return kind(*(block[: len(kind._fields)] if isinstance(block, tuple) else block))  # type: ignore[attr-defined]
 
 
 @compiled_as("bilevel_verify.oracles.handing:address_call_2")
 def call_2(function: Any, a: Any, b: Any) -> int:
     """``function(a, b)``."""
-    return int(function(a, b))
+    return function(a, b)  # type: ignore[no-any-return]
 
 
 @compiled_as("bilevel_verify.oracles.handing:address_call_7")
 def call_7(function: Any, a: Any, b: Any, c: Any, d: Any, e: Any, f: Any, g: Any) -> int:
     """``function(a, b, c, d, e, f, g)``."""
-    return int(function(a, b, c, d, e, f, g))
+    return function(a, b, c, d, e, f, g)  # type: ignore[no-any-return]
 
 
 def address_of(function: Any) -> int:

@@ -35,7 +35,8 @@ def advance_members(scheme: Any, ask: Ask, chosen: Vector, codes: Vector, counts
             all_of.vectors[i],
             all_of.supply[i],
             lower,
-            all_of.stamps[i],
+            all_of.epochs[i],
+            all_of.steps[i],
             all_of.points[i],
             all_of.lowers[i],
         )

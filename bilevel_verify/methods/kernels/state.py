@@ -40,7 +40,7 @@ class Progress:
     Attributes
     ----------
     t, k : epoch and iteration, the paper's indices; ``iterations`` counts over all epochs, at most ``most_iterations``.
-    rows : rows written in this block of the trace.
+    rows, capacity : rows written in this block of the trace, rows that it has.
     fresh : 1 where the next iteration begins an epoch.
     used, supply : perturbations that were taken, that lie ready.
     path, moved : sum of ||x[j+1] - x[j]||^2 in this epoch, its last term.
@@ -58,6 +58,7 @@ class Progress:
     iterations: int = 0
     most_iterations: int = 2**62
     rows: int = 0
+    capacity: int = 0
     fresh: int = 1
     used: int = 0
     supply: int = 0
@@ -151,9 +152,10 @@ class Memory(NamedTuple):
     vectors: Any  # State of the scheme
     supply: Any  # vectors of dimension dx that the engine gives more of: perturbations, or room for a history
     lower: Lower
-    stamps: Any  # of the trace, row by row: t and k
-    points: Any  # Points
-    lowers: Any  # LowerPoints
+    epochs: Vector  # t of every row of the trace
+    steps: Vector  # k of every row
+    points: Any  # Points of every row
+    lowers: Any  # LowerPoints of every row
 
 
 class Ask(NamedTuple):

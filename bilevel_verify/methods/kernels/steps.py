@@ -55,7 +55,7 @@ def exact_gradient(ask: Ask, point: Vector, out: Vector, m: Memory, t: int, k: i
 def pause(m: Memory, noisy: bool) -> int:
     """Why the scheme has to return to the engine before another iteration, or ``OK``."""
     at = m.at
-    if at.rows + ROWS_OF_AN_ITERATION > len(m.stamps):
+    if at.rows + ROWS_OF_AN_ITERATION > at.capacity:
         return MORE
     if at.iterations >= at.most_iterations:
         return OUT_OF_BUDGET
@@ -67,7 +67,10 @@ def pause(m: Memory, noisy: bool) -> int:
 @loop
 def note_inner(m: Memory, place: int) -> None:
     """y, z and v of the row at this place."""
-    inner, row = named(Inner, m.lower.inner), named(LowerPoints, m.lowers[place])
+    inner = named(Inner, m.lower.inner)
+    if len(inner.y) == 0:
+        return
+    row = named(LowerPoints, m.lowers[place])
     copy_into(inner.y, row.y)
     copy_into(inner.z, row.z)
     copy_into(inner.v, row.v)
@@ -78,8 +81,8 @@ def open_row(m: Memory, x: Vector) -> Points:
     """Begin the row (t, k) with x[t, k] and whatever else is known before the iteration; the row."""
     at = m.at
     place = at.rows
-    m.stamps[place, 0] = at.t
-    m.stamps[place, 1] = at.k
+    m.epochs[place] = at.t
+    m.steps[place] = at.k
     if at.inner_first == 1:
         note_inner(m, place)
     at.rows = place + 1
@@ -105,8 +108,8 @@ def begin_epoch(ask: Ask, point: Vector, u: Vector, m: Memory) -> int:
     code = gradient(ask, point, u, m, at.t, START)
     if code == OK:
         place = at.rows
-        m.stamps[place, 0] = at.t
-        m.stamps[place, 1] = START
+        m.epochs[place] = at.t
+        m.steps[place] = START
         copy_into(point, named(Points, m.points[place]).x)
         note_inner(m, place)
         at.rows = place + 1
