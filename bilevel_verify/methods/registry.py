@@ -133,8 +133,7 @@ class Estimator:
 
     def __post_init__(self) -> None:
         for kind, given in ((self.numbers, self.letters), (self.steps, self.lengths)):
-            shared = zip(field_names(kind), (letter.name for letter in given), strict=True)
-            if any(name != letter for name, letter in shared):
+            if field_names(kind) != tuple(letter.name for letter in given):
                 raise ValueError(f"the estimator {self.name!r} and {kind.__name__} name different letters")
 
 

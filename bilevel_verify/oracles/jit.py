@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator
+from dis import get_instructions
 from importlib import import_module
 from types import CodeType, FunctionType
 from typing import Any, TypeVar
@@ -141,4 +142,5 @@ def _is_marked(value: Any) -> bool:
 
 
 def _names(code: CodeType) -> set[str]:
-    return set(code.co_names)
+    """Globals that the code reads (``co_names`` has its attributes too)."""
+    return {instruction.argval for instruction in get_instructions(code) if instruction.opname == "LOAD_GLOBAL"}
