@@ -19,6 +19,7 @@ from bilevel_verify.errors import ParameterError
 from bilevel_verify.methods.engine import FIRST_ROWS, PATIENCE, KernelStepper, RunStream, needed_oracles, oracles_of
 from bilevel_verify.methods.forms import loop_of_members
 from bilevel_verify.methods.kernels import state
+from bilevel_verify.methods.kernels.members import Stack
 from bilevel_verify.methods.kernels.state import Ask, Lower, Memory
 from bilevel_verify.methods.memory import TRACE, TRACE_BYTES, row_entries
 from bilevel_verify.methods.registry import Method
@@ -206,15 +207,25 @@ class _Batch:
     def _lay_out(self, rows: int) -> None:
         """New common arrays with room for ``rows`` rows of every trace; the runs get their slices."""
         memories = [stepper.memory for stepper in self.steppers]
-        at = _stacked([memory.at for memory in memories])
-        below = {name: _stacked([getattr(memory.lower, name) for memory in memories]) for name in Lower._fields[1:]}
-        own = {name: _stacked([getattr(memory, name) for memory in memories]) for name in Memory._fields[1:4]}
-        trace = {name: _stacked([getattr(memory, name) for memory in memories], rows) for name in TRACE}
-        at["capacity"] = trace["epochs"].shape[1]
-        self.stacks = Memory(at=at, lower=Lower(at=at, **below), **own, **trace)
+        below = {name: _stacked([getattr(memory.lower, name) for memory in memories]) for name in Lower._fields}
+        above = {
+            name: _stacked([getattr(memory, name) for memory in memories], rows if name in TRACE else 0)
+            for name in Memory._fields
+            if name not in ("at", "lower")
+        }
+        at = below["at"]
+        at["capacity"] = above["stamps"].shape[1]
+        self.arrays = (below, above)  # what the addresses below point to
+        lower = Lower(**{name: part if name == "at" else _stack(part) for name, part in below.items()})
+        stacks = {name: part if name == "letters" else _stack(part) for name, part in above.items()}
+        self.stacks = Memory(at=at, lower=lower, **stacks)
         for i, stepper in enumerate(self.steppers):
-            lower = Lower(at[i], *(below[name][i] for name in Lower._fields[1:]))
-            stepper.memory = Memory(at=at[i], lower=lower, **{name: part[i] for name, part in {**own, **trace}.items()})
+            lower = Lower(**{name: part[i] for name, part in below.items()})
+            stepper.memory = Memory(at=at[i], lower=lower, **{name: part[i] for name, part in above.items()})
+
+
+def _stack(array: Any) -> Stack:
+    return Stack(array.__array_interface__["data"][0], array.strides[0], array.shape[-1])
 
 
 def _stacked(parts: list[Any], rows: int = 0) -> Any:

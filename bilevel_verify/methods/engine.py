@@ -167,7 +167,8 @@ class KernelStepper:
 
     def _call(self) -> int:
         try:
-            return int(self.function(Ask(self.oracles, *self.answers, self.counts), self.memory))
+            memory = storage.hand_over(self.memory) if self.compiled else self.memory
+            return int(self.function(Ask(self.oracles, *self.answers, self.counts), memory))
         except (OverflowError, ZeroDivisionError):
             self.raised = True
             return state.NOT_FINITE
@@ -185,10 +186,10 @@ class KernelStepper:
         """A run may end between two iterations: the iterate that is there gets its row."""
         memory, at = self.memory, self.memory.at
         place = int(at.rows)
-        if place == 0 or (memory.epochs[place - 1], memory.steps[place - 1]) != (at.t, at.k):
+        if place == 0 or tuple(memory.stamps[place - 1]) != (at.t, at.k):
             open_row(memory, self.vector("x"))
             for column, name in self.scheme.known.items():
-                memory.points[place][Points._fields.index(column)][:] = self.vector(name)
+                memory.points[place, Points._fields.index(column)] = self.vector(name)
 
     def _more_noise(self) -> None:
         chunk = self.perturbations.next_chunk(storage.NOISE_ROWS)
@@ -203,11 +204,12 @@ class KernelStepper:
         for place, row in enumerate(supply):
             longer[place][:] = row
         self.memory = self.memory._replace(supply=longer)
+        self.memory.at.supply = len(longer)
 
     def _block(self) -> Block:
         memory, rows = self.memory, slice(int(self.memory.at.rows))
         values = {name: storage.column(memory, place) for name, place in self.setup.method.sequences.items()}
-        return Block(memory.epochs[rows].copy(), memory.steps[rows].copy(), values)
+        return Block(memory.stamps[rows, 0].copy(), memory.stamps[rows, 1].copy(), values)
 
     def _outcome(self, status: Status, block: Block) -> Outcome:
         at = self.memory.at

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
 from typing import Any
 
-from bilevel_verify.methods.kernels.members import advance_members
+from bilevel_verify.methods.kernels.members import Stack, advance_members
 from bilevel_verify.methods.kernels.state import Ask, Lower, Memory, Progress
 from bilevel_verify.methods.records import dtype_of
 from bilevel_verify.methods.registry import Estimator, Scheme
 from bilevel_verify.oracles.compiling import oracle_set_type
-from bilevel_verify.oracles.handing import address_of
+from bilevel_verify.oracles.handing import Integers, Numbers, Vectors, address_of
 from bilevel_verify.oracles.jit import compiled
 
 Loop = Callable[..., int]
@@ -56,9 +56,12 @@ def _compiled_scheme(function: Loop, record: type) -> Any:
 @cache
 def loop_of_members(function: Loop, record: type) -> tuple[Any, int]:
     """The compiled loop over many runs of a scheme with this record, and the address of the scheme that it takes."""
-    from numba import int64, void
+    from numba import int64, types, void
 
-    arguments = [int64, _ask_type(), int64[::1], int64[::1], int64[:, ::1], memory_type(record, stacked=True)]
+    stack = types.NamedUniTuple(int64, len(Stack._fields), Stack)
+    blocks = dict.fromkeys((Vectors, Integers, Numbers), stack)
+    at, own = (types.Array(_record(kind), 1, "C") for kind in (Progress, record))
+    arguments = [int64, _ask_type(), int64[::1], int64[::1], int64[:, ::1], _memory_type(at, own, blocks)]
     return compiled(advance_members, void(*arguments)), address_of(_compiled_scheme(function, record))
 
 
@@ -73,7 +76,8 @@ def _answer_signature() -> Any:
     from numba import float64, int64
 
     vector = float64[::1]
-    return int64(oracle_set_type(), int64[::1], vector, vector, _lower_type(), int64, int64)
+    lower = _lower_type(_record(Progress), _blocks())
+    return int64(oracle_set_type(), int64[::1], vector, vector, lower, int64, int64)
 
 
 @lru_cache(maxsize=1)
@@ -84,34 +88,33 @@ def _ask_type() -> Any:
     return make([oracle_set_type(), int64, int64, int64, int64[::1]], Ask)
 
 
-def memory_type(record: type, stacked: bool = False) -> Any:
-    """numba type of :class:`Memory`, or of one whose fields have one entry per member in front."""
-    from numba import float64, int64, types
-
-    make: Any = types.NamedTuple
-    table, cube = _array(float64, 2, stacked), _array(float64, 3, stacked)
-    own, whole = [_record(Progress, stacked), _record(record, stacked)], _array(int64, 1, stacked)
-    return make([*own, table, table, _lower_type(stacked), whole, whole, cube, cube], Memory)
+def memory_type(record: type) -> Any:
+    """numba type of a :class:`Memory` that is handed over, for a scheme with this record."""
+    return _memory_type(_record(Progress), _record(record), _blocks())
 
 
-@cache
-def _lower_type(stacked: bool = False) -> Any:
-    from numba import float64, int64, types
-
-    make: Any = types.NamedTuple
-    vector, table = _array(float64, 1, stacked), _array(float64, 2, stacked)
-    lengths = _array(int64, 2, stacked)
-    return make([_record(Progress, stacked), vector, lengths, table, table, vector, table, table, table], Lower)
-
-
-def _array(element: Any, dimension: int, stacked: bool) -> Any:
+def _memory_type(at: Any, own: Any, blocks: Mapping[type, Any]) -> Any:
     from numba import types
 
-    return types.Array(element, dimension + stacked, "C")
+    make: Any = types.NamedTuple
+    rows = blocks[Vectors]
+    return make([at, own, rows, rows, _lower_type(at, blocks), blocks[Integers], rows, rows], Memory)
 
 
-def _record(kind: type, stacked: bool) -> Any:
-    from numba import from_dtype, types
+def _lower_type(at: Any, blocks: Mapping[type, Any]) -> Any:
+    from numba import types
 
-    found = from_dtype(dtype_of(kind))
-    return types.Array(found, 1, "C") if stacked else found
+    make: Any = types.NamedTuple
+    return make([at, blocks[Numbers], blocks[Integers], *[blocks[Vectors]] * 6], Lower)
+
+
+def _blocks() -> Mapping[type, Any]:
+    from numba import int64, types
+
+    return {kind: types.NamedUniTuple(int64, len(kind._fields), kind) for kind in (Vectors, Integers, Numbers)}
+
+
+def _record(kind: type) -> Any:
+    from numba import from_dtype
+
+    return from_dtype(dtype_of(kind))

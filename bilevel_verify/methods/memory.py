@@ -24,6 +24,7 @@ from bilevel_verify.methods.kernels.state import (
 from bilevel_verify.methods.letters import Number, to_float, to_multiprecision
 from bilevel_verify.methods.records import dtype_of, is_whole
 from bilevel_verify.methods.registry import PERTURBATION_RADIUS, Estimator, Letter, Method, Scheme, field_names
+from bilevel_verify.oracles.handing import handed
 
 T = TypeVar("T")
 
@@ -101,12 +102,19 @@ class Arithmetic:
         """The fields of ``Memory`` that hold a block of the trace, NaN everywhere."""
         missing = self.number("nan") if self.form == "multiprecision" else np.nan
         shapes = {"points": (rows, len(Points._fields), dx), "lowers": (rows, len(LowerPoints._fields), dy)}
-        stamps = {name: np.zeros(rows, dtype=np.int64) for name in ("epochs", "steps")}
-        return {**stamps, **{name: np.full(shape, missing, dtype=self.dtype) for name, shape in shapes.items()}}
+        stamps = np.zeros((rows, 2), dtype=np.int64)
+        return {"stamps": stamps, **{name: np.full(shape, missing, dtype=self.dtype) for name, shape in shapes.items()}}
 
 
-TRACE = ("epochs", "steps", "points", "lowers")
+TRACE = ("stamps", "points", "lowers")
 """Fields of ``Memory`` that hold a block of the trace."""
+
+
+def hand_over(memory: Memory) -> Memory:
+    """What a compiled loop takes for this memory of arrays, which must outlive the call."""
+    lower = Lower(memory.lower.at, *(handed(part) for part in memory.lower[1:]))
+    parts = {name: handed(getattr(memory, name)) for name in ("vectors", "supply", *TRACE)}
+    return Memory(at=memory.at, letters=memory.letters, lower=lower, **parts)
 
 
 def column(memory: Memory, name: str) -> Any:
@@ -159,6 +167,7 @@ def new_memory(
     trace = arithmetic.trace(rows, len(starts["x0"]), len(starts["y0"]))
     at.capacity = rows
     memory = Memory(at, own, vectors, arithmetic.rows(extra, len(starts["x0"])), lower, **trace)
+    at.supply = extra if scheme.history else 0
     _set_flags(memory, arithmetic, method, scheme, estimator, starts)
     if scheme.prepare is not None:
         scheme.prepare(at, own, letters)
@@ -187,7 +196,7 @@ def _lower(
         lengths=arithmetic.whole(estimator.steps, _length_table([value(letter, -1) for letter in estimator.lengths])),
         inner=inner,
         outer=outer,
-        joint=arithmetic.vector([zero] * max(dx + dy, 1)),
+        joint=arithmetic.rows(1, max(dx + dy, 1)),
         hessians=arithmetic.block(Hessians, (dx + dy) ** 2 if needs_hessians else 1),
         matrix=arithmetic.rows(dy if needs_hessians else 0, dy),
         tape=arithmetic.rows(tape, dy),

@@ -8,7 +8,18 @@ import numpy as np
 import pytest
 
 from bilevel_verify.oracles.compiling import can_compile
-from bilevel_verify.oracles.handing import address_of, call_2, call_7, named
+from bilevel_verify.oracles.handing import (
+    Integers,
+    Numbers,
+    Vectors,
+    address_of,
+    call_2,
+    call_7,
+    handed,
+    named,
+    named_at,
+    row,
+)
 from bilevel_verify.oracles.jit import code_digest, compiled, loop
 
 needs_numba = pytest.mark.skipif(not can_compile(), reason="no compiler")
@@ -21,7 +32,7 @@ class Pair(NamedTuple):
     x: Any
 
 
-class Numbers(NamedTuple):
+class Steps(NamedTuple):
     """Two numbers."""
 
     eta: Any
@@ -32,16 +43,25 @@ class Numbers(NamedTuple):
 def move(block: Any, numbers: Any) -> Any:
     """x <- x - eta w in the rows of a block; theta."""
     rows = named(Pair, block)
-    eta, theta = named(Numbers, numbers)
+    eta, theta = named(Steps, numbers)
     for i in range(len(rows.x)):
         rows.x[i] = rows.x[i] - eta * rows.w[i]
     return theta
 
 
 @loop
-def move_a_layer(block: Any, numbers: Any) -> Any:
-    """The same in the second layer of a block of three dimensions."""
-    return move(block[1], numbers)
+def move_layers(block: Any, lengths: Any, layers: int) -> int:
+    """x <- x + w in every layer; the sum of a row of integers whose last entry becomes 7."""
+    for place in range(layers):
+        rows = named_at(Pair, block, place)
+        for i in range(len(rows.x)):
+            rows.x[i] = rows.x[i] + rows.w[i]
+    counts = row(lengths, 1)
+    total = 0
+    for i in range(len(counts)):
+        total = total + counts[i]
+    counts[len(counts) - 1] = 7
+    return total
 
 
 def test_plain_rows_are_the_rows_themselves() -> None:
@@ -49,30 +69,52 @@ def test_plain_rows_are_the_rows_themselves() -> None:
     pair = named(Pair, tuple(block))
     assert pair.w is block[0]
     assert pair.x is block[1]
+    assert row(block, 2) is block[2]
     assert named(Pair, pair) is pair
     assert move(tuple(block), (0.5, 7.0, 8.0)) == 7.0
     assert block == [[1.0, 2.0], [2.5, 3.0], [5.0, 6.0]]
+
+
+def of_types(*kinds: Any) -> list[Any]:
+    """numba types of blocks that are handed over."""
+    from numba import int64, types
+
+    return [types.NamedUniTuple(int64, len(kind._fields), kind) for kind in kinds]
 
 
 @needs_numba
 def test_compiled_rows_are_changed_in_place() -> None:
     from numba import float64
 
-    fast = compiled(move, float64(float64[:, ::1], float64[::1]))
-    block = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
-    assert fast(block, np.array([0.5, 7.0, 8.0])) == 7.0
+    fast = compiled(move, float64(*of_types(Vectors, Numbers)))
+    block, numbers = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), np.array([0.5, 7.0, 8.0])
+    assert fast(handed(block), handed(numbers)) == 7.0
     assert block.tolist() == [[1.0, 2.0], [2.5, 3.0], [5.0, 6.0]]
+    nothing = np.zeros((2, 0))
+    assert fast(handed(nothing), handed(numbers)) == 7.0
 
 
-@needs_numba
-def test_compiled_rows_of_a_layer_and_of_nothing() -> None:
-    from numba import float64
+@pytest.mark.parametrize("form", ["plain", pytest.param("compiled", marks=needs_numba)])
+def test_layers_and_integers(form: str) -> None:
+    block, lengths = np.arange(12.0).reshape(2, 2, 3), np.array([[1, 2, 3], [4, 5, 6]])
+    if form == "plain":
+        assert move_layers(block, lengths, 2) == 15
+    else:
+        from numba import int64
 
-    fast = compiled(move_a_layer, float64(float64[:, :, ::1], float64[::1]))
-    block = np.arange(12.0).reshape(2, 2, 3)
-    fast(block, np.array([2.0, 0.0]))
-    assert block.tolist() == [[[0, 1, 2], [3, 4, 5]], [[6, 7, 8], [9 - 12, 10 - 14, 11 - 16]]]
-    assert fast(np.zeros((2, 2, 0)), np.array([2.0, 3.0])) == 3.0
+        fast = compiled(move_layers, int64(*of_types(Vectors, Integers), int64))
+        assert fast(handed(block), handed(lengths), 2) == 15
+    assert block.tolist() == [[[0, 1, 2], [3, 5, 7]], [[6, 7, 8], [15, 17, 19]]]
+    assert lengths.tolist() == [[1, 2, 3], [4, 5, 7]]
+
+
+def test_what_is_handed_over_says_where_it_lies_and_of_what_it_is() -> None:
+    vectors, integers = np.zeros((3, 2, 5)), np.zeros((2, 4), dtype=np.int64)
+    assert handed(vectors) == Vectors(vectors.ctypes.data, 5)
+    assert handed(vectors[1]) == Vectors(vectors.ctypes.data + 80, 5)
+    assert isinstance(handed(integers), Integers)
+    assert handed(integers).length == 4
+    assert handed(vectors[0, 1]) == Numbers(vectors.ctypes.data + 40)
 
 
 @loop
@@ -130,7 +172,7 @@ def test_other_fields_of_an_argument_are_other_machine_code() -> None:
     one, other = (make([float64[::1], float64[:, ::1]], kind) for kind in (Pair, swapped))
     assert str(one) == str(other)
     assert _layout(one) != _layout(other)
-    assert _layout(make([float64, one], Numbers)) != _layout(make([float64, other], Numbers))
+    assert _layout(make([float64, one], Steps)) != _layout(make([float64, other], Steps))
     assert _layout(float64) == ""
 
 

@@ -25,7 +25,7 @@ from bilevel_verify.methods.kernels.state import (
 from bilevel_verify.methods.kernels.vectors import copy_into
 from bilevel_verify.methods.registry import TWO_LEVELS, Estimator, Letter, register_estimator
 from bilevel_verify.oracles.counted import ask_hess_g, ask_value_f
-from bilevel_verify.oracles.handing import named
+from bilevel_verify.oracles.handing import named, row
 from bilevel_verify.oracles.jit import loop
 
 
@@ -60,9 +60,9 @@ def solve_system(P: Any, counts: Vector, point: Vector, u: Vector, lower: Lower)
     ask_hess_g(P, counts, point, y, g)
     copy_into(inner.right, v)
     for i in range(len(y)):
-        row = lower.matrix[i]
+        line = row(lower.matrix, i)
         for j in range(len(y)):
-            row[j] = g[(dx + i) * n + dx + j]
+            line[j] = g[(dx + i) * n + dx + j]
     if not solve_in_place(lower.matrix, v):
         return NOT_FINITE
     for i in range(dx):
@@ -107,8 +107,9 @@ def value_after_ba(P: Any, counts: Vector, point: Vector, out: Vector, lower: Lo
         return OUT_OF_BUDGET
     copy_into(inner.y_start if at.cold == COLD_START else inner.y, y)
     descent(P, counts, point, y, steps, beta, LOWER, at.one, lower)
-    ask_value_f(P, counts, point, y, lower.joint)
-    out[0] = lower.joint[0]
+    joint = row(lower.joint, 0)
+    ask_value_f(P, counts, point, y, joint)
+    out[0] = joint[0]
     return OK
 
 

@@ -28,7 +28,7 @@ from bilevel_verify.oracles.counted import (
     stop_grad_x_f,
     stop_grad_x_g,
 )
-from bilevel_verify.oracles.handing import named
+from bilevel_verify.oracles.handing import named, row
 from bilevel_verify.oracles.jit import loop
 
 NEEDS = frozenset({"grad_y_g", "grad_y_f", "grad_x_f", "grad_x_g"})
@@ -50,7 +50,7 @@ def penalty_gradient(P: Any, counts: Vector, point: Vector, u: Vector, lam: Any,
 @loop
 def penalty_value(P: Any, counts: Vector, point: Vector, out: Vector, lam: Any, lower: Lower) -> int:
     """out[0] <- f(x, y) + lam (g(x, y) - g(x, z)) with the trial y and z: three values."""
-    inner, joint = named(Inner, lower.inner), lower.joint
+    inner, joint = named(Inner, lower.inner), row(lower.joint, 0)
     ask_value_f(P, counts, point, inner.y_trial, joint)
     value = joint[0]
     ask_value_g(P, counts, point, inner.y_trial, joint)

@@ -17,7 +17,7 @@ from bilevel_verify.methods.kernels.state import OK, OUT_OF_BUDGET, START, Inner
 from bilevel_verify.methods.kernels.vectors import copy_into
 from bilevel_verify.methods.registry import TWO_LEVELS, Estimator, Letter, register_estimator
 from bilevel_verify.oracles.counted import ask_hvp_yy_g, ask_jvp_xy_g
-from bilevel_verify.oracles.handing import named
+from bilevel_verify.oracles.handing import named, row
 from bilevel_verify.oracles.jit import loop
 
 
@@ -35,16 +35,16 @@ def unrolled(P: Any, counts: Vector, point: Vector, u: Vector, lower: Lower, t: 
     if too_dear(counts, 3 * steps + 1):
         return OUT_OF_BUDGET
     for j in range(steps):
-        copy_into(y, tape[j])
+        copy_into(y, row(tape, j))
         descent(P, counts, point, y, 1, alpha, LOWER, lower.at.one, lower)
     both_parts_of_f(P, counts, point, y, lower)
     copy_into(outer.part, u)
     for back in range(steps):
         j = steps - 1 - back
-        ask_jvp_xy_g(P, counts, point, tape[j], p, spare)
+        ask_jvp_xy_g(P, counts, point, row(tape, j), p, spare)
         for i in range(len(u)):
             u[i] = u[i] - alpha * spare[i]
-        ask_hvp_yy_g(P, counts, point, tape[j], p, product)
+        ask_hvp_yy_g(P, counts, point, row(tape, j), p, product)
         for i in range(len(p)):
             p[i] = p[i] - alpha * product[i]
     return OK

@@ -34,7 +34,7 @@ from bilevel_verify.oracles.counted import (
     stop_grad_x_f,
     stop_hess_g,
 )
-from bilevel_verify.oracles.handing import named
+from bilevel_verify.oracles.handing import named, row
 from bilevel_verify.oracles.jit import loop
 
 # ----------------------------------------------------------------------------------------------- hypergradients
@@ -44,11 +44,12 @@ from bilevel_verify.oracles.jit import loop
 def both_parts_of_f(P: Any, counts: Vector, point: Vector, y: Vector, lower: Lower) -> None:
     """outer.part <- grad_x f and inner.right <- grad_y f at (point, y): one call."""
     part, right = named(Outer, lower.outer).part, named(Inner, lower.inner).right
-    ask_grad_f(P, counts, point, y, lower.joint)
+    joint = row(lower.joint, 0)
+    ask_grad_f(P, counts, point, y, joint)
     for i in range(len(part)):
-        part[i] = lower.joint[i]
+        part[i] = joint[i]
     for i in range(len(right)):
-        right[i] = lower.joint[len(part) + i]
+        right[i] = joint[len(part) + i]
 
 
 @loop
@@ -69,22 +70,22 @@ def implicit_gradient(P: Any, counts: Vector, point: Vector, u: Vector, cg_steps
 def exact_hypergradient(P: Any, counts: Vector, point: Vector, out: Vector, lower: Lower, t: int, k: int) -> int:
     """grad phi(point) by the implicit function theorem at y*(point)."""
     inner, g = named(Inner, lower.inner), named(Hessians, lower.hessians).g
-    y, right = inner.y_trial, inner.right
+    y, right, joint = inner.y_trial, inner.right, row(lower.joint, 0)
     copy_into(inner.y, y)
     if not newton(P, counts, point, y, LOWER, lower.at.one, lower):
         return NOT_FINITE
-    stop_grad_f(P, counts, point, y, lower.joint)
+    stop_grad_f(P, counts, point, y, joint)
     stop_hess_g(P, counts, point, y, g)
     dx, n = len(point), len(point) + len(y)
     for i in range(len(y)):
-        right[i] = lower.joint[dx + i]
-        row = lower.matrix[i]
+        right[i] = joint[dx + i]
+        line = row(lower.matrix, i)
         for j in range(len(y)):
-            row[j] = g[(dx + i) * n + dx + j]
+            line[j] = g[(dx + i) * n + dx + j]
     if not solve_in_place(lower.matrix, right):
         return NOT_FINITE
     for i in range(dx):
-        total = lower.joint[i]
+        total = joint[i]
         for j in range(len(y)):
             total = total - g[i * n + dx + j] * right[j]
         out[i] = total
@@ -129,8 +130,9 @@ def value_after_agd(P: Any, counts: Vector, point: Vector, out: Vector, lower: L
         return OUT_OF_BUDGET
     copy_into(inner.y, y)
     agd(P, counts, point, y, steps, letters.alpha, letters.beta, LOWER, lower.at.one, lower)
-    ask_value_f(P, counts, point, y, lower.joint)
-    out[0] = lower.joint[0]
+    joint = row(lower.joint, 0)
+    ask_value_f(P, counts, point, y, joint)
+    out[0] = joint[0]
     return OK
 
 
@@ -155,8 +157,9 @@ def value_after_descent(P: Any, counts: Vector, point: Vector, out: Vector, lowe
         return OUT_OF_BUDGET
     copy_into(inner.y, y)
     descent(P, counts, point, y, steps, alpha, LOWER, lower.at.one, lower)
-    ask_value_f(P, counts, point, y, lower.joint)
-    out[0] = lower.joint[0]
+    joint = row(lower.joint, 0)
+    ask_value_f(P, counts, point, y, joint)
+    out[0] = joint[0]
     return OK
 
 
@@ -165,6 +168,7 @@ def value_as_it_is(P: Any, counts: Vector, point: Vector, out: Vector, lower: Lo
     """f(point, y) with y as it is (one level, and single-loop methods)."""
     if too_dear(counts, 1):
         return OUT_OF_BUDGET
-    ask_value_f(P, counts, point, named(Inner, lower.inner).y, lower.joint)
-    out[0] = lower.joint[0]
+    joint = row(lower.joint, 0)
+    ask_value_f(P, counts, point, named(Inner, lower.inner).y, joint)
+    out[0] = joint[0]
     return OK

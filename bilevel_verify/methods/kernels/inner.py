@@ -16,7 +16,7 @@ from bilevel_verify.oracles.counted import (
     stop_hess_f,
     stop_hess_g,
 )
-from bilevel_verify.oracles.handing import named
+from bilevel_verify.oracles.handing import named, row
 from bilevel_verify.oracles.jit import inlined, loop
 
 
@@ -129,28 +129,31 @@ def solve_in_place(a: Any, b: Vector) -> bool:
     for j in range(n):
         pivot = j
         for i in range(j + 1, n):
-            if abs(a[i][j]) > abs(a[pivot][j]):
+            if abs(row(a, i)[j]) > abs(row(a, pivot)[j]):
                 pivot = i
-        if a[pivot][j] == 0 or not is_finite(a[pivot][j]):
+        top, best = row(a, j), row(a, pivot)
+        if best[j] == 0 or not is_finite(best[j]):
             return False
         if pivot != j:
             for k in range(n):
-                held = a[j][k]
-                a[j][k] = a[pivot][k]
-                a[pivot][k] = held
+                held = top[k]
+                top[k] = best[k]
+                best[k] = held
             held = b[j]
             b[j] = b[pivot]
             b[pivot] = held
         for i in range(j + 1, n):
-            factor = a[i][j] / a[j][j]
+            line = row(a, i)
+            factor = line[j] / top[j]
             for k in range(j, n):
-                a[i][k] = a[i][k] - factor * a[j][k]
+                line[k] = line[k] - factor * top[k]
             b[i] = b[i] - factor * b[j]
     for back in range(n):
         j = n - 1 - back
+        line = row(a, j)
         for k in range(j + 1, n):
-            b[j] = b[j] - a[j][k] * b[k]
-        b[j] = b[j] / a[j][j]
+            b[j] = b[j] - line[k] * b[k]
+        b[j] = b[j] / line[j]
     return True
 
 
@@ -176,10 +179,10 @@ def stopping_matrix(P: Any, counts: Vector, x: Vector, y: Vector, which: int, la
     if which == PENALTY:
         stop_hess_f(P, counts, x, y, f)
     for i in range(dy):
-        row = lower.matrix[i]
+        line = row(lower.matrix, i)
         for j in range(dy):
             place = (dx + i) * (dx + dy) + dx + j
-            row[j] = f[place] + lam * g[place] if which == PENALTY else g[place]
+            line[j] = f[place] + lam * g[place] if which == PENALTY else g[place]
 
 
 @loop

@@ -42,7 +42,7 @@ class Progress:
     t, k : epoch and iteration, the paper's indices; ``iterations`` counts over all epochs, at most ``most_iterations``.
     rows, capacity : rows written in this block of the trace, rows that it has.
     fresh : 1 where the next iteration begins an epoch.
-    used, supply : perturbations that were taken, that lie ready.
+    used, supply : perturbations that were taken, that lie ready (or rows that there are for a history).
     path, moved : sum of ||x[j+1] - x[j]||^2 in this epoch, its last term.
     best, best_step : least such term of the second half, and its index K_0 (average on the fly).
     inner_slope : ||grad_y||^2 where a single-loop estimator leaves it for the stopping test.
@@ -117,11 +117,11 @@ class Lower(NamedTuple):
     """What an estimator works on."""
 
     at: Progress
-    letters: Vector  # numbers, named by the estimator's Letters
+    letters: Any  # numbers, named by the estimator's Letters
     lengths: Any  # integers, one row per letter and one column per epoch, named by its Lengths
     inner: Any  # Inner
     outer: Any  # Outer
-    joint: Vector  # one vector of dimension dx + dy; takes function values too
+    joint: Any  # one vector of dimension dx + dy; takes function values too
     hessians: Any  # Hessians, where they are asked for
     matrix: Any  # dy x dy, where Hessians are asked for
     tape: Any  # inner iterates of an unrolled loop
@@ -152,8 +152,7 @@ class Memory(NamedTuple):
     vectors: Any  # State of the scheme
     supply: Any  # vectors of dimension dx that the engine gives more of: perturbations, or room for a history
     lower: Lower
-    epochs: Vector  # t of every row of the trace
-    steps: Vector  # k of every row
+    stamps: Any  # t and k of every row of the trace
     points: Any  # Points of every row
     lowers: Any  # LowerPoints of every row
 

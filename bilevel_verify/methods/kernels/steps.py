@@ -26,7 +26,7 @@ from bilevel_verify.methods.kernels.state import (
     Vector,
 )
 from bilevel_verify.methods.kernels.vectors import add_to, copy_into, is_finite
-from bilevel_verify.oracles.handing import call_7, named
+from bilevel_verify.oracles.handing import call_7, named, named_at, row
 from bilevel_verify.oracles.jit import inlined, loop
 
 ROWS_OF_AN_ITERATION = 3
@@ -70,10 +70,10 @@ def note_inner(m: Memory, place: int) -> None:
     inner = named(Inner, m.lower.inner)
     if len(inner.y) == 0:
         return
-    row = named(LowerPoints, m.lowers[place])
-    copy_into(inner.y, row.y)
-    copy_into(inner.z, row.z)
-    copy_into(inner.v, row.v)
+    found = named_at(LowerPoints, m.lowers, place)
+    copy_into(inner.y, found.y)
+    copy_into(inner.z, found.z)
+    copy_into(inner.v, found.v)
 
 
 @loop
@@ -81,20 +81,21 @@ def open_row(m: Memory, x: Vector) -> Points:
     """Begin the row (t, k) with x[t, k] and whatever else is known before the iteration; the row."""
     at = m.at
     place = at.rows
-    m.epochs[place] = at.t
-    m.steps[place] = at.k
+    stamp = row(m.stamps, place)
+    stamp[0] = at.t
+    stamp[1] = at.k
     if at.inner_first == 1:
         note_inner(m, place)
     at.rows = place + 1
-    row = named(Points, m.points[place])
-    copy_into(x, row.x)
-    return row
+    opened = named_at(Points, m.points, place)
+    copy_into(x, opened.x)
+    return opened
 
 
 @loop
-def close_row(m: Memory, row: Points, u: Vector) -> None:
+def close_row(m: Memory, opened: Points, u: Vector) -> None:
     """Complete the last row with what the estimator found: u, and y, z, v."""
-    copy_into(u, row.u)
+    copy_into(u, opened.u)
     if m.at.inner_first == 0:
         note_inner(m, m.at.rows - 1)
 
@@ -108,9 +109,10 @@ def begin_epoch(ask: Ask, point: Vector, u: Vector, m: Memory) -> int:
     code = gradient(ask, point, u, m, at.t, START)
     if code == OK:
         place = at.rows
-        m.epochs[place] = at.t
-        m.steps[place] = START
-        copy_into(point, named(Points, m.points[place]).x)
+        stamp = row(m.stamps, place)
+        stamp[0] = at.t
+        stamp[1] = START
+        copy_into(point, named_at(Points, m.points, place).x)
         note_inner(m, place)
         at.rows = place + 1
         at.fresh = 0
@@ -154,7 +156,7 @@ def next_epoch(at: Progress) -> None:
 @loop
 def perturb(m: Memory, point: Vector) -> None:
     """point <- point + the next perturbation."""
-    add_to(point, m.supply[m.at.used])
+    add_to(point, row(m.supply, m.at.used))
     m.at.used += 1
 
 

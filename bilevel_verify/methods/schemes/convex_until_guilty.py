@@ -26,7 +26,7 @@ from bilevel_verify.methods.kernels.steps import (
 from bilevel_verify.methods.kernels.vectors import copy_into, squared_distance, squared_norm
 from bilevel_verify.methods.records import record
 from bilevel_verify.methods.registry import Scheme, register_scheme
-from bilevel_verify.oracles.handing import named
+from bilevel_verify.oracles.handing import named, row
 from bilevel_verify.oracles.jit import loop
 
 
@@ -76,13 +76,13 @@ HISTORIES = 4
 @loop
 def remember(m: Memory, kind: int, entry: int, vector: Vector) -> None:
     """history[kind, entry] <- vector."""
-    copy_into(vector, m.supply[HISTORIES * entry + kind])
+    copy_into(vector, row(m.supply, HISTORIES * entry + kind))
 
 
 @loop
 def recall(m: Memory, kind: int, entry: int, vector: Vector) -> None:
     """vector <- history[kind, entry]."""
-    copy_into(m.supply[HISTORIES * entry + kind], vector)
+    copy_into(row(m.supply, HISTORIES * entry + kind), vector)
 
 
 @loop
@@ -113,7 +113,7 @@ def until_guilty(ask: Ask, m: Memory) -> int:
     while True:
         t, k = at.t, at.k
         code = pause(m, False)
-        if code == OK and HISTORIES * (k + 2) > len(m.supply):
+        if code == OK and HISTORIES * (k + 2) > at.supply:
             code = HISTORY_FULL
         if code == OK and at.fresh == 1:
             code = begin_epoch(ask, x, u, m)
@@ -121,13 +121,13 @@ def until_guilty(ask: Ask, m: Memory) -> int:
                 code = open_case(ask, m, s)
         if code != OK:
             return code
-        row = open_row(m, x)
-        copy_into(s.p, row.more)
+        opened = open_row(m, x)
+        copy_into(s.p, opened.more)
         code = slope_hat(ask, x, k, m, s)
         if code != OK:
             return code
-        copy_into(y, row.w)
-        close_row(m, row, u)
+        copy_into(y, opened.w)
+        close_row(m, opened, u)
         remember(m, POINTS, k, x)
         remember(m, SLOPES, k, u)
         for i in range(len(x)):
@@ -157,7 +157,7 @@ def open_case(ask: Ask, m: Memory, s: State) -> int:
     m.letters.decay = m.at.one
     remember(m, ANSWERS, 0, x)
     code = value(ask, x, s.f_new, m)
-    m.supply[VALUES][0] = s.f_new[0]
+    row(m.supply, VALUES)[0] = s.f_new[0]
     m.letters.first = s.f_new[0]
     return code
 
@@ -166,10 +166,10 @@ def open_case(ask: Ask, m: Memory, s: State) -> int:
 def close_case(ask: Ask, m: Memory, s: State, t: int) -> int:
     """x <- the next centre and the next epoch, unless the gradient there is small: ``OK`` to go on, or a reason."""
     p, eps = s.next_p, m.letters.eps
-    row = open_row(m, s.x)
-    copy_into(s.p, row.more)
-    copy_into(s.y, row.w)
-    close_row(m, row, s.u)
+    opened = open_row(m, s.x)
+    copy_into(s.p, opened.more)
+    copy_into(s.y, opened.w)
+    close_row(m, opened, s.u)
     code = gradient(ask, p, s.u, m, t, LAST)
     if code != OK:
         return code
@@ -193,10 +193,10 @@ def judge(ask: Ask, m: Memory, s: State, k: int) -> int:
     if code != OK:
         return code
     remember(m, ANSWERS, k, y)
-    m.supply[HISTORIES * k + VALUES][0] = s.f_new[0]
+    row(m.supply, HISTORIES * k + VALUES)[0] = s.f_new[0]
     if value_hat(m, s, s.f_new[0], y) > first:
         recall(m, ANSWERS, 0, z)
-        return convict(ask, m, s, k, m.supply[VALUES][0])
+        return convict(ask, m, s, k, row(m.supply, VALUES)[0])
     code = slope_hat(ask, y, LAST, m, s)
     if code != OK:
         return code
@@ -230,7 +230,7 @@ def convict(ask: Ask, m: Memory, s: State, k: int, value_w: Any) -> int:
         for candidate in range(2):
             if candidate == 0:
                 recall(m, ANSWERS, j, witness)
-                value_u = m.supply[HISTORIES * j + VALUES][0]
+                value_u = row(m.supply, HISTORIES * j + VALUES)[0]
             else:
                 copy_into(s.w, witness)
                 value_u = value_w
@@ -251,8 +251,8 @@ def sentence(ask: Ask, m: Memory, s: State, k: int, value_u: Any) -> int:
     witness, v, trial, base, eta_nc = s.witness, s.v, s.trial, s.next_p, m.letters.eta_nc
     best, best_value = -1, value_u
     for j in range(k + 1):
-        if m.supply[HISTORIES * j + VALUES][0] < best_value:
-            best, best_value = j, m.supply[HISTORIES * j + VALUES][0]
+        if row(m.supply, HISTORIES * j + VALUES)[0] < best_value:
+            best, best_value = j, row(m.supply, HISTORIES * j + VALUES)[0]
     if best >= 0:
         recall(m, ANSWERS, best, base)
     else:
