@@ -318,7 +318,7 @@ def _attack(judged: Judged, place: Bound, case: Case) -> Judgement | None:
     try:
         conditions = [evaluator.answer(c.tree, place) for c in judged.claim.where]
         if v.conjunction(conditions) is not True or _outside(case, judged.claim.for_, place):
-            judged.tally.skip()
+            judged.tally.skip(evaluator.certainty)
             return None
         left = evaluator.value(judged.link.left.tree, place)
         right = evaluator.value(judged.link.right.tree, place)
