@@ -19,7 +19,7 @@ from bilevel_verify.checks.verdicts.verdict import Row
 from bilevel_verify.errors import CardError, InputError, LatexError
 from bilevel_verify.language import parse, to_latex, to_text, tree
 from bilevel_verify.latex import Notation, is_latex, parse_any, read_latex
-from bilevel_verify.theorems.card import Domain
+from bilevel_verify.theorems.card_parts import Domain
 from bilevel_verify.theorems.reading import fields
 from bilevel_verify.theorems.reading.fields import Names, domain_of
 from bilevel_verify.theorems.rewrite import free_letters

@@ -139,7 +139,7 @@ def _late(seconds: float, place: str) -> str:
     return f"{seconds:g} s of processor time were over in {place}"
 
 
-def _named(function: str) -> Callable[..., Any]:
+def _named(function: str) -> Callable[..., object]:
     module, _, name = function.partition(":")
     found: Callable[..., Any] = getattr(importlib.import_module(module), name)
     return found
@@ -338,7 +338,7 @@ def _limit_memory(size: int) -> None:
         return
 
 
-def _send(stream: IO[bytes], message: Any) -> None:
+def _send(stream: IO[bytes], message: object) -> None:
     body = pickle.dumps(message)
     stream.write(struct.pack("<Q", len(body)) + body)
     stream.flush()

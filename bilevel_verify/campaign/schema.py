@@ -66,12 +66,12 @@ FIRST_COLUMNS = {
 """Tables of schema version 1, whose rows carry no hash."""
 
 
-def seal(table: str, values: tuple[Any, ...]) -> str:
+def seal(table: str, values: tuple[object, ...]) -> str:
     """SHA-256 over the name of the table and the values of a row, its number and its hash left out."""
     return digest([table, *values])
 
 
-def sealed(table: str, values: tuple[Any, ...], found: Any) -> bool:
+def sealed(table: str, values: tuple[bytes | str | float, ...], found: str) -> bool:
     """Whether a row is what was written: ``found`` is its hash. Damaged values may be of any type."""
     try:
         return bool(seal(table, values) == found)
@@ -79,17 +79,17 @@ def sealed(table: str, values: tuple[Any, ...], found: Any) -> bool:
         return False
 
 
-def text_hash(text: Any) -> str:
+def text_hash(text: str) -> str:
     """SHA-256 of a text as it is stored (of a document: equal to the digest of its canonical JSON)."""
     return hashlib.sha256(str(text).encode(errors="replace")).hexdigest()
 
 
-def insert_cell(connection: sqlite3.Connection, values: tuple[Any, ...]) -> None:
+def insert_cell(connection: sqlite3.Connection, values: tuple[object, ...]) -> None:
     """Append ``key, content, cell, identity, answer, documents, finished, seconds, worker`` with their seal."""
     connection.execute("INSERT INTO cells VALUES (NULL,?,?,?,?,?,?,?,?,?,?)", (*values, seal("cells", values)))
 
 
-def insert_failure(connection: sqlite3.Connection, values: tuple[Any, ...]) -> None:
+def insert_failure(connection: sqlite3.Connection, values: tuple[str, ...]) -> None:
     """Append ``key, content, cell, status, limits, message, finished`` with their seal."""
     connection.execute("INSERT INTO failures VALUES (NULL,?,?,?,?,?,?,?,?)", (*values, seal("failures", values)))
 

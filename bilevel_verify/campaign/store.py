@@ -242,7 +242,7 @@ class Store(Database):
                 elif ("cells", row[0]) not in gone:
                     raise self._altered("cells", row)
 
-    def document(self, reference: str) -> dict[str, Any]:
+    def document(self, reference: str) -> dict[str, object]:
         """A shared document by its hash.
 
         Raises
@@ -323,7 +323,7 @@ def _about(table: str, row: Row) -> str:
     return f"{kind} {label or 'a cell'} (row {row[0]}, key {str(row[1])[:12]!r})"
 
 
-def _marks(values: Sequence[Any]) -> str:
+def _marks(values: Sequence[object]) -> str:
     return ",".join("?" * len(values))
 
 

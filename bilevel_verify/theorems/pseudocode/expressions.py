@@ -63,7 +63,7 @@ class Expressions:
         self.line = ""
         self.done = 0
 
-    def import_value(self, value: Any) -> Value:
+    def import_value(self, value: object) -> Value:
         if callable(value) or is_exact(value) or isinstance(value, LinearOperator):
             return value
         if isinstance(value, np.ndarray | list | tuple):
