@@ -14,7 +14,8 @@ from bilevel_verify.audit.auditor import findings_of
 from bilevel_verify.audit.identities.identity_script import identity_script
 from bilevel_verify.audit.units.homogeneity import unit_findings
 from bilevel_verify.language import parse
-from bilevel_verify.theorems.card import Expression, Identity
+from bilevel_verify.theorems.card import Identity
+from bilevel_verify.theorems.card_parts import Expression
 from bilevel_verify.theorems.library import load_card
 
 DRAFT = """

@@ -33,8 +33,9 @@ from bilevel_verify.errors import SolverFailure
 from bilevel_verify.intervals.elementary import balls_in_use, point_values
 from bilevel_verify.language import parse
 from bilevel_verify.solving import ByHand
-from bilevel_verify.theorems.card import Card, Claim, Condition, Definition, Domain, Expression, LetterSpec, Link
+from bilevel_verify.theorems.card import Card, Claim
 from bilevel_verify.theorems.card import Statement as Entry
+from bilevel_verify.theorems.card_parts import Condition, Definition, Domain, Expression, LetterSpec, Link
 from bilevel_verify.theorems.letters.instance import Leaves
 from bilevel_verify.theorems.letters.resolve import resolve
 from bilevel_verify.theorems.letters.resolved import scalar_of

@@ -19,7 +19,7 @@ from bilevel_verify.checks.instances.instance import Instance
 from bilevel_verify.checks.instances.premise import Premise
 from bilevel_verify.constants.bound.constant import Constant, Reason
 from bilevel_verify.errors import MathematicalError, ParameterError
-from bilevel_verify.theorems.card import LetterSpec
+from bilevel_verify.theorems.card_parts import LetterSpec
 from bilevel_verify.theorems.letters.given import Given
 from bilevel_verify.theorems.letters.resolved import Hypothesis
 from bilevel_verify.truth.arithmetic.enclosure import Enclosure

@@ -26,7 +26,8 @@ from bilevel_verify.checks.judging import along, rows
 from bilevel_verify.constants.bound.constant import Constant, Reason
 from bilevel_verify.errors import MathematicalError
 from bilevel_verify.language import parse
-from bilevel_verify.theorems.card import Card, Claim, Expression, LetterSpec, Link, Statement
+from bilevel_verify.theorems.card import Card, Claim, Statement
+from bilevel_verify.theorems.card_parts import Expression, LetterSpec, Link
 from bilevel_verify.theorems.letters.given import Given
 from bilevel_verify.theorems.letters.resolved import Hypothesis
 from bilevel_verify.truth.arithmetic.enclosure import Enclosure

@@ -14,7 +14,8 @@ from bilevel_verify.checks.claims.facts import needs_epochs, rests_on_the_epoch
 from bilevel_verify.checks.claims.recorded import HOW, RecordedRun
 from bilevel_verify.checks.claims.values import EvaluationError
 from bilevel_verify.errors import MathematicalError
-from bilevel_verify.theorems.card import Claim, Domain, Link
+from bilevel_verify.theorems.card import Claim
+from bilevel_verify.theorems.card_parts import Domain, Link
 
 MOST_PLACES = 5_000_000
 MOST_WORK = 40_000_000

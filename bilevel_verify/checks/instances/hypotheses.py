@@ -21,8 +21,7 @@ from bilevel_verify.checks.instances.functions import ProblemFunctions
 from bilevel_verify.checks.instances.instance import Instance
 from bilevel_verify.checks.instances.premise import Premise
 from bilevel_verify.checks.verdicts.verdict import Verdict
-from bilevel_verify.constants.bound.constant import Constant
-from bilevel_verify.constants.bound.display import safe_decimal
+from bilevel_verify.constants.bound.constant import Constant, safe_decimal
 from bilevel_verify.errors import MathematicalError
 from bilevel_verify.theorems import exact
 from bilevel_verify.theorems.letters.given import Given
