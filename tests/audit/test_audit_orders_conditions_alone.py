@@ -14,7 +14,7 @@ from bilevel_verify.audit.orders import derivations, growth, rays, regimes
 from bilevel_verify.audit.orders.growth import compare, growth_of, same_monomial
 from bilevel_verify.audit.orders.monomials import Bound, NoOrder, Ray, Regime, power_text
 from bilevel_verify.language import parse, to_text
-from bilevel_verify.theorems.card import Domain, Expression
+from bilevel_verify.theorems.card_parts import Domain, Expression
 
 pytestmark = pytest.mark.fast
 F = Fraction

@@ -13,7 +13,7 @@ from bilevel_verify.audit.orders import derivations, growth, rays, regimes
 from bilevel_verify.audit.orders.growth import Growth, compare, growth_of
 from bilevel_verify.audit.orders.monomials import Bound, Monomial, NoOrder, Ray, Regime
 from bilevel_verify.language import parse, to_text
-from bilevel_verify.theorems.card import Domain, Expression
+from bilevel_verify.theorems.card_parts import Domain, Expression
 
 pytestmark = pytest.mark.fast
 F = Fraction

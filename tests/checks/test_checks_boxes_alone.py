@@ -22,7 +22,8 @@ from bilevel_verify.checks.judging import boxes
 from bilevel_verify.checks.judging.boxes import Entries, NotHere, Smooth, _halve, _norm, prove
 from bilevel_verify.intervals.batch import Interval
 from bilevel_verify.language import parse
-from bilevel_verify.theorems.card import Claim, Condition, Domain, Expression, Link
+from bilevel_verify.theorems.card import Claim
+from bilevel_verify.theorems.card_parts import Condition, Domain, Expression, Link
 
 pytestmark = pytest.mark.fast
 POINTS = Domain("domain", "domain", space="x")

@@ -29,7 +29,8 @@ from bilevel_verify.checks.judging.attack import (
     _stretch,
 )
 from bilevel_verify.language import parse
-from bilevel_verify.theorems.card import Claim, Condition, Domain, Expression, Link
+from bilevel_verify.theorems.card import Claim
+from bilevel_verify.theorems.card_parts import Condition, Domain, Expression, Link
 
 pytestmark = pytest.mark.fast
 UNIT = Domain("[0, 1]", "interval", Expression(parse("0"), ""), Expression(parse("1"), ""))

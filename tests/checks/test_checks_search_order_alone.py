@@ -18,7 +18,8 @@ from bilevel_verify.checks.judging import attack
 from bilevel_verify.checks.judging.attack import Letter
 from bilevel_verify.errors import MathematicalError
 from bilevel_verify.language import parse
-from bilevel_verify.theorems.card import Claim, Domain, Expression, Link
+from bilevel_verify.theorems.card import Claim
+from bilevel_verify.theorems.card_parts import Domain, Expression, Link
 
 pytestmark = pytest.mark.fast
 UNIT = Domain("[0, 1]", "interval", Expression(parse("0"), ""), Expression(parse("1"), ""))

@@ -9,7 +9,8 @@ import pytest
 
 from bilevel_verify.errors import CardError
 from bilevel_verify.language import parse
-from bilevel_verify.theorems.card import Card, Claim, Definition, Domain, Expression, LetterSpec, Settings, Statement
+from bilevel_verify.theorems.card import Card, Claim, Statement
+from bilevel_verify.theorems.card_parts import Definition, Domain, Expression, LetterSpec, Settings
 from bilevel_verify.theorems.reading.fields import Place
 from bilevel_verify.theorems.reading.ranges import check_ranges
 

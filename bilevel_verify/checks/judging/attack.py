@@ -25,10 +25,12 @@ from bilevel_verify.checks.instances.simple import functions_of
 from bilevel_verify.checks.judging.rows import REMEDY, as_claimed, row_of
 from bilevel_verify.checks.verdicts.verdict import Row, Verdict
 from bilevel_verify.errors import MathematicalError
-from bilevel_verify.theorems.card import Claim, Domain, Expression
+from bilevel_verify.theorems.card import Claim
+from bilevel_verify.theorems.card_parts import Domain, Expression
 from bilevel_verify.theorems.rewrite import free_letters
 
 if TYPE_CHECKING:
+    from bilevel_verify.checks.claims.values import Vector
     from bilevel_verify.checks.instances.case import Case
 
 FIRST_DRAWS = 24
@@ -302,7 +304,7 @@ def _place(letters: list[Letter], u: np.ndarray) -> Bound:
     return place
 
 
-def _is_point(value: Any) -> bool:
+def _is_point(value: Vector) -> bool:
     return isinstance(value, v.Vector)
 
 
@@ -316,7 +318,7 @@ def _attack(judged: Judged, place: Bound, case: Case) -> Judgement | None:
     try:
         conditions = [evaluator.answer(c.tree, place) for c in judged.claim.where]
         if v.conjunction(conditions) is not True or _outside(case, judged.claim.for_, place):
-            judged.tally.skip()
+            judged.tally.skip(evaluator.certainty)
             return None
         left = evaluator.value(judged.link.left.tree, place)
         right = evaluator.value(judged.link.right.tree, place)
