@@ -188,7 +188,7 @@ def test_a_reader_of_an_older_store_sees_what_stands_in_its_log(path: Path, tmp_
 def test_what_a_file_is_measured_by(path: Path) -> None:
     small_store(path)
     everything(path)
-    assert (schema.CHECKED_AT_OPENING, schema.SCHEMA_VERSION, schema.APPLICATION_ID) == (2**28, 2, 0x42564C56)
+    assert (schema.CHECKED_AT_OPENING, schema.SCHEMA_VERSION, schema.APPLICATION_ID) == (2**28, 3, 0x42564C56)
     assert (sqlite3.Error, UnicodeDecodeError) == database.DAMAGE
 
 

@@ -168,7 +168,7 @@ def test_what_is_tried_at_all() -> None:
         {"for_": {"x": Domain("vectors x", "vectors", space="x")}},
         {"where": (Condition(parse("norm(x) <= 1"), ""),)},
         {"functions": None},
-        {"truth": SimpleNamespace(**{**vars(SimpleNamespace()), "certainty": "computed"})},
+        {"truth": SimpleNamespace(certainty="computed", batch_certainty="computed")},
         {"problem": wide},
         {"problem": half},
         {"problem": many},

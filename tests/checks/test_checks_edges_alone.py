@@ -203,6 +203,13 @@ def test_a_tensor_is_bounded_from_below_at_unit_vectors(length: float, monkeypat
     assert float(found.rad()) < 1e-10
 
 
+def test_a_small_tensor_is_bounded_as_well_as_a_large_one() -> None:
+    for size in (0.25, 1.0, 8.0):
+        table = np.array([[[arb(0)] * 2] * 2] * 2, dtype=object)
+        table[1, 1, 1] = arb(size)
+        assert abs(float(tensors._form_from_below(table)) - size) < 1e-9 * size
+
+
 @pytest.mark.parametrize(
     ("left", "right", "where", "nodes"), [("a", "b + c*2", (), 6), ("b + c*2", "a", (), 6), ("a", "b", ("a <= c",), 5)]
 )

@@ -168,13 +168,18 @@ def test_the_penalty_parameter_of_the_run_is_that_of_the_functions(monkeypatch: 
 
 
 def test_orders_are_not_attacked_and_every_link_has_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(attack, "_with_functions", lambda case: None)
+    prepared: list[Any] = []
+    monkeypatch.setattr(attack, "_with_functions", prepared.append)
     monkeypatch.setattr(attack, "_proof", lambda case, judged: None)
     monkeypatch.setattr(attack, "row_of", lambda case, judged, outcome: (judged.number, outcome[0]))
     monkeypatch.setattr(attack, "as_claimed", lambda case, claim, outcome, *links: outcome)
     plain, order = claim_of("1 <= 2", "3 <= 2"), claim_of("1 <= O(2)")
     assert order.is_order
-    assert attack.attack_claims(case_of(), [order, plain]) == [(0, "undecided"), (1, "refuted")]
+    case = case_of()
+    assert attack.attack_claims(case, [order, plain]) == [(0, "undecided"), (1, "refuted")]
+    assert prepared == [case]
+    attack.attacked_places(case, [plain], draws=1, polish=0)
+    assert prepared == [case, case]
 
 
 def test_the_larger_ratio_of_both_searches_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
