@@ -184,9 +184,9 @@ def _letters(
     given by hand.
     """
     record_of_method = method_named(method.partition(":")[0])
-    check_kind(problem, record_of_method)
     explicit = dict(parameters or {})
     _all_known(record_of_method, statement, explicit, values or {})
+    check_kind(problem, record_of_method)
     absent = _absent(record_of_method, explicit, eps)
     resolved: Resolved | None = None
     by_hand = ByHand()
