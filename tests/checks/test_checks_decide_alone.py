@@ -16,7 +16,8 @@ from bilevel_verify.checks.claims import decide
 from bilevel_verify.checks.claims.decide import Judgement, Tally, judge, margin_of, undecided
 from bilevel_verify.checks.claims.values import EvaluationError
 from bilevel_verify.checks.verdicts import verdict
-from bilevel_verify.checks.verdicts.verdict import Row, Verification
+from bilevel_verify.checks.verdicts.verdict import Row
+from bilevel_verify.checks.verdicts.verification import Verification
 from bilevel_verify.errors import MathematicalError
 
 pytestmark = pytest.mark.fast
@@ -83,10 +84,11 @@ def test_a_tally_counts_every_kind_of_place() -> None:
     tally = Tally()
     for number, answer in enumerate([True, None, False, True, None, None, False]):
         tally.take(Judgement(answer, 0, 0, nan if answer is None else number - 10.0, "tie"), epoch=number)
-    tally.skip()
-    tally.skip()
+    tally.skip("certified")
+    tally.skip("computed")
     counted = (tally.places, tally.skipped, tally.held, tally.violated, tally.open_count)
     assert counted == (7, 2, 2, 2, 3)
+    assert (tally.excluded, tally.certainty) == ("computed", "computed")
     assert tally.first_epoch == 2
     assert tally.first is tally.worst
     assert tally.open_ is not None
