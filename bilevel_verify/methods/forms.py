@@ -26,7 +26,7 @@ def loops(scheme: Scheme, estimator: Estimator, form: str, tested: bool = True) 
     asked = _asked(scheme, estimator, tested)
     if form != "compiled":
         return scheme.function, asked
-    gradient, value, exact = (address_of(_compiled_answer(function)) for function in asked)
+    gradient, value, exact = (_address(function) for function in asked)
     return _compiled_scheme(scheme.function, scheme.record), (gradient, value, exact)
 
 
@@ -69,6 +69,11 @@ def loop_of_members(function: Loop, record: type) -> tuple[Any, int]:
 def _compiled_answer(function: Loop) -> Any:
     _LOADED.add(function)
     return compiled(function, _answer_signature())
+
+
+@cache
+def _address(function: Loop) -> int:
+    return address_of(_compiled_answer(function))
 
 
 @lru_cache(maxsize=1)

@@ -101,9 +101,13 @@ class Arithmetic:
     def trace(self, rows: int, dx: int, dy: int) -> dict[str, Any]:
         """The fields of ``Memory`` that hold a block of the trace, NaN everywhere."""
         missing = self.number("nan") if self.form == "multiprecision" else np.nan
-        shapes = {"points": (rows, len(Points._fields), dx), "lowers": (rows, len(LowerPoints._fields), dy)}
-        stamps = np.zeros((rows, 2), dtype=np.int64)
-        return {"stamps": stamps, **{name: np.full(shape, missing, dtype=self.dtype) for name, shape in shapes.items()}}
+        upper, lower = rows * len(Points._fields) * dx, rows * len(LowerPoints._fields) * dy
+        one = np.full(upper + lower, missing, dtype=self.dtype)  # two large arrays cost twice the new pages
+        points, lowers = (
+            one[:upper].reshape(rows, len(Points._fields), dx),
+            one[upper:].reshape(rows, len(LowerPoints._fields), dy),
+        )
+        return {"stamps": np.zeros((rows, 2), dtype=np.int64), "points": points, "lowers": lowers}
 
 
 TRACE = ("stamps", "points", "lowers")

@@ -28,6 +28,10 @@ ADVICE = (
         ("numba.core.types", "NamedUniTuple"),
         ("numba.core.registry", "cpu_target"),
         ("numba.core.config", "OPT"),
+        ("numba.np.arrayobj", "make_array"),
+        ("numba.np.arrayobj", "populate_array"),
+        ("numba.core.cgutils", "if_unlikely"),
+        ("numba.extending", "intrinsic"),
     ],
 )
 def test_every_internal_is_where_it_was(module: str, name: str) -> None:
