@@ -78,11 +78,7 @@ class Progress:
 
 
 class Inner(NamedTuple):
-    """Vectors of dimension dy: inner iterates and their starts, and scratch of inner solvers and of function values.
-
-    What one loop works on lies together: at some multiples of 4096 bytes a processor takes two vectors for one, and a
-    step of AGD in 50 variables would cost 1.4 times as much.
-    """
+    """Vectors of dimension dy: inner iterates and their starts, and scratch of inner solvers and of function values."""
 
     y: Vector
     z: Vector
