@@ -18,7 +18,7 @@ from typing import Literal
 import numpy as np
 
 from bilevel_verify.intervals.batch import Interval, square_root
-from bilevel_verify.intervals.rounding import UNIT, Array, down, up
+from bilevel_verify.numbers.rounding import UNIT, Array, down, up
 
 LARGEST = 1e150
 """Entries up to this size have products and sums that do not overflow."""

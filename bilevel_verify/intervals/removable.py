@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from bilevel_verify.intervals.batch import Interval
-from bilevel_verify.intervals.rounding import Array, floats_of
 from bilevel_verify.intervals.scalar_base import Critical, Direct, Scalar
+from bilevel_verify.numbers.rounding import Array, floats_of, precision
 
 NEAR = 0.5
 """Up to this distance from 0 the power series is summed."""
@@ -30,13 +30,8 @@ def _point(name: str, order: int, t: float) -> tuple[float, float]:
         return _limit(name, order, t > 0)
     import flint
 
-    saved = flint.ctx.prec
-    flint.ctx.prec = 200
-    try:
-        value = _series(name, order, flint.arb(t)) if abs(t) <= NEAR else _quotient(name, order, flint.arb(t))
-        return floats_of(value)
-    finally:
-        flint.ctx.prec = saved
+    with precision(200):
+        return floats_of((_series if abs(t) <= NEAR else _quotient)(name, order, flint.arb(t)))
 
 
 def _limit(name: str, order: int, positive: bool) -> tuple[float, float]:

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bilevel_verify.errors import InputError
+from bilevel_verify.numbers.rounding import ball, precision
 from bilevel_verify.truth.arithmetic.algebra import Balls
 from bilevel_verify.truth.arithmetic.enclosure import Certainty
 from bilevel_verify.truth.functions.formulas import Hyper, Penalty
-from bilevel_verify.truth.lower_level.points import precision
 
 if TYPE_CHECKING:
     from bilevel_verify.truth.truth import Truth
@@ -50,16 +50,8 @@ class HighPrecision:
 
     def _ball(self, value: Any) -> Any:
         """An exact number as a ball (mpmath numbers are binary and exact)."""
-        import flint
-        import mpmath
-
-        if isinstance(value, mpmath.mpf):
-            sign, mantissa, exponent, _ = value._mpf_
-            return flint.arb(int(-mantissa if sign else mantissa)) * flint.arb(2) ** int(exponent)
-        if isinstance(value, Fraction | int | str) and not isinstance(value, bool):
-            number = Fraction(value)
-            return flint.arb(flint.fmpq(number.numerator, number.denominator))
-        return flint.arb(float(value))
+        known = isinstance(value, Fraction | int) or hasattr(value, "_mpf_")
+        return ball(value if known else Fraction(value) if isinstance(value, str) else float(value))
 
     def _point(self, x: Sequence[Any], size: int) -> list[Any]:
         values = list(x) if isinstance(x, list | tuple | np.ndarray) else [x]

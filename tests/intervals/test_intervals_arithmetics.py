@@ -8,8 +8,9 @@ import sympy
 from seeds import SEED
 
 from bilevel_verify.atoms import logsumexp, psi, softplus
-from bilevel_verify.intervals import BALLS, INTERVALS, Interval, floats_of
-from bilevel_verify.symbolic.arithmetics import NUMPY
+from bilevel_verify.intervals import INTERVALS, Interval, floats_of
+from bilevel_verify.numbers.balls import ArbBalls
+from bilevel_verify.numbers.floats import NUMPY
 from bilevel_verify.symbolic.differentiate import gradient, hessian
 from bilevel_verify.symbolic.program import program_of
 
@@ -20,6 +21,8 @@ FORMULAS = [
     sympy.exp(x) * sympy.tanh(y) + sympy.sqrt(1 + x**2) - sympy.Max(x, y),
     sympy.Piecewise((x**2, x < 0), (x**3 * y, True)) + sympy.Abs(y),
 ]
+
+BALLS = ArbBalls()
 
 
 @pytest.mark.parametrize("number", range(len(FORMULAS)))

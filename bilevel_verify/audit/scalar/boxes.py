@@ -21,6 +21,7 @@ from bilevel_verify.audit.scalar.signs import nonnegative as plainly_nonnegative
 from bilevel_verify.audit.scalar.work import spend
 from bilevel_verify.language import tree
 from bilevel_verify.language.elementary import ELEMENTARY, Elementary
+from bilevel_verify.numbers.rounding import ball, precision
 from bilevel_verify.theorems.card import Domain, Expression
 
 Ball = Any
@@ -52,7 +53,7 @@ def enclose(node: tree.Node, domains: Mapping[str, Domain] = NOWHERE) -> Evaluat
     """
     match node:
         case tree.Number(value=value):
-            number = _ball(value)
+            number = ball(value)
             return lambda box: number
         case tree.Letter(name=name):
             return _letter(name)
@@ -125,8 +126,6 @@ def nonnegative(
     ``slopes`` help at boxes that touch an end: nonnegative there and growing away from it is nonnegative. Letters that
     ``domains`` leave out range over the box.
     """
-    from bilevel_verify.theorems.exact import precision
-
     domains = {**{name: _closed(*ends) for name, ends in box.items()}, **domains}
     value, tests = enclose(node, domains), [truth(c, domains) for c in conditions]
     with precision(PRECISION):
@@ -143,8 +142,6 @@ def away_from_zero(node: tree.Node, box: Box) -> bool:
     ------
     NoEnclosure : a function outside the table.
     """
-    from bilevel_verify.theorems.exact import precision
-
     value = enclose(node, {name: _closed(*ends) for name, ends in box.items()})
     with precision(PRECISION):
         found = value({n: _interval(a, b) for n, (a, b) in box.items()})
@@ -196,14 +193,8 @@ def _closed(low: Fraction, high: Fraction) -> Domain:
     return Domain("box", "interval", Expression(tree.signed(low), ""), Expression(tree.signed(high), ""))
 
 
-def _ball(value: Fraction) -> Ball:
-    from flint import arb, fmpq
-
-    return arb(fmpq(value.numerator, value.denominator))
-
-
 def _interval(low: Fraction, high: Fraction) -> Ball:
-    return _ball(low) if low == high else _ball(low).union(_ball(high))
+    return ball(low) if low == high else ball(low).union(ball(high))
 
 
 def _letter(name: str) -> Evaluate:

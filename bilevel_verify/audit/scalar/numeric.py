@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from bilevel_verify.errors import ExpressionError
 from bilevel_verify.language import tree
+from bilevel_verify.language.binding import binder
 from bilevel_verify.language.elementary import ELEMENTARY
-from bilevel_verify.theorems.exact import middle
-from bilevel_verify.theorems.rewrite import binder
+from bilevel_verify.numbers.exact import middle
 
 Array = NDArray[Any]
 Points = Mapping[str, Array]

@@ -12,7 +12,7 @@ from bilevel_verify.checks.claims import values as v
 from bilevel_verify.checks.claims.tensors import mode, tensor_norm
 from bilevel_verify.checks.claims.values import EvaluationError, Value
 from bilevel_verify.language.elementary import ELEMENTARY
-from bilevel_verify.theorems import exact
+from bilevel_verify.numbers import exact
 
 
 def product(values: list[Value]) -> Value:

@@ -13,16 +13,18 @@ from fractions import Fraction
 from functools import reduce
 from typing import Any, TypeAlias
 
-import numpy as np
 from flint import arb
 
 from bilevel_verify.errors import MathematicalError
-from bilevel_verify.theorems import exact
+from bilevel_verify.numbers import exact
+from bilevel_verify.numbers.exact import ends as ends
+from bilevel_verify.numbers.logic import Answer as Answer
+from bilevel_verify.numbers.logic import conjunction as conjunction
+from bilevel_verify.numbers.logic import disjunction as disjunction
+from bilevel_verify.numbers.rounding import ball as ball
 
 Scalar: TypeAlias = Any
 """A ``Fraction`` or an ``arb``."""
-Answer: TypeAlias = "bool | None"
-"""True, False, or None where the enclosures do not decide."""
 
 
 class EvaluationError(MathematicalError):
@@ -71,28 +73,8 @@ class Tensor:
 Value: TypeAlias = "Scalar | Vector | Matrix | Tensor | bool | None"
 
 
-def ball(number: Any) -> arb:
-    """Exact ball of a float, an integer, a rational; a ball as it is."""
-    if isinstance(number, arb):
-        return number
-    if isinstance(number, Fraction):
-        converted: arb = exact.ball(number)
-        return converted
-    if isinstance(number, int | np.integer):
-        return arb(int(number))
-    if isinstance(number, float | np.floating):
-        return arb(float(number))
-    if hasattr(number, "_mpf_"):
-        sign, mantissa, exponent, _ = number._mpf_
-        if mantissa == 0 and exponent != 0:
-            raise EvaluationError("precision")
-        # exact: arb keeps every bit of mantissa * 2**exponent
-        return arb((-int(mantissa) if sign else int(mantissa), int(exponent)))
-    raise TypeError(f"not a number: {number!r}")
-
-
 def vector(numbers: Iterable[Any]) -> Vector:
-    """Exact vector of floats (or whatever :func:`ball` takes)."""
+    """Exact vector of floats (or whatever :func:`~bilevel_verify.numbers.rounding.ball` takes)."""
     return Vector(tuple(ball(number) for number in numbers))
 
 
@@ -104,13 +86,6 @@ def enclose(value: float, error: float) -> arb:
 def is_exact(value: Scalar) -> bool:
     """Whether a scalar is known exactly."""
     return isinstance(value, Fraction) or bool(value.is_exact())
-
-
-def ends(value: Scalar) -> tuple[float, float]:
-    """Lower and upper end as floats, rounded outwards (NaN stays NaN)."""
-    if isinstance(value, arb) and value.is_nan():
-        return float("nan"), float("nan")
-    return exact.ends(value)
 
 
 # --- arithmetic -------------------------------------------------------------------------------------------------------
@@ -250,26 +225,6 @@ def compare(left: Value, operator: str, right: Value) -> Answer:
     if left is right and isinstance(left, arb) and left.is_finite():
         return operator in ("<=", ">=", "==")
     return exact.compare(_scalar(left), operator, _scalar(right))
-
-
-def conjunction(answers: Iterable[Answer]) -> Answer:
-    """Three-valued ``and``."""
-    known: Answer = True
-    for answer in answers:
-        if answer is False:
-            return False
-        known = None if answer is None else known
-    return known
-
-
-def disjunction(answers: Iterable[Answer]) -> Answer:
-    """Three-valued ``or``."""
-    known: Answer = False
-    for answer in answers:
-        if answer is True:
-            return True
-        known = None if answer is None else known
-    return known
 
 
 def integer(value: Value, what: str) -> int:

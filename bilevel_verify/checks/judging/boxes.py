@@ -16,8 +16,8 @@ import numpy as np
 from bilevel_verify.checks.claims import values as v
 from bilevel_verify.checks.claims.claims import Judged
 from bilevel_verify.intervals.batch import Interval, sum_of
-from bilevel_verify.intervals.rounding import down, up
 from bilevel_verify.language import tree
+from bilevel_verify.numbers.rounding import down, up
 
 if TYPE_CHECKING:
     from bilevel_verify.checks.instances.case import Case

@@ -16,7 +16,7 @@ from bilevel_verify.constants.formula.structure import Structure
 from bilevel_verify.intervals.batch import Interval
 from bilevel_verify.intervals.jet_arithmetic import JetArithmetic
 from bilevel_verify.intervals.jets import coefficients_of, jet_space
-from bilevel_verify.intervals.rounding import Array, enclose
+from bilevel_verify.numbers.rounding import Array, enclose
 
 MEAN_VALUE_LIMIT = 120
 """Most partial derivatives of one order for which the centred form (one order more) is worth its cost."""

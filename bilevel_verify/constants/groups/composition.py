@@ -15,7 +15,7 @@ from bilevel_verify.constants.calculus.forms import Form
 from bilevel_verify.constants.groups.sparse import SparseTerm
 from bilevel_verify.constants.search.sampling import sample_points
 from bilevel_verify.intervals.linalg import Sides
-from bilevel_verify.intervals.rounding import Array
+from bilevel_verify.numbers.rounding import Array
 
 if TYPE_CHECKING:
     from bilevel_verify.constants.groups.part import Part

@@ -24,8 +24,8 @@ from bilevel_verify.constants.formula.structure import Ridge, ridge_text
 from bilevel_verify.constants.groups.unbounded import advice, all_finite, guilty
 from bilevel_verify.intervals.batch import Interval
 from bilevel_verify.intervals.jets import jet_space
-from bilevel_verify.intervals.rounding import Array, enclose
 from bilevel_verify.intervals.scalar import Derived, Exponential, Power, Psi, Scalar
+from bilevel_verify.numbers.rounding import Array, enclose
 
 if TYPE_CHECKING:
     from bilevel_verify.constants.groups.part import Part

@@ -12,7 +12,7 @@ import sympy
 from bilevel_verify.constants.bound.constant import Reason
 from bilevel_verify.constants.formula.model import Model
 from bilevel_verify.constants.formula.structure import ridge_text
-from bilevel_verify.intervals.rounding import Array
+from bilevel_verify.numbers.rounding import Array
 
 if TYPE_CHECKING:
     from bilevel_verify.constants.groups.part import Part

@@ -16,7 +16,7 @@ from typing import Any
 from bilevel_verify.constants.bound.constant import Constant
 from bilevel_verify.constants.bound.display import safe_decimal
 from bilevel_verify.errors import MathematicalError, ParameterError
-from bilevel_verify.theorems import exact
+from bilevel_verify.numbers import exact
 from bilevel_verify.theorems.card import Card, Entry, LetterSpec
 from bilevel_verify.theorems.letters.instance import Leaves
 from bilevel_verify.theorems.letters.resolve import resolve

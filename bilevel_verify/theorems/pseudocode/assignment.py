@@ -12,10 +12,11 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from bilevel_verify.language import tree
+from bilevel_verify.language.binding import binder
 from bilevel_verify.theorems import algorithm as script
 from bilevel_verify.theorems.pseudocode.execution import ScriptFinding
 from bilevel_verify.theorems.reading.fields import unparse
-from bilevel_verify.theorems.rewrite import binder, free_letters
+from bilevel_verify.theorems.rewrite import free_letters
 
 Range = tuple[Fraction, bool]
 """The lower end of the range of a letter, and whether it belongs to the range."""

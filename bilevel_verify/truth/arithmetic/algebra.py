@@ -16,10 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bilevel_verify.errors import MathematicalError
+from bilevel_verify.intervals.arithmetics import IntervalArithmetic
 from bilevel_verify.intervals.batch import Interval
-from bilevel_verify.intervals.rounding import up
-from bilevel_verify.symbolic.arithmetics import Numpy
-from bilevel_verify.truth.arithmetic.arithmetics import ArbBalls, IntervalBatch
+from bilevel_verify.numbers.balls import ArbBalls
+from bilevel_verify.numbers.floats import Numpy
+from bilevel_verify.numbers.rounding import up
 
 FloatArray = NDArray[np.float64]
 EPS = 2.0**-53
@@ -96,7 +97,7 @@ class Floats:
 class Boxes:
     """Batches of interval matrices: an :class:`Interval` whose ends have shape (n, rows, columns)."""
 
-    arithmetic = IntervalBatch()
+    arithmetic = IntervalArithmetic()
 
     def matrix(self, rows: Sequence[Sequence[Any]], like: Sequence[Any]) -> Interval:
         n = like[0].lo.shape[0]

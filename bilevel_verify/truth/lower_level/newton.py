@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bilevel_verify.symbolic.arithmetics import Numpy
+from bilevel_verify.numbers.floats import Numpy
 from bilevel_verify.truth.functions.model import Function
 
 FloatArray = NDArray[np.float64]

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bilevel_verify.numbers.rounding import ball as ball_of
 from bilevel_verify.truth.simple_bilevel.optimality import derivatives_at
-from bilevel_verify.truth.simple_bilevel.simple_parts import Vector, ball_of
+from bilevel_verify.truth.simple_bilevel.simple_parts import Vector
 
 if TYPE_CHECKING:
     from bilevel_verify.truth.functions.model import Function
@@ -254,7 +255,7 @@ class _Path:
 
 
 def _balls() -> Any:
-    from bilevel_verify.truth.arithmetic.arithmetics import ArbBalls
+    from bilevel_verify.numbers.balls import ArbBalls
 
     return ArbBalls()
 

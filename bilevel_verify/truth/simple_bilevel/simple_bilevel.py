@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bilevel_verify.errors import BilevelVerifyError, InfeasibleError, InputError, MathematicalError, SolverFailure
 from bilevel_verify.intervals.elementary import ball_ends
-from bilevel_verify.intervals.rounding import float_above, float_below
+from bilevel_verify.numbers.rounding import float_above, float_below
 from bilevel_verify.problems.feasible import Box, Intersection, Orthant, WholeSpace
 from bilevel_verify.problems.problem import Problem
 from bilevel_verify.truth.arithmetic.enclosure import Certainty, Enclosure

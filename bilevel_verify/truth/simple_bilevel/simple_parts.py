@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bilevel_verify.truth.arithmetic.arithmetics import ArbBalls
+from bilevel_verify.numbers.balls import ArbBalls
+from bilevel_verify.numbers.rounding import ball as ball_of
 from bilevel_verify.truth.functions.quadratics import ldl
 
 if TYPE_CHECKING:
@@ -105,13 +106,6 @@ def fixed_normals(simple: SimpleTruth, z: FloatArray) -> list[tuple[Vector, Frac
         if not inside:
             rows.append((list(ridge.normal), ridge.shift))
     return rows
-
-
-def ball_of(value: Fraction) -> Any:
-    """A rational number as a ball."""
-    import flint
-
-    return flint.arb(flint.fmpq(value.numerator, value.denominator))
 
 
 def dot(row: Sequence[Fraction], x: Sequence[Any]) -> Any:

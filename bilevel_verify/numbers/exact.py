@@ -9,44 +9,23 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any, TypeAlias
 
 from bilevel_verify.errors import MathematicalError
 from bilevel_verify.language import tree
+from bilevel_verify.language.binding import binder
 from bilevel_verify.language.elementary import TRANSCENDENTAL
-from bilevel_verify.theorems.rational_powers import LONGEST, rational_power
-from bilevel_verify.theorems.rewrite import binder
+from bilevel_verify.numbers.logic import conjunction, disjunction, opposite
+from bilevel_verify.numbers.powers import LONGEST, rational_power, whole_power
+from bilevel_verify.numbers.rounding import ball, float_above, float_below, floats_of, nearest
 
 Scalar: TypeAlias = Any
 """``fractions.Fraction`` or ``flint.arb``."""
 BITS = 200
 MAXIMAL_TERMS = 1_000_000
 LARGEST = sys.float_info.max
-
-
-@contextmanager
-def precision(bits: int = BITS) -> Iterator[None]:
-    """Work with balls of so many bits inside the block."""
-    from flint import ctx
-
-    before = ctx.prec
-    ctx.prec = bits
-    try:
-        yield
-    finally:
-        ctx.prec = before
-
-
-def ball(value: Scalar) -> Any:
-    """A rational as a ball; a ball as it is."""
-    from flint import arb, fmpq
-
-    if isinstance(value, Fraction):
-        return arb(fmpq(value.numerator, value.denominator))
-    return value
 
 
 def hull(low: Scalar, high: Scalar) -> Scalar:
@@ -57,46 +36,21 @@ def hull(low: Scalar, high: Scalar) -> Scalar:
 
 
 def ends(value: Scalar) -> tuple[float, float]:
-    """Floats below and above every number that the value may be."""
+    """Floats below and above every number that the value may be; no infinity is below a number, none above one.
+
+    NaN stays NaN.
+    """
     if isinstance(value, Fraction):
-        near = _nearest_float(value)
-        if not math.isfinite(near):
-            return _beyond(near, near)
-        if Fraction(near) == value:
-            return near, near
-        low = near if Fraction(near) < value else math.nextafter(near, -math.inf)
-        return low, math.nextafter(low, math.inf)
-    low, high = value.lower(), value.upper()
-    bottom, top = _float_of_ball(low), _float_of_ball(high)
-    if not ball(Fraction(bottom)) <= low if math.isfinite(bottom) else False:
-        bottom = math.nextafter(bottom, -math.inf)
-    if not ball(Fraction(top)) >= high if math.isfinite(top) else False:
-        top = math.nextafter(top, math.inf)
-    return _beyond(bottom, top)
-
-
-def _beyond(low: float, high: float) -> tuple[float, float]:
-    """Ends beyond all floats rounded outwards: no infinity is below a number, none above one."""
+        return float_below(value), float_above(value)
+    if value.is_nan():
+        return math.nan, math.nan
+    low, high = floats_of(value)
     return LARGEST if low == math.inf else low, -LARGEST if high == -math.inf else high
-
-
-def _nearest_float(value: Fraction) -> float:
-    try:
-        return float(value)
-    except OverflowError:
-        return math.inf if value > 0 else -math.inf
-
-
-def _float_of_ball(value: Any) -> float:
-    """The float nearest to a ball without width; infinities for what is beyond all floats."""
-    if not abs(value) < LARGEST:
-        return math.nan if value.is_nan() else math.inf if value > 0 else -math.inf
-    return float(value)
 
 
 def middle(value: Scalar) -> float:
     """The float nearest to the middle."""
-    return _nearest_float(value) if isinstance(value, Fraction) else _float_of_ball(value.mid())
+    return nearest(value) if isinstance(value, Fraction) else float(value.mid())
 
 
 def rational(value: Scalar) -> Fraction:
@@ -122,7 +76,7 @@ def power(base: Scalar, exponent: Scalar) -> Scalar:
         if exponent.denominator == 1:
             if exponent < 0 and ball(base).contains(0):
                 raise MathematicalError("a negative power of a number that may be 0")
-            return _whole_power(ball(base), int(exponent))
+            return whole_power(ball(base), int(exponent)) if exponent else Fraction(1)
     wide = ball(base)
     if bool(wide == 0) and bool(ball(exponent) > 0):
         return Fraction(0)
@@ -132,19 +86,6 @@ def power(base: Scalar, exponent: Scalar) -> Scalar:
             return ball(Fraction(0)).union(top)
         raise MathematicalError("a broken power of a number that may be negative")
     return (wide.log() * ball(exponent)).exp() if not isinstance(exponent, Fraction) else wide ** ball(exponent)
-
-
-def _whole_power(base: Any, exponent: int) -> Any:
-    """By repeated squaring: ``arb ** int`` itself is NaN for a ball that contains 0."""
-    if exponent < 0:
-        return 1 / _whole_power(base, -exponent)
-    result, square = ball(Fraction(1)), base
-    while exponent:
-        if exponent & 1:
-            result = result * square
-        exponent >>= 1
-        square = square * square if exponent else square
-    return result
 
 
 def divide(top: Scalar, bottom: Scalar) -> Scalar:
@@ -351,18 +292,12 @@ class Formula:
             case tree.Truth(value=value):
                 return value
             case tree.Not(operand=part):
-                found = self.answer(part)
-                return None if found is None else not found
+                return opposite(self.answer(part))
             case tree.Logical(operator=word, operands=parts):
-                answers = [self.answer(p) for p in parts]
-                decisive = word == "or"
-                if decisive in answers:
-                    return decisive
-                return None if None in answers else not decisive
+                return (disjunction if word == "or" else conjunction)([self.answer(p) for p in parts])
             case tree.Compare(operands=parts, operators=signs):
                 values = [self.value(p) for p in parts]
-                links = [compare(values[i], sign, values[i + 1]) for i, sign in enumerate(signs)]
-                return False if False in links else (None if None in links else True)
+                return conjunction(compare(values[i], sign, values[i + 1]) for i, sign in enumerate(signs))
         raise MathematicalError("a condition was expected")
 
 

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from bilevel_verify.symbolic import kernels
-from bilevel_verify.symbolic.kernels import nearest_float
+from bilevel_verify.numbers import kernels
+from bilevel_verify.numbers.kernels import nearest_float
+from bilevel_verify.numbers.powers import whole_power
 
 
 class PythonFloat:
@@ -37,7 +38,7 @@ class PythonFloat:
 
     def power(self, a: float, exponent: Fraction) -> float:
         if exponent.denominator == 1:
-            return float(kernels.integer_power(a, int(exponent)))
+            return float(whole_power(a, int(exponent)))
         return kernels.real_power(a, float(exponent))
 
     def atom(self, name: str, order: int, a: float, parameters: tuple[Any, ...]) -> float:
@@ -95,7 +96,7 @@ class Numpy:
 
     def power(self, a: Any, exponent: Fraction) -> Any:
         if exponent.denominator == 1:
-            return kernels.integer_power(a, int(exponent))
+            return whole_power(a, int(exponent))
         return np.sqrt(a) if exponent == Fraction(1, 2) else np.power(a, float(exponent))
 
     def atom(self, name: str, order: int, a: Any, parameters: tuple[Any, ...]) -> Any:
