@@ -1,8 +1,8 @@
-"""The protocol of a number system: what it must offer to evaluate programs and trees."""
+"""The protocol of a number system: what it must offer to evaluate programs, and what trees ask for beyond that."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
 
@@ -32,7 +32,25 @@ class Arithmetic(Protocol):
     def compare(self, op: str, a: Any, b: Any) -> Any:
         """Truth value of ``lt``, ``le`` or ``eq``."""
 
-    def logical(self, op: str, args: Sequence[Any]) -> Any:
+    def logical(self, op: str, args: Iterable[Any]) -> Any:
         """``and``, ``or``, ``not`` of truth values, or the constants ``true`` and ``false`` (no arguments)."""
 
     def select(self, test: Any, yes: Any, no: Any) -> Any: ...
+
+
+class TreeArithmetic(Arithmetic, Protocol):
+    """What trees of the language ask for beyond programs."""
+
+    def raised(self, a: Any, exponent: Any) -> Any:
+        """``a ** exponent`` for an exponent that is itself a value."""
+
+    def named(self, name: str) -> Any:
+        """``pi``, ``E`` or ``oo``; KeyError for what the system has not."""
+
+    def integer(self, value: Any, what: str) -> int:
+        """The integer that a value is; ``what`` names it in the error.
+
+        Raises
+        ------
+        MathematicalError : it is none, or cannot be told from its neighbours.
+        """

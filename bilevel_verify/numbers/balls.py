@@ -89,6 +89,9 @@ class ArbBalls:
         return yes.union(no) if test is None else yes if test else no
 
 
+BALLS = ArbBalls()
+
+
 def compare(op: str, a: Any, b: Any) -> Answer:
     """``lt``, ``le`` or ``eq`` of two balls: True, False, or None where they overlap. NaN is never True or False."""
     if op == "eq":

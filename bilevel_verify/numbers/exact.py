@@ -9,22 +9,26 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from functools import partial
 from typing import Any, TypeAlias
 
 from bilevel_verify.errors import MathematicalError
 from bilevel_verify.language import tree
-from bilevel_verify.language.binding import binder
-from bilevel_verify.language.elementary import TRANSCENDENTAL
-from bilevel_verify.numbers.logic import conjunction, disjunction, opposite
+from bilevel_verify.language.elementary import ELEMENTARY, TRANSCENDENTAL
+from bilevel_verify.numbers.balls import BALLS
+from bilevel_verify.numbers.balls import compare as compare_balls
+from bilevel_verify.numbers.logic import Answer, logical
 from bilevel_verify.numbers.powers import LONGEST, rational_power, whole_power
-from bilevel_verify.numbers.rounding import ball, float_above, float_below, floats_of, nearest
+from bilevel_verify.numbers.rounding import ball, constant_ball, float_above, float_below, floats_of, nearest
+from bilevel_verify.numbers.trees import RELATIONS, Bound, Evaluate, TreeEvaluator, is_condition
 
 Scalar: TypeAlias = Any
 """``fractions.Fraction`` or ``flint.arb``."""
 BITS = 200
-MAXIMAL_TERMS = 1_000_000
+LARGEST_WHOLE = 2000
+"""Integers of which a factorial or a binomial coefficient is written out."""
 LARGEST = sys.float_info.max
 
 
@@ -126,16 +130,17 @@ def multiply(left: Scalar, right: Scalar) -> Scalar:
     return ball(left) * ball(right)
 
 
-def compare(left: Scalar, operator: str, right: Scalar) -> bool | None:
-    """True, False, or None where the balls overlap."""
-    if isinstance(left, Fraction) and isinstance(right, Fraction):
-        answers = {"<": left < right, "<=": left <= right, ">": left > right, ">=": left >= right}
-        return answers.get(operator, left == right)
-    a, b = ball(left), ball(right)
-    if operator == "==":
-        return False if not a.overlaps(b) else (True if bool(a == b) else None)
-    yes, no = {"<": (a < b, a >= b), "<=": (a <= b, a > b), ">": (a > b, a <= b), ">=": (a >= b, a < b)}[operator]
-    return True if bool(yes) else (False if bool(no) else None)
+def relation(op: str, a: Scalar, b: Scalar) -> Answer:
+    """``lt``, ``le`` or ``eq``: True, False, or None where the balls overlap."""
+    if isinstance(a, Fraction) and isinstance(b, Fraction):
+        return a < b if op == "lt" else a <= b if op == "le" else a == b
+    return compare_balls(op, ball(a), ball(b))
+
+
+def compare(left: Scalar, operator: str, right: Scalar) -> Answer:
+    """An operator of the language: True, False, or None where the balls overlap."""
+    op, turned = RELATIONS[operator]
+    return relation(op, right, left) if turned else relation(op, left, right)
 
 
 def larger(left: Scalar, right: Scalar) -> Scalar:
@@ -165,38 +170,133 @@ def rounded(value: Scalar, up: bool) -> Scalar:
     return hull(Fraction(int(first)), Fraction(int(last)))
 
 
-def _sign(value: Scalar) -> Scalar:
+def sign(value: Scalar) -> Scalar:
+    """1, 0 or -1; the ball of all of them where it is not decided."""
     for number, operator in ((1, ">"), (-1, "<"), (0, "==")):
         if compare(value, operator, Fraction(0)):
             return Fraction(number)
     return hull(Fraction(-1), Fraction(1))
 
 
-def _transcendental(name: str, value: Scalar) -> Scalar:
+def integer(value: Scalar, what: str) -> int:
+    """An index or a range end; a ball that holds one integer only is that integer if it is exact.
+
+    Raises
+    ------
+    MathematicalError : it is no integer, or cannot be told from its neighbours.
+    """
+    if isinstance(value, Fraction):
+        if value.denominator == 1:
+            return value.numerator
+        raise MathematicalError(f"{what} is {value}, not an integer")
+    whole = value.unique_fmpz()
+    if whole is None or not value.is_exact():
+        raise MathematicalError(f"precision: {what} cannot be told from its neighbours")
+    return int(whole)
+
+
+def transcendental(name: str, value: Scalar) -> Scalar:
+    """An elementary function that is no root; a rational where everybody knows it.
+
+    Raises
+    ------
+    MathematicalError : the logarithm of a number that may not be positive.
+    """
     known = {("exp", 0): 1, ("log", 1): 0, ("sin", 0): 0, ("cos", 0): 1, ("cosh", 0): 1}
     if isinstance(value, Fraction) and value in (0, 1) and (name, int(value)) in known:
         return Fraction(known[name, int(value)])
     if name == "log" and not bool(ball(value) > 0):
         raise MathematicalError("the logarithm of a number that may not be positive")
-    return getattr(ball(value), name)()
+    return ELEMENTARY[name].ball(ball(value))
 
 
-UNARY: dict[str, Callable[[Scalar], Scalar]] = {
+class Exact:
+    """Rationals while they stay rational, balls otherwise: an instance of the protocol for programs and trees."""
+
+    add, mul, div = staticmethod(add), staticmethod(multiply), staticmethod(divide)
+    power, raised = staticmethod(power), staticmethod(power)
+    maximum, minimum = staticmethod(larger), staticmethod(smaller)
+    compare, logical, integer = staticmethod(relation), staticmethod(logical), staticmethod(integer)
+    sign = staticmethod(sign)
+
+    def constant(self, value: Any) -> Scalar:
+        import flint
+
+        return Fraction(value) if isinstance(value, Fraction | int) else constant_ball(value, flint.ctx.prec)
+
+    def named(self, name: str) -> Scalar:
+        import flint
+
+        return {"pi": flint.arb.pi, "E": flint.arb.const_e}[name]()
+
+    def neg(self, a: Scalar) -> Scalar:
+        return -a
+
+    def absolute(self, a: Scalar) -> Scalar:
+        return larger(a, -a)
+
+    def floor(self, a: Scalar) -> Scalar:
+        return rounded(a, up=False)
+
+    def ceil(self, a: Scalar) -> Scalar:
+        return rounded(a, up=True)
+
+    def atom(self, name: str, order: int, a: Scalar, parameters: tuple[Any, ...]) -> Scalar:
+        if order == 0 and name in TRANSCENDENTAL:
+            return transcendental(name, a)
+        return BALLS.atom(name, order, ball(a), parameters)
+
+    def logsumexp(self, args: Sequence[Scalar]) -> Scalar:
+        return BALLS.logsumexp([ball(a) for a in args])
+
+    def select(self, test: Answer, yes: Scalar, no: Scalar) -> Scalar:
+        return hull(yes, no) if test is None else yes if test else no
+
+
+EXACT = Exact()
+
+
+def _whole(function: Callable[..., int]) -> Callable[..., Scalar]:
+    def apply(*arguments: Scalar) -> Scalar:
+        numbers = [integer(a, "an argument") for a in arguments]
+        if any(number < 0 for number in numbers):
+            raise MathematicalError("a factorial or binomial of a negative number")
+        if any(number > LARGEST_WHOLE for number in numbers):
+            raise MathematicalError("budget: a factorial or binomial of a large number")
+        return Fraction(function(*numbers))
+
+    return apply
+
+
+FUNCTIONS: dict[str, Callable[..., Scalar]] = {
     "sqrt": lambda v: power(v, Fraction(1, 2)),
-    "abs": lambda v: larger(v, multiply(Fraction(-1), v)),
+    "abs": EXACT.absolute,
     "plus": lambda v: larger(v, Fraction(0)),
-    "floor": lambda v: rounded(v, False),
-    "ceil": lambda v: rounded(v, True),
-    "sign": _sign,
-    **{
-        name: (lambda v, name=name: _transcendental(name, v))  # type: ignore[misc]
-        for name in TRANSCENDENTAL
-    },
+    "floor": EXACT.floor,
+    "ceil": EXACT.ceil,
+    "sign": sign,
+    "binomial": _whole(math.comb),
+    "factorial": _whole(math.factorial),
+    **{name: partial(transcendental, name) for name in TRANSCENDENTAL},
 }
+"""Functions of scalars, by their names in the language."""
+
+
+class _Formulas(TreeEvaluator):
+    """Scalar trees; what is no scalar is refused where it is reached."""
+
+    def unknown(self, node: tree.Node, message: str) -> Evaluate:
+        def refuse(bound: Bound) -> Scalar:
+            raise MathematicalError(message)
+
+        return refuse
+
+
+_FORMULAS = _Formulas(EXACT, FUNCTIONS)
 
 
 class Formula:
-    """Evaluates scalar trees with given letters.
+    """Scalar trees with given letters.
 
     Parameters
     ----------
@@ -214,112 +314,14 @@ class Formula:
         MathematicalError : undefined here (division by zero, root of a negative number), names what.
         KeyError : a letter without a value.
         """
-        match node:
-            case tree.Number(value=value):
-                return value
-            case tree.Letter(name=name):
-                return self.letter(name)
-            case tree.Add(terms=terms):
-                return _fold(add, [self.value(t) for t in terms])
-            case tree.Multiply(factors=factors):
-                return _fold(multiply, [self.value(f) for f in factors])
-            case tree.Divide(numerator=a, denominator=b):
-                return divide(self.value(a), self.value(b))
-            case tree.Power(base=a, exponent=b):
-                return power(self.value(a), self.value(b))
-            case tree.Negate(operand=a):
-                return multiply(Fraction(-1), self.value(a))
-            case tree.Modulo(left=a, right=b):
-                left, right = self.value(a), self.value(b)
-                whole = rounded(divide(left, right), False)
-                return add(left, multiply(Fraction(-1), multiply(right, whole)))
-            case tree.Conditional(test=test, yes=yes, no=no):
-                return self.branch(test, yes, no)
-            case tree.Call(function=name, arguments=arguments):
-                return self.call(node, name, arguments)
-        raise MathematicalError(f"{type(node).__name__} is not a scalar formula")
+        return self._of(node, condition=False)
 
-    def letter(self, name: str) -> Scalar:
-        """A letter, pi or E."""
-        if name in self.letters:
-            return self.letters[name]
-        if name in ("pi", "E"):
-            from flint import arb
-
-            return arb.pi() if name == "pi" else arb.const_e()
-        raise KeyError(name)
-
-    def branch(self, test: tree.Node, yes: tree.Node, no: tree.Node) -> Scalar:
-        """A conditional; the hull of both branches where the test is not decided."""
-        answer = self.answer(test)
-        if answer is None:
-            return hull(self.value(yes), self.value(no))
-        return self.value(yes if answer else no)
-
-    def call(self, node: tree.Call, name: str, arguments: tuple[tree.Node, ...]) -> Scalar:
-        """A function of the scalar whitelist, or one that runs over an index range."""
-        span = binder(node)
-        if span is not None:
-            return self.over_range(name, arguments[0], *span)
-        values = [self.value(a) for a in arguments]
-        if name in ("max", "min") and values:
-            return _fold(larger if name == "max" else smaller, values)
-        if name in UNARY and len(values) == 1:
-            return UNARY[name](values[0])
-        if name in ("binomial", "factorial"):
-            return _combinatorial(name, values)
-        raise MathematicalError(f"{name} of {len(values)} arguments is not a scalar function")
-
-    def over_range(self, name: str, body: tree.Node, index: str, lo: tree.Node, hi: tree.Node) -> Scalar:
-        """Sum, product, maximum, minimum, argmin, argmax over all integers between two ends."""
-        first, last = rounded(self.value(lo), True), rounded(self.value(hi), False)
-        if not all(isinstance(e, Fraction) for e in (first, last)):
-            raise MathematicalError(f"the range of {index}: an end cannot be told from an integer next to it")
-        if last - first > MAXIMAL_TERMS:
-            raise MathematicalError(f"more than {MAXIMAL_TERMS} terms")
-        terms = [Formula({**self.letters, index: Fraction(i)}).value(body) for i in range(int(first), int(last) + 1)]
-        if name in ("sum", "prod"):
-            return _fold(add, terms) if name == "sum" and terms else _fold(multiply, [Fraction(name == "prod"), *terms])
-        if not terms:
-            raise MathematicalError(f"{name} over an empty range")
-        if name in ("max", "min"):
-            return _fold(larger if name == "max" else smaller, terms)
-        return Fraction(int(first) + _arg(terms, name == "argmax"))
-
-    def answer(self, node: tree.Node) -> bool | None:
+    def answer(self, node: tree.Node) -> Answer:
         """A condition: True, False, or None where the enclosures do not decide."""
-        match node:
-            case tree.Truth(value=value):
-                return value
-            case tree.Not(operand=part):
-                return opposite(self.answer(part))
-            case tree.Logical(operator=word, operands=parts):
-                return (disjunction if word == "or" else conjunction)([self.answer(p) for p in parts])
-            case tree.Compare(operands=parts, operators=signs):
-                values = [self.value(p) for p in parts]
-                return conjunction(compare(values[i], sign, values[i + 1]) for i, sign in enumerate(signs))
-        raise MathematicalError("a condition was expected")
+        answer: Answer = self._of(node, condition=True)
+        return answer
 
-
-def _fold(operation: Callable[[Scalar, Scalar], Scalar], values: list[Scalar]) -> Scalar:
-    total = values[0]
-    for value in values[1:]:
-        total = operation(total, value)
-    return total
-
-
-def _arg(terms: list[Scalar], largest: bool) -> int:
-    best = 0
-    for number, term in enumerate(terms[1:], 1):
-        better = compare(term, ">" if largest else "<", terms[best])
-        if better is None:
-            raise MathematicalError("the order of two terms is not decided")
-        best = number if better else best
-    return best
-
-
-def _combinatorial(name: str, values: list[Scalar]) -> Scalar:
-    if not all(isinstance(v, Fraction) and v.denominator == 1 and 0 <= v <= 1000 for v in values):
-        raise MathematicalError(f"{name} needs integers between 0 and 1000")
-    numbers = [int(v) for v in values]
-    return Fraction(math.factorial(numbers[0]) if name == "factorial" else math.comb(*numbers))
+    def _of(self, node: tree.Node, condition: bool) -> Any:
+        if is_condition(node) is not condition:
+            raise MathematicalError("a condition was expected" if condition else "a number was expected")
+        return _FORMULAS.compiled(node)(self.letters)

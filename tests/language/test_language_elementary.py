@@ -78,7 +78,7 @@ def test_rooms_look_here() -> None:
     from bilevel_verify.audit.scalar.numeric import FUNCTIONS as SAMPLED
     from bilevel_verify.checks.claims.meanings import FUNCTIONS as CLAIMS
     from bilevel_verify.manuscript.values import REAL
-    from bilevel_verify.numbers.exact import UNARY
+    from bilevel_verify.numbers.exact import FUNCTIONS as UNARY
     from bilevel_verify.problems.vocabulary import FUNCTIONS as PROBLEMS
 
     for table in (SAMPLED, MPMATH, CLAIMS, REAL, PROBLEMS, UNARY):

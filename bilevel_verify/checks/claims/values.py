@@ -7,10 +7,9 @@ two printed sides that are equal compare as equal. Nothing here rounds inwards.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import reduce
 from typing import Any, TypeAlias
 
 from flint import arb
@@ -22,6 +21,7 @@ from bilevel_verify.numbers.logic import Answer as Answer
 from bilevel_verify.numbers.logic import conjunction as conjunction
 from bilevel_verify.numbers.logic import disjunction as disjunction
 from bilevel_verify.numbers.rounding import ball as ball
+from bilevel_verify.numbers.trees import RELATIONS
 
 Scalar: TypeAlias = Any
 """A ``Fraction`` or an ``arb``."""
@@ -107,7 +107,7 @@ def add(left: Value, right: Value) -> Value:
             return left
         case Fraction(), Vector() | Matrix() | Tensor() if left == 0:
             return right
-    return exact.add(_scalar(left), _scalar(right))
+    return exact.add(as_scalar(left), as_scalar(right))
 
 
 def negate(value: Value) -> Value:
@@ -119,7 +119,7 @@ def negate(value: Value) -> Value:
             return Matrix(tuple(tuple(-a for a in row) for row in rows))
         case Tensor(slices):
             return Tensor(tuple(_as_matrix(negate(part)) for part in slices))
-    return -_scalar(value)
+    return -as_scalar(value)
 
 
 def multiply(left: Value, right: Value) -> Value:
@@ -141,7 +141,7 @@ def multiply(left: Value, right: Value) -> Value:
         case _, Matrix(rows):
             factor = scalar_ball(left)
             return Matrix(tuple(tuple(factor * a for a in row) for row in rows))
-    return exact.multiply(_scalar(left), _scalar(right))
+    return exact.multiply(as_scalar(left), as_scalar(right))
 
 
 def divide(top: Value, bottom: Value) -> Value:
@@ -149,13 +149,13 @@ def divide(top: Value, bottom: Value) -> Value:
     if isinstance(bottom, Fraction) and bottom == 1:
         return top
     if isinstance(top, Vector | Matrix | Tensor):
-        return multiply(exact.divide(Fraction(1), _scalar(bottom)), top)
-    return exact.divide(_scalar(top), _scalar(bottom))
+        return multiply(exact.divide(Fraction(1), as_scalar(bottom)), top)
+    return exact.divide(as_scalar(top), as_scalar(bottom))
 
 
 def power(base: Value, exponent: Value) -> Scalar:
     """Real power of a scalar; a rational where it is one."""
-    foot, height = _scalar(base), _scalar(exponent)
+    foot, height = as_scalar(base), as_scalar(exponent)
     if height == Fraction(1, 2):
         return square_root(foot)
     return exact.power(foot, height)
@@ -175,7 +175,7 @@ def square_root(value: Value) -> Scalar:
     return arb(0).union(arb(number.upper()).sqrt())
 
 
-def _scalar(value: Any) -> Scalar:
+def as_scalar(value: Any) -> Scalar:
     """A scalar as it is, exact or not; vectors, matrices and answers are refused."""
     return value if isinstance(value, Fraction) else scalar_ball(value)
 
@@ -218,33 +218,50 @@ def is_zero(value: Value) -> bool:
 
 
 def compare(left: Value, operator: str, right: Value) -> Answer:
-    """``left operator right`` for certain, its opposite for certain, or None. NaN is never True.
-
-    One object compared with itself is one number, however wide its ball.
-    """
-    if left is right and isinstance(left, arb) and left.is_finite():
-        return operator in ("<=", ">=", "==")
-    return exact.compare(_scalar(left), operator, _scalar(right))
+    """``left operator right`` for certain, its opposite for certain, or None. NaN is never True."""
+    op, turned = RELATIONS[operator]
+    return VALUES.compare(op, right, left) if turned else VALUES.compare(op, left, right)
 
 
 def integer(value: Value, what: str) -> int:
     """An index or a range end; a ball that holds one integer only is that integer if it is exact."""
-    if isinstance(value, Fraction):
-        if value.denominator == 1:
-            return value.numerator
-        raise EvaluationError(f"{what} is {value}, not an integer")
-    number = scalar_ball(value)
-    whole = number.unique_fmpz()
-    if whole is None or not number.is_exact():
-        raise EvaluationError(f"precision: {what} cannot be told from its neighbours")
-    return int(whole)
+    return exact.integer(as_scalar(value), what)
 
 
 def floor_of(value: Value, upwards: bool = False) -> Scalar:
     """``floor`` (or ``ceil``) of a scalar; a ball of both answers where it straddles an integer."""
-    return exact.rounded(_scalar(value), upwards)
+    return exact.rounded(as_scalar(value), upwards)
 
 
-def extreme(values: Sequence[Value], largest: bool) -> Scalar:
-    """``max`` or ``min`` of scalars."""
-    return reduce(exact.larger if largest else exact.smaller, map(_scalar, values))
+class Values(exact.Exact):
+    """Scalars, vectors, matrices and tensors as an arithmetic."""
+
+    add, mul, neg, div = staticmethod(add), staticmethod(multiply), staticmethod(negate), staticmethod(divide)
+    power, raised, integer = staticmethod(power), staticmethod(power), staticmethod(integer)
+
+    def named(self, name: str) -> Scalar:
+        return arb.pos_inf() if name == "oo" else super().named(name)
+
+    def floor(self, a: Value) -> Scalar:
+        return floor_of(a)
+
+    def ceil(self, a: Value) -> Scalar:
+        return floor_of(a, upwards=True)
+
+    def maximum(self, a: Value, b: Value) -> Scalar:
+        return exact.larger(as_scalar(a), as_scalar(b))
+
+    def minimum(self, a: Value, b: Value) -> Scalar:
+        return exact.smaller(as_scalar(a), as_scalar(b))
+
+    def compare(self, op: str, a: Value, b: Value) -> Answer:
+        """One object compared with itself is one number, however wide its ball."""
+        if a is b and isinstance(a, arb) and a.is_finite():
+            return op != "lt"
+        return exact.relation(op, as_scalar(a), as_scalar(b))
+
+    def select(self, test: Answer, yes: Value, no: Value) -> Value:
+        return super().select(test, as_scalar(yes), as_scalar(no)) if test is None else yes if test else no
+
+
+VALUES = Values()
