@@ -22,7 +22,7 @@ from bilevel_verify.numbers.balls import compare as compare_balls
 from bilevel_verify.numbers.logic import Answer, logical
 from bilevel_verify.numbers.powers import LONGEST, rational_power, whole_power
 from bilevel_verify.numbers.rounding import ball, constant_ball, float_above, float_below, floats_of, nearest
-from bilevel_verify.numbers.trees import RELATIONS, Bound, Evaluate, TreeEvaluator, is_condition
+from bilevel_verify.numbers.trees import RELATIONS, TreeEvaluator, is_condition
 
 Scalar: TypeAlias = Any
 """``fractions.Fraction`` or ``flint.arb``."""
@@ -285,11 +285,7 @@ FUNCTIONS: dict[str, Callable[..., Scalar]] = {
 class _Formulas(TreeEvaluator):
     """Scalar trees; what is no scalar is refused where it is reached."""
 
-    def unknown(self, node: tree.Node, message: str) -> Evaluate:
-        def refuse(bound: Bound) -> Scalar:
-            raise MathematicalError(message)
-
-        return refuse
+    lazy = True
 
 
 _FORMULAS = _Formulas(EXACT, FUNCTIONS)

@@ -41,6 +41,8 @@ class TreeEvaluator:
 
     error: type[Exception] = MathematicalError
     """What is raised where an expression has no value."""
+    lazy = False
+    """What is not understood is refused where it is reached, not where it is compiled."""
     typed = True
     """Conditions are no numbers, and numbers no conditions."""
 
@@ -98,8 +100,14 @@ class TreeEvaluator:
     # --- what an evaluator of a room overrides ------------------------------------------------------------------------
 
     def unknown(self, node: tree.Node, message: str) -> Evaluate:
-        """A part that is not understood: refused where it is compiled."""
-        raise self.error(message)
+        """A part that is not understood."""
+        if not self.lazy:
+            raise self.error(message)
+
+        def refuse(bound: Bound) -> Any:
+            raise self.error(message)
+
+        return refuse
 
     def missing(self, name: str, bound: Bound) -> Any:
         """The value of a letter that is not bound."""

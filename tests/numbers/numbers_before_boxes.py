@@ -1,27 +1,18 @@
-"""Interval branch and bound: a relation on a box of letters, outward rounded; hypotheses cut boxes away.
-
-A letter that runs to infinity is turned into ``t`` in [0, 1] first and the difference is divided by its dominating
-power, so that unbounded boxes are informative. Where the sides meet at an end of a range no box decides; there the
-derivative does: monotone in one letter, so look at the end point.
-"""
+"""Enclosures over boxes as they were before there was one evaluator of trees: an oracle."""
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
-from itertools import count
 from types import MappingProxyType
 from typing import Any
 
 from bilevel_verify.audit.scalar.integers import whole
 from bilevel_verify.audit.scalar.linear import linear_form
 from bilevel_verify.audit.scalar.signs import nonnegative as plainly_nonnegative
-from bilevel_verify.audit.scalar.work import spend
 from bilevel_verify.language import tree
 from bilevel_verify.language.elementary import ELEMENTARY, Elementary
-from bilevel_verify.theorems.card import Domain, Expression
+from bilevel_verify.theorems.card import Domain
 
 Ball = Any
 Box = dict[str, tuple[Fraction, Fraction]]
@@ -92,108 +83,6 @@ def truth(node: tree.Node, domains: Mapping[str, Domain] = NOWHERE) -> Callable[
             inner = truth(operand, domains)
             return lambda box: None if (v := inner(box)) is None else not v
     raise NoEnclosure("not a comparison")
-
-
-@dataclass(frozen=True)
-class Search:
-    """Result of a branch and bound: proved, or the worst box met."""
-
-    proved: bool
-    boxes: int
-    worst: str = ""
-
-
-@dataclass(frozen=True)
-class Slope:
-    """An end of a letter at which the expression is known to be nonnegative, and its derivative away from there."""
-
-    name: str
-    end: Fraction
-    away: tree.Node
-
-
-def nonnegative(
-    node: tree.Node,
-    box: Box,
-    conditions: tuple[tree.Node, ...] = (),
-    strict: bool = False,
-    slopes: tuple[Slope, ...] = (),
-    domains: Mapping[str, Domain] = NOWHERE,
-) -> Search:
-    """Prove ``node >= 0`` (``> 0`` if strict) on a box wherever it is defined and the conditions hold.
-
-    ``slopes`` help at boxes that touch an end: nonnegative there and growing away from it is nonnegative. Letters that
-    ``domains`` leave out range over the box.
-    """
-    from bilevel_verify.theorems.exact import precision
-
-    domains = {**{name: _closed(*ends) for name, ends in box.items()}, **domains}
-    value, tests = enclose(node, domains), [truth(c, domains) for c in conditions]
-    with precision(PRECISION):
-        ends = [] if strict else [(s.name, s.end, enclose(s.away, domains)) for s in slopes]
-        found = _search(value, tests, box, strict, ends)
-    spend(found.boxes * sum(1 for part in (node, *conditions) for _ in part.walk()) * NODE_WORK)
-    return found
-
-
-def away_from_zero(node: tree.Node, box: Box) -> bool:
-    """Whether the enclosure of a tree on the whole box is of one sign.
-
-    Raises
-    ------
-    NoEnclosure : a function outside the table.
-    """
-    from bilevel_verify.theorems.exact import precision
-
-    value = enclose(node, {name: _closed(*ends) for name, ends in box.items()})
-    with precision(PRECISION):
-        found = value({n: _interval(a, b) for n, (a, b) in box.items()})
-    return found is not None and bool(found > 0 or found < 0)
-
-
-def _search(
-    value: Evaluate,
-    tests: list[Callable[[Mapping[str, Ball]], bool | None]],
-    start: Box,
-    strict: bool,
-    slopes: list[tuple[str, Fraction, Evaluate]],
-) -> Search:
-    order, done = count(), 0
-    queue: list[tuple[float, int, Box]] = [(0.0, next(order), start)]
-    while queue:
-        done += 1
-        depth, _, box = heapq.heappop(queue)
-        if done > BOX_LIMIT:
-            return Search(False, done, _shown(box))
-        balls = {n: _interval(a, b) for n, (a, b) in box.items()}
-        if any(test(balls) is False for test in tests):
-            continue
-        found = value(balls)
-        if found is not None and (found > 0 if strict else found >= 0):
-            continue
-        if any(end in box[name] and _holds(away(balls)) for name, end, away in slopes):
-            continue
-        widest = max(box, key=lambda n: box[n][1] - box[n][0], default=None)
-        hopeless = not tests and not slopes and found is not None and found < 0
-        if widest is None or box[widest][1] - box[widest][0] < SMALLEST or hopeless:
-            return Search(False, done, _shown(box))
-        a, b = box[widest]
-        middle = (a + b) / 2
-        for half in ((a, middle), (middle, b)):
-            heapq.heappush(queue, (depth - 1.0, next(order), {**box, widest: half}))
-    return Search(True, done)
-
-
-def _holds(value: Ball | None) -> bool:
-    return value is not None and bool(value >= 0)
-
-
-def _shown(box: Box) -> str:
-    return ", ".join(f"{n} in [{float(a):.4g}, {float(b):.4g}]" for n, (a, b) in box.items())
-
-
-def _closed(low: Fraction, high: Fraction) -> Domain:
-    return Domain("box", "interval", Expression(tree.signed(low), ""), Expression(tree.signed(high), ""))
 
 
 def _ball(value: Fraction) -> Ball:

@@ -1,4 +1,4 @@
-"""Interpreter of expression trees: from a claim of a card to enclosures at one place.
+"""The interpreter of claims as it was before there was one evaluator of trees: an oracle.
 
 A tree is compiled once to closures and then called with the bound names of a place (``k``, ``t``, quantified letters).
 Nothing is executed as code; every name is looked up in four tables: bound names, letters, definitions, functions.
@@ -9,21 +9,111 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
+from functools import reduce
+from math import comb, factorial
 from typing import Any, Protocol
 
+import numbers_before_exact as before
 from flint import arb
 
-from bilevel_verify.checks.claims import linear
+from bilevel_verify.checks.claims import linear, meanings
 from bilevel_verify.checks.claims import values as v
-from bilevel_verify.checks.claims.meanings import FUNCTIONS, empty_range, join, product, signed_sum
 from bilevel_verify.checks.claims.values import EvaluationError, Scalar, Value
 from bilevel_verify.language import tree
+from bilevel_verify.language.elementary import ELEMENTARY
 from bilevel_verify.truth.arithmetic.enclosure import RANK, Certainty, weakest
 
 Bound = dict[str, Any]
 Evaluate = Callable[[Bound], Value]
 RANGE_LIMIT = 1_000_000
 RANGE_FUNCTIONS = frozenset({"sum", "prod", "max", "min", "argmin", "argmax"})
+
+
+def product(values: list[Value]) -> Value:
+    """A product from left to right."""
+    result = values[0]
+    for value in values[1:]:
+        result = v.multiply(result, value)
+    return result
+
+
+def signed_sum(values: list[Value], signs: list[bool]) -> Value:
+    """A signed sum; one object added and subtracted cancels exactly, and exact zeros leave the others as they are."""
+    kept: list[tuple[Value, bool]] = []
+    for value, negative in zip(values, signs):
+        twin = next((n for n, (other, sign) in enumerate(kept) if other is value and sign != negative), None)
+        if twin is not None and not isinstance(value, Fraction):
+            zero = v.multiply(Fraction(0), value)
+            kept[twin] = (zero, False)
+        elif kept and v.is_zero(value):
+            continue
+        elif len(kept) == 1 and v.is_zero(kept[0][0]):
+            kept[0] = (value, negative)
+        else:
+            kept.append((value, negative))
+    total: Value = None
+    for value, negative in kept:
+        part = v.negate(value) if negative else value
+        total = part if total is None else v.add(total, part)
+    return total
+
+
+def empty_range(name: str) -> Value:
+    """Sum, product ... over no index at all."""
+    if name == "sum":
+        return Fraction(0)
+    if name == "prod":
+        return Fraction(1)
+    raise EvaluationError(f"an empty {name}")
+
+
+def join(name: str, before: Any, term: Value, place: int) -> Any:
+    """The running value of a range with one more term."""
+    match name:
+        case "sum":
+            return v.add(before, term)
+        case "prod":
+            return v.multiply(before, term)
+        case "max" | "min":
+            return extreme([before, term], largest=name == "max")
+    better = v.compare(term, "<" if name == "argmin" else ">", before[1])
+    if better is None:
+        raise EvaluationError("tie: the smallest of several cannot be told")
+    return (place, term) if better else before
+
+
+def _whole(function: Callable[..., int]) -> Callable[..., Value]:
+    def apply(*arguments: Value) -> Value:
+        numbers = [v.integer(a, "an argument") for a in arguments]
+        if any(number < 0 for number in numbers):
+            raise EvaluationError("a factorial or binomial of a negative number")
+        if any(number > 2000 for number in numbers):
+            raise EvaluationError("budget: a factorial or binomial of a large number")
+        return Fraction(function(*numbers))
+
+    return apply
+
+
+def extreme(values: Any, largest: bool) -> Any:
+    return reduce(
+        before.larger if largest else before.smaller,
+        [x if isinstance(x, Fraction) else v.scalar_ball(x) for x in values],
+    )
+
+
+def _elementary(name: str) -> Any:
+    apply = before.UNARY[name]
+    return lambda value: apply(value if isinstance(value, Fraction) else v.scalar_ball(value))
+
+
+FUNCTIONS = {
+    **meanings.FUNCTIONS,
+    "max": lambda *values: extreme(values, largest=True),
+    "min": lambda *values: extreme(values, largest=False),
+    "binomial": _whole(comb),
+    "factorial": _whole(factorial),
+    **{name: _elementary(name) for name in (*ELEMENTARY, "plus") if name != "sqrt"},
+}
 
 
 class Functions(Protocol):

@@ -1,4 +1,4 @@
-"""Fast floating-point evaluation of trees over thousands of points at once. It searches; it never decides."""
+"""Trees at many points as they were evaluated before there was one evaluator of trees: an oracle."""
 
 from __future__ import annotations
 

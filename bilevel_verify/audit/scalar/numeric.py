@@ -61,8 +61,7 @@ class _Reals(Numpy):
 class _Samples(TreeEvaluator):
     """Trees at many points; ends of ranges may differ from point to point."""
 
-    error = ExpressionError
-    typed = False
+    error, lazy, typed = ExpressionError, True, False
 
     def modulo(self, left: Any, right: Any) -> Any:
         return np.mod(left, right)
