@@ -32,7 +32,7 @@ NORMS = {
 """Word of the data -> metric, and which variables move."""
 FORM = re.compile(r"([fg]):([xyz]{1,4})\Z")
 FIELDS = ("measure", "of", "norm", "partner", "meaning")
-KINDS = ("bilevel", "minimax", "single_level", "simple_bilevel")
+KINDS = ("bilevel", "minimax", "single_level", "simple_bilevel", "constrained_bilevel")
 
 
 @dataclass(frozen=True, slots=True)
