@@ -14,7 +14,7 @@ from bilevel_verify.intervals.elementary import point_values
 from bilevel_verify.intervals.jets import Jet, add, as_row, compose, jet_space, multiply, substitute, zero_jet
 from bilevel_verify.intervals.scalar import scalar
 from bilevel_verify.numbers.logic import logical_batch
-from bilevel_verify.numbers.rounding import Array, enclose, fraction
+from bilevel_verify.numbers.rounding import Array, down, enclose, fraction, up
 
 
 class JetArithmetic:
@@ -183,7 +183,7 @@ def _softmax_at(own: Array, others: list[Array]) -> Interval:
     """``1 / (1 + sum exp(other - own))`` at float points."""
     total = Interval(np.ones_like(own), np.ones_like(own))
     for other in others:
-        difference = clean(np.nextafter(other - own, -np.inf), np.nextafter(other - own, np.inf))
+        difference = clean(down(other - own), up(other - own))
         total = total + Interval(point_values("exp", difference.lo).lo, point_values("exp", difference.hi).hi)
     return total.reciprocal()
 
@@ -201,8 +201,8 @@ def _lse_at(points: list[Array]) -> Interval:
         with np.errstate(invalid="ignore"):
             difference = np.where(own == top, 0.0, own - top)
         term = Interval(
-            point_values("exp", np.nextafter(difference, -np.inf)).lo,
-            point_values("exp", np.nextafter(difference, np.inf)).hi,
+            point_values("exp", down(difference)).lo,
+            point_values("exp", up(difference)).hi,
         )
         total = term if total is None else total + term
     assert total is not None

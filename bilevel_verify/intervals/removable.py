@@ -14,7 +14,7 @@ import numpy as np
 
 from bilevel_verify.intervals.batch import Interval
 from bilevel_verify.intervals.scalar_base import Critical, Direct, Scalar
-from bilevel_verify.numbers.rounding import Array, floats_of, precision
+from bilevel_verify.numbers.rounding import Array, down, floats_of, precision, up
 
 NEAR = 0.5
 """Up to this distance from 0 the power series is summed."""
@@ -90,7 +90,7 @@ class Sinc(Direct):
         value = _values("sinc", order, middle)
         cap = 1.0 / (order + 1) * (1 + 4e-16)
         low, high = np.maximum(value.lo - radius, -cap), np.minimum(value.hi + radius, cap)
-        return Interval(np.nextafter(low, -np.inf), np.nextafter(high, np.inf))
+        return Interval(down(low), up(high))
 
 
 class Monotone(Scalar):

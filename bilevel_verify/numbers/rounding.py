@@ -57,6 +57,14 @@ def up(value: Array | float) -> Any:
     return np.nextafter(value, np.inf)
 
 
+def centred(low: float, high: float) -> tuple[float, float]:
+    """A float between two floats, and the largest distance to them, rounded up; (low, 0) if they are equal."""
+    if low == high:
+        return low, 0.0
+    value = 0.5 * low + 0.5 * high  # halves of the smallest numbers are rounded to zero
+    return value, float(up(max(high - value, value - low)))
+
+
 def nearest(value: Fraction) -> float:
     """The float nearest to a rational; an infinity beyond all floats."""
     try:

@@ -93,8 +93,7 @@ class Evaluator(TreeEvaluator):
 
     def scalar(self, node: tree.Node, bound: Bound | None = None) -> Scalar:
         """The value of a tree that must be a number."""
-        result = self.value(node, bound)
-        return result if isinstance(result, Fraction) else v.scalar_ball(result)
+        return v.as_scalar(self.value(node, bound))
 
     def answer(self, node: tree.Node, bound: Bound | None = None) -> v.Answer:
         """The truth value of a condition: True, False, or None where the enclosures do not decide."""

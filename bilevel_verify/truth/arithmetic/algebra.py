@@ -20,7 +20,7 @@ from bilevel_verify.intervals.arithmetics import IntervalArithmetic
 from bilevel_verify.intervals.batch import Interval
 from bilevel_verify.numbers.balls import ArbBalls
 from bilevel_verify.numbers.floats import Numpy
-from bilevel_verify.numbers.rounding import up
+from bilevel_verify.numbers.rounding import down, up
 
 FloatArray = NDArray[np.float64]
 EPS = 2.0**-53
@@ -124,9 +124,7 @@ class Boxes:
             radius = radius * (1 + (4 * k + 8) * EPS) + size * ((2 * k + 4) * EPS) + (k + 1) * 1e-300
             low, high = middle - up(radius), middle + up(radius)
         lost = ~np.isfinite(low) | ~np.isfinite(high)
-        return Interval(
-            np.where(lost, -np.inf, np.nextafter(low, -np.inf)), np.where(lost, np.inf, np.nextafter(high, np.inf))
-        )
+        return Interval(np.where(lost, -np.inf, down(low)), np.where(lost, np.inf, up(high)))
 
     def add(self, a: Interval, b: Interval) -> Interval:
         return a + b
@@ -160,8 +158,8 @@ class Boxes:
             error = up(defect + row_sums[:, :, None] * worst[:, None, :] * (1 + 8 * EPS)) * (1 + 8 * EPS)
         fine = (contraction < 1)[:, None, None] & np.isfinite(error) & np.isfinite(start)
         return Interval(
-            np.where(fine, np.nextafter(start - error, -np.inf), -np.inf),
-            np.where(fine, np.nextafter(start + error, np.inf), np.inf),
+            np.where(fine, down(start - error), -np.inf),
+            np.where(fine, up(start + error), np.inf),
         )
 
     def stack(self, parts: Sequence[Interval], horizontal: bool = True) -> Interval:

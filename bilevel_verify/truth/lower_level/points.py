@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from bilevel_verify.errors import InputError, MathematicalError
 from bilevel_verify.intervals.batch import Interval
 from bilevel_verify.intervals.elementary import balls_in_use
-from bilevel_verify.numbers.rounding import floats_of
+from bilevel_verify.numbers.rounding import centred, floats_of
 from bilevel_verify.problems.numbers import float_array
 from bilevel_verify.truth.arithmetic.algebra import Balls, Boxes
 from bilevel_verify.truth.arithmetic.enclosure import Certainty, Enclosure
@@ -236,6 +236,4 @@ def _float_ball(ball: Any) -> tuple[float, float]:
     low, high = floats_of(ball)
     if not (np.isfinite(low) and np.isfinite(high)):
         raise MathematicalError("the ball evaluation lost all information; raise the precision or move the point")
-    value = 0.5 * low + 0.5 * high if low < high else low
-    exact = low == high
-    return value, 0.0 if exact else float(np.nextafter(max(high - value, value - low), np.inf))
+    return centred(low, high)
