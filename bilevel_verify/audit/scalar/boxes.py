@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import count
+from operator import itemgetter
 from types import MappingProxyType
 from typing import Any
 
@@ -187,12 +188,6 @@ def _interval(low: Fraction, high: Fraction) -> Ball:
 class _Boxed(ArbBalls):
     """Balls as hulls of the values over a box; where there is none, nothing goes on."""
 
-    def add(self, a: Ball, b: Ball) -> Ball:
-        return _finite(a + b)
-
-    def mul(self, a: Ball, b: Ball) -> Ball:
-        return _finite(a * b)
-
     def div(self, a: Ball, b: Ball) -> Ball:
         if b.contains(0):
             raise _Undefined
@@ -230,12 +225,27 @@ class _Hulls(TreeEvaluator):
             return lambda box: arb.pi() if name == "pi" else arb.const_e()
         if name == "oo":
             raise NoEnclosure("infinity")
-        return super().letter(name)
+        return itemgetter(name)
+
+    def total(self, values: Sequence[Ball], negative: Sequence[bool]) -> Ball:
+        """A signed sum; what overflowed stays so, hence one look at the end is enough."""
+        found = -values[0] if negative[0] else values[0]
+        for value, minus in zip(values[1:], negative[1:]):
+            found = found - value if minus else found + value
+        return _finite(found)
 
     def product_of(self, factors: Sequence[tree.Node]) -> Evaluate:
         """Products; a factor that occurs twice is squared, not multiplied with itself."""
         kinds = Counter(factors)
-        return super().product_of([f if n == 1 else tree.Power(f, tree.Number(Fraction(n))) for f, n in kinds.items()])
+        parts = [self.compile(f if n == 1 else tree.Power(f, tree.Number(Fraction(n)))) for f, n in kinds.items()]
+
+        def multiplied(box: Bound) -> Ball:
+            found = parts[0](box)
+            for part in parts[1:]:
+                found = found * part(box)
+            return _finite(found)
+
+        return multiplied
 
     def power(self, node: tree.Power) -> Evaluate:
         """A whole power, or the corners of a real one."""
