@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bilevel_verify.numbers.powers import whole_power
-from bilevel_verify.numbers.rounding import Array, down, up
+from bilevel_verify.numbers.rounding import LEAST, Array, down, up
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +138,7 @@ def _exact_zero(first: Interval, second: Interval, sign: int) -> Array:
             with np.errstate(invalid="ignore", over="ignore"):
                 gone = (a * b == 0) & (a != 0) & (b != 0)
             lost = lost | (gone & (np.signbit(a) != np.signbit(b) if sign < 0 else np.signbit(a) == np.signbit(b)))
-    return np.asarray(np.where(lost, sign * 5e-324, 0.0))
+    return np.asarray(np.where(lost, sign * LEAST, 0.0))
 
 
 def product_of_positive(a: Interval, b: Interval) -> Interval:

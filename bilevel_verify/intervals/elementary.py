@@ -15,7 +15,7 @@ import numpy as np
 
 from bilevel_verify.intervals.batch import Interval
 from bilevel_verify.language.elementary import ELEMENTARY, Elementary
-from bilevel_verify.numbers.rounding import Array, down, floats_of, precision, up
+from bilevel_verify.numbers.rounding import LEAST, Array, down, floats_of, precision, up
 
 ULPS = 8
 """Widening of a NumPy elementary function, in units in the last place."""
@@ -56,7 +56,7 @@ def point_values(name: str, points: Array) -> Interval:
     else:
         with np.errstate(all="ignore"):
             value = FUNCTIONS[name].array(points)
-            room = np.abs(value) * (ULPS * 2.0**-52) + 5e-324
+            room = np.abs(value) * (ULPS * 2.0**-52) + LEAST
             low, high = np.where(np.isinf(value), value, value - room), np.where(np.isinf(value), value, value + room)
             low, high = _overflow(name, points, low, high)
     floor, ceiling = FUNCTIONS[name].values

@@ -14,7 +14,7 @@ import numpy as np
 
 from bilevel_verify.intervals.batch import Interval
 from bilevel_verify.intervals.scalar_base import Critical, Direct, Scalar
-from bilevel_verify.numbers.rounding import Array, down, floats_of, precision, up
+from bilevel_verify.numbers.rounding import LEAST, UNDERFLOW, Array, down, floats_of, precision, up
 
 NEAR = 0.5
 """Up to this distance from 0 the power series is summed."""
@@ -37,7 +37,7 @@ def _point(name: str, order: int, t: float) -> tuple[float, float]:
 def _limit(name: str, order: int, positive: bool) -> tuple[float, float]:
     if name == "exprel" and positive:
         return float(np.finfo(float).max), math.inf
-    return -5e-324, 5e-324
+    return -LEAST, LEAST
 
 
 def _coefficient(name: str, n: int) -> Any:
@@ -65,7 +65,7 @@ def _series(name: str, order: int, t: Any) -> Any:
     coefficients = [abs(_coefficient(name, first)), abs(_coefficient(name, first + 1))]
     tail = flint.arb(max(coefficients) * math.perm(first + 1, order))
     room = tail * abs(power) * 8
-    return total + flint.arb(0, float(room.upper()) * (1 + 1e-9) + 1e-300)
+    return total + flint.arb(0, float(room.upper()) * (1 + 1e-9) + UNDERFLOW)
 
 
 def _quotient(name: str, order: int, t: Any) -> Any:

@@ -30,6 +30,12 @@ Mask = NDArray[np.bool_]
 UNIT = 2.0**-53
 """Unit roundoff of float64."""
 
+LEAST = 5e-324
+"""The smallest positive float: room for a value that may have been rounded to 0."""
+
+UNDERFLOW = 1e-300
+"""Room for sums of products of which some may have been rounded to 0; far below every bound that decides something."""
+
 PRECISION = 120
 """Working precision, in bits, of ball arithmetic on exact numbers."""
 

@@ -20,6 +20,8 @@ Array = NDArray[np.float64]
 BITS = 256
 ROUNDING = 1e-14
 """What the ratio of two floats may be off by."""
+MEETS = 1e-9
+"""The excess of a strict relation whose sides are equal floats: worth a look in balls."""
 HOPELESS = -1e-6
 """Relative excess in floats below which ball arithmetic need not be asked whether the relation fails."""
 
@@ -61,7 +63,7 @@ class Field:
         if claim.op == "==":
             excess = np.abs(excess)
         if claim.op in ("<", ">"):
-            excess = np.where(low == high, 1e-9, excess)
+            excess = np.where(low == high, MEETS, excess)
         return np.where(np.isfinite(left) & np.isfinite(right), excess, np.nan), ratio
 
     def hopeful(self, points: list[dict[str, Fraction]]) -> list[dict[str, Fraction]]:

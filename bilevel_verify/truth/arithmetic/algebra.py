@@ -20,10 +20,9 @@ from bilevel_verify.intervals.arithmetics import IntervalArithmetic
 from bilevel_verify.intervals.batch import Interval
 from bilevel_verify.numbers.balls import ArbBalls
 from bilevel_verify.numbers.floats import Numpy
-from bilevel_verify.numbers.rounding import down, up
+from bilevel_verify.numbers.rounding import UNDERFLOW, UNIT, down, up
 
 FloatArray = NDArray[np.float64]
-EPS = 2.0**-53
 
 
 class Algebra(Protocol):
@@ -121,7 +120,7 @@ class Boxes:
             size = np.abs(am) @ np.abs(bm)
             radius = np.abs(am) @ br + ar @ (np.abs(bm) + br)
             k = a.lo.shape[2]
-            radius = radius * (1 + (4 * k + 8) * EPS) + size * ((2 * k + 4) * EPS) + (k + 1) * 1e-300
+            radius = radius * (1 + (4 * k + 8) * UNIT) + size * ((2 * k + 4) * UNIT) + (k + 1) * UNDERFLOW
             low, high = middle - up(radius), middle + up(radius)
         lost = ~np.isfinite(low) | ~np.isfinite(high)
         return Interval(np.where(lost, -np.inf, down(low)), np.where(lost, np.inf, up(high)))
@@ -152,10 +151,10 @@ class Boxes:
         unit = np.broadcast_to(np.eye(size), (n, size, size))
         gap = self.subtract(Interval(unit, unit), self.product(preconditioner, a)).magnitude()
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-            row_sums = up(np.sum(gap, axis=2) * (1 + size * 2 * EPS))
+            row_sums = up(np.sum(gap, axis=2) * (1 + size * 2 * UNIT))
             contraction = np.max(row_sums, axis=1, initial=0.0)
             worst = np.max(defect, axis=1) / (1 - contraction)[:, None]
-            error = up(defect + row_sums[:, :, None] * worst[:, None, :] * (1 + 8 * EPS)) * (1 + 8 * EPS)
+            error = up(defect + row_sums[:, :, None] * worst[:, None, :] * (1 + 8 * UNIT)) * (1 + 8 * UNIT)
         fine = (contraction < 1)[:, None, None] & np.isfinite(error) & np.isfinite(start)
         return Interval(
             np.where(fine, down(start - error), -np.inf),
