@@ -23,7 +23,8 @@ Bound: TypeAlias = "dict[str, Any]"
 """Names at a place and what they are worth; indices are integers."""
 Evaluate: TypeAlias = Callable[[Bound], Any]
 MAXIMAL_TERMS = 1_000_000
-REMEMBERED = 4096
+REMEMBERED = 1024
+"""Trees that stay compiled; when there are more, all are forgotten."""
 ARGUMENTS = {**dict.fromkeys((*ELEMENTARY, "abs", "plus", "factorial"), 1), "binomial": 2}
 """How many arguments the functions of numbers take."""
 RELATIONS = {"<": ("lt", False), "<=": ("le", False), ">": ("lt", True), ">=": ("le", True), "==": ("eq", False)}
