@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bilevel_verify.errors import InputError
+from bilevel_verify.errors import InputError, MathematicalError
 from bilevel_verify.numbers.rounding import ball, precision
 from bilevel_verify.truth.arithmetic.algebra import Balls
 from bilevel_verify.truth.arithmetic.enclosure import Certainty
@@ -49,9 +49,20 @@ class HighPrecision:
         self.bits = int((digits + 15) * 3.3219281) + 8
 
     def _ball(self, value: Any) -> Any:
-        """An exact number as a ball (mpmath numbers are binary and exact)."""
+        """An exact number as a ball (mpmath numbers are binary and exact).
+
+        Raises
+        ------
+        InputError : it is infinite or not a number.
+        """
         known = isinstance(value, Fraction | int) or hasattr(value, "_mpf_")
-        return ball(value if known else Fraction(value) if isinstance(value, str) else float(value))
+        try:
+            found = ball(value if known else Fraction(value) if isinstance(value, str) else float(value))
+        except MathematicalError:
+            found = ball(float("nan"))
+        if not found.is_finite():
+            raise InputError("a point must be finite")
+        return found
 
     def _point(self, x: Sequence[Any], size: int) -> list[Any]:
         values = list(x) if isinstance(x, list | tuple | np.ndarray) else [x]
