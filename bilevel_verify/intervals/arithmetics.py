@@ -5,7 +5,7 @@ Atoms enter with their exact ranges. Truth values are pairs of arrays (surely tr
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -80,7 +80,7 @@ class IntervalArithmetic:
             return a.hi <= b.lo, a.lo > b.hi
         return (a.lo == a.hi) & (b.lo == b.hi) & (a.lo == b.lo), (a.hi < b.lo) | (b.hi < a.lo)
 
-    def logical(self, op: str, args: Sequence[Answers]) -> Answers:
+    def logical(self, op: str, args: Iterable[Answers]) -> Answers:
         return logical_batch(op, args)
 
     def select(self, test: Answers, yes: Interval, no: Interval) -> Interval:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -104,7 +104,7 @@ class JetArithmetic:
             return difference.hi < 0, difference.lo >= 0
         return difference.hi <= 0, difference.lo > 0
 
-    def logical(self, op: str, args: Sequence[Any]) -> Any:
+    def logical(self, op: str, args: Iterable[Any]) -> Any:
         return logical_batch(op, args)
 
     def select(self, test: Any, yes: Jet, no: Jet, kink: bool = False) -> Jet:

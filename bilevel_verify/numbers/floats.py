@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -68,7 +68,7 @@ class PythonFloat:
     def compare(self, op: str, a: float, b: float) -> bool:
         return bool(_COMPARE[op](a, b))
 
-    def logical(self, op: str, args: Sequence[bool]) -> bool:
+    def logical(self, op: str, args: Iterable[bool]) -> bool:
         return _logical(op, args)
 
     def select(self, test: bool, yes: float, no: float) -> float:
@@ -126,14 +126,14 @@ class Numpy:
     def compare(self, op: str, a: Any, b: Any) -> Any:
         return _COMPARE[op](np.real(a), np.real(b))
 
-    def logical(self, op: str, args: Sequence[Any]) -> Any:
+    def logical(self, op: str, args: Iterable[Any]) -> Any:
         match op:
             case "and":
                 return np.logical_and.reduce(np.broadcast_arrays(*args))
             case "or":
                 return np.logical_or.reduce(np.broadcast_arrays(*args))
             case "not":
-                return np.logical_not(args[0])
+                return np.logical_not(next(iter(args)))
         return op == "true"
 
     def select(self, test: Any, yes: Any, no: Any) -> Any:
@@ -186,12 +186,12 @@ _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-def _logical(op: str, args: Sequence[bool]) -> bool:
+def _logical(op: str, args: Iterable[bool]) -> bool:
     match op:
         case "and":
             return all(args)
         case "or":
             return any(args)
         case "not":
-            return not args[0]
+            return not next(iter(args))
     return op == "true"

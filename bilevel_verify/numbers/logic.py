@@ -5,7 +5,7 @@ A batch of answers is a pair of arrays (surely true, surely false), both False w
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -48,8 +48,9 @@ def logical(op: str, answers: Iterable[Answer]) -> Answer:
     return op == "true"
 
 
-def logical_batch(op: str, answers: Sequence[Answers]) -> Answers:
+def logical_batch(op: str, answers: Iterable[Answers]) -> Answers:
     """The same for batches of answers."""
+    answers = list(answers)
     match op:
         case "not":
             return answers[0][1], answers[0][0]

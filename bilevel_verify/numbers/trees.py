@@ -19,7 +19,7 @@ from bilevel_verify.language.binding import RANGE_FUNCTIONS, binder
 from bilevel_verify.language.elementary import ELEMENTARY
 from bilevel_verify.numbers.arithmetic import TreeArithmetic
 
-Bound: TypeAlias = "dict[str, Any]"
+Bound: TypeAlias = Mapping[str, Any]
 """Names at a place and what they are worth; indices are integers."""
 Evaluate: TypeAlias = Callable[[Bound], Any]
 MAXIMAL_TERMS = 1_000_000

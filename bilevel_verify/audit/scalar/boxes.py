@@ -26,12 +26,12 @@ from bilevel_verify.language.elementary import ELEMENTARY, Elementary
 from bilevel_verify.numbers.balls import ArbBalls
 from bilevel_verify.numbers.logic import conjunction
 from bilevel_verify.numbers.rounding import ball, precision
-from bilevel_verify.numbers.trees import Bound, TreeEvaluator
+from bilevel_verify.numbers.trees import Bound, Evaluate, TreeEvaluator
 from bilevel_verify.theorems.card import Domain, Expression
 
 Ball = Any
 Box = dict[str, tuple[Fraction, Fraction]]
-Evaluate = Callable[[Mapping[str, Ball]], "Ball | None"]
+Enclosed = Callable[[Mapping[str, Ball]], "Ball | None"]
 NOWHERE: Mapping[str, Domain] = MappingProxyType({})
 PRECISION = 90
 BOX_LIMIT = 3_000
@@ -51,7 +51,7 @@ class _Undefined(Exception):
     """No enclosure on this box: a pole, a root of what may be negative, an overflow."""
 
 
-def enclose(node: tree.Node, domains: Mapping[str, Domain] = NOWHERE) -> Evaluate:
+def enclose(node: tree.Node, domains: Mapping[str, Domain] = NOWHERE) -> Enclosed:
     """A function from boxes to an enclosure of the values wherever the tree is defined; None where there is none.
 
     ``domains`` say which exponents are integers.
@@ -137,11 +137,11 @@ def away_from_zero(node: tree.Node, box: Box) -> bool:
 
 
 def _search(
-    value: Evaluate,
+    value: Enclosed,
     tests: list[Callable[[Mapping[str, Ball]], bool | None]],
     start: Box,
     strict: bool,
-    slopes: list[tuple[str, Fraction, Evaluate]],
+    slopes: list[tuple[str, Fraction, Enclosed]],
 ) -> Search:
     order, done = count(), 0
     queue: list[tuple[float, int, Box]] = [(0.0, next(order), start)]

@@ -185,7 +185,8 @@ def scalar_ball(value: Any) -> arb:
     if isinstance(value, arb):
         return value
     if isinstance(value, Fraction):
-        return ball(value)
+        converted: arb = ball(value)
+        return converted
     if isinstance(value, Vector) and len(value) == 1:
         return value.entries[0]
     raise EvaluationError(f"a number was expected, not a {type(value).__name__.lower()}")
@@ -236,8 +237,11 @@ def floor_of(value: Value, upwards: bool = False) -> Scalar:
 class Values(exact.Exact):
     """Scalars, vectors, matrices and tensors as an arithmetic."""
 
-    add, mul, neg, div = staticmethod(add), staticmethod(multiply), staticmethod(negate), staticmethod(divide)
+    add, mul, div = staticmethod(add), staticmethod(multiply), staticmethod(divide)
     power, raised, integer = staticmethod(power), staticmethod(power), staticmethod(integer)
+
+    def neg(self, a: Value) -> Value:
+        return negate(a)
 
     def named(self, name: str) -> Scalar:
         return arb.pos_inf() if name == "oo" else super().named(name)
