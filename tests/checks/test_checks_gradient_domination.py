@@ -18,7 +18,7 @@ F = "values of f"
 X = "length of x"
 [letters]
 L = { unit = "F/X**2", domain = "(0, oo)", from = "constants" }
-m = { unit = "F/X**2", domain = "(0, oo)", from = "constants", of = ["f:x"], measure = "Polyak-Lojasiewicz", norm = "in x" }
+m = { unit = "F/X**2", domain = "(0, oo)", from = "constants", of = ["f:x"], measure = "Polyak-Lojasiewicz" }
 delta = { unit = "F", domain = "[0, oo)", from = "truth", meaning = "f(x_int) - inf f" }
 eps = { unit = "F/X", domain = "(0, oo)", from = "user" }
 eta = { unit = "X**2/F", domain = "(0, oo)" }
