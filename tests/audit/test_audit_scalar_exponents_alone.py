@@ -14,7 +14,7 @@ from bilevel_verify.audit.scalar.powers import Term, terms_of
 from bilevel_verify.language import parse, to_text
 from bilevel_verify.numbers.exact import Formula
 from bilevel_verify.numbers.rounding import ball
-from bilevel_verify.theorems.card import Expression
+from bilevel_verify.theorems.card_parts import Expression
 
 pytestmark = pytest.mark.fast
 RANGES = (

@@ -16,7 +16,7 @@ from bilevel_verify.errors import MathematicalError, ParameterError
 from bilevel_verify.language import parse
 from bilevel_verify.numbers import exact
 from bilevel_verify.numbers.rounding import precision
-from bilevel_verify.theorems.card import Definition, Expression, LetterSpec
+from bilevel_verify.theorems.card_parts import Definition, Expression, LetterSpec
 from bilevel_verify.theorems.letters import given
 from bilevel_verify.theorems.letters.given import Given
 from bilevel_verify.theorems.letters.resolved import ResolvedLetter, scalar_of

@@ -27,7 +27,7 @@ from bilevel_verify.numbers.balls import ArbBalls
 from bilevel_verify.numbers.logic import conjunction
 from bilevel_verify.numbers.rounding import ball, precision
 from bilevel_verify.numbers.trees import Bound, Evaluate, TreeEvaluator
-from bilevel_verify.theorems.card import Domain, Expression
+from bilevel_verify.theorems.card_parts import Domain, Expression
 
 Ball = Any
 Box = dict[str, tuple[Fraction, Fraction]]

@@ -12,7 +12,7 @@ from itertools import product
 from bilevel_verify.audit.scalar.linear import linear_form
 from bilevel_verify.language import tree
 from bilevel_verify.language.binding import binder
-from bilevel_verify.theorems.card import Domain, Expression
+from bilevel_verify.theorems.card_parts import Domain, Expression
 from bilevel_verify.theorems.rewrite import free_letters
 
 Domains = Mapping[str, Domain]

@@ -16,6 +16,7 @@ from bilevel_verify.language.binding import binder
 from bilevel_verify.language.text import to_text
 from bilevel_verify.testing.printed.library import Printed
 from bilevel_verify.testing.printed.library import printed as pseudocode
+from bilevel_verify.testing.printed.order import independent
 from bilevel_verify.testing.printed.running import Place
 from bilevel_verify.theorems import algorithm as script
 from bilevel_verify.theorems.rewrite import moved_limit, with_child
@@ -145,7 +146,7 @@ class _Context:
                 for old, new, parts in self.kept(statement):
                     yield "momentum kept over a restart", place, old, new, (*before, *parts, *after)
                 yield "line forgotten", place, _shown(statement), "", (*before, *after)
-                if after and isinstance(after[0], script.Assign | script.If):
+                if after and isinstance(after[0], script.Assign | script.If) and not independent(statement, after[0]):
                     text = f"after {_shown(after[0])}"
                     yield "line too late", place, _shown(statement), text, (*before, after[0], statement, *after[1:])
 
@@ -300,7 +301,7 @@ class _Context:
             yield "root forgotten", node.arguments[0]
 
 
-def _with(statement: script.Statement, name: str, value: Any) -> script.Statement:
+def _with(statement: script.Statement, name: str, value: object) -> script.Statement:
     """The same statement with another field."""
     changed: Any = {name: value}
     found: script.Statement = replace(statement, **changed)

@@ -16,7 +16,8 @@ from bilevel_verify.language import tree
 from bilevel_verify.numbers import exact
 from bilevel_verify.numbers.exact import Formula, Scalar
 from bilevel_verify.numbers.rounding import precision
-from bilevel_verify.theorems.card import Card, Definition, Entry, Expression, LetterSpec, Root
+from bilevel_verify.theorems.card import Card, Entry
+from bilevel_verify.theorems.card_parts import Definition, Expression, LetterSpec, Root
 from bilevel_verify.theorems.letters.resolved import Hypothesis, Resolved, ResolvedLetter, scalar_of
 from bilevel_verify.theorems.letters.roots import loop_length, run_value, solve_root
 from bilevel_verify.theorems.prescribed import formulas_of, included, is_order
@@ -57,7 +58,7 @@ def resolve(
     card: Card,
     entry: Entry | str,
     values: Mapping[str, Any] | Provider,
-    explicit: Mapping[str, Any] | None = None,
+    explicit: Mapping[str, object] | None = None,
     readings: Collection[str] | None = None,
     targets: Iterable[str] | None = None,
 ) -> Resolved:
@@ -284,7 +285,7 @@ def _certainty(scalar: Scalar, used: Iterable[ResolvedLetter]) -> Certainty:
     return weakest("proved" if isinstance(scalar, Fraction) else "certified", *(letter.certainty for letter in used))
 
 
-def _from_mapping(values: Mapping[str, Any]) -> Provider:
+def _from_mapping(values: Mapping[str, object]) -> Provider:
     return lambda spec, known: values[spec.name]
 
 
