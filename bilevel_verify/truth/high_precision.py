@@ -59,7 +59,7 @@ class HighPrecision:
         """
         known = isinstance(value, Fraction | int) or hasattr(value, "_mpf_")
         try:
-            found = ball(value if known else Fraction(value) if isinstance(value, str) else float(value))
+            found: flint.arb = ball(value if known else Fraction(value) if isinstance(value, str) else float(value))
         except MathematicalError:
             found = ball(float("nan"))
         if not found.is_finite():

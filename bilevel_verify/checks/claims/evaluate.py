@@ -273,7 +273,7 @@ class Evaluator(TreeEvaluator):
     def _names(self, node: tree.Node) -> frozenset[str]:
         """Names that the value of a tree may depend on, through definitions; ``t`` wherever the run is mentioned."""
         found = self._depends.get(id(node))
-        if found is None:  # the tree is kept, so that its id stays its own
+        if found is None:
             names: set[str] = {"t"}
             todo, seen = [node], set()
             while todo:
@@ -282,6 +282,7 @@ class Evaluator(TreeEvaluator):
                     if name in self.definitions and name not in self.letters and name not in seen:
                         seen.add(name)
                         todo.append(self.definitions[name])
+            # the tree is kept, so that its id stays its own
             found = self._depends[id(node)] = (node, frozenset(names))
         return found[1]
 

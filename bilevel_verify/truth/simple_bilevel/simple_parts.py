@@ -128,4 +128,5 @@ def exact_dot(a: Sequence[Fraction], b: Sequence[Fraction]) -> Fraction:
 
 def squared(x: Sequence[flint.arb], centre: Sequence[Fraction]) -> flint.arb:
     """``|x - centre|^2`` for balls x."""
-    return sum(((v - ball_of(c)) ** 2 for v, c in zip(x[1:], centre[1:])), (x[0] - ball_of(centre[0])) ** 2)
+    first: flint.arb = (x[0] - ball_of(centre[0])) ** 2
+    return sum(((v - ball_of(c)) ** 2 for v, c in zip(x[1:], centre[1:])), first)
