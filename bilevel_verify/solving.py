@@ -18,8 +18,8 @@ from bilevel_verify.methods import run_batch, run_method
 from bilevel_verify.methods.registry import Method, method_named
 from bilevel_verify.methods.run import Run
 from bilevel_verify.methods.solve import check_kind
+from bilevel_verify.numbers import exact
 from bilevel_verify.problems.problem import Problem
-from bilevel_verify.theorems import exact
 from bilevel_verify.theorems.card import Card, Statement
 from bilevel_verify.theorems.card_parts import LetterSpec
 from bilevel_verify.theorems.letters.given import judge_given

@@ -13,7 +13,7 @@ from typing import Any
 
 from bilevel_verify.audit.scalar.claim import ScalarClaim
 from bilevel_verify.language import tree
-from bilevel_verify.theorems.rewrite import binder
+from bilevel_verify.language.binding import binder
 
 FLIPPED = {"<=": ">", "<": ">=", ">=": "<", ">": "<="}
 

@@ -43,8 +43,8 @@ from bilevel_verify.checks.verdicts.verdict import Row, Verdict
 from bilevel_verify.checks.verdicts.verification import Verification
 from bilevel_verify.errors import InputError
 from bilevel_verify.language import nearest
+from bilevel_verify.numbers.rounding import precision
 from bilevel_verify.problems.problem import Problem
-from bilevel_verify.theorems import exact
 from bilevel_verify.theorems.card import Card, Claim
 from bilevel_verify.theorems.letters.given import judge_given
 from bilevel_verify.theorems.letters.resolve import Provider, Resolved, resolve
@@ -226,7 +226,7 @@ def check_instance(request: Request, problem: Problem, member: Member, x0: np.nd
         scopes.setdefault("order" if claim.is_order else claim.over, []).append(claim)
     along = [claim for scope in ("step", "epoch", "run") for claim in scopes.get(scope, [])]
     needs_run = bool(along) or bool(scopes.get("order"))
-    with exact.precision(BITS):
+    with precision(BITS):
         _judge_still(case, scopes.get("parameters", []))
         if scopes.get("point"):
             case.rows += attack_claims(case, scopes["point"])
@@ -255,7 +255,7 @@ def prepare(
     resolved = hyp.surely_false(letters(instance), lambda: letters(instance.between))
     by_hand = {**request.values, **request.parameters}
     given = judge_given(request.card, request.statement, instance, by_hand, resolved.letters, request.readings)
-    with exact.precision(BITS):
+    with precision(BITS):
         # a false constant comes before what it makes false, a prescription after the theorem's own conditions
         first = [hyp.of_given(one) for one in given if one.source]
         last = [hyp.of_given(one) for one in given if not one.source]

@@ -17,7 +17,7 @@ from bilevel_verify.checks.requests.starts import default_starts, point_of
 from bilevel_verify.checks.solvers.kinds import need_eps
 from bilevel_verify.errors import InputError
 from bilevel_verify.language import nearest
-from bilevel_verify.theorems import exact
+from bilevel_verify.numbers.rounding import precision
 
 SCOPES = ("step", "epoch", "run")
 
@@ -106,7 +106,7 @@ def series_of(
         case = check_instance(request, instance, member, start)
         if case.trajectory is None:
             raise InputError(f"{request.name}: there is no run to look at: {case.trouble or 'a hypothesis fails'}")
-        with exact.precision(BITS):
+        with precision(BITS):
             found += [_looked_at(case, judged, request.name) for judged in _links(case, chosen)]
     if not found:
         listed = ", ".join(dict.fromkeys(known)) or "none over steps, epochs or runs"

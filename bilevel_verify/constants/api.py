@@ -20,7 +20,7 @@ from bilevel_verify.constants.hoelder.hoelder import hoelder_pair
 from bilevel_verify.constants.papers import Letter, LetterSet, letters_of
 from bilevel_verify.constants.simple import simple_bound
 from bilevel_verify.errors import InputError
-from bilevel_verify.intervals.rounding import enclose
+from bilevel_verify.numbers.rounding import enclose
 from bilevel_verify.problems.family import ProblemFamily
 from bilevel_verify.problems.problem import Problem
 

@@ -22,7 +22,7 @@ from bilevel_verify.constants.formula.domain import Domain
 from bilevel_verify.constants.formula.rewriting import normalise
 from bilevel_verify.constants.formula.structure import structure_of
 from bilevel_verify.constants.groups.engine import Analysis
-from bilevel_verify.intervals.rounding import enclose
+from bilevel_verify.numbers.rounding import enclose
 
 
 @dataclass(frozen=True)

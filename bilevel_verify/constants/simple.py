@@ -20,8 +20,8 @@ from bilevel_verify.constants.formula.structure import Ridge, Structure
 from bilevel_verify.constants.groups.engine import Analysis
 from bilevel_verify.constants.papers import Letter
 from bilevel_verify.intervals.batch import Interval
-from bilevel_verify.intervals.rounding import Array, enclose
 from bilevel_verify.intervals.scalar import Power
+from bilevel_verify.numbers.rounding import Array, enclose
 from bilevel_verify.problems import feasible as sets
 from bilevel_verify.problems.problem import Problem
 

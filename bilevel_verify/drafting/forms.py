@@ -12,11 +12,12 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from bilevel_verify.language import to_text, tree
+from bilevel_verify.language.binding import binder
 from bilevel_verify.latex import Notation
 from bilevel_verify.latex.grammar.derivatives import split_name, value_kind
 from bilevel_verify.latex.values import LINEAR, transposed
 from bilevel_verify.theorems.card_parts import ORDER_SYMBOLS
-from bilevel_verify.theorems.rewrite import binder, free_letters, negated, rebuild
+from bilevel_verify.theorems.rewrite import free_letters, negated, rebuild
 from bilevel_verify.theorems.vocabulary import NUMBERS, SCALAR_FUNCTIONS
 
 NORMS = re.compile(r"(?:norm|frobenius|dual_norm)(?:_\w+)?\Z")

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bilevel_verify.intervals.rounding import Array, down, up
+from bilevel_verify.numbers.powers import whole_power
+from bilevel_verify.numbers.rounding import LEAST, Array, down, up
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +138,7 @@ def _exact_zero(first: Interval, second: Interval, sign: int) -> Array:
             with np.errstate(invalid="ignore", over="ignore"):
                 gone = (a * b == 0) & (a != 0) & (b != 0)
             lost = lost | (gone & (np.signbit(a) != np.signbit(b) if sign < 0 else np.signbit(a) == np.signbit(b)))
-    return np.asarray(np.where(lost, sign * 5e-324, 0.0))
+    return np.asarray(np.where(lost, sign * LEAST, 0.0))
 
 
 def product_of_positive(a: Interval, b: Interval) -> Interval:
@@ -174,16 +175,11 @@ def integer_power(base: Interval, exponent: int) -> Interval:
 
 
 def _monotone_power(point: Array, exponent: int) -> Interval:
-    result: Interval | None = None
-    square = Interval(point, point)
-    while exponent:
-        if exponent & 1:
-            result = square if result is None else result * square
-        exponent >>= 1
-        if exponent:
-            square = square.square()
-    assert result is not None
-    return result
+    def times(one: Interval, other: Interval) -> Interval:
+        return one.square() if one is other else one * other
+
+    power: Interval = whole_power(Interval(point, point), exponent, times)
+    return power
 
 
 def square_root(t: Interval) -> Interval:

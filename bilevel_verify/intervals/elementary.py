@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from bilevel_verify.intervals.batch import Interval
-from bilevel_verify.intervals.rounding import Array, down, floats_of, up
 from bilevel_verify.language.elementary import ELEMENTARY, Elementary
+from bilevel_verify.numbers.rounding import LEAST, Array, down, floats_of, precision, up
 
 ULPS = 8
 """Widening of a NumPy elementary function, in units in the last place."""
@@ -56,7 +56,7 @@ def point_values(name: str, points: Array) -> Interval:
     else:
         with np.errstate(all="ignore"):
             value = FUNCTIONS[name].array(points)
-            room = np.abs(value) * (ULPS * 2.0**-52) + 5e-324
+            room = np.abs(value) * (ULPS * 2.0**-52) + LEAST
             low, high = np.where(np.isinf(value), value, value - room), np.where(np.isinf(value), value, value + room)
             low, high = _overflow(name, points, low, high)
     floor, ceiling = FUNCTIONS[name].values
@@ -78,12 +78,10 @@ def _by_balls(name: str, points: Array) -> tuple[Array, Array]:
 
     unique, where = np.unique(points, return_inverse=True)
     near = np.full(unique.shape, np.nan)
-    saved, flint.ctx.prec = flint.ctx.prec, 96
-    try:
-        ball = flint.arb
-        function = getattr(ball, name)
+    with precision(96):
+        function = getattr(flint.arb, name)
         for index, point in enumerate(unique.tolist()):
-            value = function(ball(point))
+            value = function(flint.arb(point))
             if value.rel_accuracy_bits() >= 70:
                 near[index] = float(value)
         # rounded (either way) from a midpoint good to 70 bits: one step is enough
@@ -91,8 +89,6 @@ def _by_balls(name: str, points: Array) -> tuple[Array, Array]:
         size = np.abs(near)
         for index in np.flatnonzero(~((size > 1e-290) & (size < 1e290))).tolist():
             low[index], high[index] = _ball_value(name, float(unique[index]))
-    finally:
-        flint.ctx.prec = saved
     return low[where].reshape(points.shape), high[where].reshape(points.shape)
 
 

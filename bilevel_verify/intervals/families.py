@@ -11,9 +11,9 @@ import sympy
 from bilevel_verify.atoms import suprema
 from bilevel_verify.intervals.batch import Interval, integer_power, square_root
 from bilevel_verify.intervals.elementary import ball_ends, point_values
-from bilevel_verify.intervals.rounding import Array, enclose, floats_of
 from bilevel_verify.intervals.scalar_base import Critical, Direct, Scalar, horner, thin, widen_by_slope
 from bilevel_verify.intervals.weighted import gauss_base, gauss_value, hypot, rational_base, rational_value
+from bilevel_verify.numbers.rounding import Array, ball, enclose, floats_of
 
 
 class FamilyScalar(Scalar):
@@ -69,9 +69,7 @@ def _family_critical(name: str, order: int) -> tuple[Critical, ...]:
 
 def _argument(generator: str, a: Fraction, b: Fraction) -> Interval:
     """Enclosure of ``t`` where the generator takes the value in [a, b]."""
-    import flint
-
-    s = flint.arb(flint.fmpq(a.numerator, a.denominator)).union(flint.arb(flint.fmpq(b.numerator, b.denominator)))
+    s = ball(a).union(ball(b))
     low, high = floats_of(s.atanh() if generator == "tanh" else (s / (1 - s)).log())
     return Interval(np.asarray(low), np.asarray(high))
 

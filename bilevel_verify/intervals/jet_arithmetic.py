@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -12,8 +12,9 @@ import numpy as np
 from bilevel_verify.intervals.batch import Interval, clean
 from bilevel_verify.intervals.elementary import point_values
 from bilevel_verify.intervals.jets import Jet, add, as_row, compose, jet_space, multiply, substitute, zero_jet
-from bilevel_verify.intervals.rounding import Array, enclose
-from bilevel_verify.intervals.scalar import point, scalar
+from bilevel_verify.intervals.scalar import scalar
+from bilevel_verify.numbers.logic import logical_batch
+from bilevel_verify.numbers.rounding import Array, down, enclose, fraction, up
 
 
 class JetArithmetic:
@@ -42,7 +43,7 @@ class JetArithmetic:
         return out
 
     def constant(self, value: Any) -> Jet:
-        low, high = enclose_value(value)
+        low, high = enclose(value)
         if low == 0 == high:
             return zero_jet(self.space)
         return Jet(self.space, (0,), as_row(Interval(np.asarray(low), np.asarray(high))))
@@ -62,10 +63,10 @@ class JetArithmetic:
     def power(self, a: Jet, exponent: Fraction) -> Jet:
         if exponent == 2:
             return multiply(a, a)
-        return compose(scalar("power", Fraction(exponent)), a)
+        return compose(scalar("power", exponent), a)
 
     def atom(self, name: str, order: int, a: Jet, parameters: tuple[Any, ...]) -> Jet:
-        return compose(scalar(name, *(Fraction(p) for p in parameters)), a, order)
+        return compose(scalar(name, *(fraction(p) for p in parameters)), a, order)
 
     def logsumexp(self, args: Sequence[Jet]) -> Jet:
         return logsumexp(list(args))
@@ -103,15 +104,8 @@ class JetArithmetic:
             return difference.hi < 0, difference.lo >= 0
         return difference.hi <= 0, difference.lo > 0
 
-    def logical(self, op: str, args: Sequence[Any]) -> Any:
-        if op in ("true", "false"):
-            return np.array([op == "true"]), np.array([op == "false"])
-        if op == "not":
-            return args[0][1], args[0][0]
-        yes, no = [a[0] for a in args], [a[1] for a in args]
-        if op == "and":
-            return np.logical_and.reduce(np.broadcast_arrays(*yes)), np.logical_or.reduce(np.broadcast_arrays(*no))
-        return np.logical_or.reduce(np.broadcast_arrays(*yes)), np.logical_and.reduce(np.broadcast_arrays(*no))
+    def logical(self, op: str, args: Iterable[Any]) -> Any:
+        return logical_batch(op, args)
 
     def select(self, test: Any, yes: Jet, no: Jet, kink: bool = False) -> Jet:
         """Branch by box; where the test is undecided the hull of both (a jump of a derivative is the caller's care)."""
@@ -146,14 +140,6 @@ def _aligned(a: Jet, b: Jet) -> tuple[Jet, Jet]:
         return Jet(jet.space, support, Interval(low, high))
 
     return spread(a), spread(b)
-
-
-def enclose_value(value: Any) -> tuple[float, float]:
-    """Float ends of a constant of a program: Fraction, exact SymPy number, int or float."""
-    if isinstance(value, Fraction | int | float):
-        ends = point(Fraction(value))
-        return float(ends.lo), float(ends.hi)
-    return enclose(value)
 
 
 def logsumexp(args: list[Jet]) -> Jet:
@@ -197,7 +183,7 @@ def _softmax_at(own: Array, others: list[Array]) -> Interval:
     """``1 / (1 + sum exp(other - own))`` at float points."""
     total = Interval(np.ones_like(own), np.ones_like(own))
     for other in others:
-        difference = clean(np.nextafter(other - own, -np.inf), np.nextafter(other - own, np.inf))
+        difference = clean(down(other - own), up(other - own))
         total = total + Interval(point_values("exp", difference.lo).lo, point_values("exp", difference.hi).hi)
     return total.reciprocal()
 
@@ -215,8 +201,8 @@ def _lse_at(points: list[Array]) -> Interval:
         with np.errstate(invalid="ignore"):
             difference = np.where(own == top, 0.0, own - top)
         term = Interval(
-            point_values("exp", np.nextafter(difference, -np.inf)).lo,
-            point_values("exp", np.nextafter(difference, np.inf)).hi,
+            point_values("exp", down(difference)).lo,
+            point_values("exp", up(difference)).hi,
         )
         total = term if total is None else total + term
     assert total is not None

@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 
 from bilevel_verify.intervals.batch import Interval, clean
-from bilevel_verify.intervals.rounding import UNIT
 from bilevel_verify.intervals.scalar import Scalar, point
+from bilevel_verify.numbers.rounding import UNIT
 
 Index = tuple[int, ...]
 

@@ -18,7 +18,7 @@ from typing import Literal
 import numpy as np
 
 from bilevel_verify.intervals.batch import Interval, square_root
-from bilevel_verify.intervals.rounding import UNIT, Array, down, up
+from bilevel_verify.numbers.rounding import UNDERFLOW, UNIT, Array, down, up
 
 LARGEST = 1e150
 """Entries up to this size have products and sums that do not overflow."""
@@ -159,7 +159,7 @@ def _rotated(matrices: Array) -> tuple[Array, Array, Array]:
     gram = transposed @ (matrices @ vectors)
     gram = 0.5 * (gram + gram.swapaxes(1, 2))
     size = np.abs(transposed) @ (np.abs(matrices) @ np.abs(vectors))
-    error = size.sum(axis=2).max(axis=1) * gamma(2 * n + 4) + 1e-300
+    error = size.sum(axis=2).max(axis=1) * gamma(2 * n + 4) + UNDERFLOW
     eye = np.eye(n)
     gap = np.abs(transposed @ vectors - eye).sum(axis=2).max(axis=1)
     length = (np.abs(transposed) @ np.abs(vectors)).sum(axis=2).max(axis=1)
@@ -199,7 +199,7 @@ def perron_upper(matrices: Array, steps: int = 12) -> Array:
     for _ in range(steps):
         image = (matrices @ vector[..., None])[..., 0]
         with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = (image / vector).max(axis=1) * (1 + 4 * (n + 2) * UNIT) + 1e-300
+            ratio = (image / vector).max(axis=1) * (1 + 4 * (n + 2) * UNIT) + UNDERFLOW
         best = np.minimum(best, np.where(np.isnan(ratio), np.inf, ratio))
         scale = image.max(axis=1, keepdims=True)
         vector = np.where(scale > 0, image / np.where(scale > 0, scale, 1.0), 1.0) + 1e-9
@@ -216,7 +216,7 @@ def _centred(centre: Array, radius: Array) -> tuple[Array, Array]:
         return least, most
     gram, error, defect = _rotated(centre)
     basis = np.abs(np.linalg.eigh(centre)[1])
-    turned = basis.swapaxes(1, 2) @ (radius @ basis) * (1 + gamma(2 * n + 4)) + 1e-300
+    turned = basis.swapaxes(1, 2) @ (radius @ basis) * (1 + gamma(2 * n + 4)) + UNDERFLOW
     diagonal = np.diagonal(gram, axis1=1, axis2=2)
     eye = np.eye(n, dtype=bool)
     loose = np.where(eye, 0.0, np.abs(gram)) + turned
@@ -238,7 +238,7 @@ def symmetric_norm(lo: Array, hi: Array) -> Array:
 def vector_norm(v: Interval) -> Array:
     """Upper bound of the Euclidean norm along the last axis."""
     size = v.magnitude()
-    total = (size * size).sum(axis=-1) * (1 + gamma(v.lo.shape[-1] + 2)) + 1e-300
+    total = (size * size).sum(axis=-1) * (1 + gamma(v.lo.shape[-1] + 2)) + UNDERFLOW
     exact = (size != 0).sum(axis=-1) <= 1
     return np.asarray(np.where(exact, size.max(axis=-1, initial=0.0), up(np.sqrt(total))))
 

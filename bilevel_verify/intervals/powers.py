@@ -9,8 +9,8 @@ import numpy as np
 
 from bilevel_verify.intervals.batch import Interval, integer_power, square_root
 from bilevel_verify.intervals.elementary import point_values
-from bilevel_verify.intervals.rounding import Array, float_above
 from bilevel_verify.intervals.scalar_base import Critical, Scalar, point
+from bilevel_verify.numbers.rounding import Array, float_above
 
 
 class Power(Scalar):

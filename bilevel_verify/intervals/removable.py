@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from bilevel_verify.intervals.batch import Interval
-from bilevel_verify.intervals.rounding import Array, floats_of
 from bilevel_verify.intervals.scalar_base import Critical, Direct, Scalar
+from bilevel_verify.numbers.rounding import LEAST, UNDERFLOW, Array, down, floats_of, precision, up
 
 NEAR = 0.5
 """Up to this distance from 0 the power series is summed."""
@@ -30,19 +30,14 @@ def _point(name: str, order: int, t: float) -> tuple[float, float]:
         return _limit(name, order, t > 0)
     import flint
 
-    saved = flint.ctx.prec
-    flint.ctx.prec = 200
-    try:
-        value = _series(name, order, flint.arb(t)) if abs(t) <= NEAR else _quotient(name, order, flint.arb(t))
-        return floats_of(value)
-    finally:
-        flint.ctx.prec = saved
+    with precision(200):
+        return floats_of((_series if abs(t) <= NEAR else _quotient)(name, order, flint.arb(t)))
 
 
 def _limit(name: str, order: int, positive: bool) -> tuple[float, float]:
     if name == "exprel" and positive:
         return float(np.finfo(float).max), math.inf
-    return -5e-324, 5e-324
+    return -LEAST, LEAST
 
 
 def _coefficient(name: str, n: int) -> Any:
@@ -70,7 +65,7 @@ def _series(name: str, order: int, t: Any) -> Any:
     coefficients = [abs(_coefficient(name, first)), abs(_coefficient(name, first + 1))]
     tail = flint.arb(max(coefficients) * math.perm(first + 1, order))
     room = tail * abs(power) * 8
-    return total + flint.arb(0, float(room.upper()) * (1 + 1e-9) + 1e-300)
+    return total + flint.arb(0, float(room.upper()) * (1 + 1e-9) + UNDERFLOW)
 
 
 def _quotient(name: str, order: int, t: Any) -> Any:
@@ -95,7 +90,7 @@ class Sinc(Direct):
         value = _values("sinc", order, middle)
         cap = 1.0 / (order + 1) * (1 + 4e-16)
         low, high = np.maximum(value.lo - radius, -cap), np.minimum(value.hi + radius, cap)
-        return Interval(np.nextafter(low, -np.inf), np.nextafter(high, np.inf))
+        return Interval(down(low), up(high))
 
 
 class Monotone(Scalar):

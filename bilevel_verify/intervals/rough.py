@@ -9,8 +9,8 @@ import numpy as np
 
 from bilevel_verify.intervals.batch import Interval, clean
 from bilevel_verify.intervals.powers import signed_power
-from bilevel_verify.intervals.rounding import Array, Mask
 from bilevel_verify.intervals.scalar_base import Critical, Direct, Scalar, point
+from bilevel_verify.numbers.rounding import Array, Mask
 
 
 class Psi(Direct):

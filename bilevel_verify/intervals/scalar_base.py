@@ -10,7 +10,7 @@ from functools import lru_cache
 import numpy as np
 
 from bilevel_verify.intervals.batch import Interval, clean
-from bilevel_verify.intervals.rounding import Array, float_above, float_below
+from bilevel_verify.numbers.rounding import Array, float_above, float_below
 
 Critical = tuple[float, float, float, float]
 """Enclosure of a critical point (lo, hi) and of the value there (lo, hi)."""

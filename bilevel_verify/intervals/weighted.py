@@ -12,8 +12,8 @@ from bilevel_verify.atoms import suprema
 from bilevel_verify.intervals.batch import Interval, product_of_positive, square_root
 from bilevel_verify.intervals.elementary import ball_ends, point_values
 from bilevel_verify.intervals.powers import signed_power
-from bilevel_verify.intervals.rounding import Array, Mask, up
 from bilevel_verify.intervals.scalar_base import Critical, Scalar, point, thin, widen_by_slope
+from bilevel_verify.numbers.rounding import Array, Mask, up
 
 
 class WeightedPolynomial(Scalar):

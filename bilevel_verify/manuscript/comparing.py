@@ -11,10 +11,11 @@ from fractions import Fraction
 from typing import Any
 
 from bilevel_verify.language import tree
+from bilevel_verify.language.binding import binder
 from bilevel_verify.latex import Notation
 from bilevel_verify.manuscript.values import NotNumeric, Point, kind_of, value
 from bilevel_verify.theorems.card_parts import Domain
-from bilevel_verify.theorems.rewrite import binder, free_letters, rebuild, substitute
+from bilevel_verify.theorems.rewrite import free_letters, rebuild, substitute
 from bilevel_verify.theorems.vocabulary import ORDER_FUNCTIONS
 
 POINTS = 6

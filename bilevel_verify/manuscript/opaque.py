@@ -7,9 +7,10 @@ from fractions import Fraction
 
 from bilevel_verify.audit.entries.reading import REAL
 from bilevel_verify.language import to_text, tree
+from bilevel_verify.language.binding import binder
 from bilevel_verify.manuscript.fidelity import Paper
 from bilevel_verify.theorems.card_parts import Domain, Expression
-from bilevel_verify.theorems.rewrite import binder, rebuild
+from bilevel_verify.theorems.rewrite import rebuild
 from bilevel_verify.theorems.vocabulary import SCALAR_FUNCTIONS
 
 NONNEGATIVE = Domain("[0, oo)", "interval", Expression(tree.Number(Fraction(0)), "0"), None, True, False)

@@ -16,10 +16,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from bilevel_verify.language import tree
+from bilevel_verify.language.binding import binder
 from bilevel_verify.language.elementary import ELEMENTARY
 from bilevel_verify.latex import Notation
 from bilevel_verify.latex.grammar.derivatives import split_name, value_kind
-from bilevel_verify.theorems.rewrite import binder
 
 if TYPE_CHECKING:
     from bilevel_verify.theorems.card_parts import Domain

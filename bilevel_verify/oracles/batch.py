@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from bilevel_verify.numbers.floats import NUMPY
 from bilevel_verify.oracles.programs import Programs, direction_block, result_block
-from bilevel_verify.symbolic.arithmetics import NUMPY
 from bilevel_verify.symbolic.numeric import NumericStructure
 
 FloatArray = NDArray[np.float64]

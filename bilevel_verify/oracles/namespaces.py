@@ -11,9 +11,9 @@ from typing import Any
 
 from bilevel_verify.atoms import kernels as atom_kernels
 from bilevel_verify.language.elementary import ELEMENTARY
+from bilevel_verify.numbers.kernels import mp_constant, nearest_float
 from bilevel_verify.oracles.compiling import part
 from bilevel_verify.symbolic.generate import Source
-from bilevel_verify.symbolic.kernels import mp_constant, nearest_float
 
 FUNCTIONS = "exp log log1p sqrt sin cos tan sinh cosh tanh asinh atan erf".split()
 """Functions of one argument that lowered programs call."""

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bilevel_verify.numbers.floats import MPMATH
+from bilevel_verify.numbers.kernels import mp_constant, mp_module
 from bilevel_verify.symbolic import differentiate
-from bilevel_verify.symbolic.arithmetics import MPMATH
-from bilevel_verify.symbolic.kernels import mp_constant, mp_module
 from bilevel_verify.symbolic.numeric import Forms, NumericGroup
 from bilevel_verify.symbolic.program import Program
 

@@ -14,6 +14,7 @@ from fractions import Fraction
 
 import sympy
 
+from bilevel_verify.numbers.powers import whole_power
 from bilevel_verify.symbolic.graph import ONE, ZERO, Graph
 from bilevel_verify.symbolic.program import Program, finish
 
@@ -78,15 +79,7 @@ class _Lowering:
 
     def product(self, a: int, n: int) -> int:
         """``a ** n`` by squaring, least significant bit first."""
-        graph, result, square = self.graph, None, a
-        while n:
-            if n & 1:
-                result = square if result is None else graph.mul((result, square))
-            n >>= 1
-            if n:
-                square = graph.mul((square, square))
-        assert result is not None
-        return result
+        return int(whole_power(a, n, lambda one, other: self.graph.mul((one, other))))
 
     def shifted_sum(self, args: Sequence[int]) -> tuple[int, int]:
         """Largest argument, and the sum of exponentials of the differences to it."""

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from bilevel_verify.atoms.datasum import DataForm, DataSum
 from bilevel_verify.errors import ExpressionError
+from bilevel_verify.numbers.floats import NUMPY
+from bilevel_verify.numbers.kernels import nearest_float
 from bilevel_verify.symbolic import differentiate
-from bilevel_verify.symbolic.arithmetics import NUMPY
-from bilevel_verify.symbolic.kernels import nearest_float
 from bilevel_verify.symbolic.lower import lower
 from bilevel_verify.symbolic.program import Program, program_of
 from bilevel_verify.symbolic.reader import exact

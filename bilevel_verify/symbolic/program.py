@@ -9,43 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any, Protocol
+from typing import Any
 
+from bilevel_verify.numbers.arithmetic import Arithmetic
 from bilevel_verify.symbolic.graph import Graph, Instruction, reachable
 
-__all__ = ["Arithmetic", "Graph", "Instruction", "Program", "program_of"]
-
-
-class Arithmetic(Protocol):
-    """What a number system must offer to run a program. Operands are whatever the system works on."""
-
-    def constant(self, value: Any) -> Any:
-        """A number: Fraction, or an exact SymPy number that is not rational."""
-
-    def add(self, a: Any, b: Any) -> Any: ...
-    def mul(self, a: Any, b: Any) -> Any: ...
-    def neg(self, a: Any) -> Any: ...
-    def div(self, a: Any, b: Any) -> Any: ...
-    def power(self, a: Any, exponent: Any) -> Any:
-        """``a ** exponent``; the exponent is a positive Fraction, never 1."""
-
-    def atom(self, name: str, order: int, a: Any, parameters: tuple[Any, ...]) -> Any:
-        """Derivative of the given order of a one-argument atom, parameters as in the atom's own definition."""
-
-    def logsumexp(self, args: Sequence[Any]) -> Any: ...
-    def absolute(self, a: Any) -> Any: ...
-    def sign(self, a: Any) -> Any: ...
-    def floor(self, a: Any) -> Any: ...
-    def ceil(self, a: Any) -> Any: ...
-    def maximum(self, a: Any, b: Any) -> Any: ...
-    def minimum(self, a: Any, b: Any) -> Any: ...
-    def compare(self, op: str, a: Any, b: Any) -> Any:
-        """Truth value of ``lt``, ``le`` or ``eq``."""
-
-    def logical(self, op: str, args: Sequence[Any]) -> Any:
-        """``and``, ``or``, ``not`` of truth values, or the constants ``true`` and ``false`` (no arguments)."""
-
-    def select(self, test: Any, yes: Any, no: Any) -> Any: ...
+__all__ = ["Graph", "Instruction", "Program", "program_of"]
 
 
 @dataclass(frozen=True)

@@ -8,18 +8,8 @@ from fractions import Fraction
 
 from bilevel_verify.errors import CardError
 from bilevel_verify.language import tree
-from bilevel_verify.theorems.vocabulary import ORDER_FUNCTIONS, RANGE_FUNCTIONS
-
-BINDERS = RANGE_FUNCTIONS | {"integral"}
-
-
-def binder(node: tree.Call) -> tuple[str, tree.Node, tree.Node] | None:
-    """``(index, lo, hi)`` if the call binds an index: ``sum(body, (i, lo, hi))`` and its kind."""
-    if node.function in BINDERS and len(node.arguments) >= 2 and isinstance(node.arguments[-1], tree.Tuple):
-        items = node.arguments[-1].items
-        if len(items) == 3 and isinstance(items[0], tree.Letter):
-            return items[0].name, items[1], items[2]
-    return None
+from bilevel_verify.language.binding import binder
+from bilevel_verify.theorems.vocabulary import ORDER_FUNCTIONS
 
 
 def moved_limit(node: tree.Call, place: int, step: int) -> tree.Call:

@@ -6,6 +6,7 @@ what the reader checks against and what the evaluators of the rooms below must k
 
 from __future__ import annotations
 
+from bilevel_verify.language import binding
 from bilevel_verify.theorems.card_parts import ORDER_SYMBOLS, Scope
 
 NUMBERS = frozenset({"pi", "E", "oo"})
@@ -14,8 +15,7 @@ NUMBERS = frozenset({"pi", "E", "oo"})
 SCALAR_FUNCTIONS = frozenset(
     "sqrt log exp sin cos tan sinh cosh tanh asinh atan erf abs sign floor ceil max min plus binomial factorial".split()
 )
-RANGE_FUNCTIONS = frozenset({"sum", "prod", "max", "min", "argmin", "argmax"})
-"""Functions that also take an index range ``(i, lo, hi)`` as their last argument."""
+RANGE_FUNCTIONS = binding.RANGE_FUNCTIONS
 RANGE_ONLY = RANGE_FUNCTIONS - {"max", "min"}
 
 VECTOR_FUNCTIONS = frozenset(

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bilevel_verify.errors import InputError
+from bilevel_verify.errors import InputError, MathematicalError
+from bilevel_verify.numbers.rounding import ball, precision
 from bilevel_verify.truth.arithmetic.algebra import Balls
 from bilevel_verify.truth.arithmetic.enclosure import Certainty
 from bilevel_verify.truth.functions.formulas import Hyper, Penalty
-from bilevel_verify.truth.lower_level.points import precision
 from bilevel_verify.truth.lower_level.pointwise import Pointwise
 
 if TYPE_CHECKING:
@@ -51,17 +51,20 @@ class HighPrecision:
         self.bits = int((digits + 15) * 3.3219281) + 8
 
     def _ball(self, value: mpmath.mpf | str) -> flint.arb:
-        """An exact number as a ball (mpmath numbers are binary and exact)."""
-        import flint
-        import mpmath
+        """An exact number as a ball (mpmath numbers are binary and exact).
 
-        if isinstance(value, mpmath.mpf):
-            sign, mantissa, exponent, _ = value._mpf_
-            return flint.arb(int(-mantissa if sign else mantissa)) * flint.arb(2) ** int(exponent)
-        if isinstance(value, Fraction | int | str) and not isinstance(value, bool):
-            number = Fraction(value)
-            return flint.arb(flint.fmpq(number.numerator, number.denominator))
-        return flint.arb(float(value))
+        Raises
+        ------
+        InputError : it is infinite or not a number.
+        """
+        known = isinstance(value, Fraction | int) or hasattr(value, "_mpf_")
+        try:
+            found: flint.arb = ball(value if known else Fraction(value) if isinstance(value, str) else float(value))
+        except MathematicalError:
+            found = ball(float("nan"))
+        if not found.is_finite():
+            raise InputError("a point must be finite")
+        return found
 
     def _point(self, x: Sequence[str | mpmath.mpf], size: int) -> list[flint.arb]:
         values = list(x) if isinstance(x, list | tuple | np.ndarray) else [x]

@@ -13,7 +13,7 @@ import sympy
 from numpy.typing import NDArray
 
 from bilevel_verify.errors import BilevelVerifyError, MathematicalError, SolverFailure
-from bilevel_verify.intervals.rounding import enclose, float_below
+from bilevel_verify.numbers.rounding import enclose, float_below
 from bilevel_verify.problems.problem import Problem
 from bilevel_verify.truth.arithmetic.enclosure import Enclosure
 from bilevel_verify.truth.functions.limits import GIVES_UP, limit_at_infinity

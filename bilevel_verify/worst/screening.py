@@ -26,8 +26,8 @@ from bilevel_verify.checks.judging.attack import attacked_places
 from bilevel_verify.checks.requests.request import Request
 from bilevel_verify.errors import BilevelVerifyError
 from bilevel_verify.methods.run import ENDED
+from bilevel_verify.numbers.rounding import precision
 from bilevel_verify.problems.numbers import read_knobs
-from bilevel_verify.theorems import exact
 from bilevel_verify.theorems.card import Claim
 from bilevel_verify.theorems.card_parts import Link
 from bilevel_verify.truth.arithmetic.enclosure import Certainty, Enclosure, weakest
@@ -115,7 +115,7 @@ def screen(
         blocked = hyp.combine(case.premises)
         if blocked is not None:
             return Screened(skipped=blocked.reason)
-        with exact.precision(BITS):
+        with precision(BITS):
             found = _judged(case, claims)
         blocked = hyp.combine([*case.premises, *([case.contained] if case.contained is not None else [])])
         if blocked is not None:

@@ -15,7 +15,7 @@ from bilevel_verify.audit.scalar.back import to_tree
 from bilevel_verify.audit.scalar.claim import Decision
 from bilevel_verify.audit.scalar.shrink import _few_digits, _simpler, weight
 from bilevel_verify.language import to_text
-from bilevel_verify.theorems.exact import Formula
+from bilevel_verify.numbers.exact import Formula
 
 pytestmark = pytest.mark.fast
 F = Fraction
@@ -116,9 +116,10 @@ def test_a_search_for_simpler_points_ends(monkeypatch: pytest.MonkeyPatch) -> No
 )  # fmt: skip
 def test_trees_have_the_value_of_the_expression(expression: Any) -> None:
     letters = {"a": F(7, 5), "b": F(3, 4), "c": F(-9, 8)}
-    from bilevel_verify.theorems import exact
+    from bilevel_verify.numbers import exact
+    from bilevel_verify.numbers.rounding import precision
 
-    with exact.precision():
+    with precision(exact.BITS):
         found = Formula(letters).value(to_tree(sympy.sympify(expression)))
         wanted = sympy.N(
             expression.subs({s: sympy.Rational(str(letters[s.name])) for s in expression.free_symbols}), 40

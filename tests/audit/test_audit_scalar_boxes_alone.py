@@ -14,13 +14,12 @@ from flint import arb
 from bilevel_verify.audit.scalar.boxes import (
     NoEnclosure,
     _interval,
-    _joined,
-    _relation,
     enclose,
     nonnegative,
     truth,
 )
 from bilevel_verify.language import parse
+from bilevel_verify.numbers.logic import conjunction, disjunction
 
 pytestmark = pytest.mark.fast
 
@@ -268,15 +267,15 @@ def test_conditions_on_a_box(text: str, low: str, high: str, answer: bool | None
      ("2", ">=", "1", True), ("2", "<=", "1", False), ("1", "==", "2", False), ("2", "==", "1", False)],
 )  # fmt: skip
 def test_relations_of_thin_balls(a: str, op: str, b: str, answer: bool | None) -> None:
-    assert _relation(ball((a, a)), op, ball((b, b))) is answer
+    assert truth(parse(f"a {op} b"))({"a": ball((a, a)), "b": ball((b, b))}) is answer
 
 
 @pytest.mark.parametrize("values", list(product([True, False, None], repeat=3)))
 def test_three_valued_logic(values: tuple[bool | None, ...]) -> None:
     everything = False if False in values else None if None in values else True
     anything = True if True in values else None if None in values else False
-    assert _joined(list(values), "and") is everything
-    assert _joined(list(values), "or") is anything
+    assert conjunction(values) is everything
+    assert disjunction(values) is anything
 
 
 @pytest.mark.parametrize("text", ["x", "x + 1", "True if x > 1 else x > 2"])

@@ -15,7 +15,8 @@ from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim
 from bilevel_verify.audit.scalar.linear import linear_form
 from bilevel_verify.audit.scalar.logs import by_logarithms
 from bilevel_verify.language import parse, to_text, tree
-from bilevel_verify.theorems.exact import Formula, ball
+from bilevel_verify.numbers.exact import Formula
+from bilevel_verify.numbers.rounding import ball
 
 pytestmark = pytest.mark.fast
 RANGES = "k = integers 0..; m = integers ..; j = integers ..; x = (-oo, oo); z = (-oo, oo); t = [0, 1]; e = [-1, 1]"

@@ -21,8 +21,8 @@ from bilevel_verify.audit.scalar.claim import (
     prepared,
 )
 from bilevel_verify.language import parse, to_text, tree
+from bilevel_verify.numbers.exact import Formula
 from bilevel_verify.theorems.card_parts import Domain, Expression
-from bilevel_verify.theorems.exact import Formula
 
 pytestmark = pytest.mark.fast
 

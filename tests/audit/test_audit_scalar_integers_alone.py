@@ -10,7 +10,7 @@ from audit_pieces import ranges
 
 from bilevel_verify.audit.scalar.integers import _divisible, even, index_domain, odd, signed_powers, whole
 from bilevel_verify.language import parse, to_text, tree
-from bilevel_verify.theorems.exact import Formula
+from bilevel_verify.numbers.exact import Formula
 from bilevel_verify.theorems.rewrite import free_letters
 
 pytestmark = pytest.mark.fast

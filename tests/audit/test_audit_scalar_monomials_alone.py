@@ -19,7 +19,7 @@ from bilevel_verify.audit.scalar.monomials import (
     _Reader,
 )
 from bilevel_verify.language import parse, to_text
-from bilevel_verify.theorems.exact import Formula
+from bilevel_verify.numbers.exact import Formula
 
 pytestmark = pytest.mark.fast
 

@@ -24,7 +24,7 @@ from bilevel_verify.audit.scalar.monomials import (
 )
 from bilevel_verify.audit.scalar.smt import prove as by_smt
 from bilevel_verify.language import parse
-from bilevel_verify.theorems.exact import Formula
+from bilevel_verify.numbers.exact import Formula
 
 pytestmark = pytest.mark.fast
 

@@ -268,7 +268,7 @@ def _auxiliaries(problem: Translation, values: dict[str, Fraction]) -> dict[str,
 
 
 def _number(node: Any, values: dict[str, Fraction]) -> Fraction:
-    from bilevel_verify.theorems.exact import Formula
+    from bilevel_verify.numbers.exact import Formula
 
     value = Formula(values).value(node)
     assert isinstance(value, Fraction)

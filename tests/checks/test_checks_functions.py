@@ -13,8 +13,8 @@ from bilevel_verify.checks.claims import linear
 from bilevel_verify.checks.claims import values as v
 from bilevel_verify.checks.instances.functions import ProblemFunctions
 from bilevel_verify.checks.instances.tabulate import HYPER, PENALTY, tabulate
+from bilevel_verify.numbers.rounding import precision
 from bilevel_verify.problems import bilevel
-from bilevel_verify.theorems import exact
 from bilevel_verify.truth import truth
 
 LAM = 3.0
@@ -45,7 +45,7 @@ def single(value):
 @given(points)
 @settings(max_examples=15)
 def test_balls_contain_the_closed_forms(x):
-    with exact.precision(256), mpmath.workdps(90):
+    with precision(256), mpmath.workdps(90):
         functions = ProblemFunctions(PROBLEM, truth(PROBLEM), v.ball(LAM))
         point = v.vector([x])
         for name, closed in CLOSED.items():

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 import bilevel_verify as bv
+from bilevel_verify.numbers import exact
+from bilevel_verify.numbers.rounding import precision
 from bilevel_verify.solving import ByHand
-from bilevel_verify.theorems import exact
 from bilevel_verify.theorems.letters.given import Given, _bound, _constant, _equal, _error_bound, _exponent, _truth
 from bilevel_verify.theorems.letters.instance import Leaves
 from bilevel_verify.theorems.letters.resolve import resolve
@@ -196,7 +197,7 @@ def test_equal_is_up_to_the_float_and_to_what_is_known() -> None:
     card = load_card("restarted-agd-hb")
     values = {"L": 2, "rho": 2, "eps": 0.05, "Delta": (1.0, 2.0)}
     letters = resolve(card, card.entries["theorem-1"], values, targets=["B", "K", "theta"]).letters
-    with exact.precision():
+    with precision(exact.BITS):
         from fractions import Fraction
 
         root = Fraction(letters["B"].value)

@@ -14,7 +14,8 @@ from flint import arb
 from bilevel_verify.constants.bound.constant import Constant, Reason
 from bilevel_verify.errors import MathematicalError, ParameterError
 from bilevel_verify.language import parse
-from bilevel_verify.theorems import exact
+from bilevel_verify.numbers import exact
+from bilevel_verify.numbers.rounding import precision
 from bilevel_verify.theorems.card_parts import Definition, Expression, LetterSpec
 from bilevel_verify.theorems.letters import given
 from bilevel_verify.theorems.letters.given import Given
@@ -89,7 +90,7 @@ def letter(scalar: Any, run: Any = 0.0, lower: float = 1.0, upper: float = 0.0, 
     ],
 )
 def test_a_number_equals_its_float_and_the_integer_of_the_loop(number: Fraction, answer: bool) -> None:
-    with exact.precision():
+    with precision(exact.BITS):
         assert given._equal(number, letter(F(3), run=7)) is answer
         mirrored = letter(F(-3), run=-7)
         assert given._equal(-number, mirrored) is answer
@@ -111,7 +112,7 @@ def test_a_number_equals_its_float_and_the_integer_of_the_loop(number: Fraction,
     ],
 )
 def test_a_number_between_the_ends_is_one_of_those_that_it_may_be(number: Any, answer: bool) -> None:
-    with exact.precision():
+    with precision(exact.BITS):
         assert given._equal(number, letter(arb(1.5, 0.5), run=99, lower=1.0, upper=2.0)) is answer
 
 

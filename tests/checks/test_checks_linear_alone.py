@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import reduce
 from math import comb
 from typing import Any
 
@@ -14,12 +15,16 @@ from flint import arb
 from bilevel_verify.checks.claims import linear
 from bilevel_verify.checks.claims import meanings as m
 from bilevel_verify.checks.claims import values as v
+from bilevel_verify.checks.claims.evaluate import Evaluator
 from bilevel_verify.checks.claims.tensors import mode, stacked, tensor, tensor_norm
 from bilevel_verify.checks.claims.values import EvaluationError, Matrix, Vector
 from bilevel_verify.errors import MathematicalError
+from bilevel_verify.language import parse
 
 pytestmark = pytest.mark.fast
 F = Fraction
+
+TOOL = Evaluator({})
 
 
 def matrix(*rows: list[Any]) -> Matrix:
@@ -310,34 +315,34 @@ def test_exact_zeros_leave_the_other_terms_as_they_are() -> None:
 
 
 def test_products_and_ranges_of_nothing() -> None:
-    assert m.product([F(2), F(3), F(-5)]) == -30
-    assert entries(m.product([F(2), P])) == [2, 5, -6]
-    assert m.empty_range("sum") == 0
-    assert m.empty_range("prod") == 1
+    assert reduce(v.VALUES.mul, [F(2), F(3), F(-5)]) == -30
+    assert entries(v.VALUES.mul(F(2), P)) == [2, 5, -6]
+    assert TOOL.empty("sum") == 0
+    assert TOOL.empty("prod") == 1
     for name in ("max", "min", "argmin", "argmax"):
         with pytest.raises(EvaluationError, match="empty"):
-            m.empty_range(name)
+            TOOL.empty(name)
 
 
 def test_running_values_join_one_term() -> None:
-    assert m.join("sum", F(2), F(3), 7) == 5
-    assert m.join("prod", F(2), F(3), 7) == 6
-    assert m.join("max", F(2), F(3), 7) == 3
-    assert m.join("min", F(2), F(3), 7) == 2
-    assert m.join("argmin", (4, F(2)), F(1), 7) == (7, F(1))
-    assert m.join("argmin", (4, F(2)), F(3), 7) == (4, F(2))
-    assert m.join("argmin", (4, F(2)), F(2), 7) == (4, F(2))  # ties: the first
-    assert m.join("argmax", (4, F(2)), F(3), 7) == (7, F(3))
-    assert m.join("argmax", (4, F(2)), F(1), 7) == (4, F(2))
+    assert TOOL.joined("sum", F(2), F(3), 7) == 5
+    assert TOOL.joined("prod", F(2), F(3), 7) == 6
+    assert TOOL.joined("max", F(2), F(3), 7) == 3
+    assert TOOL.joined("min", F(2), F(3), 7) == 2
+    assert TOOL.joined("argmin", (4, F(2)), F(1), 7) == (7, F(1))
+    assert TOOL.joined("argmin", (4, F(2)), F(3), 7) == (4, F(2))
+    assert TOOL.joined("argmin", (4, F(2)), F(2), 7) == (4, F(2))  # ties: the first
+    assert TOOL.joined("argmax", (4, F(2)), F(3), 7) == (7, F(3))
+    assert TOOL.joined("argmax", (4, F(2)), F(1), 7) == (4, F(2))
     for name in ("argmin", "argmax"):
         with pytest.raises(EvaluationError, match="tie"):
-            m.join(name, (4, F(2)), arb(2, 0.5), 7)
+            TOOL.joined(name, (4, F(2)), arb(2, 0.5), 7)
 
 
 def test_functions_by_name() -> None:
     f = m.FUNCTIONS
-    assert f["max"](F(1), F(3), F(2)) == 3
-    assert f["min"](F(2), F(1), F(3)) == 1
+    assert TOOL.scalar(parse("max(1, 3, 2)")) == 3
+    assert TOOL.scalar(parse("min(2, 1, 3)")) == 1
     assert f["abs"](F(-2)) == 2
     assert f["sqrt"](F(9, 4)) == F(3, 2)
     assert f["dim"](P) == 3

@@ -24,7 +24,8 @@ from bilevel_verify.checks.instances import functions as module
 from bilevel_verify.checks.instances.functions import ProblemFunctions
 from bilevel_verify.checks.instances.tabulate import key_of
 from bilevel_verify.errors import MathematicalError
-from bilevel_verify.theorems import exact
+from bilevel_verify.numbers import exact
+from bilevel_verify.numbers.rounding import precision
 
 pytestmark = pytest.mark.fast
 X1, X2, Y, W = sympy.symbols("x1 x2 y1 w")
@@ -54,7 +55,7 @@ def point(*numbers: Fraction) -> v.Vector:
 
 
 def called(name: str, *points: v.Vector, lam: Any = LAM) -> tuple[Any, str]:
-    with exact.precision():
+    with precision(exact.BITS):
         return functions(lam).call(name, list(points))
 
 
@@ -176,7 +177,7 @@ def test_what_rests_on_the_lower_level_has_its_certainty(certainty: Any) -> None
     loose: Any = SimpleNamespace(model=found.model, points=found.points, certainty=certainty)
     tool = ProblemFunctions(problem, loose, Fraction(LAM))
     x, y = point(*AT), point(HIGH)
-    with exact.precision():
+    with precision(exact.BITS):
         for name in ("y_star", "phi", "grad_phi", "hess_phi", "grad_y_star", "hess_y_star", "y_star_lam", "L_star",
                      "grad_L_star", "hess_L_star", "grad_y_star_lam", "hess_y_star_lam"):  # fmt: skip
             assert tool.call(name, [x])[1] == certainty, name
@@ -189,7 +190,7 @@ def test_what_rests_on_the_lower_level_has_its_certainty(certainty: Any) -> None
 def test_a_minimiser_outside_of_its_box_is_computed_only(low: float, high: float, inside: bool) -> None:
     tool = functions()
     tool._range = [(arb(low), arb(high))]
-    with exact.precision():
+    with precision(exact.BITS):
         assert tool.call("y_star", [point(*AT)])[1] == ("certified" if inside else "computed")  # y* = 0.34
 
 
@@ -199,7 +200,7 @@ def test_of_two_certainties_the_weaker_one_counts() -> None:
         x = point(*AT)
         answers = {"y_star": (point(Fraction(1, 3)), first), "y_star_lam": (point(Fraction(1, 3)), second)}
         tool._once = lambda name, points, compute, answers=answers: answers.get(name) or compute()  # type: ignore[method-assign, misc]
-        with exact.precision():
+        with precision(exact.BITS):
             assert tool._penalty(x)[1] == weaker
 
 
@@ -211,7 +212,7 @@ def test_a_table_answers_for_its_own_points_and_symbols_only() -> None:
     key = key_of(x)
     assert key is not None
     tool = functions(table={"phi": {key: (Fraction(7), "sampled")}, "grad_phi": {}})
-    with exact.precision():
+    with precision(exact.BITS):
         assert tool.call("phi", [x]) == (Fraction(7), "sampled")
         assert tool.call("phi", [other])[1] == "certified"
         assert tool.call("grad_phi", [x])[1] == "certified"
@@ -223,7 +224,7 @@ def test_a_table_of_one_parameter_says_nothing_of_another() -> None:
     key = key_of(x)
     assert key is not None
     tool = functions(table={"y_star_lam": {key: (Fraction(7), "sampled")}})
-    with exact.precision():
+    with precision(exact.BITS):
         assert tool.call("y_star_lam", [x]) == (Fraction(7), "sampled")
         assert tool.call("y_star_lam", [x, point(Fraction(5))])[1] == "certified"
 
@@ -231,7 +232,7 @@ def test_a_table_of_one_parameter_says_nothing_of_another() -> None:
 def test_what_is_made_at_a_point_is_made_once_and_kept_under_that_point() -> None:
     tool = functions()
     x, y = point(*AT), point(HIGH)
-    with exact.precision():
+    with precision(exact.BITS):
         assert tool._hyper(x) is tool._hyper(x)
         assert tool._penalty(x) is tool._penalty(x)
         assert {("hyper", id(x)), ("penalty", id(x)), ("y_star", id(x)), ("y_star_lam", id(x))} == tool._memory.keys()
@@ -249,7 +250,7 @@ def test_values_are_remembered_by_object_until_they_are_forgotten(monkeypatch: p
     monkeypatch.setattr(ProblemFunctions, "_value", lambda self, name, z: asked.append(name) or of(self, name, z))
     tool = functions()
     x, y, again = point(*AT), point(HIGH), point(HIGH)
-    with exact.precision():
+    with precision(exact.BITS):
         first = tool.call("f", [x, y])
         assert tool.call("f", [x, y]) is first
         assert asked == ["f"]
@@ -291,7 +292,7 @@ def test_a_problem_of_one_level_has_no_lower_one() -> None:
     problem = single_level(f="x1**2 + x2", x="x1 x2")
     tool = ProblemFunctions(problem, truth(problem), Fraction(3))
     x = point(*AT)
-    with exact.precision():
+    with precision(exact.BITS):
         assert agrees(tool.call("f", [x])[0], sympy.Rational(13, 16))
         assert tool.call("phi", [x])[1] == "certified"
         for name in ("g", "grad_g", "y_star", "y_star_lam"):

@@ -14,7 +14,7 @@ import sympy
 from seeds import SEED
 
 from bilevel_verify.atoms import abspow, logcosh, logsumexp, pluspow, psi, sgnpow, sigmoid, softplus
-from bilevel_verify.symbolic.arithmetics import NUMPY
+from bilevel_verify.numbers.floats import NUMPY
 from bilevel_verify.symbolic.differentiate import hessian
 from bilevel_verify.symbolic.program import program_of
 

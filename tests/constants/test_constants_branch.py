@@ -10,7 +10,7 @@ import pytest
 from bilevel_verify.constants.search import branch
 from bilevel_verify.constants.search.branch import Cuts, Known, middle_of, supremum
 from bilevel_verify.intervals.elementary import balls_in_use
-from bilevel_verify.intervals.rounding import Array
+from bilevel_verify.numbers.rounding import Array
 
 pytestmark = pytest.mark.fast
 

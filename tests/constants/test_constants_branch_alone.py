@@ -12,7 +12,7 @@ from constants_search import INF, Box, Naive, Point, middle
 
 from bilevel_verify.constants.search.branch import Cuts, Known, Supremum, _Search, middle_of, supremum
 from bilevel_verify.intervals.elementary import balls_in_use
-from bilevel_verify.intervals.rounding import Array
+from bilevel_verify.numbers.rounding import Array
 
 pytestmark = pytest.mark.fast
 

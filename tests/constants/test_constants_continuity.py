@@ -17,8 +17,8 @@ from bilevel_verify.constants.formula.structure import normalise, structure_of
 from bilevel_verify.constants.groups.engine import Analysis
 from bilevel_verify.constants.hoelder import continuity
 from bilevel_verify.constants.hoelder.hoelder import hoelder_pair
+from bilevel_verify.numbers.floats import NUMPY
 from bilevel_verify.problems import bilevel
-from bilevel_verify.symbolic.arithmetics import NUMPY
 from bilevel_verify.symbolic.program import program_of
 
 Array = NDArray[np.float64]

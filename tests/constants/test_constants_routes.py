@@ -22,7 +22,7 @@ from bilevel_verify.constants.groups.composition import with_specials
 from bilevel_verify.constants.groups.convexity import _search_convexity, convexity
 from bilevel_verify.constants.groups.part import Part
 from bilevel_verify.intervals.elementary import ball_ends
-from bilevel_verify.intervals.rounding import Array
+from bilevel_verify.numbers.rounding import Array
 
 X, Y = VARIABLES = sympy.symbols("x y", real=True)
 INF = math.inf
@@ -86,7 +86,7 @@ def derivatives(name: str, order: int) -> dict[tuple[int, ...], Array]:
     """Every partial derivative of the order (by the numbers of its variables) at the sample points."""
     from itertools import combinations_with_replacement, permutations
 
-    from bilevel_verify.symbolic.arithmetics import NUMPY
+    from bilevel_verify.numbers.floats import NUMPY
     from bilevel_verify.symbolic.program import program_of
 
     points, found = samples(name), {}

@@ -8,8 +8,9 @@ import sympy
 from seeds import SEED
 
 from bilevel_verify.atoms import logsumexp, psi, softplus
-from bilevel_verify.intervals import BALLS, INTERVALS, Interval, floats_of
-from bilevel_verify.symbolic.arithmetics import NUMPY
+from bilevel_verify.intervals import INTERVALS, Interval, arithmetics, ball_ends, floats_of
+from bilevel_verify.numbers.balls import ArbBalls
+from bilevel_verify.numbers.floats import NUMPY
 from bilevel_verify.symbolic.differentiate import gradient, hessian
 from bilevel_verify.symbolic.program import program_of
 
@@ -20,6 +21,8 @@ FORMULAS = [
     sympy.exp(x) * sympy.tanh(y) + sympy.sqrt(1 + x**2) - sympy.Max(x, y),
     sympy.Piecewise((x**2, x < 0), (x**3 * y, True)) + sympy.Abs(y),
 ]
+
+BALLS = ArbBalls()
 
 
 @pytest.mark.parametrize("number", range(len(FORMULAS)))
@@ -51,3 +54,24 @@ def test_balls_at_points(number: int) -> None:
         assert low <= value + 1e-13
         assert high >= value - 1e-13
         assert high - low < 1e-12
+
+
+def test_logarithms_of_sums_are_proved_where_ends_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Inside ``ball_ends`` nothing rests on the exponential of NumPy, which is only assumed to be accurate."""
+    import mpmath
+
+    columns = [Interval.of([0.3, -700.0], [0.3, 2.0]), Interval.of([1.0, 3.0], [1.5, 3.0]), Interval.of([-2.0, 0.0])]
+    fast = INTERVALS.logsumexp(columns)
+    wrong = lambda ends, side: np.zeros(2)
+    monkeypatch.setattr(arithmetics, "_logsumexp_end", wrong)
+    assert INTERVALS.logsumexp(columns).lo.tolist() == [0.0, 0.0]
+    with ball_ends():
+        proved = INTERVALS.logsumexp(columns)
+    for found in (fast, proved):
+        for row in range(2):
+            with mpmath.workdps(40):
+                low, high = (
+                    mpmath.log(mpmath.fsum(mpmath.exp(getattr(c, side)[row]) for c in columns)) for side in ("lo", "hi")
+                )
+            assert found.lo[row] <= low <= high <= found.hi[row]
+            assert found.hi[row] - found.lo[row] <= float(high - low) + 1e-13

@@ -12,7 +12,7 @@ from seeds import SEED
 
 from bilevel_verify.intervals.batch import Interval, integer_power, square_root
 from bilevel_verify.intervals.elementary import ball_ends, point_values
-from bilevel_verify.intervals.rounding import enclose, float_above, float_below
+from bilevel_verify.numbers.rounding import enclose, float_above, float_below
 
 
 def _random(rng: np.random.Generator, count: int) -> Interval:

@@ -15,7 +15,7 @@ from intervals_exact import DIGITS, rational
 from bilevel_verify.intervals import elementary
 from bilevel_verify.intervals.batch import Interval, clean, integer_power, square_root
 from bilevel_verify.intervals.elementary import ball_ends, fast_ends, point_values
-from bilevel_verify.intervals.rounding import ball, enclose, floats_of
+from bilevel_verify.numbers.rounding import constant_ball, enclose, floats_of
 
 pytestmark = pytest.mark.fast
 INF, BIGGEST, TINY = math.inf, float(np.finfo(float).max), 5e-324
@@ -176,10 +176,10 @@ def test_numbers_have_the_working_precision():
         third, root = flint.arb(flint.fmpq(1, 3)), flint.arb(2).sqrt()
     finally:
         flint.ctx.prec = saved
-    assert str(ball(sympy.Rational(1, 3)).mid().man_exp()) == str(third.mid().man_exp())
-    assert float(ball(sympy.Rational(1, 3)).rad()) == float(third.rad())
-    assert str(ball(sympy.sqrt(2)).mid().man_exp()) == str(root.mid().man_exp())
-    assert float(ball(sympy.sqrt(2)).rad()) == float(root.rad())
+    assert str(constant_ball(sympy.Rational(1, 3)).mid().man_exp()) == str(third.mid().man_exp())
+    assert float(constant_ball(sympy.Rational(1, 3)).rad()) == float(third.rad())
+    assert str(constant_ball(sympy.sqrt(2)).mid().man_exp()) == str(root.mid().man_exp())
+    assert float(constant_ball(sympy.sqrt(2)).rad()) == float(root.rad())
     assert flint.ctx.prec == saved
 
 
@@ -222,12 +222,12 @@ def test_a_number_that_cancels_too_far_keeps_an_enclosure():
 def test_numbers_that_are_no_closed_constants():
     t = sympy.Symbol("t")
     with pytest.raises(ValueError, match="cannot enclose the number t"):
-        ball(t)
+        constant_ball(t)
     for name, best in ((sympy.Max, sympy.sqrt(10)), (sympy.Min, 3)):
         for parts in ((sympy.pi, sympy.sqrt(10), 3), (3, sympy.sqrt(10), sympy.pi), (sympy.sqrt(10), 3)):
-            assert floats_of(ball(name(*parts, evaluate=False))) == enclose(best)
+            assert floats_of(constant_ball(name(*parts, evaluate=False))) == enclose(best)
     integral = sympy.Integral(t**2, (t, 0, 1))
-    assert floats_of(ball(integral)) == enclose(sympy.Rational(1, 3))
+    assert floats_of(constant_ball(integral)) == enclose(sympy.Rational(1, 3))
 
 
 def test_balls_that_are_small_but_not_nothing():

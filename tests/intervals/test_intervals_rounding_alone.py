@@ -18,7 +18,7 @@ from bilevel_verify.intervals.batch import (
     square_root,
     sum_of,
 )
-from bilevel_verify.intervals.rounding import ball, down, enclose, float_above, float_below, floats_of, up
+from bilevel_verify.numbers.rounding import constant_ball, down, enclose, float_above, float_below, floats_of, up
 
 pytestmark = pytest.mark.fast
 BIGGEST = float(np.finfo(float).max)
@@ -280,22 +280,22 @@ def test_exact_numbers_that_are_floats_or_infinite_or_none():
     assert enclose(sympy.Rational(3, 4)) == (0.75, 0.75)
     assert enclose(sympy.oo) == (math.inf, math.inf) == enclose(sympy.zoo)
     assert enclose(-sympy.oo) == (-math.inf, -math.inf)
-    assert floats_of(ball(sympy.Float("0.5"))) == (0.5, 0.5)
-    assert floats_of(ball(sympy.Abs(1 - sympy.pi, evaluate=False)))[0] == pytest.approx(math.pi - 1)
+    assert floats_of(constant_ball(sympy.Float("0.5"))) == (0.5, 0.5)
+    assert floats_of(constant_ball(sympy.Abs(1 - sympy.pi, evaluate=False)))[0] == pytest.approx(math.pi - 1)
     with pytest.raises(ValueError, match="cannot enclose the number"):
-        ball(sympy.Symbol("x"))
+        constant_ball(sympy.Symbol("x"))
 
 
 def test_the_working_precision_is_restored_also_after_an_error():
     import flint
 
     before = flint.ctx.prec
-    ball(sympy.pi, 333)
+    constant_ball(sympy.pi, 333)
     assert flint.ctx.prec == before
     with pytest.raises(ValueError, match="cannot enclose"):
-        ball(sympy.Symbol("x"), 333)
+        constant_ball(sympy.Symbol("x"), 333)
     assert flint.ctx.prec == before
-    assert ball(sympy.pi, 333).rel_accuracy_bits() > 300
+    assert constant_ball(sympy.pi, 333).rel_accuracy_bits() > 300
 
 
 def test_numbers_that_cancel_get_more_digits():

@@ -11,10 +11,9 @@ import numpy as np
 import pytest
 from intervals_exact import DIGITS, rational
 
-from bilevel_verify.errors import CertificationError
-from bilevel_verify.intervals import BALLS, jet_arithmetic
+from bilevel_verify.intervals import jet_arithmetic
 from bilevel_verify.intervals.batch import Interval
-from bilevel_verify.intervals.jet_arithmetic import JetArithmetic, enclose_value, softmax_ranges, value_of_logsumexp
+from bilevel_verify.intervals.jet_arithmetic import JetArithmetic, softmax_ranges, value_of_logsumexp
 from bilevel_verify.intervals.jets import (
     Jet,
     Plan,
@@ -28,11 +27,14 @@ from bilevel_verify.intervals.jets import (
     tensor_of,
     zero_jet,
 )
-from bilevel_verify.intervals.rounding import floats_of
 from bilevel_verify.intervals.scalar import scalar
+from bilevel_verify.numbers.balls import ArbBalls
+from bilevel_verify.numbers.rounding import enclose, floats_of, precision
 
 pytestmark = pytest.mark.fast
 INF, U = math.inf, 2.0**-53
+
+BALLS = ArbBalls()
 
 
 @pytest.fixture(autouse=True)
@@ -217,9 +219,9 @@ def test_constants_with_one_end_at_zero_are_not_nothing():
         assert tiny.data.lo.shape == tiny.data.hi.shape == (1, 1)
     assert arithmetic.constant(Fraction(0)).support == ()
     assert arithmetic.constant(0).data.hi.shape == (0, 1)
-    assert enclose_value(Fraction(1, 10**400)) == (0.0, 5e-324)
-    assert enclose_value(0.1) == (0.1, 0.1)
-    assert enclose_value(3) == (3.0, 3.0)
+    assert enclose(Fraction(1, 10**400)) == (0.0, 5e-324)
+    assert enclose(0.1) == (0.1, 0.1)
+    assert enclose(3) == (3.0, 3.0)
 
 
 def test_relations_with_zero_have_exact_answers():
@@ -289,8 +291,8 @@ def test_truth_values_of_several_boxes():
     assert (true.tolist(), false.tolist()) == ([True, False], [False, False])
     true, false = arithmetic.logical("or", [no, (np.array([False]), np.array([True]))])
     assert (true.tolist(), false.tolist()) == ([False, False], [True, False])
-    assert arithmetic.logical("false", [])[0].tolist() == [False]
-    assert arithmetic.logical("true", [])[1].tolist() == [False]
+    assert bool(arithmetic.logical("false", [])[0]) is False
+    assert bool(arithmetic.logical("true", [])[1]) is False
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4])
@@ -355,8 +357,7 @@ def test_softmax_and_its_logarithm_with_large_differences(monkeypatch, lopsided)
 
 
 def test_balls_keep_the_working_precision_and_ranges_are_sharp():
-    flint.ctx.prec, saved = 120, flint.ctx.prec
-    try:
+    with precision(120):
         a, b = flint.arb("0.7"), flint.arb("2.3")
         cases = {
             "add": (BALLS.add(a, b), 3.0), "mul": (BALLS.mul(a, b), 1.61), "neg": (BALLS.neg(a), -0.7),
@@ -377,15 +378,11 @@ def test_balls_keep_the_working_precision_and_ranges_are_sharp():
         for name in ("sin", "cos", "exp", "sinh", "cosh", "tanh", "asinh", "atan", "erf", "log"):
             low, high = floats_of(BALLS.atom(name, 0, wide, ()))
             values = sorted(float(getattr(mpmath, name)(t)) for t in (0.5, 0.9))
-            assert low == pytest.approx(values[0], abs=1e-7)
-            assert high == pytest.approx(values[1], abs=1e-7)
+            assert low <= values[0] < values[1] <= high
             assert float(BALLS.atom(name, 0, narrow, ()).rad()) < 2.1e-4
-    finally:
-        flint.ctx.prec = saved
     for name, order, ball in (
         ("log", 0, flint.arb(0, 1e-5)),
         ("log", 0, flint.arb(0.5, 0.5)),
         ("tan", 0, flint.arb(1.5, 1)),
     ):
-        with pytest.raises(CertificationError, match=f"{name} of order {order} is unbounded"):
-            BALLS.atom(name, order, ball, ())
+        assert floats_of(BALLS.atom(name, order, ball, ())) == (-math.inf, math.inf)

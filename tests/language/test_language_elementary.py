@@ -78,8 +78,8 @@ def test_rooms_look_here() -> None:
     from bilevel_verify.audit.scalar.numeric import FUNCTIONS as SAMPLED
     from bilevel_verify.checks.claims.meanings import FUNCTIONS as CLAIMS
     from bilevel_verify.manuscript.values import REAL
+    from bilevel_verify.numbers.exact import FUNCTIONS as UNARY
     from bilevel_verify.problems.vocabulary import FUNCTIONS as PROBLEMS
-    from bilevel_verify.theorems.exact import UNARY
 
     for table in (SAMPLED, MPMATH, CLAIMS, REAL, PROBLEMS, UNARY):
         assert set(NAMES) <= set(table), set(NAMES) - set(table)

@@ -265,7 +265,7 @@ def test_the_table_has_a_row_a_room_and_the_total():
 
 def test_what_the_fast_tests_notice_is_not_run_again(tmp_path):
     """Under all tests only the mutants that the fast ones left alive are run."""
-    name = "bilevel_verify/theorems/rational_powers.py"
+    name = "bilevel_verify/numbers/powers.py"
     log = tmp_path / "log.jsonl"
     options = driver.arguments(["--module", name, "--json", str(log)])
     planned = driver.planned_of(options)[:2]

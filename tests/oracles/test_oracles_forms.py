@@ -14,11 +14,11 @@ from sympy import Rational, cos, exp, log, sin, sqrt, symbols
 
 from bilevel_verify.atoms import huber, logcosh, logsumexp, pluspow, psi, softplus
 from bilevel_verify.errors import ParameterError
+from bilevel_verify.numbers.floats import MPMATH
 from bilevel_verify.oracles import Oracles, OracleWarning, compiling, forms, oracles, unpack_third
 from bilevel_verify.oracles.convention import EVALUATIONS, FIELDS, PRODUCTS
 from bilevel_verify.oracles.programs import direction_block
 from bilevel_verify.problems.problem import Problem
-from bilevel_verify.symbolic.arithmetics import MPMATH
 
 needs_numba = pytest.mark.skipif(importlib.util.find_spec("numba") is None, reason="numba is not installed")
 

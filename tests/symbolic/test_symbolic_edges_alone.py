@@ -12,7 +12,7 @@ import sympy
 from sympy import symbols
 
 from bilevel_verify.atoms import logsumexp
-from bilevel_verify.symbolic.arithmetics import MPMATH, NUMPY, PYTHON_FLOAT
+from bilevel_verify.numbers.floats import MPMATH, NUMPY, PYTHON_FLOAT
 from bilevel_verify.symbolic.differentiate import adjoints, gradient, tangents, third_derivative
 from bilevel_verify.symbolic.graph import ONE, Graph, Instruction, reachable
 from bilevel_verify.symbolic.lower import lower

@@ -14,7 +14,7 @@ from sympy import Max, Piecewise, Rational, cos, exp, log, pi, sin, sqrt, symbol
 
 from bilevel_verify.atoms import abspow, logcosh, logsumexp, pluspow, psi, sgnpow, sigmoid, softplus
 from bilevel_verify.errors import ExpressionError, MathematicalError
-from bilevel_verify.symbolic.arithmetics import MPMATH, NUMPY, PYTHON_FLOAT
+from bilevel_verify.numbers.floats import MPMATH, NUMPY, PYTHON_FLOAT
 from bilevel_verify.symbolic.differentiate import (
     gradient,
     hessian,

@@ -14,7 +14,7 @@ from sympy import Rational, symbols
 
 from bilevel_verify.atoms import TABLE, abspow, logsumexp, pluspow, sgnpow
 from bilevel_verify.errors import MathematicalError
-from bilevel_verify.symbolic.arithmetics import MPMATH, NUMPY, PYTHON_FLOAT
+from bilevel_verify.numbers.floats import MPMATH, NUMPY, PYTHON_FLOAT
 from bilevel_verify.symbolic.differentiate import (
     adjoints,
     atom_rule,

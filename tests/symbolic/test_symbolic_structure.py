@@ -9,10 +9,10 @@ from seeds import SEED
 from sympy import Rational, exp, sin, symbols
 
 from bilevel_verify.atoms import logsumexp, sigmoid, softplus
+from bilevel_verify.numbers.floats import PYTHON_FLOAT
 from bilevel_verify.oracles.convention import PRODUCTS
 from bilevel_verify.oracles.forms import plain_oracle
 from bilevel_verify.symbolic import differentiate
-from bilevel_verify.symbolic.arithmetics import PYTHON_FLOAT
 from bilevel_verify.symbolic.numeric import Forms, numeric
 from bilevel_verify.symbolic.program import Program, program_of
 from bilevel_verify.symbolic.structure import Structure, decompose

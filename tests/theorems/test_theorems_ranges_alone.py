@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from bilevel_verify.language import parse
-from bilevel_verify.theorems import exact
+from bilevel_verify.numbers import exact
+from bilevel_verify.numbers.rounding import precision
 from bilevel_verify.theorems.card import Card, Statement
 from bilevel_verify.theorems.card_parts import Condition, Definition, Domain, Expression, LetterSpec, Reading, Settings
 from bilevel_verify.theorems.letters.resolve import _margin, resolve
@@ -159,7 +160,7 @@ def test_only_chosen_letters_must_keep_their_ranges() -> None:
     ],
 )
 def test_margins_of_simple_comparisons(text: str, margin: float | None) -> None:
-    with exact.precision():
+    with precision(exact.BITS):
         assert _margin(exact.Formula({"a": F(2)}), parse(text)) == margin
     (line,) = resolved(card_of("a", entry={"where": conditions(text)}), {"a": 2}).hypotheses
     assert line.margin == margin

@@ -7,7 +7,9 @@ from fractions import Fraction
 import pytest
 
 from bilevel_verify.errors import ParameterError
-from bilevel_verify.theorems import exact, load_card
+from bilevel_verify.numbers import exact
+from bilevel_verify.numbers.rounding import precision
+from bilevel_verify.theorems import load_card
 from bilevel_verify.theorems.letters.resolve import leaves_of, resolve, scalar_of
 from bilevel_verify.theorems.letters.roots import loop_length
 
@@ -140,7 +142,7 @@ def test_enclosures_of_truth_travel_and_chosen_letters_are_what_was_run() -> Non
 
 
 def test_scalars_are_exact_where_they_can_be() -> None:
-    with exact.precision():
+    with precision(exact.BITS):
         assert exact.power(Fraction(16, 81), Fraction(3, 4)) == Fraction(8, 27)
         assert scalar_of(1e-4)[0] == Fraction(1, 10000)
         assert scalar_of("1/3")[0] == Fraction(1, 3)

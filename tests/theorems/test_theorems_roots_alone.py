@@ -11,7 +11,9 @@ import pytest
 
 from bilevel_verify.errors import CardError, MathematicalError
 from bilevel_verify.language import parse
-from bilevel_verify.theorems import exact
+from bilevel_verify.numbers import exact
+from bilevel_verify.numbers.rounding import ball as exact_ball
+from bilevel_verify.numbers.rounding import precision
 from bilevel_verify.theorems.card_parts import Domain, Expression, LetterSpec, Root
 from bilevel_verify.theorems.letters.roots import _bisect, _simple_middle, loop_length, run_value, solve_root
 from bilevel_verify.theorems.reading.reader import read_card
@@ -56,7 +58,7 @@ def test_a_loop_runs_until_its_limit(limit: Fraction, times: int, said: str) -> 
 
 
 def test_a_limit_known_only_up_to_rounding_says_so() -> None:
-    assert loop_length(exact.ball(F(7))) == (7, "K is 7 up to rounding")
+    assert loop_length(exact_ball(F(7))) == (7, "K is 7 up to rounding")
     found, note = loop_length(ball(F(7), F(7) + F(1, 2**60)))
     assert found == 7
     assert "K is 7 up to rounding" in note
@@ -118,19 +120,19 @@ def test_the_zero_of_an_increasing_function_is_enclosed(
             "mpf(1)/10": mpmath.mpf(1) / 10,
             "-sqrt(2)": -mpmath.sqrt(2),
         }[digits]
-    with exact.precision():
+    with precision(exact.BITS):
         found = solve_root("q", root(equation, low, high, **define), {"a": F(3)})
     assert encloses(found, expected)
 
 
 @pytest.mark.parametrize(("low", "high"), [("2", "5"), ("0", "1"), ("5", "2")])
 def test_a_bracket_without_a_change_of_sign_has_no_root(low: str, high: str) -> None:
-    with exact.precision(), pytest.raises(MathematicalError, match="no change of sign"):
+    with precision(exact.BITS), pytest.raises(MathematicalError, match="no change of sign"):
         solve_root("q", root("q**2 - 2", low, high), {})
 
 
 def test_a_zero_at_an_end_of_the_bracket_is_one() -> None:
-    with exact.precision():
+    with precision(exact.BITS):
         assert encloses(solve_root("q", root("q - 2", "2", "5"), {}), mpmath.mpf(2))
         assert encloses(solve_root("q", root("q - 2", "0", "2"), {}), mpmath.mpf(2))
         assert solve_root("q", root("q - 2", "2", "2"), {}) == 2
@@ -253,7 +255,7 @@ def test_bisection_ends_at_the_width_that_is_asked_for(center: Fraction) -> None
         asked.append(at)
         return 1 if at > center else -1
 
-    with exact.precision():
+    with precision(exact.BITS):
         found = _bisect(sign, F(-1), F(1))
         low, high = (F(exact.rational(end)) for end in (found.lower(), found.upper()))
     assert low <= center <= high

@@ -11,12 +11,12 @@ import pytest
 import sympy
 
 import bilevel_verify as bv
+from bilevel_verify.numbers.rounding import precision
 from bilevel_verify.truth.arithmetic.krawczyk import krawczyk
 from bilevel_verify.truth.functions.limits import limit_at_infinity
 from bilevel_verify.truth.functions.model import Function
 from bilevel_verify.truth.functions.profiles import profile_kind
 from bilevel_verify.truth.functions.quadratics import affine_form, ldl, quadratic_of
-from bilevel_verify.truth.lower_level.points import precision
 from bilevel_verify.truth.minimum.convex_minimum import is_convex, positive_semidefinite
 from bilevel_verify.truth.sets.squares import complete_squares
 from bilevel_verify.truth.simple_bilevel import supported

@@ -155,7 +155,7 @@ def test_a_wrong_face_is_not_certified(clipped: bv.Problem) -> None:
     t = bv.truth(clipped)
     assert isinstance(t, ConstrainedTruth)
     point = np.array([0.5])  # y* = (1/2, 0): y2 at its lower end, y1 free
-    from bilevel_verify.truth.lower_level.points import precision
+    from bilevel_verify.numbers.rounding import precision
 
     for held in [(), ((0, -1),), ((0, 1),), ((1, 1),), ((0, -1), (1, -1)), ((0, 1), (1, -1)), ((1, -1),)]:
         face = Face(clipped, t.polyhedron, held)

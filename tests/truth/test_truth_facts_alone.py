@@ -12,9 +12,9 @@ import pytest
 import sympy
 from truth_facts import arbs, close, end, level, vectors
 
+from bilevel_verify.numbers.rounding import precision
 from bilevel_verify.truth.functions.quadratics import Quadratic
 from bilevel_verify.truth.functions.structure import Ridge
-from bilevel_verify.truth.lower_level.points import precision
 from bilevel_verify.truth.simple_bilevel import supported as room
 from bilevel_verify.truth.simple_bilevel.facts import Facts, Row
 from bilevel_verify.truth.simple_bilevel.path_following import End, Region

@@ -9,8 +9,8 @@ import flint
 import numpy as np
 import pytest
 
+from bilevel_verify.numbers.rounding import precision
 from bilevel_verify.truth.arithmetic.krawczyk import krawczyk
-from bilevel_verify.truth.lower_level.points import precision
 
 pytestmark = pytest.mark.fast
 TINY = 2.0 ** (-53 + 16)

@@ -128,7 +128,7 @@ def test_derivatives_over_a_ball_that_is_too_wide_are_unknown_not_an_error(name:
     """A quotient of series whose denominator may be 0 raised an internal error (tanh on [-1e4, 1e4])."""
     from flint import arb
 
-    from bilevel_verify.truth.arithmetic.arithmetics import ball_atom
+    from bilevel_verify.numbers.balls import ball_atom
 
     wide = ball_atom(name, 2, arb(0, 1e4), ())
     assert not wide.is_finite() or wide.overlaps(arb(0))

@@ -190,6 +190,9 @@ def test_bad_points_are_refused(toy: Any) -> None:
     for bad in ([1.0, 2.0], [np.nan], [np.inf]):
         with pytest.raises(bv.InputError):
             t.phi(bad)
+    for bad in (mpmath.nan, mpmath.inf, -mpmath.inf, np.nan, np.inf):  # two of them were taken for 0
+        with pytest.raises(bv.InputError, match="finite"):
+            t.with_digits(30).phi([bad])
     with pytest.raises(bv.InputError):
         t.phi_batch([[1.0, 2.0]])
     with pytest.raises(bv.InputError):

@@ -14,8 +14,8 @@ import sympy
 from truth_facts import arbs, close, end, facts, level, vectors
 
 import bilevel_verify as bv
+from bilevel_verify.numbers.rounding import precision
 from bilevel_verify.truth.functions.model import Function
-from bilevel_verify.truth.lower_level.points import precision
 from bilevel_verify.truth.simple_bilevel import supported as room
 from bilevel_verify.truth.simple_bilevel.facts import Row
 from bilevel_verify.truth.simple_bilevel.path_following import Region

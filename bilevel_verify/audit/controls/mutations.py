@@ -12,8 +12,9 @@ from fractions import Fraction
 
 from bilevel_verify.audit.scalar.claim import ScalarClaim
 from bilevel_verify.language import tree
+from bilevel_verify.language.binding import binder
 from bilevel_verify.theorems.card_parts import Domain, Expression
-from bilevel_verify.theorems.rewrite import binder, moved_limit, with_child
+from bilevel_verify.theorems.rewrite import moved_limit, with_child
 
 Mutate = Callable[[tree.Node], tree.Node | None]
 HALF, ONE = Fraction(1, 2), tree.Number(Fraction(1))

@@ -20,9 +20,10 @@ from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim
 from bilevel_verify.audit.scalar.deciding import decide
 from bilevel_verify.errors import MathematicalError
 from bilevel_verify.language import to_latex, to_text, tree
+from bilevel_verify.numbers.exact import BITS, Formula, middle
+from bilevel_verify.numbers.rounding import precision
 from bilevel_verify.theorems.card import Card, Derivation, Entry, Inequality, Step
 from bilevel_verify.theorems.card_parts import Expression, Link, Mark
-from bilevel_verify.theorems.exact import Formula, middle, precision
 from bilevel_verify.theorems.origins import added_mark, not_given, ours_of, unread_of, with_ours
 from bilevel_verify.theorems.rewrite import free_letters
 from bilevel_verify.theorems.units.unit_table import unit_table
@@ -225,7 +226,7 @@ def _definitions(judge: Judge, link: Link, decision: Decision) -> dict[str, str]
     letters = free_letters(link.left.tree) | free_letters(link.right.tree)
     for name in sorted(letters & judge.table.formulas.keys()):
         found[name] = to_text(judge.table.formulas[name])
-        with suppress(MathematicalError, KeyError, ValueError), precision():
+        with suppress(MathematicalError, KeyError, ValueError), precision(BITS):
             value = Formula(decision.point).value(judge.table.out(tree.Letter(name)))
             found[name] += f" = {value if isinstance(value, Fraction) else format(middle(value), '.9g')}"
     return found

@@ -20,7 +20,8 @@ from bilevel_verify.audit.scalar.deciding import decide
 from bilevel_verify.audit.scalar.linear import linear_form
 from bilevel_verify.audit.scalar.numeric import evaluate
 from bilevel_verify.language import to_text, tree
-from bilevel_verify.theorems.rewrite import binder, moved_limit, negated, with_child
+from bilevel_verify.language.binding import binder
+from bilevel_verify.theorems.rewrite import moved_limit, negated, with_child
 
 ONE, TWO = tree.Number(Fraction(1)), tree.Number(Fraction(2))
 FACTORS = tuple(Fraction(*p) for p in ((11, 10), (5, 4), (3, 2), (2, 1), (3, 1), (4, 1), (6, 1), (10, 1), (100, 1)))

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 
 from bilevel_verify.audit.scalar.claim import ScalarClaim, prepared
 from bilevel_verify.language import to_text, tree
+from bilevel_verify.language.binding import binder
 from bilevel_verify.language.elementary import ELEMENTARY
-from bilevel_verify.theorems.rewrite import binder, free_letters, rebuild
+from bilevel_verify.theorems.rewrite import free_letters, rebuild
 from bilevel_verify.theorems.vocabulary import NUMBERS, ORDER_FUNCTIONS
 
 if TYPE_CHECKING:

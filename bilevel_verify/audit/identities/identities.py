@@ -24,9 +24,9 @@ from bilevel_verify.checks.claims.values import EvaluationError, Matrix, Tensor,
 from bilevel_verify.checks.instances.functions import ProblemFunctions
 from bilevel_verify.errors import BilevelVerifyError
 from bilevel_verify.language import to_latex, tree
+from bilevel_verify.numbers.rounding import ball, precision
 from bilevel_verify.problems import bilevel
 from bilevel_verify.problems.problem import Problem
-from bilevel_verify.theorems import exact
 from bilevel_verify.theorems.card import Card, Entry, Identity
 from bilevel_verify.truth import truth
 from bilevel_verify.truth.arithmetic.enclosure import Certainty
@@ -98,7 +98,7 @@ def attack_identity(entry: Identity, seed: int = 0) -> Decision:
     for number, (dx, dy) in enumerate(SHAPES):
         random = np.random.default_rng([seed, number])
         try:
-            with exact.precision(BITS):
+            with precision(BITS):
                 gap = _gap(entry, random_problem(dx, dy, random), random)
         except EvaluationError as reason:
             text = f"dx = {dx}, dy = {dy}: {reason}"
@@ -167,7 +167,7 @@ def _middle(value: Value) -> Any:
         return Vector(tuple(e.mid() for e in value.entries))
     if isinstance(value, Matrix):
         return Matrix(tuple(tuple(e.mid() for e in row) for row in value.rows))
-    return exact.ball(value).mid()
+    return ball(value).mid()
 
 
 def _gap(entry: Identity, problem: Problem, random: np.random.Generator) -> float:
@@ -199,4 +199,4 @@ def _flat(value: Value) -> list[Any]:
         return [entry for row in value.rows for entry in row]
     if isinstance(value, Tensor):
         return [entry for part in value.slices for entry in _flat(part)]
-    return [exact.ball(value)]
+    return [ball(value)]

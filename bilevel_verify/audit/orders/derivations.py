@@ -24,9 +24,10 @@ from bilevel_verify.audit.scalar.linear import linear_form
 from bilevel_verify.audit.scalar.signs import nonnegative
 from bilevel_verify.errors import MathematicalError
 from bilevel_verify.language import to_text, tree
+from bilevel_verify.numbers.exact import Formula, divide
+from bilevel_verify.numbers.exact import compare as compare_numbers
+from bilevel_verify.numbers.rounding import ball, precision
 from bilevel_verify.theorems.card import Card, Derivation
-from bilevel_verify.theorems.exact import Formula, ball, divide, precision
-from bilevel_verify.theorems.exact import compare as compare_numbers
 from bilevel_verify.theorems.rewrite import free_letters, rebuild, written_out
 from bilevel_verify.theorems.vocabulary import NUMBERS, ORDER_FUNCTIONS
 

@@ -6,6 +6,7 @@ sizes are bounded before anything is expanded, and nothing calls ``simplify``.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from fractions import Fraction
 from math import lcm
 
@@ -15,6 +16,7 @@ from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim
 from bilevel_verify.audit.scalar.field import Field
 from bilevel_verify.audit.scalar.linear import Affine, linear_form
 from bilevel_verify.language import tree
+from bilevel_verify.numbers.rounding import precision
 
 SIZE_LIMIT = 3_000
 DEGREE_LIMIT = 400
@@ -36,20 +38,14 @@ def by_number(claim: ScalarClaim) -> Decision:
 
 
 def _holds_in_balls(claim: ScalarClaim) -> bool:
-    from flint import ctx
-
     from bilevel_verify.checks.claims.evaluate import Evaluator
     from bilevel_verify.checks.claims.values import EvaluationError, compare
     from bilevel_verify.errors import CertificationError
 
-    before, ctx.prec = ctx.prec, 256
-    try:
+    with suppress(EvaluationError, CertificationError, ArithmeticError), precision(256):
         evaluator = Evaluator({})
         return compare(evaluator.scalar(claim.left), claim.op, evaluator.scalar(claim.right)) is True
-    except (EvaluationError, CertificationError, ArithmeticError):
-        return False
-    finally:
-        ctx.prec = before
+    return False
 
 
 def by_identity(claim: ScalarClaim) -> Decision:

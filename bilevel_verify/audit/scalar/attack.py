@@ -18,8 +18,8 @@ from bilevel_verify.audit.scalar.field import Field
 from bilevel_verify.audit.scalar.numeric import evaluate
 from bilevel_verify.audit.scalar.shrink import shrink
 from bilevel_verify.language import tree
+from bilevel_verify.language.binding import binder
 from bilevel_verify.theorems.card_parts import Domain
-from bilevel_verify.theorems.rewrite import binder
 
 Array = NDArray[np.float64]
 ZERO, ONE = tree.Number(Fraction(0)), tree.Number(Fraction(1))

@@ -8,10 +8,12 @@ derivative does: monotone in one letter, so look at the end point.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import count
+from operator import itemgetter
 from types import MappingProxyType
 from typing import Any
 
@@ -21,11 +23,15 @@ from bilevel_verify.audit.scalar.signs import nonnegative as plainly_nonnegative
 from bilevel_verify.audit.scalar.work import spend
 from bilevel_verify.language import tree
 from bilevel_verify.language.elementary import ELEMENTARY, Elementary
+from bilevel_verify.numbers.balls import ArbBalls
+from bilevel_verify.numbers.logic import conjunction
+from bilevel_verify.numbers.rounding import ball, precision
+from bilevel_verify.numbers.trees import Bound, Evaluate, TreeEvaluator
 from bilevel_verify.theorems.card_parts import Domain, Expression
 
 Ball = Any
 Box = dict[str, tuple[Fraction, Fraction]]
-Evaluate = Callable[[Mapping[str, Ball]], "Ball | None"]
+Enclosed = Callable[[Mapping[str, Ball]], "Ball | None"]
 NOWHERE: Mapping[str, Domain] = MappingProxyType({})
 PRECISION = 90
 BOX_LIMIT = 3_000
@@ -41,7 +47,11 @@ class NoEnclosure(Exception):
     """The expression cannot be enclosed on boxes (a sum with a variable limit, a matrix ...)."""
 
 
-def enclose(node: tree.Node, domains: Mapping[str, Domain] = NOWHERE) -> Evaluate:
+class _Undefined(Exception):
+    """No enclosure on this box: a pole, a root of what may be negative, an overflow."""
+
+
+def enclose(node: tree.Node, domains: Mapping[str, Domain] = NOWHERE) -> Enclosed:
     """A function from boxes to an enclosure of the values wherever the tree is defined; None where there is none.
 
     ``domains`` say which exponents are integers.
@@ -50,28 +60,7 @@ def enclose(node: tree.Node, domains: Mapping[str, Domain] = NOWHERE) -> Evaluat
     ------
     NoEnclosure : a function outside the table.
     """
-    match node:
-        case tree.Number(value=value):
-            number = _ball(value)
-            return lambda box: number
-        case tree.Letter(name=name):
-            return _letter(name)
-        case tree.Add(terms=terms):
-            return _fold(terms, domains, lambda a, b: a + b)
-        case tree.Multiply(factors=factors):
-            return _product(factors, domains)
-        case tree.Divide(numerator=top, denominator=bottom):
-            return _binary(top, bottom, domains, lambda a, b: None if b.contains(0) else a / b)
-        case tree.Negate(operand=operand):
-            inner = enclose(operand, domains)
-            return lambda box: None if (v := inner(box)) is None else -v
-        case tree.Power(base=base, exponent=exponent):
-            return _power_of(base, exponent, domains)
-        case tree.Conditional(test=test, yes=yes, no=no):
-            return _conditional(test, yes, no, domains)
-        case tree.Call():
-            return _call(node, domains)
-    raise NoEnclosure(type(node).__name__)
+    return _or_none(_Hulls(domains).compile(node))
 
 
 def truth(node: tree.Node, domains: Mapping[str, Domain] = NOWHERE) -> Callable[[Mapping[str, Ball]], bool | None]:
@@ -81,17 +70,17 @@ def truth(node: tree.Node, domains: Mapping[str, Domain] = NOWHERE) -> Callable[
     ------
     NoEnclosure : not a comparison or a combination of comparisons.
     """
-    match node:
-        case tree.Compare(operands=operands, operators=operators):
-            sides = [enclose(o, domains) for o in operands]
-            return lambda box: _chain([s(box) for s in sides], operators)
-        case tree.Logical(operator=word, operands=operands):
-            parts = [truth(o, domains) for o in operands]
-            return lambda box: _joined([p(box) for p in parts], word)
-        case tree.Not(operand=operand):
-            inner = truth(operand, domains)
-            return lambda box: None if (v := inner(box)) is None else not v
-    raise NoEnclosure("not a comparison")
+    return _or_none(_Hulls(domains).condition(node))
+
+
+def _or_none(value: Callable[[Any], Any]) -> Callable[[Mapping[str, Ball]], Any]:
+    def on(box: Mapping[str, Ball]) -> Any:
+        try:
+            return value(box)
+        except _Undefined:
+            return None
+
+    return on
 
 
 @dataclass(frozen=True)
@@ -125,8 +114,6 @@ def nonnegative(
     ``slopes`` help at boxes that touch an end: nonnegative there and growing away from it is nonnegative. Letters that
     ``domains`` leave out range over the box.
     """
-    from bilevel_verify.theorems.exact import precision
-
     domains = {**{name: _closed(*ends) for name, ends in box.items()}, **domains}
     value, tests = enclose(node, domains), [truth(c, domains) for c in conditions]
     with precision(PRECISION):
@@ -143,8 +130,6 @@ def away_from_zero(node: tree.Node, box: Box) -> bool:
     ------
     NoEnclosure : a function outside the table.
     """
-    from bilevel_verify.theorems.exact import precision
-
     value = enclose(node, {name: _closed(*ends) for name, ends in box.items()})
     with precision(PRECISION):
         found = value({n: _interval(a, b) for n, (a, b) in box.items()})
@@ -152,11 +137,11 @@ def away_from_zero(node: tree.Node, box: Box) -> bool:
 
 
 def _search(
-    value: Evaluate,
+    value: Enclosed,
     tests: list[Callable[[Mapping[str, Ball]], bool | None]],
     start: Box,
     strict: bool,
-    slopes: list[tuple[str, Fraction, Evaluate]],
+    slopes: list[tuple[str, Fraction, Enclosed]],
 ) -> Search:
     order, done = count(), 0
     queue: list[tuple[float, int, Box]] = [(0.0, next(order), start)]
@@ -196,78 +181,108 @@ def _closed(low: Fraction, high: Fraction) -> Domain:
     return Domain("box", "interval", Expression(tree.signed(low), ""), Expression(tree.signed(high), ""))
 
 
-def _ball(value: Fraction) -> Ball:
-    from flint import arb, fmpq
-
-    return arb(fmpq(value.numerator, value.denominator))
-
-
 def _interval(low: Fraction, high: Fraction) -> Ball:
-    return _ball(low) if low == high else _ball(low).union(_ball(high))
+    return ball(low) if low == high else ball(low).union(ball(high))
 
 
-def _letter(name: str) -> Evaluate:
-    if name in ("pi", "E"):
-        from flint import arb
+class _Boxed(ArbBalls):
+    """Balls as hulls of the values over a box; where there is none, nothing goes on."""
 
-        return lambda box: arb.pi() if name == "pi" else arb.const_e()
-    if name == "oo":
-        raise NoEnclosure("infinity")
-    return lambda box: box[name]
+    def div(self, a: Ball, b: Ball) -> Ball:
+        if b.contains(0):
+            raise _Undefined
+        return _finite(a / b)
 
+    def named(self, name: str) -> Ball:
+        raise KeyError(name)
 
-def _binary(
-    left: tree.Node, right: tree.Node, domains: Mapping[str, Domain], combine: Callable[[Ball, Ball], Ball | None]
-) -> Evaluate:
-    one, two = enclose(left, domains), enclose(right, domains)
+    def raised(self, a: Ball, exponent: Ball) -> Ball:
+        raise NotImplementedError("a power depends on what is known of its exponent")
 
-    def value(box: Mapping[str, Ball]) -> Ball | None:
-        a, b = one(box), two(box)
-        return None if a is None or b is None else _finite(combine(a, b))
+    def integer(self, value: Ball, what: str) -> int:
+        raise NotImplementedError("no ranges")
 
-    return value
-
-
-def _fold(
-    parts: tuple[tree.Node, ...], domains: Mapping[str, Domain], combine: Callable[[Ball, Ball], Ball | None]
-) -> Evaluate:
-    values = [enclose(part, domains) for part in parts]
-
-    def value(box: Mapping[str, Ball]) -> Ball | None:
-        total = values[0](box)
-        for part in values[1:]:
-            other = part(box)
-            total = None if total is None or other is None else combine(total, other)
-        return _finite(total)
-
-    return value
+    def compare(self, op: str, a: Ball, b: Ball) -> bool | None:
+        """Strict and non-strict are treated alike when cutting: a box that touches the boundary is kept."""
+        if op == "eq":
+            return False if a < b or a > b else None
+        return True if a < b or (op == "le" and a <= b) else False if a > b else None
 
 
-def _finite(value: Ball | None) -> Ball | None:
-    return value if value is not None and value.is_finite() else None
+class _Hulls(TreeEvaluator):
+    """Trees over boxes, with what is known of their exponents."""
+
+    error = NoEnclosure
+
+    def __init__(self, domains: Mapping[str, Domain]) -> None:
+        super().__init__(_Boxed(), RULES)
+        self.domains = domains
+
+    def letter(self, name: str) -> Evaluate:
+        if name in ("pi", "E"):
+            from flint import arb
+
+            return lambda box: arb.pi() if name == "pi" else arb.const_e()
+        if name == "oo":
+            raise NoEnclosure("infinity")
+        return itemgetter(name)
+
+    def total(self, values: Sequence[Ball], negative: Sequence[bool]) -> Ball:
+        """A signed sum; what overflowed stays so, hence one look at the end is enough."""
+        found = -values[0] if negative[0] else values[0]
+        for value, minus in zip(values[1:], negative[1:]):
+            found = found - value if minus else found + value
+        return _finite(found)
+
+    def product_of(self, factors: Sequence[tree.Node]) -> Evaluate:
+        """Products; a factor that occurs twice is squared, not multiplied with itself."""
+        kinds = Counter(factors)
+        parts = [self.compile(f if n == 1 else tree.Power(f, tree.Number(Fraction(n)))) for f, n in kinds.items()]
+
+        def multiplied(box: Bound) -> Ball:
+            found = parts[0](box)
+            for part in parts[1:]:
+                found = found * part(box)
+            return _finite(found)
+
+        return multiplied
+
+    def power(self, node: tree.Power) -> Evaluate:
+        """A whole power, or the corners of a real one."""
+        base, exponent, domains = node.base, node.exponent, self.domains
+        form = linear_form(exponent)
+        if form is not None and not form[1] and form[0].denominator == 1:
+            n, inner = int(form[0]), self.compile(base)
+            return lambda box: _finite(_whole_power(inner(box), n))
+        growing = plainly_nonnegative(exponent, domains)
+        signed = whole(exponent, domains) and not plainly_nonnegative(base, domains)
+        raised = _signed_power if signed else _real_power
+        return self.binary(lambda b, e: raised(b, e, growing), base, exponent)
+
+    def chain(self, operands: Sequence[tree.Node], links: Sequence[tuple[str, bool]]) -> Evaluate:
+        """Links of which a side has no enclosure are not decided."""
+        sides, compare = [_or_none(self.compile(operand)) for operand in operands], self.arithmetic.compare
+
+        def hold(box: Bound) -> bool | None:
+            values = [side(box) for side in sides]
+            return conjunction(
+                None if a is None or b is None else compare(op, b, a) if turned else compare(op, a, b)
+                for a, (op, turned), b in zip(values, links, values[1:])
+            )
+
+        return hold
+
+    def over_range(self, node: tree.Call, index: str, low: tree.Node, high: tree.Node) -> Evaluate:
+        raise NoEnclosure(node.function)
+
+    def compile(self, node: tree.Node) -> Evaluate:
+        """The function of a tree; what jumps inside of a box has no rule here."""
+        if isinstance(node, tree.Modulo):
+            raise NoEnclosure("Modulo")
+        return super().compile(node)
 
 
-def _product(factors: tuple[tree.Node, ...], domains: Mapping[str, Domain]) -> Evaluate:
-    """Products; a factor that occurs twice is squared, not multiplied with itself."""
-    kinds: dict[tree.Node, int] = {}
-    for factor in factors:
-        kinds[factor] = kinds.get(factor, 0) + 1
-    parts = tuple(f if n == 1 else tree.Power(f, tree.Number(Fraction(n))) for f, n in kinds.items())
-    return _fold(parts, domains, lambda a, b: a * b)
-
-
-def _power_of(base: tree.Node, exponent: tree.Node, domains: Mapping[str, Domain]) -> Evaluate:
-    form = linear_form(exponent)
-    if form is not None and not form[1] and form[0].denominator == 1:
-        n, inner = int(form[0]), enclose(base, domains)
-        return lambda box: None if (v := inner(box)) is None else _finite(_whole_power(v, n))
-    growing = plainly_nonnegative(exponent, domains)
-    if whole(exponent, domains) and not plainly_nonnegative(base, domains):
-        return _binary(base, exponent, domains, lambda b, e: _signed_power(b, e, growing))
-    return _binary(base, exponent, domains, lambda b, e: _real_power(b, e, growing))
-
-
-def _signed_power(base: Ball, exponent: Ball, growing: bool) -> Ball | None:
+def _signed_power(base: Ball, exponent: Ball, growing: bool) -> Ball:
     """Hull of integer powers of a base of either sign: those of its absolute value, with both signs."""
     from flint import arb
 
@@ -275,7 +290,7 @@ def _signed_power(base: Ball, exponent: Ball, growing: bool) -> Ball | None:
         return _real_power(base, exponent, growing)
     size = abs(base) if base < 0 else arb(0).union(abs(base).upper())
     found = _real_power(size, exponent, growing)
-    return None if found is None else found.union(-found)
+    return found.union(-found)
 
 
 def _whole_power(value: Ball, n: int) -> Ball:
@@ -292,7 +307,7 @@ def _whole_power(value: Ball, n: int) -> Ball:
     return (low**n).union(high**n)
 
 
-def _real_power(base: Ball, exponent: Ball, growing: bool) -> Ball | None:
+def _real_power(base: Ball, exponent: Ball, growing: bool) -> Ball:
     """Hull of a real power: it is monotone in each argument, so the corners decide; negative bases are undefined.
 
     ``growing`` says that the exponent is known to be nonnegative, whatever the round radius of its ball says: only then
@@ -302,11 +317,11 @@ def _real_power(base: Ball, exponent: Ball, growing: bool) -> Ball | None:
 
     low, high = base.lower(), base.upper()
     if low < -ROUNDING * high:
-        return None
+        raise _Undefined
     small, large = exponent.lower(), exponent.upper()
     if not low > 0:
         if not growing:
-            return None
+            raise _Undefined
         top = [arb(1), arb(0)]  # 0**0 is 1
         if high > 0:
             top += [high**small, high**large]
@@ -314,46 +329,30 @@ def _real_power(base: Ball, exponent: Ball, growing: bool) -> Ball | None:
     return _hull([low**small, low**large, high**small, high**large])
 
 
-def _hull(values: list[Ball]) -> Ball | None:
+def _finite(value: Ball) -> Ball:
+    if not value.is_finite():
+        raise _Undefined
+    return value
+
+
+def _hull(values: list[Ball]) -> Ball:
     total = values[0]
     for value in values[1:]:
         total = total.union(value)
     return _finite(total)
 
 
-def _conditional(test: tree.Node, yes: tree.Node, no: tree.Node, domains: Mapping[str, Domain]) -> Evaluate:
-    holds, one, two = truth(test, domains), enclose(yes, domains), enclose(no, domains)
-
-    def value(box: Mapping[str, Ball]) -> Ball | None:
-        answer = holds(box)
-        if answer is not None:
-            return one(box) if answer else two(box)
-        a, b = one(box), two(box)
-        return None if a is None or b is None else a.union(b)
-
-    return value
+def _logarithm(value: Ball) -> Ball:
+    if not value > 0:
+        raise _Undefined
+    return _hull([value.lower().log(), value.upper().log()])
 
 
-def _call(node: tree.Call, domains: Mapping[str, Domain]) -> Evaluate:
-    if node.function in ("max", "min"):
-        best = (lambda a, b: a.max(b)) if node.function == "max" else (lambda a, b: a.min(b))
-        return _fold(node.arguments, domains, best)
-    rule = RULES.get(node.function)
-    if rule is None or len(node.arguments) != 1:
-        raise NoEnclosure(node.function)
-    inner = enclose(node.arguments[0], domains)
-    return lambda box: None if (v := inner(box)) is None else _finite(rule(v))
-
-
-def _logarithm(value: Ball) -> Ball | None:
-    return _hull([value.lower().log(), value.upper().log()]) if value > 0 else None
-
-
-def _root(value: Ball) -> Ball | None:
+def _root(value: Ball) -> Ball:
     from flint import arb
 
     if value.lower() < -ROUNDING * value.upper():
-        return None
+        raise _Undefined
     low = value.lower() if value >= 0 else arb(0)
     return _hull([low.sqrt(), value.upper().sqrt()])
 
@@ -364,40 +363,17 @@ def _plus(value: Ball) -> Ball:
     return value.max(arb(0))
 
 
-def _rule(function: Elementary) -> Callable[[Ball], Ball | None]:
+def _rule(function: Elementary) -> Callable[[Ball], Ball]:
     """An increasing function by its values at the two ends, any other by the library's enclosure."""
     if function.increasing:
         return lambda v: _hull([function.ball(v.lower()), function.ball(v.upper())])
-    return function.ball
+    return lambda v: _finite(function.ball(v))
 
 
-RULES: dict[str, Callable[[Ball], Ball | None]] = {
+RULES: dict[str, Callable[[Ball], Ball]] = {
     "log": _logarithm,
     "sqrt": _root,
     **{name: _rule(one) for name, one in ELEMENTARY.items() if name not in ("log", "sqrt", "sign", "tan")},
     "abs": lambda v: abs(v),
     "plus": _plus,
 }
-
-
-def _chain(values: list[Ball | None], operators: tuple[str, ...]) -> bool | None:
-    answers = [
-        None if a is None or b is None else _relation(a, op, b) for a, op, b in zip(values, operators, values[1:])
-    ]
-    return _joined(answers, "and")
-
-
-def _relation(a: Ball, op: str, b: Ball) -> bool | None:
-    """Strict and non-strict are treated alike when cutting: a box that touches the boundary is kept."""
-    if op in (">", ">="):
-        a, b = b, a
-    if op == "==":
-        return False if a < b or a > b else None
-    return True if a < b or (op in ("<=", ">=") and a <= b) else False if a > b else None
-
-
-def _joined(answers: list[bool | None], word: str) -> bool | None:
-    decisive = word == "or"
-    if any(answer is decisive for answer in answers):
-        return decisive
-    return None if any(answer is None for answer in answers) else not decisive

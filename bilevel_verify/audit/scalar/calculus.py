@@ -22,7 +22,7 @@ from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim, end_conditi
 from bilevel_verify.audit.scalar.integers import signed_powers
 from bilevel_verify.audit.scalar.linear import linear_form
 from bilevel_verify.audit.scalar.needs import defined_everywhere
-from bilevel_verify.audit.scalar.numeric import evaluate
+from bilevel_verify.audit.scalar.numeric import NEAR, evaluate
 from bilevel_verify.audit.scalar.signs import nonnegative
 from bilevel_verify.audit.scalar.smt import prove as by_smt
 from bilevel_verify.language import tree
@@ -239,7 +239,7 @@ def _fails_somewhere(node: tree.Node, box: Box) -> bool:
         share = np.where(corner[place] == 0, 1e-6, np.where(corner[place] == 1, 1 - 1e-6, inside[place]))
         points[name] = float(low) + (float(high) - float(low)) * share
     values = np.asarray(evaluate(node, points), float)
-    return bool(np.any(values < -1e-9 * (1.0 + np.abs(values))))
+    return bool(np.any(values < -NEAR * (1.0 + np.abs(values))))
 
 
 class _Analytic(_Algebraic):

@@ -11,8 +11,8 @@ from typing import Any, Literal
 from bilevel_verify.audit.scalar.integers import whole
 from bilevel_verify.errors import BilevelVerifyError
 from bilevel_verify.language import tree
+from bilevel_verify.numbers.exact import Formula
 from bilevel_verify.theorems.card_parts import Domain, Expression
-from bilevel_verify.theorems.exact import Formula
 from bilevel_verify.theorems.rewrite import free_letters, infinite, substitute
 from bilevel_verify.theorems.vocabulary import NUMBERS
 

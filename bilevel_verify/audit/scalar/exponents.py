@@ -18,6 +18,7 @@ from bilevel_verify.audit.scalar.powers import ONE, ZERO, Term, collected, surel
 from bilevel_verify.audit.scalar.signs import nonnegative, positive
 from bilevel_verify.audit.scalar.smt import prove as by_smt
 from bilevel_verify.language import tree
+from bilevel_verify.numbers.rounding import ball
 from bilevel_verify.theorems.card_parts import Domain, Expression
 from bilevel_verify.theorems.rewrite import free_letters
 
@@ -259,12 +260,9 @@ class _Logarithms:
 
     def ends(self, base: tree.Node) -> tuple[Expression | None, Expression | None]:
         if isinstance(base, tree.Number):
-            from flint import arb, fmpq
-
-            ball = arb(fmpq(base.value.numerator, base.value.denominator)).log()
             if base.value == 1:
                 return _number(Fraction(0)), _number(Fraction(0))
-            middle = Fraction(floor(float(ball.mid()) * DIGITS), DIGITS)
+            middle = Fraction(floor(float(ball(base.value).log().mid()) * DIGITS), DIGITS)
             return _number(middle - Fraction(2, DIGITS)), _number(middle + Fraction(3, DIGITS))
         least = _number(Fraction(0)) if _holds(self.claim, ONE, base) else None
         most = _number(Fraction(0)) if _holds(self.claim, base, ONE) else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from fractions import Fraction
 
 import numpy as np
@@ -13,11 +14,14 @@ from bilevel_verify.audit.scalar.numeric import evaluate
 from bilevel_verify.checks.claims.evaluate import Evaluator
 from bilevel_verify.checks.claims.values import EvaluationError, compare, ends
 from bilevel_verify.errors import CertificationError
+from bilevel_verify.numbers.rounding import precision
 
 Array = NDArray[np.float64]
 BITS = 256
 ROUNDING = 1e-14
 """What the ratio of two floats may be off by."""
+MEETS = 1e-9
+"""The excess of a strict relation whose sides are equal floats: worth a look in balls."""
 HOPELESS = -1e-6
 """Relative excess in floats below which ball arithmetic need not be asked whether the relation fails."""
 
@@ -59,7 +63,7 @@ class Field:
         if claim.op == "==":
             excess = np.abs(excess)
         if claim.op in ("<", ">"):
-            excess = np.where(low == high, 1e-9, excess)
+            excess = np.where(low == high, MEETS, excess)
         return np.where(np.isfinite(left) & np.isfinite(right), excess, np.nan), ratio
 
     def hopeful(self, points: list[dict[str, Fraction]]) -> list[dict[str, Fraction]]:
@@ -92,23 +96,15 @@ class Field:
         return 1.0 if 1 < ratio < 1 + ROUNDING else ratio
 
     def _at(self, point: Mapping[str, Fraction], refuting: bool) -> tuple[float, float] | None:
-        from flint import ctx
-
         if any(point[name].denominator != 1 for name in self.integers):
             return None
-        before = ctx.prec
-        ctx.prec = BITS
         evaluator = self._evaluator
         evaluator.letters = {name: (value, "proved") for name, value in point.items()}
         evaluator.new_epoch()
-        try:
+        with suppress(EvaluationError, CertificationError, ArithmeticError, ValueError), precision(BITS):
             if any(evaluator.answer(condition) is not True for condition in self.conditions):
                 return None
             left, right = evaluator.scalar(self.claim.left), evaluator.scalar(self.claim.right)
-            if refuting and compare(left, self.claim.op, right) is not False:
-                return None
-            return sum(ends(left)) / 2, sum(ends(right)) / 2
-        except (EvaluationError, CertificationError, ArithmeticError, ValueError):
-            return None
-        finally:
-            ctx.prec = before
+            if not refuting or compare(left, self.claim.op, right) is False:
+                return sum(ends(left)) / 2, sum(ends(right)) / 2
+        return None

@@ -11,8 +11,9 @@ from itertools import product
 
 from bilevel_verify.audit.scalar.linear import linear_form
 from bilevel_verify.language import tree
+from bilevel_verify.language.binding import binder
 from bilevel_verify.theorems.card_parts import Domain, Expression
-from bilevel_verify.theorems.rewrite import binder, free_letters
+from bilevel_verify.theorems.rewrite import free_letters
 
 Domains = Mapping[str, Domain]
 INTEGERS = frozenset({"floor", "ceil", "sign", "binomial", "factorial", "argmin", "argmax"})

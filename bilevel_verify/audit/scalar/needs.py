@@ -11,8 +11,9 @@ from bilevel_verify.audit.scalar.integers import index_domain, whole
 from bilevel_verify.audit.scalar.linear import linear_form
 from bilevel_verify.audit.scalar.signs import nonnegative, positive
 from bilevel_verify.language import tree
+from bilevel_verify.language.binding import binder
 from bilevel_verify.theorems.card_parts import Domain, Expression
-from bilevel_verify.theorems.rewrite import binder, substitute
+from bilevel_verify.theorems.rewrite import substitute
 
 ZERO = tree.Number(Fraction(0))
 

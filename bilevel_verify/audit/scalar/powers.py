@@ -18,7 +18,7 @@ from bilevel_verify.audit.scalar.claim import ScalarClaim
 from bilevel_verify.audit.scalar.signs import nonnegative, positive
 from bilevel_verify.audit.scalar.smt import prove as by_smt
 from bilevel_verify.language import tree
-from bilevel_verify.theorems.rewrite import binder
+from bilevel_verify.language.binding import binder
 from bilevel_verify.theorems.vocabulary import NUMBERS
 
 TERMS = 24

@@ -28,6 +28,7 @@ from bilevel_verify.audit.scalar.combination import (
 from bilevel_verify.audit.scalar.linear import linear_form
 from bilevel_verify.audit.scalar.work import spend
 from bilevel_verify.language import tree
+from bilevel_verify.numbers.rounding import ball, precision
 from bilevel_verify.theorems.card_parts import Expression
 
 ENGINE = "rolle"
@@ -326,19 +327,13 @@ def _sign_of(value: Number) -> int:
     shares = {c: r for c, r in logs.items() if r and c != 1}
     if not shares or _cancel(shares):
         return (constant > 0) - (constant < 0)
-    from flint import arb, ctx, fmpq
-
-    precision = ctx.prec
-    try:
-        for bits in PRECISIONS:
-            ctx.prec = bits
-            total = arb(fmpq(constant.numerator, constant.denominator))
+    for bits in PRECISIONS:
+        with precision(bits):
+            total = ball(constant)
             for c, r in shares.items():
-                total += arb(fmpq(r.numerator, r.denominator)) * arb(fmpq(c.numerator, c.denominator)).log()
+                total += ball(r) * ball(c).log()
             if not total.contains(0):
                 return 1 if total > 0 else -1
-    finally:
-        ctx.prec = precision
     raise NotACombination("a number too close to 0")
 
 

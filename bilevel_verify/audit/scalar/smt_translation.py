@@ -19,8 +19,8 @@ from bilevel_verify.audit.scalar.integers import even, odd, whole
 from bilevel_verify.audit.scalar.linear import linear_form
 from bilevel_verify.audit.scalar.signs import nonnegative, positive
 from bilevel_verify.language import tree
+from bilevel_verify.language.binding import binder
 from bilevel_verify.language.elementary import INCREASING
-from bilevel_verify.theorems.rewrite import binder
 
 ROOT_LIMIT = 24
 POWER_LIMIT = 40

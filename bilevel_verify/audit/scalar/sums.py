@@ -19,7 +19,8 @@ from bilevel_verify.audit.scalar.integers import index_domain, whole
 from bilevel_verify.audit.scalar.linear import linear_form
 from bilevel_verify.audit.scalar.smt import prove as by_smt
 from bilevel_verify.language import tree
-from bilevel_verify.theorems.rewrite import binder, free_letters, rebuild, substitute
+from bilevel_verify.language.binding import binder
+from bilevel_verify.theorems.rewrite import free_letters, rebuild, substitute
 
 RANGED = ("sum", "prod")
 UNROLLED = 64

@@ -14,7 +14,8 @@ import sympy
 
 from bilevel_verify.audit.entries.script import MPMATH, PYTHON, TOTAL, Printer
 from bilevel_verify.language import tree
-from bilevel_verify.theorems.rewrite import binder, free_letters, rebuild
+from bilevel_verify.language.binding import binder
+from bilevel_verify.theorems.rewrite import free_letters, rebuild
 from bilevel_verify.theorems.units.units import Unit, UnitCheck
 from bilevel_verify.theorems.vocabulary import NUMBERS, ORDER_FUNCTIONS
 

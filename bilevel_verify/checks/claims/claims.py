@@ -9,11 +9,12 @@ from typing import Any
 
 from bilevel_verify.checks.claims import values as v
 from bilevel_verify.checks.claims.decide import Judgement, Tally, guarded, judge, undecided
-from bilevel_verify.checks.claims.evaluate import Bound, Evaluator
+from bilevel_verify.checks.claims.evaluate import Evaluator
 from bilevel_verify.checks.claims.facts import needs_epochs, rests_on_the_epoch
 from bilevel_verify.checks.claims.recorded import HOW, RecordedRun
 from bilevel_verify.checks.claims.values import EvaluationError
 from bilevel_verify.errors import MathematicalError
+from bilevel_verify.numbers.trees import Bound
 from bilevel_verify.theorems.card import Claim
 from bilevel_verify.theorems.card_parts import Domain, Link
 
@@ -145,7 +146,7 @@ def judge_parameters(claims: list[Claim], evaluator_of: Callable[[Claim], Evalua
 def over_epoch(judged: Judged, trajectory: RecordedRun, epoch: int) -> None:
     """Judge a step or epoch claim at all its places in an epoch that is recorded."""
     claim = judged.claim
-    bound: Bound = {"t": epoch}
+    bound: dict[str, Any] = {"t": epoch}
     if claim.over == "step" and "k" not in claim.for_:
         at_places(judged, [{"t": epoch, "k": k} for k in range(trajectory.k_end(epoch))])
         return

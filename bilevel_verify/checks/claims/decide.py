@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import inf, isnan
 
-from bilevel_verify.checks.claims.values import Answer, Scalar, Value, compare, ends, scalar_ball
+from bilevel_verify.checks.claims.values import Answer, Value, as_scalar, compare, ends, scalar_ball
 from bilevel_verify.checks.verdicts.verdict import Verdict
 from bilevel_verify.errors import MathematicalError
 from bilevel_verify.truth.arithmetic.enclosure import Certainty, is_witness, weakest
@@ -51,7 +51,7 @@ def judge(left: Value, operator: str, right: Value, certainty: Certainty = "prov
     >>> judge(Fraction(1), "<=", Fraction(1)).answer
     True
     """
-    a, b = _scalar(left), _scalar(right)
+    a, b = as_scalar(left), as_scalar(right)
     answer = compare(a, operator, b)
     (a_low, a_high), (b_low, b_high) = ends(a), ends(b)
     measured, bound = _counting_ends((a_low, a_high), operator, (b_low, b_high), answer)
@@ -66,12 +66,6 @@ def judge(left: Value, operator: str, right: Value, certainty: Certainty = "prov
 def undecided(reason: str, certainty: Certainty = "computed", where: str = "") -> Judgement:
     """A place where a side has no value."""
     return Judgement(None, float("nan"), float("nan"), float("nan"), reason, certainty, where)
-
-
-def _scalar(value: Value) -> Scalar:
-    from fractions import Fraction
-
-    return value if isinstance(value, Fraction) else scalar_ball(value)
 
 
 def _counting_ends(

@@ -1,13 +1,14 @@
-"""Interpreter of expression trees: from a claim of a card to enclosures at one place.
+"""Expression trees of claims: from a claim of a card to enclosures at one place.
 
-A tree is compiled once to closures and then called with the bound names of a place (``k``, ``t``, quantified letters).
-Nothing is executed as code; every name is looked up in four tables: bound names, letters, definitions, functions.
+Every name is looked up in four tables: bound names of a place (``k``, ``t``, quantified letters), letters, definitions,
+functions.
 Running sums are remembered, so that a claim at every ``k`` of an epoch costs one pass and not one for each ``k``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from fractions import Fraction
 from typing import Any, Protocol
 
@@ -15,15 +16,12 @@ from flint import arb
 
 from bilevel_verify.checks.claims import linear
 from bilevel_verify.checks.claims import values as v
-from bilevel_verify.checks.claims.meanings import FUNCTIONS, empty_range, join, product, signed_sum
-from bilevel_verify.checks.claims.values import EvaluationError, Scalar, Value
+from bilevel_verify.checks.claims.meanings import FUNCTIONS, signed_sum
+from bilevel_verify.checks.claims.values import VALUES, EvaluationError, Scalar, Value
 from bilevel_verify.language import tree
+from bilevel_verify.language.binding import RANGE_FUNCTIONS
+from bilevel_verify.numbers.trees import Bound, Evaluate, TreeEvaluator
 from bilevel_verify.truth.arithmetic.enclosure import RANK, Certainty, weakest
-
-Bound = dict[str, Any]
-Evaluate = Callable[[Bound], Value]
-RANGE_LIMIT = 1_000_000
-RANGE_FUNCTIONS = frozenset({"sum", "prod", "max", "min", "argmin", "argmax"})
 
 
 class Functions(Protocol):
@@ -46,8 +44,8 @@ class Sequences(Protocol):
         """Number of oracle calls of one kind."""
 
 
-class Evaluator:
-    """Evaluates trees. ``certainty`` is the weakest ingredient since :meth:`reset`.
+class Evaluator(TreeEvaluator):
+    """Values of trees. ``certainty`` is the weakest ingredient since :meth:`reset`.
 
     Parameters
     ----------
@@ -56,6 +54,9 @@ class Evaluator:
     functions, sequences : see the protocols; None where a claim may not mention any.
     """
 
+    error = EvaluationError
+    typed = False  # what a run records may be an answer, and vectors are told from numbers where they meet
+
     def __init__(
         self,
         letters: Mapping[str, tuple[Value, Certainty]],
@@ -63,12 +64,12 @@ class Evaluator:
         functions: Functions | None = None,
         sequences: Sequences | None = None,
     ) -> None:
+        super().__init__(VALUES, FUNCTIONS | {"norm": self._norm})
         self.letters = dict(letters)
         self.definitions = dict(definitions or {})
         self.functions, self.sequences = functions, sequences
         self.certainty: Certainty = "proved"
-        self._compiled: dict[int, tuple[tree.Node, Evaluate]] = {}
-        self._depends: dict[int, frozenset[str]] = {}
+        self._depends: dict[int, tuple[tree.Node, frozenset[str]]] = {}
         self._memory: dict[Any, Any] = {}
         self._open: list[str] = []
 
@@ -85,15 +86,14 @@ class Evaluator:
 
     def value(self, node: tree.Node, bound: Bound | None = None) -> Value:
         """The value of a tree at a place."""
-        result = self._compile(node)({} if bound is None else bound)
+        result = self.compiled(node)({} if bound is None else bound)
         if isinstance(result, arb) and not result.is_exact():
             self.note("certified")
         return result
 
     def scalar(self, node: tree.Node, bound: Bound | None = None) -> Scalar:
         """The value of a tree that must be a number."""
-        result = self.value(node, bound)
-        return result if isinstance(result, Fraction) else v.scalar_ball(result)
+        return v.as_scalar(self.value(node, bound))
 
     def answer(self, node: tree.Node, bound: Bound | None = None) -> v.Answer:
         """The truth value of a condition: True, False, or None where the enclosures do not decide."""
@@ -106,50 +106,27 @@ class Evaluator:
         """Forget running sums; they are of no use in another epoch."""
         self._memory.clear()
 
-    # --- compilation --------------------------------------------------------------------------------------------------
+    def forget(self) -> None:
+        """Forget what is compiled, with everything that is remembered by the ids of trees."""
+        super().forget()
+        self._depends.clear()
+        self._memory.clear()
 
-    def _compile(self, node: tree.Node) -> Evaluate:
-        found = self._compiled.get(id(node))
-        if found is None:
-            method = getattr(self, f"_compile_{type(node).__name__.lower()}", None)
-            if method is None:
-                raise EvaluationError(f"{type(node).__name__} cannot be evaluated here")
-            found = (node, method(node))
-            self._compiled[id(node)] = found
-        return found[1]
+    # --- names --------------------------------------------------------------------------------------------------------
 
-    def _compile_number(self, node: tree.Number) -> Evaluate:
-        return lambda bound, number=node.value: number  # type: ignore[misc]
-
-    def _compile_truth(self, node: tree.Truth) -> Evaluate:
-        return lambda bound, answer=node.value: answer  # type: ignore[misc]
-
-    def _compile_letter(self, node: tree.Letter) -> Evaluate:
-        name = node.name
-        if name in ("pi", "E", "oo") and name not in self.letters:
-            number = {"pi": arb.pi, "E": arb.const_e, "oo": arb.pos_inf}[name]()
-            return lambda bound: number
-
-        def look_up(bound: Bound) -> Value:
-            if name in bound:
-                found: Value = bound[name]
-                return Fraction(found) if type(found) is int else found
-            return self._letter(name, bound)
-
-        return look_up
-
-    def _letter(self, name: str, bound: Bound) -> Value:
+    def missing(self, name: str, bound: Bound) -> Value:
+        """A letter, a definition, a number that everybody knows, or a fact of the run, in this order."""
         known = self.letters.get(name)
         if known is not None:
             self.note(known[1])
             return known[0]
         if name in self.definitions:
             return self._defined(name, bound)
+        if name in ("pi", "E", "oo"):
+            return self.arithmetic.named(name)
         if self.sequences is not None:
-            try:
+            with suppress(KeyError):
                 return self.sequences.fact(name, bound)
-            except KeyError:
-                pass
         raise EvaluationError(f"the letter {name} has no value")
 
     def _defined(self, name: str, bound: Bound) -> Value:
@@ -163,7 +140,7 @@ class Evaluator:
             raise EvaluationError(f"{' -> '.join([*self._open, name])} is a circle")
         self._open.append(name)
         try:
-            result, certainty = self._apart(lambda: self._compile(node)(bound))
+            result, certainty = self._apart(lambda: self.compiled(node)(bound))
         finally:
             self._open.pop()
         if key is not None:
@@ -180,110 +157,54 @@ class Evaluator:
             self.certainty = weakest(before, self.certainty)
         return result, own
 
-    def _compile_index(self, node: tree.Index) -> Evaluate:
-        indices = [self._compile(index) for index in node.indices]
-        base = node.base
-        if len(indices) > 2:
+    # --- trees --------------------------------------------------------------------------------------------------------
+
+    def compile(self, node: tree.Node) -> Evaluate:
+        """The function of a tree, entries of sequences and products of matrices among it."""
+        match node:
+            case tree.Index(base=base, indices=indices):
+                return self.entry(base, indices)
+            case tree.MatrixMultiply(left=left, right=right):
+                return self.binary(linear.matmul, left, right)
+        return super().compile(node)
+
+    def total(self, values: Sequence[Value], negative: Sequence[bool]) -> Value:
+        """A signed sum in which one object cancels itself."""
+        return signed_sum(values, negative)
+
+    def entry(self, base: str, indices: Sequence[tree.Node]) -> Evaluate:
+        """``base[k]`` of the epoch in force, ``base[t, k]``."""
+        parts = [self.compile(index) for index in indices]
+        if len(parts) > 2:
             raise EvaluationError(f"{base} has too many indices")
 
-        def entry(bound: Bound) -> Value:
+        def recorded(bound: Bound) -> Value:
             if self.sequences is None:
                 raise EvaluationError("not recorded")
-            numbers = [v.integer(index(bound), f"an index of {base}") for index in indices]
+            numbers = [v.integer(part(bound), f"an index of {base}") for part in parts]
             epoch = numbers[0] if len(numbers) == 2 else bound.get("t", 0)
             return self.sequences.entry(base, int(epoch), numbers[-1])
 
-        return entry
+        return recorded
 
-    def _compile_add(self, node: tree.Add) -> Evaluate:
-        signs = [isinstance(term, tree.Negate) for term in node.terms]
-        parts = [self._compile(t.operand if isinstance(t, tree.Negate) else t) for t in node.terms]
-        return lambda bound: signed_sum([part(bound) for part in parts], signs)
-
-    def _compile_multiply(self, node: tree.Multiply) -> Evaluate:
-        parts = [self._compile(factor) for factor in node.factors]
-        return lambda bound: product([part(bound) for part in parts])
-
-    def _compile_divide(self, node: tree.Divide) -> Evaluate:
-        top, bottom = self._compile(node.numerator), self._compile(node.denominator)
-        return lambda bound: v.divide(top(bound), bottom(bound))
-
-    def _compile_power(self, node: tree.Power) -> Evaluate:
-        exponent = self._compile(node.exponent)
+    def power(self, node: tree.Power) -> Evaluate:
+        """``base ** exponent``; no root is taken of a squared norm."""
         inner = square_of_norm(node)
-        if inner is not None:
-            vector = self._compile(inner)
-            return lambda bound: linear.square_norm(vector(bound))
-        base = self._compile(node.base)
-        return lambda bound: v.power(base(bound), exponent(bound))
+        if inner is None:
+            return super().power(node)
+        vector = self.compile(inner)
+        return lambda bound: linear.square_norm(vector(bound))
 
-    def _compile_modulo(self, node: tree.Modulo) -> Evaluate:
-        left, right = self._compile(node.left), self._compile(node.right)
-
-        def modulo(bound: Bound) -> Value:
-            a, b = left(bound), right(bound)
-            whole = v.floor_of(v.divide(a, b))
-            return v.add(a, v.negate(v.multiply(whole, b)))
-
-        return modulo
-
-    def _compile_matrixmultiply(self, node: tree.MatrixMultiply) -> Evaluate:
-        left, right = self._compile(node.left), self._compile(node.right)
-        return lambda bound: linear.matmul(left(bound), right(bound))
-
-    def _compile_negate(self, node: tree.Negate) -> Evaluate:
-        operand = self._compile(node.operand)
-        return lambda bound: v.negate(operand(bound))
-
-    def _compile_not(self, node: tree.Not) -> Evaluate:
-        operand = self._compile(node.operand)
-
-        def opposite(bound: Bound) -> Value:
-            answer = operand(bound)
-            return None if answer is None else not answer
-
-        return opposite
-
-    def _compile_logical(self, node: tree.Logical) -> Evaluate:
-        parts = [self._compile(operand) for operand in node.operands]
-        combine = v.conjunction if node.operator == "and" else v.disjunction
-        return lambda bound: combine(part(bound) for part in parts)  # type: ignore[misc]
-
-    def _compile_compare(self, node: tree.Compare) -> Evaluate:
-        parts = [self._compile(operand) for operand in node.operands]
-
-        def chain(bound: Bound) -> Value:
-            numbers = [part(bound) for part in parts]
-            links = zip(numbers, node.operators, numbers[1:])
-            return v.conjunction([v.compare(a, operator, b) for a, operator, b in links])
-
-        return chain
-
-    def _compile_conditional(self, node: tree.Conditional) -> Evaluate:
-        test, yes, no = (self._compile(part) for part in (node.test, node.yes, node.no))
-
-        def choose(bound: Bound) -> Value:
-            answer = test(bound)
-            if answer is None:
-                a, b = v.scalar_ball(yes(bound)), v.scalar_ball(no(bound))
-                return a.union(b)
-            return yes(bound) if answer else no(bound)
-
-        return choose
-
-    def _compile_call(self, node: tree.Call) -> Evaluate:
+    def call(self, node: tree.Call) -> Evaluate:
+        """A function of the language, of the run, or of the problem."""
         name = node.function
-        if name in RANGE_FUNCTIONS and len(node.arguments) >= 2 and isinstance(node.arguments[-1], tree.Tuple):
-            return self._compile_range(node)
         if name == "calls":
-            return self._compile_calls(node)
+            return self._calls(node)
         if name in ("O", "softO", "Omega", "Theta"):
             raise EvaluationError("an order symbol has no value")
-        arguments = [self._compile(argument) for argument in node.arguments]
-        own = self._norm if name == "norm" else FUNCTIONS.get(name)
-        if own is not None:
-            return lambda bound: own(*[argument(bound) for argument in arguments])
-        return self._compile_problem_function(name, arguments)
+        if name in self.table or name in RANGE_FUNCTIONS:
+            return super().call(node)
+        return self._of_problem(name, [self.compile(argument) for argument in node.arguments])
 
     def _norm(self, value: Value) -> Value:
         """Norms of equal exact vectors are one object, so that what is equal compares as equal."""
@@ -294,7 +215,7 @@ class Evaluator:
             self._memory[key] = linear.norm(value)
         return self._memory[key]
 
-    def _compile_problem_function(self, name: str, arguments: list[Evaluate]) -> Evaluate:
+    def _of_problem(self, name: str, arguments: list[Evaluate]) -> Evaluate:
         def call(bound: Bound) -> Value:
             if self.functions is None:
                 raise EvaluationError(f"{name} has no value here")
@@ -307,7 +228,7 @@ class Evaluator:
 
         return call
 
-    def _compile_calls(self, node: tree.Call) -> Evaluate:
+    def _calls(self, node: tree.Call) -> Evaluate:
         kinds = [part.name for part in node.arguments if isinstance(part, tree.Letter)]
 
         def count(bound: Bound) -> Value:
@@ -319,47 +240,23 @@ class Evaluator:
 
     # --- index ranges -------------------------------------------------------------------------------------------------
 
-    def _compile_range(self, node: tree.Call) -> Evaluate:
-        body_node, index_range = node.arguments[0], node.arguments[-1]
-        assert isinstance(index_range, tree.Tuple)
-        if len(index_range.items) != 3 or not isinstance(index_range.items[0], tree.Letter):
-            raise EvaluationError("an index range is written (i, lo, hi)")
-        index = index_range.items[0].name
-        low, high = self._compile(index_range.items[1]), self._compile(index_range.items[2])
-        body, name = self._compile(body_node), node.function
-
-        def run(bound: Bound) -> Value:
-            first = v.integer(v.floor_of(low(bound), upwards=True), "a lower limit")
-            last = v.integer(v.floor_of(high(bound)), "an upper limit")
-            if last - first + 1 > RANGE_LIMIT:
-                raise EvaluationError(f"budget: an index range of more than {RANGE_LIMIT} terms")
-            return self._accumulate(name, body_node, body, (index, first, last), bound)
-
-        return run
-
-    def _accumulate(
-        self, name: str, node: tree.Node, body: Evaluate, index_range: tuple[str, int, int], bound: Bound
-    ) -> Value:
+    def accumulated(self, node: tree.Call, body: Evaluate, span: tuple[str, int, int], bound: Bound) -> Value:
         """Fold a range, going on from where the last call with the same lower limit stopped."""
-        index, first, last = index_range
+        index, first, last = span
         if last < first:
-            return empty_range(name)
-        inner = {name_: value for name_, value in bound.items() if name_ != index}
-        own = self._key(node, inner)
-        key = None if own is None else (name, index, first, own)
-        partial: list[tuple[Value, Certainty]] = [] if key is None else self._memory.setdefault(key, [])
+            return self.empty(node.function)
+        inner = {name: value for name, value in bound.items() if name != index}
+        own = self._key(node.arguments[0], inner)
+        key = None if own is None else (node.function, index, first, own)
+        partial: list[tuple[Any, Certainty]] = [] if key is None else self._memory.setdefault(key, [])
         while len(partial) < last - first + 1:
-            inner[index] = first + len(partial)
+            inner[index] = place = first + len(partial)
             term, certainty = self._apart(lambda: body(inner))
-            if partial:
-                term = join(name, partial[-1][0], term, first + len(partial))
-                certainty = weakest(certainty, partial[-1][1])
-            elif name in ("argmin", "argmax"):
-                term = (first, term)
-            partial.append((term, certainty))
+            before, earlier = partial[-1] if partial else (None, certainty)
+            partial.append((self.joined(node.function, before, term, place), weakest(certainty, earlier)))
         result, certainty = partial[last - first]
         self.note(certainty)
-        return Fraction(result[0]) if isinstance(result, tuple) else result
+        return self.found(result)
 
     def _key(self, node: tree.Node, bound: Bound) -> Any:
         """Memory key of a tree: itself and the bound names that it depends on (None if one is not an integer)."""
@@ -385,9 +282,9 @@ class Evaluator:
                     if name in self.definitions and name not in self.letters and name not in seen:
                         seen.add(name)
                         todo.append(self.definitions[name])
-            found = self._depends[id(node)] = frozenset(names)
-            self._compile(node)  # keeps the node alive, so that its id stays its own
-        return found
+            # the tree is kept, so that its id stays its own
+            found = self._depends[id(node)] = (node, frozenset(names))
+        return found[1]
 
 
 def square_of_norm(node: tree.Power) -> tree.Node | None:

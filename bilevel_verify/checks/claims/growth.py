@@ -11,10 +11,11 @@ from enum import Enum
 
 from bilevel_verify.checks.claims import values as v
 from bilevel_verify.checks.claims.claims import Judged
-from bilevel_verify.checks.claims.evaluate import RANGE_FUNCTIONS, Evaluator
+from bilevel_verify.checks.claims.evaluate import Evaluator
 from bilevel_verify.checks.claims.facts import COUNTERS, conditions_of
 from bilevel_verify.errors import MathematicalError
 from bilevel_verify.language import elementary, tree
+from bilevel_verify.language.binding import RANGE_FUNCTIONS
 
 FIXED = frozenset({"x_int", "pi", "E", "oo"})
 INCREASING = elementary.INCREASING | {"plus"}

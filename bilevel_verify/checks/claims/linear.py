@@ -22,6 +22,10 @@ from bilevel_verify.checks.claims.values import (
     square_root,
     vector,
 )
+from bilevel_verify.numbers.rounding import UNDERFLOW
+
+SLACK = 1e-15
+"""First distance below a computed eigenvalue at which a lower bound is tried, relative to the largest; it grows."""
 
 
 def dot(left: Value, right: Value) -> Scalar:
@@ -119,7 +123,7 @@ def lambda_min(value: Value) -> arb:
     direction = vector(basis[:, 0])
     upper = scalar_ball(dot(direction, matmul(value, direction))) / scalar_ball(dot(direction, direction))
     radius = max(float(a.rad()) for row in value.rows for a in row)
-    slack = max(1e-15 * float(np.abs(approximate).max()), radius, 1e-300) * len(approximate)
+    slack = max(SLACK * float(np.abs(approximate).max()), radius, UNDERFLOW) * len(approximate)
     for _ in range(60):
         shift = arb(float(approximate[0]) - slack)
         if _positive_definite(value, shift):

@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
-from math import comb, factorial
-from typing import Any
 
 from bilevel_verify.checks.claims import linear
 from bilevel_verify.checks.claims import values as v
 from bilevel_verify.checks.claims.tensors import mode, tensor_norm
 from bilevel_verify.checks.claims.values import EvaluationError, Value
-from bilevel_verify.language.elementary import ELEMENTARY
-from bilevel_verify.theorems import exact
+from bilevel_verify.numbers import exact
 
 
-def product(values: list[Value]) -> Value:
-    """A product from left to right."""
-    result = values[0]
-    for value in values[1:]:
-        result = v.multiply(result, value)
-    return result
-
-
-def signed_sum(values: list[Value], signs: list[bool]) -> Value:
+def signed_sum(values: Sequence[Value], signs: Sequence[bool]) -> Value:
     """A signed sum; one object added and subtracted cancels exactly, and exact zeros leave the others as they are."""
     kept: list[tuple[Value, bool]] = []
     for value, negative in zip(values, signs):
@@ -44,46 +33,9 @@ def signed_sum(values: list[Value], signs: list[bool]) -> Value:
     return total
 
 
-def empty_range(name: str) -> Value:
-    """Sum, product ... over no index at all."""
-    if name == "sum":
-        return Fraction(0)
-    if name == "prod":
-        return Fraction(1)
-    raise EvaluationError(f"an empty {name}")
-
-
-def join(name: str, before: Any, term: Value, place: int) -> Any:
-    """The running value of a range with one more term."""
-    match name:
-        case "sum":
-            return v.add(before, term)
-        case "prod":
-            return v.multiply(before, term)
-        case "max" | "min":
-            return v.extreme([before, term], largest=name == "max")
-    better = v.compare(term, "<" if name == "argmin" else ">", before[1])
-    if better is None:
-        raise EvaluationError("tie: the smallest of several cannot be told")
-    return (place, term) if better else before
-
-
-def _elementary(name: str) -> Callable[[Value], Value]:
-    """A function of one number, from the exact arithmetic of the theorems room."""
-    apply = exact.UNARY[name]
-    return lambda value: apply(value if isinstance(value, Fraction) else v.scalar_ball(value))
-
-
-def _whole(function: Callable[..., int]) -> Callable[..., Value]:
-    def apply(*arguments: Value) -> Value:
-        numbers = [v.integer(a, "an argument") for a in arguments]
-        if any(number < 0 for number in numbers):
-            raise EvaluationError("a factorial or binomial of a negative number")
-        if any(number > 2000 for number in numbers):
-            raise EvaluationError("budget: a factorial or binomial of a large number")
-        return Fraction(function(*numbers))
-
-    return apply
+def _scalars(function: Callable[..., Value]) -> Callable[..., Value]:
+    """A function of numbers, from the exact arithmetic."""
+    return lambda *values: function(*map(v.as_scalar, values))
 
 
 _SPECTRA: dict[int, tuple[v.Matrix, linear.Spectrum]] = {}
@@ -115,12 +67,9 @@ def _norm(value: Value) -> Value:
 
 
 FUNCTIONS: dict[str, Callable[..., Value]] = {
+    **{name: _scalars(function) for name, function in exact.FUNCTIONS.items()},
     "sqrt": v.square_root,
     "abs": linear.norm,
-    "max": lambda *values: v.extreme(values, largest=True),
-    "min": lambda *values: v.extreme(values, largest=False),
-    "binomial": _whole(comb),
-    "factorial": _whole(factorial),
     "norm": _norm,
     "mode": mode,
     "frobenius": linear.frobenius,
@@ -132,5 +81,4 @@ FUNCTIONS: dict[str, Callable[..., Value]] = {
     "eigenvalue": _eigenvalue,
     "coordinate": _coordinate,
     "dim": lambda value: Fraction(len(value) if isinstance(value, v.Vector) else 1),
-    **{name: _elementary(name) for name in (*ELEMENTARY, "plus") if name != "sqrt"},
 }

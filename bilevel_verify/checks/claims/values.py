@@ -7,22 +7,24 @@ two printed sides that are equal compare as equal. Nothing here rounds inwards.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import reduce
 from typing import Any, TypeAlias
 
-import numpy as np
 from flint import arb
 
 from bilevel_verify.errors import MathematicalError
-from bilevel_verify.theorems import exact
+from bilevel_verify.numbers import exact
+from bilevel_verify.numbers.exact import ends as ends
+from bilevel_verify.numbers.logic import Answer as Answer
+from bilevel_verify.numbers.logic import conjunction as conjunction
+from bilevel_verify.numbers.logic import disjunction as disjunction
+from bilevel_verify.numbers.rounding import ball as ball
+from bilevel_verify.numbers.trees import RELATIONS
 
 Scalar: TypeAlias = Any
 """A ``Fraction`` or an ``arb``."""
-Answer: TypeAlias = "bool | None"
-"""True, False, or None where the enclosures do not decide."""
 
 
 class EvaluationError(MathematicalError):
@@ -71,28 +73,8 @@ class Tensor:
 Value: TypeAlias = "Scalar | Vector | Matrix | Tensor | bool | None"
 
 
-def ball(number: Any) -> arb:
-    """Exact ball of a float, an integer, a rational; a ball as it is."""
-    if isinstance(number, arb):
-        return number
-    if isinstance(number, Fraction):
-        converted: arb = exact.ball(number)
-        return converted
-    if isinstance(number, int | np.integer):
-        return arb(int(number))
-    if isinstance(number, float | np.floating):
-        return arb(float(number))
-    if hasattr(number, "_mpf_"):
-        sign, mantissa, exponent, _ = number._mpf_
-        if mantissa == 0 and exponent != 0:
-            raise EvaluationError("precision")
-        # exact: arb keeps every bit of mantissa * 2**exponent
-        return arb((-int(mantissa) if sign else int(mantissa), int(exponent)))
-    raise TypeError(f"not a number: {number!r}")
-
-
 def vector(numbers: Iterable[Any]) -> Vector:
-    """Exact vector of floats (or whatever :func:`ball` takes)."""
+    """Exact vector of floats (or whatever :func:`~bilevel_verify.numbers.rounding.ball` takes)."""
     return Vector(tuple(ball(number) for number in numbers))
 
 
@@ -104,13 +86,6 @@ def enclose(value: float, error: float) -> arb:
 def is_exact(value: Scalar) -> bool:
     """Whether a scalar is known exactly."""
     return isinstance(value, Fraction) or bool(value.is_exact())
-
-
-def ends(value: Scalar) -> tuple[float, float]:
-    """Lower and upper end as floats, rounded outwards (NaN stays NaN)."""
-    if isinstance(value, arb) and value.is_nan():
-        return float("nan"), float("nan")
-    return exact.ends(value)
 
 
 # --- arithmetic -------------------------------------------------------------------------------------------------------
@@ -132,7 +107,7 @@ def add(left: Value, right: Value) -> Value:
             return left
         case Fraction(), Vector() | Matrix() | Tensor() if left == 0:
             return right
-    return exact.add(_scalar(left), _scalar(right))
+    return exact.add(as_scalar(left), as_scalar(right))
 
 
 def negate(value: Value) -> Value:
@@ -144,7 +119,7 @@ def negate(value: Value) -> Value:
             return Matrix(tuple(tuple(-a for a in row) for row in rows))
         case Tensor(slices):
             return Tensor(tuple(_as_matrix(negate(part)) for part in slices))
-    return -_scalar(value)
+    return -as_scalar(value)
 
 
 def multiply(left: Value, right: Value) -> Value:
@@ -166,7 +141,7 @@ def multiply(left: Value, right: Value) -> Value:
         case _, Matrix(rows):
             factor = scalar_ball(left)
             return Matrix(tuple(tuple(factor * a for a in row) for row in rows))
-    return exact.multiply(_scalar(left), _scalar(right))
+    return exact.multiply(as_scalar(left), as_scalar(right))
 
 
 def divide(top: Value, bottom: Value) -> Value:
@@ -174,13 +149,13 @@ def divide(top: Value, bottom: Value) -> Value:
     if isinstance(bottom, Fraction) and bottom == 1:
         return top
     if isinstance(top, Vector | Matrix | Tensor):
-        return multiply(exact.divide(Fraction(1), _scalar(bottom)), top)
-    return exact.divide(_scalar(top), _scalar(bottom))
+        return multiply(exact.divide(Fraction(1), as_scalar(bottom)), top)
+    return exact.divide(as_scalar(top), as_scalar(bottom))
 
 
 def power(base: Value, exponent: Value) -> Scalar:
     """Real power of a scalar; a rational where it is one."""
-    foot, height = _scalar(base), _scalar(exponent)
+    foot, height = as_scalar(base), as_scalar(exponent)
     if height == Fraction(1, 2):
         return square_root(foot)
     return exact.power(foot, height)
@@ -200,7 +175,7 @@ def square_root(value: Value) -> Scalar:
     return arb(0).union(arb(number.upper()).sqrt())
 
 
-def _scalar(value: Any) -> Scalar:
+def as_scalar(value: Any) -> Scalar:
     """A scalar as it is, exact or not; vectors, matrices and answers are refused."""
     return value if isinstance(value, Fraction) else scalar_ball(value)
 
@@ -210,7 +185,8 @@ def scalar_ball(value: Any) -> arb:
     if isinstance(value, arb):
         return value
     if isinstance(value, Fraction):
-        return ball(value)
+        converted: arb = ball(value)
+        return converted
     if isinstance(value, Vector) and len(value) == 1:
         return value.entries[0]
     raise EvaluationError(f"a number was expected, not a {type(value).__name__.lower()}")
@@ -243,53 +219,53 @@ def is_zero(value: Value) -> bool:
 
 
 def compare(left: Value, operator: str, right: Value) -> Answer:
-    """``left operator right`` for certain, its opposite for certain, or None. NaN is never True.
-
-    One object compared with itself is one number, however wide its ball.
-    """
-    if left is right and isinstance(left, arb) and left.is_finite():
-        return operator in ("<=", ">=", "==")
-    return exact.compare(_scalar(left), operator, _scalar(right))
-
-
-def conjunction(answers: Iterable[Answer]) -> Answer:
-    """Three-valued ``and``."""
-    known: Answer = True
-    for answer in answers:
-        if answer is False:
-            return False
-        known = None if answer is None else known
-    return known
-
-
-def disjunction(answers: Iterable[Answer]) -> Answer:
-    """Three-valued ``or``."""
-    known: Answer = False
-    for answer in answers:
-        if answer is True:
-            return True
-        known = None if answer is None else known
-    return known
+    """``left operator right`` for certain, its opposite for certain, or None. NaN is never True."""
+    op, turned = RELATIONS[operator]
+    return VALUES.compare(op, right, left) if turned else VALUES.compare(op, left, right)
 
 
 def integer(value: Value, what: str) -> int:
     """An index or a range end; a ball that holds one integer only is that integer if it is exact."""
-    if isinstance(value, Fraction):
-        if value.denominator == 1:
-            return value.numerator
-        raise EvaluationError(f"{what} is {value}, not an integer")
-    number = scalar_ball(value)
-    whole = number.unique_fmpz()
-    if whole is None or not number.is_exact():
-        raise EvaluationError(f"precision: {what} cannot be told from its neighbours")
-    return int(whole)
+    return exact.integer(as_scalar(value), what)
 
 
 def floor_of(value: Value, upwards: bool = False) -> Scalar:
     """``floor`` (or ``ceil``) of a scalar; a ball of both answers where it straddles an integer."""
-    return exact.rounded(_scalar(value), upwards)
+    return exact.rounded(as_scalar(value), upwards)
 
 
-def extreme(values: Sequence[Value], largest: bool) -> Scalar:
-    """``max`` or ``min`` of scalars."""
-    return reduce(exact.larger if largest else exact.smaller, map(_scalar, values))
+class Values(exact.Exact):
+    """Scalars, vectors, matrices and tensors as an arithmetic."""
+
+    add, mul, div = staticmethod(add), staticmethod(multiply), staticmethod(divide)
+    power, raised, integer = staticmethod(power), staticmethod(power), staticmethod(integer)
+
+    def neg(self, a: Value) -> Value:
+        return negate(a)
+
+    def named(self, name: str) -> Scalar:
+        return arb.pos_inf() if name == "oo" else super().named(name)
+
+    def floor(self, a: Value) -> Scalar:
+        return floor_of(a)
+
+    def ceil(self, a: Value) -> Scalar:
+        return floor_of(a, upwards=True)
+
+    def maximum(self, a: Value, b: Value) -> Scalar:
+        return exact.larger(as_scalar(a), as_scalar(b))
+
+    def minimum(self, a: Value, b: Value) -> Scalar:
+        return exact.smaller(as_scalar(a), as_scalar(b))
+
+    def compare(self, op: str, a: Value, b: Value) -> Answer:
+        """One object compared with itself is one number, however wide its ball."""
+        if a is b and isinstance(a, arb) and a.is_finite():
+            return op != "lt"
+        return exact.relation(op, as_scalar(a), as_scalar(b))
+
+    def select(self, test: Answer, yes: Value, no: Value) -> Value:
+        return super().select(test, as_scalar(yes), as_scalar(no)) if test is None else yes if test else no
+
+
+VALUES = Values()

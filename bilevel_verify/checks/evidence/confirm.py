@@ -15,7 +15,7 @@ from bilevel_verify.checks.instances.simple import functions_of
 from bilevel_verify.checks.verdicts.verdict import Verdict
 from bilevel_verify.errors import BilevelVerifyError
 from bilevel_verify.methods.run import ENDED
-from bilevel_verify.theorems import exact
+from bilevel_verify.numbers.rounding import precision
 from bilevel_verify.truth.arithmetic.enclosure import weakest
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def confirmed(case: Case, judged: Judged, reason: str) -> tuple[Verdict, str]:
     if case.digits is not None:
         return _in_digits(case.digits, judged, reason)
     try:
-        with exact.precision(HIGH_BITS):
+        with precision(HIGH_BITS):
             trajectory = rerun(case, DIGITS, MOST_CALLS, _iterations(case, judged))
             lam = getattr(case.functions, "lam", None)
             functions: Any = functions_of(case.problem, case.instance.truth, lam)
@@ -70,7 +70,7 @@ def _beyond_rounding(case: Case, judged: Judged, reason: str, error: Exception) 
     """
     again = f"the solver was not run again in {DIGITS} digits ({error})"
     try:
-        with exact.precision(HIGH_BITS):
+        with precision(HIGH_BITS):
             assert case.trajectory is not None
             blurred = case.trajectory.blurred(BLUR)
             functions: Any = functions_of(case.problem, case.instance.truth, getattr(case.functions, "lam", None))

@@ -23,7 +23,7 @@ from bilevel_verify.checks.instances.premise import Premise
 from bilevel_verify.checks.verdicts.verdict import Verdict
 from bilevel_verify.constants.bound.constant import Constant, safe_decimal
 from bilevel_verify.errors import MathematicalError
-from bilevel_verify.theorems import exact
+from bilevel_verify.numbers import exact
 from bilevel_verify.theorems.letters.given import Given
 from bilevel_verify.theorems.letters.resolve import Resolved
 from bilevel_verify.truth.arithmetic.enclosure import Certainty, Enclosure, is_witness

@@ -11,7 +11,7 @@ from flint import arb
 from bilevel_verify.checks.claims import values as v
 from bilevel_verify.checks.claims.values import EvaluationError, Matrix, Value, Vector
 from bilevel_verify.checks.instances.functions import ProblemFunctions
-from bilevel_verify.intervals.rounding import enclose
+from bilevel_verify.numbers.rounding import enclose
 from bilevel_verify.problems.composite import split
 from bilevel_verify.problems.problem import Problem
 from bilevel_verify.truth.arithmetic.algebra import Balls

@@ -19,8 +19,8 @@ from bilevel_verify.checks.judging.rows import row_of, verdict_of
 from bilevel_verify.checks.judging.seeds import probability_rows
 from bilevel_verify.checks.requests.request import assumed
 from bilevel_verify.errors import BilevelVerifyError, InfeasibleError, InputError, ParameterError
+from bilevel_verify.numbers.rounding import precision
 from bilevel_verify.oracles import BudgetExhausted
-from bilevel_verify.theorems import exact
 from bilevel_verify.theorems.card import Claim
 from bilevel_verify.truth.arithmetic.enclosure import is_witness
 
@@ -72,7 +72,7 @@ def run_method_of(case: Case, claims: list[Claim]) -> None:
 
 
 def _working_precision(case: Case) -> AbstractContextManager[None]:
-    return exact.precision(max(BITS, BITS_OF_A_DIGIT * (case.digits or 0)))
+    return precision(max(BITS, BITS_OF_A_DIGIT * (case.digits or 0)))
 
 
 def places_of_run(case: Case, claims: list[Claim]) -> list[Judged]:

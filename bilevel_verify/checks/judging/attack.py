@@ -18,13 +18,14 @@ import numpy as np
 from bilevel_verify.checks.claims import values as v
 from bilevel_verify.checks.claims.claims import Judged
 from bilevel_verify.checks.claims.decide import Judgement, Tally, guarded, judge, ratio_of, reason_of
-from bilevel_verify.checks.claims.evaluate import Bound, Evaluator
+from bilevel_verify.checks.claims.evaluate import Evaluator
 from bilevel_verify.checks.claims.values import EvaluationError
 from bilevel_verify.checks.instances import hypotheses as hyp
 from bilevel_verify.checks.instances.simple import functions_of
 from bilevel_verify.checks.judging.rows import REMEDY, as_claimed, row_of
 from bilevel_verify.checks.verdicts.verdict import Row, Verdict
 from bilevel_verify.errors import MathematicalError
+from bilevel_verify.numbers.trees import Bound
 from bilevel_verify.theorems.card import Claim
 from bilevel_verify.theorems.card_parts import Domain, Expression
 from bilevel_verify.theorems.rewrite import free_letters
@@ -293,7 +294,7 @@ def _polish(score: Callable[[np.ndarray], float], start: np.ndarray, evaluations
 
 
 def _place(letters: list[Letter], u: np.ndarray) -> Bound:
-    place: Bound = {}
+    place: dict[str, Any] = {}
     seen: dict[Any, Any] = {}
     at = 0
     for letter in letters:

@@ -18,8 +18,8 @@ from bilevel_verify.checks.claims import values as v
 from bilevel_verify.checks.claims.claims import Judged
 from bilevel_verify.intervals.batch import Interval, sum_of
 from bilevel_verify.intervals.elementary import ball_ends
-from bilevel_verify.intervals.rounding import down, up
 from bilevel_verify.language import tree
+from bilevel_verify.numbers.rounding import down, up
 
 if TYPE_CHECKING:
     from bilevel_verify.checks.instances.case import Case

@@ -17,7 +17,7 @@ from bilevel_verify.checks.verdicts.verdict import Row, Verdict
 from bilevel_verify.errors import BilevelVerifyError
 from bilevel_verify.methods import METHODS
 from bilevel_verify.methods.run import ENDED, Run
-from bilevel_verify.theorems import exact
+from bilevel_verify.numbers.rounding import precision
 from bilevel_verify.theorems.card import Claim
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ def _confirmed(case: Case, claim: Claim, reason: str, run: MakeRun, seed: int) -
     if callable(case.request.method):
         return "undecided", f"precision: {reason}; a solver of your own is not handed the seeds of the trials"
     try:
-        with exact.precision(HIGH_BITS):
+        with precision(HIGH_BITS):
             again = run(case, seed=seed, digits=DIGITS, budget={"calls": MOST_CALLS})
             judged = _judged_on(case, [claim], again)
     except (BilevelVerifyError, NotImplementedError, TypeError, ArithmeticError, MemoryError) as error:

@@ -20,7 +20,8 @@ from bilevel_verify.checks.requests.request import HORIZONS
 from bilevel_verify.checks.verdicts.verdict import Row, Verdict
 from bilevel_verify.language import tree
 from bilevel_verify.methods.run import ENDED
-from bilevel_verify.theorems import exact
+from bilevel_verify.numbers import exact
+from bilevel_verify.numbers.rounding import precision
 from bilevel_verify.theorems.card import Claim
 from bilevel_verify.theorems.card_parts import ORDER_SYMBOLS, Link
 
@@ -83,7 +84,7 @@ def _judge_link(claim: Claim, link: Link, number: int, series: list[Case], lette
     samples: list[Sample] = []
     outcome: tuple[Verdict, str]
     try:
-        with exact.precision():
+        with precision(exact.BITS):
             samples = sorted((_sample(claim, link, case, letter) for case in series), key=lambda s: s.driver)
         outcome, rate = _judge(link, samples)
         if series[-1].below_precision:

@@ -11,7 +11,7 @@ from sympy import Expr
 
 from bilevel_verify.constants.bound.constant import Reason, Route
 from bilevel_verify.constants.formula import smoothness
-from bilevel_verify.intervals.rounding import enclose
+from bilevel_verify.numbers.rounding import enclose
 
 
 @dataclass(frozen=True, slots=True)

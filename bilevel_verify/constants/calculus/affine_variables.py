@@ -14,7 +14,7 @@ from sympy import Symbol
 
 from bilevel_verify.constants.formula.domain import Domain
 from bilevel_verify.constants.formula.structure import Structure
-from bilevel_verify.intervals.rounding import Array
+from bilevel_verify.numbers.rounding import Array
 
 MOST = 6
 """At most this many variables are put at their ends (64 boxes to start with)."""

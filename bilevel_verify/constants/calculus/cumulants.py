@@ -21,7 +21,7 @@ from bilevel_verify.constants.search.branch import supremum
 from bilevel_verify.intervals.batch import Interval
 from bilevel_verify.intervals.jet_arithmetic import JetArithmetic
 from bilevel_verify.intervals.jets import coefficients_of, jet_space
-from bilevel_verify.intervals.rounding import Array
+from bilevel_verify.numbers.rounding import Array
 
 ROWS = 4
 """Most rows for which the simplex is searched."""

@@ -23,7 +23,7 @@ from bilevel_verify.intervals import linalg
 from bilevel_verify.intervals.batch import Interval
 from bilevel_verify.intervals.jet_arithmetic import JetArithmetic
 from bilevel_verify.intervals.jets import Jet, coefficients_of
-from bilevel_verify.intervals.rounding import Array, enclose, up
+from bilevel_verify.numbers.rounding import Array, enclose, up
 
 
 @dataclass(frozen=True, eq=False)

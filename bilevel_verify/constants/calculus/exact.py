@@ -11,8 +11,8 @@ from sympy import Expr, Integer, Rational
 
 from bilevel_verify.atoms.suprema import supremum
 from bilevel_verify.constants.formula.structure import Ridge, Structure
-from bilevel_verify.intervals.rounding import enclose
 from bilevel_verify.intervals.scalar import Derived, FamilyScalar, Huber, Power, Psi, Scalar, Trigonometric
+from bilevel_verify.numbers.rounding import enclose
 
 
 @lru_cache(maxsize=4096)
@@ -253,7 +253,7 @@ def _factor_roots(factor: object) -> list[tuple[float, float, Expr | None]]:
         root = sympy.sqrt(c[1] ** 2 - 4 * c[2] * c[0])
         closed = [(-c[1] + root) / (2 * c[2]), (-c[1] - root) / (2 * c[2])]
     else:
-        from bilevel_verify.intervals.rounding import floats_of
+        from bilevel_verify.numbers.rounding import floats_of
 
         roots = factor.complex_roots()  # type: ignore[attr-defined]
         return [(*floats_of(value.real), None) for value, _ in roots]

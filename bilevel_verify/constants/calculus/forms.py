@@ -24,7 +24,7 @@ from bilevel_verify.constants.formula.model import Model, Pieces
 from bilevel_verify.intervals import linalg
 from bilevel_verify.intervals.batch import Interval
 from bilevel_verify.intervals.jets import jet_space
-from bilevel_verify.intervals.rounding import Array, Mask, up
+from bilevel_verify.numbers.rounding import Array, Mask, up
 
 NET_DIMENSION = 3
 """Largest dimension of a block for which nets are used."""

@@ -22,8 +22,8 @@ from bilevel_verify.constants.formula.structure import as_ridge
 from bilevel_verify.constants.search.branch import supremum
 from bilevel_verify.intervals.batch import Interval
 from bilevel_verify.intervals.linalg import sphere_net
-from bilevel_verify.intervals.rounding import Array, enclose
 from bilevel_verify.intervals.scalar import Direct, Scalar
+from bilevel_verify.numbers.rounding import Array, enclose
 
 THIRD = 1 / (6 * sympy.sqrt(3))
 """Largest third cumulant of a variable of unit range."""

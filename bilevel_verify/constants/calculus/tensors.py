@@ -11,7 +11,7 @@ from bilevel_verify.constants.formula.model import Model, Pieces
 from bilevel_verify.intervals import linalg
 from bilevel_verify.intervals.batch import Interval
 from bilevel_verify.intervals.jets import jet_space
-from bilevel_verify.intervals.rounding import Array, up
+from bilevel_verify.numbers.rounding import Array, up
 
 GROW = 1 + 1e-11
 """Relative room for the rounding of sums of non-negative products with at most some thousand terms."""

@@ -9,8 +9,8 @@ import numpy as np
 import sympy
 
 from bilevel_verify.constants.formula.structure import Structure
-from bilevel_verify.intervals.rounding import Array, enclose
 from bilevel_verify.intervals.scalar import Derived, Psi, Scalar, Trigonometric
+from bilevel_verify.numbers.rounding import Array, enclose
 from bilevel_verify.problems import feasible as sets
 from bilevel_verify.problems.problem import Problem
 

@@ -16,8 +16,8 @@ from sympy import Expr
 from bilevel_verify.atoms.suprema import real_roots
 from bilevel_verify.intervals.batch import Interval, integer_power
 from bilevel_verify.intervals.elementary import ball_ends, point_values
-from bilevel_verify.intervals.rounding import Array, enclose, float_above, float_below
 from bilevel_verify.intervals.scalar import Direct, point, rational_horner
+from bilevel_verify.numbers.rounding import Array, enclose, float_above, float_below
 
 Polynomial = tuple[Fraction, ...]
 

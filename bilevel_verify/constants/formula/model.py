@@ -16,7 +16,7 @@ from bilevel_verify.constants.formula.structure import Structure
 from bilevel_verify.intervals.batch import Interval
 from bilevel_verify.intervals.jet_arithmetic import JetArithmetic
 from bilevel_verify.intervals.jets import coefficients_of, jet_space
-from bilevel_verify.intervals.rounding import Array, enclose
+from bilevel_verify.numbers.rounding import Array, enclose
 
 if TYPE_CHECKING:
     import sympy

@@ -17,8 +17,8 @@ from bilevel_verify.atoms.functions import AtomFunction, abspow, pluspow, sgnpow
 from bilevel_verify.constants.formula.flat import flat_branch
 from bilevel_verify.constants.formula.scalars import CompositeScalar
 from bilevel_verify.intervals.batch import Interval
-from bilevel_verify.intervals.rounding import enclose
 from bilevel_verify.intervals.scalar import EXTRA, Direct, Scalar, WeightedPolynomial
+from bilevel_verify.numbers.rounding import enclose
 
 DEEPEST = 6
 """Highest derivative whose continuity is examined at the joints of a Piecewise."""

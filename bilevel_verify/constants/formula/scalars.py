@@ -13,8 +13,8 @@ from bilevel_verify.intervals.batch import Interval
 from bilevel_verify.intervals.elementary import balls_in_use, fast_ends
 from bilevel_verify.intervals.jet_arithmetic import JetArithmetic
 from bilevel_verify.intervals.jets import coefficients_of
-from bilevel_verify.intervals.rounding import Array
 from bilevel_verify.intervals.scalar import Direct
+from bilevel_verify.numbers.rounding import Array
 
 PIECES = 8
 """Equal pieces of every interval of a batch."""

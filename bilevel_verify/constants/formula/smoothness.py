@@ -18,8 +18,8 @@ from bilevel_verify.constants.formula.piecewise import PiecewiseScalar, first_mi
 from bilevel_verify.constants.formula.structure import Ridge, Structure
 from bilevel_verify.intervals.batch import Interval
 from bilevel_verify.intervals.jet_arithmetic import JetArithmetic
-from bilevel_verify.intervals.rounding import enclose
 from bilevel_verify.intervals.scalar import Derived, Huber, Power, Psi, Scalar, scalar
+from bilevel_verify.numbers.rounding import enclose
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from bilevel_verify.constants.groups.group import Group
 from bilevel_verify.constants.groups.sparse import SparseTerm
 from bilevel_verify.constants.search.sampling import sample_points
 from bilevel_verify.intervals.linalg import Sides
-from bilevel_verify.intervals.rounding import Array
+from bilevel_verify.numbers.rounding import Array
 
 LARGE = 200
 """From this dimension on one eigenvalue takes a second: fewer sample points."""

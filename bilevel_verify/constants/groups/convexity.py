@@ -20,8 +20,8 @@ from bilevel_verify.constants.groups.part import TOLERANCE, Part
 from bilevel_verify.constants.search.branch import Cuts, Known, supremum
 from bilevel_verify.constants.search.sampling import climb, sample_points
 from bilevel_verify.intervals.elementary import ball_ends
-from bilevel_verify.intervals.rounding import Array, enclose
 from bilevel_verify.intervals.scalar import Power
+from bilevel_verify.numbers.rounding import Array, enclose
 
 
 def convexity(part: Part) -> Bound:

@@ -11,7 +11,7 @@ from bilevel_verify.constants.formula.gathering import gathered
 from bilevel_verify.constants.formula.model import Model
 from bilevel_verify.constants.formula.structure import Structure
 from bilevel_verify.constants.groups.sparse import Analyse, sparse_terms
-from bilevel_verify.intervals.rounding import Array
+from bilevel_verify.numbers.rounding import Array
 
 
 class Group:

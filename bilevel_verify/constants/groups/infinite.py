@@ -24,8 +24,8 @@ from bilevel_verify.constants.groups.group import Group
 from bilevel_verify.constants.groups.unbounded import advice, all_finite, guilty
 from bilevel_verify.intervals.batch import Interval
 from bilevel_verify.intervals.jets import jet_space
-from bilevel_verify.intervals.rounding import Array, enclose
 from bilevel_verify.intervals.scalar import Derived, Exponential, Power, Psi, Scalar
+from bilevel_verify.numbers.rounding import Array, enclose
 
 NEAR = 1e-3
 """Half-width of the box around a singular point in which everything else has to be bounded."""

@@ -30,7 +30,7 @@ from bilevel_verify.constants.search.peaks import NODES, ROWS, Peaks, larger_of,
 from bilevel_verify.constants.search.sampling import climb, sample_points
 from bilevel_verify.intervals.elementary import ball_ends
 from bilevel_verify.intervals.removable import Sinc
-from bilevel_verify.intervals.rounding import Array, enclose
+from bilevel_verify.numbers.rounding import Array, enclose
 
 TOLERANCE = {1: 8e-3, 2: 8e-3, 3: 1.7e-2, 4: 9e-2}
 """Relative gap at which branch and bound stops, by order of the derivative."""

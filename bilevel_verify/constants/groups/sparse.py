@@ -19,7 +19,7 @@ from bilevel_verify.constants.bound.memory import remembered
 from bilevel_verify.constants.calculus.specials import Special
 from bilevel_verify.constants.formula.domain import Domain
 from bilevel_verify.constants.formula.structure import Structure, structure_of
-from bilevel_verify.intervals.rounding import Array
+from bilevel_verify.numbers.rounding import Array
 
 MANY = 4
 """From this dimension on terms with fewer variables are bounded on their own."""

@@ -12,7 +12,7 @@ from bilevel_verify.constants.bound.constant import Reason
 from bilevel_verify.constants.formula.model import Model
 from bilevel_verify.constants.formula.structure import ridge_text
 from bilevel_verify.constants.groups.group import Group
-from bilevel_verify.intervals.rounding import Array
+from bilevel_verify.numbers.rounding import Array
 
 
 def all_finite(model: Model, k: int, lo: Array, hi: Array) -> bool:

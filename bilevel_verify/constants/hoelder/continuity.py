@@ -24,8 +24,8 @@ from bilevel_verify.constants.formula.scalars import CompositeScalar
 from bilevel_verify.constants.formula.structure import as_ridge
 from bilevel_verify.constants.hoelder.moduli import scalar_modulus
 from bilevel_verify.intervals.batch import Interval
-from bilevel_verify.intervals.rounding import Array, enclose
 from bilevel_verify.intervals.scalar import Derived, Scalar, scalar
+from bilevel_verify.numbers.rounding import Array, enclose
 
 ROOM = 1 + 1e-11
 """Relative room for the rounding of some hundred sums and products of non-negative numbers."""

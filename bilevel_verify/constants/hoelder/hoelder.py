@@ -28,8 +28,8 @@ from bilevel_verify.constants.hoelder.hoelder_sums import Modulus, combine
 from bilevel_verify.constants.hoelder.moduli import periodic_constant, scalar_modulus
 from bilevel_verify.constants.hoelder.quotients import sampled_quotient
 from bilevel_verify.intervals.batch import Interval
-from bilevel_verify.intervals.rounding import enclose
 from bilevel_verify.intervals.scalar import Derived, Trigonometric
+from bilevel_verify.numbers.rounding import enclose
 
 
 @dataclass(frozen=True, slots=True)

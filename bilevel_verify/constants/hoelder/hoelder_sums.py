@@ -10,7 +10,7 @@ from sympy import Expr, Integer
 
 from bilevel_verify.constants.bound.bounds import Bound
 from bilevel_verify.constants.bound.constant import Reason
-from bilevel_verify.intervals.rounding import enclose
+from bilevel_verify.numbers.rounding import enclose
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ from sympy import Expr, Integer, Rational
 from bilevel_verify.constants.calculus import exact
 from bilevel_verify.constants.formula.smoothness import kinks
 from bilevel_verify.intervals.batch import Interval
-from bilevel_verify.intervals.rounding import enclose
 from bilevel_verify.intervals.scalar import Derived, Huber, Power, Psi, Scalar
+from bilevel_verify.numbers.rounding import enclose
 
 
 def scalar_modulus(function: Scalar, k: int, span: tuple[float, float]) -> tuple[Expr, float, Expr | None, float, str]:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from bilevel_verify.intervals.elementary import ball_ends
 from bilevel_verify.intervals.linalg import quick_algebra
-from bilevel_verify.intervals.rounding import Array
+from bilevel_verify.numbers.rounding import Array
 
 Bound = Callable[[Array, Array], Array]
 """``(lo, hi) -> upper bounds`` over boxes of shape (boxes, n)."""

@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bilevel_verify.intervals.linalg import point_eigenvalues
-from bilevel_verify.intervals.rounding import Array
+from bilevel_verify.numbers.rounding import Array
 
 TOLERANCE = 2e-9
 """Relative excess over the best peak at which the search is done."""

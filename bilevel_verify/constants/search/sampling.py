@@ -8,7 +8,7 @@ import numpy as np
 
 from bilevel_verify.constants.formula.domain import Domain
 from bilevel_verify.constants.search.branch import middle_of
-from bilevel_verify.intervals.rounding import Array
+from bilevel_verify.numbers.rounding import Array
 
 
 def sample_points(domain: Domain, n: int, count: int = 256) -> Array:

@@ -12,11 +12,12 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from bilevel_verify.language import to_text, tree
+from bilevel_verify.language.binding import binder
 from bilevel_verify.manuscript.proofs import polynomials as p
 from bilevel_verify.manuscript.proofs.atoms import ANY, NEGATIVE, NONNEGATIVE, POSITIVE, Atoms, Unreadable
 from bilevel_verify.manuscript.proofs.polynomials import Monomial, Polynomial
 from bilevel_verify.manuscript.proofs.words import Linear, Word, added, inverted, linear_key, reduced, transposed
-from bilevel_verify.theorems.rewrite import binder, free_letters, rebuild, substitute
+from bilevel_verify.theorems.rewrite import free_letters, rebuild, substitute
 
 ARRAYS = ("vector", "matrix", "tensor", "covector")
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from bilevel_verify.language import tree
+from bilevel_verify.language.binding import binder
 from bilevel_verify.manuscript.comparing import FLIPPED, Relation
 from bilevel_verify.manuscript.fidelity import Paper
 from bilevel_verify.manuscript.opaque import kind_of_node
@@ -26,7 +27,7 @@ from bilevel_verify.manuscript.proofs.squares import squares_in
 from bilevel_verify.manuscript.proofs.words import Linear, added, linear_key
 from bilevel_verify.manuscript.relations import Printed, candidates, relations_of
 from bilevel_verify.theorems.card_parts import Domain, Expression
-from bilevel_verify.theorems.rewrite import binder, free_letters, infinite, substitute
+from bilevel_verify.theorems.rewrite import free_letters, infinite, substitute
 
 BOOKKEEPING = frozenset({"a size", "a sum", "the last summand of a sum"})
 """Sources that nobody needs to be told."""

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from bilevel_verify.language import to_text, tree
+from bilevel_verify.language.binding import binder
 from bilevel_verify.proofreading.names.occurrences import whole
 from bilevel_verify.theorems import algorithm as script
-from bilevel_verify.theorems.rewrite import binder
 
 Entry = tuple[str, tuple[int, ...]]
 

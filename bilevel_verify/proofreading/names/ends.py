@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from bilevel_verify.language import to_text, tree
+from bilevel_verify.language.binding import binder
 from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.names.decorations import cores
 from bilevel_verify.proofreading.names.occurrences import shift_of, whole
 from bilevel_verify.proofreading.source import Paper, Sentence
-from bilevel_verify.theorems.rewrite import binder, substitute
+from bilevel_verify.theorems.rewrite import substitute
 
 RUNS = ("sum", "prod", "min", "max", "argmin", "argmax", "family")
 

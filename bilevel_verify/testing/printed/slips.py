@@ -12,13 +12,14 @@ from functools import cache
 from typing import Any
 
 from bilevel_verify.language import tree
+from bilevel_verify.language.binding import binder
 from bilevel_verify.language.text import to_text
 from bilevel_verify.testing.printed.library import Printed
 from bilevel_verify.testing.printed.library import printed as pseudocode
 from bilevel_verify.testing.printed.order import independent
 from bilevel_verify.testing.printed.running import Place
 from bilevel_verify.theorems import algorithm as script
-from bilevel_verify.theorems.rewrite import binder, moved_limit, with_child
+from bilevel_verify.theorems.rewrite import moved_limit, with_child
 
 Change = tuple[str, tree.Node]
 """Name of an operator, and the altered node."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from bilevel_verify.constants.bound.constant import Constant, safe_decimal
 from bilevel_verify.errors import MathematicalError, ParameterError
-from bilevel_verify.theorems import exact
+from bilevel_verify.numbers import exact
 from bilevel_verify.theorems.card import Card, Entry
 from bilevel_verify.theorems.card_parts import LetterSpec
 from bilevel_verify.theorems.letters.instance import Leaves

@@ -13,10 +13,11 @@ from typing import Any
 
 from bilevel_verify.errors import MathematicalError, ParameterError
 from bilevel_verify.language import tree
-from bilevel_verify.theorems import exact
+from bilevel_verify.numbers import exact
+from bilevel_verify.numbers.exact import Formula, Scalar
+from bilevel_verify.numbers.rounding import precision
 from bilevel_verify.theorems.card import Card, Entry
 from bilevel_verify.theorems.card_parts import Definition, Expression, LetterSpec, Root
-from bilevel_verify.theorems.exact import Formula, Scalar
 from bilevel_verify.theorems.letters.resolved import Hypothesis, Resolved, ResolvedLetter, scalar_of
 from bilevel_verify.theorems.letters.roots import loop_length, run_value, solve_root
 from bilevel_verify.theorems.prescribed import formulas_of, included, is_order
@@ -72,7 +73,7 @@ def resolve(
     """
     if isinstance(entry, str):
         entry = card.entries[entry]
-    with exact.precision():
+    with precision(exact.BITS):
         return _Resolver(card, entry, values, dict(explicit or {}), readings).run(targets)
 
 

@@ -13,10 +13,11 @@ import numpy as np
 
 from bilevel_verify.errors import ParameterError
 from bilevel_verify.language import parse, tree
-from bilevel_verify.theorems import exact
+from bilevel_verify.numbers import exact
+from bilevel_verify.numbers.exact import Formula, Scalar
+from bilevel_verify.numbers.rounding import precision
 from bilevel_verify.theorems.card import Card, Entry
 from bilevel_verify.theorems.card_parts import Expression
-from bilevel_verify.theorems.exact import Formula, Scalar
 from bilevel_verify.truth.arithmetic.enclosure import Certainty, weakest
 
 if TYPE_CHECKING:
@@ -129,12 +130,12 @@ class Resolved:
 
     def value(self, node: tree.Node | Expression) -> Scalar:
         """Enclosure of a formula in these letters."""
-        with exact.precision():
+        with precision(exact.BITS):
             return Formula(self.scalars()).value(_tree(node))
 
     def answer(self, node: tree.Node | Expression) -> bool | None:
         """Whether a condition in these letters holds."""
-        with exact.precision():
+        with precision(exact.BITS):
             return Formula(self.scalars()).answer(_tree(node))
 
     def need(self, names: Iterable[str]) -> None:

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 
 from bilevel_verify.errors import MathematicalError
-from bilevel_verify.theorems import exact
+from bilevel_verify.numbers import exact
+from bilevel_verify.numbers.exact import Formula, Scalar
 from bilevel_verify.theorems.card_parts import LetterSpec, Root
-from bilevel_verify.theorems.exact import Formula, Scalar
 from bilevel_verify.theorems.rewrite import free_letters, order_of
 
 INTEGER_SLACK = Fraction(1, 10**9)

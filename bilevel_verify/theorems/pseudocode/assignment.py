@@ -12,10 +12,12 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from bilevel_verify.language import tree
+from bilevel_verify.language.binding import binder
+from bilevel_verify.numbers.logic import logical
 from bilevel_verify.theorems import algorithm as script
 from bilevel_verify.theorems.pseudocode.execution import ScriptFinding
 from bilevel_verify.theorems.reading.fields import unparse
-from bilevel_verify.theorems.rewrite import binder, free_letters
+from bilevel_verify.theorems.rewrite import free_letters
 
 Range = tuple[Fraction, bool]
 """The lower end of the range of a letter, and whether it belongs to the range."""
@@ -118,9 +120,7 @@ class _Flow:
             case tree.Truth(value=value):
                 return value
             case tree.Logical(operator=word, operands=parts):
-                answers = {self.answer(part, state) for part in parts}
-                decisive = word == "or"
-                return decisive if decisive in answers else (None if None in answers else not decisive)
+                return logical(word, (self.answer(part, state) for part in parts))
             case tree.Compare(operands=(one, other), operators=(op,)):
                 left, right = _value(one, state.values), _value(other, state.values)
                 if left is not None and right is not None:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from bilevel_verify.language import tree
+from bilevel_verify.language.binding import binder
 from bilevel_verify.language.elementary import TRANSCENDENTAL
 from bilevel_verify.theorems.card import Algorithm
 from bilevel_verify.theorems.pseudocode.execution import Halt, Key
@@ -25,7 +26,6 @@ from bilevel_verify.theorems.pseudocode.numbers import (
     pair,
     same,
 )
-from bilevel_verify.theorems.rewrite import binder
 
 MAXIMAL_TERMS = 1_000_000
 TERMS_OF_A_STATEMENT = 16

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bilevel_verify.errors import MathematicalError
+from bilevel_verify.numbers.floats import MPMATH, PYTHON_FLOAT
 from bilevel_verify.problems.problem import Problem
-from bilevel_verify.symbolic.arithmetics import MPMATH, PYTHON_FLOAT
 from bilevel_verify.symbolic.differentiate import gradient, hessian_product
 from bilevel_verify.symbolic.program import Program, program_of
 from bilevel_verify.theorems.pseudocode.numbers import Field, Floats, LinearOperator, Value, same

@@ -224,13 +224,14 @@ class _Numbers:
         self.given = given
 
     def value(self, node: Any) -> Any:
-        from bilevel_verify.theorems import exact
+        from bilevel_verify.numbers import exact
+        from bilevel_verify.numbers.rounding import precision
         from bilevel_verify.theorems.letters.resolve import scalar_of
         from bilevel_verify.theorems.rewrite import free_letters
 
         missing = [name for name in sorted(free_letters(node)) if name not in self.given]
         if missing:
             raise ParameterError(f"no value for {', '.join(missing)}")
-        with exact.precision():
+        with precision(exact.BITS):
             found = exact.Formula({n: scalar_of(self.given[n])[0] for n in free_letters(node)}).value(node)
             return int(found) if getattr(found, "denominator", 0) == 1 else exact.middle(found)

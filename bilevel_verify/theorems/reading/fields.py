@@ -9,11 +9,11 @@ from typing import Any
 
 from bilevel_verify.errors import CardError, ExpressionError
 from bilevel_verify.language import CARD, Node, nearest, parse, to_text, tree
+from bilevel_verify.language.binding import binder
 from bilevel_verify.latex import Notation, is_latex, read_formula
 from bilevel_verify.latex.source import symbols
 from bilevel_verify.latex.source.symbols import COMPARABLE
 from bilevel_verify.theorems.card_parts import Condition, Domain, Expression, Link, Mark, Scope
-from bilevel_verify.theorems.rewrite import binder
 from bilevel_verify.theorems.vocabulary import (
     ARGUMENTS,
     FUNCTIONS_OF_SCOPE,

@@ -15,7 +15,7 @@ from typing import Literal
 import sympy
 
 from bilevel_verify.language import tree
-from bilevel_verify.theorems.rewrite import binder
+from bilevel_verify.language.binding import binder
 from bilevel_verify.theorems.units.unit_form import exponent_fault, unit_fault
 
 Unit = dict[str, sympy.Expr]

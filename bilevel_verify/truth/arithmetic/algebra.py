@@ -16,13 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bilevel_verify.errors import MathematicalError
+from bilevel_verify.intervals.arithmetics import IntervalArithmetic
 from bilevel_verify.intervals.batch import Interval
-from bilevel_verify.intervals.rounding import up
-from bilevel_verify.symbolic.arithmetics import Numpy
-from bilevel_verify.truth.arithmetic.arithmetics import ArbBalls, IntervalBatch
+from bilevel_verify.numbers.balls import ArbBalls
+from bilevel_verify.numbers.floats import Numpy
+from bilevel_verify.numbers.rounding import UNDERFLOW, UNIT, down, up
 
 FloatArray = NDArray[np.float64]
-EPS = 2.0**-53
 
 
 class Algebra(Protocol):
@@ -96,7 +96,7 @@ class Floats:
 class Boxes:
     """Batches of interval matrices: an :class:`Interval` whose ends have shape (n, rows, columns)."""
 
-    arithmetic = IntervalBatch()
+    arithmetic = IntervalArithmetic()
 
     def matrix(self, rows: Sequence[Sequence[Any]], like: Sequence[Any]) -> Interval:
         n = like[0].lo.shape[0]
@@ -120,12 +120,10 @@ class Boxes:
             size = np.abs(am) @ np.abs(bm)
             radius = np.abs(am) @ br + ar @ (np.abs(bm) + br)
             k = a.lo.shape[2]
-            radius = radius * (1 + (4 * k + 8) * EPS) + size * ((2 * k + 4) * EPS) + (k + 1) * 1e-300
+            radius = radius * (1 + (4 * k + 8) * UNIT) + size * ((2 * k + 4) * UNIT) + (k + 1) * UNDERFLOW
             low, high = middle - up(radius), middle + up(radius)
         lost = ~np.isfinite(low) | ~np.isfinite(high)
-        return Interval(
-            np.where(lost, -np.inf, np.nextafter(low, -np.inf)), np.where(lost, np.inf, np.nextafter(high, np.inf))
-        )
+        return Interval(np.where(lost, -np.inf, down(low)), np.where(lost, np.inf, up(high)))
 
     def add(self, a: Interval, b: Interval) -> Interval:
         return a + b
@@ -153,14 +151,14 @@ class Boxes:
         unit = np.broadcast_to(np.eye(size), (n, size, size))
         gap = self.subtract(Interval(unit, unit), self.product(preconditioner, a)).magnitude()
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-            row_sums = up(np.sum(gap, axis=2) * (1 + size * 2 * EPS))
+            row_sums = up(np.sum(gap, axis=2) * (1 + size * 2 * UNIT))
             contraction = np.max(row_sums, axis=1, initial=0.0)
             worst = np.max(defect, axis=1) / (1 - contraction)[:, None]
-            error = up(defect + row_sums[:, :, None] * worst[:, None, :] * (1 + 8 * EPS)) * (1 + 8 * EPS)
+            error = up(defect + row_sums[:, :, None] * worst[:, None, :] * (1 + 8 * UNIT)) * (1 + 8 * UNIT)
         fine = (contraction < 1)[:, None, None] & np.isfinite(error) & np.isfinite(start)
         return Interval(
-            np.where(fine, np.nextafter(start - error, -np.inf), -np.inf),
-            np.where(fine, np.nextafter(start + error, np.inf), np.inf),
+            np.where(fine, down(start - error), -np.inf),
+            np.where(fine, up(start + error), np.inf),
         )
 
     def stack(self, parts: Sequence[Interval], horizontal: bool = True) -> Interval:

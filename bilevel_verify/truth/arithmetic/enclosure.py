@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bilevel_verify.errors import InputError, MathematicalError
+from bilevel_verify.numbers.rounding import centred, down, up
 
 Certainty = Literal["proved", "certified", "computed", "sampled"]
 """Ordered from best to worst; the certainty of a result is the weakest of its ingredients."""
@@ -56,12 +57,12 @@ class Enclosure:
     @property
     def lower(self) -> float:
         """Lower end of a scalar enclosure, rounded down."""
-        return float(np.nextafter(float(self.value) - self.error, -np.inf)) if self.error else float(self.value)
+        return float(down(float(self.value) - self.error)) if self.error else float(self.value)
 
     @property
     def upper(self) -> float:
         """Upper end of a scalar enclosure, rounded up."""
-        return float(np.nextafter(float(self.value) + self.error, np.inf)) if self.error else float(self.value)
+        return float(up(float(self.value) + self.error)) if self.error else float(self.value)
 
     def __str__(self) -> str:
         how = f"{self.certainty}, {self.method}" if self.method else self.certainty
@@ -88,6 +89,4 @@ def between(low: float, high: float, certainty: Certainty, method: str, attained
     """
     if not np.isfinite(high) or not np.isfinite(low):
         raise MathematicalError(f"only one side is known: [{low}, {high}] ({method})")
-    value = low if low == high else 0.5 * low + 0.5 * high  # halves of the smallest numbers are rounded to zero
-    error = 0.0 if low == high else float(np.nextafter(max(high - value, value - low), np.inf))
-    return Enclosure(value, error, certainty, method, attained)
+    return Enclosure(*centred(low, high), certainty, method, attained)

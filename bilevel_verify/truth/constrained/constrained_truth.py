@@ -24,16 +24,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from bilevel_verify.arguments import checked_methods
 from bilevel_verify.errors import InputError, MathematicalError
-from bilevel_verify.intervals.rounding import ball
+from bilevel_verify.numbers.balls import ArbBalls
+from bilevel_verify.numbers.rounding import constant_ball, precision
 from bilevel_verify.problems.problem import Problem
-from bilevel_verify.truth.arithmetic.arithmetics import ArbBalls
 from bilevel_verify.truth.arithmetic.enclosure import Enclosure, flattened
 from bilevel_verify.truth.constrained.faces import Face, face_near, polyhedron_of
 from bilevel_verify.truth.constrained.guess import guess
 from bilevel_verify.truth.functions.formulas import Hyper
 from bilevel_verify.truth.functions.model import Function
 from bilevel_verify.truth.lower_level.convexity import Convexity
-from bilevel_verify.truth.lower_level.points import Points, enclosure_of, point_of, precision, rows_of
+from bilevel_verify.truth.lower_level.points import Points, enclosure_of, point_of, rows_of
 from bilevel_verify.truth.lower_level.pointwise import Pointwise
 from bilevel_verify.truth.summary import summary_row
 from bilevel_verify.truth.truth import Batch, Truth
@@ -258,7 +258,7 @@ def _number(value: Any) -> Any:
 
     if isinstance(value, float | np.floating) or value in (sympy.oo, -sympy.oo):
         return flint.arb(float(value))
-    return ball(value, flint.ctx.prec)
+    return constant_ball(value, flint.ctx.prec)
 
 
 def _balls(point: FloatArray) -> list[Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from bilevel_verify.symbolic.arithmetics import PythonFloat
+from bilevel_verify.numbers.floats import PythonFloat
 from bilevel_verify.truth.constrained.faces import Polyhedron
 from bilevel_verify.truth.functions.model import Function
 

@@ -89,10 +89,10 @@ def _convex_analytic(profile: sympy.Expr, t: sympy.Symbol) -> bool:
 
 def _positive_second_derivative(profile: sympy.Expr, t: sympy.Symbol) -> bool:
     """Interval proof that ``h'' >= 0`` on a covering of the line (of the half line, if h has a logarithm or a root)."""
+    from bilevel_verify.intervals.arithmetics import IntervalArithmetic
     from bilevel_verify.intervals.batch import Interval
     from bilevel_verify.symbolic.differentiate import hessian
     from bilevel_verify.symbolic.program import program_of
-    from bilevel_verify.truth.arithmetic.arithmetics import IntervalBatch
 
     half_line = bool(profile.atoms(sympy.log)) or any(
         p.exp.is_Rational and (p.exp < 0 or not p.exp.is_Integer) for p in profile.atoms(sympy.Pow)
@@ -111,7 +111,7 @@ def _positive_second_derivative(profile: sympy.Expr, t: sympy.Symbol) -> bool:
         grid = np.sort(grid)
     boxes = Interval(grid[:-1], grid[1:])
     with np.errstate(all="ignore"):
-        out = program.run(IntervalBatch(), [boxes])[0]
+        out = program.run(IntervalArithmetic(), [boxes])[0]
     return bool(np.all(np.broadcast_to(out.lo, boxes.lo.shape) >= 0)) and bool(np.any(out.lo > 0))
 
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from bilevel_verify.errors import BilevelVerifyError
+from bilevel_verify.intervals.arithmetics import IntervalArithmetic
 from bilevel_verify.intervals.batch import Interval
-from bilevel_verify.intervals.rounding import enclose
+from bilevel_verify.numbers.rounding import enclose
 from bilevel_verify.problems.problem import Problem
-from bilevel_verify.truth.arithmetic.arithmetics import IntervalBatch
 from bilevel_verify.truth.functions.model import Model
 
 
@@ -62,5 +62,5 @@ def _convex_by_range(problem: Problem, model: Model) -> bool:
     ends = [problem.range_of(s) for s in problem.variables]
     boxes = [Interval(np.array([enclose(a)[0]]), np.array([enclose(b)[1]])) for a, b in ends]
     with np.errstate(all="ignore"):
-        bend = model.lower.second_order_y.run(IntervalBatch(), boxes)[-1]
+        bend = model.lower.second_order_y.run(IntervalArithmetic(), boxes)[-1]
     return bool(np.all(bend.lo >= 0))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from bilevel_verify.symbolic.arithmetics import Numpy
+from bilevel_verify.numbers.floats import Numpy
 from bilevel_verify.truth.functions.model import Function
 
 if TYPE_CHECKING:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from bilevel_verify.errors import InputError, MathematicalError
 from bilevel_verify.intervals.batch import Interval
 from bilevel_verify.intervals.elementary import balls_in_use
-from bilevel_verify.intervals.rounding import floats_of
+from bilevel_verify.numbers.rounding import centred, floats_of
 from bilevel_verify.problems.numbers import float_array
 from bilevel_verify.truth.arithmetic.algebra import Balls, Boxes
 from bilevel_verify.truth.arithmetic.enclosure import Certainty, Enclosure
@@ -29,19 +28,6 @@ FloatArray = NDArray[np.float64]
 BOXES, BALLS = Boxes(), Balls()
 CHUNK = 4096
 DEFAULT_BITS = 160
-
-
-@contextmanager
-def precision(bits: int) -> Iterator[None]:
-    """FLINT's working precision inside the block."""
-    import flint
-
-    saved = flint.ctx.prec
-    flint.ctx.prec = bits
-    try:
-        yield
-    finally:
-        flint.ctx.prec = saved
 
 
 def rows_of(X: ArrayLike, dx: int) -> FloatArray:
@@ -253,6 +239,4 @@ def _float_ball(ball: flint.arb) -> tuple[float, float]:
     low, high = floats_of(ball)
     if not (np.isfinite(low) and np.isfinite(high)):
         raise MathematicalError("the ball evaluation lost all information; raise the precision or move the point")
-    value = 0.5 * low + 0.5 * high if low < high else low
-    exact = low == high
-    return value, 0.0 if exact else float(np.nextafter(max(high - value, value - low), np.inf))
+    return centred(low, high)

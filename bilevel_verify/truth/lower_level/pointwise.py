@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bilevel_verify.errors import InputError, MathematicalError
 from bilevel_verify.intervals.elementary import balls_in_use
+from bilevel_verify.numbers.rounding import precision
 from bilevel_verify.problems.problem import Problem
 from bilevel_verify.truth.arithmetic.algebra import Balls
 from bilevel_verify.truth.arithmetic.enclosure import Certainty, Enclosure, flattened, weakest
@@ -25,7 +26,7 @@ from bilevel_verify.truth.functions.formulas import Hyper, Penalty
 from bilevel_verify.truth.functions.model import Model, model_of
 from bilevel_verify.truth.lower_level.convexity import Convexity, convexity_of
 from bilevel_verify.truth.lower_level.diagnosis import falls
-from bilevel_verify.truth.lower_level.points import Points, enclosure_of, point_of, precision
+from bilevel_verify.truth.lower_level.points import Points, enclosure_of, point_of
 
 if TYPE_CHECKING:
     import flint

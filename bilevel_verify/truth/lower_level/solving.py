@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from bilevel_verify.errors import MathematicalError
 from bilevel_verify.intervals.batch import Interval
-from bilevel_verify.intervals.rounding import up
+from bilevel_verify.numbers.rounding import up
 from bilevel_verify.truth.arithmetic.algebra import Balls, Boxes, float_inverse, middle_radius
 from bilevel_verify.truth.arithmetic.definite import positive_definite, positive_definite_ball
 from bilevel_verify.truth.functions.model import Function, Model

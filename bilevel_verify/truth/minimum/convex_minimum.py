@@ -16,10 +16,10 @@ import sympy
 from numpy.typing import NDArray
 
 from bilevel_verify.intervals.elementary import ball_ends
-from bilevel_verify.intervals.rounding import floats_of
+from bilevel_verify.numbers.rounding import floats_of, precision
 from bilevel_verify.truth.functions.quadratics import affine_form, ldl
 from bilevel_verify.truth.functions.structure import Ridge, structure_of
-from bilevel_verify.truth.lower_level.points import DEFAULT_BITS, Points, precision
+from bilevel_verify.truth.lower_level.points import DEFAULT_BITS, Points
 from bilevel_verify.truth.minimum.descent import descend
 from bilevel_verify.truth.minimum.eigenvalues import smallest_eigenvalue
 from bilevel_verify.truth.minimum.minimum import Minimum, attained_value

@@ -12,7 +12,7 @@ import numpy as np
 import sympy
 from numpy.typing import NDArray
 
-from bilevel_verify.intervals.rounding import enclose
+from bilevel_verify.numbers.rounding import enclose
 from bilevel_verify.problems.problem import Problem
 from bilevel_verify.truth.lower_level.points import Points
 

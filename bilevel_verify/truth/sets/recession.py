@@ -38,7 +38,7 @@ def slopes(ridge: Ridge) -> tuple[float, float]:
 
     Infinity for superlinear growth or a domain's end. A constant factor of h plays no part in what counts as zero.
     """
-    from bilevel_verify.symbolic.arithmetics import NUMPY
+    from bilevel_verify.numbers.floats import NUMPY
     from bilevel_verify.symbolic.differentiate import gradient
     from bilevel_verify.symbolic.program import program_of
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bilevel_verify.errors import InfeasibleError
+from bilevel_verify.numbers.rounding import ball as ball_of
 from bilevel_verify.truth.functions.quadratics import ldl
 from bilevel_verify.truth.functions.structure import Structure
 from bilevel_verify.truth.sets.convex import Solution
@@ -21,7 +22,7 @@ from bilevel_verify.truth.simple_bilevel.certificate import touching_point
 from bilevel_verify.truth.simple_bilevel.exact_lower import independent_rows
 from bilevel_verify.truth.simple_bilevel.facts import Facts, SolutionSet
 from bilevel_verify.truth.simple_bilevel.posed import Posed
-from bilevel_verify.truth.simple_bilevel.simple_parts import ball_of, exact_dot
+from bilevel_verify.truth.simple_bilevel.simple_parts import exact_dot
 
 FloatArray = NDArray[np.float64]
 EPS = float(np.finfo(float).eps)

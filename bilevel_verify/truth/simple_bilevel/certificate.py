@@ -20,8 +20,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from bilevel_verify.numbers.rounding import ball as ball_of
+from bilevel_verify.numbers.rounding import precision
 from bilevel_verify.truth.arithmetic.krawczyk import MOST_UNKNOWNS, krawczyk
-from bilevel_verify.truth.lower_level.points import precision
 from bilevel_verify.truth.simple_bilevel.exact_lower import (
     RationalLower,
     independent_rows,
@@ -40,7 +41,6 @@ from bilevel_verify.truth.simple_bilevel.simple_parts import (
     Certificate,
     Parts,
     Vector,
-    ball_of,
     exact_dot,
     fixed_normals,
 )

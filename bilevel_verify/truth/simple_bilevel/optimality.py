@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bilevel_verify.truth.arithmetic.arithmetics import ArbBalls
+from bilevel_verify.numbers.balls import ArbBalls
+from bilevel_verify.numbers.rounding import ball as ball_of
 from bilevel_verify.truth.arithmetic.krawczyk import System
 from bilevel_verify.truth.simple_bilevel.exact_lower import independent_rows
 from bilevel_verify.truth.simple_bilevel.posed import Posed
-from bilevel_verify.truth.simple_bilevel.simple_parts import Parts, Vector, ball_of, dot, fixed_normals, squared
+from bilevel_verify.truth.simple_bilevel.simple_parts import Parts, Vector, dot, fixed_normals, squared
 
 if TYPE_CHECKING:
     import flint

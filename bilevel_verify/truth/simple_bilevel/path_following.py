@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bilevel_verify.numbers.rounding import ball as ball_of
 from bilevel_verify.truth.simple_bilevel.optimality import derivatives_at
-from bilevel_verify.truth.simple_bilevel.simple_parts import Vector, ball_of
+from bilevel_verify.truth.simple_bilevel.simple_parts import Vector
 
 if TYPE_CHECKING:
     import flint
 
-    from bilevel_verify.truth.arithmetic.arithmetics import ArbBalls
+    from bilevel_verify.numbers.balls import ArbBalls
     from bilevel_verify.truth.functions.model import Function
 
 BITS = 1280
@@ -259,7 +260,7 @@ class _Path:
 
 
 def _balls() -> ArbBalls:
-    from bilevel_verify.truth.arithmetic.arithmetics import ArbBalls
+    from bilevel_verify.numbers.balls import ArbBalls
 
     return ArbBalls()
 

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bilevel_verify.errors import BilevelVerifyError, InfeasibleError, InputError, MathematicalError, SolverFailure
-from bilevel_verify.intervals.rounding import float_above, float_below
+from bilevel_verify.numbers.rounding import float_above, float_below
 from bilevel_verify.problems.feasible import Box, Orthant, WholeSpace
 from bilevel_verify.truth.arithmetic.enclosure import Certainty, Enclosure
 from bilevel_verify.truth.lower_level.points import frobenius

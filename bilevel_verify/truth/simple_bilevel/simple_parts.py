@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bilevel_verify.truth.arithmetic.arithmetics import ArbBalls
+from bilevel_verify.numbers.balls import ArbBalls
+from bilevel_verify.numbers.rounding import ball as ball_of
 from bilevel_verify.truth.functions.quadratics import ldl
 from bilevel_verify.truth.simple_bilevel.posed import Posed
 
@@ -108,13 +109,6 @@ def fixed_normals(simple: Posed, z: FloatArray) -> list[tuple[Vector, Fraction]]
     return rows
 
 
-def ball_of(value: Fraction) -> flint.arb:
-    """A rational number as a ball."""
-    import flint
-
-    return flint.arb(flint.fmpq(value.numerator, value.denominator))
-
-
 def dot(row: Sequence[Fraction], x: Sequence[flint.arb]) -> flint.arb:
     """``row . x`` for rationals and balls."""
     import flint
@@ -134,4 +128,5 @@ def exact_dot(a: Sequence[Fraction], b: Sequence[Fraction]) -> Fraction:
 
 def squared(x: Sequence[flint.arb], centre: Sequence[Fraction]) -> flint.arb:
     """``|x - centre|^2`` for balls x."""
-    return sum(((v - ball_of(c)) ** 2 for v, c in zip(x[1:], centre[1:])), (x[0] - ball_of(centre[0])) ** 2)
+    first: flint.arb = (x[0] - ball_of(centre[0])) ** 2
+    return sum(((v - ball_of(c)) ** 2 for v, c in zip(x[1:], centre[1:])), first)

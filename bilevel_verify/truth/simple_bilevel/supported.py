@@ -23,14 +23,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bilevel_verify.errors import BilevelVerifyError
+from bilevel_verify.numbers.rounding import ball as ball_of
+from bilevel_verify.numbers.rounding import precision
 from bilevel_verify.truth.functions.quadratics import ldl
 from bilevel_verify.truth.functions.structure import Ridge
-from bilevel_verify.truth.lower_level.points import precision
 from bilevel_verify.truth.simple_bilevel.exact_lower import independent_rows
 from bilevel_verify.truth.simple_bilevel.facts import Facts, Row
 from bilevel_verify.truth.simple_bilevel.path_following import BITS, End, Region, follow
 from bilevel_verify.truth.simple_bilevel.posed import Posed
-from bilevel_verify.truth.simple_bilevel.simple_parts import Vector, ball_of, dot, exact_dot, fractions
+from bilevel_verify.truth.simple_bilevel.simple_parts import Vector, dot, exact_dot, fractions
 
 if TYPE_CHECKING:
     import flint
@@ -171,9 +172,9 @@ def _reach(ridge: Ridge, t: flint.arb, error: float) -> float:
     """How far the argument of a convex profile may move while it leaves its tangent at t by at most ``error``."""
     import flint
 
+    from bilevel_verify.numbers.balls import ArbBalls
     from bilevel_verify.symbolic.differentiate import gradient
     from bilevel_verify.symbolic.program import program_of
-    from bilevel_verify.truth.arithmetic.arithmetics import ArbBalls
 
     run, program = ArbBalls(), program_of(ridge.profile, [ridge.symbol])
     value, slope = program.run(run, [t])[0], gradient(program).run(run, [t])[0]
@@ -288,7 +289,7 @@ def _column_space(matrix: FloatArray) -> FloatArray:
 
 
 def _value(function: Function, z: list[flint.arb]) -> Any:
-    from bilevel_verify.truth.arithmetic.arithmetics import ArbBalls
+    from bilevel_verify.numbers.balls import ArbBalls
 
     return function.program.run(ArbBalls(), list(z))[0]
 

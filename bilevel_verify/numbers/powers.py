@@ -1,14 +1,34 @@
-"""Powers and roots of rationals that are rational again."""
+"""Whole powers by squaring, and powers and roots of rationals that are rational again."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
+from operator import mul
+from typing import Any
 
 from bilevel_verify.errors import MathematicalError
 
 LONGEST = 8192
 """Bits up to which rationals are written out."""
+
+
+def whole_power(base: Any, exponent: int, times: Callable[[Any, Any], Any] = mul) -> Any:
+    """``base ** exponent`` by squaring, least significant bit first, as generated code does; the integer 1 for 0.
+
+    Balls need it: ``arb ** int`` of FLINT is NaN for a ball that contains 0.
+    """
+    if exponent < 0:
+        return 1 / whole_power(base, -exponent, times)
+    result, square = None, base
+    while exponent:
+        if exponent & 1:
+            result = square if result is None else times(result, square)
+        exponent >>= 1
+        if exponent:
+            square = times(square, square)
+    return 1 if result is None else result
 
 
 def rational_power(base: Fraction, exponent: Fraction) -> Fraction | None:

@@ -25,18 +25,6 @@ if TYPE_CHECKING:
 Kernel = Callable[[Any], Any]
 
 
-def integer_power(a: Any, n: int) -> Any:
-    """``a ** n`` for n >= 1 as products, in the same order as generated code: squares first."""
-    result, square = None, a
-    while n:
-        if n & 1:
-            result = square if result is None else result * square
-        n >>= 1
-        if n:
-            square = square * square
-    return result
-
-
 def real_power(a: float, exponent: float) -> float:
     """``a ** exponent`` by IEEE rules: NaN for a negative base, inf on overflow."""
     if exponent == 0.5:

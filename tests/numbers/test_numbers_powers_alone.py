@@ -7,8 +7,8 @@ from fractions import Fraction
 import pytest
 
 from bilevel_verify.errors import MathematicalError
-from bilevel_verify.theorems import rational_powers
-from bilevel_verify.theorems.rational_powers import LONGEST, exact_root, rational_power
+from bilevel_verify.numbers import powers
+from bilevel_verify.numbers.powers import LONGEST, exact_root, rational_power
 
 pytestmark = pytest.mark.fast
 F = Fraction
@@ -18,9 +18,9 @@ F = Fraction
 @pytest.mark.parametrize("number", [*range(40), 10**20, 10**20 + 1, 2**200, 2**200 - 1, 3**90, 5**91 + 3])
 def test_roots_of_whole_numbers(number: int, degree: int) -> None:
     power = number**degree
-    assert rational_powers._integer_root(power, degree) == number
+    assert powers._integer_root(power, degree) == number
     for near in (power - 1, power + 1):
-        found = rational_powers._integer_root(near, degree) if near >= 0 else None
+        found = powers._integer_root(near, degree) if near >= 0 else None
         assert found is None or found**degree == near
         if found is None and near >= 0 and near < 2000:
             assert all(k**degree != near for k in range(near + 1))

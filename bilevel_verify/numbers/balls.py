@@ -1,64 +1,32 @@
-"""Two rigorous arithmetics for straight-line programs: interval batches, and ``arb`` balls of any precision.
+"""Balls (``arb`` of python-flint) as an arithmetic, at whatever precision holds when it is used.
 
-Interval batches take the exact ranges of atoms from the intervals room. Balls take derivatives of smooth atoms from
-truncated power series; atoms with kinks are split where the ball meets a kink and the pieces joined.
+Derivatives of smooth atoms come from truncated power series; atoms with kinks are split where the ball meets a kink and
+the pieces joined.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from math import factorial
 from typing import Any
 
 import numpy as np
-import sympy
 
 from bilevel_verify.errors import MathematicalError
-from bilevel_verify.intervals.arithmetics import IntervalArithmetic
-from bilevel_verify.intervals.batch import Interval, integer_power
-from bilevel_verify.intervals.rounding import ball, enclose, float_above, float_below
-
-
-class IntervalBatch(IntervalArithmetic):
-    """Programs over batches of boxes, with whole powers as products and one pass for ``logsumexp``."""
-
-    def constant(self, value: Any) -> Interval:
-        low, high = (float_below(value), float_above(value)) if isinstance(value, Fraction) else enclose(value)
-        return Interval(np.asarray(low), np.asarray(high))
-
-    def power(self, a: Interval, exponent: Fraction) -> Interval:
-        if exponent.denominator == 1:
-            return integer_power(a, int(exponent))
-        return super().power(a, exponent)
-
-    def atom(self, name: str, order: int, a: Interval, parameters: tuple[Any, ...]) -> Interval:
-        return super().atom(name, order, a, tuple(_fraction(p) for p in parameters))
-
-    def logsumexp(self, args: Sequence[Interval]) -> Interval:
-        """Monotone in every argument: the ends of the result come from the ends of the arguments."""
-        low, high = _logsumexp_end([a.lo for a in args], -1), _logsumexp_end([a.hi for a in args], 1)
-        return Interval(low, high)
-
-
-def _logsumexp_end(ends: list[Any], side: int) -> Any:
-    arrays = np.broadcast_arrays(*ends)
-    top = np.maximum.reduce(arrays)
-    infinite = np.isinf(top)
-    safe = np.where(infinite, 0.0, top)
-    with np.errstate(over="ignore", invalid="ignore"):
-        total = np.sum([np.exp(np.where(infinite, 0.0, a - safe)) for a in arrays], axis=0)
-        value = safe + np.log(total)
-        room = (np.abs(value) + np.abs(safe) + 4 * len(ends)) * 2.0**-49
-    return np.where(infinite, top, value + side * room)
+from bilevel_verify.numbers.logic import Answer, logical
+from bilevel_verify.numbers.powers import whole_power
+from bilevel_verify.numbers.rounding import ball, constant_ball, fraction
 
 
 class ArbBalls:
     """Programs over single ``arb`` balls at the precision of ``flint.ctx``; a truth value is True, False or None."""
 
     def constant(self, value: Any) -> Any:
-        return _constant(value, _bits())
+        import flint
+
+        return ball(value) if isinstance(value, Fraction) else _constant(value, int(flint.ctx.prec))
 
     def add(self, a: Any, b: Any) -> Any:
         return a + b
@@ -76,16 +44,15 @@ class ArbBalls:
         import flint
 
         if exponent.denominator == 1:
-            return ball_power(a, int(exponent))
+            return whole_power(a, int(exponent))
         if exponent == Fraction(1, 2):
             return a.sqrt()
         if exponent > 0 and a.contains(0):
-            top = abs(a).upper() ** flint.arb(flint.fmpq(exponent.numerator, exponent.denominator))
-            return flint.arb(0).union(top.upper())
-        return a ** flint.arb(flint.fmpq(exponent.numerator, exponent.denominator))
+            return flint.arb(0).union((abs(a).upper() ** ball(exponent)).upper())
+        return a ** ball(exponent)
 
     def atom(self, name: str, order: int, a: Any, parameters: tuple[Any, ...]) -> Any:
-        return ball_atom(name, order, a, tuple(_fraction(p) for p in parameters))
+        return ball_atom(name, order, a, tuple(fraction(p) for p in parameters))
 
     def logsumexp(self, args: Sequence[Any]) -> Any:
         top = max(args, key=lambda a: float(a.mid())).mid()
@@ -112,65 +79,30 @@ class ArbBalls:
     def minimum(self, a: Any, b: Any) -> Any:
         return a.min(b)
 
-    def compare(self, op: str, a: Any, b: Any) -> bool | None:
-        if op == "eq":
-            if a.is_exact() and b.is_exact():
-                return bool(a == b)
-            return None if a.overlaps(b) else False
-        true, false = (a < b, a >= b) if op == "lt" else (a <= b, a > b)
-        return True if true else False if false else None
+    def compare(self, op: str, a: Any, b: Any) -> Answer:
+        return compare(op, a, b)
 
-    def logical(self, op: str, args: Sequence[Any]) -> bool | None:
-        match op:
-            case "not":
-                return None if args[0] is None else not args[0]
-            case "true" | "false":
-                return op == "true"
-        decisive = op == "or"
-        if decisive in args:
-            return decisive
-        return None if None in args else not decisive
+    def logical(self, op: str, args: Iterable[Answer]) -> Answer:
+        return logical(op, args)
 
-    def select(self, test: bool | None, yes: Any, no: Any) -> Any:
+    def select(self, test: Answer, yes: Any, no: Any) -> Any:
         return yes.union(no) if test is None else yes if test else no
 
 
-def ball_power(a: Any, n: int) -> Any:
-    """``a ** n`` by repeated squaring (FLINT's general power has no answer for balls around 0)."""
-    if n < 0:
-        return 1 / ball_power(a, -n)
-    result = None
-    while n:
-        if n & 1:
-            result = a if result is None else result * a
-        n >>= 1
-        if n:
-            a = a * a
-    return 1 if result is None else result
+BALLS = ArbBalls()
 
 
-def _bits() -> int:
-    import flint
-
-    return int(flint.ctx.prec)
+def compare(op: str, a: Any, b: Any) -> Answer:
+    """``lt``, ``le`` or ``eq`` of two balls: True, False, or None where they overlap. NaN is never True or False."""
+    if op == "eq":
+        return False if not a.overlaps(b) else True if a == b else None
+    true, false = (a < b, a >= b) if op == "lt" else (a <= b, a > b)
+    return True if true else False if false else None
 
 
 @lru_cache(maxsize=4096)
 def _constant(value: Any, bits: int) -> Any:
-    import flint
-
-    if isinstance(value, Fraction):
-        return flint.arb(flint.fmpq(value.numerator, value.denominator))
-    return ball(value, bits)
-
-
-def _fraction(parameter: Any) -> Fraction:
-    if isinstance(parameter, Fraction):
-        return parameter
-    number = sympy.nsimplify(parameter) if isinstance(parameter, float) else sympy.sympify(parameter)
-    if not number.is_Rational:
-        raise MathematicalError(f"the parameter {parameter} of an atom must be rational")
-    return Fraction(int(number.p), int(number.q))
+    return constant_ball(value, bits)
 
 
 def ball_atom(name: str, order: int, a: Any, parameters: tuple[Fraction, ...]) -> Any:
@@ -229,7 +161,7 @@ def _power_atom(name: str, order: int, a: Any, p: Fraction) -> Any:
     factor = Fraction(1)
     for j in range(order):
         factor *= p - j
-    scale = flint.arb(flint.fmpq(factor.numerator, factor.denominator))
+    scale = ball(factor)
     rest = p - order
     odd = (name == "sgnpow") != bool(order % 2)
 
@@ -256,9 +188,9 @@ def _nonnegative_power(size: Any, exponent: Fraction) -> Any:
     """``s ** q`` over a ball of non-negative numbers (the ball may reach below 0 by rounding)."""
     import flint
 
-    q = flint.arb(flint.fmpq(exponent.numerator, exponent.denominator))
+    q = ball(exponent)
     if exponent.denominator == 1 and exponent > 0:
-        return ball_power(size, int(exponent))
+        return whole_power(size, int(exponent))
     if size > 0:
         return size**q
     if exponent < 0:
@@ -270,7 +202,7 @@ def _nonnegative_power(size: Any, exponent: Fraction) -> Any:
 def _huber(order: int, a: Any, delta: Fraction) -> Any:
     import flint
 
-    d = flint.arb(flint.fmpq(delta.numerator, delta.denominator))
+    d = ball(delta)
     inner = [a * a / 2, a, flint.arb(1), flint.arb(0)][min(order, 3)]
     upper = [d * a - d * d / 2, d, flint.arb(0), flint.arb(0)][min(order, 3)]
     lower = [-d * a - d * d / 2, -d, flint.arb(0), flint.arb(0)][min(order, 3)]
@@ -307,9 +239,6 @@ def _psi(nu: Fraction, order: int, t: Any, k: int) -> Any:
     """The period-4 function of ragd-gs section 9.6 on ``[k, k+1]``: ``psi''' = sgn(s)|s|^nu``, s the triangle wave."""
     import flint
 
-    def q(value: Fraction) -> Any:
-        return flint.arb(flint.fmpq(value.numerator, value.denominator))
-
     quarter = k % 4
     base = k - quarter
     s = t - base if quarter == 0 else (2 + base) - t if quarter in (1, 2) else t - base - 4
@@ -322,17 +251,17 @@ def _psi(nu: Fraction, order: int, t: Any, k: int) -> Any:
 
     match order:
         case 4:
-            slope = flint.arb(1) if nu == 1 else q(nu) * _nonnegative_power(size, nu - 1) if nu else flint.arb(0)
+            slope = flint.arb(1) if nu == 1 else ball(nu) * _nonnegative_power(size, nu - 1) if nu else flint.arb(0)
             return slope if rising else -slope
         case 3:
             return sign * power(nu)
         case 2:
-            value = (power(1 + nu) - 1) / q(1 + nu)
+            value = (power(1 + nu) - 1) / ball(1 + nu)
             return value if rising else -value
         case 1:
-            return sign * power(2 + nu) / q((1 + nu) * (2 + nu)) - s / q(1 + nu)
+            return sign * power(2 + nu) / ball((1 + nu) * (2 + nu)) - s / ball(1 + nu)
         case 0:
             first, second = 1 / ((1 + nu) * (2 + nu) * (3 + nu)), Fraction(1, 2) / (1 + nu)
-            value = power(3 + nu) * q(first) - size * size * q(second)
-            return value if rising else q(2 * (first - second)) - value
+            value = power(3 + nu) * ball(first) - size * size * ball(second)
+            return value if rising else ball(2 * (first - second)) - value
     raise MathematicalError(f"the derivative of order {order} of psi(nu, t) is not a function")

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from bilevel_verify.symbolic import kernels
-from bilevel_verify.symbolic.kernels import nearest_float
+from bilevel_verify.numbers import kernels
+from bilevel_verify.numbers.kernels import nearest_float
+from bilevel_verify.numbers.powers import whole_power
 
 
 class PythonFloat:
@@ -37,7 +38,7 @@ class PythonFloat:
 
     def power(self, a: float, exponent: Fraction) -> float:
         if exponent.denominator == 1:
-            return float(kernels.integer_power(a, int(exponent)))
+            return float(whole_power(a, int(exponent)))
         return kernels.real_power(a, float(exponent))
 
     def atom(self, name: str, order: int, a: float, parameters: tuple[Any, ...]) -> float:
@@ -67,7 +68,7 @@ class PythonFloat:
     def compare(self, op: str, a: float, b: float) -> bool:
         return bool(_COMPARE[op](a, b))
 
-    def logical(self, op: str, args: Sequence[bool]) -> bool:
+    def logical(self, op: str, args: Iterable[bool]) -> bool:
         return _logical(op, args)
 
     def select(self, test: bool, yes: float, no: float) -> float:
@@ -95,7 +96,7 @@ class Numpy:
 
     def power(self, a: Any, exponent: Fraction) -> Any:
         if exponent.denominator == 1:
-            return kernels.integer_power(a, int(exponent))
+            return whole_power(a, int(exponent))
         return np.sqrt(a) if exponent == Fraction(1, 2) else np.power(a, float(exponent))
 
     def atom(self, name: str, order: int, a: Any, parameters: tuple[Any, ...]) -> Any:
@@ -125,14 +126,14 @@ class Numpy:
     def compare(self, op: str, a: Any, b: Any) -> Any:
         return _COMPARE[op](np.real(a), np.real(b))
 
-    def logical(self, op: str, args: Sequence[Any]) -> Any:
+    def logical(self, op: str, args: Iterable[Any]) -> Any:
         match op:
             case "and":
                 return np.logical_and.reduce(np.broadcast_arrays(*args))
             case "or":
                 return np.logical_or.reduce(np.broadcast_arrays(*args))
             case "not":
-                return np.logical_not(args[0])
+                return np.logical_not(next(iter(args)))
         return op == "true"
 
     def select(self, test: Any, yes: Any, no: Any) -> Any:
@@ -185,12 +186,12 @@ _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-def _logical(op: str, args: Sequence[bool]) -> bool:
+def _logical(op: str, args: Iterable[bool]) -> bool:
     match op:
         case "and":
             return all(args)
         case "or":
             return any(args)
         case "not":
-            return not args[0]
+            return not next(iter(args))
     return op == "true"

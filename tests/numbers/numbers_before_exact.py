@@ -1,4 +1,4 @@
-"""Scalar formulas in exact arithmetic: rationals while they stay rational, outward-rounded balls otherwise.
+"""Exact scalar formulas as they were before there was one evaluator of trees: an oracle.
 
 ``4*(eps*rho*eta**2)**(1/4)`` is a rational number whenever the root is one; everything else becomes a ball of 200 bits
 that contains the true value. A ball that straddles an integer makes ``floor`` and ``ceil`` a ball of both answers, and
@@ -16,9 +16,9 @@ from typing import Any, TypeAlias
 
 from bilevel_verify.errors import MathematicalError
 from bilevel_verify.language import tree
+from bilevel_verify.language.binding import binder
 from bilevel_verify.language.elementary import TRANSCENDENTAL
-from bilevel_verify.theorems.rational_powers import LONGEST, rational_power
-from bilevel_verify.theorems.rewrite import binder
+from bilevel_verify.numbers.powers import LONGEST, rational_power
 
 Scalar: TypeAlias = Any
 """``fractions.Fraction`` or ``flint.arb``."""

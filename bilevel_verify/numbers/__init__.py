@@ -1,0 +1,1 @@
+"""Numbers: the protocol of arithmetics and its instances, conversions rounded outwards, three-valued logic."""
