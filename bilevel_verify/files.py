@@ -60,9 +60,7 @@ def read_text(path: Path, most: int = LARGEST, label: str = "", error: type[Inpu
         raise error(f"{label or path}: not UTF-8 text") from None
 
 
-def read_toml(
-    path: Path, most: int = LARGEST, label: str = "", error: type[InputError] = InputError
-) -> dict[str, Any]:
+def read_toml(path: Path, most: int = LARGEST, label: str = "", error: type[InputError] = InputError) -> dict[str, Any]:
     """The table of a TOML file.
 
     Raises

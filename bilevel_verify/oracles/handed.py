@@ -17,7 +17,13 @@ if TYPE_CHECKING:
 
 FloatArray = NDArray[np.float64]
 Found = TypeVar("Found")
-CURVATURE = {"bilevel": "L_g", "minimax": "ell", "single_level": "L", "simple_bilevel": "L_g"}
+CURVATURE = {
+    "bilevel": "L_g",
+    "minimax": "ell",
+    "single_level": "L",
+    "simple_bilevel": "L_g",
+    "constrained_bilevel": "L_g",
+}
 """Kind of problem -> the constant that is ``L``."""
 
 

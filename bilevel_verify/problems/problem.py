@@ -1,4 +1,4 @@
-"""What the user states: one frozen record for the four kinds of problem, and how it reads."""
+"""What the user states: one frozen record for every kind of problem, and how it reads."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import sympy
 
 from bilevel_verify.problems.digest import content_digest
 from bilevel_verify.problems.feasible import FeasibleSet
 
-Kind = Literal["bilevel", "minimax", "single_level", "simple_bilevel"]
-KINDS: tuple[Kind, ...] = ("bilevel", "minimax", "single_level", "simple_bilevel")
+Kind = Literal["bilevel", "minimax", "single_level", "simple_bilevel", "constrained_bilevel"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
 Interval = tuple[sympy.Expr, sympy.Expr]
 """Closed range of one variable: exact numbers, or ``-oo`` / ``oo``."""
 
@@ -33,6 +33,10 @@ STATEMENTS = {
     ),
     "minimax": (r"\min_x\max_y\; f(x,y)", "min over x, max over y of f(x, y)"),
     "single_level": (r"\min_x\; f(x)", "min over x of f(x)"),
+    "constrained_bilevel": (
+        r"\min_{x}\; f(x,y^*(x)),\quad y^*(x)=\arg\min_{y\in Y} g(x,y)",
+        "min over x of f(x, y*(x)), y*(x) = argmin over y in Y of g(x, y)",
+    ),
     "simple_bilevel": (r"\min\; f(x)\quad\text{over}\quad x\in\arg\min_{Z} g", "min of f over argmin of g on Z"),
 }
 """Kind -> statement in LaTeX and in words."""
@@ -49,11 +53,12 @@ class Problem:
     Attributes
     ----------
     kind : ``bilevel`` (min f over x, y in argmin g), ``minimax`` (min over x, max over y of f), ``single_level``
-        (min f(x)), ``simple_bilevel`` (min f over argmin of g over a feasible set; ``y`` is empty).
+        (min f(x)), ``simple_bilevel`` (min f over argmin of g over a feasible set; ``y`` is empty),
+        ``constrained_bilevel`` (as bilevel, y in a box, an orthant or a simplex).
     f, g : SymPy expressions; ``g`` is None for ``single_level`` and ``minimax``.
     x, y : symbols of the two blocks, dimensions ``dx`` and ``dy``.
     domain : symbol name -> closed range; a missing name is the whole line.
-    feasible : the feasible set of a simple bilevel problem, else None.
+    feasible : the feasible set of a simple bilevel problem, the set of y of a constrained one, else None.
     knobs : values put in for the knobs of a family (name -> number), for the record.
     data : arrays of a data-driven problem, read-only (name -> float64 array).
     known : what the author states about it (constants, minima, solutions): claims to be checked, never used as truth.
@@ -102,6 +107,11 @@ class Problem:
     def range_of(self, symbol: sympy.Symbol) -> Interval:
         """Closed range of one variable (the whole line where none was declared)."""
         return self.domain.get(symbol.name, (-sympy.oo, sympy.oo))
+
+    @property
+    def set_of_x(self) -> FeasibleSet | None:
+        """The set in which x must lie (a simple bilevel problem's), None for none."""
+        return self.feasible if self.kind == "simple_bilevel" else None
 
     @property
     def whole_space(self) -> bool:
@@ -159,9 +169,10 @@ def text(problem: Problem) -> str:
 
 def domain(problem: Problem) -> str:
     """The set of the problem in words."""
-    if problem.feasible is not None:
-        return problem.feasible.describe()
-    parts = [f"{n} in [{a}, {b}]" for n, (a, b) in problem.domain.items()]
+    if problem.set_of_x is not None:
+        return problem.set_of_x.describe()
+    parts = [] if problem.feasible is None else [f"y in {problem.feasible.describe()}"]
+    parts += [f"{n} in [{a}, {b}]" for n, (a, b) in problem.domain.items()]
     if len(parts) > 8:
         parts = [*parts[:8], f"... ({len(parts)} ranges)"]
     return ", ".join(parts) or "the whole space"

@@ -22,7 +22,9 @@ FloatArray = NDArray[np.float64]
 
 
 def conic_g(problem: Problem, x: ArrayLike | None = None) -> ConicAnswer:
-    """``g*(x) = min over y of g(x, y)`` (of ``-f`` for minimax); ``g*`` of a simple bilevel problem (x omitted).
+    """``g*(x) = min over y of g(x, y)``, on the set of y if there is one (of ``-f`` for minimax).
+
+    Without x the ``g*`` of a simple bilevel problem.
 
     Raises
     ------
@@ -37,7 +39,7 @@ def conic_g(problem: Problem, x: ArrayLike | None = None) -> ConicAnswer:
     if x is None:
         raise InputError("conic_g needs the point x")
     put = {s: sympy.Rational(float(v)) for s, v in zip(problem.x, point_of(x, problem.dx))}
-    return solve_convex(sympy.expand_mul(problem.lower.subs(put)), problem.y)
+    return solve_convex(sympy.expand_mul(problem.lower.subs(put)), problem.y, problem.feasible)
 
 
 def conic_phi(problem: Problem, points: Points, low: FloatArray, high: FloatArray) -> ConicAnswer:

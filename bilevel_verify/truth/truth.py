@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bilevel_verify.arguments import checked_methods
-from bilevel_verify.errors import InputError, ParameterError
+from bilevel_verify.errors import InputError
 from bilevel_verify.intervals.elementary import ball_ends
 from bilevel_verify.problems.problem import Problem
 from bilevel_verify.truth.arithmetic.enclosure import Certainty, Enclosure, between, weakest
@@ -344,8 +343,12 @@ class Truth:
         """
         if self.problem.kind == "simple_bilevel":
             return [summary_row(name, partial(getattr, self, name)) for name in ("f_star", "g_star", "x_star")]
-        rows = [summary_row("phi_min", self.phi_min)]
         at = x if x is not None else self.problem.start
+        if self.problem.kind == "constrained_bilevel":
+            where = np.zeros(self.model.dx) if at is None else at
+            names = ["y_star", "phi", "grad_y_star", "grad_phi", "hess_phi", "lambda_min_hess_phi"]
+            return [summary_row(name, partial(getattr(self, name), where)) for name in names]
+        rows = [summary_row("phi_min", self.phi_min)]
         if at is None:
             at = self.phi_argmin() if np.all(np.isfinite(self.minimum.x)) else np.zeros(self.model.dx)
         names = ["phi", "grad_phi", "hess_phi", "lambda_min_hess_phi", "delta"]
@@ -358,38 +361,3 @@ class Truth:
     def with_digits(self, digits: int) -> HighPrecision:
         """The same quantities in ``digits`` decimal digits, for points as mpmath numbers, strings or fractions."""
         return HighPrecision(self._pointwise, digits)
-
-
-MOST_DIGITS = 100_000
-
-
-def truth(problem: Problem, digits: int | None = None) -> Truth:
-    """Truth about a problem: :class:`Truth`.
-
-    Parameters
-    ----------
-    problem : the problem.
-    digits : working precision of single points in decimal digits (default about 48); results are float64 either way,
-        :meth:`Truth.with_digits` returns more digits.
-    """
-    if digits is not None and not 1 <= digits <= MOST_DIGITS:
-        raise ParameterError(f"digits must be between 1 and {MOST_DIGITS}, not {digits}")
-    return Truth(problem, DEFAULT_BITS if digits is None else max(DEFAULT_BITS, int(digits * 3.33) + 32))
-
-
-TRUTHS_KEPT = 32
-_KEPT: OrderedDict[str, Truth] = OrderedDict()
-
-
-def shared_truth(problem: Problem) -> Truth:
-    """The truth that all who ask about a problem share, kept by content: what one of them found, none computes again.
-
-    Its ``problem`` may be another one of the same content (name and suggested start do not count).
-    """
-    key = problem.content_hash()
-    if key not in _KEPT:
-        _KEPT[key] = truth(problem)
-        if len(_KEPT) > TRUTHS_KEPT:
-            _KEPT.popitem(last=False)
-    _KEPT.move_to_end(key)
-    return _KEPT[key]
