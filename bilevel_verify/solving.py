@@ -324,7 +324,7 @@ def _where_constants(method: Method, absent: list[str]) -> tuple[Card, Statement
 def _accuracy(eps: float) -> float:
     try:
         positive = bool(eps > 0) if not isinstance(eps, str) else True
-    except TypeError:
+    except (TypeError, ValueError):  # a list, an array
         positive = False
     if not positive or isinstance(eps, bool):
         raise ParameterError(f"eps must be a positive number, not {eps!r}")

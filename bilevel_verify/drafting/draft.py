@@ -73,7 +73,7 @@ def _composed(
     evidence: Evidence,
 ) -> Draft:  # fmt: skip
     scalars = _scalars(notation, reader)
-    scopes = Scopes(document, reader.printed, scalars, dict(reader.document_labels()))
+    scopes = Scopes(document, reader.printed, scalars, dict(reader.document_labels()), reader.spoken)
     words = " ".join(scopes.words(i) for i in range(len(document.units)))
     sorts = Sorts(notation, euclidean=OTHER_NORM.search(words) is None)
     names = {e.name for e in notation.entries} | scalars | NUMBERS | _reserved()
@@ -171,7 +171,7 @@ def _questions(composer: Composer, symbols: list[Declared], answers: Answers) ->
     text = composer.reader.document.text
     weight: Counter[str] = Counter()
     for made in composer.made:
-        weight.update(made.letters - made.fields.get("define", {}).keys())
+        weight.update(made.letters - made.fields.get("define", {}).keys() - made.fields.get("for", {}).keys())
     known = set(composer.scopes.standing) | set(answers.ranges) | set(composer.scopes.general)
     found: dict[tuple[str, str], Question] = {}
     for one in symbols:

@@ -134,7 +134,7 @@ class Composer:
         spans = {n: (r, "the formula itself") for n, r in own.items()}
         for name, span in scope.ranges.items():
             unit = self.reader.document.units[span.units[0]]
-            spans.setdefault(name, (span, unit.name or unit.section))
+            spans.setdefault(name, (span, span.origin(unit.name or unit.section)))
         spans = {n: s for n, s in spans.items() if n in used and n not in define}
         if spans:
             fields["for"] = {n: r.text(n in self.running) for n, (r, _) in spans.items()}

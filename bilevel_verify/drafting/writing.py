@@ -124,7 +124,7 @@ def _letters(draft: Drafted) -> str:
             unit = draft.document.units[span.units[0]]
             fields |= {
                 "domain": span.text(name in composer.running),
-                "domain_from": unit.name or unit.section or "text",
+                "domain_from": span.origin(unit.name or unit.section or "text"),
             }
         else:
             fields["sign"] = "any"

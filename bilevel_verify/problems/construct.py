@@ -179,7 +179,7 @@ def _texts(formulas: Mapping[str, object], define: Mapping[str, str], scope: For
     return texts | {head: scope.definitions[name].text for name, head in abbreviations.items()}
 
 
-def _plain_text(field: str, value: str) -> str:
+def _plain_text(field: str, value: Any) -> str:
     if not isinstance(value, str):
         raise ProblemError(f"{field} must be text, not {type(value).__name__}")
     return value

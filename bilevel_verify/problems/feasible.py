@@ -67,11 +67,12 @@ def _positive(value: float, what: str) -> float:
 
 
 def _vector(value: tuple[float, ...] | list[float], what: str, infinite: bool = False) -> tuple[float, ...]:
-    if isinstance(value, str | bytes) or not isinstance(value, Iterable):
+    listed = isinstance(value, Iterable) and getattr(value, "shape", (1,)) != ()  # an array may be a single number
+    if isinstance(value, str | bytes) or not listed:
         raise ProblemError(f"{what} must be a list of numbers")
     result = []
     for entry in value:
-        if infinite and isinstance(entry, int | float) and math.isinf(entry):
+        if infinite and isinstance(entry, float) and math.isinf(entry):
             result.append(float(entry))
         else:
             result.append(_finite(entry, what))

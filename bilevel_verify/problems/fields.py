@@ -48,7 +48,7 @@ def read_data(data: Mapping[str, object] | None) -> dict[str, NDArray[np.float64
         check_name(name, "data array")
         try:
             array = np.array(value, dtype=np.float64, order="C")
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise ProblemError(f"data array {name!r} must be a rectangular array of numbers") from None
         if array.ndim not in (1, 2, 3) or array.size == 0:
             raise ProblemError(f"data array {name!r} has shape {array.shape}; one to three non-empty axes are allowed")

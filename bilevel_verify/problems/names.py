@@ -50,7 +50,7 @@ def block_names(value: object, block: str, knobs: Mapping[str, sympy.Expr]) -> t
         names = _from_text(value, block, knobs)
     elif isinstance(value, sympy.Symbol):
         names = [value.name]
-    elif isinstance(value, Iterable) and not isinstance(value, Mapping | bytes):
+    elif isinstance(value, Iterable) and not isinstance(value, Mapping | bytes) and getattr(value, "shape", 1) != ():
         names = [v.name if isinstance(v, sympy.Symbol) else v for v in value]
     else:
         raise ProblemError(f"{block} must be names of variables, not {type(value).__name__}")

@@ -35,6 +35,9 @@ from bilevel_verify.problems.vocabulary import (
     minimum,
 )
 
+SMOOTH = frozenset({"exp", "log", "sin", "cos", "tan", "sinh", "cosh", "tanh", "atan", "asinh", "erf"})
+"""Functions that are kept as they stand around long sums."""
+
 
 def to_sympy(
     node: Node,
@@ -99,7 +102,7 @@ class _Interpreter(Operators):
         values = [self.scalar(a) for a in arguments]
         if name in ("exp", "log", "sinh", "cosh") and values[0].is_number:
             self._guard_number(node, values[0])
-        if name in ("exp", "log") and _needs_no_simplification(values[0]):
+        if name in SMOOTH and _needs_no_simplification(values[0]):
             return function(values[0], evaluate=False)
         return self._finish(node, lambda: function(*values))
 

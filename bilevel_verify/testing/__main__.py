@@ -1,8 +1,9 @@
 """``python -m bilevel_verify.testing``: the kit tests itself; writes the detection matrix and the counts it reached.
 
 ``--part controls`` fills the matrix; ``--part references`` and ``--part own`` look for false alarms on correct solvers
-and on the package's own methods; ``--part slips`` hands pseudo-code with one slip each to the kit (``--count``). Each
-line of the log is written when it is known; ``--seed`` repeats a run.
+and on the package's own methods; ``--part slips`` hands pseudo-code with one slip each to the kit (``--count``), in
+slices (``--minutes``); ``--part promises`` says how much of each promise the examples use up. Each line of the log is
+written when it is known; ``--seed`` repeats a run.
 """
 
 from __future__ import annotations
@@ -53,24 +54,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         wrong += _false_alarms("own methods", chosen(OWN), profile, seed, say, OWN_ASSERTIONS)
     if "slips" in options.part:
-        wrong += _slips(options.count, seed, Path(options.out), say)
+        wrong += _slips(options, seed, say)
+    if "promises" in options.part:
+        from bilevel_verify.testing.controls import shares
+
+        near, many = shares.write(Path(options.out))
+        say(f"promises: {near} of {many} claims along a run come within 20 % of their bound")
     return 1 if wrong else 0
 
 
-def _slips(count: int, seed: int, out: Path, say: Say) -> int:
-    """The table of slips; how many real ones were missed."""
-    from bilevel_verify.testing.controls.mutants import judged, sample, table
+def _slips(options: argparse.Namespace, seed: int, say: Say) -> int:
+    """The table of slips as far as it is; how many real ones were missed."""
+    from bilevel_verify.testing.controls.slip_table import DATA, Plan, judge_all, write
 
-    verdicts = []
-    for slip in sample(count, seed):
-        verdicts.append(judged(slip, seed))
-        if verdicts[-1].caught != "quick":
-            say(f"slips: {slip.name}: {verdicts[-1].kind}, {verdicts[-1].caught or '-'}: {verdicts[-1].why}")
-    lines = table(verdicts)
-    out.mkdir(parents=True, exist_ok=True)
-    (out / "slips.md").write_text("\n".join(["# Slips", "", *lines]) + "\n", encoding="utf8")
-    say(lines[-1])
-    return sum(1 for verdict in verdicts if verdict.kind == "real" and not verdict.caught)
+    data = Path(options.out) / DATA
+    kept = judge_all(Plan(options.count, seed), data, options.minutes, say)
+    say(write(data, Path(options.docs) if options.docs else None)[-1])
+    return sum(1 for one in kept if one.kind == "real" and not one.caught)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -78,9 +78,13 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--profile", choices=sorted(PROFILES), default="thorough")
     parser.add_argument("--examples", type=int, help="examples of an assertion, instead of the profile's")
     parser.add_argument(
-        "--part", nargs="+", choices=("controls", "references", "own", "slips"), default=["controls", "own"]
+        "--part", nargs="+", choices=("controls", "references", "own", "slips", "promises"), default=["controls", "own"]
     )
     parser.add_argument("--count", type=int, default=960, help="slips that are drawn")
+    parser.add_argument(
+        "--minutes", type=float, default=600.0, help="slips: stop after so long; the same command goes on"
+    )
+    parser.add_argument("--docs", metavar="FILE", help="slips: a document whose table is written, too")
     parser.add_argument("--only", nargs="+", metavar="TEXT", help="subjects whose name contains one of these texts")
     parser.add_argument("--seed", type=int, default=None, help="default: BILEVEL_VERIFY_SEED, else today")
     parser.add_argument("--out", default="reports", help="folder of the detection matrix")

@@ -52,7 +52,8 @@ def infimum(problem: Problem, points: Points, low: FloatArray, high: FloatArray)
     explicit = closed_form(problem, points) if problem.dx > 2 or not bounded or not objective.smooth else None
     convex = "" if explicit is None else _convex(problem, explicit, low, high)
     if isinstance(convex, Minimum):
-        return _raised(convex, floor)
+        seen = convex.upper == -np.inf and falls_without_end(problem, explicit)
+        return _without_end(problem, f"not bounded below: {seen}", True) if seen else _raised(convex, floor)
     if bounded:
         found = _noted(minimise_phi(objective, low, high), convex)
         return _best_floor(problem, points, _raised(found, floor), low, high)
@@ -65,7 +66,7 @@ def infimum(problem: Problem, points: Points, low: FloatArray, high: FloatArray)
         objective = PhiObjective(Points(explicit_model(problem, explicit), lambda: None))
     ray = falls_without_end(problem, explicit)
     if ray:
-        return Minimum(-np.inf, -np.inf, np.zeros(problem.dx), False, 0, True, f"not bounded below: {ray}", False)
+        return _without_end(problem, f"not bounded below: {ray}", True)
     found = _noted(minimise_phi(objective, low, high), convex)
     found = _far_probes(objective, found, low, high)
     return _attainment(objective, _raised(found, floor), low, high, explicit)
@@ -91,9 +92,13 @@ def _convex(problem: Problem, phi: sympy.Expr, low: FloatArray, high: FloatArray
     except SolverFailure as failure:
         if "'unbounded'" not in str(failure):
             return str(failure)
-        why = f"not bounded below, as far as can be seen: {failure} (phi is convex)"
-        return Minimum(-np.inf, -np.inf, np.zeros(problem.dx), False, 0, True, why, False)
+        return _without_end(problem, f"not bounded below, as far as can be seen: {failure} (phi is convex)", False)
     return _by_dual(objective, answer, low, high) or ""
+
+
+def _without_end(problem: Problem, why: str, symbolic: bool) -> Minimum:
+    """No infimum: by a symbolic limit, or as a solver in floats says."""
+    return Minimum(-np.inf, -np.inf, np.zeros(problem.dx), False, 0, True, why, attained=False, certified=symbolic)
 
 
 def _noted(found: Minimum, note: str) -> Minimum:

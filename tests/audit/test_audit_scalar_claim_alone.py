@@ -210,6 +210,13 @@ def test_letters_that_go_are_told_in_order_and_come_back_in_a_point() -> None:
     assert eliminated(claim_of("a <= b"))[1] == []
 
 
+def test_a_letter_that_is_nothing_goes_as_0() -> None:
+    for hypothesis in ("a == 0", "0 == 2*a", "a + 0 == 0"):
+        found, gone = eliminated(claim_of("a <= b", "", hypothesis))
+        assert [(name, to_text(formula)) for name, formula in gone] == [("a", "0")], hypothesis
+        assert shown(found) == "0 <= b; 0 > 0"  # the range of the letter stays a hypothesis
+
+
 @pytest.mark.parametrize(
     ("formula", "value"),
     [("2*c", Fraction(6)), ("c + 2", Fraction(5)), ("7", Fraction(7)), ("pi", None), ("c*pi", None), ("sqrt(c)", None),

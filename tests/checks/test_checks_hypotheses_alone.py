@@ -198,7 +198,8 @@ def test_convexity_of_the_lower_level(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         (Enclosure(1.0, 0.5, "computed", "how"), "holds", "", "how"),
         (Enclosure(1.0, inf, "certified", "how"), "undecided", "hypothesis: T has no finite enclosure", ""),
-        (Enclosure(inf, 0.0, "computed", "how"), "not applicable", "T is infinite: how", ""),
+        (Enclosure(inf, 0.0, "computed", "how"), "undecided", "hypothesis: T may be infinite", ""),
+        (Enclosure(inf, 0.0, "certified", "how"), "not applicable", "T is infinite: how", ""),
         (Enclosure(inf, 1.0, "proved", "how"), "not applicable", "T is infinite: how", ""),
         (Enclosure(-inf, 1.0, "certified", "how"), "not applicable", "T is infinite: how", ""),
         (Enclosure(inf, 1.0, "computed", "how"), "undecided", "hypothesis: T may be infinite", ""),

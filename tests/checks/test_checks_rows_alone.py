@@ -99,7 +99,7 @@ def test_what_does_not_apply_is_none() -> None:
     for name in ("printed", "stated", "reading", "method"):
         assert getattr(found, name) is None, name
     skipping = Tally()
-    skipping.skip()
+    skipping.skip("proved")
     assert row_with(claim_of(), skipping, ("not applicable", "vacuous")).details["skipped"] == 1
 
 

@@ -12,6 +12,7 @@ from bilevel_verify.problems import load, simple_bilevel
 from bilevel_verify.testing import CountedOracles, Instance, block
 from bilevel_verify.testing.assertions.gradients import hyper_hessian
 from bilevel_verify.testing.instances import decoding, strategies
+from bilevel_verify.testing.instances.counting import forget
 
 SEEDS = st.integers(0, 2**20)
 MODEST = settings(max_examples=40, deadline=None, database=None, suppress_health_check=list(HealthCheck))
@@ -275,7 +276,7 @@ def test_oracles_count_and_stop():
     assert dict(asked.counts) == {"grad_f": 1, "grad_g": 1, "hvp_yy_g": 1}
     with pytest.raises(BudgetExhausted, match="more than 3"):
         asked.value_f([1.0], [2.0])
-    asked.reset()
+    forget(asked)
     with pytest.raises(ValueError, match=r"x has shape \(2,\), not \(1,\)"):
         asked.value_f([1.0, 1.0], [2.0])
     with pytest.raises(ValueError, match="no lower level"):

@@ -1,6 +1,6 @@
 """No false alarm on right solvers, however they are written: classes, generators, in place, other orders of summation.
 
-With the 38 methods of the package (loops in place, ``test_testing_same_lines``) and the references these are more than
+With the 42 methods of the package (loops in place, ``test_testing_same_lines``) and the references these are more than
 fifty right solvers.
 """
 

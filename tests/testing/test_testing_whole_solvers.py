@@ -27,7 +27,7 @@ from bilevel_verify.testing import (
 )
 from bilevel_verify.testing.assertions.inner_solvers import KAPPAS, inner_case, on_quadratics
 from bilevel_verify.testing.assertions.stochastic import batches
-from bilevel_verify.testing.instances import decoding
+from bilevel_verify.testing.instances import biting, decoding
 from bilevel_verify.testing.instances.counting import CountedOracles
 from bilevel_verify.testing.trials.trying import EXAMPLE_VARIABLE, examples
 
@@ -206,7 +206,7 @@ def test_one_seed_is_one_run():
 
 
 def test_biting_examples_have_every_dimension_and_a_theta_below_one():
-    found = [decoding.biting(number) for number in range(8)]
+    found = [biting.biting(number) for number in range(8)]
     assert {instance.dx for instance in found} == {1, 2, 3, 4, 5}
     assert len({instance.eps for instance in found}) >= 3
     for instance in found:

@@ -216,7 +216,7 @@ def _judged(judge: Judge, link: Link, number: int, vectors: tuple[str, ...], rep
     else:
         yield finding
     if claim is not None and definedness.outcome != "proved":
-        yield _pole(judge, link, number, claim, definedness, needed)
+        yield _pole(judge, link, number, claim, definedness, None if vectors else needed)  # no script for vectors
 
 
 def _definitions(judge: Judge, link: Link, decision: Decision) -> dict[str, str]:

@@ -21,6 +21,7 @@ from bilevel_verify.audit.orders.monomials import (
     Bound,
     Clauses,
     Form,
+    K,
     LogArgument,
     Monomial,
     NoOrder,
@@ -80,11 +81,20 @@ def _found(
 
 
 def _known_letters(pairs: list[tuple[Monomial, Monomial]], regime: Regime) -> None:
+    """What does not cancel must be made of letters of the regime, inside of logarithms too."""
     for one, other in pairs:
         for name in (one.exponents.keys() | other.exponents.keys()) - set(regime.letters):
-            gap = sympy.sympify(one.exponents.get(name, 0)) - sympy.sympify(other.exponents.get(name, 0))
-            if sympy.cancel(gap) != 0:
+            if not _agree(one.exponents, other.exponents, name):
                 raise NoOrder(f"the regime does not say how {name} grows")
+        for argument in one.logs.keys() | other.logs.keys():
+            unknown = sorted(argument.letters.difference(regime.letters, regime.exponents))
+            if unknown and not _agree(one.logs, other.logs, argument):
+                raise NoOrder(f"the regime does not say how {unknown[0]} grows")
+
+
+def _agree(one: Mapping[K, sympy.Expr], other: Mapping[K, sympy.Expr], key: K) -> bool:
+    gap = sympy.sympify(one.get(key, 0)) - sympy.sympify(other.get(key, 0))
+    return bool(sympy.cancel(gap) == 0)
 
 
 class _Directions:

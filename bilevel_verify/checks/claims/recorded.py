@@ -21,7 +21,9 @@ EPOCHS_UNKNOWN = 0
 """``Run.epochs`` of a run whose solver did not say where its epochs begin."""
 HOW = "hand back a list of epochs, or bv.Trajectory(epochs=[[x00, x01, ...], ...])"
 STARTS_AT_REST = ("x", "w")
-"""Sequences whose entry -1 is their entry 0 where the trace has none (``x[-1] = x[0]``, all methods of the sheets)."""
+"""Sequences whose entry -1 is the first point where the trace has none and their entry 0 is that point: a method that
+starts at rest has ``x[-1] = x[0] = w[0] = w[-1]``; of any other ``w``, recorded or not, nothing is known.
+"""
 SYNONYMS = {"ghat": ("u",), "u": ("ghat",), "w": ("y",)}
 """Other names under which a trace without that sequence may have it."""
 
@@ -123,13 +125,19 @@ class RecordedRun:
         known = name in self.trace.sequences
         for candidate in (name,) if known else SYNONYMS.get(name, ()):
             row = self._raw(candidate, epoch, k)
+            if row is None and k == -1 and name in STARTS_AT_REST:
+                row = self._at_rest(candidate, epoch)
             if row is not None:
                 return row
-        if k == -1 and name in STARTS_AT_REST:
-            return self.raw("x", epoch, 0)
         if self.own and not any(n in self.trace.sequences for n in (name, *SYNONYMS.get(name, ()))):
             raise EvaluationError(f"not recorded: {name} (hand it back: bv.Trajectory(epochs=..., {name}=...))")
         raise EvaluationError(f"not recorded: {name}[{epoch}, {k}]")
+
+    def _at_rest(self, name: str, epoch: int) -> NDArray[np.object_] | NDArray[np.float64] | None:
+        """Entry 0 of a sequence, where it is the first point of the epoch."""
+        row, first = self._raw(name, epoch, 0), self._raw("x", epoch, 0)
+        same = row is not None and first is not None and np.array_equal(row, first)
+        return row if same else None
 
     def _raw(self, name: str, epoch: int, k: int) -> NDArray[np.object_] | NDArray[np.float64] | None:
         if k == -1:

@@ -127,7 +127,7 @@ class ProblemFunctions:
             return Vector(tuple(_clean(a) for a in out[blocks[middle]])), "certified"
         out = function.second_order.run(self._algebra.arithmetic, z)[1 + len(z) :]
         rows = [[_clean(a) for a in out[i * len(z) : (i + 1) * len(z)]] for i in range(len(z))]
-        first, second = (middle[:1], middle[1:]) if middle else ("", "")
+        first, second = middle[:1], middle[1:]
         return Matrix(tuple(tuple(row[blocks[second]]) for row in rows[blocks[first]])), "certified"
 
     def _penalty_derivative(self, prefix: str, middle: str, points: list[Vector]) -> tuple[Value, Certainty]:

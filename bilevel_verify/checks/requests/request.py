@@ -46,6 +46,8 @@ def statements_of(statement: Path | Card | str | tuple[Card, Statement]) -> list
     if isinstance(statement, Card):
         found = [(statement, entry) for entry in statement.statements if entry.claims]
     elif isinstance(statement, tuple) and len(statement) == 2:
+        if not (isinstance(statement[0], Card) and isinstance(statement[1], Statement)):
+            raise InputError("a statement is named by a text, or given as a card and a statement of it")
         found = [statement]
     else:
         text = str(statement)

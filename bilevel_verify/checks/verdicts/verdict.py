@@ -78,6 +78,8 @@ class Row:
     judges: Judged = field(init=False, default="relation")
 
     def __post_init__(self) -> None:
+        if not isinstance(self.kind, str) or not isinstance(self.marks, tuple):
+            raise InputError("a row needs a text as its kind and a tuple of texts as its marks")
         if self.marks and self.as_printed:
             raise InputError(f"a row with marks is never as printed: {self.marks}")
         object.__setattr__(self, "judges", judged_by(self.kind))

@@ -40,17 +40,22 @@ def coverage_command(arguments: argparse.Namespace) -> int:
     from bilevel_verify.audit import audit
     from bilevel_verify.manuscript.coverage import coverage_by_print
 
-    walks = []
+    walks, seconds = [], {}
     for card, source in _pairs(arguments):
+        begin = _processor()
         output.say(f"{card.key}: audit of the card, then of what is only printed")
         jobs = arguments.jobs or os.cpu_count() or 1
         findings = audit(card, quick=not arguments.full, jobs=jobs)
         walks.append((card, coverage_by_print(card, source, [f.row for f in findings], jobs=jobs)))
+        seconds[card.key] = _processor() - begin
     if arguments.out:
-        from bilevel_verify.reporting.manuscript import write_manuscript
+        from bilevel_verify.manuscript.table import coverage_table
+        from bilevel_verify.reporting.manuscript import write_manuscript, write_page
 
         for card, walk in walks:
             output.say(f"page: {write_manuscript(card, walk, Path(arguments.out))}")
+        table = coverage_table([walk for _, walk in walks], seconds)
+        output.say(f"table: {write_page(Path(arguments.out), 'coverage.md', table)}")
     if arguments.json:
         output.print_json({"papers": [walk.to_dict() for _, walk in walks]})
         return 0
@@ -60,6 +65,14 @@ def coverage_command(arguments: argparse.Namespace) -> int:
             output.table(walk.paper, ["relation", "place", "by", "verdict", "entry", "as read", "reason"], cells)
         output.show(walk.summary())
     return 0
+
+
+def _processor() -> float:
+    """Seconds of processor time of this process and of those that it has ended: that of the engines is ended first."""
+    from bilevel_verify.audit.limits import close
+
+    close()
+    return sum(os.times()[:4])
 
 
 def _pairs(arguments: argparse.Namespace) -> Sequence[tuple[Any, Any]]:

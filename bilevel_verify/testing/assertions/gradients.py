@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bilevel_verify.testing.assertions.diagnosis import looks_like
-from bilevel_verify.testing.instances.counting import CountedOracles
+from bilevel_verify.testing.instances.counting import CountedOracles, forget
 from bilevel_verify.testing.instances.families import Instance
 from bilevel_verify.testing.trials.common import KINDS, Function, gap, name_of, split, text, two_level
 from bilevel_verify.testing.trials.contracts import BrokenContract, Profile, call, numbers, profile, vector
@@ -52,7 +52,7 @@ def assert_hypergradient(
         asked = CountedOracles(instance, budget)
         for number, x in enumerate((first, second, first), 1):
             where = f"call {number}, x = {x.tolist()}"
-            asked.reset()
+            forget(asked)
             got = vector(call(function, asked, x.copy(), where=where, limit=chosen), instance.dx, where)
             exact = instance.grad_phi(x)
             if not gap(got, exact) <= tolerance:

@@ -21,6 +21,10 @@ from bilevel_verify.testing.trials.trying import try_out
 FloatArray = NDArray[np.float64]
 
 
+SCALES = (1.0, 1e2, 1e-2, 1e5, 1e-5, 1e10, 1e-10)
+"""Of right-hand sides: an absolute tolerance ends a solver at once on the smallest."""
+
+
 def _spd(data: bytes) -> tuple[Smooth, FloatArray, FloatArray]:
     """A quadratic of up to five variables, or a hard chain of up to eight, and two right-hand sides of any size."""
     read, rest = split(data)
@@ -30,7 +34,7 @@ def _spd(data: bytes) -> tuple[Smooth, FloatArray, FloatArray]:
     else:
         found = inner.block(inner.between(1, 5), 1, 20, ("none",))
     first, second = read.point(found.dimension), read.point(found.dimension)
-    return found, first * 10.0 ** (2 * read.signed(3)), second
+    return found, first * SCALES[read.upto(len(SCALES) - 1)], second
 
 
 def assert_linear_solver(

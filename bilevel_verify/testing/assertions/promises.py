@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from bilevel_verify.errors import InputError, ParameterError
-from bilevel_verify.testing.instances import decoding
+from bilevel_verify.testing.instances import biting, decoding
 from bilevel_verify.testing.trials.common import Function, name_of
 from bilevel_verify.testing.trials.contracts import BrokenContract, Profile, call, profile
 from bilevel_verify.testing.trials.ledger import Entry, note
 
-EXAMPLES = {"quick": 2, "thorough": 8}
-"""Examples of a promise: a whole verification each, seconds long."""
+EXAMPLES = {"quick": 4, "thorough": 11}
+"""Examples of a promise: a whole verification each, up to seconds long."""
 
 
 def assert_keeps_promises(
@@ -74,18 +74,26 @@ def _cases(
     if problem is not None:
         yield (problem.problem() if hasattr(problem, "problem") else problem), x0, 0.1
         return
+    many = EXAMPLES.get(chosen.name, min(chosen.examples, max(EXAMPLES.values())))
+    for instance, start, eps in examples_for(kind or kind_of(statement), many, seed):
+        yield instance.problem(), (start if x0 is None else x0), eps
+
+
+def examples_for(kind: str, many: int, seed: int | None = None) -> Iterator[tuple[Any, list[float], float]]:
+    """Instances of a kind with a start and a tolerance: those that bite, one level; small ones that are drawn, else."""
     rng = np.random.default_rng(0 if seed is None else seed)
-    which = kind or _kind_of(statement)
-    for number in range(EXAMPLES.get(chosen.name, min(chosen.examples, 8))):
+    for number in range(many):
+        if kind == "single_level":
+            one = biting.biting(number)
+            yield one, [*one.start], one.eps
+            continue
         data = bytes(160) if number == 0 else rng.integers(0, 4, 160, dtype=np.uint8).tobytes()
-        single = which == "single_level"
-        instance = decoding.biting(number) if single else decoding.promising(data, which)
-        start = [*(getattr(instance, "start", None) or (1.0,) * instance.dx)] if x0 is None else x0
-        own = getattr(instance, "eps", None) or decoding.TOLERANCES[number % len(decoding.TOLERANCES)]
-        yield instance.problem(), start, own
+        instance = decoding.promising(data, kind)
+        start = [*(getattr(instance, "start", None) or (1.0,) * instance.dx)]
+        yield instance, start, decoding.TOLERANCES[number % len(decoding.TOLERANCES)]
 
 
-def _kind_of(statement: Any) -> str:
+def kind_of(statement: Any) -> str:
     """The kind of problem that a statement's method is for.
 
     Raises
@@ -108,7 +116,8 @@ def _judge(solver: Function, statement: Any, stated: Any, options: dict[str, Any
     from bilevel_verify.problems import dump
     from bilevel_verify.problems.problem import Problem
 
-    text = dump(stated) if isinstance(stated, Problem) else f"# {stated}\n"
+    text = f"# x0 = {options['x0']}, eps = {options['eps']}\n"
+    text += dump(stated) if isinstance(stated, Problem) else f"# {stated}\n"
     who, errors = name_of(solver), list[BrokenContract]()
     found = verify(stated, statement, method=_watched(solver, errors, chosen), **options)
     if errors:

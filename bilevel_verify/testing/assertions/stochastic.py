@@ -129,7 +129,7 @@ def _moments(
 def assert_unbiased(
     function: Function,
     target: str = "surrogate",
-    size: int = 1,
+    size: int | Sequence[int] = (1, 2),
     replacement: bool = True,
     bias: float = 1e-9,
     profile_: Profile | str | None = None,
@@ -139,7 +139,8 @@ def assert_unbiased(
 
     Parameters
     ----------
-    target : an entry of :data:`TARGETS`. ``size`` : of a batch. ``replacement`` : whether a sample may come twice.
+    target : an entry of :data:`TARGETS`. ``size`` : of a batch, or several: what is right for single
+        samples need not be a mean. ``replacement`` : whether a sample may come twice.
     bias : the largest relative bias that is claimed (truncated Neumann series have one).
 
     Raises
@@ -149,15 +150,21 @@ def assert_unbiased(
     chosen = profile(profile_)
     chosen = replace(chosen, examples=max(6, chosen.examples // 2))
 
+    sizes = (size,) if isinstance(size, int) else tuple(size)
+
     def judge(data: bytes) -> None:
-        asked, x, y, estimates = _moments(function, data, size, replacement, chosen)
+        for one in sizes:
+            _judge_mean(data, one)
+
+    def _judge_mean(data: bytes, one: int) -> None:
+        asked, x, y, estimates = _moments(function, data, one, replacement, chosen)
         mean, exact = estimates.mean(axis=0), TARGETS[target](asked, x, y)
         if mean.shape != exact.shape:
             raise BrokenContract("returns the wrong shape", "the estimate", f"{mean.shape}, not {exact.shape}")
         if not gap(mean, exact) <= bias:
             ratio = float(mean @ exact / (exact @ exact)) if exact @ exact else math.nan
             detail = (
-                f"mean over {len(estimates)} pairs of batches {mean.tolist()}, {target} {exact.tolist()}: "
+                f"mean over {len(estimates)} pairs of batches of {one} {mean.tolist()}, {target} {exact.tolist()}: "
                 f"relative bias {gap(mean, exact):.3g} > {bias:g}; {ratio:.4g} times the target along it"
             )
             raise BrokenContract("biased", f"x = {x.tolist()}, y = {y.tolist()}", detail)

@@ -32,7 +32,7 @@ class CountedOracles:
     Attributes
     ----------
     dx, dy : dimensions. ``mu``, ``L`` : exact constants of the lower level (of f for a single level).
-    log : every call, in order. ``budget`` : most calls of all kinds together.
+    budget : most calls of all kinds together. A solver cannot reset anything.
     """
 
     def __init__(self, instance: Instance, budget: int = 100_000) -> None:
@@ -41,31 +41,40 @@ class CountedOracles:
         self.mu, self.L = instance.mu, instance.L
         self.kind = instance.kind
         self.budget = budget
-        self.log: list[Call] = []
+        self._made: list[Call] = []
+
+    @property
+    def log(self) -> tuple[Call, ...]:
+        """Every call so far, in order."""
+        return tuple(self._made)
 
     @property
     def counts(self) -> Mapping[str, int]:
         """Kind -> calls so far."""
-        return MappingProxyType(dict(Counter(call.kind for call in self.log)))
+        return MappingProxyType(dict(Counter(call.kind for call in self._made)))
 
     @property
     def calls(self) -> int:
         """All calls so far."""
-        return len(self.log)
+        return len(self._made)
 
-    def reset(self) -> None:
-        """Forget all counts; the budget stays."""
-        self.log.clear()
+    def __copy__(self) -> CountedOracles:
+        """Itself: what a copy is asked counts, too."""
+        return self
+
+    def __deepcopy__(self, memory: object) -> CountedOracles:
+        """Itself."""
+        return self
 
     def _ask(
         self, kind: str, x: ArrayLike, y: ArrayLike, along: FloatArray | None = None, part: str = ""
     ) -> tuple[FloatArray, FloatArray]:
-        if len(self.log) >= self.budget:
+        if len(self._made) >= self.budget:
             from bilevel_verify.oracles import BudgetExhausted
 
             raise BudgetExhausted(f"more than {self.budget} oracle calls")
         point = _vector(x, self.dx, "x"), _vector(y, self.dy, "y")
-        self.log.append(Call(kind, *point, along, part))
+        self._made.append(Call(kind, *point, along, part))
         return point
 
     def value_f(self, x: ArrayLike, y: ArrayLike = ()) -> float:
@@ -128,6 +137,11 @@ class CountedOracles:
         """Blocks (xx, xy, yy) of the Hessian of the lower objective, one call."""
         point = self._ask("hess_g", x, y)
         return tuple(getattr(self.instance, f"hess_{block}_g")(*point) for block in ("xx", "xy", "yy"))
+
+
+def forget(asked: CountedOracles) -> None:
+    """Begin to count anew; not a method, so that no solver finds it on what it is handed."""
+    asked._made.clear()
 
 
 def _vector(value: ArrayLike, length: int, name: str) -> FloatArray:

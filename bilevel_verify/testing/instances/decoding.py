@@ -152,6 +152,22 @@ def single_level(data: bytes, dx: int | None = None, most: int = 3, convex: bool
     return Instance("single_level", read.block(dx or n, 1, kappa, CONVEX_ATOMS if convex else ATOMS))
 
 
+def wide(data: bytes, kind: str = "bilevel") -> Instance:
+    """Six variables of x, five alike and slow, solutions far away, y* that moves several times as far as x.
+
+    A test of the largest entry of the gradient stops at more than twice the norm; what clips, or hands back the y of an
+    earlier x, is far off.
+    """
+    read = Reader(data)
+    n, far = 6, 8 + read.upto(6)
+    spectrum = (1, *(Fraction(1, 20 + read.upto(10)),) * (n - 1))
+    p = Block(spectrum, ("none",) * n, (0,) * n, (0,) * n, (0,) * n, 0, (far - read.upto(20),) + (far,) * (n - 1))
+    h = block((1, 1 + read.upto(2)))
+    if kind == "minimax":
+        return Instance("minimax", p, h, B=((1,) + (0,) * (n - 1), (0,) * n))
+    return Instance("bilevel", p, h, block((0, 0)), ((2,) * n, (-1, 2) * (n // 2)), ((0, 0),) * n)
+
+
 def saddle(data: bytes, dx: int | None = None, most: int = 3, kind: str = "single_level") -> Instance:
     """phi stationary at the origin with curvatures lambda_i - w_i there, the first one negative.
 
@@ -272,33 +288,6 @@ def simple_bilevel(data: bytes, dx: int | None = None, most: int = 3) -> SimpleI
     weights = tuple(0 if atom == "none" else 1 for atom in atoms)
     g = Block(spectrum, atoms, weights, mirror, zero, constant, centre)
     return SimpleInstance(f, g, ("Ball", "Box")[read.upto(1)])
-
-
-_BITING: tuple[tuple[str, str, str, str, tuple[float, ...]], ...] = (
-    ("3/10000", "1/30 1 1/300", "logcosh cos bump", "3/400 1/15 1/200", (0.5, 0.5, 2.0)),
-    ("3/100000", "1/30 1", "logcosh logcosh", "1/10 1/400", (1.0, -1.0)),
-    ("1/10000", "1/4", "cos", "3/400", (2.0,)),
-    ("3/10000", "1/30 1/4 1/30 1/30 1", "cos cos bump cos cos", "1/400 1/200 1/100 1/400 3/400", (1, 2, 1, 2, 2)),
-    ("3/10000", "1/4 1/4 1/4 1", "bump cos cos logcosh", "3/100 1/100 1/10 3/100", (2.0, -1.0, 2.0, 0.5)),
-    ("3/100000", "1/300 1/30", "bump cos", "1/200 1/400", (0.5, 0.5)),
-    ("3/10000", "1/4 1/300 1", "bump cos logcosh", "3/100 1/15 1/400", (2.0, 1.0, -1.0)),
-    ("1/10000", "1/30 1 1", "bump bump bump", "1/50 1/400 3/400", (2.0, 1.0, 2.0)),
-)
-"""Found by a search for the largest ratios of a claim's two sides: tolerance, curvatures, ridges, weights, start."""
-
-
-def biting(number: int) -> Instance:
-    """An example (of eight) on which the printed claims of restarted methods are nearly tight, with its start and eps.
-
-    Curvatures of several scales and weak ridges: theta is 0.08 to 0.2, there are 7 to 37 epochs of up to 15 steps, and
-    the last one ends by itself. For restarted AGD with its theorem's letters the step claims (11), (5b), (5c), (6a) and
-    the drift come within 13 % of their bounds on one of them, (6b), (17), (18) to a half.
-    """
-    eps, spectrum, atoms, weights, start = _BITING[number % len(_BITING)]
-    n = len(start)
-    curvatures, sizes = (tuple(Fraction(entry) for entry in text.split()) for text in (spectrum, weights))
-    p = Block(curvatures, tuple(atoms.split()), sizes, (0,) * n, (0,) * n)
-    return Instance("single_level", p, start=tuple(map(float, start)), eps=float(Fraction(eps)))
 
 
 TOLERANCES = (0.1, 0.03)

@@ -22,12 +22,14 @@ class SimpleInstance(Stated):
     """Simple bilevel: minimise a strongly convex quadratic f over the minimisers of a convex g around the origin.
 
     ``g`` is a centred block whose eigenvalues and ridges may vanish, so the solution set is ``centre + kernel`` and, f
-    being quadratic, ``x*`` is closed-form; the set (``Ball`` or ``Box``) is large enough to be inactive at ``x*``.
+    being quadratic, ``x*`` is closed-form; the set (``Ball`` or ``Box``) is large enough to be inactive at ``x*``. If
+    its ``size`` is given, ``x*`` and ``g*`` are those of the whole space, and projections move a run.
     """
 
     f: Block
     g: Block
     feasible: str = "Ball"
+    size: int = 0
 
     kind = "simple_bilevel"
     dy = 0
@@ -76,7 +78,9 @@ class SimpleInstance(Stated):
 
     @cached_property
     def radius(self) -> int:
-        """Radius (half the side of a box): the solution is in the interior."""
+        """Radius (half the side of a box): that given, else one with the solution in the interior."""
+        if self.size:
+            return self.size
         centre = np.array(self.g.centre, dtype=float)
         return math.ceil(float(np.linalg.norm(self.x_star)) + float(np.linalg.norm(centre))) + 1
 

@@ -1,8 +1,8 @@
 """Examples that show a named method at work: letters with which it restarts, uses every warm start, and ends.
 
-Where a method restarts, its threshold is put between two values that the first epoch takes, so that the epoch ends at a
-step drawn in advance; later epochs move less, and the last one ends by itself. An example counts only if a start moved
-by a part in 10^12 gives the same run: else rounding would decide.
+Where a method restarts, its threshold is put between two values that the first epoch takes (halfway, or close to one),
+so that the epoch ends at a step drawn in advance; later epochs move less, and the last one ends by itself. An example
+counts only if a start moved by a part in 10^12 gives the same run: else rounding would decide.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -36,6 +36,16 @@ STEADY = 1e-9
 NUDGE = 1e-12
 HUGE = 1e9
 """A threshold that is never met."""
+SETS = {"agm-conceptual": "Ball", "cg-bio": "Ball", "p-agm-bio": "Box"}
+"""Feasible sets of methods that are not for every set, or need the solutions themselves."""
+WIDE = ("agm-conceptual",)
+"""Methods whose set must hold the solutions; for all others it is so small on two of three that projections matter."""
+SHAPES = ("plain", "crossed", "displaced", "displaced")
+"""Two-level examples: ``crossed``: grad_x f depends on y; ``displaced``: the mixed block of g depends on y."""
+
+
+EAGER, LAZY = ("fsba", "mcn", "cubic-newton-step"), ("lfsba", "lmcn")
+"""Cubic methods that end by the size of a step, and by that of a step and of the way from the last snapshot."""
 
 
 @dataclass(frozen=True)
@@ -57,14 +67,15 @@ def momentum(kappa: float) -> float:
 
 
 def _steepness(instance: Instance) -> float:
-    """A Lipschitz constant of the hypergradient, roughly."""
+    """A Lipschitz constant of the hypergradient, roughly; where y lags behind, of the partial gradient too."""
     if not instance.dy:
         return instance.p.L
-    coupling = float(np.linalg.norm(instance.coupling, 2)) ** 2
+    coupling = float(np.linalg.norm(instance.coupling, 2))
     if instance.kind == "minimax":
-        return instance.p.L + coupling / instance.mu
+        return instance.p.L + coupling**2 * (instance.L if instance.displaced else 1 / instance.mu) + 0.1
+    slope = coupling if instance.displaced else coupling / instance.mu
     outer = 0.0 if instance.q is None else instance.q.L
-    return instance.p.L + outer * coupling / instance.mu**2
+    return max(instance.p.L + outer * slope**2 + 2 * float(np.linalg.norm(instance.cross, 2)) * slope, 1.0)
 
 
 def _start(read: Reader, n: int) -> FloatArray:
@@ -159,12 +170,13 @@ def _two_levels(read: Reader, method: str, instance: Instance) -> Letters:
 def _simple(read: Reader, instance: SimpleInstance) -> Letters:
     L_f, L_g = instance.L_f, max(instance.L_g, 0.5)
     K, gap = 8 + read.upto(15), 1.0 + read.upto(3)
+    least = instance.g.value(nearest(instance, np.array(instance.g.centre, dtype=float)))  # some feasible value
     return {
         "K": K,
         "gamma": (0.5, 1.0, 0.2)[read.upto(2)],
         "L_f": L_f,
         "L_g": L_g,
-        "g_k": [instance.g_star + gap / (k + 1) for k in range(K + 1)],
+        "g_k": [least + gap / (k + 1) for k in range(K + 1)],
         "gamma0": 0.5 / (L_f + L_g),
         "eta0": 1.0,
         "b": 0.25,
@@ -177,6 +189,9 @@ def _simple(read: Reader, instance: SimpleInstance) -> Letters:
         "penalty": 3.0,
         "a": 0.8,
         "g_hat": instance.g_star - 0.1,
+        "eps_f": (0.1, 0.5, 0.02)[read.upto(2)],
+        "eps_g": (0.5, 2.0, 0.1)[read.upto(2)],
+        "M": 1.5 * L_g,
     }
 
 
@@ -188,6 +203,7 @@ def _own_of_simple(method: str, found: Letters) -> Letters:
         "bi-sg": {"c": 0.5 / found["L_f"]},
         "dbgd": {"b": 0.6, "s": 0.3 / total},
         "big-sam": {"c": 1.5},
+        "cg-bio": {"c": 1.0},
     }.get(method, {})
 
 
@@ -201,11 +217,16 @@ def _instance(read: Reader, rest: bytes, method: str) -> Instance | SimpleInstan
 
     kind = METHODS[method].kinds[0]
     if kind == "simple_bilevel":
-        return decoding.simple_bilevel(rest)
+        simple = decoding.simple_bilevel(rest)
+        size = 0 if method in WIDE else (0, 1, 2)[read.upto(2)]
+        return replace(simple, feasible=SETS.get(method, simple.feasible), size=size)
     if kind == "single_level":
         return decoding.saddle(rest) if _near_a_saddle(read, method) else decoding.single_level(rest)
+    kappa, shape = (9, 4, 20)[read.upto(2)], SHAPES[read.upto(3)]
+    if shape == "displaced":
+        return decoding.displaced(rest, kappa=kappa, kind=kind)
     make: Callable[..., Instance] = decoding.minimax if kind == "minimax" else decoding.bilevel
-    return make(rest, bounded=True, kappa=(9, 4, 20)[read.upto(2)])
+    return make(rest, bounded=shape == "plain", kappa=kappa)
 
 
 @lru_cache(maxsize=1024)
@@ -222,16 +243,21 @@ def example(method: str, data: bytes) -> tuple[Example, Transcript] | None:
     read = Reader(data[: decoding.POINTS * 2])
     instance = _instance(read, data[decoding.POINTS :], method)
     x0 = _start(read, instance.dx)
-    if method == "agd-jin" and not instance.p.mu > 0:  # type: ignore[union-attr]
-        x0 = x0 * (0.1, 0.03, 0.3)[read.upto(2)]
+    saddle = method == "agd-jin" and not instance.p.mu > 0  # type: ignore[union-attr]
+    scale = (0.1, 0.03, 0.3, 3.0, 4.0)[read.upto(4)] if saddle else 1.0
+    x0 = x0 * scale
     if isinstance(instance, SimpleInstance):
         letters = _simple(read, instance)
-        found = Example(instance, nearest(instance, x0), letters | _own_of_simple(method, letters))
+        least = method == "mng"  # it begins where f is least
+        x0 = instance.f.inverse_gradient(np.zeros(instance.dx)) if least else nearest(instance, x0)
+        found = Example(instance, x0, letters | _own_of_simple(method, letters))
     else:
         letters = _two_levels(read, method, instance) if instance.dy else _one_level(read, method, instance)
+        if scale > 1:  # beyond the valleys, where momentum carries uphill: the better side is the one it came from
+            letters |= {"gamma": 0.01, "s": 1.5}
         found = Example(instance, x0, letters)
     found = Example(found.instance, found.x0, _needed(printed, found.parameters))
-    found = _restarting(printed, found, read)
+    found = _averaging(printed, _ending(printed, _restarting(printed, found, read), read), read)
     whole = transcribe(printed, found.oracles(), found.x0, found.parameters, watched=True)
     if whole.halted or not _steady(printed, found, whole):
         return None
@@ -276,18 +302,52 @@ def _restarting(printed: Printed, found: Example, read: Reader) -> Example:
     moved = np.cumsum([float(np.sum((b - a) ** 2)) for a, b in itertools.pairwise(points)])
     if len(moved) < 2 or not moved[0] > 0:
         return found
-    k = min(at, len(moved) - 1)
+    k, share = min(at, len(moved) - 1), (0.5, 0.01, 0.99)[read.upto(2)]
     if name == "B":
-        between = math.sqrt(k * moved[k - 1] * (k + 1) * moved[k]) if k else 0.6 * moved[0]
+        between = (k * moved[k - 1]) ** (1 - share) * ((k + 1) * moved[k]) ** share if k else 0.6 * moved[0]
         letters["B"] = float(f"{math.sqrt(between):.6g}")
         if "B0" in letters:
             letters["B0"] = float(f"{(1.6, 0.7, 4.0)[read.upto(2)] * letters['B']:.6g}")
     else:
         sizes = [(j + 2) ** (4 + letters["nu_f"]) * moved[j] ** letters["nu_f"] for j in (k - 1, k)]
-        letters["H_nu"] = float(f"{letters['L'] / (sizes[0] * sizes[1]) ** 0.25:.6g}")
+        letters["H_nu"] = float(f"{letters['L'] / math.sqrt(sizes[0] ** (1 - share) * sizes[1] ** share):.6g}")
         later = points[min(len(points) - 1, k + 4 + read.upto(6))]
         letters["eps"] = float(f"{np.linalg.norm(found.oracles().grad_L_star(later, letters['lam'])) + 1e-3:.3g}")
     return Example(found.instance, found.x0, letters)
+
+
+def _ending(printed: Printed, found: Example, read: Reader) -> Example:
+    """The same with an eps at which the test of a cubic step just ends the run, or just not, at a step drawn here."""
+    at, margin = read.upto(5), (0.001, -0.001, 0.3)[read.upto(2)]
+    if printed.method not in (*LAZY, *EAGER):
+        return found
+    letters = dict(found.parameters)
+    free = transcribe(printed, found.oracles(), found.x0, letters | {"eps": 1e-300}, statements=2000)
+    steps, x = (free.sequences.get(name, {}) for name in "sx")
+    t = min(at, len(steps) - 1)
+    if t < 0:
+        return found
+    size, M = float(np.linalg.norm(steps[0, t])), letters["M"]
+    critical = 4 * M * size**2
+    if printed.method in LAZY:
+        rho, away = letters["rho_bar"], float(np.linalg.norm(x[0, t - t % letters["m"]] - x[0, t]))
+        critical = ((M + 2 * rho) / math.sqrt(2) * size + rho * away) ** 2 * (288 / 287) ** 2 / M
+    letters["eps"] = float(f"{critical * (1 + margin):.9g}")
+    return Example(found.instance, found.x0, letters) if letters["eps"] > 0 else found
+
+
+def _averaging(printed: Printed, found: Example, read: Reader) -> Example:
+    """The same with a K for which the shortest move of the last half is the first one of it, or the one before is."""
+    first = (None, 0, -1)[read.upto(2)]
+    if first is None or "floor(K/2)" not in printed.algorithm.steps:
+        return found
+    for K in range(6, 20):
+        letters = {**found.parameters, "K": K}
+        run = transcribe(printed, found.oracles(), found.x0, letters, statements=2000)
+        moves = [float(np.linalg.norm(b - a)) for a, b in itertools.pairwise(run.epochs[-1] if run.epochs else [])]
+        if len(moves) == K and int(np.argmin(moves[K // 2 + first :])) == 0:
+            return Example(found.instance, found.x0, letters)
+    return found
 
 
 def _steady(printed: Printed, found: Example, whole: Transcript) -> bool:

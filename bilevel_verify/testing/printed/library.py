@@ -14,7 +14,7 @@ from bilevel_verify.theorems.card import Algorithm
 CARDS = ("ragd-gs", "rahgd", "restarted-agd-hb", "fsba", "agm-bio")
 FRAMES = {"gradient-descent-restarted": ("restarted-agd-hb", "gradient-descent-frame")}
 """Methods whose card files the steps under another name."""
-UNPRINTED = ("ifsba", "p-agm-bio")
+UNPRINTED = ("ifsba",)
 """Methods whose printed steps leave the making of their ingredients to the text."""
 DESCEND = """z[0] = z_0                            # 1
 for j in range(0, T):                 # 2

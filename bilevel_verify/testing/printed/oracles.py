@@ -6,6 +6,7 @@ offered as it is, so that a solver can do what the pseudo-code does and its coun
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -26,7 +27,9 @@ class NamedOracles(CountedOracles):
 
     ``grad_phi(x)``, ``grad_L_star(x, lam)``: exact gradients of the hyper-objective and of ``L*_lambda``.
     ``cubic_step(g, H, M)``: the minimiser of the cubic model. ``project(z)``, ``halfspace(z, c, b)``: the nearest
-    feasible point, with ``c.z <= b`` besides (simple bilevel).
+    feasible point, with ``c.z <= b`` besides; ``solutions(z)``: the nearest minimiser of g; ``vertex(p)``,
+    ``vertex_below(p, c, b)``: the feasible point (with ``c.z <= b``) where ``p.z`` is least; ``least_f(c, b, p, d)``:
+    where f is least among ``c.z <= b``, ``p.z >= d`` (simple bilevel).
     """
 
     def __init__(self, instance: Instance | SimpleInstance, budget: int) -> None:
@@ -42,7 +45,7 @@ class NamedOracles(CountedOracles):
     ) -> tuple[FloatArray, FloatArray]:
         point = super()._ask(kind, x, y, along, part)
         if self.watch is not None:
-            self.watch(self.log[-1])
+            self.watch(self._made[-1])
         return point
 
     def value_g(self, x: ArrayLike, y: ArrayLike = ()) -> float:
@@ -101,6 +104,53 @@ class NamedOracles(CountedOracles):
         found = project_with_cut(feasible, np.asarray(z, dtype=float), normal / size, float(b) / size)
         return np.asarray(found.point, dtype=float)
 
+    def solutions(self, z: ArrayLike) -> FloatArray:
+        """The nearest minimiser of g in the ball: an affine set cut by the ball, so that two projections do."""
+        assert self.simple is not None
+        kernel, centre = self.simple.kernel, np.array(self.simple.g.centre, dtype=float)
+        middle = centre - kernel @ (kernel.T @ centre)
+        along = kernel @ (kernel.T @ np.asarray(z, dtype=float))
+        room, length = float(np.sqrt(self.simple.radius**2 - middle @ middle)), float(np.linalg.norm(along))
+        found: FloatArray = middle + along * min(1.0, room / max(length, room))
+        return found
+
+    def vertex(self, p: ArrayLike) -> FloatArray:
+        """The feasible point where ``p.z`` is least."""
+        from bilevel_verify.methods.simple.linear import linear_minimum
+
+        return np.asarray(linear_minimum(self._feasible(), np.asarray(p, dtype=float)), dtype=float)
+
+    def vertex_below(self, p: ArrayLike, c: ArrayLike, b: float) -> FloatArray:
+        """The feasible point with ``c.z <= b`` where ``p.z`` is least."""
+        from bilevel_verify.methods.simple.linear import linear_minimum_with_cut
+
+        slopes = (np.asarray(p, dtype=float), np.asarray(c, dtype=float))
+        return np.asarray(linear_minimum_with_cut(self._feasible(), *slopes, float(b)), dtype=float)
+
+    def least_f(self, c: ArrayLike, b: float, p: ArrayLike, d: float) -> FloatArray:
+        """Where the quadratic f is least among ``c.z <= b``, ``p.z >= d``: every choice of binding ones in turn."""
+        assert self.simple is not None
+        hessian = self.simple.f.hessian(np.zeros(self.dx))
+        free = np.linalg.solve(hessian, -self.simple.f.gradient(np.zeros(self.dx)))
+        rows = [(np.asarray(c, float), float(b)), (-np.asarray(p, float), -float(d))]
+        rows = [(row, bound) for row, bound in rows if np.any(row)]
+        for binding in (held for size in range(len(rows) + 1) for held in itertools.combinations(rows, size)):
+            z = free
+            if binding:
+                A, bounds = np.array([row for row, _ in binding]), np.array([bound for _, bound in binding])
+                inverse = np.linalg.solve(hessian, A.T)
+                weights = np.linalg.lstsq(A @ inverse, A @ free - bounds, rcond=None)[0]
+                if np.any(weights < -1e-9):
+                    continue
+                z = free - inverse @ weights
+            if all(row @ z - bound <= 1e-9 * (1 + abs(bound)) for row, bound in rows):
+                break
+        return z
+
+    def _feasible(self) -> Any:
+        assert self.simple is not None
+        return self.simple.problem().feasible
+
 
 def functions(asked: NamedOracles, lam: float | None, noise: FloatArray | None) -> Mapping[str, Callable[..., object]]:
     """Name -> function, as the steps of a card call them. ``lam`` : of ``grad_y_L`` and ``grad_L_star``."""
@@ -136,6 +186,10 @@ def _of_two_objectives(asked: NamedOracles) -> dict[str, Callable[..., object]]:
         "grad_g": asked.grad_g,
         "project": asked.project,
         "halfspace": asked.halfspace,
+        "solutions": asked.solutions,
+        "vertex": asked.vertex,
+        "vertex_below": asked.vertex_below,
+        "least_f": asked.least_f,
         "project_on_cut": project_on_cut,
     }
 

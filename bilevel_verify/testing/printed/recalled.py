@@ -2,7 +2,9 @@
 
 The same language as the steps of a card. ``D, T, N_cg ...`` are lengths, ``noise`` enters through ``uniform_ball``,
 ``solve(A, b)`` is exact, ``hess_g_yy`` a block of a whole Hessian, ``cubic_step(g, H, M)`` the minimiser of the cubic
-model, ``project`` the nearest feasible point, ``halfspace(z, c, b)`` the nearest feasible point with ``c.z <= b``.
+model, ``project`` the nearest feasible point, ``halfspace(z, c, b)`` the nearest feasible point with ``c.z <= b``,
+``solutions`` the nearest minimiser of g, ``vertex(p)`` and ``vertex_below(p, c, b)`` the feasible point (with ``c.z <=
+b``) where ``p.z`` is least, ``least_f(c, b, p, d)`` the point where f is least among ``c.z <= b``, ``p.z >= d``.
 """
 
 from __future__ import annotations
@@ -186,6 +188,35 @@ for k in range(0, K):                                                           
     x[k+1] = project(x[k] - s*(p + weight*q))                                      # 6
 return x[K]                                                                        # 8
 """
+_CONCEPTUAL = """A[0] = 0; x[0] = x0; z[0] = x0                                             # 2
+for k in range(0, K):
+    a[k] = gamma*(k+1)/(4*L_f)                                                     # 4
+    y[k] = A[k]/(A[k] + a[k])*x[k] + a[k]/(A[k] + a[k])*z[k]                       # 3
+    z[k+1] = solutions(z[k] - a[k]*grad_f(y[k]))                                   # 5
+    x[k+1] = A[k]/(A[k] + a[k])*x[k] + a[k]/(A[k] + a[k])*z[k+1]                   # 6
+    A[k+1] = A[k] + a[k]
+return x[K]
+"""
+_COMPOSITE = _CUT.format(at="y[k]")
+_CGBIO = """u[0] = x0; d[0] = grad_g(u[0]); v[0] = vertex(d[0]); j = 0                      # 1
+while dot(d[j], u[j] - v[j]) > eps_g/2:                                            # 1
+    u[j+1] = u[j] + 2/(j+2)*(v[j] - u[j]); j = j + 1                               # 1
+    d[j] = grad_g(u[j]); v[j] = vertex(d[j])                                       # 1
+x[0] = u[j]; level = g(x[0])                                                       # 1
+for k in range(0, K):                                                              # 2
+    p = grad_f(x[k]); q = grad_g(x[k])                                             # 3
+    s[k] = vertex_below(p, q, level - g(x[k]) + dot(q, x[k]))                      # 3
+    if dot(p, x[k] - s[k]) <= eps_f and dot(q, x[k] - s[k]) <= eps_g/2:            # 4
+        return x[k]                                                                # 4
+    x[k+1] = x[k] + c/(k+2)*(s[k] - x[k])                                          # 5
+return x[K]                                                                        # 7
+"""
+_MNG = """x[0] = x0                                                                        # 1
+for k in range(0, K):                                                              # 2
+    G = M*(x[k] - project(x[k] - grad_g(x[k])/M)); p = grad_f(x[k])                # 3
+    x[k+1] = least_f(G, dot(G, x[k]) - 3/(4*M)*dot(G, G), p, dot(p, x[k]))         # 4
+return x[K]                                                                        # 6
+"""
 _GD = """x[0] = x0                                                                         # 1
 for k in range(0, N):                                                              # 2
     x[k+1] = x[k] - eta*grad_f(x[k])                                               # 3
@@ -280,6 +311,14 @@ RECALLED: dict[str, Recalled] = {
     ),
     "agm-bio-cut-x": Recalled("agm-bio, Remark 3.1, the cut at x_k", "x0 gamma L_f K g_k", _CUT.format(at="x[k]")),
     "agm-bio-cut-z": Recalled("agm-bio, Remark 3.1, the cut at z_k", "x0 gamma L_f K g_k", _CUT.format(at="z[k]")),
+    "agm-conceptual": Recalled("agm-bio, (3)-(6)", "x0 gamma L_f K", _CONCEPTUAL),
+    "p-agm-bio": Recalled(
+        "agm-bio, Algorithm 2, where f_2 = g_2 = 0 (line 6 is a projection)",
+        "x0 gamma L_f K g_k",
+        _COMPOSITE,
+    ),
+    "cg-bio": Recalled("CG-BiO, as recalled", "x0 eps_f eps_g c K", _CGBIO),
+    "mng": Recalled("Beck, Sabach 2014, as recalled", "x0 M K", _MNG),
     "a-irg": Recalled("a-IRG, as recalled", "x0 gamma0 eta0 b rho K", _IRG),
     "bi-sg": Recalled("Bi-SG, as recalled", "x0 t c alpha K", _BISG),
     "big-sam": Recalled("BiG-SAM, as recalled", "x0 t s c K", _BIGSAM),

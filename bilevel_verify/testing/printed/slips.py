@@ -15,6 +15,7 @@ from bilevel_verify.language import tree
 from bilevel_verify.language.text import to_text
 from bilevel_verify.testing.printed.library import Printed
 from bilevel_verify.testing.printed.library import printed as pseudocode
+from bilevel_verify.testing.printed.order import independent
 from bilevel_verify.testing.printed.running import Place
 from bilevel_verify.theorems import algorithm as script
 from bilevel_verify.theorems.rewrite import binder, moved_limit, with_child
@@ -144,7 +145,7 @@ class _Context:
                 for old, new, parts in self.kept(statement):
                     yield "momentum kept over a restart", place, old, new, (*before, *parts, *after)
                 yield "line forgotten", place, _shown(statement), "", (*before, *after)
-                if after and isinstance(after[0], script.Assign | script.If):
+                if after and isinstance(after[0], script.Assign | script.If) and not independent(statement, after[0]):
                     text = f"after {_shown(after[0])}"
                     yield "line too late", place, _shown(statement), text, (*before, after[0], statement, *after[1:])
 

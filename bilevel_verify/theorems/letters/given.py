@@ -22,7 +22,7 @@ from bilevel_verify.theorems.letters.instance import Leaves
 from bilevel_verify.theorems.letters.resolve import resolve
 from bilevel_verify.theorems.letters.resolved import ResolvedLetter, scalar_of
 from bilevel_verify.theorems.prescribed import formulas_of, is_order
-from bilevel_verify.truth.arithmetic.enclosure import Certainty, Enclosure
+from bilevel_verify.truth.arithmetic.enclosure import Certainty, Enclosure, is_witness
 
 if TYPE_CHECKING:
     import flint
@@ -190,7 +190,7 @@ def _truth(name: str, value: str | float | tuple[float, float], ends: tuple[floa
     lower, upper = float(own.lower), float(own.upper)
     if ends[0] >= upper:
         return Given(name, value, True, certainty=own.certainty, source="truth")
-    if ends[1] < lower and own.certainty in ("proved", "certified"):
+    if ends[1] < lower and is_witness(own.certainty):
         reason = f"{name} = {value} is too small for this problem: {name} >= {_bound(lower, True)} ({own.method})"
         return Given(name, value, False, reason, certainty=own.certainty, source="truth")
     reason = f"{name} = {value} is not certain: {name} <= {_bound(upper, False)}"

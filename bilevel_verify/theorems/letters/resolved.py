@@ -17,7 +17,7 @@ from bilevel_verify.theorems import exact
 from bilevel_verify.theorems.card import Card, Entry
 from bilevel_verify.theorems.card_parts import Expression
 from bilevel_verify.theorems.exact import Formula, Scalar
-from bilevel_verify.truth.arithmetic.enclosure import Certainty
+from bilevel_verify.truth.arithmetic.enclosure import Certainty, weakest
 
 if TYPE_CHECKING:
     from bilevel_verify.constants.bound.constant import Constant
@@ -177,14 +177,18 @@ def scalar_of(value: Any) -> tuple[Scalar, Certainty]:
     ParameterError : not a number, or NaN.
     """
     if isinstance(value, str):
-        scalar = Formula({}).value(parse(value))
+        try:
+            scalar = Formula({}).value(parse(value))
+        except KeyError as error:
+            raise ParameterError(f"{value!r} is not a number: {error.args[0]} has no value") from None
         return scalar, "proved" if isinstance(scalar, Fraction) else "certified"
     if hasattr(value, "certainty") and hasattr(value, "error"):
         return exact.hull(_decimal_free(value.lower), _decimal_free(value.upper)), value.certainty
     if hasattr(value, "certified") and hasattr(value, "side"):
         return _of_constant(value)
     if isinstance(value, tuple) and len(value) == 2:
-        return exact.hull(scalar_of(value[0])[0], scalar_of(value[1])[0]), "certified"
+        (low, first), (high, second) = scalar_of(value[0]), scalar_of(value[1])
+        return exact.hull(low, high), weakest("certified", first, second)
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, bool) or not isinstance(value, int | float | Fraction):

@@ -1,4 +1,4 @@
-"""Which truth answers for a kind of problem, and the one that all who ask about a problem share."""
+"""The truth about a problem, by its kind, and the one that everybody in this process shares."""
 
 from __future__ import annotations
 
