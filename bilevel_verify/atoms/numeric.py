@@ -30,13 +30,13 @@ def evaluator(
     expressions: object,
     symbols: tuple[sympy.Symbol, ...] | list[sympy.Symbol],
     target: Literal["numpy", "mpmath"] = "numpy",
-) -> Callable[..., object]:
+) -> Callable[..., Any]:
     """``lambdify`` with common subexpressions and the atoms of our own (for checks; solvers use programs)."""
     function: Callable[..., Any] = sympy.lambdify(symbols, expressions, modules=lambdify_modules(target), cse=True)
     return function
 
 
-def _swapped(kernel: Callable[..., object]) -> Callable[..., object]:
+def _swapped(kernel: Callable[..., Any]) -> Callable[..., object]:
     return lambda parameter, t: kernel(t, parameter)
 
 

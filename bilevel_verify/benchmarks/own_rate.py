@@ -23,7 +23,7 @@ class Setting:
     """
 
     eps: float | None = None
-    parameters: Mapping[str, float] | None = None
+    parameters: Mapping[str, Any] | None = None
     x0: Sequence[float] | None = None
     budget: int | None = None
     seed: int = 0

@@ -290,7 +290,8 @@ class Store(Database):
     def _missing(self, table: str) -> list[Row]:
         """Rows that the disk has lost with a page: numbers that were given, or that an index knows, without a row."""
         found = {number for (number,) in self._read(f"SELECT number FROM {table} NOT INDEXED")}
-        known = dict(self._read(f"SELECT number, key FROM {table} INDEXED BY {table}_key WHERE key >= ''"))
+        keys = f"SELECT number, key FROM {table} INDEXED BY {table}_key WHERE key >= ''"
+        known: dict[int, str] = dict(self._read(keys))
         last = min(max(found, default=0), 2 * len(found) + 1_000)  # a number may be damaged itself
         return [(n, known.get(n, "")) for n in sorted({*range(1, last), *known} - found)]
 

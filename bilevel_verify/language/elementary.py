@@ -67,7 +67,7 @@ class Elementary:
         return value
 
     @property
-    def array(self) -> Callable[[object], object]:
+    def array(self) -> Callable[[Any], Any]:
         """The function on NumPy arrays (float64, complex where NumPy has it), element by element."""
         import numpy
 

@@ -69,7 +69,7 @@ def load(path: str | Path, *, allow_outside: bool = False, **knobs: Any) -> Prob
         raise ProblemError(f"{path.name}: {error}") from None
 
 
-def read_toml(path: Path) -> dict[str, object]:
+def read_toml(path: Path) -> dict[str, Any]:
     """The table of a TOML file; ProblemError if it is missing, too large, or not TOML."""
     return read_table(path, label=path.name, error=ProblemError)
 

@@ -343,8 +343,12 @@ class Truth:
         """
         if self.problem.kind == "simple_bilevel":
             return [summary_row(name, partial(getattr, self, name)) for name in ("f_star", "g_star", "x_star")]
-        rows = [summary_row("phi_min", self.phi_min)]
         at = x if x is not None else self.problem.start
+        if self.problem.kind == "constrained_bilevel":
+            where = np.zeros(self.model.dx) if at is None else at
+            names = ["y_star", "phi", "grad_y_star", "grad_phi", "hess_phi", "lambda_min_hess_phi"]
+            return [summary_row(name, partial(getattr(self, name), where)) for name in names]
+        rows = [summary_row("phi_min", self.phi_min)]
         if at is None:
             at = self.phi_argmin() if np.all(np.isfinite(self.minimum.x)) else np.zeros(self.model.dx)
         names = ["phi", "grad_phi", "hess_phi", "lambda_min_hess_phi", "delta"]

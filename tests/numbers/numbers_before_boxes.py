@@ -12,7 +12,7 @@ from bilevel_verify.audit.scalar.linear import linear_form
 from bilevel_verify.audit.scalar.signs import nonnegative as plainly_nonnegative
 from bilevel_verify.language import tree
 from bilevel_verify.language.elementary import ELEMENTARY, Elementary
-from bilevel_verify.theorems.card import Domain
+from bilevel_verify.theorems.card_parts import Domain
 
 Ball = Any
 Box = dict[str, tuple[Fraction, Fraction]]

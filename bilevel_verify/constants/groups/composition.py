@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
+from bilevel_verify.constants.bound.bounds import Bound
 from bilevel_verify.constants.calculus.data import DataTerm
 from bilevel_verify.constants.calculus.forms import Form
 from bilevel_verify.constants.groups.group import Group
@@ -35,12 +37,12 @@ def with_specials(part: Group, slots: str) -> float:
     return total
 
 
-def apart(part: Group, slots: str, other: float) -> float:
-    """Sums over data by their rules, added to a bound of everything else (``other``: by all three routes)."""
+def apart(part: Group, slots: str, rest: Callable[[str], Bound]) -> float:
+    """Sums over data by their rules, added to the bound of everything else (``rest``: by all three routes)."""
     lo, hi = part.whole()
     blocks = {s: part.model.slots(s) for s in "xyz"}
     data = [special for special in part.specials if isinstance(special, DataTerm)]
-    total = other
+    total = rest(slots).upper
     for special in data:
         total = float(np.nextafter(total + special.bound(slots, blocks, lo[0], hi[0])[0], math.inf))
     return total

@@ -156,7 +156,7 @@ class Part(Group):
         with ball_ends():
             special = with_specials(self, slots)
             if self.only_specials:
-                return min(special, apart(self, slots, self.without_data.norm(slots).upper))
+                return min(special, apart(self, slots, lambda s: self.without_data.norm(s)))
             return min(special, float(form.upper(self.model.evaluate(len(slots), lo, hi))[0]))
 
     def _sample_lower(self, slots: str) -> float:

@@ -29,6 +29,7 @@ from bilevel_verify.testing.references import accelerated_descent
 from bilevel_verify.testing.trials.common import KINDS
 
 FloatArray = NDArray[np.float64]
+Gradient = Callable[[FloatArray], FloatArray]
 EVALUATIONS = ("value_f", "value_g", "grad_f", "grad_g", "grad_x_f", "grad_y_f", "grad_x_g", "grad_y_g")
 PRODUCTS = ("hvp_yy_g", "jvp_xy_g", "jvp_yx_g")
 
@@ -196,7 +197,7 @@ def counts_of(method: str) -> Callable[..., tuple[Any, dict[str, int]]]:
 _RESTARTED = ("rahgd", "prahgd", "accf2ba", "pragda")
 
 
-def accelerated(gradient: Callable[..., object], y0: FloatArray, mu: float, L: float, steps: int) -> FloatArray:
+def accelerated(gradient: Gradient, y0: FloatArray, mu: float, L: float, steps: int) -> FloatArray:
     """``restarted-agd`` that never restarts, as a solver of strongly convex problems: all iterates."""
     asked = _one_level(gradient, len(y0))
     letters = {"eta": 1 / L, "theta": 1 - _momentum(mu, L), "B": 1e150, "K": steps}
@@ -204,7 +205,7 @@ def accelerated(gradient: Callable[..., object], y0: FloatArray, mu: float, L: f
     return _iterates(found, steps)
 
 
-def descending(gradient: Callable[..., object], y0: FloatArray, mu: float, L: float, steps: int) -> FloatArray:
+def descending(gradient: Gradient, y0: FloatArray, mu: float, L: float, steps: int) -> FloatArray:
     """``gradient-descent`` with step 1/L: all iterates."""
     asked = _one_level(gradient, len(y0))
     return _iterates(run(asked, "gradient-descent", {"eta": 1 / L, "N": steps}, y0), steps)
@@ -220,7 +221,7 @@ def _iterates(found: Any, steps: int) -> FloatArray:
     return points[: steps + 1]
 
 
-def _one_level(gradient: Callable[..., object], n: int) -> Any:
+def _one_level(gradient: Gradient, n: int) -> Any:
     def both(x: FloatArray, y: FloatArray = ()) -> tuple[FloatArray, FloatArray]:  # type: ignore[assignment]
         return gradient(x), np.zeros(0)
 

@@ -12,7 +12,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from bilevel_verify.testing.instances.blocks import Block, ChainBlock, block
+from bilevel_verify.testing.instances.blocks import Block, ChainBlock, Numbers, block
 from bilevel_verify.testing.instances.data_sums import DataBlock
 from bilevel_verify.testing.instances.families import Instance
 from bilevel_verify.testing.instances.simple import SimpleInstance
@@ -160,8 +160,9 @@ def wide(data: bytes, kind: str = "bilevel") -> Instance:
     """
     read = Reader(data)
     n, far = 6, 8 + read.upto(6)
-    spectrum = (1, *(Fraction(1, 20 + read.upto(10)),) * (n - 1))
-    p = Block(spectrum, ("none",) * n, (0,) * n, (0,) * n, (0,) * n, 0, (far - read.upto(20),) + (far,) * (n - 1))
+    spectrum: Numbers = (1, *(Fraction(1, 20 + read.upto(10)),) * (n - 1))
+    centre: Numbers = (far - read.upto(20),) + (far,) * (n - 1)
+    p = Block(spectrum, ("none",) * n, (0,) * n, (0,) * n, (0,) * n, 0, centre)
     h = block((1, 1 + read.upto(2)))
     if kind == "minimax":
         return Instance("minimax", p, h, B=((1,) + (0,) * (n - 1), (0,) * n))

@@ -10,11 +10,14 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 
-Number = Any
+if TYPE_CHECKING:
+    import mpmath
+
+Number: TypeAlias = "int | Fraction | float | mpmath.mpf"
 """``int``, ``Fraction`` (exact), or a number of the field (``float``, ``mpmath.mpf``)."""
 Value = Any
 """A number, a vector (one-dimensional array of the field) or a matrix."""
