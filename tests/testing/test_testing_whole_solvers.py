@@ -120,6 +120,16 @@ def test_a_right_black_box_passes_and_wrong_ones_do_not():
         assert_invariant(first_only, "duplicated variables", profile_=Profile("more", 120, simplify=0))
 
 
+@pytest.mark.parametrize("kind", ["bilevel", "minimax"])
+def test_wide_instances_are_what_their_files_say(kind):
+    for data in (bytes(20), bytes(range(1, 21))):
+        found = decoding.wide(data, kind)
+        x = np.linspace(-1, 2, found.dx)
+        exact = bilevel_verify.truth(found.problem()).grad_phi(x).value
+        np.testing.assert_allclose(found.grad_phi(x), exact, rtol=1e-7, atol=1e-7)
+        assert np.linalg.norm(found.grad_phi(np.zeros(found.dx))) > 1, "the origin is far from stationary"
+
+
 def test_solvers_that_do_not_stop_where_they_should():
     def restless(oracles, x0, eps, calls=[0]):  # noqa: B006
         calls[0] += 1
