@@ -16,6 +16,7 @@ from bilevel_verify.language import nearest
 from bilevel_verify.methods import run_batch, run_method
 from bilevel_verify.methods.registry import Method, method_named
 from bilevel_verify.methods.run import Run
+from bilevel_verify.methods.solve import check_kind
 from bilevel_verify.problems.problem import Problem
 from bilevel_verify.theorems import exact
 from bilevel_verify.theorems.card import Card, LetterSpec, Statement
@@ -181,6 +182,7 @@ def _letters(
     given by hand.
     """
     record_of_method = method_named(method.partition(":")[0])
+    check_kind(problem, record_of_method)
     explicit = dict(parameters or {})
     _all_known(record_of_method, statement, explicit, values or {})
     absent = _absent(record_of_method, explicit, eps)

@@ -14,6 +14,7 @@ from bilevel_verify.constants.bound.constant import Constant, Reason, Side
 from bilevel_verify.constants.bound.memory import remembered
 from bilevel_verify.constants.formula.domain import domain_of
 from bilevel_verify.constants.formula.structure import normalise, structure_of
+from bilevel_verify.constants.gradient_domination import Along, gradient_domination
 from bilevel_verify.constants.groups.engine import Analysis
 from bilevel_verify.constants.hoelder.hoelder import hoelder_pair
 from bilevel_verify.constants.papers import Letter, LetterSet, letters_of
@@ -193,6 +194,8 @@ class Constants(Mapping[str, Constant]):
                 return self._norm(letter)
             case "strong convexity":
                 return self._mu(letter)
+            case "Polyak-Lojasiewicz":
+                return self._gradient_domination(letter)
             case "exponent" | "hoelder":
                 return self._hoelder(letter)
             case "ratio":
@@ -229,6 +232,16 @@ class Constants(Mapping[str, Constant]):
         if (form[0] == "y" or function == "g") and not self.problem.y:
             raise InputError(f"{letter.name} is a curvature of {function} in {form[0]}: there is one level only")
         return self._constant(letter, self.analysis(function, form[0]).convexity(), "lower")
+
+    def _gradient_domination(self, letter: Letter) -> Constant:
+        ((function, form),) = letter.parts
+        expression = self.problem.f if function == "f" else self.problem.lower
+        if expression is None or (form != "x" and not self.problem.y):
+            raise InputError(f"{letter.name} is about {function} in {form}: there is one level only")
+        places = {"x": range(self.problem.dx), "y": range(self.problem.dx, len(self.problem.variables))}
+        block = tuple(places.get(form, range(len(self.problem.variables))))
+        along = Along(expression, self.problem.variables, domain_of(self.problem), block, function, self.effort)
+        return self._constant(letter, gradient_domination(along), "lower")
 
     def _ratio(self, letter: Letter) -> Constant:
         top, bottom = (self._get(name) for name in letter.partner)

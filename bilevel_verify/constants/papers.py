@@ -19,7 +19,17 @@ from bilevel_verify.errors import InputError
 from bilevel_verify.installation import theory_directory
 from bilevel_verify.language import nearest
 
-Measure = Literal["norm", "strong convexity", "exponent", "hoelder", "ratio", "diameter", "error bound", "gradient"]
+Measure = Literal[
+    "norm",
+    "strong convexity",
+    "Polyak-Lojasiewicz",
+    "exponent",
+    "hoelder",
+    "ratio",
+    "diameter",
+    "error bound",
+    "gradient",
+]
 NORMS = {
     "joint": "Euclidean / spectral, joint in (x, y)",
     "sum": "Euclidean / spectral, sum metric |x - x'| + |y - y'|: the larger of the two partial constants",
@@ -32,7 +42,7 @@ NORMS = {
 """Word of the data -> metric, and which variables move."""
 FORM = re.compile(r"([fg]):([xyz]{1,4})\Z")
 FIELDS = ("measure", "of", "norm", "partner", "meaning")
-KINDS = ("bilevel", "minimax", "single_level", "simple_bilevel")
+KINDS = ("bilevel", "minimax", "single_level", "simple_bilevel", "constrained_bilevel")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +106,8 @@ def read_letter(name: str, data: Mapping[str, Any], where: str) -> Letter:
     least = {"norm": 1, "exponent": 1, "hoelder": 1, "gradient": 1}.get(measure, 0)
     if measure == "strong convexity" and (len(parts) != 1 or parts[0][1] not in ("xx", "yy", "zz")):
         raise InputError(f'{where}, {name}: a curvature is of one block of one function; write of = ["g:yy"]')
+    if measure == "Polyak-Lojasiewicz" and (len(parts) != 1 or len(parts[0][1]) != 1):
+        raise InputError(f'{where}, {name}: the inequality is about one gradient; write of = ["g:y"]')
     if len(parts) < least:
         raise InputError(f'{where}, {name}: of is missing; write of = ["f:zz"], a function and its derivative')
     if len(partner) != (2 if measure == "ratio" else 1 if measure in ("exponent", "hoelder", "error bound") else 0):

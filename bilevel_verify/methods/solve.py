@@ -88,6 +88,18 @@ def stream(
     return RunStream(setup, found.runner or _kernel_stepper)
 
 
+def check_kind(problem: Problem, method: Method) -> None:
+    """Refuse a problem of another kind.
+
+    Raises
+    ------
+    ParameterError : names the kinds that the method is for.
+    """
+    if problem.kind not in method.kinds:
+        wanted = " or ".join(method.kinds)
+        raise ParameterError(f"{method.name} is for {wanted} problems, and this one is {problem.kind}")
+
+
 def _check_request(problem: Problem, method: Method, seed: Any, record: str) -> None:
     """Refuse what no run can start from.
 
@@ -95,9 +107,7 @@ def _check_request(problem: Problem, method: Method, seed: Any, record: str) -> 
     ------
     ParameterError : a problem of another kind, an unknown way to record, a seed that is not a whole number >= 0.
     """
-    if problem.kind not in method.kinds:
-        wanted = " or ".join(method.kinds)
-        raise ParameterError(f"{method.name} is for {wanted} problems, and this one is {problem.kind}")
+    check_kind(problem, method)
     if record not in ("all", "thin", "last"):
         raise ParameterError(f"record is 'all', 'thin' or 'last', not {record!r}")
     if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:

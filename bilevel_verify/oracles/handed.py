@@ -11,7 +11,13 @@ from bilevel_verify.errors import InputError, ParameterError
 from bilevel_verify.oracles.oracles import Oracles
 from bilevel_verify.oracles.precise import PreciseOracles
 
-CURVATURE = {"bilevel": "L_g", "minimax": "ell", "single_level": "L", "simple_bilevel": "L_g"}
+CURVATURE = {
+    "bilevel": "L_g",
+    "minimax": "ell",
+    "single_level": "L",
+    "simple_bilevel": "L_g",
+    "constrained_bilevel": "L_g",
+}
 """Kind of problem -> the constant that is ``L``."""
 
 

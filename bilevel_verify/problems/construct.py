@@ -12,7 +12,8 @@ import sympy
 from bilevel_verify import language
 from bilevel_verify.errors import ProblemError
 from bilevel_verify.problems import feasible as sets
-from bilevel_verify.problems.fields import read_data, read_domain, read_feasible, read_known, read_start
+from bilevel_verify.problems.fields import read_data, read_domain, read_feasible, read_known, read_start, within
+from bilevel_verify.problems.foreign import is_foreign, read_foreign
 from bilevel_verify.problems.formulas import FormulaReader, read_definitions
 from bilevel_verify.problems.names import block_names
 from bilevel_verify.problems.numbers import read_knobs
@@ -20,7 +21,7 @@ from bilevel_verify.problems.problem import Kind, Problem
 from bilevel_verify.problems.text import to_text
 
 Formula = Any
-"""Text, SymPy expression or number."""
+"""Text, SymPy expression or number, a function that JAX can trace, an expression of CVXPY."""
 
 Domain = Mapping[str, Any]
 MAXIMUM_VARIABLES = 2_000
@@ -32,6 +33,7 @@ def bilevel(
     g: Formula,
     x: Any,
     y: Any,
+    feasible: sets.FeasibleSet | Mapping[str, Any] | None = None,
     domain: Domain | None = None,
     knobs: Mapping[str, Any] | None = None,
     data: Mapping[str, Any] | None = None,
@@ -43,8 +45,12 @@ def bilevel(
 
     Parameters
     ----------
-    f, g : text of the whitelisted language, or SymPy expressions.
+    f, g : text of the whitelisted language, or SymPy expressions; or functions ``f(x, y)`` of arrays of shape ``(dx,)``
+        and ``(dy,)`` that JAX can trace, or CVXPY expressions over variables called ``x`` and ``y``: both are read
+        symbolically (:mod:`bilevel_verify.problems.foreign`).
     x, y : names of the variables: ``"x1 x2"``, a list of names or of SymPy symbols, ``"x{1..d}"`` with a knob ``d``.
+    feasible : a Box, an Orthant or a Simplex in which y lies: the problem is then of kind ``constrained_bilevel``, with
+        truth at points and constants on the set; no theorem of the shipped papers speaks of it.
     domain : variable or block (``"x"``, ``"y"``) -> ``(low, high)``; numbers, texts, None or infinity for no bound.
     knobs : name -> number (or text over other knobs) put in for a letter of the texts.
     data : name -> array of float64 used by the texts (``A[i]``, ``dot(A[i], y)``).
@@ -56,7 +62,8 @@ def bilevel(
     ------
     ProblemError, ExpressionError : one line that names the field and the fix.
     """
-    return _build("bilevel", {"f": f, "g": g}, x, y, _Given(domain, knobs, data, define), None, rewrite, record)
+    kind: Kind = "bilevel" if feasible is None else "constrained_bilevel"
+    return _build(kind, {"f": f, "g": g}, x, y, _Given(domain, knobs, data, define), feasible, rewrite, record)
 
 
 def minimax(
@@ -105,13 +112,12 @@ def simple_bilevel(
 ) -> Problem:
     """``min f`` over ``argmin_Z g``, ``Z`` the feasible set (None: the whole space); else as :func:`bilevel`."""
     feasible = sets.WholeSpace() if feasible is None else feasible
-    if not isinstance(feasible, Mapping | sets.FeasibleSet):
-        raise ProblemError("feasible must be a feasible set such as Ball(radius=1)")
     return _build(
         "simple_bilevel", {"f": f, "g": g}, x, (), _Given(domain, knobs, data, define), feasible, rewrite, record
     )
 
 
+TWO_BLOCKS = ("bilevel", "minimax", "constrained_bilevel")
 RECORD = ("name", "title", "source", "note", "known", "start")
 
 
@@ -140,20 +146,23 @@ def _build(
             raise ProblemError(f"unknown field {name!r}{language.nearest(name, RECORD)}")
     values = read_knobs(given.knobs)
     arrays = read_data(given.data)
-    xs, ys = block_names(x, "x", values), block_names(y, "y", values) if kind in ("bilevel", "minimax") else ()
+    xs, ys = block_names(x, "x", values), block_names(y, "y", values) if kind in TWO_BLOCKS else ()
     definitions = read_definitions(given.define, {*xs, *ys, *values, *arrays})
     _check_blocks(xs, ys, {"knob": values, "data array": arrays, "definition": definitions})
     symbols = {n: sympy.Symbol(n, real=True) for n in xs + ys}
+    blocks = {name: tuple(symbols[n] for n in names) for name, names in (("x", xs), ("y", ys)) if names}
+    formulas = {k: read_foreign(k, v, blocks) if is_foreign(v) else v for k, v in formulas.items()}
     scope = FormulaReader(symbols, values, arrays, {"x": xs, "y": ys}, definitions, rewrite)
     expressions = {field: scope.formula(field, text) for field, text in formulas.items()}
+    ranges, found = read_domain(given.domain, xs, ys, values), read_feasible(feasible, len(ys or xs), values)
     return Problem(
         kind=kind,
         f=expressions["f"],
         g=expressions.get("g"),
         x=tuple(symbols[n] for n in xs),
         y=tuple(symbols[n] for n in ys),
-        domain=MappingProxyType(read_domain(given.domain, xs, ys, values)),
-        feasible=read_feasible(feasible, len(xs), values),
+        domain=MappingProxyType(within(ranges, ys, found) if kind == "constrained_bilevel" else ranges),
+        feasible=found,
         knobs=MappingProxyType(values),
         data=MappingProxyType(arrays),
         known=MappingProxyType(read_known(record.get("known"), scope)),

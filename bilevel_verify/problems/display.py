@@ -23,6 +23,10 @@ STATEMENTS = {
     ),
     "minimax": (r"\min_x\max_y\; f(x,y)", "min over x, max over y of f(x, y)"),
     "single_level": (r"\min_x\; f(x)", "min over x of f(x)"),
+    "constrained_bilevel": (
+        r"\min_{x}\; f(x,y^*(x)),\quad y^*(x)=\arg\min_{y\in Y} g(x,y)",
+        "min over x of f(x, y*(x)), y*(x) = argmin over y in Y of g(x, y)",
+    ),
     "simple_bilevel": (r"\min\; f(x)\quad\text{over}\quad x\in\arg\min_{Z} g", "min of f over argmin of g on Z"),
 }
 """Kind -> statement in LaTeX and in words."""
@@ -44,9 +48,10 @@ def text(problem: Problem) -> str:
 
 def domain(problem: Problem) -> str:
     """The set of the problem in words."""
-    if problem.feasible is not None:
-        return problem.feasible.describe()
-    parts = [f"{n} in [{a}, {b}]" for n, (a, b) in problem.domain.items()]
+    if problem.set_of_x is not None:
+        return problem.set_of_x.describe()
+    parts = [] if problem.feasible is None else [f"y in {problem.feasible.describe()}"]
+    parts += [f"{n} in [{a}, {b}]" for n, (a, b) in problem.domain.items()]
     if len(parts) > 8:
         parts = [*parts[:8], f"... ({len(parts)} ranges)"]
     return ", ".join(parts) or "the whole space"

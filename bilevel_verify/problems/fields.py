@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from bilevel_verify import language
 from bilevel_verify.errors import ProblemError
 from bilevel_verify.problems import feasible as sets
+from bilevel_verify.problems.expression_arrays import exact_number
 from bilevel_verify.problems.formulas import FormulaReader
 from bilevel_verify.problems.names import check_name
 from bilevel_verify.problems.numbers import INFINITY, end_of_range, mapping_of, number
@@ -102,9 +103,49 @@ def read_feasible(
     """
     if isinstance(feasible, Mapping):
         feasible = sets.from_dict(_numbers_of_set(feasible, dimension, knobs))
+    if not isinstance(feasible, sets.FeasibleSet | None):
+        raise ProblemError("feasible must be a feasible set such as Ball(radius=1)")
     if feasible is not None:
         sets.check_dimension(feasible, dimension)
     return feasible
+
+
+def within(ranges: Mapping[str, Interval], ys: Sequence[str], feasible: sets.FeasibleSet | None) -> dict[str, Interval]:
+    """The declared ranges, those of y cut to the smallest box that contains its set.
+
+    Raises
+    ------
+    ProblemError : a set that is no Box, Orthant or Simplex; a range that does not meet it.
+    """
+    match feasible:
+        case sets.Box():
+            ends = [(_end(a), _end(b)) for a, b in zip(_spread(feasible.lo, len(ys)), _spread(feasible.hi, len(ys)))]
+        case sets.Orthant():
+            ends = [(sympy.S.Zero, sympy.oo)] * len(ys)
+        case sets.Simplex():
+            ends = [(sympy.S.Zero, _end(feasible.total))] * len(ys)
+        case _:
+            kind = type(feasible).__name__
+            raise ProblemError(
+                f"feasible: a lower level may be constrained to a Box, an Orthant or a Simplex, not {kind}"
+            )
+    cut = dict(ranges)
+    for name, (low, high) in zip(ys, ends):
+        declared = ranges.get(name, (-sympy.oo, sympy.oo))
+        cut[name] = sympy.Max(low, declared[0]), sympy.Min(high, declared[1])
+        if not isinstance(feasible, sets.Box) and cut[name] != (low, high):
+            raise ProblemError(f"domain of {name!r} cuts the {type(feasible).__name__} of y; leave it out or use a Box")
+        if (cut[name][0] < cut[name][1]) != sympy.true:
+            raise ProblemError(f"domain of {name!r} and the set of y meet in no interval; put a constant in its place")
+    return {n: r for n, r in cut.items() if r != (-sympy.oo, sympy.oo)}
+
+
+def _end(value: float) -> sympy.Expr:
+    return sympy.sign(value) * sympy.oo if math.isinf(value) else exact_number(value)
+
+
+def _spread(value: float | Sequence[float], count: int) -> Sequence[float]:
+    return value if isinstance(value, Sequence) else [value] * count
 
 
 def _numbers_of_set(spec: Mapping[str, Any], dimension: int, knobs: Mapping[str, Any]) -> dict[str, Any]:

@@ -26,12 +26,14 @@ BUILDERS: dict[str, Callable[..., Problem]] = {
     "minimax": construct.minimax,
     "single_level": construct.single_level,
     "simple_bilevel": construct.simple_bilevel,
+    "constrained_bilevel": construct.bilevel,
 }
 NEEDED = {
     "bilevel": ("f", "g", "x", "y"),
     "minimax": ("f", "x", "y"),
     "single_level": ("f", "x"),
     "simple_bilevel": ("f", "g", "x"),
+    "constrained_bilevel": ("f", "g", "x", "y", "feasible"),
 }
 OPTIONAL = ("domain", "knobs", "data", "define", "start", "known", "name", "title", "source", "note")
 CATALOGUE = ("tags", "promises", "control", "latex", "extra", "free")
@@ -93,7 +95,13 @@ def from_spec(
             if "kind" in spec
             else f"field 'kind' is missing; write kind = with one of {known}"
         )
-    allowed = (*NEEDED[kind], *OPTIONAL, *CATALOGUE, "kind", *(("feasible",) if kind == "simple_bilevel" else ()))
+    allowed = (
+        *NEEDED[kind],
+        *OPTIONAL,
+        *CATALOGUE,
+        "kind",
+        *(("feasible",) if kind in ("simple_bilevel", "bilevel") else ()),
+    )
     for field in spec:
         if field not in allowed:
             raise ProblemError(f"unknown field {str(field)[:40]!r}{language.nearest_of(str(field), allowed)}")

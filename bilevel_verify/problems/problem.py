@@ -1,4 +1,4 @@
-"""What the user states: one frozen record for the four kinds of problem."""
+"""What the user states: one frozen record for every kind of problem."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import sympy
 
 from bilevel_verify.problems.digest import content_digest
 from bilevel_verify.problems.feasible import FeasibleSet
 
-Kind = Literal["bilevel", "minimax", "single_level", "simple_bilevel"]
-KINDS: tuple[Kind, ...] = ("bilevel", "minimax", "single_level", "simple_bilevel")
+Kind = Literal["bilevel", "minimax", "single_level", "simple_bilevel", "constrained_bilevel"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
 Interval = tuple[sympy.Expr, sympy.Expr]
 """Closed range of one variable: exact numbers, or ``-oo`` / ``oo``."""
 
@@ -31,11 +31,12 @@ class Problem:
     Attributes
     ----------
     kind : ``bilevel`` (min f over x, y in argmin g), ``minimax`` (min over x, max over y of f), ``single_level``
-        (min f(x)), ``simple_bilevel`` (min f over argmin of g over a feasible set; ``y`` is empty).
+        (min f(x)), ``simple_bilevel`` (min f over argmin of g over a feasible set; ``y`` is empty),
+        ``constrained_bilevel`` (as bilevel, y in a box, an orthant or a simplex).
     f, g : SymPy expressions; ``g`` is None for ``single_level`` and ``minimax``.
     x, y : symbols of the two blocks, dimensions ``dx`` and ``dy``.
     domain : symbol name -> closed range; a missing name is the whole line.
-    feasible : the feasible set of a simple bilevel problem, else None.
+    feasible : the feasible set of a simple bilevel problem, the set of y of a constrained one, else None.
     knobs : values put in for the knobs of a family (name -> number), for the record.
     data : arrays of a data-driven problem, read-only (name -> float64 array).
     known : what the author states about it (constants, minima, solutions): claims to be checked, never used as truth.
@@ -84,6 +85,11 @@ class Problem:
     def range_of(self, symbol: sympy.Symbol) -> Interval:
         """Closed range of one variable (the whole line where none was declared)."""
         return self.domain.get(symbol.name, (-sympy.oo, sympy.oo))
+
+    @property
+    def set_of_x(self) -> FeasibleSet | None:
+        """The set in which x must lie (a simple bilevel problem's), None for none."""
+        return self.feasible if self.kind == "simple_bilevel" else None
 
     @property
     def whole_space(self) -> bool:

@@ -1,8 +1,9 @@
 """Recognise well-known expressions and write them with the stable atoms; take SymPy's own kinks over to ours.
 
 ``log(1 + e^t) -> softplus(t)``, ``log(e^a + e^b + ...) -> logsumexp``, ``1/(1 + e^-t) -> sigmoid(t)``,
-``log(cosh t) -> logcosh(t)``, ``|t|``, ``max``, ``min``, ``sign`` -> powers whose smoothness is known. The value is the
-same function everywhere; only overflow and lost kinks go away.
+``log(cosh t) -> logcosh(t)``, ``max(t, 0) + log(1 + e^-|t|) -> softplus(t)`` and such for ``logsumexp`` (so libraries
+write them), ``|t|``, ``max``, ``min``, ``sign`` -> powers whose smoothness is known. The value is the same function
+everywhere; only overflow and lost kinks go away.
 """
 
 from __future__ import annotations
@@ -45,6 +46,8 @@ class _Rewriter:
 def _rule(node: Any) -> Any:
     if isinstance(node, sympy.log):
         return _logarithm(node)
+    if isinstance(node, sympy.Add):
+        return _softplus_in_parts(node)
     if isinstance(node, sympy.Mul):
         return _sign_products(_absorb_exponentials(node))
     if isinstance(node, sympy.Pow):
@@ -79,7 +82,33 @@ def _logarithm(node: Any) -> Any:
     if len(exponents) == 2 and S.Zero in exponents:
         exponents.remove(S.Zero)
         return atoms.softplus(exponents[0])
-    return atoms.logsumexp(*exponents)
+    return _shifted(exponents)
+
+
+def _shifted(exponents: list[Any]) -> Any:
+    """``logsumexp``; a maximum that was taken away from every exponent stands before it, where it cancels."""
+    shared = set.intersection(*({*sympy.Add.make_args(e)} for e in exponents))
+    shift = sympy.Add(*(term for term in shared if term.has(atoms.pluspow)))
+    if shift == 0:
+        return atoms.logsumexp(*exponents)
+    return shift + _logarithm(sympy.log(sympy.Add(*(sympy.exp(e - shift) for e in exponents)), evaluate=False))
+
+
+def _softplus_in_parts(node: Any) -> Any:
+    """``max(t, 0) + log(1 + e^-|t|) -> softplus(t)``, each with the same factor: the kinks of the parts cancel."""
+    terms = dict(term.as_coeff_Mul()[::-1] for term in node.args)
+    for tail, factor in [*terms.items()]:
+        t = (-tail.args[0]).argument if isinstance(tail, atoms.softplus) and _minus_absolute(tail.args[0]) else None
+        for argument in () if t is None else (t, -t):
+            if terms.get(atoms.plus(argument)) == factor:
+                rest = [term for term in node.args if term.as_coeff_Mul()[1] not in (tail, atoms.plus(argument))]
+                return _rule(sympy.Add(*rest, factor * atoms.softplus(argument)))
+    return node
+
+
+def _minus_absolute(t: Any) -> bool:
+    """``t = -|u|``, held as ``-1 * |u|``."""
+    return isinstance(-t, atoms.abspow) and (-t).parameters[0] == 1
 
 
 def _exponent(term: Any) -> Any:

@@ -112,6 +112,8 @@ class Derivation:
         """``y*(x)`` in closed form, or None where no easy one exists."""
         if not self.y:
             return ()
+        if self.problem.kind == "constrained_bilevel":  # a formula for each face
+            return None
         return solve_lower_level(list(self.block("g_y")), self.y, self.x)
 
     @cached_property
@@ -215,6 +217,7 @@ class Derivation:
     # -- what exists for which kind -------------------------------------------------------------------------------
 
     def _needs_two_levels(self, what: str) -> None:
+        self._needs_free_lower_level(what)
         if self.problem.kind not in ("bilevel", "minimax"):
             raise InputError(f"a {self.problem.kind} problem has no {what}; it has one block of variables")
 
@@ -222,7 +225,15 @@ class Derivation:
         if self.problem.kind != "bilevel":
             raise InputError(f"{what} is defined for bilevel problems, not for {self.problem.kind}")
 
+    def _needs_free_lower_level(self, what: str) -> None:
+        if self.problem.kind == "constrained_bilevel":
+            raise InputError(
+                f"{what} has no one formula where the lower level is constrained: it changes with the face of y*; "
+                "truth(p).grad_phi(x) has its value where the face is certain"
+            )
+
     def _needs_hyper_objective(self) -> None:
+        self._needs_free_lower_level("the hyper-objective's derivative")
         if self.problem.kind == "simple_bilevel":
             raise InputError("a simple_bilevel problem has no hyper-objective; ask for block('f_x') and block('g_x')")
 
@@ -234,6 +245,7 @@ class Derivation:
             "minimax": ("grad_y_star", "hypergradient", "hyper_hessian"),
             "single_level": ("hypergradient", "hyper_hessian"),
             "simple_bilevel": ("f_x", "g_x", "f_xx", "g_xx"),
+            "constrained_bilevel": ("f_x", "f_y", "g_y", "g_xy", "g_yy"),
         }[self.problem.kind]
 
     def quantity(self, name: str) -> Any:

@@ -61,6 +61,7 @@ class _Numbers:
             self.derivation._needs_two_levels(name)
             return -_solve(self.block("g_yy"), self.block("g_xy").T).T
         if name == "v_star":
+            self.derivation._needs_two_levels(name)
             return self.v_star()
         if name == "hyper_hessian":
             return self.hyper_hessian()

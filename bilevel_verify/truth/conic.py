@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 
 def conic_g(truth: Truth, x: ArrayLike | None = None) -> ConicAnswer:
-    """``g*(x) = min over y of g(x, y)`` (of ``-f`` for minimax); ``g*`` of a simple bilevel problem (x omitted).
+    """``g*(x) = min over y of g(x, y)``, on the set of y if there is one (of ``-f`` for minimax).
+
+    Without x the ``g*`` of a simple bilevel problem.
 
     Raises
     ------
@@ -38,7 +40,7 @@ def conic_g(truth: Truth, x: ArrayLike | None = None) -> ConicAnswer:
     if x is None:
         raise InputError("conic_g needs the point x")
     put = {s: sympy.Rational(float(v)) for s, v in zip(problem.x, point_of(x, problem.dx))}
-    return solve_convex(sympy.expand_mul(problem.lower.subs(put)), problem.y)
+    return solve_convex(sympy.expand_mul(problem.lower.subs(put)), problem.y, problem.feasible)
 
 
 def conic_f(truth: Truth) -> ConicAnswer:

@@ -25,8 +25,12 @@ def summary_of(truth: Truth, x: ArrayLike | None = None) -> list[dict[str, Any]]
     """
     if truth.problem.kind == "simple_bilevel":
         return [_row(name, lambda name=name: getattr(truth, name)) for name in ("f_star", "g_star", "x_star")]  # type: ignore[misc]
-    rows = [_row("phi_min", truth.phi_min)]
     at = x if x is not None else truth.problem.start
+    if truth.problem.kind == "constrained_bilevel":
+        where = np.zeros(truth.model.dx) if at is None else at
+        names = ["y_star", "phi", "grad_y_star", "grad_phi", "hess_phi", "lambda_min_hess_phi"]
+        return [_row(name, lambda name=name: getattr(truth, name)(where)) for name in names]  # type: ignore[misc]
+    rows = [_row("phi_min", truth.phi_min)]
     if at is None:
         at = truth.phi_argmin() if np.all(np.isfinite(truth.minimum.x)) else np.zeros(truth.model.dx)
     names = ["phi", "grad_phi", "hess_phi", "lambda_min_hess_phi", "delta"]

@@ -373,7 +373,12 @@ def truth(problem: Problem, digits: int | None = None) -> Truth:
     """
     if digits is not None and not 1 <= digits <= MOST_DIGITS:
         raise ParameterError(f"digits must be between 1 and {MOST_DIGITS}, not {digits}")
-    return Truth(problem, DEFAULT_BITS if digits is None else max(DEFAULT_BITS, int(digits * 3.33) + 32))
+    bits = DEFAULT_BITS if digits is None else max(DEFAULT_BITS, int(digits * 3.33) + 32)
+    if problem.kind == "constrained_bilevel":
+        from bilevel_verify.truth.constrained.constrained_truth import ConstrainedTruth
+
+        return ConstrainedTruth(problem, bits)
+    return Truth(problem, bits)
 
 
 TRUTHS_KEPT = 32

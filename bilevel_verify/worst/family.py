@@ -153,10 +153,11 @@ def inside(problem: Problem, x0: Sequence[float]) -> tuple[float, ...]:
     for place, symbol in enumerate(problem.x):
         low, high = (float(end) for end in problem.range_of(symbol))
         point[place] = min(high, max(low, point[place]))
-    if problem.feasible is not None and not problem.feasible.contains(point.tolist()):
+    within = problem.set_of_x
+    if within is not None and not within.contains(point.tolist()):
         from bilevel_verify.truth.sets.projections import project
 
-        point = np.round(project(problem.feasible, point), DIGITS)
+        point = np.round(project(within, point), DIGITS)
     return tuple(point.tolist())
 
 

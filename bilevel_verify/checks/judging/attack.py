@@ -166,19 +166,21 @@ def _domain_letter(name: str, space: str, case: Case) -> Letter:
 
 def _feasible(case: Case, point: np.ndarray) -> np.ndarray:
     """The nearest point of the feasible set, where the problem has one: nothing is promised outside of it."""
-    if case.problem.feasible is None or len(point) != case.problem.dx:
+    within = case.problem.set_of_x
+    if within is None or len(point) != case.problem.dx:
         return point
     from bilevel_verify.truth.sets.projections import project
 
-    return project(case.problem.feasible, point)
+    return project(within, point)
 
 
 def _outside(case: Case, domains: Mapping[str, Domain], place: Bound) -> bool:
     """Whether rounding has left a point of the domain outside of the feasible set."""
-    if case.problem.feasible is None:
+    within = case.problem.set_of_x
+    if within is None:
         return False
     points = [place[name] for name, domain in domains.items() if domain.kind == "domain" and domain.space == "x"]
-    return not all(case.problem.feasible.contains([float(e) for e in point.entries]) for point in points)
+    return not all(within.contains([float(e) for e in point.entries]) for point in points)
 
 
 def _stretch(u: np.ndarray) -> np.ndarray:

@@ -25,7 +25,7 @@ def derive_command(arguments: Any) -> int:
     problem = values.member_of(values.problem_of(arguments)[0])
     derivation = derive(problem)
     known = list(derivation.names)
-    closed = [name for name in ("y_star", "phi") if getattr(derivation, name, None) is not None] if problem.y else []
+    closed = ["y_star", "phi"] if problem.y and derivation.y_star is not None else []
     if "y_star" in (arguments.only or "") and problem.y and "y_star" not in closed:
         raise InputError("--only: y_star has no closed form here; bv.truth(p).y_star(x) encloses its value at a point")
     names = known if arguments.only is None else _chosen(arguments.only, [*closed, *known], "quantity")

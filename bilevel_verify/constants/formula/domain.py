@@ -46,10 +46,11 @@ def domain_of(problem: Problem) -> Domain:
     lo = np.array([enclose(a)[0] for a, _ in ranges], dtype=float)
     hi = np.array([enclose(b)[1] for _, b in ranges], dtype=float)
     pieces = [f"{a} <= {v} <= {b}" for v, (a, b) in zip(problem.variables, ranges) if (a, b) != (-sympy.oo, sympy.oo)]
-    if problem.feasible is not None:
-        around = box_around(problem.feasible, len(lo))
+    within = problem.set_of_x  # a set of y has cut the ranges of y
+    if within is not None:
+        around = box_around(within, len(lo))
         lo, hi = np.maximum(lo, around[0]), np.minimum(hi, around[1])
-        pieces.append(f"box around Z ({problem.feasible.describe()})")
+        pieces.append(f"box around Z ({within.describe()})")
     return Domain(lo, hi, ", ".join(pieces) or "whole space", not pieces)
 
 

@@ -37,10 +37,11 @@ class Pointwise:
     ----------
     problem : any kind with an upper level that is evaluated at points.
     bits : precision of the balls.
+    convexity : what is certified about the lower level, where the caller knows it.
     """
 
-    def __init__(self, problem: Problem, bits: int) -> None:
-        self.problem, self.bits = problem, bits
+    def __init__(self, problem: Problem, bits: int, convexity: Convexity | None = None) -> None:
+        self.problem, self.bits, self._convexity = problem, bits, convexity
 
     @cached_property
     def model(self) -> Model:
@@ -55,7 +56,7 @@ class Pointwise:
     @cached_property
     def convexity(self) -> Convexity:
         """What is certified about the convexity of the lower level in y, on the declared ranges."""
-        return convexity_of(self.problem, self.model)
+        return convexity_of(self.problem, self.model) if self._convexity is None else self._convexity
 
     @property
     def certainty(self) -> Certainty:

@@ -1,0 +1,116 @@
+"""Functions of JAX as formulas: values and gradients against JAX's own in float64, refusals for what is no formula."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from seeds import SEED
+
+import bilevel_verify as bv
+from bilevel_verify import atoms
+from bilevel_verify.errors import ProblemError
+
+jax = pytest.importorskip("jax", reason="extra: jax")
+jnp: Any = pytest.importorskip("jax.numpy", reason="extra: jax")
+
+DATA = np.array([[1.0, -2.0, 0.5], [0.25, 3.0, -1.0]])
+LABELS = np.array([1.0, -1.0])
+
+
+def _loop(x: Any, y: Any) -> Any:
+    """Four steps of gradient descent on the lower level: an unrolled value."""
+
+    def step(i: int, v: Any) -> Any:
+        return v - 0.25 * (v - x[0])
+
+    return jnp.sum(jax.lax.fori_loop(0, 4, step, y) ** 2)
+
+
+FORMULAS: dict[str, Callable[[Any, Any], Any]] = {
+    "logistic": lambda x, y: jnp.mean(jnp.log1p(jnp.exp(-LABELS * (DATA @ y)))) + jnp.exp(x[0]) * y @ y / 2,
+    "softplus": lambda x, y: jnp.sum(jax.nn.softplus(DATA @ y)) + 3 * jax.nn.softplus(-x[1]) * x[0],
+    "log-sum-exp": lambda x, y: (
+        jax.nn.logsumexp(jnp.concatenate([x, y])) + jax.nn.logsumexp(jnp.array([1.0, 0]) * y[1])
+    ),
+    "softmax": lambda x, y: -jax.nn.log_softmax(jnp.outer(x, y))[1, 2] + jax.nn.sigmoid(y[0]),
+    "norms": lambda x, y: jnp.linalg.norm(x - y[:2]) + jnp.linalg.norm(jnp.outer(x, y)) ** 2 + jnp.abs(y).sum(),
+    "statistics": lambda x, y: jnp.var(y) + jnp.mean((x - 1) ** 3) + jnp.max(y) - jnp.min(x),
+    "branches": lambda x, y: jnp.where(x[0] > 0.1, x[0] ** 2, -x[0]) + jax.nn.relu(y[0]) + jnp.clip(y[1], -0.5, 0.5),
+    "indices": lambda x, y: y[-1] * x[jnp.array([1, 0])] @ x + y[::-1][0] + jnp.roll(y, 1) @ y + jnp.cumsum(y)[1],
+    "products": lambda x, y: jnp.einsum("i,ij,j->", x, DATA, y) + jnp.prod(y) + jnp.trace(jnp.outer(y, y)),
+    "functions": lambda x, y: jnp.tanh(x[0]) + jnp.sqrt(1 + y[0] ** 2) + jax.scipy.special.erf(y[1]) + jnp.arctan(x[1]),
+    "batches": lambda x, y: jnp.sum(jax.vmap(lambda row, label: jnp.cos(label * row @ y))(DATA, LABELS)) + x[0],
+    "an unrolled loop": _loop,
+    "float32": lambda x, y: jnp.sum(y.astype(jnp.float32) * 0.5) + x[0],
+}
+
+
+def _doubles() -> Any:
+    switch = getattr(jax, "enable_x64", None)
+    if callable(switch):
+        return switch(True)
+    from jax.experimental import enable_x64
+
+    return enable_x64(True)
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+def test_values_and_gradients_are_those_of_jax(name: str) -> None:
+    p = bv.bilevel(f=FORMULAS[name], g=lambda x, y: y @ y, x="x1 x2", y="y1 y2 y3")
+    o, draw = bv.oracles(p), np.random.default_rng(SEED)
+    with _doubles():
+        value, slope = jax.jit(FORMULAS[name]), jax.jit(jax.grad(FORMULAS[name], argnums=(0, 1)))
+        for _ in range(5):
+            x, y = draw.normal(size=2), draw.normal(size=3)
+            close = 1e-6 if name == "float32" else 1e-10
+            assert float(o.value_f(x, y)) == pytest.approx(float(value(x, y)), rel=close)
+            expected = slope(x, y)
+            np.testing.assert_allclose(o.grad_x_f(x, y), expected[0], rtol=1e-6, atol=1e-9)
+            np.testing.assert_allclose(o.grad_y_f(x, y), expected[1], rtol=1e-6, atol=1e-9)
+
+
+def test_stable_forms_of_the_library_lose_their_kinks() -> None:
+    p = bv.bilevel(
+        f=lambda x, y: jax.nn.logsumexp(y) + 2 * jax.nn.softplus(x[0] * y[0]), g=lambda x, y: y @ y, x="x1", y="y1 y2"
+    )
+    x1, y1, y2 = p.variables
+    assert p.f == atoms.logsumexp(0, y2 - y1) + y1 + 2 * atoms.softplus(x1 * y1) or p.f == (
+        atoms.softplus(y2 - y1) + y1 + 2 * atoms.softplus(x1 * y1)
+    )
+
+
+def test_one_level_and_the_text_of_what_was_read() -> None:
+    p = bv.single_level(f=lambda x: 0.1 * x[0] ** 2 + jnp.sin(x[1]), x="x1 x2")
+    assert p.content_hash() == bv.single_level(f="x1**2/10 + sin(x2)", x="x1 x2").content_hash()
+    assert p.content_hash() == bv.single_level(f=p.text["f"], x="x1 x2").content_hash()
+
+
+def _raises(x: Any, y: Any) -> Any:
+    raise ValueError("my own\nerror")
+
+
+@pytest.mark.parametrize(
+    ("formula", "message"),
+    [
+        (lambda x, y: y, "must be a scalar"),
+        (lambda x, y: (y[0], x[0]), "must return one scalar"),
+        (lambda x, y: jnp.argmax(y) + x[0], "'argmax' of JAX has no closed formula here"),
+        (lambda x, y: jnp.sort(y)[0], "'sort' of JAX has no closed formula here"),
+        (lambda x, y: y[jnp.floor(x[0]).astype(int)], "an index that depends on the variables|conversion"),
+        (lambda x, y: jax.lax.while_loop(lambda v: v < 1, lambda v: v + 1, x[0]), "'while' of JAX"),
+        (lambda x, y: jnp.zeros(600_000).sum() + x[0], "operations"),
+        (lambda x, y: x[0] / 0.0, "undefined or infinite"),
+        (lambda x, y: x[0] > y[0], "not a truth value"),
+        (_raises, "JAX cannot trace the function: ValueError: my own"),
+        (lambda x: x[0], "JAX cannot trace the function: TypeError"),
+        (lambda x, y: float(x[0]), "JAX cannot trace the function"),
+    ],
+)
+def test_what_is_no_formula_is_refused_in_one_line(formula: Callable[..., Any], message: str) -> None:
+    with pytest.raises(ProblemError, match=message) as caught:
+        bv.bilevel(f=formula, g="y1**2 + y2**2 + y3**2", x="x1 x2", y="y1 y2 y3")
+    assert str(caught.value).startswith("f")
+    assert "\n" not in str(caught.value)
