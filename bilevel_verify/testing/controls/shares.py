@@ -28,8 +28,9 @@ LOOSE: Mapping[str, str] = {
     f"{_T1}equation-6b": "at most sqrt(1 + 2/N)/2, N = ceil(K): the last epoch has N steps whose squares add up to S "
     "with N S <= B^2; y[k] - x[0] is a sum of at most N - 1 of them, the last one 2 - theta times, so that its norm is "
     "at most sqrt(N + 2) sqrt(S)",
-    f"{_T1}equation-17": "at most about 0.76: the left side is at most 2/(eta K) (a + theta s), a the shortest move of the "
-    "second half, s the way until it; with N S <= B^2 the best choice of both halves gives 0.746, the errors of the model less than 0.01",
+    f"{_T1}equation-17": "at most about 0.76: the left side is at most 2/(eta K) (a + theta s), a the shortest move of "
+    "the second half, s the way until it; with N S <= B^2 the best choice of both halves gives 0.746, the errors of "
+    "the model less than 0.01",
     f"{_T1}equation-18": "equality needs a first half that stands still and a second one of equal steps; from rest the "
     "steps of a quadratic reach 0.66 (differential evolution over curvatures and starts, K = 12)",
     f"{_T1}output": "0.52 is the most over curvatures and starts of a quadratic (as for (18)), to which an epoch is "
