@@ -134,16 +134,15 @@ class NamedOracles(CountedOracles):
         free = np.linalg.solve(hessian, -self.simple.f.gradient(np.zeros(self.dx)))
         rows = [(np.asarray(c, float), float(b)), (-np.asarray(p, float), -float(d))]
         rows = [(row, bound) for row, bound in rows if np.any(row)]
-        z: FloatArray = np.asarray(free, dtype=np.float64)
         for binding in (held for size in range(len(rows) + 1) for held in itertools.combinations(rows, size)):
-            z = np.asarray(free, dtype=np.float64)
+            z = free
             if binding:
                 A, bounds = np.array([row for row, _ in binding]), np.array([bound for _, bound in binding])
                 inverse = np.linalg.solve(hessian, A.T)
                 weights = np.linalg.lstsq(A @ inverse, A @ free - bounds, rcond=None)[0]
                 if np.any(weights < -1e-9):
                     continue
-                z = np.asarray(free - inverse @ weights, dtype=np.float64)
+                z = free - inverse @ weights
             if all(row @ z - bound <= 1e-9 * (1 + abs(bound)) for row, bound in rows):
                 break
         return z
