@@ -12,7 +12,18 @@ from typing import Any
 from bilevel_check.context import Context
 from bilevel_check.intervals import Interval
 from bilevel_check.rules import Proof, certain, element_of, goal_of, letters_of, reached
-from bilevel_check.terms import NAME, PARTS, TEXT, Refused, letters, read, substituted, tree, work
+from bilevel_check.terms import (
+    NAME,
+    PARTS,
+    TEXT,
+    Refused,
+    letters,
+    rational_of,
+    read,
+    substituted,
+    tree,
+    work,
+)
 
 SORTS = ("real", "integer", "vector")
 KEYS = {"statement", "proof", "counterexample", "let", "about"}
@@ -132,7 +143,7 @@ def _refuted(sorts: Mapping[str, str], conditions: Any, claim: Any, point: Any) 
     ):
         raise Refused("a counterexample has a number for every letter")
     for name, value in values.items():
-        if sorts[name] == "integer" and Fraction(value).denominator != 1:
+        if sorts[name] == "integer" and rational_of(value).denominator != 1:
             raise Refused(f"{name} must be an integer")
     for condition in conditions:
         if not _true(replaced(condition, values)):

@@ -10,7 +10,7 @@ from fractions import Fraction
 from math import ceil, comb, factorial, floor
 from typing import TypeAlias
 
-from bilevel_check.terms import Refused, Tree, work
+from bilevel_check.terms import Refused, Tree, letter_of, split, work
 
 Interval: TypeAlias = tuple[Fraction, Fraction]
 ZERO, ONE, TERMS = Fraction(0), Fraction(1), 20_000
@@ -214,9 +214,10 @@ class Evaluation:
             if node in ("pi", "E"):
                 return self.at.pi() if node == "pi" else self.at.exp((ONE, ONE))
             raise Refused(f"{node} has no value")
-        head, parts = node[0], node[1:]
+        head, parts = split(node)
         if head in ("sum", "prod"):
-            return self.over(head, *parts)
+            body, index, low, high = parts
+            return self.over(head, body, letter_of(index), low, high)
         if head == "if":
             answer = self.holds(parts[0])
             yes, no = (
@@ -244,7 +245,7 @@ class Evaluation:
 
     def holds(self, node: Tree) -> bool | None:
         """Whether a condition is true; None where the enclosures do not tell."""
-        head, parts = node[0], node[1:]
+        head, parts = split(node)
         if head in ("and", "or"):
             answers = [self.holds(part) for part in parts]
             if (head == "or") in answers:

@@ -7,13 +7,24 @@ A line is ``[rule, argument, ...]``. A goal is ``[op, left, right]``; it becomes
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from fractions import Fraction
 from typing import Any
 
-from bilevel_check.context import Context, Undefined, power_of_one
+from bilevel_check.context import Context
+from bilevel_check.facts import Undefined, power_of_one
 from bilevel_check.intervals import Evaluation, Interval
 from bilevel_check.ring import Atom, Poly, is_zero, names, number
-from bilevel_check.terms import RELATIONS, Refused, Tree, letters, substituted, tree, work
+from bilevel_check.terms import (
+    RELATIONS,
+    Refused,
+    Tree,
+    letter_of,
+    letters,
+    rational_of,
+    split,
+    substituted,
+    tree,
+    work,
+)
 
 PRECISIONS = (64, 160, 400)
 """Bits that are tried to tell the sign of a number."""
@@ -202,7 +213,7 @@ class Proof:
         element = at.of(large) - at.of(small)
         box: dict[str, Interval] = {}
         for name, (low, high) in ranges.items():
-            ends = Fraction(tree(low)), Fraction(tree(high))
+            ends = rational_of(tree(low)), rational_of(tree(high))
             letter = at.of(name)
             demand(at.known(letter - number(ends[0]), ">="), f"{name} is not known to be above {ends[0]}")
             demand(at.known(number(ends[1]) - letter, ">="), f"{name} is not known to be below {ends[1]}")
@@ -286,7 +297,8 @@ class Proof:
 
     def last_term(self, at: Context, depth: int, total: Any) -> None:
         """``sum(i = a..b) = sum(i = a..b - 1) + term(b)`` for integers a <= b."""
-        _, body, index, low, high = tree(total)
+        _, (body, name, low, high) = split(tree(total))
+        index = letter_of(name)
         first, last = at.of(low), at.of(high)
         demand(at.integral(first) and at.integral(last) and at.known(last - first, ">="), "the range may be empty")
         before = at.of(("sum", body, index, low, ("+", high, -1)))
@@ -294,7 +306,7 @@ class Proof:
 
     def no_term(self, at: Context, depth: int, total: Any) -> None:
         """A sum from a to b is 0 for integers b < a."""
-        _, _, _, low, high = tree(total)
+        _, (_, _, low, high) = split(tree(total))
         first, last = at.of(low), at.of(high)
         demand(at.integral(first) and at.integral(last) and at.known(first - last, ">"), "the range may not be empty")
         at.learn(at.of(tree(total)), "==")
@@ -318,7 +330,7 @@ def leaves(
         return
     name, place, below, above = splits
     low, high = box[name]
-    point = Fraction(tree(place))
+    point = rational_of(tree(place))
     demand(low <= point <= high, "a split outside of its box")
     leaves({**box, name: (low, point)}, below, visit, depth - 1)
     leaves({**box, name: (point, high)}, above, visit, depth - 1)

@@ -9,10 +9,12 @@ from __future__ import annotations
 import json
 import re
 from fractions import Fraction
-from typing import Any, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
-Tree: TypeAlias = Any
-"""``int | Fraction | str | tuple``: recursive, which the type language of a checker of this size need not follow."""
+Tree: TypeAlias = "int | Fraction | str | tuple[Tree, ...]"
+"""A number, a letter, or an operator with its parts."""
+Compound: TypeAlias = tuple[Tree, ...]
+"""An operator with its parts."""
 TEXT, DEPTH, DIGITS, WORK, BITS = 2_000_000, 60, 400, 200_000, 20_000
 """Characters of a certificate, nesting, digits of a literal, counted steps, bits of a coefficient."""
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}\Z")
@@ -84,11 +86,11 @@ def _integer(text: str) -> int:
     return int(text)
 
 
-def _never(text: str) -> Any:
+def _never(text: str) -> NoReturn:
     raise ValueError(f"{text[:20]} is no exact number")
 
 
-def tree(data: Any, depth: int = DEPTH) -> Tree:
+def tree(data: object, depth: int = DEPTH) -> Tree:
     """A JSON value as a tree.
 
     Raises
@@ -118,6 +120,42 @@ def tree(data: Any, depth: int = DEPTH) -> Tree:
     return (data[0], *(tree(part, depth - 1) for part in parts))
 
 
+def letter_of(node: Tree) -> str:
+    """The letter that a tree is.
+
+    Raises
+    ------
+    Refused : it is none.
+    """
+    if not isinstance(node, str):
+        raise Refused(f"{str(node)[:40]} is no letter")
+    return node
+
+
+def rational_of(node: Tree) -> Fraction:
+    """The number that a tree is.
+
+    Raises
+    ------
+    Refused : it is none.
+    """
+    if not isinstance(node, int | Fraction):
+        raise Refused(f"{str(node)[:40]} is no number")
+    return Fraction(node)
+
+
+def split(node: Tree) -> tuple[str, tuple[Tree, ...]]:
+    """Operator and parts of a tree.
+
+    Raises
+    ------
+    Refused : a letter or a number.
+    """
+    if not isinstance(node, tuple):
+        raise Refused(f"{str(node)[:40]} has no parts")
+    return letter_of(node[0]), node[1:]
+
+
 def substituted(node: Tree, values: dict[str, Tree]) -> Tree:
     """Letters replaced by trees; the index of a sum hides a letter of its name, and must not capture one."""
     work.spend(1)
@@ -126,7 +164,7 @@ def substituted(node: Tree, values: dict[str, Tree]) -> Tree:
     if not isinstance(node, tuple):
         return node
     if node[0] in ("sum", "prod"):
-        _, body, index, low, high = node
+        body, index, low, high = node[1], letter_of(node[2]), node[3], node[4]
         inner = {name: value for name, value in values.items() if name != index and name in letters(body)}
         if any(index in letters(value) for value in inner.values()):
             raise Refused(f"the index {index} would capture a letter")
@@ -142,5 +180,5 @@ def letters(node: Tree) -> set[str]:
     if not isinstance(node, tuple):
         return set()
     if node[0] in ("sum", "prod"):
-        return (letters(node[1]) - {node[2]}) | letters(node[3]) | letters(node[4])
+        return (letters(node[1]) - {letter_of(node[2])}) | letters(node[3]) | letters(node[4])
     return set().union(*(letters(part) for part in node[1:]))

@@ -33,8 +33,7 @@ from bilevel_verify.errors import (
     StoreError,
 )
 from bilevel_verify.first_use import on_first_use
-
-__version__ = "0.2.0"
+from bilevel_verify.version import VERSION as __version__
 
 _HOME = {
     "problems": (

@@ -127,9 +127,11 @@ def _is_list(value: Any, kind: type) -> bool:
 
 
 def _entries_fit(values: Any, parts: tuple[Any, ...]) -> bool:
-    if not parts or not isinstance(values, Collection) or hasattr(values, "__array__"):
+    if not parts or not isinstance(values, Collection):
         return True
     wanted = parts[0] if len(parts) == 1 or parts[1:] == (...,) else Any
+    if hasattr(values, "dtype") and wanted in (float, complex, Any):
+        return getattr(values, "dtype").kind in "biufcO"  # noqa: B009 (an array of numbers, of any shape)
     return all(_fits(value, wanted) for value in islice(values, MOST_LOOKED_AT))
 
 

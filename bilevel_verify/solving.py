@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
 
-from bilevel_verify.constants.bound.display import safe_decimal
+from bilevel_verify.constants.bound.constant import safe_decimal
 from bilevel_verify.errors import BilevelVerifyError, InputError, ParameterError
 from bilevel_verify.language import nearest
 from bilevel_verify.methods import run_batch, run_method
@@ -19,7 +20,8 @@ from bilevel_verify.methods.run import Run
 from bilevel_verify.methods.solve import check_kind
 from bilevel_verify.problems.problem import Problem
 from bilevel_verify.theorems import exact
-from bilevel_verify.theorems.card import Card, LetterSpec, Statement
+from bilevel_verify.theorems.card import Card, Statement
+from bilevel_verify.theorems.card_parts import LetterSpec
 from bilevel_verify.theorems.letters.given import judge_given
 from bilevel_verify.theorems.letters.instance import Leaves
 from bilevel_verify.theorems.letters.resolve import Resolved, resolve
@@ -94,7 +96,7 @@ def solve(
     x0: Start = None,
     y0: Start = None,
     v0: Start = None,
-    parameters: Mapping[str, Any] | None = None,
+    parameters: Mapping[str, object] | None = None,
     noise: Sequence[Any] | None = None,
     budget: int | Mapping[str, int] | None = None,
     seed: int = 0,
@@ -102,7 +104,7 @@ def solve(
     compiled: bool | None = None,
     digits: int | None = None,
     statement: str | None = None,
-    values: Mapping[str, Any] | None = None,
+    values: Mapping[str, object] | None = None,
 ) -> Run:
     """Run a published method on a problem.
 
@@ -136,13 +138,13 @@ def solve_batch(
     x0: Any = None,
     *,
     seeds: int | Sequence[int] | None = None,
-    parameters: Mapping[str, Any] | None = None,
+    parameters: Mapping[str, object] | None = None,
     noise: Sequence[Any] | None = None,
     budget: int | Mapping[str, int] | None = None,
     record: Literal["all", "thin"] = "all",
     compiled: bool | None = None,
     statement: str | None = None,
-    values: Mapping[str, Any] | None = None,
+    values: Mapping[str, object] | None = None,
     threads: int | None = None,
 ) -> tuple[Run, ...]:
     """The same problem from many starts or seeds: :func:`solve` for each, all moved on by one compiled call.
@@ -193,7 +195,9 @@ def _letters(
     return {**_for_run(resolved, absent, digits), **explicit}, resolved, by_hand
 
 
-def _all_known(method: Method, statement: str | None, explicit: Mapping[str, Any], values: Mapping[str, Any]) -> None:
+def _all_known(
+    method: Method, statement: str | None, explicit: Mapping[str, object], values: Mapping[str, object]
+) -> None:
     """A letter that neither the method nor the card of its theorem has is a slip: it would change nothing.
 
     Raises
@@ -216,7 +220,7 @@ def _all_known(method: Method, statement: str | None, explicit: Mapping[str, Any
             )
 
 
-def _absent(method: Method, explicit: Mapping[str, Any], eps: Any) -> list[str]:
+def _absent(method: Method, explicit: Mapping[str, object], eps: float | None) -> list[str]:
     """Letters that the method needs and nobody gave."""
     given = set(explicit) | ({"eps"} if eps is not None else set())
     missing = [x for x in method.letters if x.name not in given and x.default is None]
@@ -251,11 +255,11 @@ def _prescribed(
     problem: Problem,
     method: Method,
     absent: list[str],
-    explicit: Mapping[str, Any],
-    eps: Any,
+    explicit: Mapping[str, object],
+    eps: float | None,
     x0: Start,
     statement: str | None,
-    values: Mapping[str, Any],
+    values: Mapping[str, object],
 ) -> tuple[Resolved, ByHand]:
     try:
         card, entry = statement_of(method, statement)
@@ -317,20 +321,20 @@ def _where_constants(method: Method, absent: list[str]) -> tuple[Card, Statement
     return card, next(statement for statement in card.statements if statement.settings)
 
 
-def _accuracy(eps: Any) -> Any:
+def _accuracy(eps: float) -> float:
     try:
         positive = bool(eps > 0) if not isinstance(eps, str) else True
-    except TypeError:
+    except (TypeError, ValueError):  # a list, an array
         positive = False
     if not positive or isinstance(eps, bool):
         raise ParameterError(f"eps must be a positive number, not {eps!r}")
     return eps
 
 
-def _for_run(resolved: Resolved | None, names: list[str], digits: int | None) -> dict[str, Any]:
+def _for_run(resolved: Resolved | None, names: list[str], digits: int | None) -> dict[str, object]:
     if resolved is None:
         return {}
-    exactly = {} if digits is None else resolved.precise_parameters()
+    exactly: Mapping[str, float | Fraction] = {} if digits is None else resolved.precise_parameters()
     return {name: exactly.get(name, resolved.letters[name].run) for name in names}
 
 

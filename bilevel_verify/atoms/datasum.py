@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import sympy
+from numpy.typing import ArrayLike
 from sympy.core.symbol import Str
+
+if TYPE_CHECKING:
+    from sympy.printing.latex import LatexPrinter
 
 _ARRAYS: dict[str, Any] = {}
 """Content hash -> read-only array. Expressions hold hashes, so that they stay immutable and comparable."""
@@ -25,7 +29,7 @@ class DataArray(sympy.Basic):  # type: ignore[misc]
     """A float64 array, known by its name (for reading) and its content (for everything else)."""
 
     @classmethod
-    def of(cls, name: str, values: Any) -> DataArray:
+    def of(cls, name: str, values: ArrayLike) -> DataArray:
         """The node of an array; the values are copied and frozen."""
         array = np.array(values, dtype=np.float64, order="C")
         array.setflags(write=False)
@@ -51,17 +55,17 @@ class DataForm(sympy.Basic):  # type: ignore[misc]
     """
 
     @classmethod
-    def rows(cls, matrix: DataArray, variables: Sequence[Any]) -> DataForm:
+    def rows(cls, matrix: DataArray, variables: Sequence[sympy.Symbol]) -> DataForm:
         """``u_i = sum_j matrix[i, j] variables[j]``."""
         return cls(Str("rows"), sympy.Tuple(*variables), matrix)
 
     @classmethod
-    def entries(cls, variables: Sequence[Any]) -> DataForm:
+    def entries(cls, variables: Sequence[sympy.Symbol]) -> DataForm:
         """``u_i = variables[i]``."""
         return cls(Str("entries"), sympy.Tuple(*variables))
 
     @classmethod
-    def same(cls, variable: Any) -> DataForm:
+    def same(cls, variable: sympy.Symbol) -> DataForm:
         """``u_i = variable``."""
         return cls(Str("same"), sympy.Tuple(variable))
 
@@ -80,7 +84,7 @@ class DataForm(sympy.Basic):  # type: ignore[misc]
         """The matrix of ``rows``."""
         return self.args[2].values
 
-    def at(self, i: int) -> Any:
+    def at(self, i: int) -> sympy.Expr:
         """``u_i`` as an expression with exact numbers."""
         if self.kind == "rows":
             return sympy.Add(*(sympy.Rational(float(a)) * v for a, v in zip(self.matrix[i], self.variables) if a))
@@ -99,8 +103,13 @@ class DataSum(sympy.Expr):  # type: ignore[misc]
 
     @classmethod
     def of(
-        cls, body: Any, forms: dict[Any, DataForm], columns: dict[Any, DataArray], count: int, scale: Any = 1
-    ) -> Any:
+        cls,
+        body: sympy.Expr,
+        forms: dict[Any, DataForm],
+        columns: dict[Any, DataArray],
+        count: int,
+        scale: int | sympy.Expr = 1,
+    ) -> sympy.Expr:
         """The sum; zero for an empty one."""
         if count == 0 or body == 0:
             return sympy.S.Zero
@@ -126,17 +135,17 @@ class DataSum(sympy.Expr):  # type: ignore[misc]
         return dict(zip(self.args[3], self.args[4]))
 
     @property
-    def free_symbols(self) -> set[Any]:
+    def free_symbols(self) -> set[sympy.Symbol]:
         """The variables; the names inside the body are bound."""
         found: set[Any] = set(self.scale.free_symbols)
         return found.union(*(form.variables.free_symbols for form in self.forms.values()))
 
     @property
-    def bound_symbols(self) -> list[Any]:
+    def bound_symbols(self) -> list[sympy.Symbol]:
         """Names of the body."""
         return [*self.args[1], *self.args[3]]
 
-    def term(self, i: int) -> Any:
+    def term(self, i: int) -> sympy.Expr:
         """Term i, without the scale, written out."""
         numbers = {p: sympy.Rational(float(column.values[i])) for p, column in self.columns.items()}
         return self.body.xreplace({**{u: form.at(i) for u, form in self.forms.items()}, **numbers})
@@ -146,13 +155,13 @@ class DataSum(sympy.Expr):  # type: ignore[misc]
         """Numbers that one term holds."""
         return 1 + len(self.columns) + sum(len(f.variables) if f.kind == "rows" else 1 for f in self.forms.values())
 
-    def doit(self, **hints: Any) -> Any:
+    def doit(self, **hints: Any) -> sympy.Expr:
         """The sum written out, if it is small; else itself."""
         if self.count * self.width > MOST_WRITTEN_OUT:
             return self
         return self.scale * sympy.Add(*(self.term(i) for i in range(self.count)))
 
-    def _eval_derivative(self, s: Any) -> Any:
+    def _eval_derivative(self, s: sympy.Symbol) -> sympy.Expr:
         total = []
         for u, form in self.forms.items():
             slope = self.body.diff(u)
@@ -162,7 +171,7 @@ class DataSum(sympy.Expr):  # type: ignore[misc]
                     total.append(inner * self._slope(slope, form, j))
         return sympy.Add(*total)
 
-    def _slope(self, slope: Any, form: DataForm, j: int) -> Any:
+    def _slope(self, slope: sympy.Expr, form: DataForm, j: int) -> sympy.Expr:
         """``scale * sum_i slope_i * (d u_i / d variables[j])``."""
         forms, columns = self.forms, self.columns
         if form.kind == "same":
@@ -179,7 +188,7 @@ class DataSum(sympy.Expr):  # type: ignore[misc]
         written = self.doit()
         return None if written is self else written._evalf(prec)
 
-    def _eval_subs(self, old: Any, new: Any) -> Any:
+    def _eval_subs(self, old: sympy.Symbol, new: sympy.Expr) -> sympy.Expr:
         """Only variables are substituted; names of the body are bound."""
         if old in self.bound_symbols:
             return self
@@ -188,7 +197,7 @@ class DataSum(sympy.Expr):  # type: ignore[misc]
         )
         return self.func(*self.args[:2], forms, *self.args[3:5], self.scale.subs(old, new), self.args[6])
 
-    def _latex(self, printer: Any) -> str:
+    def _latex(self, printer: LatexPrinter) -> str:
         names: dict[Any, Any] = {}
         for u, form in self.forms.items():
             text = (
@@ -199,11 +208,11 @@ class DataSum(sympy.Expr):  # type: ignore[misc]
         scale = "" if self.scale == 1 else printer._print(self.scale)
         return rf"{scale}\sum_{{i=1}}^{{{self.count}}} \left({printer._print(self.body.xreplace(names))}\right)"
 
-    def _sympystr(self, printer: Any) -> str:
+    def _sympystr(self, printer: LatexPrinter) -> str:
         return f"DataSum({printer._print(self.body)}, {self.count} samples)"
 
 
-def split_data_sums(expression: Any) -> tuple[Any, list[tuple[Any, DataSum]]]:
+def split_data_sums(expression: sympy.Expr) -> tuple[Any, list[tuple[Any, DataSum]]]:
     """``expression = rest + sum of factor * DataSum``: (rest, [(factor, sum), ...]); factors are numbers."""
     rest, sums = [], []
     for term in sympy.Add.make_args(expression):

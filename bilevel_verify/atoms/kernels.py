@@ -109,7 +109,7 @@ def _bound(name: str, order: int, names: dict[str, Any]) -> Kernel:
 
 
 @cache
-def _numpy_names() -> dict[str, Any]:
+def _numpy_names() -> dict[str, object]:
     import numpy as np
     from scipy.special import erf
 
@@ -127,7 +127,7 @@ def _numpy_names() -> dict[str, Any]:
 
 
 @cache
-def _mpmath_names() -> dict[str, Any]:
+def _mpmath_names() -> dict[str, object]:
     import mpmath
     from mpmath import mp
 

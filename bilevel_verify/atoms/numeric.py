@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import sympy
 
 from bilevel_verify.atoms.kernels import array, multiprecision
+
+if TYPE_CHECKING:
+    import mpmath
 
 
 def lambdify_modules(target: Literal["numpy", "mpmath"] = "numpy") -> list[Any]:
@@ -23,13 +26,17 @@ def lambdify_modules(target: Literal["numpy", "mpmath"] = "numpy") -> list[Any]:
     return [names, "scipy", "numpy"] if target == "numpy" else [names, "mpmath"]
 
 
-def evaluator(expressions: Any, symbols: Any, target: Literal["numpy", "mpmath"] = "numpy") -> Callable[..., Any]:
+def evaluator(
+    expressions: object,
+    symbols: tuple[sympy.Symbol, ...] | list[sympy.Symbol],
+    target: Literal["numpy", "mpmath"] = "numpy",
+) -> Callable[..., object]:
     """``lambdify`` with common subexpressions and the atoms of our own (for checks; solvers use programs)."""
     function: Callable[..., Any] = sympy.lambdify(symbols, expressions, modules=lambdify_modules(target), cse=True)
     return function
 
 
-def _swapped(kernel: Callable[..., Any]) -> Callable[..., Any]:
+def _swapped(kernel: Callable[..., object]) -> Callable[..., object]:
     return lambda parameter, t: kernel(t, parameter)
 
 
@@ -40,7 +47,7 @@ def _numpy_logsumexp(*values: Any) -> Any:
     return top + np.log(sum(np.exp(v - top) for v in values))
 
 
-def _mpmath_logsumexp(*values: Any) -> Any:
+def _mpmath_logsumexp(*values: Any) -> mpmath.mpf:
     from mpmath import mp
 
     top = max(values)

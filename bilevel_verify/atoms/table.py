@@ -39,7 +39,7 @@ class Atom:
     breaks: str = "none"
     arity: int = 1
 
-    def derivative(self, order: int, argument: Any, parameters: tuple[Any, ...] = ()) -> Any:
+    def derivative(self, order: int, argument: sympy.Expr, parameters: tuple[sympy.Expr, ...] = ()) -> sympy.Expr:
         """Derivative of the given order as a SymPy expression; MathematicalError where it is not a function."""
         if order == 0:
             return self.function(*parameters, argument)
@@ -64,7 +64,7 @@ class Atom:
         """``kernel(t, *parameters)`` on mpmath numbers, at the working precision."""
         return multiprecision(self.name, order)
 
-    def smoothness(self, parameters: tuple[Any, ...] = ()) -> Any:
+    def smoothness(self, parameters: tuple[sympy.Expr | int, ...] = ()) -> int | sympy.Expr:
         """Number of continuous derivatives on the domain (``oo`` for smooth atoms, 0: only continuous, -1: jumps)."""
         if self.name in ("floor", "ceil"):
             return -1
@@ -73,7 +73,7 @@ class Atom:
         return {"psi": 3 if parameters and parameters[0] != 0 else 2, "huber": 1}.get(self.name, oo)
 
 
-def power_smoothness(name: str, p: Any) -> Any:
+def power_smoothness(name: str, p: sympy.Expr) -> sympy.Expr:
     """Continuous derivatives of the powers: the largest integer below p, infinitely many for polynomials."""
     if p.is_integer and (name, bool(p.is_even)) in (("abspow", True), ("sgnpow", False)) and p >= 0:
         return oo

@@ -12,14 +12,14 @@ from bilevel_verify.audit.entries.definedness import script_of, undefined, where
 from bilevel_verify.audit.entries.script import scalar_script
 from bilevel_verify.audit.findings.finding import Finding, Place, exact_text, row_of
 from bilevel_verify.audit.instances.checked import about_matrices, matrix_findings
-from bilevel_verify.audit.limits import MEMORY, memory_limit
+from bilevel_verify.audit.limits import MEMORY, memory_limit, seconds_limit
 from bilevel_verify.audit.scalar.claim import KINDS, POSITIVE, Decision, ScalarClaim
 from bilevel_verify.audit.scalar.deciding import decide
 from bilevel_verify.checks.verdicts.verdict import Row
 from bilevel_verify.errors import CardError, InputError, LatexError
 from bilevel_verify.language import parse, to_latex, to_text, tree
 from bilevel_verify.latex import Notation, is_latex, parse_any, read_latex
-from bilevel_verify.theorems.card import Domain
+from bilevel_verify.theorems.card_parts import Domain
 from bilevel_verify.theorems.reading import fields
 from bilevel_verify.theorems.reading.fields import Names, domain_of
 from bilevel_verify.theorems.rewrite import free_letters
@@ -54,7 +54,7 @@ def check(
         attacked with exact rational matrices: refuted, or undecided.
     where : hypotheses, separated by ``;``, or a list of such texts.
     seed : of the search.
-    seconds, memory : of processor time and bytes that each link may use; where they are not enough, the link is
+    seconds, memory : of processor time (all engines together) and bytes for each link; where they are not enough, it is
         ``undecided: budget`` and says what ran out.
 
     Raises
@@ -68,7 +68,7 @@ def check(
     read = _read(text, for_, where)
     found = []
     for number, claim in enumerate(read.claims):
-        with memory_limit(memory):
+        with memory_limit(memory), seconds_limit(seconds):
             findings = list(_judged(claim, read.vectors, number, seed, seconds))
         found += [replace(f, row=_noted(f.row, read.assumed, read.command, read.echo)) for f in findings]
     return found
@@ -129,13 +129,13 @@ def _read(text: str, for_: str | dict[str, str], where: str | list[str]) -> _Cha
 
 def _judged(claim: ScalarClaim, vectors: tuple[str, ...], number: int, seed: int, seconds: float) -> Iterator[Finding]:
     """The link where both sides are defined, and a finding of its own where one of them is not."""
+    definedness, needed = undefined(claim, seed, vectors, seconds=seconds / 2)
     if vectors:
         from bilevel_verify.audit.entries.gram import decide_vectors  # brings SymPy
 
         decision = decide_vectors(claim, vectors, seed=seed)
     else:
         decision = decide(claim, seed=seed, seconds=seconds)
-    definedness, needed = undefined(claim, seed, vectors, seconds=seconds / 2)
     yield _finding(claim, vectors, where_defined(decision, definedness), number, seed)
     yield from _poles(claim, number, definedness, needed)
 

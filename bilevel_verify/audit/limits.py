@@ -1,7 +1,9 @@
 """Seconds and memory that bind: an engine runs in a process of its own, which can be ended.
 
 One such process is kept for the next question. What ends there for want of time or memory comes back as
-:class:`Ended`, which names what ran out and where; it never changes what an engine that comes to its end says.
+:class:`Ended`, which names what ran out and where; it never changes what an engine that comes to its end says. The
+engines are loaded once: the process that answers is a fork of one that has them, and where it was ended, the next fork
+takes its place.
 """
 
 from __future__ import annotations
@@ -32,7 +34,12 @@ PATIENCE = 20.0
 """How many times its seconds of processor time a process may take by the clock before it is taken to hang."""
 TIMER = hasattr(signal, "SIGPROF")
 """Whether the system can end a process after so much processor time."""
+NO_MEMORY = 4
+"""Status with which the process that answers ends where its memory is not enough."""
+SHORTEST = 0.01
+"""Seconds of processor time that are worth a question."""
 _memory: ContextVar[int] = ContextVar("memory", default=MEMORY)
+_allowance: ContextVar[_Allowance | None] = ContextVar("allowance", default=None)
 _inside: ContextVar[bool] = ContextVar("inside", default=False)
 """Whether engines run in this process."""
 _listener: IO[bytes] | None = None
@@ -45,6 +52,24 @@ class Ended:
     """A question that had no answer: ``reason`` says what ran out, and in which engine."""
 
     reason: str
+
+
+@dataclass(slots=True)
+class _Allowance:
+    """Seconds of processor time for several questions together."""
+
+    total: float
+    left: float
+
+
+@contextlib.contextmanager
+def seconds_limit(seconds: float) -> Iterator[None]:
+    """All questions inside the block may use so many seconds of processor time together."""
+    token = _allowance.set(_Allowance(seconds, seconds))
+    try:
+        yield
+    finally:
+        _allowance.reset(token)
 
 
 @contextlib.contextmanager
@@ -63,7 +88,8 @@ def bounded(function: str, *arguments: Any, seconds: float, **options: Any) -> A
     Parameters
     ----------
     function : ``module:name``; what it takes and gives can be pickled. In that process already, it is simply called.
-    seconds : of processor time (where the system cannot count it: of real time), from when the process listens.
+    seconds : of processor time (where the system cannot count it: of real time), from when the process listens, at
+        most what is left inside :func:`seconds_limit`.
 
     Raises
     ------
@@ -71,9 +97,26 @@ def bounded(function: str, *arguments: Any, seconds: float, **options: Any) -> A
     """
     if _inside.get():
         return _named(function)(*arguments, **options)
+    allowance = _allowance.get()
+    if allowance is None or allowance.left >= seconds:
+        named = seconds
+    else:
+        seconds, named = allowance.left, allowance.total
+    if seconds < SHORTEST:
+        return Ended(_late(named, "what came before"))
     with _LOCK:
         worker = _Worker.running(_memory.get())
-        return worker.ask((function, arguments, options), seconds)
+        found = worker.ask((function, arguments, options), seconds, named)
+    if allowance is not None:
+        allowance.left -= worker.used
+    return found
+
+
+def begin(memory: float = MEMORY) -> None:
+    """Start the process of the engines now: it loads while this one reads the question."""
+    if not _inside.get():
+        with _LOCK:
+            _Worker.running(int(memory))
 
 
 def note(what: str) -> None:
@@ -92,7 +135,11 @@ def in_this_process() -> Iterator[None]:
         _inside.reset(token)
 
 
-def _named(function: str) -> Callable[..., Any]:
+def _late(seconds: float, place: str) -> str:
+    return f"{seconds:g} s of processor time were over in {place}"
+
+
+def _named(function: str) -> Callable[..., object]:
     module, _, name = function.partition(":")
     found: Callable[..., Any] = getattr(importlib.import_module(module), name)
     return found
@@ -104,7 +151,7 @@ class _Worker:
     current: _Worker | None = None
 
     def __init__(self, memory: int) -> None:
-        self.owner, self.memory, self.at = os.getpid(), memory, "its start"
+        self.owner, self.memory, self.at, self.used = os.getpid(), memory, "its start", 0.0
         program = PROGRAM.format(path=[p or os.getcwd() for p in sys.path])
         self.process = subprocess.Popen(
             [sys.executable, "-c", program, str(memory)],
@@ -126,14 +173,16 @@ class _Worker:
             worker = cls.current = cls(memory)
         return worker
 
-    def ask(self, question: Any, seconds: float) -> Any:
+    def ask(self, question: Any, seconds: float, named: float) -> Any:
+        """The answer; ``used`` tells the processor time that it took, ``named`` is the limit that an end names."""
+        self.at, self.used = "its start", 0.0
         try:
             if not self.listening and not self.started():
                 return self.ended("the process of the engines did not start")
             assert self.process.stdin is not None
             _send(self.process.stdin, (seconds, *question))
             patience = PATIENCE if TIMER else 1.0
-            return self.answer(time.monotonic() + patience * seconds, seconds)
+            return self.answer(time.monotonic() + patience * seconds, seconds, named)
         except BaseException:
             self.end()
             raise
@@ -143,24 +192,30 @@ class _Worker:
         self.listening = message == ("listening", None)
         return self.listening
 
-    def answer(self, until: float, seconds: float) -> Any:
+    def answer(self, until: float, seconds: float, named: float) -> Any:
         while True:
             message = self.read(until)
-            kind, value = message or ("late", None)
-            if kind == "gone" and TIMER and self.process.wait() == -signal.SIGPROF:
-                kind = "late"
-            if kind == "answer":
-                return value
-            if kind == "error":
-                raise _as_error(value)
-            if kind != "at":
-                return self.ended(self.reason(kind, seconds))
-            self.at = str(value)
+            kind, value = message or ("hangs", None)
+            match kind:
+                case "answer":
+                    return value
+                case "error":
+                    raise _as_error(value)
+                case "at":
+                    self.at = str(value)
+                case "used":
+                    self.used = float(value)
+                case "late" | "memory" | "died":
+                    self.used = seconds
+                    return Ended(self.reason(kind, named))
+                case _:
+                    self.used = seconds
+                    return self.ended(self.reason(kind, named))
 
     def reason(self, kind: str, seconds: float) -> str:
         """What ran out."""
-        if kind == "late":
-            return f"{seconds:g} s of processor time were over in {self.at}"
+        if kind in ("late", "hangs"):
+            return _late(seconds, self.at)
         memory = f"{self.memory / GIBIBYTE:g} GiB of memory were not enough"
         if kind == "memory":
             return f"{memory} in {self.at}"
@@ -195,6 +250,8 @@ class _Worker:
     def end(self) -> None:
         """Kill the process; the next question starts another one."""
         if self.owner == os.getpid():
+            with contextlib.suppress(OSError):
+                os.killpg(self.process.pid, signal.SIGKILL)  # it leads a session: the fork that answers ends with it
             self.process.kill()
             self.process.wait()
             for pipe in (self.process.stdin, self.process.stdout):
@@ -215,25 +272,46 @@ def close() -> None:
 
 
 def serve() -> None:
-    """Answer questions until there are no more: the program of the process of the engines."""
-    global _listener
-    _inside.set(True)
+    """Load the engines and answer until there are no more questions: the program of the process of the engines."""
+    import z3
+
     for module in ("entries.definedness", "scalar.prove", "entries.script"):
         importlib.import_module(f"bilevel_verify.audit.{module}")
-    _limit_memory(int(sys.argv[1]))
+    memory = int(sys.argv[1])
+    z3.set_param("memory_max_size", max(1, memory // 2**20))
+    _send(sys.stdout.buffer, ("listening", None))
+    while hasattr(os, "fork"):
+        child = os.fork()
+        if not child:
+            break
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        if status == 0:
+            return
+        late = TIMER and status == -signal.SIGPROF
+        _send(sys.stdout.buffer, ("late" if late else "memory" if status == NO_MEMORY else "died", None))
+    _answer(memory)
+    os._exit(0)
+
+
+def _answer(memory: int) -> None:
+    """Answer questions in this process."""
+    global _listener
+    _inside.set(True)
+    _limit_memory(memory)
     incoming, outgoing = sys.stdin.buffer, sys.stdout.buffer
     _listener = outgoing
-    _send(outgoing, ("listening", None))
     while size := incoming.read(8):
         seconds, function, arguments, options = pickle.loads(incoming.read(struct.unpack("<Q", size)[0]))
         _end_after(seconds)
+        began = time.process_time()
         try:
             message = ("answer", _named(function)(*arguments, **options))
         except MemoryError:
-            message = ("memory", None)
+            os._exit(NO_MEMORY)
         except Exception as error:
             message = ("error", error)
         _end_after(0.0)
+        _send(outgoing, ("used", time.process_time() - began))
         _send(outgoing, message)
 
 
@@ -249,9 +327,6 @@ def _end_after(seconds: float) -> None:
 
 def _limit_memory(size: int) -> None:
     """Let the process grow by so many bytes; where the system knows no such limit, there is none."""
-    import z3
-
-    z3.set_param("memory_max_size", max(1, size // 2**20))
     try:
         import resource
 
@@ -262,7 +337,7 @@ def _limit_memory(size: int) -> None:
         return
 
 
-def _send(stream: IO[bytes], message: Any) -> None:
+def _send(stream: IO[bytes], message: object) -> None:
     body = pickle.dumps(message)
     stream.write(struct.pack("<Q", len(body)) + body)
     stream.flush()

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Any
 
 
@@ -18,7 +19,7 @@ class Watch:
 
 
 @contextmanager
-def ended_after(z3: Any, seconds: float, context: Any = None) -> Iterator[Watch]:
+def ended_after(z3: ModuleType, seconds: float, context: Any = None) -> Iterator[Watch]:
     """Solvers of a context (the main one) are interrupted inside the block after so many seconds of processor time.
 
     Their own limits (``rlimit``) count work, which some of their steps do not; ``timeout`` counts real time, which a

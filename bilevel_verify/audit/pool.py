@@ -43,5 +43,5 @@ def shared(
     return [found[number] for number in range(len(tasks))]
 
 
-def _run(function: Callable[[Any], Any], number: int) -> Any:
+def _run(function: Callable[[Task], Result], number: int) -> Result:
     return function(_TASKS[number])

@@ -202,7 +202,7 @@ def jax_loop(case: Case, q: Mapping[str, Any]) -> Loop | str:
     return lambda outer: np.asarray(fast(outer))
 
 
-def casadi_loop(case: Case, q: Mapping[str, Any], folder: Path, flags: str) -> Loop | str:
+def casadi_loop(case: Case, q: Mapping[str, object], folder: Path, flags: str) -> Loop | str:
     """The C loop around gradients that CasADi derives and prints."""
     try:
         casadi: Any = import_module("casadi")

@@ -38,7 +38,7 @@ class Case:
     curvature: float
 
 
-def letters(case: Case) -> dict[str, Any]:
+def letters(case: Case) -> dict[str, object]:
     """Parameters of the penalty method with 100 + 100 inner steps."""
     lam, ell = 20.0, case.curvature
     root, root_p = float(np.sqrt(ell)), float(np.sqrt(4 * ell))

@@ -18,7 +18,7 @@ NEEDED = ["grad_y_g", "grad_g", "grad_f", "hvp_yy_g", "jvp_xy_g"]
 """Oracles of a method with implicit gradients."""
 
 
-def dense(d: int) -> dict[str, Any]:
+def dense(d: int) -> dict[str, object]:
     """Derivation, compilation, one call and memory of the dense problem in d variables."""
     from bilevel_verify.benchmarks.cases import cases
     from bilevel_verify.benchmarks.cases import dense as problem_of
@@ -49,7 +49,7 @@ def dense(d: int) -> dict[str, Any]:
     return {**found, "memory": peak_memory()}
 
 
-def logistic(samples: int) -> dict[str, Any]:
+def logistic(samples: int) -> dict[str, object]:
     """Gradient and Hessian-vector product of a sum over data against NumPy written by hand."""
     from bilevel_verify.benchmarks.cases import logistic as problem_of
     from bilevel_verify.oracles import oracles
@@ -91,7 +91,7 @@ def logistic(samples: int) -> dict[str, Any]:
     return {**found, "memory": peak_memory(), "data": a.nbytes / 2**20}
 
 
-def per_call(run: Callable[[], Any]) -> float:
+def per_call(run: Callable[[], object]) -> float:
     """Least seconds of one call, over batches of 300."""
     best = np.inf
     for _ in range(7):

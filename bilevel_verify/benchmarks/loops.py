@@ -41,7 +41,7 @@ def solver_loops(quick: bool = False) -> Section:
     return Section("whole solver loop", tuple(rows), notes)
 
 
-def ours(case: Case, q: Mapping[str, Any], outer: int) -> NDArray[np.float64]:
+def ours(case: Case, q: Mapping[str, object], outer: int) -> NDArray[np.float64]:
     """Our loop; the last iterate."""
     budget = {"iterations": outer, "calls": 10**15}
     run = run_method(case.problem, "ragd-gs", q, np.full(case.problem.dx, 0.5), budget=budget, record="thin")

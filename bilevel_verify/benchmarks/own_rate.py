@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from bilevel_verify.benchmarks.rate_series import BUDGET
@@ -13,20 +14,30 @@ from bilevel_verify.methods.run import ENDED
 Json = dict[str, Any]
 
 
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What the runs of a rate have in common.
+
+    ``eps`` : the tolerance where another letter varies. ``parameters`` : explicit letters; the others are those of the
+    method's theorem.
+    """
+
+    eps: float | None = None
+    parameters: Mapping[str, float] | None = None
+    x0: Sequence[float] | None = None
+    budget: int | None = None
+    seed: int = 0
+
+
 def own_rate(
     problem: Any,
     name: str,
     method: str,
     letter: str,
     values: Sequence[float],
-    *,
-    eps: float | None = None,
-    parameters: Mapping[str, Any] | None = None,
+    setting: Setting,
     count: str = "iterations",
     exponent: float | None = None,
-    x0: Sequence[float] | None = None,
-    budget: int | None = None,
-    seed: int = 0,
 ) -> Json:
     """Counts of a method along one letter, and the judgement of their growth by the rule for orders.
 
@@ -34,8 +45,7 @@ def own_rate(
     ----------
     problem, name : a problem, or a family whose knobs depend on the letter, and how it was named.
     letter, values : ``eps`` (decreasing) or ``kappa``, ``d``, ``nu`` (increasing), with at least four values.
-    eps : the tolerance where another letter varies.
-    parameters : explicit letters; the others are those of the method's theorem.
+    setting : what all runs have in common.
     count : ``iterations``, ``epochs``, a kind of call, sums and quotients of them.
     exponent : the promised exponent (in ``1/eps``); None only measures.
 
@@ -45,7 +55,7 @@ def own_rate(
     """
     if len(values) < 4:
         raise InputError(f"a rate needs at least four values of {letter}, not {len(values)}")
-    points = [_point(problem, method, {letter: v}, eps, parameters, count, x0, budget, seed) for v in values]
+    points = [_point(problem, method, {letter: v}, setting, count) for v in values]
     return _judged(points, f"{name}, {method}", letter, count, exponent)
 
 
@@ -53,19 +63,23 @@ def _point(
     problem: Any,
     method: str,
     letters: Mapping[str, float],
-    eps: float | None,
-    parameters: Mapping[str, Any] | None,
+    setting: Setting,
     count: str,
-    x0: Sequence[float] | None,
-    budget: int | None,
-    seed: int,
 ) -> Json:
     from bilevel_verify.solving import solve
 
-    at = {**({} if eps is None else {"eps": eps}), **letters}
+    at = {**({} if setting.eps is None else {"eps": setting.eps}), **letters}
     member = problem if hasattr(problem, "content_hash") else problem.at(**at)
-    options: Json = {"budget": budget or BUDGET, "record": "thin", "seed": seed, "x0": x0, "parameters": parameters}
-    run = solve(member, method, eps=at.get("eps"), **options)
+    run = solve(
+        member,
+        method,
+        eps=at.get("eps"),
+        budget=setting.budget or BUDGET,
+        record="thin",
+        seed=setting.seed,
+        x0=setting.x0,
+        parameters=setting.parameters,
+    )
     return point_of(run, next(iter(letters.values())), count, run.seconds)
 
 

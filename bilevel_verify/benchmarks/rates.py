@@ -95,7 +95,7 @@ class Runs:
         return self._known[key]
 
 
-def instance(name: str, knobs: Mapping[str, Any], letters: Mapping[str, float]) -> Any:
+def instance(name: str, knobs: Mapping[str, object], letters: Mapping[str, float]) -> Any:
     """The problem of the zoo with these knobs at these letters; a letter that is a knob of the entry is handed on."""
     from bilevel_verify.problems import zoo
     from bilevel_verify.problems.catalogue import record

@@ -43,7 +43,7 @@ class Row:
         verdict = {True: "reached", False: "NOT reached", None: ""}[self.reached]
         return [self.what, number, wanted.strip(), verdict, self.note]
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> dict[str, object]:
         """The row as plain data (null where nothing was measured)."""
         measured = None if math.isnan(self.measured) else self.measured
         kept = {"what": self.what, "measured": measured, "unit": self.unit, "note": self.note}
@@ -58,7 +58,7 @@ class Section:
     rows: tuple[Row, ...]
     notes: tuple[str, ...] = field(default=())
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> dict[str, object]:
         """The section as plain data."""
         return {"title": self.title, "rows": [row.record() for row in self.rows], "notes": list(self.notes)}
 
@@ -95,7 +95,7 @@ def as_text(sections: Sequence[Section]) -> str:
     return "\n".join(lines).lstrip("\n") + "\n"
 
 
-def seconds(run: Callable[[], Any]) -> float:
+def seconds(run: Callable[[], object]) -> float:
     """Processor seconds of one call (the processor may be shared, so the clock on the wall says little)."""
     begin = time.process_time()
     run()

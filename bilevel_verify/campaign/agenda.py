@@ -52,6 +52,7 @@ class Agenda:
         self._leased: dict[str, deque[str]] = {}
         self._waited: set[str] = set()
         self._asked = self._renewed = time.monotonic()
+        self._turn = 0
 
     def take(self, slot: int) -> Task | None:
         """The next task for a worker, from its own problem first, then a new one, then the longest queue."""
@@ -81,14 +82,17 @@ class Agenda:
             self.store.renew(self.owner)
         if self._waited and now - self._asked > 0.5:
             self._asked = now
-            waited = sorted(self._waited)
-            free = self.store.lease(waited[:LEASE_BATCH], self.owner, SILENCE, owner_alive)
-            answered = self.store.answered(waited)
+            answered = self.store.answered(sorted(self._waited))
+            waited = sorted(self._waited - answered)
+            first = self._turn % max(1, len(waited))
+            self._turn += LEASE_BATCH  # in turn: the cells of a slow owner do not hide those of one that is gone
+            asked = (waited[first:] + waited[:first])[:LEASE_BATCH]
+            free = self.store.lease(asked, self.owner, SILENCE, owner_alive)
             if free:
                 self._leased.setdefault(LEFT, deque()).extend(sorted(free))
                 self._fresh.append(LEFT)
             self._open += len(free)
-            self.elsewhere += len(answered - free)
+            self.elsewhere += len(answered)
             self._waited -= free | answered
             self.waiting = "" if self._open else self._whom()
 

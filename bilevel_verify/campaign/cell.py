@@ -73,7 +73,7 @@ class Cell:
     replicate: int = 0
     control: str | None = None
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Only the fields that say something; strict JSON."""
         said: dict[str, Any] = {"kind": self.kind}
         for name in ("problem", "statement", "card", "method", "budget", "control"):
@@ -122,7 +122,7 @@ class Cell:
         return ", ".join([named, *varied])
 
 
-def canonical(data: Any) -> str:
+def canonical(data: object) -> str:
     """JSON with sorted keys and no spaces; NaN and infinities are refused."""
     return json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 

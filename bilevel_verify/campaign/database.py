@@ -69,7 +69,7 @@ class Database:
         """Open the file; a store to be read that cannot be opened where it lies is read as it stands, or from a copy.
 
         SQLite wants to write beside a file even to read it. Where it may not, the file is complete unless a log lies
-        beside it; then the two are copied. A store of version 1 is copied, too: it must be sealed to be read.
+        beside it; then the two are copied. A store of an older version is copied, too: to be brought up to date.
         """
         mode = "ro" if self.read_only else "rwc"
         try:
@@ -131,8 +131,9 @@ class Database:
             self._use(self._copied(), "rw")
             return
         with self._transaction():
-            if self._connection.execute("PRAGMA user_version").fetchone()[0] < schema.SCHEMA_VERSION:
-                schema.migrate(self._connection)
+            version = self._connection.execute("PRAGMA user_version").fetchone()[0]
+            if version < schema.SCHEMA_VERSION:  # else another process was faster
+                schema.migrate(self._connection, version)
 
     def _copied(self) -> Path:
         """A copy of the file and its log in a folder of our own."""

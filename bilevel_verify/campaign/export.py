@@ -6,13 +6,16 @@ import csv
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bilevel_verify.campaign.cell import canonical
 from bilevel_verify.campaign.statistics import oracle_calls
 from bilevel_verify.campaign.store import Store
 from bilevel_verify.checks.verdicts.columns import FIELDS, Kind
 from bilevel_verify.errors import MissingExtraError
+
+if TYPE_CHECKING:
+    from bilevel_verify.campaign.store import StoredCell
 
 CELL_FIELDS = ("key", "eps", "x0", "seed_replicate", "cell_seconds")
 COLUMNS = (*FIELDS, *CELL_FIELDS)
@@ -57,7 +60,7 @@ def flat_runs(store: Store, keys: Iterable[str] | None = None) -> Iterator[Json]
             yield {name: line[name] for name in RUN_COLUMNS}
 
 
-def _cell_fields(stored: Any) -> Json:
+def _cell_fields(stored: StoredCell) -> Json:
     cell = stored.cell
     x0 = canonical(cell["x0"]) if "x0" in cell else None
     return {"key": stored.key, "x0": x0, "seed_replicate": cell.get("replicate", 0), "cell_seconds": stored.seconds}
@@ -136,6 +139,6 @@ def _batches(rows: Iterator[Json]) -> Iterator[list[Json]]:
         yield batch
 
 
-def _harmless(value: Any) -> Any:
+def _harmless(value: str | float | None) -> str | float | None:
     """Text that a spreadsheet would take for a formula gets a leading apostrophe."""
     return "'" + value if isinstance(value, str) and value[:1] in ("=", "@", "\t", "\r") else value

@@ -39,9 +39,9 @@ NUMERICAL = ("numpy", "scipy", "sympy", "mpmath", "numba", "llvmlite", "cvxpy", 
 @cache
 def versions() -> dict[str, str]:
     """Versions of the package, of Python and of every numerical dependency (``absent`` where one is not installed)."""
-    from bilevel_verify import __version__
+    from bilevel_verify.version import VERSION
 
-    found = {"bilevel-verify": __version__, "python": ".".join(map(str, sys.version_info[:3]))}
+    found = {"bilevel-verify": VERSION, "python": ".".join(map(str, sys.version_info[:3]))}
     for name in NUMERICAL:
         try:
             found[name] = metadata.version(name)
@@ -64,7 +64,7 @@ def source_fingerprint(*rooms: str) -> str:
     return state.hexdigest()
 
 
-def identity(cell: Cell) -> dict[str, Any]:
+def identity(cell: Cell) -> dict[str, object]:
     """Everything an answer depends on besides the question, as data; its digest with the question is the key.
 
     Raises

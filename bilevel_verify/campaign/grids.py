@@ -162,7 +162,7 @@ def _expand(table: Mapping[str, Any], where: str, folder: Path | None) -> Iterat
         )
 
 
-def _counts(table: Mapping[str, Any], where: str) -> tuple[int | None, int]:
+def _counts(table: Mapping[str, object], where: str) -> tuple[int | None, int]:
     """Budget of a cell, and how many seeds it is repeated with."""
     budget, replicates = table.get("budget"), table.get("seeds", 1)
     if budget is not None and (not isinstance(budget, int) or budget <= 0):
@@ -179,7 +179,7 @@ def _check_asked(problems: list[str], questions: list[Any], methods: bool, where
         raise InputError(f"{where}: name problems")
 
 
-def _questions(table: Mapping[str, Any], where: str, folder: Path | None) -> list[tuple[str | None, str | None]]:
+def _questions(table: Mapping[str, object], where: str, folder: Path | None) -> list[tuple[str | None, str | None]]:
     """(statement, card path) of everything asked; a paper's key alone stands for its whole card."""
     asked: list[tuple[str | None, str | None]] = [(str(s), None) for s in _list(table, "statements", where, str)]
     return asked + [(None, _reference(str(c), folder)) for c in _list(table, "cards", where, str)]
@@ -196,7 +196,7 @@ def _tolerances(table: Mapping[str, Any], where: str) -> list[tuple[float, ...]]
     return [tuple(values)] if table.get("sweep", True) else [(v,) for v in values]
 
 
-def _combinations(table: Mapping[str, Any], name: str, where: str) -> list[dict[str, Scalar]]:
+def _combinations(table: Mapping[str, object], name: str, where: str) -> list[dict[str, Scalar]]:
     """Every combination of the listed values: ``{a = [1, 2], b = 3}`` -> two dictionaries."""
     ranges = table.get(name, {})
     if not isinstance(ranges, Mapping):
@@ -216,7 +216,7 @@ def _point(value: Any, where: str, name: str) -> tuple[float, ...]:
     return tuple(float(v) for v in value)
 
 
-def _list(table: Mapping[str, Any], name: str, where: str, kind: Any) -> Sequence[Any]:
+def _list(table: Mapping[str, object], name: str, where: str, kind: Any) -> Sequence[Any]:
     value = table.get(name, [])
     if not isinstance(value, list | tuple) or any(isinstance(v, bool) or not isinstance(v, kind) for v in value):
         word = {str: "names", list: "lists of numbers"}.get(kind, "numbers")
@@ -237,7 +237,7 @@ def _reference(text: str, folder: Path | None) -> str:
     return str(folder / text)
 
 
-def _known(table: Mapping[str, Any], names: set[str], where: str) -> None:
+def _known(table: Mapping[str, object], names: set[str], where: str) -> None:
     if not isinstance(table, Mapping):
         raise InputError(f"{where}: must be a table")
     unknown = sorted(set(table) - names)
@@ -247,7 +247,7 @@ def _known(table: Mapping[str, Any], names: set[str], where: str) -> None:
         raise InputError(f"{where}: unknown field {unknown[0]!r}{nearest(unknown[0], sorted(names))}")
 
 
-def _number(value: Any, where: str) -> float | None:
+def _number(value: object, where: str) -> float | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, float | int):

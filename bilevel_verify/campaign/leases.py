@@ -43,9 +43,9 @@ class Leases:
         self._connection.execute("UPDATE workers SET beat = beat + 1 WHERE owner = ?", (owner,))
 
     def drop(self, owner: str) -> None:
-        """Give back everything."""
+        """Give back everything; the names of others that hold nothing (they were killed, or come back) go, too."""
         self._connection.execute("DELETE FROM leases WHERE owner = ?", (owner,))
-        self._connection.execute("DELETE FROM workers WHERE owner = ?", (owner,))
+        self._connection.execute("DELETE FROM workers WHERE owner NOT IN (SELECT owner FROM leases)")
 
     def holders(self, keys: Sequence[str]) -> list[Holder]:
         """Who holds ``keys``, the one with the most first."""

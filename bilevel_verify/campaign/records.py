@@ -13,7 +13,9 @@ from bilevel_verify.campaign.cell import digest
 from bilevel_verify.truth.arithmetic.enclosure import Enclosure
 
 if TYPE_CHECKING:
-    from bilevel_verify.checks.verdicts.verdict import Verification
+    import sympy
+
+    from bilevel_verify.checks.verdicts.verification import Verification
     from bilevel_verify.constants.bound.constant import Constant, Reason
     from bilevel_verify.methods.run import Run
     from bilevel_verify.problems.problem import Problem
@@ -97,7 +99,7 @@ def run_record(run: Run) -> Json:
     }
 
 
-def _short(value: Any) -> bool:
+def _short(value: object) -> bool:
     return getattr(value, "size", 1) <= LONGEST_LIST
 
 
@@ -139,7 +141,7 @@ def formula_latex(problem: Problem, level: str) -> str:
     return _latex(getattr(problem, level))
 
 
-def _latex(expression: Any) -> str:
+def _latex(expression: sympy.Expr) -> str:
     import sympy
 
     if sympy.count_ops(expression) > 400:
@@ -151,7 +153,7 @@ def answer_of(verification: Verification, problem: Problem | None = None) -> tup
     """A verification as data, with the documents it refers to by hash (``problem``, ``constants``, ``truth``)."""
     documents: list[Json] = []
 
-    def keep(kind: str, body: Any) -> str | None:
+    def keep(kind: str, body: object) -> str | None:
         if not body:
             return None
         document = {"kind": kind, "body": body}

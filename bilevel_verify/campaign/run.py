@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from bilevel_verify.campaign.agenda import Agenda, Entry
 from bilevel_verify.campaign.cell import Limits
@@ -46,7 +45,7 @@ class Plan:
         """What a run would work on."""
         return self.todo + self.stale
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Counts, with the labels of what is left; the form of ``--dry-run --json``."""
         counts = {name: len(getattr(self, name)) for name in ("done", "todo", "stale", "failed")}
         return counts | {"total": sum(counts.values()), "cells": [e.cell.label for e in self.work[:1000]]}

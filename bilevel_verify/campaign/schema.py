@@ -1,6 +1,6 @@
 """What a store looks like on disk: its tables, the seal of a row, and what an older version left behind.
 
-Layout (schema version 2, ``application_id`` 0x42564C56 = "BVLV")::
+Layout (schema version 3, ``application_id`` 0x42564C56 = "BVLV")::
 
     cells      number, key, content, cell, identity, answer, documents, finished, seconds, worker, hash    the answers
     documents  number, hash, body           what many answers share (a problem's record, its constants), once
@@ -28,7 +28,7 @@ from bilevel_verify.campaign.cell import canonical, digest
 from bilevel_verify.errors import StoreError
 
 APPLICATION_ID = 0x42564C56
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 CHECKED_AT_OPENING = 256 * 2**20
 """Files up to this many bytes are checked for corruption whenever they are opened (about 0.3 s at most)."""
 
@@ -43,6 +43,7 @@ CREATE TABLE failures (
     number INTEGER PRIMARY KEY, key TEXT NOT NULL, content TEXT NOT NULL, cell TEXT NOT NULL,
     status TEXT NOT NULL, limits TEXT NOT NULL, message TEXT NOT NULL, finished TEXT NOT NULL, hash TEXT NOT NULL
 ) STRICT;
+CREATE INDEX failures_key ON failures (key);
 CREATE TABLE documents (number INTEGER PRIMARY KEY, hash TEXT NOT NULL, body TEXT NOT NULL) STRICT;
 CREATE INDEX documents_hash ON documents (hash);
 CREATE TABLE discarded (tab TEXT NOT NULL, number INTEGER NOT NULL) STRICT;
@@ -53,6 +54,8 @@ CREATE TABLE workers (owner TEXT PRIMARY KEY NOT NULL, beat INTEGER NOT NULL) ST
     for table in ("cells", "documents", "failures", "discarded")
     for word, event in (("keep", "UPDATE"), ("stay", "DELETE"))
 )
+ADDED = {2: {"failures_key"}}
+"""What a version lacks that the present one has: an index knows of rows that the disk has lost with their page."""
 FIRST_COLUMNS = {
     "cells": {"key", "content", "cell", "identity", "answer", "finished"},
     "failures": {"number", "key", "content", "cell", "status", "limits", "message", "finished"},
@@ -63,12 +66,12 @@ FIRST_COLUMNS = {
 """Tables of schema version 1, whose rows carry no hash."""
 
 
-def seal(table: str, values: tuple[Any, ...]) -> str:
+def seal(table: str, values: tuple[object, ...]) -> str:
     """SHA-256 over the name of the table and the values of a row, its number and its hash left out."""
     return digest([table, *values])
 
 
-def sealed(table: str, values: tuple[Any, ...], found: Any) -> bool:
+def sealed(table: str, values: tuple[bytes | str | float, ...], found: str) -> bool:
     """Whether a row is what was written: ``found`` is its hash. Damaged values may be of any type."""
     try:
         return bool(seal(table, values) == found)
@@ -76,17 +79,17 @@ def sealed(table: str, values: tuple[Any, ...], found: Any) -> bool:
         return False
 
 
-def text_hash(text: Any) -> str:
+def text_hash(text: str) -> str:
     """SHA-256 of a text as it is stored (of a document: equal to the digest of its canonical JSON)."""
     return hashlib.sha256(str(text).encode(errors="replace")).hexdigest()
 
 
-def insert_cell(connection: sqlite3.Connection, values: tuple[Any, ...]) -> None:
+def insert_cell(connection: sqlite3.Connection, values: tuple[object, ...]) -> None:
     """Append ``key, content, cell, identity, answer, documents, finished, seconds, worker`` with their seal."""
     connection.execute("INSERT INTO cells VALUES (NULL,?,?,?,?,?,?,?,?,?,?)", (*values, seal("cells", values)))
 
 
-def insert_failure(connection: sqlite3.Connection, values: tuple[Any, ...]) -> None:
+def insert_failure(connection: sqlite3.Connection, values: tuple[str, ...]) -> None:
     """Append ``key, content, cell, status, limits, message, finished`` with their seal."""
     connection.execute("INSERT INTO failures VALUES (NULL,?,?,?,?,?,?,?,?)", (*values, seal("failures", values)))
 
@@ -112,9 +115,10 @@ def verify(connection: sqlite3.Connection, path: Path, version: int) -> None:
             if {row[1] for row in connection.execute(f"PRAGMA table_info({table})")} != columns:
                 raise _foreign(path, table)
     else:
-        found = _objects(connection)
-        for name in sorted(_expected().keys() | found.keys(), key=str):  # a damaged name may be bytes
-            if found.get(name) != _expected().get(name):
+        found, lacking = _objects(connection), ADDED.get(version, set())
+        expected = {name: text for name, text in _expected().items() if name not in lacking}
+        for name in sorted(expected.keys() | found.keys(), key=str):  # a damaged name may be bytes
+            if found.get(name) != expected.get(name):
                 raise _foreign(path, name)
     if path.stat().st_size <= CHECKED_AT_OPENING:
         verdict = str(connection.execute("PRAGMA quick_check(1)").fetchone()[0])
@@ -122,8 +126,18 @@ def verify(connection: sqlite3.Connection, path: Path, version: int) -> None:
             raise StoreError(f"{path} is corrupted ({verdict.splitlines()[0]}): move it away or restore a copy")
 
 
-def migrate(connection: sqlite3.Connection) -> None:
-    """Version 1 to version 2, inside a transaction: seal what can be read; the rest is left out, to be done again.
+def migrate(connection: sqlite3.Connection, version: int) -> None:
+    """From an older version to the present one; inside a transaction."""
+    if version == 1:
+        _from_the_first(connection)
+        return
+    for name in sorted(ADDED[version]):
+        connection.execute(_expected()[name])
+    connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+
+
+def _from_the_first(connection: sqlite3.Connection) -> None:
+    """Seal what can be read; the rest is left out, to be done again.
 
     Nothing vouches for the answers of version 1 themselves; their questions are vouched for by their keys.
     """

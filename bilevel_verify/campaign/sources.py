@@ -11,12 +11,15 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bilevel_verify.campaign.cell import Scalar
 from bilevel_verify.errors import CardError, InputError, ProblemError
 from bilevel_verify.files import read_toml
 from bilevel_verify.language import nearest
+
+if TYPE_CHECKING:
+    from bilevel_verify.campaign.cell import Cell
 
 ZOO = Path(__file__).parents[1] / "problems" / "zoo"
 EXPERIMENTS = Path(__file__).parents[1] / "experiments" / "sheets"
@@ -201,7 +204,7 @@ def _folder_digest(folder: Path) -> str:
     return state.hexdigest()
 
 
-def check_names(cells: Any) -> None:
+def check_names(cells: tuple[Cell, ...]) -> None:
     """Refuse unknown problems, cards, statements and methods before anything runs, each name looked up once.
 
     Raises

@@ -139,7 +139,8 @@ class Store(Database):
         def write() -> tuple[str, ...]:
             with self._transaction():
                 gone = self._discarded()
-                lost = [(t, row) for t in ROWS for row in self._damaged(t) if (t, row[0]) not in gone]
+                lost = [(t, row) for t in ROWS for row in (*self._damaged(t), *self._missing(t))]
+                lost = [(t, row) for t, row in lost if (t, row[0]) not in gone]
                 self._connection.executemany("INSERT INTO discarded VALUES (?, ?)", [(t, row[0]) for t, row in lost])
             return tuple(_about(t, row) for t, row in lost)
 
@@ -205,6 +206,8 @@ class Store(Database):
             A record was altered on the disk (``damaged="skip"`` leaves it out).
         """
         answered, gone, found = self.keys(), self._discarded(), {}
+        if damaged == "raise":
+            self._nothing_missing("failures", gone)
         for row in self._read(f"{ROWS['failures']} NOT INDEXED ORDER BY number"):
             if not self._sound("failures", row):
                 if damaged == "raise" and ("failures", row[0]) not in gone:
@@ -223,6 +226,7 @@ class Store(Database):
             An answer was altered on the disk; running the campaign again mends that.
         """
         gone = self._discarded()
+        self._nothing_missing("cells", gone)
         places = [(key, number) for number, key in self._read("SELECT number, key FROM cells NOT INDEXED")]
         if keys is not None:
             wanted = set(keys)
@@ -238,7 +242,7 @@ class Store(Database):
                 elif ("cells", row[0]) not in gone:
                     raise self._altered("cells", row)
 
-    def document(self, reference: str) -> dict[str, Any]:
+    def document(self, reference: str) -> dict[str, object]:
         """A shared document by its hash.
 
         Raises
@@ -283,6 +287,18 @@ class Store(Database):
     def _damaged(self, table: str) -> list[Row]:
         return [row for row in self._read(f"{ROWS[table]} NOT INDEXED") if not self._sound(table, row)]
 
+    def _missing(self, table: str) -> list[Row]:
+        """Rows that the disk has lost with a page: numbers that were given, or that an index knows, without a row."""
+        found = {number for (number,) in self._read(f"SELECT number FROM {table} NOT INDEXED")}
+        known = dict(self._read(f"SELECT number, key FROM {table} INDEXED BY {table}_key WHERE key >= ''"))
+        last = min(max(found, default=0), 2 * len(found) + 1_000)  # a number may be damaged itself
+        return [(n, known.get(n, "")) for n in sorted({*range(1, last), *known} - found)]
+
+    def _nothing_missing(self, table: str, gone: set[tuple[str, int]]) -> None:
+        lost = [row for row in self._missing(table) if (table, row[0]) not in gone]
+        if lost:
+            raise self._altered(table, lost[0])
+
     def _discarded(self) -> set[tuple[str, int]]:
         return {(tab, number) for tab, number in self._read("SELECT tab, number FROM discarded")}
 
@@ -302,12 +318,12 @@ def _about(table: str, row: Row) -> str:
     kind = "the answer of" if table == "cells" else "the record of a failure of"
     try:
         label = Cell.from_dict(json.loads(row[3])).label
-    except (TypeError, ValueError, AttributeError, InputError):
+    except (TypeError, ValueError, AttributeError, IndexError, InputError):
         label = ""
     return f"{kind} {label or 'a cell'} (row {row[0]}, key {str(row[1])[:12]!r})"
 
 
-def _marks(values: Sequence[Any]) -> str:
+def _marks(values: Sequence[object]) -> str:
     return ",".join("?" * len(values))
 
 

@@ -9,7 +9,8 @@ from typing import Any
 from bilevel_verify.campaign.cell import Cell
 from bilevel_verify.campaign.records import Json, answer_of, run_record
 from bilevel_verify.campaign.sources import open_problem, split_reference
-from bilevel_verify.checks.verdicts.verdict import Row, Verification
+from bilevel_verify.checks.verdicts.verdict import Row
+from bilevel_verify.checks.verdicts.verification import Verification
 from bilevel_verify.errors import InputError
 
 

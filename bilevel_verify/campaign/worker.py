@@ -33,7 +33,7 @@ def find_work(reference: str) -> Work:
     return work
 
 
-def run_task(work: Work, task: dict[str, Any]) -> dict[str, Any]:
+def run_task(work: Work, task: dict[str, Any]) -> dict[str, object]:
     """Answer one task; errors become data. ``fault`` tells errors of ours from input that cannot be worked with."""
     began = time.perf_counter()
     try:

@@ -62,7 +62,7 @@ def sorted_terms(p: Poly) -> list[tuple[Any, Fraction]]:
     return sorted(p.terms.items(), key=lambda pair: _key(pair[0]))
 
 
-def _key(m: Any) -> tuple[int, str]:
+def _key(m: frozenset[tuple[Atom, Poly | Fraction]]) -> tuple[int, str]:
     return len(m), ";".join(sorted(f"{a!r}^{e}" for a, e in m))
 
 
@@ -71,7 +71,7 @@ def number_of(value: Fraction) -> Any:
     return int(value) if value.denominator == 1 else str(value)
 
 
-def _term(m: Any, c: Fraction) -> Any:
+def _term(m: frozenset[tuple[Atom, Poly | Fraction]], c: Fraction) -> Any:
     parts = [_power(a, e) for a, e in sorted(m, key=lambda pair: repr(pair[0]))]
     if c != 1 or not parts:
         parts.insert(0, number_of(c))
@@ -108,7 +108,7 @@ def _plain(index: str) -> str:
     return f"i_{index[:-1]}"
 
 
-def _renamed(data: Any, index: str) -> Any:
+def _renamed(data: object, index: str) -> Any:
     if isinstance(data, list):
         return [_renamed(part, index) for part in data]
     return _plain(index) if data == index else data

@@ -81,7 +81,7 @@ def certify(
     return None
 
 
-def _values(statement: dict[str, Any], point: Mapping[str, Fraction]) -> dict[str, Any]:
+def _values(statement: dict[str, Any], point: Mapping[str, Fraction]) -> dict[str, str | list[str]]:
     """A value for every letter: the point's, or the formula that a hypothesis gives for it there."""
     values: dict[str, Any] = {name: str(point[name]) for name in statement["letters"] if name in point}
     for op, name, formula in (one for one in statement["hypotheses"] if one[0] != "or"):

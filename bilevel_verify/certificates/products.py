@@ -12,13 +12,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations_with_replacement
 from math import floor
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bilevel_check.context import Context
 from bilevel_check.ring import ONE, Exponent, Monomial, Poly, added, number, power_of, reduced
 from bilevel_verify.certificates.draft import written
+
+if TYPE_CHECKING:
+    from bilevel_check.ring import Atom
 
 COLUMNS, SUPPORT, FACTORS = 1500, 500, 14
 Facts = tuple[int, ...]
@@ -91,7 +94,7 @@ def cleared(at: Context, p: Poly) -> tuple[Poly, Poly]:
     return multiplier, expanded(p)
 
 
-def _moved(p: Poly, a: Any, exponent: Fraction) -> Poly:
+def _moved(p: Poly, a: Atom, exponent: Fraction) -> Poly:
     total = number(0)
     for m, c in p.terms.items():
         held = dict(m)

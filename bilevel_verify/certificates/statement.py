@@ -33,7 +33,7 @@ class Read:
     right: tree.Node
 
 
-def statement_of(claim: ScalarClaim, vectors: tuple[str, ...] = ()) -> dict[str, Any]:
+def statement_of(claim: ScalarClaim, vectors: tuple[str, ...] = ()) -> dict[str, object]:
     """The claim as data of a certificate.
 
     Raises

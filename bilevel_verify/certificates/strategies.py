@@ -9,7 +9,8 @@ from itertools import combinations
 from typing import Any
 
 from bilevel_check.check import replaced
-from bilevel_check.context import Context, Undefined, power_of_one
+from bilevel_check.context import Context
+from bilevel_check.facts import Undefined, power_of_one
 from bilevel_check.ring import Atom, Poly, added, is_zero, names, number
 from bilevel_check.rules import element_of
 from bilevel_check.terms import Refused, tree, work
@@ -178,7 +179,7 @@ class Search:
 
     # ---- the whole claim --------------------------------------------------------------------------------------------
 
-    def deeper(self, draft: Draft, claim: Any) -> bool:
+    def deeper(self, draft: Draft, claim: object) -> bool:
         """Cases, alternatives of hypotheses, induction."""
         if self.depth <= 1:
             return False
@@ -272,7 +273,7 @@ class Search:
             total = [*total[:4], ["+", total[4], -1]]
 
 
-def _maxima(data: Any) -> Iterator[list[Any]]:
+def _maxima(data: object) -> Iterator[list[Any]]:
     """The parts of every maximum, minimum and absolute value of a tree."""
     if isinstance(data, list):
         if data[0] in ("max", "min"):
@@ -283,7 +284,7 @@ def _maxima(data: Any) -> Iterator[list[Any]]:
             yield from _maxima(part)
 
 
-def _logs(data: Any) -> Iterator[Any]:
+def _logs(data: object) -> Iterator[Any]:
     """The arguments of the logarithms of a tree."""
     if isinstance(data, list):
         if data[0] == "log":
@@ -292,7 +293,7 @@ def _logs(data: Any) -> Iterator[Any]:
             yield from _logs(part)
 
 
-def _sums(data: Any) -> Iterator[Any]:
+def _sums(data: object) -> Iterator[Any]:
     if isinstance(data, list):
         if data[0] == "sum":
             yield data

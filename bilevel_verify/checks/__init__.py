@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bilevel_verify.checks.verdicts.verdict import Row, Verdict, Verification
+from bilevel_verify.checks.verdicts.verdict import Row, Verdict
+from bilevel_verify.checks.verdicts.verification import Verification
 from bilevel_verify.first_use import on_first_use
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ import inspect
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -38,7 +39,8 @@ from bilevel_verify.checks.requests.request import (
 from bilevel_verify.checks.requests.starts import default_starts, point_of
 from bilevel_verify.checks.solvers.kinds import check_request, foreign, foreign_row, need_eps
 from bilevel_verify.checks.solvers.running import letters_of_method, method_name
-from bilevel_verify.checks.verdicts.verdict import Row, Verdict, Verification
+from bilevel_verify.checks.verdicts.verdict import Row, Verdict
+from bilevel_verify.checks.verdicts.verification import Verification
 from bilevel_verify.errors import InputError
 from bilevel_verify.language import nearest
 from bilevel_verify.problems.problem import Problem
@@ -100,13 +102,13 @@ def verify(
 
 
 def requests_of(
-    problem: Any,
-    statement: Any,
+    problem: Problem | str,
+    statement: Path | str,
     method: str | Callable[..., Any] | None,
-    parameters: Mapping[str, Any] | None,
-    values: Mapping[str, Any] | None,
+    parameters: Mapping[str, object] | None,
+    values: Mapping[str, object] | None,
     readings: Sequence[str] | None,
-    options: Mapping[str, Any],
+    options: Mapping[str, object],
 ) -> Iterator[Request]:
     """What :func:`verify` is asked, statement by statement, checked; ``options`` are those of a run.
 
@@ -148,7 +150,9 @@ def verify_all(jobs: Sequence[Mapping[str, Any]], progress: Progress | None = No
         yield from verify(**{**job, "progress": progress}).claims
 
 
-def _verify_statement(request: Request, sweep: list[Member], x0: Any, progress: Progress | None) -> Verification:
+def _verify_statement(
+    request: Request, sweep: list[Member], x0: tuple[float, ...] | list[float] | None, progress: Progress | None
+) -> Verification:
     cases: list[Case] = []
     targets = letters_needed(request)
     for member in sweep:

@@ -68,8 +68,8 @@ def series_of(
     eps: float | None = None,
     method: str | Callable[..., Any] | None = None,
     x0: Any = None,
-    parameters: Mapping[str, Any] | None = None,
-    values: Mapping[str, Any] | None = None,
+    parameters: Mapping[str, object] | None = None,
+    values: Mapping[str, object] | None = None,
     readings: Sequence[str] | None = None,
     **options: Any,
 ) -> list[Series]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import importlib
 import os
 import sys
 from collections.abc import Sequence
-from typing import Any
 
 from bilevel_verify.cli.parser import build_parser
 from bilevel_verify.errors import BilevelVerifyError, InputError, one_line, visible
@@ -50,13 +50,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _failed(text, OUR_ERROR, arguments)
 
 
-def _call(arguments: Any) -> int:
+def _call(arguments: argparse.Namespace) -> int:
     """Load the command's module only now: ``--help`` needs none of them."""
     module, _, function = arguments.run.partition(":")
     return int(getattr(importlib.import_module(module), function)(arguments))
 
 
-def _failed(message: str, status: int, arguments: Any) -> int:
+def _failed(message: str, status: int, arguments: argparse.Namespace) -> int:
     if arguments.debug:
         import traceback
 
@@ -69,7 +69,7 @@ def _failed(message: str, status: int, arguments: Any) -> int:
     return status
 
 
-def _message(text: str, arguments: Any) -> None:
+def _message(text: str, arguments: argparse.Namespace) -> None:
     print(visible(f"bilevel-verify {arguments.command}: {text}"), file=sys.stderr)
 
 

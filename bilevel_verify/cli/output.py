@@ -66,7 +66,7 @@ def piped_width() -> int:
     return int(wanted) if wanted.isdigit() and int(wanted) >= 40 else PLAIN_WIDTH
 
 
-def print_json(value: Any) -> None:
+def print_json(value: object) -> None:
     """Strict JSON on stdout."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=1)
     sys.stdout.write(text.translate(JSON_ESCAPES) + "\n")

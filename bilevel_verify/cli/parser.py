@@ -33,9 +33,9 @@ class _Version(argparse.Action):
     """``--version`` without importing the package before it is asked for."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: Any, **__: Any) -> NoReturn:
-        from bilevel_verify import __version__
+        from bilevel_verify.version import VERSION
 
-        parser.exit(0, f"bilevel-verify {__version__}\n")
+        parser.exit(0, f"bilevel-verify {VERSION}\n")
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -73,7 +73,9 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _command(commands: Any, name: str, module: str, summary: str) -> argparse.ArgumentParser:
+def _command(
+    commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str, module: str, summary: str
+) -> argparse.ArgumentParser:
     command: argparse.ArgumentParser = commands.add_parser(name, help=summary, description=summary, allow_abbrev=False)
     command.set_defaults(run=f"{COMMANDS}.{module}:{name}_command")
     command.add_argument("--json", action="store_true", help="JSON alone on stdout; messages go to stderr")
@@ -106,7 +108,7 @@ def _strict(command: argparse.ArgumentParser) -> None:
     command.add_argument("--strict", action="store_true", help="exit 1 for undecided rows too")
 
 
-def _run(commands: Any) -> None:
+def _run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     c = _command(commands, "run", "campaigns", "run a campaign; without a file every card on the built-in zoo")
     c.add_argument("campaign", nargs="?", metavar="CAMPAIGN", help="campaign file (TOML)")
     c.add_argument("--out", default="bilevel-verify-report", metavar="DIR", help="folder of store and report")
@@ -123,7 +125,7 @@ def _run(commands: Any) -> None:
     _strict(c)
 
 
-def _verify(commands: Any) -> None:
+def _verify(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     c = _command(commands, "verify", "verifying", "check a statement, or all of a card, on a problem")
     c.add_argument("statements", nargs="*", metavar="STATEMENT", help="paper/id, a paper's key, or FILE.toml/id")
     c.add_argument("--statement", action="append", default=[], metavar="STATEMENT", help="the same as an option")
@@ -141,7 +143,7 @@ def _verify(commands: Any) -> None:
     _strict(c)
 
 
-def _worst(commands: Any) -> None:
+def _worst(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     c = _command(commands, "worst", "worst", "how tight the claims of a statement are: worst cases by search")
     c.add_argument("statement", nargs="?", metavar="STATEMENT", help="paper/id, paper/id:claim or FILE.toml/id")
     text = "family to search (repeatable; default: all that fit)"
@@ -162,7 +164,7 @@ def _worst(commands: Any) -> None:
     c.add_argument("--out", metavar="DIR", help=text)
 
 
-def _solve(commands: Any) -> None:
+def _solve(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     c = _command(commands, "solve", "solving", "run a method with the parameters of its theorem")
     c.add_argument("method", metavar="METHOD", help="name of a method (see list methods)")
     _problem_options(c, positional=False)
@@ -173,7 +175,7 @@ def _solve(commands: Any) -> None:
     c.add_argument("--out", metavar="DIR", help="write run.json and the trace as CSV")
 
 
-def _derive(commands: Any) -> None:
+def _derive(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     c = _command(commands, "derive", "formulas", "derivatives, hypergradient, penalty: as text, LaTeX or JSON")
     _problem_options(c, positional=True)
     c.add_argument("--only", metavar="NAME,...", help="some quantities instead of all")
@@ -181,7 +183,7 @@ def _derive(commands: Any) -> None:
     c.add_argument("--out", metavar="DIR", help="write derivation.tex and derivation.json")
 
 
-def _constants(commands: Any) -> None:
+def _constants(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     c = _command(commands, "constants", "formulas", "certified smoothness constants with their derivation")
     _problem_options(c, positional=True)
     c.add_argument("--paper", metavar="KEY", help="whose letters (the same letter means different things)")
@@ -192,7 +194,7 @@ def _constants(commands: Any) -> None:
     c.add_argument("--out", metavar="DIR", help="write constants.json and constants.tex")
 
 
-def _audit(commands: Any) -> None:
+def _audit(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     c = _command(commands, "audit", "auditing", "judge every printed formula of a paper that needs no run")
     text = "keys of papers, card files, or sources of papers (.tex, .md), which are drafted first; all cards by default"
     c.add_argument("paper", nargs="*", metavar="PAPER", help=text)
@@ -222,13 +224,13 @@ def _beside_print(command: argparse.ArgumentParser) -> None:
     command.add_argument("--all", action="store_true", help="every row, not only what is wrong or summed up")
 
 
-def _fidelity(commands: Any) -> None:
+def _fidelity(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     c = _command(commands, "fidelity", "manuscripts", "is what a card quotes in the paper, and is it what is judged?")
     _beside_print(c)
     c.add_argument("--statement", metavar="ID", help="only this entry (or definitions, settings.NAME)")
 
 
-def _coverage(commands: Any) -> None:
+def _coverage(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     c = _command(commands, "coverage", "manuscripts", "which row judges each printed relation, or why none does")
     _beside_print(c)
     c.add_argument("--full", action="store_true", help="the full audit instead of the quick one")
@@ -236,14 +238,14 @@ def _coverage(commands: Any) -> None:
     c.add_argument("--out", metavar="DIR", help="write a page for each paper: its formulas in order, with verdicts")
 
 
-def _draft(commands: Any) -> None:
+def _draft(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     c = _command(commands, "draft", "drafting", "a card from the source of a paper: LaTeX or Markdown")
     c.add_argument("paper", metavar="PAPER", help="a .tex file (with what it takes in) or a .md file")
     c.add_argument("--out", metavar="FILE", help="the card (default: PAPER.draft.toml in this folder)")
     c.add_argument("--answers", metavar="FILE", help="answers of the author (TOML), or a card that keeps them")
 
 
-def _check(commands: Any) -> None:
+def _check(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     c = _command(commands, "check", "auditing", "prove or refute one chain of relations")
     c.add_argument("formula", metavar="CHAIN", help="'a <= b < c'")
     c.add_argument("--for", dest="ranges", action="append", default=[], metavar="RANGE", help="'k = integers 1..'")
@@ -260,7 +262,7 @@ def _memory(command: argparse.ArgumentParser) -> None:
     command.add_argument("--memory", type=_positive, default=2.0, metavar="GIB", help=text)
 
 
-def _list(commands: Any) -> None:
+def _list(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     c = _command(commands, "list", "catalogue", "what there is: problems, statements, methods, cards")
     kinds = ("problems", "statements", "methods", "cards", "api")
     c.add_argument("kind", nargs="?", choices=kinds, help="only one of them; api: the API reference as Markdown")
@@ -269,7 +271,7 @@ def _list(commands: Any) -> None:
     c.add_argument("--fidelity", action="store_true", help="with --show: the statement's quotations beside the print")
 
 
-def _report(commands: Any) -> None:
+def _report(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     c = _command(commands, "report", "campaigns", "write the report of what was stored")
     c.add_argument("source", metavar="SOURCE", help="folder of a run, its results.sqlite, or a report.json")
     c.add_argument("--out", metavar="DIR", help="folder of the report (default: beside the source)")
@@ -278,7 +280,7 @@ def _report(commands: Any) -> None:
     c.add_argument("--export", choices=("csv", "parquet"), help="write all rows as a flat table too")
 
 
-def _rates(commands: Any) -> None:
+def _rates(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     c = _command(commands, "rates", "rating", "observed exponents beside those of the papers, or of a method of yours")
     c.add_argument("--only", default="", metavar="TEXT", help="series whose name contains TEXT (default: all)")
     c.add_argument("--list", action="store_true", help="only say which series there are")
@@ -296,7 +298,7 @@ def _rates(commands: Any) -> None:
     _run_options(own)
 
 
-def _bench(commands: Any) -> None:
+def _bench(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     c = _command(commands, "bench", "measuring", "speed beside hand-written C, lambdify, JAX and CasADi; growth")
     parts = "loops, batch, dimension, samples, constants, import, main-job"
     c.add_argument("--only", metavar="PART,...", help=f"of {parts} (default: all)")
@@ -305,7 +307,7 @@ def _bench(commands: Any) -> None:
     c.add_argument("--out", metavar="FILE", help="write the tables into a text file too")
 
 
-def _experiments(commands: Any) -> None:
+def _experiments(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     text = "run the experiments of the papers; without a name list them"
     c = _command(commands, "experiments", "experimenting", text)
     c.add_argument("names", nargs="*", metavar="NAME", help="experiments, or all")
@@ -318,7 +320,7 @@ def _experiments(commands: Any) -> None:
     c.add_argument("--retry", action="store_true", help="work again on runs that failed before")
 
 
-def _plot(commands: Any) -> None:
+def _plot(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     c = _command(commands, "plot", "picturing", "one picture of a problem, a run or a promise, as SVG, PNG or PDF")
     kinds = "hyper-objective penalty trajectory convergence bound margins scaling curvature".split()
     c.add_argument("kind", choices=kinds, metavar="KIND", help=", ".join(kinds))
@@ -343,7 +345,7 @@ def _plot(commands: Any) -> None:
     _run_options(c)
 
 
-def _cache(commands: Any) -> None:
+def _cache(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     c = _command(commands, "cache", "caching", "the folder of compiled code: where it is, what it holds, clear it")
     c.add_argument("--clear", action="store_true", help="remove everything that this tool keeps there")
     c.add_argument("--limit", type=_positive, metavar="MB", help="remove what was not used for longest above MB now")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -80,7 +81,7 @@ def scalar(text: str, option: str) -> Scalar:
     return value
 
 
-def problem_of(arguments: Any) -> tuple[Any, str]:
+def problem_of(arguments: argparse.Namespace) -> tuple[Any, str]:
     """The problem (or family) that ``--problem`` and ``--knob`` name, and its name as given."""
     names = [n for n in (getattr(arguments, "target", None), arguments.problem) if n]
     if len(names) != 1:

@@ -10,7 +10,7 @@ from typing import Any, overload
 import sympy
 
 from bilevel_verify.constants.bound.bounds import Bound
-from bilevel_verify.constants.bound.constant import Constant, Reason, Side
+from bilevel_verify.constants.bound.constant import Constant, Reason, Side, html_table
 from bilevel_verify.constants.bound.memory import remembered
 from bilevel_verify.constants.formula.domain import domain_of
 from bilevel_verify.constants.formula.structure import normalise, structure_of
@@ -18,7 +18,7 @@ from bilevel_verify.constants.gradient_domination import Along, gradient_dominat
 from bilevel_verify.constants.groups.engine import Analysis
 from bilevel_verify.constants.hoelder.hoelder import hoelder_pair
 from bilevel_verify.constants.papers import Letter, LetterSet, letters_of
-from bilevel_verify.constants.simple import simple_constant
+from bilevel_verify.constants.simple import simple_bound
 from bilevel_verify.errors import InputError
 from bilevel_verify.intervals.rounding import enclose
 from bilevel_verify.problems.family import ProblemFamily
@@ -200,7 +200,8 @@ class Constants(Mapping[str, Constant]):
                 return self._hoelder(letter)
             case "ratio":
                 return self._ratio(letter)
-        return simple_constant(self, letter)
+        bound = simple_bound(letter, self.problem, self.analysis, self.effort)
+        return self._constant(letter, bound, "lower" if letter.name == "alpha" else "upper")
 
     def _constant(self, letter: Letter, bound: Bound, side: Side = "upper") -> Constant:
         domain = domain_of(self.problem)
@@ -278,8 +279,6 @@ class Constants(Mapping[str, Constant]):
         return "\n".join(f"{c.name:6s} = {c.value:.9g}  {c.route}" for c in self.values())
 
     def _repr_html_(self) -> str:
-        from bilevel_verify.constants.bound.display import html_table
-
         return html_table(self.values())
 
 

@@ -13,7 +13,6 @@ X_g*. Which of the three cases it is, is decided in rational arithmetic:
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import sympy
@@ -29,7 +28,7 @@ Bound = tuple[Expr, Expr, str, sympy.Matrix | None]
 LARGEST = 40
 
 
-def rational(value: Any) -> sympy.Rational:
+def rational(value: float) -> sympy.Rational:
     """A float or a SymPy number as an exact rational."""
     if isinstance(value, Expr):
         return sympy.Rational(value)

@@ -116,13 +116,13 @@ def read_letter(name: str, data: Mapping[str, Any], where: str) -> Letter:
     return Letter(name, measure, parts, NORMS[norm], str(data.get("meaning", "")), partner)  # type: ignore[arg-type]
 
 
-def _word(value: Any, known: Any, where: str) -> str:
+def _word(value: str, known: dict[str, str] | tuple[str], where: str) -> str:
     if not isinstance(value, str) or value not in known:
         raise InputError(f"{where}: {value!r} is none of {', '.join(known)}")
     return value
 
 
-def _words(data: Mapping[str, Any], name: str, where: str) -> tuple[str, ...]:
+def _words(data: Mapping[str, object], name: str, where: str) -> tuple[str, ...]:
     value = data.get(name, [])
     if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
         raise InputError(f"{where}: {name} must be a list of texts")
@@ -171,7 +171,7 @@ def letter_sets() -> Mapping[str, LetterSet]:
     return MappingProxyType(found)
 
 
-def _data(path: Path) -> dict[str, Any]:
+def _data(path: Path) -> dict[str, object]:
     return tomllib.loads(path.read_text(encoding="utf-8"))
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import numpy as np
 import sympy
@@ -13,7 +13,7 @@ from sympy import Expr, Integer
 
 from bilevel_verify.constants import error_bounds
 from bilevel_verify.constants.bound.bounds import Bound
-from bilevel_verify.constants.bound.constant import Constant, Reason, Side
+from bilevel_verify.constants.bound.constant import Reason
 from bilevel_verify.constants.calculus import exact
 from bilevel_verify.constants.formula.domain import Domain
 from bilevel_verify.constants.formula.structure import Ridge, Structure
@@ -23,9 +23,7 @@ from bilevel_verify.intervals.batch import Interval
 from bilevel_verify.intervals.rounding import Array, enclose
 from bilevel_verify.intervals.scalar import Power
 from bilevel_verify.problems import feasible as sets
-
-if TYPE_CHECKING:
-    from bilevel_verify.constants.api import Constants
+from bilevel_verify.problems.problem import Problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,32 +36,30 @@ class ErrorBound:
     solutions: tuple[Array, Array] | None = None
 
 
-def simple_constant(owner: Constants, letter: Letter) -> Constant:
-    """``D``, ``alpha``, ``r`` or ``M`` of a simple bilevel problem."""
-    problem = owner.problem
+def simple_bound(letter: Letter, problem: Problem, analysis: Callable[[str], Analysis], effort: float) -> Bound:
+    """The bound behind ``D``, ``alpha``, ``r`` or ``M`` of a simple bilevel problem.
+
+    ``analysis`` : of ``f`` and of ``g``, by name.
+    """
     if letter.measure == "diameter":
-        return owner._constant(letter, diameter(problem.feasible, problem.dx))
-    lower_level = owner.analysis("g")
-    found = error_bound(lower_level, problem.feasible)
+        return diameter(problem.feasible, problem.dx)
+    found = error_bound(analysis("g"), problem.feasible)
     if letter.measure == "gradient":
-        return owner._constant(letter, _gradient_over_solutions(owner, found))
-    side: Side = "lower" if letter.name == "alpha" else "upper"
+        return _gradient_over_solutions(analysis("f"), effort, found)
     if found is None:
         why = Reason("not derived", "no certified error bound is known for this lower level and feasible set")
-        return owner._constant(letter, Bound(math.inf, 0.0, False, "calculus", why), side)
+        return Bound(math.inf, 0.0, False, "calculus", why)
     value = found.alpha if letter.name == "alpha" else found.r
     low, high = enclose(value)
-    bound = Bound(high, low, True, "exact", Reason("error bound", found.text), value, letter.name == "r")
-    return owner._constant(letter, bound, side)
+    return Bound(high, low, True, "exact", Reason("error bound", found.text), value, letter.name == "r")
 
 
-def _gradient_over_solutions(owner: Constants, found: ErrorBound | None) -> Bound:
-    upper_level = owner.analysis("f")
+def _gradient_over_solutions(upper_level: Analysis, effort: float, found: ErrorBound | None) -> Bound:
     where = "X_g* lies in Z"
     if found is not None and found.solutions is not None:
         lo, hi = found.solutions
         domain = Domain(lo, hi, "box around X_g*", False)
-        upper_level = Analysis(upper_level.structure, upper_level.is_x, domain, "f", owner.effort)
+        upper_level = Analysis(upper_level.structure, upper_level.is_x, domain, "f", effort)
         where = "X_g* lies in a box"
     bound = upper_level.norm("z")
     why = Reason(where, f"M <= sup |nabla f| there <= {bound.upper:.9g}", (bound.why,))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from bilevel_verify.errors import CardError, InputError
 from bilevel_verify.files import read_toml
@@ -73,7 +72,7 @@ def read_answers(path: Path | None) -> Answers:
     return answers_of(data, str(path))
 
 
-def answers_of(data: Mapping[str, Any], label: str) -> Answers:
+def answers_of(data: Mapping[str, object], label: str) -> Answers:
     """Answers from a table.
 
     Raises

@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from bilevel_verify.drafting.answers import Answers, Question
-from bilevel_verify.drafting.document import Document, slug
+from bilevel_verify.drafting.document import Document
+from bilevel_verify.drafting.drafted import Drafted
 from bilevel_verify.drafting.entries import Composer
 from bilevel_verify.drafting.evidence import Evidence, Key, is_running
-from bilevel_verify.drafting.forms import WHY, Sorts, Store
+from bilevel_verify.drafting.forms import Sorts, Store
 from bilevel_verify.drafting.kinds import Declared, notation_of, said
 from bilevel_verify.drafting.latex_source import read_latex_source
 from bilevel_verify.drafting.letters import introduced, used_in
 from bilevel_verify.drafting.macros import written_out
 from bilevel_verify.drafting.markdown_source import read_markdown_source
 from bilevel_verify.drafting.notes import Note
-from bilevel_verify.drafting.positions import Remark
 from bilevel_verify.drafting.relations import Printed, Reader, cleaned
 from bilevel_verify.drafting.scopes import Scopes
 from bilevel_verify.drafting.sentences import contexts
+from bilevel_verify.drafting.writing import card_text
 from bilevel_verify.errors import InputError, LatexError
 from bilevel_verify.latex import Notation
 from bilevel_verify.latex.source.atoms import atom_of
@@ -34,91 +33,11 @@ OTHER_NORM = re.compile(r"\b(?:arbitrary|any|general|dual) norms?\b", re.IGNOREC
 AFTER = re.compile(r"\s*(?:is|are|be|denotes?)\s+(?:a|an|the|some|any)?\s*(?:\w+[- ]){0,2}?(\w+)")
 
 
-@dataclass(frozen=True, slots=True)
-class Counts:
-    """What was found: formulas, relations, and of these the links (promises and steps) and what became of them."""
-
-    formulas: int
-    unread: int
-    relations: int
-    links: int
-    judged: int
-    left: dict[str, int]
-    unread_links: int
-
-    @property
-    def percent(self) -> int:
-        """Whole percent of the links that can be judged."""
-        return 100 * self.judged // self.links if self.links else 0
-
-    def record(self) -> dict[str, Any]:
-        """The counts as they stand in a card and in the output of the command."""
-        return {
-            "formulas": self.formulas,
-            "not_read": self.unread,
-            "relations": self.relations,
-            "links": self.links,
-            "judged": self.judged,
-            "not_judged": {**self.left, "not read": self.unread_links},
-        }
-
-    def __str__(self) -> str:
-        return (
-            f"{self.formulas} formulas, {self.unread} not read; {self.relations} relations, {self.links} of them links,"
-            f" {self.judged} can be judged ({self.percent} %)"
-        )
-
-
-@dataclass(frozen=True)
-class Draft:
+class Draft(Drafted):
     """A drafted card: what was read of a paper, and everything that goes into the card."""
-
-    path: Path
-    document: Document
-    notation: Notation
-    symbols: tuple[Declared, ...]
-    reader: Reader
-    scopes: Scopes
-    composer: Composer
-    answers: Answers
-    questions: tuple[Question, ...]
-    notes: tuple[Note, ...]
-    places: dict[str, Printed] = field(default_factory=dict)
-
-    @property
-    def key(self) -> str:
-        """Key of the card: the name of the file."""
-        return slug(self.path.stem)
-
-    @property
-    def remarks(self) -> tuple[Remark, ...]:
-        """What could not be read, in the order of the paper: of the source first, then formula by formula."""
-        return (*self.document.remarks, *(u.remark for u in self.reader.unread))
-
-    @property
-    def counts(self) -> Counts:
-        """The numbers of the draft."""
-        units = self.document.units
-        unread = [
-            u for u in self.reader.unread
-            if units[u.unit].kind != "algorithm" and (u.formula.display or units[u.unit].kind != "text")
-        ]  # fmt: skip
-        lost = sum(u.relations for u in unread)
-        left = Counter(one.why for one in self.composer.left)
-        return Counts(
-            self.reader.formulas,
-            len({u.formula.at for u in self.reader.unread}),
-            len(self.reader.printed) + sum(u.relations for u in self.reader.unread),
-            self.composer.links + sum(left.values()) + lost,
-            self.composer.links,
-            {why: left[why] for why in WHY if left[why]},
-            lost,
-        )
 
     def text(self) -> str:
         """The card as TOML."""
-        from bilevel_verify.drafting.writing import card_text
-
         return card_text(self)
 
 
@@ -154,7 +73,7 @@ def _composed(
     evidence: Evidence,
 ) -> Draft:  # fmt: skip
     scalars = _scalars(notation, reader)
-    scopes = Scopes(document, reader.printed, scalars, dict(reader.document_labels()))
+    scopes = Scopes(document, reader.printed, scalars, dict(reader.document_labels()), reader.spoken)
     words = " ".join(scopes.words(i) for i in range(len(document.units)))
     sorts = Sorts(notation, euclidean=OTHER_NORM.search(words) is None)
     names = {e.name for e in notation.entries} | scalars | NUMBERS | _reserved()
@@ -252,7 +171,7 @@ def _questions(composer: Composer, symbols: list[Declared], answers: Answers) ->
     text = composer.reader.document.text
     weight: Counter[str] = Counter()
     for made in composer.made:
-        weight.update(made.letters - made.fields.get("define", {}).keys())
+        weight.update(made.letters - made.fields.get("define", {}).keys() - made.fields.get("for", {}).keys())
     known = set(composer.scopes.standing) | set(answers.ranges) | set(composer.scopes.general)
     found: dict[tuple[str, str], Question] = {}
     for one in symbols:

@@ -9,7 +9,8 @@ from itertools import groupby
 from typing import Any
 
 from bilevel_verify.drafting.document import Unit, slug
-from bilevel_verify.drafting.forms import Judgeable, Sorts, Store, Unjudged, judgeable
+from bilevel_verify.drafting.forms import Sorts, Store, Unjudged
+from bilevel_verify.drafting.judgeable import Judgeable, judgeable
 from bilevel_verify.drafting.letters import own_bounds, plain, ranges
 from bilevel_verify.drafting.notes import Note, index_notes
 from bilevel_verify.drafting.relations import Printed, Reader
@@ -133,7 +134,7 @@ class Composer:
         spans = {n: (r, "the formula itself") for n, r in own.items()}
         for name, span in scope.ranges.items():
             unit = self.reader.document.units[span.units[0]]
-            spans.setdefault(name, (span, unit.name or unit.section))
+            spans.setdefault(name, (span, span.origin(unit.name or unit.section)))
         spans = {n: s for n, s in spans.items() if n in used and n not in define}
         if spans:
             fields["for"] = {n: r.text(n in self.running) for n, (r, _) in spans.items()}

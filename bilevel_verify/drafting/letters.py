@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from bilevel_verify.drafting.document import Formula, Unit
 from bilevel_verify.drafting.relations import Printed, comparisons
+from bilevel_verify.drafting.spoken import Spoken
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.latex.grammar.binding import free_letters as all_free
 from bilevel_verify.theorems.rewrite import free_letters, has_order, infinite
@@ -30,12 +31,13 @@ class Bound:
 
 @dataclass
 class Range:
-    """The range of a letter in one scope, put together from its printed ends."""
+    """The range of a letter in one scope, put together from its printed ends, or as ``words`` say it."""
 
     lower: tuple[tree.Node, bool] | None = None
     upper: tuple[tree.Node, bool] | None = None
     clash: bool = False
     units: list[int] = field(default_factory=list)
+    words: str = ""
 
     def add(self, bound: Bound) -> None:
         """Take in one more end."""
@@ -47,6 +49,10 @@ class Range:
             self.clash = self.clash or (self.upper is not None and self.upper != end)
             self.upper = end
         self.units.append(bound.unit)
+
+    def origin(self, place: str) -> str:
+        """Where it stands; of one in words, the words."""
+        return f"{place}, in words: {self.words}" if self.words else place
 
     def text(self, integer: bool) -> str:
         """The range in the words of a card."""
@@ -103,11 +109,21 @@ def plain(node: tree.Node) -> bool:
     return True
 
 
-def ranges(found: Iterable[Bound]) -> dict[str, Range]:
-    """Letter -> range; ends that contradict each other are a clash, and no range."""
+def ranges(found: Iterable[Bound], said: Iterable[Spoken] = ()) -> dict[str, Range]:
+    """Letter -> range; ends that contradict each other are a clash, and no range.
+
+    What is ``said`` in words counts where no end is printed, and of it the least that is said.
+    """
     table: dict[str, Range] = defaultdict(Range)
     for bound in found:
         table[bound.name].add(bound)
+    least: dict[str, Spoken] = {}
+    for one in said:
+        known = least.get(one.name)
+        if one.name not in table and (known is None or (one.end, one.op == ">") < (known.end, known.op == ">")):
+            least[one.name] = one
+    for one in least.values():
+        table[one.name] = Range((tree.Number(one.end), one.op == ">="), units=[one.unit], words=one.words)
     return {name: r for name, r in table.items() if not r.clash}
 
 

@@ -11,6 +11,7 @@ from bilevel_verify.drafting.document import ASSUMED, Document, Formula, Unit
 from bilevel_verify.drafting.macros import written_out
 from bilevel_verify.drafting.positions import Position, Remark
 from bilevel_verify.drafting.sentences import Context, contexts
+from bilevel_verify.drafting.spoken import Spoken, of_chain, spoken
 from bilevel_verify.errors import LatexError
 from bilevel_verify.language import tree
 from bilevel_verify.latex import Notation, Statement, read_latex
@@ -62,13 +63,17 @@ class Unread:
 
 @dataclass
 class Reader:
-    """Reads the formulas of a paper one after the other."""
+    """Reads the formulas of a paper one after the other.
+
+    ``named`` are letters that words introduce, ``spoken`` ranges that words or the end of a definition give.
+    """
 
     document: Document
     notation: Notation
     printed: list[Printed] = field(default_factory=list)
     unread: list[Unread] = field(default_factory=list)
     named: set[str] = field(default_factory=set)
+    spoken: list[Spoken] = field(default_factory=list)
     formulas: int = 0
     chains: int = 0
 
@@ -126,6 +131,9 @@ class Reader:
             self.chains += 1
             if not statement.relations:
                 self._names(context, statement)
+                said = list(spoken(context, statement, number))
+                self.spoken += said
+                self.named |= {one.name for one in said}
             if not statement.relations or statement.goals:
                 last = statement.members[-1] if not statement.goals else None
                 continue
@@ -140,6 +148,8 @@ class Reader:
             where, quantified = _conditions(statement)
             piece = pieces[place] if place < len(pieces) else ""
             role = self._role(unit, context, statement)
+            if role == "definition" and not context.formula.display:
+                self.spoken += of_chain(statement, number)
             if len(members) <= len(relations):
                 last = members[-1]
                 continue

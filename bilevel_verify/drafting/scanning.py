@@ -15,6 +15,7 @@ DISPLAYS = frozenset(
     "equation align gather multline eqnarray displaymath alignat flalign dmath math IEEEeqnarray xalignat".split()
 )
 ALIGNING = frozenset("align gather eqnarray alignat flalign IEEEeqnarray multline xalignat".split())
+PICTURE = re.compile(r"\\begin\s*\{(tikzpicture|picture|tabular|tabularx|table|figure)\*?\}")
 PARAGRAPH = re.compile(r"\n[ \t]*\n")
 LABEL = re.compile(r"\\label\s*\{([^{}]*)\}")
 TAG = re.compile(r"\\tag\*?\s*\{([^{}]*)\}")
@@ -83,7 +84,12 @@ class Scan:
         gap = PARAGRAPH.search(source, found.end(), last)
         if close is not None and (gap is None or (found["dollars"] == "$$" and _blank_inside(source, found, close))):
             return close
-        self.remark(found.start(), "unbalanced", f"{found[0]} is not closed; the formula is left out")
+        reason, why = "unbalanced", "is not closed"
+        if (picture := PICTURE.match(source, end)) is not None and last == end:
+            reason, why = "picture", f"holds a {picture[1]}"
+        elif last < end and gap is None:
+            reason, why = "too large", f"is not closed within {LONGEST} characters"
+        self.remark(found.start(), reason, f"{found[0]} {why}; the formula is left out")
         return None
 
     def _formula(self, found: re.Match[str], close: re.Match[str], display: bool, name: str) -> Iterator[Formula]:

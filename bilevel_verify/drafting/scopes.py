@@ -21,6 +21,7 @@ from bilevel_verify.drafting.letters import (
     without_circles,
 )
 from bilevel_verify.drafting.relations import Printed, comparisons
+from bilevel_verify.drafting.spoken import Spoken
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.theorems.rewrite import free_letters
 from bilevel_verify.theorems.vocabulary import NUMBERS
@@ -59,6 +60,7 @@ class Scopes:
     printed: list[Printed]
     scalars: frozenset[str]
     known: dict[str, str] = field(default_factory=dict)
+    spoken: list[Spoken] = field(default_factory=list)
     by_unit: dict[int, list[Printed]] = field(default_factory=lambda: defaultdict(list))
     standing: dict[str, Range] = field(default_factory=dict)
     ambiguous: set[str] = field(default_factory=set)
@@ -68,8 +70,24 @@ class Scopes:
             self.by_unit[one.unit].append(one)
         whole = [i for i, u in enumerate(self.document.units) if u.kind in ("text", *ASSUMED)]
         found = [b for i in whole for p in self.by_unit[i] if not LOCAL.search(p.context.before) for b in bounds(p)]
-        self.standing = ranges(b for b in found if b.name in self.scalars)
+        said = [one for one in self.spoken if one.unit in set(whole) and one.name in self.scalars]
+        self.standing = _ordered(ranges((b for b in found if b.name in self.scalars), said), self._pairs(whole))
         self.general = self._general(whole)
+
+    def _pairs(self, units: list[int]) -> list[tuple[str, str, bool]]:
+        """Letters of which the text gives the order: (smaller, larger, whether they differ)."""
+        found = []
+        for one in (p for i in units for p in self.by_unit[i] if p.role == "given"):
+            match one.left, one.op, one.right:
+                case (tree.Letter(name=low), "<" | "<=", tree.Letter(name=high)):
+                    pass
+                case (tree.Letter(name=high), ">" | ">=", tree.Letter(name=low)):
+                    pass
+                case _:
+                    continue
+            if {low, high} <= self.scalars and not LOCAL.search(one.context.before):
+                found.append((low, high, one.op in ("<", ">")))
+        return found
 
     def _general(self, whole: list[int]) -> dict[str, Defined]:
         """Definitions of the paper as a whole: named as such in the text, and the same everywhere."""
@@ -117,11 +135,13 @@ class Scopes:
         scope = Scope()
         found: list[Defined] = []
         ends: list[Bound] = []
+        said: list[Spoken] = []
         for source in self.sources(number):
             unit = self.document.units[source]
             if unit.is_statement:
                 scope.hypotheses += self._hypotheses(source, unit)
                 ends += [b for p in self._given(source, unit) for b in bounds(p) if b.name in self.scalars]
+                said += [one for one in self.spoken if one.unit == source and one.name in self.scalars]
             local = [d for p in self.by_unit[source] for d in definitions(p, self.scalars)]
             if unit.kind == "proof":
                 local = [d for d in local if d.named]
@@ -135,7 +155,7 @@ class Scopes:
         }  # fmt: skip
         define = {**general, **own}
         scope.define = without_circles(define)
-        scope.ranges = {n: r for n, r in ranges(ends).items() if n not in scope.define}
+        scope.ranges = {n: r for n, r in ranges(ends, said).items() if n not in scope.define}
         return scope
 
     def _given(self, number: int, unit: Unit) -> list[Printed]:
@@ -158,3 +178,15 @@ class Scopes:
                 if letters and letters <= self.scalars and all(plain(side) for side in sides):
                     found.append(Hypothesis(node, unit.name))
         return found
+
+
+def _ordered(known: dict[str, Range], pairs: list[tuple[str, str, bool]]) -> dict[str, Range]:
+    """Ranges with those of letters that are larger than one with a lower end: ``0 < a < b`` says ``b > 0``."""
+    found = dict(known)
+    for _ in range(3):
+        for small, large, strict in pairs:
+            below = found.get(small)
+            if large not in found and below is not None and below.lower is not None:
+                value, closed = below.lower
+                found[large] = Range((value, closed and not strict), units=list(below.units))
+    return found

@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from typing import Any
 
 BARE = re.compile(r"[A-Za-z0-9_-]+\Z")
 
 
-def value(found: Any) -> str:
+def value(found: object) -> str:
     """A value on one line."""
     match found:
         case bool():
@@ -40,7 +39,7 @@ def string(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
-def table(header: str, fields: Mapping[str, Any], comment: str = "") -> str:
+def table(header: str, fields: Mapping[str, object], comment: str = "") -> str:
     """A table with its fields, one a line; a list of chain members is one a line too."""
     lines = [f"# {line}" for line in comment.splitlines()] + ([header] if header else [])
     for name, item in fields.items():

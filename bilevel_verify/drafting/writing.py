@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bilevel_verify.drafting import toml_text
 from bilevel_verify.drafting.document import Formula, Unit, plain_words, slug
+from bilevel_verify.drafting.drafted import Drafted
 from bilevel_verify.drafting.entries import Made
 from bilevel_verify.drafting.scopes import NEW
 from bilevel_verify.errors import InputError
 from bilevel_verify.language import to_text
 from bilevel_verify.latex import Entry, Notation
 from bilevel_verify.latex.notation import GROUPS
-
-if TYPE_CHECKING:
-    from bilevel_verify.drafting.draft import Draft
 
 LONGEST = 900_000
 """Characters of a card; what does not fit is left out and said to be."""
@@ -25,7 +23,7 @@ An entry with `drafted = true` is never refuted at a point, because the text may
 take the line away when you have read the entry, its ranges (`for`, [letters]) and its hypotheses (`where`)."""
 
 
-def card_text(draft: Draft) -> str:
+def card_text(draft: Drafted) -> str:
     """The card as TOML."""
     parts = [toml_text.table("[paper]", {"key": draft.key, "title": draft.document.title[:300]},
                              HEAD.format(source=draft.path.name))]  # fmt: skip
@@ -44,7 +42,7 @@ def card_text(draft: Draft) -> str:
     return "\n".join(parts)
 
 
-def _draft_tables(draft: Draft) -> list[str]:
+def _draft_tables(draft: Drafted) -> list[str]:
     fields: dict[str, Any] = {
         "source": draft.path.name,
         **draft.counts.record(),
@@ -105,7 +103,7 @@ def _declaration(entry: Entry) -> str:
     return f"{entry.display}={entry.name}{flags}"
 
 
-def _letters(draft: Draft) -> str:
+def _letters(draft: Drafted) -> str:
     """Every letter of the entries, with its range where the paper or the author gives one."""
     composer = draft.composer
     wanted = sorted(
@@ -126,7 +124,7 @@ def _letters(draft: Draft) -> str:
             unit = draft.document.units[span.units[0]]
             fields |= {
                 "domain": span.text(name in composer.running),
-                "domain_from": unit.name or unit.section or "text",
+                "domain_from": span.origin(unit.name or unit.section or "text"),
             }
         else:
             fields["sign"] = "any"
@@ -164,7 +162,7 @@ def _conditions(made: list[Made], scalars: frozenset[str]) -> set[str]:
     return found
 
 
-def _entries(draft: Draft) -> list[tuple[str, str]]:
+def _entries(draft: Drafted) -> list[tuple[str, str]]:
     """Statements, the links in them, proofs with their links: in the order of the paper."""
     by_unit: dict[int, list[Made]] = defaultdict(list)
     for made in draft.composer.made:
@@ -182,7 +180,7 @@ def _entries(draft: Draft) -> list[tuple[str, str]]:
     return found
 
 
-def _unit(draft: Draft, number: int, unit: Unit, own: list[Made], ids: set[str]) -> tuple[str, str] | None:
+def _unit(draft: Drafted, number: int, unit: Unit, own: list[Made], ids: set[str]) -> tuple[str, str] | None:
     if unit.kind == "proof" and not own:
         return None
     of = f"proof of {unit.of}" if unit.of else "proof"

@@ -84,7 +84,7 @@ def shipped(loader: str) -> Any:
 
 
 def _of_sklearn(loader: str) -> Callable[..., tuple[Any, NDArray[np.int64], str]]:
-    def make(spec: Mapping[str, Any], seed: int, folder: Path | None) -> tuple[Any, NDArray[np.int64], str]:
+    def make(spec: Mapping[str, object], seed: int, folder: Path | None) -> tuple[Any, NDArray[np.int64], str]:
         data = shipped(loader)
         A = np.asarray(data.data, dtype=float)
         A = A / 16.0 if loader == "digits" else (A - A.mean(axis=0)) / A.std(axis=0)
@@ -124,7 +124,7 @@ def _documents(spec: Mapping[str, Any], seed: int, folder: Path | None) -> tuple
     return A, labels, f"seeded sparse rows with Zipf columns, {n} x {p}, {c} classes, {A.nnz} entries"
 
 
-def _mnist(spec: Mapping[str, Any], seed: int, folder: Path | None) -> tuple[Any, NDArray[np.int64], str]:
+def _mnist(spec: Mapping[str, object], seed: int, folder: Path | None) -> tuple[Any, NDArray[np.int64], str]:
     images, labels = (
         _idx(_file(folder, (f"train-{kind}", f"train-{kind}.gz"), "MNIST", "clusters"))
         for kind in ("images-idx3-ubyte", "labels-idx1-ubyte")
@@ -144,7 +144,7 @@ def _idx(path: Path) -> Any:
     return np.frombuffer(raw, dtype=np.uint8, offset=4 + 4 * raw[3]).reshape(sizes)
 
 
-def _newsgroups(spec: Mapping[str, Any], seed: int, folder: Path | None) -> tuple[Any, NDArray[np.int64], str]:
+def _newsgroups(spec: Mapping[str, object], seed: int, folder: Path | None) -> tuple[Any, NDArray[np.int64], str]:
     try:
         import sklearn.datasets as source
     except ImportError:

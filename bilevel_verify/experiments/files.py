@@ -192,13 +192,13 @@ def _claim(table: Mapping[str, Any], entries: Mapping[str, Entry], variants: Map
     )  # fmt: skip
 
 
-def _known(table: Mapping[str, Any], fields: set[str], where: str) -> None:
+def _known(table: Mapping[str, object], fields: set[str], where: str) -> None:
     unknown = sorted(set(table) - fields)
     if unknown:
         raise InputError(f"{where}: unknown field {unknown[0]!r}{nearest(unknown[0], sorted(fields))}")
 
 
-def letters_of(entry: Entry, knobs: Mapping[str, float], constants: Mapping[str, float]) -> dict[str, Any]:
+def letters_of(entry: Entry, knobs: Mapping[str, float], constants: Mapping[str, float]) -> dict[str, object]:
     """The letters of a run: formulas are evaluated at the knobs of tuning and the constants of the instance.
 
     A knob is a letter of its own name too, where the method has one.

@@ -68,7 +68,7 @@ def _cleaning(e: Experiment, size: Size, variant: Mapping[str, Any], seed: int, 
     return Instance(model, np.zeros(model.dx), measure, data.source, final, constants)
 
 
-def _tuning(e: Experiment, size: Size, variant: Mapping[str, Any], seed: int, folder: str | None) -> Instance:
+def _tuning(e: Experiment, size: Size, variant: Mapping[str, object], seed: int, folder: str | None) -> Instance:
     data = labelled(size.data, seed, Path(folder) if folder else None)
     train, valid, test = _samples(data, data.train[1])
     model = Tuning(train, valid)
@@ -136,7 +136,9 @@ def detector(scores: FloatArray, wrong: Any) -> float:
     return float((ranks[wrong].sum() - bad * (bad + 1) / 2) / (bad * (len(wrong) - bad)))
 
 
-def _representation(e: Experiment, size: Size, variant: Mapping[str, Any], seed: int, folder: str | None) -> Instance:
+def _representation(
+    e: Experiment, size: Size, variant: Mapping[str, object], seed: int, folder: str | None
+) -> Instance:
     d, rng = size.data, np.random.default_rng([seed, 7])
     p, k, c, tasks = (int(d[key]) for key in ("features", "representation", "ways", "tasks"))
     shared = rng.standard_normal((p, k)) / np.sqrt(p)
@@ -166,7 +168,7 @@ def _representation(e: Experiment, size: Size, variant: Mapping[str, Any], seed:
     return Instance(seen, start, measure, source, constants={"L1": 4.0 / tasks, "mu": float(d["rho"]) / tasks})
 
 
-def _completion(e: Experiment, size: Size, variant: Mapping[str, Any], seed: int, folder: str | None) -> Instance:
+def _completion(e: Experiment, size: Size, variant: Mapping[str, object], seed: int, folder: str | None) -> Instance:
     one_bit = bool(size.options.get("one_bit"))
     entries, source = ratings({**size.data, "one_bit": one_bit}, seed, Path(folder) if folder else None)
     model = Completion(entries, int(size.data["rank"]), one_bit)
@@ -178,7 +180,7 @@ def _completion(e: Experiment, size: Size, variant: Mapping[str, Any], seed: int
     return Instance(model, model.start(seed), measure, source)
 
 
-def _minimax(e: Experiment, size: Size, variant: Mapping[str, Any], seed: int, folder: str | None) -> Instance:
+def _minimax(e: Experiment, size: Size, variant: Mapping[str, object], seed: int, folder: str | None) -> Instance:
     model = WShaped()
     jitter = 1.0 + float(size.options.get("jitter", 0.0)) * np.random.default_rng([seed, 8]).uniform(-1, 1, 3)
     start = np.asarray(variant["start"], dtype=float) * jitter
@@ -186,7 +188,7 @@ def _minimax(e: Experiment, size: Size, variant: Mapping[str, Any], seed: int, f
     return Instance(model, start, lambda x, y: {"gap": model.phi(x)}, source)
 
 
-def _regression(e: Experiment, size: Size, variant: Mapping[str, Any], seed: int, folder: str | None) -> Instance:
+def _regression(e: Experiment, size: Size, variant: Mapping[str, object], seed: int, folder: str | None) -> Instance:
     from bilevel_verify.problems import Ball
 
     A, b, C, d, source = regression(size.data, seed)

@@ -132,7 +132,7 @@ def _target(target: Any) -> str:
     return f"{target['fraction']:.0%} of the best decrease by any method on that seed"
 
 
-def data_of(found: Finished, verdicts: list[Judged]) -> dict[str, Any]:
+def data_of(found: Finished, verdicts: list[Judged]) -> dict[str, object]:
     """Everything in the tables and figures as plain data; infinite costs are null."""
     runs = []
     for (variant, name), answers in found.answers.items():

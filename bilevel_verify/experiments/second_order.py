@@ -137,7 +137,7 @@ def text_of(title: str, table: Table) -> str:
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
-def _cell(value: Any) -> str:
+def _cell(value: object) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 

@@ -67,14 +67,14 @@ class Elementary:
         return value
 
     @property
-    def array(self) -> Callable[[Any], Any]:
+    def array(self) -> Callable[[object], object]:
         """The function on NumPy arrays (float64, complex where NumPy has it), element by element."""
         import numpy
 
         found: Callable[[Any], Any] = _erf if self.name == "erf" else getattr(numpy, self.numpy or self.name)
         return found
 
-    def ball(self, value: Any) -> Any:
+    def ball(self, value: object) -> Any:
         """Enclosure of the values over a ball (``flint.arb``)."""
         return getattr(value, self.name)()
 

@@ -16,6 +16,7 @@ from fractions import Fraction
 from bilevel_verify.errors import ExpressionError
 from bilevel_verify.language import tree
 from bilevel_verify.language.elementary import ELEMENTARY
+from bilevel_verify.language.flat import parse_flat
 
 SYNONYMS = {"Abs": "abs", "Max": "max", "Min": "min"}
 SYNONYMS |= {other: one.name for one in ELEMENTARY.values() for other in one.synonyms}
@@ -53,13 +54,13 @@ def parse(text: str, *, limits: Limits = CARD) -> tree.Node:
     source = " ".join(text.split("\n")) if "\n" in text else text
     stripped = source.lstrip()
     try:
-        parsed = ast.parse(stripped, mode="eval")
+        parsed = parse_flat(stripped)
     except (SyntaxError, ValueError) as error:
         column = getattr(error, "offset", None)
         raise ExpressionError(_syntax_hint(stripped), stripped, column) from None
     except (RecursionError, MemoryError):
         raise ExpressionError("the expression is nested too deeply; split it with definitions", stripped[:80]) from None
-    return convert(parsed.body, stripped, limits)
+    return convert(parsed, stripped, limits)
 
 
 def convert(node: ast.expr, text: str, limits: Limits = CARD) -> tree.Node:

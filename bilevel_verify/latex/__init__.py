@@ -2,8 +2,9 @@
 
 from bilevel_verify.latex.notation import Entry, Notation
 from bilevel_verify.latex.read import is_latex, parse_any, read_formula, read_latex
-from bilevel_verify.latex.reading import Goal, Reading, Relation, Statement
+from bilevel_verify.latex.reading import Reading
 from bilevel_verify.latex.source.symbols import REASONS
+from bilevel_verify.latex.statements import Goal, Relation, Statement
 
 __all__ = [
     "REASONS",

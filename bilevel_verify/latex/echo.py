@@ -7,17 +7,14 @@ for a function: the echo is there to be unmistakable.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from bilevel_verify.language import letter_latex, tree
 from bilevel_verify.language.latex import ATOM, CONDITION, POWER, PRODUCT, SUM, Echo
 from bilevel_verify.latex.grammar.binding import bound_by, free_letters
 from bilevel_verify.latex.grammar.derivatives import split_name
+from bilevel_verify.latex.notation import Entry, Notation
 from bilevel_verify.latex.source.symbols import ELEMENTARY_LATEX, RELATION_LATEX
-
-if TYPE_CHECKING:
-    from bilevel_verify.latex.notation import Entry, Notation
-    from bilevel_verify.latex.reading import Statement
+from bilevel_verify.latex.statements import Statement
 
 BIG = {"sum": r"\sum", "prod": r"\prod", "max": r"\max", "min": r"\min", "sup": r"\sup", "inf": r"\inf",
        "argmin": r"\arg\min", "argmax": r"\arg\max"}  # fmt: skip

@@ -9,6 +9,7 @@ from bilevel_verify.errors import LatexError
 from bilevel_verify.language import CARD, parse, tree
 from bilevel_verify.language import Limits as TextLimits
 from bilevel_verify.latex.grammar.cursor import Context, Cursor
+from bilevel_verify.latex.grammar.operands import operand
 from bilevel_verify.latex.grammar.statements import statements, top_items
 from bilevel_verify.latex.notation import Notation
 from bilevel_verify.latex.reading import Reading
@@ -46,7 +47,7 @@ def read_latex(
         place = Source(expand(place, macros), limits)
     try:
         items = top_items(build(place, _spelt(place, tokenize(place), notation)))
-        context = Context(place, notation)
+        context = Context(place, notation, operand)
         found = statements(Cursor(context, items, 0, top=True))
     except RecursionError:
         raise LatexError("nested too deeply", "too large") from None

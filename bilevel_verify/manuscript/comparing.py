@@ -13,7 +13,7 @@ from typing import Any
 from bilevel_verify.language import tree
 from bilevel_verify.latex import Notation
 from bilevel_verify.manuscript.values import NotNumeric, Point, kind_of, value
-from bilevel_verify.theorems.card import Domain
+from bilevel_verify.theorems.card_parts import Domain
 from bilevel_verify.theorems.rewrite import binder, free_letters, rebuild, substitute
 from bilevel_verify.theorems.vocabulary import ORDER_FUNCTIONS
 
@@ -160,7 +160,7 @@ def same(one: tree.Node, other: tree.Node, setting: Setting) -> str:
     return ""
 
 
-def _agree(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
+def _agree(one: tuple[object, ...], other: tuple[object, ...]) -> bool:
     """Values that are the same wherever there are any, and there are enough of them."""
     agreed = 0
     for first, second in zip(one, other):

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from bilevel_verify.audit.limits import MEMORY, memory_limit
 from bilevel_verify.audit.pool import shared
@@ -24,14 +23,15 @@ from bilevel_verify.manuscript.relations import Printed, ReadFormula, relations_
 from bilevel_verify.theorems.card import Card
 from bilevel_verify.theorems.rewrite import free_letters
 
+NO_RELATION = "no relation"
 REASONS = {
     "definition": "it defines a symbol",
     "range or hypothesis": "it says where a letter lives, or repeats a hypothesis",
     "assumption": "it is assumed, not claimed",
     "set or operator statement": "membership, an order of matrices, a programme or a minimiser",
-    "equation between vectors, matrices or sets": "no engine compares them for all values",
+    "equation between vectors, matrices or sets": "a side of it is no sum of products of vectors and matrices",
     "order": "an order without a premise from which it should follow",
-    "no relation": "a formula alone",
+    NO_RELATION: "a formula alone: nothing to judge, and not counted among the relations",
     "not read": "the reader does not read the display",
 }
 """Why nothing judges a relation: the list is closed."""
@@ -74,7 +74,7 @@ class Line:
         """Whether there is a verdict other than undecided."""
         return self.verdict in DECIDED
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """All fields, for JSON."""
         found = {name: getattr(self, name) for name in self.__slots__}
         return {**found, "marks": list(self.marks), "uses": list(self.uses)}
@@ -92,14 +92,19 @@ class Walk:
         """All lines, in the order of the paper."""
         return tuple(line for _, lines in self.steps for line in lines)
 
+    @property
+    def relations(self) -> tuple[Line, ...]:
+        """The lines without those of displays in which no relation stands; one that is not read counts once."""
+        return tuple(line for line in self.lines if line.reason != NO_RELATION)
+
     def counts(self) -> dict[str, int]:
         """By whom the relations are judged, and how many have a verdict."""
-        found = Counter(line.by for line in self.lines)
+        found = Counter(line.by for line in self.relations)
         return {by: found[by] for by in BY if found[by]}
 
     def summary(self) -> str:
         """How many relations are judged, decided, given a reason."""
-        lines = self.lines
+        lines = self.relations
         judged = [line for line in lines if line.by != "reason"]
         by = ", ".join(f"{n} {what}" for what, n in self.counts().items())
         why = ", ".join(f"{n} {what}" for what, n in sorted(self.reasons().items()))
@@ -110,7 +115,7 @@ class Walk:
             f"{steps} follow from undecided lines; reasons: {why}"
         )
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Lines and counts, for JSON."""
         lines = [line.to_dict() for line in self.lines]
         return {"paper": self.paper, "lines": lines, "counts": self.counts(), "reasons": self.reasons()}
@@ -196,7 +201,7 @@ def _lines(key: str, one: ReadFormula, ours: Mapping[str, Line], alone: Mapping[
         return
     found = relations_of(one)
     if not found:
-        yield Line(key, f"{formula.n}.1", formula.place, "", "reason", reason="no relation")
+        yield Line(key, f"{formula.n}.1", formula.place, "", "reason", reason=NO_RELATION)
     for printed in found:
         card, layer = ours.get(printed.name), alone.get(printed.name)
         if card is None or (layer is not None and (layer.decided or (layer.uses and card.by != "with verify"))):

@@ -18,11 +18,20 @@ from bilevel_verify.language import to_text, tree
 from bilevel_verify.latex import Notation, read_latex
 from bilevel_verify.manuscript.comparing import Fingerprints, Relation, Setting, same, same_relation, whole_letters
 from bilevel_verify.manuscript.formulas import Formula, Print
-from bilevel_verify.manuscript.naming import Naming, is_count, naming_of, print_notation
+from bilevel_verify.manuscript.formulas import Said as Remark
+from bilevel_verify.manuscript.naming import Naming, Said, is_count, naming_of, print_notation
 from bilevel_verify.manuscript.quotation import Indexed
 from bilevel_verify.manuscript.quoted import Quoted, quotations
-from bilevel_verify.manuscript.relations import Definitions, ReadFormula, candidates, definitions_of, read_print
-from bilevel_verify.theorems.card import Card, Root
+from bilevel_verify.manuscript.relations import (
+    Definitions,
+    ReadFormula,
+    candidates,
+    definitions_of,
+    read_print,
+    read_said,
+)
+from bilevel_verify.theorems.card import Card
+from bilevel_verify.theorems.card_parts import Root
 from bilevel_verify.theorems.rewrite import has_order
 from bilevel_verify.theorems.vocabulary import ORDER_FUNCTIONS
 
@@ -46,12 +55,12 @@ class Row:
     reason: str = ""
     marks: tuple[str, ...] = ()
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """All fields, for JSON."""
         return {name: _listed(getattr(self, name)) for name in self.__slots__}
 
 
-def _listed(value: Any) -> Any:
+def _listed(value: object) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
@@ -80,6 +89,11 @@ class Paper:
     def by_number(self) -> dict[int, ReadFormula]:
         """Number of a formula -> how it was read."""
         return {one.formula.n: one for one in self.read}
+
+    @cached_property
+    def said(self) -> tuple[tuple[Remark, frozenset[str], tuple[Relation, ...]], ...]:
+        """What the paper says beside its formulas, as it was read."""
+        return read_said(self.source, self.notation, self.by_number)
 
     @cached_property
     def defined(self) -> Definitions:
@@ -255,7 +269,7 @@ def _variants(paper: Paper, relation: Relation, said: list[Relation]) -> Iterato
     stands = paper.naming.standing(relation.left, relation.right)
     first = Relation(left, relation.op, right)
     yield first, stands
-    for change in paper.naming.runs(first, said):
+    for change in paper.naming.runs(first, Said.joined(map(Said.of, said))):
         yield Relation(change(left), relation.op, change(right)), stands
     bare = paper.naming.bare
     second = Relation(bare.printed(relation.left), relation.op, bare.printed(relation.right))

@@ -173,7 +173,7 @@ def read_print(data: Mapping[str, Any], label: str = "print") -> Print:
 SAID = {"source": str, "latex": str, "use": int, "any": str, "within": list, "from": int, "cites": int}
 
 
-def _said(item: Any, label: str, numbers: set[int]) -> Said:
+def _said(item: object, label: str, numbers: set[int]) -> Said:
     if not isinstance(item, dict):
         raise InputError(f"{label}: expected a table")
     for key, value in item.items():
@@ -193,7 +193,7 @@ def _said(item: Any, label: str, numbers: set[int]) -> Said:
     return Said(**named)
 
 
-def _formula(item: Any, label: str) -> Formula:
+def _formula(item: object, label: str) -> Formula:
     if not isinstance(item, dict):
         raise InputError(f"{label}: expected a table")
     known = {field.name: field.type for field in fields(Formula)}

@@ -27,9 +27,9 @@ from bilevel_verify.manuscript.fidelity import Paper, relation_text
 from bilevel_verify.manuscript.matrices import attacked
 from bilevel_verify.manuscript.naming import Naming
 from bilevel_verify.manuscript.opaque import FOLDS, Letters, blind, kind_of_call, opaque
-from bilevel_verify.manuscript.proofs.lines import BOOKKEEPING, Known, derived
+from bilevel_verify.manuscript.proofs.lines import BOOKKEEPING, LOEWNER, Known, derived, difference
 from bilevel_verify.manuscript.relations import Printed, candidates
-from bilevel_verify.theorems.card import Domain, Expression, Root
+from bilevel_verify.theorems.card_parts import Domain, Expression, Root
 from bilevel_verify.theorems.prescribed import formulas_of
 from bilevel_verify.theorems.rewrite import free_letters, has_order, rebuild
 from bilevel_verify.theorems.vocabulary import NUMBERS, SCALAR_FUNCTIONS
@@ -60,16 +60,21 @@ def judge(paper: Paper, printed: Printed, effort: float = 1.0, seed: int = 0) ->
     OutOfScope : sets, operators, orders, minimisers: no relation between numbers.
     """
     relation = printed.relation
+    ordered = any(has_order(side) for side in (relation.left, relation.right))
+    if relation.op in LOEWNER and not printed.goal and not ordered:
+        found = _from_lines(paper, printed) or _apart(paper, printed)
+        if found is not None:
+            return found
     if relation.op not in FLIPPED or printed.goal:
         raise OutOfScope("set or operator statement")
-    if any(has_order(side) for side in (relation.left, relation.right)):
+    if ordered:
         raise OutOfScope("order")
     if printed.definition or _is_setting(paper, printed):
         raise OutOfScope("definition")
     if _is_range(relation, _table(paper, printed)):
         raise OutOfScope("range or hypothesis")
     if not all(_is_number(paper, side) for side in (relation.left, relation.right)):
-        found = _vector_relation(paper, relation) or _from_lines(paper, printed)
+        found = _vector_relation(paper, relation) or _from_lines(paper, printed) or _apart(paper, printed)
         if found is None:
             raise OutOfScope("equation between vectors, matrices or sets")
         return found
@@ -100,6 +105,15 @@ def _from_lines(paper: Paper, printed: Printed) -> Judgement | None:
     said = "; ".join(s for s in found.sources if s not in BOOKKEEPING) or "algebra"
     reason = f"follows from {', '.join(found.uses)}; {said}" if found.uses else f"derived: {said}"
     return Judgement("undecided" if found.uses else "holds", reason, relation_text(printed.relation), found.uses)
+
+
+def _apart(paper: Paper, printed: Printed) -> Judgement | None:
+    """A relation between vectors or matrices that no step closes: what is left of it if its sides are sums of words."""
+    rest = difference(paper, printed, known_of(paper, printed))
+    if rest is None:
+        return None
+    reason = f"no identity by itself, and nothing that is said closes it: the sides differ by {rest}"
+    return Judgement("undecided", reason[:400], relation_text(printed.relation))
 
 
 def _alone(paper: Paper, printed: Printed, effort: float, seed: int) -> Judgement:

@@ -16,6 +16,7 @@ from bilevel_verify.latex import read_latex
 from bilevel_verify.manuscript.comparing import FLIPPED, Relation, Setting, plain, same_relation
 from bilevel_verify.manuscript.fidelity import Paper
 from bilevel_verify.manuscript.lettered import Lettered
+from bilevel_verify.manuscript.naming import Said
 from bilevel_verify.manuscript.quoted import Quoted, displays, quotations
 from bilevel_verify.manuscript.relations import Printed, candidates, relations_of
 from bilevel_verify.theorems.card import Card, Entry, Identity, Inequality, Statement, Step
@@ -89,37 +90,56 @@ def matches(paper: Paper) -> dict[str, list[Match]]:
 
 
 class _Index:
-    """The relations of the print by the values of their sides."""
+    """The relations of the print by the values of their sides.
+
+    What is asked of a relation of the print is computed once: the values of its sides, and what it is about
+    (``about``), for the renaming of running letters; names of a relation that were found are kept.
+    """
 
     def __init__(self, paper: Paper, printed: list[Printed]) -> None:
         self.paper, self.setting = paper, paper.usual
         self.by_key: dict[tuple[str, str], list[Printed]] = {}
         self.by_formula: dict[int, list[Printed]] = {}
+        self.about: list[tuple[Said, frozenset[str]]] = []
+        self.found: dict[Relation, list[str]] = {}
+        self.near: dict[frozenset[str], Said] = {}
+        self.values: dict[tree.Node, str] = {}
         for one in printed:
             self.by_formula.setdefault(one.formula.n, []).append(one)
+            said = Said.of(one.relation)
+            self.about.append((said, said.sequences))
             for key in self._keys(one.relation, self.setting):
                 self.by_key.setdefault(key, []).append(one)
 
     def names(self, relation: Relation) -> list[str]:
         """Names of the printed relations that an item of the card is."""
+        if relation not in self.found:
+            self.found[relation] = self._names(relation)
+        return self.found[relation]
+
+    def _names(self, relation: Relation) -> list[str]:
         found: dict[str, None] = {}
+        tried: set[Relation] = set()
         naming = self.paper.naming
         for name in (naming, naming.bare):
             first = Relation(name.printed(relation.left), relation.op, name.printed(relation.right))
-            every = [first]
-            near = [p.relation for ps in self._near(first) for p in ps]
-            every += [Relation(c(first.left), first.op, c(first.right)) for c in naming.runs(first, near)]
-            for variant in every:
+            near = self._near(Said.of(first).sequences)
+            renamed = (Relation(c(first.left), first.op, c(first.right)) for c in naming.runs(first, near))
+            for variant in (first, *renamed):
+                if variant in tried:
+                    continue
+                tried.add(variant)
                 for key in self._keys(variant, self.setting):
                     for one in self.by_key.get(key, ()):
                         if one.name not in found and same_relation(variant, one.relation, self.setting):
                             found[one.name] = None
         return list(found)
 
-    def _near(self, relation: Relation) -> list[list[Printed]]:
-        """Relations that share a function or sequence with one: where its running letters may be renamed."""
-        mine = _heads(relation)
-        return [[p for p in ps if _heads(p.relation) & mine] for ps in self.by_formula.values()] if mine else []
+    def _near(self, sequences: frozenset[str]) -> Said:
+        """Relations that share a sequence with one: where its running letters may be renamed."""
+        if sequences not in self.near:
+            self.near[sequences] = Said.joined(said for said, own in self.about if own & sequences)
+        return self.near[sequences]
 
     def _keys(self, relation: Relation, setting: Setting) -> list[tuple[str, str]]:
         if relation.op not in FLIPPED:
@@ -129,21 +149,17 @@ class _Index:
 
     def _key(self, node: tree.Node) -> str:
         """A side by its first value to five digits, or by itself."""
+        if node not in self.values:
+            self.values[node] = self._valued(node)
+        return self.values[node]
+
+    def _valued(self, node: tree.Node) -> str:
         import numpy as np
 
         for value in self.paper.prints.of(node):
             if value is not None:
                 return f"{value.shape} {float(np.abs(value).sum()):.5g}"
         return repr(node)
-
-
-def _heads(relation: Relation) -> set[str]:
-    found = set()
-    for side in (relation.left, relation.right):
-        for part in side.walk():
-            if isinstance(part, tree.Index):
-                found.add(part.base)
-    return found
 
 
 def _quoted_names(paper: Paper, quoted: Quoted, index: _Index) -> list[str]:

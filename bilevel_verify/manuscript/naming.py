@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import product
 
@@ -21,6 +21,37 @@ MOST_POINTS = 24
 COUNTS = frozenset({"iterations", "epochs"})
 LENGTHS = frozenset({"K_cal", "K", "T", "k"})
 """Letters that papers have for the length of an epoch or a run, where cards write ``k_end``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What relations of a print are about: their free letters, their iterates and letters in the order of the print
+    (``points``), and whether an entry has the epoch as its first index."""
+
+    letters: frozenset[str] = frozenset()
+    points: tuple[tree.Node, ...] = ()
+    epoch: bool = False
+
+    @classmethod
+    def of(cls, relation: Relation) -> Said:
+        """What one relation is about."""
+        parts = [part for side in (relation.left, relation.right) for part in side.walk()]
+        points = dict.fromkeys(part for part in parts if isinstance(part, tree.Index | tree.Letter))
+        letters = free_letters(relation.left) | free_letters(relation.right)
+        return cls(frozenset(letters), tuple(points), any(map(_is_epoch, parts)))
+
+    @classmethod
+    def joined(cls, every: Iterable[Said]) -> Said:
+        """What several relations are about."""
+        held = list(every)
+        letters = frozenset().union(*(one.letters for one in held))
+        points = dict.fromkeys(part for one in held for part in one.points)
+        return cls(letters, tuple(points), any(one.epoch for one in held))
+
+    @property
+    def sequences(self) -> frozenset[str]:
+        """The sequences of which entries occur."""
+        return frozenset(part.base for part in self.points if isinstance(part, tree.Index))
 
 
 @dataclass(frozen=True)
@@ -80,17 +111,17 @@ class Naming:
         used = set().union(*(free_letters(node) for node in nodes)) & self.trees.keys()
         return tuple(sorted(n for n in used if not isinstance(self.trees[n], tree.Letter | tree.Index)))
 
-    def runs(self, relation: Relation, said: list[Relation]) -> Iterator[Callable[[tree.Node], tree.Node]]:
+    def runs(self, relation: Relation, said: Said) -> Iterator[Callable[[tree.Node], tree.Node]]:
         """Changes of running letters: within an epoch ``t`` is left out, and ``k`` may be printed ``i``."""
         yield _last
         yield from _outputs(relation, said)
         yield from _lengths(relation, said)
         nodes = (_last(relation.left), _last(relation.right))
-        epoch = any(_epochs(side) for one in said for side in (one.left, one.right))
+        epoch = said.epoch
         if epoch and not any(_epochs(node) for node in nodes):
             yield lambda node: _with_epoch(_last(node))
         used = set().union(*(free_letters(n) for n in nodes)) & self.indices
-        others = set().union(*(free_letters(s) for one in said for s in (one.left, one.right)), set()) & self.indices
+        others = said.letters & self.indices
         pairs = [(a, b) for a, b in product(sorted(used), sorted(others)) if a != b and b not in used]
         for ours, theirs in pairs[:MOST_RUNS]:
             letter = tree.Letter(theirs)
@@ -108,42 +139,37 @@ def _last(node: tree.Node) -> tree.Node:
     return substitute(node, {"k_end": tree.Letter("k")})
 
 
-def _lengths(relation: Relation, said: list[Relation]) -> Iterator[Callable[[tree.Node], tree.Node]]:
+def _lengths(relation: Relation, said: Said) -> Iterator[Callable[[tree.Node], tree.Node]]:
     """The length of an epoch under another letter of the print, which the relation itself does not have."""
     used = set().union(*(free_letters(n) for n in (relation.left, relation.right)))
     if "k_end" not in used:
         return
-    others = set().union(*(free_letters(s) for one in said for s in (one.left, one.right)), set())
-    epoch = any(_epochs(side) for one in said for side in (one.left, one.right))
-    for name in sorted((others & LENGTHS) - used):
+    for name in sorted((said.letters & LENGTHS) - used):
         letter = tree.Letter(name)
 
         def renamed(node: tree.Node, letter: tree.Letter = letter) -> tree.Node:
             return substitute(node, {"k_end": letter})
 
         yield renamed
-        if epoch:
+        if said.epoch:
             yield lambda node, renamed=renamed: _with_epoch(renamed(node))  # type: ignore[misc]
 
 
-def _outputs(relation: Relation, said: list[Relation]) -> Iterator[Callable[[tree.Node], tree.Node]]:
+def _outputs(relation: Relation, said: Said) -> Iterator[Callable[[tree.Node], tree.Node]]:
     """``output`` is printed as the point that is returned: any letter or iterate of the print may be that point."""
     if not any("output" in free_letters(node) for node in (relation.left, relation.right)):
         return
-    seen: list[tree.Node] = []
-    for one in said:
-        for part in (*one.left.walk(), *one.right.walk()):
-            if isinstance(part, tree.Index | tree.Letter) and part not in seen:
-                seen.append(part)
-    for part in seen[:MOST_POINTS]:
+    for part in said.points[:MOST_POINTS]:
         yield lambda node, part=part: substitute(node, {"output": part})  # type: ignore[misc]
 
 
 def _epochs(node: tree.Node) -> bool:
     """Whether an entry of a sequence with the epoch as its first index occurs."""
-    return any(
-        isinstance(p, tree.Index) and len(p.indices) == 2 and p.indices[0] == tree.Letter(EPOCH) for p in node.walk()
-    )
+    return any(map(_is_epoch, node.walk()))
+
+
+def _is_epoch(part: tree.Node) -> bool:
+    return isinstance(part, tree.Index) and len(part.indices) == 2 and part.indices[0] == tree.Letter(EPOCH)
 
 
 def _with_epoch(node: tree.Node) -> tree.Node:

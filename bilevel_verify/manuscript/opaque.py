@@ -8,7 +8,7 @@ from fractions import Fraction
 from bilevel_verify.audit.entries.reading import REAL
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.manuscript.fidelity import Paper
-from bilevel_verify.theorems.card import Domain, Expression
+from bilevel_verify.theorems.card_parts import Domain, Expression
 from bilevel_verify.theorems.rewrite import binder, rebuild
 from bilevel_verify.theorems.vocabulary import SCALAR_FUNCTIONS
 

@@ -7,22 +7,8 @@ from dataclasses import dataclass, field, replace
 
 from bilevel_verify.language import tree
 from bilevel_verify.manuscript.comparing import Relation
-from bilevel_verify.theorems.card import (
-    Card,
-    Definition,
-    Derivation,
-    Domain,
-    Entry,
-    Expression,
-    Identity,
-    Inequality,
-    Link,
-    Mark,
-    Root,
-    Statement,
-    Step,
-    TableRow,
-)
+from bilevel_verify.theorems.card import Card, Derivation, Entry, Identity, Inequality, Statement, Step, TableRow
+from bilevel_verify.theorems.card_parts import Definition, Domain, Expression, Link, Mark, Root
 
 
 @dataclass(frozen=True)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from bilevel_verify.errors import LatexError
+from bilevel_verify.errors import InputError, LatexError
 from bilevel_verify.language import tree
 from bilevel_verify.latex import Notation, Statement, read_latex
 from bilevel_verify.latex.source.symbols import COMPARABLE
-from bilevel_verify.manuscript.comparing import Relation
-from bilevel_verify.manuscript.formulas import Formula, Print
+from bilevel_verify.manuscript.comparing import FLIPPED, Relation
+from bilevel_verify.manuscript.formulas import Formula, Print, Said
 from bilevel_verify.theorems.rewrite import rebuild, substitute
 
 DIRECTION = {"<": "<=", "<=": "<=", ">": ">=", ">=": ">=", "==": "=="}
@@ -65,6 +65,35 @@ def read_print(source: Print, notation: Notation) -> tuple[ReadFormula, ...]:
         if formula.kind == "display":
             last = one.statements[-1].members[-1] if one.statements and one.statements[-1].members else None
     return tuple(found)
+
+
+def read_said(
+    source: Print, notation: Notation, by_number: Mapping[int, ReadFormula]
+) -> tuple[tuple[Said, frozenset[str], tuple[Relation, ...]], ...]:
+    """What a paper says beside its formulas: with the letters that stand for anything, and its relations.
+
+    Raises
+    ------
+    InputError : a formula that is not read.
+    """
+    found = []
+    for said in source.said:
+        one = by_number[said.use] if said.use else _read(Formula(0, said.latex), notation)
+        if one.reason and not said.use:
+            raise InputError(f"{source.paper}, said {said.source!r}: {one.message}")
+        letters = frozenset(name for word in said.any.split() if (name := _letter(word, notation)))
+        relations = tuple(p.relation for p in relations_of(one) if p.relation.op in FLIPPED)
+        found.append((said, letters, relations))
+    return tuple(found)
+
+
+def _letter(latex: str, notation: Notation) -> str:
+    """The name of a letter; empty for what is none."""
+    try:
+        found = read_latex(latex, notation).tree
+    except LatexError:
+        return ""
+    return found.name if isinstance(found, tree.Letter) else ""
 
 
 def _read(formula: Formula, notation: Notation) -> ReadFormula:

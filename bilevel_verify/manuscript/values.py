@@ -22,7 +22,7 @@ from bilevel_verify.latex.grammar.derivatives import split_name, value_kind
 from bilevel_verify.theorems.rewrite import binder
 
 if TYPE_CHECKING:
-    from bilevel_verify.theorems.card import Domain
+    from bilevel_verify.theorems.card_parts import Domain
 
 DIMENSION = 3
 SHAPES: dict[str, tuple[int, ...]] = {
@@ -161,7 +161,7 @@ def value(node: tree.Node, point: Point) -> Any:
         raise NotNumeric(str(error)[:80]) from None
 
 
-def _value(node: tree.Node, point: Point, bound: Mapping[str, Any]) -> Any:
+def _value(node: tree.Node, point: Point, bound: Mapping[str, object]) -> Any:
     point.work += 1
     if point.work > WORK:
         raise NotNumeric("too much work")
@@ -196,7 +196,7 @@ def _value(node: tree.Node, point: Point, bound: Mapping[str, Any]) -> Any:
     raise NotNumeric(type(node).__name__)
 
 
-def _letter(name: str, point: Point, bound: Mapping[str, Any]) -> Any:
+def _letter(name: str, point: Point, bound: Mapping[str, object]) -> Any:
     if name in bound:
         return bound[name]
     known = {"pi": math.pi, "E": math.e}
@@ -207,7 +207,7 @@ def _letter(name: str, point: Point, bound: Mapping[str, Any]) -> Any:
     return point.letter(name)
 
 
-def _number(found: Any) -> Any:
+def _number(found: object) -> Any:
     if getattr(found, "shape", ()) not in ((), None):
         raise NotNumeric("an array where a number is expected")
     return found
@@ -240,7 +240,7 @@ def _power(base: Any, exponent: Any) -> Any:
     return float(base) ** exponent
 
 
-def _call(node: tree.Call, point: Point, bound: Mapping[str, Any]) -> Any:
+def _call(node: tree.Call, point: Point, bound: Mapping[str, object]) -> Any:
     name, arguments = node.function, node.arguments
     if (span := binder(node)) is not None:
         return _folded(name, arguments[0], span, point, bound)
@@ -258,7 +258,7 @@ def _call(node: tree.Call, point: Point, bound: Mapping[str, Any]) -> Any:
     return _known(name, held) if name in LINEAR else point.image("function", name, held)
 
 
-def _cases(arguments: tuple[tree.Node, ...], point: Point, bound: Mapping[str, Any]) -> Any:
+def _cases(arguments: tuple[tree.Node, ...], point: Point, bound: Mapping[str, object]) -> Any:
     for branch in arguments:
         if isinstance(branch, tree.Tuple) and len(branch.items) == 2 and _value(branch.items[1], point, bound):
             return _value(branch.items[0], point, bound)
@@ -266,7 +266,7 @@ def _cases(arguments: tuple[tree.Node, ...], point: Point, bound: Mapping[str, A
 
 
 def _folded(
-    name: str, body: tree.Node, span: tuple[str, tree.Node, tree.Node], point: Point, bound: Mapping[str, Any]
+    name: str, body: tree.Node, span: tuple[str, tree.Node, tree.Node], point: Point, bound: Mapping[str, object]
 ) -> Any:
     """A sum, product, minimum or maximum over whole numbers; an integral by Gauss' rule."""
     import numpy as np

@@ -7,7 +7,7 @@ the table that no paper has named; ``methods()`` lists what there is.
 
 from __future__ import annotations
 
-from bilevel_verify.methods import named, table  # noqa: F401  (they fill the registry)
+from bilevel_verify.methods import named  # noqa: F401  (fills the registry)
 from bilevel_verify.methods.batch import run_batch
 from bilevel_verify.methods.cubic import inexact as _inexact  # noqa: F401
 from bilevel_verify.methods.cubic import named as _second_order  # noqa: F401

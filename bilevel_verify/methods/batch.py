@@ -18,9 +18,10 @@ import numpy as np
 from bilevel_verify.errors import ParameterError
 from bilevel_verify.methods.engine import FIRST_ROWS, PATIENCE, KernelStepper, RunStream, needed_oracles, oracles_of
 from bilevel_verify.methods.forms import loop_of_members
-from bilevel_verify.methods.kernels import layout
-from bilevel_verify.methods.kernels.layout import Memory
-from bilevel_verify.methods.memory import TRACE_BYTES, trace_width
+from bilevel_verify.methods.kernels import state
+from bilevel_verify.methods.kernels.members import Stack
+from bilevel_verify.methods.kernels.state import Ask, Lower, Memory
+from bilevel_verify.methods.memory import TRACE, TRACE_BYTES, row_entries
 from bilevel_verify.methods.registry import Method
 from bilevel_verify.methods.run import Run
 from bilevel_verify.methods.solve import stream
@@ -172,13 +173,13 @@ class _Batch:
             for done in [pool.submit(self._call, share) for share in shares]:
                 done.result()
             chosen = [i for i in chosen if self.steppers[i].supply(int(self.codes[i]))]
-            if any(self.codes[i] == layout.HISTORY_FULL for i in chosen):
+            if any(self.codes[i] == state.HISTORY_FULL for i in chosen):
                 self._lay_out(self.rows)
 
     def _call(self, share: Any) -> None:
         first = next((one for one in self.steppers if one.setup.tested), self.steppers[0])  # asks all that any asks
-        fields = [self.arrays[name] for name in Memory._fields]
-        loop_of_members()(first.function, self.oracles, *first.answers, share, self.codes, self.counts, *fields)
+        loop, scheme = loop_of_members(first.scheme.function, first.scheme.record)
+        loop(scheme, Ask(self.oracles, *first.answers, self.counts[0]), share, self.codes, self.counts, self.stacks)
 
     def _deliver(self, seconds: float) -> None:
         """The blocks to their runs, and empty ones for those that go on."""
@@ -194,25 +195,47 @@ class _Batch:
             self.rows = wanted
             self._lay_out(wanted)
         for i in left:
-            self.steppers[i].memory.trace[:] = np.nan
-            self.steppers[i].memory.whole[layout.ROWS] = 0
+            memory = self.steppers[i].memory
+            memory.points[:] = memory.lowers[:] = np.nan
+            memory.at.rows = 0
 
     def _room(self, rows: int) -> int:
         problem = self.members[0].setup.problem
-        one_row = 8 * trace_width(problem.dx, problem.dy) * max(len(self.unfinished), 1)
+        one_row = 8 * row_entries(problem.dx, problem.dy) * max(len(self.unfinished), 1)
         return max(LEAST_ROWS, min(rows, BATCH_BYTES // one_row))
 
     def _lay_out(self, rows: int) -> None:
         """New common arrays with room for ``rows`` rows of every trace; the runs get their slices."""
-        self.arrays: dict[str, Any] = {}
-        for name in Memory._fields:
-            parts = [getattr(stepper.memory, name) for stepper in self.steppers]
-            shape = tuple(int(n) for n in np.max([part.shape for part in parts], axis=0))
-            if name == "trace":
-                shape = (max(rows, shape[0]), shape[1])
-            stack = np.full((len(parts), *shape), np.nan if name == "trace" else 0, dtype=parts[0].dtype)
-            for place, part in zip(stack, parts, strict=True):
-                place[tuple(slice(n) for n in part.shape)] = part
-            self.arrays[name] = stack
+        memories = [stepper.memory for stepper in self.steppers]
+        below = {name: _stacked([getattr(memory.lower, name) for memory in memories]) for name in Lower._fields}
+        above = {
+            name: _stacked([getattr(memory, name) for memory in memories], rows if name in TRACE else 0)
+            for name in Memory._fields
+            if name not in ("at", "lower")
+        }
+        at = below["at"]
+        at["capacity"] = above["stamps"].shape[1]
+        self.arrays = (below, above)  # what the addresses below point to
+        lower = Lower(**{name: part if name == "at" else _stack(part) for name, part in below.items()})
+        stacks = {name: part if name == "letters" else _stack(part) for name, part in above.items()}
+        self.stacks = Memory(at=at, lower=lower, **stacks)
         for i, stepper in enumerate(self.steppers):
-            stepper.memory = Memory(*(self.arrays[name][i] for name in Memory._fields))
+            lower = Lower(**{name: part[i] for name, part in below.items()})
+            stepper.memory = Memory(at=at[i], lower=lower, **{name: part[i] for name, part in above.items()})
+
+
+def _stack(array: Any) -> Stack:
+    return Stack(array.__array_interface__["data"][0], array.strides[0], array.shape[-1])
+
+
+def _stacked(parts: list[Any], rows: int = 0) -> Any:
+    """Arrays (or records) one behind the other, each with room for the largest and for so many rows."""
+    shape = tuple(int(n) for n in np.max([part.shape for part in parts], axis=0, initial=0))
+    if rows:
+        shape = (max(rows, shape[0]), *shape[1:])
+    stack = np.zeros((len(parts), *shape), dtype=parts[0].dtype)
+    if rows and stack.dtype == np.float64:
+        stack[:] = np.nan
+    for place, part in enumerate(parts):
+        stack[(place, *(slice(n) for n in part.shape))] = part
+    return stack

@@ -15,12 +15,13 @@ import numpy as np
 
 from bilevel_verify.methods import memory as storage
 from bilevel_verify.methods.forms import loops
-from bilevel_verify.methods.kernels import layout
+from bilevel_verify.methods.kernels import state
+from bilevel_verify.methods.kernels.state import Ask, Inner, Points
 from bilevel_verify.methods.kernels.steps import open_row
 from bilevel_verify.methods.memory import Arithmetic, new_memory
 from bilevel_verify.methods.perturbations import Perturbations
 from bilevel_verify.methods.recorder import Block, TraceRecorder
-from bilevel_verify.methods.registry import ESTIMATORS, SCHEMES, Method
+from bilevel_verify.methods.registry import ESTIMATORS, SCHEMES, Method, field_names
 from bilevel_verify.methods.run import ENDED, Run, Status, Trace
 from bilevel_verify.oracles import Oracles, named_counts, new_counts, oracles
 from bilevel_verify.oracles.convention import BUDGET, NO_BUDGET
@@ -32,11 +33,11 @@ FIRST_ROWS = 256
 
 REASONS: Mapping[int, Status] = MappingProxyType(
     {
-        layout.FINISHED: "finished",
-        layout.STATIONARY: "stationary",
-        layout.OUT_OF_BUDGET: "budget",
-        layout.NOT_FINITE: "not finite",
-        layout.DIVERGED: "diverged",
+        state.FINISHED: "finished",
+        state.STATIONARY: "stationary",
+        state.OUT_OF_BUDGET: "budget",
+        state.NOT_FINITE: "not finite",
+        state.DIVERGED: "diverged",
     }
 )
 
@@ -127,7 +128,7 @@ class KernelStepper:
                 min(FIRST_ROWS, storage.block_rows(setup.problem.dx, setup.problem.dy)),
                 bool(needs & {"hess_f", "hess_g"}),
             )
-        self.memory.whole[layout.ITERATIONS_MOST] = setup.budget[1]
+        self.memory.at.most_iterations = setup.budget[1]
         self.perturbations = Perturbations(
             setup.problem.dx, setup.letters.get("r"), setup.seed, setup.noise, arithmetic
         )
@@ -147,18 +148,18 @@ class KernelStepper:
 
     def supply(self, code: int) -> bool:
         """Give the loop what it came back for (perturbations, room for a history); False if it was something else."""
-        if code == layout.NOISE_USED_UP:
+        if code == state.NOISE_USED_UP:
             self._more_noise()
-        elif code == layout.HISTORY_FULL:
+        elif code == state.HISTORY_FULL:
             self._longer_history()
-        return code in (layout.NOISE_USED_UP, layout.HISTORY_FULL)
+        return code in (state.NOISE_USED_UP, state.HISTORY_FULL)
 
     def deliver(self, code: int) -> tuple[Block, Outcome | None]:
         """The block that is recorded, and the outcome if the loop is through."""
-        if code == layout.OUT_OF_BUDGET:
+        if code in (state.OUT_OF_BUDGET, state.DIVERGED, state.NOT_FINITE) and not self.raised:
             self._record_last_iterate()
         block = self._block()
-        return block, None if code == layout.MORE else self._outcome(REASONS[code], block)
+        return block, None if code == state.MORE else self._outcome(REASONS[code], block)
 
     def stop(self, status: Status) -> Outcome:
         """See :class:`Stepper`."""
@@ -166,58 +167,59 @@ class KernelStepper:
 
     def _call(self) -> int:
         try:
-            return int(self.function(self.oracles, *self.answers, self.counts, self.memory))
+            memory = storage.hand_over(self.memory) if self.compiled else self.memory
+            return int(self.function(Ask(self.oracles, *self.answers, self.counts), memory))
         except (OverflowError, ZeroDivisionError):
             self.raised = True
-            return layout.NOT_FINITE
+            return state.NOT_FINITE
 
     def _new_block(self, rows: int) -> None:
-        trace = self.setup.arithmetic.empty_trace(rows, self.setup.problem.dx, self.setup.problem.dy)
-        self.memory = self.memory._replace(trace=trace)
-        self.memory.whole[layout.ROWS] = 0
+        problem = self.setup.problem
+        self.memory = self.memory._replace(**self.setup.arithmetic.trace(rows, problem.dx, problem.dy))
+        self.memory.at.rows, self.memory.at.capacity = 0, rows
+
+    def vector(self, name: str) -> Any:
+        """A vector of the scheme's state."""
+        return self.memory.vectors[field_names(self.scheme.state).index(name)]
 
     def _record_last_iterate(self) -> None:
-        """A budget may end between two iterations: the iterate that is there gets its row."""
-        whole = self.memory.whole
-        t, k, rows = int(whole[layout.EPOCH]), int(whole[layout.STEP]), int(whole[layout.ROWS])
-        last = self.memory.trace[rows - 1]
-        if rows == 0 or (last[0], last[1]) != (t, k):
-            open_row(self.memory, t, k)
+        """A run may end between two iterations: the iterate that is there gets its row."""
+        memory, at = self.memory, self.memory.at
+        place = int(at.rows)
+        if place == 0 or tuple(memory.stamps[place - 1]) != (at.t, at.k):
+            open_row(memory, self.vector("x"))
+            for column, name in self.scheme.known.items():
+                memory.points[place, Points._fields.index(column)] = self.vector(name)
 
     def _more_noise(self) -> None:
         chunk = self.perturbations.next_chunk(storage.NOISE_ROWS)
         for place, row in enumerate(chunk):
-            self.memory.outer[layout.OUTER_ROWS + place][:] = row
-        self.memory.whole[layout.USED] = 0
-        self.memory.whole[layout.SUPPLY] = len(chunk)
+            self.memory.supply[place][:] = row
+        self.memory.at.used = 0
+        self.memory.at.supply = len(chunk)
 
     def _longer_history(self) -> None:
-        outer = self.memory.outer
-        longer = self.setup.arithmetic.rows(2 * len(outer), self.setup.problem.dx)
-        for place, row in enumerate(outer):
+        supply = self.memory.supply
+        longer = self.setup.arithmetic.rows(2 * len(supply), self.setup.problem.dx)
+        for place, row in enumerate(supply):
             longer[place][:] = row
-        self.memory = self.memory._replace(outer=longer)
+        self.memory = self.memory._replace(supply=longer)
+        self.memory.at.supply = len(longer)
 
     def _block(self) -> Block:
-        rows, problem = self.memory.trace[: int(self.memory.whole[layout.ROWS])], self.setup.problem
-        values = {
-            name: rows[:, storage.trace_columns(place, problem.dx, problem.dy)]
-            for name, place in self.setup.method.sequences.items()
-        }
-        return Block(rows[:, 0].astype(np.int64), rows[:, 1].astype(np.int64), values)
+        memory, rows = self.memory, slice(int(self.memory.at.rows))
+        values = {name: storage.column(memory, place) for name, place in self.setup.method.sequences.items()}
+        return Block(memory.stamps[rows, 0].copy(), memory.stamps[rows, 1].copy(), values)
 
     def _outcome(self, status: Status, block: Block) -> Outcome:
-        whole = self.memory.whole
-        if status in ENDED:
-            x = self.memory.outer[layout.OUT]
-        else:
-            x = _last_finite(block, self.setup.starts["x0"])
-        t, k = int(whole[layout.EPOCH]), int(whole[layout.STEP])
+        at = self.memory.at
+        x = self.vector("output") if status in ENDED else _last_finite(block, self.setup.starts["x0"])
+        t, k = int(at.t), int(at.k)
         outputs: dict[str, Any] = {}
         if "y" in self.setup.method.sequences and self.setup.problem.dy:
-            outputs["y"] = list(self.memory.inner[layout.Y])
+            outputs["y"] = list(self.memory.lower.inner[Inner._fields.index("y")])
         note = "" if status in ENDED else f"stopped at t = {t}, k = {k}: {status}"
-        return Outcome(status, list(x), t + 1, int(whole[layout.ITERATIONS]), False, note, outputs)
+        return Outcome(status, list(x), t + 1, int(at.iterations), False, note, outputs)
 
 
 _KEPT: OrderedDict[int, tuple[Problem, Oracles]] = OrderedDict()

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
 from typing import Any
 
-from bilevel_verify.methods.kernels.layout import Memory
-from bilevel_verify.methods.kernels.members import advance_members
+from bilevel_verify.methods.kernels.members import Stack, advance_members
+from bilevel_verify.methods.kernels.state import Ask, Lower, Memory, Progress
+from bilevel_verify.methods.records import dtype_of
 from bilevel_verify.methods.registry import Estimator, Scheme
+from bilevel_verify.oracles.compiling import oracle_set_type
+from bilevel_verify.oracles.handing import Integers, Numbers, Vectors, address_of
 from bilevel_verify.oracles.jit import compiled
 
 Loop = Callable[..., int]
 
 
 def loops(scheme: Scheme, estimator: Estimator, form: str, tested: bool = True) -> tuple[Loop, tuple[Any, Any, Any]]:
-    """The scheme, and what it asks: gradient, value, exact gradient, as functions of one form.
+    """The scheme, and what it asks: gradient, value, exact gradient, as functions or addresses of machine code.
 
     What a run never asks for is not compiled: the gradient stands in its place. Exact gradients serve stopping tests
     alone, so a run without a tolerance (``tested``) does not ask for them.
@@ -23,8 +26,8 @@ def loops(scheme: Scheme, estimator: Estimator, form: str, tested: bool = True) 
     asked = _asked(scheme, estimator, tested)
     if form != "compiled":
         return scheme.function, asked
-    first, second, third = (_compiled_answer(function) for function in asked)
-    return _compiled_scheme(scheme.function), (first, second, third)
+    gradient, value, exact = (address_of(_compiled_answer(function)) for function in asked)
+    return _compiled_scheme(scheme.function, scheme.record), (gradient, value, exact)
 
 
 def _asked(scheme: Scheme, estimator: Estimator, tested: bool) -> tuple[Loop, Loop, Loop]:
@@ -43,56 +46,75 @@ def is_loaded(scheme: Scheme, estimator: Estimator, tested: bool) -> bool:
 
 
 @cache
-def _compiled_scheme(function: Loop) -> Any:
+def _compiled_scheme(function: Loop, record: type) -> Any:
+    from numba import int64
+
     _LOADED.add(function)
-    return compiled(function, _scheme_signature())
+    return compiled(function, int64(_ask_type(), memory_type(record)))
 
 
-@lru_cache(maxsize=1)
-def _scheme_signature() -> Any:
-    from numba import int64, types
+@cache
+def loop_of_members(function: Loop, record: type) -> tuple[Any, int]:
+    """The compiled loop over many runs of a scheme with this record, and the address of the scheme that it takes."""
+    from numba import int64, types, void
 
-    from bilevel_verify.oracles.compiling import oracle_set_type
-
-    ask = types.FunctionType(_estimator_signature())
-    return int64(oracle_set_type(), ask, ask, ask, int64[::1], memory_type())
-
-
-@lru_cache(maxsize=1)
-def loop_of_members() -> Any:
-    """The compiled loop over many runs; it takes any scheme, so it is compiled once."""
-    from numba import float64, int64, types, void
-
-    from bilevel_verify.oracles.compiling import oracle_set_type
-
-    scheme, ask = types.FunctionType(_scheme_signature()), types.FunctionType(_estimator_signature())
-    kind = {"whole": int64[:, ::1], "real": float64[:, ::1], "joint": float64[:, ::1]}
-    fields = [kind.get(name, float64[:, :, ::1]) for name in Memory._fields]
-    arguments = [scheme, oracle_set_type(), ask, ask, ask, int64[::1], int64[::1], int64[:, ::1], *fields]
-    return compiled(advance_members, void(*arguments))
+    stack = types.NamedUniTuple(int64, len(Stack._fields), Stack)
+    blocks = dict.fromkeys((Vectors, Integers, Numbers), stack)
+    at, own = (types.Array(_record(kind), 1, "C") for kind in (Progress, record))
+    arguments = [int64, _ask_type(), int64[::1], int64[::1], int64[:, ::1], _memory_type(at, own, blocks)]
+    return compiled(advance_members, void(*arguments)), address_of(_compiled_scheme(function, record))
 
 
 @cache
 def _compiled_answer(function: Loop) -> Any:
     _LOADED.add(function)
-    return compiled(function, _estimator_signature())
+    return compiled(function, _answer_signature())
 
 
 @lru_cache(maxsize=1)
-def _estimator_signature() -> Any:
+def _answer_signature() -> Any:
     from numba import float64, int64
 
-    from bilevel_verify.oracles.compiling import oracle_set_type
-
-    return int64(oracle_set_type(), int64[::1], float64[::1], memory_type(), int64, int64)
+    vector = float64[::1]
+    lower = _lower_type(_record(Progress), _blocks())
+    return int64(oracle_set_type(), int64[::1], vector, vector, lower, int64, int64)
 
 
 @lru_cache(maxsize=1)
-def memory_type() -> Any:
-    """numba type of :class:`Memory`."""
-    from numba import float64, int64, types
+def _ask_type() -> Any:
+    from numba import int64, types
 
-    vector, table = float64[::1], float64[:, ::1]
-    kind = {"whole": int64[::1], "real": vector, "joint": vector}
     make: Any = types.NamedTuple
-    return make([kind.get(name, table) for name in Memory._fields], Memory)
+    return make([oracle_set_type(), int64, int64, int64, int64[::1]], Ask)
+
+
+def memory_type(record: type) -> Any:
+    """numba type of a :class:`Memory` that is handed over, for a scheme with this record."""
+    return _memory_type(_record(Progress), _record(record), _blocks())
+
+
+def _memory_type(at: Any, own: Any, blocks: Mapping[type, Any]) -> Any:
+    from numba import types
+
+    make: Any = types.NamedTuple
+    rows = blocks[Vectors]
+    return make([at, own, rows, rows, _lower_type(at, blocks), blocks[Integers], rows, rows], Memory)
+
+
+def _lower_type(at: Any, blocks: Mapping[type, Any]) -> Any:
+    from numba import types
+
+    make: Any = types.NamedTuple
+    return make([at, blocks[Numbers], blocks[Integers], *[blocks[Vectors]] * 6], Lower)
+
+
+def _blocks() -> Mapping[type, Any]:
+    from numba import int64, types
+
+    return {kind: types.NamedUniTuple(int64, len(kind._fields), kind) for kind in (Vectors, Integers, Numbers)}
+
+
+def _record(kind: type) -> Any:
+    from numba import from_dtype
+
+    return from_dtype(dtype_of(kind))

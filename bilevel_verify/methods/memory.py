@@ -3,21 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, fields
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from bilevel_verify.methods.kernels import layout
-from bilevel_verify.methods.kernels.layout import Memory
+from bilevel_verify.methods.kernels.state import (
+    COLD_IF_GIVEN,
+    COLD_START,
+    WARM,
+    Hessians,
+    Inner,
+    Lower,
+    LowerPoints,
+    Memory,
+    Outer,
+    Points,
+    Progress,
+)
 from bilevel_verify.methods.letters import Number, to_float, to_multiprecision
-from bilevel_verify.methods.registry import Estimator, Method, Scheme
+from bilevel_verify.methods.records import dtype_of, is_whole
+from bilevel_verify.methods.registry import PERTURBATION_RADIUS, Estimator, Letter, Method, Scheme, field_names
+from bilevel_verify.oracles.handing import handed
+
+T = TypeVar("T")
 
 Form = Literal["compiled", "plain", "multiprecision"]
 TRACE_BYTES = 16 * 2**20
 """Most memory for one block of the trace."""
 NOISE_ROWS = 256
 HISTORY_ROWS = 4 * 64
+BEGIN_AT_X0 = ("x", "x_old", "w")
+"""Vectors of a scheme that begin at x0; all others begin at zero."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,29 +76,58 @@ class Arithmetic:
         zero = self.number(0)
         return [[zero] * columns for _ in range(rows)]
 
-    def whole(self, size: int) -> Any:
-        """Integers, zero."""
-        return np.zeros(size, dtype=np.int64) if self.form == "compiled" else [0] * size
+    def block(self, kind: type[tuple[Any, ...]], columns: int) -> Any:
+        """Vectors of zeros, one for each field of a ``NamedTuple``."""
+        rows = self.rows(len(field_names(kind)), columns)
+        return rows if self.form == "compiled" else kind(*rows)
 
-    def empty_trace(self, rows: int, dx: int, dy: int) -> Any:
-        """A block of the trace, NaN everywhere."""
+    def numbers(self, kind: type[tuple[Any, ...]], values: list[Any]) -> Any:
+        """Numbers, one for each field of a ``NamedTuple``."""
+        return np.array(values, dtype=np.float64) if self.form == "compiled" else kind(*values)
+
+    def whole(self, kind: type[tuple[Any, ...]], rows: list[list[int]]) -> Any:
+        """A table of integers, one row for each field of a ``NamedTuple``."""
+        if self.form != "compiled":
+            return kind(*rows)
+        return np.array(rows, dtype=np.int64).reshape(len(rows), len(rows[0]) if rows else 1)
+
+    def record(self, kind: type[T]) -> T:
+        """A record with the numbers that its fields begin with."""
+        made: Any = np.zeros(1, dtype_of(kind))[0] if self.form == "compiled" else kind()
+        for entry in fields(kind):  # type: ignore[arg-type]
+            setattr(made, entry.name, entry.default if is_whole(entry) else self.number(entry.default))
+        return made  # type: ignore[no-any-return]
+
+    def trace(self, rows: int, dx: int, dy: int) -> dict[str, Any]:
+        """The fields of ``Memory`` that hold a block of the trace, NaN everywhere."""
         missing = self.number("nan") if self.form == "multiprecision" else np.nan
-        return np.full((rows, trace_width(dx, dy)), missing, dtype=self.dtype)
+        shapes = {"points": (rows, len(Points._fields), dx), "lowers": (rows, len(LowerPoints._fields), dy)}
+        stamps = np.zeros((rows, 2), dtype=np.int64)
+        return {"stamps": stamps, **{name: np.full(shape, missing, dtype=self.dtype) for name, shape in shapes.items()}}
 
 
-def trace_width(dx: int, dy: int) -> int:
-    """Entries of one row of the trace."""
-    return layout.STAMPS + layout.POINTS * dx + layout.LOWERS * dy
+TRACE = ("stamps", "points", "lowers")
+"""Fields of ``Memory`` that hold a block of the trace."""
 
 
-def trace_columns(place: tuple[str, int], dx: int, dy: int) -> slice:
-    """Where a sequence lies in a row of the trace."""
-    group, index = place
-    if group == "points":
-        start = layout.STAMPS + index * dx
-        return slice(start, start + dx)
-    start = layout.STAMPS + layout.POINTS * dx + index * dy
-    return slice(start, start + dy)
+def hand_over(memory: Memory) -> Memory:
+    """What a compiled loop takes for this memory of arrays, which must outlive the call."""
+    lower = Lower(memory.lower.at, *(handed(part) for part in memory.lower[1:]))
+    parts = {name: handed(getattr(memory, name)) for name in ("vectors", "supply", *TRACE)}
+    return Memory(at=memory.at, letters=memory.letters, lower=lower, **parts)
+
+
+def column(memory: Memory, name: str) -> Any:
+    """A column of the trace, all rows that are written; shape (rows, dimension)."""
+    rows = int(memory.at.rows)
+    if name in Points._fields:
+        return memory.points[:rows, Points._fields.index(name)]
+    return memory.lowers[:rows, LowerPoints._fields.index(name)]
+
+
+def row_entries(dx: int, dy: int) -> int:
+    """Numbers of one row of the trace."""
+    return 2 + len(Points._fields) * dx + len(LowerPoints._fields) * dy
 
 
 def new_memory(
@@ -103,90 +149,91 @@ def new_memory(
     rows : capacity of the first block of the trace.
     needs_hessians : whether full Hessians are asked for.
     """
-    dx, dy = len(starts["x0"]), len(starts["y0"])
     name_of = {**{letter.name: letter.name for letter in method.letters}, **method.renamed}
 
-    def value(letter: str, default: Any) -> Any:
-        return letters.get(name_of.get(letter, letter), default)
+    def value(letter: Letter, default: Any) -> Any:
+        return letters.get(name_of.get(letter.name, letter.name), default)
 
-    lengths = _length_table([value(letter.name, -1) for letter in estimator.lengths])
+    at, own = arithmetic.record(Progress), arithmetic.record(scheme.record)
+    for letter in scheme.letters:
+        if letter != PERTURBATION_RADIUS:
+            setattr(own, letter.name, value(letter, arithmetic.number(0)))
+    vectors = arithmetic.block(scheme.state, len(starts["x0"]))
+    for place, name in enumerate(field_names(scheme.state)):
+        if name in BEGIN_AT_X0:
+            vectors[place][:] = starts["x0"]
     extra = HISTORY_ROWS if scheme.history else NOISE_ROWS if method.noisy else 0
-    tape = _most(value(estimator.tape, 1)) if estimator.tape else 0
-    memory = Memory(
-        whole=arithmetic.whole(layout.LENGTHS + lengths.size),
-        real=arithmetic.vector(_real_numbers(arithmetic, scheme, estimator, value)),
-        outer=arithmetic.rows(layout.OUTER_ROWS + extra, dx),
-        inner=arithmetic.rows(layout.MATRIX + (dy if needs_hessians else 0) + tape, dy),
-        joint=arithmetic.vector([arithmetic.number(0)] * max(dx + dy, 1)),
-        blocks=arithmetic.rows(2, (dx + dy) ** 2 if needs_hessians else 1),
-        trace=arithmetic.empty_trace(rows, dx, dy),
-    )
-    memory.whole[layout.COLUMNS] = lengths.shape[1]
-    for place, entry in enumerate(lengths.ravel().tolist()):
-        memory.whole[layout.LENGTHS + place] = entry
-    _fill(memory, arithmetic, method, scheme, estimator, starts, value)
+    lower = _lower(arithmetic, at, estimator, starts, value, needs_hessians)
+    trace = arithmetic.trace(rows, len(starts["x0"]), len(starts["y0"]))
+    at.capacity = rows
+    memory = Memory(at, own, vectors, arithmetic.rows(extra, len(starts["x0"])), lower, **trace)
+    at.supply = extra if scheme.history else 0
+    _set_flags(memory, arithmetic, method, scheme, estimator, starts)
     if scheme.prepare is not None:
-        scheme.prepare(memory, letters)
+        scheme.prepare(at, own, letters)
     return memory
 
 
-def _real_numbers(
-    arithmetic: Arithmetic, scheme: Scheme, estimator: Estimator, value: Callable[[str, Any], Any]
-) -> list[Any]:
-    """Letters of the scheme and of the estimator, and the constants of the arithmetic."""
+def _lower(
+    arithmetic: Arithmetic,
+    at: Progress,
+    estimator: Estimator,
+    starts: Mapping[str, list[Any]],
+    value: Callable[[Letter, Any], Any],
+    needs_hessians: bool,
+) -> Lower:
+    """The memory of the estimator; every vector is zero but for the starts."""
+    dx, dy = len(starts["x0"]), len(starts["y0"])
     zero = arithmetic.number(0)
-    real = [zero] * layout.REAL_SIZE
-    for place, letter in enumerate(scheme.letters):
-        real[place] = value(letter.name, zero)
-    for place, letter in enumerate(estimator.letters):
-        real[layout.LETTERS + place] = value(letter.name, zero)
-    real[layout.ONE], real[layout.PRECISION] = arithmetic.number(1), arithmetic.precision
-    return real
+    inner, outer = arithmetic.block(Inner, dy), arithmetic.block(Outer, dx)
+    for name, start in (("y", "y0"), ("z", "y0"), ("y_start", "y0"), ("v", "v0"), ("v_start", "v0")):
+        inner[Inner._fields.index(name)][:] = starts[start]
+    outer[Outer._fields.index("undefined")][:] = [zero * float("nan")] * dx
+    tape = next((_most(value(letter, 1)) for letter in estimator.lengths if letter.name == estimator.tape), 0)
+    return Lower(
+        at=at,
+        letters=arithmetic.numbers(estimator.numbers, [value(letter, zero) for letter in estimator.letters]),
+        lengths=arithmetic.whole(estimator.steps, _length_table([value(letter, -1) for letter in estimator.lengths])),
+        inner=inner,
+        outer=outer,
+        joint=arithmetic.rows(1, max(dx + dy, 1)),
+        hessians=arithmetic.block(Hessians, (dx + dy) ** 2 if needs_hessians else 1),
+        matrix=arithmetic.rows(dy if needs_hessians else 0, dy),
+        tape=arithmetic.rows(tape, dy),
+    )
 
 
-def _fill(
+def _set_flags(
     memory: Memory,
     arithmetic: Arithmetic,
     method: Method,
     scheme: Scheme,
     estimator: Estimator,
     starts: Mapping[str, list[Any]],
-    value: Any,
 ) -> None:
-    """Starts, flags and integer letters."""
-    for row in (layout.X, layout.X_OLD, layout.W):
-        memory.outer[row][:] = starts["x0"]
-    for row in (layout.Y, layout.Z, layout.Y_START):
-        memory.inner[row][:] = starts["y0"]
-    memory.inner[layout.V][:] = starts["v0"]
-    memory.inner[layout.V_START][:] = starts["v0"]
-    memory.outer[layout.UNDEFINED][:] = [arithmetic.number(0) * float("nan")] * len(starts["x0"])
-    for letter, place in scheme.whole:
-        memory.whole[place] = value(letter.name, 0)
-    for place, flag in {**scheme.flags, **method.flags}.items():
-        memory.whole[place] = flag
-    if memory.whole[layout.COLD] == layout.COLD_IF_GIVEN:
-        memory.whole[layout.COLD] = int(any(entry != 0 for entry in starts["y0"]))
-    memory.whole[layout.FRESH] = 1
-    memory.whole[layout.INNER_FIRST] = int(estimator.inner_first)
-    memory.whole[layout.V_GIVEN] = int(bool(starts["v_given"]))
-    memory.whole[layout.ITERATIONS_MOST] = 2**62
+    """What the scheme, the method and the starts decide besides letters."""
+    at = memory.at
+    at.precision = arithmetic.precision
+    for name, flag in {**scheme.flags, **method.flags}.items():
+        own = any(entry.name == name for entry in fields(scheme.record))
+        setattr(memory.letters if own else at, name, flag)
+    if at.cold == COLD_IF_GIVEN:
+        at.cold = COLD_START if any(entry != 0 for entry in starts["y0"]) else WARM
+    at.inner_first = int(estimator.inner_first)
+    at.v_given = int(bool(starts["v_given"]))
 
 
 def _most(length: Any) -> int:
     return max(max(length) if isinstance(length, tuple) else int(length), 1)
 
 
-def _length_table(lengths: list[Any]) -> Any:
+def _length_table(lengths: list[Any]) -> list[list[int]]:
     """One row per letter, one column per epoch; shorter lists go on with their last entry."""
-    columns = max((len(entry) for entry in lengths if isinstance(entry, tuple)), default=1)
-    table = np.zeros((max(len(lengths), 1), columns), dtype=np.int64)
-    for place, entry in enumerate(lengths):
-        values = entry if isinstance(entry, tuple) else (entry,)
-        table[place] = [*values, *[values[-1]] * (columns - len(values))]
-    return table
+    entries = [entry if isinstance(entry, tuple) else (entry,) for entry in lengths]
+    columns = max((len(entry) for entry in entries), default=1)
+    return [[*entry, *[entry[-1]] * (columns - len(entry))] for entry in entries]
 
 
 def block_rows(dx: int, dy: int) -> int:
     """Most rows of one block of the trace."""
-    return int(max(8, min(65536, TRACE_BYTES // (8 * trace_width(dx, dy)))))
+    return int(max(8, min(65536, TRACE_BYTES // (8 * row_entries(dx, dy)))))

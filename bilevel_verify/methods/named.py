@@ -5,19 +5,17 @@ from __future__ import annotations
 from types import MappingProxyType
 
 from bilevel_verify.methods import papers  # noqa: F401  (fills the registry)
-from bilevel_verify.methods.kernels.layout import COLD, COLD_START, LAST_TIE, LITERAL, WARM
+from bilevel_verify.methods.kernels.state import COLD_START, WARM
 from bilevel_verify.methods.registry import Method
 
-LEVELS = 100
-"""Flag of simple bilevel methods: how the sequence g_k is made (``simple.loops``)."""
 VARIANT_FLAGS = MappingProxyType(
     {
-        "last-tie": {LAST_TIE: 1},
-        "literal": {LITERAL: 1},
-        "cold": {COLD: COLD_START},
-        "warm": {COLD: WARM},
-        "plain-values": {LEVELS: 1},
-        "constant-level": {LEVELS: 2},
+        "last-tie": {"last_tie": 1},
+        "literal": {"literal": 1},
+        "cold": {"cold": COLD_START},
+        "warm": {"cold": WARM},
+        "plain-values": {"levels": 1},
+        "constant-level": {"levels": 2},
     }
 )
 """What a variant changes."""

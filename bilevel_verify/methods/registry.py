@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from importlib import import_module
+from pkgutil import iter_modules
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from bilevel_verify.errors import InputError
 from bilevel_verify.problems.problem import Kind
@@ -41,40 +43,58 @@ PERTURBATION_RADIUS = Letter("r", "nonnegative", optional=True, replaced_by="noi
 """Radius of perturbations; not needed where the noise itself is given."""
 
 
+TWO_LEVELS: tuple[Kind, ...] = ("bilevel", "minimax")
+
+
 def _empty() -> Mapping[Any, Any]:
     return MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
 class Scheme:
-    """An outer scheme: a solver loop of ``kernels`` and what it needs.
+    """An outer scheme: a solver loop, what it works on, and what it needs.
 
     Attributes
     ----------
     function : the loop, plain Python marked for compilation.
-    letters : real letters, in the order in which the loop unpacks them.
-    whole : integer letter -> its place in ``Memory.whole``.
-    flags : place in ``Memory.whole`` -> value.
+    record : its letters by name, and flags and numbers of its own (:func:`bilevel_verify.methods.records.record`).
+    state : a ``NamedTuple`` of its vectors of dimension dx.
+    letters : what a user gives; each is a field of the record.
+    flags : field of the record, or of ``Progress``, -> value.
     restarts : whether it has epochs.
     noisy : whether it asks for perturbations.
     values, stopping : whether it asks the estimator for function values, for exact gradients of a stopping test.
-    prepare : called with the memory and the letters before the run.
-    sequences : name -> place in the trace, ("points" | "lowers", index).
+    prepare : called with ``Progress``, the record and the given letters before the run.
+    sequences : name -> column of the trace (fields of ``Points``).
+    known : column of the trace -> field of the state, besides x, that is known when a row is begun.
     history : whether it keeps all iterates of an epoch.
     """
 
     name: str
     function: Callable[..., int]
+    record: type
+    state: type[tuple[Any, ...]]
     letters: tuple[Letter, ...]
-    whole: tuple[tuple[Letter, int], ...] = ()
-    flags: Mapping[int, int] = field(default_factory=_empty)
+    flags: Mapping[str, int] = field(default_factory=_empty)
     restarts: bool = True
     noisy: bool = False
     values: bool = False
     stopping: bool = False
-    prepare: Callable[[Any, Mapping[str, Any]], None] | None = None
-    sequences: Mapping[str, tuple[str, int]] = field(default_factory=_empty)
+    prepare: Callable[[Any, Any, Mapping[str, Any]], None] | None = None
+    sequences: Mapping[str, str] = field(default_factory=_empty)
+    known: Mapping[str, str] = field(default_factory=_empty)
     history: bool = False
+
+    def __post_init__(self) -> None:
+        names = {entry.name for entry in fields(self.record)}
+        unknown = [letter.name for letter in self.letters if letter.name not in names and letter != PERTURBATION_RADIUS]
+        missing = {"x", "output"} - set(field_names(self.state))
+        if unknown or missing:
+            raise ValueError(f"the scheme {self.name!r} has no fields {[*unknown, *sorted(missing)]}")
+
+
+class Nothing(NamedTuple):
+    """An estimator without letters, or without inner lengths."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,14 +103,15 @@ class Estimator:
 
     Attributes
     ----------
-    function, value, exact : kernels for the gradient, for function values, for exact gradients of stopping tests.
+    function, value, exact : the gradient, function values, exact gradients of stopping tests.
     kinds : problem kinds it is for.
-    letters, lengths : real letters and inner lengths, in the order in which the function unpacks them.
+    numbers, steps : ``NamedTuple`` s under whose names the functions find letters and inner lengths.
+    letters, lengths : what a user gives, in the same order.
     needs, value_needs, stopping_needs : oracles that are asked for gradients, values, exact gradients.
     inner_first : the trace holds y[k] as it was when iteration k began (else as it was left).
     picks : given the letters, the oracles that are asked, where this depends on them.
     tape : name of the length whose iterates are kept (unrolled differentiation), else None.
-    sequences : inner sequences it fills.
+    sequences : inner sequences it fills, name -> column of the trace (fields of ``LowerPoints``).
     """
 
     name: str
@@ -98,6 +119,8 @@ class Estimator:
     value: Callable[..., int]
     exact: Callable[..., int]
     kinds: tuple[Kind, ...]
+    numbers: type[tuple[Any, ...]] = Nothing
+    steps: type[tuple[Any, ...]] = Nothing
     letters: tuple[Letter, ...] = ()
     lengths: tuple[Letter, ...] = ()
     needs: frozenset[str] = frozenset()
@@ -106,7 +129,17 @@ class Estimator:
     inner_first: bool = False
     picks: Callable[[Mapping[str, Any]], frozenset[str]] | None = None
     tape: str | None = None
-    sequences: Mapping[str, tuple[str, int]] = field(default_factory=_empty)
+    sequences: Mapping[str, str] = field(default_factory=_empty)
+
+    def __post_init__(self) -> None:
+        for kind, given in ((self.numbers, self.letters), (self.steps, self.lengths)):
+            if field_names(kind) != tuple(letter.name for letter in given):
+                raise ValueError(f"the estimator {self.name!r} and {kind.__name__} name different letters")
+
+
+def field_names(kind: type[tuple[Any, ...]]) -> tuple[str, ...]:
+    """Fields of a ``NamedTuple``."""
+    return tuple(kind._fields)  # type: ignore[attr-defined]
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +171,8 @@ class Method:
     kinds : problem kinds.
     scheme, estimator : names of the cell of the table; None for methods that are not cells of it.
     letters : every letter it takes.
-    sequences : names of the sequences its trace holds, as the paper names them.
+    sequences : names of the sequences its trace holds, as the paper names them -> column of the trace.
+    flags : field of the scheme's record or of ``Progress`` -> value, on top of the scheme's.
     paper, statement : where the default parameters are prescribed (id of the paper's sheet and of its statement).
     readings : how printed lines were read.
     variants : literal readings and the like that can be run as ``name:variant``.
@@ -152,7 +186,7 @@ class Method:
     letters: tuple[Letter, ...]
     scheme: str | None = None
     estimator: str | None = None
-    sequences: Mapping[str, tuple[str, int]] = field(default_factory=_empty)
+    sequences: Mapping[str, str] = field(default_factory=_empty)
     paper: str = ""
     statement: str = ""
     readings: tuple[Reading, ...] = ()
@@ -160,7 +194,7 @@ class Method:
     restarts: bool = True
     noisy: bool = False
     renamed: Mapping[str, str] = field(default_factory=_empty)
-    flags: Mapping[int, int] = field(default_factory=_empty)
+    flags: Mapping[str, int] = field(default_factory=_empty)
     oracles: frozenset[str] = frozenset()
     runner: Callable[..., Any] | None = None
     source: str = ""
@@ -194,6 +228,12 @@ def register(method: Method) -> Method:
     return method
 
 
+def import_all(package: str, path: Iterable[str]) -> None:
+    """Import every module of a package, in the order of their names: they register what they hold."""
+    for name in sorted(module.name for module in iter_modules(path)):
+        import_module(f"{package}.{name}")
+
+
 def _register(table: dict[str, Any], record: Any, what: str) -> None:
     if record.name in table:
         raise ValueError(f"the {what} {record.name!r} is registered twice")
@@ -206,7 +246,7 @@ def compose(
     *,
     name: str | None = None,
     renamed: Mapping[str, str] | None = None,
-    flags: Mapping[int, int] | None = None,
+    flags: Mapping[str, int] | None = None,
     **more: Any,
 ) -> Method:
     """The method of a cell of the table, named by a paper or not.
@@ -216,7 +256,7 @@ def compose(
     scheme, estimator : names in ``SCHEMES`` and ``ESTIMATORS``.
     name : default ``scheme+estimator``.
     renamed : letter of the scheme or estimator -> the letter of this method, where the paper uses another one.
-    flags : place in ``Memory.whole`` -> value, on top of the scheme's.
+    flags : field of the scheme's record or of ``Progress`` -> value, on top of the scheme's.
     more : further fields of :class:`Method`.
 
     Raises
@@ -225,7 +265,7 @@ def compose(
     """
     outer, inner = look_up(SCHEMES, scheme, "scheme"), look_up(ESTIMATORS, estimator, "estimator")
     change = dict(renamed or {})
-    letters = (*outer.letters, *(letter for letter, _ in outer.whole), *inner.letters, *inner.lengths)
+    letters = (*outer.letters, *inner.letters, *inner.lengths)
     chosen = {change.get(letter.name, letter.name): letter for letter in reversed(letters)}
     more.setdefault("title", f"{outer.name} with the {inner.name} gradient")
     more.setdefault("kinds", inner.kinds)

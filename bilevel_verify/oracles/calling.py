@@ -7,21 +7,30 @@ of a solver as plain integers, and leaves nothing for the solver to compile agai
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 from bilevel_verify.oracles.compiling import internal
+from bilevel_verify.oracles.convention import Evaluation, Product, Vector
 from bilevel_verify.oracles.jit import compiled, compiled_as, loop
+
+if TYPE_CHECKING:
+    from llvmlite.ir import IRBuilder, Value
+    from numba.core.types import Type as NumbaType
+    from numba.core.typing.context import BaseContext
+    from numba.core.typing.templates import Signature
 
 
 @compiled_as("bilevel_verify.oracles.calling:address_call_3")
-def evaluate(oracle: Any, x: Any, y: Any, out: Any) -> None:
+def evaluate(oracle: Evaluation, x: Vector, y: Vector, out: Vector) -> None:
     """``oracle(x, y, out)``."""
     oracle(x, y, out)
 
 
 @compiled_as("bilevel_verify.oracles.calling:address_call_4")
-def multiply(oracle: Any, x: Any, y: Any, v: Any, out: Any) -> None:
+def multiply(oracle: Product, x: Vector, y: Vector, v: Vector, out: Vector) -> None:
     """``oracle(x, y, v, out)``."""
     oracle(x, y, v, out)
 
@@ -40,11 +49,11 @@ def _address_call(count: int) -> Any:
     make_array = internal("numba.np.arrayobj").make_array
     intrinsic = internal("numba.extending").intrinsic
 
-    def typed(address: Any, arrays: tuple[Any, ...]) -> Any:
+    def typed(address: NumbaType, arrays: tuple[NumbaType, ...]) -> Any:
         if not isinstance(address, types.Integer) or not all(_is_vector(types, a) for a in arrays):
             return None
 
-        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        def generate(context: Any, builder: IRBuilder, signature: Signature, args: Sequence[Value]) -> Any:
             data = [make_array(t)(context, builder, a).data for t, a in zip(signature.args[1:], args[1:], strict=True)]
             function = ir.FunctionType(ir.VoidType(), [pointer.type for pointer in data])
             builder.call(builder.inttoptr(args[0], function.as_pointer()), data)
@@ -55,19 +64,21 @@ def _address_call(count: int) -> Any:
     if count == 3:
 
         @intrinsic  # type: ignore[untyped-decorator]
-        def call_3(typing_context: Any, address: Any, x: Any, y: Any, out: Any) -> Any:
+        def call_3(typing_context: BaseContext, address: NumbaType, x: NumbaType, y: NumbaType, out: NumbaType) -> Any:
             return typed(address, (x, y, out))
 
         return call_3
 
     @intrinsic  # type: ignore[untyped-decorator]
-    def call_4(typing_context: Any, address: Any, x: Any, y: Any, v: Any, out: Any) -> Any:
+    def call_4(
+        typing_context: BaseContext, address: NumbaType, x: NumbaType, y: NumbaType, v: NumbaType, out: NumbaType
+    ) -> Any:
         return typed(address, (x, y, v, out))
 
     return call_4
 
 
-def _is_vector(types: Any, array: Any) -> bool:
+def _is_vector(types: ModuleType, array: NumbaType) -> bool:
     return isinstance(array, types.Array) and array.ndim == 1 and array.layout == "C" and array.dtype == types.float64
 
 
@@ -80,9 +91,9 @@ def from_python(count: int) -> Any:
     return compiled(entry, numba.void(numba.int64, *[vector] * count))
 
 
-def _enter_3(address: Any, x: Any, y: Any, out: Any) -> None:
+def _enter_3(address: Any, x: Vector, y: Vector, out: Vector) -> None:
     evaluate(address, x, y, out)
 
 
-def _enter_4(address: Any, x: Any, y: Any, v: Any, out: Any) -> None:
+def _enter_4(address: Any, x: Vector, y: Vector, v: Vector, out: Vector) -> None:
     multiply(address, x, y, v, out)

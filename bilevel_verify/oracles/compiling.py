@@ -15,6 +15,7 @@ import sys
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from bilevel_verify.oracles.convention import FIELDS, VERSION, OracleSet
@@ -75,7 +76,7 @@ def _processor() -> Any:
     return cpu_target.target_context.codegen().magic_tuple(), config.OPT, config.BOUNDSCHECK
 
 
-def internal(module: str) -> Any:
+def internal(module: str) -> ModuleType:
     """A module of numba of which nothing typed is known."""
     return importlib.import_module(module)
 

@@ -27,7 +27,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, MutableSequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+Vector: TypeAlias = "NDArray[np.float64] | MutableSequence[float]"
+"""A point, or what an oracle writes into: a float64 array; in many digits a list of mpmath numbers."""
+Counts: TypeAlias = "NDArray[np.int64] | MutableSequence[int]"
+"""Calls by kind, in the order of :data:`COUNTERS`, then what the budget needs."""
+Evaluation: TypeAlias = "Callable[[Vector, Vector, Vector], None]"
+"""An oracle ``(x, y, out)``; compiled loops get the address of one."""
+Product: TypeAlias = "Callable[[Vector, Vector, Vector, Vector], None]"
+"""An oracle ``(x, y, v, out)``."""
 
 VERSION = 2
 """Part of every cache key."""
@@ -42,7 +57,7 @@ FIELDS = EVALUATIONS + PRODUCTS
 
 
 class OracleSet(NamedTuple):
-    """The oracles of one problem, as solver loops get them (plain, compiled or multi-precision functions)."""
+    """The oracles of one problem, as solver loops get them: functions, or the addresses of compiled ones."""
 
     value_f: Any
     grad_f: Any
@@ -132,7 +147,7 @@ KIND_OF: Mapping[str, str] = MappingProxyType(
 Jacobian-vector product."""
 
 
-def new_counts(budget: int | None = None) -> Any:
+def new_counts(budget: int | None = None) -> NDArray[np.int64]:
     """A counter array: zeros, and the budget (calls of all kinds together; None for none)."""
     import numpy as np
 
@@ -141,7 +156,7 @@ def new_counts(budget: int | None = None) -> Any:
     return counts
 
 
-def named_counts(counts: Any, *, minimax: bool = False) -> dict[str, int]:
+def named_counts(counts: Counts, *, minimax: bool = False) -> dict[str, int]:
     """Kind -> calls, kinds that were never asked left out; for minimax the calls of ``g`` are calls of ``f``."""
     result: dict[str, int] = {}
     for kind, number in zip(COUNTERS, counts):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from bilevel_verify.oracles.namespaces import (
 from bilevel_verify.oracles.notices import say_once
 from bilevel_verify.oracles.programs import Programs, direction_block, result_block
 from bilevel_verify.symbolic.generate import Source
+
+if TYPE_CHECKING:
+    from bilevel_verify.oracles.machine import CompiledOracle
 
 Oracle = Callable[..., None]
 
@@ -51,7 +54,7 @@ def plain_oracle(source: Source) -> Oracle:
     return oracle
 
 
-def _run_careful(function: Oracle, arguments: tuple[Any, ...]) -> None:
+def _run_careful(function: Oracle, arguments: tuple[list[float], ...]) -> None:
     *inputs, out = arguments
     scalars = [[np.float64(value) for value in block] for block in inputs]
     result = [0.0] * len(out)
@@ -151,7 +154,7 @@ def _on_lists(oracle: Oracle) -> Oracle:
     return converted
 
 
-def compiled_oracle(programs: Programs, field: str) -> Any | None:
+def compiled_oracle(programs: Programs, field: str) -> CompiledOracle | None:
     """The oracle as a compiled function: loaded, or derived and compiled.
 
     None if it is too large, or sums over data (then :func:`array_oracle` runs as fast as the data can be read).
@@ -159,7 +162,7 @@ def compiled_oracle(programs: Programs, field: str) -> Any | None:
     return None if programs.has_data_sums(field[-1]) else _compiled_closed_form(programs, field)
 
 
-def _compiled_closed_form(programs: Programs, field: str) -> Any | None:
+def _compiled_closed_form(programs: Programs, field: str) -> CompiledOracle | None:
     key = compiling.digest_of("oracle", programs.digest, field)
     loaded = machine.load_oracle(key, field)
     if loaded is not None:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from bilevel_verify.errors import InputError, ParameterError
 from bilevel_verify.oracles.oracles import Oracles
 from bilevel_verify.oracles.precise import PreciseOracles
 
+if TYPE_CHECKING:
+    import mpmath
+
+FloatArray = NDArray[np.float64]
+Found = TypeVar("Found")
 CURVATURE = {
     "bilevel": "L_g",
     "minimax": "ell",
@@ -74,140 +80,141 @@ class HandedOracles:
         return self.__asked.budget
 
     @property
-    def mu(self) -> Any:
+    def mu(self) -> mpmath.mpf | float:
         """Strong convexity of the lower level in y, from below."""
         return self.__constant("mu")
 
     @property
-    def L(self) -> Any:
+    def L(self) -> mpmath.mpf | float:
         """Lipschitz constant of the gradient of the lower level (of f where there is one level), from above."""
         return self.__constant(CURVATURE[self.kind])
 
-    def value_f(self, x: Any, y: Any = ()) -> Any:
+    def value_f(self, x: ArrayLike, y: ArrayLike = ()) -> float:
         """f(x, y)."""
-        return self.__ask("value_f", x, y)
+        return self.__asked.value_f(*self.__seen(x, y))
 
-    def value_g(self, x: Any, y: Any = ()) -> Any:
+    def value_g(self, x: ArrayLike, y: ArrayLike = ()) -> float:
         """g(x, y)."""
-        return self.__ask("value_g", x, y)
+        return self.__asked.value_g(*self.__seen(x, y))
 
-    def grad_f(self, x: Any, y: Any = ()) -> Any:
+    def grad_f(self, x: ArrayLike, y: ArrayLike = ()) -> tuple[FloatArray, FloatArray]:
         """Both parts of the gradient of f, one call: shapes (dx,) and (dy,)."""
-        return self.__ask("grad_f", x, y)
+        return self.__asked.grad_f(*self.__seen(x, y))
 
-    def grad_g(self, x: Any, y: Any = ()) -> Any:
+    def grad_g(self, x: ArrayLike, y: ArrayLike = ()) -> tuple[FloatArray, FloatArray]:
         """Both parts of the gradient of g, one call: shapes (dx,) and (dy,)."""
-        return self.__ask("grad_g", x, y)
+        return self.__asked.grad_g(*self.__seen(x, y))
 
-    def grad_x_f(self, x: Any, y: Any = ()) -> Any:
+    def grad_x_f(self, x: ArrayLike, y: ArrayLike = ()) -> FloatArray:
         """The x-part of the gradient of f; counts as one gradient."""
-        return self.__ask("grad_x_f", x, y)
+        return self.__asked.grad_x_f(*self.__seen(x, y))
 
-    def grad_y_f(self, x: Any, y: Any) -> Any:
+    def grad_y_f(self, x: ArrayLike, y: ArrayLike) -> FloatArray:
         """The y-part of the gradient of f; counts as one gradient."""
-        return self.__ask("grad_y_f", x, y)
+        return self.__asked.grad_y_f(*self.__seen(x, y))
 
-    def grad_x_g(self, x: Any, y: Any = ()) -> Any:
+    def grad_x_g(self, x: ArrayLike, y: ArrayLike = ()) -> FloatArray:
         """The x-part of the gradient of g; counts as one gradient."""
-        return self.__ask("grad_x_g", x, y)
+        return self.__asked.grad_x_g(*self.__seen(x, y))
 
-    def grad_y_g(self, x: Any, y: Any) -> Any:
+    def grad_y_g(self, x: ArrayLike, y: ArrayLike) -> FloatArray:
         """The y-part of the gradient of g; counts as one gradient."""
-        return self.__ask("grad_y_g", x, y)
+        return self.__asked.grad_y_g(*self.__seen(x, y))
 
-    def hvp_f(self, x: Any, y: Any, v: Any) -> Any:
+    def hvp_f(self, x: ArrayLike, y: ArrayLike, v: ArrayLike) -> FloatArray:
         """The full Hessian of f over (x, y) times v of shape (dx + dy,)."""
-        return self.__ask("hvp_f", x, y, v)
+        return self.__asked.hvp_f(*self.__seen(x, y, v))
 
-    def hvp_g(self, x: Any, y: Any, v: Any) -> Any:
+    def hvp_g(self, x: ArrayLike, y: ArrayLike, v: ArrayLike) -> FloatArray:
         """The full Hessian of g over (x, y) times v of shape (dx + dy,)."""
-        return self.__ask("hvp_g", x, y, v)
+        return self.__asked.hvp_g(*self.__seen(x, y, v))
 
-    def hvp_yy_f(self, x: Any, y: Any, v: Any) -> Any:
+    def hvp_yy_f(self, x: ArrayLike, y: ArrayLike, v: ArrayLike) -> FloatArray:
         """(nabla^2_yy f) v, shape (dy,)."""
-        return self.__ask("hvp_yy_f", x, y, v)
+        return self.__asked.hvp_yy_f(*self.__seen(x, y, v))
 
-    def hvp_yy_g(self, x: Any, y: Any, v: Any) -> Any:
+    def hvp_yy_g(self, x: ArrayLike, y: ArrayLike, v: ArrayLike) -> FloatArray:
         """(nabla^2_yy g) v, shape (dy,)."""
-        return self.__ask("hvp_yy_g", x, y, v)
+        return self.__asked.hvp_yy_g(*self.__seen(x, y, v))
 
-    def jvp_xy_f(self, x: Any, y: Any, v: Any) -> Any:
+    def jvp_xy_f(self, x: ArrayLike, y: ArrayLike, v: ArrayLike) -> FloatArray:
         """(nabla^2_xy f) v with v of shape (dy,); shape (dx,)."""
-        return self.__ask("jvp_xy_f", x, y, v)
+        return self.__asked.jvp_xy_f(*self.__seen(x, y, v))
 
-    def jvp_xy_g(self, x: Any, y: Any, v: Any) -> Any:
+    def jvp_xy_g(self, x: ArrayLike, y: ArrayLike, v: ArrayLike) -> FloatArray:
         """(nabla^2_xy g) v with v of shape (dy,); shape (dx,)."""
-        return self.__ask("jvp_xy_g", x, y, v)
+        return self.__asked.jvp_xy_g(*self.__seen(x, y, v))
 
-    def jvp_yx_f(self, x: Any, y: Any, u: Any) -> Any:
+    def jvp_yx_f(self, x: ArrayLike, y: ArrayLike, u: ArrayLike) -> FloatArray:
         """(nabla^2_xy f)^T u with u of shape (dx,); shape (dy,)."""
-        return self.__ask("jvp_yx_f", x, y, u)
+        return self.__asked.jvp_yx_f(*self.__seen(x, y, u))
 
-    def jvp_yx_g(self, x: Any, y: Any, u: Any) -> Any:
+    def jvp_yx_g(self, x: ArrayLike, y: ArrayLike, u: ArrayLike) -> FloatArray:
         """(nabla^2_xy g)^T u with u of shape (dx,); shape (dy,)."""
-        return self.__ask("jvp_yx_g", x, y, u)
+        return self.__asked.jvp_yx_g(*self.__seen(x, y, u))
 
-    def hess_f(self, x: Any, y: Any = ()) -> Any:
+    def hess_f(self, x: ArrayLike, y: ArrayLike = ()) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Blocks (xx, xy, yy) of the Hessian of f, one call."""
-        return self.__ask("hess_f", x, y)
+        return self.__asked.hess_f(*self.__seen(x, y))
 
-    def hess_g(self, x: Any, y: Any = ()) -> Any:
+    def hess_g(self, x: ArrayLike, y: ArrayLike = ()) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Blocks (xx, xy, yy) of the Hessian of g, one call."""
-        return self.__ask("hess_g", x, y)
+        return self.__asked.hess_g(*self.__seen(x, y))
 
-    def third_f(self, x: Any, y: Any = ()) -> Any:
+    def third_f(self, x: ArrayLike, y: ArrayLike = ()) -> FloatArray:
         """Third derivatives of f in symmetric storage."""
-        return self.__ask("third_f", x, y)
+        return self.__asked.third_f(*self.__seen(x, y))
 
-    def third_g(self, x: Any, y: Any = ()) -> Any:
+    def third_g(self, x: ArrayLike, y: ArrayLike = ()) -> FloatArray:
         """Third derivatives of g in symmetric storage."""
-        return self.__ask("third_g", x, y)
+        return self.__asked.third_g(*self.__seen(x, y))
 
     # many points at once: as many calls as rows
 
-    def value_f_batch(self, X: Any, Y: Any = None) -> Any:
+    def value_f_batch(self, X: ArrayLike, Y: ArrayLike | None = None) -> FloatArray:
         """f at the rows: (n,)."""
-        return self.__rows("value_f", X, Y)
+        return np.array(self.__rows(self.value_f, X, Y))
 
-    def value_g_batch(self, X: Any, Y: Any = None) -> Any:
+    def value_g_batch(self, X: ArrayLike, Y: ArrayLike | None = None) -> FloatArray:
         """g at the rows: (n,)."""
-        return self.__rows("value_g", X, Y)
+        return np.array(self.__rows(self.value_g, X, Y))
 
-    def grad_f_batch(self, X: Any, Y: Any = None) -> Any:
+    def grad_f_batch(self, X: ArrayLike, Y: ArrayLike | None = None) -> tuple[FloatArray, FloatArray]:
         """Gradients of f at the rows: (n, dx) and (n, dy)."""
-        return self.__rows("grad_f", X, Y)
+        found = self.__rows(self.grad_f, X, Y)
+        return np.array([x for x, _ in found]), np.array([y for _, y in found])
 
-    def grad_g_batch(self, X: Any, Y: Any = None) -> Any:
+    def grad_g_batch(self, X: ArrayLike, Y: ArrayLike | None = None) -> tuple[FloatArray, FloatArray]:
         """Gradients of g at the rows: (n, dx) and (n, dy)."""
-        return self.__rows("grad_g", X, Y)
+        found = self.__rows(self.grad_g, X, Y)
+        return np.array([x for x, _ in found]), np.array([y for _, y in found])
 
-    def hess_f_batch(self, X: Any, Y: Any = None) -> Any:
+    def hess_f_batch(self, X: ArrayLike, Y: ArrayLike | None = None) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Blocks (xx, xy, yy) of the Hessians of f at the rows, each (n, rows, columns)."""
-        return self.__rows("hess_f", X, Y)
+        return _blocks(self.__rows(self.hess_f, X, Y))
 
-    def hess_g_batch(self, X: Any, Y: Any = None) -> Any:
+    def hess_g_batch(self, X: ArrayLike, Y: ArrayLike | None = None) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Blocks (xx, xy, yy) of the Hessians of g at the rows, each (n, rows, columns)."""
-        return self.__rows("hess_g", X, Y)
+        return _blocks(self.__rows(self.hess_g, X, Y))
 
     # inside
 
-    def __ask(self, name: str, *points: Any) -> Any:
+    def __seen(self, *points: ArrayLike) -> tuple[ArrayLike, ...]:
+        """The points as they are; on a run in many digits none may have been rounded."""
         if isinstance(self.__asked, PreciseOracles):
             for point in points:
                 all_precise(point)
-        return getattr(self.__asked, name)(*points)
+        return points
 
-    def __rows(self, name: str, X: Any, Y: Any) -> Any:
+    def __rows(self, ask: Callable[[ArrayLike, ArrayLike], Found], X: ArrayLike, Y: ArrayLike | None) -> list[Found]:
         first = np.atleast_2d(np.asarray(X))
         second = np.atleast_2d(np.asarray(Y)) if Y is not None else np.zeros((len(first), 0))
         if len(first) != len(second):
+            name = getattr(ask, "__name__", "")
             raise ParameterError(f"{name}_batch takes as many rows of y ({len(second)}) as of x ({len(first)})")
-        found = [self.__ask(name, x, y) for x, y in zip(first, second)]
-        if found and isinstance(found[0], tuple):
-            return tuple(np.array(part) for part in zip(*found))
-        return np.array(found)
+        return [ask(x, y) for x, y in zip(first, second)]
 
-    def __constant(self, name: str) -> Any:
+    def __constant(self, name: str) -> mpmath.mpf | float:
         from bilevel_verify.constants import constants
 
         try:
@@ -223,7 +230,14 @@ class HandedOracles:
         return found.value
 
 
-def all_precise(point: Any) -> None:
+def _blocks(
+    found: Sequence[tuple[FloatArray, FloatArray, FloatArray]],
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Blocks of many rows, one array for each."""
+    return np.array([xx for xx, _, _ in found]), np.array([xy for _, xy, _ in found]), np.array([b[2] for b in found])
+
+
+def all_precise(point: object) -> None:
     """Refuse numbers that were rounded to floats (whole numbers are exact).
 
     Raises

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator
+from dis import get_instructions
 from importlib import import_module
 from types import CodeType, FunctionType
 from typing import Any, TypeVar
@@ -66,15 +67,24 @@ def compiled(function: Callable[..., Any], signature: Any = None) -> Any:
             _TWINS[key] = part(twin, inline=function in _INLINED)
         else:
             place = f"{function.__module__}.{function.__qualname__}"
+            arguments = "".join(_layout(kind) for kind in signature.args)
             _TWINS[key] = compile_cached(
-                twin, signature, digest_of("loop", place, str(signature), code_digest(function))
+                twin, signature, digest_of("loop", place, str(signature), arguments, code_digest(function))
             )
     return _TWINS[key]
 
 
+def _layout(kind: Any) -> str:
+    """Names and order of the fields of a named tuple's type, which its text leaves out."""
+    if not hasattr(kind, "instance_class"):
+        return ""
+    inside = [_layout(part) for part in kind]
+    return f"{kind.instance_class.__name__}{kind.instance_class._fields}{inside}"
+
+
 def code_digest(function: Callable[..., Any]) -> str:
     """SHA-256 of everything that decides what a marked function does: its code, that of all marked functions below it,
-    and the values of the plain constants that they use."""
+    the values of the plain constants that they use, and the fields of their named tuples."""
     digest = hashlib.sha256()
     for piece in _everything_below(function, set()):
         digest.update(piece.encode())
@@ -93,6 +103,8 @@ def _everything_below(function: Any, seen: set[Any]) -> Iterator[str]:
             yield from _everything_below(value, seen)
         elif isinstance(value, bool | int | float | str | tuple):
             yield f"constant {name} {value!r}"
+        elif isinstance(value, type) and issubclass(value, tuple):
+            yield f"tuple {name} {getattr(value, '_fields', ())!r}"
 
 
 def _code_text(code: CodeType) -> str:
@@ -130,4 +142,5 @@ def _is_marked(value: Any) -> bool:
 
 
 def _names(code: CodeType) -> set[str]:
-    return set(code.co_names)
+    """Globals that the code reads (``co_names`` has its attributes too)."""
+    return {instruction.argval for instruction in get_instructions(code) if instruction.opname == "LOAD_GLOBAL"}

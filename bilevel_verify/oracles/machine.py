@@ -67,7 +67,7 @@ def load_oracle(key: str, field: str) -> CompiledOracle | None:
     return _LOADED[key]
 
 
-def compile_oracle(function: Callable[..., Any], key: str, field: str) -> CompiledOracle:
+def compile_oracle(function: Callable[..., object], key: str, field: str) -> CompiledOracle:
     """Compile an oracle and keep its machine code."""
     function.__qualname__ = (
         f"{function.__name__}_{key[:24]}"  # symbols of one process must not collide with loaded ones

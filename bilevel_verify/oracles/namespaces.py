@@ -87,10 +87,10 @@ def multiprecision_namespace(source: Source) -> dict[str, Any]:
     return names | _constants(source, mp_constant)
 
 
-def _constants(source: Source, convert: Callable[[Any], Any]) -> dict[str, Any]:
+def _constants(source: Source, convert: Callable[[object], object]) -> dict[str, Any]:
     scalars = {name: convert(value) for name, value in source.constants.items()}
 
-    def converted(values: Any) -> Any:
+    def converted(values: int | Fraction | tuple[int | Fraction | tuple[Fraction, ...], ...]) -> Any:
         if isinstance(values, tuple):
             return [converted(v) for v in values]
         return values if type(values) is int else convert(values)  # plain integers are indices
@@ -103,7 +103,7 @@ def _quiet(function: Callable[..., Any], fallback: Callable[..., Any]) -> Callab
     """The function on NumPy scalars (whose division never raises), with the fallback where it raises."""
     import numpy as np
 
-    def quiet(*args: Any) -> Any:
+    def quiet(*args: Any) -> float:
         try:
             return np.float64(function(*args))
         except (ArithmeticError, ValueError):

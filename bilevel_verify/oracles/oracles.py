@@ -188,7 +188,7 @@ class Oracles:
 
     def batch(self, field: str, X: ArrayLike, Y: ArrayLike | None = None, V: ArrayLike | None = None) -> FloatArray:
         """One oracle at many points: rows of ``X`` (n, dx), ``Y`` (n, dy), for products ``V``; result (n, length)."""
-        if field not in FIELDS:
+        if not isinstance(field, str) or field not in FIELDS:
             raise ParameterError(f"there is no oracle {str(field)[:40]!r}; there are {', '.join(FIELDS)}")
         columns = [np.atleast_2d(float_array(block, field, ParameterError)) for block in (X, Y, V) if block is not None]
         if not columns or len({len(column) for column in columns}) != 1 or any(c.ndim != 2 for c in columns):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +11,9 @@ from bilevel_verify.errors import ParameterError
 from bilevel_verify.oracles.oracles import Oracles
 from bilevel_verify.oracles.programs import direction_block
 from bilevel_verify.problems.problem import Problem
+
+if TYPE_CHECKING:
+    import mpmath
 
 
 class PreciseOracles(Oracles):
@@ -46,7 +49,7 @@ class PreciseOracles(Oracles):
         return np.array(result, dtype=object)
 
 
-def _numbers(value: Sequence[Any], length: int, name: str) -> list[Any]:
+def _numbers(value: Sequence[Any], length: int, name: str) -> list[float | mpmath.mpf]:
     entries = list(value)
     if len(entries) != length:
         raise ParameterError(f"{name} has {len(entries)} entries; the problem has {length}")

@@ -7,7 +7,7 @@ which are evaluated on arrays and never written out. Everything about programs a
 from __future__ import annotations
 
 import hashlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,6 +23,9 @@ from bilevel_verify.symbolic.numeric import NumericStructure, data_group, exact_
 from bilevel_verify.symbolic.program import Program, program_of
 from bilevel_verify.symbolic.structure import Structure, decompose
 from bilevel_verify.symbolic.structured import WORTHWHILE, generate_structured
+
+if TYPE_CHECKING:
+    import sympy
 
 MOST_EXACT = 2_000_000
 """Numbers of data that a multi-precision oracle reads (some seconds for every call)."""
@@ -44,7 +47,7 @@ class Programs:
         self._exact: dict[str, ExactSums] = {}
         self._sources: dict[str, Source] = {}
 
-    def expression(self, which: str) -> Any:
+    def expression(self, which: str) -> sympy.Expr:
         """``f``, or the lower-level function ``g`` (``-f`` for minimax).
 
         Raises

@@ -167,7 +167,7 @@ def penalty(
     """
     if not problem.y:
         raise InputError("a problem of one level has no penalty function")
-    if not lam or any(not 0 < v < float("inf") for v in lam):
+    if not len(lam) or any(not 0 < v < float("inf") for v in lam):
         raise InputError(f"lam: positive numbers are needed, not {list(lam)}")
     shown = window(problem, box, along, point, most=1)
     figure, ax = canvas(axes)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,9 @@ from bilevel_verify.plot.style import PALETTE, canvas, legend, mathematical, pic
 from bilevel_verify.plot.window import Window, window
 from bilevel_verify.problems.problem import Problem
 from bilevel_verify.truth import truth
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 FloatArray = NDArray[np.float64]
 Runs = Run | Sequence[Run] | Mapping[str, Run]
@@ -86,7 +89,7 @@ def _points(label: str, run: Run) -> FloatArray:
     return np.asarray(x, dtype=float)
 
 
-def _bare(ax: Any, many: Mapping[str, Run], points: Mapping[str, FloatArray], along: Any) -> None:
+def _bare(ax: Axes, many: Mapping[str, Run], points: Mapping[str, FloatArray], along: Any) -> None:
     """Paths without a landscape: the coordinates are called x1, x2 ... as there is no problem to name them."""
     size = next(iter(points.values())).shape[1]
     names = [f"x{i + 1}" for i in range(size)]
@@ -123,5 +126,5 @@ def _path(ax: Any, points: FloatArray, run: Run, label: str, number: int) -> Non
         ax.plot(*points[restarts].T, marker="s", label=f"{len(restarts)} restarts", **style)
 
 
-def _star(ax: Any, where: FloatArray, number: int) -> None:
+def _star(ax: Axes, where: FloatArray, number: int) -> None:
     ax.plot(*where.T, "*", color=PALETTE[(number + 1) % len(PALETTE)], markeredgecolor="black", markersize=11)

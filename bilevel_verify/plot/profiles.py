@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bilevel_verify.campaign import statistics
 from bilevel_verify.campaign.statistics import Profile, oracle_calls
 from bilevel_verify.errors import InputError
 from bilevel_verify.methods.run import ENDED, Run
 from bilevel_verify.plot.style import canvas, legend, line_style, picture, plain
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @picture
@@ -76,7 +79,7 @@ def costs_of(
     return {m: {i: c for i, c in by.items() if i in shared} for m, by in found.items()}, sizes
 
 
-def _draw(figure: Any, ax: Any, profiles: list[Profile], across: str, title: str, costs: Costs) -> Any:
+def _draw(figure: Figure, ax: Any, profiles: list[Profile], across: str, title: str, costs: Costs) -> Any:
     end = 1.1 * max((x for p in profiles for x in p.x), default=1.0)
     for number, profile in enumerate(profiles):
         if profile.x:

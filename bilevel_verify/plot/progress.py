@@ -144,6 +144,8 @@ def convergence(
     chosen = methods if isinstance(methods, Mapping) else {m: m for m in _listed(methods)}
     if not chosen:
         raise InputError("methods: name at least one")
+    if wrong := [one for one in chosen.values() if not isinstance(one, str | History)]:
+        raise InputError(f"methods: a name or a History is needed, not {type(wrong[0]).__name__}")
     figure, pair = canvas(axes, columns=2, width=3.6)
     for number, (label, one) in enumerate(chosen.items()):
         found = one if isinstance(one, History) else history(problem, one, eps, **options)

@@ -10,7 +10,8 @@ from typing import Any
 from bilevel_verify.campaign.statistics import oracle_calls, used_share
 from bilevel_verify.checks.judging.orders import local_slopes
 from bilevel_verify.checks.series import Series, series_of
-from bilevel_verify.checks.verdicts.verdict import Row, Verification
+from bilevel_verify.checks.verdicts.verdict import Row
+from bilevel_verify.checks.verdicts.verification import Verification
 from bilevel_verify.errors import InputError
 from bilevel_verify.methods.run import Run
 from bilevel_verify.plot.style import GREY, MARKS, PALETTE, canvas, legend, line_style, picture, plain

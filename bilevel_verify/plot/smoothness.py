@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,9 @@ from bilevel_verify.oracles import oracles
 from bilevel_verify.plot.style import PALETTE, canvas, legend, mathematical, named, picture
 from bilevel_verify.plot.window import REACH, given_range
 from bilevel_verify.problems.problem import Problem
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 FloatArray = NDArray[np.float64]
 FIELD, CURVE = 81, 401
@@ -108,7 +111,7 @@ def _centre(problem: Problem) -> FloatArray:
     return np.concatenate([start, np.zeros(problem.dy)])
 
 
-def _draw(ax: Any, coordinates: list[FloatArray], field: FloatArray, shown: list[str], least: bool) -> None:
+def _draw(ax: Axes, coordinates: list[FloatArray], field: FloatArray, shown: list[str], least: bool) -> None:
     peak = int(np.nanargmin(field) if least else np.nanargmax(field))
     label = f"{'smallest' if least else 'largest'} here: {field[peak]:.4g} (computed)"
     ax.set_xlabel(mathematical(shown[0]))

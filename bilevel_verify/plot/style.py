@@ -6,13 +6,16 @@ import io
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from matplotlib import rc_context
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from bilevel_verify.errors import InputError
+
+if TYPE_CHECKING:
+    from bilevel_verify.problems.problem import Problem
 
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 """Okabe and Ito: told apart with every common colour blindness."""
@@ -104,7 +107,7 @@ def canvas(axes: Any, rows: int = 1, columns: int = 1, width: float = WIDTH, hei
     return figure, made[0] if len(made) == 1 else made
 
 
-def line_style(number: int) -> dict[str, Any]:
+def line_style(number: int) -> dict[str, object]:
     """Colour and dash of the n-th line of a picture."""
     return {"color": PALETTE[number % len(PALETTE)], "linestyle": DASHES[number % len(DASHES)]}
 
@@ -121,7 +124,7 @@ def plain(text: str) -> str:
     return text.replace("$", r"\$").lstrip("_") or "unnamed"
 
 
-def named(problem: Any) -> str:
+def named(problem: Problem) -> str:
     """What a picture calls a problem."""
     return plain(problem.name or problem.kind)
 

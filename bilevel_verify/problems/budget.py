@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import sympy
 
 from bilevel_verify.errors import ExpressionError
@@ -21,7 +19,7 @@ MAXIMUM_EXPONENT = 1024
 UNDEFINED = (sympy.nan, sympy.zoo, sympy.oo, -sympy.oo, sympy.I)
 
 
-def bits(number: Any) -> int:
+def bits(number: sympy.Expr) -> int:
     """Bits of the integers inside a number (cheap upper measure of the size of exact results)."""
     if number.is_Rational:
         return max(int(number.p).bit_length(), int(number.q).bit_length())
@@ -44,7 +42,7 @@ class Budget:
         if self.left < 0:
             raise self.fail(f"needs more than {self.total} operations", node)
 
-    def exact(self, value: Any, node: Node) -> Any:
+    def exact(self, value: sympy.Expr, node: Node) -> sympy.Expr:
         """``value``, refused if it is plainly undefined or its exact number is too large (looks one level deep)."""
         if value.is_Rational:
             if bits(value) > MAXIMUM_BITS:
@@ -54,13 +52,13 @@ class Budget:
             raise self.fail("is undefined here (division by zero, root or logarithm of a negative number)", node)
         return value
 
-    def defined(self, value: Any, node: Node) -> Any:
+    def defined(self, value: sympy.Expr, node: Node) -> sympy.Expr:
         """``value``, refused if anything in it is undefined, infinite or not real."""
         if value.has(*UNDEFINED):
             raise self.fail("is undefined (division by zero, root or logarithm of a negative number)", node)
         return value
 
-    def power(self, base: Any, exponent: Any, node: Node) -> None:
+    def power(self, base: sympy.Expr, exponent: sympy.Expr, node: Node) -> None:
         """Refuse a power whose exact result would be too large, before it is taken."""
         if not exponent.is_number:
             if base.is_number and bits(base) > MAXIMUM_BITS:
@@ -78,7 +76,7 @@ class Budget:
             raise self.fail(f"a total exponent larger than {MAXIMUM_EXPONENT}", node)
 
 
-def _total_exponent(base: Any) -> Any:
+def _total_exponent(base: sympy.Expr) -> sympy.Expr:
     """Exponent that a power of ``base`` multiplies: products of nested powers merge in SymPy."""
     if isinstance(base, sympy.Pow) and base.exp.is_number:
         return abs(base.exp)

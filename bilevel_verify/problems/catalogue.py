@@ -69,7 +69,7 @@ class ProblemRecord:
 def zoo() -> list[ProblemRecord]: ...
 @overload
 def zoo(name: str, **knobs: Any) -> Any: ...
-def zoo(name: str | None = None, **knobs: Any) -> Any:
+def zoo(name: str | None = None, **knobs: Any) -> Problem | ProblemFamily | list[ProblemRecord]:
     """The records of all entries, or one entry by name.
 
     Parameters
@@ -138,7 +138,7 @@ def _resolve(name: str) -> str:
     raise ProblemError(f"no entry {name[:40]!r} in the zoo{nearest(plain, table.keys())}")
 
 
-def _load(name: str, knobs: Mapping[str, Any]) -> Problem | ProblemFamily:
+def _load(name: str, knobs: Mapping[str, object]) -> Problem | ProblemFamily:
     if not knobs:
         return _default(name)
     return _read(name, knobs)
@@ -149,7 +149,7 @@ def _default(name: str) -> Problem | ProblemFamily:
     return _read(name, {})
 
 
-def _read(name: str, knobs: Mapping[str, Any]) -> Problem | ProblemFamily:
+def _read(name: str, knobs: Mapping[str, object]) -> Problem | ProblemFamily:
     try:
         return from_spec(_spec(name), folder=FOLDER, knobs=knobs, name=name)
     except ProblemError as error:

@@ -31,12 +31,12 @@ def bilevel(
     *,
     f: Formula,
     g: Formula,
-    x: Any,
-    y: Any,
+    x: object,
+    y: object,
     feasible: sets.FeasibleSet | Mapping[str, Any] | None = None,
     domain: Domain | None = None,
-    knobs: Mapping[str, Any] | None = None,
-    data: Mapping[str, Any] | None = None,
+    knobs: Mapping[str, object] | None = None,
+    data: Mapping[str, object] | None = None,
     define: Mapping[str, str] | None = None,
     rewrite: bool = True,
     **record: Any,
@@ -69,11 +69,11 @@ def bilevel(
 def minimax(
     *,
     f: Formula,
-    x: Any,
-    y: Any,
+    x: object,
+    y: object,
     domain: Domain | None = None,
-    knobs: Mapping[str, Any] | None = None,
-    data: Mapping[str, Any] | None = None,
+    knobs: Mapping[str, object] | None = None,
+    data: Mapping[str, object] | None = None,
     define: Mapping[str, str] | None = None,
     rewrite: bool = True,
     **record: Any,
@@ -85,10 +85,10 @@ def minimax(
 def single_level(
     *,
     f: Formula,
-    x: Any,
+    x: object,
     domain: Domain | None = None,
-    knobs: Mapping[str, Any] | None = None,
-    data: Mapping[str, Any] | None = None,
+    knobs: Mapping[str, object] | None = None,
+    data: Mapping[str, object] | None = None,
     define: Mapping[str, str] | None = None,
     rewrite: bool = True,
     **record: Any,
@@ -101,11 +101,11 @@ def simple_bilevel(
     *,
     f: Formula,
     g: Formula,
-    x: Any,
+    x: object,
     feasible: sets.FeasibleSet | Mapping[str, Any] | None = None,
     domain: Domain | None = None,
-    knobs: Mapping[str, Any] | None = None,
-    data: Mapping[str, Any] | None = None,
+    knobs: Mapping[str, object] | None = None,
+    data: Mapping[str, object] | None = None,
     define: Mapping[str, str] | None = None,
     rewrite: bool = True,
     **record: Any,
@@ -172,7 +172,7 @@ def _build(
     )
 
 
-def _texts(formulas: Mapping[str, Any], define: Mapping[str, str], scope: FormulaReader) -> dict[str, str]:
+def _texts(formulas: Mapping[str, object], define: Mapping[str, str], scope: FormulaReader) -> dict[str, str]:
     """The formulas as text of the expression language."""
     texts = {name: scope.plain(value) if isinstance(value, str) else to_text(value) for name, value in formulas.items()}
     abbreviations = {head.partition("(")[0].strip(): head for head in define}

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import sympy
+from numpy.typing import NDArray
 
 from bilevel_verify.atoms.datasum import DataArray, DataForm, DataSum
 from bilevel_verify.errors import ExpressionError
@@ -27,7 +28,7 @@ class NotOneForm(Exception):
     """The body is not one closed form of per-sample quantities."""
 
 
-def is_large(body: tree.Node, count: int, data: Mapping[str, Any]) -> bool:
+def is_large(body: tree.Node, count: int, data: Mapping[str, NDArray[np.float64]]) -> bool:
     """Whether a sum would write out more than :data:`WRITE_OUT` numbers."""
     width = 1
     for part in body.walk():
@@ -37,7 +38,7 @@ def is_large(body: tree.Node, count: int, data: Mapping[str, Any]) -> bool:
     return count * width > WRITE_OUT
 
 
-def implied_range(body: tree.Node, data: Mapping[str, Any], known: set[str]) -> tree.Tuple | None:
+def implied_range(body: tree.Node, data: Mapping[str, NDArray[np.float64]], known: set[str]) -> tree.Tuple | None:
     """``(i, 0, n - 1)`` for a body that indexes data arrays of n rows by one unknown letter i; None for any other.
 
     ``mean(logistic(b[i]*dot(A[i], y)))`` runs over all samples without saying so.
@@ -66,7 +67,14 @@ class SampleReader:
     vectors, data : blocks of variables and data arrays, by name.
     """
 
-    def __init__(self, index: str, low: int, high: int, vectors: Mapping[str, Any], data: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        index: str,
+        low: int,
+        high: int,
+        vectors: Mapping[str, tuple[sympy.Symbol, ...]],
+        data: Mapping[str, NDArray[np.float64]],
+    ) -> None:
         self.index, self.low, self.high = index, low, high
         self.vectors, self.data = vectors, data
         self.forms: dict[str, DataForm] = {}
@@ -96,7 +104,7 @@ class SampleReader:
                 return self._column(("i",), lambda: DataArray.of("i", np.arange(self.low, self.high + 1)))
         return self._below(node)
 
-    def finish(self, body: Any, names: Mapping[str, Any], mean: bool) -> Any:
+    def finish(self, body: sympy.Expr, names: Mapping[str, sympy.Symbol], mean: bool) -> sympy.Expr:
         """The sum of an interpreted body; variables that all samples share become quantities of their own."""
         forms = {names[name]: form for name, form in self.forms.items()}
         columns = {names[name]: column for name, column in self.columns.items()}
@@ -129,18 +137,18 @@ class SampleReader:
             raise NotOneForm
         return DataArray.of(base, self._slice(array if column is None else array[:, column]))
 
-    def _slice(self, array: Any) -> Any:
+    def _slice(self, array: NDArray[np.float64]) -> NDArray[np.float64]:
         if self.low < 0 or self.high >= len(array):
             raise NotOneForm
         return array[self.low : self.high + 1]
 
-    def _form(self, key: Any, make: Callable[[], DataForm]) -> tree.Node:
+    def _form(self, key: tuple[str, ...], make: Callable[[], DataForm]) -> tree.Node:
         if key not in self.known:
             self.known[key] = f"_u{len(self.forms)}"
             self.forms[self.known[key]] = make()
         return tree.Letter(self.known[key])
 
-    def _column(self, key: Any, make: Callable[[], DataArray]) -> tree.Node:
+    def _column(self, key: tuple[str | Fraction, ...], make: Callable[[], DataArray]) -> tree.Node:
         if key not in self.known:
             self.known[key] = f"_p{len(self.columns)}"
             self.columns[self.known[key]] = make()

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache
+from types import ModuleType
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bilevel_verify.errors import MissingExtraError, ProblemError
 
 
-def arrays(loader: str) -> Mapping[str, Any]:
+def arrays(loader: str) -> Mapping[str, NDArray[np.float64]]:
     """All arrays of one loader.
 
     Raises
@@ -29,7 +31,7 @@ def arrays(loader: str) -> Mapping[str, Any]:
 
 
 @cache
-def _cached(loader: str) -> Mapping[str, Any]:
+def _cached(loader: str) -> Mapping[str, NDArray[np.float64]]:
     try:
         import sklearn.datasets as source
     except ImportError:
@@ -37,7 +39,7 @@ def _cached(loader: str) -> Mapping[str, Any]:
     return LOADERS[loader](source)
 
 
-def _standard(table: Any) -> Any:
+def _standard(table: NDArray[np.float64]) -> NDArray[np.float64]:
     table = np.asarray(table, dtype=float)
     scaled = (table - table.mean(axis=0)) / table.std(axis=0)
     return np.column_stack([scaled, np.ones(len(scaled))])
@@ -47,17 +49,17 @@ def _signs(target: Any) -> Any:
     return 2.0 * np.asarray(target) - 1.0
 
 
-def _one_hot(target: Any, classes: int) -> Any:
+def _one_hot(target: NDArray[np.int64], classes: int) -> NDArray[np.float64]:
     return np.eye(classes)[np.asarray(target)]
 
 
-def _cancer_halves(source: Any) -> Mapping[str, Any]:
+def _cancer_halves(source: ModuleType) -> Mapping[str, NDArray[np.float64]]:
     data = source.load_breast_cancer()
     A, b = _standard(data.data), _signs(data.target)
     return {"A": A[0::2], "b": b[0::2], "Av": A[1::2], "bv": b[1::2]}
 
 
-def _cancer_cleaning(source: Any) -> Mapping[str, Any]:
+def _cancer_cleaning(source: ModuleType) -> Mapping[str, NDArray[np.float64]]:
     data = source.load_breast_cancer()
     A, b = _standard(data.data), _signs(data.target)
     order = np.random.default_rng(3).permutation(569)
@@ -67,7 +69,7 @@ def _cancer_cleaning(source: Any) -> Mapping[str, Any]:
     return {"A": A[train], "b": noisy, "Av": A[validate], "bv": b[validate]}
 
 
-def _wine_cleaning(source: Any) -> Mapping[str, Any]:
+def _wine_cleaning(source: ModuleType) -> Mapping[str, NDArray[np.float64]]:
     data = source.load_wine()
     A, label = _standard(data.data), np.asarray(data.target)
     noisy = label[0::2].copy()
@@ -76,13 +78,13 @@ def _wine_cleaning(source: Any) -> Mapping[str, Any]:
     return {"A": A[0::2], "B": _one_hot(noisy, 3), "Av": A[1::2], "Bv": _one_hot(label[1::2], 3)}
 
 
-def _iris_halves(source: Any) -> Mapping[str, Any]:
+def _iris_halves(source: ModuleType) -> Mapping[str, NDArray[np.float64]]:
     data = source.load_iris()
     A, B = _standard(data.data), _one_hot(data.target, 3)
     return {"A": A[0::2], "B": B[0::2], "Av": A[1::2], "Bv": B[1::2]}
 
 
-def _digits_root(source: Any) -> Mapping[str, Any]:
+def _digits_root(source: ModuleType) -> Mapping[str, NDArray[np.float64]]:
     """Mean square losses of ten linear outputs as ``|A y - b|^2/2 + rest``: roots of the Gram matrices.
 
     With P the pixels over 16 and B the one-hot labels minus 1/10 (train: rows 0, 2, 4, ...), ``|P W - B|^2/(2 n)`` is

@@ -8,7 +8,7 @@ from typing import Any
 import sympy
 
 
-def content_digest(expression: Any) -> str:
+def content_digest(expression: sympy.Expr) -> str:
     """SHA-256 of a SymPy expression by structure, each distinct subexpression once (``srepr`` of a dense quadratic in
     50 variables takes seconds)."""
     known: dict[Any, bytes] = {}

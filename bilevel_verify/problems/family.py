@@ -56,7 +56,7 @@ class ProblemFamily:
         return f"family {self.name} ({self.kind}) with {knobs}; at({', '.join(self.letters)})"
 
 
-def free_letters(knobs: Mapping[str, Any]) -> tuple[str, ...]:
+def free_letters(knobs: Mapping[str, object]) -> tuple[str, ...]:
     """Letters of :data:`LETTERS` that knob texts need from outside."""
     found: set[str] = set()
     for name, value in knobs.items():
@@ -66,7 +66,7 @@ def free_letters(knobs: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(n for n in LETTERS if n in found)
 
 
-def resolve_knobs(knobs: Mapping[str, Any], letters: Mapping[str, Any]) -> dict[str, Any]:
+def resolve_knobs(knobs: Mapping[str, Any], letters: Mapping[str, object]) -> dict[str, object]:
     """Numbers of all knobs; a knob's text that uses its own name means the letter of that name."""
     renamed: dict[str, Any] = {}
     for name, value in knobs.items():

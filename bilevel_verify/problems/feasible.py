@@ -39,7 +39,7 @@ class FeasibleSet:
         """Whether the set is bounded."""
         return True
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, str | float | list[float]]:
         """Plain data, the inverse of :func:`from_dict`; ``{"set": "Ball", "radius": 1.0}``."""
         result: dict[str, Any] = {"set": type(self).__name__}
         for item in fields(self):
@@ -49,7 +49,7 @@ class FeasibleSet:
         return result
 
 
-def _finite(value: Any, what: str) -> float:
+def _finite(value: float, what: str) -> float:
     try:
         number = float(value)
     except (TypeError, ValueError, OverflowError):
@@ -59,19 +59,20 @@ def _finite(value: Any, what: str) -> float:
     return number
 
 
-def _positive(value: Any, what: str) -> float:
+def _positive(value: float, what: str) -> float:
     number = _finite(value, what)
     if number <= 0:
         raise ProblemError(f"{what} must be positive, not {number}")
     return number
 
 
-def _vector(value: Any, what: str, infinite: bool = False) -> tuple[float, ...]:
-    if isinstance(value, str | bytes) or not isinstance(value, Iterable):
+def _vector(value: tuple[float, ...] | list[float], what: str, infinite: bool = False) -> tuple[float, ...]:
+    listed = isinstance(value, Iterable) and getattr(value, "shape", (1,)) != ()  # an array may be a single number
+    if isinstance(value, str | bytes) or not listed:
         raise ProblemError(f"{what} must be a list of numbers")
     result = []
     for entry in value:
-        if infinite and isinstance(entry, int | float) and math.isinf(entry):
+        if infinite and isinstance(entry, float) and math.isinf(entry):
             result.append(float(entry))
         else:
             result.append(_finite(entry, what))
@@ -92,7 +93,7 @@ def _of_points(contains: Contains) -> Contains:
     """``contains`` of a set, asked about one point (a list of numbers) with a tolerance (a number) only."""
 
     @functools.wraps(contains)
-    def asked(self: Any, x: Sequence[float], tolerance: float = 0.0) -> bool:
+    def asked(self: object, x: Sequence[float], tolerance: float = 0.0) -> bool:
         point = float_array(x, "x", ProblemError)
         if point.ndim != 1:
             raise ProblemError(f"a point is one list of numbers, not an array of shape {point.shape}")
@@ -343,7 +344,7 @@ SETS: dict[str, type[FeasibleSet]] = {
 """Name in a problem file -> class."""
 
 
-def from_dict(spec: Any) -> FeasibleSet:
+def from_dict(spec: object) -> FeasibleSet:
     """Feasible set from plain data ``{"set": "Ball", "radius": 1.0}``.
 
     Raises

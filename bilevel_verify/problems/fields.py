@@ -23,10 +23,10 @@ WORDS = frozenset({"on", "note", "why", "source", "attained", "verdict"})
 """Fields of ``known`` that stay as they are; every other text is a formula of the variables and knobs."""
 
 
-def read_known(known: Any, scope: FormulaReader) -> dict[str, Any]:
+def read_known(known: object, scope: FormulaReader) -> dict[str, object]:
     """What the author states about a problem: texts become exact numbers or expressions, tables stay tables."""
 
-    def read(value: Any, field: str) -> Any:
+    def read(value: object, field: str) -> Any:
         if isinstance(value, Mapping):
             return {k: v if k in WORDS else read(v, f"{field}.{k}") for k, v in value.items()}
         if isinstance(value, list | tuple):
@@ -41,14 +41,14 @@ def read_known(known: Any, scope: FormulaReader) -> dict[str, Any]:
     return result
 
 
-def read_data(data: Mapping[str, Any] | None) -> dict[str, NDArray[np.float64]]:
+def read_data(data: Mapping[str, object] | None) -> dict[str, NDArray[np.float64]]:
     """Data arrays: finite float64, one to three dimensions, read-only copies."""
     arrays: dict[str, NDArray[np.float64]] = {}
     for name, value in mapping_of(data, "data").items():
         check_name(name, "data array")
         try:
             array = np.array(value, dtype=np.float64, order="C")
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise ProblemError(f"data array {name!r} must be a rectangular array of numbers") from None
         if array.ndim not in (1, 2, 3) or array.size == 0:
             raise ProblemError(f"data array {name!r} has shape {array.shape}; one to three non-empty axes are allowed")
@@ -60,7 +60,7 @@ def read_data(data: Mapping[str, Any] | None) -> dict[str, NDArray[np.float64]]:
 
 
 def read_domain(
-    domain: Mapping[str, Any] | None, xs: Sequence[str], ys: Sequence[str], knobs: Mapping[str, Any]
+    domain: Mapping[str, object] | None, xs: Sequence[str], ys: Sequence[str], knobs: Mapping[str, sympy.Expr]
 ) -> dict[str, Interval]:
     """Ranges of the variables: a block gives the range of all of its variables, a variable its own; both ends exact.
 
@@ -79,7 +79,7 @@ def read_domain(
     return {n: ranges[n] for n in (*xs, *ys) if n in ranges and ranges[n] != (-sympy.oo, sympy.oo)}
 
 
-def _interval(value: Any, key: str, knobs: Mapping[str, Any]) -> Interval:
+def _interval(value: object, key: str, knobs: Mapping[str, sympy.Expr]) -> Interval:
     what = f"domain of {key!r}"
     if isinstance(value, str) or not isinstance(value, Iterable) or isinstance(value, Mapping):
         raise ProblemError(f"{what} must be a pair (low, high)")
@@ -93,7 +93,7 @@ def _interval(value: Any, key: str, knobs: Mapping[str, Any]) -> Interval:
 
 
 def read_feasible(
-    feasible: sets.FeasibleSet | Mapping[str, Any] | None, dimension: int, knobs: Mapping[str, Any]
+    feasible: sets.FeasibleSet | Mapping[str, Any] | None, dimension: int, knobs: Mapping[str, sympy.Expr]
 ) -> sets.FeasibleSet | None:
     """A feasible set of this dimension, also from its table in a file.
 
@@ -148,7 +148,7 @@ def _spread(value: float | Sequence[float], count: int) -> Sequence[float]:
     return value if isinstance(value, Sequence) else [value] * count
 
 
-def _numbers_of_set(spec: Mapping[str, Any], dimension: int, knobs: Mapping[str, Any]) -> dict[str, Any]:
+def _numbers_of_set(spec: Mapping[str, Any], dimension: int, knobs: Mapping[str, object]) -> dict[str, Any]:
     """Texts of a feasible set as numbers; one number for ``lo`` or ``hi`` of a Box means all entries."""
 
     def read(value: Any) -> Any:
@@ -169,7 +169,7 @@ def _numbers_of_set(spec: Mapping[str, Any], dimension: int, knobs: Mapping[str,
     return result
 
 
-def read_start(value: Any, dimension: int, knobs: Mapping[str, Any]) -> tuple[float, ...] | None:
+def read_start(value: object, dimension: int, knobs: Mapping[str, sympy.Expr]) -> tuple[float, ...] | None:
     """The start that a problem suggests: numbers or texts, one text for all coordinates; None without one."""
     if value is None:
         return None

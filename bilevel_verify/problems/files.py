@@ -11,6 +11,7 @@ from typing import IO, Any
 
 import numpy as np
 import sympy
+from numpy.typing import NDArray
 
 from bilevel_verify import language
 from bilevel_verify.errors import ExpressionError, ProblemError
@@ -68,7 +69,7 @@ def load(path: str | Path, *, allow_outside: bool = False, **knobs: Any) -> Prob
         raise ProblemError(f"{path.name}: {error}") from None
 
 
-def read_toml(path: Path) -> dict[str, Any]:
+def read_toml(path: Path) -> dict[str, object]:
     """The table of a TOML file; ProblemError if it is missing, too large, or not TOML."""
     return read_table(path, label=path.name, error=ProblemError)
 
@@ -83,7 +84,7 @@ def from_spec(
     *,
     folder: Path | None = None,
     allow_outside: bool = False,
-    knobs: Mapping[str, Any] | None = None,
+    knobs: Mapping[str, object] | None = None,
     name: str = "",
 ) -> Problem | ProblemFamily:
     """A problem, or a family if its knobs depend on letters, from the plain table of a file."""
@@ -113,7 +114,7 @@ def from_spec(
     fields.setdefault("name", name)
     data = read_arrays(spec.get("data") or {}, folder, allow_outside)
 
-    def build(numbers: Mapping[str, Any]) -> Problem:
+    def build(numbers: Mapping[str, sympy.Expr]) -> Problem:
         return BUILDERS[kind](**fields, knobs=numbers, data=data)
 
     letters = free_letters(values)
@@ -122,7 +123,7 @@ def from_spec(
     return build(resolve_knobs(values, {}))
 
 
-def _merge_knobs(own: Any, given: Mapping[str, Any]) -> dict[str, Any]:
+def _merge_knobs(own: object, given: Mapping[str, object]) -> dict[str, object]:
     if not isinstance(own, Mapping):
         raise ProblemError("knobs must be a table")
     for name in given:
@@ -132,7 +133,7 @@ def _merge_knobs(own: Any, given: Mapping[str, Any]) -> dict[str, Any]:
     return {**own, **given}
 
 
-def read_arrays(data: Any, folder: Path | None, allow_outside: bool) -> dict[str, Any]:
+def read_arrays(data: object, folder: Path | None, allow_outside: bool) -> dict[str, Any]:
     """Arrays of the ``[data]`` table: inline lists, ``{file = "a.npz", key = "A"}``, or ``{loader = "..."}``."""
     if not isinstance(data, Mapping):
         raise ProblemError("data must be a table of arrays")
@@ -150,7 +151,7 @@ def read_arrays(data: Any, folder: Path | None, allow_outside: bool) -> dict[str
     return result
 
 
-def _from_loader(name: str, loader: Any) -> Any:
+def _from_loader(name: str, loader: str) -> NDArray[np.float64]:
     from bilevel_verify.problems.datasets import arrays
 
     table = arrays(str(loader))
@@ -159,7 +160,7 @@ def _from_loader(name: str, loader: Any) -> Any:
     return table[name]
 
 
-def _read_file(name: str, value: Mapping[str, Any], folder: Path | None, allow_outside: bool) -> Any:
+def _read_file(name: str, value: Mapping[str, Any], folder: Path | None, allow_outside: bool) -> NDArray[np.float64]:
     path = _inside(name, value["file"], folder, allow_outside)
     plain_file(path, MAXIMUM_FILE, f"data array {name!r}: {path.name}", ProblemError)
     try:
@@ -192,7 +193,7 @@ def _inside(name: str, file: str, folder: Path | None, allow_outside: bool) -> P
     return path
 
 
-def _parse(name: str, path: Path, value: Mapping[str, Any]) -> Any:
+def _parse(name: str, path: Path, value: Mapping[str, object]) -> NDArray[np.float64]:
     suffix = path.suffix.lower()
     if suffix == ".csv":
         skip = 1 if value.get("header") else 0
@@ -213,7 +214,7 @@ def _parse(name: str, path: Path, value: Mapping[str, Any]) -> Any:
             return _array(stream)
 
 
-def _array(stream: IO[bytes]) -> Any:
+def _array(stream: IO[bytes]) -> NDArray[np.float64]:
     """The array of an NPY stream whose header announces at most ``MAXIMUM_FILE`` bytes: only those are unpacked.
 
     Raises
@@ -278,7 +279,7 @@ def _string(text: str) -> str:
     return '"' + "".join(table.get(c, c if c.isprintable() else f"\\u{ord(c):04x}") for c in text) + '"'
 
 
-def _value(value: Any) -> str:
+def _value(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sympy
 
@@ -18,6 +18,10 @@ from bilevel_verify.problems.numbers import mapping_of
 from bilevel_verify.problems.stable import stabilise
 from bilevel_verify.problems.to_sympy import to_sympy
 from bilevel_verify.problems.vocabulary import Definition
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 HEAD = re.compile(r"([A-Za-z]\w*)\s*(?:\(\s*([A-Za-z]\w*(?:\s*,\s*[A-Za-z]\w*)*)\s*\))?")
 
@@ -69,9 +73,9 @@ class FormulaReader:
 
     def __init__(
         self,
-        symbols: Mapping[str, Any],
-        knobs: Mapping[str, Any],
-        data: Mapping[str, Any],
+        symbols: Mapping[str, sympy.Symbol],
+        knobs: Mapping[str, sympy.Expr],
+        data: Mapping[str, NDArray[np.float64]],
         blocks: Mapping[str, tuple[str, ...]],
         definitions: Mapping[str, Definition],
         rewrite: bool,
@@ -85,7 +89,7 @@ class FormulaReader:
             if names and block not in self.letters and block not in data
         }
 
-    def formula(self, field: str, value: Any) -> Any:
+    def formula(self, field: str, value: sympy.Expr | str) -> sympy.Expr:
         """Field ``f`` or ``g`` as an expression of the variables alone."""
         if value is None:
             raise ProblemError(f"missing field {field!r}: give the formula as text or as a SymPy expression")
@@ -95,7 +99,7 @@ class FormulaReader:
             raise ProblemError(f"{field} must be text or a SymPy expression, not {type(value).__name__}")
         return self._expression(field, sympy.Integer(value) if isinstance(value, int) else value)
 
-    def _text(self, field: str, text: str) -> Any:
+    def _text(self, field: str, text: str) -> sympy.Expr:
         try:
             return to_sympy(
                 self.parse(text),
@@ -117,7 +121,7 @@ class FormulaReader:
         """A formula as text of the expression language, whichever way it was typed."""
         return language.to_text(self.parse(text)) if is_latex(text) else text
 
-    def _expression(self, field: str, value: Any) -> Any:
+    def _expression(self, field: str, value: Any) -> sympy.Expr:
         if isinstance(value, float):
             if not math.isfinite(value):
                 raise ProblemError(f"{field} is {value}; it must be finite")

@@ -6,7 +6,6 @@ import builtins
 import keyword
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 import sympy
 
@@ -27,7 +26,7 @@ RESERVED = (
 MAXIMUM_BLOCK = 5_000
 
 
-def check_name(name: Any, what: str) -> str:
+def check_name(name: str, what: str) -> str:
     """A plain name that means nothing else; Python builtins and dunder names are refused."""
     if not isinstance(name, str):
         raise ProblemError(f"the name of a {what} must be text, not {type(name).__name__}")
@@ -38,7 +37,7 @@ def check_name(name: Any, what: str) -> str:
     return name
 
 
-def block_names(value: Any, block: str, knobs: Mapping[str, Any]) -> tuple[str, ...]:
+def block_names(value: object, block: str, knobs: Mapping[str, sympy.Expr]) -> tuple[str, ...]:
     """Names of one block from ``"x1 x2"``, ``"x{1..d}"``, a list of names, or symbols.
 
     Raises
@@ -51,7 +50,7 @@ def block_names(value: Any, block: str, knobs: Mapping[str, Any]) -> tuple[str, 
         names = _from_text(value, block, knobs)
     elif isinstance(value, sympy.Symbol):
         names = [value.name]
-    elif isinstance(value, Iterable) and not isinstance(value, Mapping | bytes):
+    elif isinstance(value, Iterable) and not isinstance(value, Mapping | bytes) and getattr(value, "shape", 1) != ():
         names = [v.name if isinstance(v, sympy.Symbol) else v for v in value]
     else:
         raise ProblemError(f"{block} must be names of variables, not {type(value).__name__}")
@@ -65,7 +64,7 @@ def block_names(value: Any, block: str, knobs: Mapping[str, Any]) -> tuple[str, 
     return tuple(names)
 
 
-def _from_text(text: str, block: str, knobs: Mapping[str, Any]) -> list[str]:
+def _from_text(text: str, block: str, knobs: Mapping[str, sympy.Expr]) -> list[str]:
     if len(text) > 100_000:
         raise ProblemError(f"{block} is longer than 100000 characters")
     names: list[str] = []
@@ -81,7 +80,7 @@ def _from_text(text: str, block: str, knobs: Mapping[str, Any]) -> list[str]:
     return names
 
 
-def _count(text: str, block: str, knobs: Mapping[str, Any]) -> int:
+def _count(text: str, block: str, knobs: Mapping[str, sympy.Expr]) -> int:
     value = to_sympy(language.parse(text), knobs, text=text)
     if not value.is_Integer:
         raise ProblemError(f"{block}: the end of a range must be an integer, not {str(value)[:40]}")

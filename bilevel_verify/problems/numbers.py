@@ -22,7 +22,9 @@ INFINITY = re.compile(r"\s*-?\s*oo\s*")
 """Texts of the two infinities."""
 
 
-def read_knobs(knobs: Mapping[str, Any] | None, letters: Mapping[str, Any] | None = None) -> dict[str, Any]:
+def read_knobs(
+    knobs: Mapping[str, object] | None, letters: Mapping[str, sympy.Expr] | None = None
+) -> dict[str, sympy.Expr]:
     """Knobs as exact numbers; a text may use other knobs (and ``letters``), in any order.
 
     Raises
@@ -48,7 +50,7 @@ def read_knobs(knobs: Mapping[str, Any] | None, letters: Mapping[str, Any] | Non
     return {name: values[name] for name in given}
 
 
-def constant(value: Any, what: str) -> Any:
+def constant(value: sympy.Expr, what: str) -> sympy.Expr:
     """A SymPy expression that is a real number.
 
     Raises
@@ -65,7 +67,7 @@ def constant(value: Any, what: str) -> Any:
     raise ProblemError(f"{what} is beyond the range of floats (1.8e308)")
 
 
-def number(value: Any, what: str, *, infinite: bool = False) -> Any:
+def number(value: object, what: str, *, infinite: bool = False) -> sympy.Expr:
     """One exact real number from Python, NumPy or SymPy; NaN and (unless allowed) infinities are refused."""
     if isinstance(value, str):
         node = language.parse(value)
@@ -91,7 +93,7 @@ def number(value: Any, what: str, *, infinite: bool = False) -> Any:
     return constant(exact_number(value), what)
 
 
-def end_of_range(value: Any, missing: Any, what: str, knobs: Mapping[str, Any]) -> Any:
+def end_of_range(value: object, missing: sympy.Expr, what: str, knobs: Mapping[str, sympy.Expr]) -> sympy.Expr:
     """One end of a range, or one coordinate: a number, an infinity, or a text over the knobs; ``missing`` for None."""
     if value is None:
         return missing
@@ -100,7 +102,7 @@ def end_of_range(value: Any, missing: Any, what: str, knobs: Mapping[str, Any]) 
     return number(value, what, infinite=True)
 
 
-def float_array(value: Any, what: str, error: type[InputError] = InputError) -> NDArray[np.float64]:
+def float_array(value: object, what: str, error: type[InputError] = InputError) -> NDArray[np.float64]:
     """An array of floats from a number, from lists of numbers or from an array; NaN and infinities stay.
 
     Raises
@@ -118,7 +120,7 @@ def float_array(value: Any, what: str, error: type[InputError] = InputError) -> 
     raise error(f"{what} must be numbers within the range of floats, not {type(value).__name__}")
 
 
-def mapping_of(value: Any, what: str) -> Mapping[str, Any]:
+def mapping_of(value: object, what: str) -> Mapping[str, object]:
     """A field that maps names to values; None is the empty one.
 
     Raises

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import sympy
+from numpy.typing import NDArray
 from sympy import S
 
 from bilevel_verify.errors import ExpressionError, MathematicalError
@@ -34,7 +35,7 @@ class Operators:
         """A function of some arguments."""
         raise self.budget.fail(f"{node.function} cannot be called here", node)
 
-    def scalar(self, node: Node) -> Any:
+    def scalar(self, node: Node) -> sympy.Expr:
         """A single SymPy expression."""
         value = self.visit(node)
         if isinstance(value, np.ndarray):
@@ -45,7 +46,7 @@ class Operators:
             raise self.budget.fail("a condition where a number is needed", node)
         return value
 
-    def visit(self, node: Node) -> Any:
+    def visit(self, node: Node) -> sympy.Expr | NDArray[np.object_]:
         self.budget.spend(node)
         match node:
             case tree.Number(value=value):
@@ -75,7 +76,7 @@ class Operators:
                 return self.call(node)
         raise self.budget.fail(f"{type(node).__name__.lower()} has no place in a formula", node)
 
-    def _finish(self, node: Node, build: Callable[[], Any]) -> Any:
+    def _finish(self, node: Node, build: Callable[[], object]) -> sympy.Expr:
         try:
             return self.budget.exact(build(), node)
         except ExpressionError:
@@ -83,7 +84,7 @@ class Operators:
         except (MathematicalError, ValueError, TypeError, ZeroDivisionError, NotImplementedError) as error:
             raise self.budget.fail(f"cannot be evaluated: {str(error)[:80]}", node) from None
 
-    def _letter(self, node: tree.Letter) -> Any:
+    def _letter(self, node: tree.Letter) -> sympy.Expr | NDArray[np.object_]:
         name = node.name
         if name in self.indices:
             return self.indices[name]
@@ -98,7 +99,7 @@ class Operators:
             return self._array(self.scope.data[name], node)
         raise self.budget.fail(f"unknown symbol {name!r}{nearest(name, self.scope.names())}", node)
 
-    def _array(self, values: Any, node: Node) -> Any:
+    def _array(self, values: NDArray[np.float64] | float, node: Node) -> NDArray[np.object_] | sympy.Expr:
         array = np.asarray(values)
         self.budget.spend(node, array.size)
         result = np.empty(array.shape, dtype=object)
@@ -106,7 +107,7 @@ class Operators:
             result[place] = exact_number(value)
         return result if array.shape else result[()]
 
-    def _combine(self, node: Node, parts: tuple[Node, ...], join: Callable[[Any, Any], Any]) -> Any:
+    def _combine(self, node: Node, parts: tuple[Node, ...], join: Callable[[Any, Any], Any]) -> sympy.Expr:
         values = [self.visit(p) for p in parts]
         if not any(isinstance(v, np.ndarray) for v in values):
             return self._fold(node, values, sympy.Add if join is add else sympy.Mul)
@@ -118,7 +119,7 @@ class Operators:
                 raise self.budget.fail("arrays of different shapes", node) from None
         return result
 
-    def _fold(self, node: Node, values: list[Any], kind: Any) -> Any:
+    def _fold(self, node: Node, values: list[sympy.Expr], kind: Any) -> sympy.Expr:
         """Numbers first, one by one, so that their size is seen before it explodes."""
         number = S.Zero if kind is sympy.Add else S.One
         rest = []
@@ -130,7 +131,7 @@ class Operators:
                 rest.append(value)
         return self._finish(node, lambda: kind(number, *rest)) if rest else number
 
-    def _divide(self, node: Node, top: Node, bottom: Node) -> Any:
+    def _divide(self, node: Node, top: Node, bottom: Node) -> sympy.Expr:
         numerator, denominator = self.visit(top), self.scalar(bottom)
         if denominator.is_zero:
             raise self.budget.fail("division by zero", bottom)
@@ -138,13 +139,15 @@ class Operators:
             return numerator / denominator
         return self._finish(node, lambda: numerator / denominator)
 
-    def _power(self, node: Node, base: Any, exponent: Any) -> Any:
+    def _power(self, node: Node, base: sympy.Expr, exponent: sympy.Expr) -> sympy.Expr:
         self.budget.power(base, exponent, node)
         if base.is_zero and not exponent.is_positive and exponent != 0:
             raise self.budget.fail("zero to a power that is not positive", node)
         return self._finish(node, lambda: base**exponent)
 
-    def _product(self, node: Node, left: Any, right: Any) -> Any:
+    def _product(
+        self, node: Node, left: NDArray[np.object_], right: NDArray[np.object_]
+    ) -> NDArray[np.object_] | sympy.Expr:
         if not isinstance(left, np.ndarray) or not isinstance(right, np.ndarray):
             raise self.budget.fail("'@' needs vectors or matrices on both sides", node)
         if left.ndim > 2 or right.ndim > 2 or left.shape[-1] != right.shape[0]:
@@ -152,7 +155,7 @@ class Operators:
         self.budget.spend(node, left.size * (right.size // right.shape[0]))
         return matrix_product(left, right)
 
-    def _index(self, node: tree.Index) -> Any:
+    def _index(self, node: tree.Index) -> sympy.Expr | NDArray[np.object_]:
         places = tuple(self.integer(i) for i in node.indices)
         values: Any = self.scope.vectors.get(node.base)
         if values is None:
@@ -180,7 +183,7 @@ class Operators:
             raise self.budget.fail("remainder by zero", node)
         return value
 
-    def condition(self, node: Node) -> Any:
+    def condition(self, node: Node) -> sympy.logic.boolalg.Boolean:
         """A condition of a Piecewise."""
         match node:
             case tree.Truth(value=value):
@@ -195,7 +198,7 @@ class Operators:
                 return sympy.Not(self.condition(operand))
         raise self.budget.fail("a condition (a comparison) is needed here", node)
 
-    def _expand(self, node: Node, definition: Definition, arguments: tuple[Node, ...]) -> Any:
+    def _expand(self, node: Node, definition: Definition, arguments: tuple[Node, ...]) -> sympy.Expr:
         """An abbreviation, its parameters bound to the values of the arguments; nothing else of the caller is seen."""
         if len(arguments) != len(definition.parameters):
             raise self.budget.fail(f"takes {len(definition.parameters)} arguments, not {len(arguments)}", node)

@@ -16,7 +16,7 @@ from sympy import S
 from bilevel_verify import atoms
 
 
-def stabilise(expression: Any) -> Any:
+def stabilise(expression: sympy.Expr) -> sympy.Expr:
     """Bottom-up rewriting of one expression (shared subexpressions once)."""
     return _Rewriter().visit(expression)
 
@@ -43,7 +43,7 @@ class _Rewriter:
         return found
 
 
-def _rule(node: Any) -> Any:
+def _rule(node: object) -> Any:
     if isinstance(node, sympy.log):
         return _logarithm(node)
     if isinstance(node, sympy.Add):
@@ -61,7 +61,7 @@ def _rule(node: Any) -> Any:
     return node
 
 
-def _extreme(node: Any) -> Any:
+def _extreme(node: sympy.Expr) -> sympy.Expr:
     flip = 1 if isinstance(node, sympy.Max) else -1
     values = sorted((flip * a for a in node.args), key=sympy.default_sort_key)
     result = values[0]
@@ -70,7 +70,7 @@ def _extreme(node: Any) -> Any:
     return flip * result
 
 
-def _logarithm(node: Any) -> Any:
+def _logarithm(node: sympy.Expr) -> sympy.Expr:
     inner = node.args[0]
     if isinstance(inner, sympy.cosh):
         return atoms.logcosh(inner.args[0])
@@ -111,7 +111,7 @@ def _minus_absolute(t: Any) -> bool:
     return isinstance(-t, atoms.abspow) and (-t).parameters[0] == 1
 
 
-def _exponent(term: Any) -> Any:
+def _exponent(term: sympy.Expr) -> sympy.Expr:
     """``a`` with ``term == e^a``: exponentials, positive numbers, and their products; None for anything else."""
     if isinstance(term, sympy.exp):
         return term.args[0]
@@ -123,7 +123,7 @@ def _exponent(term: Any) -> Any:
     return None
 
 
-def _logistic(node: Any) -> Any:
+def _logistic(node: sympy.Expr) -> sympy.Expr:
     """``(1 + e^t)^-n -> sigmoid(-t)^n``."""
     if not node.exp.is_integer or not node.exp.is_negative:
         return node
@@ -131,7 +131,7 @@ def _logistic(node: Any) -> Any:
     return node if t is None else atoms.sigmoid(-t) ** (-node.exp)
 
 
-def _absorb_exponentials(node: Any) -> Any:
+def _absorb_exponentials(node: sympy.Expr) -> sympy.Expr:
     """``e^(m t) sigmoid(-t)^n -> sigmoid(t)^m sigmoid(-t)^(n - m)`` for integers ``1 <= m <= n``."""
     for one in node.args:
         base, power = one.as_base_exp()
@@ -147,14 +147,14 @@ def _absorb_exponentials(node: Any) -> Any:
     return node
 
 
-def _one_plus_exponential(base: Any) -> Any:
+def _one_plus_exponential(base: sympy.Expr) -> sympy.Expr | None:
     if not isinstance(base, sympy.Add) or len(base.args) != 2 or S.One not in base.args:
         return None
     other = base.args[0] if base.args[1] == 1 else base.args[1]
     return other.args[0] if isinstance(other, sympy.exp) else None
 
 
-def _sign_products(node: Any) -> Any:
+def _sign_products(node: sympy.Expr) -> sympy.Expr:
     """``sgn(t)|t|^p |t|^q`` and ``|t|^p t`` as one power, so that no kink is invented by the product rule."""
     if not isinstance(node, sympy.Mul):
         return node

@@ -11,7 +11,7 @@ from sympy.printing.str import StrPrinter
 class _Text(StrPrinter):  # type: ignore[misc]
     """SymPy's own text with the words of our language for logic and rounding."""
 
-    def _print_And(self, expr: Any) -> str:
+    def _print_And(self, expr: sympy.logic.boolalg.Boolean) -> str:
         return "(" + " and ".join(self._print(a) for a in sorted(expr.args, key=sympy.default_sort_key)) + ")"
 
     def _print_Or(self, expr: Any) -> str:
@@ -20,16 +20,16 @@ class _Text(StrPrinter):  # type: ignore[misc]
     def _print_Not(self, expr: Any) -> str:
         return f"(not {self._print(expr.args[0])})"
 
-    def _print_Relational(self, expr: Any) -> str:
+    def _print_Relational(self, expr: sympy.logic.boolalg.Boolean) -> str:
         return f"({self._print(expr.lhs)} {expr.rel_op} {self._print(expr.rhs)})"
 
     def _print_ceiling(self, expr: Any) -> str:
         return f"ceil({self._print(expr.args[0])})"
 
-    def _print_Float(self, expr: Any) -> str:
+    def _print_Float(self, expr: sympy.Expr) -> str:
         return str(expr)
 
 
-def to_text(value: Any) -> str:
+def to_text(value: sympy.Expr) -> str:
     """Text that parses back to the same expression."""
     return str(_Text().doprint(sympy.sympify(value)))

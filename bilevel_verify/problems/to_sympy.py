@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import sympy
+from numpy.typing import NDArray
 from sympy import S
 
 from bilevel_verify.errors import ExpressionError
@@ -34,18 +35,21 @@ from bilevel_verify.problems.vocabulary import (
     minimum,
 )
 
+SMOOTH = frozenset({"exp", "log", "sin", "cos", "tan", "sinh", "cosh", "tanh", "atan", "asinh", "erf"})
+"""Functions that are kept as they stand around long sums."""
+
 
 def to_sympy(
     node: Node,
-    letters: Mapping[str, Any],
+    letters: Mapping[str, sympy.Expr],
     *,
     text: str = "",
     vectors: Mapping[str, tuple[Any, ...]] | None = None,
-    data: Mapping[str, Any] | None = None,
+    data: Mapping[str, NDArray[np.float64]] | None = None,
     definitions: Mapping[str, Definition] | None = None,
     rewrite: bool = True,
     operations: int = 200_000,
-) -> Any:
+) -> sympy.Expr:
     """Interpret a tree as a SymPy expression.
 
     Parameters
@@ -73,7 +77,7 @@ def to_sympy(
 class _Interpreter(Operators):
     """The operators, and the calls of the vocabulary."""
 
-    def call(self, node: tree.Call) -> Any:
+    def call(self, node: tree.Call) -> sympy.Expr:
         name, arguments = node.function, node.arguments
         if arguments and isinstance(arguments[-1], tree.Tuple) and name in RANGE_FUNCTIONS:
             return self._over_range(node)
@@ -98,16 +102,16 @@ class _Interpreter(Operators):
         values = [self.scalar(a) for a in arguments]
         if name in ("exp", "log", "sinh", "cosh") and values[0].is_number:
             self._guard_number(node, values[0])
-        if name in ("exp", "log") and _needs_no_simplification(values[0]):
+        if name in SMOOTH and _needs_no_simplification(values[0]):
             return function(values[0], evaluate=False)
         return self._finish(node, lambda: function(*values))
 
-    def _guard_number(self, node: Node, value: Any) -> None:
+    def _guard_number(self, node: Node, value: sympy.Expr) -> None:
         """``exp(10**9*log(9))`` would be evaluated exactly by SymPy."""
         if value.has(sympy.log) and (abs(value) > 2000) is not sympy.false:
             raise self.budget.fail("an exponential of a large logarithm", node)
 
-    def _integers(self, node: tree.Call) -> Any:
+    def _integers(self, node: tree.Call) -> sympy.Expr:
         wanted = 1 if node.function == "factorial" else 2
         if len(node.arguments) != wanted:
             raise self.budget.fail(f"{node.function} takes {wanted} argument{'s' * (wanted > 1)}", node)
@@ -121,7 +125,7 @@ class _Interpreter(Operators):
                 raise self.budget.fail(f"{node.function} needs integers between 0 and {SMALL_INTEGER}", node)
         return (sympy.factorial if wanted == 1 else sympy.binomial)(*values)
 
-    def _piecewise(self, node: tree.Call) -> Any:
+    def _piecewise(self, node: tree.Call) -> sympy.Expr:
         branches = []
         for branch in node.arguments:
             if not isinstance(branch, tree.Tuple) or len(branch.items) != 2:
@@ -131,7 +135,7 @@ class _Interpreter(Operators):
             raise self.budget.fail("Piecewise needs a last branch (value, True)", node)
         return self._finish(node, lambda: sympy.Piecewise(*branches))
 
-    def _over_range(self, node: tree.Call) -> Any:
+    def _over_range(self, node: tree.Call) -> sympy.Expr:
         *body, span = node.arguments
         if len(body) != 1 or not isinstance(span, tree.Tuple) or len(span.items) != 3:
             raise self.budget.fail(f"write {node.function}(expression, (i, first, last))", node)
@@ -157,7 +161,7 @@ class _Interpreter(Operators):
             self.indices.pop(name, None)
         return self._collect(node, values)
 
-    def _data_sum(self, node: tree.Call, body: Node, index: str, low: int, high: int) -> Any:
+    def _data_sum(self, node: tree.Call, body: Node, index: str, low: int, high: int) -> sympy.Expr:
         """The sum as one closed form over data; None if its terms are not of one form."""
         reader = SampleReader(index, low, high, self.scope.vectors, self.scope.data)
         try:
@@ -171,7 +175,7 @@ class _Interpreter(Operators):
         finally:
             self.indices = outer
 
-    def _collect(self, node: tree.Call, values: list[Any]) -> Any:
+    def _collect(self, node: tree.Call, values: list[sympy.Expr]) -> sympy.Expr:
         if any(isinstance(v, np.ndarray) for v in values):
             if node.function != "sum":
                 raise self.budget.fail(f"{node.function} of arrays", node)
@@ -189,7 +193,7 @@ class _Interpreter(Operators):
                 return self._finish(node, lambda: maximum(*values))
         return self._finish(node, lambda: minimum(*values))
 
-    def _reduce(self, node: tree.Call) -> Any:
+    def _reduce(self, node: tree.Call) -> sympy.Expr:
         if len(node.arguments) == 1:
             known = {*self.scope.names(), *self.indices}
             span = implied_range(node.arguments[0], self.scope.data, known)
@@ -200,7 +204,7 @@ class _Interpreter(Operators):
             raise self.budget.fail(f"write {node.function}(expression, (i, first, last)), or give one vector", node)
         return self._collect(node, list(value.reshape(-1)))
 
-    def _vector_call(self, node: tree.Call) -> Any:
+    def _vector_call(self, node: tree.Call) -> NDArray[np.object_] | sympy.Expr:
         name = node.function
         wanted = 2 if name == "dot" else 1
         if len(node.arguments) != wanted:
@@ -219,7 +223,7 @@ class _Interpreter(Operators):
         self.budget.spend(node, values[0].size)
         return self._finish(node, lambda: sympy.sqrt(sympy.Add(*(v**2 for v in values[0]))))
 
-    def _extent(self, node: tree.Call) -> Any:
+    def _extent(self, node: tree.Call) -> sympy.Expr:
         argument = node.arguments[0]
         shape: tuple[int, ...] = ()
         if isinstance(argument, tree.Letter) and argument.name in self.scope.data:
@@ -232,6 +236,6 @@ class _Interpreter(Operators):
         return sympy.Integer(shape[place])
 
 
-def _needs_no_simplification(argument: Any) -> bool:
+def _needs_no_simplification(argument: sympy.Expr) -> bool:
     """Long sums of variables: SymPy has nothing to simplify there, but asks itself for seconds."""
     return bool(argument.is_Add and len(argument.free_symbols) > 3 and not argument.has(sympy.log, sympy.I))

@@ -34,7 +34,7 @@ LARGE = 60
 """Nodes from which on it matters which side of a maximum is written twice."""
 
 
-def maximum(*values: Any) -> Any:
+def maximum(*values: Any) -> sympy.Expr:
     """``max`` as ``a + plus(b - a)``, so that the kink stays a known atom; ``max(t, 0)`` is ``plus(t)``.
 
     Rounds of pairs keep the tree of n values at about ``n**1.6`` nodes (a fold would have ``2**n``); of two unequal
@@ -46,7 +46,7 @@ def maximum(*values: Any) -> Any:
     return left[0]
 
 
-def _larger(a: Any, b: Any) -> Any:
+def _larger(a: sympy.Expr, b: sympy.Expr) -> sympy.Expr:
     if a == 0:
         return atoms.plus(b)
     if _nodes(a, LARGE) >= LARGE and _nodes(b, LARGE) < LARGE:
@@ -54,25 +54,25 @@ def _larger(a: Any, b: Any) -> Any:
     return a + atoms.plus(b - a)
 
 
-def _nodes(expression: Any, most: int) -> int:
+def _nodes(expression: sympy.Expr, most: int) -> int:
     """Number of nodes of a tree, counted up to ``most``."""
     return sum(1 for _ in islice(sympy.preorder_traversal(expression), most))
 
 
-def minimum(*values: Any) -> Any:
+def minimum(*values: Any) -> sympy.Expr:
     """``min`` by the same atom."""
     return -maximum(*(-v for v in values))
 
 
-def _absolute(t: Any) -> Any:
+def _absolute(t: sympy.Expr) -> sympy.Expr:
     return atoms.abspow(S.One, t)
 
 
-def _sign(t: Any) -> Any:
+def _sign(t: sympy.Symbol) -> sympy.Expr:
     return atoms.sgnpow(S.Zero, t)
 
 
-def _order(k: Any, largest: int) -> Any:
+def _order(k: sympy.Expr, largest: int) -> sympy.Expr:
     if not k.is_Integer or not 1 <= k <= largest:
         raise MathematicalError(f"the order of a derivative must be an integer from 1 to {largest}, not {k}")
     return k

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 from bilevel_verify.audit.findings.causes import GRADES
 
@@ -56,7 +55,7 @@ class Defect:
         if self.kind not in KINDS or self.grade not in GRADES:
             raise ValueError(f"{self.kind!r} or {self.grade!r} is in no list of defects")
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """All fields, for JSON."""
         return {
             "kind": self.kind,
@@ -88,7 +87,7 @@ class Group:
         """Every place, in the order of the paper."""
         return tuple(dict.fromkeys(d.place for d in self.defects))
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """The first defect with all places."""
         return self.first.to_dict() | {"places": list(self.places)}
 

@@ -8,17 +8,20 @@ from __future__ import annotations
 import heapq
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bilevel_verify.campaign.cell import canonical, digest
 from bilevel_verify.campaign.records import answer_of, restore
 from bilevel_verify.campaign.store import Failure, Store
 from bilevel_verify.checks.verdicts.counting import Count, in_order, is_new_refutation
-from bilevel_verify.checks.verdicts.verdict import Verification
+from bilevel_verify.checks.verdicts.verification import Verification
 from bilevel_verify.reporting.cards import paper_records
 from bilevel_verify.reporting.plots import plot_records
 from bilevel_verify.reporting.profiles import profile_records
 from bilevel_verify.reporting.words import LOOKS
+
+if TYPE_CHECKING:
+    from bilevel_verify.problems.problem import Problem
 
 Json = dict[str, Any]
 SCHEMA_NAME = "bilevel-verify-report-1"
@@ -274,7 +277,7 @@ def _placed_runs(answer: Json) -> list[Json]:
     return [run | place for run in answer.get("runs") or []]
 
 
-def _order(row: Json) -> tuple[Any, ...]:
+def _order(row: Json) -> tuple[float | str, ...]:
     """Worst first within a statement on a problem; statements and problems by name."""
     margin = row["margin"] if isinstance(row["margin"], int | float) else float("inf")
     look = LOOKS.get(row["verdict"])
@@ -282,7 +285,7 @@ def _order(row: Json) -> tuple[Any, ...]:
     return (*place, look.rank if look else 2, margin, row["where"] or "")
 
 
-def zoo_problem(name: str) -> Any:
+def zoo_problem(name: str) -> Problem | None:
     """The zoo's problem of that name, for its formulas; None for anything else."""
     from bilevel_verify.errors import BilevelVerifyError
 

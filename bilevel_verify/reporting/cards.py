@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bilevel_verify.checks.verdicts.counting import Count, in_order
 from bilevel_verify.errors import BilevelVerifyError
 from bilevel_verify.theorems.origins import ours_of
+
+if TYPE_CHECKING:
+    from bilevel_verify.theorems.card import Algorithm, Card, Claim, Statement
+    from bilevel_verify.theorems.card_parts import Condition, Expression, Link, Refuted
 
 Json = dict[str, Any]
 SHOWN = ("printed", "stated", "marks", "added", "origins")
@@ -69,7 +73,7 @@ def bare_claim(name: str | None, **fields: Any) -> Json:
     return {"id": name, "as_printed": True, "refuted": None} | texts | lists | fields
 
 
-def display_of(card: Any) -> dict[str, str]:
+def display_of(card: Card) -> dict[str, str]:
     """Letter or function -> the paper's own symbol, as the card gives it."""
     display = {name: spec.display for name, spec in card.letters.items() if spec.display}
     return display | {name: spec.display for name, spec in card.functions.items() if spec.display}
@@ -102,12 +106,12 @@ def entry_record(card: Any, entry: Any) -> Json:
     }
 
 
-def origins(where: Sequence[Any]) -> list[str]:
+def origins(where: Sequence[Condition]) -> list[str]:
     """Where the paper prints each hypothesis; "not given" for one that nobody has read."""
     return [condition.origin or ("ours" if condition.added else "not given") for condition in where]
 
 
-def _all_claims(claims: Sequence[Any]) -> list[Any]:
+def _all_claims(claims: Sequence[Claim]) -> list[Claim]:
     """Every claim followed by its named readings and its repaired form."""
     found = []
     for claim in claims:
@@ -115,7 +119,7 @@ def _all_claims(claims: Sequence[Any]) -> list[Any]:
     return found
 
 
-def _claim(claim: Any, display: Mapping[str, str]) -> Json:
+def _claim(claim: Claim, display: Mapping[str, str]) -> Json:
     return {
         "id": claim.id,
         "over": claim.over,
@@ -138,18 +142,18 @@ def _claim(claim: Any, display: Mapping[str, str]) -> Json:
     }
 
 
-def _refuted(refuted: Any) -> Json | None:
+def _refuted(refuted: Refuted | None) -> Json | None:
     return None if refuted is None else {"since": refuted.since, "why": refuted.why, "at": refuted.at}
 
 
-def _relation(link: Any, display: Mapping[str, str]) -> str:
+def _relation(link: Link, display: Mapping[str, str]) -> str:
     from bilevel_verify.language.latex import RELATIONS
 
     operator = RELATIONS.get(link.op, link.op)
     return f"{_latex(link.left, display)} {operator} {_latex(link.right, display)}"
 
 
-def _latex(expression: Any, display: Mapping[str, str]) -> str:
+def _latex(expression: Expression | Condition, display: Mapping[str, str]) -> str:
     """LaTeX of what was understood; the text itself (as text) where the echo has no form for it."""
     from bilevel_verify.language import to_latex
 
@@ -159,7 +163,7 @@ def _latex(expression: Any, display: Mapping[str, str]) -> str:
         return rf"\text{{{expression.text}}}"
 
 
-def _parameters(card: Any, entry: Any, display: Mapping[str, str]) -> list[Json]:
+def _parameters(card: Card, entry: Statement, display: Mapping[str, str]) -> list[Json]:
     """Letters that the statement prescribes, from its own parameters and from its settings."""
     found: list[Json] = []
     named: list[tuple[str, Any, Any]] = [("", getattr(entry, "parameters", {}), ())]
@@ -189,7 +193,7 @@ def _letter(name: str) -> str:
     return letter_latex(name)
 
 
-def _algorithm(algorithm: Any, display: Mapping[str, str]) -> Json:
+def _algorithm(algorithm: Algorithm, display: Mapping[str, str]) -> Json:
     return {
         "id": algorithm.id,
         "source": algorithm.source,
@@ -203,7 +207,7 @@ def _algorithm(algorithm: Any, display: Mapping[str, str]) -> Json:
     }
 
 
-def coverage(card: Any, rows: Sequence[Json]) -> list[Json]:
+def coverage(card: Card, rows: Sequence[Json]) -> list[Json]:
     """What was decided about every numbered item of a card: its rows by kind of check and by verdict, or why none.
 
     ``checks`` names the kinds of check that the item gives rise to, ``by_check`` counts the verdicts of each kind that

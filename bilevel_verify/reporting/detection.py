@@ -43,7 +43,7 @@ def arranged(data: Mapping[str, Any]) -> Json:
     return {"headline": "; ".join(headline), "assertions": assertions, "controls": rows}
 
 
-def _mark(cells: Mapping[str, Any], assertion: str) -> str:
+def _mark(cells: Mapping[str, dict[str, str]], assertion: str) -> str:
     """The first profile that catches it; ``-`` if none does, blank if the assertion does not apply."""
     asked = [(str(profile), row[assertion]) for profile, row in cells.items() if assertion in row]
     return "" if not asked else next((profile for profile, contract in asked if contract), MISSED)

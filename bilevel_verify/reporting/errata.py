@@ -9,13 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bilevel_verify.checks.verdicts.counting import count_of
 from bilevel_verify.errors import InputError
 from bilevel_verify.reporting.html import content_policy, template
 from bilevel_verify.reporting.mathml import to_mathml
 from bilevel_verify.reporting.words import slug
+
+if TYPE_CHECKING:
+    from bilevel_verify.audit.findings.finding import Finding
 
 STYLE = """main { max-width: 1180px; margin: 0 auto; padding: 1rem 1.25rem 4rem; }
 td, th { text-align: left; vertical-align: top; padding: .35rem .6rem; border-bottom: 1px solid var(--line); }
@@ -148,7 +151,7 @@ def errata_page(card: Any, findings: Sequence[Any], lines: Sequence[Any], report
     )
 
 
-def _quotations(card: Any) -> dict[str, Any]:
+def _quotations(card: Any) -> dict[str, object]:
     """The quotations of a card whose paper's print is there: counts, and those that are not simply what is judged."""
     from markupsafe import Markup
 
@@ -174,7 +177,7 @@ def _is_of_the_print(row: Any) -> bool:
     return bool(row.as_printed or (row.reason or "").startswith("on record"))
 
 
-def _cause(card: Any, cause: Any, findings: Sequence[Any]) -> dict[str, Any]:
+def _cause(card: Any, cause: Any, findings: Sequence[object]) -> dict[str, object]:
     return {
         "anchor": slug("cause", cause.first.row.statement, cause.first.row.claim),
         "title": cause.title,
@@ -191,7 +194,7 @@ def defect_script(paper: str, defect: Any) -> str:
     return slug(paper, defect.kind, defect.place).replace("/", "-") + ".py"
 
 
-def _group(group: Any, report: Any) -> dict[str, Any]:
+def _group(group: Any, report: Any) -> dict[str, object]:
     from markupsafe import Markup
 
     first = group.first
@@ -231,7 +234,7 @@ def _changed(printed: str, repaired: str | None) -> Any:
     return Markup("").join(parts)
 
 
-def script_name(finding: Any) -> str:
+def script_name(finding: Finding) -> str:
     """File name of the script of a refutation."""
     row = finding.row
     parts = [row.paper, row.statement, row.claim, *(["units"] if row.kind == "units" else [])]
@@ -239,7 +242,7 @@ def script_name(finding: Any) -> str:
     return slug(*parts, *dict.fromkeys(kinds)).replace("/", "-") + ".py"
 
 
-def _record(card: Any, finding: Any, findings: Sequence[Any]) -> dict[str, Any]:
+def _record(card: Any, finding: Any, findings: Sequence[Any]) -> dict[str, object]:
     from markupsafe import Markup
 
     from bilevel_verify.audit.findings.causes import record_of

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bilevel_verify.reporting.words import slug
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Json = dict[str, Any]
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
@@ -46,7 +49,7 @@ def _title_words(plot: Json) -> list[str | None]:
     return [plot["statement"], plot["problem"], plot["method"], plot["claim"], plot["x_label"]]
 
 
-def _figure(plot: Json) -> Any:
+def _figure(plot: Json) -> Figure:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(4.6, 3.2), layout="constrained")

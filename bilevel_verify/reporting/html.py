@@ -112,7 +112,7 @@ def content_policy(style: str, *scripts: str) -> str:
     )
 
 
-def json_for_page(value: Any) -> str:
+def json_for_page(value: object) -> str:
     """JSON that can stand inside a script element: no character can end the element or start markup."""
     text = json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     return (
@@ -152,7 +152,7 @@ def row_table(shown: Sequence[Json], total: int) -> Json:
     }
 
 
-def _short_number(value: Any) -> Any:
+def _short_number(value: str | float | None) -> str | float | None:
     return float(f"{value:.6g}") if isinstance(value, float) else value
 
 
@@ -221,7 +221,7 @@ class View:
         """What is wrong with a statement, in one sentence."""
         return findings.wrong(self.by_statement.get(name, []))
 
-    def ratios(self) -> dict[str, Any]:
+    def ratios(self) -> dict[str, object]:
         """Heat map of the share of each bound that was used."""
         from bilevel_verify.campaign.statistics import bound_ratios
 

@@ -57,10 +57,20 @@ def write_manuscript(card: Any, walk: Any, folder: Path) -> Path:
     ------
     InputError : the folder cannot be written.
     """
-    path = folder / f"manuscript-{slug(card.key)}.html"
+    return write_page(folder, f"manuscript-{slug(card.key)}.html", manuscript_page(card, walk))
+
+
+def write_page(folder: Path, name: str, text: str) -> Path:
+    """Write a page into a folder, which is made if need be, and return its path.
+
+    Raises
+    ------
+    InputError : the folder cannot be written.
+    """
+    path = folder / name
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        path.write_text(manuscript_page(card, walk), encoding="utf-8")
+        path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise InputError(f"{folder}: {error.strerror or error}: choose another --out folder") from None
     return path
@@ -93,7 +103,7 @@ def _parts(walk: Any) -> list[dict[str, Any]]:
     return parts
 
 
-def _formula(formula: Any, lines: Any) -> dict[str, Any]:
+def _formula(formula: Any, lines: Any) -> dict[str, object]:
     from markupsafe import Markup
 
     shown = [_line(line) for line in lines]

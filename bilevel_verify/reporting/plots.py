@@ -148,7 +148,7 @@ def moved(run: Json) -> Json:
     return given | ({"eps": run["eps"]} if isinstance(run.get("eps"), int | float) else {})
 
 
-def _clean(values: Iterable[Any]) -> list[float]:
+def _clean(values: Iterable[object]) -> list[float]:
     return [float(v) if isinstance(v, int | float) and math.isfinite(v) else 0.0 for v in values]
 
 

@@ -34,7 +34,7 @@ def problems_with(document: Any) -> list[str]:
     return list(_faults(document, schema(), "report"))[:20]
 
 
-def _faults(value: Any, rule: dict[str, Any], place: str) -> Any:
+def _faults(value: object, rule: dict[str, Any], place: str) -> Any:
     if "$ref" in rule:
         rule = schema()["$defs"][rule["$ref"].rpartition("/")[2]]
     kinds = rule.get("type")
@@ -66,7 +66,7 @@ def _object_faults(value: dict[str, Any], rule: dict[str, Any], place: str) -> A
             yield from _faults(item, rule["additionalProperties"], f"{place}.{name}")
 
 
-def _is(value: Any, kinds: list[str]) -> bool:
+def _is(value: object, kinds: list[str]) -> bool:
     if isinstance(value, bool):
         return "boolean" in kinds
     return any(isinstance(value, TYPES[kind]) for kind in kinds)

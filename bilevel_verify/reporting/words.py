@@ -44,7 +44,7 @@ def statement_name(row: Mapping[str, Any]) -> str:
     return "/".join(p for p in (row["paper"], row["statement"]) if p)
 
 
-def number(value: Any, digits: int = 4) -> str:
+def number(value: str | float | None, digits: int = 4) -> str:
     """A number as a person would write it: ``0.01234``, ``1.2e−7``, ``∞``; a dash for None."""
     if value is None:
         return "—"
@@ -69,7 +69,7 @@ def number(value: Any, digits: int = 4) -> str:
     return f"{mantissa}e{int(exponent)}".replace("-", "−")
 
 
-def percent(value: Any) -> str:
+def percent(value: float) -> str:
     """A share as a percentage with at most one decimal."""
     if value is None or isinstance(value, str):
         return number(value)

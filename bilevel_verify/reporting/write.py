@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from bilevel_verify.campaign.store import Failure, Store
-from bilevel_verify.checks.verdicts.verdict import Verification
+from bilevel_verify.checks.verdicts.verification import Verification
 from bilevel_verify.errors import InputError
 from bilevel_verify.reporting.build import document_of, document_of_store
 from bilevel_verify.reporting.detection import detection_record

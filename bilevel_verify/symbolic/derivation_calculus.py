@@ -14,7 +14,7 @@ _SAMPLES = 5
 _STEP = sympy.Rational(1, 10**25)
 
 
-def differentiate(expression: Any, symbol: sympy.Symbol) -> Any:
+def differentiate(expression: sympy.Expr, symbol: sympy.Symbol) -> sympy.Expr:
     """``d expression / d symbol``.
 
     Raises
@@ -30,12 +30,12 @@ def differentiate(expression: Any, symbol: sympy.Symbol) -> Any:
     return result
 
 
-def gradient(expression: Any, symbols: tuple[sympy.Symbol, ...]) -> list[Any]:
+def gradient(expression: sympy.Expr, symbols: tuple[sympy.Symbol, ...]) -> list[sympy.Expr]:
     """Partial derivatives, in the order of the symbols."""
     return [differentiate(expression, s) for s in symbols]
 
 
-def _refuse_jumps(expression: Any, symbol: sympy.Symbol) -> None:
+def _refuse_jumps(expression: sympy.Expr, symbol: sympy.Symbol) -> None:
     for node in expression.atoms(sympy.floor, sympy.ceiling, sympy.Heaviside):
         if symbol in node.free_symbols:
             raise MathematicalError(f"{node} jumps; it has no derivative by {symbol}")
@@ -47,7 +47,7 @@ def _refuse_jumps(expression: Any, symbol: sympy.Symbol) -> None:
 
 
 @lru_cache(maxsize=4096)
-def jump(node: Any) -> Any:
+def jump(node: sympy.Expr) -> sympy.Expr | None:
     """A border across which the branches of a Piecewise disagree, or None where it is continuous.
 
     Both sides are compared in 40 digits, at the exact border point where the border is affine (a hair beside it where
@@ -62,7 +62,7 @@ def jump(node: Any) -> Any:
     return None
 
 
-def _borders(node: Any) -> set[Any]:
+def _borders(node: sympy.Expr) -> set[sympy.Expr]:
     found = set()
     for _, condition in node.args:
         for relation in condition.atoms(sympy.core.relational.Relational):
@@ -73,7 +73,7 @@ def _borders(node: Any) -> set[Any]:
 Point = dict[Any, Any]
 
 
-def _disagree(node: Any, ends: tuple[Point, Point] | None) -> bool:
+def _disagree(node: sympy.Expr, ends: tuple[Point, Point] | None) -> bool:
     if ends is None:
         return False
     low, high = (node.subs(e).evalf(40) for e in ends)
@@ -82,7 +82,7 @@ def _disagree(node: Any, ends: tuple[Point, Point] | None) -> bool:
     return bool(abs(low - high) > sympy.Float("1e-12", 40) * (1 + abs(low)))
 
 
-def _crossing(border: Any, symbols: list[sympy.Symbol], draw: random.Random) -> tuple[Point, Point] | None:
+def _crossing(border: sympy.Expr, symbols: list[sympy.Symbol], draw: random.Random) -> tuple[Point, Point] | None:
     """Two points a hair apart on both sides of ``border = 0``."""
     base = {s: sympy.Rational(draw.randint(-300, 300), 100) for s in symbols}
     for symbol in symbols:
@@ -94,12 +94,12 @@ def _crossing(border: Any, symbols: list[sympy.Symbol], draw: random.Random) -> 
     return _bisection(border, base, draw)
 
 
-def _bisection(border: Any, base: Point, draw: random.Random) -> tuple[Point, Point] | None:
+def _bisection(border: sympy.Expr, base: Point, draw: random.Random) -> tuple[Point, Point] | None:
     way = {s: sympy.Rational(draw.randint(-100, 100), 100) for s in base}
     line = sympy.Symbol("t")
     along = border.subs({s: b + line * way[s] for s, b in base.items()}, simultaneous=True)
 
-    def sign(t: Any) -> int:
+    def sign(t: sympy.Expr) -> int:
         value = along.subs(line, t).evalf(40)
         return 0 if not value.is_Number else int(sympy.sign(value))
 

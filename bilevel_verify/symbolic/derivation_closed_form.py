@@ -21,8 +21,8 @@ MAXIMUM_LINEAR = 12
 
 
 def solve_lower_level(
-    equations: list[Any], unknowns: tuple[sympy.Symbol, ...], parameters: tuple[sympy.Symbol, ...]
-) -> tuple[Any, ...] | None:
+    equations: list[sympy.Expr], unknowns: tuple[sympy.Symbol, ...], parameters: tuple[sympy.Symbol, ...]
+) -> tuple[sympy.Expr, ...] | None:
     """``y`` with ``equations(x, y) = 0``, one expression per unknown, or None if no easy closed form exists."""
     solution = _linear(equations, unknowns) or _separable(equations, unknowns)
     if solution is None or not _holds(equations, unknowns, parameters, solution):
@@ -30,7 +30,7 @@ def solve_lower_level(
     return solution
 
 
-def _linear(equations: list[Any], unknowns: tuple[sympy.Symbol, ...]) -> tuple[Any, ...] | None:
+def _linear(equations: list[sympy.Expr], unknowns: tuple[sympy.Symbol, ...]) -> tuple[sympy.Expr, ...] | None:
     if len(unknowns) > MAXIMUM_LINEAR:
         return None
     matrix = sympy.Matrix([[e.diff(u) for u in unknowns] for e in equations])
@@ -42,7 +42,7 @@ def _linear(equations: list[Any], unknowns: tuple[sympy.Symbol, ...]) -> tuple[A
     return tuple(sympy.expand(v) if not matrix.free_symbols else v for v in matrix.LUsolve(-offset))
 
 
-def _separable(equations: list[Any], unknowns: tuple[sympy.Symbol, ...]) -> tuple[Any, ...] | None:
+def _separable(equations: list[sympy.Expr], unknowns: tuple[sympy.Symbol, ...]) -> tuple[sympy.Expr, ...] | None:
     """Equation i contains unknown i alone."""
     result = []
     for equation, unknown in zip(equations, unknowns):
@@ -55,7 +55,7 @@ def _separable(equations: list[Any], unknowns: tuple[sympy.Symbol, ...]) -> tupl
     return tuple(result)
 
 
-def _peel(equation: Any, unknown: sympy.Symbol) -> Any:
+def _peel(equation: sympy.Expr, unknown: sympy.Symbol) -> sympy.Expr | None:
     """Undo sums, products and invertible functions around the unknown; None where it occurs in several places."""
     left, right = equation, S.Zero
     for _ in range(40):
@@ -79,7 +79,7 @@ def _peel(equation: Any, unknown: sympy.Symbol) -> Any:
     return None
 
 
-def _grouped(left: Any, right: Any, unknown: sympy.Symbol) -> Any:
+def _grouped(left: sympy.Expr, right: sympy.Expr, unknown: sympy.Symbol) -> sympy.Expr | None:
     """Several terms with the unknown: cubic polynomial, or a function of one affine combination."""
     polynomial = left.as_poly(unknown) if left.is_polynomial(unknown) else None
     if polynomial is not None:
@@ -99,12 +99,12 @@ def _grouped(left: Any, right: Any, unknown: sympy.Symbol) -> Any:
     return None if value is None else (value - combination.subs(unknown, 0)) / slope
 
 
-def _odd_root(equation: Any, unknown: sympy.Symbol) -> Any:
+def _odd_root(equation: sympy.Expr, unknown: sympy.Symbol) -> sympy.Expr | None:
     """0 if an expression without parameters vanishes there."""
     return S.Zero if equation.free_symbols == {unknown} and equation.subs(unknown, 0) == 0 else None
 
 
-def _cardano(polynomial: Any, right: Any) -> Any:
+def _cardano(polynomial: Any, right: sympy.Symbol) -> sympy.Expr:
     """Real root of ``a y^3 + b y = c`` with ``a b > 0`` (increasing, hence unique)."""
     a, squared, b, constant = (polynomial.coeff_monomial(polynomial.gen**k) for k in (3, 2, 1, 0))
     if polynomial.degree() != 3 or squared != 0 or not (b / a).is_positive:
@@ -113,7 +113,7 @@ def _cardano(polynomial: Any, right: Any) -> Any:
     return -2 * sympy.sqrt(p / 3) * sympy.sinh(sympy.asinh(3 * q / (2 * p) * sympy.sqrt(3 / p)) / 3)
 
 
-def _inverse(left: Any, right: Any, unknown: sympy.Symbol) -> tuple[Any, Any] | None:
+def _inverse(left: sympy.Expr, right: sympy.Expr, unknown: sympy.Symbol) -> tuple[Any, Any] | None:
     if isinstance(left, sympy.Pow) and not left.exp.has(unknown):
         exponent = left.exp
         if exponent.is_Integer and exponent % 2 == 1 and exponent > 0:
@@ -136,10 +136,10 @@ def _inverse(left: Any, right: Any, unknown: sympy.Symbol) -> tuple[Any, Any] | 
 
 
 def _holds(
-    equations: list[Any],
+    equations: list[sympy.Expr],
     unknowns: tuple[sympy.Symbol, ...],
     parameters: tuple[sympy.Symbol, ...],
-    solution: tuple[Any, ...],
+    solution: tuple[sympy.Expr, ...],
 ) -> bool:
     draw = random.Random(20240229)
     for _ in range(3):

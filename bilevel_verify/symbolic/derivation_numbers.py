@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 import sympy
 
 from bilevel_verify.errors import InputError, MathematicalError
+from bilevel_verify.symbolic.derivatives import Derivatives
 
 if TYPE_CHECKING:
-    from bilevel_verify.symbolic.derivation import Derivation
+    import mpmath
 
 
-def evaluate(derivation: Derivation, name: str, point: Mapping[str, Any], digits: int) -> Any:
+def evaluate(derivation: Derivatives, name: str, point: Mapping[str, object], digits: int) -> mpmath.matrix:
     """Value of one quantity at ``{"x": ..., "y": ..., "w": ..., "lam": ...}`` as an mpmath matrix."""
     from mpmath import workdps
 
@@ -22,12 +23,12 @@ def evaluate(derivation: Derivation, name: str, point: Mapping[str, Any], digits
 
 
 class _Numbers:
-    def __init__(self, derivation: Derivation, point: Mapping[str, Any]) -> None:
+    def __init__(self, derivation: Derivatives, point: Mapping[str, object]) -> None:
         self.derivation = derivation
         self.values = {k: _numbers(point[k], k) for k in ("x", "y", "w")}
         self.lam = None if point["lam"] is None else _numbers([point["lam"]], "lam")[0]
 
-    def block(self, name: str, second: str = "y") -> Any:
+    def block(self, name: str, second: str = "y") -> mpmath.matrix:
         """Matrix of a block, its y taken from ``second`` ("y" or "w")."""
         from mpmath import matrix
 
@@ -35,7 +36,7 @@ class _Numbers:
         values = [self.number(e, second) for e in entries]
         return matrix(entries.rows, entries.cols) + matrix(_rows(values, entries.cols))
 
-    def number(self, expression: Any, second: str = "y") -> Any:
+    def number(self, expression: sympy.Expr, second: str = "y") -> mpmath.mpf:
         from mpmath import mp
 
         d = self.derivation
@@ -50,7 +51,7 @@ class _Numbers:
             raise MathematicalError(f"a derivative is undefined at this point: {str(expression)[:60]}")
         return mp.mpf(value._to_mpmath(mp.prec))
 
-    def quantity(self, name: str) -> Any:
+    def quantity(self, name: str) -> mpmath.matrix:
         from mpmath import mp
 
         kind = self.derivation.problem.kind
@@ -74,10 +75,10 @@ class _Numbers:
             return mp.matrix([self.number(self.derivation.problem.f)])
         return self.block(name)
 
-    def v_star(self) -> Any:
+    def v_star(self) -> mpmath.matrix:
         return _solve(self.block("g_yy"), self.block("f_y"))
 
-    def hyper_hessian(self) -> Any:
+    def hyper_hessian(self) -> mpmath.matrix:
         kind = self.derivation.problem.kind
         self.derivation._needs_hyper_objective()
         if kind == "single_level":
@@ -88,7 +89,7 @@ class _Numbers:
         xx, xy, yy = (self.curvature(b, v) for b in ("xx", "xy", "yy"))
         return xx + xy * step.T + step * xy.T + step * yy * step.T
 
-    def curvature(self, name: str, v: Any) -> Any:
+    def curvature(self, name: str, v: mpmath.matrix) -> mpmath.matrix:
         third = sympy.Array(self.derivation.block(f"g_{name}y"))
         result = self.block(f"f_{name}")
         for i in range(third.shape[0]):
@@ -98,10 +99,10 @@ class _Numbers:
                         result[i, j] -= v[k] * self.number(third[i, j, k])
         return result
 
-    def penalty_gradient(self) -> Any:
+    def penalty_gradient(self) -> mpmath.matrix:
         return self.block("f_x") + self.lam * (self.block("g_x") - self.block("g_x", "w"))
 
-    def penalty_hessian(self) -> Any:
+    def penalty_hessian(self) -> mpmath.matrix:
         mixed = self.block("f_xy") + self.lam * self.block("g_xy")
         inner = self.block("f_yy") + self.lam * self.block("g_yy")
         mixed_w = self.block("g_xy", "w")
@@ -109,7 +110,7 @@ class _Numbers:
         return first - mixed * _solve(inner, mixed.T) + self.lam * mixed_w * _solve(self.block("g_yy", "w"), mixed_w.T)
 
 
-def _numbers(values: Any, what: str) -> list[Any]:
+def _numbers(values: Any, what: str) -> list[mpmath.mpf]:
     from mpmath import mp
 
     result = []
@@ -121,17 +122,17 @@ def _numbers(values: Any, what: str) -> list[Any]:
     return result
 
 
-def _sympy(value: Any) -> Any:
+def _sympy(value: mpmath.mpf) -> sympy.Expr:
     from mpmath import mp
 
     return sympy.Float._new(value._mpf_, mp.prec + 40)
 
 
-def _rows(values: list[Any], columns: int) -> list[list[Any]]:
+def _rows(values: list[mpmath.mpf], columns: int) -> list[list[Any]]:
     return [values[i : i + columns] for i in range(0, len(values), columns)]
 
 
-def _solve(matrix: Any, right: Any) -> Any:
+def _solve(matrix: mpmath.matrix, right: mpmath.matrix) -> mpmath.matrix:
     """``matrix^-1 right`` column by column, by LU with partial pivoting at the working precision."""
     from mpmath import lu_solve, mp
 

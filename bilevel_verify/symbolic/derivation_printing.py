@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import html
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import sympy
 from sympy.printing.latex import LatexPrinter
 from sympy.printing.mathml import MathMLPresentationPrinter
 
 from bilevel_verify.atoms.functions import AtomFunction, logsumexp
-
-if TYPE_CHECKING:
-    from bilevel_verify.symbolic.derivation import Derivation
+from bilevel_verify.symbolic.derivatives import Derivatives
 
 MAXIMUM_PRINTED = 800
 """Operations above which a quantity is printed by its defining formula instead of its entries."""
@@ -47,17 +45,17 @@ HEADS: dict[str, tuple[str, str]] = {
 class _Latex(LatexPrinter):  # type: ignore[misc]
     """LaTeX with ``lam`` as lambda and decimals kept exact."""
 
-    def _print_Symbol(self, expr: Any, **settings: Any) -> str:
+    def _print_Symbol(self, expr: sympy.Symbol, **settings: Any) -> str:
         return r"\lambda" if expr.name == "lam" else str(super()._print_Symbol(expr, **settings))
 
 
 class _MathML(MathMLPresentationPrinter):  # type: ignore[misc]
     """Presentation MathML with the atoms of our own."""
 
-    def _print_Symbol(self, sym: Any, style: str = "plain") -> Any:
+    def _print_Symbol(self, sym: sympy.Symbol, style: str = "plain") -> Any:
         return super()._print_Symbol(sympy.Symbol("lambda") if sym.name == "lam" else sym, style)
 
-    def _named(self, name: str, arguments: tuple[Any, ...], order: int, lower: tuple[Any, ...]) -> Any:
+    def _named(self, name: str, arguments: tuple[object, ...], order: int, lower: tuple[object, ...]) -> Any:
         row = self.dom.createElement("mrow")
         head = self.dom.createElement("mi")
         head.appendChild(self.dom.createTextNode(name + "′" * order))
@@ -118,18 +116,18 @@ assert issubclass(logsumexp, sympy.Function)
 assert issubclass(AtomFunction, sympy.Function)
 
 
-def latex(expression: Any) -> str:
+def latex(expression: sympy.MatrixBase) -> str:
     """LaTeX of an expression or matrix."""
     return str(_Latex().doprint(expression))
 
 
-def mathml(expression: Any) -> str:
+def mathml(expression: sympy.MatrixBase) -> str:
     """One ``<math>`` element in presentation MathML."""
     body = re.sub(r"&(?!(?:lt|gt|amp|quot);)[A-Za-z]+;", lambda m: html.unescape(m[0]), _MathML().doprint(expression))
     return f'<math xmlns="http://www.w3.org/1998/Math/MathML" display="block">{body}</math>'
 
 
-def _size(value: Any) -> int:
+def _size(value: sympy.MatrixBase) -> int:
     if value is None:
         return 0
     entries = (
@@ -146,14 +144,14 @@ def _head(name: str) -> tuple[str, str | None]:
     return rf"\nabla{order}_{{{letters}}}{function}", None
 
 
-def _value(derivation: Derivation, name: str) -> Any:
+def _value(derivation: Derivatives, name: str) -> sympy.MatrixBase | None:
     value = derivation.quantity(name)
     value = sympy.Matrix(value) if isinstance(value, tuple) else value
     implicit = isinstance(value, sympy.MatrixExpr) and not isinstance(value, sympy.MatrixBase)
     return None if value is None or implicit or _size(value) > MAXIMUM_PRINTED else value
 
 
-def derivation_latex(derivation: Derivation, name: str | None) -> str:
+def derivation_latex(derivation: Derivatives, name: str | None) -> str:
     """See :meth:`Derivation.latex`."""
     if name is None:
         rows = [derivation_latex(derivation, n).replace(" = ", " &= ", 1) for n in derivation.names]
@@ -167,7 +165,7 @@ def derivation_latex(derivation: Derivation, name: str | None) -> str:
     return " = ".join([left, *(right or [r"\text{(too long to print)}"])])
 
 
-def derivation_mathml(derivation: Derivation, name: str | None) -> str:
+def derivation_mathml(derivation: Derivatives, name: str | None) -> str:
     """See :meth:`Derivation.mathml`; the left side is plain text before the ``<math>`` element."""
     if name is None:
         return "\n".join(f"<p>{html.escape(n)}</p>\n{derivation_mathml(derivation, n)}" for n in derivation.names)
@@ -175,7 +173,7 @@ def derivation_mathml(derivation: Derivation, name: str | None) -> str:
     return "<p>(too long to print)</p>" if value is None else mathml(value)
 
 
-def derivation_text(derivation: Derivation) -> str:
+def derivation_text(derivation: Derivatives) -> str:
     """Plain text for a terminal: each quantity and its entries."""
     lines = [str(derivation.problem)]
     for name in derivation.names:
@@ -185,7 +183,7 @@ def derivation_text(derivation: Derivation) -> str:
     return "\n".join(lines)
 
 
-def _entries(value: Any) -> list[str]:
+def _entries(value: sympy.MatrixBase) -> list[str]:
     if not isinstance(value, sympy.MatrixBase):
         return [str(value)]
     if value.cols == 1:

@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import cache
 from itertools import combinations_with_replacement
-from typing import Any
 
 import sympy
 
@@ -220,7 +219,7 @@ CYCLES: dict[str, str] = {
 """Atoms whose derivative is another atom (that of the cosine: its negative); others go on as ``(name, order + 1)``."""
 
 
-def atom_rule(graph: Graph, a: int, name: str, order: int, parameters: tuple[Any, ...], seed: int) -> int:
+def atom_rule(graph: Graph, a: int, name: str, order: int, parameters: tuple[Fraction, ...], seed: int) -> int:
     """Seed times the derivative of an atom.
 
     Raises
@@ -238,6 +237,6 @@ def atom_rule(graph: Graph, a: int, name: str, order: int, parameters: tuple[Any
 
 
 @cache
-def _check_derivative(name: str, order: int, parameters: tuple[Any, ...]) -> None:
+def _check_derivative(name: str, order: int, parameters: tuple[Fraction, ...]) -> None:
     """Refuse derivatives that are not functions; the table of atoms knows which."""
     TABLE[name].derivative(order, sympy.Dummy("t", real=True), tuple(sympy.sympify(p) for p in parameters))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from bilevel_verify.symbolic.arithmetics import MPMATH
 from bilevel_verify.symbolic.kernels import mp_constant, mp_module
 from bilevel_verify.symbolic.numeric import Forms, NumericGroup
 from bilevel_verify.symbolic.program import Program
+
+if TYPE_CHECKING:
+    import mpmath
 
 Numbers = list[Any]
 
@@ -56,7 +59,7 @@ class ExactSums:
             for one in self.groups
         )
 
-    def value(self, z: Numbers) -> Any:
+    def value(self, z: Numbers) -> mpmath.mpf:
         """The sum itself."""
         mp = mp_module().mp
         total = mp.zero
@@ -151,7 +154,7 @@ class ExactSums:
         found: dict[int, list[tuple[int, Any]]] = self._matrices[id(forms)]
         return found
 
-    def _program(self, key: Any, derive: Any) -> Program:
+    def _program(self, key: object, derive: Any) -> Program:
         if key not in self._programs:
             self._programs[key] = derive()
         return self._programs[key]

@@ -10,12 +10,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bilevel_verify.atoms.kernels import kernel_name
 from bilevel_verify.symbolic.graph import Instruction
 from bilevel_verify.symbolic.lower import lower
 from bilevel_verify.symbolic.program import Program
+
+if TYPE_CHECKING:
+    import sympy
 
 INLINE_LENGTH = 60
 """A subexpression that is used once is printed in place if its text is not longer than this."""
@@ -166,7 +169,7 @@ class Writer:
             text += f" - {self.texts[term][0][1:]}" if inline_minus else f" + {self._text(term, PRODUCT)}"
         return text
 
-    def _constant(self, value: Any) -> tuple[str, int]:
+    def _constant(self, value: sympy.Expr | Fraction) -> tuple[str, int]:
         if isinstance(value, Fraction) and _is_short(value):
             text = repr(float(value))
             return text, SUM if value < 0 else ATOM

@@ -11,7 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import sympy
 
 ZERO, ONE = Fraction(0), Fraction(1)
 
@@ -70,7 +73,7 @@ class Graph:
     def __len__(self) -> int:
         return len(self.instructions)
 
-    def emit(self, op: str, args: tuple[int, ...] = (), value: Any = None) -> int:
+    def emit(self, op: str, args: tuple[int, ...] = (), value: object = None) -> int:
         """Index of this instruction; appended if it is new."""
         instruction = Instruction(op, args, value)
         key = _key(instruction)
@@ -89,7 +92,7 @@ class Graph:
         """The instruction of an input that exists."""
         return self.emit("input", (), position)
 
-    def const(self, value: Any) -> int:
+    def const(self, value: int | sympy.Expr | Fraction) -> int:
         """An exact number: int and Fraction, or a SymPy number that is not rational."""
         return self.emit("const", (), Fraction(value) if isinstance(value, int) else value)
 
@@ -170,7 +173,7 @@ class Graph:
             return self.div(self.const(ONE), self.pow(a, -exponent))
         return self.emit("pow", (a,), exponent)
 
-    def atom(self, name: str, a: int, order: int = 0, parameters: tuple[Any, ...] = ()) -> int:
+    def atom(self, name: str, a: int, order: int = 0, parameters: tuple[object, ...] = ()) -> int:
         """Derivative of the given order of a one-argument atom."""
         return self.emit("atom", (a,), (name, order, parameters))
 

@@ -10,12 +10,17 @@ import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import cache, lru_cache, reduce
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bilevel_verify.atoms import kernels as atom_kernels
 from bilevel_verify.language.elementary import ELEMENTARY, TRANSCENDENTAL
+
+if TYPE_CHECKING:
+    import mpmath
+    import sympy
 
 Kernel = Callable[[Any], Any]
 
@@ -46,7 +51,7 @@ def real_power(a: float, exponent: float) -> float:
         return math.inf
 
 
-def scalar(name: str, order: int, parameters: tuple[Any, ...]) -> Kernel:
+def scalar(name: str, order: int, parameters: tuple[Fraction, ...]) -> Kernel:
     """Kernel of a (derivative of an) atom on Python floats; never raises."""
     return _scalar(name, order, tuple(nearest_float(p) for p in parameters))
 
@@ -64,7 +69,7 @@ def _scalar(name: str, order: int, parameters: tuple[float, ...]) -> Kernel:
     return kernel
 
 
-def array(name: str, order: int, parameters: tuple[Any, ...]) -> Kernel:
+def array(name: str, order: int, parameters: tuple[Fraction, ...]) -> Kernel:
     """Kernel of a (derivative of an) atom on NumPy arrays."""
     if order == 0 and name in TRANSCENDENTAL and name != "erf":  # SciPy's erf of complex points is another matter
         return ELEMENTARY[name].array  # works on complex arrays, too
@@ -73,7 +78,7 @@ def array(name: str, order: int, parameters: tuple[Any, ...]) -> Kernel:
 
 
 @lru_cache(maxsize=65536)
-def nearest_float(value: Any) -> float:
+def nearest_float(value: sympy.Expr | Fraction) -> float:
     """The float64 nearest to an exact number (Fraction, or SymPy number that is not rational)."""
     return float(value.evalf(40)) if hasattr(value, "evalf") else float(value)
 
@@ -85,7 +90,7 @@ def mp_module() -> Any:
     return mpmath
 
 
-def mp_constant(value: Any) -> Any:
+def mp_constant(value: object) -> mpmath.mpf:
     """A number at the current working precision of mpmath."""
     mp = mp_module()
     if isinstance(value, Fraction):
@@ -95,7 +100,7 @@ def mp_constant(value: Any) -> Any:
     return mp.mpf(value)
 
 
-def multiprecision(name: str, order: int, parameters: tuple[Any, ...]) -> Kernel:
+def multiprecision(name: str, order: int, parameters: tuple[Fraction, ...]) -> Kernel:
     """Kernel of a (derivative of an) atom on mpmath numbers."""
     kernel, numbers = atom_kernels.multiprecision(name, order), tuple(mp_constant(p) for p in parameters)
     return lambda t: kernel(t, *numbers)
@@ -112,13 +117,13 @@ def logsumexp(args: Sequence[float]) -> float:
     return top + math.log(total)
 
 
-def logsumexp_array(args: Sequence[Any]) -> Any:
+def logsumexp_array(args: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
     """The same over a batch; complex arguments are shifted by the largest real part."""
     top = reduce(np.maximum, [np.real(a) for a in args])
     return top + np.log(reduce(np.add, [np.exp(a - top) for a in args]))
 
 
-def logsumexp_mp(args: Sequence[Any]) -> Any:
+def logsumexp_mp(args: Sequence[mpmath.mpf]) -> mpmath.mpf:
     """The same on mpmath numbers."""
     mp = mp_module()
     top = max(args)

@@ -8,6 +8,7 @@ multi-precision stay in step. (Measured at d = 20 and 50: five times faster than
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any
 
 from bilevel_verify.symbolic.generate import Source, Writer
@@ -38,7 +39,7 @@ class LoopWriter:
         lines = [f"def {name}({', '.join(arguments)}):", *(f"    {line}" for line in self.lines)]
         return Source(name, "\n".join(lines) + "\n", self.constants, self.arrays, tuple(self.kernels), self.operations)
 
-    def array(self, values: Sequence[Any]) -> str:
+    def array(self, values: Sequence[int | Fraction | tuple[Fraction, ...]]) -> str:
         """Name of a constant array (equal arrays are stored once)."""
         content = tuple(values)
         for name, known in self.arrays.items():
@@ -48,7 +49,7 @@ class LoopWriter:
         self.arrays[name] = content
         return name
 
-    def start(self, target: str, values: Sequence[Any]) -> None:
+    def start(self, target: str, values: Sequence[Fraction]) -> None:
         """A work array ``target`` with these values."""
         count = len(values)
         self.lines.append(f"{target} = zeros({count})")

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,9 @@ from bilevel_verify.symbolic.lower import lower
 from bilevel_verify.symbolic.program import Program, program_of
 from bilevel_verify.symbolic.reader import exact
 from bilevel_verify.symbolic.structure import Form, Group, Structure
+
+if TYPE_CHECKING:
+    import sympy
 
 FloatArray = NDArray[np.float64]
 
@@ -281,7 +285,7 @@ class NumericStructure:
         self._last = (key, values)
         return values
 
-    def program(self, key: Any, derive: Any) -> Program:
+    def program(self, key: object, derive: Any) -> Program:
         """A derived program, derived once."""
         if key not in self._programs:
             self._programs[key] = lower(derive())
@@ -324,7 +328,7 @@ def numeric(structure: Structure) -> NumericStructure:
     return NumericStructure(n, nearest_float(structure.constant), linear, hessian, groups, structure.core, forms)
 
 
-def data_group(factor: Any, data: DataSum, positions: Mapping[Any, int]) -> NumericGroup:
+def data_group(factor: sympy.Expr, data: DataSum, positions: Mapping[Any, int]) -> NumericGroup:
     """A sum over data as a group; ``positions`` says which input a variable is."""
     names = data.bound_symbols
     template = program_of(data.body, names)
@@ -333,7 +337,7 @@ def data_group(factor: Any, data: DataSum, positions: Mapping[Any, int]) -> Nume
     return NumericGroup(template, forms, parameters, nearest_float(exact_scale(factor, data)))
 
 
-def exact_scale(factor: Any, data: DataSum) -> Any:
+def exact_scale(factor: sympy.Expr, data: DataSum) -> Fraction:
     """The factor in front of a sum over data, as an exact number."""
     return exact(factor * data.scale)
 
@@ -366,11 +370,11 @@ def _product_program(template: Program, rows: Sequence[int], columns: Sequence[i
     return differentiate.jacobian_product(differentiate.gradient(template, rows), columns)
 
 
-def _run(program: Program, inputs: Sequence[Any]) -> Any:
+def _run(program: Program, inputs: Sequence[NDArray[np.float64]]) -> Any:
     return program.run(NUMPY, inputs)[0]
 
 
-def _spread(value: Any, like: FloatArray) -> FloatArray:
+def _spread(value: NDArray[np.float64] | float, like: FloatArray) -> FloatArray:
     """A result that may not depend on the point, in the shape of the points."""
     array = np.asarray(value, dtype=float)
     return array if array.shape == like.shape else np.broadcast_to(array, like.shape)

@@ -41,7 +41,7 @@ class Reader:
         self.names = {symbol.name: index for symbol, index in self.places.items()}
         self.known: dict[tuple[Any, int | None], int] = {}
 
-    def read(self, expression: Any, guard: int | None = None) -> int:
+    def read(self, expression: sympy.Expr, guard: int | None = None) -> int:
         """Index of the instruction that computes ``expression`` (where ``guard`` is true)."""
         expression = sympy.sympify(expression) if not isinstance(expression, sympy.Basic | str) else expression
         key = (expression, guard)
@@ -50,7 +50,7 @@ class Reader:
             found = self.known[key] = self._read(expression, guard)
         return found
 
-    def _read(self, expression: Any, guard: int | None) -> int:
+    def _read(self, expression: sympy.Expr, guard: int | None) -> int:
         graph = self.graph
         if isinstance(expression, sympy.Symbol):
             return self._symbol(expression)
@@ -97,7 +97,7 @@ class Reader:
         numerator = self.graph.mul(top)
         return self.graph.div(numerator, self.graph.mul(bottom)) if bottom else numerator
 
-    def _power(self, base: Any, exponent: Any, guard: int | None, fragile: bool = False) -> int:
+    def _power(self, base: sympy.Expr, exponent: sympy.Expr, guard: int | None, fragile: bool = False) -> int:
         graph = self.graph
         if not exponent.is_Rational:
             if base == sympy.E:
@@ -131,7 +131,7 @@ class Reader:
             result = graph.select(test, value, result)
         return result
 
-    def condition(self, condition: Any, guard: int | None) -> int:
+    def condition(self, condition: sympy.logic.boolalg.Boolean, guard: int | None) -> int:
         """Index of a truth value."""
         graph = self.graph
         if isinstance(condition, BooleanTrue | BooleanFalse):
@@ -152,7 +152,7 @@ class Reader:
                     return graph.logical("not", (graph.compare("eq", left, right),))
         raise ExpressionError(f"{type(condition).__name__} is not a condition that can be computed")
 
-    def _function(self, expression: Any, guard: int | None) -> int:
+    def _function(self, expression: sympy.Expr, guard: int | None) -> int:
         graph, name = self.graph, type(expression).__name__
         name = NAMES.get(name, name)
         known = recognise(expression)
@@ -183,7 +183,7 @@ class Reader:
         return first
 
 
-def exact(number: Any) -> Any:
+def exact(number: sympy.Expr) -> sympy.Expr | Fraction:
     """Fraction of a rational (or float, taken exactly); any other number as it is."""
     if number.is_Float:
         number = sympy.Rational(number)

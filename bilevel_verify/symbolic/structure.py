@@ -70,12 +70,12 @@ def decompose(program: Program) -> Structure:
     return _Decomposition(program).run()
 
 
-def times(a: Any, b: Any) -> Any:
+def times(a: Fraction, b: Fraction) -> Fraction:
     """Exact product of two numbers (Fractions, or SymPy numbers)."""
     return a * b if isinstance(a, Fraction) and isinstance(b, Fraction) else _back(_sympy(a) * _sympy(b))
 
 
-def plus(a: Any, b: Any) -> Any:
+def plus(a: Fraction, b: Fraction) -> Fraction:
     """Exact sum of two numbers."""
     return a + b if isinstance(a, Fraction) and isinstance(b, Fraction) else _back(_sympy(a) + _sympy(b))
 
@@ -142,7 +142,7 @@ class _Decomposition:
             groups,
         )
 
-    def _split(self, index: int, scale: Any, polynomial: Polynomial, rest: list[tuple[Any, int]]) -> None:
+    def _split(self, index: int, scale: Fraction, polynomial: Polynomial, rest: list[tuple[Any, int]]) -> None:
         """Terms of a sum, through signs and constant factors: into the polynomial, or into the core."""
         stack = [(index, scale)]
         while stack:
@@ -324,7 +324,7 @@ def _shape(graph: Graph, term: int) -> tuple[Any, list[int], list[Any]]:
     return tuple(shape), slots, numbers
 
 
-def _template(shape: Any, slots: int, fixed: list[Any]) -> Program:
+def _template(shape: Any, slots: int, fixed: list[Fraction | None]) -> Program:
     """The function of a shape: inputs ``u0, u1, ...``, then the numbers that vary (None in ``fixed``) as ``p0 ...``.
 
     The last number is a factor of the whole.

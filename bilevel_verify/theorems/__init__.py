@@ -9,26 +9,29 @@ from bilevel_verify.theorems.card import (
     Algorithm,
     Card,
     Claim,
-    Definition,
     Derivation,
-    Domain,
     Entry,
-    Expression,
-    FunctionSpec,
     Identity,
     Inequality,
+    Statement,
+    Step,
+    TableRow,
+)
+from bilevel_verify.theorems.card_parts import (
+    Definition,
+    Domain,
+    Expression,
+    FunctionSpec,
     LetterSpec,
     Link,
     Reading,
     Refuted,
     Root,
     Settings,
-    Statement,
-    Step,
-    TableRow,
 )
 
 if TYPE_CHECKING:
+    from bilevel_verify.theorems.latex_reading import read
     from bilevel_verify.theorems.library import (
         CardRecord,
         StatementRecord,
@@ -39,7 +42,6 @@ if TYPE_CHECKING:
         load_card,
         statements,
     )
-    from bilevel_verify.theorems.notation import read
 
 __all__ = [
     "Algorithm",
@@ -76,7 +78,7 @@ __all__ = [
 _LIBRARY = "CardRecord StatementRecord card cards checks_of find_statement load_card statements"
 
 
-__getattr__ = on_first_use(__name__, {"library": _LIBRARY, "notation": "read"})  # they read cards and LaTeX
+__getattr__ = on_first_use(__name__, {"library": _LIBRARY, "latex_reading": "read"})  # they read cards and LaTeX
 
 
 globals().pop("card")  # the module of the data classes: the public name is the function of the library

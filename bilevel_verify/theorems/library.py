@@ -9,7 +9,8 @@ from pathlib import Path
 from bilevel_verify.errors import CardError
 from bilevel_verify.installation import theory_directory
 from bilevel_verify.language import nearest, nearest_of
-from bilevel_verify.theorems.card import PASSIVE_KINDS, STATEMENT_KINDS, Algorithm, Card, Entry, Statement, Step
+from bilevel_verify.theorems.card import Algorithm, Card, Entry, Statement, Step
+from bilevel_verify.theorems.card_parts import PASSIVE_KINDS, STATEMENT_KINDS
 from bilevel_verify.theorems.reading.reader import read_card
 
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
-from bilevel_verify.errors import CardError, InputError
+from bilevel_verify.errors import CardError
 from bilevel_verify.files import read_toml
 from bilevel_verify.language import letter_latex
-from bilevel_verify.latex import Notation, Reading, read_latex
-from bilevel_verify.theorems.card import Card, FunctionSpec, LetterSpec
+from bilevel_verify.latex import Notation
+from bilevel_verify.theorems.card_parts import FunctionSpec, LetterSpec
 
 FIELD = {
     "f": ("f", "functions"),
@@ -28,7 +27,7 @@ FIELD = {
 ITERATES = {name: name for name in "x y z w v u".split()}
 
 
-def notation_table(data: Mapping[str, Any], path: Path) -> dict[str, Any]:
+def notation_table(data: Mapping[str, object], path: Path) -> dict[str, object]:
     """The ``[notation]`` table of a card, else the file ``notation/KEY.toml`` beside the card.
 
     Raises
@@ -45,7 +44,7 @@ def notation_table(data: Mapping[str, Any], path: Path) -> dict[str, Any]:
 
 
 def notation_of(
-    table: Mapping[str, Any], letters: Mapping[str, LetterSpec], functions: Mapping[str, FunctionSpec], title: str
+    table: Mapping[str, object], letters: Mapping[str, LetterSpec], functions: Mapping[str, FunctionSpec], title: str
 ) -> Notation:
     """The notation of a card: its table first, then the displays of its letters and functions, then usual iterates.
 
@@ -63,41 +62,3 @@ def notation_of(
         usual = {n: d for n, (d, kind) in FIELD.items() if kind == group and (n in functions or n in ("O", "softO"))}
         notation = notation.extended(usual, group)
     return notation.extended({n: d for n, d in ITERATES.items() if n not in letters}, "vector_sequences")
-
-
-def read(
-    latex: str,
-    letters: Card | Notation | Mapping[str, str] | str | None = None,
-    *,
-    macros: Mapping[str, str] | None = None,
-) -> Reading:
-    """Read LaTeX mathematics: a display or a formula, to the card language.
-
-    Parameters
-    ----------
-    latex : the source, with or without dollar signs.
-    letters : what its letters are: a card or the key of one, a :class:`Notation`, a mapping from name to LaTeX
-        (``{"lam": r"\\lambda"}``); None: single letters are letters, scalars, and nothing is a function.
-    macros : ``{"R": r"\\mathbb{R}"}``, the document's own commands; ``#1`` stands for an argument.
-
-    Raises
-    ------
-    LatexError : with line, column and reason; an ambiguity with both readings.
-    """
-    return read_latex(latex, _notation(letters), macros=macros)
-
-
-def _notation(letters: Card | Notation | Mapping[str, str] | str | None) -> Notation:
-    if letters is None:
-        return Notation()
-    if isinstance(letters, Notation):
-        return letters
-    if isinstance(letters, Card):
-        return letters.notation
-    if isinstance(letters, str):
-        from bilevel_verify.theorems.library import load_card
-
-        return load_card(letters).notation
-    if isinstance(letters, Mapping):
-        return Notation.from_table({}).extended(letters)
-    raise InputError(f"read: letters must be a card, a notation or a mapping, not {type(letters).__name__}")

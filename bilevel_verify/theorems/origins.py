@@ -12,7 +12,8 @@ from dataclasses import replace
 from typing import TypeVar
 
 from bilevel_verify.language import to_text, tree
-from bilevel_verify.theorems.card import Card, Claim, Condition, Derivation, Domain, Entry, Mark, Statement
+from bilevel_verify.theorems.card import Card, Claim, Derivation, Entry, Statement
+from bilevel_verify.theorems.card_parts import Condition, Domain, Mark
 from bilevel_verify.theorems.prescribed import included
 
 Kind = TypeVar("Kind", Entry, Claim)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
-from bilevel_verify.theorems.card import Card, Definition, Entry, Statement
+from bilevel_verify.theorems.card import Card, Entry, Statement
+from bilevel_verify.theorems.card_parts import Definition
 from bilevel_verify.theorems.rewrite import has_order
 
 

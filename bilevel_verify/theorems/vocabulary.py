@@ -6,7 +6,7 @@ what the reader checks against and what the evaluators of the rooms below must k
 
 from __future__ import annotations
 
-from bilevel_verify.theorems.card import ORDER_SYMBOLS, Scope
+from bilevel_verify.theorems.card_parts import ORDER_SYMBOLS, Scope
 
 NUMBERS = frozenset({"pi", "E", "oo"})
 """Letters that are always known."""

@@ -12,7 +12,7 @@ from bilevel_verify.truth.arithmetic.enclosure import RANK, Certainty, Enclosure
 __all__ = ["RANK", "Certainty", "Enclosure", "Truth", "shared_truth", "truth", "weakest"]
 
 
-__getattr__ = on_first_use(__name__, {"truth": "Truth shared_truth truth"})  # they bring SymPy along
+__getattr__ = on_first_use(__name__, {"truth": "Truth", "of_problem": "shared_truth truth"})  # they bring SymPy along
 
 
 class _Room(ModuleType):
@@ -26,4 +26,5 @@ class _Room(ModuleType):
 sys.modules[__name__].__class__ = _Room
 
 if TYPE_CHECKING:
-    from bilevel_verify.truth.truth import Truth, shared_truth, truth
+    from bilevel_verify.truth.of_problem import shared_truth, truth
+    from bilevel_verify.truth.truth import Truth

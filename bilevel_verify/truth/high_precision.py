@@ -18,9 +18,11 @@ from bilevel_verify.truth.arithmetic.algebra import Balls
 from bilevel_verify.truth.arithmetic.enclosure import Certainty
 from bilevel_verify.truth.functions.formulas import Hyper, Penalty
 from bilevel_verify.truth.lower_level.points import precision
+from bilevel_verify.truth.lower_level.pointwise import Pointwise
 
 if TYPE_CHECKING:
-    from bilevel_verify.truth.truth import Truth
+    import flint
+    import mpmath
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,18 +39,18 @@ class HighPrecision:
 
     Parameters
     ----------
-    truth : the problem's truth.
+    pointwise : the problem at single points.
     digits : decimal digits wanted; 15 guard digits are added.
     """
 
-    def __init__(self, truth: Truth, digits: int) -> None:
+    def __init__(self, pointwise: Pointwise, digits: int) -> None:
         if not 1 <= digits <= 10_000:
             raise InputError("digits must lie between 1 and 10000")
-        self.truth = truth
+        self.pointwise = pointwise
         self.digits = digits
         self.bits = int((digits + 15) * 3.3219281) + 8
 
-    def _ball(self, value: Any) -> Any:
+    def _ball(self, value: mpmath.mpf | str) -> flint.arb:
         """An exact number as a ball (mpmath numbers are binary and exact)."""
         import flint
         import mpmath
@@ -61,26 +63,26 @@ class HighPrecision:
             return flint.arb(flint.fmpq(number.numerator, number.denominator))
         return flint.arb(float(value))
 
-    def _point(self, x: Sequence[Any], size: int) -> list[Any]:
+    def _point(self, x: Sequence[str | mpmath.mpf], size: int) -> list[flint.arb]:
         values = list(x) if isinstance(x, list | tuple | np.ndarray) else [x]
         if len(values) != size:
             raise InputError(f"a point has {size} components, {len(values)} were given")
         return [self._ball(v) for v in values]
 
-    def _hyper(self, x: Sequence[Any]) -> Hyper:
-        balls = self._point(x, self.truth.model.dx)
+    def _hyper(self, x: Sequence[str | mpmath.mpf]) -> Hyper:
+        balls = self._point(x, self.pointwise.model.dx)
         near = np.array([float(b.mid()) for b in balls])
-        return self.truth.points.ball_hyper(balls, near)
+        return self.pointwise.points.ball_hyper(balls, near)
 
-    def _penalty(self, x: Sequence[Any], lam: Any) -> Penalty:
-        balls, weight = self._point(x, self.truth.model.dx), self._ball(lam)
+    def _penalty(self, x: Sequence[object], lam: Any) -> Penalty:
+        balls, weight = self._point(x, self.pointwise.model.dx), self._ball(lam)
         near = np.array([float(b.mid()) for b in balls])
-        return self.truth.points.ball_penalty(balls, weight, near, float(weight.mid()))
+        return self.pointwise.points.ball_penalty(balls, weight, near, float(weight.mid()))
 
     def _result(self, ball: Any) -> Precise:
         import mpmath
 
-        certainty = self.truth.certainty
+        certainty = self.pointwise.certainty
         with mpmath.workprec(self.bits):
             if not hasattr(ball, "nrows"):
                 value, error = _mpf(ball)
@@ -91,42 +93,42 @@ class HighPrecision:
                 values = [row[0] for row in values]
             return Precise(values, max((p[1] for row in pairs for p in row), default=mpmath.mpf(0)), certainty)
 
-    def y_star(self, x: Sequence[Any]) -> Precise:
+    def y_star(self, x: Sequence[object]) -> Precise:
         """Minimiser of the lower level (list of dy numbers)."""
         with precision(self.bits):
             return self._result(Balls().matrix([[v] for v in self._hyper(x).y], []))
 
-    def phi(self, x: Sequence[Any]) -> Precise:
+    def phi(self, x: Sequence[mpmath.mpf]) -> Precise:
         """Hyper-objective."""
         with precision(self.bits):
             return self._result(self._hyper(x).value)
 
-    def grad_phi(self, x: Sequence[Any]) -> Precise:
+    def grad_phi(self, x: Sequence[object]) -> Precise:
         """Hypergradient (list of dx numbers)."""
         with precision(self.bits):
             return self._result(self._hyper(x).gradient)
 
-    def hess_phi(self, x: Sequence[Any]) -> Precise:
+    def hess_phi(self, x: Sequence[object]) -> Precise:
         """Hyper-Hessian (dx rows of dx numbers)."""
         with precision(self.bits):
             return self._result(_square(self._hyper(x).hessian))
 
-    def y_star_lam(self, x: Sequence[Any], lam: Any) -> Precise:
+    def y_star_lam(self, x: Sequence[object], lam: Any) -> Precise:
         """Minimiser of the penalised lower level."""
         with precision(self.bits):
             return self._result(Balls().matrix([[v] for v in self._penalty(x, lam).y_lam], []))
 
-    def L_star(self, x: Sequence[Any], lam: Any) -> Precise:
+    def L_star(self, x: Sequence[object], lam: Any) -> Precise:
         """``L*_lam``."""
         with precision(self.bits):
             return self._result(self._penalty(x, lam).value)
 
-    def grad_L_star(self, x: Sequence[Any], lam: Any) -> Precise:
+    def grad_L_star(self, x: Sequence[object], lam: Any) -> Precise:
         """Gradient of ``L*_lam``."""
         with precision(self.bits):
             return self._result(self._penalty(x, lam).gradient)
 
-    def hess_L_star(self, x: Sequence[Any], lam: Any) -> Precise:
+    def hess_L_star(self, x: Sequence[object], lam: Any) -> Precise:
         """Hessian of ``L*_lam``."""
         with precision(self.bits):
             return self._result(_square(self._penalty(x, lam).hessian))
@@ -152,10 +154,10 @@ def _square(matrix: Any) -> _Square:
     return _Square(matrix)
 
 
-def _mpf(ball: Any) -> tuple[Any, Any]:
+def _mpf(ball: flint.arb) -> tuple[Any, Any]:
     import mpmath
 
-    def exact(number: Any) -> Any:
+    def exact(number: flint.arb) -> mpmath.mpf:
         mantissa, exponent = number.man_exp()
         return mpmath.ldexp(mpmath.mpf(int(mantissa)), int(exponent))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
@@ -18,7 +19,8 @@ from bilevel_verify.truth.arithmetic.enclosure import Enclosure
 from bilevel_verify.truth.functions.limits import GIVES_UP, limit_at_infinity
 from bilevel_verify.truth.functions.model import Model, model_of
 from bilevel_verify.truth.functions.quadratics import quadratic_of
-from bilevel_verify.truth.lower_level.points import Points
+from bilevel_verify.truth.lower_level.points import DEFAULT_BITS, Points
+from bilevel_verify.truth.lower_level.pointwise import Pointwise
 from bilevel_verify.truth.minimum.convex_minimum import convex_minimum, is_convex
 from bilevel_verify.truth.minimum.descent import descend
 from bilevel_verify.truth.minimum.minimum import Minimum, lower_bounds, minimise_phi, split
@@ -32,7 +34,6 @@ from bilevel_verify.truth.witness.disciplined import NotRepresentable
 
 if TYPE_CHECKING:
     from bilevel_verify.constants.papers import LetterSet
-    from bilevel_verify.truth.truth import Truth
 
 FloatArray = NDArray[np.float64]
 LIMIT_SIZE = 120
@@ -51,7 +52,8 @@ def infimum(problem: Problem, points: Points, low: FloatArray, high: FloatArray)
     explicit = closed_form(problem, points) if problem.dx > 2 or not bounded or not objective.smooth else None
     convex = "" if explicit is None else _convex(problem, explicit, low, high)
     if isinstance(convex, Minimum):
-        return _raised(convex, floor)
+        seen = convex.upper == -np.inf and falls_without_end(problem, explicit)
+        return _without_end(problem, f"not bounded below: {seen}", True) if seen else _raised(convex, floor)
     if bounded:
         found = _noted(minimise_phi(objective, low, high), convex)
         return _best_floor(problem, points, _raised(found, floor), low, high)
@@ -64,7 +66,7 @@ def infimum(problem: Problem, points: Points, low: FloatArray, high: FloatArray)
         objective = PhiObjective(Points(explicit_model(problem, explicit), lambda: None))
     ray = falls_without_end(problem, explicit)
     if ray:
-        return Minimum(-np.inf, -np.inf, np.zeros(problem.dx), False, 0, True, f"not bounded below: {ray}", False)
+        return _without_end(problem, f"not bounded below: {ray}", True)
     found = _noted(minimise_phi(objective, low, high), convex)
     found = _far_probes(objective, found, low, high)
     return _attainment(objective, _raised(found, floor), low, high, explicit)
@@ -90,9 +92,13 @@ def _convex(problem: Problem, phi: sympy.Expr, low: FloatArray, high: FloatArray
     except SolverFailure as failure:
         if "'unbounded'" not in str(failure):
             return str(failure)
-        why = f"not bounded below, as far as can be seen: {failure} (phi is convex)"
-        return Minimum(-np.inf, -np.inf, np.zeros(problem.dx), False, 0, True, why, False)
+        return _without_end(problem, f"not bounded below, as far as can be seen: {failure} (phi is convex)", False)
     return _by_dual(objective, answer, low, high) or ""
+
+
+def _without_end(problem: Problem, why: str, symbolic: bool) -> Minimum:
+    """No infimum: by a symbolic limit, or as a solver in floats says."""
+    return Minimum(-np.inf, -np.inf, np.zeros(problem.dx), False, 0, True, why, attained=False, certified=symbolic)
 
 
 def _noted(found: Minimum, note: str) -> Minimum:
@@ -129,14 +135,12 @@ def _best_floor(problem: Problem, points: Points, found: Minimum, low: FloatArra
 
 def _sum_of_blocks(problem: Problem, parts: list[Problem]) -> Minimum:
     """Every independent block by its own search."""
-    from bilevel_verify.truth.truth import Truth
-
     minima = []
     for part in parts:
         if not part.f.free_symbols & set(part.variables):
             minima.append(_constant(part))
         else:
-            minima.append(Truth(part).minimum)
+            minima.append(infimum(part, Pointwise(part, DEFAULT_BITS).points, *range_of_x(part)))
         if minima[-1].upper == -np.inf:
             break
     return combined(problem, parts, minima)
@@ -167,18 +171,26 @@ def _raised(found: Minimum, floor: float) -> Minimum:
 
 
 @np.errstate(all="ignore")
-def penalty_infimum(truth: Truth, lam: float) -> Enclosure:
-    """Enclosure of ``inf L*_lam`` on the declared range of x, by the same search as for phi."""
-    low, high = truth.range_of_x
-    found = minimise_phi(PenaltyObjective(truth.points, lam), low, high)
+def range_of_x(problem: Problem) -> tuple[FloatArray, FloatArray]:
+    """Declared ends of x as floats, shape (dx,) each."""
+    ends = [problem.range_of(s) for s in problem.x]
+    return np.array([float(a) for a, _ in ends]), np.array([float(b) for _, b in ends])
+
+
+def penalty_infimum(problem: Problem, points: Points, lam: float, phi_min: Callable[[], Enclosure]) -> Minimum:
+    """``inf L*_lam`` on the declared range of x, by the same search as for phi.
+
+    ``phi_min`` : the infimum of phi, asked for only where the search finds no lower bound.
+    """
+    found = minimise_phi(PenaltyObjective(points, lam), *range_of_x(problem))
     if not np.isfinite(found.lower):
-        least = truth.phi_min()
-        drop = _gap_to_phi(truth, lam)
+        least = phi_min()
+        drop = _gap_to_phi(problem, lam)
         if drop is not None and least.lower - drop > found.lower:
             found = replace(
                 found, lower=least.lower - drop, method="inf phi minus C_f^2 / (2 mu lam) (ragd-gs 9.1 (i))"
             )
-    return found.enclosure(truth.certainty)
+    return found
 
 
 @cache
@@ -194,12 +206,12 @@ def _gap_letters() -> LetterSet:
     return read_letters("penalty gap", {"kinds": ["bilevel", "minimax"], "letters": letters}, "penalty gap")
 
 
-def _gap_to_phi(truth: Truth, lam: float) -> float | None:
+def _gap_to_phi(problem: Problem, lam: float) -> float | None:
     """Certified ``D_0 / lam = C_f^2 / (2 mu lam)``, an upper bound of ``phi - L*_lam``; None where it is not known."""
     from bilevel_verify.constants import constants
 
     try:
-        found = constants(truth.problem, paper=_gap_letters())
+        found = constants(problem, paper=_gap_letters())
     except BilevelVerifyError:
         return None
     C_f, mu, L_f = (found.get(name) for name in ("C_f", "mu", "L_f"))

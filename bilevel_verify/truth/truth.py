@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bilevel_verify.arguments import checked_methods
-from bilevel_verify.errors import InputError, ParameterError
+from bilevel_verify.errors import InputError
 from bilevel_verify.intervals.elementary import ball_ends
 from bilevel_verify.problems.problem import Problem
 from bilevel_verify.truth.arithmetic.enclosure import Certainty, Enclosure, between, weakest
+from bilevel_verify.truth.conic import conic_f, conic_g, conic_phi
 from bilevel_verify.truth.functions.model import Model
+from bilevel_verify.truth.high_precision import HighPrecision
+from bilevel_verify.truth.infimum import infimum, penalty_infimum, range_of_x
 from bilevel_verify.truth.lower_level.convexity import Convexity
 from bilevel_verify.truth.lower_level.points import DEFAULT_BITS, Points, rows_of
 from bilevel_verify.truth.lower_level.pointwise import Pointwise
 from bilevel_verify.truth.minimum.eigenvalues import eigenvalue_bounds, eigenvalue_interval
 from bilevel_verify.truth.minimum.minimum import Minimum
+from bilevel_verify.truth.summary import summary_row
 
 if TYPE_CHECKING:
-    from bilevel_verify.truth.high_precision import HighPrecision
     from bilevel_verify.truth.minimum.stationary import StationarySet
     from bilevel_verify.truth.simple_bilevel.error_bound import ErrorBound, ErrorBoundCheck
     from bilevel_verify.truth.simple_bilevel.simple_bilevel import SimpleTruth
@@ -228,14 +230,11 @@ class Truth:
     @cached_property
     def range_of_x(self) -> tuple[FloatArray, FloatArray]:
         """Declared ends of x as floats."""
-        ends = [self.problem.range_of(s) for s in self.problem.x]
-        return np.array([float(a) for a, _ in ends]), np.array([float(b) for _, b in ends])
+        return range_of_x(self.problem)
 
     @cached_property
     def minimum(self) -> Minimum:
         """Everything known about the infimum of phi on the declared range of x."""
-        from bilevel_verify.truth.infimum import infimum
-
         return infimum(self.problem, self.points, *self.range_of_x)
 
     def phi_min(self) -> Enclosure:
@@ -273,10 +272,8 @@ class Truth:
 
     def L_star_min(self, lam: float) -> Enclosure:
         """Enclosure of ``inf_x L*_lam(x)`` on the declared range of x."""
-        from bilevel_verify.truth.infimum import penalty_infimum
-
         self._pointwise.needs_lower()
-        return penalty_infimum(self, lam)
+        return penalty_infimum(self.problem, self.points, lam, self.phi_min).enclosure(self.certainty)
 
     # ---- simple bilevel -------------------------------------------------------------------------------------------
 
@@ -329,15 +326,13 @@ class Truth:
 
     def conic_g(self, x: ArrayLike | None = None) -> ConicAnswer:
         """``g*(x)`` (``g*`` of a simple bilevel problem) by Clarabel: primal value, dual value, gap, point."""
-        from bilevel_verify.truth.conic import conic_g
-
-        return conic_g(self, x)
+        return conic_g(self.problem, x)
 
     def conic_f(self) -> ConicAnswer:
         """``f*`` (the minimum of a convex explicit phi, or of a simple bilevel problem) by Clarabel."""
-        from bilevel_verify.truth.conic import conic_f
-
-        return conic_f(self)
+        if self.problem.kind == "simple_bilevel":
+            return conic_f(self.problem, self.simple.solutions)
+        return conic_phi(self.problem, self.points, *self.range_of_x)
 
     def summary(self, x: ArrayLike | None = None) -> list[dict[str, Any]]:
         """Rows for a report: quantity, value, error, certainty, method, attained; a failure is a row with its reason.
@@ -346,54 +341,19 @@ class Truth:
         ----------
         x : where to evaluate the point quantities; the problem's start, or the best point found, if omitted.
         """
-        from bilevel_verify.truth.summary import summary_of
-
-        return summary_of(self, x)
+        if self.problem.kind == "simple_bilevel":
+            return [summary_row(name, partial(getattr, self, name)) for name in ("f_star", "g_star", "x_star")]
+        rows = [summary_row("phi_min", self.phi_min)]
+        at = x if x is not None else self.problem.start
+        if at is None:
+            at = self.phi_argmin() if np.all(np.isfinite(self.minimum.x)) else np.zeros(self.model.dx)
+        names = ["phi", "grad_phi", "hess_phi", "lambda_min_hess_phi", "delta"]
+        if self.model.lower is not None:
+            names = ["y_star", "grad_y_star", *names]
+        return rows + [summary_row(name, partial(getattr(self, name), at)) for name in names]
 
     # ---- precision ------------------------------------------------------------------------------------------------
 
     def with_digits(self, digits: int) -> HighPrecision:
         """The same quantities in ``digits`` decimal digits, for points as mpmath numbers, strings or fractions."""
-        from bilevel_verify.truth.high_precision import HighPrecision
-
-        return HighPrecision(self, digits)
-
-
-MOST_DIGITS = 100_000
-
-
-def truth(problem: Problem, digits: int | None = None) -> Truth:
-    """Truth about a problem: :class:`Truth`.
-
-    Parameters
-    ----------
-    problem : the problem.
-    digits : working precision of single points in decimal digits (default about 48); results are float64 either way,
-        :meth:`Truth.with_digits` returns more digits.
-    """
-    if digits is not None and not 1 <= digits <= MOST_DIGITS:
-        raise ParameterError(f"digits must be between 1 and {MOST_DIGITS}, not {digits}")
-    bits = DEFAULT_BITS if digits is None else max(DEFAULT_BITS, int(digits * 3.33) + 32)
-    if problem.kind == "constrained_bilevel":
-        from bilevel_verify.truth.constrained.constrained_truth import ConstrainedTruth
-
-        return ConstrainedTruth(problem, bits)
-    return Truth(problem, bits)
-
-
-TRUTHS_KEPT = 32
-_KEPT: OrderedDict[str, Truth] = OrderedDict()
-
-
-def shared_truth(problem: Problem) -> Truth:
-    """The truth that all who ask about a problem share, kept by content: what one of them found, none computes again.
-
-    Its ``problem`` may be another one of the same content (name and suggested start do not count).
-    """
-    key = problem.content_hash()
-    if key not in _KEPT:
-        _KEPT[key] = truth(problem)
-        if len(_KEPT) > TRUTHS_KEPT:
-            _KEPT.popitem(last=False)
-    _KEPT.move_to_end(key)
-    return _KEPT[key]
+        return HighPrecision(self._pointwise, digits)

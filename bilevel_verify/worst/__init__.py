@@ -7,7 +7,8 @@ sides of each claim enclosed by the checker itself; what is found is a problem f
 from bilevel_verify.worst.drawing import RandomInstance, random_instances, verify_random
 from bilevel_verify.worst.family import Family, families, family
 from bilevel_verify.worst.finding import worst_case
-from bilevel_verify.worst.result import Tightness, WorstCase
+from bilevel_verify.worst.result import WorstCase
+from bilevel_verify.worst.tightness import Tightness
 
 __all__ = [
     "Family",

@@ -14,9 +14,9 @@ from bilevel_verify.worst.corners import corners
 from bilevel_verify.worst.family import Family
 from bilevel_verify.worst.finding import fitting, judged_again, needs_eps, request_for
 from bilevel_verify.worst.memory import Memory
-from bilevel_verify.worst.result import Tightness
 from bilevel_verify.worst.screening import Target, targets_of
 from bilevel_verify.worst.search import Exhausted, Search
+from bilevel_verify.worst.tightness import Tightness
 
 SCOPES = ("point", "step", "epoch", "run")
 """Claims that are about instances; those over parameters are decided without one."""

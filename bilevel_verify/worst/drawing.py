@@ -13,7 +13,7 @@ import numpy as np
 from bilevel_verify.checks.engine import prepare, verify
 from bilevel_verify.checks.instances import hypotheses as hyp
 from bilevel_verify.checks.requests.request import Request, tolerances
-from bilevel_verify.checks.verdicts.verdict import Verification
+from bilevel_verify.checks.verdicts.verification import Verification
 from bilevel_verify.errors import BilevelVerifyError, InputError
 from bilevel_verify.problems.problem import Problem
 from bilevel_verify.worst.family import Candidate, Family
@@ -48,8 +48,8 @@ def random_instances(
     family: str | Family | Sequence[str | Family] | None = None,
     eps: float | None = None,
     method: str | None = None,
-    parameters: Mapping[str, Any] | None = None,
-    values: Mapping[str, Any] | None = None,
+    parameters: Mapping[str, object] | None = None,
+    values: Mapping[str, object] | None = None,
 ) -> list[RandomInstance]:
     """Problems of the class of a statement, every hypothesis that needs no run certified on each of them.
 

@@ -136,7 +136,7 @@ class Family:
         names = tuple(one.name for one in self.ranges)
         return Candidate(self.name, problem, inside(problem, x0), eps, tuple(float(value) for value in u), names)
 
-    def _problem(self, knobs: Mapping[str, Any]) -> Problem:
+    def _problem(self, knobs: Mapping[str, object]) -> Problem:
         found = from_spec(self.spec, folder=self.folder, knobs=knobs, name=self.name)
         if not isinstance(found, Problem):
             raise ProblemError(f"family {self.name}: every letter of its knobs needs a number or a range in [free]")
@@ -226,7 +226,7 @@ def from_table(name: str, table: Mapping[str, Any], folder: Path | None) -> Fami
     return found
 
 
-def _range(name: str, value: Any) -> Range:
+def _range(name: str, value: object) -> Range:
     """``[low, high]`` or ``{low = ..., high = ..., scale = "log"}``."""
     table = value if isinstance(value, Mapping) else None
     ends: Any = [table.get("low"), table.get("high")] if table is not None else value
@@ -242,5 +242,5 @@ def _range(name: str, value: Any) -> Range:
     return Range(name, low, high, scale)
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

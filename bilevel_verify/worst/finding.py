@@ -12,15 +12,17 @@ from bilevel_verify.checks.engine import letters_needed, verify
 from bilevel_verify.checks.instances.instance import Instance
 from bilevel_verify.checks.requests.request import Request, statements_of, tolerances, with_settings
 from bilevel_verify.checks.solvers.kinds import check_request, foreign, need_eps
-from bilevel_verify.checks.verdicts.verdict import Row, Verification
+from bilevel_verify.checks.verdicts.verdict import Row
+from bilevel_verify.checks.verdicts.verification import Verification
 from bilevel_verify.errors import BilevelVerifyError, InputError
 from bilevel_verify.theorems.card import Card, Statement
 from bilevel_verify.theorems.origins import as_judged
 from bilevel_verify.worst.family import Candidate, Family, families, family, from_file
 from bilevel_verify.worst.memory import NAME, Memory
-from bilevel_verify.worst.result import Tightness, WorstCase
+from bilevel_verify.worst.result import WorstCase
 from bilevel_verify.worst.screening import Target, screen, targets_of
 from bilevel_verify.worst.search import Best, Progress, Search
+from bilevel_verify.worst.tightness import Tightness
 
 BUDGET = 20_000
 """Most oracle calls of one run: a candidate whose run is longer is skipped."""
@@ -33,8 +35,8 @@ def worst_case(
     problem: str | Path | None = None,
     method: str | None = None,
     eps: float | None = None,
-    parameters: Mapping[str, Any] | None = None,
-    values: Mapping[str, Any] | None = None,
+    parameters: Mapping[str, object] | None = None,
+    values: Mapping[str, object] | None = None,
     minutes: float = 1.0,
     candidates: int | None = None,
     seed: int = 0,
@@ -154,7 +156,7 @@ def needs_eps(request: Request) -> bool:
     return False
 
 
-def _result(search: Search, statement: str, letters: Mapping[str, Any]) -> WorstCase:
+def _result(search: Search, statement: str, letters: Mapping[str, object]) -> WorstCase:
     """The best of every claim, judged again with everything that the search left out."""
     request = search.request
     known: dict[tuple[str, tuple[float, ...]], Verification | None] = {}

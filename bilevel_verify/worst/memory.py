@@ -27,7 +27,7 @@ class Memory:
     InputError : the file belongs to another search, or is none.
     """
 
-    def __init__(self, path: Path | None, head: Mapping[str, Any]) -> None:
+    def __init__(self, path: Path | None, head: Mapping[str, object]) -> None:
         self._known: dict[tuple[str, Point], Screened] = {}
         self._file: TextIO | None = None
         self.found = 0
@@ -71,7 +71,7 @@ class Memory:
             shares = {name: asdict(share) for name, share in found.shares.items()}
             self._write({"family": family, "u": u, "shares": shares, "skipped": found.skipped, "places": found.places})
 
-    def _write(self, record: Mapping[str, Any]) -> None:
+    def _write(self, record: Mapping[str, object]) -> None:
         assert self._file is not None
         self._file.write(json.dumps(record) + "\n")
         self._file.flush()

@@ -2,53 +2,44 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bilevel_verify.errors import InputError
+from bilevel_verify.worst.tightness import Tightness
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-    from bilevel_verify.worst.result import Tightness, WorstCase
 
 LEAST = 1e-12
 """Smaller shares are drawn here."""
 
 
-def picture(found: WorstCase, claim: str | None = None) -> Figure:
+def picture(
+    statement: str, one: Tightness, families: Sequence[str], history: Sequence[tuple[int, str, str, float]]
+) -> Figure:
     """Two panels: the share of every candidate with the best so far, and the trajectory of the worst instance.
 
-    Parameters
-    ----------
-    claim : name of a claim; the tightest by default.
-
-    Raises
-    ------
-    InputError : no candidate decided the claim.
+    ``history`` : (candidate, claim, family, share), in the order of the search.
     """
     from matplotlib.figure import Figure
 
-    names = [one.claim for one in found.claims]
-    if not names or (claim is not None and claim not in names):
-        what = f"{claim!r}; there are {', '.join(names)}" if names else "any claim"
-        raise InputError(f"{found.statement}: the search decided nothing about {what}")
-    one = found[claim or names[0]]
     figure = Figure(figsize=(10, 4), layout="constrained")
     left, right = figure.subplots(1, 2)
-    _course(left, found, one)
+    _course(left, one.claim, families, history)
     _trajectory(right, one)
-    figure.suptitle(f"{found.statement}: {one.claim}, {one.word}")
+    figure.suptitle(f"{statement}: {one.claim}, {one.word}")
     return figure
 
 
-def _course(axes: Any, found: WorstCase, one: Tightness) -> None:
-    for name in found.families:
-        points = [(n, max(r, LEAST)) for n, claim, family, r in found.history if claim == one.claim and family == name]
+def _course(axes: Axes, claim: str, families: Sequence[str], history: Sequence[tuple[int, str, str, float]]) -> None:
+    for name in families:
+        points = [(n, max(r, LEAST)) for n, about, family, r in history if about == claim and family == name]
         if points:
             axes.plot(*zip(*points), ".", markersize=3, alpha=0.6, label=name)
-    course = [(n, max(r, LEAST)) for n, claim, _, r in found.history if claim == one.claim]
+    course = [(n, max(r, LEAST)) for n, about, _, r in history if about == claim]
     if course:
         axes.step([n for n, _ in course], np.maximum.accumulate([r for _, r in course]), "k", lw=1, label="best so far")
     axes.axhline(1.0, color="tab:red", lw=1, label="the bound")
@@ -56,7 +47,7 @@ def _course(axes: Any, found: WorstCase, one: Tightness) -> None:
     axes.legend(fontsize=7)
 
 
-def _trajectory(axes: Any, one: Tightness) -> None:
+def _trajectory(axes: Axes, one: Tightness) -> None:
     """The iterates of the run on the worst instance; the place of a claim about points."""
     points = None if one.run is None else np.asarray(one.run.trace.x, dtype=float)
     if points is None:

@@ -10,96 +10,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bilevel_verify.checks.verdicts.verdict import Row, Verdict
-from bilevel_verify.methods.run import Run
+from bilevel_verify.errors import InputError
 from bilevel_verify.problems.files import save
-from bilevel_verify.worst.family import Candidate
-from bilevel_verify.worst.screening import Share
+from bilevel_verify.worst.picture import picture
+from bilevel_verify.worst.tightness import Tightness
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-LOOSE = 1e-3
-"""Below this share a claim is called loose."""
-TIGHT = 0.95
 RESULT = "worst.json"
-
-
-@dataclass(frozen=True, slots=True)
-class Tightness:
-    """One claim: the largest share of its bound that was found.
-
-    Attributes
-    ----------
-    ratio : the share, 1 where the bound is attained, above 1 where it is broken.
-    share : its two sides, place and certainty, judged again with certified constants and a certified truth.
-    candidate : the instance. ``row`` : what ``verify`` says of the claim on it, ``run`` : the run that it judged; None
-        where there is none.
-    """
-
-    claim: str
-    relation: str
-    share: Share
-    candidate: Candidate
-    row: Row | None = None
-    run: Run | None = field(default=None, repr=False)
-    known_refuted: bool = False
-
-    @property
-    def ratio(self) -> float:
-        """The share of the bound that is used up."""
-        return self.share.ratio
-
-    @property
-    def verdict(self) -> Verdict | None:
-        """The verdict of ``verify`` on the worst instance."""
-        return None if self.row is None else self.row.verdict
-
-    @property
-    def confirmed(self) -> bool:
-        """Whether the share may be believed: at most 1, or above it and refuted by ``verify``."""
-        return self.ratio <= 1 or self.verdict == "refuted"
-
-    @property
-    def word(self) -> str:
-        """The finding in a few words."""
-        if self.verdict == "refuted":
-            return "broken (on record)" if self.known_refuted else "broken"
-        if self.ratio > 1:
-            return f"above its bound in the search, and {self.verdict or 'not judged'} when repeated"
-        if self.ratio >= 1 - 1e-6:
-            return "attained"
-        if self.ratio >= TIGHT:
-            return f"tight within {100 * (1 - self.ratio):.2g} %"
-        if self.ratio <= 0:
-            return "the sides have different signs on everything tried"
-        factor = 1 / self.ratio
-        return f"loose by {'at least ' if self.ratio < LOOSE else ''}{factor:.3g} on everything tried"
-
-    def __str__(self) -> str:
-        return f"{self.claim}: {self.ratio:.6g} of the bound ({self.share.certainty}), {self.word}; {self.candidate}"
-
-    def to_dict(self) -> dict[str, Any]:
-        """The finding as JSON."""
-        share, one = self.share, self.candidate
-        return {
-            "claim": self.claim,
-            "relation": self.relation,
-            "ratio": _plain(share.ratio),
-            "measured": _plain(share.measured),
-            "bound": _plain(share.bound),
-            "where": share.where,
-            "certainty": share.certainty,
-            "verdict": self.verdict,
-            "known_refuted": self.known_refuted,
-            "confirmed": self.confirmed,
-            "word": self.word,
-            "family": one.family,
-            "knobs": one.knobs,
-            "x0": list(one.x0),
-            "eps": one.eps,
-            "row": None if self.row is None else self.row.to_dict(),
-        }
 
 
 @dataclass(frozen=True)
@@ -178,10 +97,21 @@ class WorstCase:
         }
 
     def picture(self, claim: str | None = None) -> Figure:
-        """The share of the bound over the search, and the trajectory of the worst instance."""
-        from bilevel_verify.worst.picture import picture
+        """The share of the bound over the search, and the trajectory of the worst instance.
 
-        return picture(self, claim)
+        Parameters
+        ----------
+        claim : name of a claim; the tightest by default.
+
+        Raises
+        ------
+        InputError : no candidate decided the claim.
+        """
+        names = [one.claim for one in self.claims]
+        if not names or (claim is not None and claim not in names):
+            what = f"{claim!r}; there are {', '.join(names)}" if names else "any claim"
+            raise InputError(f"{self.statement}: the search decided nothing about {what}")
+        return picture(self.statement, self[claim or names[0]], self.families, self.history)
 
     def save(self, folder: str | Path, pictures: bool = True) -> Path:
         """Write ``worst.json``, a problem file for the worst instance of every claim, and a picture.
@@ -212,8 +142,3 @@ class WorstCase:
         for name, value in self.letters.items():
             words += ["--set", f"{name}={value}"]
         return shlex.join(words)
-
-
-def _plain(number: float) -> float | str:
-    """A number that strict JSON can hold."""
-    return number if abs(number) < float("inf") else str(number)

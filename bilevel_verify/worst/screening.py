@@ -28,7 +28,8 @@ from bilevel_verify.errors import BilevelVerifyError
 from bilevel_verify.methods.run import ENDED
 from bilevel_verify.problems.numbers import read_knobs
 from bilevel_verify.theorems import exact
-from bilevel_verify.theorems.card import Claim, Link
+from bilevel_verify.theorems.card import Claim
+from bilevel_verify.theorems.card_parts import Link
 from bilevel_verify.truth.arithmetic.enclosure import Certainty, Enclosure, weakest
 from bilevel_verify.worst.family import Candidate
 

@@ -378,6 +378,9 @@ def test_powers_simplify_where_the_sign_is_known():
     assert pluspow(0, S.Zero) == 0
     assert pluspow(2, S.Zero) == 0
     assert pluspow(0, sympy.Symbol("m", nonnegative=True)) != 1
+    assert pluspow(0, sympy.Symbol("m", positive=True)) == 1
+    assert pluspow(-half, q) == 1 / sympy.sqrt(q)
+    assert pluspow(-half, sympy.Symbol("m", nonnegative=True)).func is pluspow
     assert pluspow(third, t) ** 6 == pluspow(2, t)
     assert plus(t) == pluspow(1, t)
 

@@ -12,7 +12,7 @@ from bilevel_verify.audit.formula import read_ranges
 from bilevel_verify.audit.scalar.claim import Decision, Outcome, ScalarClaim
 from bilevel_verify.audit.scalar.monomials import Monomial, _Reader
 from bilevel_verify.language import parse, to_text, tree
-from bilevel_verify.theorems.card import Domain
+from bilevel_verify.theorems.card_parts import Domain
 from bilevel_verify.theorems.rewrite import free_letters
 from bilevel_verify.theorems.vocabulary import NUMBERS
 

@@ -10,7 +10,8 @@ from bilevel_verify.audit.identities.calculus_proofs import prove_identity, trut
 from bilevel_verify.audit.identities.identities import decide_identity
 from bilevel_verify.audit.identities.networks import normal
 from bilevel_verify.language import parse
-from bilevel_verify.theorems.card import Expression, Identity
+from bilevel_verify.theorems.card import Identity
+from bilevel_verify.theorems.card_parts import Expression
 
 RIGHT = "grad_x_f(x, y_star(x)) - hess_xy_g(x, y_star(x)) @ inv(hess_yy_g(x, y_star(x))) @ grad_y_f(x, y_star(x))"
 

@@ -8,7 +8,7 @@ from mpmath import mp, mpf
 from seeds import SEED
 
 from bilevel_verify.audit.formula import check
-from bilevel_verify.audit.scalar.smt import BOUNDS
+from bilevel_verify.audit.scalar.smt_translation import BOUNDS
 
 TRUE = [
     ("sum(1/(i+1), (i, 0, k-1)) <= log(k) + 1", "k = integers 1.."),

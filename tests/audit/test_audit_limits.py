@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bilevel_verify.audit.formula import check
-from bilevel_verify.audit.limits import GIBIBYTE, Ended, bounded, memory_limit
+from bilevel_verify.audit.limits import GIBIBYTE, Ended, bounded, memory_limit, seconds_limit
 from bilevel_verify.audit.scalar.claim import POSITIVE, ScalarClaim
 from bilevel_verify.audit.scalar.prove import decide_here
 from bilevel_verify.audit.scalar.work import counting, ended, over, spend
@@ -44,6 +44,26 @@ def test_a_process_that_is_gone_is_an_end_and_no_error() -> None:
     found = bounded("os:abort", seconds=20)
     assert isinstance(found, Ended)
     assert "memory were not enough, or the system ended it" in found.reason
+
+
+def test_several_questions_share_one_budget() -> None:
+    endless = ("builtins:sum", range(10**12))
+    with seconds_limit(0.3):
+        assert bounded("math:gcd", 4, 6, seconds=20) == 2
+        assert bounded(*endless, seconds=0.2) == Ended("0.2 s of processor time were over in its start")
+        assert bounded(*endless, seconds=20) == Ended("0.3 s of processor time were over in its start")
+        assert bounded("math:gcd", 4, 6, seconds=20) == Ended("0.3 s of processor time were over in what came before")
+    assert bounded("math:gcd", 4, 6, seconds=20) == 2
+
+
+def test_the_engines_are_loaded_once_whatever_ends_them() -> None:
+    """What answers is a fork: the process that has loaded the engines is the same after every kind of end."""
+    first = bounded("os:getppid", seconds=20)
+    before = bounded("os:getpid", seconds=20)
+    for question in (("builtins:sum", range(10**12)), ("os:abort",), ("builtins:bytearray", 2**40)):
+        assert isinstance(bounded(*question, seconds=0.2), Ended)
+        assert bounded("os:getpid", seconds=20) != before
+        assert bounded("os:getppid", seconds=20) == first
 
 
 def test_work_is_counted_and_not_measured() -> None:

@@ -14,7 +14,7 @@ from bilevel_verify.audit.orders import derivations, growth, rays, regimes
 from bilevel_verify.audit.orders.growth import compare, growth_of, same_monomial
 from bilevel_verify.audit.orders.monomials import Bound, NoOrder, Ray, Regime, power_text
 from bilevel_verify.language import parse, to_text
-from bilevel_verify.theorems.card import Domain, Expression
+from bilevel_verify.theorems.card_parts import Domain, Expression
 
 pytestmark = pytest.mark.fast
 F = Fraction
@@ -183,6 +183,11 @@ def test_a_ray_between_the_points_of_a_grid_is_no_proof() -> None:
     [
         ("k**(nu**2)", "k**nu", False),
         ("k**nu", "k**(nu**2)", True),
+        ("k**(nu**2)", "k", False),
+        ("k", "k**(nu**2)", True),
+        ("k**(nu**3)", "k", False),
+        ("k", "k**(nu**3)", True),
+        ("k**(2*nu**2)", "k**(3/2)", True),
         ("k**(nu*mu)", "k**nu", False),
         ("k**(nu + mu)", "k**(3/2)", True),
         ("k**(nu + mu)", "k**2", False),

@@ -14,7 +14,7 @@ from bilevel_verify.audit.orders.growth import Growth, growth_of
 from bilevel_verify.audit.orders.monomials import LogArgument, Monomial, NoOrder, Ray, power_text, rational
 from bilevel_verify.audit.orders.rays import _grid
 from bilevel_verify.language import parse, to_text
-from bilevel_verify.theorems.card import Domain, Expression
+from bilevel_verify.theorems.card_parts import Domain, Expression
 
 pytestmark = pytest.mark.fast
 F = Fraction

@@ -20,7 +20,7 @@ from bilevel_verify.audit.scalar.claim import ScalarClaim
 from bilevel_verify.audit.scalar.linear import linear_form
 from bilevel_verify.audit.scalar.work import UNITS, counting, ended, over, spend
 from bilevel_verify.language import parse, tree
-from bilevel_verify.theorems.card import Domain, Expression
+from bilevel_verify.theorems.card_parts import Domain, Expression
 
 pytestmark = pytest.mark.fast
 F = Fraction

@@ -11,13 +11,8 @@ from audit_pieces import claim_of
 
 from bilevel_verify.audit.scalar import smt
 from bilevel_verify.audit.scalar.claim import ScalarClaim
-from bilevel_verify.audit.scalar.smt import (
-    Unsupported,
-    _Account,
-    _Translation,
-    contradictory,
-    prove,
-)
+from bilevel_verify.audit.scalar.smt import _Account, contradictory, prove
+from bilevel_verify.audit.scalar.smt_translation import Translation, Unsupported
 from bilevel_verify.audit.scalar.work import counting
 from bilevel_verify.language import parse
 
@@ -45,7 +40,7 @@ RANGES = "z = (-oo, oo); n = [0, oo); k = integers 0..; j = integers ..; nu = [0
     ],
 )
 def test_conditions(text: str, told: str) -> None:
-    problem = _Translation(z3, claim_of("a + b + z <= 1", RANGES))
+    problem = Translation(z3, claim_of("a + b + z <= 1", RANGES))
     node: Any = smt.tree.Truth(text == "True") if text in ("True", "False") else parse(text)
     order = {"And(b > a)": "And(a < b)"}
     assert order.get(str(problem.condition(node)), str(problem.condition(node))) == told
@@ -55,7 +50,7 @@ def test_conditions(text: str, told: str) -> None:
 
 def test_hypotheses_outside_the_theory_are_left_out() -> None:
     claim = claim_of("a <= b", RANGES, "gamma(a) <= 1; a <= 1/2; b >= 1; (a if a else b) > 0")
-    problem = _Translation(z3, claim)
+    problem = Translation(z3, claim)
     assert [str(c) for c in problem.assumptions(claim)] == ["And(a <= 1/2)", "And(1 <= b)", "And(0 < a)", "And(0 < b)"]
     assert prove(claim).outcome == "proved"
 
@@ -96,7 +91,7 @@ def test_models_are_rational() -> None:
     assert abs(found.point["z"] ** 2 - 2) < Fraction(1, 10**15)
     found = prove(claim_of("a + pi <= z", RANGES), 500)
     assert set(found.point) <= {"a", "z"}
-    both = _Translation(z3, claim_of("a <= z", RANGES))
+    both = Translation(z3, claim_of("a <= z", RANGES))
     both.term(parse("a + z"))
     solver = z3.Solver()
     solver.add(both.letter("a") == 2)
@@ -232,7 +227,7 @@ def test_contradictions(where: str, domains: str, answer: bool) -> None:
 
 
 def test_facts_of_a_branch_hold_only_there() -> None:
-    problem = _Translation(z3, claim_of("a <= b"))
+    problem = Translation(z3, claim_of("a <= b"))
     a, b = problem.letter("a"), problem.letter("b")
     with problem.under(a > 1):
         problem.add(b > 2)

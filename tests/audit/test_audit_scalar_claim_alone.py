@@ -21,7 +21,7 @@ from bilevel_verify.audit.scalar.claim import (
     prepared,
 )
 from bilevel_verify.language import parse, to_text, tree
-from bilevel_verify.theorems.card import Domain, Expression
+from bilevel_verify.theorems.card_parts import Domain, Expression
 from bilevel_verify.theorems.exact import Formula
 
 pytestmark = pytest.mark.fast
@@ -208,6 +208,13 @@ def test_letters_that_go_are_told_in_order_and_come_back_in_a_point() -> None:
     assert [(name, to_text(formula)) for name, formula in gone] == [("a", "b + 1"), ("b", "2*c")]
     assert completed({"c": Fraction(1, 2)}, gone) == {"a": Fraction(2), "b": Fraction(1), "c": Fraction(1, 2)}
     assert eliminated(claim_of("a <= b"))[1] == []
+
+
+def test_a_letter_that_is_nothing_goes_as_0() -> None:
+    for hypothesis in ("a == 0", "0 == 2*a", "a + 0 == 0"):
+        found, gone = eliminated(claim_of("a <= b", "", hypothesis))
+        assert [(name, to_text(formula)) for name, formula in gone] == [("a", "0")], hypothesis
+        assert shown(found) == "0 <= b; 0 > 0"  # the range of the letter stays a hypothesis
 
 
 @pytest.mark.parametrize(

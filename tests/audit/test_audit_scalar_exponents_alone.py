@@ -12,7 +12,7 @@ from bilevel_verify.audit.scalar.exponents import by_exponents, interior
 from bilevel_verify.audit.scalar.linear import linear_form
 from bilevel_verify.audit.scalar.powers import Term, terms_of
 from bilevel_verify.language import parse, to_text
-from bilevel_verify.theorems.card import Expression
+from bilevel_verify.theorems.card_parts import Expression
 from bilevel_verify.theorems.exact import Formula, ball
 
 pytestmark = pytest.mark.fast

@@ -107,6 +107,10 @@ def test_numbers_that_are_not_positive(value: int) -> None:
         _of_number(Fraction(value))
 
 
+def test_factors_below_a_million_are_told_apart() -> None:
+    assert len(_of_number(Fraction(100003 * 999983)).exponents) == 2
+
+
 def test_products_and_parts() -> None:
     one, two = mono("2*a**2/b", True), mono("3*a*b")
     assert told(one.times(two)) == {"2": "1", "a": "3", "3": "1"}

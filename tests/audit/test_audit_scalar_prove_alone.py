@@ -112,6 +112,16 @@ def test_all_engines_are_tried(monkeypatch: pytest.MonkeyPatch) -> None:
     assert cast.asked == ["by_signs", "by_identity", "by_roots", "smt 300", "by_boxes", "by_rolle", "by_calculus"]
 
 
+def test_each_engine_says_that_it_begins(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was at work names the reason when a limit ends it."""
+    Cast(monkeypatch)
+    said: list[str] = []
+    monkeypatch.setattr(prove, "note", said.append)
+    with counting(1000.0):
+        prove._decide(CLAIM, 0)
+    assert said == ["number", "identity", "attack", *(name for name, _ in engines(CLAIM, DEPTH, FULL))]
+
+
 @pytest.mark.parametrize("outcome", ["proved", "vacuous"])
 @pytest.mark.parametrize("name", ["by_roots", "smt", "by_monomials", "by_boxes", "by_zero_apart"])
 def test_the_first_decision_wins(name: str, outcome: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ from audit_pieces import Recorder, claim_of, plain, ranges, shown
 
 from bilevel_verify.audit.scalar.signs import by_cancelling, by_signs, folded, impossible, nonnegative, positive
 from bilevel_verify.language import parse, to_text, tree
-from bilevel_verify.theorems.card import Domain, Expression
+from bilevel_verify.theorems.card_parts import Domain, Expression
 
 pytestmark = pytest.mark.fast
 

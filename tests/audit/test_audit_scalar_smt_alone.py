@@ -12,14 +12,10 @@ import pytest
 import z3
 from audit_pieces import claim_of
 
-from bilevel_verify.audit.scalar.smt import (
-    BOUNDS,
-    INCREASING,
-    Unsupported,
-    _Translation,
-    prove,
-)
+from bilevel_verify.audit.scalar.smt import prove
+from bilevel_verify.audit.scalar.smt_translation import BOUNDS, Translation, Unsupported
 from bilevel_verify.language import parse
+from bilevel_verify.language.elementary import INCREASING
 
 pytestmark = pytest.mark.fast
 
@@ -29,7 +25,7 @@ RANGES = "z = (-oo, oo); n = [0, oo); k = integers 0..; j = integers ..; nu = [0
 def translated(text: str) -> list[str]:
     """The term of an expression, then the facts that belong to it."""
     claim = claim_of(f"{text} <= 1", RANGES)
-    problem = _Translation(z3, claim)
+    problem = Translation(z3, claim)
     term = problem.term(claim.left)
     return [" ".join(str(part).split()) for part in (term, *problem.facts)]
 
@@ -214,13 +210,13 @@ def test_what_is_outside_the_theory(text: str) -> None:
 
 
 def test_as_much_as_is_allowed() -> None:
-    problem = _Translation(z3, claim_of("z <= 1", RANGES))
+    problem = Translation(z3, claim_of("z <= 1", RANGES))
     assert z3.simplify(z3.substitute(problem.term(parse("z**40")), (z3.Real("z"), z3.RealVal(2)))) == 2**40
     for text, size in (
         ("a**(1/24)", "1 letters, 1 auxiliary variables"),
         ("a**(nu/24)", "2 letters, 2 auxiliary variables"),
     ):
-        problem = _Translation(z3, claim_of(f"{text} <= 1", RANGES))
+        problem = Translation(z3, claim_of(f"{text} <= 1", RANGES))
         problem.term(parse(text))
         assert problem.size() == size
 
@@ -239,7 +235,7 @@ def holds(fact: Any, values: dict[str, Fraction]) -> bool:
 def test_facts_about_powers_are_true(text: str) -> None:
     """At bases and exponents whose powers are rational."""
     claim = claim_of(f"{text} <= 1", RANGES)
-    problem = _Translation(z3, claim)
+    problem = Translation(z3, claim)
     problem.term(claim.left)
     roots = [Fraction(1, 2), Fraction(3), Fraction(0), Fraction(-2)]
     others = roots[:2] if "b" in text else roots[:1]
@@ -262,7 +258,7 @@ def test_facts_about_powers_are_true(text: str) -> None:
     assert met > 50
 
 
-def _auxiliaries(problem: _Translation, values: dict[str, Fraction]) -> dict[str, Fraction]:
+def _auxiliaries(problem: Translation, values: dict[str, Fraction]) -> dict[str, Fraction]:
     found = {}
     for key, variable in problem.fresh.items():
         exponent: Any = parse(key[2]) if isinstance(key[2], str) else key[2]

@@ -14,7 +14,8 @@ from bilevel_verify.audit.auditor import findings_of
 from bilevel_verify.audit.identities.identity_script import identity_script
 from bilevel_verify.audit.units.homogeneity import unit_findings
 from bilevel_verify.language import parse
-from bilevel_verify.theorems.card import Expression, Identity
+from bilevel_verify.theorems.card import Identity
+from bilevel_verify.theorems.card_parts import Expression
 from bilevel_verify.theorems.library import load_card
 
 DRAFT = """
@@ -114,3 +115,15 @@ def test_a_formula_of_a_reviewer_is_told_where_it_has_no_value(tmp_path: Path) -
     assert (pole.row.kind, pole.verdict, pole.counterexample) == ("definedness", "refuted", {"x": "0"})
     assert run(pole.script or "", tmp_path) == 0
     assert len(check("x/(1 + x) <= 1", "x = [0, 1]")) == 1
+
+
+def test_a_formula_of_vectors_is_told_where_it_has_no_value(tmp_path: Path) -> None:
+    """The point has no value for a vector: the script shows the part that is not defined, and no sides."""
+    from bilevel_verify.audit.formula import check
+
+    young = "norm(a + b)**2 <= (1 + e)*norm(a)**2 + (1 + 1/e)*norm(b)**2"
+    link, pole = check(young, "a, b = vectors; e = [0, oo)")
+    assert link.verdict == "undecided"
+    assert (pole.row.kind, pole.verdict, pole.counterexample) == ("definedness", "refuted", {"e": "0"})
+    assert run(pole.script or "", tmp_path) == 0
+    assert "for name, side in ():" in (pole.script or "")

@@ -105,6 +105,9 @@ def test_forms_of_numbers_are_proved_exactly_where_their_matrix_is_semidefinite(
         ("norm(u)**2/norm(v)**2 <= 1", "undecided", "a side that is not linear in inner products"),
         ("dot(u, 2) <= 1", "undecided", "a vector that is not a linear combination"),
         ("dot(u*u, v) <= 1", "undecided", "a vector that is not a linear combination"),
+        ("dot(u, t) <= 0", "undecided", "a vector that is not a linear combination"),  # t is a number
+        ("dot(t, u + v) <= 0", "undecided", "a vector that is not a linear combination"),
+        ("norm(u + t)**2 >= 0", "undecided", "a vector that is not a linear combination"),
         ("exp(1)*norm(u)**2 <= 1", "undecided", "exp is not algebraic"),
     ],
 )
@@ -273,3 +276,34 @@ def test_hypotheses_about_vectors_are_satisfied_by_what_refutes(text: str, where
     claim = replace(step_of(text, "t = [-1, 2]"), where=(parse(where),))
     found = steps.decide_step(claim, ("u", "v"), effort=2.0)
     assert (found.outcome, found.engine) == (outcome, "step algebra")
+
+
+def test_shown_vectors_have_entries_of_at_most_one() -> None:
+    """Their largest entry in absolute value is 1, whatever its sign, and they give the form a negative value."""
+    chance = random.Random(SEED)
+    for size in (2, 3):
+        for _ in range(6):
+            half = [[chance.randint(-3, 3) for _ in range(size)] for _ in range(size)]
+            matrix = sympy.Matrix(half) + sympy.Matrix(half).T - 9 * sympy.eye(size)
+            text = steps._vectors(matrix, tuple(range(size)), ("u", "v", "w"), {})
+            found = np.array([float(part.split(" = ")[1].split(" ")[0].rstrip(",")) for part in text.split(", ")])
+            assert np.abs(found).max() == 1.0, text
+            assert found @ np.array(matrix, dtype=float) @ found < 0
+
+
+def test_what_is_not_said_is_no_more_than_this(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[int, float]] = []
+    answer = Decision("proved", "step algebra", "")
+    monkeypatch.setattr(steps, "_decided", lambda claim, vectors, seed, effort: asked.append((seed, effort)) or answer)
+    assert steps.decide_step(step_of("0 <= norm(u)**2"), ("u",)) == answer
+    assert asked == [(0, 20.0)]
+    flat = steps.in_dimensions(step_of("0 <= norm(u)**2"), ("u",))
+    assert set(flat.domains) == {"u"}
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_a_vector_is_no_number_of_the_flat_claim(count: int) -> None:
+    claim = replace(step_of("0 <= t*norm(u)**2"), domains=ranges("t = [0, 1]; u = [2, 3]"))
+    flat = steps.in_dimensions(claim, ("u",), count)
+    assert set(flat.domains) == {"t", *(["u"] if count == 1 else [f"u_{k}" for k in range(1, count + 1)])}
+    assert all(flat.domains[name] == steps.REAL for name in flat.domains if name != "t")

@@ -103,12 +103,17 @@ def first_version(path: Path, like: Path) -> None:
 
 
 def flip_and_read(path: Path, written: Content, image: bytes, place: int) -> str:
-    """Flip one bit of the file and read it: ``same``, ``refused`` (not opened), ``mended`` or something bad."""
+    """Flip one bit of the file and read it."""
     data = bytearray(image)
     data[place // 8] ^= 1 << place % 8
+    return read_damaged(path, written, bytes(data))
+
+
+def read_damaged(path: Path, written: Content, data: bytes) -> str:
+    """Read a damaged file: ``same``, ``refused`` (not opened), ``mended`` or something bad."""
     for beside in path.parent.glob(f"{path.name}-*"):
         beside.unlink()
-    path.write_bytes(bytes(data))
+    path.write_bytes(data)
     try:
         return "same" if everything(path) == written else "ALTERED"
     except StoreError as error:

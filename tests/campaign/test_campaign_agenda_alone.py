@@ -226,10 +226,24 @@ def test_what_others_left_is_done_here_in_batches(store: Store, clock: Clock) ->
     attend(found, clock)
     assert (found.waiting, found.elsewhere) == ("", 1)
     assert [h.cells for h in store.holders(keys)] == [16]
-    assert ids(found, [0] * 17) == [*keys[:16], None]
+    *first, none = ids(found, [0] * 17)
+    assert none is None
     attend(found, clock)
-    assert ids(found, [0] * 4) == [*keys[16:19], None]
+    *rest, none = ids(found, [0] * 4)
+    assert none is None
+    assert sorted([*first, *rest]) == keys[:19]
+    assert first == sorted(first)
     assert found.exhausted()
+
+
+def test_an_agenda_with_cells_to_hand_out_is_not_exhausted(store: Store) -> None:
+    found = Agenda(entries("aa"), store, 1)
+    for left in (2, 1):
+        assert (found._open, found.exhausted()) == (left, False)
+        assert len(ids(found, [0])) == 1
+    assert found.exhausted()
+    found._waited = {"x"}
+    assert not found.exhausted()
 
 
 def test_signs_of_life_and_questions_have_their_times(store: Store, clock: Clock) -> None:
@@ -273,6 +287,7 @@ def test_an_owner_is_alive_if_its_process_is_the_one_that_began_then() -> None:
     assert owner_alive(f"not-{host}:{process}:1")
     assert owner_alive(f"not-{host}:x:1")
     assert not owner_alive(f"{host}:-1:{began}")
+    assert not any(owner_alive(f"{host}:{damaged}:{began}") for damaged in ("x", "", "1.5", "\u00b2"))
     assert agenda._parts("a:b:c:d") == ("a:b", "c", "d")
     assert agenda._parts("b:c") == ("", "b", "c")
     assert agenda._parts("c") == ("", "", "c")

@@ -91,6 +91,55 @@ def test_the_index_does_not_vouch_for_a_key(tmp_path: Path) -> None:
     assert everything(path) == written
 
 
+@pytest.mark.parametrize(("table", "lost"), [("cells", ["k0", "k1", "k2"]), ("failures", ["kf"])])
+def test_rows_that_vanish_with_their_page_are_missed(tmp_path: Path, table: str, lost: list[str]) -> None:
+    """A page of another, empty table in the place of theirs: for SQLite that is a sound file."""
+    path = tmp_path / "s.sqlite"
+    written = small_store(path)
+    with sqlite3.connect(path) as connection:
+        roots = dict(connection.execute("SELECT name, rootpage FROM sqlite_master WHERE type = 'table'"))
+        size = connection.execute("PRAGMA page_size").fetchone()[0]
+    connection.close()
+    data = path.read_bytes()
+    theirs, empty = ((roots[name] - 1) * size for name in (table, "discarded"))
+    path.write_bytes(data[:theirs] + data[empty : empty + size] + data[theirs + size :])
+    with pytest.raises(StoreError, match="row 1"):
+        everything(path)
+    gone = mend(path)
+    assert [f"key {key!r}" in text for key, text in zip(lost, gone, strict=True)] == [True] * len(lost)
+    assert everything(path) == written
+    assert mend(path) == ()
+
+
+def test_a_number_that_was_given_and_has_no_row_is_missed(tmp_path: Path) -> None:
+    path = tmp_path / "s.sqlite"
+    written = small_store(path)
+    with sqlite3.connect(path) as connection:
+        texts = [row[0] for row in connection.execute("SELECT sql FROM sqlite_master WHERE name IN ('cells_key')")]
+    connection.close()
+    tamper(path, "DROP INDEX cells_key")  # the index has lost it, too
+    tamper(path, "DELETE FROM cells WHERE key = 'k1'")
+    tamper(path, texts[0])
+    with pytest.raises(StoreError, match="row 2"):
+        everything(path)
+    assert len(mend(path)) == 1
+    assert everything(path) == written
+
+
+def test_a_store_of_the_second_version_gets_its_index(tmp_path: Path) -> None:
+    path = tmp_path / "s.sqlite"
+    written = small_store(path)
+    tamper(path, "DROP INDEX failures_key")
+    tamper(path, "PRAGMA user_version = 2")
+    before = path.read_bytes()
+    assert everything(path) == written
+    assert path.read_bytes() == before  # it was only read
+    with Store(path) as store:
+        assert store.count() == 3
+        assert store._connection.execute("PRAGMA user_version").fetchone()[0] == schema.SCHEMA_VERSION == 3
+    assert everything(path) == written
+
+
 def test_an_answer_without_its_document_is_no_answer(tmp_path: Path) -> None:
     path = tmp_path / "s.sqlite"
     small_store(path)

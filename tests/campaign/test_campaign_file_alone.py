@@ -47,7 +47,7 @@ def test_a_new_store_carries_its_marks(path: Path) -> None:
         assert store._connection.execute("PRAGMA journal_mode").fetchone()[0] == "wal"
         assert store._connection.execute("PRAGMA synchronous").fetchone()[0] == 1
     assert one(path, "PRAGMA application_id") == 0x42564C56
-    assert one(path, "PRAGMA user_version") == 2
+    assert one(path, "PRAGMA user_version") == 3
     assert one(path, "SELECT count(*) FROM sqlite_master WHERE type = 'trigger'") == 8
     assert schema.CHECKED_AT_OPENING == 2**28
 
@@ -248,9 +248,9 @@ def test_files_up_to_a_size_are_checked_at_opening(
     monkeypatch.setattr(schema, "CHECKED_AT_OPENING", 1000 + room)
     if checked:
         with pytest.raises(StoreError, match=r"is corrupted \(row 3 missing\): move it away"):
-            schema.verify(Verdict(), path, 2)  # type: ignore[arg-type]
+            schema.verify(Verdict(), path, schema.SCHEMA_VERSION)  # type: ignore[arg-type]
     else:
-        schema.verify(Verdict(), path, 2)  # type: ignore[arg-type]
+        schema.verify(Verdict(), path, schema.SCHEMA_VERSION)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("table", list(schema.FIRST_COLUMNS))

@@ -133,6 +133,39 @@ def test_a_run_gives_signs_of_life_before_others_take_over(tmp_path: Path) -> No
         assert store._connection.execute("SELECT count(*) FROM workers").fetchone()[0] == 0
 
 
+def test_cells_of_one_that_is_gone_are_not_hidden_behind_those_of_one_that_is_slow(tmp_path: Path) -> None:
+    clock, gone = Clock(), 2 * LEASE_BATCH
+    cells = campaign(tmp_path, gone + 1).cells
+    entries = tuple(Entry(c, f"k{n:02}", {}) for n, c in enumerate(cells))
+    with Store(tmp_path / "s.sqlite", clock=clock) as store:
+        store.lease([e.key for e in entries[:gone]], FAR, SILENCE, everybody)
+        store.lease([entries[gone].key], "gone-host:2:2", SILENCE, everybody)
+        agenda = Agenda(entries, store, 1)
+        while agenda.take(0) is not None:
+            pass
+        for _ in range(4):
+            _attend(agenda)
+        for _ in range(4):
+            clock.now += SILENCE / 3
+            store.renew(FAR)
+            _attend(agenda)
+        task = agenda.take(0)
+        assert task is not None
+        assert task["id"] == entries[gone].key
+        assert agenda.take(0) is None
+        assert f"waiting for {gone} cells of process 1 on far-host" in agenda.waiting or not agenda.waiting
+
+
+def test_names_of_the_dead_that_hold_nothing_go_with_the_next_end(tmp_path: Path) -> None:
+    with Store(tmp_path / "s.sqlite") as store:
+        store.lease(["a"], "killed", 60, everybody)
+        store.lease(["b"], "at work", 60, everybody)
+        assert store.lease(["a"], "ours", 60, lambda owner: owner != "killed") == {"a"}
+        store.release("ours")
+        owners = store._connection.execute("SELECT owner FROM workers").fetchall()
+    assert owners == [("at work",)]
+
+
 def _attend(agenda: Agenda) -> None:
     agenda._asked = time.monotonic() - 1.0
     agenda.attend()

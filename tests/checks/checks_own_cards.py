@@ -20,6 +20,7 @@ import numpy as np
 
 import bilevel_verify as bv
 from bilevel_verify.checks.evidence import confirm
+from bilevel_verify.truth.arithmetic.enclosure import RANK, Certainty
 
 WHOLE = confirm.MOST_CALLS
 """Calls of the run in 50 digits; that of a question about budgets is cut short at times, too."""
@@ -50,6 +51,8 @@ class Question:
     card: str
     allowed: frozenset[str]
     options: dict[str, Any] = field(default_factory=dict)
+    at_best: Certainty = "proved"
+    """What a decided row may claim at best: the certainty of an ingredient that it needs."""
 
 
 def words(*verdicts: str) -> frozenset[str]:
@@ -307,7 +310,92 @@ def two_levels(rng: random.Random) -> Iterator[Question]:
     yield Question("kind", problem, card, NOT, {"x0": [x]})
 
 
-MAKERS = (tight, steps_of, hypothesis_off, letter_set, budget_cut, own_solver, two_levels)
+def misbehaving(rng: random.Random) -> Iterator[Question]:
+    """A callable that hands back what no solver should, or moves otherwise when it is run again."""
+    wave, steps = a_wave(rng), rng.randint(2, 6)
+    down = card_of(claim_of("step", "f(x[k+1])", "<=", "f(x[k])"), "1/L", steps).replace(
+        'method = "gradient-descent"\n', ""
+    )
+    nothing = words("undecided", "not applicable")
+    forms: dict[str, tuple[frozenset[str], Callable[..., Any]]] = {
+        "not a number": (nothing, lambda o, x0, p: [x0, x0 * math.nan]),
+        "infinite": (nothing, lambda o, x0, p: [x0, x0 * math.inf]),
+        "no step": (nothing, lambda o, x0, p: [x0]),
+        "nothing": (nothing, lambda o, x0, p: []),
+        "one array": (TRUE, shared),
+        "a generator": (words("holds", "undecided"), generated),
+        "integers": (words(*TRUE, *FALSE), lambda o, x0, p: [[round(float(e)) for e in x0], [0] * len(x0)]),
+        "moody": (words(*TRUE, *FALSE), moody()),
+        "rounding": (words(*TRUE, *FALSE), lambda o, x0, p: [x0, x0 * (1 + 2.0**-52)]),
+    }
+    for name in rng.sample(list(forms), 4):
+        allowed, solver = forms[name]
+        yield Question(f"odd: {name}", wave.problem(), down, allowed, {"x0": wave.start, "method": solver})
+    entry = claim_of("step", "norm(w[k] - w[k-1])", "<=", "0")
+    still = card_of(entry, "1/L", steps).replace('method = "gradient-descent"\n', "")
+    for name, allowed in (("x", OPEN), ("w", TRUE), ("shifted w", OPEN)):
+        yield Question("at rest", wave.problem(), still, allowed, {"x0": wave.start, "method": resting(name)})
+
+
+def shared(oracles: Any, x0: Any, parameters: Any) -> Any:
+    """One array, moved in place: what is handed back twice are the points that it had."""
+    points = [x0.copy()]
+    x0 -= parameters["eta"] * oracles.grad_x_f(x0)
+    return [*points, x0]
+
+
+def generated(oracles: Any, x0: Any, parameters: Any) -> Any:
+    yield x0
+    yield x0 - parameters["eta"] * oracles.grad_x_f(x0)
+
+
+def moody() -> Callable[..., Any]:
+    """Down the first time, up the second, and so on."""
+    times = [0]
+
+    def solver(oracles: Any, x0: Any, parameters: Any) -> Any:
+        times[0] += 1
+        return [x0, x0 - (-1) ** times[0] * parameters["eta"] * oracles.grad_x_f(x0)]
+
+    return solver
+
+
+def resting(name: str) -> Callable[..., Any]:
+    """A solver that does not move, and says what it knows of a sequence w: nothing, where it was, another start."""
+
+    def solver(oracles: Any, x0: Any, parameters: Any) -> Any:
+        more = {} if name == "x" else {"w": [[x0 + (name != "w")] * 3]}
+        return bv.Trajectory([[x0, x0, x0]], **more)
+
+    return solver
+
+
+FLAT_STAR = math.cosh(0.5) + 0.5**4
+"""f* of the problem below: x1 = x2 = s with |s| <= 1/2, and the slope sinh(s - 1) + 4 s^3 is negative there."""
+
+
+def conditions(rng: random.Random) -> Iterator[Question]:
+    """Conditions and claims about a truth that is ``computed`` only: nothing is shown to be false or left out by it."""
+    problem = bv.simple_bilevel(f="cosh(x1 - 1) + x2**4", g="(x1 - x2)**2", x="x1 x2", feasible=bv.L1Ball(radius=1))
+    start = round(rng.uniform(-0.4, 0.4), 3)
+    there = math.cosh(start - 1) + start**4
+    room = rng.uniform(0.1, 0.5) * (there - FLAT_STAR)
+    options = {"x0": [start, start], "method": lambda o, x0, p: [x0, x0 * 0, x0]}
+    forms = (
+        (claim_of("run", "f(output) - f_star()", ">=", "V"), "", TRUE),
+        (claim_of("run", "f(output) - f_star()", "<=", "V"), "", FALSE),
+        (claim_of("step", "norm(x[k+1])", "<=", "2*norm(x[0])"), "f(x[k]) >= f_star() + V", TRUE),
+        (claim_of("step", "0", "<=", "1"), "f(x[k]) <= f_star() - V", OPEN),
+    )
+    for claim, where, allowed in forms:
+        condition = f'  where = ["{where}"]\n  where_from = "Theorem"\n' if where else ""
+        card = card_of(claim + condition, "1", 1, value=exactly(room)).replace('method = "gradient-descent"\n', "")
+        yield Question("condition", problem, card, allowed, options, at_best="computed")
+
+
+MAKERS = (
+    tight, steps_of, hypothesis_off, letter_set, budget_cut, own_solver, two_levels, misbehaving, conditions,
+)  # fmt: skip
 
 
 @dataclass
@@ -334,13 +422,19 @@ def ask(seed: int, rounds: int, folder: Path, makers: Any = MAKERS) -> Tallied:
                 confirm.MOST_CALLS = rng.choice((20, WHOLE)) if question.kind == "budget" else WHOLE
                 for row in bv.verify(question.problem, str(path), **question.options).claims:
                     found.said[question.kind, row.verdict] += 1
-                    if row.verdict not in question.allowed or not consistent(row):
+                    if row.verdict not in question.allowed or not consistent(row) or not modest(row, question):
                         found.contradicted.append(
-                            f"{path.name}: {row.verdict} ({row.reason}), not {sorted(question.allowed)}"
+                            f"{path.name} ({question.kind}): {row.verdict}, {row.certainty} ({row.reason}), "
+                            f"not {sorted(question.allowed)}, {question.at_best}"
                         )
                 path.unlink()
     confirm.MOST_CALLS = WHOLE
     return found
+
+
+def modest(row: bv.Row, question: Question) -> bool:
+    """A row claims no more certainty than what it needs has."""
+    return row.certainty is None or RANK[row.certainty] >= RANK[question.at_best]
 
 
 def consistent(row: bv.Row) -> bool:

@@ -17,7 +17,8 @@ from bilevel_verify.checks.instances.premise import Premise
 from bilevel_verify.checks.judging import seeds
 from bilevel_verify.checks.requests.request import Request
 from bilevel_verify.language import parse
-from bilevel_verify.theorems.card import Card, Claim, Expression, Link, Statement
+from bilevel_verify.theorems.card import Card, Claim, Statement
+from bilevel_verify.theorems.card_parts import Expression, Link
 
 
 def expression(text: str) -> Expression:

@@ -17,7 +17,8 @@ from bilevel_verify.checks.judging import along
 from bilevel_verify.errors import InfeasibleError, InputError, MathematicalError, ParameterError
 from bilevel_verify.language import parse
 from bilevel_verify.oracles import BudgetExhausted
-from bilevel_verify.theorems.card import Claim, Expression, Link, Statement
+from bilevel_verify.theorems.card import Claim, Statement
+from bilevel_verify.theorems.card_parts import Expression, Link
 
 pytestmark = pytest.mark.fast
 

@@ -12,7 +12,8 @@ import bilevel_verify as bv
 from bilevel_verify.checks.judging import attack, seeds, sweep
 from bilevel_verify.checks.judging.rows import as_claimed
 from bilevel_verify.language import parse
-from bilevel_verify.theorems.card import Card, Claim, Expression, Link, Statement
+from bilevel_verify.theorems.card import Card, Claim, Statement
+from bilevel_verify.theorems.card_parts import Expression, Link
 
 CARD = """
 [paper]

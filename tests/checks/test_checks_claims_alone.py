@@ -15,7 +15,8 @@ from bilevel_verify.checks.claims.recorded import RecordedRun
 from bilevel_verify.checks.claims.values import EvaluationError
 from bilevel_verify.language import parse
 from bilevel_verify.methods.run import Run, Trace
-from bilevel_verify.theorems.card import Claim, Condition, Domain, Expression, Link
+from bilevel_verify.theorems.card import Claim
+from bilevel_verify.theorems.card_parts import Condition, Domain, Expression, Link
 
 pytestmark = pytest.mark.fast
 

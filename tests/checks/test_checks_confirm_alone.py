@@ -19,7 +19,8 @@ from bilevel_verify.checks.instances.case import Case
 from bilevel_verify.checks.requests.request import Request
 from bilevel_verify.errors import MathematicalError, ParameterError
 from bilevel_verify.language import parse
-from bilevel_verify.theorems.card import Claim, Expression, Link
+from bilevel_verify.theorems.card import Claim
+from bilevel_verify.theorems.card_parts import Expression, Link
 
 pytestmark = pytest.mark.fast
 

@@ -16,7 +16,8 @@ from bilevel_verify.checks.claims import decide
 from bilevel_verify.checks.claims.decide import Judgement, Tally, judge, margin_of, undecided
 from bilevel_verify.checks.claims.values import EvaluationError
 from bilevel_verify.checks.verdicts import verdict
-from bilevel_verify.checks.verdicts.verdict import Row, Verification
+from bilevel_verify.checks.verdicts.verdict import Row
+from bilevel_verify.checks.verdicts.verification import Verification
 from bilevel_verify.errors import MathematicalError
 
 pytestmark = pytest.mark.fast

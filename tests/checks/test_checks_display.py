@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from bilevel_verify.checks.verdicts.verdict import Row, Verification
+from bilevel_verify.checks.verdicts.verdict import Row
+from bilevel_verify.checks.verdicts.verification import Verification
 from bilevel_verify.truth import Enclosure
 
 ROW = Row(

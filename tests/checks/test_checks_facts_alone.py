@@ -14,7 +14,8 @@ from bilevel_verify.checks.claims.facts import (
     trees_of,
 )
 from bilevel_verify.language import parse, to_text
-from bilevel_verify.theorems.card import Claim, Condition, Domain, Expression, Link
+from bilevel_verify.theorems.card import Claim
+from bilevel_verify.theorems.card_parts import Condition, Domain, Expression, Link
 
 pytestmark = pytest.mark.fast
 

@@ -252,6 +252,33 @@ def test_solve_says_that_a_truth_is_false() -> None:
         assert bv.solve(waves, "restarted-agd", values={"Delta": valid, "d": 2}, **options).note == ""
 
 
+def test_solve_says_that_the_gap_of_the_penalty_function_is_false() -> None:
+    """``L*_lam = x^2/2 + lam/(1 + lam) (x + 2)^2/2``: at its two ends 1 and 0 it differs by 1/2 + 5/2 lam/(1 + lam)."""
+    two = bv.bilevel(f="x1**2/2 + y1**2/2", g="(y1 - x1 - 2)**2/2", x="x1", y="y1")
+    leaves = Leaves(two, "fsba", np.array([1.0]), {})
+    card = load_card("fsba")
+    line = bv.single_level(f="x1**2/2", x="x1")
+    run = bv.solve(line, "gradient-descent", parameters={"eta": 1.0, "N": 1}, x0=[1.0])
+    for lam in (3, 15):
+        resolved = resolve(card, card.entries["lemma-3-2"], {}, {"lam": lam}, targets=["lam"])
+        gap = 0.5 + 2.5 * lam / (1 + lam)
+        for share, false in ((0.999, 1), (1.001, 0)):
+            said = list(ByHand((), leaves, {"Delta_lam": ("delta_lam", gap * share)}).shown_false(run, resolved))
+            assert len(said) == false
+            assert all(text.startswith(f"Delta_lam = {gap * share} is too small for this problem") for text in said)
+    unknown = resolve(card, card.entries["lemma-3-2"], {}, targets=[])
+    assert list(ByHand((), leaves, {"Delta_lam": ("delta_lam", 0.1)}).shown_false(run, unknown)) == []
+
+
+def test_solve_names_a_gap_of_the_penalty_function_that_is_too_small() -> None:
+    """The whole way, from ``values=`` to the note of the run."""
+    two = bv.bilevel(f="sin(x1) + cos(x1 - y1)/2", g="y1**2/2 - x1*y1/2", x="x1", y="y1")
+    options: dict[str, Any] = {"eps": 0.5, "x0": [0.5], "statement": "fsba/lemma-3-2", "budget": 4000}
+    notes = [bv.solve(two, "fsba", values={"Delta_lam": value, "R": 4}, **options).note for value in (0.05, 50)]
+    assert "Delta_lam = 0.05 is too small for this problem: Delta_lam >= 0.23" in notes[0]
+    assert "too small" not in notes[1]
+
+
 def test_solve_compares_a_truth_where_the_infimum_is_taken() -> None:
     """Outside the declared box a lower value of f says nothing about the infimum over the box; two levels as one."""
     run = bv.solve(bv.single_level(f="x1**2/2", x="x1"), "gradient-descent", parameters={"eta": 1.0, "N": 1}, x0=[1.0])

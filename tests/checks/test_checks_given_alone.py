@@ -15,7 +15,7 @@ from bilevel_verify.constants.bound.constant import Constant, Reason
 from bilevel_verify.errors import MathematicalError, ParameterError
 from bilevel_verify.language import parse
 from bilevel_verify.theorems import exact
-from bilevel_verify.theorems.card import Definition, Expression, LetterSpec
+from bilevel_verify.theorems.card_parts import Definition, Expression, LetterSpec
 from bilevel_verify.theorems.letters import given
 from bilevel_verify.theorems.letters.given import Given
 from bilevel_verify.theorems.letters.resolved import ResolvedLetter, scalar_of

@@ -18,7 +18,8 @@ from bilevel_verify.checks.claims.evaluate import Evaluator
 from bilevel_verify.checks.claims.growth import Trend, Trends, stays_violated
 from bilevel_verify.errors import MathematicalError
 from bilevel_verify.language import parse
-from bilevel_verify.theorems.card import Claim, Condition, Domain, Expression, Link
+from bilevel_verify.theorems.card import Claim
+from bilevel_verify.theorems.card_parts import Condition, Domain, Expression, Link
 from tests.seeds import SEED
 
 pytestmark = pytest.mark.fast

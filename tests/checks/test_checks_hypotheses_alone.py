@@ -19,7 +19,7 @@ from bilevel_verify.checks.instances.instance import Instance
 from bilevel_verify.checks.instances.premise import Premise
 from bilevel_verify.constants.bound.constant import Constant, Reason
 from bilevel_verify.errors import MathematicalError, ParameterError
-from bilevel_verify.theorems.card import LetterSpec
+from bilevel_verify.theorems.card_parts import LetterSpec
 from bilevel_verify.theorems.letters.given import Given
 from bilevel_verify.theorems.letters.resolved import Hypothesis
 from bilevel_verify.truth.arithmetic.enclosure import Enclosure
@@ -198,7 +198,8 @@ def test_convexity_of_the_lower_level(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         (Enclosure(1.0, 0.5, "computed", "how"), "holds", "", "how"),
         (Enclosure(1.0, inf, "certified", "how"), "undecided", "hypothesis: T has no finite enclosure", ""),
-        (Enclosure(inf, 0.0, "computed", "how"), "not applicable", "T is infinite: how", ""),
+        (Enclosure(inf, 0.0, "computed", "how"), "undecided", "hypothesis: T may be infinite", ""),
+        (Enclosure(inf, 0.0, "certified", "how"), "not applicable", "T is infinite: how", ""),
         (Enclosure(inf, 1.0, "proved", "how"), "not applicable", "T is infinite: how", ""),
         (Enclosure(-inf, 1.0, "certified", "how"), "not applicable", "T is infinite: how", ""),
         (Enclosure(inf, 1.0, "computed", "how"), "undecided", "hypothesis: T may be infinite", ""),

@@ -448,7 +448,8 @@ def test_the_run_in_many_digits_starts_where_the_other_did(bowl: bv.Problem) -> 
 
 def claim(over: str, left: str, **more: Any) -> Any:
     from bilevel_verify.language import parse
-    from bilevel_verify.theorems.card import Claim, Expression, Link
+    from bilevel_verify.theorems.card import Claim
+    from bilevel_verify.theorems.card_parts import Expression, Link
 
     link = Link(Expression(parse(left), left), "<=", Expression(parse("1"), "1"))
     return Claim(id="one", over=over, chain=(link,), **more)  # type: ignore[arg-type]

@@ -11,7 +11,7 @@ from bilevel_verify.checks import verify
 from bilevel_verify.checks.evidence.digits import ITERATIONS, digits_for, unresolved
 from bilevel_verify.language import parse
 from bilevel_verify.theorems import load_card
-from bilevel_verify.theorems.card import Expression
+from bilevel_verify.theorems.card_parts import Expression
 
 SADDLE = [4e-6, 2e-6]
 """So close to the saddle of toy-a that its epochs end with a small gradient."""

@@ -142,6 +142,19 @@ def test_entry_before_the_first_is_the_recorded_start_or_the_first_point() -> No
     assert numbers(in_order.entry("w", 2, -1)) == X[5]  # fewer starts than epochs
 
 
+def test_a_sequence_starts_at_rest_only_where_it_is_recorded_and_starts_at_the_first_point() -> None:
+    assert numbers(recorded(sequences={"x": X}).entry("x", 1, -1)) == X[3]
+    assert numbers(recorded(sequences={"x": X, "y": X}).entry("w", 1, -1)) == X[3]  # y is another name of w
+    moved = [[a, b + 1] for a, b in X]  # w[-1] is a point of its own here, as in fsba
+    for sequences in ({"x": X}, {"x": X, "w": moved}, {"x": X, "w": [[NAN, NAN]] * 6}, {"x": X, "y": moved}):
+        for own in (False, True):
+            with pytest.raises(EvaluationError, match="not recorded: w"):
+                recorded(own, sequences=sequences).entry("w", 1, -1)
+    shorter = recorded(sequences={"x": X, "w": [[a] for a, _ in X]})
+    with pytest.raises(EvaluationError, match="not recorded: w"):
+        shorter.entry("w", 0, -1)
+
+
 def test_what_the_paper_does_not_define_is_not_recorded() -> None:
     table = [[NAN, 1.0], *X[1:]]
     run = recorded(sequences={"x": X, "z": table})

@@ -19,7 +19,8 @@ from bilevel_verify.checks.judging import rows
 from bilevel_verify.checks.requests.request import Request
 from bilevel_verify.checks.verdicts.verdict import Row
 from bilevel_verify.language import parse
-from bilevel_verify.theorems.card import Card, Claim, Condition, Expression, LetterSpec, Link, Mark, Refuted, Statement
+from bilevel_verify.theorems.card import Card, Claim, Statement
+from bilevel_verify.theorems.card_parts import Condition, Expression, LetterSpec, Link, Mark, Refuted
 
 pytestmark = pytest.mark.fast
 
@@ -98,7 +99,7 @@ def test_what_does_not_apply_is_none() -> None:
     for name in ("printed", "stated", "reading", "method"):
         assert getattr(found, name) is None, name
     skipping = Tally()
-    skipping.skip()
+    skipping.skip("proved")
     assert row_with(claim_of(), skipping, ("not applicable", "vacuous")).details["skipped"] == 1
 
 

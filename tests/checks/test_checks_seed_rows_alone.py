@@ -14,7 +14,7 @@ from bilevel_verify.checks.instances.case import Case
 from bilevel_verify.checks.judging import seeds
 from bilevel_verify.checks.judging.probability import Frequency, binomial_bounds
 from bilevel_verify.errors import ParameterError
-from bilevel_verify.theorems.card import Mark, Refuted
+from bilevel_verify.theorems.card_parts import Mark, Refuted
 
 pytestmark = pytest.mark.fast
 

@@ -26,7 +26,8 @@ from bilevel_verify.checks.judging import along, rows
 from bilevel_verify.constants.bound.constant import Constant, Reason
 from bilevel_verify.errors import MathematicalError
 from bilevel_verify.language import parse
-from bilevel_verify.theorems.card import Card, Claim, Expression, LetterSpec, Link, Statement
+from bilevel_verify.theorems.card import Card, Claim, Statement
+from bilevel_verify.theorems.card_parts import Expression, LetterSpec, Link
 from bilevel_verify.theorems.letters.given import Given
 from bilevel_verify.theorems.letters.resolved import Hypothesis
 from bilevel_verify.truth.arithmetic.enclosure import Enclosure
@@ -232,7 +233,7 @@ def test_a_tally_is_as_certain_as_its_least_certain_place() -> None:
 def test_a_tally_without_places_is_vacuous() -> None:
     tally = Tally()
     assert tally.outcome() == ("not applicable", "vacuous")
-    tally.skip()
+    tally.skip("certified")
     assert tally.outcome() == ("not applicable", "vacuous: no place to check (1 skipped)")
     assert tally.shown is None
     tally.take(place(0.1, True))
@@ -330,11 +331,12 @@ def test_certainty_and_witness_of_a_premise_of_a_constant() -> None:
         (1.0, 0.1, "computed", "holds"),
         (1.0, inf, "certified", "undecided"),
         (1.0, inf, "computed", "undecided"),
-        (inf, 0.0, "computed", "not applicable"),
+        (inf, 0.0, "computed", "undecided"),
         (inf, 1.0, "computed", "undecided"),
         (inf, 1.0, "certified", "not applicable"),
         (inf, 1.0, "proved", "not applicable"),
-        (-inf, 0.0, "computed", "not applicable"),
+        (-inf, 0.0, "computed", "undecided"),
+        (-inf, 0.0, "certified", "not applicable"),
     ],
 )
 def test_premise_of_a_truth(value: float, error: float, certainty: Any, verdict: str) -> None:

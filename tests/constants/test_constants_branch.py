@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bilevel_verify.constants.search import branch
-from bilevel_verify.constants.search.branch import middle_of, supremum
+from bilevel_verify.constants.search.branch import Cuts, Known, middle_of, supremum
 from bilevel_verify.intervals.elementary import balls_in_use
 from bilevel_verify.intervals.rounding import Array
 
@@ -102,7 +102,7 @@ def test_the_supremum_is_found_and_the_floor_is_kept(floor: float) -> None:
     def sample(points: Array) -> Array:
         return (4 * points * (1 - points))[:, 0] - 0.5
 
-    found = supremum(bound, sample, np.zeros(1), np.ones(1), 1e-3, 2000, floor)
+    found = supremum(bound, sample, np.zeros(1), np.ones(1), 1e-3, 2000, Known(floor))
     assert found.lower == max(floor, 0.5)
     assert found.upper == max(0.5, floor * (1 - 1e-12))
     assert found.certified
@@ -117,13 +117,15 @@ def test_boxes_below_what_was_reached_are_not_split() -> None:
         split.append(hi[:, 0])
         return np.where(lo[:, 0] >= 0.5, 1.0 + (hi[:, 0] - lo[:, 0]), 0.25)
 
-    supremum(bound, nothing, column([0.0, 0.5]), column([0.5, 1.0]), 1e-6, 400, 0.5)
+    supremum(bound, nothing, column([0.0, 0.5]), column([0.5, 1.0]), 1e-6, 400, Known(0.5))
     assert min(hi.min() for hi in split[1:-1]) > 0.5
 
 
 def test_a_negative_supremum_is_approached_from_above() -> None:
     """The tolerance is relative to the size of what was reached, whatever its sign."""
-    found = supremum(lambda lo, hi: hi[:, 0] - 3.0, lambda p: p[:, 0] - 3.0, np.zeros(1), np.ones(1), 1e-2, 5000, -9.0)
+    found = supremum(
+        lambda lo, hi: hi[:, 0] - 3.0, lambda p: p[:, 0] - 3.0, np.zeros(1), np.ones(1), 1e-2, 5000, Known(-9.0)
+    )
     assert -2.0 <= found.upper < -1.95
     assert found.lower <= -2.0 + 1e-12
 
@@ -153,7 +155,7 @@ def test_a_search_ends_at_its_tolerance() -> None:
 def test_a_search_that_stays_above_its_ceiling_gives_up() -> None:
     def boxes(ceiling: float) -> int:
         return supremum(
-            lambda lo, hi: np.full(len(lo), 2.0), nothing, np.zeros(1), np.ones(1), 1e-3, 10000, ceiling=ceiling
+            lambda lo, hi: np.full(len(lo), 2.0), nothing, np.zeros(1), np.ones(1), 1e-3, 10000, Known(ceiling=ceiling)
         ).boxes
 
     assert 2500 < boxes(2.0) < 6000
@@ -167,7 +169,7 @@ def test_only_the_variables_named_are_split_and_the_widest_relative_to_the_domai
         sides.append(hi - lo)
         return np.ones(len(lo))
 
-    supremum(bound, nothing, np.zeros(2), np.array([1.0, 100.0]), 1e-3, 300, split=np.array([True, False]))
+    supremum(bound, nothing, np.zeros(2), np.array([1.0, 100.0]), 1e-3, 300, cuts=Cuts(np.array([True, False])))
     assert {float(s) for part in sides for s in part[:, 1]} == {100.0}
     sides.clear()
     supremum(bound, nothing, np.zeros(2), np.array([1.0, 100.0]), 1e-3, 300)
@@ -185,7 +187,7 @@ def test_slopes_choose_the_cuts_but_no_side_is_starved() -> None:
     def slopes(points: Array) -> Array:
         return np.tile([1.0, 0.0, 0.0, 0.0], (len(points), 1))
 
-    supremum(bound, nothing, np.zeros(4), np.ones(4), 1e-3, 2000, slopes=slopes)
+    supremum(bound, nothing, np.zeros(4), np.ones(4), 1e-3, 2000, cuts=Cuts(slopes=slopes))
     last = sides[-1]
     assert last[:, 0].min() < last[:, 1].min()
     assert (last.max(axis=1) / last.min(axis=1)).max() <= 2 * branch.ASPECT
@@ -211,7 +213,7 @@ def test_values_that_are_not_finite_are_not_attained() -> None:
     def sample(points: Array) -> Array:
         return np.where(points[:, 0] > 0.5, np.nan, np.where(points[:, 0] > 0.25, np.inf, points[:, 0]))
 
-    found = supremum(lambda lo, hi: hi[:, 0], sample, np.zeros(1), np.ones(1), 1e-3, 2000, -1.0)
+    found = supremum(lambda lo, hi: hi[:, 0], sample, np.zeros(1), np.ones(1), 1e-3, 2000, Known(-1.0))
     assert found.lower <= 0.25
     assert found.where[0] <= 0.25
 
@@ -232,7 +234,7 @@ def test_slopes_are_asked_at_once_with_many_variables_and_later_with_few(count: 
     def slopes(points: Array) -> Array:
         return np.tile(np.arange(count) == count - 1, (len(points), 1)).astype(float)
 
-    supremum(bound, nothing, np.zeros(count), np.ones(count), 1e-3, 2, slopes=slopes)
+    supremum(bound, nothing, np.zeros(count), np.ones(count), 1e-3, 2, cuts=Cuts(slopes=slopes))
     assert sides[1][:, -1].max() <= least
     assert (sides[1][:, -1].min() == sides[1][:, 0].min()) == (count == 3)
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from constants_search import INF, Box, Naive, Point, middle
 
-from bilevel_verify.constants.search.branch import Supremum, _Search, middle_of, supremum
+from bilevel_verify.constants.search.branch import Cuts, Known, Supremum, _Search, middle_of, supremum
 from bilevel_verify.intervals.elementary import balls_in_use
 from bilevel_verify.intervals.rounding import Array
 
@@ -44,7 +44,14 @@ def compared(**given: Any) -> Naive:
     steepness = None if naive.slopes is None else slopes
     with np.errstate(all="ignore"):
         found = supremum(
-            bound, sample, lo, hi, naive.tolerance, naive.budget, naive.floor, split, naive.ceiling, steepness
+            bound,
+            sample,
+            lo,
+            hi,
+            naive.tolerance,
+            naive.budget,
+            Known(naive.floor, naive.ceiling),
+            Cuts(split, steepness),
         )
     upper, lower, where, worst, boxes = naive.search()
     assert [(kind, len(what)) for kind, what in said] == [(kind, len(what)) for kind, what in naive.said]

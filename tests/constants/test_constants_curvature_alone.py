@@ -87,13 +87,14 @@ def test_what_the_search_for_curvature_is_asked(
     form = Form(part.model, "yy")
     asked = spied(monkeypatch, "supremum", outcome(4.0, 3.0))
     _search_convexity(part, form, least, 1.5, {}, WHY)
-    bound, sample, lo, hi, tolerance, boxes, floor, split, ceiling, slopes = asked[0]
+    bound, sample, lo, hi, tolerance, boxes, known, cuts = asked[0]
+    slopes = cuts.slopes
     domain = one_period(part.structure, part.domain, 2) if ends == LINE else part.domain
     expected = faces(domain, part.structure, 2)
     assert (lo.tolist(), hi.tolist()) == (expected[0].tolist(), expected[1].tolist())
     assert (tolerance, boxes) == (0.01, part._budget(2, least == -INF))
-    assert (floor, ceiling) == (-1.5, -least)
-    assert split.tolist() == part._free_variables(2).tolist()
+    assert (known.floor, known.ceiling) == (-1.5, -least)
+    assert cuts.split.tolist() == part._free_variables(2).tolist()
     assert (slopes is None) == (kind in ("ridges", "quadratic"))
     left, right = np.array([[-0.5, 0.25], [0.0, 0.5]]), np.array([[0.75, 1.0], [0.0, 0.5]])
     np.testing.assert_array_equal(bound(left, right), -form.extremes(part.model.evaluate(2, left, right))[0])

@@ -156,7 +156,7 @@ def test_the_command_prints_the_constants_of_a_card(tmp_path, capsys: pytest.Cap
 def test_strong_convexity_is_not_what_a_card_calls_mu() -> None:
     """A card may give the name mu to something else: the hypothesis is about the lower level all the same."""
     from bilevel_verify.checks.instances.instance import Instance
-    from bilevel_verify.theorems.card import LetterSpec
+    from bilevel_verify.theorems.card_parts import LetterSpec
 
     own = read_letters("own", {"letters": {"mu": {"of": ["f:y"]}}}, "own")
     instance = Instance(PROBLEM, "own", None, {})

@@ -100,7 +100,8 @@ def test_what_a_search_is_asked(
     part, k = part_of(WAVES[kind], ends=ends), len(slots)
     asked = spied(monkeypatch, "supremum", outcome(4.0, 3.0))
     part._search(slots, FIRST, share) if share < 1 else part._search(slots, FIRST)
-    (bound, sample, lo, hi, tolerance, boxes, floor, split, ceiling, slopes), words = asked[0]
+    (bound, sample, lo, hi, tolerance, boxes, known, cuts), words = asked[0]
+    slopes = cuts.slopes
     domain = one_period(part.structure, part.domain, k) if ends == LINE else part.domain
     expected = faces(domain, part.structure, k)
     assert (lo.tolist(), hi.tolist()) == (expected[0].tolist(), expected[1].tolist())
@@ -108,8 +109,8 @@ def test_what_a_search_is_asked(
     coarse = 0.0 if form.net is None or (k == 2 and form.symmetric) else form.net.factor - 1.0
     assert tolerance == pytest.approx({1: 8e-3, 2: 8e-3, 3: 1.7e-2, 4: 9e-2}[k] + coarse, rel=1e-12)
     assert boxes == budget(k, 2, 1.0, kind == "rest" and ends == LINE, False, share)
-    assert (floor, ceiling, words) == (2.0, 5.0, {})
-    assert split.tolist() == [True, True]
+    assert (known.floor, known.ceiling, words) == (2.0, 5.0, {})
+    assert cuts.split.tolist() == [True, True]
     left, right = np.array([[-0.5, 0.25], [0.0, 0.5]]), np.array([[0.75, 1.0], [0.0, 0.5]])
     np.testing.assert_array_equal(bound(left, right), form.upper(part.model.evaluate(k, left, right)))
     np.testing.assert_array_equal(sample(left), form.lower(part.model.evaluate(k, left, left)))

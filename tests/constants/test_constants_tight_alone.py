@@ -26,7 +26,7 @@ from bilevel_verify.constants.calculus.forms import Form
 from bilevel_verify.constants.formula.domain import Domain
 from bilevel_verify.constants.formula.structure import normalise, structure_of
 from bilevel_verify.constants.groups.part import Part
-from bilevel_verify.constants.search.branch import Supremum
+from bilevel_verify.constants.search.branch import Known, Supremum
 from bilevel_verify.intervals.scalar import Derived, scalar
 from bilevel_verify.problems import data_sum
 
@@ -97,14 +97,13 @@ def test_what_the_search_for_eigenvalues_is_asked(letter: str, found: float, mon
     extremes = form.extremes(part.model.evaluate(2, left, right))
     inner = np.linalg.eigvalsh(form.matrix(part.model.evaluate(2, left, left)))
     expected = faces(part.domain, part.structure, 2)
-    for end, ((bound, sample, lo, hi, tolerance, boxes, floor), words) in enumerate(asked):
+    for end, ((bound, sample, lo, hi, tolerance, boxes, known, cuts), words) in enumerate(asked):
         sign = (-1.0, 1.0)[end]
         np.testing.assert_array_equal(bound(left, right), sign * extremes[end])
         np.testing.assert_allclose(sample(left), sign * inner[:, 0 if end == 0 else -1], rtol=1e-12)
         assert (lo.tolist(), hi.tolist()) == (expected[0].tolist(), expected[1].tolist())
-        assert (tolerance, boxes, floor) == (0.01, 7000, -INF)
-        assert list(words) == ["slopes"]
-        np.testing.assert_array_equal(words["slopes"](left), part.model.slopes(2, left))
+        assert (tolerance, boxes, known, cuts.split, words) == (0.01, 7000, Known(-INF), None, {})
+        np.testing.assert_array_equal(cuts.slopes(left), part.model.slopes(2, left))
     assert len(asked) == 2
     assert part.hessian_range(letter) == (low, high)
     assert len(asked) == 2  # found once

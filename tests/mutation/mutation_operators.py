@@ -112,7 +112,7 @@ WRAPPERS = {
 """Calls of one argument that a slip forgets (or, of a method without arguments, that it skips)."""
 GATHERERS = {"min", "max", "minimum", "maximum", "fmin", "fmax", "weakest", "hull", "meet", "logical_and", "logical_or"}
 """Calls whose every argument counts."""
-SHAPES = {"zeros_like", "ones_like", "full_like", "empty_like", "shape", "size", "ndim"}
+SHAPES = {"len", "zeros_like", "ones_like", "full_like", "empty_like", "shape", "size", "ndim"}
 """Where only the shape of an argument matters, the other end is no slip."""
 SILENT = {
     "__repr__",
@@ -245,7 +245,7 @@ class _Finder(ast.NodeVisitor):
         tree = ast.parse(module.source)
         self.parents = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
         self.scopes = [_names_of(tree)]
-        self.three_valued = False
+        self.three_valued = self.limits = False
         self.visit(tree)
 
     # --- notes
@@ -314,10 +314,9 @@ class _Finder(ast.NodeVisitor):
             return
         if any(isinstance(t, ast.Attribute) and t.attr == "name" for t in node.targets):
             return
-        limit = isinstance(node.value, ast.Constant) and isinstance(node.value.value, int) and node.value.value >= MANY
-        if limit and any(isinstance(t, ast.Name) and t.id.isupper() for t in node.targets):
-            return  # a limit of boxes, bits, terms
+        self.limits = any(isinstance(t, ast.Name) and t.id.isupper() for t in node.targets)
         self.visit(node.value)
+        self.limits = False
 
     # --- conditions
 
@@ -411,6 +410,8 @@ class _Finder(ast.NodeVisitor):
             self.note(node, "True", "truth value")
             self.note(node, "False", "truth value")
         elif isinstance(value, int):
+            if self.limits and value >= MANY:
+                return  # a limit of boxes, bits, terms
             self.note(node, str(value + 1), "number")
             if value > 0:
                 self.note(node, str(value - 1), "number")
@@ -435,7 +436,7 @@ class _Finder(ast.NodeVisitor):
         known = other is not None and (
             any(other in scope for scope in self.scopes) or other in ("min", "max", "any", "all")
         )
-        if known and isinstance(node.ctx, ast.Load):
+        if known and isinstance(node.ctx, ast.Load) and not self.only_shape(node):
             self.note(node, str(other), "end for end")
 
     def visit_Attribute(self, node: ast.Attribute) -> None:
@@ -506,7 +507,19 @@ class _Finder(ast.NodeVisitor):
             self.visit(statement)
 
     def visit_Continue(self, node: ast.Continue) -> None:
-        self.note(node, "pass", "statement dropped")
+        if not self.ends_its_loop(node):
+            self.note(node, "pass", "statement dropped")
+
+    def ends_its_loop(self, node: ast.AST) -> bool:
+        """Whether nothing of the body of its loop comes after a statement."""
+        parent = self.parents[node]
+        if isinstance(parent, ast.Try) and (parent.finalbody or (parent.orelse and node in parent.body)):
+            return False
+        if not isinstance(node, (ast.ExceptHandler, ast.match_case)):
+            blocks = [block for name in ("body", "orelse") if isinstance(block := getattr(parent, name, None), list)]
+            if not any(block and block[-1] is node for block in blocks):
+                return False
+        return isinstance(parent, (ast.For, ast.While)) or self.ends_its_loop(parent)
 
     def visit_Break(self, node: ast.Break) -> None:
         self.note(node, "pass", "statement dropped")

@@ -137,13 +137,15 @@ def plan(target: Target, equivalents: dict[tuple[str, str, str], str], dense: bo
 
 
 def sample(planned: Sequence[Planned], size: int, seed: int) -> list[Planned]:
-    """``size`` mutants, as nearly as may be the same number from every room, in the order of the plan."""
+    """``size`` mutants, as nearly as may be the same number from every room, in the order of the plan.
+
+    What is drawn of a room does not depend on the other rooms: so many of each, room by room, are the same mutants.
+    """
     rooms: dict[str, list[int]] = {}
     for k, one in enumerate(planned):
         rooms.setdefault(one.target.room, []).append(k)
-    generator = random.Random(seed)
-    for members in rooms.values():
-        generator.shuffle(members)
+    for room, members in rooms.items():
+        random.Random(f"{seed} {room}").shuffle(members)
     chosen: list[int] = []
     while len(chosen) < min(size, len(planned)):
         for members in rooms.values():

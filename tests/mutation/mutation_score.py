@@ -41,7 +41,9 @@ class Score:
         return (
             f"{name:<16}{self.share:6.1f} %  caught {self.caught} of {self.living}"
             f" ({self['timeout']} by time), declared equivalent {self['equivalent']} ({declared:.1f} %),"
-            f" stillborn {self['stillborn']}" + (f", ERRORS {self['error']}" if self["error"] else "")
+            f" stillborn {self['stillborn']}"
+            + (f", ERRORS {self['error']}" if self["error"] else "")
+            + (f", NOT RUN {self['not run']}" if self["not run"] else "")
         )
 
 
@@ -56,11 +58,11 @@ def total(scores: Mapping[str, Score]) -> Score:
 
 def table(scores: Mapping[str, Score]) -> str:
     """The scores as a table in Markdown; ``mutants`` are those that live and are not declared equivalent."""
-    rows = ["| room | mutants | caught | score | equivalent | stillborn |", "|---|---|---|---|---|---|"]
+    rows = ["| room | mutants | caught | score | equivalent | stillborn | not run |", "|---|---|---|---|---|---|---|"]
     for name, one in {**dict(sorted(scores.items())), "**all**": total(scores)}.items():
-        rows.append(
-            f"| {name} | {one.living} | {one.caught} | {one.share:.1f} % | {one['equivalent']} | {one['stillborn']} |"
-        )
+        share = f"{one.share:.1f} %" if one.living else "not measured"
+        counts = " | ".join(str(one[outcome]) for outcome in ("equivalent", "stillborn", "not run"))
+        rows.append(f"| {name} | {one.living} | {one.caught} | {share} | {counts} |")
     return "\n".join(rows) + "\n"
 
 

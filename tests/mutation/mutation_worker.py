@@ -314,7 +314,16 @@ def _pytest(files: list[str], plugin: Any, *options: str) -> int:
     folder = tempfile.mkdtemp(prefix="mutant-")
     try:
         where = ["--rootdir", str(ROOT), "-c", str(ROOT / "pyproject.toml"), "--basetemp", f"{folder}/t"]
-        fixed = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-W", "ignore::pytest.PytestAssertRewriteWarning"]
+        fixed = [
+            "-q",
+            "--tb=no",
+            "-p",
+            "no:cacheprovider",
+            "-p",
+            "no:xdist",
+            "-W",
+            "ignore::pytest.PytestAssertRewriteWarning",
+        ]
         return int(pytest.main([*fixed, *where, *options, *files], plugins=[plugin]))
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -6,7 +6,8 @@
     python tests/mutation/run.py --slips
 
 Survivors are printed as they are found, as a line before and after. Exit status: 0 every room reached ``--at-least``
-(with ``--accuse``: no room is shown not to reach it); 1 one did not; 2 wrong use, or the tests fail on the true code.
+(with ``--accuse``: no room is shown not to reach it); 1 one did not; 2 wrong use, or the tests fail on the true code;
+3 the time was over before all had been run (the same command with the same ``--json`` goes on).
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +40,10 @@ class NotGreen(Exception):
     """Tests fail on the true code: nothing can be said about mutants."""
 
 
+class TimeOver(Exception):
+    """The time was over before the tests had been run on the true code; what was run is remembered."""
+
+
 # --- the true code
 
 
@@ -52,12 +58,15 @@ class Baseline:
 Known = dict[tuple[str, bool], Baseline]
 
 
-def baselines(targets: Sequence[Target], jobs: int, say: Callable[[str], None], fast: bool = False) -> Known:
+def baselines(
+    targets: Sequence[Target], jobs: int, say: Callable[[str], None], fast: bool = False, until: float = inf
+) -> Known:
     """Every test file of the targets, run once (or remembered, if nothing has changed since).
 
     Raises
     ------
     NotGreen : a test fails, or a file has no tests.
+    TimeOver : some had not begun at ``until`` (monotonic).
     """
     # what a test file reaches is noted for every module of the tables, so that it need not be run again for another
     watched = sorted({t.path for t in plans.targets_of(plans.read_rooms(None))} | {t.path for t in targets})
@@ -79,9 +88,11 @@ def baselines(targets: Sequence[Target], jobs: int, say: Callable[[str], None], 
         mine = [t for t in targets if t.room == room and t.plain == plain]
         for at in range(0, len(files), FILES):
             part = files[at : at + FILES]
-            works.append(((plain, tuple(part)), worker.forked(_baselines(part, mine, watched, fast))))
+            works.append(((plain, tuple(part)), worker.forked(_baselines(part, mine, watched, fast, until))))
     for (plain, files), told in worker.together(works, jobs):
         if "end" in told:
+            if time.monotonic() > until:
+                continue
             lost = [name for name in files if (name, plain) not in found]
             if lost:
                 raise NotGreen(f"{lost[0]}: the run of its tests ended by {told['end']}")
@@ -95,11 +106,13 @@ def baselines(targets: Sequence[Target], jobs: int, say: Callable[[str], None], 
         say(f"true code: {key[0]} {told['cpu']:.1f} s, {len(told['tests'])} tests")
         found[key] = {**told, "mark": marks[key]}
         _kept(key, fast).write_text(json.dumps(found[key]))
+    if found.keys() < wanted.keys():
+        raise TimeOver
     return {key: Baseline(one["tests"], one["modules"]) for key, one in found.items()}
 
 
 def _baselines(
-    tests: list[str], targets: list[Target], watched: list[str], fast: bool
+    tests: list[str], targets: list[Target], watched: list[str], fast: bool, until: float
 ) -> Callable[[Callable[[Any], None]], None]:
     """What a server does: it imports the modules of a room, and runs test files one after the other, each in a fork."""
     files = frozenset(str(worker.ROOT / name) for name in watched)
@@ -109,6 +122,8 @@ def _baselines(
         os.environ.update(settings)
         worker.preload(worker.module_name(target.path) for target in targets)
         for test in tests:
+            if time.monotonic() > until:
+                return
 
             def one(answer: Callable[[Any], None], test: str = test) -> None:
                 answer(worker.baseline(test, files, settings, "fast" if fast else ""))
@@ -155,15 +170,22 @@ def order_of(one: Planned, runs: Sequence[Baseline]) -> tuple[list[str], int, fl
 
 
 def _server(
-    target: Target, members: list[tuple[int, str, list[str], float]], modules: list[str]
+    target: Target, members: list[tuple[int, str, list[str], float]], modules: list[str], until: float
 ) -> Callable[[Callable[[Any], None]], None]:
     """What a server does: its mutants one after the other, tests that caught another one first."""
 
     def work(tell: Callable[[Any], None]) -> None:
+        if time.monotonic() > until:
+            for number, *_ in members:
+                tell({"number": number, "outcome": "not run"})
+            return
         os.environ.update(target.settings)
         worker.preload(modules, worker.module_name(target.path))
         caught: dict[str, int] = {}
         for number, source, tests, seconds in members:
+            if time.monotonic() > until:
+                tell({"number": number, "outcome": "not run"})
+                continue
             known = sorted((t for t in tests if t in caught), key=lambda t: -caught[t])
             tests = [*known[:3], *(t for t in tests if t not in known[:3])]
             limit = min(worker.LIMIT, 5.0 + 4.0 * seconds)
@@ -180,10 +202,14 @@ def _server(
 
 
 def run(
-    planned: Sequence[Planned], options: argparse.Namespace, say: Callable[[str], None]
+    planned: Sequence[Planned], options: argparse.Namespace, say: Callable[[str], None], until: float = inf
 ) -> Iterable[tuple[Planned, dict[str, Any]]]:
-    """Outcome of every mutant, as they come."""
-    known = baselines(list(dict.fromkeys(one.target for one in planned)), options.jobs, say, options.fast)
+    """Outcome of every mutant, as they come; ``not run`` for those that had not begun at ``until`` (monotonic)."""
+    try:
+        known = baselines(list(dict.fromkeys(one.target for one in planned)), options.jobs, say, options.fast, until)
+    except TimeOver:
+        yield from ((one, {"outcome": "not run"}) for one in planned)
+        return
     groups: dict[Target, list[int]] = {}
     for k, one in enumerate(planned):
         groups.setdefault(one.target, []).append(k)
@@ -202,7 +228,7 @@ def run(
                 yield planned[k], {"outcome": "survived", "test": "no test reaches it"}
         for at in range(0, len(members), CHUNK):
             part = members[at : at + CHUNK]
-            works.append(((target, tuple(m[0] for m in part)), worker.forked(_server(target, part, modules))))
+            works.append(((target, tuple(m[0] for m in part)), worker.forked(_server(target, part, modules, until))))
     done: set[int] = set()
     for (target, numbers), told in worker.together(works, options.jobs):
         if "end" not in told:
@@ -237,6 +263,7 @@ def arguments(words: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--reached-only", action="store_true", help="only tests that reach the line (quicker, stricter)"
     )
+    parser.add_argument("--seconds", type=float, help="begin no mutant later than so many seconds from the start")
     parser.add_argument("--jobs", type=int, default=1, help="processes at a time")
     parser.add_argument("--json", type=Path, help="keep every result in this file, one JSON object a line; resumed")
     parser.add_argument("--at-least", type=float, default=95.0, help="percentage that every room must reach")
@@ -326,8 +353,8 @@ def judge(planned: list[Planned], options: argparse.Namespace, say: Callable[[st
             _count(one, result, scores)
         else:
             waiting.append(one)
-    for one, result in run(waiting, options, say):
-        if options.json:
+    for one, result in run(waiting, options, say, began + (inf if options.seconds is None else options.seconds)):
+        if options.json and result["outcome"] != "not run":
             record = {"key": one.key, "state": _state(one.target, options.fast), **result, "place": one.place}
             with options.json.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(record) + "\n")
@@ -337,6 +364,8 @@ def judge(planned: list[Planned], options: argparse.Namespace, say: Callable[[st
     print(f"{total(scores).line('all')}; {time.monotonic() - began:.0f} s")
     if options.table:
         options.table.write_text(table(scores), encoding="utf-8")
+    if total(scores)["not run"]:
+        return 3
     if options.accuse:
         shown = accused(scores, options.at_least)
         for room in shown:

@@ -71,6 +71,8 @@ def changes(text):
         ("def f(a, b=1, *, c=2): z = b, c", "def f(a, b=1, *, c=3): z = b, c"),
         ("for a in (b, c): z = a", "for a in (c, b): z = a"),
         ("while a: break", "while a: pass"),
+        ("for a in b:\n  if a: continue\n  z = 1", "if a: pass"),
+        ("for a in b:\n  try:\n    continue\n  finally: z = 1", "pass"),
         ("if a: raise ValueError('no a')", "if a: pass"),
         ("if a: z = b", "if False: z = b"),
         ("def f() -> bool | None: return None", "def f() -> bool | None: return True"),
@@ -100,6 +102,11 @@ def test_each_operator_makes_its_slip(line, slip):
         "self.name = f(min(a, b))",
         "def f(a=1): ...",
         "BOX_LIMIT = 20_000",
+        "z = len(a.lo)",
+        "low = a\nhigh = b\nz = len(low)\ny = range(low.shape[w])",
+        "for a in b: continue",
+        "for a in b:\n  try:\n    z = f(a)\n  except E:\n    continue",
+        "PLACES = ((640, 256), (1024, 4096))",
     ],
 )
 def test_words_for_people_and_types_are_left_alone(text):
@@ -178,6 +185,9 @@ def test_samples_are_spread_over_rooms_and_repeat():
     assert [one.key for one in chosen] != [one.key for one in plans.sample(planned, 50, 8)]
     sizes = [sum(one.target.room == room for one in chosen) for room in rooms]
     assert max(sizes) - min(sizes) <= 1
+    for room, size in zip(rooms, sizes):  # a room by itself gives the same mutants
+        alone = plans.sample([one for one in planned if one.target.room == room], size, 7)
+        assert [one.key for one in alone] == [one.key for one in chosen if one.target.room == room]
 
 
 IN_ONE_PROCESS = """
@@ -208,13 +218,16 @@ def drive(*commands):
 
 def test_controls_everything_is_noticed_or_next_to_nothing_and_red_tests_are_no_judges(tmp_path):
     record, other = str(tmp_path / "results.jsonl"), str(tmp_path / "other.jsonl")
-    tight, again, loose, accused, slips = drive(
+    late, tight, again, loose, accused, slips = drive(
+        ("tight.toml", "--sample", "8", "--json", record, "--seconds", "0"),
         ("tight.toml", "--sample", "8", "--json", record),
         ("tight.toml", "--sample", "8", "--json", record),
         ("loose.toml", "--sample", "8", "--seed", "3", "--json", other),
         ("loose.toml", "--sample", "8", "--seed", "3", "--json", other, "--accuse", "--at-least", "99.9"),
         ("tight.toml", "--slips"),
     )
+    assert late[0] == 3, late
+    assert "NOT RUN 8" in late[1]
     assert tight[0] == 0, tight
     assert "100.0 %  caught 8 of 8" in tight[1]
     assert again[0] == 0
@@ -238,12 +251,15 @@ def test_controls_everything_is_noticed_or_next_to_nothing_and_red_tests_are_no_
 @pytest.mark.fast
 def test_the_table_has_a_row_a_room_and_the_total():
     found = table(
-        {"b": Score({"caught": 3, "timeout": 1, "survived": 1, "equivalent": 2}), "a": Score({"stillborn": 4})}
+        {
+            "b": Score({"caught": 3, "timeout": 1, "survived": 1, "equivalent": 2, "not run": 6}),
+            "a": Score({"stillborn": 4}),
+        }
     )
     assert found.splitlines()[2:] == [
-        "| a | 0 | 0 | 100.0 % | 0 | 4 |",
-        "| b | 5 | 4 | 80.0 % | 2 | 0 |",
-        "| **all** | 5 | 4 | 80.0 % | 2 | 4 |",
+        "| a | 0 | 0 | not measured | 0 | 4 | 0 |",
+        "| b | 5 | 4 | 80.0 % | 2 | 0 | 6 |",
+        "| **all** | 5 | 4 | 80.0 % | 2 | 4 | 6 |",
     ]
 
 

@@ -15,7 +15,7 @@ import bilevel_verify as bv
 
 PACKAGE = Path(bv.__file__).parent
 ORDER = (
-    "errors arguments files first_use installation language latex atoms intervals problems symbolic constants "
+    "version errors arguments files first_use installation language latex atoms intervals problems symbolic constants "
     "oracles truth methods theorems drafting solving checks worst audit manuscript proofreading campaign plot "
     "experiments reporting certificates testing benchmarks cli __main__ "
 ).split()

@@ -34,11 +34,13 @@ def example(
 RIGHT: list[dict[str, Any]] = [
     {"number": 1}, {"number": np.float32(2)}, {"count": np.int64(3)}, {"names": ("a", "b")}, {"names": []},
     {"table": {"a": 1}}, {"table": None}, {"path": Path("x")}, {"how": "thin"}, {"flag": np.bool_(True)}, {"act": len},
+    {"names": np.array(["a", "b"])}, {"names": np.array([])},
 ]  # fmt: skip
 WRONG: list[dict[str, Any]] = [
     {"number": "1"}, {"number": True}, {"number": 10**400}, {"number": 1j}, {"number": [1.0]}, {"count": 1.5},
     {"count": True}, {"names": "ab"}, {"names": [1]}, {"names": 5}, {"table": {"a": "b"}}, {"table": {1: 1.0}},
     {"table": [1]}, {"path": 5}, {"path": b"x"}, {"how": "none"}, {"how": 1}, {"flag": 1}, {"act": 5},
+    {"names": np.array([[1.0]])}, {"names": np.array([1, 2])}, {"names": np.array([["a"]])},
 ]  # fmt: skip
 
 
@@ -84,6 +86,7 @@ def test_public_functions_are_themselves_for_pickle_and_help() -> None:
 def test_the_calls_of_the_review_are_errors_of_our_own() -> None:
     p = bv.single_level(f="x1**2 + x2**2", x="x1 x2")
     o = bv.oracles(p)
+    two = bv.bilevel(f="x1", g="y1**2", x="x1", y="y1", domain={"x1": (-1, 1)})
     calls: list[Callable[[], Any]] = [
         lambda: bv.solve(p, "gradient-descent", eps=[0.1, [0.2]]), lambda: bv.solve(p, 5),  # type: ignore[arg-type]
         lambda: bv.solve(p, "gradient-descent", eps=0.1, x0=["a"]), lambda: bv.check(5),  # type: ignore[arg-type]
@@ -92,6 +95,14 @@ def test_the_calls_of_the_review_are_errors_of_our_own() -> None:
         lambda: o.grad_f("x1"), lambda: o.grad_f(np.array(1j)), lambda: o.batch("nothing", [[1.0]]),
         lambda: bv.Ball(radius=1).contains("x1"),  # type: ignore[arg-type]
         lambda: bv.Box([0], [1]).contains(np.zeros((2, 2))), lambda: bv.truth(p, digits=10**400),
+        lambda: o.batch(np.array([1, 2]), 1), lambda: o.ready(np.array([["a"]])),  # type: ignore[arg-type]
+        lambda: o.can_compile(np.zeros((2, 2))),  # type: ignore[arg-type]
+        lambda: bv.Box(np.array(1j), [1]), lambda: bv.Box([10**400], [1]), lambda: bv.HalfSpace(np.array("a"), 1.0),  # type: ignore[arg-type]
+        lambda: bv.solve(p, "gradient-descent", eps=np.array([1, 2])), lambda: bv.plot.convergence(p, {"a": 1}),
+        lambda: bv.plot.margins(np.array([["a"]])), lambda: bv.plot.penalty(two, lam=np.array([])),  # type: ignore[arg-type]
+        lambda: bv.Row(*["a"] * 6, np.array([1, 2]), "holds", "proved"),  # type: ignore[arg-type]
+        lambda: bv.verify(p, (1, 2)), lambda: bv.single_level(f="x1", x=np.array("a")),  # type: ignore[arg-type]
+        lambda: bv.single_level(f="x1", x="x1", data={"A": [10**400]}),
         lambda: bv.Enclosure([1], ()), lambda: bv.plot.trajectory([1]), lambda: bv.derive([1]),  # type: ignore[arg-type,list-item]
     ]  # fmt: skip
     for number, call in enumerate(calls):

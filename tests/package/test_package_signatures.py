@@ -17,7 +17,8 @@ def signature(value: Any) -> str:
     if inspect.ismodule(value):
         return f"room: {' '.join(f'{name}({signature(getattr(value, name))})' for name in value.__all__)}"
     if inspect.isclass(value):
-        members = sorted(n for n in vars(value) if not n.startswith("_"))
+        ours = [base for base in value.__mro__ if base.__module__.startswith("bilevel_verify")]
+        members = sorted({n for base in ours for n in vars(base) if not n.startswith("_")})
         return f"class: {' '.join(members)}"
     parameters = []
     for parameter in inspect.signature(value).parameters.values():

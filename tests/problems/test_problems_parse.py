@@ -296,3 +296,20 @@ def test_stable_form_does_not_change_the_function():
     for _ in range(10):
         point = {s: sympy.Rational(int(v), 100) for s, v in zip((x1, x2), generator.integers(-300, 300, 2))}
         assert abs((plain - stable).subs(point).evalf(30)) < 1e-26
+
+
+@pytest.mark.parametrize("name", ["exp", "log", "sin", "cos", "tan", "sinh", "cosh", "tanh", "atan", "asinh", "erf"])
+def test_a_function_of_a_long_sum_is_kept_as_it_stands(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """SymPy would ask itself for a tenth of a second whether there is something to simplify, for every row of data."""
+    x = sympy.symbols("x1:6")
+    text = f"{name}(1 - x1*x2 - 2*x3 - x4 - x5)"
+    simple = to_sympy(parse(f"{name}(-x1)"), dict(zip(map(str, x), x)), rewrite=False)
+    assert simple == getattr(sympy, name)(-x[0])
+
+    def refuse(*_: object) -> None:
+        pytest.fail("it was evaluated")
+
+    monkeypatch.setattr(getattr(sympy, name), "eval", classmethod(refuse))
+    found = to_sympy(parse(text), dict(zip(map(str, x), x)), rewrite=False)
+    monkeypatch.undo()
+    assert float(found.subs(dict.fromkeys(x, 0))) == pytest.approx(float(getattr(sympy, name)(1)))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sympy
 
-from bilevel_verify.checks.verdicts.verdict import Row, Verification
+from bilevel_verify.checks.verdicts.verdict import Row
+from bilevel_verify.checks.verdicts.verification import Verification
 from bilevel_verify.constants.bound.constant import Constant, Reason
 from bilevel_verify.problems import bilevel
 from bilevel_verify.problems.problem import Problem

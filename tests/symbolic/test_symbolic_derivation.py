@@ -14,8 +14,8 @@ from bilevel_verify.atoms import evaluator, lambdify_modules
 from bilevel_verify.errors import InputError, MathematicalError
 from bilevel_verify.problems import bilevel, minimax, simple_bilevel, single_level, zoo
 from bilevel_verify.symbolic import Derivation, derive
-from bilevel_verify.symbolic.derivation import inverse
 from bilevel_verify.symbolic.derivation_calculus import differentiate, jump
+from bilevel_verify.symbolic.derivatives import inverse
 
 DIGITS = 50
 mp = mpmath.mp

@@ -8,7 +8,7 @@ import pytest
 
 from bilevel_verify.errors import CardError
 from bilevel_verify.language import parse, to_text
-from bilevel_verify.theorems.card import Condition, Definition, Expression, FunctionSpec, LetterSpec, Root
+from bilevel_verify.theorems.card_parts import Condition, Definition, Expression, FunctionSpec, LetterSpec, Root
 from bilevel_verify.theorems.reading.declarations import Context, Declarations, context_of, letters_of, read_definitions
 from bilevel_verify.theorems.reading.fields import Place, Table
 

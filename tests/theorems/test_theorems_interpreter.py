@@ -74,6 +74,34 @@ def test_findings_of_a_run(steps: str, kind: str, line: str) -> None:
     assert [(f.kind, f.line) for f in run.findings] == [(kind, line)]
 
 
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "v**2", "2**v", "g**2", "v % 2", "2 % g", "1/v", "v/g", "1/g", "-g", "g*2", "2 + g", "abs(v)", "plus(v)",
+        "floor(v)", "ceil(g)",
+        "sqrt(v)", "exp(g)", "max(v, 1)", "min(1, g)", "dot(v, 1)", "dot(v, w)", "T(1)", "v @ g", "max(i*v, (i, 1, 3))",
+        "1 if v < 2 else 0", "1 if g <= 1 else 0", "1 if v == 1 else 0", "1 if 0 < 1 <= v else 0",
+    ],
+)  # fmt: skip
+def test_what_is_for_numbers_is_undefined_for_vectors_and_functions(expression: str) -> None:
+    inputs = {"v": np.array([1.0, 2.0]), "w": np.array([1.0, 2.0, 3.0]), "g": lambda x: x}
+    (finding,) = interpret(read_program(f"return {expression}"), inputs, {}).findings
+    assert finding.kind == "undefined"
+    assert finding.line
+
+
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [("v*2", [2.0, 4.0]), ("v/2", [0.5, 1.0]), ("-v", [-1.0, -2.0]), ("v + v", [2.0, 4.0]), ("dot(v, v)", 5.0)]
+    + [("1 if v == v else 0", 1), ("1 if v == 2*v else 0", 0), ("g(3)**2", 9), ("max(dot(v, v), 6)", 6)],
+)
+def test_what_vectors_can_is_unchanged(expression: str, value: object) -> None:
+    inputs = {"v": np.array([1.0, 2.0]), "g": lambda x: x}
+    done = interpret(read_program(f"return {expression}"), inputs, {})
+    assert done.findings == ()
+    assert np.array_equal(done.outputs[0], value)
+
+
 def test_a_stuck_loop_is_also_seen_without_a_run() -> None:
     found = static_findings(algorithm("k = 0\nwhile k < K: # 2\n    j = k\nreturn k", ("K",)))
     assert [(f.kind, f.line) for f in found] == [("unreachable exit", "line 2")]

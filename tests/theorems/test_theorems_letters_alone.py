@@ -10,16 +10,8 @@ import pytest
 
 from bilevel_verify.errors import MathematicalError, ParameterError
 from bilevel_verify.language import parse
-from bilevel_verify.theorems.card import (
-    Card,
-    Condition,
-    Definition,
-    Domain,
-    Expression,
-    LetterSpec,
-    Root,
-    Statement,
-)
+from bilevel_verify.theorems.card import Card, Statement
+from bilevel_verify.theorems.card_parts import Condition, Definition, Domain, Expression, LetterSpec, Root
 from bilevel_verify.theorems.letters.resolve import resolve
 from bilevel_verify.theorems.letters.resolved import Resolved, ResolvedLetter
 

@@ -11,17 +11,8 @@ import pytest
 
 from bilevel_verify.language import parse
 from bilevel_verify.theorems import exact
-from bilevel_verify.theorems.card import (
-    Card,
-    Condition,
-    Definition,
-    Domain,
-    Expression,
-    LetterSpec,
-    Reading,
-    Settings,
-    Statement,
-)
+from bilevel_verify.theorems.card import Card, Statement
+from bilevel_verify.theorems.card_parts import Condition, Definition, Domain, Expression, LetterSpec, Reading, Settings
 from bilevel_verify.theorems.letters.resolve import _margin, resolve
 from bilevel_verify.theorems.letters.resolved import Hypothesis, Resolved
 

@@ -148,7 +148,7 @@ def test_scalars_are_exact_where_they_can_be() -> None:
         assert low < high
         assert Fraction(low) ** 2 < 2 < Fraction(high) ** 2
         assert exact.compare(exact.power(Fraction(2), Fraction(1, 2)), "<", Fraction(3, 2)) is True
-    for bad in (float("nan"), float("inf"), True, object()):
+    for bad in (float("nan"), float("inf"), True, object(), "abc", "2*abc", "oo"):
         with pytest.raises(ParameterError):
             scalar_of(bad)
 

@@ -10,18 +10,8 @@ import pytest
 
 from bilevel_verify.errors import CardError
 from bilevel_verify.language import parse
-from bilevel_verify.theorems.card import (
-    Card,
-    Condition,
-    Definition,
-    Expression,
-    Inequality,
-    LetterSpec,
-    Reading,
-    Root,
-    Settings,
-    Statement,
-)
+from bilevel_verify.theorems.card import Card, Inequality, Statement
+from bilevel_verify.theorems.card_parts import Condition, Definition, Expression, LetterSpec, Reading, Root, Settings
 from bilevel_verify.theorems.letters.resolve import leaves_of, resolve
 from bilevel_verify.theorems.letters.resolved import Resolved
 from bilevel_verify.theorems.prescribed import formulas_of, included, is_order

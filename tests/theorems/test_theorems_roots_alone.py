@@ -12,7 +12,7 @@ import pytest
 from bilevel_verify.errors import CardError, MathematicalError
 from bilevel_verify.language import parse
 from bilevel_verify.theorems import exact
-from bilevel_verify.theorems.card import Domain, Expression, LetterSpec, Root
+from bilevel_verify.theorems.card_parts import Domain, Expression, LetterSpec, Root
 from bilevel_verify.theorems.letters.roots import _bisect, _simple_middle, loop_length, run_value, solve_root
 from bilevel_verify.theorems.reading.reader import read_card
 

@@ -1,22 +1,25 @@
-"""Attackers with seeds: problem files, formulas, cards and calls of the Python interface, many thousands of each.
+"""Attackers with seeds: problem files, formulas, cards, calls of the Python interface, kills and damaged stores.
 
     python tests/thorough/attackers.py problems --seed 7 --count 100000 --minutes 8 --out attackers
+    python tests/thorough/attackers.py report --out attackers    # writes reports/attackers.md
 
-Goes on where the same command ended before (``DIR/KIND-SEED.json``). Every case runs in a child that a watcher ends
-when it hangs; what is no answer and no error of our own is kept with its number, so that ``--only NUMBER`` shows it again.
+Goes on where the same command ended before (``DIR/KIND-SEED.json``). Cases run one after the other in a child that is
+forked for each batch with everything imported, so that most cost a few milliseconds; a watcher ends a child that
+hangs. What is no answer and no error of our own is kept with its number, so that ``--only NUMBER`` shows it again.
 """
 
-# ruff: noqa: E501 (payloads are what they are)
 from __future__ import annotations
 
 import argparse
 import contextlib
-import io
+import gc
+import importlib
 import json
 import multiprocessing
 import os
 import random
 import resource
+import subprocess
 import sys
 import tempfile
 import time
@@ -28,148 +31,60 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[2]
-sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "theorems")]
+sys.path[:0] = [str(ROOT), *(str(ROOT / "tests" / room) for room in ("theorems", "campaign", "thorough"))]
+
+from hostile_calls import call_one  # noqa: E402 (the tests are no package)
+from hostile_stores import kill_case, store_case  # noqa: E402
+from hostile_texts import MARKER, card_case, formula_case, line_case, problem_case  # noqa: E402
+
 HANG = 12.0
-"""Seconds without an answer (more than the budget of any case) after which a case hangs."""
+"""Seconds of processor time (ten more than any budget of a case) after which a case hangs."""
+SILENT = 150.0
+"""Seconds by the clock after which a case hangs that uses no processor."""
 MEMORY = 3 * 2**30
-MARKER = "PWNED"
-PAYLOADS = [
-    f"__import__('os').system('touch {MARKER}')", f"open('{MARKER}','w')", f"$(touch {MARKER})", f"; touch {MARKER} #",
-    "x1.__class__.__mro__", "lambda: 0", "9**9**9", "exp(exp(exp(exp(9))))", "((x1+1)**64)**64", "1/0", "nan", "oo", "zoo",
-    "sum(sum(x1,(i,0,1000)),(j,0,1000))", "prod(x1+i,(i,0,10**6))", "max(" + ",".join(f"{i}*x1" for i in range(40)) + ")",
-    "(" * 300 + "x1" + ")" * 300, "x1" + "+x1" * 3000, "x" * 5000, "\u001b[31m", "\u202e", "\\u0000", "1e400", "10**400", "-0.0",
-    "a." * 60 + "a = 1", "[[[[", "'''", '"""', "\u221e", "\\frac{1}{0}", "Piecewise((1, x1 > 0), (2, True))", "x1[0]", "{}", "[]",
-    "true", "2024-01-01", "{ file = '../../etc/passwd' }", "{ file = '/dev/zero' }", "factorial(10**6)", "binomial(999, 500)",
-]  # fmt: skip
-
-
-def mutated(text: str, rng: random.Random) -> str:
-    """A text with a few lines, words or signs cut, doubled, swapped or replaced by something nasty."""
-    for _ in range(rng.randint(1, 3)):
-        parts = text.split(rng.choice(["\n", " ", '"', "=", ","]))
-        glue = "\n" if len(parts) == 1 else text[len(parts[0]) : len(parts[0]) + 1]
-        i, j = rng.randrange(len(parts)), rng.randrange(len(parts))
-        match rng.randrange(6):
-            case 0:
-                parts.pop(i)
-            case 1:
-                parts.insert(i, parts[j])
-            case 2:
-                parts[i], parts[j] = parts[j], parts[i]
-            case 3:
-                parts[i] = rng.choice(PAYLOADS)
-            case 4:
-                parts[i] += rng.choice(PAYLOADS)
-            case _:
-                at = rng.randrange(len(parts[i]) + 1)
-                parts[i] = parts[i][:at] + chr(rng.choice([0, 9, 27, 34, 40, 42, 46, 92, 0x9B, 0x202E])) + parts[i][at:]
-        text = glue.join(parts)
-    return text
-
-
-def command(*words: str) -> str:
-    """What a command line answers: its status, or what is wrong with how it says it."""
-    from bilevel_verify.cli import main
-
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        status = main(list(words))
-    said = err.getvalue()
-    if status == 3:
-        return f"status 3: {said[-200:]}"
-    if status == 2 and len(said.strip().splitlines()) != 1 and "error:" not in said:
-        return f"{len(said.splitlines())} lines: {said[:200]!r}"
-    if any(sign in said + out.getvalue() for sign in "\x1b\x07\x9b\u202e\0"):
-        return f"raw sign: {said[:200]!r}"
-    if max(map(len, said.splitlines()), default=0) > 3_000:
-        return f"long: {said[:200]!r}"
-    return f"status {status}"
-
-
-def problem_case(rng: random.Random) -> str:
-    """A shipped problem file, damaged, loaded; one in twenty is derived, too."""
-    files = sorted((ROOT / "bilevel_verify" / "problems" / "zoo").rglob("*.toml"))
-    text = mutated(rng.choice(files).read_text(encoding="utf-8"), rng)
-    Path("case.toml").write_text(text, encoding="utf-8", errors="replace")
-    if rng.random() < 0.05:
-        return command("derive", "case.toml", "--only", "hypergradient")
-    import bilevel_verify as bv
-
-    bv.load("case.toml")
-    return "status 0"
-
-
-def formula(rng: random.Random, depth: int = 3) -> str:
-    """A random formula, mostly of the language."""
-    if depth == 0 or rng.random() < 0.2:
-        return rng.choice(["t", "k", "n", "x1", "2", "1/3", "0", "pi", "10**9", *PAYLOADS[:6]] + ["a", "b"] * 5)
-    one, two = formula(rng, depth - 1), formula(rng, depth - 1)
-    return rng.choice([
-        f"({one} + {two})", f"{one}*{two}", f"({one})/({two})", f"({one})**({two})", f"-{one}", f"sqrt({one})",
-        f"log({one})", f"exp({one})", f"max({one}, {two})", f"abs({one})", f"sum({one}, (i, 0, {two}))", f"floor({one})",
-        f"prod({one} + j, (j, 1, {two}))", f"Piecewise(({one}, {two} > 0), (1, True))", rng.choice(PAYLOADS),
-    ])  # fmt: skip
-
-
-def formula_case(rng: random.Random) -> str:
-    """A relation read as ``check`` reads it; one in two hundred is judged with a budget of a fifth of a second."""
-    from bilevel_verify.audit.formula import claims_of
-
-    text = f"{formula(rng)} {rng.choice(['<=', '<', '==', '>=', '>', '!=', '=<', ''])} {formula(rng)}"
-    text = mutated(text, rng) if rng.random() < 0.3 else text
-    ranges = rng.choice(
-        ["", "", "k = integers 1..", "t = [0, 1]; n = integers 2..", f"t = {rng.choice(PAYLOADS)}", "t = (1, 0)"]
-    )
-    if rng.random() < 0.005:
-        return command("check", "--budget", "0.2", f"--for={ranges}", "--", text)
-    claims_of(text, ranges)
-    return "status 0"
-
-
-def card_case(rng: random.Random) -> str:
-    """A small card, damaged, audited quickly with a small budget."""
-    from test_theorems_bad_cards import SOUND
-
-    text = mutated(SOUND, rng)
-    if rng.random() < 0.3:
-        steps = rng.choice(
-            [
-                "k = 2\nwhile True:\n    k = k*k",
-                "k = 3\nk = k**k\nk = k**k\nreturn k",
-                "return k @ 1",
-                "k = x_int\nwhile k < 1:\n    k = k + k",
-            ]
-        )
-        text = text.replace('steps = "return x_int - eta*grad_f(x_int)"', f'steps = """{mutated(steps, rng)}"""')
-    Path("case.toml").write_text(text, encoding="utf-8", errors="replace")
-    return command("audit", "case.toml", "--quick", "--budget", "0.05", "--jobs", "1")
-
-
-def call_case(rng: random.Random) -> str:
-    """A public callable with one hostile argument or more."""
-    from hostile_calls import call_one
-
-    return call_one(rng)
-
-
 CASES: dict[str, Callable[[random.Random], str]] = {
     "problems": problem_case,
     "formulas": formula_case,
     "cards": card_case,
-    "calls": call_case,
+    "lines": line_case,
+    "calls": call_one,
+    "kills": kill_case,
+    "stores": store_case,
 }
+BATCH = {"problems": 1_000, "cards": 500, "kills": 50}
+GOOD = ("status 0", "status 1", "status 2", "own error", "mended")
+ROOMS = "cli audit audit.formula audit.scalar.prove campaign checks constants plot problems symbolic truth worst"
+LOADED = [*(f"bilevel_verify.{room}" for room in ROOMS.split()), "scipy.optimize", "scipy.stats", "sklearn.datasets"]
+"""What a child needs is imported once, before it is forked."""
+_heard: list[str] = []
+"""Events of the interpreter that text of an attacker has set off."""
+
+
+def listen(event: str, arguments: tuple[Any, ...]) -> None:
+    """An audit hook: what is compiled or started with the marker in it is code of an attacker."""
+    if event in ("compile", "exec", "os.system", "subprocess.Popen", "os.exec", "os.posix_spawn", "pickle.find_class"):
+        if event == "compile" and arguments[1] in ("<unknown>", "<string>") and not _compiled_to_run():
+            return  # a text is only parsed: every formula is
+        if MARKER in repr(arguments)[:100_000]:
+            _heard.append(event)
+
+
+def _compiled_to_run() -> bool:
+    """Whether the text that is being compiled will be run (``ast.parse`` only reads it)."""
+    code = sys._getframe(2).f_code
+    return (code.co_name, os.path.basename(code.co_filename)) != ("parse", "ast.py")
 
 
 def outcome(kind: str, seed: int, number: int) -> str:
     """What one case comes to, in a word; a bare error names its place."""
     from bilevel_verify.errors import BilevelVerifyError, InputError
 
+    _heard.clear()
     try:
         said = CASES[kind](random.Random(f"{kind} {seed} {number}"))
     except InputError as error:
-        said = (
-            "status 2" if "\n" not in str(error) and len(str(error)) <= 2_000 else f"bad message: {str(error)[:200]!r}"
-        )
+        good = "\n" not in str(error) and len(str(error)) <= 2_000
+        said = "status 2" if good else f"bad message: {str(error)[:200]!r}"
     except BilevelVerifyError:
         said = "own error"
     except MemoryError:
@@ -178,7 +93,7 @@ def outcome(kind: str, seed: int, number: int) -> str:
         frames = [f for f in traceback.extract_tb(error.__traceback__) if "bilevel_verify" in f.filename]
         place = f"{frames[-1].filename.rpartition('bilevel_verify/')[2]}:{frames[-1].lineno}" if frames else "?"
         said = f"bare {type(error).__name__} at {place}: {str(error)[:120]}"
-    return f"code was run: {said}" if Path(MARKER).exists() else said
+    return f"code was run: {_heard} {said}" if Path(MARKER).exists() or _heard else said
 
 
 def serve(pipe: Connection, kind: str, seed: int, first: int, last: int) -> None:
@@ -186,68 +101,165 @@ def serve(pipe: Connection, kind: str, seed: int, first: int, last: int) -> None
     os.chdir(tempfile.mkdtemp(prefix="attackers-"))
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     sys.stderr = open(os.devnull, "w")  # noqa: SIM115 (until the process ends)
+    sys.addaudithook(listen)
     for number in range(first, last):
         pipe.send((number, outcome(kind, seed, number)))
+
+
+def processor_seconds(process: int) -> float:
+    """Processor time of a process and of all that descend from it, in seconds."""
+    parents, ticks = {}, {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = path.read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()
+        except OSError:
+            continue
+        parents[int(path.parent.name)], ticks[int(path.parent.name)] = int(fields[1]), sum(map(int, fields[11:15]))
+    family, found = {process}, 0
+    while found != len(family):
+        found = len(family)
+        family |= {child for child, parent in parents.items() if parent in family}
+    return sum(ticks.get(one, 0) for one in family) / os.sysconf("SC_CLK_TCK")
+
+
+def heard(pipe: Connection, process: int) -> tuple[str, float]:
+    """The next answer of the child, or how it failed to give one; seconds of processor time where they are many."""
+    begun, before = time.monotonic(), None
+    try:
+        while not pipe.poll(2.0):
+            spent = processor_seconds(process)
+            before = spent if before is None else before
+            if spent - before > HANG or time.monotonic() - begun > SILENT:
+                return "hang", spent - before
+        said = str(pipe.recv()[1])
+    except EOFError:
+        return "the process died", 0.0
+    return said, 0.0 if before is None else processor_seconds(process) - before
 
 
 def attack(kind: str, seed: int, count: int, minutes: float, folder: Path) -> dict[str, Any]:
     """Cases from where the file of this seed ends, for some minutes; returns the record of the file."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{kind}-{seed}.json"
-    record = (
-        json.loads(path.read_text())
-        if path.exists()
-        else {"kind": kind, "seed": seed, "next": 0, "counts": {}, "bad": []}
-    )
-    counts, until = Counter(record["counts"]), time.monotonic() + 60 * minutes
-    fork = multiprocessing.get_context("fork")
-    while record["next"] < count and time.monotonic() < until:
-        ours, theirs = fork.Pipe(duplex=False)
-        last = min(count, record["next"] + 2_000)
-        child = fork.Process(target=serve, args=(theirs, kind, seed, record["next"], last))
-        child.start()
-        theirs.close()
-        while record["next"] < last and time.monotonic() < until:
-            begun, said = time.monotonic(), "hang"
-            try:
-                if ours.poll(4 * HANG):
-                    _, said = ours.recv()
-            except EOFError:
-                said = "the process died"
-            record["next"] += 1
-            slow = time.monotonic() - begun > HANG and said != "hang"
-            word = said if said.startswith("status ") and said[7:].isdigit() else said.split(":")[0]
-            counts["slow" if slow else word] += 1
-            if slow or word not in ("status 0", "status 1", "status 2", "own error"):
-                record["bad"].append(
-                    [record["next"] - 1, f"{time.monotonic() - begun:.0f} s: {said}" if slow else said]
-                )
-            if said in ("hang", "the process died"):
-                break
-        child.kill()
-        child.join()
-        record["counts"] = dict(counts)
+    empty = {"kind": kind, "seed": seed, "next": 0, "seconds": 0.0, "commits": [], "counts": {}, "bad": []}
+    record = json.loads(path.read_text()) if path.exists() else empty
+    record["commits"] = sorted({*record["commits"], commit()})
+    for module in LOADED:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(module)
+    gc.freeze()
+    began = time.monotonic()
+    while record["next"] < count and time.monotonic() < began + 60 * minutes:
+        batch(record, min(count, record["next"] + BATCH.get(kind, 2_000)), began + 60 * minutes)
+        spent = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+        record["this_time"] = round(sum(one.ru_utime + one.ru_stime for one in spent), 1)
         path.write_text(json.dumps(record, indent=1))
+    record["seconds"] = round(record["seconds"] + record.pop("this_time", 0.0), 1)
+    path.write_text(json.dumps(record, indent=1))
     return record
+
+
+def batch(record: dict[str, Any], last: int, until: float) -> None:
+    """Cases of one child, until it hangs or dies."""
+    kind, seed, counts = record["kind"], record["seed"], Counter(record["counts"])
+    fork = multiprocessing.get_context("fork")
+    ours, theirs = fork.Pipe(duplex=False)
+    child = fork.Process(target=serve, args=(theirs, kind, seed, record["next"], last))
+    child.start()
+    theirs.close()
+    while record["next"] < last and time.monotonic() < until:
+        said, seconds = heard(ours, child.pid or 0)
+        slow = seconds > HANG and said != "hang"
+        word = "slow" if slow else said if said in GOOD else said.split(":")[0]
+        counts[word] += 1
+        if slow or said not in GOOD:
+            record["bad"].append([record["next"], f"{seconds:.0f} s: {said}" if slow else said])
+        record["next"] += 1
+        if said in ("hang", "the process died"):
+            break
+    child.kill()
+    child.join()
+    record["counts"] = dict(counts)
+
+
+def commit() -> str:
+    """The state of the code."""
+    found = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True)
+    return found.stdout.strip() or "?"
+
+
+NAMES = {
+    "problems": "problem files",
+    "formulas": "formulas read as `check` reads them, one in 200 judged",
+    "cards": "cards audited, quick, small budget",
+    "lines": "command lines",
+    "calls": "calls of the Python interface",
+    "kills": "campaigns killed at a random instant, then run to their end",
+    "stores": "damaged stores, read, then mended by a run",
+}
+HEAD = """# Attackers
+
+Written by `python tests/thorough/attackers.py report` from the counts of its runs; a run again with the same kind and
+seed goes on where it ended. "Refused": an error of our own, one visible line of bounded length. "Mended": the damage
+was named and the cells were done again. Other columns than these hold what must not happen.
+
+"""
+COLUMNS = ["attack", "seed", "tried", "answered", "refused", "mended", "code run", "bare error", "hang or slow", "died"]
+COLUMNS += ["memory", "other", "s of processor", "code"]
+
+
+def row_of(record: dict[str, Any]) -> tuple[str, list[str]]:
+    """The row of one run and the notes to it."""
+    counts = Counter(record["counts"])
+
+    def take(*words: str) -> int:
+        return sum(counts.pop(key) for key in list(counts) if key.startswith(words))
+
+    answered, refused, mended = take("status 0", "status 1"), take("own error"), take("mended")
+    refused += counts.pop("status 2", 0)
+    cells = [answered, refused, mended, take("code was run"), take("bare"), take("hang", "slow")]
+    cells += [take("the process died"), take("memory")]
+    cells.append(sum(counts.values()))
+    numbers = " | ".join(f"{n:,}" for n in cells)
+    where = f"{record['seconds']:.0f} | {', '.join(record['commits'])}"
+    text = f"| {NAMES[record['kind']]} | {record['seed']} | {record['next']:,} | {numbers} | {where} |\n"
+    notes = [f"* {record['kind']} {record['seed']}, case {n}: {said[:160]}" for n, said in record["bad"][:20]]
+    return text, notes
+
+
+def report(folder: Path, path: Path) -> None:
+    """Write the table of all runs; what stands under ``## Notes`` in the file is kept."""
+    kept = path.read_text(encoding="utf-8").partition("## Notes")[2] if path.exists() else ""
+    rows, notes = "", []
+    for kind in CASES:
+        for file in sorted(folder.glob(f"{kind}-*.json")):
+            text, more = row_of(json.loads(file.read_text()))
+            rows, notes = rows + text, notes + more
+    found = "\n## What was found\n\n" + "\n".join(notes) + "\n" if notes else ""
+    head = f"{HEAD}| {' | '.join(COLUMNS)} |\n|---|{'---:|' * (len(COLUMNS) - 2)}---|\n"
+    path.write_text(f"{head}{rows}{found}" + (f"\n## Notes{kept}" if kept else ""), encoding="utf-8")
 
 
 def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("kind", choices=CASES)
+    parser.add_argument("kind", choices=[*CASES, "report"])
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=1_000)
     parser.add_argument("--minutes", type=float, default=8.0)
     parser.add_argument("--out", type=Path, default=Path("attackers"))
     parser.add_argument("--only", type=int, help="show one case again, in this process")
     given = parser.parse_args()
+    if given.kind == "report":
+        report(given.out, ROOT / "reports" / "attackers.md")
+        return
     if given.only is not None:
         folder = tempfile.mkdtemp(prefix="attackers-")
         os.chdir(folder)
         print(folder, outcome(given.kind, given.seed, given.only))
         return
     record = attack(given.kind, given.seed, given.count, given.minutes, given.out)
-    print(json.dumps({key: record[key] for key in ("kind", "seed", "next", "counts")}))
+    print(json.dumps({key: record[key] for key in ("kind", "seed", "next", "seconds", "counts")}))
     for number, said in record["bad"][:50]:
         print(number, said)
 

@@ -9,6 +9,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "audit"))
 from audit_judge import judged
+from audit_known_truths import KNOWN, contradiction
+
+from bilevel_verify.audit.formula import check
 
 SEED = int(os.environ.get("BILEVEL_VERIFY_SEED", "2"))
 COUNT = int(os.environ.get("BILEVEL_VERIFY_STATEMENTS", "3000"))
@@ -24,3 +27,14 @@ def test_no_verdict_on_thousands_of_random_statements_is_contradicted() -> None:
     print(f"seed {SEED}, {COUNT} statements, {counts.total()} verdicts, 0 contradicted: {dict(counts)}")
     assert counts["inequality holds"] >= COUNT // 5
     assert counts["inequality refuted"] >= COUNT // 5
+
+
+def test_no_verdict_on_what_is_known_by_hand_is_contradicted() -> None:
+    counts: Counter[str] = Counter()
+    for text, ranges, truth in KNOWN:
+        link, *poles = check(text, ranges, seconds=1.5)
+        wrong = contradiction(truth, link.verdict, [pole.verdict for pole in poles])
+        assert not wrong, f"{text} for {ranges}: {wrong}"
+        counts[f"{truth}: {link.verdict}"] += 1
+    print(f"{len(KNOWN)} statements known by hand, 0 contradicted: {dict(counts)}")
+    assert counts["True: holds"] + counts["False: refuted"] >= 0.8 * len(KNOWN)

@@ -32,6 +32,11 @@ def hoffman(M: Any, normals: Any = (), equations: Any = (), n: int = 3) -> float
     return error_bound.hoffman(matrix(M, n), matrix(normals, n), matrix(equations, n))
 
 
+def rank(rows: Any) -> int:
+    """Also of no rows at all, of which NumPy 2.0 knows no rank."""
+    return int(np.linalg.matrix_rank(rows)) if len(rows) else 0
+
+
 def by_definition(M: Any, normals: Any, equations: Any, n: int) -> float | None:
     """``max 1 / sigma_min+ (M P_J)`` over all independent sets J, projections by pseudo-inverses."""
     M, G, E = matrix(M, n), matrix(normals, n), matrix(equations, n)
@@ -39,7 +44,7 @@ def by_definition(M: Any, normals: Any, equations: Any, n: int) -> float | None:
     for k in range(n + 1):
         for chosen in itertools.combinations(range(len(G)), k):
             rows = np.vstack([E, G[list(chosen)].reshape(-1, n)])
-            if np.linalg.matrix_rank(rows) < np.linalg.matrix_rank(E) + k:
+            if rank(rows) < rank(E) + k:
                 continue
             off = M @ (np.eye(n) - np.linalg.pinv(rows) @ rows)
             values = [v for v in np.linalg.svd(off, compute_uv=False) if v > 1e-9]

@@ -16,8 +16,8 @@ from bilevel_verify.truth.functions.quadratics import Quadratic
 from bilevel_verify.truth.functions.structure import Ridge
 from bilevel_verify.truth.lower_level.points import precision
 from bilevel_verify.truth.simple_bilevel import supported as room
+from bilevel_verify.truth.simple_bilevel.facts import Facts, Row
 from bilevel_verify.truth.simple_bilevel.path_following import End, Region
-from bilevel_verify.truth.simple_bilevel.supported import Facts, Row
 
 pytestmark = pytest.mark.fast
 F = Fraction

@@ -17,8 +17,9 @@ import bilevel_verify as bv
 from bilevel_verify.truth.functions.model import Function
 from bilevel_verify.truth.lower_level.points import precision
 from bilevel_verify.truth.simple_bilevel import supported as room
+from bilevel_verify.truth.simple_bilevel.facts import Row
 from bilevel_verify.truth.simple_bilevel.path_following import Region
-from bilevel_verify.truth.simple_bilevel.supported import Row, Supported
+from bilevel_verify.truth.simple_bilevel.supported import Supported
 
 pytestmark = pytest.mark.fast
 F = Fraction

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from bilevel_verify.truth.functions.quadratics import Quadratic
+from bilevel_verify.truth.simple_bilevel.facts import Facts
 from bilevel_verify.truth.simple_bilevel.path_following import End
-from bilevel_verify.truth.simple_bilevel.supported import Facts
 
 F = Fraction
 

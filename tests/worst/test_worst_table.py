@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from bilevel_verify.worst.result import Tightness
 from bilevel_verify.worst.screening import Share
+from bilevel_verify.worst.tightness import Tightness
 from bilevel_verify.worst.tightness_map import table, tightness_map, totals
 
 

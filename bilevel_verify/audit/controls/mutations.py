@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from bilevel_verify.audit.scalar.claim import ScalarClaim
 from bilevel_verify.language import tree
-from bilevel_verify.theorems.card import Domain, Expression
+from bilevel_verify.theorems.card_parts import Domain, Expression
 from bilevel_verify.theorems.rewrite import binder, moved_limit, with_child
 
 Mutate = Callable[[tree.Node], tree.Node | None]

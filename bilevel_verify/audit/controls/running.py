@@ -25,7 +25,8 @@ from bilevel_verify.audit.pool import shared
 from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim
 from bilevel_verify.audit.scalar.deciding import decide
 from bilevel_verify.language import to_text, tree
-from bilevel_verify.theorems.card import Card, Derivation, Entry, Expression, Inequality, Link, Step
+from bilevel_verify.theorems.card import Card, Derivation, Entry, Inequality, Step
+from bilevel_verify.theorems.card_parts import Expression, Link
 from bilevel_verify.theorems.origins import with_ours
 from bilevel_verify.theorems.rewrite import free_letters, has_order
 from bilevel_verify.theorems.vocabulary import NUMBERS

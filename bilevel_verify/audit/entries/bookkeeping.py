@@ -10,18 +10,8 @@ from bilevel_verify.audit.findings.finding import Finding, Place, exact_text, ro
 from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim
 from bilevel_verify.audit.scalar.deciding import decide
 from bilevel_verify.language import to_text, tree
-from bilevel_verify.theorems.card import (
-    Card,
-    Claim,
-    Condition,
-    Derivation,
-    Entry,
-    Expression,
-    Inequality,
-    Link,
-    Statement,
-    Step,
-)
+from bilevel_verify.theorems.card import Card, Claim, Derivation, Entry, Inequality, Statement, Step
+from bilevel_verify.theorems.card_parts import Condition, Expression, Link
 from bilevel_verify.theorems.origins import not_given
 from bilevel_verify.theorems.rewrite import free_letters, has_order
 from bilevel_verify.theorems.vocabulary import NUMBERS, RANGE_FUNCTIONS, SCALAR_FUNCTIONS

@@ -11,15 +11,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from fractions import Fraction
 
 from bilevel_verify.audit.entries.reading import Written
 from bilevel_verify.audit.findings.finding import Finding, Place, row_of
 from bilevel_verify.audit.scalar.claim import POSITIVE, Decision, ScalarClaim
 from bilevel_verify.audit.scalar.deciding import decide
-from bilevel_verify.theorems.card import Card, Domain, Entry
+from bilevel_verify.language import tree
+from bilevel_verify.theorems.card import Card, Entry
+from bilevel_verify.theorems.card_parts import Domain
+from bilevel_verify.theorems.rewrite import infinite
 
 AGAINST = {"<=": (">",), "<": (">=",), ">=": ("<",), ">": ("<=",), "==": ("<", ">")}
 ENGINE = "not refuted in a draft"
+ZERO = tree.Number(Fraction(0))
 
 
 def open_letters(claim: ScalarClaim) -> tuple[str, ...]:
@@ -76,14 +81,23 @@ def _named(entry: Entry) -> str:
 
 
 def positive(table: Written, claim: ScalarClaim, entry: Entry) -> tuple[Written, tuple[str, ...]]:
-    """The letters of an entry with those taken positive that have no range, and the texts that say so."""
-    names = [n for n in open_letters(claim) if not _stands(entry, n) and _whole(claim.domains[n])]
+    """The letters of an entry with those taken positive that have no range, or may be 0, and the texts that say so."""
+    free = [n for n in open_letters(claim) if _whole(claim.domains[n])]
+    free += [n for n in claim.letters if claim.domains[n].origin and _not_negative(claim.domains[n])]
+    names = [n for n in free if not _stands(entry, n)]
     domains = {**table.domains, **{n: replace(POSITIVE, text="(0, oo)", added=True) for n in names}}
     return replace(table, domains=domains), tuple(f"{name} in (0, oo)" for name in names)
 
 
 def _whole(domain: Domain) -> bool:
     return domain.kind == "interval" and domain.lower is None and domain.upper is None
+
+
+def _not_negative(domain: Domain) -> bool:
+    """Whether a range is all numbers from 0 on: what a text says of a Lipschitz constant."""
+    low = domain.lower.tree if domain.lower is not None else None
+    open_end = domain.upper is None or infinite(domain.upper.tree)
+    return domain.kind == "interval" and low == ZERO and domain.lower_closed and open_end
 
 
 def margin_findings(card: Card, entry: Entry) -> list[Finding]:

@@ -20,7 +20,8 @@ from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim
 from bilevel_verify.audit.scalar.deciding import decide
 from bilevel_verify.errors import MathematicalError
 from bilevel_verify.language import to_latex, to_text, tree
-from bilevel_verify.theorems.card import Card, Derivation, Entry, Expression, Inequality, Link, Mark, Step
+from bilevel_verify.theorems.card import Card, Derivation, Entry, Inequality, Step
+from bilevel_verify.theorems.card_parts import Expression, Link, Mark
 from bilevel_verify.theorems.exact import Formula, middle, precision
 from bilevel_verify.theorems.origins import added_mark, not_given, ours_of, unread_of, with_ours
 from bilevel_verify.theorems.rewrite import free_letters
@@ -215,7 +216,7 @@ def _judged(judge: Judge, link: Link, number: int, vectors: tuple[str, ...], rep
     else:
         yield finding
     if claim is not None and definedness.outcome != "proved":
-        yield _pole(judge, link, number, claim, definedness, needed)
+        yield _pole(judge, link, number, claim, definedness, None if vectors else needed)  # no script for vectors
 
 
 def _definitions(judge: Judge, link: Link, decision: Decision) -> dict[str, str]:

@@ -12,7 +12,8 @@ from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim, end_conditi
 from bilevel_verify.audit.scalar.deciding import decide
 from bilevel_verify.errors import CardError
 from bilevel_verify.language import tree
-from bilevel_verify.theorems.card import Card, Domain, Entry, Expression, Link, Statement
+from bilevel_verify.theorems.card import Card, Entry, Statement
+from bilevel_verify.theorems.card_parts import Domain, Expression, Link
 from bilevel_verify.theorems.origins import added_mark
 from bilevel_verify.theorems.rewrite import free_letters, rebuild, substitute
 from bilevel_verify.theorems.vocabulary import NUMBERS

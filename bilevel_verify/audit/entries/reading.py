@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 
 from bilevel_verify.audit.scalar.claim import KINDS, POSITIVE, ScalarClaim
 from bilevel_verify.language import tree
-from bilevel_verify.theorems.card import Card, Condition, Domain, Entry, Expression, Link, Root
+from bilevel_verify.theorems.card import Card, Entry
+from bilevel_verify.theorems.card_parts import Condition, Domain, Expression, Link, Root
 from bilevel_verify.theorems.origins import range_text, with_ours
 from bilevel_verify.theorems.prescribed import formulas_of, included
 from bilevel_verify.theorems.rewrite import free_letters, has_order, substitute

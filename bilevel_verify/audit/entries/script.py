@@ -60,10 +60,11 @@ def undefined_script(claim: ScalarClaim, needed: ScalarClaim, point: Mapping[str
     claim, needed, printer = prepared(claim), prepared(needed), Printer()
     everything = replace(claim, domains={**needed.domains, **claim.domains}, where=needed.where)
     point = feasible_point(everything, point) or dict(point)  # letters that do not matter have values as well
-    left, right = printer.of(claim.left), printer.of(claim.right)
     need = printer.of(tree.Compare((needed.left, needed.right), (needed.op,)))
     hypotheses, given = _hypotheses(needed, printer)
-    sides = f'("left ", lambda: {left}), ("right", lambda: {right}), ' if set(claim.letters) <= point.keys() else ""
+    shown = free_letters(claim.left) | free_letters(claim.right) <= point.keys() | NUMBERS  # vectors have no values
+    named = (("left ", claim.left), ("right", claim.right)) if shown else ()
+    sides = "".join(f'("{name}", lambda: {printer.of(side)}), ' for name, side in named)
     lines = [*_values(point), *hypotheses, f'print("a part of the formula is defined:", bool({need}))']
     lines += [
         f"for name, side in ({sides}):",

@@ -8,7 +8,8 @@ from dataclasses import replace
 from bilevel_verify.audit.findings.finding import Finding
 from bilevel_verify.checks.verdicts.verdict import Row
 from bilevel_verify.language import tree
-from bilevel_verify.theorems.card import Algorithm, Card, Entry, Mark
+from bilevel_verify.theorems.card import Algorithm, Card, Entry
+from bilevel_verify.theorems.card_parts import Mark
 from bilevel_verify.theorems.pseudocode.assignment import Range
 from bilevel_verify.theorems.pseudocode.executability import static_findings
 from bilevel_verify.theorems.pseudocode.trial import trial_findings

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from bilevel_verify.audit.findings.finding import Finding
 from bilevel_verify.checks.verdicts.verdict import Row
-from bilevel_verify.theorems.card import Card, Derivation, Entry, Refuted, Statement
+from bilevel_verify.theorems.card import Card, Derivation, Entry, Statement
+from bilevel_verify.theorems.card_parts import Refuted
 
 GRADES = ("breaks the statement", "changes a constant or a rate", "local slip", "wording")
 """From the gravest down; the list is closed."""

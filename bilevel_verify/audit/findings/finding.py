@@ -10,7 +10,7 @@ from typing import Any
 
 from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim
 from bilevel_verify.checks.verdicts.verdict import Row, Verdict
-from bilevel_verify.theorems.card import Mark
+from bilevel_verify.theorems.card_parts import Mark
 
 VERDICTS: dict[str, Verdict] = {
     "proved": "holds",

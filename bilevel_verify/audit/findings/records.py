@@ -16,7 +16,8 @@ from bilevel_verify.errors import BilevelVerifyError
 from bilevel_verify.problems.family import ProblemFamily
 from bilevel_verify.problems.files import from_spec
 from bilevel_verify.problems.problem import Problem
-from bilevel_verify.theorems.card import NEVER, Card, Claim, Entry, Refuted, Statement
+from bilevel_verify.theorems.card import NEVER, Card, Claim, Entry, Statement
+from bilevel_verify.theorems.card_parts import Refuted
 
 NOT_REPEATED = "not repeated here"
 OWN = ("added", "repaired")

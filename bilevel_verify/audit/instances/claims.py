@@ -22,8 +22,8 @@ from bilevel_verify.theorems.library import shipped
 from bilevel_verify.worst.attack import SCOPES, Attacked, attack
 
 if TYPE_CHECKING:
-    from bilevel_verify.worst.result import Tightness
     from bilevel_verify.worst.screening import Target
+    from bilevel_verify.worst.tightness import Tightness
 
 FULL, QUICK = 16, 3
 """Instances for each statement in a full and in a quick audit."""

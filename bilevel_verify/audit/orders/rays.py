@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from fractions import Fraction
 from itertools import product
 from math import gcd, lcm
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 import sympy
 
@@ -20,6 +21,7 @@ from bilevel_verify.audit.orders.monomials import (
     Bound,
     Clauses,
     Form,
+    K,
     LogArgument,
     Monomial,
     NoOrder,
@@ -27,6 +29,9 @@ from bilevel_verify.audit.orders.monomials import (
     Regime,
 )
 from bilevel_verify.audit.patience import ended_after
+
+if TYPE_CHECKING:
+    import z3
 
 RESOURCES = 3_000_000
 SECONDS = 20.0
@@ -60,7 +65,7 @@ def separate(
 
 
 def _found(
-    z3: Any, pairs: list[tuple[Monomial, Monomial]], regime: Regime, signed: bool, certain: bool = False
+    z3: ModuleType, pairs: list[tuple[Monomial, Monomial]], regime: Regime, signed: bool, certain: bool = False
 ) -> Ray | None:
     problem = _Directions(z3, pairs, regime, signed, certain)
     if not regime.exponents:
@@ -76,18 +81,27 @@ def _found(
 
 
 def _known_letters(pairs: list[tuple[Monomial, Monomial]], regime: Regime) -> None:
+    """What does not cancel must be made of letters of the regime, inside of logarithms too."""
     for one, other in pairs:
         for name in (one.exponents.keys() | other.exponents.keys()) - set(regime.letters):
-            gap = sympy.sympify(one.exponents.get(name, 0)) - sympy.sympify(other.exponents.get(name, 0))
-            if sympy.cancel(gap) != 0:
+            if not _agree(one.exponents, other.exponents, name):
                 raise NoOrder(f"the regime does not say how {name} grows")
+        for argument in one.logs.keys() | other.logs.keys():
+            unknown = sorted(argument.letters.difference(regime.letters, regime.exponents))
+            if unknown and not _agree(one.logs, other.logs, argument):
+                raise NoOrder(f"the regime does not say how {unknown[0]} grows")
+
+
+def _agree(one: Mapping[K, sympy.Expr], other: Mapping[K, sympy.Expr], key: K) -> bool:
+    gap = sympy.sympify(one.get(key, 0)) - sympy.sympify(other.get(key, 0))
+    return bool(sympy.cancel(gap) == 0)
 
 
 class _Directions:
     """The linear problem of one pair of branches; ``certain``: logarithms of unknown size count against the ray."""
 
     def __init__(
-        self, z3: Any, pairs: list[tuple[Monomial, Monomial]], regime: Regime, signed: bool, certain: bool
+        self, z3: ModuleType, pairs: list[tuple[Monomial, Monomial]], regime: Regime, signed: bool, certain: bool
     ) -> None:
         self.z3, self.pairs, self.regime, self.signed, self.certain = z3, pairs, regime, signed, certain
         # a context of its own and one order of what is asserted: the answer depends on no question asked before
@@ -95,7 +109,7 @@ class _Directions:
         self.direction = {name: self.real(f"u_{name}") for name in sorted(regime.letters)}
         self.exponents = {name: self.real(f"e_{name}") for name in sorted(regime.exponents)}
 
-    def real(self, name: str) -> Any:
+    def real(self, name: str) -> z3.ArithRef:
         """A real unknown."""
         return self.z3.Real(name, self.context)
 
@@ -137,7 +151,7 @@ class _Directions:
             model = optimum.model() if optimum.check() == z3.sat else solver.model()
         return self.ray(model, values)
 
-    def constraints(self, values: Mapping[str, Fraction] | None) -> list[Any]:
+    def constraints(self, values: Mapping[str, Fraction] | None) -> list[z3.BoolRef]:
         z3, found = self.z3, []
         for row in sorted(self.regime.rows, key=lambda row: sorted(row.items())):
             found.append(z3.Sum([self.number(v) * self.direction[n] for n, v in row.items()]) >= 0)
@@ -151,7 +165,7 @@ class _Directions:
             found.append(self.faster(one, other, values))
         return found
 
-    def counted(self, argument: LogArgument) -> Any:
+    def counted(self, argument: LogArgument) -> z3.BoolRef:
         """A logarithm counts 1 along rays that move its argument, and 0 along those that keep it."""
         z3, count = self.z3, self.count(argument)
         moves, stays = self.moves(argument)
@@ -159,7 +173,7 @@ class _Directions:
             stays = z3.BoolVal(True, self.context)
         return z3.Or(z3.And(count == 1, moves), z3.And(count == 0, stays))
 
-    def count(self, argument: LogArgument) -> Any:
+    def count(self, argument: LogArgument) -> z3.ArithRef:
         return self.real(self.name(argument))
 
     def name(self, argument: LogArgument) -> str:
@@ -180,11 +194,11 @@ class _Directions:
         """What the logarithms are taken of that should be positive where a family sets out."""
         return sorted({*self.regime.rising, *(clauses for one, _ in self.pairs for clauses, _ in one.signs)})
 
-    def slope(self, clauses: Clauses, direction: Mapping[str, Any] | None = None) -> Any:
+    def slope(self, clauses: Clauses, direction: Mapping[str, z3.ArithRef] | None = None) -> z3.ArithRef:
         """The exponent of t of a maximum over minima of monomials."""
         return _fold(self.z3, [self.extreme(clause, True, direction) for clause in clauses], least=False)
 
-    def positive(self, monomial: Monomial) -> Any:
+    def positive(self, monomial: Monomial) -> z3.BoolRef:
         """Whether an even number of its logarithms are negative; only whole powers of negative ones are defined."""
         z3, negative, defined = self.z3, self.z3.BoolVal(False, self.context), []
         for clauses, power in monomial.signs:
@@ -195,13 +209,15 @@ class _Directions:
                 negative = z3.Xor(negative, slope < 0)
         return z3.And(z3.Not(negative), *defined)
 
-    def extreme(self, forms: tuple[Form, ...], least: bool, direction: Mapping[str, Any] | None = None) -> Any:
+    def extreme(
+        self, forms: tuple[Form, ...], least: bool, direction: Mapping[str, z3.ArithRef] | None = None
+    ) -> z3.ArithRef:
         along = self.direction if direction is None else direction
         known = [[(n, e) for n, e in form if n in along] for form in forms]
         values = [self.z3.Sum([self.number(ZERO), *(self.number(e) * along[n] for n, e in f)]) for f in known]
         return _fold(self.z3, values, least)
 
-    def faster(self, one: Monomial, other: Monomial, values: Mapping[str, Fraction] | None) -> Any:
+    def faster(self, one: Monomial, other: Monomial, values: Mapping[str, Fraction] | None) -> z3.BoolRef:
         """``one`` grows faster than ``other``: by a power, or by logarithms of what moves."""
         z3 = self.z3
         rate = self.rate(one, other, values)
@@ -215,7 +231,7 @@ class _Directions:
             return rate >= 1
         return z3.Or(rate >= 1, z3.And(rate >= 0, z3.Sum(counted) > 0))
 
-    def rate(self, one: Monomial, other: Monomial, values: Mapping[str, Fraction] | None) -> Any:
+    def rate(self, one: Monomial, other: Monomial, values: Mapping[str, Fraction] | None) -> z3.ArithRef:
         terms = []
         for name, u in self.direction.items():
             gap = sympy.cancel(sympy.sympify(one.exponents.get(name, 0)) - sympy.sympify(other.exponents.get(name, 0)))
@@ -223,7 +239,7 @@ class _Directions:
                 terms.append(self.coefficient(gap, values) * u)
         return self.z3.Sum(terms) if terms else self.number(Fraction(0))
 
-    def coefficient(self, gap: sympy.Expr, values: Mapping[str, Fraction] | None) -> Any:
+    def coefficient(self, gap: sympy.Expr, values: Mapping[str, Fraction] | None) -> z3.ArithRef:
         if values is not None:
             put = {sympy.Symbol(n): sympy.Rational(v.numerator, v.denominator) for n, v in values.items()}
             number = gap.subs(put)
@@ -233,7 +249,7 @@ class _Directions:
         top, bottom = sympy.fraction(sympy.together(gap))
         return self.polynomial(top) / self.polynomial(bottom)
 
-    def polynomial(self, value: sympy.Expr) -> Any:
+    def polynomial(self, value: sympy.Expr) -> z3.ArithRef:
         if value.is_Rational:
             return self.number(Fraction(int(value.p), int(value.q)))
         if value.is_Symbol:
@@ -246,7 +262,7 @@ class _Directions:
             total = total * part
         return total
 
-    def number(self, value: Fraction) -> Any:
+    def number(self, value: Fraction) -> z3.RatNumRef:
         return self.z3.RealVal(f"{value.numerator}/{value.denominator}", self.context)
 
     def ray(self, model: Any, values: Mapping[str, Fraction]) -> Ray:
@@ -303,13 +319,13 @@ class _Directions:
         raise NoOrder("no starting point at which every hypothesis holds was found")
 
 
-def _limited(solver: Any) -> Any:
+def _limited(solver: z3.Solver) -> Any:
     """A solver whose work is limited."""
     solver.set("rlimit", RESOURCES)
     return solver
 
 
-def _fold(z3: Any, values: list[Any], least: bool) -> Any:
+def _fold(z3: ModuleType, values: list[z3.ArithRef], least: bool) -> z3.ArithRef:
     """The least or the largest of some linear forms."""
     found = values[0]
     for value in values[1:]:

@@ -19,7 +19,8 @@ from bilevel_verify.audit.scalar.claim import end_conditions
 from bilevel_verify.audit.scalar.linear import linear_form
 from bilevel_verify.errors import MathematicalError
 from bilevel_verify.language import tree
-from bilevel_verify.theorems.card import Card, Derivation, Domain, Expression, Statement
+from bilevel_verify.theorems.card import Card, Derivation, Statement
+from bilevel_verify.theorems.card_parts import Domain, Expression
 from bilevel_verify.theorems.exact import Formula
 from bilevel_verify.theorems.prescribed import included
 from bilevel_verify.theorems.rewrite import free_letters, rebuild, written_out

@@ -18,7 +18,7 @@ from bilevel_verify.audit.scalar.field import Field
 from bilevel_verify.audit.scalar.numeric import evaluate
 from bilevel_verify.audit.scalar.shrink import shrink
 from bilevel_verify.language import tree
-from bilevel_verify.theorems.card import Domain
+from bilevel_verify.theorems.card_parts import Domain
 from bilevel_verify.theorems.rewrite import binder
 
 Array = NDArray[np.float64]

@@ -21,7 +21,7 @@ from bilevel_verify.audit.scalar.signs import nonnegative as plainly_nonnegative
 from bilevel_verify.audit.scalar.work import spend
 from bilevel_verify.language import tree
 from bilevel_verify.language.elementary import ELEMENTARY, Elementary
-from bilevel_verify.theorems.card import Domain, Expression
+from bilevel_verify.theorems.card_parts import Domain, Expression
 
 Ball = Any
 Box = dict[str, tuple[Fraction, Fraction]]

@@ -15,7 +15,7 @@ from bilevel_verify.audit.scalar.claim import Decision, Outcome, ScalarClaim, me
 from bilevel_verify.audit.scalar.integers import whole
 from bilevel_verify.audit.scalar.linear import linear_form
 from bilevel_verify.language import tree
-from bilevel_verify.theorems.card import Domain, Expression
+from bilevel_verify.theorems.card_parts import Domain, Expression
 from bilevel_verify.theorems.rewrite import rebuild
 
 Decide = Callable[[ScalarClaim], Decision]

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from bilevel_verify.audit.scalar.integers import whole
 from bilevel_verify.errors import BilevelVerifyError
 from bilevel_verify.language import tree
-from bilevel_verify.theorems.card import Domain, Expression
+from bilevel_verify.theorems.card_parts import Domain, Expression
 from bilevel_verify.theorems.exact import Formula
 from bilevel_verify.theorems.rewrite import free_letters, infinite, substitute
 from bilevel_verify.theorems.vocabulary import NUMBERS
@@ -227,7 +227,7 @@ def _total(terms: list[tree.Node]) -> tree.Node:
     return terms[0] if terms else tree.Number(Fraction(0))
 
 
-def _end_letters(domain: Domain | None, domains: Mapping[str, Any]) -> set[str]:
+def _end_letters(domain: Domain | None, domains: Mapping[str, Domain]) -> set[str]:
     found: set[str] = set()
     for end in (domain.lower, domain.upper) if domain is not None else ():
         if end is not None and not infinite(end.tree):

@@ -18,7 +18,7 @@ from bilevel_verify.audit.scalar.powers import ONE, ZERO, Term, collected, surel
 from bilevel_verify.audit.scalar.signs import nonnegative, positive
 from bilevel_verify.audit.scalar.smt import prove as by_smt
 from bilevel_verify.language import tree
-from bilevel_verify.theorems.card import Domain, Expression
+from bilevel_verify.theorems.card_parts import Domain, Expression
 from bilevel_verify.theorems.rewrite import free_letters
 
 Decide = Callable[[ScalarClaim], Decision]

@@ -11,7 +11,7 @@ from itertools import product
 
 from bilevel_verify.audit.scalar.linear import linear_form
 from bilevel_verify.language import tree
-from bilevel_verify.theorems.card import Domain, Expression
+from bilevel_verify.theorems.card_parts import Domain, Expression
 from bilevel_verify.theorems.rewrite import binder, free_letters
 
 Domains = Mapping[str, Domain]

@@ -11,7 +11,7 @@ from bilevel_verify.audit.scalar.integers import index_domain, whole
 from bilevel_verify.audit.scalar.linear import linear_form
 from bilevel_verify.audit.scalar.signs import nonnegative, positive
 from bilevel_verify.language import tree
-from bilevel_verify.theorems.card import Domain, Expression
+from bilevel_verify.theorems.card_parts import Domain, Expression
 from bilevel_verify.theorems.rewrite import binder, substitute
 
 ZERO = tree.Number(Fraction(0))

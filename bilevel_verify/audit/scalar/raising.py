@@ -14,7 +14,7 @@ from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim
 from bilevel_verify.audit.scalar.linear import linear_form
 from bilevel_verify.audit.scalar.powers import Term, collected, surely, total
 from bilevel_verify.language import tree
-from bilevel_verify.theorems.card import Domain
+from bilevel_verify.theorems.card_parts import Domain
 
 Decide = Callable[[ScalarClaim], Decision]
 ENGINE = "raising"

@@ -28,7 +28,7 @@ from bilevel_verify.audit.scalar.combination import (
 from bilevel_verify.audit.scalar.linear import linear_form
 from bilevel_verify.audit.scalar.work import spend
 from bilevel_verify.language import tree
-from bilevel_verify.theorems.card import Expression
+from bilevel_verify.theorems.card_parts import Expression
 
 ENGINE = "rolle"
 LOGARITHMS = 5

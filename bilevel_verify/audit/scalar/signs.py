@@ -10,7 +10,7 @@ from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim
 from bilevel_verify.audit.scalar.integers import even
 from bilevel_verify.audit.scalar.linear import linear_form
 from bilevel_verify.language import tree
-from bilevel_verify.theorems.card import Domain
+from bilevel_verify.theorems.card_parts import Domain
 from bilevel_verify.theorems.rewrite import rebuild
 from bilevel_verify.theorems.vocabulary import NUMBERS
 

@@ -10,15 +10,15 @@ from typing import Any
 from bilevel_check.check import without_determined
 from bilevel_check.context import Context
 from bilevel_check.ring import names, number
-from bilevel_check.rules import Proof, defined_element, element_of, goal_of
-from bilevel_check.terms import Refused, Tree, letters, substituted, tree, work
+from bilevel_check.rules import defined_element, element_of, goal_of
+from bilevel_check.terms import Refused, Tree, letter_of, letters, split, substituted, tree, work
+from bilevel_verify.certificates.coq.inequalities import SIGN, Inequalities
 from bilevel_verify.certificates.coq.script import ZERO, Generators
 from bilevel_verify.certificates.coq.trees import Trees
 from bilevel_verify.certificates.coq.words import NotWritten, Words
 
 PRELUDE = files("bilevel_verify.certificates.coq").joinpath("prelude.v").read_text(encoding="utf-8")
 """What every file begins with: words, lemmas and tactics."""
-SIGN = {">=": "<=", ">": "<", "==": "="}
 OF = {"<=": "of_le", "<": "of_lt", ">=": "of_ge", ">": "of_gt", "==": "of_eq"}
 PASSES = 4
 
@@ -80,13 +80,8 @@ def _attempt(data: dict[str, Any], generators: Generators) -> tuple[Trees, list[
     return script, [*lines, *script.lines]
 
 
-class Run:
-    """The lines of a proof, one after the other; ``hypotheses`` as the checker has them, known as ``h0'``, ``h1'``."""
-
-    def __init__(self, hypotheses: list[Any], let: list[int], given: dict[int, str] | None = None) -> None:
-        self.hypotheses, self.let, self.given = hypotheses, let, given or {}
-        self.proof = Proof(hypotheses)
-        self.raw: dict[Any, str] = {}
+class Run(Inequalities):
+    """The lines of a proof, one after the other."""
 
     def lines(self, script: Trees, lines: list[Any]) -> None:
         """All lines; each adds its facts to the script and to its context."""
@@ -118,200 +113,9 @@ class Run:
         script.lines.append(f"apply {OF[goal[0]]}. replace ({high} - {low}) with {text} by "
                             f"({step}{script.same(step, low, high, text)}). exact {name}.")  # fmt: skip
 
-    # ---- hypotheses, identities -------------------------------------------------------------------------------------
-
-    def hypothesis(self, script: Trees, place: int) -> list[str]:
-        op, small, large = goal_of(self.hypotheses[place])
-        name = self.given.get(place, f"h{place}'")
-        if self.hypotheses[place][0] in (">", ">="):
-            name = f"({'Rge_le' if op == '>=' else 'Rgt_lt'} _ _ {name})"
-        return [script.fact(small, large, op, "(eq_refl _)" if place in self.let else name)]
-
-    def identity(self, script: Trees, goal: Any, parts: list[Any], multiplier: Any = 1) -> list[str]:
-        at = script.at
-        element, op = element_of(at, goal)
-        factor = at.of(tree(multiplier))
-        shown, texts = [], [script.text(element), script.text(factor)]
-        script.ensure(element)
-        if factor.constant() is None:
-            script.know(factor, "!=" if op == "==" else ">")
-        for cofactor, places, squares in parts:
-            value, equal = at.of(tree(cofactor)), False
-            factors = []
-            if value.constant() is None:
-                script.ensure(value)
-            if value != number(1):
-                factors.append(script.text(value))
-            for place in places:
-                factors.append(script.text(at.facts[place][0]))
-                equal |= at.facts[place][1] == "=="
-            for square in squares:
-                root = at.of(tree(square))
-                script.ensure(root)
-                if op == ">" and at.known(root, "!=") and root.constant() is None:
-                    script.know(root, "!=")
-                factors.append(f"{script.text(root)} ^ 2")
-            text = " * ".join(factors or ["1"])
-            shown.append(text)
-            if equal:
-                zero = next(place for place in places if at.facts[place][1] == "==")
-                relation = "=" if op == "==" else "<="
-                goal_text = f"{text} = 0" if op == "==" else f"0 {relation} {text}"
-                script.assertion(
-                    goal_text,
-                    f"rewrite {script.facts[zero]}; ring."
-                    if op == "=="
-                    else f"apply (eq_le _ 0); [rewrite {script.facts[zero]}; ring | lra].",
-                )
-            elif value.constant() is None:
-                script.know(value, ">" if at.known(value, ">") else ">=")
-        total = " + ".join(shown) or "0"
-        equality = script.same(*texts, total)
-        last = {"==": "lra", ">": "pos", ">=": "pos"}[op]
-        rule = {"==": "shown_eq", ">": "shown_lt", ">=": "shown_le"}[op]
-        sign = "nonzero" if op == "==" else "pos"
-        proof = f"apply ({rule} {texts[0]} {texts[1]} ({total})); [{sign} | {equality} | {last}]."
-        return [script.assertion(ZERO[op].format(texts[0]), proof)]
-
-    def known(self, script: Trees, goal: Any) -> list[str]:
-        return [script.know(*element_of(script.at, goal))]
-
-    # ---- powers, logarithms, numbers --------------------------------------------------------------------------------
-
-    def _raw(self, script: Trees, small: Tree, large: Tree, op: str) -> str:
-        """A relation between trees of which the difference is known."""
-        p = script.at.of(large) - script.at.of(small)
-        name = script.know(p, op)
-        low, high = script.words.scalar(small), script.words.scalar(large)
-        step, text = script.rewriting([small, large]), script.text(p)
-        rule = {">=": "of_le", ">": "of_lt", "==": "of_eq"}[op]
-        return script.assertion(f"{low} {SIGN[op]} {high}", f"apply {rule}; replace ({high} - {low}) with {text} by "
-                                f"({step}{script.same(step, low, high, text)}); exact {name}.")  # fmt: skip
-
-    def _powers(self, script: Trees, small: Tree, large: Tree, e: Tree) -> tuple[Tree, Tree]:
-        """Both powers, known as what they equal."""
-        found = []
-        for side in (small, large):
-            value = script.at.powers(side, script.at.of(e))
-            script.ensure(value)
-            shown = f"(rpow {script.words.scalar(side)} {script.words.scalar(e)})"
-            if shown not in script.equal:
-                proof = script.power(side, e, value)
-                script.equal[shown] = script.assertion(f"{shown} = {script.text(value)}", proof)
-                script.targets.append((script.text(value), script.equal[shown] or ""))
-            found.append((shown, value))
-        return found[0], found[1]
-
-    def _compared(self, script: Trees, low: Any, high: Any, op: str, raw: str) -> str:
-        """``high - low`` as a fact from a relation between two powers."""
-        p = high[1] - low[1]
-        script.ensure(p)
-        text = script.text(p)
-        back = "le_0" if op == ">=" else "lt_0"
-        proof = (f"apply ({'eq_le' if op == '>=' else 'eq_lt'} _ ({high[0]} - {low[0]})); [rewrite ?{script.equal[low[0]]}"
-                 f", ?{script.equal[high[0]]}; {script.same(text, script.text(low[1]), script.text(high[1]))} | "
-                 f"apply {back}; exact {raw}].")  # fmt: skip
-        return script.assertion(ZERO[op].format(text), proof)
-
-    def raised(self, script: Trees, goal: Any, exponent: Any) -> list[str]:
-        op, small, large = goal_of(goal)
-        at, e = script.at, tree(exponent)
-        value = at.of(e)
-        if op == "==":
-            raise NotWritten("powers of an equality")
-        raw = self._raw(script, small, large, op)
-        script.know(at.of(small), ">" if at.known(at.of(small), ">") else ">=")
-        low, high = self._powers(script, small, large, e)
-        script.equate(e)
-        rises = at.known(value, ">" if op == ">" else ">=")
-        script.know(value if rises else -value, ">" if op == ">" else ">=")
-        rule = {">=": "rpow_le", ">": "rpow_lt"}[op] if rises else {">=": "rpow_falls", ">": "rpow_falls_lt"}[op]
-        low, high = (low, high) if rises else (high, low)
-        step = script.rewriting([small])
-        sign = f"{step}first [pos | lra]"
-        name = script.assertion(f"{low[0]} {SIGN[op]} {high[0]}", f"apply {rule}; [{sign} | exact {raw} | "
-                                f"{script.rewriting([e])}lra].")  # fmt: skip
-        return [self._compared(script, low, high, op, name)]
-
-    def root(self, script: Trees, goal: Any, exponent: Any) -> list[str]:
-        op, small, large = goal_of(goal)
-        at, e = script.at, tree(exponent)
-        if op == "==":
-            raise NotWritten("roots of an equality")
-        for side in (small, large):
-            script.know(at.of(side), ">=")
-        script.know(at.of(e), ">")
-        low, high = self._powers(script, small, large, e)
-        difference = script.know(at.power(at.of(large), at.of(e)) - at.power(at.of(small), at.of(e)), op)
-        script.equate(e)
-        step = script.rewriting([small, large])
-        compare = (f"rewrite ?{script.equal[low[0]]}, ?{script.equal[high[0]]}; pose proof {difference}; "
-                   f"lra")  # fmt: skip
-        shown = script.words.scalar(small), script.words.scalar(large), script.words.scalar(e)
-        rule = "root_le" if op == ">=" else "root_lt"
-        raw = script.assertion(f"{shown[0]} {SIGN[op]} {shown[1]}", f"apply ({rule} _ _ {shown[2]}); [{step}first [pos | lra] | "
-                               f"{step}first [pos | lra] | {script.rewriting([e])}lra | {compare}].")  # fmt: skip
-        return [script.fact(small, large, op, raw)]
-
-    def exponent(self, script: Trees, base: Any, goal: Any) -> list[str]:
-        op, small, large = goal_of(goal)
-        at, b = script.at, tree(base)
-        raw, value = self._raw(script, small, large, op), at.of(b)
-        above = at.known(value - number(1), ">" if op == ">" else ">=")
-        if not above and op == ">":
-            raise NotWritten("powers that fall strictly")
-        script.know(value - number(1) if above else number(1) - value, op)
-        script.know(value, ">")
-        pairs = []
-        for e in (small, large):
-            power = at.power(value, at.of(e))
-            script.ensure(power)
-            shown = f"(rpow {script.words.scalar(b)} {script.words.scalar(e)})"
-            if shown not in script.equal:
-                proof = script.power(b, e, power)
-                script.equal[shown] = script.assertion(f"{shown} = {script.text(power)}", proof)
-                script.targets.append((script.text(power), script.equal[shown] or ""))
-            pairs.append((shown, power))
-        low, high = pairs if above else pairs[::-1]
-        step = script.rewriting([b])
-        if above:
-            rule = f"apply {'exponent_le' if op == '>=' else 'exponent_lt'}; [{step}lra | exact {raw}]."
-        else:
-            rule = f"apply exponent_ge; [{step}pos | {step}lra | exact {raw}]."
-        name = script.assertion(f"{low[0]} {SIGN[op]} {high[0]}", rule)
-        return [self._compared(script, low, high, op, name)]
-
-    def logarithm(self, script: Trees, value: Any) -> list[str]:
-        node = tree(value)
-        y = script.equate(node)
-        script.know(y, ">")
-        shown = script.words.scalar(node)
-        raw = script.assertion(f"(ln {shown}) <= ({shown} + (- 1))",
-                               f"assert (0 < {shown}) by ({script.rewriting([node])}pos); "
-                               f"pose proof (ln_below {shown}); lra.")  # fmt: skip
-        return [script.fact(("log", node), ("+", node, -1), ">=", raw)]
-
-    def log_rises(self, script: Trees, goal: Any) -> list[str]:
-        op, small, large = goal_of(goal)
-        if op == "==":
-            raise NotWritten("logarithms of an equality")
-        raw = self._raw(script, small, large, op)
-        script.know(script.at.of(small), ">")
-        low, high = script.words.scalar(small), script.words.scalar(large)
-        rule = "Rcomplements.ln_le" if op == ">=" else "ln_increasing"
-        name = script.assertion(f"(ln {low}) {SIGN[op]} (ln {high})",
-                                f"apply {rule}; [{script.rewriting([small])}first [pos | lra] | exact {raw}].")  # fmt: skip
-        return [script.fact(("log", small), ("log", large), op, name)]
-
-    def numbers(self, script: Trees, goal: Any) -> list[str]:
-        op, small, large = goal_of(goal)
-        low, high = script.words.scalar(small), script.words.scalar(large)
-        raw = script.assertion(f"{low} {SIGN[op]} {high}", "numeric.")
-        return [script.fact(small, large, op, raw)]
-
     # ---- integers, maxima, vectors ----------------------------------------------------------------------------------
 
-    def floor(self, script: Trees, value: Any) -> list[str]:
+    def floor(self, script: Trees, value: object) -> list[str]:
         x = script.at.of(tree(value))
         script.ensure(x)
         text = script.text(x)
@@ -451,7 +255,8 @@ class Run:
 
     def last_term(self, script: Trees, total: Any) -> list[str]:
         node = tree(total)
-        _, body, index, low, high = node
+        _, (body, name, low, high) = split(node)
+        index = letter_of(name)
         at = script.at
         before, last = ("sum", body, index, low, ("+", high, -1)), substituted(body, {index: high})
         length = script.know(at.of(high) - at.of(low), ">=")
@@ -471,7 +276,7 @@ class Run:
 
     def no_term(self, script: Trees, total: Any) -> list[str]:
         node = tree(total)
-        _, _, _, low, high = node
+        _, (_, _, low, high) = split(node)
         name = script.know(script.at.of(low) - script.at.of(high), ">")
         shown, ends = script.words.scalar(node), script.rewriting([low, high])
         gap, text = (

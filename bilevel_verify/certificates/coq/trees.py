@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import combinations
+from typing import TypeGuard
 
-from bilevel_check.context import power_of_one
+from bilevel_check.facts import power_of_one
 from bilevel_check.ring import Atom, Poly, number
-from bilevel_check.terms import Tree, substituted
+from bilevel_check.terms import Compound, Tree, letter_of, rational_of, substituted
 from bilevel_verify.certificates.coq.script import ZERO, Script
 from bilevel_verify.certificates.coq.words import NotWritten
 
@@ -32,14 +33,14 @@ class Trees(Script):
         target = self.text(p)
         if shown == target:
             self.equal[shown] = None
-        elif not special(node):
+        elif special(node):
+            step = PROOFS[letter_of(node[0])](self, node, p)
+            self.equal[shown] = self.assertion(f"{shown} = {target}", step)
+        else:
             for below in denominators(node):
                 self.nonzero(below)
             step = self.rewriting(outermost(node))
             self.equal[shown] = self.assertion(f"{shown} = {target}", f"{step}{self.same(step, shown, target)}.")
-        else:
-            step = PROOFS[node[0]](self, node, p)
-            self.equal[shown] = self.assertion(f"{shown} = {target}", step)
         if self.equal[shown]:
             self.targets.append((target, self.equal[shown] or ""))
         return p
@@ -113,21 +114,21 @@ class Trees(Script):
         top = [str(n) for n in _primes(c.numerator)] + pieces
         return f"({' * '.join(top or ['1'])}{bottom})", self.text(rest)
 
-    def raise_(self, node: Tree, p: Poly) -> str:
+    def raise_(self, node: Compound, p: Poly) -> str:
         return self.power(node[1], node[2], p)
 
-    def root(self, node: Tree, p: Poly) -> str:
+    def root(self, node: Compound, p: Poly) -> str:
         b = self.equate(node[1])
         step = self.rewriting([node[1]])
         self.know(b, ">=")
         self.positive(p)
         return f"{step}apply sqrt_is; [pos | pos | {self.same(self.text(b), self.text(p))}]."
 
-    def exponential(self, node: Tree, p: Poly) -> str:
+    def exponential(self, node: Compound, p: Poly) -> str:
         self.equate(node[1])
         return f"{self.rewriting([node[1]])}apply exp_is; [pos | logs; {self.same(self.text(p))}]."
 
-    def logarithm(self, node: Tree, p: Poly) -> str:
+    def logarithm(self, node: Compound, p: Poly) -> str:
         b = self.equate(node[1])
         step = self.rewriting([node[1]])
         product, _ = self.product(b)
@@ -136,7 +137,7 @@ class Trees(Script):
 
     # ---- maxima, integers -------------------------------------------------------------------------------------------
 
-    def extreme(self, node: Tree, p: Poly) -> str:
+    def extreme(self, node: Compound, p: Poly) -> str:
         values = [self.equate(part) for part in node[1:]]
         values += [number(0)] if node[0] == "plus" else [-values[0]] if node[0] == "abs" else []
         for one in values:
@@ -145,7 +146,7 @@ class Trees(Script):
                     self.know(one - other, ">=")
         return f"{self.rewriting(list(node[1:]))}extreme."
 
-    def integer_part(self, node: Tree, p: Poly) -> str:
+    def integer_part(self, node: Compound, p: Poly) -> str:
         value = self.equate(node[1])
         if self.at.integral(value):
             raise NotWritten("the floor of an integer")
@@ -158,8 +159,8 @@ class Trees(Script):
 
     # ---- sums -------------------------------------------------------------------------------------------------------
 
-    def sum(self, node: Tree, p: Poly) -> str:
-        _, body, index, low, high = node
+    def sum(self, node: Compound, p: Poly) -> str:
+        body, index, low, high = node[1], letter_of(node[2]), node[3], node[4]
         first, last = self.equate(low), self.equate(high)
         bound = self.at.bound()
         inside = self.inner(self.at.inner({bound: "integer"}))
@@ -201,7 +202,7 @@ class Trees(Script):
 
     # ---- vectors ----------------------------------------------------------------------------------------------------
 
-    def inner_product(self, node: Tree, p: Poly) -> str:
+    def inner_product(self, node: Compound, p: Poly) -> str:
         names = sorted(name for name, sort in self.at.sorts.items() if sort == "vector")
         turned = "".join(
             f"rewrite ?(dot_sym V' {self.words.letter(v)} {self.words.letter(u)}); " for u, v in combinations(names, 2)
@@ -241,13 +242,13 @@ class Trees(Script):
             self.said[goal] = self.assertion(goal, proof)
         return f"rewrite {equal}; " if equal else "", inner
 
-    def length(self, node: Tree, p: Poly) -> str:
+    def length(self, node: Compound, p: Poly) -> str:
         step, inner = self.square_of(node[1])
         self.positive(p)
         return f"unfold norm; {step}apply sqrt_is; [pos | pos | {self.same(self.text(inner), self.text(p))}]."
 
 
-PROOFS: dict[str, Callable[[Trees, Tree, Poly], str]] = {
+PROOFS: dict[str, Callable[[Trees, Compound, Poly], str]] = {
     "^": Trees.raise_, "sqrt": Trees.root, "exp": Trees.exponential, "log": Trees.logarithm,
     "sum": Trees.sum, "dot": Trees.inner_product, "norm": Trees.length, "floor": Trees.integer_part,
     "ceil": Trees.integer_part, **dict.fromkeys(EXTREMES, Trees.extreme),
@@ -255,7 +256,7 @@ PROOFS: dict[str, Callable[[Trees, Tree, Poly], str]] = {
 """Function -> the proof of what it equals."""
 
 
-def special(node: Tree) -> bool:
+def special(node: Tree) -> TypeGuard[Compound]:
     """Whether a tree is more than a rational function of its parts."""
     if not isinstance(node, tuple) or node[0] in ("+", "*", "/", "neg"):
         return False
@@ -275,7 +276,7 @@ def denominators(node: Tree) -> list[Tree]:
     """What stands under a fraction bar, outside of special trees."""
     if not isinstance(node, tuple) or special(node):
         return []
-    below = [node[2]] if node[0] == "/" else [node[1]] if node[0] == "^" and node[2] < 0 else []
+    below = [node[2]] if node[0] == "/" else [node[1]] if node[0] == "^" and rational_of(node[2]) < 0 else []
     return [*below, *(found for part in node[1:] for found in denominators(part))]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
-from bilevel_check.terms import Tree
+from bilevel_check.terms import Tree, letter_of, split
 
 TAKEN = set(
     "as at cofix else end exists fix for forall fun if IF in let match mod Prop return Set then Type using where with "
@@ -57,11 +57,11 @@ class Words:
             return number_text(Fraction(node))
         if isinstance(node, str):
             return {"pi": "PI", "E": "(exp 1)"}.get(node) or self.letter(node)
-        head, *parts = node
+        head, parts = split(node)
         if head in ("dot", "norm"):
             return f"({head} {' '.join(self.vector(part) for part in parts)})"
         if head == "sum":
-            body, index, low, high = parts
+            body, index, low, high = parts[0], letter_of(parts[1]), parts[2], parts[3]
             return f"(total (fun {self.letter(index)} => {self.scalar(body)}) {self.scalar(low)} {self.scalar(high)})"
         texts = [self.scalar(part) for part in (parts[:1] if head == "^" else parts)]
         if head == "^":
@@ -87,7 +87,7 @@ class Words:
             return self.letter(node)
         if not isinstance(node, tuple):
             raise NotWritten("the vector 0")
-        head, *parts = node
+        head, parts = split(node)
         if head == "+":
             return folded("vadd", [self.vector(part) for part in parts])
         if head == "neg":

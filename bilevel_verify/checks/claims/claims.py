@@ -14,7 +14,8 @@ from bilevel_verify.checks.claims.facts import needs_epochs, rests_on_the_epoch
 from bilevel_verify.checks.claims.recorded import HOW, RecordedRun
 from bilevel_verify.checks.claims.values import EvaluationError
 from bilevel_verify.errors import MathematicalError
-from bilevel_verify.theorems.card import Claim, Domain, Link
+from bilevel_verify.theorems.card import Claim
+from bilevel_verify.theorems.card_parts import Domain, Link
 
 MOST_PLACES = 5_000_000
 MOST_WORK = 40_000_000
@@ -169,15 +170,16 @@ def at_places(judged: Judged, starts: list[Bound]) -> None:
 
 def _at_place(judged: Judged, place: Bound) -> None:
     """Judge one place; what tabulated enclosures do not show to hold is judged again in full precision."""
-    found = _judge_at(judged, judged.evaluator, place)
+    tool = judged.evaluator
+    found = _judge_at(judged, tool, place)
     judged.tally.work += judged.work
     if found is not None and found.answer is not True and judged.again is not None:
-        slow = judged.again()
-        slow.new_epoch()
+        tool = judged.again()
+        tool.new_epoch()
         judged.tally.work += AGAIN_WORK * judged.work
-        found = _judge_at(judged, slow, place)
+        found = _judge_at(judged, tool, place)
     if found is None:
-        judged.tally.skip()
+        judged.tally.skip(tool.certainty)
     else:
         judged.tally.take(found, place.get("t"))
 

@@ -13,7 +13,7 @@ from math import inf, isnan
 from bilevel_verify.checks.claims.values import Answer, Scalar, Value, compare, ends, scalar_ball
 from bilevel_verify.checks.verdicts.verdict import Verdict
 from bilevel_verify.errors import MathematicalError
-from bilevel_verify.truth.arithmetic.enclosure import Certainty, weakest
+from bilevel_verify.truth.arithmetic.enclosure import Certainty, is_witness, weakest
 
 WIDE = 1e-6
 """A side whose relative width exceeds this is undecided for want of precision rather than by a tie."""
@@ -130,7 +130,8 @@ class Tally:
     """Collects the judgements of one relation over all its places.
 
     Keeps the place with the smallest margin, the worst violation, the first place that was not decided, and the place
-    that uses up most of the bound.
+    that uses up most of the bound. ``certainty`` is the weakest ingredient of all that was looked at, ``excluded`` that
+    of the conditions which left places out: what holds at the others rests on them too.
     """
 
     places: int = 0
@@ -138,6 +139,7 @@ class Tally:
     held: int = 0
     violated: int = 0
     certainty: Certainty = "proved"
+    excluded: Certainty = "proved"
     tightest: Judgement | None = None
     worst: Judgement | None = None
     first: Judgement | None = None
@@ -169,17 +171,19 @@ class Tally:
         if self.tightest is None or _before(judgement.margin, self.tightest.margin):
             self.tightest = judgement
 
-    def skip(self) -> None:
-        """A place where a ``where`` line is false."""
+    def skip(self, certainty: Certainty) -> None:
+        """A place where a ``where`` line is false, in numbers of this certainty."""
         self.skipped += 1
+        self.excluded = weakest(self.excluded, certainty)
+        self.certainty = weakest(self.certainty, certainty)
 
     def outcome(self) -> tuple[Verdict, str]:
         """Verdict and reason from the places alone, hypotheses not yet considered."""
         if self.places == 0:
-            return (
-                "not applicable",
-                f"vacuous: no place to check ({self.skipped} skipped)" if self.skipped else "vacuous",
-            )
+            count = f" ({self.skipped} skipped)" if self.skipped else ""
+            if not is_witness(self.excluded):
+                return "undecided", f"hypothesis: no place to check in {self.excluded} numbers, no witness{count}"
+            return "not applicable", f"vacuous: no place to check{count}" if self.skipped else "vacuous"
         if self.violated:
             return "refuted", f"violated at {self.violated} of {self.places} places"
         if self.open_ is not None:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from flint import arb
+from numpy.typing import NDArray
 
 from bilevel_verify.checks.claims.values import EvaluationError, Value, Vector, vector
 from bilevel_verify.methods.run import Run
@@ -20,7 +21,9 @@ EPOCHS_UNKNOWN = 0
 """``Run.epochs`` of a run whose solver did not say where its epochs begin."""
 HOW = "hand back a list of epochs, or bv.Trajectory(epochs=[[x00, x01, ...], ...])"
 STARTS_AT_REST = ("x", "w")
-"""Sequences whose entry -1 is their entry 0 where the trace has none (``x[-1] = x[0]``, all methods of the sheets)."""
+"""Sequences whose entry -1 is the first point where the trace has none and their entry 0 is that point: a method that
+starts at rest has ``x[-1] = x[0] = w[0] = w[-1]``; of any other ``w``, recorded or not, nothing is known.
+"""
 SYNONYMS = {"ghat": ("u",), "u": ("ghat",), "w": ("y",)}
 """Other names under which a trace without that sequence may have it."""
 
@@ -117,20 +120,26 @@ class RecordedRun:
         found.radius = share * size
         return found
 
-    def raw(self, name: str, epoch: int, k: int) -> Any:
+    def raw(self, name: str, epoch: int, k: int) -> NDArray[np.object_] | NDArray[np.float64]:
         """The recorded row, as it stands in the trace."""
         known = name in self.trace.sequences
         for candidate in (name,) if known else SYNONYMS.get(name, ()):
             row = self._raw(candidate, epoch, k)
+            if row is None and k == -1 and name in STARTS_AT_REST:
+                row = self._at_rest(candidate, epoch)
             if row is not None:
                 return row
-        if k == -1 and name in STARTS_AT_REST:
-            return self.raw("x", epoch, 0)
         if self.own and not any(n in self.trace.sequences for n in (name, *SYNONYMS.get(name, ()))):
             raise EvaluationError(f"not recorded: {name} (hand it back: bv.Trajectory(epochs=..., {name}=...))")
         raise EvaluationError(f"not recorded: {name}[{epoch}, {k}]")
 
-    def _raw(self, name: str, epoch: int, k: int) -> Any | None:
+    def _at_rest(self, name: str, epoch: int) -> NDArray[np.object_] | NDArray[np.float64] | None:
+        """Entry 0 of a sequence, where it is the first point of the epoch."""
+        row, first = self._raw(name, epoch, 0), self._raw("x", epoch, 0)
+        same = row is not None and first is not None and np.array_equal(row, first)
+        return row if same else None
+
+    def _raw(self, name: str, epoch: int, k: int) -> NDArray[np.object_] | NDArray[np.float64] | None:
         if k == -1:
             starts, row = self.trace.epoch_start.get(name), self._starts.get(epoch)
             return None if starts is None or row is None or row >= len(starts) else _defined(starts[row])
@@ -160,7 +169,7 @@ class RecordedRun:
             return int(counts.get("grad_f", 0)) + int(counts.get("grad_g", 0))
         return int(counts.get(kind, 0))
 
-    def fact(self, name: str, bound: dict[str, Any]) -> Value:
+    def fact(self, name: str, bound: dict[str, int]) -> Value:
         """Facts about the epoch in force (``bound["t"]``) or the whole run."""
         match name:
             case "k_end":
@@ -208,7 +217,7 @@ class _Blurred(RecordedRun):
         """``name[epoch, k]`` as a vector of balls."""
         return self._ball(super().entry(name, epoch, k))
 
-    def fact(self, name: str, bound: dict[str, Any]) -> Value:
+    def fact(self, name: str, bound: dict[str, int]) -> Value:
         """Facts as of any run; the output is a vector of balls."""
         found = super().fact(name, bound)
         return self._ball(found) if name == "output" else found
@@ -218,7 +227,7 @@ class _Blurred(RecordedRun):
         return Vector(tuple(entry + arb(0, self.radius) for entry in point.entries))
 
 
-def _defined(row: Any) -> Any | None:
+def _defined(row: NDArray[np.object_] | NDArray[np.float64]) -> Any | None:
     """The row, or None where the paper does not define that entry (NaN)."""
     flat = np.asarray(row).ravel()
     if flat.dtype == object:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from flint import arb
+from numpy.typing import NDArray
 
 from bilevel_verify.checks.claims import values as v
 from bilevel_verify.checks.claims.values import EvaluationError, Matrix, Tensor, Value
@@ -57,7 +58,7 @@ def tensor_norm(value: Tensor) -> arb:
     return v.scalar_ball(_form_from_below(table)).union(top)
 
 
-def _exact_vector(table: Any) -> arb:
+def _exact_vector(table: NDArray[np.object_]) -> arb:
     """Norm of a tensor with at most one index longer than 1."""
     from bilevel_verify.checks.claims.linear import norm
 

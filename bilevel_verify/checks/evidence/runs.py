@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 from bilevel_verify.checks.claims.recorded import RecordedRun
@@ -34,7 +35,7 @@ def run_of(case: Case, **more: Any) -> Run:
     """
     request = case.request
     options = {**request.options, "eps": case.eps, **more}
-    parameters = dict(case.resolved.parameters)
+    parameters: dict[str, float | Fraction] = dict(case.resolved.parameters)
     if "digits" in more:
         parameters |= case.resolved.precise_parameters()
     key = None

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from flint import arb
@@ -25,6 +25,9 @@ from bilevel_verify.truth.arithmetic.enclosure import Certainty, weakest
 from bilevel_verify.truth.functions.formulas import Hyper, Penalty, unit_weights
 from bilevel_verify.truth.functions.model import Function, weighted_third
 from bilevel_verify.truth.truth import Truth
+
+if TYPE_CHECKING:
+    import flint
 
 
 class ProblemFunctions:
@@ -109,7 +112,7 @@ class ProblemFunctions:
         return _clean(out[0]), "certified"
 
     def _derivative(
-        self, name: str, prefix: str, parts: Mapping[str, Any], points: list[Vector]
+        self, name: str, prefix: str, parts: Mapping[str, None], points: list[Vector]
     ) -> tuple[Value, Certainty]:
         middle, letter = name[len(prefix) : -2], name[-1]
         if middle not in parts:
@@ -124,7 +127,7 @@ class ProblemFunctions:
             return Vector(tuple(_clean(a) for a in out[blocks[middle]])), "certified"
         out = function.second_order.run(self._algebra.arithmetic, z)[1 + len(z) :]
         rows = [[_clean(a) for a in out[i * len(z) : (i + 1) * len(z)]] for i in range(len(z))]
-        first, second = (middle[:1], middle[1:]) if middle else ("", "")
+        first, second = middle[:1], middle[1:]
         return Matrix(tuple(tuple(row[blocks[second]]) for row in rows[blocks[first]])), "certified"
 
     def _penalty_derivative(self, prefix: str, middle: str, points: list[Vector]) -> tuple[Value, Certainty]:
@@ -308,7 +311,7 @@ def _point(argument: Value) -> Vector:
     raise EvaluationError("a point was expected")
 
 
-def _clean(number: Any) -> arb:
+def _clean(number: flint.arb) -> arb:
     """A finite or infinite ball; NaN is a lack of precision or a point outside the domain of an atom."""
     if not isinstance(number, arb):
         return v.ball(number)

@@ -21,13 +21,12 @@ from bilevel_verify.checks.instances.functions import ProblemFunctions
 from bilevel_verify.checks.instances.instance import Instance
 from bilevel_verify.checks.instances.premise import Premise
 from bilevel_verify.checks.verdicts.verdict import Verdict
-from bilevel_verify.constants.bound.constant import Constant
-from bilevel_verify.constants.bound.display import safe_decimal
+from bilevel_verify.constants.bound.constant import Constant, safe_decimal
 from bilevel_verify.errors import MathematicalError
 from bilevel_verify.theorems import exact
 from bilevel_verify.theorems.letters.given import Given
 from bilevel_verify.theorems.letters.resolve import Resolved
-from bilevel_verify.truth.arithmetic.enclosure import Certainty, Enclosure
+from bilevel_verify.truth.arithmetic.enclosure import Certainty, Enclosure, is_witness
 
 POINTS = {"x": "x", "w": "x", "wbar": "x", "y": "y", "z": "y"}
 """Sequences that are points, and the block they live in where there are two levels."""
@@ -96,7 +95,7 @@ def of_truth(name: str, enclosure: Enclosure) -> Premise:
     """Is a truth of the instance (``Delta`` ...) finite?"""
     text, value = f"{name} is finite", np.asarray(enclosure.value, dtype=float)
     if bool(np.any(np.isinf(value))):
-        if enclosure.certainty in ("proved", "certified") or enclosure.error == 0:  # a symbolic limit
+        if is_witness(enclosure.certainty):
             return Premise(text, "not applicable", f"{name} is infinite: {enclosure.method}", enclosure.certainty)
         return Premise(text, "undecided", f"hypothesis: {name} may be infinite", enclosure.certainty)
     if not isfinite(enclosure.error):
@@ -109,7 +108,7 @@ def of_statement(resolved: Resolved) -> list[Premise]:
     found = []
     for line in resolved.hypotheses:
         certainty = line.certainty
-        if line.answer is False and certainty not in ("proved", "certified"):
+        if line.answer is False and not is_witness(certainty):
             reason = f"hypothesis: {line.text} is false in {certainty} numbers, which is no witness ({line.source})"
             found.append(Premise(line.text, "undecided", reason, certainty, line.source, line.margin))
         elif line.answer is True:

@@ -6,17 +6,20 @@ import math
 from collections.abc import Mapping
 from fractions import Fraction
 from math import isfinite
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bilevel_verify.constants.bound.constant import Constant
 from bilevel_verify.errors import BilevelVerifyError, MathematicalError, ParameterError
 from bilevel_verify.problems.problem import Problem
-from bilevel_verify.theorems.card import LetterSpec
+from bilevel_verify.theorems.card_parts import LetterSpec
 from bilevel_verify.theorems.letters.given import VISIBLE
 from bilevel_verify.theorems.letters.instance import Leaves
 from bilevel_verify.truth.arithmetic.enclosure import Enclosure
+
+if TYPE_CHECKING:
+    from bilevel_verify.theorems.letters.resolved import ResolvedLetter
 
 
 class Instance(Leaves):
@@ -28,7 +31,7 @@ class Instance(Leaves):
     without_truth : why no truth is asked for (the lower level has no unique minimiser); empty if there is hope.
     """
 
-    def __init__(self, problem: Problem, paper: str, x0: np.ndarray, values: Mapping[str, Any]) -> None:
+    def __init__(self, problem: Problem, paper: str, x0: np.ndarray, values: Mapping[str, object]) -> None:
         super().__init__(problem, paper, x0, values)
         self.start = x0
         self._constants: dict[tuple[str, bool], Constant] = {}
@@ -36,7 +39,7 @@ class Instance(Leaves):
         self.failures: dict[str, str] = {}
         self.without_truth = ""
 
-    def of_the_problem(self, spec: LetterSpec, known: Mapping[str, Any]) -> Any:
+    def of_the_problem(self, spec: LetterSpec, known: Mapping[str, object]) -> Any:
         """Value of a leaf letter; see :class:`Leaves`."""
         try:
             return super().of_the_problem(spec, known)
@@ -44,7 +47,7 @@ class Instance(Leaves):
             self.failures.setdefault(spec.name, str(error))
             raise
 
-    def between(self, spec: LetterSpec, known: Mapping[str, Any]) -> Any:
+    def between(self, spec: LetterSpec, known: Mapping[str, ResolvedLetter]) -> Any:
         """Value of a leaf letter; of a constant that is not attained all that it may be: from what was seen, a float
         with its rounding, to what is certified.
 
@@ -75,7 +78,7 @@ class Instance(Leaves):
             self._constants[key] = super()._constant(spec)
         return self._constants[key]
 
-    def _truth(self, name: str, known: Mapping[str, Any]) -> Enclosure:
+    def _truth(self, name: str, known: Mapping[str, ResolvedLetter]) -> Enclosure:
         if self.without_truth:
             raise MathematicalError(self.without_truth)
         if name not in self.asked:

@@ -116,7 +116,7 @@ def _value(found: Enclosure) -> Value:
 
 
 def functions_of(
-    problem: Problem, truth: Truth, lam: Value = None, table: Mapping[str, Any] | None = None
+    problem: Problem, truth: Truth, lam: Value = None, table: Mapping[str, object] | None = None
 ) -> ProblemFunctions | SimpleFunctions:
     """The function symbols of a problem of any kind."""
     if problem.kind == "simple_bilevel":

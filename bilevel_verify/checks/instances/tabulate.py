@@ -15,6 +15,7 @@ from flint import arb
 from bilevel_verify.checks.claims import values as v
 from bilevel_verify.checks.claims.values import Matrix, Value, Vector
 from bilevel_verify.intervals.batch import Interval
+from bilevel_verify.intervals.elementary import ball_ends
 from bilevel_verify.language import tree
 from bilevel_verify.theorems.card import Claim
 from bilevel_verify.truth.arithmetic.algebra import Boxes
@@ -62,8 +63,9 @@ def tabulate(truth: Truth, names: Iterable[str], X: np.ndarray, lam: arb | None)
     if truth.model.lower is None or not wanted:
         return table
     X = np.unique(X[np.all(np.isfinite(X), axis=1)], axis=0)
-    for start in range(0, len(X), CHUNK):
-        _tabulate_chunk(truth, wanted, np.ascontiguousarray(X[start : start + CHUNK]), lam, table)
+    with ball_ends():  # the accuracy of NumPy's elementary functions is an assumption
+        for start in range(0, len(X), CHUNK):
+            _tabulate_chunk(truth, wanted, np.ascontiguousarray(X[start : start + CHUNK]), lam, table)
     return table
 
 
@@ -75,7 +77,7 @@ def _tabulate_chunk(truth: Truth, wanted: set[str], X: np.ndarray, lam: arb | No
     inside = _inside(truth, y)
     hyper = Hyper(BOXES, truth.model, boxes, y)
     for name in wanted & HYPER.keys():
-        _store(table[name], keys, HYPER[name](hyper), inside, truth.certainty, name in COLUMNS)
+        _store(table[name], keys, HYPER[name](hyper), inside, truth.batch_certainty, name in COLUMNS)
     if lam is None or not wanted & PENALTY.keys():
         return
     low, high = v.ends(lam)
@@ -85,7 +87,7 @@ def _tabulate_chunk(truth: Truth, wanted: set[str], X: np.ndarray, lam: arb | No
     inside = inside & _inside(truth, y_lam)
     penalty = Penalty(BOXES, truth.model, weights, boxes, y, y_lam)
     for name in wanted & PENALTY.keys():
-        _store(table[name], keys, PENALTY[name](penalty), inside, truth.certainty, name in COLUMNS)
+        _store(table[name], keys, PENALTY[name](penalty), inside, truth.batch_certainty, name in COLUMNS)
 
 
 def _inside(truth: Truth, y: list[Interval]) -> np.ndarray:

@@ -22,6 +22,7 @@ from bilevel_verify.errors import BilevelVerifyError, InfeasibleError, InputErro
 from bilevel_verify.oracles import BudgetExhausted
 from bilevel_verify.theorems import exact
 from bilevel_verify.theorems.card import Claim
+from bilevel_verify.truth.arithmetic.enclosure import is_witness
 
 BITS = 256
 """Working precision of the checks; more where a run in many digits needs it."""
@@ -217,6 +218,9 @@ def _premise_of(condition: str, judged: Judged) -> Premise:
     if verdict == "refuted" and shown is not None and _is_rounding(shown):
         reason = f"precision: {condition} asks for more{where} than float64 resolves"
         return Premise(text, "undecided", reason, "computed", condition, margin)
+    if verdict == "refuted" and shown is not None and not is_witness(shown.certainty):
+        reason = f"hypothesis: {condition} is false on this run{where} in {shown.certainty} numbers, no witness"
+        return Premise(text, "undecided", reason, shown.certainty, condition, margin)
     if verdict == "refuted":
         reason = f"{condition} is false on this run{where}"
         return Premise(text, "not applicable", reason, judged.tally.certainty, condition, margin)

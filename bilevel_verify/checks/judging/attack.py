@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from math import inf, isfinite
+from math import ceil, floor, inf, isfinite
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,9 +25,12 @@ from bilevel_verify.checks.instances.simple import functions_of
 from bilevel_verify.checks.judging.rows import REMEDY, as_claimed, row_of
 from bilevel_verify.checks.verdicts.verdict import Row, Verdict
 from bilevel_verify.errors import MathematicalError
-from bilevel_verify.theorems.card import Claim, Domain
+from bilevel_verify.theorems.card import Claim
+from bilevel_verify.theorems.card_parts import Domain, Expression
+from bilevel_verify.theorems.rewrite import free_letters
 
 if TYPE_CHECKING:
+    from bilevel_verify.checks.claims.values import Vector
     from bilevel_verify.checks.instances.case import Case
 
 FIRST_DRAWS = 24
@@ -37,6 +40,12 @@ POLISH = 60
 CORNERS = 0.4
 REACH = 6.0
 """Half-width of the search box where a variable is unbounded."""
+WHOLE = 12
+"""So many whole numbers beyond the first are searched where their range has no end."""
+FAR = 1e9
+"""How far away, in units of the finite end, the corner of an infinite one is."""
+CLOSE = 2.0**-20
+"""How close the search comes to an end that does not belong to the range, as a share of the unit interval."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,15 +153,51 @@ def _letter(name: str, domain: Domain, case: Case, evaluator: Evaluator) -> Lett
         case "vectors":
             size = case.problem.dx if domain.space == "x" else case.problem.dy
             return Letter(name, size, lambda u: v.vector(_stretch(u)))
-        case "interval":
-            low = -inf if domain.lower is None else v.ends(evaluator.scalar(domain.lower.tree, {}))[1]
-            high = inf if domain.upper is None else v.ends(evaluator.scalar(domain.upper.tree, {}))[0]
-            return Letter(name, 1, lambda u: v.ball(_between(float(u[0]), low, high)))
-        case "integers":
-            low = 0.0 if domain.lower is None else v.ends(evaluator.scalar(domain.lower.tree, {}))[1]
-            high = low + 12 if domain.upper is None else v.ends(evaluator.scalar(domain.upper.tree, {}))[0]
-            return Letter(name, 1, lambda u: Fraction(int(np.ceil(low)) + int(u[0] * (high - low + 0.999))))
+        case "interval" | "integers":
+            low, high = _certain_ends(domain, evaluator)
+            return _number_letter(name, domain, low, high)
     raise EvaluationError(f"budget: {name} ranges over {domain}, which is not attacked here")
+
+
+def _certain_ends(domain: Domain, evaluator: Evaluator) -> tuple[float, float]:
+    """The largest range in floats that surely belongs to a range whose ends are enclosures."""
+
+    def of(end: Expression | None, side: int, none: float) -> float:
+        if end is None or "oo" in free_letters(end.tree):
+            return none
+        return v.ends(evaluator.scalar(end.tree, {}))[side]
+
+    return of(domain.lower, 1, -inf), of(domain.upper, 0, inf)
+
+
+def _number_letter(name: str, domain: Domain, low: float, high: float) -> Letter:
+    """A letter between two ends: one that is open is come close to and never taken.
+
+    Raises
+    ------
+    EvaluationError : no number is surely in the range.
+    """
+    if domain.kind == "integers":
+        return _whole_letter(name, domain, low, high)
+    opens, closes = isfinite(low) and not domain.lower_closed, isfinite(high) and not domain.upper_closed
+    least, most = CLOSE if opens else 0.0, 1.0 - CLOSE if closes else 1.0
+    first, last = _between(least, low, high), _between(most, low, high)
+    if not (low <= high and first <= last) or (opens and first <= low) or (closes and last >= high):
+        raise EvaluationError(f"budget: no number that is surely in the range {domain} of {name}")
+    return Letter(name, 1, lambda u: v.ball(_between(min(max(float(u[0]), least), most), low, high)))
+
+
+def _whole_letter(name: str, domain: Domain, low: float, high: float) -> Letter:
+    """A whole number between two ends; a range without an end is cut off after :data:`WHOLE` numbers."""
+    if not isfinite(low):
+        low = 0.0 if not isfinite(high) or high >= 0 else high - WHOLE
+    first = floor(low) + 1 if low == floor(low) and not domain.lower_closed else ceil(low)
+    last = first + WHOLE if not isfinite(high) else floor(high)
+    if last == high and not domain.upper_closed:
+        last -= 1
+    if last < first:
+        raise EvaluationError(f"budget: no number that is surely in the range {domain} of {name}")
+    return Letter(name, 1, lambda u: Fraction(first + int(float(u[0]) * (last - first + 0.999))))
 
 
 def _domain_letter(name: str, space: str, case: Case) -> Letter:
@@ -190,16 +235,19 @@ def _stretch(u: np.ndarray) -> np.ndarray:
 
 
 def _between(u: float, low: float, high: float) -> float:
-    """The unit interval onto ``[low, high]``, on a log scale where it is long or unbounded."""
+    """The unit interval onto ``[low, high]``, increasing, on a log scale where it is long or unbounded.
+
+    The corner of an end that is infinite lies :data:`FAR` away, the other values up to some thousand.
+    """
     if isfinite(low) and isfinite(high):
         if low > 0 and high > 100 * low:
-            return float(min(high, max(low, low * (high / low) ** u)))
-        return float(min(high, max(low, low + u * (high - low))))
+            return float(min(high, low * (high / low) ** u))
+        return float(min(high, low + u * (high - low)))
     if isfinite(low):
-        return low + float(np.expm1(8 * u)) * max(abs(low), 1.0)
+        return low + (FAR if u >= 1 else float(np.expm1(8 * u))) * max(abs(low), 1.0)
     if isfinite(high):
-        return high - float(np.expm1(8 * u)) * max(abs(high), 1.0)
-    return float(np.sign(u - 0.5) * np.expm1(10 * abs(u - 0.5)))
+        return high - (FAR if u <= 0 else float(np.expm1(8 * (1 - u)))) * max(abs(high), 1.0)
+    return float(np.sign(u - 0.5)) * (FAR if u <= 0 or u >= 1 else float(np.expm1(10 * abs(u - 0.5))))
 
 
 # --- search -----------------------------------------------------------------------------------------------------------
@@ -216,8 +264,7 @@ def _search(
     best: list[tuple[float, np.ndarray]] = []
 
     def score(u: np.ndarray) -> float:
-        judgement = _attack(judged, _place(letters, np.clip(u, 0.0, 1.0)), case)
-        return -inf if judgement is None else ratio_of(judgement)
+        return ratio_of(_attack(judged, _place(letters, np.clip(u, 0.0, 1.0)), case))
 
     for _ in range(draws):
         u = rng.random(size)
@@ -257,7 +304,7 @@ def _place(letters: list[Letter], u: np.ndarray) -> Bound:
     return place
 
 
-def _is_point(value: Any) -> bool:
+def _is_point(value: Vector) -> bool:
     return isinstance(value, v.Vector)
 
 
@@ -271,7 +318,7 @@ def _attack(judged: Judged, place: Bound, case: Case) -> Judgement | None:
     try:
         conditions = [evaluator.answer(c.tree, place) for c in judged.claim.where]
         if v.conjunction(conditions) is not True or _outside(case, judged.claim.for_, place):
-            judged.tally.skip()
+            judged.tally.skip(evaluator.certainty)
             return None
         left = evaluator.value(judged.link.left.tree, place)
         right = evaluator.value(judged.link.right.tree, place)

@@ -7,6 +7,7 @@ equal functions (such as L* and phi) cancel before the width of the box enters.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ import numpy as np
 from bilevel_verify.checks.claims import values as v
 from bilevel_verify.checks.claims.claims import Judged
 from bilevel_verify.intervals.batch import Interval, sum_of
+from bilevel_verify.intervals.elementary import ball_ends
 from bilevel_verify.intervals.rounding import down, up
 from bilevel_verify.language import tree
 
@@ -45,7 +47,23 @@ class Smooth:
         return total
 
 
-Column = tuple[Interval, ...]
+@dataclass(frozen=True, slots=True)
+class Entries:
+    """A vector, shape ``(n,)``, or a matrix, shape ``(m, n)``, over each box, row by row."""
+
+    shape: tuple[int, ...]
+    parts: tuple[Interval, ...]
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether its Euclidean norm is its spectral norm; of any other matrix it is an upper bound only."""
+        return len(self.shape) == 1 or min(self.shape) == 1
+
+    def plus(self, other: Entries) -> Entries:
+        """Sum; what has another shape is no summand."""
+        if other.shape != self.shape:
+            raise NotHere
+        return Entries(self.shape, tuple(a + b for a, b in zip(self.parts, other.parts)))
 
 
 def prove(case: Case, judged: Judged) -> str | None:
@@ -60,10 +78,12 @@ def prove(case: Case, judged: Judged) -> str | None:
     ends = [tuple(float(e) for e in problem.range_of(symbol)) for symbol in problem.x]
     if problem.dx > 2 or not np.all(np.isfinite(ends)) or case.functions is None or claim.where:
         return None
-    if case.instance.truth.certainty != "certified" or judged.link.op not in ("<=", "<", ">=", ">"):
+    if judged.link.op not in ("<=", "<", ">=", ">"):
         return None
     try:
-        return _branch(case, judged, quantified[0][0], np.array(ends))
+        with ball_ends():  # the accuracy of NumPy's elementary functions is an assumption
+            certified = case.instance.truth.batch_certainty == "certified"
+            return _branch(case, judged, quantified[0][0], np.array(ends)) if certified else None
     except NotHere:
         return None
 
@@ -120,7 +140,6 @@ class _World:
         self.offsets = [box - point for box, point in zip(self.boxes, self.points)]
         self.level = case.instance.truth.points.level
         self._kept: dict[str, Any] = {}
-        self.matrix = False
 
     # --- truth over boxes ---------------------------------------------------------------------------------------------
 
@@ -227,10 +246,9 @@ class _World:
     def call(self, name: str, arguments: tuple[tree.Node, ...]) -> Smooth:
         """Scalar functions of the box evaluator."""
         if name == "norm" and len(arguments) == 1:
-            self.matrix = False
-            size = _norm(self.column(arguments[0]))
-            # the Frobenius norm bounds the spectral norm of a matrix from above only
-            return Smooth(Interval(np.zeros(self.n), size.hi) if self.matrix else size)
+            entries = self.entries(arguments[0])
+            size = _norm(entries.parts)
+            return Smooth(size if entries.is_flat else Interval(np.zeros(self.n), size.hi))
         if name == "abs":
             return Smooth(self.number(arguments[0]).range(self.offsets).absolute())
         if name in ("phi", "L_star") and self.is_letter(arguments):
@@ -243,24 +261,28 @@ class _World:
         """Whether the only argument is the quantified point itself."""
         return len(arguments) == 1 and isinstance(arguments[0], tree.Letter) and arguments[0].name == self.letter
 
-    def column(self, node: tree.Node) -> Column:
-        """A vector or matrix tree over the boxes, flattened; its Euclidean norm bounds the spectral one."""
+    def entries(self, node: tree.Node) -> Entries:
+        """A vector or matrix tree over the boxes."""
         match node:
             case tree.Add(terms=terms):
-                parts = [self.column(term) for term in terms]
-                return tuple(sum_of([part[i] for part in parts]) for i in range(len(parts[0])))
+                total = self.entries(terms[0])
+                for term in terms[1:]:
+                    total = total.plus(self.entries(term))
+                return total
             case tree.Negate(operand=operand):
-                return tuple(-entry for entry in self.column(operand))
+                inner = self.entries(operand)
+                return Entries(inner.shape, tuple(-part for part in inner.parts))
             case tree.Call(function=name, arguments=arguments) if self.is_letter(arguments):
-                return self.entries(name)
+                return self.named(name)
         raise NotHere
 
-    def entries(self, name: str) -> Column:
-        """Entries of a vector- or matrix-valued truth over the boxes."""
+    def named(self, name: str) -> Entries:
+        """A vector- or matrix-valued truth over the boxes."""
         if name in ("y_star", "y_star_lam"):
             lam = name == "y_star_lam"
             weights = self.lam() if lam else None
-            return tuple(self.level.enclose(self.boxes, self.solved(lam), weights)[0])
+            y = tuple(self.level.enclose(self.boxes, self.solved(lam), weights)[0])
+            return Entries((len(y),), y)
         sources = {
             "grad_phi": (self.hyper, "gradient"),
             "hess_phi": (self.hyper, "hessian"),
@@ -274,18 +296,18 @@ class _World:
         source, what = sources[name]
         table = getattr(source(True), what)
         rows, columns = table.lo.shape[1:]
-        self.matrix = self.matrix or (rows > 1 and columns > 1)
-        return tuple(table[:, i, j] for i in range(rows) for j in range(columns))
+        parts = tuple(table[:, i, j] for i in range(rows) for j in range(columns))
+        return Entries((rows,) if what == "gradient" else (rows, columns), parts)
 
 
 def _mentions(node: tree.Node, letter: str) -> bool:
     return any(isinstance(part, tree.Letter) and part.name == letter for part in node.walk())
 
 
-def _norm(column: Column) -> Interval:
+def _norm(parts: Sequence[Interval]) -> Interval:
     """Enclosure of the Euclidean norm from entries."""
-    if len(column) == 1:
-        return column[0].absolute()
-    total = sum_of([entry.square() for entry in column])
+    if len(parts) == 1:
+        return parts[0].absolute()
+    total = sum_of([part.square() for part in parts])
     low = np.maximum(down(np.sqrt(np.maximum(total.lo, 0.0))), 0.0)
     return Interval(low, up(np.sqrt(total.hi)))

@@ -15,7 +15,8 @@ from bilevel_verify.checks.instances import hypotheses as hyp
 from bilevel_verify.checks.instances.premise import Premise
 from bilevel_verify.checks.verdicts.verdict import Row, Verdict
 from bilevel_verify.methods.run import ENDED
-from bilevel_verify.theorems.card import Claim, Link, Mark
+from bilevel_verify.theorems.card import Claim
+from bilevel_verify.theorems.card_parts import Link, Mark
 from bilevel_verify.theorems.origins import not_given, unread_claims
 from bilevel_verify.theorems.units.unit_table import claim_fault
 from bilevel_verify.truth.arithmetic.enclosure import Certainty, weakest

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bilevel_verify.checks.verdicts.verdict import Verdict
 from bilevel_verify.errors import InputError
@@ -36,7 +36,13 @@ class SecondOrder:
     reason: str = ""
 
 
-def second_order_point(problem: Problem, x: Any, eps: float, tau: float, known: Truth | None = None) -> SecondOrder:
+def second_order_point(
+    problem: Problem,
+    x: NDArray[np.float64] | list[float] | tuple[float, ...],
+    eps: float,
+    tau: float,
+    known: Truth | None = None,
+) -> SecondOrder:
     """Judge a point.
 
     Parameters

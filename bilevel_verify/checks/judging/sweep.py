@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from math import log
 from typing import TYPE_CHECKING, Any
 
@@ -20,9 +21,12 @@ from bilevel_verify.checks.verdicts.verdict import Row, Verdict
 from bilevel_verify.language import tree
 from bilevel_verify.methods.run import ENDED
 from bilevel_verify.theorems import exact
-from bilevel_verify.theorems.card import ORDER_SYMBOLS, Claim, Link
+from bilevel_verify.theorems.card import Claim
+from bilevel_verify.theorems.card_parts import ORDER_SYMBOLS, Link
 
 if TYPE_CHECKING:
+    import flint
+
     from bilevel_verify.checks.instances.case import Case
     from bilevel_verify.checks.requests.request import Request
 
@@ -173,7 +177,7 @@ def driver_of(case: Case, letter: str) -> float:
     return 1.0 / value if letter == "eps" else value
 
 
-def _middle(value: Any) -> float:
+def _middle(value: flint.arb | Fraction) -> float:
     low, high = ends(value)
     return 0.5 * (low + high)
 
@@ -216,7 +220,7 @@ def _row(
     )
 
 
-def _details(series: list[Case], samples: list[Sample], rate: Rate | None) -> dict[str, Any]:
+def _details(series: list[Case], samples: list[Sample], rate: Rate | None) -> dict[str, object]:
     """What the rate was read off."""
     return {
         "eps": [case.eps for case in series],

@@ -36,7 +36,7 @@ class Request:
         return f"{self.card.key}/{self.statement.id}{only}"
 
 
-def statements_of(statement: Any) -> list[tuple[Card, Statement]]:
+def statements_of(statement: Path | Card | str | tuple[Card, Statement]) -> list[tuple[Card, Statement]]:
     """The statements that a caller's argument names.
 
     Raises
@@ -46,6 +46,8 @@ def statements_of(statement: Any) -> list[tuple[Card, Statement]]:
     if isinstance(statement, Card):
         found = [(statement, entry) for entry in statement.statements if entry.claims]
     elif isinstance(statement, tuple) and len(statement) == 2:
+        if not (isinstance(statement[0], Card) and isinstance(statement[1], Statement)):
+            raise InputError("a statement is named by a text, or given as a card and a statement of it")
         found = [statement]
     else:
         text = str(statement)
@@ -127,7 +129,7 @@ def members(eps: float | Sequence[float] | None, sweep: Mapping[str, Sequence[fl
     return found
 
 
-def instance_problem(family: Any, member: Member) -> Problem:
+def instance_problem(family: Problem | str, member: Member) -> Problem:
     """The problem of a sweep for the letters of one instance.
 
     Raises

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from bilevel_verify.errors import ParameterError
@@ -12,7 +10,7 @@ from bilevel_verify.problems.problem import Problem
 GOLDEN = 0.6180339887498949
 
 
-def point_of(problem: Problem, x0: Any) -> list[np.ndarray]:
+def point_of(problem: Problem, x0: tuple[float, ...] | list[float]) -> list[np.ndarray]:
     """One start or a list of them, each of shape (dx,), finite and in the domain.
 
     Raises

@@ -12,7 +12,8 @@ from bilevel_verify.errors import InputError
 from bilevel_verify.language import nearest
 from bilevel_verify.methods import METHODS
 from bilevel_verify.problems.problem import Problem
-from bilevel_verify.theorems.card import Card, LetterSpec
+from bilevel_verify.theorems.card import Card
+from bilevel_verify.theorems.card_parts import LetterSpec
 from bilevel_verify.theorems.letters.instance import OF_THE_PROBLEM, TRUTHS
 from bilevel_verify.theorems.letters.resolve import leaves_of
 

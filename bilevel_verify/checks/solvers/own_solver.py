@@ -7,9 +7,10 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from fractions import Fraction
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bilevel_verify.checks.claims.recorded import EPOCHS_UNKNOWN, HOW
 from bilevel_verify.errors import BilevelVerifyError, ParameterError, SolverError
@@ -18,11 +19,14 @@ from bilevel_verify.methods.trajectory import AUXILIARY, Trajectory
 from bilevel_verify.oracles.handed import HandedOracles, all_precise
 from bilevel_verify.problems.problem import Problem
 
+if TYPE_CHECKING:
+    import mpmath
+
 
 def run_own(
     problem: Problem,
-    solver: Callable[..., Any],
-    parameters: Mapping[str, Any],
+    solver: Callable[..., object],
+    parameters: Mapping[str, object],
     x0: np.ndarray,
     options: Mapping[str, Any],
     restarts: bool | None,
@@ -53,7 +57,7 @@ def run_own(
 
 
 def _in_floats(
-    problem: Problem, solver: Callable[..., Any], parameters: Mapping[str, Any], x0: np.ndarray, calls: int | None
+    problem: Problem, solver: Callable[..., object], parameters: Mapping[str, object], x0: np.ndarray, calls: int | None
 ) -> tuple[Any, np.ndarray, Mapping[str, int]]:
     """What the solver handed back, where it started, and the calls it made."""
     from bilevel_verify.oracles import oracles
@@ -69,7 +73,7 @@ def _in_floats(
 
 
 def _in_digits(
-    problem: Problem, solver: Callable[..., Any], parameters: Mapping[str, Any], x0: np.ndarray, calls: int | None
+    problem: Problem, solver: Callable[..., object], parameters: Mapping[str, object], x0: np.ndarray, calls: int | None
 ) -> tuple[Any, np.ndarray, Mapping[str, int]]:
     """The same on arrays of mpmath numbers; a solver that cannot do with them says so by raising."""
     from bilevel_verify.oracles.precise import PreciseOracles
@@ -86,17 +90,17 @@ def _in_digits(
     return result, start, asked.counts
 
 
-def _name(solver: Callable[..., Any]) -> str:
+def _name(solver: Callable[..., object]) -> str:
     return getattr(solver, "__name__", "callable")
 
 
-def _calls(budget: Any) -> int | None:
+def _calls(budget: float | dict[str, int] | None) -> int | None:
     """The budget of calls, of a plain number or of a mapping."""
     found = budget.get("calls") if isinstance(budget, Mapping) else budget
     return None if found is None else int(found)
 
 
-def _precise(value: Any) -> Any:
+def _precise(value: object) -> Any:
     """A number of the run as an mpmath number; whole numbers (lengths of loops) stay what they are."""
     import mpmath
 
@@ -152,7 +156,7 @@ def _run_of(
     return base if not isinstance(result, Run) else replace(base, note=result.note)
 
 
-def _refuse_floats(table: Any) -> None:
+def _refuse_floats(table: NDArray[np.object_] | mpmath.mpf | float) -> None:
     """A run in many digits has no entry that was rounded to a float.
 
     Raises
@@ -203,7 +207,7 @@ def trajectory_of(result: Any, x0: np.ndarray, dx: int) -> tuple[Trajectory, boo
     return Trajectory([points], output), False
 
 
-def _pair(first: Any, second: Any, dx: int) -> tuple[Any, Any]:
+def _pair(first: object, second: object, dx: int) -> tuple[Any, Any]:
     """``(iterates, output)``, in that order or, where the shapes tell them apart, in the other."""
     sizes = [np.size(np.asarray(part, dtype=object)) if _levels(part) < 2 else dx + 1 for part in (first, second)]
     deep = [_levels(part) >= 2 or (dx == 1 and size > 1) for part, size in zip((first, second), sizes)]
@@ -214,7 +218,7 @@ def _pair(first: Any, second: Any, dx: int) -> tuple[Any, Any]:
     raise ParameterError(f"the solver handed back a pair that is not (iterates, output); {HOW}, output=...)")
 
 
-def _levels(part: Any) -> int:
+def _levels(part: object) -> int:
     """How deep lists are nested: 0 a number, 1 a point, 2 a list of points, 3 a list of epochs."""
     if isinstance(part, list | tuple):
         return 1 + (_levels(part[0]) if part else 0)
@@ -230,7 +234,7 @@ def _point_lengths(epochs: Any) -> set[int]:
     return {len(point) for epoch in epochs for point in epoch}
 
 
-def _point(value: Any, dx: int, what: str) -> np.ndarray:
+def _point(value: object, dx: int, what: str) -> np.ndarray:
     """A point of shape (dx,); a number stands for one of shape (1,).
 
     Raises
@@ -295,7 +299,7 @@ def trace_of(answer: Trajectory, dx: int, exact: bool = False) -> Trace:
     return Trace(epoch, k, MappingProxyType(sequences), MappingProxyType(before))
 
 
-def _fits(name: str, points: Sequence[Any], epochs: int) -> bool:
+def _fits(name: str, points: Sequence[NDArray[np.float64] | list[float] | None], epochs: int) -> bool:
     if len(points) != epochs:
         raise ParameterError(f"before[{name!r}] of the trajectory has {len(points)} points for {epochs} epochs")
     return True

@@ -46,7 +46,7 @@ def make_run(
     card: Card,
     statement: Statement,
     method: str | Solver | None,
-    parameters: Mapping[str, Any],
+    parameters: Mapping[str, object],
     x0: np.ndarray,
     **options: Any,
 ) -> Run:
@@ -80,7 +80,7 @@ def make_run(
     return _whole(problem, name, parameters, x0, given)
 
 
-def _whole(problem: Problem, name: str, parameters: Mapping[str, Any], x0: np.ndarray, given: dict[str, Any]) -> Run:
+def _whole(problem: Problem, name: str, parameters: Mapping[str, object], x0: np.ndarray, given: dict[str, Any]) -> Run:
     """A run with its whole trace, before anything is thinned."""
     from bilevel_verify.methods import stream
 

@@ -66,7 +66,7 @@ class Column:
         return {"type": "string"} if self.kind == "text" and not self.optional else _SCHEMAS[self.kind]
 
 
-def _field(name: str, annotation: Any) -> Column:
+def _field(name: str, annotation: object) -> Column:
     """The column of a field of Row."""
     parts = get_args(annotation)
     optional = NoneType in parts and get_origin(annotation) is not Literal
@@ -82,7 +82,7 @@ def _field(name: str, annotation: Any) -> Column:
     return Column(name, kind, lambda row: row.get(name), words=words, optional=optional)
 
 
-def _eps(row: Mapping[str, Any]) -> Any:
+def _eps(row: Mapping[str, Any]) -> float | None:
     eps = (row["details"] or {}).get("eps")
     return eps if isinstance(eps, int | float) else None
 

@@ -100,7 +100,7 @@ class Count:
         own = [counts for mark, counts in self.marked.items() if mark != "repaired"]
         return sum(own or self.marked.values(), Counter())
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """All counts, for JSON."""
         return {
             "verdicts": in_order(self.relations),
@@ -140,7 +140,7 @@ def _words(counts: Mapping[str, int], split: str = "") -> str:
     return ", ".join(f"{n} {word}" + (f" ({split})" if word == "holds" and split else "") for word, n in counts.items())
 
 
-def is_new_refutation(row: Mapping[str, Any]) -> bool:
+def is_new_refutation(row: Mapping[str, str | None]) -> bool:
     """A promise refuted, whose card does not already record it: as printed, or a part or special case of the print.
 
     A named reading and a repaired form are not the paper's; their refutation is none of the paper.

@@ -78,16 +78,18 @@ class Row:
     judges: Judged = field(init=False, default="relation")
 
     def __post_init__(self) -> None:
+        if not isinstance(self.kind, str) or not isinstance(self.marks, tuple):
+            raise InputError("a row needs a text as its kind and a tuple of texts as its marks")
         if self.marks and self.as_printed:
             raise InputError(f"a row with marks is never as printed: {self.marks}")
         object.__setattr__(self, "judges", judged_by(self.kind))
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, str | None]:
         """All fields, for JSON; non-finite numbers become strings so that the text stays strict JSON."""
         return {key: _jsonable(value) for key, value in asdict(self).items()}
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Row:
+    def from_dict(cls, data: dict[str, str | None]) -> Row:
         """Inverse of :meth:`to_dict`; unknown keys are refused by the constructor."""
         numeric = {"measured", "bound", "margin"}
         fields_: dict[str, Any] = {k: float(v) if k in numeric and isinstance(v, str) else v for k, v in data.items()}
@@ -95,12 +97,18 @@ class Row:
         return cls(**fields_ | {"marks": tuple(fields_.get("marks", ()))})
 
     def __str__(self) -> str:
-        from bilevel_verify.checks.verdicts.display import row_line
+        """``holds ragd-gs/lemma-1:value on trig-1-1: 0.1 against 0.3, margin 0.67 (certified)``."""
+        name = "/".join(p for p in (self.paper, self.statement) if p) + (f":{self.claim}" if self.claim else "")
+        parts = [f"{self.verdict} {name}" + (f" on {self.problem}" if self.problem else "")]
+        if self.measured is not None and self.bound is not None:
+            margin = "" if self.margin is None else f", margin {self.margin:.3g}"
+            parts.append(f"{self.measured:.6g} against {self.bound:.6g}{margin}")
+        why = [self.certainty, self.where, self.reason, f"reading: {self.reading}" if self.reading else None]
+        said = "; ".join(w for w in why if w)
+        return ": ".join(parts) + (f" ({said})" if said else "")
 
-        return row_line(self)
 
-
-def _jsonable(value: Any) -> Any:
+def _jsonable(value: object) -> Any:
     if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
         return str(value)
     if isinstance(value, dict):
@@ -108,33 +116,3 @@ def _jsonable(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_jsonable(v) for v in value]
     return value.item() if hasattr(value, "item") else value
-
-
-@dataclass(frozen=True, slots=True)
-class Verification:
-    """All rows of one statement (or card) on one problem or family; what ``bv.verify`` returns.
-
-    ``verdict`` is the summary: ``refuted`` if any claim as printed is, else ``undecided`` if any is, else ``holds``
-    (``not applicable`` if nothing applied); the order verdicts stay in their rows.
-    """
-
-    statement: str
-    problem: str
-    verdict: Verdict
-    claims: tuple[Row, ...]
-    hypotheses: tuple[Row, ...] = ()
-    runs: tuple[Any, ...] = ()
-    constants: dict[str, Any] = field(default_factory=dict)
-    truth: dict[str, Any] = field(default_factory=dict)
-    parameters: tuple[dict[str, Any], ...] = ()
-    seconds: float = 0.0
-
-    def __str__(self) -> str:
-        from bilevel_verify.checks.verdicts.display import text
-
-        return text(self)
-
-    def _repr_html_(self) -> str:
-        from bilevel_verify.checks.verdicts.display import html
-
-        return html(self)

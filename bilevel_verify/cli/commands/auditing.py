@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bilevel_verify.cli import output
 from bilevel_verify.cli.commands.drafting import drafted_cards
 from bilevel_verify.errors import CardError, InputError, visible
+
+if TYPE_CHECKING:
+    from bilevel_verify.audit.findings.coverage import Line
+    from bilevel_verify.audit.findings.finding import Finding
+    from bilevel_verify.theorems.card import Card
 
 
 def _relation(row: Mapping[str, Any]) -> str:
@@ -21,7 +27,7 @@ def _relation(row: Mapping[str, Any]) -> str:
     return f"{row['left']} {(row.get('details') or {}).get('op', '~')} {row['right']}"
 
 
-def audit_command(arguments: Any) -> int:
+def audit_command(arguments: argparse.Namespace) -> int:
     """Judge the printed formulas of one card or of all."""
     from bilevel_verify.audit import audit
     from bilevel_verify.audit.findings.coverage import coverage
@@ -73,7 +79,7 @@ def audit_command(arguments: Any) -> int:
     return 2 if errors and not findings else max(status, 1 if errors else 0)
 
 
-def _attacked(cards: Sequence[Any], arguments: Any, progress: Any) -> list[Any]:
+def _attacked(cards: Sequence[Card], arguments: argparse.Namespace, progress: _Progress) -> list[Any]:
     """Claims about instances, attacked on families of problems."""
     from bilevel_verify.audit.instances.claims import instance_findings
 
@@ -88,7 +94,7 @@ def _attacked(cards: Sequence[Any], arguments: Any, progress: Any) -> list[Any]:
     )
 
 
-def _proofread(cards: Sequence[Any], drafts: Mapping[str, Any]) -> dict[str, Any]:
+def _proofread(cards: Sequence[Any], drafts: Mapping[str, Any]) -> dict[str, object]:
     """What stands between the formulas: of a paper's source where it was drafted, else of its card and print."""
     from bilevel_verify.proofreading import proofread, proofread_draft
 
@@ -106,11 +112,11 @@ def _show_defects(reports: Mapping[str, Any]) -> None:
         output.table("Between the formulas", ["grade", "paper", "kind", "place", "what"], lines)
 
 
-def _defects_record(reports: Mapping[str, Any]) -> dict[str, Any]:
+def _defects_record(reports: Mapping[str, Any]) -> dict[str, object]:
     return {"proofreading": [report.to_dict() for report in reports.values()]}
 
 
-def _certified(findings: list[Any], arguments: Any) -> tuple[list[Any], Any]:
+def _certified(findings: list[Finding], arguments: argparse.Namespace) -> tuple[list[Any], Any]:
     """The findings with what they stand on, and the counts; None where no certificates were asked for."""
     if not (arguments.certificates or arguments.coq):
         return findings, None
@@ -124,7 +130,12 @@ def _certified(findings: list[Any], arguments: Any) -> tuple[list[Any], Any]:
 
 
 def _print_json(
-    findings: list[Any], lines: list[Any], mutants: Any, errors: list[str], strict: bool, more: Mapping[str, Any]
+    findings: list[Finding],
+    lines: list[Line],
+    mutants: Any,
+    errors: list[str],
+    strict: bool,
+    more: Mapping[str, object],
 ) -> int:
     """Rows, coverage, share decided, controls, errors and what was asked for besides as one object; the exit status."""
     from bilevel_verify.audit.findings.coverage import decided
@@ -144,12 +155,16 @@ def _print_json(
     return output.exit_status(rows, strict)
 
 
-def check_command(arguments: Any) -> int:
+def check_command(arguments: argparse.Namespace) -> int:
     """Prove or refute the links of one chain."""
+    from bilevel_verify.audit import limits as of_engines
+
+    memory = arguments.memory * 2**30
+    of_engines.begin(memory)
     from bilevel_verify.audit import check
     from bilevel_verify.audit.formula import range_names, understood
 
-    ranges, conditions, memory = "; ".join(arguments.ranges), list(arguments.where), arguments.memory * 2**30
+    ranges, conditions = "; ".join(arguments.ranges), list(arguments.where)
     echo = understood(arguments.formula, range_names(ranges))
     if echo is not None and not arguments.json:
         output.show(f"understood: {echo.text}")
@@ -197,7 +212,7 @@ def _write_scripts(findings: Sequence[Any], folder: Path) -> None:
         raise InputError(f"{folder}: {error.strerror or error}: choose another --out folder") from None
 
 
-def _cards(papers: Sequence[str] | None) -> list[Any]:
+def _cards(papers: Sequence[str] | None) -> list[Card]:
     """The cards that could be read."""
     from bilevel_verify.theorems.library import cards, load_card
 
@@ -211,7 +226,7 @@ def _cards(papers: Sequence[str] | None) -> list[Any]:
     return list(found.values())
 
 
-def _controls(cards: Sequence[Any], arguments: Any) -> dict[str, Any] | None:
+def _controls(cards: Sequence[Card], arguments: argparse.Namespace) -> dict[str, Any] | None:
     """The three counts over mutants of the proved links of every card."""
     if not arguments.controls:
         return None
@@ -227,7 +242,7 @@ def _controls(cards: Sequence[Any], arguments: Any) -> dict[str, Any] | None:
     return counts(found)
 
 
-def _show(findings: Any, arguments: Any) -> int:
+def _show(findings: Any, arguments: argparse.Namespace) -> int:
     from bilevel_verify.checks.verdicts.counting import word_of
 
     rows = [f.to_dict() for f in findings]

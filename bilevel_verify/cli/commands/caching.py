@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+import argparse
 
 from bilevel_verify.cli import output
 from bilevel_verify.errors import InputError
 
 
-def cache_command(arguments: Any) -> int:
+def cache_command(arguments: argparse.Namespace) -> int:
     """Say what the folder holds, after removing what was asked for."""
     from bilevel_verify.oracles.store import FOLDER_VARIABLE, LIMIT_VARIABLE, size_limit, store
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import shlex
 import signal
@@ -22,7 +23,7 @@ INTERRUPTED, OUR_ERROR = 130, 3
 LARGEST_REPORT = 1_000_000_000
 
 
-def run_command(arguments: Any) -> int:
+def run_command(arguments: argparse.Namespace) -> int:
     """Run a campaign (the main job by default), then write its report."""
     campaign = _campaign(arguments)
     if arguments.dry_run:
@@ -69,7 +70,7 @@ def _stop(number: int, frame: Any) -> None:
     raise KeyboardInterrupt
 
 
-def _campaign(arguments: Any) -> Campaign:
+def _campaign(arguments: argparse.Namespace) -> Campaign:
     if arguments.campaign:
         campaign = load_campaign(arguments.campaign)
     else:
@@ -81,7 +82,7 @@ def _campaign(arguments: Any) -> Campaign:
     return replace(campaign, limits=limits, total_seconds=arguments.total_time or campaign.total_seconds)
 
 
-def _left(campaign: Campaign, arguments: Any) -> int:
+def _left(campaign: Campaign, arguments: argparse.Namespace) -> int:
     """Number of cells to work on, for the bar; the run plans again by itself."""
     path = Path(arguments.out) / STORE_NAME
     if not path.exists():
@@ -109,7 +110,7 @@ def _dry_run(campaign: Campaign, arguments: Any) -> int:
     return 0
 
 
-def _document(store: Store, outcome: Outcome, campaign: Campaign, arguments: Any) -> dict[str, Any]:
+def _document(store: Store, outcome: Outcome, campaign: Campaign, arguments: argparse.Namespace) -> dict[str, Any]:
     from bilevel_verify.reporting import document_of_store
 
     words = ["bilevel-verify", "run", *([arguments.campaign] if arguments.campaign else []), "--out", arguments.out]
@@ -130,7 +131,11 @@ def _answers(store: Store, outcome: Outcome) -> tuple[list[dict[str, Any]], list
 
 
 def _say_result(
-    rows: list[dict[str, Any]], runs: list[dict[str, Any]], outcome: Outcome, page: Path | None, arguments: Any
+    rows: list[dict[str, Any]],
+    runs: list[dict[str, Any]],
+    outcome: Outcome,
+    page: Path | None,
+    arguments: argparse.Namespace,
 ) -> None:
     summary = {
         "cells": len(outcome.keys),
@@ -182,7 +187,7 @@ def _summary_table(rows: list[dict[str, Any]]) -> None:
     )
 
 
-def _controls_kept(controls: list[Control], arguments: Any) -> bool:
+def _controls_kept(controls: list[Control], arguments: argparse.Namespace) -> bool:
     """Say how the controls came out; False if one did not get the verdict that it must get."""
     wrong = [c for c in controls if not c.kept]
     if controls and not arguments.json:
@@ -211,7 +216,7 @@ def _runs_table(runs: list[dict[str, Any]]) -> None:
     output.table("", ["method", "problems", "runs", "ended", "median calls"], lines, numeric=("problems", "runs"))
 
 
-def report_command(arguments: Any) -> int:
+def report_command(arguments: argparse.Namespace) -> int:
     """Write the report of a stored campaign, or render a report.json again."""
     from bilevel_verify.reporting import document_of_store
     from bilevel_verify.reporting.write import FORMATS, write_document

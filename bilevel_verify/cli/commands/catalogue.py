@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from bilevel_verify.files import read_toml
 KINDS = ("problems", "statements", "methods", "cards")
 
 
-def list_command(arguments: Any) -> int:
+def list_command(arguments: argparse.Namespace) -> int:
     """List problems, statements, methods and cards, or show one of them."""
     if arguments.kind == "api":
         from bilevel_verify.reporting.reference import reference
@@ -58,12 +59,12 @@ def _records(kind: str, paper: str | None) -> list[dict[str, Any]]:
     ]
 
 
-def _method(method: Any) -> dict[str, Any]:
+def _method(method: Any) -> dict[str, object]:
     fields = {name: getattr(method, name, "") for name in ("name", "paper", "statement", "scheme", "estimator")}
     return {k: v if isinstance(v, str) else getattr(v, "name", str(v)) for k, v in fields.items()}
 
 
-def _found(name: str, beside: bool = False) -> dict[str, Any]:
+def _found(name: str, beside: bool = False) -> dict[str, object]:
     """One thing in full, whatever it is: statement, card, method or problem."""
     from bilevel_verify.methods import METHODS
     from bilevel_verify.theorems.library import shipped
@@ -115,17 +116,17 @@ def _fidelity(card: Any, statement: str) -> list[dict[str, Any]]:
     return [{"part": r.part, "outcome": r.outcome, "formulas": list(r.places), "reason": r.reason} for r in rows]
 
 
-def _described_method(method: Any) -> dict[str, Any]:
+def _described_method(method: Any) -> dict[str, object]:
     letters = [{"name": x.name, "kind": x.kind, "default": x.default} for x in getattr(method, "letters", ())]
     readings = [plain(_fields(r)) for r in getattr(method, "readings", ())]
     return {**_method(method), "letters": letters, "readings": readings}
 
 
-def _fields(record: Any) -> dict[str, Any]:
+def _fields(record: object) -> dict[str, object]:
     return {name: getattr(record, name) for name in getattr(record, "__dataclass_fields__", {})}
 
 
-def _card(name: str) -> dict[str, Any]:
+def _card(name: str) -> dict[str, object]:
     from bilevel_verify.theorems import load_card
 
     card = load_card(name)
@@ -136,7 +137,7 @@ def _card(name: str) -> dict[str, Any]:
     return {"name": card.key, "title": card.title, "authors": card.authors, "letters": letters, "entries": entries}
 
 
-def _print_tree(value: Any, indent: int = 0, name: str = "") -> None:
+def _print_tree(value: object, indent: int = 0, name: str = "") -> None:
     """Nested data as indented text, empty parts left out."""
     space = "  " * indent
     if isinstance(value, dict):

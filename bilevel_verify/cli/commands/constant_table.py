@@ -57,7 +57,7 @@ def show(found: dict[str, Any], closed: dict[str, str], why: bool) -> None:
 
 def safe_number(c: dict[str, Any]) -> str:
     """Six digits of the certified end, rounded to its safe side (an upper bound up, a lower bound down)."""
-    from bilevel_verify.constants.bound.display import safe_decimal
+    from bilevel_verify.constants.bound.constant import safe_decimal
     from bilevel_verify.reporting.words import number
 
     value = c["value"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import shlex
 import sys
 import tempfile
@@ -25,7 +26,7 @@ def is_paper(name: str) -> bool:
     return Path(name).suffix.lower() in PAPERS
 
 
-def draft_command(arguments: Any) -> int:
+def draft_command(arguments: argparse.Namespace) -> int:
     """Draft a card, ask the author if there is one, write the card."""
     from bilevel_verify.drafting import draft, read_answers
 
@@ -81,7 +82,7 @@ def show(draft: Draft, target: Path) -> None:
     output.show(f"next: {shlex.join(['bilevel-verify', 'audit', str(target)])}")
 
 
-def _record(draft: Draft, target: Path) -> dict[str, Any]:
+def _record(draft: Draft, target: Path) -> dict[str, object]:
     return {
         "card": str(target),
         **draft.counts.record(),

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import argparse
 import shlex
 from pathlib import Path
-from typing import Any
 
 from bilevel_verify.campaign.run import State
 from bilevel_verify.cli import output
@@ -12,7 +12,7 @@ from bilevel_verify.cli.commands.campaigns import INTERRUPTED, OUR_ERROR, interr
 from bilevel_verify.errors import InputError
 
 
-def experiments_command(arguments: Any) -> int:
+def experiments_command(arguments: argparse.Namespace) -> int:
     """List the experiments, or run those that are named (``all`` for all) and write the report."""
     from bilevel_verify.experiments.files import experiment, names
 
@@ -33,7 +33,7 @@ def experiments_command(arguments: Any) -> int:
     return _run(chosen, arguments)
 
 
-def _run(chosen: list[str], arguments: Any) -> int:
+def _run(chosen: list[str], arguments: argparse.Namespace) -> int:
     from bilevel_verify.experiments.claims import judge
     from bilevel_verify.experiments.report import data_of, write
     from bilevel_verify.experiments.running import Runner, run_experiments

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bilevel_verify.campaign.records import constant_record
 from bilevel_verify.cli import output, values
@@ -18,7 +19,7 @@ LONGEST = 1500
 """Characters of one quantity on a terminal, unless it is asked for by name."""
 
 
-def derive_command(arguments: Any) -> int:
+def derive_command(arguments: argparse.Namespace) -> int:
     """Print the derived quantities."""
     from bilevel_verify.symbolic import derive
 
@@ -47,7 +48,7 @@ def derive_command(arguments: Any) -> int:
     return 0
 
 
-def constants_command(arguments: Any) -> int:
+def constants_command(arguments: argparse.Namespace) -> int:
     """Print the constants of a problem with where they come from."""
     from bilevel_verify.constants import constants
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,7 +12,7 @@ from bilevel_verify.cli import output
 from bilevel_verify.errors import InputError
 
 
-def fidelity_command(arguments: Any) -> int:
+def fidelity_command(arguments: argparse.Namespace) -> int:
     """Is what the cards quote in the papers, and is it what they judge?"""
     from bilevel_verify.manuscript import BAD, counts, fidelity
 
@@ -34,22 +35,27 @@ def fidelity_command(arguments: Any) -> int:
     return status
 
 
-def coverage_command(arguments: Any) -> int:
+def coverage_command(arguments: argparse.Namespace) -> int:
     """Which row judges each printed relation, or why none does."""
     from bilevel_verify.audit import audit
     from bilevel_verify.manuscript.coverage import coverage_by_print
 
-    walks = []
+    walks, seconds = [], {}
     for card, source in _pairs(arguments):
+        begin = _processor()
         output.say(f"{card.key}: audit of the card, then of what is only printed")
         jobs = arguments.jobs or os.cpu_count() or 1
         findings = audit(card, quick=not arguments.full, jobs=jobs)
         walks.append((card, coverage_by_print(card, source, [f.row for f in findings], jobs=jobs)))
+        seconds[card.key] = _processor() - begin
     if arguments.out:
-        from bilevel_verify.reporting.manuscript import write_manuscript
+        from bilevel_verify.manuscript.table import coverage_table
+        from bilevel_verify.reporting.manuscript import write_manuscript, write_page
 
         for card, walk in walks:
             output.say(f"page: {write_manuscript(card, walk, Path(arguments.out))}")
+        table = coverage_table([walk for _, walk in walks], seconds)
+        output.say(f"table: {write_page(Path(arguments.out), 'coverage.md', table)}")
     if arguments.json:
         output.print_json({"papers": [walk.to_dict() for _, walk in walks]})
         return 0
@@ -61,7 +67,15 @@ def coverage_command(arguments: Any) -> int:
     return 0
 
 
-def _pairs(arguments: Any) -> Sequence[tuple[Any, Any]]:
+def _processor() -> float:
+    """Seconds of processor time of this process and of those that it has ended: that of the engines is ended first."""
+    from bilevel_verify.audit.limits import close
+
+    close()
+    return sum(os.times()[:4])
+
+
+def _pairs(arguments: argparse.Namespace) -> Sequence[tuple[Any, Any]]:
     """Cards with their prints; a card of one's own needs ``--print``."""
     from bilevel_verify.manuscript import load_print
     from bilevel_verify.theorems.library import load_card, shipped

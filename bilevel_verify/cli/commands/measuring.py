@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 from pathlib import Path
-from typing import Any
 
 from bilevel_verify.cli import output
 from bilevel_verify.errors import InputError
 
 
-def bench_command(arguments: Any) -> int:
+def bench_command(arguments: argparse.Namespace) -> int:
     """Print the tables; missing a target is no error."""
     from bilevel_verify.benchmarks import PARTS, as_text, run_benchmarks
 

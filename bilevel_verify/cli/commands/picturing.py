@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,7 +12,7 @@ from bilevel_verify.errors import InputError
 DEFAULT_LAM = "1,3,10,100"
 
 
-def plot_command(arguments: Any) -> int:
+def plot_command(arguments: argparse.Namespace) -> int:
     """Draw one picture and write it; the ending of ``--out`` says how."""
     target = arguments.out or f"{arguments.kind}.svg"
     path = DRAW[arguments.kind](arguments).write(target)
@@ -22,12 +23,12 @@ def plot_command(arguments: Any) -> int:
     return 0
 
 
-def _problem(arguments: Any) -> Any:
+def _problem(arguments: argparse.Namespace) -> Any:
     tolerances = values.tolerances(arguments.eps)
     return values.member_of(values.problem_of(arguments)[0], tolerances[0] if tolerances else None)
 
 
-def _box(arguments: Any) -> Mapping[str, tuple[float, float]] | None:
+def _box(arguments: argparse.Namespace) -> Mapping[str, tuple[float, float]] | None:
     """``--box x1=-3:3`` as a mapping."""
     found = {}
     for item in arguments.box:
@@ -42,15 +43,15 @@ def _box(arguments: Any) -> Mapping[str, tuple[float, float]] | None:
     return found or None
 
 
-def _along(arguments: Any) -> list[str] | None:
+def _along(arguments: argparse.Namespace) -> list[str] | None:
     return arguments.along.replace(",", " ").split() if arguments.along else None
 
 
-def _window(arguments: Any) -> dict[str, Any]:
+def _window(arguments: argparse.Namespace) -> dict[str, Any]:
     return {"box": _box(arguments), "along": _along(arguments)}
 
 
-def _run_options(arguments: Any) -> dict[str, Any]:
+def _run_options(arguments: argparse.Namespace) -> dict[str, Any]:
     """What ``solve`` and ``verify`` take alike, as far as it was given."""
     options = {
         "x0": values.numbers(arguments.x0, "--x0"),
@@ -62,7 +63,7 @@ def _run_options(arguments: Any) -> dict[str, Any]:
     return {k: v for k, v in options.items() if v is not None}
 
 
-def _eps(arguments: Any, several: bool = False) -> Any:
+def _eps(arguments: argparse.Namespace, several: bool = False) -> Any:
     found = values.tolerances(arguments.eps)
     if several:
         if found is None or len(found) < 2:
@@ -73,13 +74,13 @@ def _eps(arguments: Any, several: bool = False) -> Any:
     return found[0] if found else None
 
 
-def _methods(arguments: Any) -> list[str]:
+def _methods(arguments: argparse.Namespace) -> list[str]:
     if not arguments.method:
         raise InputError("--method: name a method (see list methods)")
     return [name for item in arguments.method for name in item.replace(",", " ").split()]
 
 
-def _statement(arguments: Any) -> str:
+def _statement(arguments: argparse.Namespace) -> str:
     if not arguments.statement:
         raise InputError("--statement: name one, paper/id or FILE.toml/id")
     return str(arguments.statement)
@@ -92,7 +93,7 @@ def _hyper_objective(arguments: Any) -> Any:
     return hyper_objective(_problem(arguments), point=point, **_window(arguments))
 
 
-def _penalty(arguments: Any) -> Any:
+def _penalty(arguments: argparse.Namespace) -> Any:
     from bilevel_verify.plot import penalty
 
     along = _along(arguments)
@@ -112,7 +113,7 @@ def _trajectory(arguments: Any) -> Any:
     return trajectory(runs, problem, **_window(arguments))
 
 
-def _convergence(arguments: Any) -> Any:
+def _convergence(arguments: argparse.Namespace) -> Any:
     from bilevel_verify.plot import convergence
 
     options = _run_options(arguments)
@@ -120,7 +121,7 @@ def _convergence(arguments: Any) -> Any:
     return convergence(_problem(arguments), _methods(arguments), eps, against=arguments.against, **options)
 
 
-def _bound(arguments: Any) -> Any:
+def _bound(arguments: argparse.Namespace) -> Any:
     from bilevel_verify.plot import along
 
     name, _, claim = _statement(arguments).partition(":")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from bilevel_verify.errors import InputError
 Json = dict[str, Any]
 
 
-def rates_command(arguments: Any) -> int:
+def rates_command(arguments: argparse.Namespace) -> int:
     """Measure series of the rate table, or one of the user's own."""
     from bilevel_verify.benchmarks import rates
 
@@ -26,7 +27,7 @@ def rates_command(arguments: Any) -> int:
     return _show(_measured(series, arguments), arguments)
 
 
-def _measured(series: Any, arguments: Any) -> list[Json]:
+def _measured(series: Any, arguments: argparse.Namespace) -> list[Json]:
     """All series, written one by one: an interrupted run leaves what it has."""
     from bilevel_verify.benchmarks import rates
 
@@ -45,7 +46,7 @@ def _measured(series: Any, arguments: Any) -> list[Json]:
 
 def _own(arguments: Any) -> Json:
     """The rate of any method on any problem or family, over ``--eps`` or ``--sweep``."""
-    from bilevel_verify.benchmarks.own_rate import own_rate
+    from bilevel_verify.benchmarks.own_rate import Setting, own_rate
 
     if not arguments.method:
         raise InputError("rates --problem needs --method NAME (see list methods)")
@@ -62,17 +63,19 @@ def _own(arguments: Any) -> Json:
         arguments.method,
         letter,
         numbers,
-        eps=tolerances[0] if tolerances and letter != "eps" else None,
-        parameters=values.assignments(arguments.letters, "--set"),
-        count=arguments.count,
-        exponent=arguments.exponent,
-        x0=values.numbers(arguments.x0, "--x0"),
-        budget=arguments.budget,
-        seed=arguments.seed,
+        Setting(
+            tolerances[0] if tolerances and letter != "eps" else None,
+            values.assignments(arguments.letters, "--set"),
+            values.numbers(arguments.x0, "--x0"),
+            arguments.budget,
+            arguments.seed,
+        ),
+        arguments.count,
+        arguments.exponent,
     )
 
 
-def _listed(series: Any, arguments: Any) -> int:
+def _listed(series: Any, arguments: argparse.Namespace) -> int:
     if arguments.json:
         output.print_json(
             [{"name": s.name, "exponent": s.exponent, "letter": s.letter, "source": s.source} for s in series]
@@ -83,7 +86,7 @@ def _listed(series: Any, arguments: Any) -> int:
     return 0
 
 
-def _show(rows: list[Json], arguments: Any) -> int:
+def _show(rows: list[Json], arguments: argparse.Namespace) -> int:
     """The table; an exponent that is not reached is no error."""
     if arguments.json:
         output.print_json({"rates": rows})

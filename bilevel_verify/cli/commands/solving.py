@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import csv
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from bilevel_verify.cli.commands.true_values import shown, truth_at
 from bilevel_verify.errors import InputError
 
 
-def solve_command(arguments: Any) -> int:
+def solve_command(arguments: argparse.Namespace) -> int:
     """Run a method and show its output, counts and parameters."""
     from bilevel_verify.solving import solve
 

@@ -15,7 +15,7 @@ CERTIFICATES = {
 }
 
 
-def truth_at(problem: Any, x: Any) -> dict[str, Any]:
+def truth_at(problem: Any, x: Any) -> dict[str, object]:
     """True quantities at x, each with its error bar and certificate; what does not exist says why (``error``)."""
     from bilevel_verify.truth import truth
 
@@ -34,7 +34,7 @@ def truth_at(problem: Any, x: Any) -> dict[str, Any]:
     return found
 
 
-def _distance(answers: Any, x: Any) -> dict[str, Any]:
+def _distance(answers: Any, x: Any) -> dict[str, object]:
     try:
         found = answers.distance_to_solutions(x)
     except BilevelVerifyError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from typing import TYPE_CHECKING, Any
 
 from bilevel_verify.campaign.cell import Scalar
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from bilevel_verify.checks import Verification
 
 
-def verify_command(arguments: Any) -> int:
+def verify_command(arguments: argparse.Namespace) -> int:
     """Verify every named statement and card on the problem."""
     wanted = [*arguments.statements, *arguments.statement, *arguments.card]
     if not wanted:
@@ -38,7 +39,7 @@ def verify_command(arguments: Any) -> int:
     return output.exit_status(rows, arguments.strict)
 
 
-def _verifications(arguments: Any, wanted: list[str]) -> tuple[Any, list[Verification]]:
+def _verifications(arguments: argparse.Namespace, wanted: list[str]) -> tuple[Any, list[Verification]]:
     """The problem (or family), and one verification of each statement with the command that repeats it."""
     from bilevel_verify.checks import verify
 
@@ -71,7 +72,7 @@ def _verifications(arguments: Any, wanted: list[str]) -> tuple[Any, list[Verific
     return problem, found
 
 
-def _on_random(arguments: Any, wanted: list[str]) -> tuple[list[Any], list[Verification]]:
+def _on_random(arguments: argparse.Namespace, wanted: list[str]) -> tuple[list[Any], list[Verification]]:
     """Random problems of the class of each statement, and a verification on each of them."""
     from bilevel_verify.worst import verify_random
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import time
 from typing import Any
 
@@ -12,7 +13,7 @@ from bilevel_verify.errors import InputError
 INTERRUPTED = 130
 
 
-def worst_command(arguments: Any) -> int:
+def worst_command(arguments: argparse.Namespace) -> int:
     """Search, show the largest share of every bound; 1 where a bound is newly broken, 130 where it was interrupted."""
     from bilevel_verify.worst import worst_case
 
@@ -74,7 +75,7 @@ def _show(found: Any) -> None:
         output.show(line.strip())
 
 
-def _listed(arguments: Any) -> int:
+def _listed(arguments: argparse.Namespace) -> int:
     from bilevel_verify.worst import families
 
     every = families()

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import sympy
@@ -98,7 +97,7 @@ class FlatScalar(Direct):
         return self._turns[order]
 
 
-def flat_branch(branch: Expr, t: Any) -> FlatScalar | None:
+def flat_branch(branch: Expr, t: sympy.Symbol) -> FlatScalar | None:
     """Recognise ``c exp(A - B/(t - t0)^p)``."""
     constant, core = branch.as_independent(t, as_Add=False)
     if not isinstance(core, sympy.exp):

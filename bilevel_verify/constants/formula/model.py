@@ -8,7 +8,7 @@ tight: an interval tensor forgets that the entries of one ridge move together.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from bilevel_verify.intervals.batch import Interval
 from bilevel_verify.intervals.jet_arithmetic import JetArithmetic
 from bilevel_verify.intervals.jets import coefficients_of, jet_space
 from bilevel_verify.intervals.rounding import Array, enclose
+
+if TYPE_CHECKING:
+    import sympy
 
 MEAN_VALUE_LIMIT = 120
 """Most partial derivatives of one order for which the centred form (one order more) is worth its cost."""
@@ -201,6 +204,6 @@ def _wide(rows: Interval, boxes: int) -> Interval:
     return Interval(np.broadcast_to(rows.lo, shape).T, np.broadcast_to(rows.hi, shape).T)
 
 
-def _column(values: list[Any]) -> Interval:
+def _column(values: list[sympy.Expr]) -> Interval:
     pairs = [enclose(v) for v in values]
     return Interval(np.array([p[0] for p in pairs], dtype=float), np.array([p[1] for p in pairs], dtype=float))

@@ -30,7 +30,9 @@ class PiecewiseScalar(Direct):
     ``breaks``: joint -> order of the first derivative that is not continuous there.
     """
 
-    def __init__(self, node: Any, variable: Any, joints: list[Expr], convert: Callable[[Expr], Scalar | None]) -> None:
+    def __init__(
+        self, node: sympy.Expr, variable: sympy.Symbol, joints: list[Expr], convert: Callable[[Expr], Scalar | None]
+    ) -> None:
         self.node, self.name = node, str(node)
         orders = {joint: first_mismatch(node, variable, joint) for joint in joints}
         broken = [order for order in orders.values() if order is not None]
@@ -75,7 +77,7 @@ class pieced(AtomFunction):
     nargs = 2
 
 
-def registered(node: Any, variable: Any, rewrite: Callable[[Expr], Expr]) -> Expr | None:
+def registered(node: sympy.Expr, variable: sympy.Symbol, rewrite: Callable[[Expr], Expr]) -> Expr | None:
     """The atom for a Piecewise in one variable, None if its joints are not simple."""
     t = sympy.Symbol("t", real=True)
     body = node.subs(variable, t)
@@ -95,7 +97,7 @@ def registered(node: Any, variable: Any, rewrite: Callable[[Expr], Expr]) -> Exp
     return pieced(sympy.Integer(len(REGISTRY) - 1), inner)
 
 
-def _scale(body: Any, t: Any) -> Expr:
+def _scale(body: sympy.Expr, t: sympy.Symbol) -> Expr:
     """A joint that is not rational sets the unit of the argument: in that unit the other numbers may be rational."""
     for joint in joints_of(body, t) or []:
         if not joint.is_Rational and joint != 0:
@@ -132,7 +134,7 @@ def _unfolded(gap: Expr) -> list[Expr]:
     return [sympy.expand(form) for form in forms]
 
 
-def joints_of(node: Any, variable: Any) -> list[Expr] | None:
+def joints_of(node: sympy.Expr, variable: sympy.Symbol) -> list[Expr] | None:
     """Where conditions change or an absolute value inside a branch turns; None if that is not an affine question."""
     found: set[Expr] = set()
     gaps = [g for _, condition in node.args for r in condition.atoms(Relational) for g in _unfolded(r.lhs - r.rhs)]
@@ -145,7 +147,7 @@ def joints_of(node: Any, variable: Any) -> list[Expr] | None:
     return sorted(found, key=lambda v: enclose(v)[0])
 
 
-def first_mismatch(node: Any, variable: Any, joint: Expr) -> int | None:
+def first_mismatch(node: sympy.Expr, variable: sympy.Symbol, joint: Expr) -> int | None:
     """Lowest order at which the branches left and right of a joint differ (None: none up to the deepest in use).
 
     A limit that cannot be taken counts as a mismatch: smoothness is only claimed where it was shown.
@@ -165,7 +167,7 @@ def first_mismatch(node: Any, variable: Any, joint: Expr) -> int | None:
     return None
 
 
-def _one_sided(branch: Expr, variable: Any, order: int, joint: Expr, side: str) -> Expr:
+def _one_sided(branch: Expr, variable: sympy.Symbol, order: int, joint: Expr, side: str) -> Expr:
     flat = flat_branch(branch, variable)
     decays = flat is not None and (flat.power == 2 or side == "+")
     if flat is not None and decays and joint == sympy.Rational(flat.start.numerator, flat.start.denominator):
@@ -176,7 +178,7 @@ def _one_sided(branch: Expr, variable: Any, order: int, joint: Expr, side: str) 
     return sympy.limit(derivative, variable, joint, side)
 
 
-def branch_at(node: Any, variable: Any, where: Expr) -> Expr | None:
+def branch_at(node: sympy.Expr, variable: sympy.Symbol, where: Expr) -> Expr | None:
     """The branch in force at a point, absolute values resolved by their sign there."""
     for branch, condition in node.args:
         if condition == sympy.true or condition.subs(variable, where) == sympy.true:
@@ -200,7 +202,7 @@ def _resolved(kink: Any, variable: Any, where: Expr) -> Expr:
     return -power if isinstance(kink, sgnpow) and not positive else power
 
 
-def branch_scalar(branch: Expr, t: Any) -> Scalar:
+def branch_scalar(branch: Expr, t: sympy.Symbol) -> Scalar:
     """A branch as a function of one variable: flat at a point, polynomial, or by subdivision."""
     flat = flat_branch(branch, t)
     return flat or _polynomial(branch, t) or CompositeScalar(branch, t)

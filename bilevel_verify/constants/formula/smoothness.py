@@ -112,7 +112,7 @@ def _rest_jumps(structure: Structure, domain: Domain) -> Iterator[Jump]:
             yield from _atom_jumps(node, structure, domain)
 
 
-def _atom_jumps(node: Any, structure: Structure, domain: Domain) -> Iterator[Jump]:
+def _atom_jumps(node: sympy.Expr, structure: Structure, domain: Domain) -> Iterator[Jump]:
     known = recognise(node) if isinstance(node, sympy.Function) else None
     if known is None or known[0] not in ("abspow", "sgnpow", "pluspow", "psi", "huber", "pieced"):
         return

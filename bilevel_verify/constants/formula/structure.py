@@ -296,7 +296,7 @@ def _atom_of_affine(core: Expr, symbols: set[Symbol]) -> tuple[Expr, Scalar, Exp
     return None
 
 
-def _fraction(number: Any) -> Fraction:
+def _fraction(number: sympy.Expr) -> Fraction:
     return Fraction(int(number.p), int(number.q))
 
 

@@ -3,28 +3,22 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
-import sympy
 
-from bilevel_verify.atoms.datasum import DataSum
 from bilevel_verify.constants.calculus.data import DataTerm
 from bilevel_verify.constants.calculus.forms import Form
+from bilevel_verify.constants.groups.group import Group
 from bilevel_verify.constants.groups.sparse import SparseTerm
 from bilevel_verify.constants.search.sampling import sample_points
 from bilevel_verify.intervals.linalg import Sides
 from bilevel_verify.intervals.rounding import Array
 
-if TYPE_CHECKING:
-    from bilevel_verify.constants.groups.part import Part
-
 LARGE = 200
 """From this dimension on one eigenvalue takes a second: fewer sample points."""
 
 
-def with_specials(part: Part, slots: str) -> float:
+def with_specials(part: Group, slots: str) -> float:
     """Ridges, quadratic and plain rest by forms, special terms by their own rules, added up."""
     if not part.specials:
         return math.inf
@@ -41,28 +35,18 @@ def with_specials(part: Part, slots: str) -> float:
     return total
 
 
-def rest_part(part: Part) -> Part:
-    """The part without its sums over data."""
-    if part.without_data is None:
-        remaining = [t for t in sympy.Add.make_args(part.structure.rest) if not t.has(DataSum)]
-        structure = replace(part.structure, rest=sympy.Add(*remaining) if remaining else None)
-        part.without_data = type(part)(structure, part.is_x, part.domain, part.name, part.effort)
-    return part.without_data
-
-
-def apart(part: Part, slots: str) -> float:
-    """Sums over data by their rules, everything else by all three routes, added."""
-    other = rest_part(part)
+def apart(part: Group, slots: str, other: float) -> float:
+    """Sums over data by their rules, added to a bound of everything else (``other``: by all three routes)."""
     lo, hi = part.whole()
     blocks = {s: part.model.slots(s) for s in "xyz"}
     data = [special for special in part.specials if isinstance(special, DataTerm)]
-    total = other.norm(slots).upper
+    total = other
     for special in data:
         total = float(np.nextafter(total + special.bound(slots, blocks, lo[0], hi[0])[0], math.inf))
     return total
 
 
-def special_sum(part: Part, slots: str, blocks: dict[str, tuple[int, ...]]) -> float:
+def special_sum(part: Group, slots: str, blocks: dict[str, tuple[int, ...]]) -> float:
     """Sum of the special terms: per coordinate for two and more slots (projector rule), plainly for a gradient."""
     lo, hi = part.whole()
     per_variable = np.zeros(part.n)
@@ -77,7 +61,7 @@ def special_sum(part: Part, slots: str, blocks: dict[str, tuple[int, ...]]) -> f
 
 
 def special_extremes(
-    part: Part, form: Form, box: tuple[Array, Array] | None = None, sides: Sides = "both"
+    part: Group, form: Form, box: tuple[Array, Array] | None = None, sides: Sides = "both"
 ) -> tuple[float, float]:
     """Loewner bounds: quadratic, ridges, and the special terms between their own matrices (of the sides wanted)."""
     lo, hi = part.whole() if box is None else box
@@ -94,7 +78,7 @@ def special_extremes(
     return least, most
 
 
-def sampled_specials(part: Part, slots: str) -> float:
+def sampled_specials(part: Group, slots: str) -> float:
     """Sums over data: the Hessian at a few points, between its Loewner bounds there (0 for other forms)."""
     if slots not in ("xx", "yy", "zz") or part.effort <= 0 or any(isinstance(s, SparseTerm) for s in part.specials):
         return 0.0
@@ -105,7 +89,7 @@ def sampled_specials(part: Part, slots: str) -> float:
     return best
 
 
-def sampled_convexity(part: Part) -> tuple[float, dict[str, float]]:
+def sampled_convexity(part: Group) -> tuple[float, dict[str, float]]:
     """Sums over data: the least curvature in y at a few points, and where (float arithmetic, rounded up)."""
     best: tuple[float, dict[str, float]] = (math.inf, {})
     if part.effort <= 0 or any(isinstance(s, SparseTerm) for s in part.specials):

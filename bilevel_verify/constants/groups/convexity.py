@@ -17,7 +17,7 @@ from bilevel_verify.constants.formula.domain import one_period
 from bilevel_verify.constants.formula.structure import Ridge
 from bilevel_verify.constants.groups.composition import sampled_convexity, special_extremes
 from bilevel_verify.constants.groups.part import TOLERANCE, Part
-from bilevel_verify.constants.search.branch import supremum
+from bilevel_verify.constants.search.branch import Cuts, Known, supremum
 from bilevel_verify.constants.search.sampling import climb, sample_points
 from bilevel_verify.intervals.elementary import ball_ends
 from bilevel_verify.intervals.rounding import Array, enclose
@@ -115,10 +115,8 @@ def _search_convexity(
         hi,
         TOLERANCE[2],
         part._budget(2, math.isinf(least)),
-        -best,
-        part._free_variables(2),
-        -least,
-        part.slopes(2),
+        Known(-best, -least),
+        Cuts(part._free_variables(2), part.slopes(2)),
     )
     if -found.upper <= least:
         return Bound(min(best, -found.lower), least, True, "calculus", why, None, False, witness)

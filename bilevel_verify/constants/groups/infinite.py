@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import numpy as np
 import sympy
@@ -21,20 +20,18 @@ from bilevel_verify.constants.bound.constant import Reason
 from bilevel_verify.constants.calculus.specials import Radial, radial_power
 from bilevel_verify.constants.formula.model import Model
 from bilevel_verify.constants.formula.structure import Ridge, ridge_text
+from bilevel_verify.constants.groups.group import Group
 from bilevel_verify.constants.groups.unbounded import advice, all_finite, guilty
 from bilevel_verify.intervals.batch import Interval
 from bilevel_verify.intervals.jets import jet_space
 from bilevel_verify.intervals.rounding import Array, enclose
 from bilevel_verify.intervals.scalar import Derived, Exponential, Power, Psi, Scalar
 
-if TYPE_CHECKING:
-    from bilevel_verify.constants.groups.part import Part
-
 NEAR = 1e-3
 """Half-width of the box around a singular point in which everything else has to be bounded."""
 
 
-def infinite(part: Part, slots: str) -> Bound | None:
+def infinite(part: Group, slots: str) -> Bound | None:
     """A proof that the form is unbounded on the domain, None if there is none (which says nothing)."""
     return (
         _endless_gradient(part, slots)
@@ -45,12 +42,12 @@ def infinite(part: Part, slots: str) -> Bound | None:
     )
 
 
-def _proved(part: Part, slots: str, text: str, where: dict[str, float]) -> Bound:
+def _proved(part: Group, slots: str, text: str, where: dict[str, float]) -> Bound:
     why = Reason("unbounded ray", f"{part.label(slots)} = oo: {text}{advice(part, len(slots))}")
     return Bound(math.inf, math.inf, True, "exact", why, sympy.oo, True, where)
 
 
-def _endless_gradient(part: Part, slots: str) -> Bound | None:
+def _endless_gradient(part: Group, slots: str) -> Bound | None:
     """A gradient that certainly grows without bound: a quadratic along an unbounded variable, the rest bounded."""
     if len(slots) != 1 or part.structure.rest is not None or not part.domain.unbounded:
         return None
@@ -67,7 +64,7 @@ def _endless_gradient(part: Part, slots: str) -> Bound | None:
     return None
 
 
-def _open(part: Part, i: int) -> bool:
+def _open(part: Group, i: int) -> bool:
     return not (np.isfinite(part.domain.lo[i]) and np.isfinite(part.domain.hi[i]))
 
 
@@ -79,7 +76,7 @@ def _power_of(function: Scalar) -> tuple[Power, int] | None:
     return (base, order) if isinstance(base, Power) else None
 
 
-def _singular_power(part: Part, slots: str) -> Bound | None:
+def _singular_power(part: Group, slots: str) -> Bound | None:
     """``|t|^p`` and its relatives with ``p < k`` (also ``log t``, ``psi_nu``) at a point of the domain."""
     k = len(slots)
     lo, hi = part.whole()
@@ -110,12 +107,12 @@ def _singular_place(function: Scalar, k: int, low: float, high: float) -> float 
     return None if smooth or function.factor(k) == 0 or not function.exponent < k else 0.0
 
 
-def _seen(part: Part, ridge: Ridge, slots: str) -> bool:
+def _seen(part: Group, ridge: Ridge, slots: str) -> bool:
     members = {i for i, _ in ridge.row}
     return all(members & set(part.model.slots(s)) for s in slots)
 
 
-def _point_on(part: Part, number: int, place: float) -> Array | None:
+def _point_on(part: Group, number: int, place: float) -> Array | None:
     """A point of the domain with ``a . z + s = place``, away from its boundary where that is possible."""
     row, shift = part.model.row_centres[number], float(part.model.shifts.centre()[number]) - place
     lo, hi = part.domain.lo, part.domain.hi
@@ -125,7 +122,7 @@ def _point_on(part: Part, number: int, place: float) -> Array | None:
     return start if abs(row @ start + shift) <= 1e-12 * (1 + float(np.abs(row) @ np.abs(start))) else None
 
 
-def _bounded_around(part: Part, k: int, point: Array, number: int) -> bool:
+def _bounded_around(part: Group, k: int, point: Array, number: int) -> bool:
     """Whether every other term has bounded derivatives near the point."""
     others = tuple(r for index, r in enumerate(part.structure.ridges) if index != number)
     model = Model(replace(part.structure, ridges=others), part.is_x)
@@ -136,7 +133,7 @@ def _bounded_around(part: Part, k: int, point: Array, number: int) -> bool:
 # -- polynomials
 
 
-def _growing_entry(part: Part, slots: str) -> Bound | None:
+def _growing_entry(part: Group, slots: str) -> Bound | None:
     """An entry of the tensor that is a non-constant polynomial along a coordinate line, everything else bounded."""
     k = len(slots)
     if k < 2 or not part.domain.unbounded or part.only_specials or part.n > 8:
@@ -163,7 +160,7 @@ def _growing_entry(part: Part, slots: str) -> Bound | None:
     return None
 
 
-def _line(part: Part, i: int) -> tuple[Symbol, dict[Expr, Expr]]:
+def _line(part: Group, i: int) -> tuple[Symbol, dict[Expr, Expr]]:
     """A variable, and a rational inner point for all the others."""
     values = {}
     for j, variable in enumerate(part.structure.variables):
@@ -184,7 +181,7 @@ def _is_growing_polynomial(entry: Expr, variable: Symbol) -> bool:
     return bool(poly.degree() >= 1 and (low > 0 or high < 0))
 
 
-def _fits(part: Part, index: tuple[int, ...], slots: str) -> bool:
+def _fits(part: Group, index: tuple[int, ...], slots: str) -> bool:
     """Whether a partial derivative is an entry of the form (blocks x and y taken in the order of the slots)."""
     wanted = [i for i, count in enumerate(index) for _ in range(count)]
     free = list(slots)
@@ -197,7 +194,7 @@ def _fits(part: Part, index: tuple[int, ...], slots: str) -> bool:
     return True
 
 
-def _expressions(part: Part) -> tuple[Expr, Model]:
+def _expressions(part: Group) -> tuple[Expr, Model]:
     """Integer powers of affine forms and the rest as one expression, and the model of the other ridges."""
     structure = part.structure
     terms: list[Expr] = [] if structure.rest is None else [structure.rest]
@@ -219,7 +216,7 @@ def _natural(exponent: Fraction) -> bool:
 # -- rays
 
 
-def _growing_ray(part: Part, slots: str) -> Bound | None:
+def _growing_ray(part: Group, slots: str) -> Bound | None:
     """Ridges along a ray: those that do not stay bounded all grow with one sign, and one of them surely diverges."""
     k = len(slots)
     if not part.domain.unbounded or part.only_specials or len(part.structure.ridges) > 40:
@@ -242,7 +239,7 @@ def _growing_ray(part: Part, slots: str) -> Bound | None:
     return None
 
 
-def _all_grow(part: Part, slots: str, direction: Array, term: int) -> bool:
+def _all_grow(part: Group, slots: str, direction: Array, term: int) -> bool:
     """Whether a ridge diverges along the ray, tested along its own row in every slot, and no other one opposes it."""
     rows = part.model.row_centres
     slopes, seen = rows @ direction, np.ones(len(rows))
@@ -259,11 +256,11 @@ def _all_grow(part: Part, slots: str, direction: Array, term: int) -> bool:
     return True
 
 
-def _quadratic_moves(part: Part, direction: Array) -> bool:
+def _quadratic_moves(part: Group, direction: Array) -> bool:
     return any(direction[i] or direction[j] for i, j in part.structure.quadratic)
 
 
-def _rays(part: Part) -> list[Array]:
+def _rays(part: Group) -> list[Array]:
     """Directions along which the domain is unbounded: coordinates, and the rows of the ridges on the whole space."""
     rays = []
     for i in range(part.n):
@@ -276,7 +273,7 @@ def _rays(part: Part) -> list[Array]:
     return rays
 
 
-def _divergence(part: Part, number: int, k: int, slope: float, seen: float) -> tuple[int, bool] | None:
+def _divergence(part: Group, number: int, k: int, slope: float, seen: float) -> tuple[int, bool] | None:
     """``(sign, surely infinite)`` of one ridge along a ray, ``(0, False)`` if bounded, None if nothing is known.
 
     ``slope``: of the ridge's argument along the ray; ``seen``: product of its row with the test vectors.
@@ -314,7 +311,7 @@ def _diverges(function: Scalar, k: int, up: bool) -> bool:
     return isinstance(base, Exponential) and (up or base.name != "exp")
 
 
-def _radial_blow_up(part: Part, slots: str) -> Bound | None:
+def _radial_blow_up(part: Group, slots: str) -> Bound | None:
     """A power of a distance, at infinity or at its centre, when nothing else is unbounded there."""
     k = len(slots)
     if len(part.specials) != 1 or not isinstance(part.specials[0], Radial) or k < 2:

@@ -4,31 +4,28 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 import sympy
 from sympy import Expr
 
+from bilevel_verify.atoms.datasum import DataSum
 from bilevel_verify.constants.bound.bounds import Bound, combine, jump_bound
 from bilevel_verify.constants.bound.constant import Reason
 from bilevel_verify.constants.calculus import exact
 from bilevel_verify.constants.calculus.affine_variables import faces
-from bilevel_verify.constants.calculus.data import data_terms
 from bilevel_verify.constants.calculus.forms import Form, defined
-from bilevel_verify.constants.calculus.specials import Special, specials_of
 from bilevel_verify.constants.formula import smoothness
 from bilevel_verify.constants.formula.domain import Domain, one_period
-from bilevel_verify.constants.formula.gathering import gathered
-from bilevel_verify.constants.formula.model import Model
 from bilevel_verify.constants.formula.piecewise import PiecewiseScalar
 from bilevel_verify.constants.formula.scalars import CompositeScalar
 from bilevel_verify.constants.formula.structure import Structure, ridge_text
 from bilevel_verify.constants.groups.composition import apart, sampled_specials, with_specials
+from bilevel_verify.constants.groups.group import Group
 from bilevel_verify.constants.groups.infinite import infinite
-from bilevel_verify.constants.groups.sparse import sparse_terms
 from bilevel_verify.constants.groups.unbounded import unbounded_term
-from bilevel_verify.constants.search.branch import Slopes, Supremum, middle_of, supremum
+from bilevel_verify.constants.search.branch import Cuts, Known, Slopes, Supremum, middle_of, supremum
 from bilevel_verify.constants.search.peaks import NODES, ROWS, Peaks, larger_of, supremum_of_powers
 from bilevel_verify.constants.search.sampling import climb, sample_points
 from bilevel_verify.intervals.elementary import ball_ends
@@ -51,27 +48,20 @@ SAMPLED_ENTRIES = 4000
 """Entries of a tensor up to which sampling is thorough."""
 
 
-class Part:
-    """One group of interacting variables."""
+class Part(Group):
+    """One group of interacting variables: its norms by calculus, sampling, branch and bound."""
 
     def __init__(self, structure: Structure, is_x: tuple[bool, ...], domain: Domain, name: str, effort: float) -> None:
-        self.is_x, self.domain, self.name, self.effort = is_x, domain, name, effort
-        self.n = len(is_x)
-        structure = replace(structure, rest=gathered(structure.rest, structure.variables))
-        self.structure = structure
-        data, rest = data_terms(structure.rest, structure.variables, is_x)
-        self.only_specials = bool(data)
-        """Sums over data are never expanded: without their rules nothing here is the whole function."""
-        self.model = Model(replace(structure, rest=rest) if data else structure, is_x)
+        super().__init__(structure, is_x, domain, name, effort, Part)
         self.norms: dict[str, Bound] = {}
-        self.without_data: Part | None = None
         self._hessian_ranges: dict[str, tuple[float, float]] = {}
-        self.specials: list[Special] = []
-        if structure.rest is not None:
-            self.specials, remaining = specials_of(rest, structure.variables) if rest is not None else ([], None)
-            sparse, remaining = sparse_terms(remaining, structure.variables, is_x, domain, name, effort, Part)
-            self.specials += [*sparse, *data]
-            self.plain = Model(replace(structure, rest=remaining), is_x) if self.specials else self.model
+
+    @cached_property
+    def without_data(self) -> Part:
+        """The part without its sums over data."""
+        remaining = [t for t in sympy.Add.make_args(self.structure.rest) if not t.has(DataSum)]
+        structure = replace(self.structure, rest=sympy.Add(*remaining) if remaining else None)
+        return Part(structure, self.is_x, self.domain, self.name, self.effort)
 
     def touches(self, slots: str) -> bool:
         """False if a slot's block is empty here, or nothing of this order can be there."""
@@ -130,9 +120,6 @@ class Part:
     def _hopeless(self) -> bool:
         return self.n > 12 or self.only_specials
 
-    def whole(self) -> tuple[Array, Array]:
-        return self.domain.lo[None, :], self.domain.hi[None, :]
-
     def _calculus(self, slots: str) -> Bound:
         k = len(slots)
         free = self._free_arguments()
@@ -169,7 +156,7 @@ class Part:
         with ball_ends():
             special = with_specials(self, slots)
             if self.only_specials:
-                return min(special, apart(self, slots))
+                return min(special, apart(self, slots, self.without_data.norm(slots).upper))
             return min(special, float(form.upper(self.model.evaluate(len(slots), lo, hi))[0]))
 
     def _sample_lower(self, slots: str) -> float:
@@ -217,7 +204,9 @@ class Part:
             return np.where(defined(pieces), values, -np.inf)
 
         lo, hi = faces(self.domain, self.structure, 2)
-        found = supremum(bound, sample, lo, hi, TOLERANCE[2], self._budget(2, False), -math.inf, slopes=self.slopes(2))
+        found = supremum(
+            bound, sample, lo, hi, TOLERANCE[2], self._budget(2, False), Known(-math.inf), Cuts(slopes=self.slopes(2))
+        )
         return min(known, found.upper)
 
     def _tight_at(self, form: Form) -> bool:
@@ -284,11 +273,6 @@ class Part:
             return "Loewner bounds Q + A' diag(phi'') A"
         return "ridges: sup |phi^(k)| with directions" if len(self.structure.ridges) > 1 else "one ridge"
 
-    def label(self, slots: str) -> str:
-        names = {1: "nabla", 2: "nabla^2", 3: "D^3", 4: "D^4"}
-        block = "" if set(slots) == {"z"} else f"_{slots}"
-        return f"sup |{names[len(slots)]}{block} {self.name}|"
-
     def _special_reasons(self, slots: str) -> tuple[Reason, ...]:
         if self.effort <= 0:
             return ()
@@ -338,7 +322,6 @@ class Part:
         k = len(slots)
         form = Form(self.model, slots)
         domain = one_period(self.structure, self.domain, k) if self.domain.unbounded else self.domain
-        split = self._free_variables(k)
 
         def bound(lo: Array, hi: Array) -> Array:
             return form.upper(self.model.evaluate(k, lo, hi))
@@ -350,7 +333,8 @@ class Part:
         coarse = 0.0 if form.net is None or (k == 2 and form.symmetric) else form.net.factor - 1.0
         tolerance = TOLERANCE[k] + coarse
         lo, hi = faces(domain, self.structure, k)
-        found = supremum(bound, sample, lo, hi, tolerance, budget, first.lower, split, first.upper, self.slopes(k))
+        known, cuts = Known(first.lower, first.upper), Cuts(self._free_variables(k), self.slopes(k))
+        found = supremum(bound, sample, lo, hi, tolerance, budget, known, cuts)
         # on the whole space the calculus is independent of the coordinates; a search that got stuck is not
         stuck = self.domain.free and found.upper > CONVERGED * max(found.lower, first.lower)
         if found.upper >= first.upper or (stuck and math.isfinite(first.upper)):
@@ -392,9 +376,6 @@ class Part:
             for pair in self.structure.quadratic:
                 used[list(pair)] = True
         return used
-
-    def named(self, point: Array) -> dict[str, float]:
-        return {v.name: float(x) for v, x in zip(self.structure.variables, point)}
 
     def _blow_up(self, found: Supremum) -> dict[str, float]:
         return self.named(middle_of(found.worst[0][None], found.worst[1][None])[0])

@@ -6,34 +6,49 @@ max_i sum_(l: i in S_l) n_l`` for k >= 2 (Cauchy-Schwarz with the projectors on 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Protocol
 
 import numpy as np
 import sympy
 from sympy import Expr, Symbol
 
+from bilevel_verify.constants.bound.bounds import Bound
 from bilevel_verify.constants.bound.memory import remembered
 from bilevel_verify.constants.calculus.specials import Special
 from bilevel_verify.constants.formula.domain import Domain
 from bilevel_verify.constants.formula.structure import Structure, structure_of
 from bilevel_verify.intervals.rounding import Array
 
-if TYPE_CHECKING:
-    from bilevel_verify.constants.groups.part import Part
-
 MANY = 4
 """From this dimension on terms with fewer variables are bounded on their own."""
 
-_PARTS: dict[Any, Part] = {}
+
+class Analysed(Protocol):
+    """The analysis of a term in its own few variables."""
+
+    @property
+    def is_x(self) -> tuple[bool, ...]:
+        """For every variable whether it belongs to x."""
+
+    def norm(self, slots: str) -> Bound:
+        """A bound of the derivative with these slots."""
+
+    def hessian_range(self, letter: str) -> tuple[float, float]:
+        """Certified range of the eigenvalues of a diagonal Hessian block."""
+
+
+Analyse = Callable[[Structure, tuple[bool, ...], Domain, str, float], Analysed]
+"""How a term on its own is analysed: structure, blocks, domain, name, effort."""
+_PARTS: dict[Hashable, Analysed] = {}
 
 
 @dataclass(frozen=True)
 class SparseTerm(Special):
     """A term of the rest with its own analysis; ``part`` numbers its variables anew."""
 
-    part: Any
+    part: Analysed
 
     def bound(self, slots: str, blocks: dict[str, tuple[int, ...]], lo: Array, hi: Array) -> tuple[float, str]:
         if any(not set(self.members) & set(blocks[s]) for s in slots):
@@ -50,10 +65,6 @@ class SparseTerm(Special):
             return np.diag(np.where(projector > 0, v, 0.0))
 
         return [times(least)], [times(most)]
-
-
-Analyse = Callable[[Structure, tuple[bool, ...], Domain, str, float], "Part"]
-"""How a term on its own is analysed: structure, blocks, domain, name, effort."""
 
 
 def sparse_terms(
@@ -89,7 +100,7 @@ def _own_part(
     name: str,
     effort: float,
     analyse: Analyse,
-) -> Part:
+) -> Analysed:
     """The analysis of one term; equal terms on equal boxes (up to names) share it."""
     fresh = [sympy.Symbol(f"z{k}", real=True) for k in range(len(members))]
     renamed = term.xreplace({variables[i]: fresh[k] for k, i in enumerate(members)})

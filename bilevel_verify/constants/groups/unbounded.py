@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import sympy
@@ -12,10 +11,8 @@ import sympy
 from bilevel_verify.constants.bound.constant import Reason
 from bilevel_verify.constants.formula.model import Model
 from bilevel_verify.constants.formula.structure import ridge_text
+from bilevel_verify.constants.groups.group import Group
 from bilevel_verify.intervals.rounding import Array
-
-if TYPE_CHECKING:
-    from bilevel_verify.constants.groups.part import Part
 
 
 def all_finite(model: Model, k: int, lo: Array, hi: Array) -> bool:
@@ -24,7 +21,7 @@ def all_finite(model: Model, k: int, lo: Array, hi: Array) -> bool:
     return bool(np.isfinite(pieces.ridges.magnitude()).all() and np.isfinite(pieces.entries.magnitude()).all())
 
 
-def unbounded_term(part: Part, k: int) -> Reason:
+def unbounded_term(part: Group, k: int) -> Reason:
     """Which terms have an unbounded k-th derivative, and a box that makes all of them finite."""
     if part.effort <= 0:
         return Reason("blows up", f"derivative {k} is unbounded on this domain")
@@ -32,7 +29,7 @@ def unbounded_term(part: Part, k: int) -> Reason:
     return Reason("blows up", f"derivative {k} of {terms} has no finite bound on this domain{advice(part, k)}")
 
 
-def guilty(part: Part, k: int) -> list[str]:
+def guilty(part: Group, k: int) -> list[str]:
     """The terms whose k-th derivative has no finite bound on the domain."""
     found = []
     lo, hi = part.whole()
@@ -50,7 +47,7 @@ def guilty(part: Part, k: int) -> list[str]:
     return found
 
 
-def advice(part: Part, k: int) -> str:
+def advice(part: Group, k: int) -> str:
     """A bounded box on which the derivative is finite, if a simple one is found."""
     if part.effort <= 0 or part.only_specials:
         return ""
@@ -67,7 +64,7 @@ def advice(part: Part, k: int) -> str:
     return _away(part, k)
 
 
-def _away(part: Part, k: int) -> str:
+def _away(part: Group, k: int) -> str:
     """A box on one side of the singularity, if a simple one is found."""
     base_lo = np.where(np.isneginf(part.domain.lo), -10.0, part.domain.lo)
     base_hi = np.where(np.isposinf(part.domain.hi), 10.0, part.domain.hi)

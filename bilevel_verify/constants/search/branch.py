@@ -56,6 +56,33 @@ class Supremum:
     certified: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Known:
+    """Bounds of a supremum that are known before a search.
+
+    ``floor`` : a lower bound; boxes below it are not split. ``ceiling`` : an upper bound; a search that has not come
+    below it after a quarter of the budget (and some steps) stops.
+    """
+
+    floor: float = 0.0
+    ceiling: float = math.inf
+
+
+@dataclass(frozen=True, slots=True)
+class Cuts:
+    """Where a search may cut its boxes.
+
+    ``split`` : variables that may be split (all by default). ``slopes`` : where given, a search that lasts cuts where
+    the change across a box is largest instead of along the widest side.
+    """
+
+    split: Array | None = None
+    slopes: Slopes | None = None
+
+
+NOTHING, ANYWHERE = Known(), Cuts()
+
+
 def supremum(
     bound: Bound,
     sample: Sample,
@@ -63,10 +90,8 @@ def supremum(
     hi: Array,
     tolerance: float,
     budget: int,
-    floor: float = 0.0,
-    split: Array | None = None,
-    ceiling: float = math.inf,
-    slopes: Slopes | None = None,
+    known: Known = NOTHING,
+    cuts: Cuts = ANYWHERE,
 ) -> Supremum:
     """Upper and lower bound of a supremum over the box ``[lo, hi]`` (ends may be infinite).
 
@@ -75,17 +100,13 @@ def supremum(
     lo, hi : ends, shape (n,); or those of several boxes that together carry the supremum, shape (boxes, n).
     tolerance : relative gap at which the search stops.
     budget : largest number of box evaluations.
-    floor : a lower bound known beforehand (boxes below it are not split).
-    split : variables that may be split (all by default).
-    ceiling : an upper bound known beforehand: a search that has not come below it after a quarter of the budget (and
-        some steps) stops.
-    slopes : where given, a search that lasts cuts its boxes where the change across them is largest instead of along
-        the widest side.
+    known : bounds known beforehand. cuts : where boxes may be cut.
     """
-    search = _Search(bound, sample, lo, hi, tolerance, floor, split)
+    slopes = cuts.slopes
+    search = _Search(bound, sample, lo, hi, tolerance, known.floor, cuts.split)
     search.slopes = slopes if search.lo.shape[1] > FEW else None
     while search.boxes < budget and search.step(min(2048, max(64, budget - search.boxes))):
-        if search.boxes > max(budget // 4, 12 * LEAST_BATCH) and float(search.upper.max()) >= ceiling:
+        if search.boxes > max(budget // 4, 12 * LEAST_BATCH) and float(search.upper.max()) >= known.ceiling:
             break
         if search.boxes > budget // EASY:
             search.slopes = slopes  # they cost as much as a bound: only for searches that last

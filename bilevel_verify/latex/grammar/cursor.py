@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ from bilevel_verify.latex.source.tokens import Source, Token
 
 if TYPE_CHECKING:
     from bilevel_verify.latex.notation import Notation
+    from bilevel_verify.latex.values import Value
 
 BARS = ("|", "||")
 CONTINUING = frozenset("+ - / *".split())
@@ -22,10 +23,15 @@ CONTINUING_COMMANDS = frozenset("pm mp cdot times".split())
 
 @dataclass
 class Context:
-    """One reading: its source, notation, the names met so far, the work done."""
+    """One reading: its source, notation, the names met so far, the work done.
+
+    ``operand`` reads one operand. The grammar is recursive: expressions are made of operands, operands hold
+    expressions; whoever begins a reading hands the upper half to the lower one.
+    """
 
     source: Source
     notation: Notation
+    operand: Callable[[Cursor], Value]
     displays: dict[str, str] = field(default_factory=dict)
     asides: list[tuple[object, object]] = field(default_factory=list)
     work: int = 0

@@ -197,8 +197,6 @@ def whole(cursor: Cursor) -> Value:
 
 def factor(cursor: Cursor) -> Value:
     """An operand with its powers."""
-    from bilevel_verify.latex.grammar.operands import operand
-
     item = cursor.look(operand=True)
     if isinstance(item, Token) and item.kind == "mark" and item.text == "-":
         cursor.take()
@@ -210,7 +208,7 @@ def factor(cursor: Cursor) -> Value:
         raise _no_operand(cursor, item)
     assert item is not None
     cursor.context.step(item.at)
-    value = operand(cursor)
+    value = cursor.context.operand(cursor)
     cursor.leading = False
     while (script := _next_script(cursor)) is not None:
         cursor.place += 1

@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from bilevel_verify.language import tree
+from bilevel_verify.latex.grammar.brackets import arguments
 from bilevel_verify.latex.grammar.cursor import Cursor
 from bilevel_verify.latex.grammar.derivatives import derivative_name, nabla_of, value_kind
 from bilevel_verify.latex.grammar.expressions import expression, raised, whole
-from bilevel_verify.latex.grammar.operands import arguments
+from bilevel_verify.latex.grammar.sets import reals, relation
 from bilevel_verify.latex.notation import Entry
 from bilevel_verify.latex.source.atoms import Atom, atom_of, default_names
 from bilevel_verify.latex.source.structure import Item, Script, flat
@@ -251,8 +252,6 @@ def _derivative(cursor: Cursor, atom: Atom) -> Value:
 
 def _undeclared(cursor: Cursor, atom: Atom, place: int, item: Item) -> Value:
     """A symbol without a declaration: a letter that names itself where the notation is free, else an error."""
-    from bilevel_verify.latex.grammar.sets import reals
-
     if atom.symbol == "\\mathbb{R}":
         cursor.place += 1
         return reals(cursor, item)
@@ -273,8 +272,6 @@ def _has_relation(items: tuple[Item, ...]) -> bool:
 
 def _indicator(cursor: Cursor, atom: Atom, place: int, item: Item) -> Value:
     """``\\mathbf{1}_{a \\le b}``."""
-    from bilevel_verify.latex.grammar.sets import relation
-
     assert atom.sub is not None
     if atom.sup is not None:
         raise cursor.error("script", "a power of an indicator", item)

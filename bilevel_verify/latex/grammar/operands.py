@@ -7,8 +7,13 @@ from dataclasses import replace
 from fractions import Fraction
 
 from bilevel_verify.language import tree
+from bilevel_verify.latex.grammar.brackets import arguments, until
 from bilevel_verify.latex.grammar.cursor import BARS, Cursor, begins_operand
 from bilevel_verify.latex.grammar.expressions import expression, factor, listed, number, raised, term, whole
+from bilevel_verify.latex.grammar.names import symbol
+from bilevel_verify.latex.grammar.operators import operator
+from bilevel_verify.latex.grammar.sets import braces
+from bilevel_verify.latex.grammar.tables import cases, matrix
 from bilevel_verify.latex.source import symbols
 from bilevel_verify.latex.source.structure import Environment, Fence, Group, Item, Macro, Script, flat
 from bilevel_verify.latex.source.tokens import Token
@@ -22,9 +27,6 @@ def operand(cursor: Cursor) -> Value:
     ------
     LatexError : with the reason.
     """
-    from bilevel_verify.latex.grammar.names import symbol
-    from bilevel_verify.latex.grammar.operators import operator
-
     item = cursor.look(operand=True)
     match item:
         case Token(kind="digits", font=""):
@@ -85,7 +87,7 @@ def bracket(cursor: Cursor, item: Token) -> Value:
         return _bars(cursor, item, item.text)
     if item.text == "{":
         return _curly(cursor, item)
-    values, closing = _until(cursor, item)
+    values, closing = until(cursor, item)
     return _grouped(cursor, item.text, closing, values, item)
 
 
@@ -126,23 +128,6 @@ def _length(cursor: Cursor, bar: str, value: Value, item: Item) -> Value:
     return Value(tree.Call(name, (value.node,), column=column), "scalar")
 
 
-def _until(cursor: Cursor, item: Token) -> tuple[list[Value], str]:
-    """Expressions up to the bracket that closes; for intervals round and square ones may meet."""
-    closing = {")", "]"} if item.text in "([" else {symbols.CLOSING[item.text]}
-    cursor.fences.append((item.text, item.size))
-    values = [expression(cursor)]
-    while cursor.sees("mark", ",", ";"):
-        cursor.take()
-        values.append(expression(cursor))
-    end = cursor.look(operand=True)
-    if not (isinstance(end, Token) and end.kind == "delimiter" and end.text in closing):
-        found = "the end" if end is None else repr(flat([end])[:20])
-        raise cursor.error("unbalanced", f"{item.text[0]!r} is not closed before {found}", item)
-    cursor.place += 1
-    cursor.fences.pop()
-    return values, end.text
-
-
 def _grouped(cursor: Cursor, left: str, right: str, values: list[Value], item: Item) -> Value:
     """A bracketed expression, a pair, a row matrix, an inner product, a rounding."""
     column = item.at + 1
@@ -167,8 +152,6 @@ def _grouped(cursor: Cursor, left: str, right: str, values: list[Value], item: I
 
 def _curly(cursor: Cursor, item: Token) -> Value:
     """Braces on the page: a set, a family, or a bracket around one expression."""
-    from bilevel_verify.latex.grammar.sets import braces
-
     inner: list[Item] = []
     depth = 1
     while cursor.place < len(cursor.items):
@@ -184,8 +167,6 @@ def _curly(cursor: Cursor, item: Token) -> Value:
 
 def fenced(cursor: Cursor, item: Fence) -> Value:
     """``\\left( ... \\right)``."""
-    from bilevel_verify.latex.grammar.sets import braces
-
     left, right = item.left, item.right
     if left == "{" and right == "." and _cases(item.items):
         return environment(cursor, _cases(item.items)[0])
@@ -210,21 +191,6 @@ def _cases(items: Sequence[Item]) -> list[Environment]:
         i for i in items if not isinstance(i, Environment) and not (isinstance(i, Token) and i.kind in ("gap", "space"))
     ]
     return found if len(found) == 1 and not rest else []
-
-
-def arguments(cursor: Cursor) -> list[Value] | None:
-    """The arguments in round brackets right here, None if there are none."""
-    item = cursor.look()
-    if isinstance(item, Fence) and (item.left, item.right) == ("(", ")"):
-        cursor.place += 1
-        return listed(cursor.child(item.items, item.at))
-    if isinstance(item, Token) and item.kind == "delimiter" and item.text == "(":
-        cursor.place += 1
-        values, closing = _until(cursor, item)
-        if closing != ")":
-            raise cursor.error("unbalanced", "'(' is closed by ']'", item)
-        return values
-    return None
 
 
 def macro(cursor: Cursor, item: Macro) -> Value:
@@ -306,8 +272,6 @@ def _under(cursor: Cursor, value: Value) -> Value:
 
 def environment(cursor: Cursor, item: Environment) -> Value:
     """Matrices and cases inside a formula."""
-    from bilevel_verify.latex.grammar.tables import cases, matrix
-
     if item.name in symbols.MATRICES:
         return matrix(cursor, item)
     if item.name in symbols.CASES:

@@ -7,9 +7,10 @@ from fractions import Fraction
 
 from bilevel_verify.language import tree
 from bilevel_verify.latex.grammar.binding import free_letters, names_of
+from bilevel_verify.latex.grammar.brackets import arguments, from_to
 from bilevel_verify.latex.grammar.cursor import Cursor, begins_operand
 from bilevel_verify.latex.grammar.expressions import WIDE, expression, factor, term, whole
-from bilevel_verify.latex.grammar.operands import arguments
+from bilevel_verify.latex.grammar.sets import member
 from bilevel_verify.latex.source.structure import Fence, Item, Script, flat
 from bilevel_verify.latex.source.tokens import Token
 from bilevel_verify.latex.values import Kind, Value
@@ -147,7 +148,7 @@ def _ranges(cursor: Cursor, item: Token, scripts: dict[str, Script]) -> list[tre
     upper = scripts.get("^")
     parts = _parts(below.items)
     if upper is not None:
-        return [_from_to(cursor, item, below, upper)]
+        return [from_to(cursor, item, below, upper)]
     if any(isinstance(i, Token) and i.kind == "relation" and i.text in ("<", "<=") for i in below.items):
         if len(parts) > 1:
             raise cursor.error("range", f"several conditions below the {item.text}", below)
@@ -180,21 +181,6 @@ def _parts(items: tuple[Item, ...]) -> list[tuple[Item, ...]]:
 def _variable(cursor: Cursor, item: Token, name: tree.Node, where: Item) -> None:
     if not isinstance(name, tree.Letter | tree.Index) or name == tree.Letter("dots"):
         raise cursor.error("range", f"the {item.text} runs over something that is not a letter", where)
-
-
-def _from_to(cursor: Cursor, item: Token, below: Script, upper: Script) -> tree.Tuple:
-    """``_{i=a}^{b}``."""
-    for place, part in enumerate(below.items):
-        if isinstance(part, Token) and part.kind == "relation":
-            if part.text != "==":
-                raise cursor.error("range", f"a range of the {item.text} that is no 'i = a'", below)
-            name = whole(cursor.child(below.items[:place], below.at)).node
-            low = whole(cursor.child(below.items[place + 1 :], below.at)).node
-            high = whole(cursor.child(upper.items, upper.at)).node
-            if not isinstance(name, tree.Letter):
-                raise cursor.error("range", f"the {item.text} runs over something that is not a letter", below)
-            return tree.Tuple((name, low, high), column=below.at + 1)
-    raise cursor.error("range", f"the {item.text} has an upper end and no 'i = a' below", below)
 
 
 def _between(inside: Cursor, item: Token) -> list[tree.Tuple]:
@@ -236,8 +222,6 @@ def _moved(node: tree.Node, step: int) -> tree.Node:
 
 def _members(cursor: Cursor, item: Token, parts: list[tuple[Item, ...]], below: Script) -> list[tree.Tuple]:
     """``x \\in X, y \\in Y(x)`` and ``(x_i, y_i) \\in D``."""
-    from bilevel_verify.latex.grammar.sets import member
-
     out = []
     for part in parts:
         signs = [p for p, i in enumerate(part) if isinstance(i, Token) and i.kind == "relation"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bilevel_verify.language import tree
+from bilevel_verify.latex.grammar.brackets import from_to, until
 from bilevel_verify.latex.grammar.cursor import Cursor
 from bilevel_verify.latex.grammar.expressions import WIDE, expression, listed, whole
 from bilevel_verify.latex.source.structure import Fence, Item, Script, flat
@@ -27,10 +28,8 @@ def member(cursor: Cursor) -> Value:
         inside = listed(cursor.child(item.items, item.at))
         return _interval(cursor, item.left, item.right, inside, item)
     if isinstance(item, Token) and item.kind == "delimiter" and item.text in ("(", "["):
-        from bilevel_verify.latex.grammar.operands import _until
-
         cursor.place += 1
-        values, closing = _until(cursor, item)
+        values, closing = until(cursor, item)
         return _interval(cursor, item.text, closing, values, item)
     value = expression(cursor)
     if value.kind not in ("set", "unknown", "function") and value.operator not in WIDE:
@@ -101,15 +100,13 @@ def _alone(cursor: Cursor, after: Item | None) -> bool:
 
 def _family(cursor: Cursor, value: Value, item: Item) -> Value:
     """``\\{x_k\\}_{k=0}^{K}``, ``\\{x_k\\}_{k \\ge 0}``."""
-    from bilevel_verify.latex.grammar.operators import _from_to
-
     below = cursor.items[cursor.place]
     assert isinstance(below, Script)
     cursor.place += 1
     above = cursor.items[cursor.place] if cursor.place < len(cursor.items) else None
     if isinstance(above, Script) and above.kind == "^":
         cursor.place += 1
-        span = _from_to(cursor, Token("operator", "family", item.at), below, above)
+        span = from_to(cursor, Token("operator", "family", item.at), below, above)
         return Value(tree.Call("family", (value.node, span), column=item.at + 1), "set")
     condition = relation(cursor.child(below.items, below.at))
     return Value(tree.Call("family", (value.node, condition), column=item.at + 1), "set")

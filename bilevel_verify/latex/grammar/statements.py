@@ -11,10 +11,10 @@ from bilevel_verify.latex.grammar.cursor import Cursor, begins_operand, blank
 from bilevel_verify.latex.grammar.expressions import expression
 from bilevel_verify.latex.grammar.sets import member
 from bilevel_verify.latex.grammar.tables import is_system
-from bilevel_verify.latex.reading import Goal, Relation, Statement
 from bilevel_verify.latex.source import symbols
 from bilevel_verify.latex.source.structure import Environment, Item, flat
 from bilevel_verify.latex.source.tokens import Token
+from bilevel_verify.latex.statements import Goal, Relation, Statement
 
 CONDITIONS = frozenset({"for", "if", "for some"})
 LISTING = frozenset({"<", ">", "<=", ">=", "in", "!=", "subset"})

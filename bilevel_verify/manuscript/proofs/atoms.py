@@ -9,7 +9,7 @@ from fractions import Fraction
 from bilevel_verify.language import tree
 from bilevel_verify.manuscript.proofs import polynomials as p
 from bilevel_verify.manuscript.proofs.polynomials import Monomial, Polynomial
-from bilevel_verify.theorems.card import Domain
+from bilevel_verify.theorems.card_parts import Domain
 from bilevel_verify.theorems.rewrite import infinite
 
 POSITIVE, NONNEGATIVE, NEGATIVE, ANY = "positive", "nonnegative", "negative", "any"

@@ -23,9 +23,9 @@ from bilevel_verify.manuscript.proofs.forms import Forms
 from bilevel_verify.manuscript.proofs.polynomials import Polynomial
 from bilevel_verify.manuscript.proofs.said import Rule, entry_sign, instances, letter_ranges, rules_of, tidy
 from bilevel_verify.manuscript.proofs.squares import squares_in
-from bilevel_verify.manuscript.proofs.words import added
+from bilevel_verify.manuscript.proofs.words import Linear, added, linear_key
 from bilevel_verify.manuscript.relations import Printed, candidates, relations_of
-from bilevel_verify.theorems.card import Domain, Expression
+from bilevel_verify.theorems.card_parts import Domain, Expression
 from bilevel_verify.theorems.rewrite import binder, free_letters, infinite, substitute
 
 BOOKKEEPING = frozenset({"a size", "a sum", "the last summand of a sum"})
@@ -34,6 +34,8 @@ WHOLE = Domain("integers 0..", "integers", Expression(tree.Number(Fraction(0)), 
 MOST_LINES = 14
 LINE = "line "
 NAMED = tree.Index | tree.Letter | tree.Call
+LOEWNER = ("psd>=", "psd<=")
+WEYL = "M >= -norm(M) I"
 HYPOTHESIS = "the hypothesis of the induction"
 ROUNDS = 3
 
@@ -74,6 +76,19 @@ def derived(paper: Paper, printed: Printed, known: Known) -> Derived | None:
         if not question.arrays and not any(kind == "abs" for kind, _ in question.forms.parts.values()):
             break
     return _by_induction(paper, printed.relation, known, rules, lines)
+
+
+def difference(paper: Paper, printed: Printed, known: Known) -> str | None:
+    """What is left of a relation between vectors or matrices as a sum of words, steps of algorithms written out.
+
+    None where a side is no such sum: sets, minimisers, blocks of matrices.
+    """
+    question = _Question(paper, known, rules_of(paper, printed.formula.statement), _lines_before(paper, printed), True)
+    try:
+        rest = question.rest(printed.relation)
+    except (ValueError, RecursionError):
+        return None
+    return None if rest is None else linear_key(rest).replace("{1*1} ", "").replace("{-1*1} ", "-")
 
 
 def _by_induction(
@@ -186,19 +201,52 @@ class _Question:
         relation = Relation(tidy(relation.left), relation.op, tidy(relation.right))
         pool = self._pool(relation)
         found = self._in_force(pool)
-        if self.forms.kind(relation.left) in ("vector", "matrix", "tensor"):
+        op = relation.op
+        if op in LOEWNER:
+            goal, op = self._eigenvalues(relation), "<="
+        elif self.forms.kind(relation.left) in ("vector", "matrix", "tensor"):
             return self._of_arrays(relation)
-        left, right = self.forms.scalar(relation.left), self.forms.scalar(relation.right)
-        goal = p.plus(right, left, Fraction(-1))
-        if relation.op in (">=", ">"):
-            goal = p.plus({}, goal, Fraction(-1))
+        else:
+            left, right = self.forms.scalar(relation.left), self.forms.scalar(relation.right)
+            goal = p.plus(right, left, Fraction(-1))
+            if op in (">=", ">"):
+                goal = p.plus({}, goal, Fraction(-1))
         facts = self._facts(found)
         needed = dict(self.forms.needs)
         facts = [*self._near(goal, facts), *squares_in((relation.left, relation.right), self.forms)]
-        result = self._shown(goal, relation.op, facts)
-        if result is None:
+        result = self._shown(goal, op, facts)
+        if result is None or self._undefined(needed, result):
             return None
-        return None if self._undefined(needed, result) else result
+        return (*result, WEYL) if relation.op in LOEWNER else result
+
+    def _eigenvalues(self, relation: Relation) -> Polynomial:
+        """What must not be negative for ``A >= B`` in the order of matrices: of ``A - B = s I + M``, ``s - norm(M)``.
+
+        Raises
+        ------
+        ValueError : sides that are no sums of products of matrices, or a norm that is not the spectral one.
+        """
+        if not self.forms.euclidean or any(self.forms.kind(s) != "matrix" for s in (relation.left, relation.right)):
+            raise ValueError("no matrices with their spectral norm")
+        sides = [self.forms.linear(s) for s in (relation.left, relation.right)]
+        larger, smaller = sides if relation.op == "psd>=" else sides[::-1]
+        rest = added(larger, smaller, p.number(-1))
+        shift = rest.pop((), {})
+        return p.plus(shift, self.forms.size("norm", rest, "matrix"), Fraction(-1)) if rest else shift
+
+    def rest(self, relation: Relation) -> Linear | None:
+        """Left less right of an equation between vectors or matrices, or of their order; None for another relation.
+
+        Raises
+        ------
+        ValueError : a side that has no form here.
+        """
+        relation = Relation(tidy(relation.left), relation.op, tidy(relation.right))
+        kinds = {self.forms.kind(side) for side in (relation.left, relation.right)}
+        if relation.op not in ("==", *LOEWNER) or not kinds <= {"vector", "matrix", "tensor"}:
+            return None
+        self._in_force(self._pool(relation))
+        return added(self.forms.linear(relation.left), self.forms.linear(relation.right), p.number(-1))
 
     def _shown(self, goal: Polynomial, op: str, facts: list[Fact]) -> tuple[str, ...] | None:
         if op != "==":

@@ -16,18 +16,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import product
 
-from bilevel_verify.errors import InputError, LatexError
 from bilevel_verify.language import tree
-from bilevel_verify.latex import read_latex
-from bilevel_verify.manuscript.comparing import FLIPPED, Relation
+from bilevel_verify.manuscript.comparing import Relation
 from bilevel_verify.manuscript.fidelity import Paper
-from bilevel_verify.manuscript.formulas import Formula, Said
 from bilevel_verify.manuscript.proofs.atoms import ANY, NEGATIVE, NONNEGATIVE, POSITIVE
 from bilevel_verify.manuscript.proofs.forms import Forms
-from bilevel_verify.manuscript.relations import ReadFormula, relations_of
-from bilevel_verify.theorems.card import Domain, Expression
+from bilevel_verify.theorems.card_parts import Domain, Expression
 from bilevel_verify.theorems.rewrite import free_letters, substitute
 
 MOST_INSTANCES = 400
@@ -52,43 +49,14 @@ class Rule:
 def rules_of(paper: Paper, statement: str) -> list[Rule]:
     """What is in force in a statement and in its proof."""
     found: list[Rule] = []
-    for said in paper.source.said:
+    for said, letters, relations in paper.said:
         if said.within and statement not in said.within:
             continue
-        letters = frozenset(_letters(paper, said.any))
         line = f"{said.cites}.1" if said.cites else ""
-        for one in _relations(paper, said):
+        for one in relations:
             own = letters & (free_letters(one.left) | free_letters(one.right))
             found.append(Rule(one, own, said.source, said.least, line, own & paper.notation.indices))
     return found
-
-
-def _letters(paper: Paper, text: str) -> Iterator[str]:
-    for word in text.split():
-        try:
-            found = read_latex(word, paper.notation).tree
-        except LatexError:
-            continue
-        if isinstance(found, tree.Letter):
-            yield found.name
-
-
-def _relations(paper: Paper, said: Said) -> Iterator[Relation]:
-    """What is said, relation by relation.
-
-    Raises
-    ------
-    InputError : a formula that is not read.
-    """
-    if said.use:
-        found = relations_of(paper.by_number[said.use])
-    else:
-        try:
-            statements = read_latex(said.latex, paper.notation).statements
-        except LatexError as error:
-            raise InputError(f"{paper.source.paper}, said {said.source!r}: {error.plain}") from None
-        found = relations_of(ReadFormula(Formula(0, said.latex), statements))
-    yield from (one.relation for one in found if one.relation.op in FLIPPED)
 
 
 def instances(rule: Rule, pool: Mapping[tree.Node, None], forms: Forms) -> Iterator[Relation]:
@@ -101,7 +69,7 @@ def instances(rule: Rule, pool: Mapping[tree.Node, None], forms: Forms) -> Itera
     anchors = [a for a in dict.fromkeys(anchors) if free_letters(a) & rule.any]
     values: dict[str, dict[tree.Node, None]] = {name: {} for name in sorted(rule.any)}
     for anchor in anchors:
-        for node in pool:
+        for node in _of_head(anchor, pool):
             bound: dict[str, tree.Node] = {}
             if _matches(anchor, node, rule.any, bound):
                 for name, value in bound.items():
@@ -113,10 +81,21 @@ def instances(rule: Rule, pool: Mapping[tree.Node, None], forms: Forms) -> Itera
         bound = dict(zip(values, choice))
         if not _allowed(bound, rule, forms):
             continue
-        left, made = _put(relation.left, bound), [_put(a, bound) for a in (calls or anchors)]
         names = relation.op == "==" and _is_anchor(relation.left)
-        if left in pool if names else all(a in pool for a in made) if calls else made[0] in pool:
-            yield Relation(left, relation.op, _put(relation.right, bound))
+        if names:
+            known = _put(relation.left, bound) in pool
+        else:
+            known = all(_put(a, bound) in pool for a in calls or anchors[:1])
+        if known:
+            yield Relation(_put(relation.left, bound), relation.op, _put(relation.right, bound))
+
+
+def _of_head(anchor: tree.Node, pool: Mapping[tree.Node, None]) -> list[tree.Node]:
+    """The nodes of a pool that are entries of the same sequence, or values of the same function."""
+    if isinstance(anchor, tree.Index):
+        return [n for n in pool if isinstance(n, tree.Index) and n.base == anchor.base]
+    assert isinstance(anchor, tree.Call)
+    return [n for n in pool if isinstance(n, tree.Call) and n.function == anchor.function]
 
 
 def entry_sign(rules: list[Rule], node: tree.Index, forms: Forms) -> str:
@@ -151,6 +130,7 @@ def _put(node: tree.Node, bound: Mapping[str, tree.Node]) -> tree.Node:
     return tidy(substitute(node, bound))
 
 
+@lru_cache(maxsize=100_000)
 def tidy(node: tree.Node) -> tree.Node:
     """``x[k + 1 - 1]`` as ``x[k]``: indices that are sums of letters and numbers, in one form."""
     from bilevel_verify.manuscript.comparing import plain

@@ -14,7 +14,6 @@ from bilevel_verify.methods.cubic.descent import cubic_solver, final_cubic_solve
 from bilevel_verify.methods.cubic.named import AGD_INDEX, ASCENT, FSBA_SHEET, PENALTY, M, T
 from bilevel_verify.methods.cubic.products import DanskinProducts, PenaltyProducts
 from bilevel_verify.methods.engine import Outcome, Setup
-from bilevel_verify.methods.kernels.layout import LITERAL
 from bilevel_verify.methods.plain import PlainStepper
 from bilevel_verify.methods.registry import Letter, Method, Reading, register
 
@@ -39,7 +38,7 @@ class InexactStepper(PlainStepper):
     def __init__(self, setup: Setup, plan: InexactPlan) -> None:
         self.blocks = plan.sequences
         super().__init__(setup)
-        self.literal = bool(setup.method.flags.get(LITERAL))
+        self.literal = bool(setup.method.flags.get("literal"))
         self.model = plan.model(self.oracles, self.letters, self.vector(setup.starts["y0"]), self.literal)
         self.generator = np.random.default_rng(setup.seed)
         self.drawn = 0
@@ -109,7 +108,7 @@ def _register(name: str, title: str, kind: str, letters: tuple[Letter, ...], pla
             title=title,
             kinds=(kind,),  # type: ignore[arg-type]
             letters=letters,
-            sequences=MappingProxyType({"x": ("own", 0), **dict.fromkeys(plan.sequences, ("own", 0))}),
+            sequences=MappingProxyType({"x": "own", **dict.fromkeys(plan.sequences, "own")}),
             paper=FSBA_SHEET,
             readings=READINGS,
             variants=("literal",),

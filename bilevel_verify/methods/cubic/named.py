@@ -63,7 +63,7 @@ AGD_INDEX = Reading("Algorithm 1, line 4", "z_{t+1}", "z_{k+1}", "t is the outer
 def _register(
     name: str, title: str, kind: str, letters: tuple[Letter, ...], plan: Plan, statement: str, **more: Any
 ) -> None:
-    sequences = {"x": ("own", 0), **dict.fromkeys(plan.sequences, ("own", 0))}
+    sequences = {"x": "own", **dict.fromkeys(plan.sequences, "own")}
     register(
         Method(
             name=name,

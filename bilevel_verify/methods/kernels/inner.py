@@ -4,26 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from bilevel_verify.methods.kernels.layout import (
-    BLOCK_F,
-    BLOCK_G,
-    COLUMNS,
-    DIRECTION,
-    LENGTHS,
-    MATRIX,
-    NEWTON,
-    ONE,
-    PRECISION,
-    PRODUCT,
-    RESIDUAL,
-    SLOPE,
-    SLOPE_F,
-    TILDE,
-    TRIAL,
-    Memory,
-    Vector,
-)
+from bilevel_verify.methods.kernels.state import Hessians, Inner, Lower, Vector
 from bilevel_verify.methods.kernels.vectors import copy_into, is_finite, squared_norm
+from bilevel_verify.oracles.convention import BUDGET, CALLS
 from bilevel_verify.oracles.counted import (
     ask_grad_y_f,
     ask_grad_y_g,
@@ -33,13 +16,20 @@ from bilevel_verify.oracles.counted import (
     stop_hess_f,
     stop_hess_g,
 )
+from bilevel_verify.oracles.handing import named, row
 from bilevel_verify.oracles.jit import inlined, loop
 
 
 @loop
-def length(whole: Vector, letter: int, epoch: int) -> int:
-    """Inner length of an epoch: constants have one column, per-epoch lists go on with their last entry."""
-    return int(whole[LENGTHS + letter * whole[COLUMNS] + min(epoch, whole[COLUMNS] - 1)])
+def of_epoch(lengths: Vector, t: int) -> int:
+    """Inner length of an epoch: constants have one entry, per-epoch lists go on with their last one."""
+    return int(lengths[min(t, len(lengths) - 1)])
+
+
+@loop
+def too_dear(counts: Vector, cost: int) -> bool:
+    """True if ``cost`` more oracle calls would pass the budget."""
+    return bool(counts[CALLS] + cost > counts[BUDGET])
 
 
 # What an inner solver works on: g(x, .), which is -f(x, .) for minimax problems, or f(x, .) + lam g(x, .).
@@ -60,13 +50,14 @@ def slope_of(
 
 @loop
 def agd(
-    P: Any, counts: Vector, x: Vector, z: Vector, steps: int, alpha: Any, beta: Any, which: int, lam: Any, m: Memory
+    P: Any, counts: Vector, x: Vector, z: Vector, steps: int, alpha: Any, beta: Any, which: int, lam: Any, lower: Lower
 ) -> None:
     """AGD(h, z, T, alpha, beta) in place (RAGD-GS Algorithm 2, RAHGD Algorithm 1): T gradients of h.
 
     One loop for each h: what is left of a step besides its oracle calls decides the speed in few variables.
     """
-    tilde, slope, slope_f = m.inner[TILDE], m.inner[SLOPE], m.inner[SLOPE_F]
+    inner = named(Inner, lower.inner)
+    tilde, slope, slope_f = inner.tilde, inner.slope, inner.slope_f
     copy_into(z, tilde)
     if which == LOWER:
         for _ in range(steps):
@@ -87,10 +78,11 @@ def agd(
 
 @loop
 def descent(
-    P: Any, counts: Vector, x: Vector, z: Vector, steps: int, alpha: Any, which: int, lam: Any, m: Memory
+    P: Any, counts: Vector, x: Vector, z: Vector, steps: int, alpha: Any, which: int, lam: Any, lower: Lower
 ) -> None:
     """Gradient descent z <- z - alpha grad h(z) in place: one gradient of h a step."""
-    slope, slope_f = m.inner[SLOPE], m.inner[SLOPE_F]
+    inner = named(Inner, lower.inner)
+    slope, slope_f = inner.slope, inner.slope_f
     for _ in range(steps):
         slope_of(P, counts, x, z, which, lam, slope, slope_f)
         for i in range(len(z)):
@@ -99,13 +91,14 @@ def descent(
 
 @loop
 def conjugate_gradients(
-    P: Any, counts: Vector, x: Vector, y: Vector, b: Vector, steps: int, q: Vector, m: Memory
+    P: Any, counts: Vector, x: Vector, y: Vector, b: Vector, steps: int, q: Vector, lower: Lower
 ) -> None:
     """CG(grad_yy g(x, y), b, T, q) in place (RAHGD Algorithm 2): at most T + 1 Hessian-vector products.
 
     Leaves when the residual (or the curvature along the direction) is exactly zero: the next quotient would be 0/0.
     """
-    r, p, product = m.inner[RESIDUAL], m.inner[DIRECTION], m.inner[PRODUCT]
+    inner = named(Inner, lower.inner)
+    r, p, product = inner.residual, inner.direction, inner.product
     ask_hvp_yy_g(P, counts, x, y, q, product)
     for i in range(len(q)):
         r[i] = product[i] - b[i]
@@ -130,90 +123,92 @@ def conjugate_gradients(
 
 
 @loop
-def solve_in_place(a: Any, top: int, b: Vector) -> bool:
-    """b <- A^{-1} b by Gaussian elimination with partial pivoting; False for a singular matrix.
-
-    The rows of A are those of ``a`` from ``top`` on; they are destroyed.
-    """
+def solve_in_place(a: Any, b: Vector) -> bool:
+    """b <- A^{-1} b by Gaussian elimination with partial pivoting; False for a singular matrix. A is destroyed."""
     n = len(b)
     for j in range(n):
         pivot = j
         for i in range(j + 1, n):
-            if abs(a[top + i][j]) > abs(a[top + pivot][j]):
+            if abs(row(a, i)[j]) > abs(row(a, pivot)[j]):
                 pivot = i
-        if a[top + pivot][j] == 0 or not is_finite(a[top + pivot][j]):
+        top, best = row(a, j), row(a, pivot)
+        if best[j] == 0 or not is_finite(best[j]):
             return False
         if pivot != j:
             for k in range(n):
-                held = a[top + j][k]
-                a[top + j][k] = a[top + pivot][k]
-                a[top + pivot][k] = held
+                held = top[k]
+                top[k] = best[k]
+                best[k] = held
             held = b[j]
             b[j] = b[pivot]
             b[pivot] = held
         for i in range(j + 1, n):
-            factor = a[top + i][j] / a[top + j][j]
+            line = row(a, i)
+            factor = line[j] / top[j]
             for k in range(j, n):
-                a[top + i][k] = a[top + i][k] - factor * a[top + j][k]
+                line[k] = line[k] - factor * top[k]
             b[i] = b[i] - factor * b[j]
     for back in range(n):
         j = n - 1 - back
+        line = row(a, j)
         for k in range(j + 1, n):
-            b[j] = b[j] - a[top + j][k] * b[k]
-        b[j] = b[j] / a[top + j][j]
+            b[j] = b[j] - line[k] * b[k]
+        b[j] = b[j] / line[j]
     return True
 
 
 @loop
-def stopping_slope(P: Any, counts: Vector, x: Vector, y: Vector, which: int, lam: Any, m: Memory) -> None:
+def stopping_slope(P: Any, counts: Vector, x: Vector, y: Vector, which: int, lam: Any, lower: Lower) -> None:
     """Like ``slope_of`` for a stopping test: counted under the keys of stopping tests."""
-    slope = m.inner[SLOPE]
+    inner = named(Inner, lower.inner)
+    slope, slope_f = inner.slope, inner.slope_f
     stop_grad_y_g(P, counts, x, y, slope)
     if which == PENALTY:
-        slope_f = m.inner[SLOPE_F]
         stop_grad_y_f(P, counts, x, y, slope_f)
         for i in range(len(slope)):
             slope[i] = slope_f[i] + lam * slope[i]
 
 
 @loop
-def stopping_matrix(P: Any, counts: Vector, x: Vector, y: Vector, which: int, lam: Any, m: Memory) -> None:
-    """``square`` <- the yy-Hessian of the function that is being minimised."""
+def stopping_matrix(P: Any, counts: Vector, x: Vector, y: Vector, which: int, lam: Any, lower: Lower) -> None:
+    """``matrix`` <- the yy-Hessian of the function that is being minimised."""
     dx, dy = len(x), len(y)
-    g, f = m.blocks[BLOCK_G], m.blocks[BLOCK_F]
+    hessians = named(Hessians, lower.hessians)
+    f, g = hessians.f, hessians.g
     stop_hess_g(P, counts, x, y, g)
     if which == PENALTY:
         stop_hess_f(P, counts, x, y, f)
     for i in range(dy):
-        row = m.inner[MATRIX + i]
+        line = row(lower.matrix, i)
         for j in range(dy):
             place = (dx + i) * (dx + dy) + dx + j
-            row[j] = f[place] + lam * g[place] if which == PENALTY else g[place]
+            line[j] = f[place] + lam * g[place] if which == PENALTY else g[place]
 
 
 @loop
-def newton(P: Any, counts: Vector, x: Vector, y: Vector, which: int, lam: Any, m: Memory) -> bool:
+def newton(P: Any, counts: Vector, x: Vector, y: Vector, which: int, lam: Any, lower: Lower) -> bool:
     """y <- the minimiser over y, to the precision of the arithmetic; False where Newton does not get there.
 
     Damped by halving while the gradient does not shrink; stops at a zero gradient or at a step that rounding eats.
     """
-    step, trial, slope, accuracy = m.inner[NEWTON], m.inner[TRIAL], m.inner[SLOPE], m.real[PRECISION]
-    stopping_slope(P, counts, x, y, which, lam, m)
+    inner = named(Inner, lower.inner)
+    step, trial, slope, accuracy = inner.step, inner.trial, inner.slope, lower.at.precision
+    stopping_slope(P, counts, x, y, which, lam, lower)
     size = squared_norm(slope)
     for _ in range(100):
         if size == 0:
             return True
-        stopping_matrix(P, counts, x, y, which, lam, m)
+        stopping_matrix(P, counts, x, y, which, lam, lower)
         copy_into(slope, step)
-        if not is_finite(size) or not solve_in_place(m.inner, MATRIX, step):
+        if not is_finite(size) or not solve_in_place(lower.matrix, step):
             return False
         tiny = squared_norm(step) <= 16 * accuracy * accuracy * (1 + squared_norm(y))
-        weight = m.real[ONE]
+        weight = lower.at.one
         accepted = False
         for _ in range(60):
             for i in range(len(y)):
                 trial[i] = y[i] - weight * step[i]
-            stopping_slope(P, counts, x, trial, which, lam, m)
+            stopping_slope(P, counts, x, trial, which, lam, lower)
             new_size = squared_norm(slope)
             if new_size < size:
                 accepted = True

@@ -1,144 +1,131 @@
-"""What the schemes share: rows of the trace, reasons to pause, the step, the average on the fly, noise."""
+"""What the schemes share: rows of the trace, reasons to pause, the step, epochs, noise, the test, the output.
+
+``s`` is the state of any scheme: whatever fields are named here it must have.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
-from bilevel_verify.methods.kernels.layout import (
-    AUX,
-    AUX_KNOWN,
-    BEST,
-    BEST_STEP,
+from bilevel_verify.methods.kernels.state import (
     DIVERGED,
-    EPOCH,
-    FINISHED,
-    FRESH,
     HUGE,
-    INNER_FIRST,
-    INNER_SLOPE,
-    ITERATIONS,
-    ITERATIONS_MOST,
-    LAST_TIE,
-    LITERAL,
     MORE,
-    MOVED,
     NOISE_USED_UP,
     NOT_FINITE,
     OK,
-    OUT,
     OUT_OF_BUDGET,
-    OUTER_ROWS,
-    PATH,
-    POINT_AUX,
-    POINT_U,
-    POINT_W,
-    POINTS,
-    ROWS,
-    STAMPS,
     START,
-    STEP,
-    SUM,
-    SUPPLY,
-    TAIL,
-    TESTED,
-    UNDEFINED,
-    USED,
-    X_NEW,
-    X_OLD,
+    Ask,
+    Inner,
+    LowerPoints,
     Memory,
-    U,
-    V,
+    Outer,
+    Points,
+    Progress,
     Vector,
-    W,
-    X,
-    Y,
-    Z,
 )
-from bilevel_verify.methods.kernels.vectors import add_to, copy_into, is_finite, set_zero
-from bilevel_verify.oracles.jit import loop
+from bilevel_verify.methods.kernels.vectors import add_to, copy_into, is_finite
+from bilevel_verify.oracles.handing import call_7, named, named_at, row
+from bilevel_verify.oracles.jit import inlined, loop
 
 ROWS_OF_AN_ITERATION = 3
 """Rows that one iteration may add: the start of an epoch, the iterate, the end of the epoch."""
 
 
+@inlined
+def gradient(ask: Ask, point: Vector, u: Vector, m: Memory, t: int, k: int) -> int:
+    """u <- the estimate at this point; ``OK`` or a reason to stop."""
+    return call_7(ask.gradient, ask.P, ask.counts, point, u, m.lower, t, k)
+
+
+@inlined
+def value(ask: Ask, point: Vector, out: Vector, m: Memory) -> int:
+    """out[0] <- the function value at this point; ``OK`` or a reason to stop."""
+    return call_7(ask.value, ask.P, ask.counts, point, out, m.lower, m.at.t, 0)
+
+
+@inlined
+def exact_gradient(ask: Ask, point: Vector, out: Vector, m: Memory, t: int, k: int) -> int:
+    """out <- the exact gradient at this point, for a stopping test; ``OK`` or a reason to stop."""
+    return call_7(ask.exact, ask.P, ask.counts, point, out, m.lower, t, k)
+
+
 @loop
-def pause(whole: Vector, capacity: int, noisy: bool) -> int:
+def pause(m: Memory, noisy: bool) -> int:
     """Why the scheme has to return to the engine before another iteration, or ``OK``."""
-    if whole[ROWS] + ROWS_OF_AN_ITERATION > capacity:
+    at = m.at
+    if at.rows + ROWS_OF_AN_ITERATION > at.capacity:
         return MORE
-    if whole[ITERATIONS] >= whole[ITERATIONS_MOST]:
+    if at.iterations >= at.most_iterations:
         return OUT_OF_BUDGET
-    if noisy and whole[USED] >= whole[SUPPLY]:
+    if noisy and at.used >= at.supply:
         return NOISE_USED_UP
     return OK
 
 
 @loop
-def note(row: Vector, first: int, vector: Vector) -> None:
-    """Write a vector into a row of the trace."""
-    for i in range(len(vector)):
-        row[first + i] = vector[i]
+def note_inner(m: Memory, place: int) -> None:
+    """y, z and v of the row at this place."""
+    inner = named(Inner, m.lower.inner)
+    if len(inner.y) == 0:
+        return
+    found = named_at(LowerPoints, m.lowers, place)
+    copy_into(inner.y, found.y)
+    copy_into(inner.z, found.z)
+    copy_into(inner.v, found.v)
 
 
 @loop
-def note_inner(row: Vector, inner: Any, first: int) -> None:
-    """Write y, z and v into a row of the trace."""
-    dy = len(inner[Y])
-    note(row, first, inner[Y])
-    note(row, first + dy, inner[Z])
-    note(row, first + 2 * dy, inner[V])
+def open_row(m: Memory, x: Vector) -> Points:
+    """Begin the row (t, k) with x[t, k] and whatever else is known before the iteration; the row."""
+    at = m.at
+    place = at.rows
+    stamp = row(m.stamps, place)
+    stamp[0] = at.t
+    stamp[1] = at.k
+    if at.inner_first == 1:
+        note_inner(m, place)
+    at.rows = place + 1
+    opened = named_at(Points, m.points, place)
+    copy_into(x, opened.x)
+    return opened
 
 
 @loop
-def open_row(m: Memory, t: int, k: int) -> None:
-    """Begin the row (t, k) with x[t, k] and whatever else is known before the iteration."""
-    row, dx = m.trace[m.whole[ROWS]], len(m.outer[X])
-    row[0] = t
-    row[1] = k
-    note(row, STAMPS, m.outer[X])
-    if m.whole[AUX_KNOWN] == 1:
-        note(row, STAMPS + POINT_AUX * dx, m.outer[AUX])
-    if m.whole[INNER_FIRST] == 1:
-        note_inner(row, m.inner, STAMPS + POINTS * dx)
-    m.whole[ROWS] += 1
+def close_row(m: Memory, opened: Points, u: Vector) -> None:
+    """Complete the last row with what the estimator found: u, and y, z, v."""
+    copy_into(u, opened.u)
+    if m.at.inner_first == 0:
+        note_inner(m, m.at.rows - 1)
 
 
 @loop
-def close_row(m: Memory, extrapolated: bool) -> None:
-    """Complete the last row with what the iteration found: w (if there is one), the estimate u, and y, z, v."""
-    row, dx = m.trace[m.whole[ROWS] - 1], len(m.outer[X])
-    if extrapolated:
-        note(row, STAMPS + POINT_W * dx, m.outer[W])
-    note(row, STAMPS + POINT_U * dx, m.outer[U])
-    if m.whole[INNER_FIRST] == 0:
-        note_inner(row, m.inner, STAMPS + POINTS * dx)
-
-
-@loop
-def begin_epoch(P: Any, estimate: Any, counts: Vector, point: Vector, m: Memory) -> int:
+def begin_epoch(ask: Ask, point: Vector, u: Vector, m: Memory) -> int:
     """Let the estimator start at the first point of the epoch; recorded as the row (t, -1)."""
-    t = m.whole[EPOCH]
-    if t == 0 and m.whole[LITERAL] == 1:
-        point = m.outer[UNDEFINED]
-    code = int(estimate(P, counts, point, m, t, START))
+    at = m.at
+    if at.t == 0 and at.literal == 1:
+        point = named(Outer, m.lower.outer).undefined
+    code = gradient(ask, point, u, m, at.t, START)
     if code == OK:
-        row = m.trace[m.whole[ROWS]]
-        row[0] = t
-        row[1] = START
-        note(row, STAMPS, point)
-        note_inner(row, m.inner, STAMPS + POINTS * len(point))
-        m.whole[ROWS] += 1
-        m.whole[FRESH] = 0
+        place = at.rows
+        stamp = row(m.stamps, place)
+        stamp[0] = at.t
+        stamp[1] = START
+        copy_into(point, named_at(Points, m.points, place).x)
+        note_inner(m, place)
+        at.rows = place + 1
+        at.fresh = 0
     return code
 
 
 @loop
-def advance(m: Memory) -> int:
-    """x_old <- x, x <- x_new, k <- k + 1; real[MOVED] <- ||x_new - x||^2, real[PATH] grows by it.
+def advance(at: Progress, s: Any) -> int:
+    """x_old <- x, x <- x_new, k <- k + 1; moved <- ||x_new - x||^2, the path grows by it.
 
-    Says so when the new iterate is not finite or huge; that iterate is then recorded.
+    Says so when the new iterate is not finite or huge; the engine records that iterate.
     """
-    x, x_old, x_new = m.outer[X], m.outer[X_OLD], m.outer[X_NEW]
+    x, x_old, x_new = s.x, s.x_old, s.x_new
     moved = 0.0
     size = 0.0
     for i in range(len(x)):
@@ -147,76 +134,46 @@ def advance(m: Memory) -> int:
         size = size + x_new[i] * x_new[i]
         x_old[i] = x[i]
         x[i] = x_new[i]
-    m.real[MOVED] = moved
-    m.real[PATH] = m.real[PATH] + moved
-    m.whole[ITERATIONS] += 1
-    m.whole[STEP] += 1
+    at.moved = moved
+    at.path = at.path + moved
+    at.iterations += 1
+    at.k += 1
     if is_finite(size) and size <= HUGE:
         return OK
-    open_row(m, m.whole[EPOCH], m.whole[STEP])
     return DIVERGED if is_finite(size) else NOT_FINITE
 
 
 @loop
-def next_epoch(m: Memory) -> None:
-    """t <- t + 1, k <- 0; path length and sums of the average are reset."""
-    m.whole[EPOCH] += 1
-    m.whole[FRESH] = 1
-    m.whole[STEP] = 0
-    m.whole[BEST_STEP] = 0
-    m.real[PATH] = 0.0
-    set_zero(m.outer[SUM])
-    set_zero(m.outer[TAIL])
-
-
-@loop
-def average_on_the_fly(m: Memory, point: Vector, k: int, first: int) -> None:
-    """Algorithm 7 of Li & Lin: the sum of the points up to K_0 = argmin over k >= first of ||x[k+1] - x[k]||.
-
-    Ties go to the smallest index; with ``LAST_TIE`` to the largest, as Algorithm 7 is printed.
-    """
-    total, tail, moved = m.outer[SUM], m.outer[TAIL], m.real[MOVED]
-    better = moved < m.real[BEST] or (m.whole[LAST_TIE] == 1 and moved == m.real[BEST])
-    if k > first and not better:
-        add_to(tail, point)
-        return
-    for i in range(len(total)):
-        total[i] = total[i] + tail[i] + point[i]
-        tail[i] = 0.0
-    m.whole[BEST_STEP] = k
-    m.real[BEST] = moved
-
-
-@loop
-def finish_with_average(m: Memory, terms: int) -> int:
-    """Output: the sum divided by the number of its terms."""
-    total, out = m.outer[SUM], m.outer[OUT]
-    for i in range(len(out)):
-        out[i] = total[i] / terms
-    return FINISHED
+def next_epoch(at: Progress) -> None:
+    """t <- t + 1, k <- 0; the path length begins anew."""
+    at.t += 1
+    at.fresh = 1
+    at.k = 0
+    at.best_step = 0
+    at.path = 0.0
 
 
 @loop
 def perturb(m: Memory, point: Vector) -> None:
     """point <- point + the next perturbation."""
-    add_to(point, m.outer[OUTER_ROWS + m.whole[USED]])
-    m.whole[USED] += 1
+    add_to(point, row(m.supply, m.at.used))
+    m.at.used += 1
 
 
 @loop
-def small_enough(vector: Vector, eps: Any, m: Memory) -> bool:
+def small_enough(vector: Vector, eps: Any, at: Progress) -> bool:
     """||vector|| <= eps, if this run tests at all; False for NaN.
 
     Single-loop estimators add the size of their inner gradient: there both have to be small.
     """
-    total = m.real[INNER_SLOPE]
+    total = at.inner_slope
     for i in range(len(vector)):
         total = total + vector[i] * vector[i]
-    return bool(m.whole[TESTED] == 1 and total <= eps * eps)
+    return bool(at.tested == 1 and total <= eps * eps)
 
 
 @loop
-def output_is(m: Memory, point: Vector, code: int) -> int:
+def output_is(s: Any, point: Vector, code: int) -> int:
     """The output is this point."""
-    copy_into(point, m.outer[OUT])
+    copy_into(point, s.output)
     return code

@@ -1,3 +1,8 @@
-"""Named methods of the first-order, hypergradient and minimax family: cells of the table and their letters."""
+"""Methods that papers name: cells of the table, under the papers' letters. A module that lies here is found."""
 
-from bilevel_verify.methods.papers import hypergradient, minimax, one_level, penalty  # noqa: F401
+from __future__ import annotations
+
+from bilevel_verify.methods import estimators, schemes  # noqa: F401  (they fill the table)
+from bilevel_verify.methods.registry import import_all
+
+import_all(__name__, __path__)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from bilevel_verify.methods import table
-from bilevel_verify.methods.kernels.layout import ALWAYS, COLD, COLD_IF_GIVEN, PERTURB
+from bilevel_verify.methods.kernels.state import ALWAYS, COLD_IF_GIVEN
 from bilevel_verify.methods.papers.shared import FIRST_TIE, ROUNDING, YANG, sequences
 from bilevel_verify.methods.registry import PERTURBATION_RADIUS, Reading, compose, register
 
-_HYPERGRADIENT = sequences(x=table.X_SEQUENCE, y=table.Y_SEQUENCE, v=table.V_SEQUENCE, h=table.U_SEQUENCE)
+_HYPERGRADIENT = sequences(x="x", y="y", v="v", h="u")
 register(
     compose(
         "gradient-descent",
@@ -27,7 +26,7 @@ register(
                 "both are in use; from an arbitrary 0 the growing length would be spent on the way back",
             ),
         ),
-        flags={COLD: COLD_IF_GIVEN},
+        flags={"cold": COLD_IF_GIVEN},
         variants=("cold", "warm"),
     )
 )
@@ -51,7 +50,7 @@ register(
         name="itd-bio",
         title="ITD-BiO",
         renamed={"eta": "beta", "N": "steps"},
-        sequences=sequences(x=table.X_SEQUENCE, y=table.Y_SEQUENCE, h=table.U_SEQUENCE),
+        sequences=sequences(x="x", y="y", h="u"),
         paper=YANG,
         statement="section-3-6",
         source="Ji, Yang, Liang 2021, as recalled",
@@ -65,9 +64,7 @@ register(
         ),
     )
 )
-_RAHGD_SEQUENCES = sequences(
-    x=table.X_SEQUENCE, w=table.W_SEQUENCE, y=table.Y_SEQUENCE, v=table.V_SEQUENCE, u=table.U_SEQUENCE
-)
+_RAHGD_SEQUENCES = sequences(x="x", w="w", y="y", v="v", u="u")
 _RAHGD_READINGS = (
     Reading(
         "Algorithm 3, line 2",
@@ -82,7 +79,7 @@ _RAHGD_READINGS = (
 )
 for _name, _title, _flags, _statement in (
     ("rahgd", "RAHGD", {}, "theorem-3-4"),
-    ("prahgd", "PRAHGD", {PERTURB: ALWAYS}, "theorem-4-1"),
+    ("prahgd", "PRAHGD", {"perturbed": ALWAYS}, "theorem-4-1"),
 ):
     register(
         compose(

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from bilevel_verify.methods import table
-from bilevel_verify.methods.kernels.layout import ALWAYS, PERTURB
+from bilevel_verify.methods.kernels.state import ALWAYS
 from bilevel_verify.methods.papers.shared import FIRST_TIE, ROUNDING, YANG, sequences
 from bilevel_verify.methods.registry import PERTURBATION_RADIUS, Reading, compose, register
 
@@ -13,10 +12,10 @@ register(
         "danskin-agd",
         name="pragda",
         title="PRAGDA",
-        flags={PERTURB: ALWAYS},
+        flags={"perturbed": ALWAYS},
         noisy=True,
         extra_letters=(PERTURBATION_RADIUS,),
-        sequences=sequences(x=table.X_SEQUENCE, w=table.W_SEQUENCE, y=table.Y_SEQUENCE, u=table.U_SEQUENCE),
+        sequences=sequences(x="x", w="w", y="y", u="u"),
         paper=YANG,
         statement="theorem-5-2",
         source="Yang, Luo, Li, Jordan, Algorithm 4",
@@ -31,7 +30,7 @@ register(
         name="gda",
         title="Gradient descent ascent, simultaneous",
         renamed={"eta": "eta_x", "N": "steps"},
-        sequences=sequences(x=table.X_SEQUENCE, y=table.Y_SEQUENCE),
+        sequences=sequences(x="x", y="y"),
         paper=YANG,
         statement="section-3-6",
         source="Lin, Jin, Jordan 2020, as recalled",
@@ -52,7 +51,7 @@ register(
         name="gdmax",
         title="Gradient descent with multi-step ascent",
         renamed={"eta": "eta_x", "N": "steps"},
-        sequences=sequences(x=table.X_SEQUENCE, y=table.Y_SEQUENCE),
+        sequences=sequences(x="x", y="y"),
         paper=YANG,
         statement="section-8",
         source="Nouiehed et al. 2019; Jin et al. 2020, as recalled",
@@ -65,7 +64,7 @@ register(
         name="gda-alternating",
         title="Gradient descent ascent, alternating",
         renamed={"eta": "eta_x", "N": "steps"},
-        sequences=sequences(x=table.X_SEQUENCE, y=table.Y_SEQUENCE),
+        sequences=sequences(x="x", y="y"),
         paper=YANG,
         statement="section-8",
         source="Lin, Jin, Jordan 2020, as recalled: the alternating form",

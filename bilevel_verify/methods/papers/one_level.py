@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from bilevel_verify.methods import table
-from bilevel_verify.methods.kernels.layout import PERTURB, SMALL_GRADIENT
+from bilevel_verify.methods.kernels.state import SMALL_GRADIENT
 from bilevel_verify.methods.papers.shared import FIRST_TIE, LI_LIN, ROUNDING, sequences
 from bilevel_verify.methods.registry import PERTURBATION_RADIUS, Letter, Reading, compose, register
+from bilevel_verify.methods.schemes.practical import GUESSED
 
 register(
     compose(
@@ -13,7 +13,7 @@ register(
         "exact",
         name="gradient-descent",
         title="Gradient descent",
-        sequences=sequences(x=table.X_SEQUENCE),
+        sequences=sequences(x="x"),
         paper=LI_LIN,
         statement="section-5-2",
         readings=(
@@ -34,7 +34,7 @@ register(
         "exact",
         name="gradient-descent-restarted",
         title="Gradient descent in the restart frame",
-        sequences=sequences(x=table.X_SEQUENCE),
+        sequences=sequences(x="x"),
         paper=LI_LIN,
         statement="section-5-2",
         source="Li & Lin, section 5.2",
@@ -47,7 +47,7 @@ register(
         "exact",
         name="restarted-agd",
         title="Restarted AGD",
-        sequences=sequences(x=table.X_SEQUENCE, y=table.W_SEQUENCE),
+        sequences=sequences(x="x", y="w"),
         paper=LI_LIN,
         statement="theorem-1",
         source="Li & Lin, Algorithm 1",
@@ -61,8 +61,8 @@ register(
         "exact",
         name="restarted-agd-practical",
         title="Practical restarted AGD",
-        sequences=sequences(x=table.X_SEQUENCE, y=table.W_SEQUENCE),
-        extra_letters=table._GUESSED,
+        sequences=sequences(x="x", y="w"),
+        extra_letters=GUESSED,
         paper=LI_LIN,
         statement="theorem-2",
         source="Li & Lin, Algorithm 2; with c2 and c3: Remark 2",
@@ -86,8 +86,8 @@ register(
         "exact",
         name="restarted-agd-perturbed",
         title="Perturbed restarted AGD",
-        sequences=sequences(x=table.X_SEQUENCE, y=table.W_SEQUENCE),
-        flags={PERTURB: SMALL_GRADIENT},
+        sequences=sequences(x="x", y="w"),
+        flags={"perturbed": SMALL_GRADIENT},
         noisy=True,
         extra_letters=(PERTURBATION_RADIUS,),
         paper=LI_LIN,
@@ -103,7 +103,7 @@ register(
         "exact",
         name="restarted-hb",
         title="Restarted heavy ball",
-        sequences=sequences(x=table.X_SEQUENCE, z=table.W_SEQUENCE),
+        sequences=sequences(x="x", z="w"),
         paper=LI_LIN,
         statement="theorem-4",
         source="Li & Lin, Algorithm 3",
@@ -117,8 +117,8 @@ register(
         "exact",
         name="restarted-hb-practical",
         title="Practical restarted heavy ball",
-        sequences=sequences(x=table.X_SEQUENCE, z=table.W_SEQUENCE),
-        extra_letters=table._GUESSED,
+        sequences=sequences(x="x", z="w"),
+        extra_letters=GUESSED,
         paper=LI_LIN,
         statement="theorem-5",
         source="Li & Lin, Algorithm 4",
@@ -132,7 +132,7 @@ register(
         "exact",
         name="agd-jin",
         title="AGD with negative curvature exploitation",
-        sequences=sequences(x=table.X_SEQUENCE, y=table.W_SEQUENCE, v=table.AUX_SEQUENCE),
+        sequences=sequences(x="x", y="w", v="more"),
         paper=LI_LIN,
         statement="theorem-6",
         source="Li & Lin, Algorithms 5 and 6",
@@ -159,7 +159,7 @@ register(
         "exact",
         name="convex-until-guilty",
         title="Convex until proven guilty",
-        sequences=sequences(x=table.X_SEQUENCE, y=table.W_SEQUENCE, p=table.AUX_SEQUENCE),
+        sequences=sequences(x="x", y="w", p="more"),
         extra_letters=(
             Letter("eps"),
             Letter("L"),
@@ -186,10 +186,10 @@ register(
         "exact",
         name="restarted-agd-practical-perturbed",
         title="Practical restarted AGD, perturbed",
-        sequences=sequences(x=table.X_SEQUENCE, y=table.W_SEQUENCE),
-        flags={PERTURB: SMALL_GRADIENT},
+        sequences=sequences(x="x", y="w"),
+        flags={"perturbed": SMALL_GRADIENT},
         noisy=True,
-        extra_letters=(*table._GUESSED, PERTURBATION_RADIUS),
+        extra_letters=(*GUESSED, PERTURBATION_RADIUS),
         paper=LI_LIN,
         statement="theorem-3-practical",
         source="Li & Lin, after Theorem 3: Algorithm 2 with the perturbed restart; not written out in the paper",

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from bilevel_verify.methods import table
-from bilevel_verify.methods.kernels.layout import COLD, COLD_START
+from bilevel_verify.methods.kernels.state import COLD_START
 from bilevel_verify.methods.papers.shared import FIRST_TIE, RAGD, ROUNDING, sequences
 from bilevel_verify.methods.registry import Reading, compose, register
 
@@ -13,14 +12,14 @@ register(
         "penalty-agd",
         name="ragd-gs",
         title="RAGD-GS",
-        flags={COLD: COLD_START},
+        flags={"cold": COLD_START},
         sequences=sequences(
-            x=table.X_SEQUENCE,
-            w=table.W_SEQUENCE,
-            y=table.Y_SEQUENCE,
-            z=table.Z_SEQUENCE,
-            wbar=table.AUX_SEQUENCE,
-            u=table.U_SEQUENCE,
+            x="x",
+            w="w",
+            y="y",
+            z="z",
+            wbar="more",
+            u="u",
         ),
         paper=RAGD,
         statement="theorem-1",
@@ -49,7 +48,7 @@ register(
         name="f2ba",
         title="F2BA",
         renamed={"N": "T", "D": "K"},
-        sequences=sequences(x=table.X_SEQUENCE, y=table.Y_SEQUENCE, z=table.Z_SEQUENCE, u=table.U_SEQUENCE),
+        sequences=sequences(x="x", y="y", z="z", u="u"),
         paper=RAGD,
         statement="section-10",
         source="Chen, Ma, Zhang 2025, as recalled",
@@ -61,9 +60,7 @@ register(
         "penalty-agd",
         name="accf2ba",
         title="AccF2BA",
-        sequences=sequences(
-            x=table.X_SEQUENCE, w=table.W_SEQUENCE, y=table.Y_SEQUENCE, z=table.Z_SEQUENCE, u=table.U_SEQUENCE
-        ),
+        sequences=sequences(x="x", w="w", y="y", z="z", u="u"),
         renamed={"T_0": "T", "T_k": "T", "Tp_0": "Tp", "Tp_k": "Tp"},
         paper=RAGD,
         statement="section-10",

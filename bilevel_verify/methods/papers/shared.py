@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any
 
 from bilevel_verify.methods.registry import Reading
 
 LI_LIN, YANG, RAGD = "restarted-agd-hb", "rahgd", "ragd-gs"
 
 
-def sequences(**places: tuple[str, int]) -> Any:
-    """Sequence of the paper -> its place in the trace."""
+def sequences(**places: str) -> Mapping[str, str]:
+    """Sequence of the paper -> its column of the trace."""
     return MappingProxyType(places)
 
 

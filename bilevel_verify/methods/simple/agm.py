@@ -9,7 +9,6 @@ import numpy as np
 
 from bilevel_verify.errors import InfeasibleError, ParameterError
 from bilevel_verify.methods.engine import Outcome, Setup, oracles_of, working_precision
-from bilevel_verify.methods.named import LEVELS
 from bilevel_verify.methods.recorder import Block
 from bilevel_verify.methods.run import Status
 from bilevel_verify.methods.simple import loops, sets
@@ -153,7 +152,7 @@ class LoopStepper:
     def _mode(self) -> int:
         given = self.setup.letters.get("g_k")
         if given is None:
-            return int(self.setup.method.flags.get(LEVELS, loops.MINIMUM))
+            return int(self.setup.method.flags.get("levels", loops.MINIMUM))
         return WORDS[given] if isinstance(given, str) else loops.GIVEN
 
     def _trace(self, rows: int) -> np.ndarray:

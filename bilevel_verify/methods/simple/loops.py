@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from bilevel_verify.methods.kernels import layout
-from bilevel_verify.methods.kernels.layout import HUGE, Vector
+from bilevel_verify.methods.kernels import state
 from bilevel_verify.methods.kernels.scalars import square_root
+from bilevel_verify.methods.kernels.state import HUGE, Vector
 from bilevel_verify.methods.kernels.vectors import copy_into, dot
 from bilevel_verify.methods.simple.sets import (
     AT,
@@ -45,8 +45,8 @@ u_0 = x_0, which may break (8) at k = 0), the least value g_K of K steps for all
 number for all k)."""
 BELOW, BLUR, MISSED, SHORT = range(20, 24)
 """Further ends of a run: g_k below g*, a cut lost in rounding, a projection that was not exact, a short sequence."""
-FINISHED, MORE, OUT_OF_BUDGET = layout.FINISHED, layout.MORE, layout.OUT_OF_BUDGET
-NOT_FINITE, DIVERGED = layout.NOT_FINITE, layout.DIVERGED
+FINISHED, MORE, OUT_OF_BUDGET = state.FINISHED, state.MORE, state.OUT_OF_BUDGET
+NOT_FINITE, DIVERGED = state.NOT_FINITE, state.DIVERGED
 
 
 class AgmMemory(NamedTuple):

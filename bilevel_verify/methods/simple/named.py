@@ -36,7 +36,7 @@ NONSMOOTH = Reading(
 
 def _register(name: str, title: str, runner: Any, letters: tuple[Letter, ...], statement: str, **more: Any) -> None:
     blocks = more.pop("blocks", None) or runner.blocks
-    sequences = {"x": ("own", 0), **dict.fromkeys(blocks, ("own", 0))}
+    sequences = {"x": "own", **dict.fromkeys(blocks, "own")}
     register(
         Method(
             name=name,

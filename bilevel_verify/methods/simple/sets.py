@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from bilevel_verify.methods.kernels.layout import Vector
 from bilevel_verify.methods.kernels.scalars import square_root
+from bilevel_verify.methods.kernels.state import Vector
 from bilevel_verify.methods.kernels.vectors import copy_into, dot
 from bilevel_verify.oracles.jit import loop
 

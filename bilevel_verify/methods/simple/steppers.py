@@ -8,7 +8,6 @@ import numpy as np
 
 from bilevel_verify.errors import CertificationError, InfeasibleError, ParameterError
 from bilevel_verify.methods.engine import Outcome, Setup
-from bilevel_verify.methods.named import LEVELS
 from bilevel_verify.methods.plain import FloatArray, PlainStepper
 from bilevel_verify.methods.simple.convexity import require_convex
 from bilevel_verify.methods.simple.loops import BLURRED, EPS
@@ -75,7 +74,7 @@ class AgmBio(SimpleStepper):
         self.cut = {"agm-bio-cut-x": "x", "agm-bio-cut-z": "z"}.get(self.setup.method.name, "y")
         given = self.letters.get("g_k")
         made = given is None or isinstance(given, str)
-        flag = ("minimum", "values", "constant")[self.setup.method.flags.get(LEVELS, 0)]
+        flag = ("minimum", "values", "constant")[self.setup.method.flags.get("levels", 0)]
         how = given if isinstance(given, str) else flag
         self.values = LowerValues(self, self.x, plain=how == "values") if made else None
         self.given: Any = given

@@ -9,7 +9,8 @@ from bilevel_verify.audit.scalar.claim import Decision
 from bilevel_verify.audit.scalar.deciding import decide
 from bilevel_verify.language import tree
 from bilevel_verify.proofreading.defect import Defect
-from bilevel_verify.theorems.card import Card, Expression, Link, Statement
+from bilevel_verify.theorems.card import Card, Statement
+from bilevel_verify.theorems.card_parts import Expression, Link
 from bilevel_verify.theorems.rewrite import free_letters
 from bilevel_verify.theorems.vocabulary import NUMBERS
 

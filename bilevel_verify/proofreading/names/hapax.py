@@ -10,7 +10,7 @@ from bilevel_verify.language import tree
 from bilevel_verify.latex.grammar.binding import bound_by
 from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.names.occurrences import uses
-from bilevel_verify.proofreading.names.shapes import IDENTITY
+from bilevel_verify.proofreading.names.shape_reading import IDENTITY
 from bilevel_verify.proofreading.source import Paper, Sentence
 from bilevel_verify.theorems.vocabulary import NUMBERS, SCALAR_FUNCTIONS, VECTOR_FUNCTIONS
 

@@ -66,7 +66,7 @@ def relations_for(kinds: Sequence[str]) -> tuple[str, ...]:
 
 
 def assert_metamorphic(
-    function: Callable[..., Any],
+    function: Callable[..., object],
     relation: str,
     tolerance: float = 1e-5,
     profile_: Profile | str | None = None,
@@ -123,7 +123,7 @@ Pair = tuple[CountedOracles, RewrittenOracles]
 
 
 def _compare_gradients(
-    function: Callable[..., Any], relation: str, pair: Pair, x: FloatArray, tolerance: float, chosen: Profile
+    function: Callable[..., object], relation: str, pair: Pair, x: FloatArray, tolerance: float, chosen: Profile
 ) -> None:
     plain, rewritten = pair
     how, where = rewritten.how, f"x' = {x.tolist()}"
@@ -138,7 +138,7 @@ def _compare_gradients(
 
 
 def _compare_iterates(
-    function: Callable[..., Any], relation: str, pair: Pair, x: FloatArray, tolerance: float, chosen: Profile
+    function: Callable[..., object], relation: str, pair: Pair, x: FloatArray, tolerance: float, chosen: Profile
 ) -> None:
     plain, rewritten = pair
     T = rewritten.how.T

@@ -153,7 +153,7 @@ def _watched(solver: Function, errors: list[BrokenContract], chosen: Profile) ->
     return watched
 
 
-def _must_be_a_run(result: Any, x0: Any, dx: int) -> None:
+def _must_be_a_run(result: object, x0: Any, dx: int) -> None:
     """Something that ``verify`` takes for a run.
 
     Raises

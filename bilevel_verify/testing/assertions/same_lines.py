@@ -100,7 +100,7 @@ def _handed(function: Function, case: Example, whole: Transcript, chosen: Profil
     return handed(raw, case.x0, asked.log)
 
 
-def _copied(value: Any) -> Any:
+def _copied(value: object) -> Any:
     return value.copy() if isinstance(value, np.ndarray) else list(value) if isinstance(value, list) else value
 
 

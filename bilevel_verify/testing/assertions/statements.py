@@ -81,7 +81,7 @@ def _compare(name: str, got: FloatArray, truth: FloatArray, tolerance: float, wh
         raise BrokenContract(f"{name} is not that of the formula", where, detail)
 
 
-def _member(mine: Any, name: str) -> Callable[..., Any] | None:
+def _member(mine: Any, name: str) -> Callable[..., object] | None:
     found = mine.get(name) if isinstance(mine, Mapping) else getattr(mine, name, None)
     return found if callable(found) else None
 

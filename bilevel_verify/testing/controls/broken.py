@@ -13,7 +13,7 @@ from bilevel_verify.testing.assertions.metamorphic import RELATIONS, SPELLING, a
 from bilevel_verify.testing.references.stated import BILEVEL, ROSENBROCK
 from bilevel_verify.testing.trials.contracts import BrokenContract, Profile, profile
 
-Function = Callable[..., Any]
+Function = Callable[..., object]
 
 
 @dataclass(frozen=True)

@@ -85,7 +85,7 @@ def stand_in(asked: Any) -> Any:
     )
 
 
-def run(asked: Any, method: str, parameters: Mapping[str, Any], x0: FloatArray, **options: Any) -> Any:
+def run(asked: Any, method: str, parameters: Mapping[str, object], x0: FloatArray, **options: Any) -> Any:
     """Run a method of this package on the kit's oracles."""
     from bilevel_verify.methods import run_method
 
@@ -196,7 +196,7 @@ def counts_of(method: str) -> Callable[..., tuple[Any, dict[str, int]]]:
 _RESTARTED = ("rahgd", "prahgd", "accf2ba", "pragda")
 
 
-def accelerated(gradient: Callable[..., Any], y0: FloatArray, mu: float, L: float, steps: int) -> FloatArray:
+def accelerated(gradient: Callable[..., object], y0: FloatArray, mu: float, L: float, steps: int) -> FloatArray:
     """``restarted-agd`` that never restarts, as a solver of strongly convex problems: all iterates."""
     asked = _one_level(gradient, len(y0))
     letters = {"eta": 1 / L, "theta": 1 - _momentum(mu, L), "B": 1e150, "K": steps}
@@ -204,7 +204,7 @@ def accelerated(gradient: Callable[..., Any], y0: FloatArray, mu: float, L: floa
     return _iterates(found, steps)
 
 
-def descending(gradient: Callable[..., Any], y0: FloatArray, mu: float, L: float, steps: int) -> FloatArray:
+def descending(gradient: Callable[..., object], y0: FloatArray, mu: float, L: float, steps: int) -> FloatArray:
     """``gradient-descent`` with step 1/L: all iterates."""
     asked = _one_level(gradient, len(y0))
     return _iterates(run(asked, "gradient-descent", {"eta": 1 / L, "N": steps}, y0), steps)
@@ -220,7 +220,7 @@ def _iterates(found: Any, steps: int) -> FloatArray:
     return points[: steps + 1]
 
 
-def _one_level(gradient: Callable[..., Any], n: int) -> Any:
+def _one_level(gradient: Callable[..., object], n: int) -> Any:
     def both(x: FloatArray, y: FloatArray = ()) -> tuple[FloatArray, FloatArray]:  # type: ignore[assignment]
         return gradient(x), np.zeros(0)
 
@@ -288,7 +288,7 @@ STOPPING = ("ba", "aid-bio", "itd-bio", "f2ba")
 SIMPLE = ("r-apm", "agm-bio", "bi-sg")
 
 
-def _control(name: str, protocol: str, function: Callable[..., Any]) -> Control:
+def _control(name: str, protocol: str, function: Callable[..., object]) -> Control:
     return Control(name, protocol, lambda: function)
 
 

@@ -6,7 +6,6 @@ import html
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from bilevel_verify.reporting.detection import DATA, MISSED, arranged
 from bilevel_verify.testing.controls.broken import CONTROLS, Control, Matrix
@@ -15,7 +14,7 @@ Matrices = Mapping[str, Matrix]
 """Profile -> the matrix it gave."""
 
 
-def as_data(matrices: Matrices, subjects: tuple[Control, ...] | None = None) -> dict[str, Any]:
+def as_data(matrices: Matrices, subjects: tuple[Control, ...] | None = None) -> dict[str, object]:
     """Plain data: ``profiles`` (name -> caught, of, missed) and ``controls`` (name, protocol, catalogue, cells)."""
     profiles = {
         name: {"caught": len(matrix.caught), "of": len(matrix.cells), "missed": list(matrix.missed)}
@@ -32,7 +31,7 @@ def as_data(matrices: Matrices, subjects: tuple[Control, ...] | None = None) -> 
     return {"profiles": profiles, "controls": controls}
 
 
-def as_markdown(data: Mapping[str, Any]) -> str:
+def as_markdown(data: Mapping[str, object]) -> str:
     """A table, one row per control; a cell names the first profile whose assertion catches it."""
     shown = arranged(data)
     assertions = shown["assertions"]
@@ -54,7 +53,7 @@ def as_markdown(data: Mapping[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def as_html(data: Mapping[str, Any]) -> str:
+def as_html(data: Mapping[str, object]) -> str:
     """The section of a report: a heading, a sentence and a table; no style of its own, no page around it."""
     shown = arranged(data)
     head = "".join(f"<th>{html.escape(name)}</th>" for name in ("control", "catalogue", *shown["assertions"]))

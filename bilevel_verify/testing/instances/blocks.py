@@ -11,13 +11,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bilevel_verify.testing.instances.ridges import Jet, Ridge, ridge
-from bilevel_verify.testing.instances.writing import Number, added, block_text, combination, rows_of, times
+from bilevel_verify.testing.instances.ridges import Jet, Ridge, ridge, ridge_text
+from bilevel_verify.testing.instances.writing import Number, added, combination, rows_of, squared, times, wrapped
 
 FloatArray = NDArray[np.float64]
 Numbers = tuple[Number, ...]
@@ -57,7 +57,7 @@ class Smooth(Protocol):
     def text(self, names: Sequence[str]) -> str:
         """The formula in the expression language, exact."""
 
-    def data(self) -> Mapping[str, Any]:
+    def data(self) -> Mapping[str, object]:
         """Arrays that the formula refers to."""
 
 
@@ -189,9 +189,16 @@ class Block:
 
     def text(self, names: Sequence[str]) -> str:
         """The formula in the expression language, exact."""
-        return block_text(self, names)
+        parts = []
+        for row, curvature, atom, weight in zip(rows_of(self.mirror), self.spectrum, self.atoms, self.weights):
+            t = combination(row, names)
+            if curvature:
+                parts.append(times(Fraction(curvature) / 2, squared(t)))
+            if weight and atom != "none":
+                parts.append(times(weight, ridge_text(atom, t[1:-1] if wrapped(t) else t)))
+        return added([*parts, combination(self.linear, names), str(self.constant)])
 
-    def data(self) -> Mapping[str, Any]:
+    def data(self) -> Mapping[str, object]:
         """Nothing: the formula says it all."""
         return {}
 
@@ -296,6 +303,6 @@ class ChainBlock:
         squares = [times(half, f"{name}**2") for name in names]
         return added(squares + [times(-off, f"{names[i]}*{names[i + 1]}") for i in range(n - 1)])
 
-    def data(self) -> Mapping[str, Any]:
+    def data(self) -> Mapping[str, object]:
         """Nothing: the formula says it all."""
         return {}

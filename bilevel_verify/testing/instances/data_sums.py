@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -116,7 +115,7 @@ class DataBlock:
         body = f"mean({self.loss}(dot({A}[i], {letter}) - {b}[i]), (i, 0, rows({A})-1))"
         return added([body, *(times(self.ridge, f"{squared(name)}/2") for name in names)])
 
-    def data(self) -> Mapping[str, Any]:
+    def data(self) -> Mapping[str, object]:
         """A and b."""
         return {
             f"A{self.label}": [list(row) for row in self.rows],

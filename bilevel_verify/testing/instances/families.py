@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -236,7 +235,7 @@ class Instance(Stated):
         minus = tuple(tuple(-entry for entry in row) for row in self.B)
         return tuple(f"({added([name, combination(row, x)])})" for name, row in zip(y, minus))
 
-    def _arrays(self) -> dict[str, Any]:
+    def _arrays(self) -> dict[str, object]:
         parts = (part for part in (self.p, self.h, self.q) if part is not None)
         return {name: array for part in parts for name, array in part.data().items()}
 

@@ -49,7 +49,7 @@ def parameters(instance: Instance) -> Theta:
     return found
 
 
-def _numbers(part: Smooth | None, n: int) -> dict[str, Any]:
+def _numbers(part: Smooth | None, n: int) -> dict[str, object]:
     empty: dict[str, Any] = {
         "H": np.zeros((n, n)),
         "s": np.zeros(n),
@@ -74,7 +74,7 @@ def _numbers(part: Smooth | None, n: int) -> dict[str, Any]:
     return empty | plain | _directions(atoms, rows, rows @ shift, [float(part.weights[i]) for i in kept])
 
 
-def _directions(atoms: list[str], rows: FloatArray, offsets: FloatArray, weights: Any) -> dict[str, Any]:
+def _directions(atoms: list[str], rows: FloatArray, offsets: FloatArray, weights: Any) -> dict[str, object]:
     unknown = [atom for atom in atoms if atom not in RIDGES]
     if unknown or len(atoms) > ROWS:
         what = f"the ridge {unknown[0]!r}" if unknown else f"more than {ROWS} ridges"
@@ -118,7 +118,7 @@ def formulas(xp: Any = np) -> tuple[Formula, Formula]:
         bilevel = x @ (theta["C"] @ y) + block(theta, "q", y)
         return upper + (1 - theta["minimax"]) * bilevel - theta["minimax"] * lower(theta, x, y)
 
-    def g(theta: Mapping[str, Any], x: Any, y: Any) -> Any:
+    def g(theta: Mapping[str, object], x: Any, y: Any) -> Any:
         return lower(theta, x, y) - theta["minimax"] * block(theta, "p", x)
 
     return f, g

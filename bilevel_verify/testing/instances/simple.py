@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from bilevel_verify.testing.instances.blocks import Block
 from bilevel_verify.testing.instances.families import names
 from bilevel_verify.testing.instances.stated import Stated
-from bilevel_verify.testing.instances.writing import block_text, shifted
+from bilevel_verify.testing.instances.writing import shifted
 
 FloatArray = NDArray[np.float64]
 
@@ -88,7 +88,7 @@ class SimpleInstance(Stated):
         """``{"f": ..., "g": ...}`` in the expression language, exact."""
         x = names("x", self.dx)
         centre = self.g.centre or (0,) * self.dx
-        return {"f": self.f.text(x), "g": block_text(self.g, shifted(x, centre))}
+        return {"f": self.f.text(x), "g": self.g.text(shifted(x, centre))}
 
     def toml(self) -> str:
         """The text of a problem file."""

@@ -38,7 +38,7 @@ class Stated(ABC):
         assert isinstance(found, Problem)  # the text belongs to no family
         return found
 
-    def sympy(self) -> Mapping[str, Any]:
+    def sympy(self) -> Mapping[str, object]:
         """The formulas as SymPy expressions."""
         stated = self.problem()
         return {"f": stated.f} if stated.g is None else {"f": stated.f, "g": stated.g}

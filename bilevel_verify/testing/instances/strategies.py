@@ -30,7 +30,7 @@ def raw(length: int = LENGTH) -> st.SearchStrategy[bytes]:
     return st.binary(min_size=length, max_size=length)
 
 
-def _made(decode: Callable[..., Any], options: dict[str, Any]) -> Any:
+def _made(decode: Callable[..., object], options: dict[str, Any]) -> Any:
     return raw(_length(options)).map(lambda data: decode(data, **options))  # a lambda: failures print the formulas
 
 

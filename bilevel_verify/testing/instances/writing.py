@@ -5,12 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING
-
-from bilevel_verify.testing.instances.ridges import ridge_text
-
-if TYPE_CHECKING:
-    from bilevel_verify.testing.instances.blocks import Block
 
 Number = int | Fraction
 
@@ -54,10 +48,10 @@ def squared(argument: str) -> str:
 
 
 def _single(text: str) -> bool:
-    return bool(re.fullmatch(r"\w+", text)) or _wrapped(text)
+    return bool(re.fullmatch(r"\w+", text)) or wrapped(text)
 
 
-def _wrapped(text: str) -> bool:
+def wrapped(text: str) -> bool:
     """Whether one pair of parentheses holds the whole text."""
     if not (text.startswith("(") and text.endswith(")")):
         return False
@@ -67,20 +61,6 @@ def _wrapped(text: str) -> bool:
         if depth == 0 and place < len(text) - 1:
             return False
     return True
-
-
-def block_text(block: Block, names: Sequence[str]) -> str:
-    """A block; the variables may themselves be parenthesised shifts."""
-    parts = []
-    for row, curvature, atom, weight in zip(rows_of(block.mirror), block.spectrum, block.atoms, block.weights):
-        t = combination(row, names)
-        if curvature:
-            parts.append(times(Fraction(curvature) / 2, squared(t)))
-        if weight and atom != "none":
-            inner = t[1:-1] if _wrapped(t) else t
-            parts.append(times(weight, ridge_text(atom, inner)))
-    linear = combination(block.linear, names)
-    return added([*parts, linear, str(block.constant)])
 
 
 def shifted(names: Sequence[str], centre: Sequence[Number]) -> tuple[str, ...]:

@@ -274,7 +274,7 @@ def _one_level(read: Reader, method: str, instance: Instance) -> Letters:
     return found
 
 
-def _needed(printed: Printed, letters: Mapping[str, Any]) -> Letters:
+def _needed(printed: Printed, letters: Mapping[str, object]) -> Letters:
     """The letters that the pseudo-code reads."""
     algorithm = printed.algorithm
     families = {letter for _, formula in algorithm.families.values() for letter in _letters_of(formula)}

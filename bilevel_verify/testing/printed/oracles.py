@@ -152,7 +152,7 @@ class NamedOracles(CountedOracles):
         return self.simple.problem().feasible
 
 
-def functions(asked: NamedOracles, lam: float | None, noise: FloatArray | None) -> Mapping[str, Callable[..., Any]]:
+def functions(asked: NamedOracles, lam: float | None, noise: FloatArray | None) -> Mapping[str, Callable[..., object]]:
     """Name -> function, as the steps of a card call them. ``lam`` : of ``grad_y_L`` and ``grad_L_star``."""
     drawn = [0]
 
@@ -162,7 +162,7 @@ def functions(asked: NamedOracles, lam: float | None, noise: FloatArray | None) 
         drawn[0] += 1
         return row
 
-    shared: dict[str, Callable[..., Any]] = {
+    shared: dict[str, Callable[..., object]] = {
         "f": asked.value_f,
         "cubic_step": asked.cubic_step,
         "uniform_ball": uniform_ball,
@@ -175,7 +175,7 @@ def functions(asked: NamedOracles, lam: float | None, noise: FloatArray | None) 
     return {**shared, **_of_two_levels(asked, lam)}
 
 
-def _of_two_objectives(asked: NamedOracles) -> dict[str, Callable[..., Any]]:
+def _of_two_objectives(asked: NamedOracles) -> dict[str, Callable[..., object]]:
     def project_on_cut(z: FloatArray, y: FloatArray, level: float) -> FloatArray:
         """X_k: the feasible points with ``g(y) + grad g(y).(z - y) <= g_k``."""
         c = asked.grad_g(y)
@@ -194,7 +194,7 @@ def _of_two_objectives(asked: NamedOracles) -> dict[str, Callable[..., Any]]:
     }
 
 
-def _of_two_levels(asked: NamedOracles, lam: float | None) -> dict[str, Callable[..., Any]]:
+def _of_two_levels(asked: NamedOracles, lam: float | None) -> dict[str, Callable[..., object]]:
     weight = float("nan") if lam is None else float(lam)
 
     def H_hat(x: FloatArray, y: FloatArray, w: FloatArray) -> FloatArray:

@@ -148,7 +148,7 @@ def _entries(entries: Mapping[tuple[int, ...], Any]) -> dict[Key, FloatArray]:
     return {key: value for key, value in pairs if key is not None and isinstance(value, np.ndarray) and value.ndim == 1}
 
 
-def _input(printed: Printed, name: str, given: Mapping[str, Any], starts: Mapping[str, Any]) -> Any:
+def _input(printed: Printed, name: str, given: Mapping[str, object], starts: Mapping[str, object]) -> Any:
     if name in STARTS:
         return starts[STARTS[name]]
     if name == "r" and name not in given:

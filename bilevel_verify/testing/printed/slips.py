@@ -300,7 +300,7 @@ class _Context:
             yield "root forgotten", node.arguments[0]
 
 
-def _with(statement: script.Statement, name: str, value: Any) -> script.Statement:
+def _with(statement: script.Statement, name: str, value: object) -> script.Statement:
     """The same statement with another field."""
     changed: Any = {name: value}
     found: script.Statement = replace(statement, **changed)

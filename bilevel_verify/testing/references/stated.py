@@ -66,12 +66,12 @@ y = "y1 y2"
 """
 
 
-def written_by_hand(name: str, fault: str = "") -> Mapping[str, Callable[..., Any]]:
+def written_by_hand(name: str, fault: str = "") -> Mapping[str, Callable[..., object]]:
     """A problem as people write it down: ``rosenbrock`` (one level) or ``bilevel``."""
     return _rosenbrock(fault) if name == "rosenbrock" else _bilevel(fault)
 
 
-def _rosenbrock(fault: str) -> Mapping[str, Callable[..., Any]]:
+def _rosenbrock(fault: str) -> Mapping[str, Callable[..., object]]:
     power = 1 if fault == "without the square" else 2
 
     def value(x: FloatArray) -> float:
@@ -85,7 +85,7 @@ def _rosenbrock(fault: str) -> Mapping[str, Callable[..., Any]]:
     return {"value_f": value, "grad_x_f": gradient}
 
 
-def _bilevel(fault: str) -> Mapping[str, Callable[..., Any]]:
+def _bilevel(fault: str) -> Mapping[str, Callable[..., object]]:
     half = 0.5 if fault == "1/2 on the cross term" else 1.0
     sign = -1.0 if fault == "a row of the KKT system with another sign" else 1.0
 

@@ -14,7 +14,7 @@ from bilevel_verify.testing.instances.decoding import POINTS
 from bilevel_verify.testing.instances.families import Instance
 
 FloatArray = NDArray[np.float64]
-Function = Callable[..., Any]
+Function = Callable[..., object]
 ROUNDING = 1e-9
 KINDS = ("bilevel", "minimax")
 """Kinds of problem that have a hypergradient."""

@@ -126,7 +126,7 @@ HEARTBEAT: ContextVar[Callable[[float], None] | None] = ContextVar("HEARTBEAT", 
 """Told before each call how long it may take: whoever watches this process from outside."""
 
 
-def _shapes(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+def _shapes(arguments: tuple[object, ...]) -> tuple[Any, ...]:
     found: list[Any] = []
     for value in arguments:
         if isinstance(value, np.ndarray):
@@ -138,7 +138,7 @@ def _shapes(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(found)
 
 
-def _allowed(arguments: tuple[Any, ...], limit: Profile) -> tuple[float, Callable[[], None]]:
+def _allowed(arguments: tuple[object, ...], limit: Profile) -> tuple[float, Callable[[], None]]:
     """Seconds for this call, and what to do when it has returned."""
     seen, key = SEEN.get(), _shapes(arguments)
     if seen is None or key in seen:
@@ -146,7 +146,7 @@ def _allowed(arguments: tuple[Any, ...], limit: Profile) -> tuple[float, Callabl
     return max(limit.seconds, limit.compile_seconds), lambda: seen.add(key)
 
 
-def call(function: Callable[..., Any], *arguments: Any, where: str, limit: Profile) -> Any:
+def call(function: Callable[..., object], *arguments: Any, where: str, limit: Profile) -> Any:
     """Call with a time limit; arrays among the arguments must come back unchanged.
 
     Raises
@@ -180,7 +180,7 @@ def call(function: Callable[..., Any], *arguments: Any, where: str, limit: Profi
     return result
 
 
-def vector(value: Any, length: int, where: str) -> FloatArray:
+def vector(value: object, length: int, where: str) -> FloatArray:
     """The answer as an array of shape (length,) of finite numbers.
 
     Raises
@@ -190,7 +190,7 @@ def vector(value: Any, length: int, where: str) -> FloatArray:
     return numbers(value, (length,), where)
 
 
-def rows(value: Any, count: int, length: int, where: str) -> FloatArray:
+def rows(value: object, count: int, length: int, where: str) -> FloatArray:
     """The answer as ``count`` iterates of shape (length,), finite.
 
     Raises
@@ -200,7 +200,7 @@ def rows(value: Any, count: int, length: int, where: str) -> FloatArray:
     return numbers(value, (count, length), where)
 
 
-def numbers(value: Any, shape: tuple[int, ...], where: str) -> FloatArray:
+def numbers(value: object, shape: tuple[int, ...], where: str) -> FloatArray:
     """The answer as a finite float64 array of a shape.
 
     Raises

@@ -11,18 +11,21 @@ import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from bilevel_verify.constants.bound.constant import Constant
-from bilevel_verify.constants.bound.display import safe_decimal
+from bilevel_verify.constants.bound.constant import Constant, safe_decimal
 from bilevel_verify.errors import MathematicalError, ParameterError
 from bilevel_verify.theorems import exact
-from bilevel_verify.theorems.card import Card, Entry, LetterSpec
+from bilevel_verify.theorems.card import Card, Entry
+from bilevel_verify.theorems.card_parts import LetterSpec
 from bilevel_verify.theorems.letters.instance import Leaves
 from bilevel_verify.theorems.letters.resolve import resolve
 from bilevel_verify.theorems.letters.resolved import ResolvedLetter, scalar_of
 from bilevel_verify.theorems.prescribed import formulas_of, is_order
-from bilevel_verify.truth.arithmetic.enclosure import Certainty, Enclosure
+from bilevel_verify.truth.arithmetic.enclosure import Certainty, Enclosure, is_witness
+
+if TYPE_CHECKING:
+    import flint
 
 ROUNDING = Fraction(1, 2**50)
 """Relative difference below which a number is the float of another one."""
@@ -57,7 +60,7 @@ def judge_given(
     card: Card,
     entry: Entry,
     leaves: Leaves,
-    given: Mapping[str, Any],
+    given: Mapping[str, object],
     letters: Mapping[str, ResolvedLetter],
     readings: Collection[str] | None = None,
 ) -> list[Given]:
@@ -84,7 +87,7 @@ def _prescribed(
     entry: Entry,
     leaves: Leaves,
     name: str,
-    value: Any,
+    value: object,
     others: dict[str, Any],
     readings: Collection[str] | None,
 ) -> Given:
@@ -102,7 +105,7 @@ def _prescribed(
     return Given(name, value, False, f"{name} is not what the theorem prescribes: {value}, not {letter.value:.10g}")
 
 
-def _equal(number: Any, letter: ResolvedLetter) -> bool:
+def _equal(number: flint.arb | Fraction, letter: ResolvedLetter) -> bool:
     """Whether a number is the prescribed one, its float, one of those between the ends known, or the loop's integer."""
     low, high = exact.ends(number)
     if number == letter.run or (letter.lower <= low and high <= letter.upper):
@@ -131,7 +134,7 @@ def _of_the_problem(spec: LetterSpec, leaves: Leaves, value: Any, letters: Mappi
     return Given(name, value, False, f"{name} = {value} is false: this problem has {own}", source=source)
 
 
-def _constant(name: str, value: Any, ends: tuple[float, float], own: Constant) -> Given:
+def _constant(name: str, value: str | float | tuple[float, float], ends: tuple[float, float], own: Constant) -> Given:
     """A bound of a constant: on the safe side of what is certified, beyond what is attained, or neither."""
     witness = ", ".join(f"{k} = {v:.6g}" for k, v in own.witness.items())
     at = f" at {witness}" if witness else f" ({own.why.statement})"
@@ -174,7 +177,7 @@ def _beyond(own: Constant, ends: tuple[float, float]) -> bool:
     return ends[0] > own.value + room if own.side == "lower" else ends[1] < own.value - room
 
 
-def _exponent(name: str, value: Any, ends: tuple[float, float], own: Constant) -> Given:
+def _exponent(name: str, value: object, ends: tuple[float, float], own: Constant) -> Given:
     """An exponent belongs to its constant: another one needs another constant."""
     if own.certified and ends[0] == ends[1] == own.value:
         return Given(name, value, True, source="constants")
@@ -182,19 +185,19 @@ def _exponent(name: str, value: Any, ends: tuple[float, float], own: Constant) -
     return Given(name, value, None, reason, source="constants")
 
 
-def _truth(name: str, value: Any, ends: tuple[float, float], own: Enclosure) -> Given:
+def _truth(name: str, value: str | float | tuple[float, float], ends: tuple[float, float], own: Enclosure) -> Given:
     """An upper bound of a truth."""
     lower, upper = float(own.lower), float(own.upper)
     if ends[0] >= upper:
         return Given(name, value, True, certainty=own.certainty, source="truth")
-    if ends[1] < lower and own.certainty in ("proved", "certified"):
+    if ends[1] < lower and is_witness(own.certainty):
         reason = f"{name} = {value} is too small for this problem: {name} >= {_bound(lower, True)} ({own.method})"
         return Given(name, value, False, reason, certainty=own.certainty, source="truth")
     reason = f"{name} = {value} is not certain: {name} <= {_bound(upper, False)}"
     return Given(name, value, None, reason, source="truth")
 
 
-def _error_bound(spec: LetterSpec, value: Any, ends: tuple[float, float], own: Enclosure) -> Given:
+def _error_bound(spec: LetterSpec, value: object, ends: tuple[float, float], own: Enclosure) -> Given:
     """The pair (alpha, r) of an error bound: a smaller alpha for the same r is as good."""
     number = float(own.value)
     if (ends[1] <= number) if (spec.called or spec.name) == "alpha" else ends[0] == ends[1] == number:

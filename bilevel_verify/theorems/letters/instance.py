@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bilevel_verify.errors import BilevelVerifyError, ParameterError
 from bilevel_verify.problems.problem import Problem
-from bilevel_verify.theorems.card import LetterSpec
+from bilevel_verify.theorems.card_parts import LetterSpec
 from bilevel_verify.truth.arithmetic.enclosure import Enclosure, weakest
+
+if TYPE_CHECKING:
+    from bilevel_verify.truth.truth import Truth
 
 OF_THE_PROBLEM = ("dx", "d", "d_x", "dy", "is_minimax")
 """What ``from = "problem"`` may name."""
@@ -32,13 +35,13 @@ class Leaves:
         self.problem, self.paper, self.x0, self.values = problem, paper, x0, dict(values)
 
     @property
-    def truth(self) -> Any:
+    def truth(self) -> Truth:
         """The truth of the problem, shared by all who ask about it."""
         from bilevel_verify.truth import shared_truth
 
         return shared_truth(self.problem)
 
-    def __call__(self, spec: LetterSpec, known: Mapping[str, Any]) -> Any:
+    def __call__(self, spec: LetterSpec, known: Mapping[str, object]) -> Any:
         """Value of a leaf letter.
 
         Raises
@@ -48,7 +51,7 @@ class Leaves:
         """
         return self.values[spec.name] if spec.name in self.values else self.of_the_problem(spec, known)
 
-    def of_the_problem(self, spec: LetterSpec, known: Mapping[str, Any]) -> Any:
+    def of_the_problem(self, spec: LetterSpec, known: Mapping[str, object]) -> Any:
         """Value of a leaf letter on this problem, whatever the user gave; errors as of a call."""
         name = spec.called or spec.name
         try:
@@ -104,7 +107,7 @@ class Leaves:
             )
         if name in ("alpha", "r"):
             bound = self.truth.error_bound()
-            if bound.alpha is None:
+            if bound.alpha is None or bound.r is None:
                 raise ParameterError(f"no error bound of g was derived ({bound.why}); give alpha and r")
             return Enclosure(float(bound.alpha if name == "alpha" else bound.r), 0.0, bound.certainty, bound.why)
         if name == "norm_y_star":

@@ -14,7 +14,8 @@ from typing import Any
 from bilevel_verify.errors import MathematicalError, ParameterError
 from bilevel_verify.language import tree
 from bilevel_verify.theorems import exact
-from bilevel_verify.theorems.card import Card, Definition, Entry, Expression, LetterSpec, Root
+from bilevel_verify.theorems.card import Card, Entry
+from bilevel_verify.theorems.card_parts import Definition, Expression, LetterSpec, Root
 from bilevel_verify.theorems.exact import Formula, Scalar
 from bilevel_verify.theorems.letters.resolved import Hypothesis, Resolved, ResolvedLetter, scalar_of
 from bilevel_verify.theorems.letters.roots import loop_length, run_value, solve_root
@@ -56,7 +57,7 @@ def resolve(
     card: Card,
     entry: Entry | str,
     values: Mapping[str, Any] | Provider,
-    explicit: Mapping[str, Any] | None = None,
+    explicit: Mapping[str, object] | None = None,
     readings: Collection[str] | None = None,
     targets: Iterable[str] | None = None,
 ) -> Resolved:
@@ -283,7 +284,7 @@ def _certainty(scalar: Scalar, used: Iterable[ResolvedLetter]) -> Certainty:
     return weakest("proved" if isinstance(scalar, Fraction) else "certified", *(letter.certainty for letter in used))
 
 
-def _from_mapping(values: Mapping[str, Any]) -> Provider:
+def _from_mapping(values: Mapping[str, object]) -> Provider:
     return lambda spec, known: values[spec.name]
 
 

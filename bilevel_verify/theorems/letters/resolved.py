@@ -7,16 +7,20 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bilevel_verify.errors import ParameterError
 from bilevel_verify.language import parse, tree
 from bilevel_verify.theorems import exact
-from bilevel_verify.theorems.card import Card, Entry, Expression
+from bilevel_verify.theorems.card import Card, Entry
+from bilevel_verify.theorems.card_parts import Expression
 from bilevel_verify.theorems.exact import Formula, Scalar
-from bilevel_verify.truth.arithmetic.enclosure import Certainty
+from bilevel_verify.truth.arithmetic.enclosure import Certainty, weakest
+
+if TYPE_CHECKING:
+    from bilevel_verify.constants.bound.constant import Constant
 
 NEEDS = "needs "
 NARROW = 1e-9
@@ -110,7 +114,7 @@ class Resolved:
         """Letter -> number, as a solver takes them."""
         return {name: letter.run for name, letter in self.letters.items()}
 
-    def precise_parameters(self) -> dict[str, Any]:
+    def precise_parameters(self) -> dict[str, Fraction]:
         """Chosen letters that are no integers, as rationals with all bits of their formula: for runs in many digits."""
         found: dict[str, Any] = {}
         for name, letter in self.letters.items():
@@ -173,14 +177,18 @@ def scalar_of(value: Any) -> tuple[Scalar, Certainty]:
     ParameterError : not a number, or NaN.
     """
     if isinstance(value, str):
-        scalar = Formula({}).value(parse(value))
+        try:
+            scalar = Formula({}).value(parse(value))
+        except KeyError as error:
+            raise ParameterError(f"{value!r} is not a number: {error.args[0]} has no value") from None
         return scalar, "proved" if isinstance(scalar, Fraction) else "certified"
     if hasattr(value, "certainty") and hasattr(value, "error"):
         return exact.hull(_decimal_free(value.lower), _decimal_free(value.upper)), value.certainty
     if hasattr(value, "certified") and hasattr(value, "side"):
         return _of_constant(value)
     if isinstance(value, tuple) and len(value) == 2:
-        return exact.hull(scalar_of(value[0])[0], scalar_of(value[1])[0]), "certified"
+        (low, first), (high, second) = scalar_of(value[0]), scalar_of(value[1])
+        return exact.hull(low, high), weakest("certified", first, second)
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, bool) or not isinstance(value, int | float | Fraction):
@@ -199,7 +207,7 @@ def _decimal_free(value: float) -> Fraction:
     return Fraction(value)
 
 
-def _of_constant(value: Any) -> tuple[Scalar, Certainty]:
+def _of_constant(value: Constant) -> tuple[Scalar, Certainty]:
     """A constant enters with its safe end: any valid bound is a legitimate value of the letter."""
     number = value.exact if value.exact is not None and getattr(value.exact, "is_Rational", False) else None
     certainty: Certainty = "certified" if value.certified else ("sampled" if value.route == "sampling" else "computed")

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from bilevel_verify.errors import MathematicalError
 from bilevel_verify.theorems import exact
-from bilevel_verify.theorems.card import LetterSpec, Root
+from bilevel_verify.theorems.card_parts import LetterSpec, Root
 from bilevel_verify.theorems.exact import Formula, Scalar
 from bilevel_verify.theorems.rewrite import free_letters, order_of
 

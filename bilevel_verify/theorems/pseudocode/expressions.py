@@ -14,7 +14,17 @@ from bilevel_verify.language import tree
 from bilevel_verify.language.elementary import TRANSCENDENTAL
 from bilevel_verify.theorems.card import Algorithm
 from bilevel_verify.theorems.pseudocode.execution import Halt, Key
-from bilevel_verify.theorems.pseudocode.numbers import Field, LinearOperator, Value, is_array, is_exact, norm, pair
+from bilevel_verify.theorems.pseudocode.numbers import (
+    Field,
+    LinearOperator,
+    Value,
+    is_array,
+    is_exact,
+    is_number,
+    norm,
+    pair,
+    same,
+)
 from bilevel_verify.theorems.rewrite import binder
 
 MAXIMAL_TERMS = 1_000_000
@@ -53,7 +63,7 @@ class Expressions:
         self.line = ""
         self.done = 0
 
-    def import_value(self, value: Any) -> Value:
+    def import_value(self, value: object) -> Value:
         if callable(value) or is_exact(value) or isinstance(value, LinearOperator):
             return value
         if isinstance(value, np.ndarray | list | tuple):
@@ -106,7 +116,12 @@ class Expressions:
 
     def comparison(self, values: list[Value], signs: Sequence[str]) -> bool:
         for place, sign in enumerate(signs):
-            left, right = pair(self.field, values[place], values[place + 1])
+            one, other = values[place], values[place + 1]
+            if sign != "==" or not (is_array(one) and is_array(other)):
+                self.numbers(f"'{sign}'", one, other)
+            left, right = pair(self.field, one, other)
+            if is_array(left):
+                return same(left, right)
             answers = {"<": left < right, "<=": left <= right, ">": left > right, ">=": left >= right}
             if not answers.get(sign, left == right):
                 return False
@@ -129,9 +144,12 @@ class Expressions:
             case tree.Power(base=a, exponent=b):
                 return self.power(self.value(a), self.value(b))
             case tree.Negate(operand=a):
-                return -self.value(a)
+                found = self.value(a)
+                if callable(found):
+                    raise Halt("undefined", "a function without its arguments is no number", self.line)
+                return -found
             case tree.Modulo(left=a, right=b):
-                left, right = pair(self.field, self.value(a), self.value(b))
+                left, right = pair(self.field, *self.numbers("'%'", self.value(a), self.value(b)))
                 return left % right
             case tree.MatrixMultiply(left=a, right=b):
                 return self.product(self.value(a), self.value(b))
@@ -166,6 +184,8 @@ class Expressions:
             left, right = pair(self.field, total, value)
             if is_array(left) and is_array(right) and left.shape != right.shape:
                 raise Halt("undefined", f"shapes {left.shape} and {right.shape} do not fit", self.line)
+            if callable(left) or callable(right):
+                raise Halt("undefined", "a function without its arguments is no number", self.line)
             total = self.bounded(operation(left, right))
         return total
 
@@ -193,6 +213,7 @@ class Expressions:
     def divide(self, top: Value, bottom: Value) -> Value:
         if is_array(bottom):
             raise Halt("undefined", "division by a vector", self.line)
+        self.numbers("'/'", *([bottom] if is_array(top) else [top, bottom]))
         if bottom == 0:
             raise Halt("division by zero", "division by zero", self.line)
         if isinstance(top, int | Fraction) and isinstance(bottom, int | Fraction):
@@ -201,7 +222,14 @@ class Expressions:
         left, right = pair(self.field, top, bottom)
         return left / right
 
+    def numbers(self, what: str, *values: Value) -> tuple[Value, ...]:
+        """The values, where all are numbers: what takes no vector and no function."""
+        if not all(map(is_number, values)):
+            raise Halt("undefined", f"{what} is for numbers, not for vectors or functions", self.line)
+        return values
+
     def power(self, base: Value, exponent: Value) -> Value:
+        self.numbers("'**'", base, exponent)
         if base == 0 and exponent < 0:
             raise Halt("division by zero", "0 to a negative power", self.line)
         if is_exact(base) and isinstance(exponent, int):
@@ -282,7 +310,7 @@ class Expressions:
             if not terms:
                 return 0 if name == "sum" else 1
             return self.fold(terms, (lambda a, b: a + b) if name == "sum" else (lambda a, b: a * b))
-        best = self.extreme(terms, largest=name in ("max", "argmax"))
+        best = self.extreme([*self.numbers(name, *terms)], largest=name in ("max", "argmax"))
         return terms[best] if name in ("max", "min") else first + best
 
     def extreme(self, terms: list[Value], largest: bool) -> int:
@@ -298,9 +326,13 @@ class Expressions:
         if name == "norm" and len(values) == 1:
             return norm(self.field, values[0])
         if name == "dot" and len(values) == 2:
+            if not (is_array(values[0]) and is_array(values[1])) or values[0].shape != values[1].shape:
+                raise Halt("undefined", "dot is for two vectors of one dimension", self.line)
             return sum((a * b for a, b in zip(values[0], values[1])), self.field.number(0))
         if name in ("max", "min") and values:
-            return values[self.extreme(values, name == "max")]
+            return values[self.extreme([*self.numbers(name, *values)], name == "max")]
+        if (name in ("abs", "plus", "floor", "ceil", "sqrt") or name in TRANSCENDENTAL) and values:
+            self.numbers(name, *values)
         if name == "abs" and len(values) == 1:
             return abs(values[0])
         if name == "plus" and len(values) == 1:
@@ -308,6 +340,8 @@ class Expressions:
         if name in ("floor", "ceil") and len(values) == 1:
             return _rounded(values[0], name == "ceil")
         if name == "T" and len(values) == 1:
+            if not is_array(values[0]):
+                raise Halt("undefined", "T is for matrices", self.line)
             return values[0].T
         if name == "sqrt" or name in TRANSCENDENTAL:
             try:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,6 +19,10 @@ from bilevel_verify.symbolic.arithmetics import MPMATH, PYTHON_FLOAT
 from bilevel_verify.symbolic.differentiate import gradient, hessian_product
 from bilevel_verify.symbolic.program import Program, program_of
 from bilevel_verify.theorems.pseudocode.numbers import Field, Floats, LinearOperator, Value, same
+
+if TYPE_CHECKING:
+    from bilevel_verify.truth.high_precision import HighPrecision
+    from bilevel_verify.truth.truth import Truth
 
 
 class LiteralFunctions:
@@ -60,7 +64,7 @@ class LiteralFunctions:
         return list(range(self.problem.dx, self.problem.dx + self.problem.dy))
 
     @cached_property
-    def answers(self) -> Any:
+    def answers(self) -> Truth:
         """The truth of the problem."""
         from bilevel_verify.truth import truth
 
@@ -121,10 +125,8 @@ class LiteralFunctions:
 
     def truth(self, name: str, x: Value) -> Value:
         """A true quantity at x, recomputed (exit tests that a paper does not count)."""
-        source = self.answers
         self.counts[f"stop_{name}"] += 1
-        if self.digits:
-            source = source.with_digits(self.digits)
+        source: Truth | HighPrecision = self.answers.with_digits(self.digits) if self.digits else self.answers
         if name == "grad_L_star" and self.lam is None:
             raise MathematicalError("grad_L_star needs the penalty lam")
         found = getattr(source, name)(x, self.lam) if name == "grad_L_star" else getattr(source, name)(x)
@@ -146,7 +148,7 @@ class LiteralFunctions:
             self.programs[key] = derive(program_of(expression, self.problem.variables))
         return self.programs[key]
 
-    def _run(self, key: str, name: str, point: Sequence[Value], wanted: list[int] | None = None) -> list[Any]:
+    def _run(self, key: str, name: str, point: Sequence[Value], wanted: list[int] | None = None) -> list[float]:
         program = self._program(key, name, lambda p: p if wanted is None else gradient(p, wanted))
         inputs = [number for part in point for number in np.atleast_1d(part)]
         return program.run(self.arithmetic, inputs)

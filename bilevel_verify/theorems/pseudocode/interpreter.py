@@ -60,7 +60,7 @@ def interpret(
 class Machine(Expressions):
     """Statements of a pseudo-code, one after the other; who watches a run derives from it."""
 
-    def run(self, program: script.Program, inputs: Mapping[str, Any]) -> Execution:
+    def run(self, program: script.Program, inputs: Mapping[str, object]) -> Execution:
         self.given = inputs
         self.letters = {name: self.import_value(value) for name, value in inputs.items()}
         findings: list[ScriptFinding] = []

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
 from types import MappingProxyType
 from typing import Any
 
@@ -28,20 +30,29 @@ STARTS = {"x_int": "x0", "x0": "x0", "x_00": "x0", "y0": "y0", "z_0": "y0", "v0"
 STATUS: dict[str, Status] = {"budget": "budget", "unreachable exit": "budget", "not a number": "not finite"}
 
 
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What a literal run may be given: starts, the noise to add, a tolerance, a budget of statements, a precision."""
+
+    y0: Sequence[float] | None = None
+    v0: Sequence[float] | None = None
+    noise: Sequence[Sequence[float]] | None = None
+    eps: float | None = None
+    budget: int | None = None
+    seed: int = 0
+    digits: int | None = None
+
+
+DEFAULT = Options()
+
+
 def execute(
     card: Card,
     algorithm: Algorithm | str,
     problem: Problem,
     parameters: Mapping[str, Any],
     x0: Sequence[float] | np.ndarray,
-    *,
-    y0: Sequence[float] | None = None,
-    v0: Sequence[float] | None = None,
-    noise: Sequence[Sequence[float]] | None = None,
-    eps: float | None = None,
-    budget: int | None = None,
-    seed: int = 0,
-    digits: int | None = None,
+    options: Options = DEFAULT,
 ) -> tuple[Execution, LiteralFunctions]:
     """Interpret the printed steps; returns what they left behind and the functions with their counts.
 
@@ -50,12 +61,13 @@ def execute(
     ParameterError : an input of the algorithm has no value.
     """
     printed = _algorithm(card, algorithm)
-    given = dict(parameters) | ({} if eps is None else {"eps": eps})
-    with _precision(digits) as numbers:
-        functions = LiteralFunctions(problem, numbers, noise, seed, given.get("lam"), digits)
+    given = dict(parameters) | ({} if options.eps is None else {"eps": options.eps})
+    with _precision(options.digits) as numbers:
+        functions = LiteralFunctions(problem, numbers, options.noise, options.seed, given.get("lam"), options.digits)
         zero = [0.0] * problem.dy
-        starts = {"x0": list(np.atleast_1d(x0)), "y0": zero if y0 is None else list(np.atleast_1d(y0))}
-        starts["v0"] = zero if v0 is None else list(np.atleast_1d(v0))
+        starts = {"x0": list(np.atleast_1d(x0))}
+        for name, start in (("y0", options.y0), ("v0", options.v0)):
+            starts[name] = zero if start is None else list(np.atleast_1d(start))
         inputs = {name: input_of(printed, name, given, starts) for name in printed.needs}
         library = {other.called: other for other in card.algorithms if other.called}
         run = interpret(
@@ -63,7 +75,7 @@ def execute(
             inputs,
             {**functions.table(), "zeros_y": lambda: numbers.vector([0] * problem.dy)},
             numbers=numbers,
-            budget=200_000 if budget is None else budget,
+            budget=200_000 if options.budget is None else options.budget,
             library=library,
         )
     return run, functions
@@ -73,7 +85,7 @@ def run(
     card: Card,
     algorithm: Algorithm | str,
     problem: Problem,
-    parameters: Mapping[str, Any],
+    parameters: Mapping[str, object],
     x0: Sequence[float] | np.ndarray,
     *,
     record: str = "all",
@@ -86,7 +98,7 @@ def run(
     options : ``y0 v0 noise eps budget seed digits`` (``budget`` counts statements of the pseudo-code).
     """
     printed = _algorithm(card, algorithm)
-    done, functions = execute(card, printed, problem, parameters, x0, **options)
+    done, functions = execute(card, printed, problem, parameters, x0, Options(**options))
     trace = trace_of(done, problem)
     epochs = int(trace.epoch.max(initial=0)) + 1
     lengths = [int(trace.k[trace.epoch == t].max(initial=0)) for t in range(epochs)]
@@ -163,7 +175,7 @@ def _precision(digits: int | None) -> Iterator[Field]:
         yield Multiprecision()
 
 
-def input_of(printed: Algorithm, name: str, given: Mapping[str, Any], starts: Mapping[str, Any]) -> Any:
+def input_of(printed: Algorithm, name: str, given: Mapping[str, object], starts: Mapping[str, object]) -> Any:
     """The value of an input: a family of parameters as a function of its indices, a letter, or a start.
 
     Raises
@@ -183,7 +195,7 @@ def input_of(printed: Algorithm, name: str, given: Mapping[str, Any], starts: Ma
     )
 
 
-def _family(printed: Algorithm, name: str, given: Mapping[str, Any]) -> Callable[..., Any]:
+def _family(printed: Algorithm, name: str, given: Mapping[str, object]) -> Callable[..., Any]:
     """A sequence of parameters as a function of its indices."""
     from bilevel_verify.language import tree
 
@@ -199,7 +211,7 @@ def _family(printed: Algorithm, name: str, given: Mapping[str, Any]) -> Callable
     return entry
 
 
-def _fraction(value: int) -> Any:
+def _fraction(value: int) -> Fraction:
     from fractions import Fraction
 
     return Fraction(value)
@@ -208,7 +220,7 @@ def _fraction(value: int) -> Any:
 class _Numbers:
     """Formulas of a family: exact arithmetic on the parameters of the run."""
 
-    def __init__(self, given: Mapping[str, Any]) -> None:
+    def __init__(self, given: Mapping[str, object]) -> None:
         self.given = given
 
     def value(self, node: Any) -> Any:

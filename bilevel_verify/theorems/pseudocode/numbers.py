@@ -111,6 +111,11 @@ def is_array(value: Value) -> bool:
     return isinstance(value, np.ndarray)
 
 
+def is_number(value: Value) -> bool:
+    """Whether a value is no vector, matrix or function."""
+    return not (is_array(value) or callable(value) or hasattr(value, "product") or isinstance(value, tuple | str))
+
+
 def pair(field: Field, left: Value, right: Value) -> tuple[Value, Value]:
     """Two operands, exact ones converted where the other is not exact."""
     if is_exact(left) and is_exact(right):

@@ -17,7 +17,7 @@ from bilevel_verify.problems.problem import Problem
 from bilevel_verify.theorems import algorithm as script
 from bilevel_verify.theorems.card import Algorithm, Card
 from bilevel_verify.theorems.pseudocode.interpreter import ScriptFinding
-from bilevel_verify.theorems.pseudocode.literal import execute
+from bilevel_verify.theorems.pseudocode.literal import Options, execute
 from bilevel_verify.theorems.pseudocode.numbers import LinearOperator
 
 BUDGET = 4_000
@@ -43,7 +43,7 @@ def trial_findings(card: Card, algorithm: Algorithm) -> tuple[ScriptFinding, ...
     problem = _problem(algorithm)
     for start, numbers in _settings(card, algorithm):
         try:
-            run, _ = execute(card, algorithm, problem, numbers, start, budget=BUDGET)
+            run, _ = execute(card, algorithm, problem, numbers, start, Options(budget=BUDGET))
         except BilevelVerifyError:
             continue  # an input that only a theorem can give
         for finding in run.findings:

@@ -9,7 +9,7 @@ from typing import Any
 
 from bilevel_verify.errors import CardError
 from bilevel_verify.language import nearest
-from bilevel_verify.theorems.card import (
+from bilevel_verify.theorems.card_parts import (
     Condition,
     Definition,
     Domain,
@@ -72,7 +72,7 @@ class Context:
     local: LocalFunctions
     narrowed: Mapping[str, Domain]
 
-    def expression(self, text: Any, place: Place, names: Names) -> Expression:
+    def expression(self, text: object, place: Place, names: Names) -> Expression:
         """Parse, check with the local names, write out local functions."""
         known = names.plus(letters=(*self.for_, *self.define), functions=self.local)
         found = expression(text, place, known)
@@ -137,7 +137,7 @@ def context_of(table: Table, names: Names, parent: Context | None = None) -> Con
     return here
 
 
-def read_definitions(data: Mapping[str, Any], declared: Declarations, place: Place) -> dict[str, Definition]:
+def read_definitions(data: Mapping[str, object], declared: Declarations, place: Place) -> dict[str, Definition]:
     """Letters that are formulas: ``letter = "formula"`` or ``letter = { value = ..., printed = ..., side = ... }``."""
     found: dict[str, Definition] = {}
     names = declared.names("parameters")

@@ -10,24 +10,18 @@ from bilevel_verify.errors import CardError
 from bilevel_verify.language import nearest
 from bilevel_verify.theorems.algorithm import read_program
 from bilevel_verify.theorems.card import (
-    ASSUMED_KINDS,
     NEVER,
-    SCOPES,
     Algorithm,
     Claim,
     Derivation,
     Entry,
-    Expression,
     Identity,
     Inequality,
-    Link,
-    Mark,
-    Refuted,
-    Scope,
     Statement,
     Step,
     TableRow,
 )
+from bilevel_verify.theorems.card_parts import ASSUMED_KINDS, SCOPES, Expression, Link, Mark, Refuted, Scope
 from bilevel_verify.theorems.reading.declarations import SIGNATURE, Context, Declarations, context_of, read_definitions
 from bilevel_verify.theorems.reading.fields import MARK_FIELDS, Names, Place, Table, displayed, expression
 
@@ -413,7 +407,7 @@ def _repaired_entry(
     return replace(found, reading=text, marks=(*found.marks, Mark("repaired", text or "the repaired form")))
 
 
-def _stale_origins(changed: Mapping[str, Any]) -> list[str]:
+def _stale_origins(changed: Mapping[str, object]) -> list[str]:
     """Places that belong to hypotheses and ranges which the changed form replaces."""
     return [f"{key}_from" for key in ("where", "for", "regime") if key in changed and f"{key}_from" not in changed]
 

@@ -12,7 +12,7 @@ from bilevel_verify.language import CARD, Node, nearest, parse, to_text, tree
 from bilevel_verify.latex import Notation, is_latex, read_formula
 from bilevel_verify.latex.source import symbols
 from bilevel_verify.latex.source.symbols import COMPARABLE
-from bilevel_verify.theorems.card import Condition, Domain, Expression, Link, Mark, Scope
+from bilevel_verify.theorems.card_parts import Condition, Domain, Expression, Link, Mark, Scope
 from bilevel_verify.theorems.rewrite import binder
 from bilevel_verify.theorems.vocabulary import (
     ARGUMENTS,
@@ -211,7 +211,7 @@ class Table:
                 raise self.place.fail(f"unknown field '{key}'{fix}")
 
 
-def expression(text: Any, place: Place, names: Names | None = None) -> Expression:
+def expression(text: object, place: Place, names: Names | None = None) -> Expression:
     """Parse a text, in LaTeX or not, and check its names (no check for ``names=None``)."""
     if isinstance(text, bool) or not isinstance(text, str | int | float):
         raise place.fail(f"expected an expression as a string, found {type(text).__name__}")
@@ -230,7 +230,7 @@ def expression(text: Any, place: Place, names: Names | None = None) -> Expressio
     return Expression(node, source.strip())
 
 
-def condition(text: Any, place: Place, names: Names | None, origin: str = "", added: bool = False) -> Condition:
+def condition(text: str, place: Place, names: Names | None, origin: str = "", added: bool = False) -> Condition:
     """A hypothesis with its origin."""
     found = expression(text, place, names)
     return Condition(found.tree, found.text, origin, added)
@@ -350,12 +350,12 @@ def displayed(links: tuple[Link, ...], table: Table) -> tuple[Link, ...]:
     return links
 
 
-def domain_of(text: Any, place: Place, names: Names, origin: str = "", added: bool = False) -> Domain:
+def domain_of(text: str, place: Place, names: Names, origin: str = "", added: bool = False) -> Domain:
     """Read the range of a letter (see :class:`Domain`); ``origin`` and ``added`` say whose it is."""
     return replace(_domain_of(text, place, names), origin=origin, added=added)
 
 
-def _domain_of(text: Any, place: Place, names: Names) -> Domain:
+def _domain_of(text: str, place: Place, names: Names) -> Domain:
     if not isinstance(text, str):
         raise place.fail("a range is a string such as '(0, oo)', 'integers 1..', 'domain'")
     words = text.split()

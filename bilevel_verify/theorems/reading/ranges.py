@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from bilevel_verify.errors import MathematicalError
-from bilevel_verify.theorems.card import Card, Expression, Statement
+from bilevel_verify.theorems.card import Card, Statement
+from bilevel_verify.theorems.card_parts import Expression
 from bilevel_verify.theorems.exact import Formula, Scalar, compare, rounded
 from bilevel_verify.theorems.reading.fields import Place
 from bilevel_verify.theorems.rewrite import free_letters

@@ -13,21 +13,18 @@ from bilevel_verify.errors import CardError, InputError
 from bilevel_verify.files import parse_toml, read_text
 from bilevel_verify.language import nearest
 from bilevel_verify.latex import Notation
-from bilevel_verify.theorems.card import (
+from bilevel_verify.theorems.card import Card, Derivation, Entry, Statement
+from bilevel_verify.theorems.card_parts import (
     PASSIVE_KINDS,
     STATEMENT_KINDS,
-    Card,
     Condition,
     Definition,
-    Derivation,
-    Entry,
     Expression,
     FunctionSpec,
     Hides,
     LetterSpec,
     Reading,
     Settings,
-    Statement,
 )
 from bilevel_verify.theorems.notation import notation_of, notation_table
 from bilevel_verify.theorems.prescribed import formulas_of
@@ -128,7 +125,7 @@ class _Reader:
                 raise table.place.fail(f"{name!r} is not a unit name")
         return units
 
-    def unit(self, text: Any, place: Place, units: Mapping[str, str], letters: set[str]) -> Expression:
+    def unit(self, text: str, place: Place, units: Mapping[str, str], letters: set[str]) -> Expression:
         names = Names(frozenset(units) | frozenset(letters), frozenset({"max", "min"}), noun="unit")
         if isinstance(text, int):
             text = str(text)
@@ -185,7 +182,7 @@ class _Reader:
             table.finish()
         return self.defined(found, own)
 
-    def defined(self, letters: dict[str, LetterSpec], own: Mapping[str, Any]) -> dict[str, LetterSpec]:
+    def defined(self, letters: dict[str, LetterSpec], own: Mapping[str, object]) -> dict[str, LetterSpec]:
         """The letters, those with a definition in the card with all of its definitions."""
         if not own:
             return letters
@@ -372,6 +369,6 @@ def _check_circles(card: Card, place: Place) -> None:
             raise place.at(entry.id).fail(str(error)) from None
 
 
-def _known(name: str, known: Mapping[str, Any], place: Place, what: str) -> None:
+def _known(name: str, known: Mapping[str, object], place: Place, what: str) -> None:
     if name not in known:
         raise place.fail(f"unknown {what} '{name}'{nearest(name, known)}")

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 import sympy
 
 from bilevel_verify.language import parse, tree
-from bilevel_verify.theorems.card import Card, Claim, Entry, Link, Statement
+from bilevel_verify.theorems.card import Card, Claim, Entry, Statement
+from bilevel_verify.theorems.card_parts import Link
 from bilevel_verify.theorems.prescribed import included
 from bilevel_verify.theorems.rewrite import has_order, substitute, written_out
 from bilevel_verify.theorems.units.units import Mismatch, Unit, UnitCheck, read_unit

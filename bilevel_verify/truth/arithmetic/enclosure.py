@@ -21,6 +21,11 @@ def weakest(*levels: Certainty) -> Certainty:
     return max(levels, key=RANK.__getitem__, default="proved")
 
 
+def is_witness(certainty: Certainty) -> bool:
+    """Whether numbers of this certainty can show that a hypothesis is false: exact or outward-rounded ones only."""
+    return certainty in ("proved", "certified")
+
+
 @dataclass(frozen=True, slots=True)
 class Enclosure:
     """The true quantity lies within ``error`` of ``value``.

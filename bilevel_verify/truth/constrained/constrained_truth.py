@@ -15,12 +15,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
 import sympy
 from numpy.typing import ArrayLike, NDArray
 
+from bilevel_verify.arguments import checked_methods
 from bilevel_verify.errors import InputError, MathematicalError
 from bilevel_verify.intervals.rounding import ball
 from bilevel_verify.problems.problem import Problem
@@ -33,6 +35,7 @@ from bilevel_verify.truth.functions.model import Function
 from bilevel_verify.truth.lower_level.convexity import Convexity
 from bilevel_verify.truth.lower_level.points import Points, enclosure_of, point_of, precision, rows_of
 from bilevel_verify.truth.lower_level.pointwise import Pointwise
+from bilevel_verify.truth.summary import summary_row
 from bilevel_verify.truth.truth import Batch, Truth
 
 FloatArray = NDArray[np.float64]
@@ -64,6 +67,7 @@ class _OfTheWhole(Pointwise):
         return self.points.ball_hyper([], np.empty(0))
 
 
+@checked_methods
 class ConstrainedTruth(Truth):
     """:class:`Truth` of a ``constrained_bilevel`` problem, as far as it exists at single points."""
 
@@ -215,6 +219,12 @@ class ConstrainedTruth(Truth):
             inwards = abs(slope) if i not in held else (slope * held[i]).max(flint.arb(0))
             total += inwards.abs_upper() ** 2
         return total.sqrt().abs_upper()
+
+    def summary(self, x: ArrayLike | None = None) -> list[dict[str, Any]]:
+        """Rows of what there is at x (the problem's start, or 0, if omitted)."""
+        start = np.zeros(self.problem.dx) if self.problem.start is None else self.problem.start
+        names = ("y_star", "phi", "grad_y_star", "grad_phi", "hess_phi", "lambda_min_hess_phi")
+        return [summary_row(name, partial(getattr(self, name), start if x is None else x)) for name in names]
 
     # ---- batches --------------------------------------------------------------------------------------------------
 

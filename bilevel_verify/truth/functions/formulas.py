@@ -20,9 +20,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bilevel_verify.truth.functions.model import Blocks, Function, Model, blocks, weighted_third
+
+if TYPE_CHECKING:
+    import flint
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from bilevel_verify.intervals.batch import Interval
 
 
 @dataclass
@@ -42,7 +49,7 @@ class Hyper:
     y: Sequence[Any]
 
     @property
-    def z(self) -> list[Any]:
+    def z(self) -> list[NDArray[np.float64] | flint.arb | Interval]:
         return [*self.x, *self.y]
 
     @cached_property
@@ -93,7 +100,7 @@ class Hyper:
         return a.product(a.product(extended, inner), a.transpose(extended))
 
     @cached_property
-    def second_derivative(self) -> list[Any]:
+    def second_derivative(self) -> list[Interval | flint.arb_mat]:
         """nabla^2 y*: for every component k of y a (dx, dx) matrix, in the order of y.
 
         Differentiating ``g_y(x, y*(x)) = 0`` twice: ``sum_k (g_yy)_{jk} nabla^2 y*_k = -J nabla^2(g_{y_j}) J'``.
@@ -158,7 +165,7 @@ class Penalty:
         assert self.model.lower is not None
         a, lower, z = self.algebra, self.model.lower, [*self.x, *self.y_lam]
 
-        def third(weights: Sequence[Any]) -> Any:
+        def third(weights: Sequence[object]) -> Any:
             above = weighted_third(a, self.model.upper, z, weights)
             return a.add(above, a.scale(self.lam, weighted_third(a, lower, z, weights)))
 
@@ -175,8 +182,8 @@ class Penalty:
 
 
 def implicit_second_derivative(
-    algebra: Any, yy: Any, jacobian: Any, third: Callable[[Sequence[Any]], Any], like: Sequence[Any]
-) -> list[Any]:
+    algebra: Any, yy: Any, jacobian: Any, third: Callable[[Sequence[Any]], Any], like: Sequence[object]
+) -> list[Interval | flint.arb_mat]:
     """Second derivative of the y(x) that solves ``h_y(x, y) = 0``: for every component of y a (dx, dx) matrix.
 
     Differentiating twice: ``sum_k (h_yy)_{jk} nabla^2 y_k = -J nabla^2(h_{y_j}) J'`` with ``J = [I, nabla y]``.
@@ -206,13 +213,13 @@ def _size(matrix: Any) -> tuple[int, int]:
     return int(rows), int(columns)
 
 
-def unit_weights(algebra: Any, size: int, j: int, like: Sequence[Any]) -> list[Any]:
+def unit_weights(algebra: Any, size: int, j: int, like: Sequence[object]) -> list[flint.arb | Interval]:
     """The j-th unit vector as numbers of the algebra."""
     constant = algebra.arithmetic.constant
     return [algebra.number(constant(Fraction(int(i == j))), like) for i in range(size)]
 
 
-def _entry(matrix: Any, i: int, j: int) -> Any:
+def _entry(matrix: Interval | flint.arb_mat, i: int, j: int) -> Interval | flint.arb:
     """One entry as a number, for arrays and intervals (n, rows, columns) and for ball matrices."""
     return matrix[i, j] if hasattr(matrix, "nrows") else matrix[:, i, j]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sympy
 
@@ -17,6 +17,14 @@ from bilevel_verify.errors import InputError
 from bilevel_verify.problems.problem import Problem
 from bilevel_verify.symbolic.differentiate import adjoints, hessian, tangents
 from bilevel_verify.symbolic.program import Program, finish, program_of
+
+if TYPE_CHECKING:
+    import flint
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from bilevel_verify.intervals.batch import Interval
+    from bilevel_verify.truth.arithmetic.algebra import Balls, Boxes, Floats
 
 
 class Function:
@@ -140,13 +148,15 @@ class Blocks:
     full: Any
 
 
-def blocks(algebra: Any, function: Function, z: Sequence[Any]) -> Blocks:
+def blocks(
+    algebra: Boxes | Balls | Floats, function: Function, z: Sequence[NDArray[np.float64] | flint.arb | Interval]
+) -> Blocks:
     """Evaluate a function with its first two derivatives in an algebra."""
     out = function.second_order.run(algebra.arithmetic, z)
     dx, dz = function.dx, function.dz
     gradient, rows = out[1 : 1 + dz], [out[1 + dz + i * dz : 1 + dz + (i + 1) * dz] for i in range(dz)]
 
-    def pick(a: int, b: int, c: int, d: int) -> Any:
+    def pick(a: int, b: int, c: int, d: int) -> Interval | NDArray[np.float64] | flint.arb_mat:
         return algebra.matrix([row[c:d] for row in rows[a:b]], z)
 
     return Blocks(

@@ -9,13 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bilevel_verify.symbolic.arithmetics import Numpy
 from bilevel_verify.truth.functions.model import Function
+
+if TYPE_CHECKING:
+    from bilevel_verify.symbolic.program import Program
 
 FloatArray = NDArray[np.float64]
 Local = Callable[[FloatArray, FloatArray, NDArray[np.intp]], tuple[FloatArray, FloatArray, FloatArray]]
@@ -42,7 +46,7 @@ def columns(X: FloatArray, Y: FloatArray) -> list[FloatArray]:
     return [*np.ascontiguousarray(X.T), *np.ascontiguousarray(Y.T)]
 
 
-def evaluate(program: Any, inputs: list[FloatArray], rows: int) -> FloatArray:
+def evaluate(program: Program, inputs: list[FloatArray], rows: int) -> FloatArray:
     """Outputs of a program over a batch, shape (rows, outputs)."""
     with np.errstate(all="ignore"):
         out = program.run(Numpy(), inputs)
@@ -120,7 +124,9 @@ def _minimise_chunk(
         new = local(X[active], trial, rows[active])
         good = plain | _armijo(value, gradient, step, new[0])
         if not np.all(good):
-            trial, new = _search(local, X, Y, rows, active, value, gradient, step, trial, new, good, low, high)
+            at, length = partial(_at_rows, local, X[active], rows[active]), _longest(Y[active], step, low, high)
+            tried = _search(at, Y[active], value, gradient, step, length, _Tried(trial, new, good))
+            trial, new = tried.points, tried.found
         Y[active] = trial
         value, gradient, matrix = new
         residual = _norms(gradient)
@@ -135,6 +141,12 @@ def _minimise_chunk(
     return _judged(best_y, best, best_matrix)
 
 
+def _at_rows(
+    local: Local, X: FloatArray, rows: NDArray[np.intp], chosen: NDArray[np.intp], Y: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    return local(X[chosen], Y, rows[chosen])
+
+
 def _judged(best_y: FloatArray, best: FloatArray, best_matrix: FloatArray) -> Minimised:
     """The best points with the verdict whether they are minimisers: a small residual for their curvature."""
     curvature = _smallest_eigenvalue(best_matrix)
@@ -144,35 +156,41 @@ def _judged(best_y: FloatArray, best: FloatArray, best_matrix: FloatArray) -> Mi
     return Minimised(best_y, best, curvature, converged)
 
 
+@dataclass(slots=True)
+class _Tried:
+    """Rows of a Newton step: where they were tried, what was found there, which of them may stay."""
+
+    points: FloatArray
+    found: tuple[FloatArray, FloatArray, FloatArray]
+    good: NDArray[np.bool_]
+
+
 def _search(
-    local: Local,
-    X: FloatArray,
+    local: Callable[[NDArray[np.intp], FloatArray], tuple[FloatArray, FloatArray, FloatArray]],
     Y: FloatArray,
-    rows: NDArray[np.intp],
-    active: NDArray[np.intp],
     value: FloatArray,
     gradient: FloatArray,
     step: FloatArray,
-    trial: FloatArray,
-    new: tuple[FloatArray, FloatArray, FloatArray],
-    good: NDArray[np.bool_],
-    low: FloatArray | None,
-    high: FloatArray | None,
-) -> tuple[FloatArray, tuple[FloatArray, FloatArray, FloatArray]]:
-    """Halve the steps of the rows that are not good until Armijo holds (at most 50 times), inside the range of y."""
-    new = (new[0].copy(), new[1].copy(), new[2].copy())
-    length = _longest(Y[active], step, low, high)
+    length: FloatArray,
+    tried: _Tried,
+) -> _Tried:
+    """Shorten the steps of the rows that are not good to their length, then by halves, until Armijo holds.
+
+    At most 50 times. ``local`` : the functions at some rows, as ``(rows, points)``.
+    """
+    new = (tried.found[0].copy(), tried.found[1].copy(), tried.found[2].copy())
+    trial, good = tried.points, tried.good
     for _ in range(50):
         bad = np.flatnonzero(~good)
         if not bad.size:
             break
-        trial[bad] = Y[active[bad]] + length[bad, None] * step[bad]
-        part = local(X[active[bad]], trial[bad], rows[active[bad]])
+        trial[bad] = Y[bad] + length[bad, None] * step[bad]
+        part = local(bad, trial[bad])
         for whole, piece in zip(new, part, strict=True):
             whole[bad] = piece
         good[bad] = _armijo(value[bad], gradient[bad], length[bad, None] * step[bad], part[0])
         length[bad] *= 0.5
-    return trial, new
+    return _Tried(trial, new, good)
 
 
 def _longest(Y: FloatArray, step: FloatArray, low: FloatArray | None, high: FloatArray | None) -> FloatArray:

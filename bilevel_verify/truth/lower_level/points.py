@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,6 +21,9 @@ from bilevel_verify.truth.functions.model import Model
 from bilevel_verify.truth.lower_level.diagnosis import explain, falls
 from bilevel_verify.truth.lower_level.newton import Minimised
 from bilevel_verify.truth.lower_level.solving import LowerLevel
+
+if TYPE_CHECKING:
+    import flint
 
 FloatArray = NDArray[np.float64]
 BOXES, BALLS = Boxes(), Balls()
@@ -213,7 +216,7 @@ class Points:
         why = explain(self.model, x, y, self._convexity())
         return f"no nondegenerate minimiser of the lower level was found at x = {x.tolist()}: {why}"
 
-    def _ball(self, x: Sequence[Any], near: FloatArray) -> list[Any]:
+    def _ball(self, x: Sequence[flint.arb], near: FloatArray) -> list[flint.arb]:
         """Proved balls around y*(x); a failure says what is known about the lower level."""
         start = self.float_y(near)
         try:
@@ -221,14 +224,14 @@ class Points:
         except MathematicalError:
             raise MathematicalError(self._no_minimiser(near, start, None)) from None
 
-    def ball_hyper(self, x: Sequence[Any], near: FloatArray) -> Hyper:
+    def ball_hyper(self, x: Sequence[flint.arb], near: FloatArray) -> Hyper:
         """phi's ingredients in balls at one point (dx balls); ``near`` is the float point for the warm start."""
         if self.model.lower is None:
             return Hyper(BALLS, self.model, list(x), [])
         y = self._ball(x, near)
         return Hyper(BALLS, self.model, list(x), y)
 
-    def ball_penalty(self, x: Sequence[Any], lam: Any, near: FloatArray, near_lam: float) -> Penalty:
+    def ball_penalty(self, x: Sequence[flint.arb], lam: flint.arb, near: FloatArray, near_lam: float) -> Penalty:
         """The same for ``L*_lam``."""
         y = self._ball(x, near)
         y_lam = self.level.ball(x, [float(v) for v in self.float_y(near, near_lam)], lam)
@@ -246,7 +249,7 @@ def enclosure_of(ball: Any, certainty: Certainty, method: str) -> Enclosure:
     return Enclosure(values, error, certainty, method)
 
 
-def _float_ball(ball: Any) -> tuple[float, float]:
+def _float_ball(ball: flint.arb) -> tuple[float, float]:
     low, high = floats_of(ball)
     if not (np.isfinite(low) and np.isfinite(high)):
         raise MathematicalError("the ball evaluation lost all information; raise the precision or move the point")

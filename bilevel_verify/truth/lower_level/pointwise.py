@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from numbers import Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,6 +26,9 @@ from bilevel_verify.truth.functions.model import Model, model_of
 from bilevel_verify.truth.lower_level.convexity import Convexity, convexity_of
 from bilevel_verify.truth.lower_level.diagnosis import falls
 from bilevel_verify.truth.lower_level.points import Points, enclosure_of, point_of, precision
+
+if TYPE_CHECKING:
+    import flint
 
 FloatArray = NDArray[np.float64]
 
@@ -149,7 +152,7 @@ class Pointwise:
             return flattened(enclosure_of(hyper.v, "certified", "verified linear system in balls"))
 
 
-def _exact(values: Sequence[float] | FloatArray) -> list[Any]:
+def _exact(values: Sequence[float] | FloatArray) -> list[flint.arb]:
     import flint
 
     return [flint.arb(float(v)) for v in values]

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,9 @@ from bilevel_verify.truth.arithmetic.definite import positive_definite, positive
 from bilevel_verify.truth.functions.model import Function, Model
 from bilevel_verify.truth.lower_level.brackets import ball_bracket, bracket, by_slopes
 from bilevel_verify.truth.lower_level.newton import Local, Minimised, local_of, minimise, penalty_of
+
+if TYPE_CHECKING:
+    import flint
 
 FloatArray = NDArray[np.float64]
 BOXES, BALLS = Boxes(), Balls()
@@ -290,7 +293,7 @@ class LowerLevel:
 
     # ---- balls ----------------------------------------------------------------------------------------------------
 
-    def ball(self, x: Sequence[Any], y: Sequence[float], lam: Any = None) -> list[Any]:
+    def ball(self, x: Sequence[flint.arb], y: Sequence[float], lam: flint.arb | None = None) -> list[flint.arb]:
         """Proved balls around the minimiser at one point, at the precision of ``flint.ctx``.
 
         Parameters
@@ -327,13 +330,13 @@ class LowerLevel:
             self.proof = "the sign of g_y"
             return [found]
 
-    def _ball_bracket(self, x: Sequence[Any], middle: list[Any], lam: Any) -> Any | None:
+    def _ball_bracket(self, x: Sequence[flint.arb], middle: list[flint.arb], lam: Any) -> flint.arb | None:
         """One variable y and a convex g: the sign of g_y encloses y* also where its curvature vanishes."""
         if len(middle) != 1 or lam is not None or not self.convex:
             return None
         return ball_bracket(lambda y: self.lower.gradient_y.run(BALLS.arithmetic, [*x, y])[0], middle[0])
 
-    def _ball_krawczyk(self, x: Sequence[Any], middle: list[Any], lam: Any) -> list[Any]:
+    def _ball_krawczyk(self, x: Sequence[flint.arb], middle: list[flint.arb], lam: flint.arb | None) -> list[flint.arb]:
         import flint
 
         dy = len(middle)
@@ -363,7 +366,7 @@ class LowerLevel:
             "no nondegenerate minimiser of the lower level could be proved near the point Newton found"
         )
 
-    def _ball_parts(self, x: Sequence[Any], y: Sequence[Any], lam: Any) -> tuple[Any, Any]:
+    def _ball_parts(self, x: Sequence[flint.arb], y: Sequence[flint.arb], lam: flint.arb | None) -> tuple[Any, Any]:
         """Gradient (dy, 1) and Hessian (dy, dy) in y as ball matrices."""
         import flint
 
@@ -383,7 +386,7 @@ def _symmetric(matrix: FloatArray) -> FloatArray:
     return 0.5 * (matrix + np.swapaxes(matrix, 1, 2))
 
 
-def _symmetric_ball(size: Any) -> Any:
+def _symmetric_ball(size: flint.arb) -> flint.arb:
     import flint
 
     return flint.arb(0, size)

@@ -9,7 +9,7 @@ phi is m-strongly convex.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import sympy
@@ -24,6 +24,9 @@ from bilevel_verify.truth.minimum.descent import descend
 from bilevel_verify.truth.minimum.eigenvalues import smallest_eigenvalue
 from bilevel_verify.truth.minimum.minimum import Minimum, attained_value
 from bilevel_verify.truth.minimum.objective import Objective
+
+if TYPE_CHECKING:
+    import flint
 
 FloatArray = NDArray[np.float64]
 MOST_VARIABLES = 80
@@ -115,8 +118,14 @@ def _stationary_ball(points: Points, best: FloatArray, low: FloatArray, high: Fl
 
 
 def _krawczyk(
-    points: Points, x: list[Any], best: FloatArray, fixed: list[int], free: list[int], low: FloatArray, high: FloatArray
-) -> list[Any] | None:
+    points: Points,
+    x: list[flint.arb],
+    best: FloatArray,
+    fixed: list[int],
+    free: list[int],
+    low: FloatArray,
+    high: FloatArray,
+) -> list[flint.arb] | None:
     import flint
 
     n = len(free)
@@ -148,7 +157,7 @@ def _krawczyk(
 
 def _signs_hold(
     points: Points,
-    box: list[Any],
+    box: list[flint.arb],
     best: FloatArray,
     fixed: list[int],
     free: list[int],
@@ -161,12 +170,12 @@ def _signs_hold(
     return bool(outward and all(box[i] >= low[i] and box[i] <= high[i] for i in free))
 
 
-def _gradient(points: Points, x: list[Any], near: FloatArray) -> list[Any]:
+def _gradient(points: Points, x: list[Any], near: FloatArray) -> list[flint.arb]:
     column = points.ball_hyper(x, near).gradient
     return [column[i, 0] for i in range(len(x))]
 
 
-def _free(matrix: Any, free: list[int]) -> Any:
+def _free(matrix: Any, free: list[int]) -> flint.arb_mat:
     import flint
 
     return flint.arb_mat(len(free), len(free), [matrix[i, j] for i in free for j in free])

@@ -241,7 +241,8 @@ def _interior_point_method(objective: Smooth, constraints: Constraints, u: Float
         right = -(gradient + J.T @ (target / -c)) if p else -gradient
         step = _solve_shifted(H, right)
         change = multipliers * (J @ step) / -c - multipliers + target / -c if p else np.empty(0)
-        moved = _step_length(objective, constraints, u, c, multipliers, step, change, dual, target)
+        before = float(np.linalg.norm(np.concatenate([dual, -multipliers * c - target])))
+        moved = _step_length(objective, constraints, u, multipliers, _Direction(step, change, before), target)
         if moved is None:
             break
         length, (value, gradient, hessian), c = moved
@@ -267,23 +268,29 @@ def _solve_shifted(H: FloatArray, right: FloatArray) -> FloatArray:
     return np.asarray(np.linalg.lstsq(H, right, rcond=1e-12)[0])
 
 
+@dataclass(frozen=True, slots=True)
+class _Direction:
+    """A step of u and of the multipliers, and the residual of the perturbed optimality system before it."""
+
+    step: FloatArray
+    change: FloatArray
+    residual: float
+
+
 def _step_length(
     objective: Smooth,
     constraints: Constraints,
     u: FloatArray,
-    c: FloatArray,
     multipliers: FloatArray,
-    step: FloatArray,
-    change: FloatArray,
-    dual: FloatArray,
+    direction: _Direction,
     target: float,
 ) -> tuple[float, tuple[float, FloatArray, FloatArray], FloatArray] | None:
     """Backtrack until the constraints stay strict and the residual of the perturbed optimality system falls."""
+    step, change = direction.step, direction.change
     falling = change < 0
     length = 1.0
     if np.any(falling):
         length = min(1.0, 0.99 * float(np.min(-multipliers[falling] / change[falling])))
-    before = float(np.linalg.norm(np.concatenate([dual, -multipliers * c - target])))
     for _ in range(40):
         new = u + length * step
         values = constraints.values(new)
@@ -294,7 +301,7 @@ def _step_length(
                 residual = np.concatenate(
                     [parts[1] + constraints.jacobian(new).T @ weights, -weights * values - target]
                 )
-                if float(np.linalg.norm(residual)) <= (1 - 0.01 * length) * before:
+                if float(np.linalg.norm(residual)) <= (1 - 0.01 * length) * direction.residual:
                     return length, parts, values
         length *= 0.5
     return None

@@ -28,7 +28,6 @@ from bilevel_verify.problems.feasible import (
     Simplex,
     WholeSpace,
 )
-from bilevel_verify.truth.sets.projections import bounds
 
 FloatArray = NDArray[np.float64]
 RANK_TOLERANCE = 1e-11
@@ -94,6 +93,17 @@ class Reduced:
     @property
     def dimension(self) -> int:
         return int(self.B.shape[1])
+
+
+def bounds(feasible: Box | Orthant, n: int) -> tuple[FloatArray, FloatArray]:
+    """Lower and upper ends of a box or of the orthant, shape (n,) each."""
+    if isinstance(feasible, Orthant):
+        return np.zeros(n), np.full(n, np.inf)
+    low = np.broadcast_to(np.asarray(feasible.lo, dtype=float), (n,)).copy()
+    high = np.broadcast_to(np.asarray(feasible.hi, dtype=float), (n,)).copy()
+    if np.any(low > high):
+        raise InfeasibleError("the box has a lower end above its upper end")
+    return low, high
 
 
 def describe(feasible: FeasibleSet, n: int) -> Description:
@@ -252,10 +262,3 @@ def _implied_equalities(description: Description) -> set[int]:
         raise SolverFailure(f"HiGHS could not decide which constraints always bind: {found.message}")
     slack = found.x[m + 1 :]
     return {int(i) for i in np.flatnonzero(slack < 0.5)}
-
-
-def project_intersection(feasible: Intersection, v: FloatArray) -> FloatArray:
-    """Euclidean projection onto an intersection of sets, to rounding accuracy."""
-    from bilevel_verify.truth.sets.convex import project_reduced
-
-    return project_reduced(reduce(describe(feasible, v.size)), v)

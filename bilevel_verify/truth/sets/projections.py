@@ -27,6 +27,9 @@ from bilevel_verify.problems.feasible import (
     Simplex,
     WholeSpace,
 )
+from bilevel_verify.truth.sets.convex import project_reduced
+from bilevel_verify.truth.sets.polyhedra import bounds as bounds
+from bilevel_verify.truth.sets.polyhedra import describe, reduce
 
 FloatArray = NDArray[np.float64]
 ROUNDING = 64 * float(np.finfo(float).eps)
@@ -80,9 +83,7 @@ def project(feasible: FeasibleSet, point: ArrayLike) -> FloatArray:
         case Isotonic():
             return _isotonic(v)
         case Intersection():
-            from bilevel_verify.truth.sets.polyhedra import project_intersection
-
-            return project_intersection(feasible, v)
+            return project_reduced(reduce(describe(feasible, v.size)), v)
     raise InputError(f"no projection onto {type(feasible).__name__} is known")
 
 
@@ -157,17 +158,6 @@ def violation(feasible: FeasibleSet, point: ArrayLike) -> float:
         case Intersection():
             return max((violation(part, v) for part in feasible.sets), default=0.0)
     raise InputError(f"membership of {type(feasible).__name__} is not known")
-
-
-def bounds(feasible: Box | Orthant, n: int) -> tuple[FloatArray, FloatArray]:
-    """Lower and upper ends of a box or of the orthant, shape (n,) each."""
-    if isinstance(feasible, Orthant):
-        return np.zeros(n), np.full(n, np.inf)
-    low = np.broadcast_to(np.asarray(feasible.lo, dtype=float), (n,)).copy()
-    high = np.broadcast_to(np.asarray(feasible.hi, dtype=float), (n,)).copy()
-    if np.any(low > high):
-        raise InfeasibleError("the box has a lower end above its upper end")
-    return low, high
 
 
 def diameter(feasible: FeasibleSet, n: int) -> float:

@@ -7,9 +7,7 @@ positive multiplier leaves a single point.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,36 +19,15 @@ from bilevel_verify.truth.sets.convex import Solution
 from bilevel_verify.truth.sets.polyhedra import Description, Reduced, reduce
 from bilevel_verify.truth.simple_bilevel.certificate import touching_point
 from bilevel_verify.truth.simple_bilevel.exact_lower import independent_rows
+from bilevel_verify.truth.simple_bilevel.facts import Facts, SolutionSet
+from bilevel_verify.truth.simple_bilevel.posed import Posed
 from bilevel_verify.truth.simple_bilevel.simple_parts import ball_of, exact_dot
-from bilevel_verify.truth.simple_bilevel.supported import Facts
-
-if TYPE_CHECKING:
-    from bilevel_verify.truth.simple_bilevel.simple_bilevel import SimpleTruth
 
 FloatArray = NDArray[np.float64]
 EPS = float(np.finfo(float).eps)
 
 
-@dataclass(frozen=True, slots=True)
-class SolutionSet:
-    """Exact description of ``argmin_Z g`` around a lower-level solution.
-
-    Attributes
-    ----------
-    reduced : the set; None where no exact description is known (``missing`` says why).
-    point : a lower-level solution.
-    unique : the lower level has a single solution.
-    slack : how far the right-hand sides of the description may be off (from the accuracy of the lower-level solution).
-    """
-
-    reduced: Reduced | None
-    point: FloatArray
-    unique: bool
-    slack: float
-    missing: str = ""
-
-
-def solution_set(simple: SimpleTruth, found: Solution) -> SolutionSet:
+def solution_set(simple: Posed, found: Solution) -> SolutionSet:
     """The solution set of the lower level, given one solution."""
     reduced = simple._reduced
     slack = _accuracy(simple, found)
@@ -70,7 +47,7 @@ def solution_set(simple: SimpleTruth, found: Solution) -> SolutionSet:
     return SolutionSet(exact, found.z, exact.dimension == 0, slack)
 
 
-def described(simple: SimpleTruth, facts: Facts) -> Description:
+def described(simple: Posed, facts: Facts) -> Description:
     """The facts about the solutions as linear constraints in floats; of dependent equations only a basis is kept."""
     base = simple.feasible
     rows = [list(map(Fraction, base.G[j])) for j in facts.supporting]
@@ -96,7 +73,7 @@ def _single(z: FloatArray) -> Reduced:
     return Reduced(z, np.zeros((len(z), 0)), np.zeros((0, 0)), np.zeros(0), (), (), ())
 
 
-def describe_argmin(simple: SimpleTruth, found: Solution, reduced: Reduced) -> Description:
+def describe_argmin(simple: Posed, found: Solution, reduced: Reduced) -> Description:
     """Linear description of the argmin: Z with supporting constraints as equations, fixed ridges, fixed ``Q z``.
 
     ``found`` is a lower-level solution over ``reduced``, the set whose multipliers it has.
@@ -148,7 +125,7 @@ def _fixed(structure: Structure, z: FloatArray) -> tuple[list[FloatArray], list[
     return rows_E, rhs_E, rows_G, rhs_G
 
 
-def _accuracy(simple: SimpleTruth, found: Solution) -> float:
+def _accuracy(simple: Posed, found: Solution) -> float:
     """How far the fixed values of the description may be off: what the facts leave, and rounding."""
     rounding = float(8 * EPS * (1 + float(np.linalg.norm(found.z))) * np.sqrt(simple.n))
     return float(np.inf) if simple.facts is None else rounding + simple.facts.room

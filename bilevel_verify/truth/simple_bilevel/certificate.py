@@ -15,7 +15,7 @@ is one square system, proved by Krawczyk's test in balls. Degenerate systems are
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,7 @@ from bilevel_verify.truth.simple_bilevel.optimality import (
     multipliers,
     stationary_system,
 )
+from bilevel_verify.truth.simple_bilevel.posed import Posed
 from bilevel_verify.truth.simple_bilevel.simple_parts import (
     Certificate,
     Parts,
@@ -45,14 +46,14 @@ from bilevel_verify.truth.simple_bilevel.simple_parts import (
 )
 
 if TYPE_CHECKING:
-    from bilevel_verify.truth.simple_bilevel.simple_bilevel import SimpleTruth
+    import flint
 
 FloatArray = NDArray[np.float64]
 BITS = 192
 NEAR = 1e-9
 
 
-def certificate(simple: SimpleTruth) -> Certificate | None:
+def certificate(simple: Posed) -> Certificate | None:
     """Prove the answer of a simple bilevel problem; None where the conditions are degenerate or cannot be verified."""
     if simple.structure.missing or simple.feasible.T.shape[0] != simple.feasible.T.shape[1]:
         return None
@@ -64,7 +65,7 @@ def certificate(simple: SimpleTruth) -> Certificate | None:
     return None
 
 
-def touching_point(simple: SimpleTruth) -> FloatArray | None:
+def touching_point(simple: Posed) -> FloatArray | None:
     """The only solution of a lower level whose solutions in the linear part of the set touch a ball; None otherwise."""
     lower = None if simple.structure.missing else rational_lower(simple)
     found = None if lower is None else _touching(Parts(simple), lower)
@@ -74,7 +75,7 @@ def touching_point(simple: SimpleTruth) -> FloatArray | None:
 # ---- the three ways -----------------------------------------------------------------------------------------------
 
 
-def _supporting_ball(simple: SimpleTruth) -> Certificate | None:
+def _supporting_ball(simple: Posed) -> Certificate | None:
     """One ball with a positive multiplier: x is the only solution of the lower level."""
     found = simple.lower
     rows, supporting_sets = simple.supporting_sets
@@ -98,7 +99,7 @@ def _supporting_ball(simple: SimpleTruth) -> Certificate | None:
     return parts.answer(x, "the lower level has one solution (held by a ball); Krawczyk in balls")
 
 
-def _through_rational_lower(simple: SimpleTruth) -> Certificate | None:
+def _through_rational_lower(simple: Posed) -> Certificate | None:
     """A lower-level solution in rational numbers makes the description exact; then the upper conditions alone."""
     lower = rational_lower(simple)
     if lower is None:
@@ -144,13 +145,13 @@ def _settled(parts: Parts, rows: list[Vector], right: Vector) -> set[int]:
 
 
 def _upper(
-    simple: SimpleTruth,
+    simple: Posed,
     parts: Parts,
     rows: list[Vector],
     right: Vector,
     signless: int,
     ball: tuple[Vector, Fraction] | None,
-) -> list[Any] | None:
+) -> list[flint.arb] | None:
     z = simple.upper.z
     system = stationary_system(parts.n, simple._f, rows, right, ball)
     values = multipliers(simple.smooth(simple._f)(z)[1], rows, z, None if ball is None else ball[0])
@@ -161,7 +162,7 @@ def _upper(
     return proved[: parts.n] if all(w > 0 for w in weights) else None
 
 
-def _joint(simple: SimpleTruth) -> Certificate | None:
+def _joint(simple: Posed) -> Certificate | None:
     """Both levels in one system, for lower levels without rational solutions."""
     parts, supporting = Parts(simple), simple.supporting_sets[0]
     for active, rounds in _active_sets(simple):
@@ -185,7 +186,7 @@ def _joint(simple: SimpleTruth) -> Certificate | None:
 # ---- ingredients ---------------------------------------------------------------------------------------------------
 
 
-def _active_sets(simple: SimpleTruth) -> list[tuple[list[int], list[int]]]:
+def _active_sets(simple: Posed) -> list[tuple[list[int], list[int]]]:
     """Guesses of the active rows (numbers in the feasible set) and balls at the upper solution."""
     reduced = simple.solutions.reduced
     assert reduced is not None
@@ -209,7 +210,7 @@ def _active_sets(simple: SimpleTruth) -> list[tuple[list[int], list[int]]]:
     return out
 
 
-def _carrying(simple: SimpleTruth) -> list[int]:
+def _carrying(simple: Posed) -> list[int]:
     """Active rows that carry a multiplier of the upper level, by nonnegative least squares: independent ones."""
     from bilevel_verify.truth.simple_bilevel.exact_quadratic import support
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import sympy
 
@@ -22,16 +21,14 @@ from bilevel_verify.problems.feasible import (
     Simplex,
     WholeSpace,
 )
-
-if TYPE_CHECKING:
-    from bilevel_verify.truth.simple_bilevel.simple_bilevel import SimpleTruth
+from bilevel_verify.truth.simple_bilevel.posed import Posed
 
 Point = tuple[Fraction, ...]
 DENOMINATORS = (1, 2, 6, 12, 60, 100, 840, 1000, 10**6)
 LARGEST = 40
 
 
-def certified_minimum(simple: SimpleTruth, near: Sequence[float]) -> tuple[Fraction, Point] | None:
+def certified_minimum(simple: Posed, near: Sequence[float]) -> tuple[Fraction, Point] | None:
     """``g*`` as a fraction with a rational minimiser, or None where the bound or the point was not found.
 
     Parameters
@@ -50,7 +47,7 @@ def certified_minimum(simple: SimpleTruth, near: Sequence[float]) -> tuple[Fract
     return None
 
 
-def _candidates(simple: SimpleTruth, g: sympy.Expr, near: Sequence[float]) -> Iterator[tuple[Point, Fraction]]:
+def _candidates(simple: Posed, g: sympy.Expr, near: Sequence[float]) -> Iterator[tuple[Point, Fraction]]:
     """Rational points with the value that g cannot fall below."""
     if simple.structure.ridges:
         if simple.structure.missing or not _nonnegative(g):
@@ -63,7 +60,7 @@ def _candidates(simple: SimpleTruth, g: sympy.Expr, near: Sequence[float]) -> It
         yield free
 
 
-def least_norm(simple: SimpleTruth) -> tuple[Point, Fraction] | None:
+def least_norm(simple: Posed) -> tuple[Point, Fraction] | None:
     """Unconstrained minimiser of a convex quadratic g that is nearest to the centre of the set, and its value."""
     quadratic, n = simple.structure.quadratic, simple.n
     ball = simple.problem.feasible

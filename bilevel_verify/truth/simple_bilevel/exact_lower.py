@@ -9,16 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import numpy as np
 import sympy
 
 from bilevel_verify.truth.simple_bilevel.exact_quadratic import solve_rational
+from bilevel_verify.truth.simple_bilevel.posed import Posed
 from bilevel_verify.truth.simple_bilevel.simple_parts import Parts, Vector, exact_dot, fixed_normals
-
-if TYPE_CHECKING:
-    from bilevel_verify.truth.simple_bilevel.simple_bilevel import SimpleTruth
 
 MOST_VARIABLES = 60
 MOST_OPERATIONS = 20_000
@@ -49,7 +46,7 @@ def independent_rows(rows: Sequence[Vector]) -> list[int]:
     return [next(j for j in range(len(rows)) if reduced[i, j] != 0) for i in range(rank)]
 
 
-def rational_lower(simple: SimpleTruth) -> RationalLower | None:
+def rational_lower(simple: Posed) -> RationalLower | None:
     """An exact rational solution of the lower level near the float one, or None."""
     g = simple.problem.g
     if g is None or simple.n > MOST_VARIABLES or not _may_be_rational(g, simple.problem.x):
@@ -86,7 +83,7 @@ def _may_be_rational(g: sympy.Expr, x: Sequence[sympy.Symbol]) -> bool:
     return g.xreplace({a: sympy.Dummy() for a in functions}).is_polynomial() is True
 
 
-def rational_upper(simple: SimpleTruth, parts: Parts, lower: RationalLower) -> Vector | None:
+def rational_upper(simple: Posed, parts: Parts, lower: RationalLower) -> Vector | None:
     """A rational point near the float solution that meets the conditions of the upper level exactly, or None.
 
     Degenerate active sets (multipliers 0) do no harm here.
@@ -133,7 +130,7 @@ def _balanced(parts: Parts, point: Vector, gradient: Vector, free: list[Vector])
     return all(w >= 0 for w in solved[0][len(base) :])
 
 
-def _rounded(simple: SimpleTruth, parts: Parts, rows: list[Vector], tight: list[int], digits: int) -> Vector | None:
+def _rounded(simple: Posed, parts: Parts, rows: list[Vector], tight: list[int], digits: int) -> Vector | None:
     """The float solution rounded so that fixed rows and tight constraints have simple values."""
     z = simple.lower.z
     near = [Fraction(float(v)).limit_denominator(max(digits, 64)) for v in z]

@@ -12,16 +12,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bilevel_verify.truth.functions.quadratics import Quadratic, ldl, quadratic_of
+from bilevel_verify.truth.simple_bilevel.posed import Posed
 from bilevel_verify.truth.simple_bilevel.simple_parts import Vector, exact_dot, fractions
-
-if TYPE_CHECKING:
-    from bilevel_verify.truth.simple_bilevel.simple_bilevel import SimpleTruth
 
 FloatArray = NDArray[np.float64]
 MOST_UNKNOWNS = 260
@@ -37,7 +35,7 @@ class ExactAnswer:
     unique: bool
 
 
-def exact_answer(simple: SimpleTruth) -> ExactAnswer | None:
+def exact_answer(simple: Posed) -> ExactAnswer | None:
     """The proved answer, or None where the problem is not of this kind or the float guess of the binding rows fails."""
     problem = simple.problem
     base = simple.feasible

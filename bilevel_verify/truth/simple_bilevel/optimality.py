@@ -12,11 +12,13 @@ from numpy.typing import NDArray
 from bilevel_verify.truth.arithmetic.arithmetics import ArbBalls
 from bilevel_verify.truth.arithmetic.krawczyk import System
 from bilevel_verify.truth.simple_bilevel.exact_lower import independent_rows
+from bilevel_verify.truth.simple_bilevel.posed import Posed
 from bilevel_verify.truth.simple_bilevel.simple_parts import Parts, Vector, ball_of, dot, fixed_normals, squared
 
 if TYPE_CHECKING:
+    import flint
+
     from bilevel_verify.truth.functions.model import Function
-    from bilevel_verify.truth.simple_bilevel.simple_bilevel import SimpleTruth
 
 FloatArray = NDArray[np.float64]
 
@@ -31,7 +33,7 @@ def stationary_system(
     ends = [ball_of(v) for v in right]
     centre = None if ball is None else [ball_of(v) for v in ball[0]]
 
-    def system(u: list[Any]) -> tuple[list[Any], Any]:
+    def system(u: list[flint.arb]) -> tuple[list[Any], Any]:
         x, m = u[:n], u[n : n + len(rows)]
         gradient, hessian = derivatives_at(function, x)
         residual = [g + sum((w * row[i] for w, row in zip(m, matrix)), flint.arb(0)) for i, g in enumerate(gradient)]
@@ -77,7 +79,7 @@ class Layout:
         return self.n + self.lower + self.signless + len(self.free)
 
 
-def layout_of(simple: SimpleTruth, parts: Parts, supporting: list[int], active: list[int]) -> Layout | None:
+def layout_of(simple: Posed, parts: Parts, supporting: list[int], active: list[int]) -> Layout | None:
     """Unknowns for these supporting and active rows; None where their gradients are dependent."""
     rows = [*parts.E, *(parts.G[j] for j in supporting)]
     if len(independent_rows(rows)) != len(rows):
@@ -100,7 +102,7 @@ def layout_of(simple: SimpleTruth, parts: Parts, supporting: list[int], active: 
     return Layout(parts.n, basis, len(rows), len(basis), free, right)
 
 
-def joint_system(simple: SimpleTruth, layout: Layout, ball: tuple[Vector, Fraction] | None) -> System:
+def joint_system(simple: Posed, layout: Layout, ball: tuple[Vector, Fraction] | None) -> System:
     """The conditions of both levels as one square system; with a ball, x lies on its boundary."""
     return _Joint(simple, layout, ball).equations
 
@@ -108,7 +110,7 @@ def joint_system(simple: SimpleTruth, layout: Layout, ball: tuple[Vector, Fracti
 class _Joint:
     """Residuals and Jacobian of the conditions of both levels; ``ball`` is the one whose boundary x lies on."""
 
-    def __init__(self, simple: SimpleTruth, layout: Layout, ball: tuple[Vector, Fraction] | None) -> None:
+    def __init__(self, simple: Posed, layout: Layout, ball: tuple[Vector, Fraction] | None) -> None:
         import flint
 
         self.simple, self.layout, self.ball = simple, layout, ball
@@ -118,7 +120,7 @@ class _Joint:
         self.ends = [ball_of(v) for v in layout.right]
         self.zero = flint.arb(0)
 
-    def equations(self, u: list[Any]) -> tuple[list[Any], Any]:
+    def equations(self, u: list[flint.arb]) -> tuple[list[Any], Any]:
         """Residuals and Jacobian at x, lower multipliers, upper multipliers (and the multiplier of the ball)."""
         import flint
 
@@ -139,7 +141,7 @@ class _Joint:
             residual.append((squared(x, ball[0]) - ball_of(ball[1]) ** 2) / 2)
         return residual, flint.arb_mat(total, total, [v for row in J for v in row])
 
-    def _lower(self, x: list[Any], low: list[Any], J: list[list[Any]]) -> list[Any]:
+    def _lower(self, x: list[flint.arb], low: list[flint.arb], J: list[list[Any]]) -> list[flint.arb]:
         """Stationarity of the lower level, along its basis."""
         import flint
 
@@ -156,7 +158,7 @@ class _Joint:
             J[i][n : n + m] = [weights[i, k] for k in range(m)]
         return [column[i, 0] for i in range(basis.nrows())]
 
-    def _upper(self, x: list[Any], high: list[Any], residual: list[Any], J: list[list[Any]]) -> None:
+    def _upper(self, x: list[flint.arb], high: list[flint.arb], residual: list[flint.arb], J: list[list[Any]]) -> None:
         """Stationarity of the upper level: n further rows."""
         n, m, start = self.layout.n, self.layout.lower, len(residual)
         f1, f2 = derivatives_at(self.simple._f, x)
@@ -175,7 +177,7 @@ class _Joint:
             J[start + i][-1] = value
 
 
-def joint_start(simple: SimpleTruth, layout: Layout, ball: tuple[Vector, Fraction] | None) -> list[float]:
+def joint_start(simple: Posed, layout: Layout, ball: tuple[Vector, Fraction] | None) -> list[float]:
     """A float start of the joint system: the upper solution, and least-squares multipliers."""
     z = simple.upper.z
     rows = np.array([[float(v) for v in row] for row in layout.basis]).reshape(-1, layout.n)
@@ -196,7 +198,7 @@ def multipliers(gradient: FloatArray, rows: list[Vector], z: FloatArray, centre:
     return [float(v) for v in np.linalg.lstsq(np.array(columns).T, -gradient, rcond=None)[0]]
 
 
-def derivatives_at(function: Function, x: list[Any]) -> tuple[list[Any], list[list[Any]]]:
+def derivatives_at(function: Function, x: list[flint.arb]) -> tuple[list[Any], list[list[Any]]]:
     """Gradient and Hessian in balls."""
     out = function.second_order.run(ArbBalls(), list(x))
     n = function.dz

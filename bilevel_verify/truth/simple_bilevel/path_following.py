@@ -18,6 +18,9 @@ from bilevel_verify.truth.simple_bilevel.optimality import derivatives_at
 from bilevel_verify.truth.simple_bilevel.simple_parts import Vector, ball_of
 
 if TYPE_CHECKING:
+    import flint
+
+    from bilevel_verify.truth.arithmetic.arithmetics import ArbBalls
     from bilevel_verify.truth.functions.model import Function
 
 BITS = 1280
@@ -116,20 +119,20 @@ class _Path:
         self.weights = [flint.arb(0.01) / s for s in self.slack]
         self.free = _column([flint.arb(0)] * len(region.E))
 
-    def _z(self, w: Any) -> Any:
+    def _z(self, w: flint.arb_mat) -> flint.arb_mat:
         return w if self.T is None else (self.T * w).mid()
 
-    def _constraints(self, z: Any, w: Any) -> list[Any]:
+    def _constraints(self, z: flint.arb_mat, w: flint.arb_mat) -> list[flint.arb]:
         linear = (self.G * w - self.h).entries() if self.linear else []
         shifts = [(z - c).entries() for c in self.centres]
         rounds = [(sum(v * v for v in shift) - r * r) / 2 for shift, r in zip(shifts, self.radii)]
         return [*(v - self.room for v in linear), *rounds]
 
-    def _jacobian(self, z: Any) -> list[list[Any]]:
+    def _jacobian(self, z: flint.arb_mat) -> list[list[Any]]:
         rows = [(self.T.transpose() * (z - c) if self.T is not None else z - c).entries() for c in self.centres]
         return [*self.G.tolist(), *rows]
 
-    def _derivatives(self, z: Any) -> tuple[Any, Any]:
+    def _derivatives(self, z: flint.arb_mat) -> tuple[Any, Any]:
         n = self.region.n
         slope, bend = derivatives_at(self.function, z.entries())
         gradient, hessian = _column(slope), _square(bend, n)
@@ -155,18 +158,18 @@ class _Path:
             share = 0.02 if length > 0.9 else 0.1 if length > 0.3 else 0.5
         return False
 
-    def _linearised(self, w: Any) -> _Linearised:
+    def _linearised(self, w: flint.arb_mat) -> _Linearised:
         z = self._z(w)
         return _Linearised(*self._derivatives(z), self._constraints(z, w), self._jacobian(z))
 
     def _residuals(
-        self, at: _Linearised, w: Any, free: Any, slack: list[Any], weights: list[Any]
+        self, at: _Linearised, w: flint.arb_mat, free: flint.arb_mat, slack: list[flint.arb], weights: list[flint.arb]
     ) -> tuple[Any, list[Any], Any]:
         """Of stationarity, of ``c(w) + slack = 0``, and of the equations."""
         primal = [(c + s).mid() for c, s in zip(at.constraints, slack)]
         return self._dual(at, free, weights).mid(), primal, (self.E * w - self.e).mid()
 
-    def _dual(self, at: _Linearised, free: Any, weights: list[Any]) -> Any:
+    def _dual(self, at: _Linearised, free: flint.arb_mat, weights: list[flint.arb]) -> Any:
         """The gradient of the Lagrangian, with its rounding."""
         dual = at.gradient
         if self.count:
@@ -197,7 +200,7 @@ class _Path:
         before = self._merit(parts, self.slack, self.weights, target)
         return self._move((dw, dfree, dslack, dweights), before, target)
 
-    def _curved(self, hessian: Any) -> Any:
+    def _curved(self, hessian: flint.arb_mat) -> flint.arb_mat:
         """The Hessian of the Lagrangian; a shift far below every entry keeps directions without curvature solvable."""
         import flint
 
@@ -207,7 +210,9 @@ class _Path:
             hessian = hessian + inner * total
         return hessian + _unit(self.w.nrows()) * flint.arb(2) ** (-BITS // 2)
 
-    def _merit(self, parts: tuple[Any, list[Any], Any], slack: list[Any], weights: list[Any], target: float) -> float:
+    def _merit(
+        self, parts: tuple[Any, list[Any], Any], slack: list[flint.arb], weights: list[flint.arb], target: float
+    ) -> float:
         dual, primal, equal = parts
         pairs = [float(s * v) - target for s, v in zip(slack, weights)]
         return _norm([*map(float, dual.entries()), *map(float, primal), *map(float, equal.entries()), *pairs])
@@ -253,43 +258,43 @@ class _Path:
         return End(z.entries(), self.w.entries(), value, self.weights, self.free.entries(), float(below), violation)
 
 
-def _balls() -> Any:
+def _balls() -> ArbBalls:
     from bilevel_verify.truth.arithmetic.arithmetics import ArbBalls
 
     return ArbBalls()
 
 
-def _matrix(rows: list[Vector], columns: int) -> Any:
+def _matrix(rows: list[Vector], columns: int) -> flint.arb_mat:
     import flint
 
     return flint.arb_mat(len(rows), columns, [ball_of(v) for row in rows for v in row])
 
 
-def _matrix_of(rows: list[list[Any]]) -> Any:
+def _matrix_of(rows: list[list[Any]]) -> flint.arb_mat:
     import flint
 
     return flint.arb_mat(len(rows), len(rows[0]), [v for row in rows for v in row])
 
 
-def _square(rows: list[list[Any]], n: int) -> Any:
+def _square(rows: list[list[Any]], n: int) -> flint.arb_mat:
     import flint
 
     return flint.arb_mat(n, n, [v for row in rows for v in row])
 
 
-def _column(values: Sequence[Any]) -> Any:
+def _column(values: Sequence[flint.arb]) -> flint.arb_mat:
     import flint
 
     return flint.arb_mat(len(values), 1, list(values))
 
 
-def _unit(n: int) -> Any:
+def _unit(n: int) -> flint.arb_mat:
     import flint
 
     return flint.arb_mat(n, n, [int(i == j) for i in range(n) for j in range(n)])
 
 
-def _largest(column: Any) -> float:
+def _largest(column: flint.arb_mat) -> float:
     return max((abs(float(v)) for v in column.entries()), default=0.0)
 
 

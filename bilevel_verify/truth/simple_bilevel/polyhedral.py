@@ -30,7 +30,7 @@ from bilevel_verify.truth.arithmetic.enclosure import Enclosure
 from bilevel_verify.truth.functions.quadratics import affine_form
 from bilevel_verify.truth.functions.structure import spread_constants
 from bilevel_verify.truth.sets.convex import minimise_convex
-from bilevel_verify.truth.simple_bilevel.argmin import SolutionSet
+from bilevel_verify.truth.simple_bilevel.facts import SolutionSet
 from bilevel_verify.truth.simple_bilevel.simple_bilevel import SimpleTruth
 
 FloatArray = NDArray[np.float64]

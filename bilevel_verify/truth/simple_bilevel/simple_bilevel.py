@@ -17,32 +17,27 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bilevel_verify.errors import BilevelVerifyError, InfeasibleError, InputError, MathematicalError, SolverFailure
-from bilevel_verify.intervals.elementary import ball_ends
 from bilevel_verify.intervals.rounding import float_above, float_below
-from bilevel_verify.problems.feasible import Box, Intersection, Orthant, WholeSpace
-from bilevel_verify.problems.problem import Problem
+from bilevel_verify.problems.feasible import Box, Orthant, WholeSpace
 from bilevel_verify.truth.arithmetic.enclosure import Certainty, Enclosure
-from bilevel_verify.truth.functions.model import Function
-from bilevel_verify.truth.functions.quadratics import ldl, quadratic_of
-from bilevel_verify.truth.functions.structure import Structure, structure_of
-from bilevel_verify.truth.lower_level.newton import evaluate
 from bilevel_verify.truth.lower_level.points import frobenius
-from bilevel_verify.truth.sets.convex import Constraints, Smooth, Solution, minimise_convex, polish, project_reduced
-from bilevel_verify.truth.sets.polyhedra import Description, Reduced, describe, reduce
+from bilevel_verify.truth.sets.convex import Constraints, Solution, minimise_convex, polish, project_reduced
+from bilevel_verify.truth.sets.polyhedra import Reduced, reduce
 from bilevel_verify.truth.sets.projections import bounds, project
-from bilevel_verify.truth.sets.recession import Recession, recession
-from bilevel_verify.truth.sets.squares import smooth_quadratic
-from bilevel_verify.truth.simple_bilevel.argmin import SolutionSet, describe_argmin, solution_set
+from bilevel_verify.truth.simple_bilevel.argmin import describe_argmin, solution_set
+from bilevel_verify.truth.simple_bilevel.certificate import certificate
 from bilevel_verify.truth.simple_bilevel.certified_minimum import certified_minimum
+from bilevel_verify.truth.simple_bilevel.exact_quadratic import ExactAnswer, exact_answer
+from bilevel_verify.truth.simple_bilevel.facts import SolutionSet
+from bilevel_verify.truth.simple_bilevel.posed import Posed
 from bilevel_verify.truth.simple_bilevel.simple_estimate import extrapolated
+from bilevel_verify.truth.simple_bilevel.simple_parts import Certificate
 from bilevel_verify.truth.simple_bilevel.supported import (
-    Facts,
     Supported,
     exact_facts,
     float_value,
@@ -50,97 +45,17 @@ from bilevel_verify.truth.simple_bilevel.supported import (
     supported,
 )
 
-if TYPE_CHECKING:
-    from bilevel_verify.truth.simple_bilevel.exact_quadratic import ExactAnswer
-    from bilevel_verify.truth.simple_bilevel.simple_parts import Certificate
-
 FloatArray = NDArray[np.float64]
 EPS = float(np.finfo(float).eps)
 
 
-class SimpleTruth:
+class SimpleTruth(Posed):
     """``f*``, ``g*``, ``x*`` and distances of one simple bilevel problem, each with an error bound.
 
     Parameters
     ----------
     problem : kind ``simple_bilevel``.
     """
-
-    def __init__(self, problem: Problem) -> None:
-        if problem.g is None:
-            raise InputError("a simple bilevel problem needs g")
-        self.problem = problem
-        self.n = problem.dx
-        self._f = Function(problem.f, problem.x, problem.dx)
-        self._g = Function(problem.g, problem.x, problem.dx)
-        self.attained: tuple[Fraction, tuple[Fraction, ...]] | None = None
-        self.facts: Facts | None = None
-
-    # ---- ingredients ----------------------------------------------------------------------------------------------
-
-    def smooth(self, function: Function) -> Smooth:
-        """Value, gradient and Hessian of f or g as a plain function of one point (quadratics by their matrices)."""
-        quadratic = quadratic_of(self.problem.f if function is self._f else self.problem.g, self.problem.x)
-        if quadratic is not None:
-            return smooth_quadratic(quadratic)
-
-        def at(z: FloatArray) -> tuple[float, FloatArray, FloatArray]:
-            row = evaluate(function.second_order, [np.array([v]) for v in z], 1)[0]
-            n = function.dz
-            return float(row[0]), row[1 : 1 + n], row[1 + n :].reshape(n, n)
-
-        return at
-
-    @cached_property
-    def feasible(self) -> Description:
-        """The feasible set as linear constraints and balls."""
-        return describe(self.problem.feasible or WholeSpace(), self.n)
-
-    @cached_property
-    def _reduced(self) -> Reduced:
-        return reduce(self.feasible)
-
-    @cached_property
-    def structure(self) -> Structure:
-        """Decomposition of g into a quadratic and ridge functions."""
-        assert self.problem.g is not None
-        with ball_ends():
-            return structure_of(self.problem.g, self.problem.x)
-
-    def _check_convex(self, name: str, function: Function) -> None:
-        """Reject a function that is visibly not convex on the feasible set (a witness is named)."""
-        quadratic = quadratic_of(self.problem.f if name == "f" else self.problem.g, self.problem.x)
-        if quadratic is not None and ldl(quadratic.Q).sign == 1:
-            return
-        B = self._reduced.B
-        if not B.shape[1]:
-            return
-        sample = self._sample
-        table = evaluate(function.second_order, list(np.ascontiguousarray(sample.T)), len(sample))
-        hessians = B.T @ table[:, 1 + self.n :].reshape(len(sample), self.n, self.n) @ B
-        fine = np.isfinite(hessians).all(axis=(1, 2))
-        for z, inside in zip(sample[fine], hessians[fine]):
-            lowest = float(np.linalg.eigvalsh(0.5 * (inside + inside.T))[0])
-            if lowest < -1e-7 * (1 + float(np.max(np.abs(inside)))):
-                raise MathematicalError(
-                    f"{name} is not convex on the feasible set: its Hessian has the eigenvalue {lowest:.3g} "
-                    f"at {np.round(z, 6).tolist()}"
-                )
-
-    @cached_property
-    def _sample(self) -> FloatArray:
-        """Feasible points: projections of random ones, and points between them."""
-        rng = np.random.default_rng(0)
-        feasible = self.problem.feasible or WholeSpace()
-        count = 4 if isinstance(feasible, Intersection) else 16
-        corners = np.array([project(feasible, p) for p in rng.normal(size=(count, self.n)) * 1.5])
-        weights = rng.dirichlet(np.ones(count), size=32)
-        return np.vstack([corners, weights @ corners])
-
-    @cached_property
-    def recession(self) -> Recession:
-        """Directions in which g never grows: whether the lower level is bounded below and attains its infimum."""
-        return recession(self.structure, self.feasible)
 
     # ---- lower level ----------------------------------------------------------------------------------------------
 
@@ -249,15 +164,11 @@ class SimpleTruth:
     @cached_property
     def exact(self) -> ExactAnswer | None:
         """The answer in rational arithmetic, where f and g are quadratic and the set is polyhedral."""
-        from bilevel_verify.truth.simple_bilevel.exact_quadratic import exact_answer
-
         return None if self._guess is None else exact_answer(self)
 
     @cached_property
     def proved(self) -> Certificate | None:
         """The answer proved in balls by the optimality conditions of both levels, where they are not degenerate."""
-        from bilevel_verify.truth.simple_bilevel.certificate import certificate
-
         if self._guess is None or self.exact is not None:
             return None
         try:

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import NDArray
 
 from bilevel_verify.errors import InfeasibleError, MathematicalError
 from bilevel_verify.truth.arithmetic.enclosure import Enclosure
 from bilevel_verify.truth.sets.convex import minimise_convex
-
-if TYPE_CHECKING:
-    from bilevel_verify.truth.simple_bilevel.simple_bilevel import SimpleTruth
+from bilevel_verify.truth.simple_bilevel.posed import Posed
 
 FloatArray = NDArray[np.float64]
 
 
-def extrapolated(simple: SimpleTruth) -> tuple[Enclosure, Enclosure]:
+def extrapolated(simple: Posed) -> tuple[Enclosure, Enclosure]:
     """Estimates of f* and x*, whose error is the last change: never a certificate.
 
     Raises
@@ -36,7 +32,7 @@ def extrapolated(simple: SimpleTruth) -> tuple[Enclosure, Enclosure]:
     return Enclosure(limit, error, "sampled", why), Enclosure(z, float(np.inf), "sampled", why)
 
 
-def _mixed_values(simple: SimpleTruth) -> tuple[list[float], FloatArray]:
+def _mixed_values(simple: Posed) -> tuple[list[float], FloatArray]:
     """f at the minimisers of ``g + eps f`` for falling eps, and the last minimiser."""
     f, g = simple.smooth(simple._f), simple.smooth(simple._g)
     values: list[float] = []

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from bilevel_verify.truth.arithmetic.arithmetics import ArbBalls
 from bilevel_verify.truth.functions.quadratics import ldl
+from bilevel_verify.truth.simple_bilevel.posed import Posed
 
 if TYPE_CHECKING:
-    from bilevel_verify.truth.simple_bilevel.simple_bilevel import SimpleTruth
+    import flint
 
 FloatArray = NDArray[np.float64]
 Vector = list[Fraction]
@@ -33,7 +34,7 @@ class Certificate:
 class Parts:
     """The feasible set in exact rationals, and what is asked of a proved point."""
 
-    def __init__(self, simple: SimpleTruth) -> None:
+    def __init__(self, simple: Posed) -> None:
         base = simple.feasible
         self.simple, self.n = simple, simple.n
         self.G = [[Fraction(float(v)) for v in row] for row in base.G]
@@ -64,7 +65,7 @@ class Parts:
                 self.G.append([-v for v in ridge.normal])
                 self.h.append(ridge.shift - Fraction(low))
 
-    def inside(self, x: Sequence[Any], active: set[int], rounds: set[int]) -> bool:
+    def inside(self, x: Sequence[flint.arb], active: set[int], rounds: set[int]) -> bool:
         """Whether every constraint outside of the active ones holds strictly at the balls x."""
         for j, row in enumerate(self.G):
             if j not in active and not dot(row, x) < ball_of(self.h[j]):
@@ -74,7 +75,7 @@ class Parts:
                 return False
         return self.sure and self._outside_pieces(x)
 
-    def _outside_pieces(self, x: Sequence[Any]) -> bool:
+    def _outside_pieces(self, x: Sequence[flint.arb]) -> bool:
         """Ridges that are fixed although they have affine pieces: x is strictly outside of them."""
         z = self.simple.lower.z
         for ridge in self.simple.structure.ridges:
@@ -87,7 +88,7 @@ class Parts:
                 return False
         return True
 
-    def answer(self, x: Sequence[Any], method: str) -> Certificate:
+    def answer(self, x: Sequence[flint.arb], method: str) -> Certificate:
         """The proved point with the values of both levels."""
         run = ArbBalls()
         f = self.simple._f.program.run(run, list(x))[0]
@@ -95,7 +96,7 @@ class Parts:
         return Certificate(tuple(x), f, g, method)
 
 
-def fixed_normals(simple: SimpleTruth, z: FloatArray) -> list[tuple[Vector, Fraction]]:
+def fixed_normals(simple: Posed, z: FloatArray) -> list[tuple[Vector, Fraction]]:
     """Rows (normal, shift) whose values every lower-level solution shares; z is one of them."""
     rows = [(list(normal), Fraction(0)) for _, normal in ldl(simple.structure.quadratic.Q).squares]
     for ridge in simple.structure.ridges:
@@ -107,14 +108,14 @@ def fixed_normals(simple: SimpleTruth, z: FloatArray) -> list[tuple[Vector, Frac
     return rows
 
 
-def ball_of(value: Fraction) -> Any:
+def ball_of(value: Fraction) -> flint.arb:
     """A rational number as a ball."""
     import flint
 
     return flint.arb(flint.fmpq(value.numerator, value.denominator))
 
 
-def dot(row: Sequence[Fraction], x: Sequence[Any]) -> Any:
+def dot(row: Sequence[Fraction], x: Sequence[flint.arb]) -> flint.arb:
     """``row . x`` for rationals and balls."""
     import flint
 
@@ -131,6 +132,6 @@ def exact_dot(a: Sequence[Fraction], b: Sequence[Fraction]) -> Fraction:
     return sum((u * v for u, v in zip(a, b) if u and v), Fraction(0))
 
 
-def squared(x: Sequence[Any], centre: Sequence[Fraction]) -> Any:
+def squared(x: Sequence[flint.arb], centre: Sequence[Fraction]) -> flint.arb:
     """``|x - centre|^2`` for balls x."""
     return sum(((v - ball_of(c)) ** 2 for v, c in zip(x[1:], centre[1:])), (x[0] - ball_of(centre[0])) ** 2)

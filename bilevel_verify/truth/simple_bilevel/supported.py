@@ -27,12 +27,15 @@ from bilevel_verify.truth.functions.quadratics import ldl
 from bilevel_verify.truth.functions.structure import Ridge
 from bilevel_verify.truth.lower_level.points import precision
 from bilevel_verify.truth.simple_bilevel.exact_lower import independent_rows
+from bilevel_verify.truth.simple_bilevel.facts import Facts, Row
 from bilevel_verify.truth.simple_bilevel.path_following import BITS, End, Region, follow
+from bilevel_verify.truth.simple_bilevel.posed import Posed
 from bilevel_verify.truth.simple_bilevel.simple_parts import Vector, ball_of, dot, exact_dot, fractions
 
 if TYPE_CHECKING:
+    import flint
+
     from bilevel_verify.truth.functions.model import Function
-    from bilevel_verify.truth.simple_bilevel.simple_bilevel import SimpleTruth
 
 FloatArray = NDArray[np.float64]
 EPS = float(np.finfo(float).eps)
@@ -47,46 +50,6 @@ FLATTEST = 1e-24
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """``|normal . (x - z^)| <= room`` for every solution x; ``value`` is ``normal . z^``."""
-
-    normal: Vector
-    value: Any
-    room: float
-
-
-@dataclass(frozen=True, slots=True)
-class Facts:
-    """What is known about every solution of the lower level.
-
-    Attributes
-    ----------
-    z, w : the solution found, exact (in lifted variables: w).
-    value : g there; no feasible point lies more than ``error`` below it.
-    supporting : rows of the feasible set that bind -> how far a solution may be from binding.
-    weights : multipliers of all rows of the feasible set and of its balls, zero where they do not press (or so
-        lightly that it cannot be told).
-    rows : forms that all solutions share. halves : ``normal . x <= end`` (pieces on which a profile is affine).
-    single : every solution lies within this distance of z; None where there may be others.
-    """
-
-    z: list[Any]
-    w: list[Any]
-    value: Any
-    error: float
-    supporting: dict[int, float]
-    weights: tuple[float, ...]
-    rows: list[Row]
-    halves: list[tuple[Vector, Fraction]]
-    single: float | None
-
-    @property
-    def room(self) -> float:
-        """The largest room of a fact."""
-        return max([0.0, *self.supporting.values(), *(row.room for row in self.rows), self.single or 0.0])
-
-
-@dataclass(frozen=True, slots=True)
 class Supported:
     """f* with its error, and x* with its error (infinite where other solutions are not excluded)."""
 
@@ -96,7 +59,7 @@ class Supported:
     x_error: float
 
 
-def region_of(simple: SimpleTruth, room: float) -> Region:
+def region_of(simple: Posed, room: float) -> Region:
     """The feasible set in rationals; of dependent equations only a basis is kept."""
     base = simple.feasible
     lifted = base.T.shape[0] != base.T.shape[1]
@@ -114,7 +77,7 @@ def region_of(simple: SimpleTruth, room: float) -> Region:
     )
 
 
-def lifted_start(simple: SimpleTruth, z: FloatArray) -> list[float]:
+def lifted_start(simple: Posed, z: FloatArray) -> list[float]:
     """A point in the lifted variables of the feasible set."""
     if simple.feasible.T.shape[0] == simple.feasible.T.shape[1]:
         return [float(v) for v in z]
@@ -124,7 +87,7 @@ def lifted_start(simple: SimpleTruth, z: FloatArray) -> list[float]:
 # ---- the lower level ----------------------------------------------------------------------------------------------
 
 
-def lower_facts(simple: SimpleTruth, near: FloatArray) -> Facts | None:
+def lower_facts(simple: Posed, near: FloatArray) -> Facts | None:
     """Solve the lower level again in high precision; None where that fails.
 
     Parameters
@@ -136,7 +99,7 @@ def lower_facts(simple: SimpleTruth, near: FloatArray) -> Facts | None:
         return None if end is None else _facts(simple, end)
 
 
-def exact_facts(simple: SimpleTruth, point: Sequence[Fraction], value: Fraction) -> Facts | None:
+def exact_facts(simple: Posed, point: Sequence[Fraction], value: Fraction) -> Facts | None:
     """The same for a rational point at which every term of g is at its minimum."""
     with precision(BITS):
         z, none = [ball_of(v) for v in point], ball_of(Fraction(0))
@@ -147,7 +110,7 @@ def exact_facts(simple: SimpleTruth, point: Sequence[Fraction], value: Fraction)
         return None if fixed is None else Facts(z, w, ball_of(value), 0.0, {}, (0.0,) * count, *fixed, None)
 
 
-def _facts(simple: SimpleTruth, end: End) -> Facts | None:
+def _facts(simple: Posed, end: End) -> Facts | None:
     total = float(sum((abs(float(v)) for v in [*end.weights, *end.free]), 0.0))
     error = end.below + 1e12 * (ROOM + end.violation) * (1 + total)
     linear = len(simple.feasible.h)
@@ -163,7 +126,7 @@ def _facts(simple: SimpleTruth, end: End) -> Facts | None:
     return Facts(end.z, end.w, end.value, error, supporting, tuple(kept), rows, halves, single)
 
 
-def _bowl(simple: SimpleTruth, end: End, error: float) -> float | None:
+def _bowl(simple: Posed, end: End, error: float) -> float | None:
     """Without a decomposition: the radius around z that the curvature of g there leaves, where it is clear."""
     if not simple.structure.missing:
         return None
@@ -174,7 +137,7 @@ def _bowl(simple: SimpleTruth, end: End, error: float) -> float | None:
     return float(np.sqrt(8 * error / values[0])) if values[0] > 1e-8 * (1 + abs(values[-1])) else None
 
 
-def _fixed(simple: SimpleTruth, z: list[Any], error: float) -> tuple[list[Row], list[tuple[Vector, Fraction]]] | None:
+def _fixed(simple: Posed, z: list[flint.arb], error: float) -> tuple[list[Row], list[tuple[Vector, Fraction]]] | None:
     """Forms that all solutions share, and the pieces of the profiles; None where one is not known well enough."""
     if simple.structure.missing:
         return None
@@ -204,7 +167,7 @@ def _piece(ridge: Ridge, t: float) -> tuple[float, float] | None:
     return next((p for p in ridge.pieces if p[0] - near <= t <= p[1] + near), None)
 
 
-def _reach(ridge: Ridge, t: Any, error: float) -> float:
+def _reach(ridge: Ridge, t: flint.arb, error: float) -> float:
     """How far the argument of a convex profile may move while it leaves its tangent at t by at most ``error``."""
     import flint
 
@@ -225,7 +188,7 @@ def _reach(ridge: Ridge, t: Any, error: float) -> float:
 # ---- the upper level ----------------------------------------------------------------------------------------------
 
 
-def supported(simple: SimpleTruth, facts: Facts) -> Supported | str:
+def supported(simple: Posed, facts: Facts) -> Supported | str:
     """f* and x* over the set that the facts describe, or the reason why there is no error bar."""
     with precision(BITS):
         try:
@@ -234,7 +197,7 @@ def supported(simple: SimpleTruth, facts: Facts) -> Supported | str:
             return str(problem)
 
 
-def _at_one_point(simple: SimpleTruth, facts: Facts) -> Supported | str:
+def _at_one_point(simple: Posed, facts: Facts) -> Supported | str:
     """The only solution of the lower level is the answer."""
     assert facts.single is not None
     f = _value(simple._f, facts.z)
@@ -246,7 +209,7 @@ def _at_one_point(simple: SimpleTruth, facts: Facts) -> Supported | str:
     return Supported(*float_value(f, 2 * slope * facts.single), x, facts.single + rounding)
 
 
-def _over_the_set(simple: SimpleTruth, facts: Facts) -> Supported | str:
+def _over_the_set(simple: Posed, facts: Facts) -> Supported | str:
     region, rooms, owners = _described(simple, facts)
     end = follow(simple._f, region, [float(v) for v in facts.w])
     if end is None:
@@ -261,7 +224,7 @@ def _over_the_set(simple: SimpleTruth, facts: Facts) -> Supported | str:
     return Supported(*float_value(end.value, error), x, _spread(simple, region, end, error, owners))
 
 
-def _described(simple: SimpleTruth, facts: Facts) -> tuple[Region, list[float], list[int]]:
+def _described(simple: Posed, facts: Facts) -> tuple[Region, list[float], list[int]]:
     """The set of the facts: its equations with their rooms, and the inequalities that are left."""
     base = region_of(simple, 0.0)
     rows = [*base.E, *(base.G[j] for j in facts.supporting), *(_lift(base, row.normal) for row in facts.rows)]
@@ -283,7 +246,7 @@ def _lift(region: Region, normal: Vector) -> Vector:
     return [exact_dot(normal, [row[j] for row in region.T]) for j in range(len(region.T[0]))]
 
 
-def _spread(simple: SimpleTruth, region: Region, end: End, error: float, owners: list[int]) -> float:
+def _spread(simple: Posed, region: Region, end: End, error: float, owners: list[int]) -> float:
     """How far from x another solution may be, by the curvature of f along the constraints that carry a multiplier."""
     x = np.array([float(v) for v in end.z])
     weights = [float(v) for v in end.weights]
@@ -324,19 +287,19 @@ def _column_space(matrix: FloatArray) -> FloatArray:
     return np.ascontiguousarray(U[:, : int(np.count_nonzero(s > 1e-10))])
 
 
-def _value(function: Function, z: list[Any]) -> Any:
+def _value(function: Function, z: list[flint.arb]) -> Any:
     from bilevel_verify.truth.arithmetic.arithmetics import ArbBalls
 
     return function.program.run(ArbBalls(), list(z))[0]
 
 
-def _norm(function: Function, z: list[Any]) -> float:
+def _norm(function: Function, z: list[flint.arb]) -> float:
     from bilevel_verify.truth.simple_bilevel.optimality import derivatives_at
 
     return float(np.linalg.norm([float(v) for v in derivatives_at(function, list(z))[0]]))
 
 
-def float_value(value: Any, error: float) -> tuple[float, float]:
+def float_value(value: flint.arb, error: float) -> tuple[float, float]:
     """The nearest float and an error that covers its rounding."""
     near = float(value.mid())
     off = float(abs(value - near).upper()) + error

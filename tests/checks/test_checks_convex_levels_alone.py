@@ -1,0 +1,148 @@
+"""Hypotheses of every statement about simple bilevel problems: which premise, with which word, on which certainty."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from bilevel_verify import single_level
+from bilevel_verify.checks.instances import simple_hypotheses as module
+from bilevel_verify.checks.instances.premise import Premise
+from bilevel_verify.checks.instances.simple_hypotheses import flatter_than_powers, of_levels
+from bilevel_verify.errors import InputError, MathematicalError
+from bilevel_verify.problems import simple_bilevel
+
+pytestmark = pytest.mark.fast
+
+
+class Levels:
+    """The truth of a simple bilevel problem, as told: what is raised for f and g, which direction falls for ever."""
+
+    def __init__(self, raised: dict[str, Exception] | None = None, falls: str | Exception = "") -> None:
+        self.problem = SimpleNamespace(f="the f", g="the g", x="the x")
+        self._f, self._g, self.raised, self.falls = "checked f", "checked g", raised or {}, falls
+
+    def _check_convex(self, name: str, function: Any) -> None:
+        assert function == f"checked {name}"
+        if name in self.raised:
+            raise self.raised[name]
+
+    @property
+    def recession(self) -> Any:
+        if isinstance(self.falls, Exception):
+            raise self.falls
+        return SimpleNamespace(verdict=self.falls)
+
+
+def premises(
+    levels: Levels, monkeypatch: pytest.MonkeyPatch, failures: Any = (), missing: Any = "", flat: str = ""
+) -> list[Premise]:
+    asked: dict[str, str] = {"the f": "", "the g": "", **({} if isinstance(missing, str) else missing)}
+    monkeypatch.setattr(module, "structure_of", lambda expression, x: SimpleNamespace(missing=asked[expression]))
+    monkeypatch.setattr(module, "split", lambda problem: None)
+    monkeypatch.setattr(module, "flatter_than_powers", lambda problem: flat)
+    instance: Any = SimpleNamespace(truth=SimpleNamespace(simple=levels), problem="p", failures=failures)
+    return of_levels(instance)
+
+
+def said(found: list[Premise]) -> list[tuple[str, str, str]]:
+    return [(one.text, one.verdict, one.certainty) for one in found]
+
+
+F, G, LOW = "f is convex on Z", "g is convex on Z", "the lower level has a minimiser"
+HELD = [(F, "holds", "certified"), (G, "holds", "certified"), (LOW, "holds", "computed")]
+
+
+def test_both_levels_are_convex_and_the_lower_one_has_a_minimiser(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = premises(Levels(), monkeypatch)
+    assert said(found) == HELD
+    assert found[0].reason == ""
+
+
+@pytest.mark.parametrize(("name", "place"), [("f", 0), ("g", 1)])
+def test_a_level_that_is_not_convex_leaves_nothing_to_say(
+    name: str, place: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = premises(Levels({name: MathematicalError("bent")}), monkeypatch)
+    assert len(found) == 2  # nobody asks for a minimiser
+    assert (found[place].verdict, found[place].reason, found[place].certainty) == ("not applicable", "bent", "computed")
+    assert said(found)[1 - place] == HELD[1 - place]
+
+
+@pytest.mark.parametrize("error", [InputError("no data"), ZeroDivisionError("by nought"), OverflowError("huge")])
+def test_what_could_not_be_looked_at_is_open(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = premises(Levels({"f": error}), monkeypatch)
+    assert said(found) == [(F, "undecided", "computed"), *HELD[1:]]
+    assert found[0].reason == f"hypothesis: {F}: {error}"
+    found = premises(Levels(falls=error), monkeypatch)
+    assert said(found) == [*HELD[:2], (LOW, "undecided", "computed")]
+    assert found[2].reason == f"hypothesis: {LOW}: {error}"
+
+
+def test_a_level_without_structure_was_only_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = premises(Levels(), monkeypatch, missing={"the g": "sin"})
+    assert said(found) == [HELD[0], (G, "undecided", "sampled"), HELD[2]]
+    assert found[1].reason == f"hypothesis: {G} was only sampled (sin)"
+
+
+def test_a_lower_level_that_falls_for_ever_has_no_minimiser(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = premises(Levels(falls="along (1, 0)"), monkeypatch)
+    assert said(found) == [*HELD[:2], (LOW, "not applicable", "computed")]
+    assert found[2].reason == "the lower level has no minimiser: along (1, 0)"
+
+
+@pytest.mark.parametrize(
+    ("failures", "flat", "asked"),
+    [
+        ((), "flat", False),
+        (("alpha",), "flat", True),
+        (("r", "M"), "flat", True),
+        (("M",), "flat", False),
+        (("r",), "", False),
+    ],
+)
+def test_an_error_bound_is_missed_where_its_constants_are(
+    failures: Any, flat: str, asked: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = premises(Levels(), monkeypatch, failures=failures, flat=flat)
+    assert said(found)[:3] == HELD
+    last = ("g has a Hoelderian error bound (Assumption 4.1)", "not applicable", "computed")
+    assert said(found)[3:] == ([last] if asked else [])
+    if asked:
+        assert found[3].reason == "flat"
+
+
+@pytest.mark.parametrize(
+    ("g", "flat"),
+    [
+        ("Piecewise((exp(-1/x1), x1 > 0), (0, True))", True),
+        ("x1**2", False),
+        ("exp(x1)", False),  # 1 at the origin, not 0
+        ("exp(x1) - 1", False),  # vanishes to first order
+    ],
+)
+def test_what_vanishes_to_infinite_order_is_flatter_than_every_power(g: str, flat: bool) -> None:
+    import sympy
+
+    x = sympy.Symbol("x1", real=True)
+    problem: Any = SimpleNamespace(dx=1, x=(x,), g=sympy.sympify(g, locals={"x1": x}))
+    found = flatter_than_powers(problem)
+    assert bool(found) is flat
+    assert not flat or found.endswith("vanishes at 0 to infinite order: no pair (r, alpha) exists")
+    assert flatter_than_powers(SimpleNamespace(dx=2, x=(x, x), g=problem.g)) == ""  # type: ignore[arg-type]
+    assert flatter_than_powers(single_level(f="x1", x="x1")) == ""
+
+
+def test_a_problem_with_a_part_that_has_a_prox_is_judged_by_its_smooth_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = simple_bilevel(f="x1**2", g="(x1 - 1)**2", x="x1")
+    made: list[Any] = []
+    monkeypatch.setattr(module, "split", lambda given: SimpleNamespace(smooth=("smooth", given)))
+    monkeypatch.setattr(
+        module, "SimpleTruth", lambda given: made.append(given) or Levels({"g": MathematicalError("bent")})
+    )
+    monkeypatch.setattr(module, "structure_of", lambda expression, x: SimpleNamespace(missing=""))
+    instance: Any = SimpleNamespace(truth=SimpleNamespace(simple=Levels()), problem=problem, failures=())
+    assert [one.verdict for one in of_levels(instance)] == ["holds", "not applicable"]
+    assert made == [("smooth", problem)]
