@@ -116,13 +116,13 @@ class NamedOracles(CountedOracles):
 
     def vertex(self, p: ArrayLike) -> FloatArray:
         """The feasible point where ``p.z`` is least."""
-        from bilevel_verify.methods.simple.linear import linear_minimum
+        from bilevel_verify.methods.simple.geometry import linear_minimum
 
         return np.asarray(linear_minimum(self._feasible(), np.asarray(p, dtype=float)), dtype=float)
 
     def vertex_below(self, p: ArrayLike, c: ArrayLike, b: float) -> FloatArray:
         """The feasible point with ``c.z <= b`` where ``p.z`` is least."""
-        from bilevel_verify.methods.simple.linear import linear_minimum_with_cut
+        from bilevel_verify.methods.simple.geometry import linear_minimum_with_cut
 
         slopes = (np.asarray(p, dtype=float), np.asarray(c, dtype=float))
         return np.asarray(linear_minimum_with_cut(self._feasible(), *slopes, float(b)), dtype=float)
