@@ -193,6 +193,17 @@ def test_warm_starts_and_costs():
         assert_invariant(anxious, "shift of f and g", profile_=Profile("more", 120, simplify=0))
 
 
+def test_a_solver_that_takes_the_formulas_can_be_asked_for_data_twice():
+    from bilevel_verify.testing import formulas, parameters
+
+    def solver(oracles, x0, eps):
+        """As one in JAX does it: the numbers of the instance, whatever it is, as arguments of one formula."""
+        assert np.isfinite(formulas(np)[0](parameters(oracles.instance), x0, np.zeros(oracles.dy)))
+        return references.two_level_descent(oracles, x0, eps)
+
+    assert_invariant(solver, "duplicated data", profile_=Profile("more", 120, simplify=0))
+
+
 def test_a_solver_that_reads_the_instance_is_not_asked_to_solve_rewritten_ones():
     def reads(oracles, x0, eps):
         assert oracles.instance.mu > 0
