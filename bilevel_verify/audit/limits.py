@@ -195,7 +195,8 @@ class _Worker:
     def answer(self, until: float, seconds: float, named: float) -> Any:
         while True:
             message = self.read(until)
-            kind, value = message or ("hangs", None)
+            kind: str = message[0] if message else "hangs"
+            value: Any = message[1] if message else None
             match kind:
                 case "answer":
                     return value

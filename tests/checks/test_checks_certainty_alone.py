@@ -38,7 +38,7 @@ from bilevel_verify.theorems.card import Statement as Entry
 from bilevel_verify.theorems.card_parts import Condition, Definition, Domain, Expression, LetterSpec, Link
 from bilevel_verify.theorems.letters.instance import Leaves
 from bilevel_verify.theorems.letters.resolve import resolve
-from bilevel_verify.theorems.letters.resolved import ResolvedLetter, scalar_of
+from bilevel_verify.theorems.letters.resolved import scalar_of
 from bilevel_verify.truth import truth
 from bilevel_verify.truth.arithmetic.enclosure import Enclosure, is_witness, weakest
 from bilevel_verify.truth.infimum import infimum
@@ -139,14 +139,14 @@ def test_a_condition_along_the_run_is_false_with_a_witness_only(weak: Any) -> No
 # --- letters: leaves, formulas of them, hypotheses about them, numbers of the user
 
 
-def letters_of(weak: Any) -> dict[str, ResolvedLetter]:
+def letters_of(weak: Any) -> dict[str, Any]:
     formulas = {name: Definition(name, expression(text)) for name, text in (("b", "2*a"), ("c", "b + pi"))}
     letters = {"a": LetterSpec("a", source="truth"), "b": LetterSpec("b"), "c": LetterSpec("c")}
     card = Card("k", "K", Path("k.toml"), letters=letters, definitions=formulas)
     entry = Entry(kind="theorem", id="t", where=(Condition(parse("c > 0"), "c > 0"),))
     found = resolve(replace(card, entries={"t": entry}), entry, {"a": Enclosure(1.0, 0.0, weak, "how")})
     assert [line.answer for line in found.hypotheses] == [True]
-    return {**found.letters, "line": found.hypotheses[0]}  # type: ignore[dict-item]
+    return {**found.letters, "line": found.hypotheses[0]}
 
 
 @pytest.mark.parametrize("weak", LEVELS)
@@ -188,6 +188,20 @@ def test_the_gap_of_the_penalty_function_is_as_certain_as_both_of_its_ends(
     assert (found.value, found.certainty, found.method) == (2.0, weak, "a; b")
     assert found.lower <= 1.25
     assert found.upper >= 2.75
+
+
+def test_the_gap_of_the_penalty_function_is_rounded_outward(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Against rationals: whatever the sizes of values and errors, both ends lie outside of the exact ones."""
+    rng = np.random.default_rng(5)
+    for _ in range(300):
+        a, b = rng.normal(size=2) * 10.0 ** rng.integers(-12, 3, 2)
+        e, h = rng.random(2) * 10.0 ** rng.integers(-18, 1, 2)
+        known = Known(L_star=Enclosure(a, e, "certified"), L_star_min=Enclosure(b, h, "certified"))
+        monkeypatch.setattr(Leaves, "truth", known)
+        found = Leaves(TWO, "fsba", np.array([0.0]), {})._truth("delta_lam", {"lam": SimpleNamespace(value=2.0)})
+        middle, radius = Fraction(float(a)) - Fraction(float(b)), Fraction(float(e)) + Fraction(float(h))
+        assert Fraction(found.lower) <= middle - radius
+        assert Fraction(found.upper) >= middle + radius
 
 
 @pytest.mark.parametrize("weak", LEVELS)
@@ -301,7 +315,12 @@ def test_a_proof_over_boxes_is_one_with_proved_elementary_functions(
     boxed = bv.bilevel(f="sin(x1) + y1/9", g="cosh(y1) - x1*y1", x="x1", y="y1", domain={"x1": (-1, 1)})
     proved: list[bool] = []
     judge_boxes = boxes._judge_boxes
-    monkeypatch.setattr(boxes, "_judge_boxes", lambda *of: (proved.append(balls_in_use()), judge_boxes(*of))[1])
+
+    def judged(*of: Any) -> Any:
+        proved.append(balls_in_use())
+        return judge_boxes(*of)
+
+    monkeypatch.setattr(boxes, "_judge_boxes", judged)
     if level == "computed":  # what batches may claim decides whether there is a proof
         monkeypatch.setattr(type(truth(boxed)), "batch_certainty", "computed")
     (row,) = bv.verify(boxed, str(path), x0=[0.5]).claims

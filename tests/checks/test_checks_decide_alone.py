@@ -84,10 +84,11 @@ def test_a_tally_counts_every_kind_of_place() -> None:
     tally = Tally()
     for number, answer in enumerate([True, None, False, True, None, None, False]):
         tally.take(Judgement(answer, 0, 0, nan if answer is None else number - 10.0, "tie"), epoch=number)
-    tally.skip()
-    tally.skip()
+    tally.skip("certified")
+    tally.skip("computed")
     counted = (tally.places, tally.skipped, tally.held, tally.violated, tally.open_count)
     assert counted == (7, 2, 2, 2, 3)
+    assert (tally.excluded, tally.certainty) == ("computed", "computed")
     assert tally.first_epoch == 2
     assert tally.first is tally.worst
     assert tally.open_ is not None

@@ -223,7 +223,8 @@ def row_of(record: dict[str, Any]) -> tuple[str, list[str]]:
     numbers = " | ".join(f"{n:,}" for n in cells)
     where = f"{record['seconds']:.0f} | {', '.join(record['commits'])}"
     text = f"| {NAMES[record['kind']]} | {record['seed']} | {record['next']:,} | {numbers} | {where} |\n"
-    notes = [f"* {record['kind']} {record['seed']}, case {n}: {said[:160]}" for n, said in record["bad"][:20]]
+    said = [(number, " ".join(text.split())[:160]) for number, text in record["bad"][:20]]
+    notes = [f"* {record['kind']} {record['seed']}, case {number}: {words}" for number, words in said]
     return text, notes
 
 

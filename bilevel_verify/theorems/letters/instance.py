@@ -100,7 +100,7 @@ class Leaves:
             lam = float(known["lam"].value)
             above, below = self.truth.L_star(self.x0, lam), self.truth.L_star_min(lam)
             size = abs(float(above.value)) + abs(float(below.value))
-            error = above.error + below.error + 4e-16 * size
+            error = (above.error + below.error) * (1 + 1e-15) + 4e-16 * size
             certainty = weakest(above.certainty, below.certainty)
             return Enclosure(
                 float(above.value) - float(below.value), error, certainty, f"{above.method}; {below.method}"
