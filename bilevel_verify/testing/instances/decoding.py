@@ -160,7 +160,7 @@ def wide(data: bytes, kind: str = "bilevel") -> Instance:
     """
     read = Reader(data)
     n, far = 6, 8 + read.upto(6)
-    slow = Fraction(1, 20 + read.upto(10))
+    slow = Fraction(1, 5 + read.upto(3))
     spectrum: tuple[Fraction, ...] = (Fraction(1), *(slow,) * (n - 1))
     lowest = (far - read.upto(20),) + (far,) * (n - 1)
     p = block(spectrum, linear=tuple(-slope * place for slope, place in zip(spectrum, lowest)))
