@@ -211,6 +211,12 @@ def test_a_solver_that_reads_the_instance_is_not_asked_to_solve_rewritten_ones()
 
     assert_invariant(reads, "unit rescaling", profile_=FEW)
 
+    def hypergradient(oracles, x):
+        assert oracles.instance.mu > 0
+        return references.implicit_hypergradient(oracles, x)
+
+    assert_all(hypergradient=hypergradient, profile_=FEW)
+
 
 # --- stochastic estimators ---
 
