@@ -179,7 +179,9 @@ class _Batch:
     def _call(self, share: Any) -> None:
         first = next((one for one in self.steppers if one.setup.tested), self.steppers[0])  # asks all that any asks
         loop, scheme = loop_of_members(first.scheme.function, first.scheme.record)
-        loop(scheme, Ask(self.oracles, *first.answers, self.counts[0]), share, self.codes, self.counts, self.stacks)
+        gradient, value, exact = first.answers
+        asked = Ask(self.oracles, gradient, value, exact, self.counts[0])
+        loop(scheme, asked, share, self.codes, self.counts, self.stacks)
 
     def _deliver(self, seconds: float) -> None:
         """The blocks to their runs, and empty ones for those that go on."""
@@ -216,7 +218,8 @@ class _Batch:
         at = below["at"]
         at["capacity"] = above["stamps"].shape[1]
         self.arrays = (below, above)  # what the addresses below point to
-        lower = Lower(**{name: part if name == "at" else _stack(part) for name, part in below.items()})
+        parts: dict[str, Any] = {name: part if name == "at" else _stack(part) for name, part in below.items()}
+        lower = Lower(**parts)
         stacks = {name: part if name == "letters" else _stack(part) for name, part in above.items()}
         self.stacks = Memory(at=at, lower=lower, **stacks)
         for i, stepper in enumerate(self.steppers):
@@ -237,5 +240,6 @@ def _stacked(parts: list[Any], rows: int = 0) -> Any:
     if rows and stack.dtype == np.float64:
         stack[:] = np.nan
     for place, part in enumerate(parts):
-        stack[(place, *(slice(n) for n in part.shape))] = part
+        corner: Any = (place, *(slice(n) for n in part.shape))
+        stack[corner] = part
     return stack

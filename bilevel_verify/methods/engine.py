@@ -366,9 +366,9 @@ def _versions() -> dict[str, str]:
     import platform
     from importlib import metadata
 
-    from bilevel_verify import __version__
+    from bilevel_verify.version import VERSION
 
-    found = {"bilevel_verify": __version__, "python": platform.python_version(), "numpy": np.__version__}
+    found = {"bilevel_verify": VERSION, "python": platform.python_version(), "numpy": np.__version__}
     with suppress(metadata.PackageNotFoundError):
         found["numba"] = metadata.version("numba")
     return found

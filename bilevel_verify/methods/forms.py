@@ -58,7 +58,7 @@ def loop_of_members(function: Loop, record: type) -> tuple[Any, int]:
     """The compiled loop over many runs of a scheme with this record, and the address of the scheme that it takes."""
     from numba import int64, types, void
 
-    stack = types.NamedUniTuple(int64, len(Stack._fields), Stack)
+    stack = types.NamedUniTuple(int64, len(Stack._fields), Stack)  # type: ignore[no-untyped-call]
     blocks = dict.fromkeys((Vectors, Integers, Numbers), stack)
     at, own = (types.Array(_record(kind), 1, "C") for kind in (Progress, record))
     arguments = [int64, _ask_type(), int64[::1], int64[::1], int64[:, ::1], _memory_type(at, own, blocks)]
@@ -116,7 +116,8 @@ def _lower_type(at: Any, blocks: Mapping[type, Any]) -> Any:
 def _blocks() -> Mapping[type, Any]:
     from numba import int64, types
 
-    return {kind: types.NamedUniTuple(int64, len(kind._fields), kind) for kind in (Vectors, Integers, Numbers)}
+    kinds: tuple[Any, ...] = (Vectors, Integers, Numbers)
+    return {kind: types.NamedUniTuple(int64, len(kind._fields), kind) for kind in kinds}  # type: ignore[no-untyped-call]
 
 
 def _record(kind: type) -> Any:

@@ -93,7 +93,8 @@ class Arithmetic:
 
     def record(self, kind: type[T]) -> T:
         """A record with the numbers that its fields begin with."""
-        made: Any = np.zeros(1, dtype_of(kind))[0] if self.form == "compiled" else kind()
+        of: type[Any] = kind
+        made: Any = np.zeros(1, dtype_of(of))[0] if self.form == "compiled" else kind()
         for entry in fields(kind):  # type: ignore[arg-type]
             setattr(made, entry.name, entry.default if is_whole(entry) else self.number(entry.default))
         return made  # type: ignore[no-any-return]
@@ -158,7 +159,8 @@ def new_memory(
     def value(letter: Letter, default: Any) -> Any:
         return letters.get(name_of.get(letter.name, letter.name), default)
 
-    at, own = arithmetic.record(Progress), arithmetic.record(scheme.record)
+    own: Any = arithmetic.record(scheme.record)
+    at = arithmetic.record(Progress)
     for letter in scheme.letters:
         if letter != PERTURBATION_RADIUS:
             setattr(own, letter.name, value(letter, arithmetic.number(0)))

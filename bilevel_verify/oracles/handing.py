@@ -56,7 +56,7 @@ def handed(array: Any) -> Any:
 def named(kind: type[T], block: Any) -> T:
     """The first rows (or numbers) of a block under the names of a ``NamedTuple``."""
     if block.__class__ is kind:
-        return block  # type: ignore[no-any-return]
+        return block
     return kind(*block[: len(kind._fields)])  # type: ignore[attr-defined]
 
 
@@ -110,7 +110,8 @@ def _row_type(block: Any) -> Any:
     kind = getattr(block, "instance_class", None)
     if kind is Numbers:
         return types.float64
-    return {Vectors: types.float64[::1], Integers: types.int64[::1]}.get(kind)
+    rows: dict[Any, Any] = {Vectors: types.float64[::1], Integers: types.int64[::1]}
+    return rows.get(kind)
 
 
 def _entry(context: Any, builder: Any, element: Any, block: Any, place: Any) -> Any:

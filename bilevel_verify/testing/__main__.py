@@ -58,7 +58,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if "promises" in options.part:
         from bilevel_verify.testing.controls import shares
 
-        near, many = shares.write(Path(options.out))
+        named = (name for name in shares.with_steps() if not options.only or any(part in name for part in options.only))
+        near, many = shares.write(Path(options.out), tuple(named))
         say(f"promises: {near} of {many} claims along a run come within 20 % of their bound")
     return 1 if wrong else 0
 
@@ -85,7 +86,9 @@ def _parser() -> argparse.ArgumentParser:
         "--minutes", type=float, default=600.0, help="slips: stop after so long; the same command goes on"
     )
     parser.add_argument("--docs", metavar="FILE", help="slips: a document whose table is written, too")
-    parser.add_argument("--only", nargs="+", metavar="TEXT", help="subjects whose name contains one of these texts")
+    parser.add_argument(
+        "--only", nargs="+", metavar="TEXT", help="subjects or statements whose name contains one of these texts"
+    )
     parser.add_argument("--seed", type=int, default=None, help="default: BILEVEL_VERIFY_SEED, else today")
     parser.add_argument("--out", default="reports", help="folder of the detection matrix")
     parser.add_argument("--log", default="reports/thorough/testing.txt", help="counts, appended line by line")

@@ -19,6 +19,7 @@ from bilevel_verify.testing import (
     assert_hypergradient,
     assert_inner_solver_rate,
     assert_invariant,
+    assert_rate,
     assert_seeded,
     assert_stopping,
     assert_unbiased,
@@ -119,6 +120,16 @@ def test_a_right_black_box_passes_and_wrong_ones_do_not():
         assert_invariant(first_only, "duplicated variables", profile_=Profile("more", 120, simplify=0))
 
 
+@pytest.mark.parametrize("kind", ["bilevel", "minimax"])
+def test_wide_instances_are_what_their_files_say(kind):
+    for data in (bytes(20), bytes(range(1, 21))):
+        found = decoding.wide(data, kind)
+        x = np.linspace(-1, 2, found.dx)
+        exact = bilevel_verify.truth(found.problem()).grad_phi(x).value
+        np.testing.assert_allclose(found.grad_phi(x), exact, rtol=1e-7, atol=1e-7)
+        assert np.linalg.norm(found.grad_phi(np.zeros(found.dx))) > 1, "the origin is far from stationary"
+
+
 def test_solvers_that_do_not_stop_where_they_should():
     def restless(oracles, x0, eps, calls=[0]):  # noqa: B006
         calls[0] += 1
@@ -136,12 +147,75 @@ def test_solvers_that_do_not_stop_where_they_should():
         assert_stopping(blind, profile_=FEW)
 
 
+def ramp_descent(power):
+    """Descent along the hypergradient with steps of length eps^power: 2 + power is the exponent on a ramp."""
+
+    def solver(oracles, x0, eps):
+        x, y = x0, np.zeros(oracles.dy)
+        step = (eps / 0.1) ** power / 5
+        for _ in range(10**5):
+            H = np.array([oracles.hvp_yy_g(x, y, unit) for unit in np.eye(oracles.dy)])
+            y = y - np.linalg.solve(H, oracles.grad_y_g(x, y))  # exact: the lower level of the family is quadratic
+            v = np.linalg.solve(H, oracles.grad_y_f(x, y))
+            slope = oracles.grad_x_f(x, y) - oracles.jvp_xy_g(x, y, v)
+            if np.linalg.norm(slope) <= 0.95 * eps:
+                break
+            x = x - step * slope
+        return x
+
+    return solver
+
+
+def test_the_promised_rate_on_a_family_that_shows_it():
+    assert_rate(ramp_descent(0), 2.0, kinds=("bilevel",))
+    with pytest.raises(BrokenContract, match=r"calls grow faster than promised.*slope [23]\.\d+ > 2"):
+        assert_rate(ramp_descent(1), 2.0, kinds=("bilevel",))
+    with pytest.raises(BrokenContract, match="output is not stationary"):
+        assert_rate(lambda oracles, x0, eps: x0, 2.0, kinds=("bilevel",))
+
+
+def test_warm_starts_and_costs():
+    def doubtful(oracles, x0, eps):
+        """What is stationary already, it looks for again from afar."""
+        x, y = references.two_level_descent(oracles, x0, eps)
+        return references.two_level_descent(oracles, x0 + 50, eps / 10) if np.array_equal(x, x0) else (x, y)
+
+    def anxious(oracles, x0, eps):
+        """Large values of f make it look again and again."""
+        x, y = references.two_level_descent(oracles, x0, eps)
+        for _ in range(40_000 if abs(oracles.value_f(x, y)) > 50 else 0):
+            oracles.value_f(x, y)
+        return x, y
+
+    with pytest.raises(BrokenContract, match=r"does not see that its start|leaves a stationary start"):
+        assert_stopping(doubtful, profile_=Profile("more", 60, simplify=0))
+    with pytest.raises(BrokenContract, match="dearer after shift of f and g"):
+        assert_invariant(anxious, "shift of f and g", profile_=Profile("more", 120, simplify=0))
+
+
+def test_a_solver_that_takes_the_formulas_can_be_asked_for_data_twice():
+    from bilevel_verify.testing import formulas, parameters
+
+    def solver(oracles, x0, eps):
+        """As one in JAX does it: the numbers of the instance, whatever it is, as arguments of one formula."""
+        assert np.isfinite(formulas(np)[0](parameters(oracles.instance), x0, np.zeros(oracles.dy)))
+        return references.two_level_descent(oracles, x0, eps)
+
+    assert_invariant(solver, "duplicated data", profile_=Profile("more", 120, simplify=0))
+
+
 def test_a_solver_that_reads_the_instance_is_not_asked_to_solve_rewritten_ones():
     def reads(oracles, x0, eps):
         assert oracles.instance.mu > 0
         return references.two_level_descent(oracles, x0, eps)
 
     assert_invariant(reads, "unit rescaling", profile_=FEW)
+
+    def hypergradient(oracles, x):
+        assert oracles.instance.mu > 0
+        return references.implicit_hypergradient(oracles, x)
+
+    assert_all(hypergradient=hypergradient, profile_=FEW)
 
 
 # --- stochastic estimators ---

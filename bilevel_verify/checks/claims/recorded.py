@@ -169,7 +169,7 @@ class RecordedRun:
             return int(counts.get("grad_f", 0)) + int(counts.get("grad_g", 0))
         return int(counts.get(kind, 0))
 
-    def fact(self, name: str, bound: dict[str, int]) -> Value:
+    def fact(self, name: str, bound: Bound) -> Value:
         """Facts about the epoch in force (``bound["t"]``) or the whole run."""
         match name:
             case "k_end":
@@ -217,7 +217,7 @@ class _Blurred(RecordedRun):
         """``name[epoch, k]`` as a vector of balls."""
         return self._ball(super().entry(name, epoch, k))
 
-    def fact(self, name: str, bound: dict[str, int]) -> Value:
+    def fact(self, name: str, bound: Bound) -> Value:
         """Facts as of any run; the output is a vector of balls."""
         found = super().fact(name, bound)
         return self._ball(found) if name == "output" else found

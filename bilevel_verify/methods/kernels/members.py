@@ -30,7 +30,7 @@ def integers_of(stack: Stack, i: int) -> Integers:
 
 
 @loop
-def advance_members(scheme: Any, ask: Ask, chosen: Vector, codes: Vector, counts: Any, members: Memory) -> None:
+def advance_members(scheme: Any, ask: Ask, chosen: Vector, codes: Vector, counts: Any, members: Any) -> None:
     """Let the scheme run for each chosen member; ``codes`` takes why each came back.
 
     ``counts`` and the records of ``members`` have one entry per member, its blocks are stacks.

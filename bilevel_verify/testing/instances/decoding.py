@@ -160,9 +160,10 @@ def wide(data: bytes, kind: str = "bilevel") -> Instance:
     """
     read = Reader(data)
     n, far = 6, 8 + read.upto(6)
-    spectrum: Numbers = (1, *(Fraction(1, 20 + read.upto(10)),) * (n - 1))
-    centre: Numbers = (far - read.upto(20),) + (far,) * (n - 1)
-    p = Block(spectrum, ("none",) * n, (0,) * n, (0,) * n, (0,) * n, 0, centre)
+    slow = Fraction(1, 5 + read.upto(3))
+    spectrum: Numbers = (Fraction(1), *(slow,) * (n - 1))
+    lowest: Numbers = (far - read.upto(20),) + (far,) * (n - 1)
+    p = block(spectrum, linear=tuple(-slope * place for slope, place in zip(spectrum, lowest)))
     h = block((1, 1 + read.upto(2)))
     if kind == "minimax":
         return Instance("minimax", p, h, B=((1,) + (0,) * (n - 1), (0,) * n))

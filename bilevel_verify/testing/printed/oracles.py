@@ -116,13 +116,13 @@ class NamedOracles(CountedOracles):
 
     def vertex(self, p: ArrayLike) -> FloatArray:
         """The feasible point where ``p.z`` is least."""
-        from bilevel_verify.methods.simple.linear import linear_minimum
+        from bilevel_verify.methods.simple.geometry import linear_minimum
 
         return np.asarray(linear_minimum(self._feasible(), np.asarray(p, dtype=float)), dtype=float)
 
     def vertex_below(self, p: ArrayLike, c: ArrayLike, b: float) -> FloatArray:
         """The feasible point with ``c.z <= b`` where ``p.z`` is least."""
-        from bilevel_verify.methods.simple.linear import linear_minimum_with_cut
+        from bilevel_verify.methods.simple.geometry import linear_minimum_with_cut
 
         slopes = (np.asarray(p, dtype=float), np.asarray(c, dtype=float))
         return np.asarray(linear_minimum_with_cut(self._feasible(), *slopes, float(b)), dtype=float)
@@ -134,15 +134,16 @@ class NamedOracles(CountedOracles):
         free = np.linalg.solve(hessian, -self.simple.f.gradient(np.zeros(self.dx)))
         rows = [(np.asarray(c, float), float(b)), (-np.asarray(p, float), -float(d))]
         rows = [(row, bound) for row, bound in rows if np.any(row)]
+        z: FloatArray = np.asarray(free, dtype=np.float64)
         for binding in (held for size in range(len(rows) + 1) for held in itertools.combinations(rows, size)):
-            z = free
+            z = np.asarray(free, dtype=np.float64)
             if binding:
                 A, bounds = np.array([row for row, _ in binding]), np.array([bound for _, bound in binding])
                 inverse = np.linalg.solve(hessian, A.T)
                 weights = np.linalg.lstsq(A @ inverse, A @ free - bounds, rcond=None)[0]
                 if np.any(weights < -1e-9):
                     continue
-                z = free - inverse @ weights
+                z = np.asarray(free - inverse @ weights, dtype=np.float64)
             if all(row @ z - bound <= 1e-9 * (1 + abs(bound)) for row, bound in rows):
                 break
         return z
@@ -152,7 +153,7 @@ class NamedOracles(CountedOracles):
         return self.simple.problem().feasible
 
 
-def functions(asked: NamedOracles, lam: float | None, noise: FloatArray | None) -> Mapping[str, Callable[..., object]]:
+def functions(asked: NamedOracles, lam: float | None, noise: FloatArray | None) -> Mapping[str, Callable[..., Any]]:
     """Name -> function, as the steps of a card call them. ``lam`` : of ``grad_y_L`` and ``grad_L_star``."""
     drawn = [0]
 
@@ -162,7 +163,7 @@ def functions(asked: NamedOracles, lam: float | None, noise: FloatArray | None) 
         drawn[0] += 1
         return row
 
-    shared: dict[str, Callable[..., object]] = {
+    shared: dict[str, Callable[..., Any]] = {
         "f": asked.value_f,
         "cubic_step": asked.cubic_step,
         "uniform_ball": uniform_ball,
@@ -175,7 +176,7 @@ def functions(asked: NamedOracles, lam: float | None, noise: FloatArray | None) 
     return {**shared, **_of_two_levels(asked, lam)}
 
 
-def _of_two_objectives(asked: NamedOracles) -> dict[str, Callable[..., object]]:
+def _of_two_objectives(asked: NamedOracles) -> dict[str, Callable[..., Any]]:
     def project_on_cut(z: FloatArray, y: FloatArray, level: float) -> FloatArray:
         """X_k: the feasible points with ``g(y) + grad g(y).(z - y) <= g_k``."""
         c = asked.grad_g(y)
@@ -194,7 +195,7 @@ def _of_two_objectives(asked: NamedOracles) -> dict[str, Callable[..., object]]:
     }
 
 
-def _of_two_levels(asked: NamedOracles, lam: float | None) -> dict[str, Callable[..., object]]:
+def _of_two_levels(asked: NamedOracles, lam: float | None) -> dict[str, Callable[..., Any]]:
     weight = float("nan") if lam is None else float(lam)
 
     def H_hat(x: FloatArray, y: FloatArray, w: FloatArray) -> FloatArray:

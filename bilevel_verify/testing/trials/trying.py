@@ -29,6 +29,8 @@ EXAMPLE_VARIABLE = "BILEVEL_VERIFY_EXAMPLE"
 """A file that a failure printed (or its last line): only that example is tried, as it is."""
 PATIENCE = 5.0
 """Seconds more than twice what a call may take before its process is ended from outside."""
+SIMPLIFYING = 20.0
+"""Seconds that the search for a simpler example may take; a whole run each can be slow."""
 NO_FORK = ("jax", "jaxlib", "torch", "tensorflow")
 """Packages whose threads do not survive a fork: with them everything runs in this process."""
 
@@ -169,12 +171,12 @@ def _repeating(described: str, data: bytes) -> str:
 
 def _simplify(trial: Trial, data: bytes, failure: BrokenContract) -> tuple[bytes, BrokenContract]:
     """Bytes towards zero, in shrinking chunks, as long as the same contract breaks."""
-    attempts, size = trial.profile.simplify, LENGTH // 2
+    attempts, size, until = trial.profile.simplify, LENGTH // 2, time.monotonic() + SIMPLIFYING
     while size and attempts > 0:
         for start in range(0, LENGTH, size):
             piece = data[start : start + size]
             for simpler in (bytes(len(piece)), bytes(b // 2 for b in piece)):
-                if simpler == piece or attempts <= 0:
+                if simpler == piece or attempts <= 0 or time.monotonic() > until:
                     continue
                 attempts -= 1
                 candidate = data[:start] + simpler + data[start + size :]
