@@ -93,7 +93,7 @@ class Arithmetic:
 
     def record(self, kind: type[T]) -> T:
         """A record with the numbers that its fields begin with."""
-        of: type[Any] = kind
+        of: Any = kind
         made: Any = np.zeros(1, dtype_of(of))[0] if self.form == "compiled" else kind()
         for entry in fields(kind):  # type: ignore[arg-type]
             setattr(made, entry.name, entry.default if is_whole(entry) else self.number(entry.default))

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from bilevel_verify.checks.claims.values import EvaluationError, Value, Vector, vector
 from bilevel_verify.methods.run import Run
+from bilevel_verify.numbers.trees import Bound
 
 EPOCHS_UNKNOWN = 0
 """``Run.epochs`` of a run whose solver did not say where its epochs begin."""
