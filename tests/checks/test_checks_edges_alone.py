@@ -224,4 +224,4 @@ def test_a_tree_that_was_asked_for_its_names_is_kept_so_that_its_number_stays_it
     tool = Evaluator({}, {"twice": parse("2*k")})
     nodes = [parse("twice + t"), parse("1")]
     assert [tool._names(node) for node in nodes] == [{"twice", "k", "t"}, {"t"}]
-    assert all(tool._compiled[id(node)][0] is node for node in nodes)
+    assert all(tool._depends[id(node)][0] is node for node in nodes)

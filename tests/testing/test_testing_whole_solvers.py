@@ -280,11 +280,12 @@ def test_one_seed_is_one_run():
 
 
 def test_biting_examples_have_every_dimension_and_a_theta_below_one():
-    found = [biting.biting(number) for number in range(8)]
+    found = biting.examples()
     assert {instance.dx for instance in found} == {1, 2, 3, 4, 5}
     assert len({instance.eps for instance in found}) >= 3
     for instance in found:
-        assert 4 * (instance.eps * instance.p.rho / (16 * instance.p.L**2)) ** 0.25 < 0.25
+        c = bilevel_verify.constants(instance.stated)
+        assert 4 * (instance.eps * c["rho"].value / (16 * c["L"].value ** 2)) ** 0.25 < 0.25
 
 
 # --- failures repeat ---

@@ -165,6 +165,33 @@ def test_a_wrong_face_is_not_certified(clipped: bv.Problem) -> None:
 
 
 @pytest.mark.fast
+def test_a_free_entry_beyond_its_upper_end_is_no_solution(clipped: bv.Problem) -> None:
+    """At x = 2 the stationary point of the face with y2 held is y1 = 2, outside of [0, 1]."""
+    from bilevel_verify.numbers.rounding import precision
+
+    t = bv.truth(clipped)
+    assert isinstance(t, ConstrainedTruth)
+    face = Face(clipped, t.polyhedron, ((1, -1),))
+    with precision(160):
+        assert not t._certified(face, np.array([2.0]), t._level(face).hyper(np.array([2.0])))
+
+
+@pytest.mark.fast
+@pytest.mark.parametrize(("held", "right"), [(((0, -1),), True), (((1, -1),), False)])
+def test_multipliers_of_a_simplex_are_relative_to_the_entry_that_makes_up_the_total(held: Any, right: bool) -> None:
+    """At x = 0 the slopes of g at (0, 1) are -7 and -16: y* = (0, 1), for only their difference counts."""
+    from bilevel_verify.numbers.rounding import precision
+
+    g = "(y1 - 0.5)**2 + (y2 - 6)**2 - 2*x1*y2 - 6*(y1 + y2)"
+    p = bv.bilevel(f="y1 + y2", g=g, x="x1", y="y1 y2", feasible=bv.Simplex(total=1), domain={"x1": (-4, 4)})
+    t = bv.truth(p)
+    assert isinstance(t, ConstrainedTruth)
+    face = Face(p, t.polyhedron, held, 1 - held[0][0])
+    with precision(160):
+        assert t._certified(face, np.array([0.0]), t._level(face).hyper(np.array([0.0]))) == right
+
+
+@pytest.mark.fast
 def test_what_a_constrained_lower_level_has_and_has_not(clipped: bv.Problem) -> None:
     assert clipped.kind == "constrained_bilevel"
     t = bv.truth(clipped)
@@ -177,6 +204,7 @@ def test_what_a_constrained_lower_level_has_and_has_not(clipped: bv.Problem) -> 
     ):
         with pytest.raises(InputError, match="the lower level is constrained"):
             call()
+    assert bv.derive(clipped).y_star is None  # one formula would be that of one face
     with pytest.raises(InputError, match="the lower level is constrained"):
         _ = bv.derive(clipped).hypergradient
     with pytest.raises(ParameterError, match="ragd-gs is for bilevel"):

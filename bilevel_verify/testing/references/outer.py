@@ -171,7 +171,7 @@ def two_level_descent(oracles: Any, x0: FloatArray, eps: float, fault: str = "")
                 break
             step /= 2
         x = x - (0.9 if fault == "no line search" else step) * slope
-        if fault == "gives up on a long search" and step < 0.1 and turn > 2:
+        if fault == "gives up on a long search" and step < 0.15 and turn > 2:
             break
     y = lower_solution(oracles, x)
     wrong = {
