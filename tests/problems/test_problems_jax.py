@@ -44,6 +44,7 @@ FORMULAS: dict[str, Callable[[Any, Any], Any]] = {
     "functions": lambda x, y: jnp.tanh(x[0]) + jnp.sqrt(1 + y[0] ** 2) + jax.scipy.special.erf(y[1]) + jnp.arctan(x[1]),
     "batches": lambda x, y: jnp.sum(jax.vmap(lambda row, label: jnp.cos(label * row @ y))(DATA, LABELS)) + x[0],
     "an unrolled loop": _loop,
+    "counted truths": lambda x, y: (y > 0).sum() * x[0] + jnp.where(x > y[:2], 1.0, 2.0).sum(),
     "float32": lambda x, y: jnp.sum(y.astype(jnp.float32) * 0.5) + x[0],
 }
 
@@ -104,6 +105,8 @@ def _raises(x: Any, y: Any) -> Any:
         (lambda x, y: jnp.zeros(600_000).sum() + x[0], "operations"),
         (lambda x, y: x[0] / 0.0, "undefined or infinite"),
         (lambda x, y: x[0] > y[0], "not a truth value"),
+        (lambda x, y: jax.lax.div(jnp.floor(x[0]).astype(int), 2) + y[0], "div of integers"),
+        (lambda x, y: jnp.where(jnp.isfinite(1 / x[0]), 1 / x[0], 0.0), "whether a value is finite"),
         (_raises, "JAX cannot trace the function: ValueError: my own"),
         (lambda x: x[0], "JAX cannot trace the function: TypeError"),
         (lambda x, y: float(x[0]), "JAX cannot trace the function"),

@@ -104,6 +104,8 @@ class _Reader:
             return [_known(r) for r in (result if equation.primitive.multiple_results else [result])]
         if name in MOVING:
             return [self.move(equation, arguments)]
+        if equation.outvars[0].aval.dtype.kind == "u" or (name == "div" and equation.outvars[0].aval.dtype.kind == "i"):
+            raise ProblemError(f"{self.field}: {name} of integers, which wraps or cuts off, has no closed formula here")
         operation: Callable[..., Entries] | None = ELEMENTWISE.get(name) or STRUCTURED.get(name)
         if operation is None:
             raise ProblemError(f"{self.field}: the operation {name!r} of JAX has no closed formula here")

@@ -66,7 +66,11 @@ def _integer_power(params: Params, base: Entries) -> Entries:
 
 
 def _finite(t: sympy.Expr) -> sympy.Basic:
-    return sympy.false if t.has(sympy.oo, -sympy.oo, sympy.nan, sympy.zoo) else sympy.true
+    if t.has(sympy.oo, -sympy.oo, sympy.nan, sympy.zoo):
+        return sympy.false
+    if t.is_finite is not True:
+        raise NotImplementedError("a test whether a value is finite that depends on the variables")
+    return sympy.true
 
 
 def _converted(params: Params, operand: Entries) -> Entries:
@@ -76,7 +80,7 @@ def _converted(params: Params, operand: Entries) -> Entries:
     def one(t: sympy.Basic) -> sympy.Basic:
         if t in (sympy.true, sympy.false):
             return t if kind == "b" else sympy.Integer(int(t == sympy.true))
-        if kind == "f" and not isinstance(t, sympy.Expr):
+        if kind in "fiu" and not isinstance(t, sympy.Expr):
             return sympy.Piecewise((1, t), (0, True))
         if kind in "fc" or (kind in "iu" and t.is_integer):
             return t
