@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import sympy
 
+from bilevel_verify import atoms
 from bilevel_verify.constants.bound.bounds import Bound
 from bilevel_verify.constants.bound.constant import Reason
 from bilevel_verify.constants.formula.domain import Domain
@@ -44,6 +45,9 @@ def gradient_domination(along: Along) -> Bound:
     not restricted.
     """
     block = [along.variables[i] for i in along.block]
+    if along.expression.has(sympy.Piecewise, sympy.floor, sympy.ceiling, sympy.sign, atoms.sgnpow):
+        why = Reason("lost smoothness", f"{along.name} may jump where its derivatives vanish: nothing is shown")
+        return Bound(math.inf, 0.0, True, "calculus", why)
     flat = flat_directions(along.expression, block)
     curvature = _reduced(along, flat).convexity() if len(flat) < len(block) else None
     if curvature is None:

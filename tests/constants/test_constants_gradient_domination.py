@@ -75,6 +75,10 @@ def test_nothing_is_claimed_where_it_fails(g: str) -> None:
     assert "not certified to be strongly convex" in str(found.why)
 
 
+def test_a_jump_is_no_flat_direction() -> None:
+    assert constant(two_levels("y1**2 + Piecewise((0, y2 < 0), (1, True)) + y3**2")).value == 0
+
+
 def test_strong_convexity_is_a_special_case_and_ranges_count() -> None:
     assert constant(two_levels("2*y1**2 + y2**2 + 3*y3**2 - x1*y1")).value == 2
     curved = "y1**4 + y2**2 + y3**2"

@@ -206,6 +206,8 @@ class ConstrainedTruth(Truth):
         face = face_near(self.problem, self.polyhedron, near, TOLERANCES[0])
         with precision(self.bits):
             y = face.whole([_number(near[i]) for i in face.free], _number)
+            if face.eliminated is not None and not y[face.eliminated] >= 0:
+                raise MathematicalError("no point of the simplex near y* was found")
             error = self._residual(face, _balls(point), y) / _number(mu)
             found = flattened(enclosure_of(_column([_widened(v, error) for v in y]), self.certainty, ""))
         return replace(found, method="residual over mu; no face is certain here, phi may have a kink")
