@@ -131,13 +131,13 @@ class ConstrainedTruth(Truth):
     def y_star(self, x: ArrayLike) -> Enclosure:
         """Minimiser of the lower level over its set, shape (dy,), Euclidean error."""
         found = self._on_face(
-            x, lambda level, face, hyper: self._enclosure(level, face, _column(face.whole(hyper.y, _number)))
+            x, lambda level, face, hyper: self._enclosure(x, level, face, _column(face.whole(hyper.y, _number)))
         )
         return self._by_residual(x) if found is None else flattened(found)
 
     def phi(self, x: ArrayLike) -> Enclosure:
         """``f(x, y*(x))``."""
-        found = self._on_face(x, lambda level, face, hyper: self._enclosure(level, face, hyper.value))
+        found = self._on_face(x, lambda level, face, hyper: self._enclosure(x, level, face, hyper.value))
         return found if found is not None else self._above(self.model.upper, x, self._by_residual(x))
 
     def g_min(self, x: ArrayLike) -> Enclosure:
@@ -171,7 +171,7 @@ class ConstrainedTruth(Truth):
         ------
         MathematicalError : strict complementarity is not certain at x.
         """
-        found = self._on_face(x, lambda level, face, hyper: self._enclosure(level, face, pick(face, hyper)))
+        found = self._on_face(x, lambda level, face, hyper: self._enclosure(x, level, face, pick(face, hyper)))
         if found is None:
             at = point_of(x, self.problem.dx).tolist()
             raise MathematicalError(
@@ -179,10 +179,10 @@ class ConstrainedTruth(Truth):
             )
         return found
 
-    def _enclosure(self, level: Pointwise, face: Face, ball_or_matrix: Any) -> Enclosure:
+    def _enclosure(self, x: ArrayLike, level: Pointwise, face: Face, ball_or_matrix: Any) -> Enclosure:
         held = ", ".join(f"{self.problem.y[i]} at its {'lower' if side < 0 else 'upper'} end" for i, side in face.held)
         proof = f"{level.proof} on the face with {held or 'no entry at an end'}, multipliers positive"
-        return enclosure_of(ball_or_matrix, self.certainty, level.method(proof))
+        return enclosure_of(ball_or_matrix, self._pointwise.certainty_at(x), level.method(proof))
 
     def _above(self, function: Function, x: ArrayLike, y: Enclosure) -> Enclosure:
         """A function at (x, y) for y in its enclosure."""
@@ -209,7 +209,9 @@ class ConstrainedTruth(Truth):
             if face.eliminated is not None and not y[face.eliminated] >= 0:
                 raise MathematicalError("no point of the simplex near y* was found")
             error = self._residual(face, _balls(point), y) / _number(mu)
-            found = flattened(enclosure_of(_column([_widened(v, error) for v in y]), self.certainty, ""))
+            found = flattened(
+                enclosure_of(_column([_widened(v, error) for v in y]), self._pointwise.certainty_at(x), "")
+            )
         return replace(found, method="residual over mu; no face is certain here, phi may have a kink")
 
     def _residual(self, face: Face, x: list[Any], y: list[Any]) -> Any:

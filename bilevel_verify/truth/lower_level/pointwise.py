@@ -67,6 +67,14 @@ class Pointwise:
         """What enclosures at points may claim: ``certified`` for a certified convex lower level."""
         return "certified" if self.convexity.convex else "computed"
 
+    def certainty_at(self, x: ArrayLike) -> Certainty:
+        """:attr:`certainty` at a point of the declared range of x; outside of it convexity is not certified."""
+        if self.model.lower is None:
+            return self.certainty
+        ranges = (self.problem.range_of(symbol) for symbol in self.problem.x)
+        inside = all(float(a) <= v <= float(b) for v, (a, b) in zip(point_of(x, self.model.dx), ranges, strict=True))
+        return self.certainty if inside else weakest(self.certainty, "computed")
+
     @property
     def batch_certainty(self) -> Certainty:
         """What batches may claim: elementary functions of NumPy are proved only inside ``ball_ends``."""
@@ -129,21 +137,21 @@ class Pointwise:
     def at(self, x: ArrayLike, pick: Callable[[Hyper], Any], vector: bool = False) -> Enclosure:
         """One quantity above y*(x); ``vector`` for columns."""
         with precision(self.bits):
-            found = enclosure_of(pick(self.hyper(x)), self.certainty, "")
+            found = enclosure_of(pick(self.hyper(x)), self.certainty_at(x), "")
         found = replace(found, method=self.method(self.proof))
         return flattened(found) if vector else found
 
     def at_penalty(self, x: ArrayLike, lam: float, pick: Callable[[Penalty], Any], vector: bool = False) -> Enclosure:
         """One quantity above y*_lam(x); ``vector`` for columns."""
         with precision(self.bits):
-            found = enclosure_of(pick(self.penalty(x, lam)), self.certainty, self.method(self.proof))
+            found = enclosure_of(pick(self.penalty(x, lam)), self.certainty_at(x), self.method(self.proof))
         return flattened(found) if vector else found
 
     def second_derivative(self, x: ArrayLike) -> list[Enclosure]:
         """``nabla^2 y*``: one (dx, dx) enclosure per component of y."""
         with precision(self.bits):
             matrices = self.hyper(x).second_derivative
-            return [enclosure_of(m, self.certainty, self.method(self.proof)) for m in matrices]
+            return [enclosure_of(m, self.certainty_at(x), self.method(self.proof)) for m in matrices]
 
     def v(self, x: ArrayLike, y: ArrayLike) -> Enclosure:
         """Solution v of ``nabla^2_yy g(x, y) v = nabla_y f(x, y)`` at a given y, shape (dy,)."""
