@@ -11,8 +11,20 @@ import pytest
 from flint import arb
 
 from bilevel_verify.errors import MathematicalError
+from bilevel_verify.language import parse
 from bilevel_verify.numbers import exact
-from bilevel_verify.numbers.exact import EXACT, FUNCTIONS, LARGEST, LARGEST_WHOLE, ends, hull, integer, middle, rational
+from bilevel_verify.numbers.exact import (
+    EXACT,
+    FUNCTIONS,
+    LARGEST,
+    LARGEST_WHOLE,
+    Formula,
+    ends,
+    hull,
+    integer,
+    middle,
+    rational,
+)
 from bilevel_verify.numbers.powers import LONGEST
 from bilevel_verify.numbers.rounding import precision
 
@@ -45,6 +57,23 @@ def test_powers_of_rationals_are_rationals_where_they_are() -> None:
 def test_a_zero_ball_to_a_positive_power_is_zero() -> None:
     assert exact.power(arb(0), F(1, 2)) == 0
     assert exact.power(arb(0), arb(0.25)) == 0
+    assert isinstance(exact.power(arb(0), F(1, 2)), Fraction)
+
+
+def test_whole_powers_of_balls_and_roots() -> None:
+    assert holds(exact.power(arb(3), F(2)), 9)
+    assert holds(exact.power(arb(2), F(-1)), 0.5)
+    assert holds(exact.power(TO_ZERO, F(2)), 0, 1, 4)
+    assert FUNCTIONS["sqrt"](F(9, 4)) == F(3, 2)
+
+
+def test_conditions_are_decided_from_the_left() -> None:
+    """What is not reached need not be defined."""
+    formula = Formula({"a": F(0)})
+    assert formula.answer(parse("a == 0 or 1/a > 0")) is True
+    assert formula.answer(parse("a > 0 and 1/a > 0")) is False
+    with pytest.raises(MathematicalError):
+        formula.answer(parse("1/a > 0 or a == 0"))
 
 
 def test_broken_powers_of_positive_balls_against_many_digits() -> None:
@@ -157,6 +186,10 @@ def test_factorials_within_their_range() -> None:
     for value in (F(-1), F(LARGEST_WHOLE + 1)):
         with pytest.raises(MathematicalError):
             FUNCTIONS["factorial"](value)
+        with pytest.raises(MathematicalError):
+            FUNCTIONS["binomial"](value, F(2))
+        with pytest.raises(MathematicalError):
+            FUNCTIONS["binomial"](F(2), value)
 
 
 # --- elementary functions, selection, conversions
