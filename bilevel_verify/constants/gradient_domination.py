@@ -16,11 +16,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 import sympy
 
-from bilevel_verify import atoms
 from bilevel_verify.constants.bound.bounds import Bound
 from bilevel_verify.constants.bound.constant import Reason
 from bilevel_verify.constants.formula.domain import Domain
 from bilevel_verify.constants.formula.rewriting import normalise
+from bilevel_verify.constants.formula.smoothness import may_jump
 from bilevel_verify.constants.formula.structure import structure_of
 from bilevel_verify.constants.groups.engine import Analysis
 from bilevel_verify.numbers.rounding import enclose
@@ -45,7 +45,7 @@ def gradient_domination(along: Along) -> Bound:
     not restricted.
     """
     block = [along.variables[i] for i in along.block]
-    if along.expression.has(sympy.Piecewise, sympy.floor, sympy.ceiling, sympy.sign, atoms.sgnpow):
+    if may_jump(along.expression):
         why = Reason("lost smoothness", f"{along.name} may jump where its derivatives vanish: nothing is shown")
         return Bound(math.inf, 0.0, True, "calculus", why)
     flat = flat_directions(along.expression, block)

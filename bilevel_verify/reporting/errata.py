@@ -60,7 +60,7 @@ rows{% endif %}</span></li>{% endfor %}{% for g in groups %}
 {% if f.beside %}<dt>Not as printed</dt>{% for text in f.beside %}<dd>{{ text }}</dd>{% endfor %}{% endif %}
 <dt>Repaired</dt><dd>{% if f.repaired %}<code>{{ f.repaired }}</code>{% if f.repair_verdict %}:
 {{ f.repair_verdict }}{% endif %}{% else %}none is
-known (an audit without <code>--quick</code> searches the neighbourhood){% endif %}</dd>
+known (<code>--quick</code> leaves the search of the neighbourhood out){% endif %}</dd>
 {% if f.script %}<dt>Script</dt><dd><a href="counterexamples/{{ f.script_name }}">{{ f.script_name }}</a>
 <details><summary>source</summary><pre>{{ f.script }}</pre></details></dd>{% endif %}</dl></section>
 {% endfor %}{% else %}<p>Nothing was refuted.</p>{% endfor %}

@@ -12,6 +12,7 @@ import numpy as np
 import sympy
 from sympy import Expr
 
+from bilevel_verify.atoms import abspow, pluspow, sgnpow
 from bilevel_verify.atoms.table import recognise
 from bilevel_verify.constants.formula.domain import Domain
 from bilevel_verify.constants.formula.piecewise import PiecewiseScalar, first_mismatch, joints_of
@@ -20,6 +21,21 @@ from bilevel_verify.intervals.batch import Interval
 from bilevel_verify.intervals.jet_arithmetic import JetArithmetic
 from bilevel_verify.intervals.scalar import Derived, Huber, Power, Psi, Scalar, scalar
 from bilevel_verify.numbers.rounding import enclose
+
+JUMPING = (sympy.Piecewise, sympy.floor, sympy.ceiling, sympy.sign, sgnpow)
+"""Functions whose value may jump."""
+
+
+def may_jump(expression: Expr) -> bool:
+    """Whether the value may jump somewhere, by its functions alone: then a derivative that vanishes proves nothing."""
+    return bool(expression.has(*JUMPING))
+
+
+def slope_may_jump(expression: Expr) -> bool:
+    """Whether the gradient may jump somewhere, by its functions alone: then a second derivative proves no convexity."""
+    powers = expression.atoms(abspow, pluspow)
+    kinks = any((power.parameters[0] > 1) != sympy.true for power in powers)
+    return kinks or may_jump(expression) or bool(expression.has(sympy.Abs, sympy.Max, sympy.Min))
 
 
 @dataclass(frozen=True, slots=True)

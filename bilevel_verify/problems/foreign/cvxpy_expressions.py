@@ -16,7 +16,7 @@ import sympy
 
 from bilevel_verify import atoms
 from bilevel_verify.errors import MathematicalError, ProblemError
-from bilevel_verify.problems.expression_arrays import exact_number
+from bilevel_verify.problems.expression_arrays import exact_number, objects
 from bilevel_verify.problems.foreign.entries import (
     Budget,
     Entries,
@@ -104,9 +104,7 @@ def _is_set(value: object) -> bool:
 
 def _shaped(block: tuple[sympy.Symbol, ...], shape: tuple[int, ...]) -> Entries:
     """A block in the shape of the variable; CVXPY fills matrices column by column."""
-    result = np.empty(len(block), dtype=object)
-    result[:] = block
-    return result.reshape(shape, order="F")
+    return objects(block).reshape(shape, order="F")
 
 
 MOVING = frozenset(

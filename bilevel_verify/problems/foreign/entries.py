@@ -65,13 +65,6 @@ def _number(value: object) -> sympy.Basic:
     return exact_number(number)
 
 
-def symbols(values: Sequence[sympy.Symbol], shape: tuple[int, ...]) -> Entries:
-    """A block of variables as an array."""
-    result = np.empty(len(values), dtype=object)
-    result[:] = values
-    return result.reshape(shape)
-
-
 def elementwise(function: Callable[..., sympy.Basic], *operands: Entries) -> Entries:
     """Entry by entry, with NumPy's broadcasting."""
     together = np.broadcast_arrays(*operands)

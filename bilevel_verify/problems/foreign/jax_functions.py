@@ -16,13 +16,17 @@ import numpy as np
 import sympy
 
 from bilevel_verify.errors import MissingExtraError, ProblemError
-from bilevel_verify.problems.foreign.entries import Budget, Entries, entries, moved, scalar, symbols
+from bilevel_verify.problems.expression_arrays import objects
+from bilevel_verify.problems.foreign.entries import Budget, Entries, entries, moved, scalar
 from bilevel_verify.problems.foreign.jax_primitives import ELEMENTWISE, MOVING, STRUCTURED
 
 LONGEST_LOOP = 2_000
-CALLS = {"jit": "jaxpr", "pjit": "jaxpr", "closed_call": "call_jaxpr", "core_call": "call_jaxpr", "remat2": "jaxpr"}
-CALLS |= {"custom_jvp_call": "call_jaxpr", "custom_vjp_call": "call_jaxpr", "checkpoint": "jaxpr"}
-CALLS |= {"custom_vjp_call_jaxpr": "fun_jaxpr", "custom_lin": "jaxpr"}
+CALLS = {
+    **dict.fromkeys(("jit", "pjit", "remat2", "checkpoint", "custom_lin"), "jaxpr"),
+    **dict.fromkeys(("closed_call", "core_call", "custom_jvp_call", "custom_vjp_call"), "call_jaxpr"),
+    "custom_vjp_call_jaxpr": "fun_jaxpr",
+}
+"""Primitives that run a program of their own -> the parameter that holds it."""
 
 
 class Equation(Protocol):
@@ -58,7 +62,7 @@ def read_function(field: str, function: object, blocks: Mapping[str, tuple[sympy
             raise ProblemError(f"{field}: JAX cannot trace the function: {reason}") from error
         if len(traced.jaxpr.outvars) != 1:
             raise ProblemError(f"{field} must return one scalar, and it returns {len(traced.jaxpr.outvars)} values")
-        arguments = [symbols(names, (len(names),)) for names in blocks.values()]
+        arguments = [objects(names) for names in blocks.values()]
         (result,) = _Reader(field).run(traced, arguments)
     return scalar(entries(result), field)
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 from bilevel_verify.arguments import checked_methods
 from bilevel_verify.errors import InputError, MathematicalError
 from bilevel_verify.numbers.balls import ArbBalls
-from bilevel_verify.numbers.rounding import constant_ball, precision
+from bilevel_verify.numbers.rounding import ball, constant_ball, precision
 from bilevel_verify.problems.problem import Problem
 from bilevel_verify.truth.arithmetic.enclosure import Enclosure, flattened
 from bilevel_verify.truth.constrained.faces import Face, face_near, polyhedron_of
@@ -41,6 +41,7 @@ from bilevel_verify.truth.truth import Batch, Truth
 FloatArray = NDArray[np.float64]
 T = TypeVar("T")
 HERE = "y_star, phi, grad_phi, hess_phi, grad_y_star and g_min at a point"
+POINTS_KEPT = 16
 TOLERANCES = (1e-7, 1e-5, 1e-9, 1e-3)
 """Distances from an end at which an entry is tried as held; a wrong face fails its certificate, so none decides."""
 
@@ -76,6 +77,7 @@ class ConstrainedTruth(Truth):
         self._pointwise = _OfTheWhole(problem, bits)
         self.polyhedron = polyhedron_of(problem)
         self._levels: dict[Face, Pointwise] = {}
+        self._near = lru_cache(POINTS_KEPT)(lambda *x: guess(self._lower, self.polyhedron, np.array(x)))
 
     # ---- the face -------------------------------------------------------------------------------------------------
 
@@ -85,7 +87,7 @@ class ConstrainedTruth(Truth):
 
     def _on_face(self, x: ArrayLike, pick: Callable[[Pointwise, Face, Hyper], T]) -> T | None:
         point = point_of(x, self.problem.dx)
-        near = guess(self._lower, self.polyhedron, point)
+        near = self._near(*point.tolist())
         for face in dict.fromkeys(face_near(self.problem, self.polyhedron, near, t) for t in TOLERANCES):
             level = self._level(face)
             with precision(self.bits):
@@ -202,7 +204,7 @@ class ConstrainedTruth(Truth):
         if mu is None:
             raise MathematicalError(f"no face of the set is certain at this x, and {self.convexity.text}")
         point = point_of(x, self.problem.dx)
-        near = guess(self._lower, self.polyhedron, point)
+        near = self._near(*point.tolist())
         face = face_near(self.problem, self.polyhedron, near, TOLERANCES[0])
         with precision(self.bits):
             y = face.whole([_number(near[i]) for i in face.free], _number)
@@ -266,7 +268,7 @@ def _number(value: Any) -> Any:
 
 
 def _balls(point: FloatArray) -> list[Any]:
-    return [_number(v) for v in point]
+    return [ball(float(v)) for v in point]
 
 
 def _column(values: list[Any]) -> Any:

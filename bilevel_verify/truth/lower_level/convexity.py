@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import sympy
 
-from bilevel_verify import atoms
 from bilevel_verify.errors import BilevelVerifyError
 from bilevel_verify.intervals.arithmetics import IntervalArithmetic
 from bilevel_verify.intervals.batch import Interval
@@ -56,18 +54,13 @@ def convexity_of(problem: Problem, model: Model) -> Convexity:
     return Convexity(None, False, "strong convexity of the lower level not certified")
 
 
-def _may_break(problem: Problem) -> bool:
-    """Whether the slope of the lower level may jump: ``g_yy >= 0`` on both sides of a jump proves nothing."""
-    assert problem.lower is not None
-    broken = (sympy.Piecewise, sympy.floor, sympy.ceiling, sympy.sign, sympy.Abs, sympy.Max, sympy.Min, atoms.sgnpow)
-    kinks = problem.lower.atoms(atoms.abspow, atoms.pluspow)
-    return bool(problem.lower.has(*broken)) or any((kink.parameters[0] > 1) != sympy.true for kink in kinks)
-
-
 def _convex_by_range(problem: Problem, model: Model) -> bool:
     """Interval proof of ``g_yy >= 0`` on the declared ranges (one variable), where a safe bound of mu is below 0."""
+    from bilevel_verify.constants.formula.smoothness import slope_may_jump
+
     assert model.lower is not None
-    if model.dy != 1 or _may_break(problem):
+    assert problem.lower is not None
+    if model.dy != 1 or slope_may_jump(problem.lower):
         return False
     ends = [problem.range_of(s) for s in problem.variables]
     boxes = [Interval(np.array([enclose(a)[0]]), np.array([enclose(b)[1]])) for a, b in ends]
