@@ -6,6 +6,8 @@ from collections.abc import Mapping
 
 import sympy
 
+from bilevel_verify.errors import ProblemError
+
 __all__ = ["is_foreign", "read_foreign"]
 
 
@@ -36,6 +38,8 @@ def read_foreign(field: str, value: object, blocks: Mapping[str, tuple[sympy.Sym
         return read_expression(field, value, blocks)
     from bilevel_verify.problems.foreign.jax_functions import read_function
 
+    if not callable(value):
+        raise ProblemError(f"{field} is neither a Python function nor an expression of CVXPY")
     return read_function(field, value, blocks)
 
 

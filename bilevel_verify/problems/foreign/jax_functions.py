@@ -38,7 +38,9 @@ class Equation(Protocol):
     params: Mapping[str, Any]
 
 
-def read_function(field: str, function: object, blocks: Mapping[str, tuple[sympy.Symbol, ...]]) -> sympy.Expr:
+def read_function(
+    field: str, function: Callable[..., object], blocks: Mapping[str, tuple[sympy.Symbol, ...]]
+) -> sympy.Expr:
     """The value of ``function(x, y)`` as an expression; arguments are arrays of shape ``(d,)``, one a block.
 
     Raises
