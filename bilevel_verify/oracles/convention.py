@@ -152,8 +152,13 @@ def new_counts(budget: int | None = None) -> NDArray[np.int64]:
     import numpy as np
 
     counts = np.zeros(COUNTS_LENGTH, dtype=np.int64)
-    counts[BUDGET] = NO_BUDGET if budget is None else budget
+    counts[BUDGET] = most_calls(budget)
     return counts
+
+
+def most_calls(budget: int | None) -> int:
+    """A budget as the counter array holds it: a number beyond its range is no limit, a negative one allows nothing."""
+    return NO_BUDGET if budget is None else min(max(budget, 0), NO_BUDGET)
 
 
 def named_counts(counts: Counts, *, minimax: bool = False) -> dict[str, int]:

@@ -23,6 +23,7 @@ from bilevel_verify.oracles.convention import (
     KIND_OF,
     NO_BUDGET,
     OracleSet,
+    most_calls,
     named_counts,
     new_counts,
 )
@@ -100,7 +101,7 @@ class Oracles:
 
     @budget.setter
     def budget(self, most: int | None) -> None:
-        self._counts[BUDGET] = NO_BUDGET if most is None else most
+        self._counts[BUDGET] = most_calls(most)
 
     # oracles, as a reader of the paper would ask
 

@@ -12,7 +12,7 @@ from bilevel_verify.constants import constants
 from bilevel_verify.errors import BilevelVerifyError, InputError
 from bilevel_verify.oracles import oracles
 from bilevel_verify.plot.style import PALETTE, canvas, legend, mathematical, named, picture
-from bilevel_verify.plot.window import REACH, given_range
+from bilevel_verify.plot.window import REACH, bounded, given_range
 from bilevel_verify.problems.problem import Problem
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def curvature(
     if not 1 <= len(shown) <= 2 or not {*shown, *(box or {})} <= set(names):
         raise InputError(f"along, box: one or two of {', '.join(names[:12])}")
     ranges = [_ends(problem, name, (box or {}).get(name)) for name in shown]
-    size = count or (CURVE if len(shown) == 1 else FIELD)
+    size = bounded(count or (CURVE if len(shown) == 1 else FIELD), len(shown))
     coordinates = [np.linspace(*ends, size) for ends in ranges]
     mesh = np.meshgrid(*coordinates, indexing="ij")
     points = np.tile(_centre(problem), (mesh[0].size, 1))

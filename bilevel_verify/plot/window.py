@@ -15,6 +15,8 @@ from bilevel_verify.language import nearest
 from bilevel_verify.problems.problem import Problem
 
 FloatArray = NDArray[np.float64]
+MOST_POINTS = 1_000_000
+"""Points of a grid."""
 REACH = 3.0
 """Half the width of a window where the problem declares no range."""
 
@@ -42,7 +44,13 @@ class Window:
         return len(self.places) < len(self.point)
 
     def grid(self, count: int) -> tuple[list[FloatArray], FloatArray]:
-        """Coordinates along each axis, and all points of the grid, shape (n, dx), last axis fastest."""
+        """Coordinates along each axis, and all points of the grid, shape (n, dx), last axis fastest.
+
+        Raises
+        ------
+        InputError : fewer than two points along an axis, or more than a picture can hold.
+        """
+        bounded(count, len(self.places))
         axes = [np.linspace(a, b, count) for a, b in zip(self.low, self.high, strict=True)]
         mesh = np.meshgrid(*axes, indexing="ij")
         points = np.tile(self.point, (mesh[0].size, 1))
@@ -62,6 +70,14 @@ class Window:
         """Which rows of points lie in the window, as far as the shown coordinates go."""
         shown = points[:, list(self.places)]
         return np.asarray(((shown >= self.low) & (shown <= self.high)).all(axis=1))
+
+
+def bounded(count: int, axes: int) -> int:
+    """A number of points along each axis, if a picture can hold their grid (else InputError)."""
+    most = MOST_POINTS if axes == 1 else math.isqrt(MOST_POINTS)
+    if not 2 <= count <= most:
+        raise InputError(f"count: 2 to {most} points along each axis, not {count if abs(count) < 10**9 else 'so many'}")
+    return count
 
 
 def window(

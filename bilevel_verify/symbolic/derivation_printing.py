@@ -9,6 +9,7 @@ from typing import Any
 import sympy
 from sympy.printing.latex import LatexPrinter
 from sympy.printing.mathml import MathMLPresentationPrinter
+from sympy.printing.str import StrPrinter
 
 from bilevel_verify.atoms.functions import AtomFunction, logsumexp
 from bilevel_verify.symbolic.derivatives import Derivatives
@@ -47,6 +48,26 @@ class _Latex(LatexPrinter):  # type: ignore[misc]
 
     def _print_Symbol(self, expr: sympy.Symbol, **settings: Any) -> str:
         return r"\lambda" if expr.name == "lam" else str(super()._print_Symbol(expr, **settings))
+
+
+class _Text(StrPrinter):  # type: ignore[misc]
+    """SymPy's text of sums and products of matrices without its look for a sign, which computes inverses."""
+
+    def _print_MatAdd(self, expr: sympy.MatrixExpr) -> str:
+        return " + ".join(self._print(term) for term in expr.args).replace(" + -", " - ")
+
+    def _print_MatMul(self, expr: sympy.MatrixExpr) -> str:
+        sign = "-" if expr.args[0] == -1 else ""
+        return sign + "*".join(self._factor(factor) for factor in expr.args[1 if sign else 0 :])
+
+    def _print_Inverse(self, expr: sympy.MatrixExpr) -> str:
+        return f"{self._factor(expr.arg)}**(-1)"
+
+    def _print_Transpose(self, expr: sympy.MatrixExpr) -> str:
+        return f"{self._factor(expr.arg)}.T"
+
+    def _factor(self, expr: sympy.Expr) -> str:
+        return f"({self._print(expr)})" if expr.is_Add or expr.is_MatAdd or expr.is_MatMul else str(self._print(expr))
 
 
 class _MathML(MathMLPresentationPrinter):  # type: ignore[misc]
@@ -114,6 +135,12 @@ class _MathML(MathMLPresentationPrinter):  # type: ignore[misc]
 
 assert issubclass(logsumexp, sympy.Function)
 assert issubclass(AtomFunction, sympy.Function)
+
+
+def text(expression: sympy.MatrixBase) -> str:
+    """Plain text of an expression or matrix; an inverse that is not computed stays one."""
+    implicit = isinstance(expression, sympy.MatrixExpr) and not isinstance(expression, sympy.MatrixBase)
+    return str(_Text().doprint(expression) if implicit else expression)
 
 
 def latex(expression: sympy.MatrixBase) -> str:
@@ -185,7 +212,7 @@ def derivation_text(derivation: Derivatives) -> str:
 
 def _entries(value: sympy.MatrixBase) -> list[str]:
     if not isinstance(value, sympy.MatrixBase):
-        return [str(value)]
+        return [text(value)]
     if value.cols == 1:
         return [f"[{i}] {e}" for i, e in enumerate(value)]
     return [f"[{i}, {j}] {value[i, j]}" for i in range(value.rows) for j in range(value.cols)]

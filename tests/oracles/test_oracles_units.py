@@ -23,6 +23,7 @@ from bilevel_verify.oracles.convention import (
     OracleSet,
 )
 from bilevel_verify.oracles.oracles import unpack_third
+from bilevel_verify.problems import single_level
 from bilevel_verify.problems.problem import Problem
 
 pytestmark = pytest.mark.fast
@@ -276,3 +277,16 @@ def test_third_derivatives_are_unpacked_to_every_order_of_their_indices() -> Non
     assert {full[p] for p in permutations((0, 0, 1))} == {2.0}
     assert {full[p] for p in permutations((0, 1, 1))} == {3.0}
     assert (full[0, 0, 0], full[1, 1, 1]) == (1.0, 4.0)
+
+
+def test_a_budget_beyond_the_counters_is_no_limit_and_a_negative_one_allows_nothing() -> None:
+    problem = single_level(f="x1**2", x="x1")
+    assert oracles(problem, compiled=False, budget=10**400).budget is None
+    o = oracles(problem, compiled=False, budget=-(10**400))
+    with pytest.raises(BudgetExhausted):
+        o.value_f([1.0])
+    o.budget = 10**400
+    assert o.budget is None
+    o.budget = 2**62 - 1
+    assert o.budget == 2**62 - 1
+    assert o.value_f([3.0]) == 9.0

@@ -345,3 +345,17 @@ def test_runs_traces_and_findings_show_themselves_in_a_notebook() -> None:
     (finding,) = bv.check("x + 1 <= x", "x = [0, 1]")
     assert "refuted" in finding._repr_html_()
     assert "&lt;=" in finding._repr_html_()
+
+
+@pytest.mark.parametrize("count", [-1, 1, 10**6 + 1, 10**120])
+def test_a_grid_has_two_points_or_more_and_no_more_than_a_picture_holds(count: int) -> None:
+    p = bv.bilevel(f="x1 + y1", g="y1**2 - x1*y1", x="x1", y="y1")
+    for picture in (bv.plot.hyper_objective, bv.plot.penalty, bv.plot.curvature):
+        with pytest.raises(InputError, match="count: 2 to"):
+            picture(p, count=count)
+
+
+def test_a_grid_of_two_coordinates_is_bounded_as_a_whole() -> None:
+    p = bv.single_level(f="x1**2 + x2**2", x="x1 x2")
+    with pytest.raises(InputError, match="count: 2 to 1000 points"):
+        bv.plot.hyper_objective(p, count=1001)

@@ -15,6 +15,7 @@ from bilevel_verify.errors import InputError, MathematicalError
 from bilevel_verify.problems import bilevel, minimax, simple_bilevel, single_level, zoo
 from bilevel_verify.symbolic import Derivation, derive
 from bilevel_verify.symbolic.derivation_calculus import differentiate, jump
+from bilevel_verify.symbolic.derivation_printing import text
 from bilevel_verify.symbolic.derivatives import inverse
 
 DIGITS = 50
@@ -376,3 +377,25 @@ def test_random_quadratics_against_linear_algebra(dx, dy, seed):
     want = S @ S.T + np.outer(np.ones(dx), S @ c) + np.outer(S @ c, np.ones(dx))
     hessian = derivation.hyper_hessian
     assert np.array(hessian.tolist(), dtype=float) == pytest.approx(want, rel=1e-12, abs=1e-12)
+
+
+def test_the_text_of_an_inverse_that_is_not_computed_does_not_compute_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """SymPy's text of a product looks for a sign, for which it inverts: minutes for ten dense rows."""
+    n = 10
+    lower = " + ".join(f"(1 + exp(x{i}))*y{i}**2/2" for i in range(1, n + 1)) + " + dot(y, A @ y)"
+    data = {"A": [[1 / (i + j + 1) for j in range(n)] for i in range(n)]}
+    names = {v: " ".join(f"{v}{i}" for i in range(1, n + 1)) for v in "xy"}
+    p = bilevel(f="y1**2 + y2*x1", g=lower, data=data, **names)
+    monkeypatch.setattr(sympy.Inverse, "doit", lambda *_, **__: pytest.fail("the inverse is computed"))
+    d = derive(p)
+    for name in ("grad_y_star", "hypergradient"):
+        assert "**(-1)" in text(d.quantity(name))
+
+
+def test_texts_of_sums_and_products_of_matrices() -> None:
+    a, b, t = sympy.MatrixSymbol("A", 2, 2), sympy.MatrixSymbol("B", 2, 2), sympy.Symbol("t")
+    shown = {a - b * a.inv(): {"A - B*A**(-1)", "-B*A**(-1) + A"}, -a * b: {"-A*B"}, (a + b).inv(): {"(A + B)**(-1)"}}
+    shown |= {(t + 1) * a * b.T: {"(t + 1)*A*B.T"}, 2 * a * (a + b): {"2*A*(A + B)"}, -a - b: {"-A - B"}}
+    for expression, texts in shown.items():
+        assert text(expression) in texts, (text(expression), texts)
+    assert text(sympy.Matrix([[1, t]])) == str(sympy.Matrix([[1, t]]))

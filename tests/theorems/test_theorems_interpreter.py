@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 
 from bilevel_verify.errors import CardError
+from bilevel_verify.problems import bilevel
 from bilevel_verify.theorems import load_card
 from bilevel_verify.theorems.algorithm import Assign, While, read_program
 from bilevel_verify.theorems.card import Algorithm
 from bilevel_verify.theorems.pseudocode.executability import static_findings
+from bilevel_verify.theorems.pseudocode.functions import LiteralFunctions
 from bilevel_verify.theorems.pseudocode.interpreter import interpret
 from bilevel_verify.theorems.pseudocode.numbers import Multiprecision
 
@@ -194,3 +196,44 @@ def test_no_card_text_is_executed(tmp_path: Path) -> None:
     run = interpret(algorithm(steps), {}, {})
     assert run.findings[0].kind == "unknown function"
     assert not marker.exists()
+
+
+@pytest.mark.parametrize(
+    ("expression", "said"),
+    [
+        ("grad_f(grad_f)", "numbers and vectors"),
+        ("grad_f()", "of 2 numbers, not of 0"),
+        ("grad_f(x, x)", "of 2 numbers, not of 4"),
+        ("f(f)", "numbers and vectors"),
+        ("f(1)", "of 2 numbers, not of 1"),
+        ("hess_yy_f(x)", "does not take 1 arguments"),
+        ("hess_yy_f(1, 1, 1)", "does not take 3 arguments"),
+        ("y_star(x, x)", "does not take 2 arguments"),
+        ("grad_phi(grad_f)", "numbers and vectors"),
+        ("y_star(x)", "of 1 numbers, not of 2"),
+        ("uniform_ball(x)", "takes a radius"),
+        ("uniform_ball()", "does not take 0 arguments"),
+        ("norm(grad_f)", "norm of a function"),
+        ("exp()", "takes one number, not 0"),
+        ("exp(1, 2)", "takes one number, not 2"),
+        ("sqrt(4, 9)", "takes one number, not 2"),
+    ],
+)
+def test_a_function_at_what_it_does_not_take_ends_the_run_with_a_finding(expression: str, said: str) -> None:
+    problem = bilevel(f="x1**2 + y1", g="y1**2 - x1*y1", x="x1", y="y1")
+    run = interpret(algorithm(f"return {expression}"), {"x": [1.0, 2.0]}, LiteralFunctions(problem).table())
+    assert [f.kind for f in run.findings] == ["undefined"]
+    assert said in run.findings[0].message, run.findings
+
+
+def test_blanks_take_as_many_arguments_as_there_are() -> None:
+    steps = "h = g(w, _)\nreturn h(w, w)"
+    run = interpret(algorithm(steps), {"w": [1.0]}, {"g": lambda w, y: w + y})
+    assert "1 blanks, not 2" in run.findings[0].message
+
+
+def test_functions_of_the_problem_at_what_they_take() -> None:
+    problem = bilevel(f="x1**2 + y1", g="y1**2 - x1*y1", x="x1", y="y1")
+    steps = "return f(x, y), grad_f(x, y), hess_yy_g(x, y) @ y, y_star(x)"
+    run = interpret(algorithm(steps), {"x": [3.0], "y": [5.0]}, LiteralFunctions(problem).table())
+    assert [float(np.ravel(v)[0]) for v in run.outputs] == [14.0, 6.0, 10.0, 1.5]

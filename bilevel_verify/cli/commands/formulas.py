@@ -22,6 +22,7 @@ LONGEST = 1500
 def derive_command(arguments: argparse.Namespace) -> int:
     """Print the derived quantities."""
     from bilevel_verify.symbolic import derive
+    from bilevel_verify.symbolic.derivation_printing import text as text_of
 
     problem = values.member_of(values.problem_of(arguments)[0])
     derivation = derive(problem)
@@ -35,13 +36,13 @@ def derive_command(arguments: argparse.Namespace) -> int:
         body = "\n".join(f"\\[ {text} \\]" for text in latex.values())
         _write(Path(arguments.out), {"derivation.tex": body, "derivation.json": json.dumps(latex, indent=1)})
     if arguments.json:
-        quantities = {name: {"latex": latex[name], "text": str(derivation.quantity(name))} for name in names}
+        quantities = {name: {"latex": latex[name], "text": text_of(derivation.quantity(name))} for name in names}
         output.print_json({"problem": problem.name, "kind": problem.kind, "quantities": quantities})
     elif arguments.latex:
         output.line("\n\n".join(latex.values()))
     else:
         for name in names:
-            text = str(derivation.quantity(name))
+            text = text_of(derivation.quantity(name))
             if len(text) > LONGEST and arguments.only is None:
                 text = f"{text[:LONGEST]} ...\n  ({len(text)} characters; --only {name} shows all of it)"
             output.line(f"{name} = {text}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -253,12 +254,22 @@ class Expressions:
         values = [self.value(a) for a in node.arguments]
         held = self.letters.get(name)
         if callable(held):
-            return held(*values)
+            return self.applied(name, held, values)
         if name in self.library:
             return self.run_other(self.library[name], values)
         if name in self.functions:
-            return self.functions[name](*values)
+            return self.applied(name, self.functions[name], values)
         return self.builtin(name, values)
+
+    def applied(self, name: str, function: Callable[..., Value], values: list[Value]) -> Value:
+        """A function of the problem at so many arguments as it takes; what they are is its own business."""
+        try:
+            inspect.signature(function).bind(*values)
+        except TypeError:
+            raise Halt("undefined", f"{name} does not take {len(values)} arguments", self.line) from None
+        except ValueError:  # one that does not say what it takes
+            pass
+        return function(*values)
 
     def partial(self, node: tree.Call) -> Callable[..., Value]:
         """``g(w, _)``: a function of the blanks."""
@@ -268,8 +279,10 @@ class Expressions:
             raise Halt("unknown function", f"unknown function '{node.function}'", self.line)
 
         def applied(*rest: Value) -> Value:
+            if len(rest) != fixed.count(None):
+                raise Halt("undefined", f"{node.function} has {fixed.count(None)} blanks, not {len(rest)}", self.line)
             blanks = iter(rest)
-            return function(*[next(blanks) if v is None else v for v in fixed])
+            return self.applied(node.function, function, [next(blanks) if v is None else v for v in fixed])
 
         applied.__name__ = node.function
         applied.fixed = fixed  # type: ignore[attr-defined]
@@ -323,6 +336,10 @@ class Expressions:
         return best
 
     def builtin(self, name: str, values: list[Value]) -> Value:
+        if any(callable(value) or hasattr(value, "product") for value in values):
+            raise Halt("undefined", f"{name} of a function without its arguments", self.line)
+        if (name == "sqrt" or name in TRANSCENDENTAL) and len(values) != 1:
+            raise Halt("undefined", f"{name} takes one number, not {len(values)}", self.line)
         if name == "norm" and len(values) == 1:
             return norm(self.field, values[0])
         if name == "dot" and len(values) == 2:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,7 +18,8 @@ from bilevel_verify.numbers.floats import MPMATH, PYTHON_FLOAT
 from bilevel_verify.problems.problem import Problem
 from bilevel_verify.symbolic.differentiate import gradient, hessian_product
 from bilevel_verify.symbolic.program import Program, program_of
-from bilevel_verify.theorems.pseudocode.numbers import Field, Floats, LinearOperator, Value, same
+from bilevel_verify.theorems.pseudocode.execution import Halt
+from bilevel_verify.theorems.pseudocode.numbers import Field, Floats, LinearOperator, Value, is_number, same
 
 if TYPE_CHECKING:
     from bilevel_verify.truth.high_precision import HighPrecision
@@ -74,15 +75,14 @@ class LiteralFunctions:
         """Name -> function, for :func:`bilevel_verify.theorems.pseudocode.interpreter.interpret`."""
         found: dict[str, Callable[..., Value]] = {"uniform_ball": self.uniform_ball}
         for name in ("f", "g") if self.problem.lower is not None else ("f",):
-            found[name] = lambda *point, name=name: self.value(name, *point)
-            found[f"grad_{name}"] = lambda *point, name=name: self.gradient(name, "both", *point)
-            found[f"grad_x_{name}"] = lambda *point, name=name: self.gradient(name, "x", *point)
-            found[f"grad_y_{name}"] = lambda *point, name=name: self.gradient(name, "y", *point)
-            found[f"hess_yy_{name}"] = lambda *point, name=name: self.operator(name, "yy", *point)
-            found[f"hess_xy_{name}"] = lambda *point, name=name: self.operator(name, "xy", *point)
-        for name in ("grad_phi", "y_star"):
-            found[name] = lambda x, name=name: self.truth(name, x)
-        found["grad_L_star"] = lambda x: self.truth("grad_L_star", x)
+            found[name] = partial(self.value, name)
+            found[f"grad_{name}"] = partial(self.gradient, name, "both")
+            found[f"grad_x_{name}"] = partial(self.gradient, name, "x")
+            found[f"grad_y_{name}"] = partial(self.gradient, name, "y")
+            found[f"hess_yy_{name}"] = partial(self.operator, name, "yy")
+            found[f"hess_xy_{name}"] = partial(self.operator, name, "xy")
+        for name in ("grad_phi", "y_star", "grad_L_star"):
+            found[name] = partial(self.truth, name)
         if self.problem.lower is not None:
             found["grad_y_L"] = self.penalty_gradient
         return found
@@ -119,12 +119,13 @@ class LiteralFunctions:
         def product(v: Value) -> Value:
             self.counts[key] += 1
             program = self._program(f"hess_{block}_{name}", name, lambda p: hessian_product(p, rows, self.ys))
-            return self.field.vector(program.run(self.arithmetic, [*x, *y, *v]))
+            return self.field.vector(program.run(self.arithmetic, _numbers(key, (x, y, v), len(program.inputs))))
 
         return LinearOperator(product)
 
     def truth(self, name: str, x: Value) -> Value:
         """A true quantity at x, recomputed (exit tests that a paper does not count)."""
+        _numbers(name, (x,), self.problem.dx)
         self.counts[f"stop_{name}"] += 1
         source: Truth | HighPrecision = self.answers.with_digits(self.digits) if self.digits else self.answers
         if name == "grad_L_star" and self.lam is None:
@@ -134,6 +135,8 @@ class LiteralFunctions:
 
     def uniform_ball(self, radius: Value) -> Value:
         """The next perturbation: the explicit noise in order, or a uniform draw from the ball."""
+        if not is_number(radius):
+            raise Halt("undefined", "uniform_ball takes a radius")
         if self.noise is not None:
             row = self.noise[self.used % len(self.noise)]
             self.used += 1
@@ -150,5 +153,14 @@ class LiteralFunctions:
 
     def _run(self, key: str, name: str, point: Sequence[Value], wanted: list[int] | None = None) -> list[float]:
         program = self._program(key, name, lambda p: p if wanted is None else gradient(p, wanted))
-        inputs = [number for part in point for number in np.atleast_1d(part)]
-        return program.run(self.arithmetic, inputs)
+        return program.run(self.arithmetic, _numbers(key.removesuffix("_both"), point, len(program.inputs)))
+
+
+def _numbers(name: str, point: Sequence[Value], count: int) -> list[Value]:
+    """The numbers of a point, as many as a function takes."""
+    if any(not is_number(part) and np.ndim(part) != 1 for part in point):
+        raise Halt("undefined", f"{name} takes numbers and vectors")
+    numbers = [number for part in point for number in np.atleast_1d(part)]
+    if len(numbers) != count:
+        raise Halt("undefined", f"{name} takes a point of {count} numbers, not of {len(numbers)}")
+    return numbers
