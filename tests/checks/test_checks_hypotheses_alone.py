@@ -47,11 +47,11 @@ TEXT, SOURCE, AT = "L: a bound exists on a box", "constants, exact", "x1 = 0.5, 
         ),
         (
             {"value": inf, "lower": inf, "upper": inf},
-            Premise(TEXT, "not applicable", "L is infinite: sup = 2  [rule]", "certified", SOURCE, witness=AT),
+            Premise(TEXT, "not applicable", "L is infinite: sup = 2", "certified", SOURCE, witness=AT),
         ),
         (
             {"value": inf, "lower": 1.0, "upper": inf},
-            Premise(TEXT, "undecided", "hypothesis: no finite bound of L (sup = 2  [rule])", source=SOURCE, witness=AT),
+            Premise(TEXT, "undecided", "hypothesis: no finite bound of L (sup = 2)", source=SOURCE, witness=AT),
         ),
         ({"side": "lower", "value": 0.5, "upper": 0.5}, Premise(TEXT, "holds", "", "certified", SOURCE)),
         ({"side": "lower", "value": 0.5, "upper": inf}, Premise(TEXT, "holds", "", "certified", SOURCE)),
@@ -83,8 +83,9 @@ def test_every_field_of_the_premise_of_a_constant(changes: dict[str, Any], premi
 
 def test_a_constant_without_a_word_is_unbounded() -> None:
     silent: Any = SimpleNamespace(
-        name="L", meaning="", domain="R", witness={}, route="calculus", side="upper", value=inf, lower=inf, why=""
+        name="L", meaning="", domain="R", witness={}, route="calculus", side="upper", value=inf, lower=inf
     )
+    silent.why = Reason("", "")
     found = hypotheses.of_constant("L", silent)
     assert (found.text, found.reason) == ("L: constant exists on R", "L is infinite: unbounded")
 

@@ -48,7 +48,7 @@ def of_constant(name: str, constant: Constant) -> Premise:
         if not constant.value > 0:
             return Premise(text, "undecided", f"hypothesis: no positive lower bound of {name} was found", source=source)
     elif isinf(constant.value):
-        why = constant.why.cause()
+        why = constant.why.cause() or "unbounded"
         if isinf(constant.lower):
             return Premise(text, "not applicable", f"{name} is infinite: {why}", "certified", source, witness=witness)
         reason = f"hypothesis: no finite bound of {name} ({why})"
