@@ -23,7 +23,8 @@ from bilevel_verify.worst.screening import screen, targets_of
 PAGE, WORST = "promises.md", "worst.json"
 NEAR = 0.8
 ALONG = ("step", "epoch", "run")
-_T1, _T4 = "restarted-agd-hb/theorem-1:", "restarted-agd-hb/theorem-4:"
+_PAPER = "restarted-agd-hb"
+_T1, _T4 = f"{_PAPER}/theorem-1:", f"{_PAPER}/theorem-4:"
 LOOSE: Mapping[str, str] = {
     f"{_T1}equation-6b": "at most sqrt(1 + 2/N)/2, N = ceil(K): the last epoch has N steps whose squares add up to S "
     "with N S <= B^2; y[k] - x[0] is a sum of at most N - 1 of them, the last one 2 - theta times, so that its norm is "
@@ -38,6 +39,9 @@ LOOSE: Mapping[str, str] = {
     f"{_T1}output-distance": "a mean of norms that grow like the root of k: below 0.45 for N >= 8",
     f"{_T1}equation-16": "friction alone loses about theta/eta S = 16 rho B^3, sixteen times the bound",
     f"{_T4}drift/2": "at most 2/3: an epoch of one step has two zero terms and 4 B, a longer one at most B + 5/4 B + B",
+    f"{_PAPER}/lemma-3:per-step": "below 1/2 whatever the errors are (both sides are quadratic forms of q_0 and the "
+    "errors: right - 2 left is positive semidefinite), at most 1/4 between negative sides; without errors it is "
+    "r/(2 + r), x[k+1] - v = (1 + r)(x[k] - v), most where theta = 1/4: 0.23",
 }
 """Why a claim cannot come near its bound."""
 
