@@ -231,7 +231,7 @@ def test_what_stays_below_has_its_reason():
 def lemma_3_forms(theta, eigenvalue, k):
     """Both sides of Lemma 3 per step, eta = 1, as quadratic forms of q_0 = x_0 - v and the errors of steps 1 to k.
 
-    From the recursion of the pseudo-code: d_k = x_{k+1} - x_k = (1-theta) d_{k-1} - lam (q_k + (1-theta) d_{k-1}) - e_k.
+    The recursion of the pseudo-code: d_k = x_{k+1} - x_k = (1-theta) d_{k-1} - lam (q_k + (1-theta) d_{k-1}) - e_k.
     """
     q, d = np.eye(k + 1)[0], np.zeros(k + 1)
     for i in range(k + 1):
@@ -248,7 +248,7 @@ def least_eigenvalue(form):
 
 
 def test_lemma_3_leaves_half_of_its_bound_whatever_the_errors_are():
-    """Why no example comes near: right - 2 left and right - left/4 have no negative direction (the lemma: right - left)."""
+    """Why no example comes near: right - 2 left and right - left/4 have no negative direction."""
     for theta in (0.001, 0.01, 0.05, 0.1, 0.2, 0.249):
         for times in (1.0001, 1.5, 4, 20, 250):
             for k in (0, 1, 2, 3, 5, 10, 25):
