@@ -16,7 +16,7 @@ FloatArray = NDArray[np.float64]
 Letters = dict[str, Any]
 HUGE = 1e9
 """A threshold that is never met."""
-SADDLES = {"agd-jin": (0.1, 0.03, 0.3, 3.0, 4.0), "convex-until-guilty": (0.002, 0.01, 0.0005, 0.1, 4.0)}
+SADDLES = {"agd-jin": (0.1, 0.03, 0.3, 3.0, 4.0), "convex-until-guilty": (0.003, 0.01, 0.006, 0.02, 0.1)}
 """Methods that exploit negative curvature: how far from a saddle they begin, relative to other starts."""
 INEXACT = ("ifsba", "imcn")
 """Cubic methods that end by the value of the model, and then solve the model once more."""
@@ -220,7 +220,8 @@ def one_level(read: Reader, method: str, instance: Instance, x0: FloatArray) -> 
     found = _outer(read, instance)
     if method == "convex-until-guilty":  # kappa = (L + 2 alpha)/alpha, alpha = 2 sqrt(rho eps), so small that AGD is
         # promised to be done before it has left a saddle
-        found |= {"eps": (0.01, 0.002, 0.05)[read.upto(2)], "rho": (6.0, 20.0, 0.5)[read.upto(2)]}
+        pairs = ((0.01, 6.0), (0.2, 0.2), (0.1, 0.6), (0.2, 0.3), (0.002, 20.0))  # alpha/rho is long, too
+        found |= dict(zip(("eps", "rho"), pairs[read.upto(4)]))
     if "practical" in method:  # either part of the threshold counts, and epochs are dropped and kept
         found["eps"] = (0.05, 1.0, 3.0, 0.5)[read.upto(3)]
         found["L"] = (found["L"], round(0.3 * math.sqrt(found["eps"] * found["rho"]), 4))[read.upto(1)]
