@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import bilevel_verify as bv
+from bilevel_verify.checks.instances import simple_hypotheses
 from bilevel_verify.problems import FeasibleSet
+from bilevel_verify.theorems import card as theorem_card
 
 KNOWN = {
     "weak-sharp": (1.0, 1), "power-hoelderian": (1.0, 4), "linear-inverse": (1.0, 2), "disc": (0.5, 4),
@@ -120,6 +124,48 @@ def test_lemma_b_1_on_a_composite_problem() -> None:
     for statement in ("lemma-b-1", "lemma-b-1-proof"):
         found = verdicts(problem, statement, x0=[1.0, 1.0], values={"K": 30})
         assert set(found.values()) == {"holds"}, (statement, found)
+
+
+KINKED = {"f": "((x1 - 4/5)**2 + (x2 - 1/10)**2)/2 + 2/5*abs(x1)", "g": "43/50*(x1 - x2)**2/2", "x": "x1 x2"}
+
+
+@pytest.mark.parametrize(
+    ("feasible", "wanted"),
+    [
+        (bv.Box((-1.0, -1.0), (1.0, 1.0)), "not applicable"),
+        (bv.WholeSpace(), "not applicable"),
+        (bv.Box((0.0, -1.0), (1.0, 1.0)), "holds"),
+        (bv.Box((-1.0, -1.0), (0.0, 1.0)), "holds"),
+    ],
+)
+def test_a_kink_is_no_lipschitz_gradient(feasible, wanted) -> None:
+    """Lemma A.1 asks f to be L_f-smooth; with the L_f of its smooth part it was called refuted on the first box."""
+    problem = bv.simple_bilevel(**KINKED, feasible=feasible)
+    rows = bv.verify(problem, "agm-bio/lemma-a-1", x0=[0.0, -0.9], values={"K": 40}).claims
+    found = {row.verdict for row in rows}
+    assert wanted in found
+    assert found <= {wanted, "undecided"}, "ties along a side of the box"
+    if wanted == "not applicable":
+        assert {row.reason for row in rows} == {
+            "f has a kink where x1 = 0: L_f is the constant of its smooth part, not of f"
+        }
+
+
+def test_a_statement_about_the_parts_means_their_constants() -> None:
+    """Its method is for composite problems, or it names f_1, f_2, g_1, g_2; and only constants that are used count."""
+    card = theorem_card("agm-bio")
+    problem = bv.simple_bilevel(**KINKED, feasible=bv.Box((-1.0, -1.0), (1.0, 1.0)))
+
+    def told(statement, *used):
+        instance = SimpleNamespace(problem=problem, used=dict.fromkeys(used))
+        return [(one.text[0], one.verdict) for one in simple_hypotheses.of_parts(instance, statement)]
+
+    plain, parts = card.statement("lemma-a-1"), card.statement("lemma-b-1-proof")
+    assert told(plain, "L_f", "L_g") == [("f", "not applicable")], "g has no kink"
+    assert told(plain, "L_g") == []
+    assert told(replace(plain, method="p-agm-bio"), "L_f") == []
+    assert told(parts, "L_f") == []
+    assert told(replace(parts, method="agm-bio"), "L_f") == [], "it names f_1"
 
 
 def test_condition_8_fails_at_zero_for_values_from_the_start_on() -> None:
