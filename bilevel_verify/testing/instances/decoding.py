@@ -6,7 +6,6 @@ decoders serve random bytes where Hypothesis is not wanted.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -303,17 +302,13 @@ TOLERANCES = (0.1, 0.03)
 """Of the examples of two levels, in turn."""
 
 
-def promising(data: bytes, kind: str) -> Instance | SimpleInstance:
+def promising(data: bytes, kind: str) -> Instance:
     """What the papers' theorems ask for: bounded below, bounded slopes in y, a Hessian that is not constant.
 
     Small, so that a whole verification takes seconds; with a start.
     """
     read = Reader(data)
     shift = 1.0 + read.upto(3) / 2
-    if kind == "simple_bilevel":
-        f, centre = read.block(2, 1, 3, ("none",)), (1 + read.upto(1), read.signed(1))
-        g = Block((read.between(1, 3), 0), ("none", "none"), (0, 0), (0, 0), (0, 0), 0, centre)
-        return SimpleInstance(replace(f, linear=(0, 1)), g)
     n, m = read.between(1, 2), read.between(1, 2)
     x_part = Block((0,) * n, ("bump",) * n, tuple(read.between(1, 2) for _ in range(n)), (0,) * n, (0,) * n)
     start = (shift,) * n
