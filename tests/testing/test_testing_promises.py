@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from fractions import Fraction
 from types import SimpleNamespace
 
@@ -259,3 +260,32 @@ def test_lemma_3_leaves_half_of_its_bound_whatever_the_errors_are():
     assert least_eigenvalue(right - 2.4 * left) < -1e-3, "errors come close to the half"
     left, right = lemma_3_forms(0.249, -0.25, 10)
     assert least_eigenvalue(right - 0.23 * left) < -1e-4, "and a run without them to the quarter"
+
+
+@pytest.mark.parametrize("kappa", [4.0, 25.0, 100.0])
+def test_inner_solvers_on_quadratics_stay_far_below_the_printed_rates(kappa):
+    """Why errors of inner solvers use up so little: the worst over the spectrum against (1 + kappa) (1 - s)^K."""
+    spectrum, s = np.linspace(1 / kappa, 1, 2001), 1 / np.sqrt(kappa)
+    momentum = (1 - s) / (1 + s)
+    error, ahead, used = np.ones(2001), np.ones(2001), []
+    for K in range(1, int(8 / s) + 1):
+        new = (1 - spectrum) * ahead
+        ahead, error = new + momentum * (new - error), new
+        used.append(np.max(error**2) / ((1 + kappa) * (1 - s) ** K))
+    assert max(used) <= 0.25
+    assert used[-1] <= 5e-3
+
+
+def test_reasons_by_kind_are_given_to_no_other_claim():
+    near = "f(x[k+1]) <= f(y[k]) - 7*eta/8*norm(grad_f(y[k]))**2"
+    assert not any(re.search(pattern, near) for pattern, _ in shares.KINDS)
+    assert not any(re.search(pattern, "A(k+1)*G(k+1) <= a(k) + A(k+1)*near_g(k)") for pattern, _ in shares.KINDS)
+    for relation, kind in (
+        ("norm(y[k] - y_star(w[k]))**2 <= (1 + kappa)*(1 - 1/sqrt(kappa))**T_k*norm(y[k-1] - y_star(w[k]))**2", 0),
+        ("norm(v[k] - v_star(w[k], y[k])) <= 2*((sqrt(kappa) - 1)/(sqrt(kappa) + 1))**Tp_k*norm(v[k-1])", 0),
+        ("norm(z[k] - y_star(w[k])) <= sigma/(2*lam*L_g)", 1),
+        ("norm(grad_phi(w[k]) - u[k]) <= sigma", 1),
+        ("norm(y[k] - z[k]) <= 1e-14*(norm(x[k]) + norm(z[k]))", 2),
+        ("dot(z[k+1], x_star() - z[k+1]) >= -near_x(k)", 2),
+    ):
+        assert [i for i, (pattern, _) in enumerate(shares.KINDS) if re.search(pattern, relation)] == [kind]
