@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import bilevel_verify as bv
-from bilevel_verify.checks.instances import simple_hypotheses
 from bilevel_verify.problems import FeasibleSet
-from bilevel_verify.theorems import card as theorem_card
 
 KNOWN = {
     "weak-sharp": (1.0, 1), "power-hoelderian": (1.0, 4), "linear-inverse": (1.0, 2), "disc": (0.5, 4),
@@ -149,23 +145,6 @@ def test_a_kink_is_no_lipschitz_gradient(feasible, wanted) -> None:
         assert {row.reason for row in rows} == {
             "f has a kink where x1 = 0: L_f is the constant of its smooth part, not of f"
         }
-
-
-def test_a_statement_about_the_parts_means_their_constants() -> None:
-    """Its method is for composite problems, or it names f_1, f_2, g_1, g_2; and only constants that are used count."""
-    card = theorem_card("agm-bio")
-    problem = bv.simple_bilevel(**KINKED, feasible=bv.Box((-1.0, -1.0), (1.0, 1.0)))
-
-    def told(statement, *used):
-        instance = SimpleNamespace(problem=problem, used=dict.fromkeys(used))
-        return [(one.text[0], one.verdict) for one in simple_hypotheses.of_parts(instance, statement)]
-
-    plain, parts = card.statement("lemma-a-1"), card.statement("lemma-b-1-proof")
-    assert told(plain, "L_f", "L_g") == [("f", "not applicable")], "g has no kink"
-    assert told(plain, "L_g") == []
-    assert told(replace(plain, method="p-agm-bio"), "L_f") == []
-    assert told(parts, "L_f") == []
-    assert told(replace(parts, method="agm-bio"), "L_f") == [], "it names f_1"
 
 
 def test_condition_8_fails_at_zero_for_values_from_the_start_on() -> None:
