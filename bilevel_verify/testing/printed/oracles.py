@@ -135,7 +135,7 @@ class NamedOracles(CountedOracles):
 
         assert self.simple is not None
         hessian = self.simple.f.hessian(np.zeros(self.dx))
-        free = np.linalg.solve(hessian, -self.simple.f.gradient(np.zeros(self.dx)))
+        free: FloatArray = np.linalg.solve(hessian, -self.simple.f.gradient(np.zeros(self.dx))).astype(np.float64)
         rows = [(np.asarray(c, float), float(b)), (-np.asarray(p, float), -float(d))]
         if is_rounding_error(rows[1][0], hessian, free):  # p is the gradient where f is least: no half-space
             rows.pop()
@@ -184,11 +184,15 @@ def functions(
         drawn[0] += 1
         return row
 
+    def unit_sphere() -> FloatArray:
+        assert sigma is not None
+        return uniform_ball(sigma) / sigma
+
     shared: dict[str, Callable[..., Any]] = {
         "f": asked.value_f,
         "cubic_step": asked.cubic_step,
         "uniform_ball": uniform_ball,
-        "unit_sphere": lambda: uniform_ball(sigma) / sigma,
+        "unit_sphere": unit_sphere,
         "model_value": model_value,
         "solve": lambda A, b: np.linalg.solve(np.array([A @ unit for unit in np.eye(len(b))]).T, b),
     }
