@@ -42,13 +42,17 @@ class Biting:
         return self.stated
 
 
-@cache
 def examples(kind: str = "single_level") -> tuple[Biting, ...]:
     """All of a kind, those on which most slips show first.
 
     One level: minimisers lie away from the origin, longest epochs take 6 to 131 steps, theta is 0.008 to 0.2. What each
     printed claim comes to on them is in reports/promises.md.
     """
+    return _read(kind)
+
+
+@cache
+def _read(kind: str) -> tuple[Biting, ...]:
     from bilevel_verify.problems.files import from_spec
 
     tables = tomllib.loads(FILES[kind].read_text(encoding="utf8"))["example"]
