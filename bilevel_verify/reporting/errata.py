@@ -138,7 +138,7 @@ def _entry(number: int, one: Erratum) -> dict[str, object]:
     return {
         "number": number,
         "anchor": slug("erratum", one.rows[0]) if one.rows else f"erratum-{number}",
-        "place": one.place,
+        "place": Markup(prose(one.place)),
         "sentence": Markup(prose(one.sentence)),
         "whole": Markup(prose(whole[:1].upper() + whole[1:] + ("" if whole.endswith(".") else "."))),
         "grade": one.grade,
@@ -153,6 +153,7 @@ def _entry(number: int, one: Erratum) -> dict[str, object]:
             "hypotheses": [Markup(mixed_to_html(line)) if "$" in line else line for line in one.repair.hypotheses],
             "why": Markup(prose(one.repair.why)),
             "verdict": one.repair.verdict,
+            "marked": "\\underline" in one.repair.latex,
         },
         "files": sorted(one.files),
         "command": one.command,
@@ -164,7 +165,7 @@ def _spot(spot: Spot, whole: str) -> dict[str, object]:
 
     formula = spot.latex or spot.stated
     return {
-        "place": spot.place,
+        "place": Markup(prose("; ".join((spot.place, *spot.also)))),
         "read": bool(spot.stated and not spot.latex),
         "formula": Markup(to_mathml(formula, block=True)) if formula else "",
         "sentence": Markup(prose(spot.sentence)) if spot.sentence != whole else "",
@@ -177,7 +178,7 @@ def _witness(one: Witness) -> dict[str, object]:
 
     return {
         "problem": Markup(mixed_to_html(one.problem[:1].upper() + one.problem[1:] + ".")) if one.problem else "",
-        "values": Markup(", ").join(
+        "point": Markup(", ").join(
             Markup(to_mathml(f"{name} = {value}")) for name, value in map(plain_value, one.values)
         ),
         "relation": Markup(to_mathml(one.relation, block=True)) if one.relation else "",

@@ -22,7 +22,7 @@ def errata_markdown(card: Any, entries: Sequence[Erratum], counts: str) -> str:
             if entry.grade != grade:
                 grade = entry.grade
                 lines += ["", f"**{grade.capitalize()}**", ""]
-            lines.append(f"{number}. {entry.place}: {prose_markdown(entry.sentence)}")
+            lines.append(f"{number}. {prose_markdown(entry.place)}: {prose_markdown(entry.sentence)}")
         lines.append("")
     for number, entry in enumerate(entries, 1):
         lines += [*_entry(number, entry), ""]
@@ -31,7 +31,7 @@ def errata_markdown(card: Any, entries: Sequence[Erratum], counts: str) -> str:
 
 def _entry(number: int, one: Erratum) -> Iterator[str]:
     whole = one.spots[0].sentence
-    yield from (f"## {number}. {one.place}", "")
+    yield from (f"## {number}. {prose_markdown(one.place)}", "")
     yield prose_markdown(whole[:1].upper() + whole[1:] + ("" if whole.endswith(".") else "."))
     yield from (
         "",
@@ -57,7 +57,7 @@ def _spot(spot: Spot, whole: str, several: bool) -> Iterator[str]:
         return
     read = " (as we read it)" if spot.stated and not spot.latex else ""
     said = f": {prose_markdown(spot.sentence)}." if spot.sentence != whole else ":" if formula else "."
-    yield from ("", f"{spot.place}{read}{said}")
+    yield from ("", f"{prose_markdown('; '.join((spot.place, *spot.also)))}{read}{said}")
     if formula:
         yield from ("", f"$${' '.join(formula.split())}$$")
     if spot.marks:
@@ -80,7 +80,7 @@ def _witness(one: Witness) -> Iterator[str]:
 
 
 def _repair(one: Repair) -> Iterator[str]:
-    yield from ("", "Nearest true form (what changed is underlined):", "")
+    yield from ("", f"Nearest true form{' (what changed is underlined)' if r'\underline' in one.latex else ''}:", "")
     yield from (f"$${row}$$" for row in one.latex.split(r" \\ "))
     yield from (f"* {line}" for line in one.hypotheses)
     verdict = f" This form: {one.verdict}." if one.verdict else " This form was not judged here."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from bilevel_verify.audit.findings.causes import GRADES, Cause, causes, grade_of, record_of
 from bilevel_verify.audit.findings.finding import Finding
@@ -20,7 +21,7 @@ from bilevel_verify.theorems.card import Algorithm, Card
 LINE = re.compile(r"\blines? (\d+)")
 NUMBER = re.compile(r"\((\d+\w?)\)")
 RANKS = "theorem corollary proposition algorithm lemma assumption condition".split()
-LONGEST = 150
+LONGEST = 180
 SHAPES = ("units", "identity", "step-algebra", "step")
 
 
@@ -62,11 +63,12 @@ def defect_script(paper: str, defect: Defect) -> str:
     return slug(paper, defect.kind, defect.place).replace("/", "-") + ".py"
 
 
-def _gravity(card: Card, entry: Erratum) -> tuple[int, int, int, bool]:
-    """Grade, then what kind of statement it is about, how much rests on it, and whether it is on record."""
-    kinds = [card.entries[n].kind for row in entry.rows if (n := row.partition("/")[0]) in card.entries]
-    rank = min((RANKS.index(kind) for kind in kinds if kind in RANKS), default=len(RANKS))
-    return GRADES.index(entry.grade), rank, -len(entry.matters), not entry.recorded
+def _gravity(card: Card, entry: Erratum) -> tuple[int, bool, int, int, bool]:
+    """Grade, then whether a statement as a whole is wrong, its kind, how much rests on it, what is on record first."""
+    homes = [card.entries[n] for row in entry.rows if (n := row.partition("/")[0]) in card.entries]
+    rank = min((RANKS.index(home.kind) for home in homes if home.kind in RANKS), default=len(RANKS))
+    whole = any(entry.place == home.source and home.kind in RANKS for home in homes)
+    return GRADES.index(entry.grade), not whole, rank, -len(entry.matters), not entry.recorded
 
 
 def _is_same(card: Card, cause: Cause, group: Group) -> bool:
@@ -109,7 +111,7 @@ def _erratum(
         _short(spots[0].sentence),
         tuple(spots),
         witness_of(card, findings),
-        tuple(line for g in groups for line in g.first.evidence),
+        (*_stops(findings), *(line for g in groups for line in g.first.evidence)),
         repair_of(card, findings, everything) if findings else None,
         tuple(m for m in matters if m != spots[0].place),
         _files(card, findings, groups, report),
@@ -121,18 +123,41 @@ def _erratum(
 
 
 def _spots(card: Card, findings: Sequence[Finding]) -> list[Spot]:
-    """The places of refuted rows, each place and formula once."""
-    found: dict[tuple[str, str], Spot] = {}
+    """The places of refuted rows: each printed formula once, at its most exact place, and each place without one."""
+    found: dict[str, Spot] = {}
     for finding in findings:
         row, record = finding.row, record_of(card, finding.row)
         place = place_of_row(card, row.source or row.statement or "", row.statement or "")
         sentence = (record.why if record is not None else "") or _sentence(finding)
-        marks = () if row.as_printed else row.marks
-        spot = Spot(place, sentence, finding.printed or "", row.stated or "", row.kind, marks)
-        old = found.get((place, sentence))
-        if old is None or (not old.latex and spot.latex) or (old.marks and not spot.marks and not old.latex):
-            found[(place, sentence)] = spot
-    return list(found.values())
+        stated = (
+            "" if row.kind == "units" else row.stated or ""
+        )  # the two sides of a comparison of units are no equation
+        spot = Spot(place, sentence, finding.printed or "", stated, row.kind, () if row.as_printed else row.marks)
+        key = _bare(spot.latex or spot.stated) or place
+        old = found.get(key)
+        if old is None:
+            found[key] = spot
+        else:
+            found[key] = _joined(old, place)
+    shown = {place for spot in found.values() if spot.latex or spot.stated for place in (spot.place, *spot.also)}
+    return [s for s in found.values() if s.latex or s.stated or s.place not in shown]
+
+
+def _joined(spot: Spot, place: str) -> Spot:
+    """A spot with one more place of its formula; ``Proposition 1`` is no other place than ``(37), Proposition 1``."""
+    known = (spot.place, *spot.also)
+    number = NUMBER.match(place)
+    if any(place in old for old in known) or (number and any(old.startswith(number[0]) for old in known)):
+        return spot
+    if spot.place in place:
+        return replace(spot, place=place)
+    return replace(spot, also=(*spot.also, place))
+
+
+def _stops(findings: Sequence[Finding]) -> tuple[str, ...]:
+    """Where the literal run of an algorithm stops."""
+    points = [f.counterexample or {} for f in findings if f.row.kind == "executability"]
+    return tuple(f"the run as printed stops at {p['line']}: {p.get('defect', '')}" for p in points if "line" in p)
 
 
 def _sentence(finding: Finding) -> str:
@@ -157,7 +182,7 @@ def _short(sentence: str) -> str:
     """The first clause of a sentence that is too long for a title."""
     if len(sentence) <= LONGEST:
         return sentence
-    head = re.split(r"; |: |\. ", sentence, maxsplit=1)[0]
+    head = re.split(r"; |\. ", sentence, maxsplit=1)[0]
     return head if len(head) <= LONGEST else head[: head.rfind(" ", 0, LONGEST)] + " ..."
 
 
@@ -168,7 +193,7 @@ def _files(card: Card, findings: Sequence[Finding], groups: Sequence[Group], rep
         row, record = finding.row, record_of(card, finding.row)
         if name := row.details.get("instance_file"):
             found[f"instances/{name}"] = row.details["instance"]
-        elif record is not None and record.on and (text := instance_of(finding.counterexample or {}, record.on)):
+        elif record is not None and record.on and (text := instance_of(record.on)):
             found[f"instances/{slug(card.key, row.statement, row.claim).replace('/', '-')}.toml"] = text
     for group in groups:
         if report is not None and group.first in report.scripts:

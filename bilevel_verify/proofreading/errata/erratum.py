@@ -11,7 +11,8 @@ class Spot:
     """One place where the defect shows.
 
     ``latex`` is the printed formula, ``stated`` the card's own display of it ("as we read it") where nothing is quoted;
-    ``sentence`` is what is wrong there; ``marks`` say in which respect what was judged is not the printed formula.
+    ``sentence`` is what is wrong there; ``marks`` say in which respect what was judged is not the printed formula;
+    ``also`` are further places that print the same formula.
     """
 
     place: str
@@ -20,6 +21,7 @@ class Spot:
     stated: str = ""
     kind: str = ""
     marks: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +84,7 @@ class Erratum:
     @property
     def places(self) -> tuple[str, ...]:
         """Every place, once."""
-        return tuple(dict.fromkeys(spot.place for spot in self.spots))
+        return tuple(dict.fromkeys(place for spot in self.spots for place in (spot.place, *spot.also)))
 
     def to_dict(self) -> dict[str, object]:
         """All fields, for JSON; files by name."""

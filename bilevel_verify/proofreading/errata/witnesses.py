@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from bilevel_verify.audit.findings.finding import Finding
 from bilevel_verify.errors import BilevelVerifyError
 from bilevel_verify.language import parse, to_latex, tree
+from bilevel_verify.problems.catalogue import zoo
 from bilevel_verify.problems.files import dump, from_spec
 from bilevel_verify.problems.problem import Problem
 from bilevel_verify.proofreading.errata.erratum import Witness
@@ -19,7 +20,7 @@ LEVELS = {"bilevel": "bilevel", "minimax": "minimax", "single_level": "one-level
 
 def witness_of(card: Card, findings: Sequence[Finding]) -> Witness | None:
     """The first point with the values of both sides; without them, the first point."""
-    shown = [f for f in findings if f.counterexample]
+    shown = [f for f in findings if f.counterexample and f.row.kind != "executability"]
     full = [f for f in shown if f.row.measured is not None and f.row.bound is not None]
     if not (full or shown):
         return None
@@ -27,19 +28,21 @@ def witness_of(card: Card, findings: Sequence[Finding]) -> Witness | None:
     row, point, display = finding.row, dict(finding.counterexample or {}), display_of(card)
     values = tuple((to_latex(tree.Letter(n), display), str(v)) for n, v in point.items() if n not in INSTANCE)
     names = [n for n in point if n not in INSTANCE]
-    sides = None if row.measured is None or row.bound is None else (row.measured, row.bound)
+    unsaid = row.measured is None or row.bound is None or row.kind == "probability"
+    sides = None if unsaid else (float(row.measured or 0), float(row.bound or 0))
     return Witness(
         values, _problem(point), _relation(finding, display), sides, row.where or "",
         tuple(_letters(card, card.entries.get(row.statement or ""), names, display)),
     )  # fmt: skip
 
 
-def instance_of(point: Mapping[str, str], spec: object) -> str:
-    """The problem file of a recorded instance; empty if there is none to write."""
-    if not isinstance(spec, Mapping):
-        return ""
+def instance_of(spec: object) -> str:
+    """The problem file of a recorded instance, named or written out; empty if there is none to write."""
     try:
-        problem = from_spec(spec, name="counterexample")
+        if isinstance(spec, Mapping):
+            problem: object = from_spec(spec, name="counterexample")
+        else:
+            problem = zoo(str(spec).removeprefix("zoo:"))
     except BilevelVerifyError:
         return ""
     return dump(problem) if isinstance(problem, Problem) else ""
@@ -62,14 +65,13 @@ def _problem(point: Mapping[str, str]) -> str:
 
 
 def _of_the_zoo(name: str) -> tuple[str, dict[str, str]]:
-    from bilevel_verify.problems import zoo
-
+    """Kind and formulas of a problem of the zoo, the values of its letters after them."""
     try:
         problem = zoo(name)
     except BilevelVerifyError:
         return "", {}
-    text = {k: v for k in ("f", "g") if (v := getattr(problem, "text", {}).get(k))}
-    return getattr(problem, "kind", ""), text
+    text = {k: str(v) for k, v in getattr(problem, "text", {}).items() if k in ("f", "g")}
+    return getattr(problem, "kind", ""), text | {k: str(v) for k, v in getattr(problem, "knobs", {}).items()}
 
 
 def _latex(text: str) -> str:
