@@ -80,7 +80,8 @@ def _witness(one: Witness) -> Iterator[str]:
 
 
 def _repair(one: Repair) -> Iterator[str]:
-    yield from ("", f"Nearest true form{' (what changed is underlined)' if r'\underline' in one.latex else ''}:", "")
+    marked = " (what changed is underlined)" if r"\underline" in one.latex else ""
+    yield from ("", f"Nearest true form{marked}:", "")
     yield from (f"$${row}$$" for row in one.latex.split(r" \\ "))
     yield from (f"* {line}" for line in one.hypotheses)
     verdict = f" This form: {one.verdict}." if one.verdict else " This form was not judged here."

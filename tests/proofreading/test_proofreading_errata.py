@@ -236,6 +236,7 @@ def test_an_instance_is_named_with_its_formulas_and_written_as_a_file() -> None:
     assert entry.witness is not None
     assert "zoo:toy-a" in entry.witness.problem
     assert "$f=" in entry.witness.problem
+    assert entry.witness.relation.endswith(r"\le \epsilon")
     assert entry.witness.sides is not None
     assert entry.witness.sides[0] > entry.witness.sides[1]
     (file,) = [text for name, text in entry.files.items() if name.startswith("instances/")]

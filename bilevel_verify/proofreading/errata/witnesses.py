@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from bilevel_verify.audit.findings.finding import Finding
 from bilevel_verify.errors import BilevelVerifyError
 from bilevel_verify.language import parse, to_latex, tree
+from bilevel_verify.language.latex import RELATIONS
 from bilevel_verify.problems.catalogue import zoo
 from bilevel_verify.problems.files import dump, from_spec
 from bilevel_verify.problems.problem import Problem
@@ -14,6 +16,7 @@ from bilevel_verify.proofreading.errata.erratum import Witness
 from bilevel_verify.proofreading.errata.repairing import display_of
 from bilevel_verify.theorems.card import Card, Entry
 
+OPERATOR = re.compile(r"\s*(<=|>=|==|<|>)\s*")
 INSTANCE = ("problem", "kind", "f", "g", "x", "y", "feasible", "eps", "x0", "digits")
 LEVELS = {"bilevel": "bilevel", "minimax": "minimax", "single_level": "one-level", "simple_bilevel": "simple bilevel"}
 
@@ -86,12 +89,13 @@ def _relation(finding: Finding, display: Mapping[str, str]) -> str:
     row = finding.row
     if not (row.left and row.right):
         return ""
+    written = OPERATOR.match(row.right)  # rows of runs carry their relation with the right side
+    op = written[1] if written else str(row.details.get("op") or "<=")
     try:
-        sides = [to_latex(parse(text), display) for text in (row.left, row.right)]
+        left, right = (to_latex(parse(text), display) for text in (row.left, OPERATOR.sub("", row.right)))
     except BilevelVerifyError:
         return ""
-    op = {"<=": r"\le", ">=": r"\ge", "==": "="}.get(str(row.details.get("op", "<=")), str(row.details.get("op")))
-    return f"{sides[0]} {op} {sides[1]}"
+    return f"{left} {RELATIONS.get(op, op)} {right}"
 
 
 def _letters(
