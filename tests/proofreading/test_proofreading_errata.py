@@ -19,7 +19,7 @@ from bilevel_verify.problems.files import loads
 from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.errata.collecting import errata
 from bilevel_verify.proofreading.errata.erratum import Erratum
-from bilevel_verify.proofreading.errata.places import title_of, words_of
+from bilevel_verify.proofreading.errata.places import title_of, without_ids, words_of
 from bilevel_verify.proofreading.errata.repairing import marked_latex
 from bilevel_verify.proofreading.report import Report
 from bilevel_verify.reporting.errata import write_errata
@@ -56,6 +56,13 @@ source = "(7), last link"
 chain = ["2*b", "<= b"]
 printed = '2b\le b'
 refuted = { since = "1", why = "as in slip: it is lost here too" }
+
+[[inequality]]
+id = "third"
+source = "(8)"
+chain = ["4*b", "<= b"]
+printed = '4b\le b'
+refuted = { since = "1", why = "three of them are lost (see slip)" }
 
 [[inequality]]
 id = "other"
@@ -114,8 +121,9 @@ def entries(card: Card, findings: list[Finding]) -> tuple[Erratum, ...]:
 def test_one_cause_is_one_entry_with_all_places(entries: tuple[Erratum, ...]) -> None:
     (slip,) = [e for e in entries if any(row.startswith("slip/") for row in e.rows)]
     assert any(row.startswith("again/") for row in slip.rows)
-    assert slip.places == ("proof of Lemma 1, last link", "(7), last link")
-    assert [spot.latex for spot in slip.spots] == [r"\alpha+b\le\alpha", r"2b\le b"]
+    assert any(row.startswith("third/") for row in slip.rows)
+    assert slip.places == ("proof of Lemma 1, last link", "(7), last link", "(8)")
+    assert [spot.latex for spot in slip.spots] == [r"\alpha+b\le\alpha", r"2b\le b", r"4b\le b"]
     assert not any(row.startswith("other/") for row in slip.rows), "another slip is another entry"
 
 
@@ -123,6 +131,13 @@ def test_the_gravest_comes_first_and_titles_have_no_ids(entries: tuple[Erratum, 
     assert [e.grade for e in entries] == ["changes a constant or a rate", "local slip", "local slip"]
     assert entries[0].title == "Theorem 1 from (9): one power of n is lost"
     assert not any("slip:" in e.title or "other" in e.title for e in entries)
+
+
+def test_sentences_name_places_and_no_ids() -> None:
+    fsba = load_card("fsba")
+    assert without_ids(fsba, "the factor is lost (see c-1-c-1), a second-order method") == (
+        f"the factor is lost (see {fsba.entries['c-1-c-1'].source}), a second-order method"
+    )
 
 
 def test_an_entry_shows_point_sides_letters_and_what_matters(entries: tuple[Erratum, ...]) -> None:
@@ -225,6 +240,7 @@ def test_pages_open_with_the_gravest_and_end_with_statistics(
         assert subprocess.run([sys.executable, "-I", str(tmp_path / name)], check=False).returncode == 0
     assert r"\underline" in markdown
     assert "built-in" not in html
+    assert "<mi>α</mi><mo>=</mo><mn>" in html.replace(' stretchy="false"', ""), "the point itself"
     assert "first gap" in html
     assert "first gap" in markdown
 

@@ -12,7 +12,7 @@ from bilevel_verify.checks.verdicts.verdict import Row
 from bilevel_verify.files import slug
 from bilevel_verify.proofreading.defect import KINDS, Defect, Group
 from bilevel_verify.proofreading.errata.erratum import Erratum, Spot
-from bilevel_verify.proofreading.errata.places import matters_for, place_of_row, words_of
+from bilevel_verify.proofreading.errata.places import matters_for, place_of_row, without_ids, words_of
 from bilevel_verify.proofreading.errata.repairing import repair_of
 from bilevel_verify.proofreading.errata.witnesses import instance_of, witness_of
 from bilevel_verify.proofreading.report import Report
@@ -128,7 +128,7 @@ def _spots(card: Card, findings: Sequence[Finding]) -> list[Spot]:
     for finding in findings:
         row, record = finding.row, record_of(card, finding.row)
         place = place_of_row(card, row.source or row.statement or "", row.statement or "")
-        sentence = (record.why if record is not None else "") or _sentence(finding)
+        sentence = without_ids(card, (record.why if record is not None else "") or _sentence(finding))
         stated = (
             "" if row.kind == "units" else row.stated or ""
         )  # the two sides of a comparison of units are no equation

@@ -51,6 +51,16 @@ def place_of_row(card: Card, source: str, statement: str) -> str:
     return title_of(source)
 
 
+def without_ids(card: Card, sentence: str) -> str:
+    """A sentence in which ids of the card's entries are the places that they stand for."""
+
+    def named(found: re.Match[str]) -> str:
+        entry = card.entries.get(found[0])
+        return entry.source if entry is not None and entry.source else found[0]
+
+    return re.sub(r"\b[a-z]+(?:-[a-z0-9]+)+\b", named, sentence)
+
+
 def matters_for(card: Card, used_by: Iterable[str], places: Iterable[str]) -> tuple[str, ...]:
     """Places that build on what is wrong: those that use it, the statement whose proof it is in, and who uses that."""
     proved = {_id(kind, number) for place in places for kind, number in STATEMENT.findall(place)}
