@@ -160,5 +160,5 @@ def _conditions(card: Card, printed: Entry | Claim, repaired: Entry | Claim) -> 
     if isinstance(printed, Entry) and isinstance(repaired, Entry):
         for name, made in repaired.parameters.items():
             if name not in printed.parameters or printed.parameters[name].expression != made.expression:
-                one, other = tree.Letter(name), made.expression.tree
-                yield f"definition: ${to_latex(one, display)} := {to_latex(other, display)}$"
+                symbol, value_of = tree.Letter(name), made.expression.tree
+                yield f"definition: ${to_latex(symbol, display)} := {to_latex(value_of, display)}$"
