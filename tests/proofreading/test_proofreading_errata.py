@@ -141,6 +141,9 @@ def test_sentences_name_places_and_no_ids() -> None:
 
 
 def test_an_entry_shows_point_sides_letters_and_what_matters(entries: tuple[Erratum, ...]) -> None:
+    rate = entries[0].witness
+    assert rate is not None
+    assert "no constant will do" in rate.problem, "a ray is said to be one"
     (other,) = [e for e in entries if e.place == "(9)"]
     assert other.witness is not None
     assert other.witness.sides is not None

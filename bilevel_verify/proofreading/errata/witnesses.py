@@ -16,6 +16,7 @@ from bilevel_verify.proofreading.errata.erratum import Witness
 from bilevel_verify.proofreading.errata.repairing import display_of
 from bilevel_verify.theorems.card import Card, Entry
 
+GROWS = r"along these values, as $t\to\infty$, the two sides grow at different orders, so that no constant will do"
 OPERATOR = re.compile(r"\s*(<=|>=|==|<|>)\s*")
 INSTANCE = ("problem", "kind", "f", "g", "x", "y", "feasible", "eps", "x0", "digits")
 LEVELS = {"bilevel": "bilevel", "minimax": "minimax", "single_level": "one-level", "simple_bilevel": "simple bilevel"}
@@ -33,8 +34,9 @@ def witness_of(card: Card, findings: Sequence[Finding]) -> Witness | None:
     names = [n for n in point if n not in INSTANCE]
     unsaid = row.measured is None or row.bound is None or row.kind == "probability"
     sides = None if unsaid else (float(row.measured or 0), float(row.bound or 0))
+    along = row.kind == "derivation" and any(re.search(r"\bt\b", value) for _, value in values)
     return Witness(
-        values, _problem(point), _relation(finding, display), sides, row.where or "",
+        values, GROWS if along else _problem(point), _relation(finding, display), sides, row.where or "",
         tuple(_letters(card, card.entries.get(row.statement or ""), names, display)),
     )  # fmt: skip
 
