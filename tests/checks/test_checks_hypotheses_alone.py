@@ -241,6 +241,10 @@ def test_every_field_of_the_premise_of_a_letter_set_by_hand(source: str) -> None
 # --- all of them
 
 
+STATEMENT: Any = SimpleNamespace(method="a method")
+NOTHING: Any = SimpleNamespace(hypotheses=())
+
+
 def test_all_hypotheses_that_need_no_run(monkeypatch: pytest.MonkeyPatch) -> None:
     curvature(monkeypatch, -1, -1)
     delta = Enclosure(1.0, 0.5, "computed", "how")
@@ -252,22 +256,27 @@ def test_all_hypotheses_that_need_no_run(monkeypatch: pytest.MonkeyPatch) -> Non
     lost = Premise("r exists", "undecided", "hypothesis: r: none was derived", "computed")
     (last,) = hypotheses.of_statement(resolved)
     first = [hypotheses.of_constant("L", BASE), mu, hypotheses.of_truth("Delta", delta)]
-    assert hypotheses.premises(instance, resolved) == [*first, *hypotheses.flat_at_witness(instance, MU), lost, last]
+    assert hypotheses.premises(instance, resolved, STATEMENT) == [
+        *first,
+        *hypotheses.flat_at_witness(instance, MU),
+        lost,
+        last,
+    ]
     # strong convexity that no letter of the card needs is asked for all the same
     bare = instance_of(MU)
-    assert hypotheses.premises(bare, SimpleNamespace(hypotheses=())) == [mu, *hypotheses.flat_at_witness(bare, MU)]  # type: ignore[arg-type]
+    assert hypotheses.premises(bare, NOTHING, STATEMENT) == [mu, *hypotheses.flat_at_witness(bare, MU)]
 
 
 def test_the_levels_of_a_simple_bilevel_problem(monkeypatch: pytest.MonkeyPatch) -> None:
     from bilevel_verify.checks.instances import simple_hypotheses
 
-    levels = Premise("f is convex on Z", "holds")
+    levels, parts = Premise("f is convex on Z", "holds"), Premise("f has a Lipschitz gradient on Z", "not applicable")
     monkeypatch.setattr(simple_hypotheses, "of_levels", lambda instance: [levels])
-    nothing: Any = SimpleNamespace(hypotheses=())
+    monkeypatch.setattr(simple_hypotheses, "of_parts", lambda instance, statement: [parts] * (statement is STATEMENT))
     instance = instance_of(None)
-    assert hypotheses.premises(instance, nothing) == []
+    assert hypotheses.premises(instance, NOTHING, STATEMENT) == []
     instance.problem.kind = "simple_bilevel"
-    assert hypotheses.premises(instance, nothing) == [levels]
+    assert hypotheses.premises(instance, NOTHING, STATEMENT) == [parts, levels]
 
 
 @pytest.mark.parametrize(
