@@ -47,9 +47,9 @@ def test_the_speed_of_a_sum_is_that_of_its_fastest_term() -> None:
 def test_a_strict_hypothesis_does_not_hold_at_its_end() -> None:
     """k > l and k <= l together: there is no point to set out from, although one would satisfy both as >=."""
     apart, back = {"k": F(1), "l": F(-1)}, {"k": F(-1), "l": F(1)}
+    rows = (apart, back)
     regime, fits = (
-        Regime(("k", "l"), (apart, back), {}, bounds=(Bound(apart, F(0), strict), Bound(back)))
-        for strict in (True, False)
+        Regime(("k", "l"), rows, {}, bounds=(Bound(apart, F(0), strict), Bound(back))) for strict in (True, False)
     )
     sides = growth_of(parse("k*log(k)"), {}), growth_of(parse("1"), {})
     assert compare(*sides, fits) is not None
