@@ -9,6 +9,7 @@ from typing import Any
 
 import mpmath
 import pytest
+import sympy
 from flint import arb
 
 from bilevel_verify.atoms import kernels
@@ -90,6 +91,13 @@ def test_positive_powers_of_a_ball_that_begins_at_zero(exponent: Fraction) -> No
     assert float(found.upper()) <= 2.0 ** float(exponent) * 1.0001
 
 
+@pytest.mark.parametrize("exponent", [F(1, 3), F(3, 2)])
+def test_a_ball_that_reaches_below_zero_by_rounding_has_positive_powers(exponent: Fraction) -> None:
+    found = BALLS.power(arb(1, 1), exponent)
+    for value in (0.0, 0.3, 2.0):
+        assert encloses(found, mpmath.mpf(value) ** (mpmath.mpf(exponent.numerator) / exponent.denominator))
+
+
 @pytest.mark.parametrize("exponent", [F(1, 3), F(-1, 3), F(1, 2), F(-2), F(7, 5), F(-1)])
 def test_powers_of_positive_points(exponent: Fraction) -> None:
     for value in (0.25, 3.0):
@@ -106,6 +114,7 @@ def test_maxima_minima_and_roundings() -> None:
     assert BALLS.sign(arb(-2)) == -1
     assert BALLS.neg(arb(3)) == -3
     assert encloses(BALLS.constant(F(1, 3)), mpmath.mpf(1) / 3, 1e-30)
+    assert encloses(BALLS.constant(sympy.sqrt(2)), mpmath.sqrt(2), 1e-30)
 
 
 # --- smooth atoms
@@ -243,3 +252,19 @@ def test_the_periodic_function_on_every_piece_and_over_several(order: int, nu: F
 def test_the_slope_of_the_periodic_function_is_refused_beyond_its_order() -> None:
     with pytest.raises(MathematicalError, match="order 5"):
         balls.ball_atom("psi", 5, arb(0.5), (F(1, 2),))
+
+
+def test_a_point_just_below_an_integer_lies_on_the_piece_before_it() -> None:
+    below = arb(2) - arb(2) ** -80
+    for order in range(4):
+        wanted = kernels.multiprecision("psi", order)(mpmath.mpf(2) - mpmath.mpf(2) ** -80, mpmath.mpf(0.5))
+        assert encloses(ball_atom("psi", order, below, (F(1, 2),)), wanted)
+
+
+@pytest.mark.parametrize("nu", [F(1, 2), F(1)])
+@pytest.mark.parametrize("t", [0.5, 1.5, 2.5, 3.5, -0.5, -1.25])
+def test_the_fourth_derivative_of_the_periodic_function(nu: Fraction, t: float) -> None:
+    third, parameter = kernels.multiprecision("psi", 3), mpmath.mpf(nu.numerator) / nu.denominator
+    wanted = mpmath.diff(lambda s: third(s, parameter), mpmath.mpf(t))
+    found = ball_atom("psi", 4, arb(t), (nu,))
+    assert float(found.mid()) == pytest.approx(float(wanted), rel=1e-9)
