@@ -181,17 +181,24 @@ def test_powers_with_a_kink_at_points_and_over_balls(name: str, p: Fraction, ord
     points = (-2.0, -0.5, 0.5, 2.0)
     for t in points:
         assert encloses(ball_atom(name, order, arb(t), (p,)), power_atom(name, order, p, t), 1e-30)
-    for low, high in ((-1.0, 3.0), (-3.0, 1.0), (-2.5, 2.5)):
+    for low, high in ((-1.0, 3.0), (-3.0, 1.0), (-2.5, 2.5), (-0.5, 0.25), (-0.25, 0.5)):
         found = ball_atom(name, order, hull(low, high), (p,))
         if found.is_nan():
             assert p < order
             continue
-        for t in (*points, low, high, 1e-9, -1e-9):
+        for t in (*points, 0.125, -0.125, low, high, 1e-9, -1e-9):
             if low <= t <= high:
                 assert encloses(found, power_atom(name, order, p, t))
         if p >= order:
             most = max(abs(power_atom(name, order, p, t)) for t in (low, high))
             assert float(abs(found).upper()) <= float(most) * 1.0001 + 1e-6
+
+
+@pytest.mark.parametrize("name", ["abspow", "sgnpow", "pluspow"])
+def test_a_whole_power_has_no_derivative_beyond_its_degree(name: str) -> None:
+    for p, order in ((F(1), 2), (F(1), 3), (F(2), 3)):
+        for where in (arb(0.5), arb(-0.5), hull(-1.0, 2.0)):
+            assert ball_atom(name, order, where, (p,)).is_zero()
 
 
 @pytest.mark.parametrize(("name", "p", "order"), [(n, p, k) for n, p, k in POWERS if p >= k])
