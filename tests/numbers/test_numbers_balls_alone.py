@@ -105,6 +105,21 @@ def test_powers_of_positive_points(exponent: Fraction) -> None:
         assert encloses(BALLS.power(arb(value), exponent), wanted, 1e-30)
 
 
+def test_quotients_whole_powers_and_exact_roots() -> None:
+    assert BALLS.div(arb(1), arb(4)) == 0.25
+    assert BALLS.div(arb(6), arb(-3)) == -2
+    assert BALLS.div(arb(1), arb(0, 1)).is_nan() or not BALLS.div(arb(1), arb(0, 1)).is_finite()
+    assert BALLS.power(arb(-2), F(3)) == -8
+    assert BALLS.power(arb(-2), F(-2)) == 0.25
+    assert BALLS.power(arb(-2), F(0)) == 1
+    square = BALLS.power(arb(0, 1), F(2))
+    assert square.contains(arb(0))
+    assert square.contains(arb(1))
+    assert BALLS.power(arb(4), F(1, 2)).is_exact()
+    assert BALLS.add(arb(1), arb(2)) == 3
+    assert BALLS.mul(arb(3), arb(2)) == 6
+
+
 def test_maxima_minima_and_roundings() -> None:
     assert BALLS.maximum(arb(1), arb(2)) == 2
     assert BALLS.minimum(arb(1), arb(2)) == 1
