@@ -39,7 +39,11 @@ def encloses(found: Any, wanted: Any, width: float | None = None) -> bool:
     """The ball holds a number of 40 digits, up to their rounding, and is hardly wider than ``width``."""
     exact = ball(mpmath.mpf(wanted))
     near = exact + arb(0, float(abs(mpmath.mpf(wanted)) * mpmath.mpf(10) ** -36) + 1e-40)
-    return bool(found.overlaps(near)) and (width is None or float(found.rad()) <= width * (1 + abs(float(wanted))))
+    return (
+        not found.is_nan()
+        and bool(found.overlaps(near))
+        and (width is None or float(found.rad()) <= width * (1 + abs(float(wanted))))
+    )
 
 
 # --- relations
@@ -250,6 +254,11 @@ def test_the_function_of_huber_on_its_three_pieces_and_over_its_corners(order: i
         for t in (*points, low, high):
             if low <= t <= high:
                 assert encloses(found, huber(order, d, t))
+
+
+def test_huber_has_no_derivative_beyond_the_second() -> None:
+    for order in (3, 4, 5):
+        assert all(ball_atom("huber", order, arb(t), (F(1),)).is_zero() for t in (-3, 0.25, 3))
 
 
 # --- the period-4 function
