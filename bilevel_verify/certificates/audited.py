@@ -36,7 +36,7 @@ def with_certificates(
     ----------
     findings : of an audit; verdicts are not changed.
     folder : gets ``PAPER-STATEMENT-CLAIM.json``, one for each accepted certificate; None writes none.
-    coq : gets ``PAPER.v``, a lemma for each certificate that has a word in Coq.
+    coq : gets a file of each paper (``agm_bio.v``), a lemma for each certificate that has a word in Coq.
     jobs : processes.
     done : called with (statement, done, total).
 
@@ -65,14 +65,20 @@ def with_certificates(
             if folder is not None:
                 details["certificate_file"] = _write(folder, f"{name}.json", certificate.text + "\n")
             if coq is not None and (shown := _lemma(certificate, name)):
-                lemmas.setdefault(row.paper or "", []).append(shown)
-                details["coq_file"] = f"{row.paper}.v"
+                details["coq_file"] = coq_file(row.paper or "")
+                lemmas.setdefault(details["coq_file"], []).append(shown)
             reason = f"{reason}; {certificate.short}" if certificate.short else reason
         result[place] = replace(findings[place], row=replace(row, details=details, reason=reason))
-    for paper, texts in lemmas.items():
+    for file, texts in lemmas.items():
         assert coq is not None
-        _write(coq, f"{paper}.v", "\n".join([PRELUDE, *texts]))
+        _write(coq, file, "\n".join([PRELUDE, *texts]))
     return result, levels
+
+
+def coq_file(paper: str) -> str:
+    """The name of a paper's Coq file: a module's name is an identifier, so ``agm-bio`` is ``agm_bio.v``."""
+    name = re.sub(r"[^A-Za-z0-9]", "_", paper)
+    return f"{name if name[:1].isalpha() else f'paper_{name}'}.v"
 
 
 def _lemma(certificate: Certificate, name: str) -> str:

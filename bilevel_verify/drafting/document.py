@@ -128,6 +128,6 @@ def plain_words(text: str) -> str:
     return re.sub(r"[ \t]+", " ", re.sub(r"[{}*]|_(?=\W)|~", " ", text))
 
 
-def slug(name: str) -> str:
-    """A printed name as an id: ``Lemma B.3`` is ``lemma-b-3``."""
-    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "item"
+def slug(name: str, longest: int = 60) -> str:
+    """A printed name as an id: ``Lemma B.3`` is ``lemma-b-3``; a long one is cut (a card takes no longer)."""
+    return re.sub(r"[^a-z0-9]+", "-", name.lower())[:longest].strip("-") or "item"

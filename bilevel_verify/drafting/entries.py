@@ -167,7 +167,7 @@ class Composer:
         name = self.reader.document.units[of].name if of is not None else unit.name or unit.section or unit.kind
         stem = slug(name) + ("-proof" if unit.kind == "proof" else "")
         number = printed.context.formula.number
-        stem = f"{stem}-eq-{slug(number)}" if number else stem
+        stem = f"{stem}-eq-{slug(number, 20)}" if number else stem
         self.ids[stem] += 1
         return stem if number and self.ids[stem] == 1 else f"{stem}-{self.ids[stem]}"
 

@@ -15,7 +15,7 @@ from bilevel_check import check
 from bilevel_verify.audit.findings.levels import CHECKED, WORD
 from bilevel_verify.audit.formula import check as judged
 from bilevel_verify.audit.formula import claims_of
-from bilevel_verify.certificates.audited import with_certificates
+from bilevel_verify.certificates.audited import coq_file, with_certificates
 from bilevel_verify.certificates.coq.lemmas import PRELUDE, NotWritten, lemma
 from bilevel_verify.certificates.finding import Certificate, certify
 from bilevel_verify.cli import main
@@ -35,7 +35,16 @@ def test_the_audit_writes_certificates_and_says_the_level(tmp_path: Path, capsys
     text = (tmp_path / "found" / row["details"]["certificate_file"]).read_text()
     assert check(text).shows == "proved"
     assert json.loads(text)["about"]["statement"] == "equation-29"
-    assert (tmp_path / "coq" / "agm-bio.v").read_text().startswith(PRELUDE)
+    assert row["details"]["coq_file"] == "agm_bio.v"
+    assert (tmp_path / "coq" / "agm_bio.v").read_text().startswith(PRELUDE)
+
+
+@pytest.mark.parametrize(
+    ("paper", "file"),
+    [("agm-bio", "agm_bio.v"), ("2024 draft", "paper_2024_draft.v"), ("", "paper_.v"), ("x.y", "x_y.v")],
+)
+def test_files_of_coq_are_named_by_identifiers(paper: str, file: str) -> None:
+    assert coq_file(paper) == file
 
 
 def test_a_row_without_a_certificate_keeps_its_verdict_and_says_so() -> None:
@@ -82,10 +91,11 @@ def test_coq_accepts_the_lemmas_and_no_false_one(tmp_path: Path, certificates: l
     (tmp_path / "good.v").write_text("\n".join([BEFORE, *lemmas, lemma(refuted.text, "r")]))
     false = lemmas[0].replace("(2 * (sqrt", "(3 * (sqrt")
     assert false != lemmas[0]
+    (tmp_path / coq_file("my-draft")).write_text((tmp_path / "prelude.v").read_text())
     (tmp_path / "bad.v").write_text(BEFORE + false)
     status = [
         subprocess.run(["coqc", "-q", "-R", ".", "", name], cwd=tmp_path, capture_output=True, check=False).returncode
-        for name in ("prelude.v", "good.v", "bad.v")
+        for name in ("prelude.v", "good.v", coq_file("my-draft"), "bad.v")
     ]
-    assert status[:2] == [0, 0]
-    assert status[2] != 0
+    assert status[:3] == [0, 0, 0]
+    assert status[3] != 0

@@ -98,3 +98,17 @@ def test_nests_without_end_cost_little(tmp_path: Path, text: str) -> None:
     with suppress(InputError):
         draft(path)
     assert time.process_time() - started < 30
+
+
+def test_a_long_name_gives_ids_that_a_card_takes(tmp_path: Path) -> None:
+    path = tmp_path / "paper.tex"
+    name = "a name " * 40
+    body = f"\\begin{{lemma}}[{name}] Let $a>0$. Then \\[ a \\le 2a \\tag{{{name}}} \\] \\end{{lemma}}\n"
+    path.write_text(
+        f"\\section{{{name}}} For $a>0$, \\[ a \\le 3a \\] and \\[ a \\le 4a \\]\n" + body * 3, encoding="utf-8"
+    )
+    card = tmp_path / "card.toml"
+    card.write_text(draft(path).text(), encoding="utf-8")
+    ids = list(load_card(card).entries)
+    assert len(ids) >= 4
+    assert all(len(name) <= 100 for name in ids)

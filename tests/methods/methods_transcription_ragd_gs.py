@@ -48,6 +48,8 @@ def ragd_gs(p, L, H_nu, nu_f, lam, alpha, beta, alpha_p, beta_p, T_0, T_k, Tp_0,
             k, t = 0, t + 1
         elif norm(_exact_gradient(p, average, lam)) <= eps:
             return rows, average
+    if k == 0:  # ended by its budget right after a restart: the start of the new epoch is the last point
+        rows.put(t, 0, x=x[0])
     return rows, None
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 
 import numpy as np
 import pytest
+import sympy
 from scipy.optimize import minimize
 
 import bilevel_verify as bv
@@ -184,6 +186,29 @@ def test_minimal_norm_gradient_solves_its_sub_problem() -> None:
             ]
             found = minimize(lambda z, a=toy.a: (z - a) @ (z - a) / 2, following, constraints=cuts, tol=1e-12)
             np.testing.assert_allclose(following, found.x, atol=2e-6)
+
+
+def test_minimal_norm_gradient_takes_no_half_space_from_rounding_errors() -> None:
+    """From argmin f in floating point the gradient of f is noise: the first step is ``argmin f`` over Q_0 alone."""
+    rng = np.random.default_rng(41005)
+    feasible = bv.Ball(radius=2)
+    x1, x2 = sympy.symbols("x1 x2", real=True)
+    for _ in range(20):
+        angle = Fraction(int(rng.integers(1, 9)), 10)
+        c, s = (1 - angle**2) / (1 + angle**2), 2 * angle / (1 + angle**2)  # a rotation over the rationals
+        u, v = (sympy.Rational(a.numerator, a.denominator) for a in (c, s))
+        f = (u * x1 - v * x2) ** 2 / 2 + 2 * (v * x1 + u * x2) ** 2 - 3 * x1 + x2
+        turn = np.array([[c, -s], [s, c]], dtype=float)
+        hessian = turn.T @ np.diag([1.0, 4.0]) @ turn
+        start = np.linalg.solve(hessian, [3.0, -1.0])
+        g = 3 * (x1 - 2) ** 2 / 2 + x2**2
+        problem = bv.simple_bilevel(f=f, g=g, x=[x1, x2], feasible=feasible)
+        run = bv.solve(problem, "mng", x0=list(start), parameters={"M": 4.5, "K": 1})
+        inner = start - np.array([3 * (start[0] - 2), 2 * start[1]]) / 4.5
+        mapping = 4.5 * (start - inner / max(1.0, float(np.linalg.norm(inner)) / 2))
+        along = np.linalg.solve(hessian, mapping)
+        expected = start - along * (0.75 / 4.5) * (mapping @ mapping) / (mapping @ along)
+        np.testing.assert_allclose(run.trace.x[1], expected, atol=1e-9)
 
 
 def test_bisection_keeps_its_bracket() -> None:

@@ -13,6 +13,13 @@ from bilevel_verify.truth.sets.projections import bounds, project
 
 FloatArray = NDArray[np.float64]
 SLACK = 1e-14
+ROUNDED = 64 * 2.0**-52
+"""Rounding errors of a gradient near a point where it vanishes, in units of ``|Hessian| |x|``."""
+
+
+def is_rounding_error(slope: FloatArray, hessian: FloatArray, x: FloatArray) -> bool:
+    """Whether a gradient at ``x`` is no larger than its rounding errors there, so that its direction says nothing."""
+    return float(np.linalg.norm(slope)) <= ROUNDED * float(np.linalg.norm(hessian)) * float(np.linalg.norm(x))
 
 
 def linear_minimum(feasible: FeasibleSet, p: FloatArray) -> FloatArray:

@@ -9,7 +9,12 @@ import numpy as np
 from bilevel_verify.errors import MathematicalError
 from bilevel_verify.methods.engine import Outcome, uncounted
 from bilevel_verify.methods.plain import FloatArray
-from bilevel_verify.methods.simple.geometry import linear_minimum, linear_minimum_with_cut, project_on_level_set
+from bilevel_verify.methods.simple.geometry import (
+    is_rounding_error,
+    linear_minimum,
+    linear_minimum_with_cut,
+    project_on_level_set,
+)
 from bilevel_verify.methods.simple.steppers import SimpleStepper
 from bilevel_verify.problems.feasible import Isotonic, Orthant, WholeSpace
 from bilevel_verify.truth.functions.quadratics import quadratic_of
@@ -153,11 +158,14 @@ class Mng(SimpleStepper):
         cuts = []
         if np.any(mapping):
             cuts.append((mapping, float(mapping @ self.x) - 0.75 / M * float(mapping @ mapping)))
-        if np.any(slope):
+        if not is_rounding_error(slope, self._hessian_at(self.x), self.x):  # where f is least, W_k is the whole space
             cuts.append((-slope, -float(slope @ self.x)))
         self.x = self._minimum(cuts)
         self.k += 1
         return None
+
+    def _hessian_at(self, z: FloatArray) -> FloatArray:
+        return self.free.hess_f(z)[0] if self.hessian is None else self.hessian
 
     def _minimum(self, cuts: list[tuple[FloatArray, float]]) -> FloatArray:
         """``argmin f`` over the cuts ``<c, z> <= b``: every choice of binding cuts, the one with valid multipliers."""
@@ -187,8 +195,7 @@ class Mng(SimpleStepper):
         z, multipliers = self.x.copy(), np.zeros(m)
         for _ in range(60):
             gradient = self.free.grad_f(z)[0]
-            hessian = self.free.hess_f(z)[0] if self.hessian is None else self.hessian
-            system = np.block([[hessian, A.T], [A, np.zeros((m, m))]])
+            system = np.block([[self._hessian_at(z), A.T], [A, np.zeros((m, m))]])
             try:
                 step = np.linalg.solve(system, np.concatenate([-gradient, b - A @ z]))
             except np.linalg.LinAlgError:

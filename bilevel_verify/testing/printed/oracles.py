@@ -129,10 +129,14 @@ class NamedOracles(CountedOracles):
 
     def least_f(self, c: ArrayLike, b: float, p: ArrayLike, d: float) -> FloatArray:
         """Where the quadratic f is least among ``c.z <= b``, ``p.z >= d``: every choice of binding ones in turn."""
+        from bilevel_verify.methods.simple.geometry import is_rounding_error
+
         assert self.simple is not None
         hessian = self.simple.f.hessian(np.zeros(self.dx))
         free = np.linalg.solve(hessian, -self.simple.f.gradient(np.zeros(self.dx)))
         rows = [(np.asarray(c, float), float(b)), (-np.asarray(p, float), -float(d))]
+        if is_rounding_error(rows[1][0], hessian, free):  # p is the gradient where f is least: no half-space
+            rows.pop()
         rows = [(row, bound) for row, bound in rows if np.any(row)]
         z: FloatArray = np.asarray(free, dtype=np.float64)
         for binding in (held for size in range(len(rows) + 1) for held in itertools.combinations(rows, size)):
