@@ -43,6 +43,12 @@ def test_a_point_has_no_radius() -> None:
     assert rounding.centred(0.1, 0.1) == (0.1, 0.0)
 
 
+@pytest.mark.parametrize("number", ["1", None, [1.0], 1j])
+def test_what_is_no_number_has_no_ball(number: Any) -> None:
+    with pytest.raises(TypeError, match="not a number"):
+        rounding.ball(number)
+
+
 # --- powers
 
 
