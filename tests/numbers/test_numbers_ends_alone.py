@@ -172,3 +172,25 @@ def test_a_letter_that_is_bound_hides_the_named_constant() -> None:
     values: Mapping[str, Any] = {"pi": F(3)}
     assert exact.Formula(values).value(parse("pi + 1")) == 4
     assert 4.1 < float(exact.Formula({}).value(parse("pi + 1")).mid()) < 4.2
+
+
+class Lazy(TreeEvaluator):
+    """What is not understood is refused where it is reached."""
+
+    lazy = True
+
+
+@pytest.mark.parametrize(
+    "node",
+    [
+        tree.Call("sum", (tree.Letter("i"), tree.Tuple((tree.Letter("i"), tree.Number(F(1)))))),
+        tree.Tuple((tree.Number(F(1)), tree.Number(F(2)))),
+        tree.Call("nothing", (tree.Number(F(1)),)),
+    ],
+)
+def test_what_is_not_understood_is_refused_when_it_is_read_or_when_it_is_reached(node: tree.Node) -> None:
+    with pytest.raises(MathematicalError):
+        TreeEvaluator(exact.EXACT, {}).compiled(node)
+    function = Lazy(exact.EXACT, {}).compiled(node)
+    with pytest.raises(MathematicalError):
+        function({"i": F(1)})
