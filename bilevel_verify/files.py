@@ -83,3 +83,14 @@ def parse_toml(text: str, label: str, error: type[InputError] = InputError) -> d
         return tomllib.loads(text)
     except (RecursionError, ValueError) as reason:
         raise error(f"{label}: not TOML: {str(reason)[:120] or 'nested too deeply'}") from None
+
+
+def slug(*parts: str | None) -> str:
+    """A name that can be a fragment of an address: letters, digits, dashes, slashes; unique."""
+    text = "--".join(p for p in parts if p)
+    safe = re.sub(r"[^A-Za-z0-9_./-]+", "-", text).strip("-")
+    if safe == text:
+        return safe
+    import hashlib
+
+    return f"{safe[:60]}-{hashlib.sha256(text.encode()).hexdigest()[:6]}"

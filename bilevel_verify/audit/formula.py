@@ -184,7 +184,7 @@ def _known_names(node: tree.Node, ranges: Mapping[str, str], text: str, vectors:
             raise InputError(f"unknown letter {name!r} in {text!r}; {fix}")
     try:
         functions = SCALAR_FUNCTIONS | RANGE_FUNCTIONS | (VECTOR_OPERATIONS if vectors else frozenset())
-        fields.check(node, Names(frozenset(letters), functions), fields.Place("check"), text)
+        fields.check(node, Names(frozenset(letters), functions), fields.Place("check", alone=True), text)
     except CardError as error:
         raise InputError(str(error)) from None
 

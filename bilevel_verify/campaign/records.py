@@ -64,11 +64,12 @@ def constant_record(constant: Constant) -> Json:
         "meaning": constant.meaning,
         "witness": plain(constant.witness),
         "why": _tree(constant.why),
+        "cause": constant.why.cause(),
     }
 
 
 def _tree(reason: Reason) -> Json:
-    return {"rule": reason.rule, "statement": reason.statement, "parts": [_tree(p) for p in reason.parts]}
+    return {"rule": reason.rule, "statement": reason.said(), "parts": [_tree(p) for p in reason.parts]}
 
 
 def enclosure_record(enclosure: Enclosure) -> Json:

@@ -259,7 +259,8 @@ def prepare(
         # a false constant comes before what it makes false, a prescription after the theorem's own conditions
         first = [hyp.of_given(one) for one in given if one.source]
         last = [hyp.of_given(one) for one in given if not one.source]
-        return Case(request, instance, resolved, [*first, *hyp.premises(instance, resolved), *last], member)
+        stated = hyp.premises(instance, resolved, request.statement)
+        return Case(request, instance, resolved, [*first, *stated, *last], member)
 
 
 def letters_needed(request: Request) -> set[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -141,7 +140,7 @@ def verdict_table(rows: Sequence[Mapping[str, Any]], title: str = "") -> None:
         names = list(dict.fromkeys(f"{r['statement']}:{r['claim'] or r['kind']}" for r in members))
         more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
         listed = ", ".join(names[:MOST_NAMED]) + more
-        _print(Text(f"– not applicable ({len(members)} rows): {why}{remedy_of(why)}\n    {listed}"))
+        _print(Text(f"– not applicable ({len(members)} rows): {why}\n    {listed}"))
     seen = len(shown) + sum(map(len, folded.values()))
     if len(rows) > seen:
         say(f"the worst {seen} of {len(rows)} rows are shown; --json has all")
@@ -162,12 +161,6 @@ def _folded(rows: Rows) -> tuple[list[Mapping[str, Any]], dict[str, list[Mapping
     many = {why: members for why, members in groups.items() if len(members) >= FEWEST_FOLDED}
     rest = [row for row in rows if row["verdict"] != "not applicable" or row["reason"] not in many]
     return rest, many
-
-
-def remedy_of(reason: str) -> str:
-    """What to add to a problem file where a constant is infinite, but finite on a box that the reason names."""
-    found = re.search(r"finite for (\w+) in (\[[^\]]+\])", reason)
-    return f"; add {found[1]} = {found[2]} under [domain] of the problem" if found else ""
 
 
 def _blocks(title: str, lines: Sequence[Sequence[Any]]) -> None:

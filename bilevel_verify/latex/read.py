@@ -60,7 +60,7 @@ def _hinted(error: LatexError, source: str) -> LatexError:
     """For text without a command, typed perhaps in the expression language: how a power is written there."""
     if "\\" in source or "^" not in source:
         return error
-    message = f"{error.message}; in the expression language a power is written '**'"
+    message = f"'^' is a power in LaTeX only: write '**', or LaTeX throughout ({error.message})"
     return LatexError(message, error.reason, error.line, error.column or 1, error.readings)
 
 

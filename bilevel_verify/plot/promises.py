@@ -14,7 +14,7 @@ from bilevel_verify.checks.verdicts.verdict import Row
 from bilevel_verify.checks.verdicts.verification import Verification
 from bilevel_verify.errors import InputError
 from bilevel_verify.methods.run import Run
-from bilevel_verify.plot.style import GREY, MARKS, PALETTE, canvas, legend, line_style, picture, plain
+from bilevel_verify.plot.style import GREY, MARKS, PALETTE, canvas, few_decades, legend, line_style, picture, plain
 
 VERDICT_COLOURS = {
     "holds": PALETTE[2],
@@ -53,7 +53,7 @@ def along(problem: Any, statement: str, claim: str | None = None, *, axes: Any =
     if tight is not None:
         at = shown.judgements[tight]
         word = "broken most" if at.answer is False else "closest"
-        said = f"{word}: {at.where or f'place {tight}'}, margin {at.margin:.3g}"
+        said = f"{word}: place {tight}{f' ({at.where})' if at.where else ''}, margin {at.margin:.3g}"
         colour = PALETTE[1] if at.answer is False else PALETTE[2]
         ax.plot([tight], [at.measured], "o", markersize=8, markerfacecolor="none", markeredgecolor=colour, label=said)
         ax.axvline(tight, color=colour, linewidth=0.6, linestyle=":")
@@ -64,7 +64,9 @@ def along(problem: Any, statement: str, claim: str | None = None, *, axes: Any =
     if values and min(values) > 0 and max(values) > 100 * min(values):
         ax.set_yscale("log")
     ax.set(
-        xlabel=f"{shown.over}s, in the order of the run" if shown.over != "run" else "the end of the run",
+        xlabel=f"places of the claim (over {shown.over}), in the order of the run"
+        if shown.over != "run"
+        else "the end of the run",
         title=plain(f"{shown.statement}, {shown.claim}"),
     )
     legend(ax, below=True)
@@ -123,6 +125,8 @@ def scaling(source: Any, count: str = "iterations", exponent: float | None = Non
     right.set(
         xscale="log", xlabel=left.get_xlabel(), ylabel="local slope", title="slope between neighbours; dashed: promised"
     )
+    few_decades(left.xaxis)
+    few_decades(right.xaxis)
     legend(left, below=True)
     return figure
 

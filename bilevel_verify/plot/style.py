@@ -11,10 +11,13 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 from matplotlib import rc_context
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from bilevel_verify.errors import InputError
 
 if TYPE_CHECKING:
+    from matplotlib.axis import Axis
+
     from bilevel_verify.problems.problem import Problem
 
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -41,6 +44,15 @@ _PAPER: dict[Any, Any] = {
     "pdf.fonttype": 42,
     "text.usetex": False,
 }
+
+
+def few_decades(axis: Axis) -> None:
+    """Plain numbers at 1, 2, 5 of each decade of a logarithmic axis of less than two."""
+    low, high = axis.get_view_interval()
+    if low > 0 and high < 100 * low:
+        axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axis.set_minor_formatter(NullFormatter())
 
 
 P = ParamSpec("P")

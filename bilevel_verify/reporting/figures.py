@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bilevel_verify.reporting.words import slug
+from bilevel_verify.files import slug
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -18,6 +18,7 @@ from typing import Any
 from bilevel_verify.checks.verdicts.columns import ELSEWHERE, FIELDS, view
 from bilevel_verify.checks.verdicts.counting import judges, word_of
 from bilevel_verify.checks.verdicts.verdict import Row
+from bilevel_verify.files import slug
 from bilevel_verify.reporting import findings, words
 from bilevel_verify.reporting.build import badness, worst_rows
 from bilevel_verify.reporting.cards import bare_claim
@@ -54,7 +55,7 @@ def _environment() -> Any:
         "formula": lambda text: Markup(mixed_to_html(text, block=True)),
         "number": words.number,
         "percent": words.percent,
-        "slug": words.slug,
+        "slug": slug,
         "nested": words.nested,
         "letter": lambda name: Markup(to_mathml(_letter(name))),
     }
@@ -297,7 +298,7 @@ class View:
             item: Json = {"name": name, "verdict": verdict, "counts": {v: counts[v] for v in words.LOOKS if counts[v]}}
             record = self.records.get(name)
             item |= {"row": shown, "margin": min(margins, default=None), "source": record["source"] if record else ""}
-            found.append(item | {"anchor": words.slug("s", name, problem)})
+            found.append(item | {"anchor": slug("s", name, problem)})
         return found
 
     def hypotheses(self, name: str) -> list[Json]:
@@ -311,7 +312,7 @@ def _anchored(name: str, lines: list[Json]) -> list[Json]:
     seen: set[str | None] = set()
     for line in lines:
         problem = line["row"]["problem"]
-        line["anchor"] = None if problem in seen else words.slug("s", name, problem or "whole")
+        line["anchor"] = None if problem in seen else slug("s", name, problem or "whole")
         seen.add(problem)
     return lines
 
@@ -359,7 +360,7 @@ def _cell(name: str, problem: str | None, found: Json | None) -> Json:
         parts[0] += f" (not as printed: {marks})"
     parts += [f"{what}: " + ", ".join(f"{n} {w}" for w, n in words_.items()) for what, words_ in found["apart"].items()]
     title = f"{name}, {problem or 'the statement as a whole'}: {'; '.join(parts)}"
-    anchor = words.slug("s", name, problem or "whole")
+    anchor = slug("s", name, problem or "whole")
     verdict = words.worst(list(counts)) if counts else None
     return {"verdict": verdict, "count": sum(counts.values()), "title": title, "anchor": anchor, "marks": marks}
 

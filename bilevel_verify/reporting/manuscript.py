@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from bilevel_verify.errors import InputError
+from bilevel_verify.files import slug
 from bilevel_verify.reporting.html import content_policy, template
 from bilevel_verify.reporting.mathml import to_mathml
-from bilevel_verify.reporting.words import slug
 
 STYLE = """main { max-width: 1080px; margin: 0 auto; padding: 1rem 1.25rem 4rem; }
 .f { border-left: 6px solid var(--line); margin: .8rem 0; padding: .3rem .3rem .3rem .9rem; background: var(--panel); }

@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import quote
 
 from bilevel_verify.errors import BilevelVerifyError
-from bilevel_verify.reporting.words import slug
+from bilevel_verify.files import slug
 
 Json = dict[str, Any]
 PATIENCE = 40.0

@@ -28,27 +28,41 @@ def prose(text: str) -> str:
     """Running text with its formulas set: those between dollar signs, powers, and letters with an index."""
     if "$" in text:
         return mixed_to_html(text)
+    return "".join(to_mathml(part) if formula else escape(part) for formula, part in _pieces(text))
+
+
+def prose_markdown(text: str) -> str:
+    """The same text for Markdown, formulas between dollar signs."""
+    if "$" in text:
+        return text
+    return "".join(f"${part}$" if formula else part for formula, part in _pieces(text))
+
+
+def _pieces(text: str) -> list[tuple[bool, str]]:
+    """The text cut into formulas, as LaTeX, and words."""
     if len(text) > LONGEST:
-        return escape(text)
-    out, done = [], 0
+        return [(False, text)]
+    out: list[tuple[bool, str]] = []
+    done = 0
     for start, end in _powers(text):
-        found = _set(re.sub(r"([\w)])\s+(?=[A-Za-z(])", r"\1*", text[start:end]))
+        found = latex_of(re.sub(r"([\w)])\s+(?=[A-Za-z(])", r"\1*", text[start:end]))
         if found is not None and start >= done:
-            out += [_letters(text[done:start]), found]
+            out += [*_letters(text[done:start]), (True, found)]
             done = end
-    return "".join([*out, _letters(text[done:])])
+    return [*out, *_letters(text[done:])]
 
 
-def _letters(text: str) -> str:
-    """Escaped text whose letters with an index, and Greek ones, are set."""
-    out, done = [], 0
+def _letters(text: str) -> list[tuple[bool, str]]:
+    """Words, and the letters with an index and the Greek ones among them."""
+    out: list[tuple[bool, str]] = []
+    done = 0
     for found in _LETTER.finditer(text):
         before, after = text[max(0, found.start() - 1) : found.start()], text[found.end() : found.end() + 1]
         if before in ("-", "/", ".", "'", '"', "=") or after in ("-", "/", "(", "'", '"', "["):
             continue  # part of a name (a statement, a file, a call), no letter by itself
-        out += [escape(text[done : found.start()]), to_mathml(letter_latex(found[0]))]
+        out += [(False, text[done : found.start()]), (True, letter_latex(found[0]))]
         done = found.end()
-    return "".join([*out, escape(text[done:])])
+    return [*out, (False, text[done:])]
 
 
 def _powers(text: str) -> list[tuple[int, int]]:
@@ -83,7 +97,13 @@ def _reach(text: str, at: int, step: int) -> int:
 
 
 def _set(text: str) -> str | None:
+    found = latex_of(text)
+    return None if found is None else to_mathml(found)
+
+
+def latex_of(text: str) -> str | None:
+    """A formula of the card language as LaTeX; None where it is not understood."""
     try:
-        return to_mathml(to_latex(parse(text)))
+        return to_latex(parse(text))
     except (BilevelVerifyError, RecursionError, ValueError, TypeError, KeyError):
         return None

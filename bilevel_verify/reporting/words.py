@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -85,17 +84,6 @@ def nested(value: Any) -> str:
         inner = [nested(v) for v in value]
         return "; ".join(inner) if any(isinstance(v, dict | list) for v in value) else f"({', '.join(inner)})"
     return str(value) if isinstance(value, str) else number(value, 10)
-
-
-def slug(*parts: str | None) -> str:
-    """A name that can be a fragment of an address: letters, digits, dashes, slashes; unique."""
-    text = "--".join(p for p in parts if p)
-    safe = re.sub(r"[^A-Za-z0-9_./-]+", "-", text).strip("-")
-    if safe == text:
-        return safe
-    import hashlib
-
-    return f"{safe[:60]}-{hashlib.sha256(text.encode()).hexdigest()[:6]}"
 
 
 def worst(verdicts: list[str]) -> str:

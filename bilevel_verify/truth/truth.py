@@ -75,7 +75,8 @@ class Truth:
         """What the ``..._batch`` methods may claim.
 
         Their intervals are rounded outward, but elementary functions are NumPy's, widened by 8 units in the last place
-        (an assumption): ``computed``. Inside ``with intervals.ball_ends():`` they are proved and this is ``certainty``.
+        (an assumption): ``computed``. Inside ``with intervals.ball_ends():`` they are proved and this is ``certainty``,
+        which speaks for rows in the declared ranges of x and y alone; a row outside of them is ``computed``.
         """
         return self._pointwise.batch_certainty
 

@@ -17,12 +17,15 @@ from typing import Any
 from bilevel_verify.reporting.mathml import to_mathml
 
 _FENCED = re.compile(r"(```.*?```|`[^`\n]+`)", re.S)
+_OUTSIDE = re.compile(r"\[([^\]]+)\]\((?:\.\./)*((?:reports|tests)/[^)]*|drafts)\)")
+"""Links to what is in the repository and not on the site."""
 _DISPLAY = re.compile(r"\$\$(.+?)\$\$", re.S)
 _INLINE = re.compile(r"(?<![\\$\w])\$([^$\n]+(?:\n[^$\n]+)?)\$(?![\w$])")
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
     """Formulas between dollar signs as MathML; code stays as it is."""
+    markdown = _OUTSIDE.sub(lambda found: f"{found[1]} (`{found[2]}` of the repository)", markdown)
     return "".join(part if part.startswith("`") else _with_mathml(part) for part in _FENCED.split(markdown))
 
 

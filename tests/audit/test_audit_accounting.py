@@ -470,10 +470,11 @@ def test_the_errata_page_begins_with_what_is_on_record(tmp_path: Path) -> None:
     card = card_of(tmp_path, text)
     findings = audit(card, quick=True)
     page = errata_page(card, findings, coverage(card, [f.row for f in findings]))
-    assert page.index('id="known') < page.index('id="new') < page.index('id="beside')
-    assert "As we read it" in page
-    assert "added: n &gt;= 1: holds" in page
-    assert page.count("<dt>Printed</dt>") == 0
+    assert page.index('id="erratum--known') < page.index('id="erratum--new') < page.index('id="erratum--beside')
+    assert "(as we read it)" in page
+    assert page.index("<h2>Contents") < page.index("<section") < page.index("<h2>What was judged"), (
+        "statistics come last"
+    )
     again = replace(findings[0].row, verdict="refuted", as_printed=False, marks=("reading: C",), known_refuted=True)
     rows = [Finding(replace(again, reason="on record: wrong")), Finding(replace(again, claim="other", reason="broken"))]
     read = errata_page(card, rows, ())

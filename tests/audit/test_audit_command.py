@@ -82,7 +82,10 @@ def test_audit_of_a_draft(draft: Path, tmp_path: Path, capsys: pytest.CaptureFix
     assert {line["id"] for line in answer["coverage"]} == {"true", "false", "open-end", "remark-1"}
     page = (out / "errata-draft.html").read_text(encoding="utf-8")
     assert "A draft" in page
-    assert "Counterexample" in page
+    assert "What shows it" in page
+    assert "left side" in page.lower()
+    assert (out / "errata-draft.md").read_text(encoding="utf-8").startswith("# Errata: A draft")
+    assert [one["paper"] for one in answer["errata"]] == ["draft"] * len(answer["errata"])
     scripts = list((out / "counterexamples").glob("*false*.py"))
     assert len(scripts) == 1
     assert "bilevel_verify" not in scripts[0].read_text(encoding="utf-8")

@@ -256,6 +256,16 @@ def test_a_minimiser_outside_of_the_declared_range_is_computed() -> None:
             assert functions.call(name, [v.vector([x])])[1] == table[name][(x,)][1] == certainty, (x, name)
 
 
+def test_a_row_outside_of_the_declared_range_of_x_is_computed() -> None:
+    """Convexity of the lower level is certified for x in [-1/2, 1] alone; at -3/4 it holds and nothing has shown it."""
+    narrow = bv.bilevel(f="y1**2", g="(1 + x1)*y1**2 - y1", x="x1", y="y1", domain={"x1": (-0.5, 1)})
+    functions, lam = ProblemFunctions(narrow, truth(narrow), v.ball(2.0)), arb(2)
+    table = tabulate(truth(narrow), [*HYPER, *PENALTY], np.array([[-0.75], [-0.5], [1.0], [1.25]]), lam)
+    for x, certainty in ((-0.75, "computed"), (-0.5, "certified"), (1.0, "certified"), (1.25, "computed")):
+        assert {column[(x,)][1] for column in table.values()} == {certainty}, x
+        assert functions.call("phi", [v.vector([x])])[1] == certainty, x
+
+
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     """Whether elementary functions were asked of proved ones, in the order of the questions."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from math import inf
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,9 +12,12 @@ import pytest
 from bilevel_verify import single_level
 from bilevel_verify.checks.instances import simple_hypotheses as module
 from bilevel_verify.checks.instances.premise import Premise
-from bilevel_verify.checks.instances.simple_hypotheses import flatter_than_powers, of_levels
+from bilevel_verify.checks.instances.simple_hypotheses import flatter_than_powers, of_levels, of_parts
 from bilevel_verify.errors import InputError, MathematicalError
-from bilevel_verify.problems import simple_bilevel
+from bilevel_verify.language.parser import parse
+from bilevel_verify.problems import Box, simple_bilevel
+from bilevel_verify.theorems import card
+from bilevel_verify.theorems.card_parts import Expression
 
 pytestmark = pytest.mark.fast
 
@@ -146,3 +151,48 @@ def test_a_problem_with_a_part_that_has_a_prox_is_judged_by_its_smooth_part(monk
     instance: Any = SimpleNamespace(truth=SimpleNamespace(simple=Levels()), problem=problem, failures=())
     assert [one.verdict for one in of_levels(instance)] == ["holds", "not applicable"]
     assert made == [("smooth", problem)]
+
+
+# --- levels with kinks ---
+
+
+def kinks_told(statement: Any, *used: str, f: str = "x1**2 + abs(x1)", g: str = "x2**2", box: Any = None) -> list[Any]:
+    lo, hi = box or ((-1.0, -1.0), (1.0, 1.0))
+    problem = simple_bilevel(f=f, g=g, x="x1 x2", feasible=Box(lo, hi))
+    instance: Any = SimpleNamespace(problem=problem, used=dict.fromkeys(used))
+    return [(one.text, one.verdict, one.reason) for one in of_parts(instance, statement)]
+
+
+def kink_of(name: str, variable: str) -> tuple[str, str, str]:
+    reason = f"{name} has a kink where {variable} = 0: L_{name} is the constant of its smooth part, not of {name}"
+    return f"{name} has a Lipschitz gradient on Z", "not applicable", reason
+
+
+def test_a_statement_about_the_parts_means_their_constants() -> None:
+    """Its method is for composite problems, or it names f_1, f_2, g_1, g_2; and only constants that are used count."""
+    paper = card("agm-bio")
+    plain, parts = paper.statement("lemma-a-1"), paper.statement("lemma-b-1-proof")
+    assert kinks_told(plain, "L_f", "L_g") == [kink_of("f", "x1")], "g has no kink"
+    assert kinks_told(plain, "L_g") == []
+    assert kinks_told(plain, "L_f", f="x1**2") == []
+    assert kinks_told(replace(plain, method="p-agm-bio"), "L_f") == []
+    assert kinks_told(replace(plain, method="p-agm-bio:made"), "L_f") == []
+    assert kinks_told(parts, "L_f") == []
+    assert kinks_told(replace(parts, method="agm-bio"), "L_f") == [], "it names f_1"
+    both = kinks_told(plain, "L_f", "L_g", g="(x1 - x2)**2 + abs(x2)/2")
+    assert both == [kink_of("f", "x1"), kink_of("g", "x2")]
+
+
+def test_a_definition_may_name_the_parts() -> None:
+    statement = card("agm-bio").statement("lemma-a-1")
+    claim = replace(statement.claims[0], define={"part": Expression(parse("f_1(x[k])"), "")})
+    assert kinks_told(replace(statement, claims=(claim,)), "L_f") == []
+
+
+@pytest.mark.parametrize(
+    ("ends", "told"), [((-1.0, 1.0), True), ((0.0, 1.0), False), ((-1.0, 0.0), False), ((-inf, inf), True)]
+)
+def test_a_kink_at_the_edge_of_the_set_is_none(ends: tuple[float, float], told: bool) -> None:
+    box = ((ends[0], -1.0), (ends[1], 1.0))
+    statement = card("agm-bio").statement("lemma-a-1")
+    assert kinks_told(statement, "L_f", box=box) == ([kink_of("f", "x1")] if told else [])

@@ -47,11 +47,11 @@ TEXT, SOURCE, AT = "L: a bound exists on a box", "constants, exact", "x1 = 0.5, 
         ),
         (
             {"value": inf, "lower": inf, "upper": inf},
-            Premise(TEXT, "not applicable", "L is infinite: sup = 2  [rule]", "certified", SOURCE, witness=AT),
+            Premise(TEXT, "not applicable", "L is infinite: sup = 2", "certified", SOURCE, witness=AT),
         ),
         (
             {"value": inf, "lower": 1.0, "upper": inf},
-            Premise(TEXT, "undecided", "hypothesis: no finite bound of L (sup = 2  [rule])", source=SOURCE, witness=AT),
+            Premise(TEXT, "undecided", "hypothesis: no finite bound of L (sup = 2)", source=SOURCE, witness=AT),
         ),
         ({"side": "lower", "value": 0.5, "upper": 0.5}, Premise(TEXT, "holds", "", "certified", SOURCE)),
         ({"side": "lower", "value": 0.5, "upper": inf}, Premise(TEXT, "holds", "", "certified", SOURCE)),
@@ -83,8 +83,9 @@ def test_every_field_of_the_premise_of_a_constant(changes: dict[str, Any], premi
 
 def test_a_constant_without_a_word_is_unbounded() -> None:
     silent: Any = SimpleNamespace(
-        name="L", meaning="", domain="R", witness={}, route="calculus", side="upper", value=inf, lower=inf, why=""
+        name="L", meaning="", domain="R", witness={}, route="calculus", side="upper", value=inf, lower=inf
     )
+    silent.why = Reason("", "")
     found = hypotheses.of_constant("L", silent)
     assert (found.text, found.reason) == ("L: constant exists on R", "L is infinite: unbounded")
 
@@ -240,6 +241,10 @@ def test_every_field_of_the_premise_of_a_letter_set_by_hand(source: str) -> None
 # --- all of them
 
 
+STATEMENT: Any = SimpleNamespace(method="a method")
+NOTHING: Any = SimpleNamespace(hypotheses=())
+
+
 def test_all_hypotheses_that_need_no_run(monkeypatch: pytest.MonkeyPatch) -> None:
     curvature(monkeypatch, -1, -1)
     delta = Enclosure(1.0, 0.5, "computed", "how")
@@ -251,22 +256,27 @@ def test_all_hypotheses_that_need_no_run(monkeypatch: pytest.MonkeyPatch) -> Non
     lost = Premise("r exists", "undecided", "hypothesis: r: none was derived", "computed")
     (last,) = hypotheses.of_statement(resolved)
     first = [hypotheses.of_constant("L", BASE), mu, hypotheses.of_truth("Delta", delta)]
-    assert hypotheses.premises(instance, resolved) == [*first, *hypotheses.flat_at_witness(instance, MU), lost, last]
+    assert hypotheses.premises(instance, resolved, STATEMENT) == [
+        *first,
+        *hypotheses.flat_at_witness(instance, MU),
+        lost,
+        last,
+    ]
     # strong convexity that no letter of the card needs is asked for all the same
     bare = instance_of(MU)
-    assert hypotheses.premises(bare, SimpleNamespace(hypotheses=())) == [mu, *hypotheses.flat_at_witness(bare, MU)]  # type: ignore[arg-type]
+    assert hypotheses.premises(bare, NOTHING, STATEMENT) == [mu, *hypotheses.flat_at_witness(bare, MU)]
 
 
 def test_the_levels_of_a_simple_bilevel_problem(monkeypatch: pytest.MonkeyPatch) -> None:
     from bilevel_verify.checks.instances import simple_hypotheses
 
-    levels = Premise("f is convex on Z", "holds")
+    levels, parts = Premise("f is convex on Z", "holds"), Premise("f has a Lipschitz gradient on Z", "not applicable")
     monkeypatch.setattr(simple_hypotheses, "of_levels", lambda instance: [levels])
-    nothing: Any = SimpleNamespace(hypotheses=())
+    monkeypatch.setattr(simple_hypotheses, "of_parts", lambda instance, statement: [parts] * (statement is STATEMENT))
     instance = instance_of(None)
-    assert hypotheses.premises(instance, nothing) == []
+    assert hypotheses.premises(instance, NOTHING, STATEMENT) == []
     instance.problem.kind = "simple_bilevel"
-    assert hypotheses.premises(instance, nothing) == [levels]
+    assert hypotheses.premises(instance, NOTHING, STATEMENT) == [parts, levels]
 
 
 @pytest.mark.parametrize(

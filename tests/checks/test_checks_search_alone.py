@@ -323,6 +323,7 @@ OPEN = Judgement(None, nan, nan, nan, "precision", "computed", "x = 3")
         ([HELD, BROKEN], [], (), False, None, ("refuted", "violated at x = 2 (found after 2 attacks)")),
         ([BROKEN], [], (), False, "p", ("refuted", "violated at x = 2 (found after 1 attacks)")),
         ([BROKEN], [], ("L",), True, None, ("refuted", "violated at x = 2 (found after 1 attacks)")),
+        ([BROKEN], [], ("L",), False, None, ("undecided", "local: violated at x = 2, but L holds on a box only")),
         ([BROKEN], [], ("L", "M"), False, None, ("undecided", "local: violated at x = 2, but L, M hold on a box only")),
         ([], [], (), False, None, ("not applicable", "")),
         ([], [], (), False, "p", ("not applicable", "")),

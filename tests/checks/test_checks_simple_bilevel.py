@@ -122,6 +122,31 @@ def test_lemma_b_1_on_a_composite_problem() -> None:
         assert set(found.values()) == {"holds"}, (statement, found)
 
 
+KINKED = {"f": "((x1 - 4/5)**2 + (x2 - 1/10)**2)/2 + 2/5*abs(x1)", "g": "43/50*(x1 - x2)**2/2", "x": "x1 x2"}
+
+
+@pytest.mark.parametrize(
+    ("feasible", "wanted"),
+    [
+        (bv.Box((-1.0, -1.0), (1.0, 1.0)), "not applicable"),
+        (bv.WholeSpace(), "not applicable"),
+        (bv.Box((0.0, -1.0), (1.0, 1.0)), "holds"),
+        (bv.Box((-1.0, -1.0), (0.0, 1.0)), "holds"),
+    ],
+)
+def test_a_kink_is_no_lipschitz_gradient(feasible, wanted) -> None:
+    """Lemma A.1 asks f to be L_f-smooth; with the L_f of its smooth part it was called refuted on the first box."""
+    problem = bv.simple_bilevel(**KINKED, feasible=feasible)
+    rows = bv.verify(problem, "agm-bio/lemma-a-1", x0=[0.0, -0.9], values={"K": 40}).claims
+    found = {row.verdict for row in rows}
+    assert wanted in found
+    assert found <= {wanted, "undecided"}, "ties along a side of the box"
+    if wanted == "not applicable":
+        assert {row.reason for row in rows} == {
+            "f has a kink where x1 = 0: L_f is the constant of its smooth part, not of f"
+        }
+
+
 def test_condition_8_fails_at_zero_for_values_from_the_start_on() -> None:
     rows = bv.verify(bv.zoo("weak-sharp"), "agm-bio/condition-8-values", x0=[0.1, 0.5], values={"K": 30}).claims
     printed = {row.claim: row.verdict for row in rows if row.as_printed}

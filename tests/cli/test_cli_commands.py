@@ -145,7 +145,7 @@ def test_infinite_constants_are_no_error(folder: Path) -> None:
     assert found["constants"]["L"]["value"] == "inf"
     shown = call("constants", "inf.toml", folder=folder).stdout
     assert "L is infinite: " in shown
-    assert "it is finite for x1 in [-10, 10]" in shown
+    assert "add x1 = [-10, 10] under [domain]" in shown
 
 
 def test_a_lower_level_that_is_not_convex_is_said_with_a_point(folder: Path) -> None:

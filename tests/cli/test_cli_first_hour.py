@@ -92,7 +92,7 @@ def test_derive_shows_the_closed_forms(tmp_path: Path, capsys) -> None:
 def verdict_row(**more):
     base = dict.fromkeys(("paper", "problem", "measured", "bound", "margin", "where", "certainty"))
     base |= {"paper": "p", "statement": "t", "claim": "c", "kind": "run", "marks": [], "judges": "relation"}
-    return base | {"verdict": "not applicable", "reason": "L is infinite; it is finite for y1 in [-10, 10]"} | more
+    return base | {"verdict": "not applicable", "reason": "L is infinite; add y1 = [-10, 10] under [domain]"} | more
 
 
 def test_rows_that_do_not_apply_for_one_reason_are_one_line(capsys) -> None:

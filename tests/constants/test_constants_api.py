@@ -107,7 +107,7 @@ def test_infinite_constants_name_the_term_and_a_domain() -> None:
     assert math.isinf(c["L_g"].value)
     text = str(c["L_g"].why)
     assert "y1^4" in text
-    assert "finite for y1 in [-10, 10]" in text
+    assert "add y1 = [-10, 10] under [domain]" in text
     assert math.isinf(c["L_f"].value)
     assert "exp" in str(c["L_f"].why)
     assert c["mu"].value == 2.0

@@ -13,15 +13,15 @@ from bilevel_verify.problems.family import ProblemFamily
 
 CASES: list[tuple[str, dict[str, Any], str, str]] = [
     # formula of f in (x, y), domain, letter of fsba, what the explanation has to say
-    ("exp(x)", {}, "ell", "finite for x in [-10, 10]"),
+    ("exp(x)", {}, "ell", "add x = [-10, 10] under [domain]"),
     ("y**4 + sin(x)", {}, "ell", "y**2 grows along y"),
     ("x**2*cos(y)", {}, "ell", "grows along x"),
     ("cosh(x - y)", {}, "rho", "grows without bound"),
     ("abs(x)**(3/2)", {}, "ell", "unbounded at x = 0"),
     ("abs(x)**(5/2)", {"x": (-1, 1)}, "rho", "unbounded at x = 0"),
     ("(x**2 + y**2)**(7/4)", {}, "ell", "grows without bound with x, y"),
-    ("log(x) + y", {"x": (0, "oo")}, "ell", "away from the singularity"),
-    ("1/x + y", {"x": (0, 1)}, "ell", "away from the singularity"),
+    ("log(x) + y", {"x": (0, "oo")}, "ell", "under [domain]"),
+    ("1/x + y", {"x": (0, 1)}, "ell", "under [domain]"),
 ]
 
 

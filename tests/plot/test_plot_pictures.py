@@ -215,6 +215,10 @@ def test_measured_and_bound_at_every_step(tmp_path: Path) -> None:
     figure = bv.plot.along(p, f"{card}/theorem-1", eps=1e-2, x0=[1.0, 2.0])
     assert np.allclose(lines(figure, "f(x[k+1])")[1], -3 / 8 * size)
     assert any("margin 0.333" in one for one in labels(figure))
+    (said,) = (one for one in labels(figure) if one.startswith("closest: place "))
+    place = int(said.split()[2])
+    assert f"k = {place})" in said  # one epoch: the place on the axis is the step that is named
+    assert figure.axes[0].get_xlabel() == "places of the claim (over step), in the order of the run"
     with pytest.raises(InputError, match="there are decrease"):
         series_of(p, f"{card}/theorem-1", "decreace", eps=1e-2)
 
@@ -228,6 +232,9 @@ def test_the_promised_slope_and_the_local_ones() -> None:
     assert np.allclose(counts, 3 * driver**2)
     assert np.allclose(lines(figure, "promised slope 2")[1], counts)
     assert np.allclose(right.get_lines()[0].get_ydata(), 2)
+    figure.canvas.draw()
+    assert [t.get_text() for t in right.get_xticklabels() if 2.8 < t.get_position()[0] < 12] == ["5", "10"]
+    assert not any(t.get_text() for t in right.get_xticklabels(minor=True))
     with pytest.raises(InputError, match="two or more"):
         bv.plot.scaling(runs[:1])
 

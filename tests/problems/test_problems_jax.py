@@ -29,6 +29,16 @@ def _loop(x: Any, y: Any) -> Any:
     return jnp.sum(jax.lax.fori_loop(0, 4, step, y) ** 2)
 
 
+def _over_rows(x: Any, y: Any) -> Any:
+    """A loop over the entries of vectors, from the last to the first; what it hands out is used, too."""
+
+    def step(carried: Any, row: Any) -> Any:
+        return carried * 0.5 + jnp.sin(row[0]) * row[1], carried * row[0]
+
+    last, handed = jax.lax.scan(step, x[0], (y, y[::-1]), reverse=True, _split_transpose=True)
+    return last + handed @ jnp.arange(3.0) + jnp.sum(jax.lax.map(lambda a: a**2, x))
+
+
 FORMULAS: dict[str, Callable[[Any, Any], Any]] = {
     "logistic": lambda x, y: jnp.mean(jnp.log1p(jnp.exp(-LABELS * (DATA @ y)))) + jnp.exp(x[0]) * y @ y / 2,
     "softplus": lambda x, y: jnp.sum(jax.nn.softplus(DATA @ y)) + 3 * jax.nn.softplus(-x[1]) * x[0],
@@ -44,6 +54,9 @@ FORMULAS: dict[str, Callable[[Any, Any], Any]] = {
     "functions": lambda x, y: jnp.tanh(x[0]) + jnp.sqrt(1 + y[0] ** 2) + jax.scipy.special.erf(y[1]) + jnp.arctan(x[1]),
     "batches": lambda x, y: jnp.sum(jax.vmap(lambda row, label: jnp.cos(label * row @ y))(DATA, LABELS)) + x[0],
     "an unrolled loop": _loop,
+    "a loop over rows": _over_rows,
+    "running products": lambda x, y: jnp.cumprod(y) @ jnp.arange(3.0) + jax.lax.cumsum(x, reverse=True)[0],
+    "stacked and padded": lambda x, y: jnp.sum(jnp.stack([x, y[:2]]) * DATA[:, :2]) + jnp.pad(y, 1) @ jnp.arange(5.0),
     "counted truths": lambda x, y: (y > 0).sum() * x[0] + jnp.where(x > y[:2], 1.0, 2.0).sum(),
     "float32": lambda x, y: jnp.sum(y.astype(jnp.float32) * 0.5) + x[0],
 }
@@ -107,6 +120,9 @@ def _raises(x: Any, y: Any) -> Any:
         (lambda x, y: x[0] > y[0], "not a truth value"),
         (lambda x, y: jax.lax.div(jnp.floor(x[0]).astype(int), 2) + y[0], "div of integers"),
         (lambda x, y: jnp.where(jnp.isfinite(1 / x[0]), 1 / x[0], 0.0), "whether a value is finite"),
+        (lambda x, y: y.at[jnp.array([9])].get(mode="fill", fill_value=0.0).sum(), "beyond the end"),
+        (lambda x, y: y.at[jnp.array([9, 1])].get(mode="fill", fill_value=2.0).sum(), "beyond the end"),
+        (lambda x, y: jax.random.normal(jax.random.key(0), (3,)) @ y, "no formula|no closed formula"),
         (_raises, "JAX cannot trace the function: ValueError: my own"),
         (lambda x: x[0], "JAX cannot trace the function: TypeError"),
         (lambda x, y: float(x[0]), "JAX cannot trace the function"),

@@ -13,12 +13,13 @@ from reporting_samples import ATTACK, many, problem, row, verifications
 from bilevel_verify.checks.verdicts.columns import FIELDS
 from bilevel_verify.checks.verdicts.counting import is_new_refutation
 from bilevel_verify.errors import InputError
+from bilevel_verify.files import slug
 from bilevel_verify.reporting import document_of, report
 from bilevel_verify.reporting.build import build
 from bilevel_verify.reporting.html import View, content_policy, render, row_table
 from bilevel_verify.reporting.schema import problems_with, schema
 from bilevel_verify.reporting.tables import latex_escape, latex_matrix, latex_rows, markdown
-from bilevel_verify.reporting.words import number, percent, slug, worst
+from bilevel_verify.reporting.words import number, percent, worst
 
 NAMED = {"title": f"Report {ATTACK}", "command": "bilevel-verify run --out 'my dir'"}
 PROBLEMS = (None, problem("wave", ATTACK), None)

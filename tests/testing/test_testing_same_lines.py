@@ -17,6 +17,7 @@ from bilevel_verify.testing.controls.mutants import MUTATED, judged, sample
 from bilevel_verify.testing.controls.own_methods import stand_in
 from bilevel_verify.testing.instances.counting import Call
 from bilevel_verify.testing.instances.families import Instance
+from bilevel_verify.testing.printed import library
 from bilevel_verify.testing.printed.cases import example
 from bilevel_verify.testing.printed.comparing import counted
 from bilevel_verify.testing.printed.library import printed
@@ -24,8 +25,7 @@ from bilevel_verify.testing.printed.slips import slips_of
 from bilevel_verify.testing.trials.contracts import QUICK
 from bilevel_verify.testing.trials.trying import examples
 
-WITHOUT_LINES = {"convex-until-guilty", "ifsba", "imcn", "bisec-bio"}
-LINED = sorted(METHODS.keys() - WITHOUT_LINES)
+LINED = sorted(METHODS)
 FEW = Profile("few", 3)
 
 
@@ -147,11 +147,35 @@ def test_counts_can_be_left_out_and_are_those_of_papers():
     assert {kind: len(calls) for kind, calls in counted(log).items()} == {"grad_f": 4, "hvp_yy_g": 2}
 
 
-@pytest.mark.parametrize("method", sorted(WITHOUT_LINES))
-def test_methods_without_pseudo_code_say_so(method):
-    assert printed(method) is None
-    with pytest.raises(InputError, match="give a transcription"):
-        assert_same_iterates(momentum(), method, profile_=FEW)
+def test_every_named_method_has_pseudo_code():
+    assert len(METHODS) == 46
+    assert [method for method in METHODS if printed(method) is None] == []
+
+
+def test_a_method_without_pseudo_code_says_so(monkeypatch):
+    monkeypatch.setattr(library, "RECALLED", {})
+    for kept in (printed, example):
+        kept.cache_clear()
+    try:
+        assert printed("gdmax") is None
+        with pytest.raises(InputError, match="no pseudo-code of gdmax is known line by line: give a transcription"):
+            assert_same_iterates(momentum(), "gdmax", profile_=FEW)
+    finally:
+        printed.cache_clear()
+
+
+def lines_reached(method, number):
+    """Lines that did something on the first examples: of the method, and of the algorithms that it calls."""
+    cases = [case[1] for data in examples(number, 0) if (case := example(method, data)) is not None]
+    return {(event.place.inside, event.place.label) for case in cases for event in case.events}
+
+
+def test_examples_of_inexact_cubic_steps_and_of_guilt_reach_every_line():
+    for method in ("ifsba", "imcn"):
+        found = lines_reached(method, 16)
+        assert {("cubic_solver", "4"), ("cubic_solver", "9"), ("final_cubic_solver", "8"), ("", "11")} <= found
+    assert {("", str(line)) for line in (7, 8, 11, 13, 15, 16, 17, 18, 20)} <= lines_reached("convex-until-guilty", 30)
+    assert {("", "5"), ("", "6"), ("", "7"), ("fista", "5")} <= lines_reached("bisec-bio", 6)
 
 
 def test_unknown_methods_are_refused():

@@ -186,6 +186,14 @@ def test_equivalent_needs_a_reason():
     assert [bool(reason_of(s)) for s in ties] == ["norm(" in s.before for s in ties]
 
 
+def test_an_index_that_no_formula_reads_is_a_reason_and_one_that_it_reads_is_none():
+    """T_{t,-1} of pragda is one number for every t, and another one than T_{t,0}."""
+    third = [s for s in slips_of("pragda") if s.place.label == "3"]
+    told = [(s.before, s.after) for s in third if "does not read it" in reason_of(s)]
+    assert told == [("0", "1"), ("0", "-1")], "T[1,-1] and T[-1,-1]; not x[1,-1], which is no point of the run"
+    assert ("T[0,-1]", "T[0,0]") in [(s.before, s.after) for s in third if not reason_of(s)]
+
+
 def test_readers_see_the_table_that_the_command_wrote():
     shown = (ROOT / "docs" / "testing.md").read_text(encoding="utf8").partition(slip_table.BEGIN)[2]
     lines = shown.partition("\n" + slip_table.END)[0]

@@ -8,14 +8,22 @@ from dataclasses import dataclass
 
 from bilevel_verify.audit.findings.finding import Finding
 from bilevel_verify.checks.verdicts.verdict import Row
-from bilevel_verify.theorems.card import Card, Derivation, Entry, Statement
+from bilevel_verify.theorems.card import Algorithm, Card, Derivation, Entry, Statement
 from bilevel_verify.theorems.card_parts import Refuted
 
 GRADES = ("breaks the statement", "changes a constant or a rate", "local slip", "wording")
 """From the gravest down; the list is closed."""
-ALONG_RUNS = frozenset("run step epoch point probability executability algorithm".split())
-ORDERS = frozenset("derivation order units table".split())
-AS_IN = re.compile(r"\b(?:as|same \w+(?: as)?|again) (?:for|in|as in) ([A-Za-z0-9().-]+)")
+PROMISED = ("theorem", "proposition", "lemma", "corollary")
+ORDERS = frozenset("derivation order table".split())
+COUNT = r"(?:calls\([^()]*\)|iterations|epochs|restarts|k_end)"
+COUNTS = re.compile(rf"{COUNT}(?:\s*[-+]\s*(?:{COUNT}|\d+))*\Z")
+"""Left sides that count what a run costs, and nothing else."""
+PROOF = re.compile(r"\bproof\b", re.I)
+AS_IN = re.compile(
+    r"\b(?:as|same \w+(?: as)?|again) (?:for|in|as in) ([A-Za-z0-9().-]+)"
+    r"|\bas (\(\d+\w?\)) from\b|\bsee ([a-z][a-z0-9-]+)"
+)
+FROM = re.compile(r"\bfrom \((\w+)\)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +55,7 @@ def record_of(card: Card, row: Row) -> Refuted | None:
     entry = card.entries.get(row.statement or "")
     if isinstance(entry, Statement):
         for claim in entry.claims:
-            if claim.id == row.claim and claim.refuted is not None:
+            if claim.id == (row.claim or "").partition("/")[0] and claim.refuted is not None:
                 return claim.refuted
     return entry.refuted if entry is not None else None
 
@@ -75,14 +83,31 @@ def causes(card: Card, findings: Sequence[Finding]) -> tuple[Cause, ...]:
 
 
 def grade_of(card: Card, row: Row) -> str:
-    """How grave a refuted row is by what it judges."""
+    """How grave a refuted row is by what it judges and where that stands.
+
+    A bound on a count and an order change a constant or a rate; what a statement promises breaks it; what stands in a
+    proof is a local slip, until somebody shows that the statement falls with it.
+    """
     entry = card.entries.get(row.statement or "")
-    promised = isinstance(entry, Statement) and entry.kind in ("theorem", "proposition", "lemma", "corollary")
-    if row.kind in ORDERS or isinstance(entry, Derivation) or row.kind == "units":
+    if row.kind == "bookkeeping":
+        return GRADES[3]
+    if row.kind in ORDERS or isinstance(entry, Derivation):
         return GRADES[1]
-    if row.kind in ALONG_RUNS or promised:
-        return GRADES[0]
-    return GRADES[3] if row.kind == "bookkeeping" else GRADES[2]
+    if isinstance(entry, Statement | Algorithm) and not PROOF.search(row.source or ""):
+        counted = row.kind == "units" or COUNTS.match(row.left or "")
+        return GRADES[1] if counted else GRADES[0]
+    if isinstance(entry, Statement) and COUNTS.match(row.left or ""):
+        return GRADES[1]
+    return GRADES[0] if entry is not None and _is_drafted_promise(card, entry) else GRADES[2]
+
+
+def _is_drafted_promise(card: Card, entry: Entry) -> bool:
+    """Whether a formula of a drafted paper stands in a theorem or lemma itself (``lemma-1-eq-1``), not in its proof."""
+    if not entry.drafted and entry.kind != "inequality":
+        return False
+    homes = [e for e in card.entries.values() if e.kind in PROMISED and entry.id.startswith(f"{e.id}-")]
+    home = max(homes, key=lambda e: len(e.id), default=None)
+    return home is not None and re.fullmatch(r"(?:eq|inline)-\d+(?:-\d+)?", entry.id[len(home.id) + 1 :]) is not None
 
 
 def _cause(card: Card, findings: list[Finding]) -> Cause:
@@ -104,17 +129,21 @@ def _sentence(card: Card, findings: list[Finding]) -> str:
     if row.kind in ("derivation", "executability", "definedness", "identity", "bookkeeping"):
         return reason.partition(": ")[2] or reason
     point = ", ".join(f"{k} = {v}" for k, v in (finding.counterexample or {}).items())
-    return f"fails at {point}" if point else reason
+    sides = "" if row.measured is None or row.bound is None else f": {row.measured:.6g} against {row.bound:.6g}"
+    return f"false at {point}{sides}" if point else reason
 
 
 def _keys(card: Card, finding: Finding) -> list[tuple[str, ...]]:
     row, record = finding.row, record_of(card, finding.row)
     statement = row.statement or ""
+    number = re.match(r"\((\w+)\)", row.source or "")
     keys: list[tuple[str, ...]] = [("entry", statement, (row.claim or "").partition(":")[0])]
     if record is not None and record.why:
         keys.append(("why", re.split(r"[:;,]", record.why)[0].strip().lower()))
     if finding.printed:
         keys.append(("printed", statement, finding.printed))
+    if finding.printed and number is not None:
+        keys.append(("number", number[1], re.sub(r"[\s\\,]", "", finding.printed)))
     if record is not None and not isinstance(card.entries.get(row.statement or ""), Statement):
         keys.append(("record", statement))
     return keys
@@ -123,7 +152,10 @@ def _keys(card: Card, finding: Finding) -> list[tuple[str, ...]]:
 def _referred(card: Card, finding: Finding, findings: Sequence[Finding]) -> list[int]:
     """Rows to which the record of one refers by a number or an id."""
     record = record_of(card, finding.row)
-    named = AS_IN.findall(record.why) if record is not None else []
+    if record is None:
+        return []
+    named = [name for found in AS_IN.findall(record.why) for name in found if name]
+    named += [n for n in FROM.findall(finding.row.source or "") if f"({n})" in record.why]
     names = {name.strip("().,;:").lower() for name in named}
     found = []
     for number, other in enumerate(findings):

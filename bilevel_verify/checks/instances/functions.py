@@ -49,8 +49,8 @@ class ProblemFunctions:
         self._algebra = Balls()
         self._memory: dict[Any, tuple[Any, Any]] = {}
         self._guess: dict[str, list[float]] = {}
-        ends = [problem.range_of(symbol) for symbol in problem.y]
-        self._range = [(arb(float(low)), arb(float(high))) for low, high in ends]
+        ends = [problem.range_of(symbol) for symbol in (*problem.x, *problem.y)]
+        self._ranges = [(arb(float(low)), arb(float(high))) for low, high in ends]
 
     def forget(self) -> None:
         """Drop remembered values (called between epochs)."""
@@ -167,7 +167,9 @@ class ProblemFunctions:
         except MathematicalError as error:
             raise EvaluationError(f"precision: {error}") from None
         self._guess[name] = [float(a) for a in found]
-        inside = all(bool(low <= y) and bool(y <= high) for (low, high), y in zip(self._range, found))
+        # convexity of the lower level, which makes a stationary point the minimiser, is certified on declared ranges
+        pairs = zip(self._ranges, (*x.entries, *found), strict=True)
+        inside = all(bool(low <= a) and bool(a <= high) for (low, high), a in pairs)
         return Vector(tuple(found)), self.truth.certainty if inside else "computed"
 
     def _from_last(self, name: str, x: Vector, lam: arb | None) -> list[arb] | None:

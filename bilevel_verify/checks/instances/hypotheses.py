@@ -24,6 +24,7 @@ from bilevel_verify.checks.verdicts.verdict import Verdict
 from bilevel_verify.constants.bound.constant import Constant, safe_decimal
 from bilevel_verify.errors import MathematicalError
 from bilevel_verify.numbers import exact
+from bilevel_verify.theorems.card import Statement
 from bilevel_verify.theorems.letters.given import Given
 from bilevel_verify.theorems.letters.resolve import Resolved
 from bilevel_verify.truth.arithmetic.enclosure import Certainty, Enclosure, is_witness
@@ -48,7 +49,7 @@ def of_constant(name: str, constant: Constant) -> Premise:
         if not constant.value > 0:
             return Premise(text, "undecided", f"hypothesis: no positive lower bound of {name} was found", source=source)
     elif isinf(constant.value):
-        why = str(constant.why).splitlines()[0] if str(constant.why) else "unbounded"
+        why = constant.why.cause() or "unbounded"
         if isinf(constant.lower):
             return Premise(text, "not applicable", f"{name} is infinite: {why}", "certified", source, witness=witness)
         reason = f"hypothesis: no finite bound of {name} ({why})"
@@ -153,15 +154,15 @@ def of_given(given: Given) -> Premise:
     )
 
 
-def premises(instance: Instance, resolved: Resolved) -> list[Premise]:
+def premises(instance: Instance, resolved: Resolved, statement: Statement) -> list[Premise]:
     """All hypotheses that need no run."""
     found = [of_constant(name, constant) for name, constant in instance.used.items()]
     found += [of_truth(name, enclosure) for name, enclosure in instance.asked.items()]
     found += [p for p in of_convexity(instance) if p not in found]
     if instance.problem.kind == "simple_bilevel":
-        from bilevel_verify.checks.instances.simple_hypotheses import of_levels
+        from bilevel_verify.checks.instances.simple_hypotheses import of_levels, of_parts
 
-        found += of_levels(instance)
+        found += [*of_parts(instance, statement), *of_levels(instance)]
     for name, why in instance.failures.items():
         if name not in instance.used and name not in instance.asked:
             found.append(Premise(f"{name} exists", "undecided", f"hypothesis: {name}: {why}", "computed"))

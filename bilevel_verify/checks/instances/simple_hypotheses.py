@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import sympy
 
+from bilevel_verify.checks.claims.claims import all_claims
 from bilevel_verify.checks.instances.instance import Instance
 from bilevel_verify.checks.instances.premise import Premise
 from bilevel_verify.errors import BilevelVerifyError, MathematicalError
+from bilevel_verify.language import tree
 from bilevel_verify.problems.composite import split
 from bilevel_verify.problems.problem import Problem
+from bilevel_verify.theorems.card import Statement
 from bilevel_verify.truth.functions.structure import structure_of
+from bilevel_verify.truth.simple_bilevel.composite import ends_of
 from bilevel_verify.truth.simple_bilevel.simple_bilevel import SimpleTruth
 
 
@@ -31,6 +35,45 @@ def of_levels(instance: Instance) -> list[Premise]:
             text = "g has a Hoelderian error bound (Assumption 4.1)"
             found.append(Premise(text, "not applicable", flat, "computed"))
     return found
+
+
+COMPOSITE = "p-agm-bio"
+"""The method for composite problems."""
+PARTS = ("f_1", "f_2", "g_1", "g_2", "grad_f_1", "grad_g_1")
+"""Functions with which a statement says that it is about f = f_1 + f_2, g = g_1 + g_2."""
+
+
+def of_parts(instance: Instance, statement: Statement) -> list[Premise]:
+    """Is a level smooth whose Lipschitz constant a statement uses?
+
+    L_f and L_g of a composite problem are those of f_1 and g_1, which is what a statement about a composite problem
+    means (its method is for these, or it names the parts); one about f itself asks f to have a Lipschitz gradient.
+
+    Raises
+    ------
+    MathematicalError : a composite problem on a set that is not given by ranges of the variables.
+    """
+    composite = split(instance.problem)
+    if composite is None or str(statement.method).partition(":")[0] == COMPOSITE or _names_parts(statement):
+        return []
+    low, high = ends_of(instance.problem.feasible, instance.problem.dx)
+    found = []
+    for name, weights in (("f", composite.f_weights), ("g", composite.g_weights)):
+        kinks = [x for x, w, a, b in zip(instance.problem.x, weights, low, high) if w and a < 0 < b]
+        if kinks and f"L_{name}" in instance.used:
+            reason = (
+                f"{name} has a kink where {kinks[0]} = 0: L_{name} is the constant of its smooth part, not of {name}"
+            )
+            text = f"{name} has a Lipschitz gradient on Z"
+            found.append(Premise(text, "not applicable", reason, "certified", f"{kinks[0]} = 0 inside Z"))
+    return found
+
+
+def _names_parts(statement: Statement) -> bool:
+    claims = all_claims(statement.claims)
+    written = [side for claim in claims for link in claim.chain for side in (link.left, link.right)]
+    written += [definition for claim in claims for definition in claim.define.values()]
+    return any(tree.functions(one.tree) & set(PARTS) for one in written)
 
 
 def _convex(simple: SimpleTruth, name: str) -> Premise:

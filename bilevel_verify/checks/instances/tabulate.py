@@ -6,11 +6,12 @@ judged again in balls of full precision.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from flint import arb
+from sympy import Symbol
 
 from bilevel_verify.checks.claims import values as v
 from bilevel_verify.checks.claims.values import Matrix, Value, Vector
@@ -74,7 +75,7 @@ def _tabulate_chunk(truth: Truth, wanted: set[str], X: np.ndarray, lam: arb | No
     keys = [tuple(row) for row in X.tolist()]
     Y = level.solve(X).y
     y = level.enclose(boxes, Y)[0]
-    inside = _inside(truth, y)
+    inside = _inside(truth, truth.problem.x, boxes) & _inside(truth, truth.problem.y, y)
     hyper = Hyper(BOXES, truth.model, boxes, y)
     for name in wanted & HYPER.keys():
         _store(table[name], keys, HYPER[name](hyper), inside, truth.batch_certainty, name in COLUMNS)
@@ -84,16 +85,16 @@ def _tabulate_chunk(truth: Truth, wanted: set[str], X: np.ndarray, lam: arb | No
     weights = Interval(np.full(len(X), low), np.full(len(X), high))
     Z = level.solve(X, np.full(len(X), float(lam)), Y).y
     y_lam = level.enclose(boxes, Z, weights)[0]
-    inside = inside & _inside(truth, y_lam)
+    inside = inside & _inside(truth, truth.problem.y, y_lam)
     penalty = Penalty(BOXES, truth.model, weights, boxes, y, y_lam)
     for name in wanted & PENALTY.keys():
         _store(table[name], keys, PENALTY[name](penalty), inside, truth.batch_certainty, name in COLUMNS)
 
 
-def _inside(truth: Truth, y: list[Interval]) -> np.ndarray:
-    """Rows whose enclosure lies in the declared range of y."""
-    ends = [truth.problem.range_of(symbol) for symbol in truth.problem.y]
-    fine = [(entry.lo >= float(low)) & (entry.hi <= float(high)) for entry, (low, high) in zip(y, ends)]
+def _inside(truth: Truth, block: Sequence[Symbol], values: list[Interval]) -> np.ndarray:
+    """Rows whose enclosure lies in the declared ranges of a block: convexity of the lower level is certified there."""
+    ends = [truth.problem.range_of(symbol) for symbol in block]
+    fine = [(entry.lo >= float(low)) & (entry.hi <= float(high)) for entry, (low, high) in zip(values, ends)]
     return np.asarray(np.logical_and.reduce(fine))
 
 

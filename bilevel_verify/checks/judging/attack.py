@@ -22,7 +22,7 @@ from bilevel_verify.checks.claims.evaluate import Evaluator
 from bilevel_verify.checks.claims.values import EvaluationError
 from bilevel_verify.checks.instances import hypotheses as hyp
 from bilevel_verify.checks.instances.simple import functions_of
-from bilevel_verify.checks.judging.rows import REMEDY, as_claimed, row_of
+from bilevel_verify.checks.judging.rows import as_claimed, on_a_box, row_of
 from bilevel_verify.checks.verdicts.verdict import Row, Verdict
 from bilevel_verify.errors import MathematicalError
 from bilevel_verify.numbers.trees import Bound
@@ -135,8 +135,7 @@ def _outcome(case: Case, judged: Judged, largest: float, proof: str | None) -> t
     if tally.violated:
         assert tally.worst is not None
         if case.instance.local and not judged.claim.points:
-            names = ", ".join(case.instance.local)
-            return "undecided", f"local: violated at {tally.worst.where}, but {names} hold on a box only{REMEDY}"
+            return "undecided", f"local: violated at {tally.worst.where}, but {on_a_box(case.instance.local)}"
         return "refuted", f"violated at {tally.worst.where} (found after {tally.places} attacks)"
     if proof is not None:
         return "holds", "; ".join([proof, *(["local constants"] if case.instance.local else [])])

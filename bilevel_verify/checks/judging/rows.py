@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from dataclasses import replace
 from math import isnan
 from typing import TYPE_CHECKING, Any, Literal
@@ -106,15 +107,17 @@ def _status_reason(status: str) -> str:
     return f"budget: the run ended as {status}"
 
 
-REMEDY = " (remove [domain], or name the points of the proof: points = [...] in the claim)"
-"""What turns a refutation with local constants into one on the theorem's own domain; also the words of the attack."""
+def on_a_box(names: Sequence[str]) -> str:
+    """Why local constants refute nothing, and what turns this into a refutation on the theorem's own domain."""
+    hold = "hold" if len(names) > 1 else "holds"
+    remedy = "remove [domain], or name the points of the proof: points = [...] in the claim"
+    return f"{', '.join(names)} {hold} on a box only ({remedy})"
 
 
 def _publish(case: Case, judged: Judged, along_run: bool, reason: str) -> tuple[Verdict, str]:
     """A refutation stands on the theorem's own domain, with a trajectory that agrees in 50 digits."""
     if case.instance.local and not judged.claim.points:
-        names = ", ".join(case.instance.local)
-        return "undecided", f"local: {reason}, but {names} hold on a box only{REMEDY}"
+        return "undecided", f"local: {reason}, but {on_a_box(case.instance.local)}"
     if not along_run:
         return "refuted", reason
     return confirmed(case, judged, reason)

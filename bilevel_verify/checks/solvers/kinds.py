@@ -32,6 +32,8 @@ def check_request(request: Request) -> None:
     known = sorted(METHODS)
     if name is not None and name != LITERAL and name.partition(":")[0] not in known:
         near = nearest(name, known) or f"; there are {', '.join(known)}"
+        if name in {entry.id for entry in request.card.algorithms}:
+            near = f"; it is an algorithm of the card: write algorithm = {name!r} in the place of method"
         raise InputError(f"{request.name}: there is no method {name!r}{near}")
     if name == LITERAL and not request.statement.algorithm:
         own = ", ".join(entry.id for entry in request.card.algorithms) or "none; [[algorithm]] writes one"

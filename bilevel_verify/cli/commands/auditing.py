@@ -68,7 +68,10 @@ def audit_command(arguments: argparse.Namespace) -> int:
     if arguments.out:
         _write(findings, lines, cards, Path(arguments.out), reports)
     if arguments.json:
-        extra = {"certificates": None if levels is None else levels.to_dict(), **_defects_record(reports)}
+        errors_found = {"errata": _errata_record(cards, findings, reports)} if asked is None else {}
+        extra = {
+            "certificates": None if levels is None else levels.to_dict(), **_defects_record(reports), **errors_found
+        }  # fmt: skip
         status = _print_json(findings, lines, mutants, errors, arguments.strict, extra)
     else:
         status = _show(findings, arguments)
@@ -114,6 +117,17 @@ def _show_defects(reports: Mapping[str, Any]) -> None:
 
 def _defects_record(reports: Mapping[str, Any]) -> dict[str, object]:
     return {"proofreading": [report.to_dict() for report in reports.values()]}
+
+
+def _errata_record(cards: Sequence[Any], findings: Sequence[Any], reports: Mapping[str, Any]) -> list[object]:
+    """Findings of all kinds, each defect once, the gravest of each paper first."""
+    from bilevel_verify.proofreading.errata.collecting import errata
+
+    return [
+        {"paper": card.key, **one.to_dict()}
+        for card in cards
+        for one in errata(card, [f for f in findings if f.row.paper == card.key], reports.get(card.key))
+    ]
 
 
 def _certified(findings: list[Finding], arguments: argparse.Namespace) -> tuple[list[Any], Any]:
@@ -303,7 +317,7 @@ class _Progress:
 def _write(findings: Any, lines: Sequence[Any], cards: Sequence[Any], folder: Path, reports: Mapping[str, Any]) -> None:
     """The report of the findings, an errata page for each paper and the independent scripts of the refutations."""
     from bilevel_verify.reporting.build import build
-    from bilevel_verify.reporting.errata import defect_script, script_name, write_errata
+    from bilevel_verify.reporting.errata import script_name, write_errata
     from bilevel_verify.reporting.write import write_document
 
     what = ", ".join(card.key for card in cards) or "nothing"
@@ -315,13 +329,6 @@ def _write(findings: Any, lines: Sequence[Any], cards: Sequence[Any], folder: Pa
             if finding.script:
                 (folder / "counterexamples").mkdir(exist_ok=True)
                 (folder / "counterexamples" / script_name(finding)).write_text(finding.script, encoding="utf-8")
-            if name := finding.row.details.get("instance_file"):
-                (folder / "instances").mkdir(exist_ok=True)
-                (folder / "instances" / name).write_text(finding.row.details["instance"], encoding="utf-8")
-        for report in reports.values():
-            for defect, text in report.scripts.items():
-                (folder / "counterexamples").mkdir(exist_ok=True)
-                (folder / "counterexamples" / defect_script(report.paper, defect)).write_text(text, encoding="utf-8")
     except OSError as error:
         raise InputError(f"{folder}: {error.strerror or error}: choose another --out folder") from None
     output.say(f"report: {page}")

@@ -8,8 +8,6 @@ from typing import Any
 from bilevel_verify.cli import output
 
 DIGITS = 6
-BLAME = ("unbounded ray", "blows up", "lost smoothness", "Hoelder rules", "Hoelder exponent")
-"""Rules whose statement says why there is no finite constant."""
 
 
 def constants_latex(found: dict[str, Any]) -> str:
@@ -77,7 +75,7 @@ def remarks(found: dict[str, Any]) -> list[str]:
         if c.get("value") == "inf":
             proved = c.get("status") == "certified"
             said = f"{name} is infinite" if proved else f"no finite bound of {name} was found"
-            lines.append(f"{said}: {blame(c['why'])}")
+            lines.append(f"{said}: {c['cause']}")
         elif name == "mu" and c.get("side") == "lower" and not (isinstance(c["value"], float) and c["value"] > 0):
             lines.append(_not_convex(c))
     return lines
@@ -85,22 +83,11 @@ def remarks(found: dict[str, Any]) -> list[str]:
 
 def _not_convex(c: dict[str, Any]) -> str:
     if c["value"] == "-inf":
-        return f"mu: no curvature bound: {blame(c['why'])}"
+        return f"mu: no curvature bound: {c['cause']}"
     point = ", ".join(f"{variable} = {value}" for variable, value in c.get("witness", {}).items())
     if isinstance(c["upper"], float) and c["upper"] <= 0:
         return f"not strongly convex in y: the smallest curvature is {c['upper']:.6g} at {point or 'every point'}"
     return f"strong convexity in y is not shown: the smallest curvature seen is {c['upper']} at {point}"
-
-
-def blame(reason: dict[str, Any]) -> str:
-    """The first statement of a derivation that names a term which is not bounded."""
-    queue = [reason]
-    while queue:
-        node = queue.pop(0)
-        if node["rule"] in BLAME:
-            return str(node["statement"])
-        queue += [p for p in node["parts"] if " <= inf" in p["statement"] or "oo" in p["statement"]] or node["parts"]
-    return str(reason["statement"])
 
 
 def tree(reason: dict[str, Any], depth: int) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from html import escape
@@ -18,21 +18,63 @@ DIGITS = 9
 COLUMNS = ("letter", "bound", "known on the other side", "proof", "norm", "domain")
 
 
+BLAMING = ("unbounded ray", "blows up", "lost smoothness", "Hoelder rules", "Hoelder exponent")
+"""Rules whose statement says why there is no finite constant."""
+MOST_NAMED = 4
+Ranges = Mapping[str, tuple[float, float]]
+
+
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """One step of a derivation: a rule, what it gave, and the steps it rests on. Prints as an indented tree."""
+    """One step of a derivation: a rule, what it gave, and the steps it rests on. Prints as an indented tree.
+
+    ``remedy`` : ranges of variables on which a constant that is infinite here would be finite.
+    """
 
     rule: str
     statement: str
     parts: tuple[Reason, ...] = ()
+    remedy: Ranges = field(default_factory=dict)
 
     def lines(self, depth: int = 0) -> list[str]:
         """The derivation as indented text."""
-        own = ["  " * depth + f"{self.statement}  [{self.rule}]"]
+        own = ["  " * depth + f"{self.said()}  [{self.rule}]"]
         return own + [line for part in self.parts for line in part.lines(depth + 1)]
+
+    def said(self) -> str:
+        """The statement, and how to mend what it complains of."""
+        return "; ".join([self.statement, *advice(self.remedy)])
+
+    def cause(self) -> str:
+        """Why a constant is infinite: the first statement below that names a term, and what mends all of them."""
+        steps = list(self._steps())
+        blamed = next((step for step in steps if step.rule in BLAMING), self)
+        ranges: dict[str, tuple[float, float]] = {}
+        for step in steps:
+            for name, (low, high) in step.remedy.items():
+                before = ranges.get(name, (-math.inf, math.inf))
+                ranges[name] = (max(low, before[0]), min(high, before[1]))
+        return "; ".join([blamed.statement, *advice(ranges)])
+
+    def _steps(self) -> Iterator[Reason]:
+        """Breadth first, along the parts without a finite bound where there are some."""
+        queue = [self]
+        while queue:
+            step = queue.pop(0)
+            yield step
+            queue += [p for p in step.parts if " <= inf" in p.statement or "oo" in p.statement] or step.parts
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
+
+
+def advice(ranges: Ranges) -> list[str]:
+    """What to add to a problem: one text, none where no range would help."""
+    if not ranges:
+        return []
+    shown = [f"{name} = [{low:g}, {high:g}]" for name, (low, high) in list(ranges.items())[:MOST_NAMED]]
+    more = f" and so on ({len(ranges)} variables)" if len(ranges) > MOST_NAMED else ""
+    return [f"add {', '.join(shown)}{more} under [domain]"]
 
 
 @dataclass(frozen=True, slots=True)

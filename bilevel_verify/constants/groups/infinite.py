@@ -16,12 +16,11 @@ import sympy
 from sympy import Expr, Rational, Symbol
 
 from bilevel_verify.constants.bound.bounds import Bound
-from bilevel_verify.constants.bound.constant import Reason
 from bilevel_verify.constants.calculus.specials import Radial, radial_power
 from bilevel_verify.constants.formula.model import Model
 from bilevel_verify.constants.formula.structure import Ridge, ridge_text
 from bilevel_verify.constants.groups.group import Group
-from bilevel_verify.constants.groups.unbounded import advice, all_finite, guilty
+from bilevel_verify.constants.groups.unbounded import all_finite, blaming, guilty
 from bilevel_verify.intervals.batch import Interval
 from bilevel_verify.intervals.jets import jet_space
 from bilevel_verify.intervals.scalar import Derived, Exponential, Power, Psi, Scalar
@@ -43,7 +42,7 @@ def infinite(part: Group, slots: str) -> Bound | None:
 
 
 def _proved(part: Group, slots: str, text: str, where: dict[str, float]) -> Bound:
-    why = Reason("unbounded ray", f"{part.label(slots)} = oo: {text}{advice(part, len(slots))}")
+    why = blaming("unbounded ray", f"{part.label(slots)} = oo: {text}", part, len(slots))
     return Bound(math.inf, math.inf, True, "exact", why, sympy.oo, True, where)
 
 

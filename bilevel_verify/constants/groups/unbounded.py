@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 import numpy as np
 import sympy
 
-from bilevel_verify.constants.bound.constant import Reason
+from bilevel_verify.constants.bound.constant import Ranges, Reason
 from bilevel_verify.constants.formula.model import Model
 from bilevel_verify.constants.formula.structure import ridge_text
 from bilevel_verify.constants.groups.group import Group
@@ -26,7 +25,15 @@ def unbounded_term(part: Group, k: int) -> Reason:
     if part.effort <= 0:
         return Reason("blows up", f"derivative {k} is unbounded on this domain")
     terms = "; ".join(guilty(part, k)[:4]) or "the sum"
-    return Reason("blows up", f"derivative {k} of {terms} has no finite bound on this domain{advice(part, k)}")
+    return blaming("blows up", f"derivative {k} of {terms} has no finite bound on this domain", part, k)
+
+
+def blaming(rule: str, statement: str, part: Group, k: int) -> Reason:
+    """A reason with the ranges on which the k-th derivative is finite; without them it says what kind would help."""
+    ranges = remedy(part, k)
+    if not ranges and part.effort > 0 and not part.only_specials:
+        statement += "; a smaller box that keeps away from the singularity makes it finite"
+    return Reason(rule, statement, remedy=ranges)
 
 
 def guilty(part: Group, k: int) -> list[str]:
@@ -47,34 +54,37 @@ def guilty(part: Group, k: int) -> list[str]:
     return found
 
 
-def advice(part: Group, k: int) -> str:
-    """A bounded box on which the derivative is finite, if a simple one is found."""
+def remedy(part: Group, k: int) -> Ranges:
+    """A bounded box on which the derivative is finite, if a simple one is found: the ranges that are to be added."""
     if part.effort <= 0 or part.only_specials:
-        return ""
+        return {}
+    domain = part.domain
     for size in (10.0, 1.0):
-        lo = np.where(np.isneginf(part.domain.lo), -size, part.domain.lo)
-        hi = np.where(np.isposinf(part.domain.hi), size, part.domain.hi)
-        if (lo > hi).any() or not part.domain.unbounded:
+        lo = np.where(np.isneginf(domain.lo), -size, domain.lo)
+        hi = np.where(np.isposinf(domain.hi), size, domain.hi)
+        if (lo > hi).any() or not domain.unbounded:
             continue
         if all_finite(part.model, k, lo[None], hi[None]):
-            names = [
-                v.name for v, a, b in zip(part.structure.variables, part.domain.lo, part.domain.hi) if math.isinf(b - a)
-            ]
-            return f"; it is finite for {', '.join(names[:6])} in [-{size:g}, {size:g}]"
+            return _added(part, lo, hi)
     return _away(part, k)
 
 
-def _away(part: Group, k: int) -> str:
+def _away(part: Group, k: int) -> Ranges:
     """A box on one side of the singularity, if a simple one is found."""
     base_lo = np.where(np.isneginf(part.domain.lo), -10.0, part.domain.lo)
     base_hi = np.where(np.isposinf(part.domain.hi), 10.0, part.domain.hi)
-    for i, variable in enumerate(part.structure.variables):
+    for i in range(part.n):
         for low, high in ((0.01, base_hi[i]), (base_lo[i], -0.01), (0.01 * base_hi[i], base_hi[i])):
             if not base_lo[i] <= low < high <= base_hi[i]:
                 continue
             lo, hi = base_lo.copy(), base_hi.copy()
             lo[i], hi[i] = low, high
             if all_finite(part.model, k, lo[None], hi[None]):
-                rest = " (the others in [-10, 10])" if part.n > 1 and part.domain.unbounded else ""
-                return f"; it is finite away from the singularity, say for {variable} in [{low:g}, {high:g}]{rest}"
-    return "; a smaller box that keeps away from the singularity makes it finite"
+                return _added(part, lo, hi)
+    return {}
+
+
+def _added(part: Group, lo: Array, hi: Array) -> Ranges:
+    """The variables whose range is another one than in the domain."""
+    ends = zip(part.structure.variables, lo, hi, part.domain.lo, part.domain.hi)
+    return {v.name: (float(a), float(b)) for v, a, b, low, high in ends if (a, b) != (low, high)}

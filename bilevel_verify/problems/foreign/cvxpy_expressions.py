@@ -180,7 +180,8 @@ def _huber(node: Any, operand: Entries) -> Entries:
 
 
 def _entropy_of(t: sympy.Expr, s: sympy.Expr) -> sympy.Expr:
-    return t * sympy.log(t / s)
+    """Two logarithms: that of the quotient has a value where both are negative, and CVXPY's atom is infinite there."""
+    return t * (sympy.log(t) - sympy.log(s))
 
 
 def _cumulative_sum(node: Any, operand: Entries) -> Entries:

@@ -96,20 +96,24 @@ def moved(operation: Callable[..., object], operands: Sequence[Entries], field: 
     ------
     ProblemError : a place of the result that is a copy of none of them (an index beyond the end).
     """
-    numbered: list[NDArray[np.int_]] = []
-    pool: list[object] = []
-    first = 0
-    for operand in operands:
-        numbered.append(np.arange(first, first + operand.size).reshape(operand.shape))
-        pool.extend(operand.reshape(-1))
-        first += operand.size
-    places = np.asarray(operation(*numbered))
-    if places.size and not (np.all(places >= 0) and np.all(places < len(pool))):
+    pool = [entry for operand in operands for entry in operand.reshape(-1)]
+    places, shifted = (np.asarray(operation(*_numbered(operands, first))) for first in (0, len(pool)))
+    # what does not move with the numbers is no copy: a number that stands in for places beyond the end
+    if places.size and not (np.all(shifted - places == len(pool)) and np.all((places >= 0) & (places < len(pool)))):
         raise ProblemError(f"{field}: {what} reads beyond the end of an array")
     result = np.empty(places.shape, dtype=object)
     for place in np.ndindex(places.shape):
         result[place] = pool[int(places[place])]
     return result
+
+
+def _numbered(operands: Sequence[Entries], first: int) -> list[NDArray[np.int_]]:
+    """Arrays of the same shapes, their entries numbered one after the other."""
+    found = []
+    for operand in operands:
+        found.append(np.arange(first, first + operand.size).reshape(operand.shape))
+        first += operand.size
+    return found
 
 
 def largest(*values: sympy.Expr) -> sympy.Expr:

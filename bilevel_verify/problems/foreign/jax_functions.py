@@ -65,7 +65,10 @@ def read_function(
         if len(traced.jaxpr.outvars) != 1:
             raise ProblemError(f"{field} must return one scalar, and it returns {len(traced.jaxpr.outvars)} values")
         arguments = [objects(names) for names in blocks.values()]
-        (result,) = _Reader(field).run(traced, arguments)
+        try:
+            (result,) = _Reader(field).run(traced, arguments)
+        except NotImplementedError as reason:
+            raise ProblemError(f"{field}: {reason} has no closed formula here") from None
     return scalar(entries(result), field)
 
 
@@ -141,7 +144,7 @@ class _Reader:
         constants, carry, rows = arguments[:fixed], arguments[fixed : fixed + carried], arguments[fixed + carried :]
         stacked: dict[int, list[Any]] = {}
         for step in reversed(range(length)) if params["reverse"] else range(length):
-            results = self.run(params["jaxpr"], [*constants, *carry, *(row[step] for row in map(np.asarray, rows))])
+            results = self.run(params["jaxpr"], [*constants, *carry, *(_entry(row, step) for row in rows)])
             carry, stacked[step] = results[:carried], results[carried:]
         if not stacked:
             raise ProblemError(f"{self.field}: a loop of no steps")
@@ -149,7 +152,16 @@ class _Reader:
         return [*carry, *(np.stack([np.asarray(row) for row in column]) for column in columns)]
 
 
+def _entry(rows: Any, step: int) -> Any:
+    """One entry along the first axis, an array in any case: NumPy would hand out an entry of a vector itself."""
+    array = np.asarray(rows)
+    return array[step : step + 1].reshape(array.shape[1:])
+
+
 def _known(value: Any) -> Any:
     """A constant: integers and truth values as plain arrays (they may be indices), other numbers as expressions."""
-    array = np.asarray(value)
+    try:
+        array = np.asarray(value)
+    except TypeError:  # keys of random numbers are no numbers
+        raise NotImplementedError(f"a value of type {getattr(value, 'dtype', type(value).__name__)}") from None
     return array if array.dtype.kind in "iub" else entries(np.asarray(array, dtype=float))

@@ -27,7 +27,7 @@ MOVING: Mapping[str, int | None] = MappingProxyType(
     {
         **dict.fromkeys(("reshape", "squeeze", "expand_dims", "broadcast_in_dim", "transpose", "slice", "rev"), 1),
         **dict.fromkeys(("gather", "dynamic_slice", "copy", "copy_p"), 1),
-        "concatenate": None,
+        **dict.fromkeys(("concatenate", "stack", "pad")),
         "dynamic_update_slice": 2,
     }
 )
@@ -150,7 +150,7 @@ def _cumulative(function: Callable[[sympy.Expr, sympy.Expr], sympy.Expr]) -> Ope
         step = -1 if params["reverse"] else 1
         rows = np.moveaxis(operand, params["axis"], 0)[::step].copy()
         for i in range(1, len(rows)):
-            rows[i] = elementwise(function, rows[i - 1], rows[i])
+            rows[i : i + 1] = elementwise(function, rows[i - 1 : i], rows[i : i + 1])
         return np.moveaxis(rows[::step], 0, params["axis"])
 
     return run

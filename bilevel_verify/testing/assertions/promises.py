@@ -80,11 +80,11 @@ def _cases(
 
 
 def examples_for(kind: str, many: int, seed: int | None = None) -> Iterator[tuple[Any, list[float], float]]:
-    """Instances of a kind with a start and a tolerance: those that bite, one level; small ones that are drawn, else."""
+    """Instances of a kind with a start and a tolerance: those that bite where there are any; small drawn ones else."""
     rng = np.random.default_rng(0 if seed is None else seed)
     for number in range(many):
-        if kind == "single_level":
-            one = biting.biting(number)
+        if kind in biting.FILES:
+            one = biting.biting(number, kind)
             yield one, [*one.start], one.eps
             continue
         data = bytes(160) if number == 0 else rng.integers(0, 4, 160, dtype=np.uint8).tobytes()

@@ -97,7 +97,7 @@ def _handed(function: Function, case: Example, whole: Transcript, chosen: Profil
     asked = case.oracles(max(4 * len(whole.log), 200))
     letters = {name: _copied(value) for name, value in case.parameters.items()}
     raw = call(function, asked, case.x0.copy(), letters, where="the run", limit=chosen)
-    return handed(raw, case.x0, asked.log)
+    return handed(raw, case.x0, asked.log, case.instance.kind == "minimax")
 
 
 def _copied(value: object) -> Any:

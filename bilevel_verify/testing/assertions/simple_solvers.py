@@ -87,7 +87,7 @@ def assert_simple_bilevel(
 
     def case(data: bytes) -> tuple[SimpleInstance, FloatArray]:
         read, rest = split(data)
-        instance = decoding.simple_bilevel(rest, most=2)
+        instance = decoding.simple_bilevel(rest, dx=(2, 1, 3)[read.upto(2)], flat=True)
         return instance, nearest(instance, read.point(instance.dx))
 
     def judge(data: bytes) -> None:

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
 
+from bilevel_verify.language import tree
 from bilevel_verify.methods.trajectory import Trajectory
 from bilevel_verify.testing.assertions.same_lines import compare
 from bilevel_verify.testing.printed.cases import Example, example
@@ -24,6 +26,8 @@ from bilevel_verify.testing.printed.slips import Slip, slips_of
 from bilevel_verify.testing.trials.common import Function
 from bilevel_verify.testing.trials.contracts import PROFILES, BrokenContract, Profile
 from bilevel_verify.testing.trials.trying import examples
+from bilevel_verify.theorems import algorithm as script
+from bilevel_verify.theorems.rewrite import rebuild
 
 MUTATED = (
     "restarted-agd restarted-hb restarted-agd-practical restarted-agd-perturbed agd-jin rahgd pragda ragd-gs "
@@ -34,6 +38,7 @@ POOL = 60
 """Further examples, of another seed, on which a survivor must do the same to be called equivalent."""
 POOL_SEED = 20_000_017
 STILLBORN = ("was never assigned", "shapes", "undefined", "TypeError", "ValueError", "ParameterError", "index is")
+ZERO = tree.Number(Fraction(0))
 Class = Literal["real", "equivalent", "stillborn"]
 
 
@@ -121,7 +126,28 @@ def reason_of(slip: Slip) -> str:
     """Why a slip cannot change a run; "" if no reason is known. Lines that may change places are no slips at all."""
     if slip.operator == "test strict or not" and not _of_integers(slip.before):
         return "the two tests differ only where both sides are equal as floats, which no run met"
+    if _only_unread_indices(slip):
+        return "an index of a sequence of letters whose formula does not read it: the same number for every such index"
     return next((why for operator, part, why in REASONS if operator == slip.operator and part in slip.after), "")
+
+
+def _only_unread_indices(slip: Slip) -> bool:
+    """Whether the slip changes nothing but such indices: ``T[1, -1]`` where every epoch has the same ``T[t, -1]``."""
+    source = printed(slip.printed.method)
+    assert source is not None
+    families = source.algorithm.families
+    unread = {name: set(indices) - tree.letters(formula.tree) for name, (indices, formula) in families.items()}
+
+    def without(node: tree.Node) -> tree.Node:
+        if isinstance(node, tree.Index) and node.base in unread:
+            pairs = zip(families[node.base][0], node.indices)
+            node = replace(node, indices=tuple(ZERO if name in unread[node.base] else i for name, i in pairs))
+        return rebuild(node, without)
+
+    def lines(program: script.Program) -> list[list[tree.Node]]:
+        return [[without(part) for part in script.expressions_of(one)] for one in program.walk()]
+
+    return lines(slip.printed.algorithm.program) == lines(source.algorithm.program) and not slip.place.inside
 
 
 def _of_integers(test: str) -> bool:

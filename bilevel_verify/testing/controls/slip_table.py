@@ -24,7 +24,7 @@ from bilevel_verify.testing.trials.contracts import QUICK, THOROUGH, Profile
 DATA, PAGE = "slips.jsonl", "slips.md"
 BEGIN, END = "<!-- slips: written by the command, not by hand -->\n", "<!-- slips end -->\n"
 JUDGES = (
-    *(f"printed/{name}" for name in ("cases", "comparing", "oracles", "order", "running", "slips")),
+    *(f"printed/{name}" for name in "cases comparing drawing oracles order products running slips".split()),
     *(f"instances/{name}" for name in ("blocks", "counting", "data_sums", "decoding", "families", "ridges", "simple")),
     "assertions/same_lines",
     "controls/mutants",

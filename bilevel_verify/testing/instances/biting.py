@@ -8,24 +8,29 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-FILE = Path(__file__).with_suffix(".toml")
+FILES = {
+    "single_level": Path(__file__).with_name("biting.toml"),
+    "simple_bilevel": Path(__file__).with_name("biting_simple.toml"),
+}
+"""Kinds of problems that have such examples."""
 
 
 @dataclass(frozen=True)
 class Biting:
-    """A problem of one level with its start and tolerance.
+    """A problem with its start and tolerance.
 
     Attributes
     ----------
     stated : the problem. ``start``, ``eps`` : with which the claims are nearly tight.
-    long, epochs : steps of the longest epoch and number of epochs of restarted AGD with the letters of its theorem.
+    long, epochs : steps of the longest epoch and number of epochs of restarted AGD with the letters of its theorem (one
+        level; else 0).
     """
 
     stated: Any
     start: tuple[float, ...]
     eps: float
-    long: int
-    epochs: int
+    long: int = 0
+    epochs: int = 0
 
     @property
     def dx(self) -> int:
@@ -37,22 +42,33 @@ class Biting:
         return self.stated
 
 
-@cache
-def examples() -> tuple[Biting, ...]:
-    """All of them, those on which most slips show first.
+def examples(kind: str = "single_level") -> tuple[Biting, ...]:
+    """All of a kind, those on which most slips show first.
 
-    Minimisers lie away from the origin, longest epochs take 6 to 131 steps, theta is 0.008 to 0.2. What each printed
-    claim comes to on them is in reports/promises.md.
+    One level: minimisers lie away from the origin, longest epochs take 6 to 131 steps, theta is 0.008 to 0.2. What each
+    printed claim comes to on them is in reports/promises.md.
     """
+    return _read(kind)
+
+
+@cache
+def _read(kind: str) -> tuple[Biting, ...]:
     from bilevel_verify.problems.files import from_spec
 
-    tables = tomllib.loads(FILE.read_text(encoding="utf8"))["example"]
+    tables = tomllib.loads(FILES[kind].read_text(encoding="utf8"))["example"]
     return tuple(
-        Biting(from_spec(one["problem"]), tuple(one["problem"]["start"]), one["eps"], one["long"], one["epochs"])
+        Biting(
+            from_spec(one["problem"]),
+            tuple(one["problem"]["start"]),
+            one["eps"],
+            one.get("long", 0),
+            one.get("epochs", 0),
+        )
         for one in tables
     )
 
 
-def biting(number: int) -> Biting:
+def biting(number: int, kind: str = "single_level") -> Biting:
     """One of them, in turn."""
-    return examples()[number % len(examples())]
+    found = examples(kind)
+    return found[number % len(found)]

@@ -129,6 +129,29 @@ class CountedOracles:
         found: FloatArray = self.instance.hess_xy_g(*self._ask("jvp_xy_g", x, y, along)).T @ along
         return found
 
+    def hvp_yy_f(self, x: ArrayLike, y: ArrayLike, v: ArrayLike) -> FloatArray:
+        """Hessian-vector product of f in y."""
+        along = _vector(v, self.dy, "v")
+        found: FloatArray = self.instance.hess_f(*self._ask("hvp_yy_f", x, y, along))[2] @ along
+        return found
+
+    def jvp_xy_f(self, x: ArrayLike, y: ArrayLike, v: ArrayLike) -> FloatArray:
+        """``(nabla^2_xy f) v`` in R^dx for v in R^dy."""
+        along = _vector(v, self.dy, "v")
+        found: FloatArray = self.instance.hess_f(*self._ask("jvp_xy_f", x, y, along))[1] @ along
+        return found
+
+    def hvp_f(self, x: ArrayLike, y: ArrayLike, v: ArrayLike) -> FloatArray:
+        """The whole Hessian of f times v in R^(dx + dy)."""
+        along = _vector(v, self.dx + self.dy, "v")
+        return _times(self.instance.hess_f(*self._ask("hvp_f", x, y, along)), along)
+
+    def hvp_g(self, x: ArrayLike, y: ArrayLike, v: ArrayLike) -> FloatArray:
+        """The whole Hessian of the lower objective times v in R^(dx + dy)."""
+        along = _vector(v, self.dx + self.dy, "v")
+        point = self._ask("hvp_g", x, y, along)
+        return _times(tuple(getattr(self.instance, f"hess_{block}_g")(*point) for block in ("xx", "xy", "yy")), along)
+
     def hess_f(self, x: ArrayLike, y: ArrayLike = ()) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Blocks (xx, xy, yy) of the Hessian of f, one call."""
         return self.instance.hess_f(*self._ask("hess_f", x, y))
@@ -142,6 +165,14 @@ class CountedOracles:
 def forget(asked: CountedOracles) -> None:
     """Begin to count anew; not a method, so that no solver finds it on what it is handed."""
     asked._made.clear()
+
+
+def _times(blocks: tuple[FloatArray, FloatArray, FloatArray], v: FloatArray) -> FloatArray:
+    """``[[xx, xy], [xy^T, yy]] v``."""
+    xx, xy, yy = blocks
+    a, b = v[: len(xx)], v[len(xx) :]
+    found: FloatArray = np.concatenate([xx @ a + xy @ b, xy.T @ a + yy @ b])
+    return found
 
 
 def _vector(value: ArrayLike, length: int, name: str) -> FloatArray:

@@ -6,7 +6,6 @@ decoders serve random bytes where Hypothesis is not wanted.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -278,17 +277,24 @@ def data_sum(
     return Instance("bilevel", p, h, data_block(read, m, validate, "v"), read.matrix(m, n), ((0,) * m,) * n)
 
 
-def simple_bilevel(data: bytes, dx: int | None = None, most: int = 3) -> SimpleInstance:
-    """Strongly convex quadratic f over the minimisers of a convex g, some with ridges that are flat at their centre."""
+def simple_bilevel(data: bytes, dx: int | None = None, most: int = 3, flat: bool = False) -> SimpleInstance:
+    """Strongly convex quadratic f over the minimisers of a convex g, some with ridges that are flat at their centre.
+
+    g is never constant. ``flat`` : where there are two variables, g has more minimisers than one, so that f decides.
+    """
     read = Reader(data)
     n = dx or read.between(1, most)
     zero = (0,) * n
-    spectrum = tuple(read.upto(4) for _ in range(n))
+    spectrum = [read.upto(4) for _ in range(n)]
     mirror, constant, centre = read.mirror(n), read.signed(3), read.vector(n, 3)
     f = read.block(n, 1, 5, ("none",))
-    atoms = tuple(("none", "none", "logcosh", "root")[read.upto(3)] for _ in range(n))
+    atoms = [("none", "none", "logcosh", "root")[read.upto(3)] for _ in range(n)]
+    if flat and n > 1:
+        spectrum[0], atoms[0] = 0, "none"
+    if not any(spectrum) and set(atoms) == {"none"}:
+        spectrum[-1] = 1
     weights = tuple(0 if atom == "none" else 1 for atom in atoms)
-    g = Block(spectrum, atoms, weights, mirror, zero, constant, centre)
+    g = Block(tuple(spectrum), tuple(atoms), weights, mirror, zero, constant, centre)
     return SimpleInstance(f, g, ("Ball", "Box")[read.upto(1)])
 
 
@@ -296,17 +302,13 @@ TOLERANCES = (0.1, 0.03)
 """Of the examples of two levels, in turn."""
 
 
-def promising(data: bytes, kind: str) -> Instance | SimpleInstance:
+def promising(data: bytes, kind: str) -> Instance:
     """What the papers' theorems ask for: bounded below, bounded slopes in y, a Hessian that is not constant.
 
     Small, so that a whole verification takes seconds; with a start.
     """
     read = Reader(data)
     shift = 1.0 + read.upto(3) / 2
-    if kind == "simple_bilevel":
-        f, centre = read.block(2, 1, 3, ("none",)), (1 + read.upto(1), read.signed(1))
-        g = Block((read.between(1, 3), 0), ("none", "none"), (0, 0), (0, 0), (0, 0), 0, centre)
-        return SimpleInstance(replace(f, linear=(0, 1)), g)
     n, m = read.between(1, 2), read.between(1, 2)
     x_part = Block((0,) * n, ("bump",) * n, tuple(read.between(1, 2) for _ in range(n)), (0,) * n, (0,) * n)
     start = (shift,) * n

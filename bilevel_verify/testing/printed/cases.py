@@ -21,29 +21,34 @@ from bilevel_verify.errors import InputError
 from bilevel_verify.testing.instances import decoding
 from bilevel_verify.testing.instances.decoding import Reader
 from bilevel_verify.testing.instances.families import Instance
-from bilevel_verify.testing.instances.simple import SimpleInstance, nearest
+from bilevel_verify.testing.instances.simple import SimpleInstance
+from bilevel_verify.testing.printed.drawing import (
+    INEXACT,
+    SADDLES,
+    Letters,
+    one_level,
+    simple_letters,
+    start,
+    two_levels,
+)
 from bilevel_verify.testing.printed.library import Printed
 from bilevel_verify.testing.printed.library import printed as pseudocode
 from bilevel_verify.testing.printed.oracles import NamedOracles
+from bilevel_verify.testing.printed.products import danskin_operator, model_value, penalty_operator
 from bilevel_verify.testing.printed.running import Transcript, transcribe
 
 FloatArray = NDArray[np.float64]
-Letters = dict[str, Any]
 BUDGET = 20_000
 """Calls that a run may make."""
 STEADY = 1e-9
 """Largest relative change of a run when its start moves by ``NUDGE``."""
 NUDGE = 1e-12
-HUGE = 1e9
-"""A threshold that is never met."""
-SETS = {"agm-conceptual": "Ball", "cg-bio": "Ball", "p-agm-bio": "Box"}
+SETS = {"agm-conceptual": "Ball", "cg-bio": "Ball", "p-agm-bio": "Box", "bisec-bio": "Ball"}
 """Feasible sets of methods that are not for every set, or need the solutions themselves."""
 WIDE = ("agm-conceptual",)
 """Methods whose set must hold the solutions; for all others it is so small on two of three that projections matter."""
 SHAPES = ("plain", "crossed", "displaced", "displaced")
 """Two-level examples: ``crossed``: grad_x f depends on y; ``displaced``: the mixed block of g depends on y."""
-
-
 EAGER, LAZY = ("fsba", "mcn", "cubic-newton-step"), ("lfsba", "lmcn")
 """Cubic methods that end by the size of a step, and by that of a step and of the way from the last snapshot."""
 
@@ -61,155 +66,9 @@ class Example:
         return NamedOracles(self.instance, budget)
 
 
-def momentum(kappa: float) -> float:
-    """``(sqrt(kappa) - 1)/(sqrt(kappa) + 1)``."""
-    return (math.sqrt(kappa) - 1) / (math.sqrt(kappa) + 1)
-
-
-def _steepness(instance: Instance) -> float:
-    """A Lipschitz constant of the hypergradient, roughly; where y lags behind, of the partial gradient too."""
-    if not instance.dy:
-        return instance.p.L
-    coupling = float(np.linalg.norm(instance.coupling, 2))
-    if instance.kind == "minimax":
-        return instance.p.L + coupling**2 * (instance.L if instance.displaced else 1 / instance.mu) + 0.1
-    slope = coupling if instance.displaced else coupling / instance.mu
-    outer = 0.0 if instance.q is None else instance.q.L
-    return max(instance.p.L + outer * slope**2 + 2 * float(np.linalg.norm(instance.cross, 2)) * slope, 1.0)
-
-
-def _start(read: Reader, n: int) -> FloatArray:
-    """A point away from the origin in every coordinate."""
-    return np.array([(-1.0) ** read.upto(1) * (1.0 + read.upto(5) / 2) for _ in range(n)])
-
-
-def _inner(read: Reader, instance: Instance) -> Letters:
-    """Letters of the inner solvers: few steps, so that warm starts matter; a different number for each use."""
-    kappa, lam, dy = instance.kappa, (5.0, 20.0, 10.0)[read.upto(2)], instance.dy
-    low, high = lam * instance.mu, lam * instance.L + 8.0
-    n = 1 + read.upto(2)
-    return {
-        "alpha": round(1 / instance.L, 6),
-        "beta": round(momentum(kappa) if kappa > 1.2 else 0.2, 6),
-        "lam": lam,
-        "alpha_p": round(1 / high, 7),
-        "beta_p": round(momentum(high / low), 6),
-        "tau": round(1 / high, 7),
-        "T_m1": n + 3,
-        "T_k": n + 1,
-        "T_0": n + 3,
-        "Tp_k": 1 if dy == 1 else 1 + read.upto(dy - 1),
-        "Tp_0": dy,
-        "D": n + 1,
-        "N_cg": 1 + read.upto(dy - 1),
-        "l1": instance.L,
-        "kappa1": kappa,
-        "l2": high,
-        "kappa2": high / low,
-        "K1": n + 2,
-        "K2": n + 3,
-        "y0": np.array([(-1.0) ** j * (1.0 + read.upto(2)) / 2 for j in range(dy)]),
-        "v0": np.array([0.5 - read.upto(2) for _ in range(dy)]),
-    }
-
-
-def _noise(read: Reader, n: int, size: float) -> FloatArray:
-    return size * np.array([[read.signed(4) + 0.5 for _ in range(n)] for _ in range(5)]) / 5
-
-
-def _outer(read: Reader, instance: Instance) -> Letters:
-    """Letters of the outer scheme."""
-    eta = (0.25, 0.7, 0.4)[read.upto(2)] / _steepness(instance)
-    theta = (0.3, 0.12, 0.45, 0.2, 0.07)[read.upto(4)]
-    eps = (0.05, 0.2, 0.02)[read.upto(2)]
-    found: Letters = {
-        "eta": round(eta, 6),
-        "theta": theta,
-        "B": HUGE,
-        "K": 6 + read.upto(13),
-        "eps": eps,
-        "L": round(_steepness(instance), 4),
-        "rho": round(max(instance.rho, 0.5), 4),
-        "B0": 2.0,
-        "c": 1.7,
-        "gamma": (0.2, 0.01, 1.5)[read.upto(2)],
-        "s": (0.5, 0.05)[read.upto(1)],
-        "H_nu": 1e-9,
-        "nu_f": (1.0, 0.5)[read.upto(1)],
-        "steps": 8 + read.upto(12),
-        "N": 8 + read.upto(20),
-        "eta_x": round(eta, 6),
-        "eta_y": round(0.7 / max(instance.L, 1e-9), 6),
-        "T_pert": 2 + read.upto(3),
-        "M": (4.0, 20.0)[read.upto(1)],
-        "m": 2 + read.upto(1),
-        "rho_bar": 0.5,
-        "r": 0.05,
-        "noise": _noise(read, instance.dx, 0.05),
-    }
-    return found
-
-
-def _two_levels(read: Reader, method: str, instance: Instance) -> Letters:
-    found = {**_outer(read, instance), **_inner(read, instance)}
-    eta = found["eta"]
-    own: dict[str, Letters] = {
-        "aid-bio": {"beta": eta},
-        "itd-bio": {"beta": eta},
-        "ba": {"beta": found["alpha"], "alpha": eta, "c": (1.0, 2.0, 0.5)[read.upto(2)]},
-        "f2ba": {"T": found["steps"], "K": 1 + read.upto(3)},
-        "accf2ba": {"T": found["T_k"], "Tp": found["T_k"] + 1},
-        "ragd-gs": {"Tp_0": found["T_0"] + 1, "Tp_k": found["T_k"] + 1, "L": 1 / eta},
-        "paid": {"eps": 40 * found["eps"]},
-    }
-    if method in ("fsba", "lfsba", "mcn", "lmcn"):
-        found |= {"T": 5 + read.upto(6), "K": found["K1"], "M": _steepness(instance) * found["M"]}
-    return found | own.get(method, {})
-
-
-def _simple(read: Reader, instance: SimpleInstance) -> Letters:
-    L_f, L_g = instance.L_f, max(instance.L_g, 0.5)
-    K, gap = 8 + read.upto(15), 1.0 + read.upto(3)
-    least = instance.g.value(nearest(instance, np.array(instance.g.centre, dtype=float)))  # some feasible value
-    return {
-        "K": K,
-        "gamma": (0.5, 1.0, 0.2)[read.upto(2)],
-        "L_f": L_f,
-        "L_g": L_g,
-        "g_k": [least + gap / (k + 1) for k in range(K + 1)],
-        "gamma0": 0.5 / (L_f + L_g),
-        "eta0": 1.0,
-        "b": 0.25,
-        "rho": 0.5,
-        "t": 1 / L_g,
-        "s": 0.7 / L_f,
-        "c": 0.6,
-        "alpha": 0.75,
-        "eta": 0.2,
-        "penalty": 3.0,
-        "a": 0.8,
-        "g_hat": instance.g_star - 0.1,
-        "eps_f": (0.1, 0.5, 0.02)[read.upto(2)],
-        "eps_g": (0.5, 2.0, 0.1)[read.upto(2)],
-        "M": 1.5 * L_g,
-    }
-
-
-def _own_of_simple(method: str, found: Letters) -> Letters:
-    """Letters whose meaning differs from method to method."""
-    total = found["L_f"] + found["L_g"]
-    return {
-        "r-apm": {"gamma": 0.9 / total},
-        "bi-sg": {"c": 0.5 / found["L_f"]},
-        "dbgd": {"b": 0.6, "s": 0.3 / total},
-        "big-sam": {"c": 1.5},
-        "cg-bio": {"c": 1.0},
-    }.get(method, {})
-
-
 def _near_a_saddle(read: Reader, method: str) -> bool:
     """Whether the example begins where the curvature is negative: two of three for methods that exploit it."""
-    return method == "agd-jin" and read.upto(2) > 0
+    return method in SADDLES and read.upto(2) > 0
 
 
 def _instance(read: Reader, rest: bytes, method: str) -> Instance | SimpleInstance:
@@ -240,23 +99,16 @@ def example(method: str, data: bytes) -> tuple[Example, Transcript] | None:
     printed = pseudocode(method)
     if printed is None:
         raise InputError(f"no pseudo-code of {method} is known line by line: give a transcription as reference=")
-    read = Reader(data[: decoding.POINTS * 2])
+    read = Reader(data)
     instance = _instance(read, data[decoding.POINTS :], method)
-    x0 = _start(read, instance.dx)
-    saddle = method == "agd-jin" and not instance.p.mu > 0  # type: ignore[union-attr]
-    scale = (0.1, 0.03, 0.3, 3.0, 4.0)[read.upto(4)] if saddle else 1.0
-    x0 = x0 * scale
+    x0 = start(read, instance.dx)
     if isinstance(instance, SimpleInstance):
-        letters = _simple(read, instance)
-        least = method == "mng"  # it begins where f is least
-        x0 = instance.f.inverse_gradient(np.zeros(instance.dx)) if least else nearest(instance, x0)
-        found = Example(instance, x0, letters | _own_of_simple(method, letters))
+        found = Example(instance, *simple_letters(read, method, instance, x0))
+    elif instance.dy:
+        found = Example(instance, x0, two_levels(read, method, instance))
     else:
-        letters = _two_levels(read, method, instance) if instance.dy else _one_level(read, method, instance)
-        if scale > 1:  # beyond the valleys, where momentum carries uphill: the better side is the one it came from
-            letters |= {"gamma": 0.01, "s": 1.5}
-        found = Example(instance, x0, letters)
-    found = Example(found.instance, found.x0, _needed(printed, found.parameters))
+        found = Example(instance, *one_level(read, method, instance, x0))
+    found = Example(instance, found.x0, _needed(printed, found.parameters))
     found = _averaging(printed, _ending(printed, _restarting(printed, found, read), read), read)
     whole = transcribe(printed, found.oracles(), found.x0, found.parameters, watched=True)
     if whole.halted or not _steady(printed, found, whole):
@@ -264,21 +116,12 @@ def example(method: str, data: bytes) -> tuple[Example, Transcript] | None:
     return found, whole
 
 
-def _one_level(read: Reader, method: str, instance: Instance) -> Letters:
-    found = _outer(read, instance)
-    if "practical" in method:  # either part of the threshold counts, and epochs are dropped and kept
-        found["eps"] = (0.05, 1.0, 3.0, 0.5)[read.upto(3)]
-        found["L"] = (found["L"], round(0.3 * math.sqrt(found["eps"] * found["rho"]), 4))[read.upto(1)]
-    if method.endswith(("newton", "newton-step")):
-        found |= {"T": 5 + read.upto(6), "M": _steepness(instance) * found["M"] / 4, "eps": 1e-3}
-    return found
-
-
 def _needed(printed: Printed, letters: Mapping[str, object]) -> Letters:
     """The letters that the pseudo-code reads."""
     algorithm = printed.algorithm
     families = {letter for _, formula in algorithm.families.values() for letter in _letters_of(formula)}
-    wanted = {*algorithm.needs, *families, *(("noise",) if "uniform_ball(" in algorithm.steps else ())}
+    drawn = "uniform_ball(" in algorithm.steps or "sigma" in algorithm.needs
+    wanted = {*algorithm.needs, *families, *(("noise",) if drawn else ())}
     wanted |= {"lam"} if "grad_y_L" in algorithm.steps or "H_hat" in algorithm.steps else set()
     return {name: value for name, value in letters.items() if name in wanted}
 
@@ -319,6 +162,8 @@ def _restarting(printed: Printed, found: Example, read: Reader) -> Example:
 def _ending(printed: Printed, found: Example, read: Reader) -> Example:
     """The same with an eps at which the test of a cubic step just ends the run, or just not, at a step drawn here."""
     at, margin = read.upto(5), (0.001, -0.001, 0.3)[read.upto(2)]
+    if printed.method in INEXACT:
+        return _ending_by_the_model(printed, found, at, margin)
     if printed.method not in (*LAZY, *EAGER):
         return found
     letters = dict(found.parameters)
@@ -334,6 +179,23 @@ def _ending(printed: Printed, found: Example, read: Reader) -> Example:
         critical = ((M + 2 * rho) / math.sqrt(2) * size + rho * away) ** 2 * (288 / 287) ** 2 / M
     letters["eps"] = float(f"{critical * (1 + margin):.9g}")
     return Example(found.instance, found.x0, letters) if letters["eps"] > 0 else found
+
+
+def _ending_by_the_model(printed: Printed, found: Example, at: int, margin: float) -> Example:
+    """The same for line 9 of Algorithm 3: an eps at which ``Delta_t`` is just above its threshold, or just below."""
+    letters, asked = found.parameters, found.oracles()
+    free = transcribe(printed, asked, found.x0, {**letters, "eps": 1e-12}, statements=4000).sequences
+    t = min(at, len(free.get("s", {})) - 1)
+    if t < 0:
+        return found
+    x, y, u, s = (free[name][0, t] for name in "xyus")
+    if "w" in free:
+        numbers = (letters[name] for name in ("K_p", "mu", "l1", "l2"))
+        hessian = penalty_operator(asked, letters["lam"])(x, y, free["w"][0, t], *numbers)
+    else:
+        hessian = danskin_operator(asked)(x, y, letters["K_p"], letters["l1"], letters["kappa1"])
+    eps = (letters["M"] * (128 * model_value(u, hessian, letters["M"], s)) ** 2) ** (1 / 3) * (1 + margin)
+    return Example(found.instance, found.x0, {**letters, "eps": float(f"{eps:.9g}")}) if eps > 0 else found
 
 
 def _averaging(printed: Printed, found: Example, read: Reader) -> Example:

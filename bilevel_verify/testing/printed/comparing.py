@@ -23,13 +23,14 @@ FloatArray = NDArray[np.float64]
 class Handed:
     """What a solver handed back: rows of its sequences by (t, k), its output, its calls.
 
-    ``epochs`` : whether it says where they begin; else the rows are those of one long epoch.
+    ``epochs`` : whether it says where they begin; else the rows are those of one long epoch. ``minimax`` : g is -f.
     """
 
     sequences: Mapping[str, Mapping[Key, FloatArray]]
     output: FloatArray | None
     log: Sequence[Call]
     epochs: bool
+    minimax: bool = False
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class Difference:
     kind: str = "a different result"
 
 
-def handed(raw: Any, x0: FloatArray, log: Sequence[Call]) -> Handed:
+def handed(raw: Any, x0: FloatArray, log: Sequence[Call], minimax: bool = False) -> Handed:
     """What a solver may hand back to ``verify``: iterates, epochs, ``(iterates, output)``, a trajectory or a run.
 
     Raises
@@ -67,7 +68,7 @@ def handed(raw: Any, x0: FloatArray, log: Sequence[Call]) -> Handed:
     if not all(np.isfinite(row).all() for row in rows["x"].values()):
         raise BrokenContract("returns NaN or infinity", "the iterates")
     last = list(rows["x"].values())[-1] if output is None else np.atleast_1d(np.asarray(output, dtype=float))
-    return Handed(rows, last, log, known)
+    return Handed(rows, last, log, known, minimax)
 
 
 def gap(got: FloatArray, wanted: FloatArray) -> float:
@@ -105,7 +106,7 @@ def _entries(whole: Transcript) -> Iterator[tuple[int, Event]]:
 
 def _of_entries(whole: Transcript, mine: Handed, tolerance: float) -> tuple[int, Difference] | None:
     """The first entry that differs, is missing, or should not be there."""
-    rows = mine.sequences if mine.epochs else {"x": _folded(whole, mine.sequences["x"])}
+    rows = mine.sequences if mine.epochs else {"x": _folded(whole, mine.sequences["x"], tolerance)}
     for number, event in _entries(whole):
         name, key = event.name, event.key
         if name not in rows or key is None or key[1] < 0:
@@ -129,11 +130,11 @@ def _of_entries(whole: Transcript, mine: Handed, tolerance: float) -> tuple[int,
     return None
 
 
-def _folded(whole: Transcript, flat: Mapping[Key, FloatArray]) -> dict[Key, FloatArray]:
+def _folded(whole: Transcript, flat: Mapping[Key, FloatArray], tolerance: float) -> dict[Key, FloatArray]:
     """A flat list as the epochs that the pseudo-code has; starts of epochs may be left out of the list."""
-    points = [flat[key] for key in sorted(flat)]
     keys = sorted(key for key in whole.sequences["x"] if key[1] >= 0)
     without = [key for key in keys if key[1] > 0 or key[0] == 0]
+    points = _from_the_first(whole, [flat[key] for key in sorted(flat)], (len(keys), len(without)), tolerance)
     chosen = without if len(points) != len(keys) else keys
     found = dict(zip(chosen, points))
     last = chosen[-1]
@@ -143,17 +144,33 @@ def _folded(whole: Transcript, flat: Mapping[Key, FloatArray]) -> dict[Key, Floa
     return found
 
 
+def _from_the_first(
+    whole: Transcript, points: list[FloatArray], lengths: tuple[int, ...], tolerance: float
+) -> list[FloatArray]:
+    """A list that need not begin with the start of the run, from x[0, 0] on.
+
+    The start is no iterate where the pseudo-code makes its first one from it; and a list without the start, whose first
+    iterate is the start again, looks as if it began with it.
+    """
+    x = whole.sequences["x"]
+    first, second = x[0, 0], x.get((0, 1))
+    if len(points) > 1 and gap(points[1], first) <= tolerance:
+        twice = gap(points[0], first) <= tolerance
+        if not twice or (len(points) - 1 in lengths and len(points) not in lengths):
+            return points[1:]
+    stays = second is not None and gap(second, first) <= tolerance
+    return [first, *points] if stays and len(points) + 1 in lengths and len(points) not in lengths else points
+
+
 def reproduces(other: Transcript, mine: Handed, tolerance: float, calls: bool) -> bool:
     """Whether another pseudo-code gives what the solver gave: iterates and output (or the number of calls)."""
     theirs = other.sequences.get("x", {})
     if other.halted or not theirs or mine.output is None or other.output is None:
         return False
-    rows = mine.sequences["x"] if mine.epochs else _folded(other, mine.sequences["x"])
+    rows = mine.sequences["x"] if mine.epochs else _folded(other, mine.sequences["x"], tolerance)
     if rows.keys() != {key for key in theirs if key[1] >= 0}:
         return False
-    if calls and {k: len(v) for k, v in counted(other.log).items()} != {
-        k: len(v) for k, v in counted(mine.log).items()
-    }:
+    if calls and _numbers(other.log, mine.minimax) != _numbers(mine.log, mine.minimax):
         return False
     pairs = [*((rows[key], theirs[key]) for key in rows), (mine.output, other.output)]
     return all(gap(a, b) <= tolerance for a, b in pairs)
@@ -217,44 +234,48 @@ def _text(point: FloatArray) -> str:
     return f"[{', '.join(f'{v:.10g}' for v in point)}]"
 
 
-def counted(log: Sequence[Call]) -> dict[str, list[Call]]:
-    """Calls by kind as papers count them: the two parts of a gradient at one point, one after the other, are one."""
+def counted(log: Sequence[Call], minimax: bool = False) -> dict[str, list[Call]]:
+    """Calls by kind as papers count them: the two parts of a gradient at one point, one after the other, are one.
+
+    ``minimax`` : g is -f, so that a solver may ask either; they are one kind.
+    """
     found: dict[str, list[Call]] = {}
     last: dict[str, set[str]] = {}
     for call in log:
-        calls, parts = found.setdefault(call.kind, []), last.setdefault(call.kind, set())
+        kind = call.kind[:-1] + "f" if minimax and call.kind.endswith("_g") else call.kind
+        calls, parts = found.setdefault(kind, []), last.setdefault(call.kind, set())
         other = call.part and "" not in parts and call.part not in parts
         whole = call.kind.startswith("hess") or (call.kind.startswith("grad") and other)
-        if not (calls and whole and _same(calls[-1], call, 0.0)):
+        if not (calls and whole and calls[-1].kind == call.kind and _same(calls[-1], call, 0.0)):
             calls.append(call)
             parts.clear()
         parts.add(call.part)
     return found
 
 
-def _numbers(log: Sequence[Call]) -> dict[str, int]:
-    return {kind: len(calls) for kind, calls in counted(log).items()}
+def _numbers(log: Sequence[Call], minimax: bool) -> dict[str, int]:
+    return {kind: len(calls) for kind, calls in counted(log, minimax).items()}
 
 
 def excess(whole: Transcript, mine: Handed, tolerance: float) -> Difference | None:
     """The first question that the paper does not count: of a kind asked more often than the pseudo-code asks it."""
-    theirs, own = counted(whole.log), counted(mine.log)
+    theirs, own = counted(whole.log, mine.minimax), counted(mine.log, mine.minimax)
     for kind, calls in own.items():
         wanted = theirs.get(kind, [])
         if len(calls) <= len(wanted):
             continue
         number = next((i for i, (a, b) in enumerate(zip(calls, wanted)) if not _same(a, b, tolerance)), len(wanted))
         extra = calls[number]
-        place = _asking(whole, kind, extra, min(number, len(wanted)) - 1, tolerance)
+        place = _asking(whole, extra, min(number, len(wanted)) - 1, tolerance)
         point = ", ".join(map(_text, _parts(extra)))
         what = f"call {number + 1} of {kind}, at {point}"
         return Difference(place, what, f"{len(calls)} calls", f"{len(wanted)} calls", float("inf"), "asks more often")
     return None
 
 
-def _asking(whole: Transcript, kind: str, call: Call, before: int, tolerance: float) -> Place:
+def _asking(whole: Transcript, call: Call, before: int, tolerance: float) -> Place:
     """The line that asks this question, or else the one that asked last before it."""
-    events = [event for event in whole.events if event.call is not None and event.call.kind == kind]
+    events = [event for event in whole.events if event.call is not None and event.call.kind == call.kind]
     for event in events:
         if event.call is not None and _same(event.call, call, tolerance):
             return event.place

@@ -14,12 +14,17 @@ from bilevel_verify.theorems.card import Algorithm
 CARDS = ("ragd-gs", "rahgd", "restarted-agd-hb", "fsba", "agm-bio")
 FRAMES = {"gradient-descent-restarted": ("restarted-agd-hb", "gradient-descent-frame")}
 """Methods whose card files the steps under another name."""
-UNPRINTED = ("ifsba",)
-"""Methods whose printed steps leave the making of their ingredients to the text."""
 DESCEND = """z[0] = z_0                            # 1
 for j in range(0, T):                 # 2
     z[j+1] = z[j] - alpha*grad_h(z[j])    # 3
 return z[T]                           # 4
+"""
+FISTA = """u[0] = z_0; v[0] = z_0; th[0] = 1                          # 1
+for j in range(0, T):                                      # 2
+    u[j+1] = P(v[j] - step*h(v[j]))                        # 3
+    th[j+1] = (1 + sqrt(1 + 4*th[j]**2))/2                 # 4
+    v[j+1] = u[j+1] + (th[j] - 1)/th[j+1]*(u[j+1] - u[j])  # 5
+return u[T]                                                # 7
 """
 
 
@@ -52,8 +57,6 @@ def printed(method: str) -> Printed | None:
         raise InputError(f"no method {method!r}; there are {', '.join(METHODS)}")
     if method in RECALLED:
         return _recalled(method)
-    if method in UNPRINTED:
-        return None
     from bilevel_verify.theorems import card
 
     for key in CARDS:
@@ -81,7 +84,10 @@ def _called(key: str) -> dict[str, Algorithm]:
     from bilevel_verify.theorems import card
 
     descend = _steps("descend", "gradient descent", "grad_h z_0 T alpha", DESCEND, "descend")
-    return {"descend": descend} | {other.called: other for other in card(key).algorithms if other.called}
+    fista = _steps("fista", "FISTA", "h P z_0 T step", FISTA, "fista")
+    return {"descend": descend, "fista": fista} | {
+        other.called: other for other in card(key).algorithms if other.called
+    }
 
 
 def _recalled(method: str) -> Printed:

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from bilevel_verify.testing.instances.counting import Call, CountedOracles
 from bilevel_verify.testing.instances.families import Instance
 from bilevel_verify.testing.instances.simple import SimpleInstance, nearest
+from bilevel_verify.testing.printed.products import danskin_operator, model_value, penalty_operator
 from bilevel_verify.theorems.pseudocode.numbers import LinearOperator
 
 FloatArray = NDArray[np.float64]
@@ -29,7 +30,8 @@ class NamedOracles(CountedOracles):
     ``cubic_step(g, H, M)``: the minimiser of the cubic model. ``project(z)``, ``halfspace(z, c, b)``: the nearest
     feasible point, with ``c.z <= b`` besides; ``solutions(z)``: the nearest minimiser of g; ``vertex(p)``,
     ``vertex_below(p, c, b)``: the feasible point (with ``c.z <= b``) where ``p.z`` is least; ``least_f(c, b, p, d)``:
-    where f is least among ``c.z <= b``, ``p.z >= d`` (simple bilevel).
+    where f is least among ``c.z <= b``, ``p.z >= d``; ``level_set(z, c)``: the nearest feasible point with ``f <= c``
+    (simple bilevel).
     """
 
     def __init__(self, instance: Instance | SimpleInstance, budget: int) -> None:
@@ -133,7 +135,7 @@ class NamedOracles(CountedOracles):
 
         assert self.simple is not None
         hessian = self.simple.f.hessian(np.zeros(self.dx))
-        free = np.linalg.solve(hessian, -self.simple.f.gradient(np.zeros(self.dx)))
+        free: FloatArray = np.linalg.solve(hessian, -self.simple.f.gradient(np.zeros(self.dx))).astype(np.float64)
         rows = [(np.asarray(c, float), float(b)), (-np.asarray(p, float), -float(d))]
         if is_rounding_error(rows[1][0], hessian, free):  # p is the gradient where f is least: no half-space
             rows.pop()
@@ -152,13 +154,28 @@ class NamedOracles(CountedOracles):
                 break
         return z
 
+    def level_set(self, z: ArrayLike, c: float) -> FloatArray:
+        """The nearest feasible point with ``f <= c``."""
+        from bilevel_verify.methods.simple.geometry import project_on_level_set
+
+        assert self.simple is not None
+        f = self.simple.f
+        found = project_on_level_set(self._feasible(), np.asarray(z, float), f.value, f.gradient, float(c), f.L)
+        return np.asarray(found, dtype=float)
+
     def _feasible(self) -> Any:
         assert self.simple is not None
         return self.simple.problem().feasible
 
 
-def functions(asked: NamedOracles, lam: float | None, noise: FloatArray | None) -> Mapping[str, Callable[..., Any]]:
-    """Name -> function, as the steps of a card call them. ``lam`` : of ``grad_y_L`` and ``grad_L_star``."""
+def functions(
+    asked: NamedOracles, lam: float | None, noise: FloatArray | None, sigma: float | None = None
+) -> Mapping[str, Callable[..., Any]]:
+    """Name -> function, as the steps of a card call them. ``lam`` : of ``grad_y_L`` and ``grad_L_star``.
+
+    ``noise`` : the perturbations themselves, used in order; where a paper writes sigma times a unit vector, rows of
+    length ``sigma``.
+    """
     drawn = [0]
 
     def uniform_ball(radius: Any) -> FloatArray:
@@ -167,10 +184,16 @@ def functions(asked: NamedOracles, lam: float | None, noise: FloatArray | None) 
         drawn[0] += 1
         return row
 
+    def unit_sphere() -> FloatArray:
+        assert sigma is not None
+        return uniform_ball(sigma) / sigma
+
     shared: dict[str, Callable[..., Any]] = {
         "f": asked.value_f,
         "cubic_step": asked.cubic_step,
         "uniform_ball": uniform_ball,
+        "unit_sphere": unit_sphere,
+        "model_value": model_value,
         "solve": lambda A, b: np.linalg.solve(np.array([A @ unit for unit in np.eye(len(b))]).T, b),
     }
     if asked.simple is not None:
@@ -195,6 +218,7 @@ def _of_two_objectives(asked: NamedOracles) -> dict[str, Callable[..., Any]]:
         "vertex": asked.vertex,
         "vertex_below": asked.vertex_below,
         "least_f": asked.least_f,
+        "level_set": asked.level_set,
         "project_on_cut": project_on_cut,
     }
 
@@ -231,4 +255,6 @@ def _of_two_levels(asked: NamedOracles, lam: float | None) -> dict[str, Callable
         "grad_L_star": lambda x: asked.grad_L_star(x, weight),
         "H_hat": H_hat,
         "S_hat": S_hat,
+        "C_hat": penalty_operator(asked, weight),
+        "C_star": danskin_operator(asked),
     }

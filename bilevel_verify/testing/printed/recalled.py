@@ -9,17 +9,9 @@ b``) where ``p.z`` is least, ``least_f(c, b, p, d)`` the point where f is least 
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-
-class Recalled(NamedTuple):
-    """Source, inputs and steps; ``calls`` : cards whose called algorithms (AGD, CG) are used."""
-
-    source: str
-    inputs: str
-    steps: str
-    calls: str = ""
-
+from bilevel_verify.testing.printed.recalled_one_level import ONE_LEVEL
+from bilevel_verify.testing.printed.recalled_simple import SIMPLE
+from bilevel_verify.testing.printed.sources import Recalled
 
 _STEP = "norm(s[t]) <= 1/2*sqrt(eps/M)"
 _LAZY = "eps >= 1/M*(288/287)**2*((M + 2*rho_bar)/sqrt(2)*norm(s[t]) + rho_bar*norm(xt - x[t]))**2"
@@ -123,12 +115,31 @@ _ENDS = """    if {0}:     # 11
         break     # 11
 return x[n]     # 13
 """
+_INEXACT = """    s[t] = cubic_solver(u[t], C, sigma, K_c, M, L)                               # 7
+    x[t+1] = x[t] + s[t]; n = t + 1                                                # 8
+    if model_value(u[t], C, M, s[t]) > -sqrt(eps**3/M)/128:                        # 9
+        x[t+1] = x[t] + final_cubic_solver(u[t], C, eps, M, L)                     # 11
+        break                                                                      # 12
+return x[n]                                                                        # 15
+"""
+_IFSBA = (
+    _PENALTY_STEP
+    + """    C = C_hat(x[t], y[t], w[t], K_p, mu, l1, l2)                                # 6
+"""
+    + _INEXACT
+)
 _LFSBA = _PENALTY_STEP + _SNAPSHOT.format(hessian="H_hat(x[t], y[t], w[t])") + _ENDS.format(_LAZY)
 _DANSKIN_STEP = f"""x[0] = x0; y[-1] = y0                                                   # 1
 for t in range(0, T):                                                              # 2
     y[t] = AGD(grad_y_g(x[t], _), y[t-1], K, 1/l1, {_RATE.format("kappa1")})       # 3
     u[t] = grad_x_f(x[t], y[t])                                                    # 4
 """
+_IMCN = (
+    _DANSKIN_STEP
+    + """    C = C_star(x[t], y[t], K_p, l1, kappa1)                                     # 6
+"""
+    + _INEXACT
+)
 _NEWTON_STEP = """x[0] = x0                                                                # 1
 for t in range(0, T):                                                              # 2
     n = t; u[t] = grad_f(x[t])                                                     # 3
@@ -139,112 +150,9 @@ _NEWTON = (
         break                                                                      # 4
 """
 )
-
-# --- simple bilevel: f over the minimisers of g in Z
-_CUT = """A[0] = 0; x[0] = x0; z[0] = x0                                                   # 2
-for k in range(0, K):                                                              # 3
-    a[k] = gamma*(k+1)/(4*L_f)                                                     # 4
-    y[k] = A[k]/(A[k] + a[k])*x[k] + a[k]/(A[k] + a[k])*z[k]                       # 5
-    c = grad_g({at}); b = g_k[k] - g({at}) + dot(c, {at})                          # 6
-    z[k+1] = halfspace(z[k] - a[k]*grad_f(y[k]), c, b)                             # 6
-    x[k+1] = A[k]/(A[k] + a[k])*x[k] + a[k]/(A[k] + a[k])*z[k+1]                   # 7
-    A[k+1] = A[k] + a[k]                                                           # 8
-return x[K]                                                                        # 10
-"""
-_IRG = """x[0] = x0; xbar[0] = x0; S = gamma0**rho                                         # 1
-for k in range(0, K):                                                              # 2
-    gam = gamma0/sqrt(k+1); et = eta0/(k+1)**b                                     # 3
-    x[k+1] = project(x[k] - gam*(grad_g(x[k]) + et*grad_f(x[k])))                  # 4
-    wt = (gamma0/sqrt(k+2))**rho                                                   # 5
-    xbar[k+1] = (S*xbar[k] + wt*x[k+1])/(S + wt); S = S + wt                       # 6
-return x[K]                                                                        # 8
-"""
-_BISG = """x[0] = x0                                                                       # 1
-for k in range(0, K):                                                              # 2
-    y[k+1] = project(x[k] - t*grad_g(x[k]))                                        # 3
-    x[k+1] = y[k+1] - c/(k+1)**alpha*grad_f(y[k+1])                                # 4
-return x[K]                                                                        # 6
-"""
-_BIGSAM = """x[0] = x0                                                                     # 1
-for k in range(0, K):                                                              # 2
-    y[k+1] = project(x[k] - t*grad_g(x[k]))                                        # 3
-    z[k+1] = x[k] - s*grad_f(x[k])                                                 # 4
-    al = min(c/(k+1), 1)                                                           # 5
-    x[k+1] = al*z[k+1] + (1-al)*y[k+1]                                             # 6
-return x[K]                                                                        # 8
-"""
-_FISTA = """x[0] = x0; y[0] = x0; th[0] = 1                                                # 1
-for k in range(0, K):                                                              # 2
-    x[k+1] = project(y[k] - {step}*({slope}))                                      # 3
-    th[k+1] = (1 + sqrt(1 + 4*th[k]**2))/2                                         # 4
-    y[k+1] = x[k+1] + (th[k] - 1)/th[k+1]*(x[k+1] - x[k])                          # 5
-return x[K]                                                                        # 7
-"""
-_DBGD = """x[0] = x0                                                                       # 1
-for k in range(0, K):                                                              # 2
-    p = grad_f(x[k]); q = grad_g(x[k])                                             # 3
-    phi = min(a*(g(x[k]) - g_hat), b*dot(q, q))                                    # 4
-    weight = max((phi - dot(p, q))/dot(q, q), 0)                                   # 5
-    x[k+1] = project(x[k] - s*(p + weight*q))                                      # 6
-return x[K]                                                                        # 8
-"""
-_CONCEPTUAL = """A[0] = 0; x[0] = x0; z[0] = x0                                             # 2
-for k in range(0, K):
-    a[k] = gamma*(k+1)/(4*L_f)                                                     # 4
-    y[k] = A[k]/(A[k] + a[k])*x[k] + a[k]/(A[k] + a[k])*z[k]                       # 3
-    z[k+1] = solutions(z[k] - a[k]*grad_f(y[k]))                                   # 5
-    x[k+1] = A[k]/(A[k] + a[k])*x[k] + a[k]/(A[k] + a[k])*z[k+1]                   # 6
-    A[k+1] = A[k] + a[k]
-return x[K]
-"""
-_COMPOSITE = _CUT.format(at="y[k]")
-_CGBIO = """u[0] = x0; d[0] = grad_g(u[0]); v[0] = vertex(d[0]); j = 0                      # 1
-while dot(d[j], u[j] - v[j]) > eps_g/2:                                            # 1
-    u[j+1] = u[j] + 2/(j+2)*(v[j] - u[j]); j = j + 1                               # 1
-    d[j] = grad_g(u[j]); v[j] = vertex(d[j])                                       # 1
-x[0] = u[j]; level = g(x[0])                                                       # 1
-for k in range(0, K):                                                              # 2
-    p = grad_f(x[k]); q = grad_g(x[k])                                             # 3
-    s[k] = vertex_below(p, q, level - g(x[k]) + dot(q, x[k]))                      # 3
-    if dot(p, x[k] - s[k]) <= eps_f and dot(q, x[k] - s[k]) <= eps_g/2:            # 4
-        return x[k]                                                                # 4
-    x[k+1] = x[k] + c/(k+2)*(s[k] - x[k])                                          # 5
-return x[K]                                                                        # 7
-"""
-_MNG = """x[0] = x0                                                                        # 1
-for k in range(0, K):                                                              # 2
-    G = M*(x[k] - project(x[k] - grad_g(x[k])/M)); p = grad_f(x[k])                # 3
-    x[k+1] = least_f(G, dot(G, x[k]) - 3/(4*M)*dot(G, G), p, dot(p, x[k]))         # 4
-return x[K]                                                                        # 6
-"""
-_GD = """x[0] = x0                                                                         # 1
-for k in range(0, N):                                                              # 2
-    x[k+1] = x[k] - eta*grad_f(x[k])                                               # 3
-return x[N]                                                                        # 4
-"""
-
-_PERTURBED = """t = 0; x[0,-1] = x[0,0] = x_cur = x0; k = 0                                 # 1
-while k < K or B0 > B:                                                             # 2
-    y[t,k] = x[t,k] + (1-theta)*(x[t,k] - x[t,k-1])                                # 3
-    G[t,k] = grad_f(y[t,k]); x[t,k+1] = y[t,k] - eta*G[t,k]                        # 4
-    k = k + 1                                                                      # 5
-    if k*sum(norm(x[t,i+1] - x[t,i])**2, (i, 0, k-1)) > max(B**2, B0**2) or k > K:     # 6
-        if f(x[t,k]) - f(x[t,0]) <= -min(eps**(3/2)/sqrt(rho), eps*L/rho):         # 7
-            x_cur = x[t,k] + uniform_ball(r) if norm(G[t,k-1]) <= B/eta else x[t,k]    # 8
-            x[t+1,-1] = x[t+1,0] = x_cur; k = 0; t = t + 1                         # 8
-        else:                                                                      # 9
-            x[t+1,-1] = x[t+1,0] = x_cur; k = 0; t = t + 1; B0 = B0/c              # 10
-K_0 = argmin(norm(x[t,k+1] - x[t,k]), (k, floor(K/2), K-1))                        # 14
-y_hat = sum(y[t,k], (k, 0, K_0))/(K_0 + 1)                                         # 15
-return x[t,K] if norm(grad_f(x[t,K])) <= norm(grad_f(y_hat)) else y_hat            # 16
-"""
 RECALLED: dict[str, Recalled] = {
-    "gradient-descent": Recalled("gradient descent", "x0 eta N", _GD),
-    "restarted-agd-practical-perturbed": Recalled(
-        "restarted-agd-hb, Algorithm 2 with the perturbed restart of section 2.2",
-        "x0 eta theta B K B0 c eps L rho r",
-        _PERTURBED,
-    ),
+    **ONE_LEVEL,
+    **SIMPLE,
     "ba": Recalled(
         "Ghadimi & Wang 2018, as recalled",
         "x0 y0 alpha beta c steps",
@@ -282,6 +190,18 @@ RECALLED: dict[str, Recalled] = {
         _FSBA,
         "fsba",
     ),
+    "ifsba": Recalled(
+        "fsba, Algorithm 3, its line 9 as (48)",
+        "x0 y0 lam M T eps K1 K2 l1 l2 kappa1 kappa2 mu L K_c K_p sigma",
+        _IFSBA,
+        "fsba",
+    ),
+    "imcn": Recalled(
+        "Luo, Li, Chen 2022, as recalled",
+        "x0 y0 M T eps K l1 kappa1 L K_c K_p sigma",
+        _IMCN,
+        "fsba",
+    ),
     "lfsba": Recalled("fsba, Algorithm 4", "x0 y0 lam M T eps m rho_bar K1 K2 l1 l2 kappa1 kappa2", _LFSBA, "fsba"),
     "lmcn": Recalled(
         "fsba, Algorithm 5",
@@ -309,28 +229,4 @@ RECALLED: dict[str, Recalled] = {
         "x0 M T eps m",
         _NEWTON_STEP + _SNAPSHOT.format(hessian="hess_f(x[t])") + _ENDS.format(_STEP),
     ),
-    "agm-bio-cut-x": Recalled("agm-bio, Remark 3.1, the cut at x_k", "x0 gamma L_f K g_k", _CUT.format(at="x[k]")),
-    "agm-bio-cut-z": Recalled("agm-bio, Remark 3.1, the cut at z_k", "x0 gamma L_f K g_k", _CUT.format(at="z[k]")),
-    "agm-conceptual": Recalled("agm-bio, (3)-(6)", "x0 gamma L_f K", _CONCEPTUAL),
-    "p-agm-bio": Recalled(
-        "agm-bio, Algorithm 2, where f_2 = g_2 = 0 (line 6 is a projection)",
-        "x0 gamma L_f K g_k",
-        _COMPOSITE,
-    ),
-    "cg-bio": Recalled("CG-BiO, as recalled", "x0 eps_f eps_g c K", _CGBIO),
-    "mng": Recalled("Beck, Sabach 2014, as recalled", "x0 M K", _MNG),
-    "a-irg": Recalled("a-IRG, as recalled", "x0 gamma0 eta0 b rho K", _IRG),
-    "bi-sg": Recalled("Bi-SG, as recalled", "x0 t c alpha K", _BISG),
-    "big-sam": Recalled("BiG-SAM, as recalled", "x0 t s c K", _BIGSAM),
-    "r-apm": Recalled(
-        "R-APM, as recalled",
-        "x0 eta gamma K",
-        _FISTA.format(step="gamma", slope="grad_g(y[k]) + eta*grad_f(y[k])"),
-    ),
-    "pb-apg": Recalled(
-        "PB-APG, as recalled",
-        "x0 penalty L_f L_g K",
-        _FISTA.format(step="1/(L_f + penalty*L_g)", slope="grad_f(y[k]) + penalty*grad_g(y[k])"),
-    ),
-    "dbgd": Recalled("DBGD, as recalled", "x0 s a b g_hat K", _DBGD),
 }

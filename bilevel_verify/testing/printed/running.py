@@ -125,7 +125,8 @@ def transcribe(
     if trail is not None:
         asked.watch = lambda call: trail.append(Event(place[0], call=call))
     noise = parameters.get("noise")
-    table = functions(asked, parameters.get("lam"), None if noise is None else np.asarray(noise, dtype=float))
+    rows = None if noise is None else np.asarray(noise, dtype=float)
+    table = functions(asked, parameters.get("lam"), rows, parameters.get("sigma"))
     machine = _Watched(Floats(), table, printed.library, Budget(statements), trail=trail, place=place)
     starts = {"x0": x0, **{name: parameters.get(name, np.zeros(asked.dy)) for name in ("y0", "v0")}}
     inputs = {name: _input(printed, name, parameters, starts) for name in printed.algorithm.needs}

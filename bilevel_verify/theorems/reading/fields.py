@@ -62,15 +62,25 @@ def names_of_scope(scope: Scope, letters: Collection[str], functions: Collection
 
 @dataclass(slots=True)
 class Place:
-    """Where in a card we are, for messages: file, statement, claim, field; and how its LaTeX is to be read."""
+    """Where in a card we are, for messages: file, statement, claim, field; and how its LaTeX is to be read.
+
+    ``alone`` : there is no card, the formula was given to ``check``.
+    """
 
     file: str
     parts: tuple[str, ...] = ()
     notation: Notation = field(default_factory=Notation)
+    alone: bool = False
 
     def at(self, *parts: str) -> Place:
         """A place inside this one."""
-        return Place(self.file, self.parts + parts, self.notation)
+        return replace(self, parts=self.parts + parts)
+
+    def mend_scope(self, scope: Scope) -> str:
+        """What to change where a quantity is not of the scope; a formula alone (``check``) has no scope to set."""
+        if self.alone:
+            return "letters that are vectors are declared as such: --for 'a, b = vectors'"
+        return f'set over = "{scope}" or take it out'
 
     def fail(self, message: str) -> CardError:
         """The error, in the words of the card language page: file: place: message."""
@@ -249,7 +259,7 @@ def check(node: Node, names: Names, place: Place, text: str, bound: frozenset[st
         if scopes:
             scope = " or ".join(scopes)
             text = f"'{name}' (column {column}) is a quantity of scope {scope}, not of {names.scope}"
-            return place.fail(f'{text}; set over = "{scopes[0]}" or take it out')
+            return place.fail(f"{text}; {place.mend_scope(scopes[0])}")
         return place.fail(f"unknown {what} '{name}' (column {column}){nearest(name, known)}")
 
     match node:
@@ -381,7 +391,9 @@ def _domain_of(text: str, place: Place, names: Names) -> Domain:
                 stripped[0] == "[",
                 stripped[-1] == "]",
             )
-    raise place.fail(f"{text!r} is not a range; write '(0, oo)', '[mu, oo)', 'integers 1..', 'domain' or 'vectors y'")
+    raise place.fail(
+        f"{text!r} is not a range; write '(0, oo)', '[mu, oo)', 'integers 1..', 'vectors', 'domain' or 'vectors y'"
+    )
 
 
 def _top_comma(text: str) -> int | None:

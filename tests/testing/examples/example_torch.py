@@ -10,7 +10,10 @@ f, g = formulas(torch)
 
 def solve(theta, x, y):
     for _ in range(60):
-        y = y - torch.linalg.solve(hessian(g, 2)(theta, x, y), grad(g, 2)(theta, x, y))
+        step = torch.linalg.solve(hessian(g, 2)(theta, x, y), grad(g, 2)(theta, x, y))
+        y = y - step
+        if step.norm() <= 1e-12:
+            break
     v = torch.linalg.solve(hessian(g, 2)(theta, x, y), grad(f, 2)(theta, x, y))
     return grad(f, 1)(theta, x, y) - grad(lambda x: grad(g, 2)(theta, x, y) @ v)(x)
 

@@ -1,0 +1,1 @@
+"""The errata of a paper: findings of all kinds, each defect once, the gravest first."""

@@ -1,0 +1,116 @@
+"""The point or instance that shows a defect, in words that a reader needs nothing else for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from bilevel_verify.audit.findings.finding import Finding
+from bilevel_verify.errors import BilevelVerifyError
+from bilevel_verify.language import parse, to_latex, tree
+from bilevel_verify.language.latex import RELATIONS
+from bilevel_verify.problems.catalogue import zoo
+from bilevel_verify.problems.files import dump, from_spec
+from bilevel_verify.problems.problem import Problem
+from bilevel_verify.proofreading.errata.erratum import Witness
+from bilevel_verify.proofreading.errata.repairing import display_of
+from bilevel_verify.theorems.card import Card, Entry
+
+GROWS = r"along these values, as $t\to\infty$, the two sides grow at different orders, so that no constant will do"
+OPERATOR = re.compile(r"\s*(<=|>=|==|<|>)\s*")
+INSTANCE = ("problem", "kind", "f", "g", "x", "y", "feasible", "eps", "x0", "digits")
+LEVELS = {"bilevel": "bilevel", "minimax": "minimax", "single_level": "one-level", "simple_bilevel": "simple bilevel"}
+
+
+def witness_of(card: Card, findings: Sequence[Finding]) -> Witness | None:
+    """The first point with the values of both sides; without them, the first point."""
+    shown = [f for f in findings if f.counterexample and f.row.kind != "executability"]
+    full = [f for f in shown if f.row.measured is not None and f.row.bound is not None]
+    if not (full or shown):
+        return None
+    finding = (full or shown)[0]
+    row, point, display = finding.row, dict(finding.counterexample or {}), display_of(card)
+    values = tuple((to_latex(tree.Letter(n), display), str(v)) for n, v in point.items() if n not in INSTANCE)
+    names = [n for n in point if n not in INSTANCE]
+    unsaid = row.measured is None or row.bound is None or row.kind == "probability"
+    sides = None if unsaid else (float(row.measured or 0), float(row.bound or 0))
+    along = row.kind == "derivation" and any(re.search(r"\bt\b", value) for _, value in values)
+    return Witness(
+        values, GROWS if along else _problem(point), _relation(finding, display), sides, row.where or "",
+        tuple(_letters(card, card.entries.get(row.statement or ""), names, display)),
+    )  # fmt: skip
+
+
+def instance_of(spec: object) -> str:
+    """The problem file of a recorded instance, named or written out; empty if there is none to write."""
+    try:
+        if isinstance(spec, Mapping):
+            problem: object = from_spec(spec, name="counterexample")
+        else:
+            problem = zoo(str(spec).removeprefix("zoo:"))
+    except BilevelVerifyError:
+        return ""
+    return dump(problem) if isinstance(problem, Problem) else ""
+
+
+def _problem(point: Mapping[str, str]) -> str:
+    """The instance in one sentence, formulas between dollar signs; empty for a point of scalars."""
+    named, formulas = point.get("problem", ""), {k: point[k] for k in ("f", "g") if point.get(k)}
+    kind = point.get("kind", "")
+    if named.startswith("zoo:"):
+        kind, formulas = _of_the_zoo(named.removeprefix("zoo:"))
+    if not (named or formulas):
+        return ""
+    parts = [f"the {LEVELS.get(kind, '')} problem{f' {named}' if named else ''}".replace("  ", " ")]
+    parts += [f"${k}={_latex(text)}$" for k, text in formulas.items()]
+    parts += [f"feasible set {point['feasible']}"] if point.get("feasible") else []
+    parts += [rf"$\epsilon={point['eps']}$"] if point.get("eps") else []
+    parts += [f"start $x_0=({point['x0'].strip('[]')})$"] if point.get("x0") else []
+    return ", ".join(parts)
+
+
+def _of_the_zoo(name: str) -> tuple[str, dict[str, str]]:
+    """Kind and formulas of a problem of the zoo, the values of its letters after them."""
+    try:
+        problem = zoo(name)
+    except BilevelVerifyError:
+        return "", {}
+    text = {k: str(v) for k, v in getattr(problem, "text", {}).items() if k in ("f", "g")}
+    return getattr(problem, "kind", ""), text | {k: str(v) for k, v in getattr(problem, "knobs", {}).items()}
+
+
+def _latex(text: str) -> str:
+    try:
+        return to_latex(parse(text))
+    except BilevelVerifyError:
+        return rf"\text{{{text}}}"
+
+
+def _relation(finding: Finding, display: Mapping[str, str]) -> str:
+    """What is compared at the point, as LaTeX."""
+    row = finding.row
+    if not (row.left and row.right):
+        return ""
+    written = OPERATOR.match(row.right)  # rows of runs carry their relation with the right side
+    op = written[1] if written else str(row.details.get("op") or "<=")
+    try:
+        left, right = (to_latex(parse(text), display) for text in (row.left, OPERATOR.sub("", row.right)))
+    except BilevelVerifyError:
+        return ""
+    return f"{left} {RELATIONS.get(op, op)} {right}"
+
+
+def _letters(
+    card: Card, entry: Entry | None, names: Sequence[str], display: Mapping[str, str]
+) -> list[tuple[str, str]]:
+    """What the letters stand for: their meaning, else their definition."""
+    found = []
+    for name in names:
+        spec, made = card.letters.get(name), entry.parameters.get(name) if entry is not None else None
+        made = made or card.definitions.get(name)
+        meaning = spec.meaning if spec is not None else ""
+        if not meaning and made is not None:
+            meaning = f"${made.printed or to_latex(made.expression.tree, display)}$"
+        if meaning:
+            found.append((to_latex(tree.Letter(name), display), meaning))
+    return found

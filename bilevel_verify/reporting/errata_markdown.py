@@ -1,0 +1,88 @@
+"""The errata of a paper as Markdown, formulas between dollar signs: to be pasted into a letter or an issue."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from bilevel_verify.proofreading.errata.erratum import Erratum, Repair, Spot, Witness
+from bilevel_verify.reporting.prose import latex_of, prose_markdown
+
+
+def errata_markdown(card: Any, entries: Sequence[Erratum], counts: str) -> str:
+    """The whole page: contents, entries, and last what was judged."""
+    lines = [f"# Errata: {card.title or card.key}", ""]
+    if not entries:
+        lines += ["Nothing was refuted.", ""]
+    else:
+        many = f"{len(entries)} defects" if len(entries) > 1 else "One defect"
+        lines += [f"{many}, each told once with every place where it shows, the gravest first.", ""]
+        grade = ""
+        for number, entry in enumerate(entries, 1):
+            if entry.grade != grade:
+                grade = entry.grade
+                lines += ["", f"**{grade.capitalize()}**", ""]
+            lines.append(f"{number}. {prose_markdown(entry.place)}: {prose_markdown(entry.sentence)}")
+        lines.append("")
+    for number, entry in enumerate(entries, 1):
+        lines += [*_entry(number, entry), ""]
+    return "\n".join([*lines, "## What was judged", "", f"{counts}.", ""])
+
+
+def _entry(number: int, one: Erratum) -> Iterator[str]:
+    whole = one.spots[0].sentence
+    yield from (f"## {number}. {prose_markdown(one.place)}", "")
+    yield prose_markdown(whole[:1].upper() + whole[1:] + ("" if whole.endswith(".") else "."))
+    yield from (
+        "",
+        f"*{one.grade.capitalize()}.*" + (f" It matters for: {'; '.join(one.matters)}." if one.matters else ""),
+    )
+    for spot in one.spots:
+        yield from _spot(spot, whole, len(one.spots) > 1)
+    if one.witness is not None:
+        yield from _witness(one.witness)
+    for line in one.evidence:
+        yield from ("", f"Shown by: `{line}`")
+    if one.repair is not None:
+        yield from _repair(one.repair)
+    if one.files:
+        yield from ("", "To see it by yourself: " + ", ".join(f"[{name}]({name})" for name in sorted(one.files)) + ".")
+    if one.command:
+        yield from ("", f"Again: `{one.command}`")
+
+
+def _spot(spot: Spot, whole: str, several: bool) -> Iterator[str]:
+    formula = spot.latex or spot.stated
+    if not (formula or several):
+        return
+    read = " (as we read it)" if spot.stated and not spot.latex else ""
+    said = f": {prose_markdown(spot.sentence)}." if spot.sentence != whole else ":" if formula else "."
+    yield from ("", f"{prose_markdown('; '.join((spot.place, *spot.also)))}{read}{said}")
+    if formula:
+        yield from ("", f"$${' '.join(formula.split())}$$")
+    if spot.marks:
+        yield from ("", f"Judged: {prose_markdown('; '.join(spot.marks))}.")
+
+
+def _witness(one: Witness) -> Iterator[str]:
+    yield from ("", "What shows it:")
+    if one.problem:
+        yield from ("", one.problem[:1].upper() + one.problem[1:] + ".")
+    if one.values:
+        yield from ("", ", ".join(f"${name} = {latex_of(value) or value}$" for name, value in one.values))
+    if one.relation:
+        yield from ("", f"$${one.relation}$$")
+    if one.sides is not None:
+        where = f" ({one.where})" if one.problem and one.where else ""
+        yield from ("", f"Left side {one.sides[0]:.6g}, right side {one.sides[1]:.6g}{where}.")
+    if one.letters:
+        yield from ("", *(f"* ${name}$: {prose_markdown(meaning)}" for name, meaning in one.letters))
+
+
+def _repair(one: Repair) -> Iterator[str]:
+    marked = " (what changed is underlined)" if r"\underline" in one.latex else ""
+    yield from ("", f"Nearest true form{marked}:", "")
+    yield from (f"$${row}$$" for row in one.latex.split(r" \\ "))
+    yield from (f"* {line}" for line in one.hypotheses)
+    verdict = f" This form: {one.verdict}." if one.verdict else " This form was not judged here."
+    yield from ("", (f"{prose_markdown(one.why)}." if one.why else "") + verdict)
