@@ -216,3 +216,14 @@ def test_only_plain_atoms_of_one_argument_are_recognised_by_class():
     assert TABLE["exp"].arity == 1
     for name in ("abspow", "sgnpow", "pluspow"):
         assert TABLE[name].parameters == ("p",)
+
+
+@pytest.mark.parametrize("order", range(1, 7))
+@pytest.mark.parametrize("point", [-3.0, -0.25, 0.25, 3.0])
+def test_derivatives_of_the_arctangent_on_both_sides(order: int, point: float) -> None:
+    """Of odd order they are even functions, of even order odd ones."""
+    from bilevel_verify.atoms import kernels as atom_kernels
+
+    with mpmath.workdps(50):
+        wanted = float(mpmath.diff(mpmath.atan, mpmath.mpf(point), order))
+    assert float(atom_kernels.scalar("atan", order)(point)) == pytest.approx(wanted, rel=1e-12)

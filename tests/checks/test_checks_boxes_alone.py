@@ -276,3 +276,15 @@ def test_entries_and_their_shapes() -> None:
     for other in (Entries((2, 1), (one, two)), Entries((1, 2), (one, two)), Entries((1,), (one,))):
         with pytest.raises(NotHere):
             Entries((2,), (one, two)).plus(other)
+
+
+def test_a_range_by_the_mean_value_theorem_goes_with_its_slope() -> None:
+    """Offsets that are not symmetric: 1 + 2 [0, 1] is [1, 3], not [-1, 1]."""
+    from bilevel_verify.checks.judging.boxes import Smooth
+
+    one, two, unit = (Interval(np.array([a]), np.array([b])) for a, b in ((1.0, 1.0), (2.0, 2.0), (0.0, 1.0)))
+    found = Smooth(one, (two,)).range([unit])
+    assert float(found.lo[0]) == pytest.approx(1.0)
+    assert float(found.hi[0]) == pytest.approx(3.0)
+    assert found.lo[0] <= 1.0
+    assert found.hi[0] >= 3.0

@@ -372,3 +372,11 @@ def test_a_range_has_its_limit_and_one_expression(monkeypatch: pytest.MonkeyPatc
 def test_nodes_without_a_meaning_are_refused() -> None:
     with pytest.raises(EvaluationError, match="Tuple cannot be evaluated"):
         tool().value(tree.Tuple((tree.Letter("a"),)))
+
+
+def test_a_sum_is_no_surer_than_its_first_term() -> None:
+    one, node = tool(), parse("sum((u if i < 2 else a), (i, 1, k))")
+    for _ in range(2):  # a sum that is remembered, too
+        one.reset()
+        assert one.value(node, {"t": 0, "k": 3}) == 9
+        assert one.certainty == "computed"

@@ -399,3 +399,11 @@ def test_the_pair_of_an_error_bound(name: str, called: str, ends: tuple[float, f
     else:
         reason = f"{name} = n is not certain: derived is {name} = 2"
         assert found == Given(name, "n", None, reason, source="truth")
+
+
+def test_a_reason_shows_a_bound_that_is_one_still() -> None:
+    """Ten digits of a third: rounded down where the letter is at least that, up where it is at most that."""
+    low = given._constant("L", 0.1, (0.1, 0.1), replace(BASE, lower=1 / 3))
+    assert "L >= 0.3333333333 " in low.reason
+    high = given._constant("mu", 4, (4, 4), replace(LOW, value=0.5, upper=2 / 3))
+    assert "mu <= 0.6666666667 " in high.reason

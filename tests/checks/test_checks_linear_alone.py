@@ -374,3 +374,11 @@ def test_the_spectrum_of_a_matrix_is_its_own() -> None:
         assert number(m.FUNCTIONS["eigenvalue"](one, F(2))) == k
         assert m._eigen(one) is m._eigen(one)
     assert len(m._SPECTRA) <= 65
+
+
+def test_the_upper_end_is_the_best_of_the_three_unfoldings() -> None:
+    table = np.random.default_rng(7).integers(-5, 6, (2, 3, 4))
+    norms = [np.linalg.norm(np.moveaxis(table, k, 0).reshape(table.shape[k], -1), 2) for k in range(3)]
+    high = v.ends(tensor_norm(of(table.tolist())))[1]
+    assert high == pytest.approx(min(norms), rel=1e-9)
+    assert max(norms) > 1.04 * min(norms)

@@ -272,3 +272,8 @@ def test_a_solver_of_the_user_hands_back_every_iterate_that_is_counted() -> None
     assert recorded(**gaps).fact("iterations", {}) == 6  # our own methods count themselves
     with pytest.raises(EvaluationError, match="not recorded: iterations"):
         recorded(own=True, thinned=5).fact("k_end", {"t": 0})
+
+
+def test_points_of_many_digits_are_not_mixed_with_floats() -> None:
+    table = np.array([[mpmath.mpf(1), mpmath.mpf(2)]] * 6, dtype=object)
+    assert recorded(sequences={"x": table}).upper_points(2).shape == (0, 2)

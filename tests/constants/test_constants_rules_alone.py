@@ -233,3 +233,11 @@ def test_what_is_affine_in_a_derivative(rest: sympy.Expr | None, order: int, aff
     assert (0 in affine_variables(structure, order)) == affine
     ridged = replace(structure, ridges=structure_of(sympy.sin(X), (X, Y)).ridges)
     assert 0 not in affine_variables(ridged, order)
+
+
+def test_an_unbounded_constant_is_shown_as_one() -> None:
+    from bilevel_verify.constants.bound import constant as shown
+
+    assert shown._number(float("inf"), False, "oo") == "oo"
+    assert shown._number(float("-inf"), True, "oo") == "-oo"
+    assert float(shown._number(1 / 3, True, "oo")) <= 1 / 3 <= float(shown._number(1 / 3, False, "oo"))

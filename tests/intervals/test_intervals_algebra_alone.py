@@ -643,3 +643,20 @@ def test_sums_of_many_products_are_rounded_outward():
             found = coefficients_of(jet, order)
             assert rational(found.lo[0, 0]) <= exact <= rational(found.hi[0, 0])
             assert found.hi[0, 0] - found.lo[0, 0] <= 1e-13 * float(exact)
+
+
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_logarithms_of_sums_of_floats_leave_room_on_both_sides(count):
+    """Without proved ends: both ends of the result against 50 digits, at points and over boxes."""
+    rng = np.random.default_rng(count)
+    low = rng.normal(size=(200, count)) * 10.0 ** rng.integers(-3, 3, (200, 1))
+    for high in (low, low + rng.random((200, count))):
+        found = INTERVALS.logsumexp([Interval(low[:, k], high[:, k]) for k in range(count)])
+        for row in range(200):
+            ends = [
+                mpmath.log(mpmath.fsum(mpmath.exp(mpmath.mpf(float(t))) for t in side[row])) for side in (low, high)
+            ]
+            assert mpmath.mpf(float(found.lo[row])) <= ends[0] <= ends[1] <= mpmath.mpf(float(found.hi[row]))
+            slack = 1e-12 * (1 + max(abs(float(e)) for e in ends))
+            assert float(found.lo[row]) > float(ends[0]) - slack
+            assert float(found.hi[row]) < float(ends[1]) + slack

@@ -15,6 +15,7 @@ import functools
 import gc
 import hashlib
 import importlib
+import importlib.abc
 import importlib.machinery
 import importlib.metadata
 import importlib.util
@@ -392,15 +393,31 @@ def run_mutant(path: str, source: str, tests: list[str], settings: dict[str, str
 
 
 def preload(names: Iterable[str], mutated: str = "") -> None:
-    """Import what does not stand on the mutated module."""
+    """Import what does not stand on the mutated module; what asks for it by a name that is put together waits."""
     standing = dependents(mutated) if mutated.startswith(PACKAGE) else set()
-    for name in names:
-        if name not in standing and not name.startswith(f"{PACKAGE}.testing") and name != PACKAGE:
-            with contextlib.suppress(ImportError):
-                importlib.import_module(name)
+    later = _Later(standing)
+    sys.meta_path.insert(0, later)
+    try:
+        for name in names:
+            if name not in standing and not name.startswith(f"{PACKAGE}.testing") and name != PACKAGE:
+                with contextlib.suppress(ImportError):
+                    importlib.import_module(name)
+    finally:
+        sys.meta_path.remove(later)
     if mutated in sys.modules:
         raise RuntimeError(f"{mutated} was imported before its mutants")
     gc.freeze()
+
+
+class _Later(importlib.abc.MetaPathFinder):
+    """Refuses modules that stand on the mutated one, so that they are imported in the fork of a mutant."""
+
+    def __init__(self, names: set[str]) -> None:
+        self.names = names
+
+    def find_spec(self, fullname: str, path: object, target: object = None) -> None:
+        if fullname in self.names:
+            raise ImportError(f"{fullname} waits for its mutant", name=fullname)
 
 
 def dependents(module: str) -> set[str]:

@@ -6,8 +6,9 @@
     python tests/mutation/run.py --slips
 
 Survivors are printed as they are found, as a line before and after. Exit status: 0 every room reached ``--at-least``
-(with ``--accuse``: no room is shown not to reach it); 1 one did not; 2 wrong use, or the tests fail on the true code;
-3 the time was over before all had been run (the same command with the same ``--json`` goes on).
+(with ``--accuse``: no room is shown not to reach it; with ``--equivalents``: none was noticed); 1 one did not; 2 wrong
+use, or the tests fail on the true code; 3 the time was over before all had been run (the same command with the same
+``--json`` goes on).
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ CHUNK = 30
 """Mutants of one module that one server runs, one after the other."""
 FILES = 6
 """Test files whose baselines one server runs."""
+WRONG = ("caught", "timeout", "stillborn")
+"""Outcomes that a declared equivalent must not have."""
 
 
 class NotGreen(Exception):
@@ -350,7 +353,7 @@ def judge(planned: list[Planned], options: argparse.Namespace, say: Callable[[st
         if (one.reason is not None) != options.equivalents:
             scores.setdefault(one.target.room, Score()).add("equivalent" if one.reason is not None else "skipped")
         elif (result := _known(one, known, options.fast)) is not None:
-            _count(one, result, scores)
+            _count(one, result, scores, options)
         else:
             waiting.append(one)
     for one, result in run(waiting, options, say, began + (inf if options.seconds is None else options.seconds)):
@@ -358,7 +361,7 @@ def judge(planned: list[Planned], options: argparse.Namespace, say: Callable[[st
             record = {"key": one.key, "state": _state(one.target, options.fast), **result, "place": one.place}
             with options.json.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(record) + "\n")
-        _count(one, result, scores, slips=options.slips)
+        _count(one, result, scores, options)
     for room, score in sorted(scores.items()):
         print(score.line(room))
     print(f"{total(scores).line('all')}; {time.monotonic() - began:.0f} s")
@@ -366,6 +369,8 @@ def judge(planned: list[Planned], options: argparse.Namespace, say: Callable[[st
         options.table.write_text(table(scores), encoding="utf-8")
     if total(scores)["not run"]:
         return 3
+    if options.equivalents:
+        return 1 if any(score[outcome] for score in scores.values() for outcome in (*WRONG, "error")) else 0
     if options.accuse:
         shown = accused(scores, options.at_least)
         for room in shown:
@@ -374,10 +379,11 @@ def judge(planned: list[Planned], options: argparse.Namespace, say: Callable[[st
     return 0 if all(score.share >= options.at_least for score in scores.values()) else 1
 
 
-def _count(one: Planned, result: dict[str, Any], scores: dict[str, Score], slips: bool = False) -> None:
+def _count(one: Planned, result: dict[str, Any], scores: dict[str, Score], options: argparse.Namespace) -> None:
+    """Count an outcome and print what must be seen: survivors, named slips, a declared equivalent that was noticed."""
     outcome = {"crash": "caught"}.get(result["outcome"], result["outcome"])
     scores.setdefault(one.target.room, Score()).add(outcome)
-    if outcome in ("survived", "error") or slips:
+    if outcome == "error" or options.slips or outcome in (WRONG if options.equivalents else ("survived",)):
         name = one.mutant.operator
         why = f" ({result['test']})" if result.get("test") else ""
         print(f"{outcome.upper()} {one.place} [{name}]{why}\n  - {one.before}\n  + {one.after}", flush=True)

@@ -387,3 +387,25 @@ def test_a_constant_function_has_oracles() -> None:
     o = oracles(Problem("bilevel", Integer(3), X, Y[0] ** 2, Y[:1]), compiled=False)
     assert o.value_f([1.0], [2.0]) == 3.0
     assert o.batch("grad_f", [[1.0]], [[2.0]]).tolist() == [[0.0, 0.0]]
+
+
+# ---- refusals, and what is ready -------------------------------------------------------------------------------------
+
+
+def test_what_is_no_oracle_and_what_has_unequal_rows_is_refused_by_name() -> None:
+    one = Oracles(UNEQUAL)
+    for field in ("nothing", 7, "value_h"):
+        with pytest.raises(ParameterError, match="there is no oracle"):
+            one.batch(field, [[0.5]], [[1.0, -2.0, 3.0]])  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="as many rows"):
+        one.batch("value_f", [[0.5], [0.25]], [[1.0, -2.0, 3.0]])
+    with pytest.raises(ParameterError, match="there is no oracle"):
+        one.can_compile(["value_f", "nothing"])
+
+
+def test_several_oracles_are_ready_when_each_of_them_is() -> None:
+    one = Oracles(UNEQUAL)
+    one._fast = {"value_f": object()}  # type: ignore[dict-item]
+    assert one.ready(["value_f"]) is True
+    assert one.ready(["value_f", "value_g"]) is False
+    assert one.ready(["value_g", "value_f"]) is False

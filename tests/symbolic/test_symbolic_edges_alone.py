@@ -218,3 +218,19 @@ def test_maximum_of_a_single_argument():
     assert ops.count("max") == 2
     single = build(1, lambda g, a: g.emit("logsumexp", (a,)))
     assert float(lower(single).run(NUMPY, [np.array([0.3])])[0][0]) == pytest.approx(0.3)
+
+
+def test_derivatives_of_a_logarithm_beyond_the_first() -> None:
+    """Only of the logarithm itself the derivative is a quotient: that of 1/t is -1/t**2."""
+    first = build(1, lambda g, a: g.atom("log", a, 1))
+    assert values(first, [2]) == [0.5]
+    assert values(gradient(first, [0]), [2]) == [-0.25]
+    second = build(1, lambda g, a: g.atom("log", a, 2))
+    assert values(gradient(second, [0]), [2]) == [0.25]
+
+
+def test_the_size_of_a_program_counts_what_computes_something() -> None:
+    program = build(2, lambda g, a, b: g.add((g.mul((a, b)), g.const(Fraction(3, 7)))))
+    computing = [i for i in program.instructions if i.op in ("add", "mul")]
+    assert program.size == len(computing) == 2
+    assert build(1, lambda g, a: a).size == 0

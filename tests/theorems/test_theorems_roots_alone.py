@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import mpmath
@@ -265,3 +266,24 @@ def test_bisection_ends_at_the_width_that_is_asked_for(center: Fraction) -> None
 
 def test_middles_of_wide_brackets_are_whole() -> None:
     assert _simple_middle(F(0), F(101)).denominator == 1
+
+
+def test_a_loop_of_an_exact_length_runs_exactly_so_often() -> None:
+    assert loop_length(F(10**17 + 1)) == (10**17 + 1, "")
+
+
+def test_a_bracket_closes_from_both_sides_on_what_has_no_certain_sign() -> None:
+    def sign(at: Fraction) -> int:
+        return -1 if at < F(45, 100) else 1 if at > F(55, 100) else 0
+
+    found = _bisect(sign, F(0), F(1))
+    assert 0.4 < float(found.lower()) <= 0.45
+    assert 0.55 <= float(found.upper()) < 0.6
+
+
+def test_a_bracket_that_is_a_ball_begins_at_its_lower_end() -> None:
+    root: Any = SimpleNamespace(define={}, equation=expression("x - 1/4"), between=(expression("a"), expression("b")))
+    letters = {"a": ball(F(0), F(1, 2)), "b": ball(F(1, 8), F(3, 8))}
+    found = solve_root("x", root, letters)
+    assert float(found.lower()) <= 0.25 <= float(found.upper())
+    assert float(found.upper()) - float(found.lower()) < 1e-15

@@ -341,3 +341,13 @@ def test_outputs_of_a_second_order_program_have_their_places() -> None:
     assert value.tolist() == [10.0, 4.0]
     assert gradient.tolist() == [[7.0, 13.0], [4.0, 6.0]]
     assert hessian.tolist() == [[[4.0, 3.0], [3.0, 10.0]], [[2.0, 3.0], [3.0, 10.0]]]
+
+
+@pytest.mark.parametrize(
+    ("step", "share"), [(0.5, 0.5), (0.1, 1.0), (4.0, 0.0625), (-0.5, 1.0), (-2.0, 0.5), (0.0, 1.0)]
+)
+def test_a_step_of_any_size_stays_within_the_declared_range(step: float, share: float) -> None:
+    from bilevel_verify.truth.lower_level import newton as rules
+
+    found = rules._longest(np.zeros((1, 1)), np.array([[step]]), np.array([-1.0]), np.array([0.25]))
+    assert found.tolist() == [share]
