@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -155,6 +155,7 @@ def _build(
     scope = FormulaReader(symbols, values, arrays, {"x": xs, "y": ys}, definitions, rewrite)
     expressions = {field: scope.formula(field, text) for field, text in formulas.items()}
     ranges, found = read_domain(given.domain, xs, ys, values), read_feasible(feasible, len(ys or xs), values)
+    scope.require_defined(ranges, _membership(found, blocks["y" if ys else "x"]))
     return Problem(
         kind=kind,
         f=expressions["f"],
@@ -170,6 +171,13 @@ def _build(
         text=MappingProxyType(_texts(formulas, given.define or {}, scope)),
         **{k: _plain_text(k, record.get(k, "")) for k in ("name", "title", "source", "note")},
     )
+
+
+def _membership(
+    feasible: sets.FeasibleSet | None, block: Sequence[sympy.Symbol]
+) -> Callable[[Mapping[sympy.Symbol, sympy.Expr]], bool]:
+    """Whether a point (letters that it lacks at 0) lies in the feasible set of a block."""
+    return lambda point: feasible is None or feasible.contains([float(point.get(letter, 0)) for letter in block])
 
 
 def _texts(formulas: Mapping[str, object], define: Mapping[str, str], scope: FormulaReader) -> dict[str, str]:

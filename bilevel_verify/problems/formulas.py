@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import sympy
@@ -12,6 +12,7 @@ import sympy
 from bilevel_verify import language
 from bilevel_verify.errors import ExpressionError, LatexError, ProblemError
 from bilevel_verify.latex import Notation, is_latex, parse_any
+from bilevel_verify.problems.definedness import Need, witness
 from bilevel_verify.problems.expression_arrays import exact_number
 from bilevel_verify.problems.names import check_name
 from bilevel_verify.problems.numbers import mapping_of
@@ -82,6 +83,7 @@ class FormulaReader:
     ) -> None:
         self.symbols, self.data, self.definitions, self.rewrite = symbols, data, definitions, rewrite
         self.letters = {**knobs, **symbols}
+        self.doubtful: dict[str, tuple[list[Need], sympy.Expr]] = {}
         self.notation = _notation({*self.letters, *data, *blocks}, definitions)
         self.vectors = {
             block: tuple(symbols[n] for n in names)
@@ -100,8 +102,9 @@ class FormulaReader:
         return self._expression(field, sympy.Integer(value) if isinstance(value, int) else value)
 
     def _text(self, field: str, text: str) -> sympy.Expr:
+        needs: list[Need] = []
         try:
-            return to_sympy(
+            found = to_sympy(
                 self.parse(text),
                 self.letters,
                 text=self.plain(text),
@@ -109,9 +112,37 @@ class FormulaReader:
                 data=self.data,
                 definitions=self.definitions,
                 rewrite=self.rewrite,
+                needs=needs,
             )
         except ExpressionError as error:
             raise ExpressionError(f"{field}: {error.plain}", error.text, error.column) from None
+        if needs:
+            self.doubtful[field] = needs, found
+        return found
+
+    def require_defined(
+        self,
+        ranges: Mapping[str, tuple[sympy.Expr, sympy.Expr]],
+        inside: Callable[[Mapping[sympy.Symbol, sympy.Expr]], bool],
+    ) -> None:
+        """Refuse a text that has no value at some point of the ranges (and ``inside``) where what was read has one.
+
+        Raises
+        ------
+        ExpressionError : names what the text needs, and the point.
+        """
+        spans = {symbol: ranges.get(name, (-sympy.oo, sympy.oo)) for name, symbol in self.symbols.items()}
+        for field, (needs, found) in self.doubtful.items():
+            lost = witness(needs, found, spans, inside)
+            if lost is not None:
+                need, point = lost
+                where = ", ".join(f"{symbol} = {value}" for symbol, value in point.items())
+                raise ExpressionError(
+                    f"{field}: has no value at {where} as typed ({need}), and is simplified to a formula that has one: "
+                    "type that one, or give a [domain] without such points",
+                    need.text,
+                    need.column or None,
+                )
 
     def parse(self, text: str) -> language.Node:
         """A text, in the expression language or in LaTeX."""

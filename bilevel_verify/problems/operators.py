@@ -13,6 +13,7 @@ from sympy import S
 from bilevel_verify.errors import ExpressionError, MathematicalError
 from bilevel_verify.language import Node, nearest, tree
 from bilevel_verify.problems.budget import Budget
+from bilevel_verify.problems.definedness import Need, sign_of_base
 from bilevel_verify.problems.expression_arrays import add, exact_number, matrix_product, multiply, objects
 from bilevel_verify.problems.vocabulary import COMPARE, CONSTANTS, Definition, Scope
 
@@ -30,6 +31,13 @@ class Operators:
         self.scope, self.budget = scope, budget
         self.indices: dict[str, Any] = {}
         self.depth = 0
+        self.needs: list[Need] = []
+        self.branches = 0
+
+    def needed(self, argument: sympy.Expr, sign: str | None, node: Node) -> None:
+        """Note what the text needs to have a value; in a branch that may not be taken it needs nothing."""
+        if sign is not None and not self.branches:
+            self.needs.append(Need(argument, sign, self.budget.text, node.column))
 
     def call(self, node: tree.Call) -> Any:
         """A function of some arguments."""
@@ -68,7 +76,9 @@ class Operators:
             case tree.MatrixMultiply(left=left, right=right):
                 return self._product(node, self.visit(left), self.visit(right))
             case tree.Conditional(test=test, yes=yes, no=no):
+                self.branches += 1
                 branches = ((self.scalar(yes), self.condition(test)), (self.scalar(no), S.true))
+                self.branches -= 1
                 return self._finish(node, lambda: sympy.Piecewise(*branches))
             case tree.Index():
                 return self._index(node)
@@ -135,6 +145,7 @@ class Operators:
         numerator, denominator = self.visit(top), self.scalar(bottom)
         if denominator.is_zero:
             raise self.budget.fail("division by zero", bottom)
+        self.needed(denominator, sign_of_base(denominator, S.NegativeOne), bottom)
         if isinstance(numerator, np.ndarray):
             return numerator / denominator
         return self._finish(node, lambda: numerator / denominator)
@@ -143,6 +154,7 @@ class Operators:
         self.budget.power(base, exponent, node)
         if base.is_zero and not exponent.is_positive and exponent != 0:
             raise self.budget.fail("zero to a power that is not positive", node)
+        self.needed(base, sign_of_base(base, exponent), node)
         return self._finish(node, lambda: base**exponent)
 
     def _product(

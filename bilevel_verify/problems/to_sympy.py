@@ -21,6 +21,7 @@ from bilevel_verify.errors import ExpressionError
 from bilevel_verify.language import Node, instead_of, tree
 from bilevel_verify.problems.budget import MAXIMUM_RANGE, Budget
 from bilevel_verify.problems.data_sum import NotOneForm, SampleReader, implied_range, is_large
+from bilevel_verify.problems.definedness import Need, unshown
 from bilevel_verify.problems.operators import Operators
 from bilevel_verify.problems.stable import stabilise
 from bilevel_verify.problems.vocabulary import (
@@ -49,6 +50,7 @@ def to_sympy(
     definitions: Mapping[str, Definition] | None = None,
     rewrite: bool = True,
     operations: int = 200_000,
+    needs: list[Need] | None = None,
 ) -> sympy.Expr:
     """Interpret a tree as a SymPy expression.
 
@@ -60,6 +62,8 @@ def to_sympy(
     rewrite : replace ``log(1 + exp(t))``, ``1/(1 + exp(-t))``, ``log(cosh(t))``, ``log(exp(a) + exp(b) + ...)`` by the
         stable atoms (same function, never overflowing).
     operations : budget of the whole evaluation; nested sums multiply.
+    needs : gets what the text needs to have a value and the result does not show
+        (:mod:`bilevel_verify.problems.definedness`).
 
     Raises
     ------
@@ -68,7 +72,10 @@ def to_sympy(
     scope = Scope(letters, vectors or {}, data or {}, definitions or {})
     try:
         budget = Budget(text, operations)
-        result = budget.defined(_Interpreter(scope, budget).scalar(node), node)
+        interpreter = _Interpreter(scope, budget)
+        result = budget.defined(interpreter.scalar(node), node)
+        if needs is not None:
+            needs += unshown(interpreter.needs, result)
     except (RecursionError, OverflowError, MemoryError):
         raise ExpressionError("the expression is too large to be read", text[:80]) from None
     return stabilise(result) if rewrite else result
@@ -100,6 +107,8 @@ class _Interpreter(Operators):
                 f"{name} takes {max(count, 1)} argument{'s' * (count > 1)}, not {len(arguments)}", node
             )
         values = [self.scalar(a) for a in arguments]
+        if name in ("log", "sqrt") and not values[0].is_number:
+            self.needed(values[0], "positive" if name == "log" else "nonnegative", node)
         if name in ("exp", "log", "sinh", "cosh") and values[0].is_number:
             self._guard_number(node, values[0])
         if name in SMOOTH and _needs_no_simplification(values[0]):
@@ -127,10 +136,12 @@ class _Interpreter(Operators):
 
     def _piecewise(self, node: tree.Call) -> sympy.Expr:
         branches = []
+        self.branches += 1
         for branch in node.arguments:
             if not isinstance(branch, tree.Tuple) or len(branch.items) != 2:
                 raise self.budget.fail("Piecewise takes pairs (value, condition)", branch)
             branches.append((self.scalar(branch.items[0]), self.condition(branch.items[1])))
+        self.branches -= 1
         if not branches or branches[-1][1] != S.true:
             raise self.budget.fail("Piecewise needs a last branch (value, True)", node)
         return self._finish(node, lambda: sympy.Piecewise(*branches))
