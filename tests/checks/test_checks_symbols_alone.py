@@ -189,7 +189,7 @@ def test_what_rests_on_the_lower_level_has_its_certainty(certainty: Any) -> None
 @pytest.mark.parametrize(("low", "high", "inside"), [(-1, 1, True), (0.5, 1, False), (-1, 0.25, False)])
 def test_a_minimiser_outside_of_its_box_is_computed_only(low: float, high: float, inside: bool) -> None:
     tool = functions()
-    tool._range = [(arb(low), arb(high))]
+    tool._ranges[-1] = (arb(low), arb(high))  # of y, which stands after x
     with precision(exact.BITS):
         assert tool.call("y_star", [point(*AT)])[1] == ("certified" if inside else "computed")  # y* = 0.34
 
