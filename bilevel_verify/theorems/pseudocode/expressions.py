@@ -277,10 +277,11 @@ class Expressions:
         function = self.letters.get(node.function) or self.functions.get(node.function)
         if function is None:
             raise Halt("unknown function", f"unknown function '{node.function}'", self.line)
+        blank = sum(v is None for v in fixed)  # not ``count``: it would compare arrays
 
         def applied(*rest: Value) -> Value:
-            if len(rest) != fixed.count(None):
-                raise Halt("undefined", f"{node.function} has {fixed.count(None)} blanks, not {len(rest)}", self.line)
+            if len(rest) != blank:
+                raise Halt("undefined", f"{node.function} has {blank} blanks, not {len(rest)}", self.line)
             blanks = iter(rest)
             return self.applied(node.function, function, [next(blanks) if v is None else v for v in fixed])
 
