@@ -20,8 +20,8 @@ DRAWS = 40
 """Points that mix the coordinates, besides those on the diagonal."""
 MOST_NEEDS = 64
 """Needs of one formula that are tried: those that the result does not show are few."""
+Range = tuple[sympy.Expr, sympy.Expr]
 MISSED = {"positive": "not positive", "nonnegative": "negative", "nonzero": "0"}
-Range = tuple[sympy.Expr | float, sympy.Expr | float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Need:
 
 def sign_of_base(base: sympy.Expr, exponent: sympy.Expr) -> str | None:
     """What ``base**exponent`` needs of its base; None if it has a value everywhere."""
-    if base.is_number or (exponent.is_integer and exponent.is_nonnegative):
+    if (exponent.is_integer and exponent.is_nonnegative) or base.is_number:  # the cheap question first
         return None
     if exponent.is_integer:
         return "nonzero"
@@ -104,8 +104,7 @@ def points(
         yield {letter: draw.choice(values) for letter, values in zip(letters, lists)}
 
 
-def _coordinates(low: sympy.Expr | float, high: sympy.Expr | float) -> list[sympy.Expr]:
-    low, high = sympy.sympify(low), sympy.sympify(high)
+def _coordinates(low: sympy.Expr, high: sympy.Expr) -> list[sympy.Expr]:
     ends = [end for end in (low, high) if end.is_finite]
     middle = [(low + high) / 2] if len(ends) == 2 else []
     return [v for v in VALUES if (low <= v) == True and (v <= high) == True] + ends + middle  # noqa: E712 (SymPy's own)

@@ -12,7 +12,7 @@ import sympy
 from bilevel_verify import language
 from bilevel_verify.errors import ExpressionError, LatexError, ProblemError
 from bilevel_verify.latex import Notation, is_latex, parse_any
-from bilevel_verify.problems.definedness import Need, witness
+from bilevel_verify.problems.definedness import Need, Range, witness
 from bilevel_verify.problems.expression_arrays import exact_number
 from bilevel_verify.problems.names import check_name
 from bilevel_verify.problems.numbers import mapping_of
@@ -122,7 +122,7 @@ class FormulaReader:
 
     def require_defined(
         self,
-        ranges: Mapping[str, tuple[sympy.Expr, sympy.Expr]],
+        ranges: Mapping[str, Range],
         inside: Callable[[Mapping[sympy.Symbol, sympy.Expr]], bool],
     ) -> None:
         """Refuse a text that has no value at some point of the ranges (and ``inside``) where what was read has one.

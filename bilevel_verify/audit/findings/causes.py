@@ -30,24 +30,17 @@ FROM = re.compile(r"\bfrom \((\w+)\)")
 class Cause:
     """Refuted rows of one cause, the one that speaks for them first.
 
-    ``title`` is one sentence for an author: where, and what is wrong; ``used_by`` are the ids of the statements and
-    derivations that build on what is refuted.
+    ``used_by`` are the ids of the statements and derivations that build on what is refuted.
     """
 
     findings: tuple[Finding, ...]
     grade: str
-    title: str
     used_by: tuple[str, ...] = ()
 
     @property
     def first(self) -> Finding:
         """The row that speaks for the others."""
         return self.findings[0]
-
-    @property
-    def places(self) -> tuple[str, ...]:
-        """Every place, once."""
-        return tuple(dict.fromkeys(place_of(f.row) for f in self.findings))
 
 
 def record_of(card: Card, row: Row) -> Refuted | None:
@@ -58,11 +51,6 @@ def record_of(card: Card, row: Row) -> Refuted | None:
             if claim.id == (row.claim or "").partition("/")[0] and claim.refuted is not None:
                 return claim.refuted
     return entry.refuted if entry is not None else None
-
-
-def place_of(row: Row) -> str:
-    """Where a reader finds it: the card's source, else the id."""
-    return row.source or f"{row.statement} {row.claim or ''}".strip()
 
 
 def causes(card: Card, findings: Sequence[Finding]) -> tuple[Cause, ...]:
@@ -113,24 +101,7 @@ def _is_drafted_promise(card: Card, entry: Entry) -> bool:
 def _cause(card: Card, findings: list[Finding]) -> Cause:
     ordered = sorted(findings, key=lambda f: (GRADES.index(grade_of(card, f.row)), f.script is None))
     first, ids = ordered[0].row, {f.row.statement or "" for f in findings}
-    title = f"{place_of(first)}: {_sentence(card, ordered)}"
-    return Cause(tuple(ordered), grade_of(card, first), title, tuple(_used_by(card, ids)))
-
-
-def _sentence(card: Card, findings: list[Finding]) -> str:
-    for finding in findings:
-        record = record_of(card, finding.row)
-        if record is not None and record.why:
-            return record.why
-    finding = findings[0]
-    row, reason = finding.row, finding.row.reason or ""
-    if row.kind == "units":
-        return f"{reason.removeprefix('the two sides ')}: the two sides have different units"
-    if row.kind in ("derivation", "executability", "definedness", "identity", "bookkeeping"):
-        return reason.partition(": ")[2] or reason
-    point = ", ".join(f"{k} = {v}" for k, v in (finding.counterexample or {}).items())
-    sides = "" if row.measured is None or row.bound is None else f": {row.measured:.6g} against {row.bound:.6g}"
-    return f"false at {point}{sides}" if point else reason
+    return Cause(tuple(ordered), grade_of(card, first), tuple(users_of(card, ids)))
 
 
 def _keys(card: Card, finding: Finding) -> list[tuple[str, ...]]:
@@ -165,7 +136,7 @@ def _referred(card: Card, finding: Finding, findings: Sequence[Finding]) -> list
     return found
 
 
-def _used_by(card: Card, ids: set[str]) -> list[str]:
+def users_of(card: Card, ids: set[str]) -> list[str]:
     """Statements and derivations that name one of the ids as what they use."""
     return [
         name

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from bilevel_verify.audit.findings.causes import users_of
 from bilevel_verify.manuscript.formulas import has_print, load_print
-from bilevel_verify.theorems.card import Card, Derivation, Statement
+from bilevel_verify.theorems.card import Card, Statement
 
 KINDS = "theorem|lemma|proposition|corollary|algorithm|assumption|condition|definition|remark|table"
 NAMED = re.compile(rf"\b({KINDS})-((?:[a-z]-)?\d+(?:-\d+)*)\b(?:-[a-z]\w*)*")
@@ -64,13 +65,8 @@ def without_ids(card: Card, sentence: str) -> str:
 def matters_for(card: Card, used_by: Iterable[str], places: Iterable[str]) -> tuple[str, ...]:
     """Places that build on what is wrong: those that use it, the statement whose proof it is in, and who uses that."""
     proved = {_id(kind, number) for place in places for kind, number in STATEMENT.findall(place)}
-    found = list(used_by)
-    for name, entry in card.entries.items():
-        uses = entry.uses if isinstance(entry, Statement) else entry.premise if isinstance(entry, Derivation) else ()
-        if name not in proved and {u.partition("/")[0] for u in uses} & proved:
-            found.append(name)
     inside = [n for n in proved if n in card.entries and any("proof" in p.lower() for p in places)]
-    named = [_shown(card, name) for name in (*inside, *found)]
+    named = [_shown(card, name) for name in (*inside, *used_by, *users_of(card, proved))]
     return tuple(dict.fromkeys(named))[:MOST]
 
 

@@ -264,12 +264,11 @@ class Expressions:
     def applied(self, name: str, function: Callable[..., Value], values: list[Value]) -> Value:
         """A function of the problem at so many arguments as it takes; what they are is its own business."""
         try:
-            inspect.signature(function).bind(*values)
+            return function(*values)
         except TypeError:
+            if _takes(function, values):  # whatever else was wrong inside
+                raise
             raise Halt("undefined", f"{name} does not take {len(values)} arguments", self.line) from None
-        except ValueError:  # one that does not say what it takes
-            pass
-        return function(*values)
 
     def partial(self, node: tree.Call) -> Callable[..., Value]:
         """``g(w, _)``: a function of the blanks."""
@@ -377,3 +376,14 @@ def _rounded(value: Value, up: bool) -> int:
 def _bits(value: Value) -> int:
     parts = (value.numerator, value.denominator) if isinstance(value, Fraction) else (value,)
     return max(int(part).bit_length() for part in parts)
+
+
+def _takes(function: Callable[..., Value], values: Sequence[Value]) -> bool:
+    """Whether a function takes so many arguments; one that does not say what it takes is believed to."""
+    try:
+        inspect.signature(function).bind(*values)
+    except TypeError:
+        return False
+    except ValueError:
+        return True
+    return True
