@@ -13,6 +13,8 @@ from bilevel_verify.proofreading.defect import Defect, Group, grouped
 from bilevel_verify.proofreading.joints.cases import case_defects
 from bilevel_verify.proofreading.joints.citations import citation_defects
 from bilevel_verify.proofreading.joints.hypotheses import consistency
+from bilevel_verify.proofreading.joints.judged import Judged
+from bilevel_verify.proofreading.joints.judging import judged_joints
 from bilevel_verify.proofreading.joints.totals import total_defects
 from bilevel_verify.proofreading.names.decorations import decoration_defects
 from bilevel_verify.proofreading.names.ends import end_defects
@@ -38,6 +40,7 @@ class Report:
     """What the proofreader found in a paper, and what it could not read of it.
 
     ``scripts`` show findings by themselves, as far as their kind has one.
+    ``joints`` are the citations, cases, totals, cells and hypotheses that were judged, with all verdicts.
     ``witnesses`` are points that meet the scalar hypotheses of the statements of a card: these are not void.
     """
 
@@ -47,6 +50,7 @@ class Report:
     unread: tuple[str, ...] = ()
     witnesses: Mapping[str, str] = field(default_factory=dict)
     scripts: Mapping[Defect, str] = field(default_factory=dict, repr=False)
+    joints: tuple[Judged, ...] = ()
 
     @property
     def groups(self) -> tuple[Group, ...]:
@@ -62,6 +66,7 @@ class Report:
             "unread": list(self.unread),
             "counts": dict(counts),
             "witnesses": dict(self.witnesses),
+            "joints": [joint.to_dict() for joint in self.joints],
             "defects": [group.to_dict() | {"script": self.scripts.get(group.first)} for group in self.groups],
         }
 
@@ -85,7 +90,17 @@ def proofread_draft(draft: Draft) -> Report:
     """Proofread a paper's source: names, algorithms, citations."""
     paper = paper_of_draft(draft)
     algorithms, missing = algorithms_of(paper.listings, paper.notation, paper.given)
-    return _report(draft.key, paper, algorithms, missing)
+    found = _report(draft.key, paper, algorithms, missing)
+    return _with_joints(found, tuple(judged_joints(paper, draft)))
+
+
+def _with_joints(report: Report, joints: tuple[Judged, ...]) -> Report:
+    """A report with the joints that were judged; what is refuted is a defect with its script."""
+    known = {(d.kind, d.place, d.title) for d in report.defects}
+    broken = [j for j in joints if j.defect is not None and (j.kind, j.place, j.defect.title) not in known]
+    defects = tuple(dict.fromkeys([*report.defects, *(j.defect for j in broken if j.defect is not None)]))
+    scripts = {j.defect: j.script for j in broken if j.defect is not None and j.script}
+    return replace(report, defects=defects, joints=joints, scripts={**report.scripts, **scripts})
 
 
 def _report(key: str, paper: Paper | None, algorithms: list[Algorithm], missing: list[str]) -> Report:

@@ -62,13 +62,14 @@ class Sentence:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A statement, proof, algorithm or stretch of text: its id, kind and words (formulas are blanks)."""
+    """A statement, proof, algorithm or stretch of text: its id, kind and words, with a hole for each of its formulas."""
 
     id: str
     kind: str
     name: str
     words: str
     of: str = ""
+    formulas: tuple[Sentence, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +93,7 @@ class Paper:
     numbers: frozenset[str] = frozenset()
     doubtful: frozenset[str] = frozenset()
     labels: frozenset[str] = frozenset()
+    text: str = ""
 
     @property
     def guessed(self) -> bool:
@@ -161,22 +163,26 @@ def paper_of_draft(draft: Draft) -> Paper:
         draft.key,
         draft.notation,
         tuple(sentences),
-        tuple(_passage(draft, unit) for unit in document.units),
+        tuple(_passage(draft, unit, [sentences[n] for n in mine])
+              for unit, mine in zip(document.units, units, strict=True)),
         tuple(_listing(unit, [sentences[n] for n in mine]) for unit, mine in zip(document.units, units, strict=True)
               if unit.kind == "algorithm"),
         frozenset(f.number for f in formulas if f.number),
         frozenset(d.entry.name for d in draft.symbols if d.doubt),
         frozenset(LABEL.findall(document.text.text)),
+        document.text.text,
     )  # fmt: skip
 
 
-def _passage(draft: Draft, unit: Unit) -> Passage:
+def _passage(draft: Draft, unit: Unit, sentences: list[Sentence]) -> Passage:
     from bilevel_verify.drafting.document import Words, plain_words, slug
     from bilevel_verify.drafting.latex_source import numbers_for
 
     words = " ".join(p.text if isinstance(p, Words) else "\x01" for p in unit.parts)
     plain = plain_words(numbers_for(words, draft.document.labels))
-    return Passage(slug(unit.name) if unit.name else "", unit.kind, unit.name or unit.title, plain, unit.of)
+    return Passage(
+        slug(unit.name) if unit.name else "", unit.kind, unit.name or unit.title, plain, unit.of, tuple(sentences)
+    )
 
 
 def _listing(unit: Unit, sentences: list[Sentence]) -> Listing:

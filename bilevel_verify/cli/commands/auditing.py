@@ -113,6 +113,13 @@ def _show_defects(reports: Mapping[str, Any]) -> None:
     ]
     if lines:
         output.table("Between the formulas", ["grade", "paper", "kind", "place", "what"], lines)
+    counts = [
+        [report.paper, kind, *(str(sum(j.kind == kind and j.verdict == verdict for j in report.joints))
+                               for verdict in ("holds", "refuted", "undecided"))]
+        for report in reports.values() for kind in dict.fromkeys(j.kind for j in report.joints)
+    ]  # fmt: skip
+    if counts:
+        output.table("Joints", ["paper", "kind", "holds", "refuted", "undecided"], counts)
 
 
 def _defects_record(reports: Mapping[str, Any]) -> dict[str, object]:

@@ -1,0 +1,126 @@
+"""Case distinctions in words: ``if a > b ... if a <= b``, in one proof or in two lemmas that are put together."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from bilevel_verify.language import to_text, tree
+from bilevel_verify.proofreading.defect import Defect
+from bilevel_verify.proofreading.joints.carrying import to_text_of
+from bilevel_verify.proofreading.joints.cases import OPPOSITE, TURNED
+from bilevel_verify.proofreading.joints.clauses import Clause, clauses
+from bilevel_verify.proofreading.joints.forms import Formless, form_of
+from bilevel_verify.proofreading.joints.judged import Judged
+from bilevel_verify.proofreading.joints.shown import form_script
+from bilevel_verify.proofreading.source import Paper, Passage, Sentence
+
+CONDITION = re.compile(r"\b(?:if|when|suppose(?: that)?|case(?: \w+)?:?|triggers[”\"']? and)\b[^.;\x01]{0,40}\Z", re.I)
+SECOND = re.compile(
+    r"\b(?:otherwise|on the other hand|case (?:2|two|ii|b)|the other case|else)\b|^\s*(?:If|When)\b", re.I
+)
+TOGETHER = re.compile(r"\b(?:by|from|combining|putting|with|in view of)\b", re.I)
+PROMISES = ("theorem", "lemma", "proposition", "corollary")
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One condition of a distinction: ``left op right``, with the formula that prints it."""
+
+    left: tree.Node
+    op: str
+    right: tree.Node
+    sentence: Sentence
+
+
+def distinction_joints(paper: Paper) -> Iterator[Judged]:
+    """Pairs of cases over one quantity: do they cover everything?"""
+    table: dict[int, list[tuple[Clause, Case]]] = {}
+    for clause in clauses(paper):
+        for place, sentence in enumerate(clause.formulas):
+            if CONDITION.search(clause.before(place)) and (case := _case(sentence)) is not None:
+                table.setdefault(id(clause.passage), []).append((clause, case))
+    for passage in paper.passages:
+        found = table.get(id(passage), [])
+        for (_, one), (second, other) in zip(found, found[1:], strict=False):
+            if passage.kind == "proof" and SECOND.search(second.words):
+                yield from judged_pair(one, other, "the cases of one proof")
+    yield from _of_lemmas(paper, table)
+
+
+def _of_lemmas(paper: Paper, table: dict[int, list[tuple[Clause, Case]]]) -> Iterator[Judged]:
+    """Two lemmas with a condition each, which one sentence puts together."""
+    known: dict[str, list[Passage]] = {}
+    for passage in paper.passages:
+        if passage.kind in PROMISES:
+            known.setdefault(passage.name, []).append(passage)
+    seen: set[tuple[str, str]] = set()
+    for clause in clauses(paper):
+        names = [n for n in clause.named if len(known.get(n, ())) == 1]
+        if len(names) < 2 or not TOGETHER.search(clause.words):
+            continue
+        for one in names:
+            for other in names[names.index(one) + 1 :]:
+                if (one, other) in seen:
+                    continue
+                seen.add((one, other))
+                pairs = [
+                    (a, b) for _, a in table.get(id(known[one][0]), ()) for _, b in table.get(id(known[other][0]), ())
+                ]
+                for a, b in pairs:
+                    yield from judged_pair(a, b, f"the cases of {one} and {other}")
+
+
+def _case(sentence: Sentence) -> Case | None:
+    chains = list(sentence.chains())
+    if sentence.read.formula.kind == "display" or len(chains) != 1 or len(chains[0].relations) != 1:
+        return None
+    op = chains[0].relations[0].word
+    if op not in OPPOSITE or chains[0].continues:
+        return None
+    return Case(chains[0].members[0], op, chains[0].members[1], sentence)
+
+
+def judged_pair(one: Case, other: Case, joint: str) -> Iterator[Judged]:
+    """Two conditions on one quantity with their directions against each other; nothing on other pairs."""
+    left, right, op = other.left, other.right, other.op
+    if left != one.left and right == one.left:
+        left, right, op = right, left, TURNED[op]
+    upper, lower = ("<", "<="), (">", ">=")
+    if left != one.left or not ((one.op in upper and op in lower) or (one.op in lower and op in upper)):
+        return
+    joint = f"{joint}, {to_text_of(one.sentence)} and {to_text_of(other.sentence)}"
+    place = other.sentence.place
+    gap, how = _gap(one, op, right)
+    if gap is None:
+        yield Judged("total", place, joint, "undecided", how)
+    elif not gap:
+        yield Judged("total", place, joint, "holds")
+    else:
+        title = f"the two cases do not cover everything: {how}"
+        evidence = (f"first: {to_text_of(one.sentence)}", f"second: {to_text_of(other.sentence)}")
+        defect = Defect("total", place, title, "local slip", other.sentence.latex, evidence, unit=other.sentence.unit)
+        script = "" if one.right == right else _script(title, place, one, right)
+        yield Judged("total", place, joint, "refuted", how, defect, script)
+
+
+def _gap(one: Case, op: str, right: tree.Node) -> tuple[bool | None, str]:
+    """Whether something lies in neither case; None where the two thresholds cannot be compared."""
+    if one.right == right:
+        strict = one.op in ("<", ">") and op in ("<", ">")
+        return strict, f"{to_text(one.left)} may be equal to {to_text(right)}" if strict else ""
+    try:
+        first, second = form_of(one.right).single, form_of(right).single
+    except Formless:
+        first = second = None
+    if first is None or second is None or first[0] != second[0] or first[1] <= 0 or second[1] <= 0:
+        return None, "the two thresholds were not compared"
+    ratio = second[1] / first[1]
+    apart = ratio > 1 if one.op in ("<", "<=") else ratio < 1
+    strict = ratio == 1 and one.op in ("<", ">") and op in ("<", ">")
+    return apart or strict, f"{to_text(one.left)} may lie between {to_text(one.right)} and {to_text(right)}"
+
+
+def _script(title: str, place: str, one: Case, right: tree.Node) -> str:
+    return form_script(title, place, form_of(one.right), form_of(right), "the first threshold", "the second one")

@@ -1,0 +1,33 @@
+"""Every joint of a drafted paper, judged: citations, totals, tables, cases, hypotheses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from bilevel_verify.proofreading.joints.carrying import carried_joints
+from bilevel_verify.proofreading.joints.distinctions import distinction_joints
+from bilevel_verify.proofreading.joints.epochs import epoch_joints
+from bilevel_verify.proofreading.joints.judged import Judged
+from bilevel_verify.proofreading.joints.orders import order_joints
+from bilevel_verify.proofreading.joints.parameters import parameter_joints
+from bilevel_verify.proofreading.joints.quoting import quoted_joints, summed_joints
+from bilevel_verify.proofreading.joints.tables import table_joints
+from bilevel_verify.proofreading.joints.together import together_joints
+from bilevel_verify.proofreading.source import Paper
+
+if TYPE_CHECKING:
+    from bilevel_verify.drafting.draft import Draft
+
+OF_WORDS: tuple[Callable[[Paper], Iterator[Judged]], ...] = (
+    carried_joints, quoted_joints, summed_joints, order_joints, table_joints, epoch_joints, distinction_joints,
+)  # fmt: skip
+OF_SCOPES: tuple[Callable[[Paper, Draft], Iterator[Judged]], ...] = (parameter_joints, together_joints)
+
+
+def judged_joints(paper: Paper, draft: Draft) -> Iterator[Judged]:
+    """Every joint that was found, in the order of the kinds."""
+    for of_words in OF_WORDS:
+        yield from of_words(paper)
+    for of_scopes in OF_SCOPES:
+        yield from of_scopes(paper, draft)

@@ -1,0 +1,166 @@
+"""Orders that are quoted: what a text says that a theorem shows, against what the theorem says.
+
+Of a quoted order only its own letters count (constants are hidden), and it is enough that one order of the theorem
+agrees; it is refuted only where none does and one has all of its letters.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from bilevel_verify.language import tree
+from bilevel_verify.proofreading.defect import Defect
+from bilevel_verify.proofreading.joints.carrying import exponents_differ, to_text_of
+from bilevel_verify.proofreading.joints.clauses import Clause, clauses
+from bilevel_verify.proofreading.joints.forms import ORDERS, Form, Formless, Monomial, form_of, product, raised
+from bilevel_verify.proofreading.joints.judged import Judged
+from bilevel_verify.proofreading.joints.shown import form_script
+from bilevel_verify.proofreading.source import Paper, Passage, Sentence
+from bilevel_verify.theorems.rewrite import substitute
+
+SHOWS = re.compile(
+    r"\b(?:shows?|says?|states?|indicates?|implies|gives?|yields?|establishes|provides|guarantees|know|known|have|has|by|from)\b",
+    re.I,
+)
+PROMISES = ("theorem", "corollary", "proposition", "lemma")
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """One product inside an order symbol, and the formula that prints it."""
+
+    form: Form
+    sentence: Sentence
+    node: tree.Node
+
+    @property
+    def monomial(self) -> Monomial:
+        """Its powers."""
+        assert self.form.single is not None
+        return self.form.single[0]
+
+    @property
+    def letters(self) -> frozenset[str]:
+        """Its letters."""
+        return frozenset(n for n, _ in self.monomial if not n.startswith("#"))
+
+
+def orders_in(sentence: Sentence, values: Mapping[str, tree.Node] | None = None) -> Iterator[Order]:
+    """The orders of a formula that are single products, with some letters set to values."""
+    for node in sentence.nodes():
+        if (isinstance(node, tree.Call) and node.function in ORDERS) or _times_order(node):
+            whole = substitute(node, dict(values)) if values else node
+            try:
+                form = form_of(whole)
+            except (Formless, ZeroDivisionError):
+                continue
+            if form.single is not None and form.single[0]:
+                yield Order(form, sentence, whole)
+
+
+def _times_order(node: tree.Node) -> bool:
+    """A product or quotient with an order symbol in it."""
+    if isinstance(node, tree.Multiply | tree.Divide):
+        return any(isinstance(p, tree.Call) and p.function in ORDERS for p in node.walk())
+    return False
+
+
+def order_joints(paper: Paper) -> Iterator[Judged]:
+    """Every order that a sentence quotes from a theorem, corollary, proposition or lemma of the paper."""
+    known = _known(paper)
+    for clause in clauses(paper):
+        own = {clause.passage.name, clause.passage.of}
+        names = [n for n in clause.named if n.partition(" ")[0].lower() in PROMISES and n not in own]
+        quoted = [s for s in clause.formulas if any(True for _ in orders_in(s))]
+        if names and quoted and len(names) == 1 and SHOWS.search(clause.words):
+            sources = [p for p in paper.passages if p.name == names[0] and p.kind in PROMISES]
+            values = special_values(clause)
+            for sentence in quoted:
+                for order in orders_in(sentence):
+                    yield judged_order(order, sources, values, known, names[0], sentence.place, "citation")
+
+
+def special_values(clause: Clause) -> dict[str, tree.Node]:
+    """``when nu = 1``: letters that a sentence sets to numbers."""
+    found: dict[str, tree.Node] = {}
+    for sentence in clause.formulas:
+        for chain in sentence.chains():
+            if (
+                chain.members
+                and isinstance(chain.members[-1], tree.Number)
+                and all(r.word == "==" for r in chain.relations)
+            ):
+                found |= {m.name: chain.members[-1] for m in chain.members if isinstance(m, tree.Letter)}
+    return found
+
+
+def _known(paper: Paper) -> dict[str, tree.Node]:
+    """Letters of which the whole paper gives one order: ``L = O(kappa^3)``."""
+    table: dict[str, set[tree.Node]] = {}
+    for sentence in paper.sentences:
+        for chain in sentence.chains():
+            for left, relation, right in zip(chain.members, chain.relations, chain.members[1:], strict=False):
+                if isinstance(left, tree.Letter) and relation.word == "==" and isinstance(right, tree.Call):
+                    if right.function in ORDERS:
+                        table.setdefault(left.name, set()).add(right)
+    return {name: next(iter(nodes)) for name, nodes in table.items() if len(nodes) == 1}
+
+
+def judged_order(
+    order: Order, sources: list[Passage], values: Mapping[str, tree.Node], known: Mapping[str, tree.Node],
+    name: str, place: str, kind: str,
+) -> Judged:  # fmt: skip
+    """One quoted order against the orders of its source."""
+    joint = f"the order {to_text_of(order.sentence)} from {name}"
+    found = [o for p in sources for s in p.formulas for o in orders_in(s, values)]
+    found += [Order(written, o.sentence, o.node) for o in found if (written := _written(o, known)) is not None]
+    same = [o for o in found if agrees(order, o)]
+    if same:
+        hidden = min((o.letters - order.letters for o in same), key=len)
+        if hidden and _bounds_something(order.sentence):
+            return Judged(kind, place, joint, "undecided", f"{', '.join(sorted(hidden))} of {name} is left out here")
+        return Judged(kind, place, joint, "holds", f"{', '.join(sorted(hidden))} is hidden here" if hidden else "")
+    near = [o for o in found if order.letters <= o.letters]
+    if not near or len(order.letters) < 2:
+        return Judged(kind, place, joint, "undecided", "no order there has these letters")
+    best = min(near, key=lambda o: len(_off(order, o)))
+    how = exponents_differ(best.monomial, order.monomial, hidden=True) or ""
+    title = f"{name} has another order: {how}"
+    evidence = (f"{name}: {to_text_of(best.sentence)}", f"here: {to_text_of(order.sentence)}")
+    defect = Defect(kind, place, title, "changes a constant or a rate", order.sentence.latex, evidence,
+                    unit=order.sentence.unit)  # fmt: skip
+    return Judged(
+        kind, place, joint, "refuted", how, defect, form_script(title, place, best.form, order.form, name, "here")
+    )
+
+
+def _bounds_something(sentence: Sentence) -> bool:
+    """Whether the order stands in a relation, and not alone as the name of a rate."""
+    return any(chain.relations for chain in sentence.chains())
+
+
+def agrees(quoted: Order, source: Order) -> bool:
+    """Whether the source has every letter of the quoted order with the same exponent."""
+    return not _off(quoted, source)
+
+
+def _off(quoted: Order, source: Order) -> list[str]:
+    there = dict(source.monomial)
+    return [n for n, e in quoted.monomial if not n.startswith("#") and there.get(n) != e]
+
+
+def _written(order: Order, known: Mapping[str, tree.Node]) -> Form | None:
+    """An order with the letters written out of which the paper gives the order; None where there are none."""
+    total = {frozenset((n, e) for n, e in order.monomial if n not in known): order.form.single[1]}  # type: ignore[index]
+    used = [(n, e) for n, e in order.monomial if n in known]
+    try:
+        for name, exponent in used:
+            one = form_of(known[name]).single
+            if one is None:
+                return None
+            total = product(total, raised(one[0], one[1], exponent))
+    except Formless:
+        return None
+    return Form(total, True) if used else None

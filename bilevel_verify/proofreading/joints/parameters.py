@@ -1,0 +1,319 @@
+"""Parameters: a value quoted in a proof against its definition, and the hypotheses of a lemma where it is used."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from bilevel_verify.drafting.letters import definitions
+from bilevel_verify.language import to_text, tree
+from bilevel_verify.proofreading.defect import Defect
+from bilevel_verify.proofreading.joints.carrying import differs, to_text_of
+from bilevel_verify.proofreading.joints.clauses import Clause, clauses, named_in
+from bilevel_verify.proofreading.joints.forms import Formless, form_of
+from bilevel_verify.proofreading.joints.judged import Judged
+from bilevel_verify.proofreading.joints.shown import equality_script, form_script
+from bilevel_verify.proofreading.source import Paper, Passage, Sentence
+from bilevel_verify.theorems.rewrite import free_letters, substitute
+from bilevel_verify.theorems.vocabulary import NUMBERS
+
+if TYPE_CHECKING:
+    from bilevel_verify.drafting.draft import Draft
+
+PROMISES = ("theorem", "corollary", "proposition", "lemma")
+NEW = re.compile(
+    r"\b(?:let(?:ting)?|denot\w+|choos\w+|set(?:ting|s)?|pick\w*|tak(?:e|ing)|defin\w+|when(?:ever)?|if|suppos\w+|replac\w+"
+    r"|assum\w+|case|for|consider\w*|write|instead|otherwise|at)\b[^.,;]{0,50}\Z", re.I,
+)  # fmt: skip
+"""A letter gets a value here; it is not quoted."""
+USES = re.compile(r"\b(?:by|from|using|uses?|apply(?:ing)?|invok\w+|with|due to|combining|and|of)\s*\Z", re.I)
+INHERITS = re.compile(
+    r"\b(?:conditions?|settings?|parameters?|assumptions?|hypothes[ei]s|same|choices?|notation)\b", re.I
+)
+ROUNDS = 6
+
+
+@dataclass(frozen=True)
+class Frame:
+    """What a statement fixes: letters with their formulas, relations between numbers, and the statement's own words."""
+
+    define: Mapping[str, tree.Node]
+    where: tuple[tree.Node, ...]
+    own: tuple[tree.Node, ...]
+    words: str
+    running: frozenset[str] = frozenset()
+
+    def out(self, node: tree.Node) -> tree.Node:
+        """A formula with the definitions written out."""
+        for _ in range(ROUNDS):
+            changed = substitute(node, dict(self.define))
+            if changed == node:
+                break
+            node = changed
+        return node
+
+
+def parameter_joints(paper: Paper, draft: Draft) -> Iterator[Judged]:
+    """Quoted values, and hypotheses of what proofs cite."""
+    frames = {
+        p.name: frame_of(draft, number) for number, p in enumerate(paper.passages) if p.kind in PROMISES and p.name
+    }
+    doubled = {
+        p.name
+        for p in paper.passages
+        if p.kind in PROMISES and sum(q.name == p.name and q.kind == p.kind for q in paper.passages) > 1
+    }
+    elsewhere = _spoken_of(draft)
+    for clause in clauses(paper):
+        home = _home(clause.passage)
+        if home not in frames or home in doubled or clause.passage.kind != "proof":
+            continue
+        yield from _quoted(clause, frames[home], home)
+    for passage in paper.passages:
+        home = _home(passage)
+        if passage.kind == "proof" and home in frames and home not in doubled:
+            yield from _used(passage, home, frames, doubled, elsewhere)
+
+
+def _home(passage: Passage) -> str:
+    return passage.of if passage.kind == "proof" else passage.name
+
+
+def frame_of(draft: Draft, number: int) -> Frame:
+    """The frame of the statement with this number of its unit."""
+    scopes = draft.scopes
+    scope = scopes.of(number)
+    local: dict[str, set[tree.Node]] = {}
+    for source in scopes.sources(number):
+        for one in scopes.by_unit[source]:
+            for defined in definitions(one, scopes.scalars):
+                local.setdefault(defined.name, set()).add(defined.value)
+    define = {name: next(iter(values)) for name, values in local.items() if len(values) == 1}
+    name = draft.document.units[number].name
+    where = tuple(h.node for h in scope.hypotheses)
+    own = tuple(h.node for h in scope.hypotheses if h.origin == name)
+    return Frame(define, where, own, scopes.words(number), _running(draft, number))
+
+
+def _running(draft: Draft, number: int) -> frozenset[str]:
+    """Letters that a statement quantifies, or that are indices of its sequences."""
+    found: set[str] = set()
+    for one in draft.scopes.by_unit[number]:
+        if one.role == "for all":
+            found |= free_letters(one.left) | free_letters(one.right)
+        for part in (p for side in (one.left, one.right) for p in side.walk()):
+            if isinstance(part, tree.Index):
+                found |= {q.name for i in part.indices for q in i.walk() if isinstance(q, tree.Letter)}
+    return frozenset(found)
+
+
+def _spoken_of(draft: Draft) -> frozenset[str]:
+    """Letters of which plain text, an assumption or an algorithm says something that may be a hypothesis everywhere."""
+    found: set[str] = set()
+    for number, unit in enumerate(draft.document.units):
+        if unit.kind in ("text", "assumption", "condition", "definition", "algorithm"):
+            for one in draft.scopes.by_unit[number]:
+                found |= free_letters(one.left) | free_letters(one.right)
+    return frozenset(found)
+
+
+def _quoted(clause: Clause, frame: Frame, home: str) -> Iterator[Judged]:
+    """``K = ...`` in a proof, of a letter that its statement defines."""
+    for place, sentence in enumerate(clause.formulas):
+        if sentence.read.formula.kind == "display":
+            continue
+        for chain in sentence.chains():
+            if not chain.relations or chain.continues or chain.relations[0].word != "==":
+                continue
+            left, right = chain.members[0], chain.members[1]
+            if not isinstance(left, tree.Letter) or left.name not in frame.define or NEW.search(clause.before(place)):
+                continue
+            yield _value(sentence, frame, left.name, right, home)
+
+
+def _value(sentence: Sentence, frame: Frame, name: str, right: tree.Node, home: str) -> Judged:
+    joint = f"{to_text_of(sentence)} and the definition of {name} in {home}"
+    try:
+        want, got = form_of(frame.out(frame.define[name])), form_of(frame.out(right))
+        difference = differs(want, got, "==")
+    except Formless as reason:
+        return Judged("citation", sentence.place, joint, "undecided", str(reason))
+    if difference is None:
+        return Judged("citation", sentence.place, joint, "holds")
+    plain, how = difference
+    names = {n for f in (want, got) for m in f.terms for n, _ in m}
+    if not plain or want.order or got.order or any(not n.isidentifier() and not n.startswith("#") for n in names):
+        return Judged("citation", sentence.place, joint, "undecided", how)
+    title = f"{name} is quoted with another value than {home} gives it: {how}"
+    evidence = (f"{home}: {name} = {to_text(frame.define[name])}", f"here: {to_text_of(sentence)}")
+    defect = Defect("citation", sentence.place, title, "changes a constant or a rate", sentence.latex, evidence,
+                    unit=sentence.unit)  # fmt: skip
+    return Judged("citation", sentence.place, joint, "refuted", how, defect,
+                  form_script(title, sentence.place, want, got, home, "here"))  # fmt: skip
+
+
+def _used(
+    passage: Passage, home: str, frames: Mapping[str, Frame], doubled: set[str], elsewhere: frozenset[str]
+) -> Iterator[Judged]:
+    """The hypotheses between numbers of every statement that a proof uses, under those of its own statement."""
+    for name in named_in(passage.words):
+        if name == home or name not in frames or name in doubled or not _leans_on(passage.words, name):
+            continue
+        for condition in frames[name].own:
+            if free_letters(condition) & frames[name].running:
+                continue  # an index that runs; the statement holds for each of its values
+            yield from _condition(passage, home, frames[home], name, condition, elsewhere)
+
+
+def _leans_on(words: str, name: str) -> bool:
+    kind, _, number = name.partition(" ")
+    return any(USES.search(words[: m.start()]) or m.start() < 3
+               for m in re.finditer(rf"\b{kind}s?\s+(?:{kind}\s+)?{re.escape(number)}(?![\w.]*\d)", words))  # fmt: skip
+
+
+def _condition(
+    passage: Passage, home: str, frame: Frame, name: str, condition: tree.Node, elsewhere: frozenset[str]
+) -> Iterator[Judged]:
+    if not isinstance(condition, tree.Compare) or len(condition.operators) != 1:
+        return
+    text, place = to_text(condition), f"proof of {home}"
+    joint = f"{name} needs {text}"
+    if condition in frame.where:
+        yield Judged("premise", place, joint, "holds")
+        return
+    ratio = _ratio(condition, frame)
+    op = condition.operators[0]
+    if ratio is not None:
+        if ratio <= 1 if op == "<=" else ratio < 1 if op == "<" else ratio >= 1 if op == ">=" else ratio > 1:
+            yield Judged("premise", place, joint, "holds")
+            return
+        yield _unmet(passage, home, frame, name, condition, f"here the left side is {ratio} times the right side")
+        return
+    largest = _largest(condition, frame)
+    if largest is not None and op in ("<", "<=") and not _says_more(passage, free_letters(frame.out(condition))):
+        given, value = largest
+        if value < 1 or (value == 1 and op == "<="):
+            yield Judged("premise", place, joint, "holds")
+            return
+        if value > 1:
+            times = f"the left side is {_shown(value)} times the right side where {to_text(given)} is an equality"
+            yield _unmet(passage, home, frame, name, condition, times, given)
+            return
+    letters = free_letters(condition) - NUMBERS
+    known = set(frame.define) | {n for w in frame.where for n in free_letters(w)}
+    weaker = next((w for w in frame.where if _is_weaker(w, condition)), None)
+    if weaker is not None and not _says_more(passage, letters):
+        yield _unmet(passage, home, frame, name, condition, f"{home} assumes {to_text(weaker)} only")
+    elif (
+        not letters & known
+        and not letters & elsewhere
+        and not _says_more(passage, letters)
+        and not INHERITS.search(frame.words)
+    ):
+        yield _unmet(passage, home, frame, name, condition, f"{home} says nothing about {', '.join(sorted(letters))}")
+    else:
+        yield Judged("premise", place, joint, "undecided", "the letters are not fixed by numbers of each other")
+
+
+def _unmet(
+    passage: Passage,
+    home: str,
+    frame: Frame,
+    name: str,
+    condition: tree.Compare,
+    why: str,
+    given: tree.Node | None = None,
+) -> Judged:
+    place, text = f"proof of {home}", to_text(condition)
+    title = f"{name} is used, and its hypothesis {text} is not met: {why}"
+    evidence = (f"{name} assumes {text}", *(f"{home}: {n} = {to_text(v)}" for n, v in frame.define.items()
+                if n in free_letters(condition)), *(f"{home} assumes {to_text(w)}" for w in frame.where))  # fmt: skip
+    defect = Defect("premise", place, title, "local slip", "", evidence, f"{text}: {why}", passage.id)
+    script = _script(title, place, frame, condition, given)
+    return Judged("premise", place, f"{name} needs {text}", "refuted", why, defect, script)
+
+
+def _script(title: str, place: str, frame: Frame, condition: tree.Compare, given: tree.Node | None) -> str:
+    """Both sides of the hypothesis with the values of the statement, where these fix their ratio or its largest value."""
+    if isinstance(given, tree.Compare):
+        out = tree.Compare(tuple(frame.out(side) for side in condition.operands), condition.operators)
+        return equality_script(title, place, given, condition, out)
+    if _ratio(condition, frame) is None:
+        return ""
+    one, other = (form_of(frame.out(side)) for side in condition.operands)
+    return form_script(title, place, other, one, "the right side", "the left side")
+
+
+def _largest(condition: tree.Compare, frame: Frame) -> tuple[tree.Node, float] | None:
+    """Left over right at its largest: a power of what the only hypothesis about these letters bounds by 1."""
+    tied = [w for w in frame.where if free_letters(w) & free_letters(frame.out(condition)) - NUMBERS]
+    if len(tied) != 1 or not isinstance(tied[0], tree.Compare) or tied[0].operators not in (("<",), ("<=",)):
+        return None
+    try:
+        wanted, bound = _quotient(condition, frame), _quotient(tied[0], frame)
+    except Formless:
+        return None
+    if wanted is None or bound is None or not wanted[0] or not bound[0]:
+        return None
+    name, exponent = next(iter(sorted(bound[0].items())))
+    power = wanted[0].get(name, Fraction(0)) / exponent
+    if power <= 0 or wanted[0] != {n: power * e for n, e in bound[0].items()}:
+        return None
+    return tied[0], wanted[1] / bound[1] ** float(power)
+
+
+def _quotient(condition: tree.Compare, frame: Frame) -> tuple[dict[str, Fraction], float] | None:
+    """Left over right of a comparison as letter -> exponent, and a factor."""
+    single = form_of(frame.out(tree.Divide(*condition.operands))).single
+    if single is None or single[1] <= 0 or any(len(set(e)) > 1 for _, e in single[0]):
+        return None
+    monomial, factor = single
+    number = float(factor)
+    for name, exponent in monomial:
+        if name.startswith("#"):
+            number *= float(name[1:]) ** float(exponent[0])
+        elif not name.isidentifier():
+            return None
+    return {n: e[0] for n, e in monomial if not n.startswith("#")}, number
+
+
+def _shown(value: float) -> str:
+    return f"{value:.6g}"
+
+
+def _ratio(condition: tree.Compare, frame: Frame) -> Fraction | None:
+    """Left over right where the definitions make it a number."""
+    try:
+        one, other = (form_of(frame.out(side)).single for side in condition.operands)
+    except Formless:
+        return None
+    if one is None or other is None or one[0] != other[0] or other[1] <= 0:
+        return None
+    if not free_letters(condition) & set(frame.define):
+        return None
+    return one[1] / other[1]
+
+
+def _is_weaker(given: tree.Node, needed: tree.Compare) -> bool:
+    """Whether ``a <= 2 b`` is given where ``a <= b`` is needed."""
+    if not isinstance(given, tree.Compare) or len(given.operators) != 1 or given.operands[0] != needed.operands[0]:
+        return False
+    if given.operators[0] not in ("<", "<=") or needed.operators[0] not in ("<", "<="):
+        return False
+    try:
+        one, other = form_of(given.operands[1]).single, form_of(needed.operands[1]).single
+    except Formless:
+        return False
+    return one is not None and other is not None and one[0] == other[0] and one[1] > other[1] > 0
+
+
+def _says_more(passage: Passage, letters: set[str] | frozenset[str]) -> bool:
+    """Whether the proof itself prints a relation of one of the letters alone with something."""
+    for sentence in passage.formulas:
+        for chain in sentence.chains():
+            if chain.relations and any(isinstance(m, tree.Letter) and m.name in letters for m in chain.members):
+                return True
+    return False

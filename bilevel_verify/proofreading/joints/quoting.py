@@ -1,0 +1,284 @@
+"""``By Lemma 3, |x| <= 2 B``: the formula as it is quoted against the formula as the lemma, or the equation, prints it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import fields
+from fractions import Fraction
+
+from bilevel_verify.language import to_text, tree
+from bilevel_verify.proofreading.defect import Defect
+from bilevel_verify.proofreading.joints.carrying import (
+    LOWER,
+    UPPER,
+    Bounded,
+    bounds_of,
+    differs,
+    shown,
+    to_text_of,
+)
+from bilevel_verify.proofreading.joints.clauses import HOLE, Clause, clauses, named_in, numbered_in
+from bilevel_verify.proofreading.joints.forms import ORDERS, Form, Formless, Monomial, form_of, joined, product
+from bilevel_verify.proofreading.joints.judged import Judged
+from bilevel_verify.proofreading.joints.shown import form_script
+from bilevel_verify.proofreading.source import Paper, Sentence
+from bilevel_verify.theorems.rewrite import free_letters, rebuild
+
+QUOTES = re.compile(
+    r"\b(?:by|from|recall(?:ing)?|using|see|because of|due to|in view of|thanks to|that is|is)\b[^.;:\x01]{0,60}?"
+    r"(?P<cited>(?:(?:Theorem|Lemma|Proposition|Corollary|Assumption)s?\s+(?:Lemma\s+|Theorem\s+|Proposition\s+|Corollary\s+"
+    r"|Assumption\s+)?[A-Z]?\.?\d[\w.]*|\(\d+[a-z]?\)|equation \(?\d+[a-z]?\)?))\s*"
+    r"(?:,?\s*(?:we (?:have|know|get|obtain)(?: that)?|it (?:follows|holds) that|that is|i\.e\.|that|one has|says that|reads))?,?\s*\Z",
+    re.I,
+)
+"""The words between a citation and the formula that it is said to be; nothing else stands between them."""
+SAYS = re.compile(
+    r"(?P<cited>(?:Theorem|Lemma|Proposition|Corollary)s?\s+(?:Lemma\s+|Theorem\s+|Proposition\s+|Corollary\s+)?[A-Z]?\.?\d[\w.]*"
+    r"|\(\d+[a-z]?\)|equation \(?\d+[a-z]?\)?)\s+(?:says|states|gives|shows|yields|implies|reads|is)(?: that)?\s*\Z",
+    re.I,
+)
+
+
+def quoted_joints(paper: Paper) -> Iterator[Judged]:
+    """Every relation that stands right after a citation, as what is cited."""
+    by_number = {s.read.formula.number: s for s in paper.sentences if s.read.formula.number}
+    promises = {p.id for p in paper.passages if p.kind in ("theorem", "lemma", "proposition", "corollary")}
+    for clause in clauses(paper):
+        for place, sentence in enumerate(clause.formulas):
+            said = QUOTES.search(clause.before(place)) or SAYS.search(clause.before(place))
+            if said is None:
+                continue
+            name, sources = _cited(paper, by_number, said["cited"], clause)
+            if sources and sentence not in sources:
+                n = sentence.read.formula.n
+                stated = {k: s for k, s in by_number.items() if s.unit in promises and s.read.formula.n < n}
+                yield from _judged(paper, sentence, name, sources, stated)
+
+
+def _cited(
+    paper: Paper, by_number: Mapping[str, Sentence], words: str, clause: Clause
+) -> tuple[str, tuple[Sentence, ...]]:
+    """What words cite: its name and its formulas."""
+    numbers = numbered_in(words)
+    if numbers and numbers[0] in by_number:
+        return f"({numbers[0]})", (by_number[numbers[0]],)
+    names = named_in(words)
+    found = [p for p in paper.passages if names and p.name == names[0] and p.kind not in ("proof", "text")]
+    return (names[0], found[0].formulas) if len(found) == 1 and found[0].name != clause.passage.name else ("", ())
+
+
+def _judged(
+    paper: Paper, sentence: Sentence, name: str, sources: tuple[Sentence, ...], stated: Mapping[str, Sentence]
+) -> Iterator[Judged]:
+    """One quotation; ``stated`` are the numbered formulas of statements that stand before it."""
+    quoted = bounds_of(sentence)
+    if not quoted:
+        return
+    quote = quoted[-1]
+    if any(isinstance(p, tree.Call) and p.function in ORDERS for p in quote.right.walk()):
+        return  # of orders another judge says more
+    joint = f"{to_text_of(sentence)} quoted from {name}"
+    same, how = _from(paper, quote, sources)
+    if same is None:
+        same, how = _rearranged(quote, sources)
+    if same is None:
+        other = next((n for n in stated if stated[n] not in sources and _from(paper, quote, (stated[n],))[0]), "")
+        why = f"the left side is not that of {name}" + (f"; it is that of ({other})" if other else "")
+        alone = sentence.read.formula.kind != "display" and len(quoted) == 1
+        if other and alone:
+            yield _wrong_place(sentence, name, other, stated[other], sources, joint)
+            return
+        yield Judged("citation", sentence.place, joint, "undecided", why)
+    elif same:
+        yield Judged("citation", sentence.place, joint, "holds", how)
+    elif how.startswith("?"):
+        yield Judged("citation", sentence.place, joint, "undecided", how[1:])
+    else:
+        yield _stronger(sentence, quote, name, sources, how, joint)
+
+
+def _from(paper: Paper, quote: Bounded, sources: tuple[Sentence, ...]) -> tuple[bool | None, str]:
+    """Whether a source has the relation: None where no left side fits, else with how it differs (``?``: not plain)."""
+    best: tuple[bool | None, str] = None, ""
+    for one in (b for s in sources for b in bounds_of(s)):
+        binding = fitted(paper, one.left, quote.left)
+        if binding is None or ({one.op, quote.op} & {*UPPER} and {one.op, quote.op} & {*LOWER}):
+            continue
+        right = renamed(one.right, binding)
+        if right == quote.right and one.op == quote.op:
+            return True, ""
+        try:
+            difference = differs(form_of(right), form_of(quote.right), quote.op)
+        except Formless:
+            best = (False, "?a side is no sum of products") if best[0] is None else best
+            continue
+        if difference is None:
+            return True, ""
+        if (one.op == "==" and quote.op != "==") or not difference[0]:
+            best = (False, f"?{difference[1]}")
+        elif best[0] is None:
+            best = False, difference[1] if _same_letters(right, quote.right) else f"?{difference[1]}"
+    return best
+
+
+def _rearranged(quote: Bounded, sources: tuple[Sentence, ...]) -> tuple[bool | None, str]:
+    """Whether the quote is a source times a product of powers, its terms put on other sides; one term may be off."""
+    best: tuple[bool | None, str] = None, ""
+    for one in (b for s in sources for b in bounds_of(s)):
+        try:
+            want, got = _over(one), _over(quote)
+        except Formless:
+            continue
+        if (one.op == "==") != (quote.op == "==") or len(want) < 3 or len(got) != len(want):
+            continue
+        for monomial, factor in want.items():
+            for other, number in got.items():
+                ratio = {_ratio(other, monomial): number / factor}
+                off = [m for m, c in product(want, ratio).items() if got.get(m) != c]
+                if not off and number / factor > 0:
+                    return True, "rearranged"
+                if len(off) == 1 and number / factor > 0 and off[0] in got and _is_norm(off[0]):
+                    change = got[off[0]] - product(want, ratio)[off[0]]
+                    if change < 0 and quote.op != "==":
+                        best = False, f"the factor of {shown(off[0])} differs by {change}"
+    return best
+
+
+def _over(one: Bounded) -> dict[Monomial, Fraction]:
+    """The larger side less the smaller one, as a form."""
+    low, high = (one.right, one.left) if one.op in LOWER else (one.left, one.right)
+    return dict(form_of(tree.Add((high, tree.Negate(low)))).terms)
+
+
+def _ratio(one: Monomial, other: Monomial) -> Monomial:
+    return joined(one, frozenset((n, tuple(-e for e in x)) for n, x in other))[0]
+
+
+def _is_norm(monomial: Monomial) -> bool:
+    return all(n.startswith("norm") or n.isidentifier() or n.startswith("#") for n, _ in monomial)
+
+
+def _same_letters(one: tree.Node, other: tree.Node) -> bool:
+    return tree.letters(one) == tree.letters(other)
+
+
+def fitted(paper: Paper, pattern: tree.Node, node: tree.Node) -> dict[str, tree.Node] | None:
+    """Indices and points of a pattern such that it is the node; None if there are none."""
+    binding: dict[str, tree.Node] = {}
+    free = _running(paper, pattern)
+    return binding if _fits(pattern, node, binding, free) else None
+
+
+def _running(paper: Paper, pattern: tree.Node) -> frozenset[str]:
+    """Letters that a statement may be used for anything with: indices of sequences, vectors without an index."""
+    indices = {p.name for n in pattern.walk() if isinstance(n, tree.Index) for i in n.indices for p in i.walk()
+               if isinstance(p, tree.Letter)}  # fmt: skip
+    vectors = {n.name for n in pattern.walk() if isinstance(n, tree.Letter) and (e := paper.notation.by_name.get((n.name, "letter")))
+               is not None and e.kind == "vector"}  # fmt: skip
+    return frozenset(indices | vectors)
+
+
+def _fits(pattern: tree.Node, node: tree.Node, binding: dict[str, tree.Node], free: frozenset[str]) -> bool:
+    if isinstance(pattern, tree.Letter) and pattern.name in free:
+        return binding.setdefault(pattern.name, node) == node
+    if type(pattern) is not type(node):
+        return _shifted(pattern, node, binding, free)
+    for item in fields(pattern):
+        if not item.compare:
+            continue
+        one, other = getattr(pattern, item.name), getattr(node, item.name)
+        parts = (one, other) if isinstance(one, tuple) else ((one,), (other,))
+        if isinstance(one, tuple) and len(one) != len(other):
+            return False
+        for a, b in zip(*parts, strict=True):
+            if isinstance(a, tree.Node) and isinstance(b, tree.Node):
+                if not _fits(a, b, binding, free):
+                    return False
+            elif a != b:
+                return False
+    return True
+
+
+def _shifted(pattern: tree.Node, node: tree.Node, binding: dict[str, tree.Node], free: frozenset[str]) -> bool:
+    """``x[k + 1]`` of a pattern at ``x[k]``: then its index is one less."""
+    match pattern:
+        case tree.Add(terms=(tree.Letter(name=name), tree.Number() as step)) if name in free:
+            return binding.setdefault(name, tree.Add((node, tree.Negate(step)))) == tree.Add((node, tree.Negate(step)))
+    return False
+
+
+def renamed(node: tree.Node, binding: Mapping[str, tree.Node]) -> tree.Node:
+    """A tree with indices and points in place of the letters of a pattern."""
+    if isinstance(node, tree.Letter):
+        return binding.get(node.name, node)
+    return rebuild(node, lambda part: renamed(part, binding))
+
+
+def _wrong_place(
+    sentence: Sentence, name: str, other: str, there: Sentence, sources: tuple[Sentence, ...], joint: str
+) -> Judged:
+    how = f"{name} does not say it; ({other}) does"
+    evidence = (
+        *(f"{name}: {to_text_of(s)}" for s in sources),
+        f"({other}): {to_text_of(there)}",
+        f"here: {to_text_of(sentence)}",
+    )
+    defect = Defect("citation", sentence.place, f"{name} is cited for what ({other}) says", "wording", sentence.latex, evidence,
+                    unit=sentence.unit)  # fmt: skip
+    return Judged("citation", sentence.place, joint, "refuted", how, defect)
+
+
+def _stronger(
+    sentence: Sentence, quote: Bounded, name: str, sources: tuple[Sentence, ...], how: str, joint: str
+) -> Judged:
+    title = f"the formula quoted from {name} is not what {name} says: {how}"
+    evidence = (*(f"{name}: {to_text_of(s)}" for s in sources if bounds_of(s)), f"here: {to_text_of(sentence)}")
+    defect = Defect("citation", sentence.place, title, "local slip", sentence.latex, evidence, unit=sentence.unit)
+    return Judged(
+        "citation", sentence.place, joint, "refuted", how, defect, _script(sentence, quote, sources, title, name)
+    )
+
+
+def _script(sentence: Sentence, quote: Bounded, sources: tuple[Sentence, ...], title: str, name: str) -> str:
+    """Right less left of both, where the source has the same quantities without a change of names."""
+    for one in (b for s in sources for b in bounds_of(s)):
+        try:
+            want, got = _over(one), _over(quote)
+        except Formless:
+            continue
+        if {n for m in want for n, _ in m} == {n for m in got for n, _ in m}:
+            return form_script(
+                title, sentence.place, Form(want), Form(got), f"{name}, right less left", "here, right less left"
+            )
+    return ""
+
+
+SUMS = re.compile(r"\bsum(?:s|med|ming)?\s+(?:up\s+)?(?:the\s+)?(?:inequality\s+|equation\s+)?\(?(?P<number>\d+[a-z]?)\)?"
+                  r"[^.\x01]{0,60}?\b(?:over|from|for)\s*\Z", re.I)  # fmt: skip
+
+
+def summed_joints(paper: Paper) -> Iterator[Judged]:
+    """``Summing (5) over k = 0, ..., K - 1``: the relation has an index that can run."""
+    by_number = {s.read.formula.number: s for s in paper.sentences if s.read.formula.number}
+    for clause in clauses(paper):
+        for place, sentence in enumerate(clause.formulas):
+            said = SUMS.search(clause.before(place))
+            source = by_number.get(said["number"]) if said is not None else None
+            letters = sorted(
+                {c.members[0].name for c in sentence.chains() if c.members and isinstance(c.members[0], tree.Letter)}
+            )
+            if source is None or not source.read.statements or len(letters) != 1:
+                continue
+            name, number = letters[0], source.read.formula.number
+            joint = f"({number}) summed over {name}"
+            if any(name in free_letters(n) for n in source.nodes()):
+                yield Judged("citation", sentence.place, joint, "holds")
+                continue
+            title = f"({number}) is summed over {name}, and no {name} stands free in it"
+            evidence = (
+                f"({number}): {to_text_of(source)}",
+                f"here: {clause.before(place).split(HOLE)[-1].strip()} {to_text_of(sentence)}",
+            )
+            defect = Defect("citation", sentence.place, title, "local slip", source.latex, evidence, unit=sentence.unit)
+            yield Judged("citation", sentence.place, joint, "refuted", f"no {name} stands free in it", defect)
