@@ -62,7 +62,7 @@ class Sentence:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A statement, proof, algorithm or stretch of text: its id, kind and words, with a hole for each of its formulas."""
+    """A statement, proof, algorithm or stretch of text: id, kind and words, with a hole for each formula."""
 
     id: str
     kind: str

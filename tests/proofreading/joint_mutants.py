@@ -34,33 +34,37 @@ def _within(outer: str, inner: str, change: Change) -> Callable[[str], Iterator[
     return operator
 
 
-RESULT = r"(?:Substituting|Plugging)[^.]*?, we (?:obtain|have|get)\s*(?:\$\$|\\begin\{equation\}).*?(?:\\tag|\\end\{equation\})"
+RESULT = (
+    r"(?:Substituting|Plugging)[^.]*?, we (?:obtain|have|get)\s*"
+    r"(?:\$\$|\\begin\{equation\}).*?(?:\\tag|\\end\{equation\})"
+)
 QUOTE = r"(?:By Lemma 1, we have|that is|says that)\s*\$[^$]*\$"
-VALUE = r"(?:With|with|and|Since) \$\\eta=\\frac(?:1L|\{1\}\{4M\})\$"
-PROOF = r"(?:\*Proof\.\*|\\begin\{proof\}).*?(?=\*\*|##|\\end\{proof\})"
+VALUE = r"(?:With|Since|Substituting|large\} and) \$\\eta=\\frac(?:1L|\{1\}\{4M\})\$"
 SUMMED = r"calling\s*their number \$T\$, we have\s*\$\$.*?\\tag"
 CELLS = r"\| Descent[^\n]*|HGD \(ours\)[^\n]*"
 ORDER = r"shows that \$\\mathcal\{O\}[^$]*\$|of Corollary 1"
 
 OPERATORS: dict[str, Callable[[str], Iterator[tuple[str, str]]]] = {
     "a factor of what comes out": _within(
-        RESULT, r"(?<=\\le\\frac\{)2(?=L)|(?<=\\frac\{)5(?=L\})|(?<=\+)2(?=\\\|)|(?<=\{)2(?=M\}\.)|(?<=\+)3(?=\\epsilon)",
-        lambda m: SWAP.get(m[0], "1"),
+        RESULT,
+        r"(?<=\\le\\frac\{)2(?=L)|(?<=\\frac\{)5(?=L\})|(?<=\+)2(?=\\\|)|(?<=\{)2(?=M\}\.)|(?<=\+)3(?=\\epsilon)",
+        lambda m: "1" if m[0] in "25" else "2",
     ),
     "an exponent of what comes out": _within(
         RESULT, r"(?<=\\kappa\^)3|(?<=\\epsilon\^)2(?=\}\.|\}\{2M)|(?<=\\epsilon\^\{-)2", lambda m: SWAP[m[0]]
     ),
     "a quoted formula": _within(
         QUOTE, r"(?<=\\frac\{\\eta\}\{)2(?=\})|(?<=\\le )2(?=\\eta\()|(?<=\\le )2(?=\\eta\\epsilon)",
-        lambda m: "1" if "eta}" not in m.string[max(m.start() - 8, 0) : m.start()] else "1",
+        lambda m: "1",
     ),
     "a quoted value": _within(VALUE, r"(?<=\\frac)1L|(?<=\{1\}\{)4(?=M)", lambda m: "{2}{L}" if m[0] == "1L" else "3"),
     "a lemma that needs more": _within(
-        r"Lemma [1245]\.\*\* Let \$0<\\eta\\le\\frac1L\$|\\label\{lem:(?:small|large)\}\nLet .*?\$\.",
+        r"Lemma [124]\.\*\* Let \$0<\\eta\\le\\frac1L\$|\\label\{lem:(?:small|large)\}\nLet .*?\$\.",
         r"(?<=\\eta\\le\\frac)1L|(?<=\\eta\\le\\frac\{1\}\{)2(?=M)", lambda m: "{1}{2L}" if m[0] == "1L" else "8",
     ),
     "a hypothesis too many": _within(
-        r"Theorem \d\.\*\* Let \$\\eta=\\frac1L\$|\\label\{(?:thm|cor):\w+\}\nLet \$\\nu=1\$(?: and|,) \$\\eta=\\frac\{1\}\{4M\}\$",
+        r"Theorem \d\.\*\* Let \$\\eta=\\frac1L\$"
+        r"|\\label\{(?:thm|cor):\w+\}\nLet \$\\nu=1\$(?: and|,) \$\\eta=\\frac\{1\}\{4M\}\$",
         r"\$\\eta=\\frac(?:1L|\{1\}\{4M\})\$",
         lambda m: m[0] + (r" and $\eta\ge\frac2L$" if "1L" in m[0] else r" and $\eta\le\frac{1}{8M}$"),
     ),
@@ -69,9 +73,13 @@ OPERATORS: dict[str, Callable[[str], Iterator[tuple[str, str]]]] = {
     ),
     "the last epoch": _each(r"\+1\$ epochs|\$(?= restarts|\nrestarts)|restarts(?=\.\n\n\*Proof)", lambda m: {
         "+1$ epochs": "$ epochs", "restarts": "epochs"}.get(m[0], m[0])),
-    "the sum over the epochs": _within(SUMMED, r"(?<=\\rho\^\{)1/2|(?<=\\epsilon\^\{-)3/2|50", lambda m: SWAP.get(m[0], "20")),
+    "the sum over the epochs": _within(
+        SUMMED, r"(?<=\\rho\^\{)1/2|(?<=\\epsilon\^\{-)3/2|50", lambda m: SWAP.get(m[0], "20")
+    ),
     "a cell": _within(
-        CELLS, r"(?<=\\epsilon\^\{-)(?:2|7/4)(?=\})|(?<=L\^\{)1/2|(?<=\\rho\^\{)1/4|(?<=\\epsilon\^\{-\\frac\{)1(?=\+)|(?<=M\^\{\\frac\{)1",
+        CELLS,
+        r"(?<=\\epsilon\^\{-)(?:2|7/4)(?=\})|(?<=L\^\{)1/2|(?<=\\rho\^\{)1/4|(?<=\\epsilon\^\{-\\frac\{)1(?=\+)"
+        r"|(?<=M\^\{\\frac\{)1",
         lambda m: SWAP.get(m[0], "2"),
     ),
     "an order that is quoted": _within(

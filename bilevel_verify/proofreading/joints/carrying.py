@@ -1,4 +1,4 @@
-"""``Substituting A = F for A in (37), we have (38)``: carried out letter for letter, and compared with what is printed."""
+"""``Substituting A = F into (37), we have (38)``: carried out letter for letter, and compared with the print."""
 
 from __future__ import annotations
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.proofreading.defect import Defect
@@ -16,7 +17,10 @@ from bilevel_verify.proofreading.joints.judged import Judged
 from bilevel_verify.proofreading.joints.shown import form_script
 from bilevel_verify.proofreading.source import Paper, Passage, Sentence
 
-CONDITION = re.compile(r"\b(?:if|when|suppose(?: that)?|case(?: \w+)?:?|triggers[”\"']? and)\b[^.;\x01]{0,40}\Z", re.I)
+CONDITION = re.compile(
+    r"\b(?:if|when(?:ever)?|as long as|while|suppose(?: that)?|case(?: \w+)?:?|triggers[”\"']? and)\b[^.;\x01]{0,40}\Z",
+    re.I,
+)
 SECOND = re.compile(
     r"\b(?:otherwise|on the other hand|case (?:2|two|ii|b)|the other case|else)\b|^\s*(?:If|When)\b", re.I
 )
@@ -43,7 +47,7 @@ def distinction_joints(paper: Paper) -> Iterator[Judged]:
                 table.setdefault(id(clause.passage), []).append((clause, case))
     for passage in paper.passages:
         found = table.get(id(passage), [])
-        for (_, one), (second, other) in zip(found, found[1:], strict=False):
+        for (_, one), (second, other) in pairwise(found):
             if passage.kind == "proof" and SECOND.search(second.words):
                 yield from judged_pair(one, other, "the cases of one proof")
     yield from _of_lemmas(paper, table)

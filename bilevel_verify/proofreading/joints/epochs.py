@@ -19,7 +19,8 @@ ITERATES = re.compile(r"\b(?:iterat\w+|steps)\b", re.I)
 WITHIN = re.compile(r"\b(?:at most|within|no more than)\s*\Z", re.I)
 EPOCHS = re.compile(r"\s*epochs\b", re.I)
 RESTARTS = re.compile(
-    r"[“\"'`]?if[ -]condition\W{0,4} (?:\S+ )?(?:triggers?|holds)|restart condition|\b(?:ends?|ending) (?:by|with) a restart"
+    r"[“\"'`]?if[ -]condition\W{0,4} (?:\S+ )?(?:triggers?|holds)|restart condition"
+    r"|\b(?:ends?|ending) (?:by|with) a restart"
     r"|\bepochs? with a restart\b|\beach restart\b|\bexcept the last\b",
     re.I,
 )

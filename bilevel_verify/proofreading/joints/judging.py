@@ -11,7 +11,8 @@ from bilevel_verify.proofreading.joints.epochs import epoch_joints
 from bilevel_verify.proofreading.joints.judged import Judged
 from bilevel_verify.proofreading.joints.orders import order_joints
 from bilevel_verify.proofreading.joints.parameters import parameter_joints
-from bilevel_verify.proofreading.joints.quoting import quoted_joints, summed_joints
+from bilevel_verify.proofreading.joints.quoting import quoted_joints
+from bilevel_verify.proofreading.joints.summing import summed_joints
 from bilevel_verify.proofreading.joints.tables import table_joints
 from bilevel_verify.proofreading.joints.together import together_joints
 from bilevel_verify.proofreading.source import Paper

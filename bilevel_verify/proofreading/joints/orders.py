@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from bilevel_verify.language import tree
 from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.joints.carrying import exponents_differ, to_text_of
-from bilevel_verify.proofreading.joints.clauses import Clause, clauses
+from bilevel_verify.proofreading.joints.clauses import Clause, clauses, named_in
 from bilevel_verify.proofreading.joints.forms import ORDERS, Form, Formless, Monomial, form_of, product, raised
 from bilevel_verify.proofreading.joints.judged import Judged
 from bilevel_verify.proofreading.joints.shown import form_script
@@ -24,6 +24,12 @@ SHOWS = re.compile(
     r"\b(?:shows?|says?|states?|indicates?|implies|gives?|yields?|establishes|provides|guarantees|know|known|have|has|by|from)\b",
     re.I,
 )
+OTHERS = re.compile(
+    r"\b(?:than|against|compared|comparing|versus|while|whereas|improves?|unlike|better|worse|previous|existing"
+    r"|lower bound)\b",
+    re.I,
+)
+"""Words after which an order is somebody else's."""
 PROMISES = ("theorem", "corollary", "proposition", "lemma")
 
 
@@ -71,15 +77,23 @@ def order_joints(paper: Paper) -> Iterator[Judged]:
     """Every order that a sentence quotes from a theorem, corollary, proposition or lemma of the paper."""
     known = _known(paper)
     for clause in clauses(paper):
-        own = {clause.passage.name, clause.passage.of}
-        names = [n for n in clause.named if n.partition(" ")[0].lower() in PROMISES and n not in own]
-        quoted = [s for s in clause.formulas if any(True for _ in orders_in(s))]
-        if names and quoted and len(names) == 1 and SHOWS.search(clause.words):
-            sources = [p for p in paper.passages if p.name == names[0] and p.kind in PROMISES]
-            values = special_values(clause)
-            for sentence in quoted:
-                for order in orders_in(sentence):
-                    yield judged_order(order, sources, values, known, names[0], sentence.place, "citation")
+        values = special_values(clause)
+        for place, sentence in enumerate(clause.formulas):
+            name = _shower(clause, place)
+            sources = [p for p in paper.passages if p.name == name and p.kind in PROMISES] if name else []
+            for order in orders_in(sentence) if sources else ():
+                yield judged_order(order, sources, values, known, name, sentence.place, "citation")
+
+
+def _shower(clause: Clause, place: int) -> str:
+    """The statement that a sentence says to show the formula at a place; empty if it is none or another one's."""
+    before = clause.before(place)
+    names = [n for n in named_in(before) if n.partition(" ")[0].lower() in PROMISES]
+    if len(names) != 1 or names[0] in (clause.passage.name, clause.passage.of):
+        return ""
+    number = names[0].partition(" ")[2]
+    since = before[before.rindex(number) + len(number) :]
+    return names[0] if SHOWS.search(before) and not OTHERS.search(since) else ""
 
 
 def special_values(clause: Clause) -> dict[str, tree.Node]:
@@ -102,9 +116,9 @@ def _known(paper: Paper) -> dict[str, tree.Node]:
     for sentence in paper.sentences:
         for chain in sentence.chains():
             for left, relation, right in zip(chain.members, chain.relations, chain.members[1:], strict=False):
-                if isinstance(left, tree.Letter) and relation.word == "==" and isinstance(right, tree.Call):
-                    if right.function in ORDERS:
-                        table.setdefault(left.name, set()).add(right)
+                is_order = isinstance(right, tree.Call) and right.function in ORDERS
+                if isinstance(left, tree.Letter) and relation.word == "==" and is_order:
+                    table.setdefault(left.name, set()).add(right)
     return {name: next(iter(nodes)) for name, nodes in table.items() if len(nodes) == 1}
 
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from bilevel_verify.drafting.letters import definitions
+from bilevel_verify.drafting.letters import definitions, plain
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.joints.carrying import differs, to_text_of
-from bilevel_verify.proofreading.joints.clauses import Clause, clauses, named_in
+from bilevel_verify.proofreading.joints.clauses import EQUATION, Clause, clauses, named_in
 from bilevel_verify.proofreading.joints.forms import Formless, form_of
 from bilevel_verify.proofreading.joints.judged import Judged
 from bilevel_verify.proofreading.joints.shown import equality_script, form_script
@@ -29,10 +30,14 @@ NEW = re.compile(
     r"|assum\w+|case|for|consider\w*|write|instead|otherwise|at)\b[^.,;]{0,50}\Z", re.I,
 )  # fmt: skip
 """A letter gets a value here; it is not quoted."""
-USES = re.compile(r"\b(?:by|from|using|uses?|apply(?:ing)?|invok\w+|with|due to|combining|and|of)\s*\Z", re.I)
+USES = re.compile(
+    r"\b(?:by|from|using|uses?|apply(?:ing)?|invok\w+|with|due to|combining|and|of|sum|summing|into|recall)\s*\Z", re.I
+)
 INHERITS = re.compile(
     r"\b(?:conditions?|settings?|parameters?|assumptions?|hypothes[ei]s|same|choices?|notation)\b", re.I
 )
+ANNOUNCED = re.compile(r"\bproofs? of ((?:Theorem|Lemma|Proposition|Corollary) [A-Z]?\.?\d+(?:\.\d+)*)")
+NAMED_PROOF = re.compile(r"(?:[A-Z]?[\d.]*\s*Proof)?\s*of\b", re.I)
 ROUNDS = 6
 
 
@@ -57,29 +62,33 @@ class Frame:
 
 
 def parameter_joints(paper: Paper, draft: Draft) -> Iterator[Judged]:
-    """Quoted values, and hypotheses of what proofs cite."""
-    frames = {
-        p.name: frame_of(draft, number) for number, p in enumerate(paper.passages) if p.kind in PROMISES and p.name
-    }
-    doubled = {
-        p.name
-        for p in paper.passages
-        if p.kind in PROMISES and sum(q.name == p.name and q.kind == p.kind for q in paper.passages) > 1
-    }
-    elsewhere = _spoken_of(draft)
+    """Quoted values, and hypotheses of what proofs cite; proofs of which it is plain what they prove."""
+    stated = [p for p in paper.passages if p.kind in PROMISES and p.name]
+    count = Counter(p.name for p in stated)
+    frames = {p.name: frame_of(draft, n) for n, p in enumerate(paper.passages) if p in stated and count[p.name] == 1}
+    proofs = {id(p): p for p in _proofs(paper, frames)}
     for clause in clauses(paper):
-        home = _home(clause.passage)
-        if home not in frames or home in doubled or clause.passage.kind != "proof":
-            continue
-        yield from _quoted(clause, frames[home], home)
+        if id(clause.passage) in proofs:
+            yield from _quoted(clause, frames[clause.passage.of], clause.passage.of)
+    elsewhere = _spoken_of(draft)
+    names = {p.id: p.name for p in stated}
+    homes = {s.read.formula.number: names[s.unit] for s in paper.sentences if s.read.formula.number and s.unit in names}
+    for passage in proofs.values():
+        yield from _used(passage, passage.of, frames, elsewhere, homes)
+
+
+def _proofs(paper: Paper, frames: Mapping[str, Frame]) -> Iterator[Passage]:
+    """Proofs that say what they prove; of the others the first after each statement, unless the text announces another."""
+    seen: set[str] = set()
+    announced = ""
     for passage in paper.passages:
-        home = _home(passage)
-        if passage.kind == "proof" and home in frames and home not in doubled:
-            yield from _used(passage, home, frames, doubled, elsewhere)
-
-
-def _home(passage: Passage) -> str:
-    return passage.of if passage.kind == "proof" else passage.name
+        if passage.kind == "proof" and passage.of in frames:
+            said = NAMED_PROOF.match(passage.name or passage.words) is not None
+            if said or (passage.of not in seen and announced in ("", passage.of)):
+                yield passage
+            seen |= set() if said else {passage.of}
+        last = ANNOUNCED.findall(passage.words)
+        announced = last[-1] if last and passage.kind != "proof" else "" if passage.kind in PROMISES else announced
 
 
 def frame_of(draft: Draft, number: int) -> Frame:
@@ -116,7 +125,8 @@ def _spoken_of(draft: Draft) -> frozenset[str]:
     for number, unit in enumerate(draft.document.units):
         if unit.kind in ("text", "assumption", "condition", "definition", "algorithm"):
             for one in draft.scopes.by_unit[number]:
-                found |= free_letters(one.left) | free_letters(one.right)
+                if plain(one.left) and plain(one.right):
+                    found |= free_letters(one.left) | free_letters(one.right)
     return frozenset(found)
 
 
@@ -156,16 +166,22 @@ def _value(sentence: Sentence, frame: Frame, name: str, right: tree.Node, home: 
 
 
 def _used(
-    passage: Passage, home: str, frames: Mapping[str, Frame], doubled: set[str], elsewhere: frozenset[str]
+    passage: Passage, home: str, frames: Mapping[str, Frame], elsewhere: frozenset[str], homes: Mapping[str, str]
 ) -> Iterator[Judged]:
     """The hypotheses between numbers of every statement that a proof uses, under those of its own statement."""
-    for name in named_in(passage.words):
-        if name == home or name not in frames or name in doubled or not _leans_on(passage.words, name):
+    for name in dict.fromkeys([*(n for n in named_in(passage.words) if _leans_on(passage.words, n)),
+                               *(homes[n] for n in _numbers_used(passage.words) if n in homes)]):  # fmt: skip
+        if name == home or name not in frames:
             continue
         for condition in frames[name].own:
             if free_letters(condition) & frames[name].running:
                 continue  # an index that runs; the statement holds for each of its values
             yield from _condition(passage, home, frames[home], name, condition, elsewhere)
+
+
+def _numbers_used(words: str) -> list[str]:
+    """Numbers of equations that a proof uses."""
+    return [n for m in EQUATION.finditer(words) if USES.search(words[: m.start()]) for n in (m["named"] or m["bare"],)]
 
 
 def _leans_on(words: str, name: str) -> bool:
@@ -237,7 +253,7 @@ def _unmet(
 
 
 def _script(title: str, place: str, frame: Frame, condition: tree.Compare, given: tree.Node | None) -> str:
-    """Both sides of the hypothesis with the values of the statement, where these fix their ratio or its largest value."""
+    """Both sides of the hypothesis at the values of the statement, where these fix their ratio or how large it gets."""
     if isinstance(given, tree.Compare):
         out = tree.Compare(tuple(frame.out(side) for side in condition.operands), condition.operators)
         return equality_script(title, place, given, condition, out)

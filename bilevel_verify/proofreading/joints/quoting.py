@@ -1,4 +1,4 @@
-"""``By Lemma 3, |x| <= 2 B``: the formula as it is quoted against the formula as the lemma, or the equation, prints it."""
+"""``By Lemma 3, |x| <= 2 B``: the formula as it is quoted against the formula as the lemma or equation prints it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from fractions import Fraction
 
-from bilevel_verify.language import to_text, tree
+from bilevel_verify.language import tree
 from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.joints.carrying import (
     LOWER,
@@ -18,26 +18,23 @@ from bilevel_verify.proofreading.joints.carrying import (
     shown,
     to_text_of,
 )
-from bilevel_verify.proofreading.joints.clauses import HOLE, Clause, clauses, named_in, numbered_in
+from bilevel_verify.proofreading.joints.clauses import Clause, clauses, named_in, numbered_in
 from bilevel_verify.proofreading.joints.forms import ORDERS, Form, Formless, Monomial, form_of, joined, product
 from bilevel_verify.proofreading.joints.judged import Judged
 from bilevel_verify.proofreading.joints.shown import form_script
 from bilevel_verify.proofreading.source import Paper, Sentence
-from bilevel_verify.theorems.rewrite import free_letters, rebuild
+from bilevel_verify.theorems.rewrite import rebuild
 
+STATED = r"(?:Theorem|Lemma|Proposition|Corollary)"
+CITED = rf"(?P<cited>(?:{STATED}s?\s+(?:{STATED}\s+)?[A-Z]?\.?\d[\w.]*|\(\d+[a-z]?\)|equation \(?\d+[a-z]?\)?))"
+HAVE = r"we (?:have|know|get|obtain)(?: that)?|it (?:follows|holds) that|that is|i\.e\.|that|one has|says that|reads"
 QUOTES = re.compile(
     r"\b(?:by|from|recall(?:ing)?|using|see|because of|due to|in view of|thanks to|that is|is)\b[^.;:\x01]{0,60}?"
-    r"(?P<cited>(?:(?:Theorem|Lemma|Proposition|Corollary|Assumption)s?\s+(?:Lemma\s+|Theorem\s+|Proposition\s+|Corollary\s+"
-    r"|Assumption\s+)?[A-Z]?\.?\d[\w.]*|\(\d+[a-z]?\)|equation \(?\d+[a-z]?\)?))\s*"
-    r"(?:,?\s*(?:we (?:have|know|get|obtain)(?: that)?|it (?:follows|holds) that|that is|i\.e\.|that|one has|says that|reads))?,?\s*\Z",
+    rf"{CITED}\s*(?:,?\s*(?:{HAVE}))?,?\s*\Z",
     re.I,
 )
 """The words between a citation and the formula that it is said to be; nothing else stands between them."""
-SAYS = re.compile(
-    r"(?P<cited>(?:Theorem|Lemma|Proposition|Corollary)s?\s+(?:Lemma\s+|Theorem\s+|Proposition\s+|Corollary\s+)?[A-Z]?\.?\d[\w.]*"
-    r"|\(\d+[a-z]?\)|equation \(?\d+[a-z]?\)?)\s+(?:says|states|gives|shows|yields|implies|reads|is)(?: that)?\s*\Z",
-    re.I,
-)
+SAYS = re.compile(rf"{CITED}\s+(?:says|states|gives|shows|yields|implies|reads|is)(?: that)?\s*\Z", re.I)
 
 
 def quoted_joints(paper: Paper) -> Iterator[Judged]:
@@ -156,7 +153,7 @@ def _ratio(one: Monomial, other: Monomial) -> Monomial:
 
 
 def _is_norm(monomial: Monomial) -> bool:
-    return all(n.startswith("norm") or n.isidentifier() or n.startswith("#") for n, _ in monomial)
+    return all(n.startswith(("norm", "#")) or n.isidentifier() for n, _ in monomial)
 
 
 def _same_letters(one: tree.Node, other: tree.Node) -> bool:
@@ -174,8 +171,9 @@ def _running(paper: Paper, pattern: tree.Node) -> frozenset[str]:
     """Letters that a statement may be used for anything with: indices of sequences, vectors without an index."""
     indices = {p.name for n in pattern.walk() if isinstance(n, tree.Index) for i in n.indices for p in i.walk()
                if isinstance(p, tree.Letter)}  # fmt: skip
-    vectors = {n.name for n in pattern.walk() if isinstance(n, tree.Letter) and (e := paper.notation.by_name.get((n.name, "letter")))
-               is not None and e.kind == "vector"}  # fmt: skip
+    letters = (n.name for n in pattern.walk() if isinstance(n, tree.Letter))
+    entries = ((name, paper.notation.by_name.get((name, "letter"))) for name in letters)
+    vectors = {name for name, entry in entries if entry is not None and entry.kind == "vector"}
     return frozenset(indices | vectors)
 
 
@@ -224,8 +222,8 @@ def _wrong_place(
         f"({other}): {to_text_of(there)}",
         f"here: {to_text_of(sentence)}",
     )
-    defect = Defect("citation", sentence.place, f"{name} is cited for what ({other}) says", "wording", sentence.latex, evidence,
-                    unit=sentence.unit)  # fmt: skip
+    title = f"{name} is cited for what ({other}) says"
+    defect = Defect("citation", sentence.place, title, "wording", sentence.latex, evidence, unit=sentence.unit)
     return Judged("citation", sentence.place, joint, "refuted", how, defect)
 
 
@@ -252,33 +250,3 @@ def _script(sentence: Sentence, quote: Bounded, sources: tuple[Sentence, ...], t
                 title, sentence.place, Form(want), Form(got), f"{name}, right less left", "here, right less left"
             )
     return ""
-
-
-SUMS = re.compile(r"\bsum(?:s|med|ming)?\s+(?:up\s+)?(?:the\s+)?(?:inequality\s+|equation\s+)?\(?(?P<number>\d+[a-z]?)\)?"
-                  r"[^.\x01]{0,60}?\b(?:over|from|for)\s*\Z", re.I)  # fmt: skip
-
-
-def summed_joints(paper: Paper) -> Iterator[Judged]:
-    """``Summing (5) over k = 0, ..., K - 1``: the relation has an index that can run."""
-    by_number = {s.read.formula.number: s for s in paper.sentences if s.read.formula.number}
-    for clause in clauses(paper):
-        for place, sentence in enumerate(clause.formulas):
-            said = SUMS.search(clause.before(place))
-            source = by_number.get(said["number"]) if said is not None else None
-            letters = sorted(
-                {c.members[0].name for c in sentence.chains() if c.members and isinstance(c.members[0], tree.Letter)}
-            )
-            if source is None or not source.read.statements or len(letters) != 1:
-                continue
-            name, number = letters[0], source.read.formula.number
-            joint = f"({number}) summed over {name}"
-            if any(name in free_letters(n) for n in source.nodes()):
-                yield Judged("citation", sentence.place, joint, "holds")
-                continue
-            title = f"({number}) is summed over {name}, and no {name} stands free in it"
-            evidence = (
-                f"({number}): {to_text_of(source)}",
-                f"here: {clause.before(place).split(HOLE)[-1].strip()} {to_text_of(sentence)}",
-            )
-            defect = Defect("citation", sentence.place, title, "local slip", source.latex, evidence, unit=sentence.unit)
-            yield Judged("citation", sentence.place, joint, "refuted", f"no {name} stands free in it", defect)

@@ -83,8 +83,9 @@ def form_script(title: str, place: str, one: Form, other: Form, what: str, again
     hidden = one.order or other.order
     kept = {name for monomial in other.terms for name, _ in monomial}
     seen = {frozenset((n, e) for n, e in m if n in kept): c for m, c in one.terms.items()} if hidden else one.terms
-    return SIDES.format(value=VALUE, title=title, place=place, one=literal(tree_of(seen)), other=literal(tree_of(other.terms)),
-                         what=what, against=against, verdict=VARIES if hidden else SMALLER)  # fmt: skip
+    trees = {"one": literal(tree_of(seen)), "other": literal(tree_of(other.terms))}
+    verdict = VARIES if hidden else SMALLER
+    return SIDES.format(value=VALUE, title=title, place=place, what=what, against=against, verdict=verdict, **trees)
 
 
 EQUALITY = '''"""{title}

@@ -13,7 +13,7 @@ from bilevel_verify.manuscript.formulas import Formula
 from bilevel_verify.manuscript.relations import ReadFormula
 from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.joints.carrying import exponents_differ, to_text_of
-from bilevel_verify.proofreading.joints.clauses import HOLE, clauses
+from bilevel_verify.proofreading.joints.clauses import clauses
 from bilevel_verify.proofreading.joints.judged import Judged
 from bilevel_verify.proofreading.joints.orders import PROMISES, Order, agrees, orders_in, special_values
 from bilevel_verify.proofreading.joints.shown import form_script
@@ -50,9 +50,8 @@ def table_joints(paper: Paper) -> Iterator[Judged]:
 
 def cells(text: str) -> Iterator[Cell]:
     """Cells of rows that are called the paper's own."""
-    number = 0
-    for found in sorted([*MARKDOWN.finditer(text), *TABULAR.finditer(text)], key=lambda m: m.start()):
-        number += 1
+    tables = sorted([*MARKDOWN.finditer(text), *TABULAR.finditer(text)], key=lambda m: m.start())
+    for number, found in enumerate(tables, start=1):
         rows = _rows(found[0])
         for row in rows[1:]:
             label = next((c for c in row[:2] if OWN.search(c)), "")
@@ -112,7 +111,7 @@ def _candidates(paper: Paper, cell: Cell) -> list[Order]:
     for clause in clauses(paper):
         values = special_values(clause)
         if clause.named or values:
-            found += [o for s in clause.formulas if f"{HOLE}" in clause.words for o in orders_in(s)]
+            found += [o for s in clause.formulas for o in orders_in(s)]
             sources = [p for p in stated if p.name in clause.named]
             found += [o for p in sources for s in p.formulas for o in orders_in(s, values)] if values else []
     return found

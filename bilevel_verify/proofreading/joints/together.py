@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from bilevel_verify.drafting.draft import Draft
     from bilevel_verify.drafting.letters import Range
 
-CASES = re.compile(r"\b(?:if|when(?:ever)?|cases?|otherwise|respectively|either|or)\b|\(i+\)", re.I)
+CASES = re.compile(r"\b(?:if|when(?:ever)?|cases?|otherwise|respectively)\b|\(i+\)", re.I)
 DRAWS = 400
 EFFORT = 0.5
 MOST_PROOFS = 8
