@@ -7,7 +7,8 @@ from collections import Counter
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "proofreading"))
-from proofreading_mutants import mutants
+from joint_mutants import mutants as joint_mutants
+from proofreading_mutants import Mutant, mutants
 
 from bilevel_verify.drafting.draft import draft
 from bilevel_verify.proofreading import proofread_draft
@@ -16,12 +17,21 @@ LEAST = 0.9
 
 
 def test_the_share_of_damaged_papers_that_are_told(tmp_path: Path) -> None:
+    assert share(mutants(), tmp_path) >= LEAST
+
+
+def test_the_share_of_damaged_joints_that_are_told(tmp_path: Path) -> None:
+    assert share(joint_mutants(), tmp_path) >= LEAST
+
+
+def share(every: list[Mutant], folder: Path) -> float:
+    """The share that is told; prints it operator by operator."""
     told: Counter[str] = Counter()
     drawn: Counter[str] = Counter()
-    for mutant in mutants():
-        path = tmp_path / mutant.file
+    for mutant in every:
+        path = folder / mutant.file
         path.write_text(mutant.text, encoding="utf-8")
         drawn[mutant.operator] += 1
         told[mutant.operator] += bool(proofread_draft(draft(path)).defects)
     print("\n".join(f"{name}: {told[name]} of {count}" for name, count in drawn.items()))
-    assert told.total() >= LEAST * drawn.total()
+    return told.total() / drawn.total()

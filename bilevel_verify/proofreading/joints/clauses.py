@@ -14,11 +14,8 @@ ENDS = re.compile(r"[.!?](?=\s+[A-Z\x01(“\"]|\s*\Z)|\n[ \t]*\n")
 ITEM = r"(?:[A-Z]\.?)?\d+(?:\.\d+)*"
 NEXT = re.compile(r"\s*[A-Z][a-z]")
 """After a display: the next sentence begins, although the display has no full stop."""
-LISTED = re.compile(
-    rf"\b(?P<kind>{KINDS})s?\s+(?P<numbers>{ITEM}(?:(?:\s*,\s*(?:and\s+)?|\s+and\s+)"
-    rf"(?:(?:{KINDS})\s+)?{ITEM}(?![\w)]))*)"
-)
-"""``Lemma 3``, ``Lemmas 3 and 4``, ``Lemma 3 and Lemma 4``."""
+LISTED = re.compile(rf"\b(?P<kind>{KINDS})s?\s+(?P<numbers>{ITEM}(?:(?:\s*,\s*(?:and\s+)?|\s+and\s+){ITEM}(?![\w)]))*)")
+"""``Lemma 3``, ``Lemmas 3 and 4``."""
 ONE = re.compile(ITEM)
 EQUATION = re.compile(
     r"\b(?:[Ee]q(?:uation|\.)?s?|[Ii]nequalit(?:y|ies)|[Cc]onditions?)\s*\(?(?P<named>\d+(?:\.\d+)*[a-z]?)\)?"
@@ -60,10 +57,10 @@ def named_in(words: str) -> tuple[str, ...]:
     """Statements of this paper that words cite, in their order, each once."""
     found: dict[str, None] = {}
     for match in LISTED.finditer(TWICE.sub("", words)):
+        items = [one[0] for one in ONE.finditer(match["numbers"])]
         if ELSEWHERE.match(words[match.end() : match.end() + 40]):
-            continue
-        for one in ONE.finditer(match["numbers"]):
-            found[f"{match['kind']} {one[0]}"] = None
+            items.pop()  # of another paper
+        found |= dict.fromkeys(f"{match['kind']} {item}" for item in items)
     return tuple(found)
 
 

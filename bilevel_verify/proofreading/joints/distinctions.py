@@ -14,7 +14,7 @@ from bilevel_verify.proofreading.joints.cases import OPPOSITE, TURNED
 from bilevel_verify.proofreading.joints.clauses import Clause, clauses
 from bilevel_verify.proofreading.joints.forms import Formless, form_of
 from bilevel_verify.proofreading.joints.judged import Judged
-from bilevel_verify.proofreading.joints.shown import form_script
+from bilevel_verify.proofreading.joints.shown import between_script, form_script
 from bilevel_verify.proofreading.source import Paper, Passage, Sentence
 
 CONDITION = re.compile(
@@ -105,7 +105,7 @@ def judged_pair(one: Case, other: Case, joint: str) -> Iterator[Judged]:
         title = f"the two cases do not cover everything: {how}"
         evidence = (f"first: {to_text_of(one.sentence)}", f"second: {to_text_of(other.sentence)}")
         defect = Defect("total", place, title, "local slip", other.sentence.latex, evidence, unit=other.sentence.unit)
-        script = "" if one.right == right else _script(title, place, one, right)
+        script = _script(title, place, one, op, right)
         yield Judged("total", place, joint, "refuted", how, defect, script)
 
 
@@ -126,5 +126,7 @@ def _gap(one: Case, op: str, right: tree.Node) -> tuple[bool | None, str]:
     return apart or strict, f"{to_text(one.left)} may lie between {to_text(one.right)} and {to_text(right)}"
 
 
-def _script(title: str, place: str, one: Case, right: tree.Node) -> str:
+def _script(title: str, place: str, one: Case, op: str, right: tree.Node) -> str:
+    if one.right == right or form_of(one.right) == form_of(right):
+        return between_script(title, place, one.op, op)
     return form_script(title, place, form_of(one.right), form_of(right), "the first threshold", "the second one")

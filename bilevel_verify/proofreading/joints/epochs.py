@@ -11,7 +11,7 @@ from bilevel_verify.proofreading.joints.carrying import UPPER, Bounded, bounds_o
 from bilevel_verify.proofreading.joints.clauses import Clause, clauses, named_in, numbered_in
 from bilevel_verify.proofreading.joints.forms import ONE, Form, Formless, Monomial, form_of, product
 from bilevel_verify.proofreading.joints.judged import Judged
-from bilevel_verify.proofreading.joints.shown import form_script
+from bilevel_verify.proofreading.joints.shown import below_one_script, form_script
 from bilevel_verify.proofreading.source import Paper, Passage, Sentence
 
 SUMMED = re.compile(r"\bsum(?:s|med|ming)?\b[^.]{0,60}\bover all (?:the )?epochs\b", re.I)
@@ -114,7 +114,8 @@ def _counted(paper: Paper, clause: Clause) -> Iterator[Judged]:
         )
         defect = Defect("total", sentence.place, LEFT_OUT, "changes a constant or a rate", sentence.latex, evidence,
                         cause=LEFT_OUT, unit=sentence.unit)  # fmt: skip
-        yield Judged("total", sentence.place, joint, "refuted", LEFT_OUT, defect)
+        script = below_one_script(LEFT_OUT, sentence.place, form)
+        yield Judged("total", sentence.place, joint, "refuted", LEFT_OUT, defect, script)
 
 
 def _reached(paper: Paper, passage: Passage) -> list[Passage]:

@@ -208,7 +208,7 @@ def _named(terms: Mapping[Monomial, Fraction]) -> str:
 
 
 def _shown(monomial: Monomial) -> str:
-    return "*".join(f"{n}**{e[0]}" for n, e in sorted(monomial)) or "1"
+    return "*".join(f"{n.removeprefix('#')}**({e[0]})" for n, e in sorted(monomial)) or "1"
 
 
 def _primes(value: Fraction) -> dict[int, int]:

@@ -78,7 +78,7 @@ def parameter_joints(paper: Paper, draft: Draft) -> Iterator[Judged]:
 
 
 def _proofs(paper: Paper, frames: Mapping[str, Frame]) -> Iterator[Passage]:
-    """Proofs that say what they prove; of the others the first after each statement, unless the text announces another."""
+    """Proofs that say what they prove; else the first after each statement, unless the text announces another."""
     seen: set[str] = set()
     announced = ""
     for passage in paper.passages:
@@ -220,16 +220,12 @@ def _condition(
             return
     letters = free_letters(condition) - NUMBERS
     known = set(frame.define) | {n for w in frame.where for n in free_letters(w)}
+    missing = letters - known - elsewhere
     weaker = next((w for w in frame.where if _is_weaker(w, condition)), None)
     if weaker is not None and not _says_more(passage, letters):
         yield _unmet(passage, home, frame, name, condition, f"{home} assumes {to_text(weaker)} only")
-    elif (
-        not letters & known
-        and not letters & elsewhere
-        and not _says_more(passage, letters)
-        and not INHERITS.search(frame.words)
-    ):
-        yield _unmet(passage, home, frame, name, condition, f"{home} says nothing about {', '.join(sorted(letters))}")
+    elif missing and not _says_more(passage, letters) and not INHERITS.search(frame.words):
+        yield _unmet(passage, home, frame, name, condition, f"{home} says nothing about {', '.join(sorted(missing))}")
     else:
         yield Judged("premise", place, joint, "undecided", "the letters are not fixed by numbers of each other")
 

@@ -92,7 +92,7 @@ def _judged(
     elif how.startswith("?"):
         yield Judged("citation", sentence.place, joint, "undecided", how[1:])
     else:
-        yield _stronger(sentence, quote, name, sources, how, joint)
+        yield _stronger(paper, sentence, quote, name, sources, how, joint)
 
 
 def _from(paper: Paper, quote: Bounded, sources: tuple[Sentence, ...]) -> tuple[bool | None, str]:
@@ -180,8 +180,13 @@ def _running(paper: Paper, pattern: tree.Node) -> frozenset[str]:
 def _fits(pattern: tree.Node, node: tree.Node, binding: dict[str, tree.Node], free: frozenset[str]) -> bool:
     if isinstance(pattern, tree.Letter) and pattern.name in free:
         return binding.setdefault(pattern.name, node) == node
+    letter, step = _shift(pattern)
+    if step and isinstance(letter, tree.Letter) and letter.name in free:
+        base, number = _shift(node)
+        found = _shifted(base, number - step)
+        return binding.setdefault(letter.name, found) == found
     if type(pattern) is not type(node):
-        return _shifted(pattern, node, binding, free)
+        return False
     for item in fields(pattern):
         if not item.compare:
             continue
@@ -198,18 +203,32 @@ def _fits(pattern: tree.Node, node: tree.Node, binding: dict[str, tree.Node], fr
     return True
 
 
-def _shifted(pattern: tree.Node, node: tree.Node, binding: dict[str, tree.Node], free: frozenset[str]) -> bool:
-    """``x[k + 1]`` of a pattern at ``x[k]``: then its index is one less."""
-    match pattern:
-        case tree.Add(terms=(tree.Letter(name=name), tree.Number() as step)) if name in free:
-            return binding.setdefault(name, tree.Add((node, tree.Negate(step)))) == tree.Add((node, tree.Negate(step)))
-    return False
+def _shift(node: tree.Node) -> tuple[tree.Node | None, Fraction]:
+    """An index as a letter (or None) and a number: ``k - 1``."""
+    match node:
+        case tree.Number(value=value):
+            return None, value
+        case tree.Add(terms=(first, tree.Number(value=value))):
+            return first, value
+        case tree.Add(terms=(first, tree.Negate(operand=tree.Number(value=value)))):
+            return first, -value
+    return node, Fraction(0)
+
+
+def _shifted(base: tree.Node | None, step: Fraction) -> tree.Node:
+    if base is None:
+        return tree.signed(step)
+    return base if not step else tree.Add((base, tree.signed(step)))
 
 
 def renamed(node: tree.Node, binding: Mapping[str, tree.Node]) -> tree.Node:
     """A tree with indices and points in place of the letters of a pattern."""
     if isinstance(node, tree.Letter):
         return binding.get(node.name, node)
+    letter, step = _shift(node)
+    if step and isinstance(letter, tree.Letter) and letter.name in binding:
+        base, number = _shift(binding[letter.name])
+        return _shifted(base, number + step)
     return rebuild(node, lambda part: renamed(part, binding))
 
 
@@ -228,25 +247,28 @@ def _wrong_place(
 
 
 def _stronger(
-    sentence: Sentence, quote: Bounded, name: str, sources: tuple[Sentence, ...], how: str, joint: str
+    paper: Paper, sentence: Sentence, quote: Bounded, name: str, sources: tuple[Sentence, ...], how: str, joint: str
 ) -> Judged:
     title = f"the formula quoted from {name} is not what {name} says: {how}"
     evidence = (*(f"{name}: {to_text_of(s)}" for s in sources if bounds_of(s)), f"here: {to_text_of(sentence)}")
     defect = Defect("citation", sentence.place, title, "local slip", sentence.latex, evidence, unit=sentence.unit)
     return Judged(
-        "citation", sentence.place, joint, "refuted", how, defect, _script(sentence, quote, sources, title, name)
+        "citation", sentence.place, joint, "refuted", how, defect, _script(paper, sentence, quote, sources, title, name)
     )
 
 
-def _script(sentence: Sentence, quote: Bounded, sources: tuple[Sentence, ...], title: str, name: str) -> str:
-    """Right less left of both, where the source has the same quantities without a change of names."""
+def _script(
+    paper: Paper, sentence: Sentence, quote: Bounded, sources: tuple[Sentence, ...], title: str, name: str
+) -> str:
+    """Right less left of both, where the source, with the indices of the quotation, has the same quantities."""
     for one in (b for s in sources for b in bounds_of(s)):
+        binding = fitted(paper, one.left, quote.left)
+        here = one if binding is None else Bounded(quote.left, one.op, renamed(one.right, binding))
         try:
-            want, got = _over(one), _over(quote)
+            want, got = _over(here), _over(quote)
         except Formless:
             continue
         if {n for m in want for n, _ in m} == {n for m in got for n, _ in m}:
-            return form_script(
-                title, sentence.place, Form(want), Form(got), f"{name}, right less left", "here, right less left"
-            )
+            words = f"{name}, right less left", "here, right less left"
+            return form_script(title, sentence.place, Form(want), Form(got), *words)
     return ""

@@ -53,7 +53,7 @@ def letters(t, found):
 """
 SIDES = '''"""{title}
 
-{place}. Exit status 0: the two sides differ by more than a constant factor; 1: they do not. Needs Python alone.
+{place}. Exit status 0: {says}; 1: not. Needs Python alone.
 """
 import random
 import sys
@@ -72,7 +72,7 @@ for _ in range(4):
 {verdict}
 '''
 VARIES = "sys.exit(max(ratios) / min(ratios) < 1 + 1e-9)"
-SMALLER = "sys.exit(max(abs(r - 1) for r in ratios) < 1e-9)"
+OTHER = "sys.exit(max(abs(r - 1) for r in ratios) < 1e-9)"
 
 
 def form_script(title: str, place: str, one: Form, other: Form, what: str, against: str) -> str:
@@ -84,8 +84,10 @@ def form_script(title: str, place: str, one: Form, other: Form, what: str, again
     kept = {name for monomial in other.terms for name, _ in monomial}
     seen = {frozenset((n, e) for n, e in m if n in kept): c for m, c in one.terms.items()} if hidden else one.terms
     trees = {"one": literal(tree_of(seen)), "other": literal(tree_of(other.terms))}
-    verdict = VARIES if hidden else SMALLER
-    return SIDES.format(value=VALUE, title=title, place=place, what=what, against=against, verdict=verdict, **trees)
+    verdict = VARIES if hidden else OTHER
+    says = "the two differ by more than a constant factor" if hidden else "the two are not the same"
+    return SIDES.format(value=VALUE, title=title, place=place, what=what, against=against, verdict=verdict, says=says,
+                        **trees)  # fmt: skip
 
 
 EQUALITY = '''"""{title}
@@ -114,3 +116,48 @@ def equality_script(title: str, place: str, assumed: tree.Compare, needed: tree.
         return ""
     return EQUALITY.format(title=title, place=place, assumed=literal(assumed.operands), assumed_text=to_text(assumed),
                            needed=literal(out.operands), needed_text=to_text(needed), value=VALUE)  # fmt: skip
+
+
+BELOW_ONE = '''"""{title}
+
+{place}. Exit status 0: the printed bound is below 1 at the point, and a run has at least one epoch; 1: it is not. Needs
+Python alone.
+"""
+import sys
+
+BOUND = {bound!r}  # at most so many epochs
+{value}
+
+at = {{}}
+value(BOUND, at)
+rising = [n for n in sorted(at) if value(BOUND, {{**at, n: 0.5}}) < value(BOUND, at)]
+for n in rising[:1]:
+    while value(BOUND, at) >= 1:
+        at[n] /= 2
+print(", ".join(f"{{n}} = {{v:g}}" for n, v in sorted(at.items())))
+print(f"bound = {{value(BOUND, at):.6g}}, and a run has at least one epoch")
+sys.exit(not value(BOUND, at) < 1)
+'''
+BETWEEN = '''"""{title}
+
+{place}. Exit status 0: neither case holds at the point; 1: one does. Needs Python alone.
+"""
+import operator
+import sys
+
+HOLDS = {{"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}}
+THRESHOLD = 1  # the quantity and the threshold of both cases
+found = [HOLDS[op](THRESHOLD, THRESHOLD) for op in ({first!r}, {second!r})]
+print("where both sides are equal the cases say", found)
+sys.exit(any(found))
+'''
+
+
+def below_one_script(title: str, place: str, bound: Form) -> str:
+    """A script for a bound on a number of epochs that may be less than the one epoch which every run has."""
+    return BELOW_ONE.format(title=title, place=place, bound=literal(tree_of(bound.terms)), value=VALUE)
+
+
+def between_script(title: str, place: str, first: str, second: str) -> str:
+    """A script for two strict cases on one threshold."""
+    return BETWEEN.format(title=title, place=place, first=first, second=second)

@@ -1,0 +1,339 @@
+"""Joints one by one: a step that its citation gives and one that it does not, and what is left undecided on purpose."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from joint_mutants import mutants
+
+from bilevel_verify.drafting.draft import draft
+from bilevel_verify.language import parse, tree
+from bilevel_verify.numbers.exact import Formula
+from bilevel_verify.proofreading import Defect, Report, proofread_draft
+from bilevel_verify.proofreading.errata.collecting import errata
+from bilevel_verify.proofreading.joints.clauses import named_in, numbered_in
+from bilevel_verify.proofreading.joints.forms import Formless, form_of, tree_of
+from bilevel_verify.proofreading.joints.judged import Judged
+from bilevel_verify.theorems.library import load_card
+
+SEED, COUNT, LEAST = 20, 18, 0.9
+HEAD = r"""# A paper
+
+Let $L>0$, $\epsilon>0$, $\Delta>0$ and $B>0$ be constants and let $f$ be a function on $\mathbb{R}^d$. For all $k\ge 0$
+the steps are $x_{k+1}=x_k-\eta\nabla f(x_k)$, $N\ge 1$ is their number and $T\ge 1$ that of the epochs.
+
+**Lemma 1.** Let $0<\eta\le\frac{1}{2L}$. Then for all $k\ge 0$
+$$
+f(x_{k+1})\le f(x_k)-\frac{\eta}{4}\|\nabla f(x_k)\|^2.
+\tag{1}
+$$
+
+*Proof.* This is known.
+
+**Lemma 2.** If $\|\nabla f(x_k)\|>B$, then
+$$
+N\le\frac{3\Delta}{\eta\epsilon^2}.
+\tag{2}
+$$
+
+*Proof.* This is known.
+
+**Lemma 3.** Let $0\le\eta$. If $\|\nabla f(x_k)\|\le B$, then an epoch that ends by a restart has
+$$
+f(x_0)-f(x_k)\ge\frac{1}{10}\epsilon^{3/2}B^{-1}.
+\tag{3}
+$$
+
+*Proof.* This is known.
+
+**Theorem 1.** Let $\eta=\frac{1}{4L}$. Then $\mathcal{O}(\Delta L^{\frac{1+\nu}{2}}\epsilon^{-2})$ steps are enough.
+
+*Proof.* By """
+JOINTS = {
+    "a letter put in": (
+        "citation",
+        r"Lemma 2 and substituting $\eta=\frac{1}{4L}$ into (2), we have $$N\le\frac{%s\Delta L}{\epsilon^2}.$$",
+        "12",
+        "11",
+    ),
+    "a bound put in": (
+        "citation",
+        r"the step $$\|x_1-x_0\|\le 2B\|x_0\|.\tag{4}$$ Also $$N\le 3\|x_1-x_0\|+5B.\tag{5}$$"
+        r" Plugging (4) into (5), we get $$N\le %sB\|x_0\|+5B.$$",
+        "6",
+        "5",
+    ),
+    "an order put in": (
+        "citation",
+        r"Lemma 2. Substituting $\eta=\mathcal{O}(L^{-\nu})$ into (2), we have"
+        r" $$N\le\mathcal{O}(\Delta L^{%s}\epsilon^{-2}).$$",
+        r"\nu",
+        r"-\nu",
+    ),
+    "quoted": ("citation", r"Lemma 1, we have $f(x_{1})\le f(x_0)-\frac{\eta}{%s}\|\nabla f(x_0)\|^2$.", "4", "2"),
+    "quoted with other sides": (
+        "citation",
+        r"(1), that is $\eta\|\nabla f(x_k)\|^2\le %s(f(x_k)-f(x_{k+1}))$.",
+        "4",
+        "3",
+    ),
+    "quoted of another": (
+        "citation",
+        r"Lemma %s, we have $f(x_{k+1})\le f(x_k)-\frac{\eta}{4}\|\nabla f(x_k)\|^2$.",
+        "1",
+        "2",
+    ),
+    "summed": ("citation", r"what is known. We sum (%s) over $k=0,\dots,K-1$.", "1", "2"),
+    "a value": ("citation", r"Lemma 1 with $\eta=\frac{1}{%sL}$.", "4", "8"),
+    "a rate": (
+        "citation",
+        "Lemma 1.\n\n## 2 Remarks\n\n"
+        r"When $\nu=1$, Theorem 1 shows that $\mathcal{O}(\Delta %s\epsilon^{-2})$ steps are enough.",
+        "L",
+        "L^2",
+    ),
+    "a table": (
+        "table",
+        "Lemma 1.\n\n## 2 Table\n\n| Method | Steps |\n| --- | --- |\n"
+        r"| Descent (ours) | $\mathcal{O}(\Delta L^{\frac{1+\nu}{2}}\epsilon^{-%s})$ |"
+        "\n| [1] | $\\mathcal{O}(1)$ |\n",
+        "2",
+        "1",
+    ),
+    "a bound on epochs": ("total", r"Lemma 3 it ends in at most $10\Delta B\epsilon^{-3/2}%s$ epochs.", "+1", ""),
+    "a sum over epochs": (
+        "total",
+        "the remarks.\n\n**Lemma 4.** An epoch has $$f(x_0)-f(x_k)\\ge\\frac{1}{10}\\epsilon^{3/2}B^{-1}.$$\n\n"
+        "*Proof.* "
+        r"Summing the above inequality over all epochs, we have $$T\le 10\Delta B%s\epsilon^{-3/2}.$$",
+        "",
+        "^{-1}",
+    ),
+    "cases": (
+        "total",
+        r"Lemma 1. If $\|\nabla f(x_0)\|>B$, this is clear."
+        r" On the other hand, if $\|\nabla f(x_0)\|%s B$, it is known.",
+        r"\le",
+        "<",
+    ),
+    "cases apart": (
+        "total",
+        r"Lemma 1. If $\|\nabla f(x_0)\|>%sB$, this is clear."
+        r" On the other hand, if $\|\nabla f(x_0)\|\le B$, it is known.",
+        "",
+        "2",
+    ),
+}
+
+
+def report(tmp_path: Path, text: str) -> Report:
+    path = tmp_path / "paper.md"
+    path.write_text(text, encoding="utf-8")
+    return proofread_draft(draft(path))
+
+
+def status(tmp_path: Path, text: str) -> int:
+    path = tmp_path / "script.py"
+    path.write_text(text, encoding="utf-8")
+    done = subprocess.run([sys.executable, "-S", path], capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+    return done.returncode
+
+
+@pytest.mark.parametrize("case", JOINTS)
+def test_a_joint_holds_as_it_should_be_and_is_refuted_with_one_slip(case: str, tmp_path: Path) -> None:
+    kind, body, right, wrong = JOINTS[case]
+    good = report(tmp_path, HEAD + body.replace("%s", right))
+    assert [str(d) for d in good.defects] == []
+    assert any(j.kind == kind and j.verdict == "holds" for j in good.joints)
+    bad = report(tmp_path, HEAD + body.replace("%s", wrong))
+    assert {d.kind for d in bad.defects} == {kind}
+    assert sum(j.verdict == "refuted" for j in bad.joints) >= 1
+
+
+NO_SCRIPT = ("summed", "quoted of another")
+
+
+@pytest.mark.parametrize("case", [name for name in JOINTS if name not in NO_SCRIPT])
+def test_a_refuted_joint_has_a_script_that_stands_alone(case: str, tmp_path: Path) -> None:
+    _, body, _, wrong = JOINTS[case]
+    bad = report(tmp_path, HEAD + body.replace("%s", wrong))
+    script = bad.scripts[bad.defects[0]]
+    assert status(tmp_path, script) == 0
+    sides = {line.partition(" = ")[0]: line for line in script.splitlines() if line.startswith(("ONE = ", "OTHER = "))}
+    if sides:
+        same = script.replace(sides["OTHER"], sides["ONE"].replace("ONE", "OTHER", 1))
+        assert status(tmp_path, same) == 1
+
+
+PREMISES = {
+    "met": (r"**Theorem 2.** Let $\eta=\frac{1}{2L}$. Then all is well.", "holds"),
+    "a constant too large": (r"**Theorem 2.** Let $\eta=\frac{1}{L}$. Then all is well.", "refuted"),
+    "only a weaker range": (r"**Theorem 2.** Let $0<\eta\le\frac{1}{L}$. Then all is well.", "refuted"),
+    "the same range": (r"**Theorem 2.** Let $0<\eta\le\frac{1}{2L}$. Then all is well.", "holds"),
+    "nothing said": (r"**Theorem 2.** Let $B\le 1$. Then all is well.", "refuted"),
+    "conditions taken over": (r"**Theorem 2.** Under the usual conditions on the step all is well.", "undecided"),
+    "as large as a hypothesis lets it be": (
+        r"**Theorem 2.** Let $\epsilon\le L^2$ and $\eta=\frac{\epsilon^{1/2}}{L^2}$. Then all is well.",
+        "refuted",
+    ),
+    "below that": (
+        r"**Theorem 2.** Let $\epsilon\le L^2$ and $\eta=\frac{\epsilon^{1/2}}{2L^2}$. Then all is well.",
+        "holds",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", PREMISES)
+def test_the_hypothesis_of_a_lemma_where_it_is_used(case: str, tmp_path: Path) -> None:
+    statement, verdict = PREMISES[case]
+    found = report(tmp_path, f"{HEAD}Lemma 1.\n\n{statement}\n\n*Proof.* By Lemma 1 this is clear.\n")
+    judged = [j.verdict for j in found.joints if j.place == "proof of Theorem 2" and "eta <= 1/(2*L)" in j.joint]
+    assert judged == [verdict]
+    for defect in found.defects:
+        assert defect.kind == "premise"
+        if script := found.scripts.get(defect):
+            assert status(tmp_path, script) == 0
+
+
+def test_a_premise_that_the_proof_itself_settles_is_not_missed(tmp_path: Path) -> None:
+    body = "Lemma 1.\n\n**Theorem 2.** Let $0<\\eta\\le\\frac{1}{L}$. Then all is well.\n\n*Proof.* "
+    found = report(tmp_path, f"{HEAD}{body}We may take $\\eta\\le\\frac{{1}}{{2L}}$. By Lemma 1 this is clear.\n")
+    assert found.defects == ()
+
+
+def test_a_proof_of_which_the_text_says_otherwise_is_not_judged(tmp_path: Path) -> None:
+    text = (
+        "Lemma 1.\n\n**Theorem 2.** Let $\\eta=\\frac1L$. Then all is well.\n\n## 3 Proof of Lemma 2\n\n"
+        "Now we give the proof of Lemma 2.\n\n*Proof.* By Lemma 1 this is clear.\n"
+    )
+    assert not any(j.kind == "premise" and "Theorem 2" in j.place for j in report(tmp_path, HEAD + text).joints)
+
+
+TOGETHER = {
+    r"Let $\eta=\frac{1}{4L}$ and $\eta\le\frac{1}{2L}$.": "holds",
+    r"Let $\eta=\frac{1}{L}$ and $\eta\le\frac{1}{2L}$.": "refuted",
+    r"Let $\eta\ge\frac{2}{L}$ and $\eta\le\frac{1}{L}$.": "refuted",
+    r"If $d=1$, let $\eta\ge\frac{2}{L}$, otherwise $\eta\le\frac{1}{L}$.": None,
+}
+
+
+@pytest.mark.parametrize("hypotheses", TOGETHER)
+def test_hypotheses_together(hypotheses: str, tmp_path: Path) -> None:
+    found = report(tmp_path, f"{HEAD}Lemma 2.\n\n**Theorem 2.** {hypotheses} Then $\\eta\\le 1$.\n")
+    verdicts = [j.verdict for j in found.joints if j.kind == "hypothesis" and j.place == "Theorem 2"]
+    wanted = TOGETHER[hypotheses]
+    assert "refuted" not in verdicts if wanted is None else verdicts == [wanted]
+
+
+ALLOWED = {
+    "a weaker result": r"Lemma 2. Substituting $\eta=\frac{1}{4L}$ into (2), we have"
+    r" $$N\le\frac{13\Delta L}{\epsilon^2}.$$",
+    "a weaker quotation": r"Lemma 1, we have $f(x_{1})\le f(x_0)-\frac{\eta}{5}\|\nabla f(x_0)\|^2$.",
+    "a letter with a new value": r"Lemma 1. Let $\eta=\frac{1}{8L}$.",
+    "somebody else's rate": "Lemma 1.\n\n## 2\n\n"
+    r"Theorem 1 shows more than $\mathcal{O}(\Delta L^{7}\epsilon^{-3})$ steps of others.",
+    "somebody else's row": "Lemma 1.\n\n## 2\n\n| Method | Steps |\n| --- | --- |\n"
+    "| Theirs [1] | $\\mathcal{O}(\\Delta L\\epsilon^{-9})$ |\n| Others [2] | $\\mathcal{O}(1)$ |\n",
+    "an order of epochs": r"Lemma 3 it ends in at most $\mathcal{O}(\Delta B\epsilon^{-3/2})$ epochs.",
+    "epochs with a restart": r"Lemma 3 it has at most $10\Delta B\epsilon^{-3/2}$ epochs with a restart.",
+    "cases that overlap": r"Lemma 1. If $\|\nabla f(x_0)\|\ge B$, fine."
+    r" On the other hand, if $\|\nabla f(x_0)\|\le B$, too.",
+    "a consequence in a display": r"Lemma 1, we have $$f(x_{k+1})\le f(x_k).$$",
+}
+
+
+@pytest.mark.parametrize("case", ALLOWED)
+def test_nothing_is_said_of_what_is_allowed(case: str, tmp_path: Path) -> None:
+    assert [str(d) for d in report(tmp_path, HEAD + ALLOWED[case]).defects] == []
+
+
+def test_an_order_that_leaves_a_letter_out_of_a_relation_does_not_hold(tmp_path: Path) -> None:
+    text = r"Lemma 1.\n\n**Lemma 5.** We have $\|x_1-x_0\|\le\mathcal{O}(L^2\epsilon)$.".replace(r"\n", "\n")
+    text += "\n\n*Proof.* This is known.\n\n## 2\n\n" + r"By Lemma 5 we have $\|x_1-x_0\|\le\mathcal{O}(\epsilon)$."
+    found = report(tmp_path, HEAD + text)
+    assert found.defects == ()
+    assert [j.verdict for j in found.joints if "Lemma 5" in j.joint] == ["undecided"]
+
+
+def test_citations_in_words() -> None:
+    assert named_in("by Lemmas 3 and B.4, Theorem 1 and Lemma 7 of [5]") == ("Lemma 3", "Lemma B.4", "Theorem 1")
+    assert numbered_in("from (12), equation 13a and Eq. (4)") == ("12", "13a", "4")
+
+
+def test_a_refuted_joint_needs_a_defect_and_no_other_has_one() -> None:
+    defect = Defect("table", "Table 1", "a cell", "wording")
+    with pytest.raises(ValueError, match="refuted"):
+        Judged("table", "Table 1", "a cell", "refuted")
+    with pytest.raises(ValueError, match="holds"):
+        Judged("table", "Table 1", "a cell", "holds", defect=defect)
+
+
+def drawn(draw: random.Random, depth: int) -> tree.Node:
+    """A formula of positive letters without differences in roots."""
+    if depth == 0:
+        return tree.Letter(draw.choice("abc")) if draw.random() < 0.7 else tree.Number(Fraction(draw.randint(1, 6)))
+    parts = tuple(drawn(draw, depth - 1) for _ in range(2))
+    match draw.randint(0, 3):
+        case 0:
+            return tree.Add(parts)
+        case 1:
+            return tree.Multiply(parts)
+        case 2:
+            return tree.Divide(*parts)
+    return tree.Power(parts[0], tree.Number(Fraction(draw.choice([1, 2, 3]), draw.choice([1, 2]))))
+
+
+def test_a_form_has_the_values_of_its_formula() -> None:
+    draw = random.Random(SEED)
+    values = {"a": Fraction(4), "b": Fraction(9, 4), "c": Fraction(25)}
+    for _ in range(200):
+        node = drawn(draw, 3)
+        try:
+            form = form_of(node)
+        except Formless:
+            continue
+        names = {p.name for p in tree_of(form.terms).walk() if isinstance(p, tree.Letter)}
+        point = values | {n: Formula(values).value(parse(n)) for n in names if n.startswith("(")}
+        one, other = float(Formula(values).value(node)), float(Formula(point).value(tree_of(form.terms)))
+        assert one == pytest.approx(other, rel=1e-9)
+
+
+def test_forms_tell_exponents_with_letters_apart() -> None:
+    def same(one: str, other: str) -> bool:
+        return form_of(parse(one)).terms == form_of(parse(other)).terms
+
+    assert same("(L*k)**(nu/(1 + nu))", "L**(nu/(1 + nu))*k**(nu/(nu + 1))")
+    assert not same("L**(nu/(1 + nu))", "L**(-nu/(1 + nu))")
+    assert same("(4*L)**(1/2)", "2*sqrt(L)")
+    assert same("((6*a + 2)/(2*c))**nu", "((3*a + 1)/c)**nu")
+    assert not same("(a + 1)**nu", "(a + 2)**nu")
+
+
+def test_damaged_joints_are_told(tmp_path: Path) -> None:
+    every = mutants()
+    random.Random(SEED).shuffle(every)
+    drawn_ = every[:COUNT]
+    missed = [m for m in drawn_ if not told(m.file, m.text, tmp_path)]
+    assert len(missed) <= (1 - LEAST) * len(drawn_), [(m.operator, m.change) for m in missed]
+
+
+def told(file: str, text: str, folder: Path) -> bool:
+    path = folder / file
+    path.write_text(text, encoding="utf-8")
+    return bool(proofread_draft(draft(path)).defects)
+
+
+def test_the_errata_page_takes_joints_as_entries(tmp_path: Path) -> None:
+    statement = r"**Theorem 2.** Let $\eta=\frac{1}{L}$. Then all is well."
+    found = report(tmp_path, f"{HEAD}Lemma 1.\n\n{statement}\n\n*Proof.* By Lemma 1 this is clear.\n")
+    (entry,) = errata(load_card("fsba"), [], found)
+    assert entry.grade == "local slip"
+    assert "Lemma 1 is used" in entry.sentence
+    assert any(name.endswith(".py") for name in entry.files)
+    assert {j["verdict"] for j in found.to_dict()["joints"]} >= {"refuted"}  # type: ignore[attr-defined]
