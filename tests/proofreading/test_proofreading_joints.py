@@ -17,8 +17,9 @@ from bilevel_verify.numbers.exact import Formula
 from bilevel_verify.proofreading import Defect, Report, proofread_draft
 from bilevel_verify.proofreading.errata.collecting import errata
 from bilevel_verify.proofreading.joints.clauses import named_in, numbered_in
-from bilevel_verify.proofreading.joints.forms import Formless, form_of, tree_of
+from bilevel_verify.proofreading.joints.forms import Formless, Monomial, form_of, tree_of
 from bilevel_verify.proofreading.joints.judged import Judged
+from bilevel_verify.proofreading.joints.ties import rewritten
 from bilevel_verify.theorems.library import load_card
 
 SEED, COUNT, LEAST = 20, 18, 0.9
@@ -177,6 +178,12 @@ PREMISES = {
     "only a weaker range": (r"**Theorem 2.** Let $0<\eta\le\frac{1}{L}$. Then all is well.", "refuted"),
     "the same range": (r"**Theorem 2.** Let $0<\eta\le\frac{1}{2L}$. Then all is well.", "holds"),
     "nothing said": (r"**Theorem 2.** Let $B\le 1$. Then all is well.", "refuted"),
+    "a value for each case": (
+        r"**Theorem 2.** Let $\eta=\frac{1}{L}$ for even $d$, and let $\eta=\frac{1}{2L}$ for odd $d$."
+        " Then all is well.",
+        "undecided",
+    ),
+    "a formula that was not read": (r"**Theorem 2.** Let $\eta\unknown\frac{1}{L}$. Then all is well.", "undecided"),
     "conditions taken over": (r"**Theorem 2.** Under the usual conditions on the step all is well.", "undecided"),
     "as large as a hypothesis lets it be": (
         r"**Theorem 2.** Let $\epsilon\le L^2$ and $\eta=\frac{\epsilon^{1/2}}{L^2}$. Then all is well.",
@@ -259,6 +266,45 @@ def test_an_order_that_leaves_a_letter_out_of_a_relation_does_not_hold(tmp_path:
     found = report(tmp_path, HEAD + text)
     assert found.defects == ()
     assert [j.verdict for j in found.joints if "Lemma 5" in j.joint] == ["undecided"]
+
+
+TIES = {
+    "a tie by a product": (
+        r"where $B=\frac{\epsilon}{L}$.",
+        r"\frac{3\Delta B}{\epsilon^2}",
+        r"\frac{3\Delta}{L\epsilon}",
+    ),
+    "a tie of all three": (
+        r"where $\kappa=\frac{L}{\mu}$ and $\mu>0$.",
+        r"3\Delta\kappa L\mu",
+        r"\frac{3\Delta L^2\kappa\mu}{\mu\kappa}",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", TIES)
+def test_what_the_paper_ties_may_be_rewritten(case: str, tmp_path: Path) -> None:
+    tie, base, result = TIES[case]
+    text = f"the step $$N\\le{base},\\tag{{4}}$$ {tie} Also $$T\\le T+N\\eta.\\tag{{5}}$$ "
+    text += f"Substituting $\\eta=1$ into (4), we have $$N\\le{result}.$$"
+    assert [str(d) for d in report(tmp_path, HEAD + text).defects] == []
+
+
+def test_products_that_ties_rewrite_are_told_from_others() -> None:
+    def powers(text: str) -> Monomial:
+        single = form_of(parse(text)).single
+        assert single is not None
+        return single[0]
+
+    ties = (powers("kappa*mu/L"), powers("B**2*rho/eps"))
+    assert rewritten(ties, powers("kappa**2*mu*L"), powers("kappa*L**2"), hidden=False)
+    assert rewritten(ties, powers("kappa**2*mu*L*eps"), powers("kappa*L**2*mu*eps/mu"), hidden=False)
+    assert rewritten(ties, powers("kappa**3*mu**2*L*eps"), powers("kappa*L**3*mu**0*eps*mu/mu"), hidden=False)
+    assert rewritten(ties, powers("kappa**3*mu**2*L"), powers("kappa**2*L**2*mu"), hidden=False)
+    assert not rewritten(ties, powers("kappa**3*mu**2*L"), powers("kappa**2*L**3*mu"), hidden=False)
+    assert not rewritten((), powers("kappa**3*eps"), powers("kappa**2*eps"), hidden=True)
+    assert rewritten(ties, powers("kappa**3*L"), powers("kappa**4"), hidden=True)
+    assert not rewritten(ties, powers("kappa**3*eps**2"), powers("kappa**4"), hidden=True)
 
 
 def test_citations_in_words() -> None:

@@ -13,6 +13,7 @@ from bilevel_verify.proofreading.joints.clauses import HOLE, Clause, clauses, nu
 from bilevel_verify.proofreading.joints.forms import SAMPLES, Exponent, Form, Formless, Monomial, form_of, product
 from bilevel_verify.proofreading.joints.judged import Judged
 from bilevel_verify.proofreading.joints.shown import form_script
+from bilevel_verify.proofreading.joints.ties import rewritten, ties_of
 from bilevel_verify.proofreading.source import Paper, Sentence
 from bilevel_verify.theorems.rewrite import substitute
 
@@ -20,6 +21,7 @@ PLUG = re.compile(r"\b(?:plug(?:ging|s)?|substitut(?:e|es|ing|ion)|insert(?:ing)
 BASE = re.compile(
     r"\b(?:into|in|for|to|on)\s+(?:the\s+)?(?:(?:above\s+)?(?:equation|inequality|bound)\s*)?\(?(\d+[a-z]?)\)?"
 )
+Ties = tuple[Monomial, ...]
 UPPER, LOWER, EQUAL = ("<=", "<"), (">=", ">"), ("==", ":=")
 
 
@@ -35,6 +37,7 @@ class Bounded:
 def carried_joints(paper: Paper) -> Iterator[Judged]:
     """Every sentence that puts something into a numbered relation and prints what comes out."""
     by_number = {s.read.formula.number: s for s in paper.sentences if s.read.formula.number}
+    ties = ties_of(paper)
     for clause in clauses(paper):
         cue = PLUG.search(clause.words)
         if cue is None:
@@ -46,14 +49,14 @@ def carried_joints(paper: Paper) -> Iterator[Judged]:
         said = clause.before(places[0])[cue.start() :]
         base = next((n for n in BASE.findall(said) if n in by_number), "")
         if base and base != printed.read.formula.number:
-            yield _judged(clause, places[0], said, by_number, base)
+            yield _judged(clause, places[0], said, by_number, base, ties)
 
 
 def _is_display(sentence: Sentence) -> bool:
     return sentence.read.formula.kind == "display"
 
 
-def _judged(clause: Clause, place: int, said: str, by_number: Mapping[str, Sentence], base: str) -> Judged:
+def _judged(clause: Clause, place: int, said: str, by_number: Mapping[str, Sentence], base: str, ties: Ties) -> Judged:
     printed = clause.formulas[place]
     other = [n for n in numbered_in(said) if n != base and n in by_number]
     inline = clause.formulas[clause.before(place).count(HOLE) - said.count(HOLE) : place]
@@ -67,7 +70,7 @@ def _judged(clause: Clause, place: int, said: str, by_number: Mapping[str, Sente
         if not used:
             return Judged("citation", printed.place, joint, "undecided", "nothing that was read stands in the relation")
         sources = [(f"({base})", by_number[base]), *(("put in", s) for s in premises)]
-        return _compared(printed, start, want, joint, sources)
+        return _compared(printed, start, want, joint, sources, ties)
     except (Formless, IndexError) as reason:
         return Judged("citation", printed.place, joint, "undecided", str(reason) or "not read")
 
@@ -141,13 +144,15 @@ def _is_size(atom: str) -> bool:
     return atom.startswith(("norm", "#", "abs(")) or atom.isidentifier()
 
 
-def _compared(printed: Sentence, base: Bounded, want: Form, joint: str, sources: list[tuple[str, Sentence]]) -> Judged:
+def _compared(
+    printed: Sentence, base: Bounded, want: Form, joint: str, sources: list[tuple[str, Sentence]], ties: Ties
+) -> Judged:
     results = bounds_of(printed)
     if not results or to_text(results[0].left) != to_text(base.left):
         return Judged("citation", printed.place, joint, "undecided", "the printed result is about something else")
     differences = []
     for result in results:
-        difference = differs(want, form_of(result.right), result.op)
+        difference = differs(want, form_of(result.right), result.op, ties)
         if not difference:
             return Judged("citation", printed.place, joint, "holds")
         differences.append((result, difference))
@@ -163,22 +168,23 @@ def _compared(printed: Sentence, base: Bounded, want: Form, joint: str, sources:
     return Judged("citation", printed.place, joint, "refuted", how, defect, script)
 
 
-def differs(want: Form, got: Form, op: str) -> tuple[bool, str] | None:
+def differs(want: Form, got: Form, op: str, ties: Ties = ()) -> tuple[bool, str] | None:
     """None where two forms agree; else whether the second is plainly not what the first gives, and how they differ.
 
-    Of orders only the letters of the printed one count, and no factor. Plain are products that differ in an exponent,
-    and sums of the same terms of which one has a smaller (in a lower bound: larger) factor.
+    Of orders only the letters of the printed one count, and no factor. Plain are products of the same letters that
+    differ in an exponent, unless ``ties`` rewrite one as the other, and sums of the same terms of which one has a
+    smaller (in a lower bound: larger) factor.
     """
     if got.order or want.order:
         one, other = want.single, got.single
         if one is None or other is None:
             return (False, "sums inside an order") if want.terms != got.terms else None
-        return _exponents(one[0], other[0], hidden=True)
+        return _exponents(one[0], other[0], ties, hidden=True)
     if want.terms == got.terms:
         return None
     one, other = want.single, got.single
     if one is not None and other is not None:
-        found = _exponents(one[0], other[0], hidden=False)
+        found = _exponents(one[0], other[0], ties, hidden=False)
         if found is not None:
             return found
     if want.terms.keys() != got.terms.keys():
@@ -190,9 +196,9 @@ def differs(want: Form, got: Form, op: str) -> tuple[bool, str] | None:
     return len(off) == 1 and worse, text
 
 
-def _exponents(one: Monomial, other: Monomial, hidden: bool) -> tuple[bool, str] | None:
+def _exponents(one: Monomial, other: Monomial, ties: Ties, hidden: bool) -> tuple[bool, str] | None:
     how = exponents_differ(one, other, hidden)
-    return None if how is None else (True, how)
+    return None if how is None else (not rewritten(ties, one, other, hidden), how)
 
 
 def exponents_differ(one: Monomial, other: Monomial, hidden: bool) -> str | None:

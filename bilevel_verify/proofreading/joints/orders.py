@@ -17,7 +17,8 @@ from bilevel_verify.proofreading.joints.clauses import Clause, clauses, named_in
 from bilevel_verify.proofreading.joints.forms import ORDERS, Form, Formless, Monomial, form_of, product, raised
 from bilevel_verify.proofreading.joints.judged import Judged
 from bilevel_verify.proofreading.joints.shown import form_script
-from bilevel_verify.proofreading.source import Paper, Passage, Sentence
+from bilevel_verify.proofreading.joints.ties import rewritten, ties_of
+from bilevel_verify.proofreading.source import Paper, Sentence
 from bilevel_verify.theorems.rewrite import substitute
 
 SHOWS = re.compile(
@@ -75,14 +76,23 @@ def _times_order(node: tree.Node) -> bool:
 
 def order_joints(paper: Paper) -> Iterator[Judged]:
     """Every order that a sentence quotes from a theorem, corollary, proposition or lemma of the paper."""
-    known = _known(paper)
+    known, ties = _known(paper), ties_of(paper)
     for clause in clauses(paper):
         values = special_values(clause)
         for place, sentence in enumerate(clause.formulas):
             name = _shower(clause, place)
-            sources = [p for p in paper.passages if p.name == name and p.kind in PROMISES] if name else []
-            for order in orders_in(sentence) if sources else ():
-                yield judged_order(order, sources, values, known, name, sentence.place, "citation")
+            if name:
+                found = _orders_of(paper, name, values, known)
+                for order in orders_in(sentence):
+                    yield _judged(order, found, ties, name, sentence.place)
+
+
+def _orders_of(paper: Paper, name: str, values: Mapping[str, tree.Node], known: Mapping[str, tree.Node]) -> list[Order]:
+    """The orders of a statement at some values of its letters, as printed and with known orders of letters put in."""
+    sources = [p for p in paper.passages if p.name == name and p.kind in PROMISES]
+    found = [o for p in sources for s in p.formulas for o in orders_in(s, values)]
+    put_in = [(o, _written(o, known)) for o in found]
+    return [*found, *(Order(form, o.sentence, o.node) for o, form in put_in if form is not None)]
 
 
 def _shower(clause: Clause, place: int) -> str:
@@ -122,32 +132,29 @@ def _known(paper: Paper) -> dict[str, tree.Node]:
     return {name: next(iter(nodes)) for name, nodes in table.items() if len(nodes) == 1}
 
 
-def judged_order(
-    order: Order, sources: list[Passage], values: Mapping[str, tree.Node], known: Mapping[str, tree.Node],
-    name: str, place: str, kind: str,
-) -> Judged:  # fmt: skip
+def _judged(order: Order, found: list[Order], ties: tuple[Monomial, ...], name: str, place: str) -> Judged:
     """One quoted order against the orders of its source."""
     joint = f"the order {to_text_of(order.sentence)} from {name}"
-    found = [o for p in sources for s in p.formulas for o in orders_in(s, values)]
-    found += [Order(written, o.sentence, o.node) for o in found if (written := _written(o, known)) is not None]
     same = [o for o in found if agrees(order, o)]
     if same:
-        hidden = min((o.letters - order.letters for o in same), key=len)
+        left_out: list[frozenset[str]] = [o.letters - order.letters for o in same]
+        hidden = ", ".join(sorted(min(left_out, key=len)))
         if hidden and _bounds_something(order.sentence):
-            return Judged(kind, place, joint, "undecided", f"{', '.join(sorted(hidden))} of {name} is left out here")
-        return Judged(kind, place, joint, "holds", f"{', '.join(sorted(hidden))} is hidden here" if hidden else "")
+            return Judged("citation", place, joint, "undecided", f"{hidden} of {name} is left out here")
+        return Judged("citation", place, joint, "holds", f"{hidden} is hidden here" if hidden else "")
     near = [o for o in found if order.letters <= o.letters]
     if not near or len(order.letters) < 2:
-        return Judged(kind, place, joint, "undecided", "no order there has these letters")
+        return Judged("citation", place, joint, "undecided", "no order there has these letters")
+    if any(rewritten(ties, o.monomial, order.monomial, hidden=True) for o in near):
+        return Judged("citation", place, joint, "undecided", "the paper ties the letters to each other")
     best = min(near, key=lambda o: len(_off(order, o)))
     how = exponents_differ(best.monomial, order.monomial, hidden=True) or ""
     title = f"{name} has another order: {how}"
     evidence = (f"{name}: {to_text_of(best.sentence)}", f"here: {to_text_of(order.sentence)}")
-    defect = Defect(kind, place, title, "changes a constant or a rate", order.sentence.latex, evidence,
-                    unit=order.sentence.unit)  # fmt: skip
-    return Judged(
-        kind, place, joint, "refuted", how, defect, form_script(title, place, best.form, order.form, name, "here")
-    )
+    latex, unit = order.sentence.latex, order.sentence.unit
+    defect = Defect("citation", place, title, "changes a constant or a rate", latex, evidence, unit=unit)
+    script = form_script(title, place, best.form, order.form, name, "here")
+    return Judged("citation", place, joint, "refuted", how, defect, script)
 
 
 def _bounds_something(sentence: Sentence) -> bool:

@@ -38,18 +38,26 @@ INHERITS = re.compile(
 )
 ANNOUNCED = re.compile(r"\bproofs? of ((?:Theorem|Lemma|Proposition|Corollary) [A-Z]?\.?\d+(?:\.\d+)*)")
 NAMED_PROOF = re.compile(r"(?:[A-Z]?[\d.]*\s*Proof)?\s*of\b", re.I)
+UPPER = (("<",), ("<=",))
+COMPARED = ("<", "<=", ">", ">=")
 ROUNDS = 6
 
 
 @dataclass(frozen=True)
 class Frame:
-    """What a statement fixes: letters with their formulas, relations between numbers, and the statement's own words."""
+    """What a statement fixes: letters with their formulas, relations between numbers, and the statement's own words.
+
+    ``running`` are letters that it quantifies, ``named`` letters that are a side of a relation of it; ``complete`` says
+    that all its formulas were read.
+    """
 
     define: Mapping[str, tree.Node]
     where: tuple[tree.Node, ...]
     own: tuple[tree.Node, ...]
     words: str
     running: frozenset[str] = frozenset()
+    named: frozenset[str] = frozenset()
+    complete: bool = True
 
     def out(self, node: tree.Node) -> tree.Node:
         """A formula with the definitions written out."""
@@ -61,6 +69,14 @@ class Frame:
         return node
 
 
+@dataclass(frozen=True)
+class Spoken:
+    """Letters of which plain text, an assumption or an algorithm says more than a sign; of these, what is compared."""
+
+    letters: frozenset[str]
+    compared: frozenset[str]
+
+
 def parameter_joints(paper: Paper, draft: Draft) -> Iterator[Judged]:
     """Quoted values, and hypotheses of what proofs cite; proofs of which it is plain what they prove."""
     stated = [p for p in paper.passages if p.kind in PROMISES and p.name]
@@ -70,11 +86,11 @@ def parameter_joints(paper: Paper, draft: Draft) -> Iterator[Judged]:
     for clause in clauses(paper):
         if id(clause.passage) in proofs:
             yield from _quoted(clause, frames[clause.passage.of], clause.passage.of)
-    elsewhere = _spoken_of(draft)
+    spoken = _spoken_of(draft)
     names = {p.id: p.name for p in stated}
     homes = {s.read.formula.number: names[s.unit] for s in paper.sentences if s.read.formula.number and s.unit in names}
     for passage in proofs.values():
-        yield from _used(passage, passage.of, frames, elsewhere, homes)
+        yield from _used(passage, frames, spoken, homes)
 
 
 def _proofs(paper: Paper, frames: Mapping[str, Frame]) -> Iterator[Passage]:
@@ -95,16 +111,21 @@ def frame_of(draft: Draft, number: int) -> Frame:
     """The frame of the statement with this number of its unit."""
     scopes = draft.scopes
     scope = scopes.of(number)
+    printed = [one for source in scopes.sources(number) for one in scopes.by_unit[source]]
+    defined = {d.name for one in printed for d in definitions(one, scopes.scalars)}
     local: dict[str, set[tree.Node]] = {}
-    for source in scopes.sources(number):
-        for one in scopes.by_unit[source]:
-            for defined in definitions(one, scopes.scalars):
-                local.setdefault(defined.name, set()).add(defined.value)
-    define = {name: next(iter(values)) for name, values in local.items() if len(values) == 1}
+    for one in printed:
+        if isinstance(one.left, tree.Letter) and one.op in ("==", ":=") and plain(one.right):
+            local.setdefault(one.left.name, set()).add(one.right)
+    define = {n: next(iter(values)) for n, values in local.items() if n in defined and len(values) == 1}
     name = draft.document.units[number].name
     where = tuple(h.node for h in scope.hypotheses)
     own = tuple(h.node for h in scope.hypotheses if h.origin == name)
-    return Frame(define, where, own, scopes.words(number), _running(draft, number))
+    sources = scopes.sources(number)
+    sides = (side for one in printed for side in (one.left, one.right))
+    named = frozenset(side.name for side in sides if isinstance(side, tree.Letter))
+    complete = not any(one.unit in sources for one in draft.reader.unread)
+    return Frame(define, where, own, scopes.words(number), _running(draft, number), named, complete)
 
 
 def _running(draft: Draft, number: int) -> frozenset[str]:
@@ -119,15 +140,18 @@ def _running(draft: Draft, number: int) -> frozenset[str]:
     return frozenset(found)
 
 
-def _spoken_of(draft: Draft) -> frozenset[str]:
-    """Letters of which plain text, an assumption or an algorithm says something that may be a hypothesis everywhere."""
-    found: set[str] = set()
+def _spoken_of(draft: Draft) -> Spoken:
+    letters: set[str] = set()
+    compared: set[str] = set()
     for number, unit in enumerate(draft.document.units):
         if unit.kind in ("text", "assumption", "condition", "definition", "algorithm"):
             for one in draft.scopes.by_unit[number]:
-                if plain(one.left) and plain(one.right):
-                    found |= free_letters(one.left) | free_letters(one.right)
-    return frozenset(found)
+                signed = tree.is_zero(one.left) or tree.is_zero(one.right)
+                if plain(one.left) and plain(one.right) and not signed:
+                    names = free_letters(one.left) | free_letters(one.right)
+                    letters |= names
+                    compared |= names if one.op in COMPARED else set()
+    return Spoken(frozenset(letters), frozenset(compared))
 
 
 def _quoted(clause: Clause, frame: Frame, home: str) -> Iterator[Judged]:
@@ -165,18 +189,16 @@ def _value(sentence: Sentence, frame: Frame, name: str, right: tree.Node, home: 
                   form_script(title, sentence.place, want, got, home, "here"))  # fmt: skip
 
 
-def _used(
-    passage: Passage, home: str, frames: Mapping[str, Frame], elsewhere: frozenset[str], homes: Mapping[str, str]
-) -> Iterator[Judged]:
+def _used(passage: Passage, frames: Mapping[str, Frame], spoken: Spoken, homes: Mapping[str, str]) -> Iterator[Judged]:
     """The hypotheses between numbers of every statement that a proof uses, under those of its own statement."""
     for name in dict.fromkeys([*(n for n in named_in(passage.words) if _leans_on(passage.words, n)),
                                *(homes[n] for n in _numbers_used(passage.words) if n in homes)]):  # fmt: skip
-        if name == home or name not in frames:
+        if name == passage.of or name not in frames:
             continue
         for condition in frames[name].own:
             if free_letters(condition) & frames[name].running:
                 continue  # an index that runs; the statement holds for each of its values
-            yield from _condition(passage, home, frames[home], name, condition, elsewhere)
+            yield from _condition(passage, frames[passage.of], name, condition, spoken)
 
 
 def _numbers_used(words: str) -> list[str]:
@@ -190,67 +212,67 @@ def _leans_on(words: str, name: str) -> bool:
                for m in re.finditer(rf"\b{kind}s?\s+(?:{kind}\s+)?{re.escape(number)}(?![\w.]*\d)", words))  # fmt: skip
 
 
-def _condition(
-    passage: Passage, home: str, frame: Frame, name: str, condition: tree.Node, elsewhere: frozenset[str]
-) -> Iterator[Judged]:
+def _condition(passage: Passage, frame: Frame, name: str, condition: tree.Node, spoken: Spoken) -> Iterator[Judged]:
     if not isinstance(condition, tree.Compare) or len(condition.operators) != 1:
         return
-    text, place = to_text(condition), f"proof of {home}"
-    joint = f"{name} needs {text}"
-    if condition in frame.where:
-        yield Judged("premise", place, joint, "holds")
-        return
-    ratio = _ratio(condition, frame)
-    op = condition.operators[0]
-    if ratio is not None:
-        if ratio <= 1 if op == "<=" else ratio < 1 if op == "<" else ratio >= 1 if op == ">=" else ratio > 1:
-            yield Judged("premise", place, joint, "holds")
-            return
-        yield _unmet(passage, home, frame, name, condition, f"here the left side is {ratio} times the right side")
-        return
-    largest = _largest(condition, frame)
-    if largest is not None and op in ("<", "<=") and not _says_more(passage, free_letters(frame.out(condition))):
-        given, value = largest
-        if value < 1 or (value == 1 and op == "<="):
-            yield Judged("premise", place, joint, "holds")
-            return
-        if value > 1:
-            times = f"the left side is {_shown(value)} times the right side where {to_text(given)} is an equality"
-            yield _unmet(passage, home, frame, name, condition, times, given)
-            return
-    letters = free_letters(condition) - NUMBERS
-    known = set(frame.define) | {n for w in frame.where for n in free_letters(w)}
-    missing = letters - known - elsewhere
-    weaker = next((w for w in frame.where if _is_weaker(w, condition)), None)
-    if weaker is not None and not _says_more(passage, letters):
-        yield _unmet(passage, home, frame, name, condition, f"{home} assumes {to_text(weaker)} only")
-    elif missing and not _says_more(passage, letters) and not INHERITS.search(frame.words):
-        yield _unmet(passage, home, frame, name, condition, f"{home} says nothing about {', '.join(sorted(missing))}")
+    place, joint = f"proof of {passage.of}", f"{name} needs {to_text(condition)}"
+    verdict, why, given = _met(passage, frame, condition, spoken)
+    if verdict == "refuted":
+        yield _unmet(passage, frame, name, condition, why, given)
     else:
-        yield Judged("premise", place, joint, "undecided", "the letters are not fixed by numbers of each other")
+        yield Judged("premise", place, joint, verdict, why)
+
+
+def _met(
+    passage: Passage, frame: Frame, condition: tree.Compare, spoken: Spoken
+) -> tuple[str, str, tree.Compare | None]:
+    """Whether a hypothesis holds where it is used: the verdict, why, and the hypothesis whose equality breaks it."""
+    if condition in frame.where:
+        return "holds", "", None
+    ratio = _ratio(condition, frame)
+    if ratio is not None:
+        if _compares(ratio, condition.operators[0]):
+            return "holds", "", None
+        return "refuted", f"here the left side is {ratio} times the right side", None
+    letters = free_letters(condition) - NUMBERS
+    settled = _says_more(passage, letters | free_letters(frame.out(condition)))
+    largest = _largest(condition, frame)
+    if largest is not None and not settled and not _letters_of_left(largest[0]) & spoken.compared:
+        given, value = largest
+        if _compares(value, condition.operators[0]):
+            return "holds", "", None
+        times = f"the left side is {value:.6g} times the right side where {to_text(given)} is an equality"
+        return ("refuted", times, given) if value > 1 else ("undecided", "an equality at the end of a range", None)
+    weaker = next((w for w in frame.where if _is_weaker(w, condition)), None)
+    if weaker is not None and frame.complete and not settled and not _letters_of_left(weaker) & spoken.compared:
+        return "refuted", f"{passage.of} assumes {to_text(weaker)} only", None
+    missing = letters - frame.named - {n for w in frame.where for n in free_letters(w)} - spoken.letters
+    if missing and frame.complete and not settled and not INHERITS.search(frame.words):
+        return "refuted", f"{passage.of} says nothing about {', '.join(sorted(missing))}", None
+    return "undecided", "the letters are not fixed by numbers of each other", None
+
+
+def _compares(value: float | Fraction, op: str) -> bool:
+    """Whether ``value op 1``."""
+    return {"<=": value <= 1, "<": value < 1, ">=": value >= 1, ">": value > 1}[op]
 
 
 def _unmet(
-    passage: Passage,
-    home: str,
-    frame: Frame,
-    name: str,
-    condition: tree.Compare,
-    why: str,
-    given: tree.Node | None = None,
+    passage: Passage, frame: Frame, name: str, condition: tree.Compare, why: str, given: tree.Compare | None
 ) -> Judged:
-    place, text = f"proof of {home}", to_text(condition)
+    home, text = passage.of, to_text(condition)
+    place = f"proof of {home}"
     title = f"{name} is used, and its hypothesis {text} is not met: {why}"
-    evidence = (f"{name} assumes {text}", *(f"{home}: {n} = {to_text(v)}" for n, v in frame.define.items()
-                if n in free_letters(condition)), *(f"{home} assumes {to_text(w)}" for w in frame.where))  # fmt: skip
+    fixed = (f"{home}: {n} = {to_text(v)}" for n, v in frame.define.items() if n in free_letters(condition))
+    evidence = (f"{name} assumes {text}", *fixed, *(f"{home} assumes {to_text(w)}" for w in frame.where))
     defect = Defect("premise", place, title, "local slip", "", evidence, f"{text}: {why}", passage.id)
     script = _script(title, place, frame, condition, given)
     return Judged("premise", place, f"{name} needs {text}", "refuted", why, defect, script)
 
 
-def _script(title: str, place: str, frame: Frame, condition: tree.Compare, given: tree.Node | None) -> str:
+def _script(title: str, place: str, frame: Frame, condition: tree.Compare, given: tree.Compare | None) -> str:
     """Both sides of the hypothesis at the values of the statement, where these fix their ratio or how large it gets."""
-    if isinstance(given, tree.Compare):
+    if given is not None:
         out = tree.Compare(tuple(frame.out(side) for side in condition.operands), condition.operators)
         return equality_script(title, place, given, condition, out)
     if _ratio(condition, frame) is None:
@@ -259,10 +281,12 @@ def _script(title: str, place: str, frame: Frame, condition: tree.Compare, given
     return form_script(title, place, other, one, "the right side", "the left side")
 
 
-def _largest(condition: tree.Compare, frame: Frame) -> tuple[tree.Node, float] | None:
+def _largest(condition: tree.Compare, frame: Frame) -> tuple[tree.Compare, float] | None:
     """Left over right at its largest: a power of what the only hypothesis about these letters bounds by 1."""
     tied = [w for w in frame.where if free_letters(w) & free_letters(frame.out(condition)) - NUMBERS]
-    if len(tied) != 1 or not isinstance(tied[0], tree.Compare) or tied[0].operators not in (("<",), ("<=",)):
+    if len(tied) != 1 or condition.operators not in UPPER or not isinstance(tied[0], tree.Compare):
+        return None
+    if tied[0].operators not in UPPER:
         return None
     try:
         wanted, bound = _quotient(condition, frame), _quotient(tied[0], frame)
@@ -292,10 +316,6 @@ def _quotient(condition: tree.Compare, frame: Frame) -> tuple[dict[str, Fraction
     return {n: e[0] for n, e in monomial if not n.startswith("#")}, number
 
 
-def _shown(value: float) -> str:
-    return f"{value:.6g}"
-
-
 def _ratio(condition: tree.Compare, frame: Frame) -> Fraction | None:
     """Left over right where the definitions make it a number."""
     try:
@@ -307,6 +327,11 @@ def _ratio(condition: tree.Compare, frame: Frame) -> Fraction | None:
     if not free_letters(condition) & set(frame.define):
         return None
     return one[1] / other[1]
+
+
+def _letters_of_left(node: tree.Node) -> frozenset[str]:
+    """The letters of the left side of a comparison."""
+    return frozenset(free_letters(node.operands[0]) - NUMBERS) if isinstance(node, tree.Compare) else frozenset()
 
 
 def _is_weaker(given: tree.Node, needed: tree.Compare) -> bool:

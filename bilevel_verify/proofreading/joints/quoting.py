@@ -22,6 +22,7 @@ from bilevel_verify.proofreading.joints.clauses import Clause, clauses, named_in
 from bilevel_verify.proofreading.joints.forms import ORDERS, Form, Formless, Monomial, form_of, joined, product
 from bilevel_verify.proofreading.joints.judged import Judged
 from bilevel_verify.proofreading.joints.shown import form_script
+from bilevel_verify.proofreading.joints.ties import ties_of
 from bilevel_verify.proofreading.source import Paper, Sentence
 from bilevel_verify.theorems.rewrite import rebuild
 
@@ -106,7 +107,7 @@ def _from(paper: Paper, quote: Bounded, sources: tuple[Sentence, ...]) -> tuple[
         if right == quote.right and one.op == quote.op:
             return True, ""
         try:
-            difference = differs(form_of(right), form_of(quote.right), quote.op)
+            difference = differs(form_of(right), form_of(quote.right), quote.op, ties_of(paper))
         except Formless:
             best = (False, "?a side is no sum of products") if best[0] is None else best
             continue

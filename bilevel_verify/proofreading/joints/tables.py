@@ -17,6 +17,7 @@ from bilevel_verify.proofreading.joints.clauses import clauses
 from bilevel_verify.proofreading.joints.judged import Judged
 from bilevel_verify.proofreading.joints.orders import PROMISES, Order, agrees, orders_in, special_values
 from bilevel_verify.proofreading.joints.shown import form_script
+from bilevel_verify.proofreading.joints.ties import rewritten, ties_of
 from bilevel_verify.proofreading.source import Paper, Passage, Sentence
 
 OWN = re.compile(
@@ -88,6 +89,8 @@ def _judged(paper: Paper, cell: Cell, order: Order) -> Judged:
     near = [o for o in found if order.letters <= o.letters]
     if not near:
         return Judged("table", place, joint, "undecided", "no statement has an order in these letters")
+    if any(rewritten(ties_of(paper), o.monomial, order.monomial, hidden=True) for o in near):
+        return Judged("table", place, joint, "undecided", "the paper ties the letters to each other")
     best = min(near, key=lambda o: sum(e != dict(o.monomial)[n] for n, e in order.monomial))
     how = exponents_differ(best.monomial, order.monomial, hidden=True) or ""
     title = f"the cell is none of the orders that the paper states: {how}"

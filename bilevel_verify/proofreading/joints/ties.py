@@ -1,0 +1,81 @@
+"""Ties between letters (``kappa = L/mu``, ``B = sqrt(eps/rho)``): a product may be rewritten with them at any place."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from fractions import Fraction
+
+from bilevel_verify.language import tree
+from bilevel_verify.proofreading.joints.forms import SAMPLES, Exponent, Formless, Monomial, form_of, joined
+from bilevel_verify.proofreading.source import Paper
+
+ZERO: Exponent = (Fraction(0),) * SAMPLES
+
+
+def ties_of(paper: Paper) -> tuple[Monomial, ...]:
+    """Products of powers that the paper says to be a number: of each ``letter = product`` the quotient of its sides."""
+    found: dict[Monomial, None] = {}
+    for sentence in paper.sentences:
+        for chain in sentence.chains():
+            for left, relation, right in zip(chain.members, chain.relations, chain.members[1:], strict=False):
+                if isinstance(left, tree.Letter) and relation.word in ("==", ":="):
+                    tie = _quotient(left, right)
+                    if tie:
+                        found[tie] = None
+    return tuple(found)
+
+
+def _quotient(left: tree.Node, right: tree.Node) -> Monomial | None:
+    try:
+        one, other = form_of(left).single, form_of(right).single
+    except Formless:
+        return None
+    return None if one is None or other is None or not other[0] else over(one[0], other[0])
+
+
+def over(one: Monomial, other: Monomial) -> Monomial:
+    """The powers of one product less those of another, numbers left out."""
+    inverse = frozenset((n, tuple(-e for e in x)) for n, x in other)
+    return frozenset((n, e) for n, e in joined(one, inverse)[0] if not n.startswith("#"))
+
+
+def letters_of(monomial: Monomial) -> frozenset[str]:
+    """The letters and other quantities of a product, numbers left out."""
+    return frozenset(n for n, _ in monomial if not n.startswith("#"))
+
+
+def rewritten(ties: Iterable[Monomial], source: Monomial, printed: Monomial, hidden: bool) -> bool:
+    """Whether a product may be another one that ties rewrite.
+
+    With ``hidden`` only the letters of the printed one count; then a tie has to have a letter that was rewritten away.
+    Otherwise two products with different letters always may: what is not tied by a product may be tied by a formula.
+    """
+    here, there = letters_of(printed), letters_of(source)
+    if not here <= there or (not hidden and here != there):
+        return True
+    usable = [t for t in ties if not hidden or letters_of(t) & (there - here)]
+    wanted = over(source, printed)
+    names = sorted(here if hidden else {n for m in (wanted, *usable) for n, _ in m})
+    return all(_spanned(_row(wanted, names, k), [_row(t, names, k) for t in usable]) for k in range(SAMPLES))
+
+
+def _row(monomial: Monomial, names: Collection[str], sample: int) -> list[Fraction]:
+    table = dict(monomial)
+    return [table.get(name, ZERO)[sample] for name in names]
+
+
+def _spanned(wanted: list[Fraction], rows: list[list[Fraction]]) -> bool:
+    """Whether a row is a combination of others."""
+    rest, rows = list(wanted), [list(row) for row in rows]
+    for column in range(len(wanted)):
+        pivot = next((row for row in rows if row[column]), None)
+        if pivot is None:
+            continue
+        rows = [_less(row, pivot, column) for row in rows if row is not pivot]
+        rest = _less(rest, pivot, column)
+    return not any(rest)
+
+
+def _less(row: list[Fraction], pivot: list[Fraction], column: int) -> list[Fraction]:
+    factor = row[column] / pivot[column]
+    return [a - factor * b for a, b in zip(row, pivot, strict=True)]
