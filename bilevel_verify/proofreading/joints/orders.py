@@ -137,8 +137,8 @@ def _judged(order: Order, found: list[Order], ties: tuple[Monomial, ...], name: 
     joint = f"the order {to_text_of(order.sentence)} from {name}"
     same = [o for o in found if agrees(order, o)]
     if same:
-        left_out: list[frozenset[str]] = [o.letters - order.letters for o in same]
-        hidden = ", ".join(sorted(min(left_out, key=len)))
+        fewest = min((o.letters - order.letters for o in same), key=len)
+        hidden = ", ".join(sorted(fewest))
         if hidden and _bounds_something(order.sentence):
             return Judged("citation", place, joint, "undecided", f"{hidden} of {name} is left out here")
         return Judged("citation", place, joint, "holds", f"{hidden} is hidden here" if hidden else "")

@@ -246,7 +246,8 @@ def _met(
     weaker = next((w for w in frame.where if _is_weaker(w, condition)), None)
     if weaker is not None and frame.complete and not settled and not _letters_of_left(weaker) & spoken.compared:
         return "refuted", f"{passage.of} assumes {to_text(weaker)} only", None
-    missing = letters - frame.named - {n for w in frame.where for n in free_letters(w)} - spoken.letters
+    subject = {side.name for side in condition.operands if isinstance(side, tree.Letter)}
+    missing = subject - frame.named - {n for w in frame.where for n in free_letters(w)} - spoken.letters
     if missing and frame.complete and not settled and not INHERITS.search(frame.words):
         return "refuted", f"{passage.of} says nothing about {', '.join(sorted(missing))}", None
     return "undecided", "the letters are not fixed by numbers of each other", None
