@@ -171,6 +171,7 @@ def _solve(commands: argparse._SubParsersAction[Parser]) -> None:
     c.add_argument("--eps", metavar="E", help="target accuracy")
     c.add_argument("--statement", metavar="STATEMENT", help="theorem whose parameters are taken")
     c.add_argument("--truth", action="store_true", help="compare the output with the truth")
+    c.add_argument("--certificates", metavar="DIR", help="write certificates of the truth (needs --truth)")
     _run_options(c)
     c.add_argument("--out", metavar="DIR", help="write run.json and the trace as CSV")
 
@@ -192,6 +193,7 @@ def _constants(commands: argparse._SubParsersAction[Parser]) -> None:
     c.add_argument("--latex", action="store_true", help="a LaTeX table")
     c.add_argument("--why", action="store_true", help="show the derivations")
     c.add_argument("--out", metavar="DIR", help="write constants.json and constants.tex")
+    c.add_argument("--certificates", metavar="DIR", help="write certificates (check: python -m bilevel_check DIR)")
 
 
 def _audit(commands: argparse._SubParsersAction[Parser]) -> None:
