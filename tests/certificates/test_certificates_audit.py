@@ -16,6 +16,7 @@ from bilevel_verify.audit.findings.levels import CHECKED, WORD
 from bilevel_verify.audit.formula import check as judged
 from bilevel_verify.audit.formula import claims_of
 from bilevel_verify.certificates.audited import coq_file, with_certificates
+from bilevel_verify.certificates.coq.accepting import accepted_by_coq
 from bilevel_verify.certificates.coq.lemmas import PRELUDE, NotWritten, lemma
 from bilevel_verify.certificates.finding import Certificate, certify
 from bilevel_verify.cli import main
@@ -25,7 +26,10 @@ PRELUDE_LINES = 230
 """The issue asks for 150; what is above is sums, induction and inner products."""
 
 
-def test_the_audit_writes_certificates_and_says_the_level(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_audit_writes_certificates_and_says_the_level(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("bilevel_verify.certificates.audited.coq_is_here", lambda: False)
     command = ["audit", "agm-bio", "--quick", "--statement", "equation-29", "--jobs", "1", "--json"]
     assert main([*command, "--certificates", str(tmp_path / "found"), "--coq", str(tmp_path / "coq")]) == 0
     answer = json.loads(capsys.readouterr().out)
@@ -99,3 +103,33 @@ def test_coq_accepts_the_lemmas_and_no_false_one(tmp_path: Path, certificates: l
     ]
     assert status[:3] == [0, 0, 0]
     assert status[3] != 0
+
+
+@pytest.mark.skipif(shutil.which("coqtop") is None, reason="extra: needs coqtop (Debian: coq, libcoq-interval)")
+def test_coq_is_asked_for_each_lemma_and_a_false_one_leaves_the_others(
+    tmp_path: Path, certificates: list[Certificate | None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = [one for one in certificates if one is not None][:3]
+    lemmas = {f"c_{i}": lemma(one.text, f"c_{i}") for i, one in enumerate(found)}
+    false = lemmas["c_0"].replace("(2 * (sqrt", "(3 * (sqrt").replace("c_0", "c_false")
+    open_proof = "Lemma c_open : 0 <= 1.\nProof. assert (1 = 1)."  # never closed; what follows it must not close it
+    unproved = "Lemma c_admitted : 1 <= 0. Admitted."
+    every = {"c_false": false, "c_open": open_proof, **lemmas}
+    assert accepted_by_coq(every) == set(lemmas)
+    assert accepted_by_coq(every, jobs=3) == set(lemmas)
+    with pytest.raises(ValueError, match="Admitted"):
+        accepted_by_coq({"c_admitted": unproved})
+    command = ["audit", "agm-bio", "--quick", "--statement", "equation-29", "--jobs", "1", "--coq", str(tmp_path)]
+    assert main(command) == 0
+    assert "accepted by the small checker and by Coq" in capsys.readouterr().out
+
+
+def test_without_coq_the_level_is_that_of_the_small_checker(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("bilevel_verify.certificates.audited.coq_is_here", lambda: False)
+    command = ["audit", "agm-bio", "--quick", "--statement", "equation-29", "--jobs", "1", "--coq", str(tmp_path)]
+    assert main(command) == 0
+    said = capsys.readouterr().out
+    assert "by Coq" not in said
+    assert "accepted by the small checker" in said
