@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -52,8 +53,7 @@ def test_files_of_coq_are_named_by_identifiers(paper: str, file: str) -> None:
 
 
 def test_a_row_without_a_certificate_keeps_its_verdict_and_says_so() -> None:
-    findings = judged("x <= x + 1", "x = (0, oo)")
-    assert findings[0].claim is None  # a single formula is not certified by the audit
+    findings = [replace(one, claim=None) for one in judged("x <= x + 1", "x = (0, oo)")]
     found, levels = with_certificates(findings, None)
     assert found[0].verdict == "holds"
     assert found[0].row.details["certificate"] == WORD
@@ -133,3 +133,13 @@ def test_without_coq_the_level_is_that_of_the_small_checker(
     said = capsys.readouterr().out
     assert "by Coq" not in said
     assert "accepted by the small checker" in said
+
+
+def test_a_checked_formula_has_its_certificates(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["check", "2*sqrt(x) <= 1 + x < 5", "--for", "x = [0, 4]", "--certificates", str(tmp_path)]
+    assert main([*command, "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["certificates"] == {"holds": {CHECKED: 1}, "refuted": {CHECKED: 1}}
+    texts = [file.read_text() for file in sorted(tmp_path.glob("*.json"))]
+    assert [check(text).shows for text in texts] == ["proved", "refuted"]
+    assert main(["check", "exp(x) >= 1 + x", "--for", "x = (-oo, oo)", "--certificates", str(tmp_path)]) == 0
+    assert "1 accepted by the small checker" in capsys.readouterr().out
