@@ -74,6 +74,12 @@ def test_round_trip_of_problems_from_sympy(tmp_path):
     assert load(path).title == problem.title
 
 
+def test_a_set_without_its_name_says_so_whatever_stands_beside():
+    text = 'kind = "simple_bilevel"\nf = "x1"\ng = "x1**2"\nx = "x1"\n[feasible]\nkind = "ball"\nradius = 1\n'
+    with pytest.raises(ProblemError, match="a table with a field 'set', one of WholeSpace, Ball"):
+        loads(text)
+
+
 def test_round_trip_of_feasible_sets():
     problem = simple_bilevel(f="x1", g="x1**2", x="x1 x2", feasible=Box(lo=[0, -np.inf], hi=[np.inf, 1 / 3]))
     assert loads(dump(problem)).feasible == problem.feasible
