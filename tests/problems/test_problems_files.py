@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bilevel_verify.errors import InputError
+from bilevel_verify.errors import InputError, ProblemError
 from bilevel_verify.problems import (
     Box,
     ProblemFamily,
