@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 PROMISES = ("theorem", "corollary", "proposition", "lemma")
 NEW = re.compile(
     r"\b(?:let(?:ting)?|denot\w+|choos\w+|set(?:ting|s)?|pick\w*|tak(?:e|ing)|defin\w+|when(?:ever)?|if|suppos\w+|replac\w+"
-    r"|assum\w+|case|for|consider\w*|write|instead|otherwise|at)\b[^.,;]{0,50}\Z", re.I,
+    r"|assum\w+|case|for|consider\w*|write|instead|otherwise|at(?! most| least))\b[^.,;]{0,50}\Z", re.I,
 )  # fmt: skip
 """A letter gets a value here; it is not quoted."""
 USES = re.compile(
