@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 
@@ -48,9 +49,12 @@ def _session(names: list[str], lemmas: Mapping[str, str]) -> list[str]:
     """One ``coqtop``: an error leaves the proof open, which ``Abort All`` ends; ``Check`` knows what was proved."""
     parts = [f"{lemmas[name]}\nAbort All.\nCheck {name}.\n" for name in names]
     script = "\n".join([PRELUDE, f"Set Default Timeout {SECONDS}.", *parts])
-    try:
-        done = subprocess.run(["coqtop", "-q"], input=script, capture_output=True, text=True, timeout=LONGEST)
-    except subprocess.TimeoutExpired:
-        return []
+    with tempfile.TemporaryDirectory() as folder:  # some of its tactics leave caches where they run
+        try:
+            done = subprocess.run(
+                ["coqtop", "-q"], input=script, capture_output=True, text=True, timeout=LONGEST, cwd=folder
+            )
+        except subprocess.TimeoutExpired:
+            return []
     said = set(re.findall(r"^(?:\w+ < )*(\w+)\n? *: ", done.stdout, re.MULTILINE))
     return [name for name in names if name in said]
