@@ -72,9 +72,12 @@ def _stop(number: int, frame: Any) -> None:
 
 def _campaign(arguments: argparse.Namespace) -> Campaign:
     if arguments.campaign:
-        campaign = load_campaign(arguments.campaign)
+        campaign = load_campaign(arguments.campaign, arguments.solver)
     else:
         from bilevel_verify.campaign.builtin_job import main_job
+
+        if arguments.solver:
+            raise InputError("--solver needs a campaign file with own:FUNCTION among its methods")
 
         campaign = main_job(arguments.paper)
     own = campaign.limits
@@ -113,7 +116,8 @@ def _dry_run(campaign: Campaign, arguments: Any) -> int:
 def _document(store: Store, outcome: Outcome, campaign: Campaign, arguments: argparse.Namespace) -> dict[str, Any]:
     from bilevel_verify.reporting import document_of_store
 
-    words = ["bilevel-verify", "run", *([arguments.campaign] if arguments.campaign else []), "--out", arguments.out]
+    words = ["bilevel-verify", "run", *([arguments.campaign] if arguments.campaign else [])]
+    words += [*(w for s in arguments.solver for w in ("--solver", s)), "--out", arguments.out]
     title = campaign.title or f"Campaign {campaign.name}"
     return document_of_store(store, outcome.keys, title=title, command=shlex.join(words), failures=outcome.failures)
 
