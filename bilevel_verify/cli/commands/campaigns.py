@@ -19,7 +19,7 @@ from bilevel_verify.cli import output
 from bilevel_verify.errors import InputError
 from bilevel_verify.files import read_text
 
-INTERRUPTED, OUR_ERROR = 130, 3
+INTERRUPTED, OUR_ERROR, WRONG_USE = 130, 3, 2
 LARGEST_REPORT = 1_000_000_000
 
 
@@ -56,7 +56,9 @@ def run_command(arguments: argparse.Namespace) -> int:
         f.limits.get("fault") in ("ours", "crashed") for f in outcome.failures
     ):
         return OUR_ERROR
-    return output.exit_status(rows, arguments.strict)
+    status = output.exit_status(rows, arguments.strict)
+    wrong_input = any(f.limits.get("fault") == "input" for f in outcome.failures)
+    return status or (WRONG_USE if wrong_input else 0)
 
 
 def interrupt_politely() -> None:
