@@ -5,15 +5,11 @@ from __future__ import annotations
 import argparse
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from bilevel_verify.campaign.records import constant_record
 from bilevel_verify.cli import output, values
 from bilevel_verify.cli.commands.constant_table import constants_latex, show
 from bilevel_verify.errors import BilevelVerifyError, InputError
-
-if TYPE_CHECKING:
-    from bilevel_verify.constants.papers import LetterSet
 
 LONGEST = 1500
 """Characters of one quantity on a terminal, unless it is asked for by name."""
@@ -57,8 +53,7 @@ def constants_command(arguments: argparse.Namespace) -> int:
     only = arguments.only.replace(",", " ").split() if arguments.only else None
     if arguments.nu is not None and not 0 <= arguments.nu <= 1:
         raise InputError(f"--nu: a Hoelder exponent lies in [0, 1], not {arguments.nu}")
-    paper = arguments.paper
-    table = constants(problem, paper=_definitions(paper) if paper else None, nu=arguments.nu, only=only)
+    table = constants(problem, paper=arguments.paper or None, nu=arguments.nu, only=only)
     found = {}
     for name in table:
         try:
@@ -79,18 +74,6 @@ def constants_command(arguments: argparse.Namespace) -> int:
         closed = {name: str(table[name].exact) for name in table if found[name].get("exact")}
         show(found, {name: text for name, text in closed.items() if not _plain(text)}, arguments.why)
     return 0
-
-
-def _definitions(paper: str) -> str | LetterSet:
-    """The constants that a card file defines, or the key of a shipped set."""
-    if not paper.endswith(".toml"):
-        return paper
-    from bilevel_verify.theorems import load_card
-
-    own = [spec.definition for spec in load_card(paper).letters.values() if spec.definition is not None]
-    if not own:
-        raise InputError(f'--paper {paper}: no letter of this card says of = ["f:zz"], so it defines no constants')
-    return own[0]
 
 
 def _plain(text: str) -> bool:
