@@ -48,7 +48,8 @@ class Cell:
     knobs : values of a family's knobs; text may depend on eps, kappa, d, nu.
     statement : ``paper/id``, or a paper's key for an audit; None for ``solve``.
     card : path of a user's card; None for a built-in one.
-    method : name of a method; None for the statement's own.
+    method : name of a method; None for the statement's own; ``own:NAME`` with a ``solver``.
+    solver : ``FILE.py:FUNCTION`` or ``module:FUNCTION`` of a solver of the user, as the caller named it.
     eps : tolerances of the sweep, as the statement wants them together.
     x0, y0 : start; None for the problem's own.
     parameters : explicit letters, which win over the card's.
@@ -64,6 +65,7 @@ class Cell:
     statement: str | None = None
     card: str | None = None
     method: str | None = None
+    solver: str | None = None
     eps: tuple[float, ...] = ()
     x0: tuple[float, ...] | None = None
     y0: tuple[float, ...] | None = None
@@ -76,7 +78,7 @@ class Cell:
     def to_dict(self) -> dict[str, object]:
         """Only the fields that say something; strict JSON."""
         said: dict[str, Any] = {"kind": self.kind}
-        for name in ("problem", "statement", "card", "method", "budget", "control"):
+        for name in ("problem", "statement", "card", "method", "solver", "budget", "control"):
             if getattr(self, name) is not None:
                 said[name] = getattr(self, name)
         for name in ("eps", "x0", "y0"):

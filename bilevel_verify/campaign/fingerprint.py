@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from bilevel_verify.campaign.cell import Cell, digest
+from bilevel_verify.campaign.solvers import solver_fingerprint
 from bilevel_verify.campaign.sources import card_fingerprint, problem_fingerprint
 from bilevel_verify.installation import theory_directory
 
@@ -70,8 +71,9 @@ def identity(cell: Cell) -> dict[str, object]:
     Raises
     ------
     InputError
-        The problem or the card named by the cell does not exist or cannot be read.
+        The problem, the card or the solver named by the cell does not exist or cannot be read.
     """
+    own = {} if cell.solver is None else {"solver": solver_fingerprint(cell.solver)}
     more = {"audit": ("audit",), "experiment": ("experiments",)}.get(cell.kind, ())
     rooms: tuple[str, ...] = (*ROOMS, *more)
     return {
@@ -80,6 +82,7 @@ def identity(cell: Cell) -> dict[str, object]:
         "seed": cell.seed,
         "versions": versions(),
         "sources": source_fingerprint(*rooms),
+        **own,
     }
 
 

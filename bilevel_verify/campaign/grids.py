@@ -13,7 +13,7 @@ A campaign file is TOML::
     problems = ["zoo:ramp:s=2*eps,drop=1", "mine.toml"]
     statements = ["restarted-agd-hb/theorem-1", "ragd-gs"]   # a paper's key alone: all its statements
     cards = ["my-theorem.toml"]                              # cards of your own
-    methods = ["restarted-agd"]                              # default: the statement's own method
+    methods = ["restarted-agd", "own:mine"]                  # default: the statement's own method; own: see below
     eps = [1e-1, 3e-2, 1e-2]
     sweep = true                                             # all eps in one cell (order claims); false: one each
     x0 = [[1.0]]                                             # list of starts; default: the problem's own
@@ -23,6 +23,8 @@ A campaign file is TOML::
     budget = 1000000                                         # oracle calls of one run
 
 With ``methods`` and neither ``statements`` nor ``cards`` the cells are plain runs. Paths are relative to the file.
+``own:NAME`` is a solver of the user, ``literal`` the steps that a card prints; whose code ``own:NAME`` is, only the
+reader says (``--solver FILE.py:NAME``, ``solvers=`` in Python), so that a campaign file brings no code.
 """
 
 from __future__ import annotations
@@ -35,6 +37,7 @@ from pathlib import Path
 from typing import Any
 
 from bilevel_verify.campaign.cell import Cell, Limits, Scalar
+from bilevel_verify.campaign.solvers import OWN, Solver, given, name_of, named, reference_of
 from bilevel_verify.errors import InputError
 from bilevel_verify.files import read_toml
 
@@ -68,14 +71,20 @@ class Campaign:
             )
 
 
-def load_campaign(path: str | Path) -> Campaign:
+def load_campaign(path: str | Path, solvers: Sequence[str | Solver] = ()) -> Campaign:
     """Read a campaign file.
+
+    Parameters
+    ----------
+    solvers : the code behind the ``own:NAME`` of the file: ``FILE.py:NAME``, ``module:NAME``, or functions.
 
     Raises
     ------
     InputError
-        The file is missing, no TOML, or has an unknown field, an empty grid, a wrong type or contradictory limits.
+        The file is missing, no TOML, or has an unknown field, an empty grid, a wrong type or contradictory limits;
+        or an own solver of the file has no code, or code was named that no grid uses.
     """
+    own = named(solvers)
     place = Path(path)
     data = read_toml(place)
     unknown = set(data) - {"campaign", "grid"}
@@ -90,7 +99,7 @@ def load_campaign(path: str | Path) -> Campaign:
     for number, table in enumerate(grids, 1):
         where = f"{place}: grid {number}"
         _known(table, GRID_FIELDS, where)
-        for cell in _expand(table, where, place.parent):
+        for cell in _expand(table, where, place.parent, own):
             cells.setdefault(cell.content, cell)
             if len(cells) > MOST_CELLS:
                 raise InputError(f"{place}: more than {MOST_CELLS} cells; split the campaign")
@@ -99,12 +108,17 @@ def load_campaign(path: str | Path) -> Campaign:
         _number(head.get("memory_limit"), f"{place}: memory_limit"),
     )
     total = _number(head.get("total_time"), f"{place}: total_time")
+    for unused in sorted(set(own) - {str(cell.method) for cell in cells.values()}):
+        raise InputError(f'{place}: no grid names the solver: write "{unused}" in its methods')
     name, title = str(head.get("name", place.stem)), str(head.get("title", ""))
     return Campaign(tuple(cells.values()), name, title, limits, total, str(place))
 
 
 def grid(**fields: Any) -> Campaign:
     """A campaign of one grid from Python: the fields of a ``[[grid]]`` table, plus ``name``, ``title`` and the limits.
+
+    A function ``solver(oracles, x0, parameters)`` may stand among the ``methods``: one defined at the top of a file, so
+    that the workers find it.
 
     Examples
     --------
@@ -114,17 +128,22 @@ def grid(**fields: Any) -> Campaign:
     """
     head = {name: fields.pop(name) for name in list(fields) if name in HEAD_FIELDS}
     _known(fields, GRID_FIELDS, "grid")
-    cells = {cell.content: cell for cell in _expand(fields, "grid", None)}
+    methods = fields.get("methods", [])
+    own = [m for m in methods if callable(m)] if isinstance(methods, list | tuple) else []
+    if own:
+        fields["methods"] = [OWN + name_of(reference_of(m)) if callable(m) else m for m in methods]
+    cells = {cell.content: cell for cell in _expand(fields, "grid", None, named(own))}
     limits = Limits(_number(head.get("time_limit"), "time_limit"), _number(head.get("memory_limit"), "memory_limit"))
     total = _number(head.get("total_time"), "total_time")
     return Campaign(tuple(cells.values()), str(head.get("name", "campaign")), str(head.get("title", "")), limits, total)
 
 
-def _expand(table: Mapping[str, Any], where: str, folder: Path | None) -> Iterator[Cell]:
+def _expand(table: Mapping[str, Any], where: str, folder: Path | None, solvers: Mapping[str, str]) -> Iterator[Cell]:
     """The cells of one grid table, in the order problem, statement, method, knobs, parameters, start, eps, seed."""
     problems = [_reference(str(p), folder) for p in _list(table, "problems", where, str)]
     questions = _questions(table, where, folder)
     methods: list[str | None] = [*_list(table, "methods", where, str)] or [None]
+    codes = {name: given(name, solvers, where) for name in methods if name is not None}
     tolerances = _tolerances(table, where)
     starts: list[tuple[float, ...] | None] = [_point(p, where, "x0") for p in _list(table, "x0", where, list)]
     lower: list[tuple[float, ...] | None] = [_point(p, where, "y0") for p in _list(table, "y0", where, list)]
@@ -153,6 +172,7 @@ def _expand(table: Mapping[str, Any], where: str, folder: Path | None) -> Iterat
             statement=statement,
             card=card,
             method=method,
+            solver=codes.get(method or ""),
             eps=eps,
             x0=x0,
             y0=y0,

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bilevel_verify.campaign.cell import Scalar
+from bilevel_verify.campaign.solvers import load_solver
 from bilevel_verify.errors import CardError, InputError, ProblemError
 from bilevel_verify.files import read_toml
 from bilevel_verify.language import nearest
@@ -212,12 +213,20 @@ def check_names(cells: tuple[Cell, ...]) -> None:
     InputError
         A name is not known; the message gives the nearest known one.
     """
-    unique: dict[str, set[str]] = {"problem": set(), "statement": set(), "card": set(), "method": set()}
+    unique: dict[str, set[str]] = {
+        "problem": set(),
+        "statement": set(),
+        "card": set(),
+        "method": set(),
+        "solver": set(),
+    }
     for cell in cells:
         for name, seen in unique.items():
             value = getattr(cell, name)
-            if value is not None:
+            if value is not None and not (name == "method" and (cell.solver or _is_literal(cell))):
                 seen.add(value)
+    for reference in sorted(unique["solver"]):
+        load_solver(reference)
     for reference in sorted(unique["problem"]):
         problem_fingerprint(reference)
     for path in sorted(unique["card"]):
@@ -226,6 +235,11 @@ def check_names(cells: tuple[Cell, ...]) -> None:
         _check_statement(statement)
     if unique["method"]:
         _check_methods(unique["method"])
+
+
+def _is_literal(cell: Cell) -> bool:
+    """Whether a cell asks for the steps that its card prints."""
+    return cell.method == "literal" and cell.kind == "verify"
 
 
 def _check_statement(statement: str) -> None:

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import random
 import shlex
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bilevel_verify.campaign.cell import Cell
 from bilevel_verify.campaign.records import Json, answer_of, run_record
+from bilevel_verify.campaign.solvers import Solver, load_solver
 from bilevel_verify.campaign.sources import open_problem, split_reference
 from bilevel_verify.checks.verdicts.verdict import Row
 from bilevel_verify.checks.verdicts.verification import Verification
 from bilevel_verify.errors import InputError
+
+if TYPE_CHECKING:
+    from bilevel_verify.methods.run import Run
+    from bilevel_verify.problems.problem import Problem
 
 
 def work(cell: Cell) -> tuple[Json, list[Json]]:
@@ -30,17 +36,17 @@ def _verify(cell: Cell) -> tuple[Json, list[Json]]:
 
     problem = open_problem(cell.problem or "", cell.knobs)
     options: dict[str, Any] = {"parameters": dict(cell.parameters), "values": dict(cell.values), "seed": cell.seed}
-    if cell.budget is not None:
-        options["budget"] = cell.budget
+    more = {"budget": cell.budget, "y0": cell.y0}
+    options |= {name: value for name, value in more.items() if value is not None}
     found = verify(
         problem,
         cell.card or cell.statement,
         eps=list(cell.eps) or None,
-        method=cell.method,
+        method=cell.method if cell.solver is None else _solver(cell),
         x0=None if cell.x0 is None else list(cell.x0),
         **options,
     )
-    found = with_commands(found, split_reference(cell.problem or "")[0], cell.card, cell.seed, cell.budget)
+    found = with_commands(found, split_reference(cell.problem or "")[0], cell.card, cell.seed, cell.budget, cell.solver)
     return answer_of(found, instance_of(problem, cell.eps))
 
 
@@ -49,16 +55,58 @@ def _solve(cell: Cell) -> tuple[Json, list[Json]]:
 
     if cell.method is None:
         raise InputError("a cell without a statement needs a method")
+    own = None if cell.solver is None else _solver(cell)
     family = open_problem(cell.problem or "", cell.knobs)
     runs = []
     for eps in cell.eps or (None,):
         problem = family if eps is None else instance_of(family, (eps,))
+        if own is not None:
+            runs.append(_own_run(problem, own, eps, cell))
+            continue
         options: dict[str, Any] = {"x0": cell.x0, "y0": cell.y0, "budget": cell.budget}
         given = {k: v for k, v in options.items() if v is not None}
         parameters = dict(cell.parameters)
         runs.append(solve(problem, cell.method, eps=eps, parameters=parameters, seed=cell.seed, record="thin", **given))
     answer: Json = {"statement": None, "problem": runs[0].problem, "verdict": None, "rows": [], "hypotheses": []}
     return answer | {"runs": [run_record(r) for r in runs], "parameters": []}, []
+
+
+def _solver(cell: Cell) -> Solver:
+    """The user's function, with the global generators of random numbers at the seed of the cell."""
+    import numpy as np
+
+    found = load_solver(cell.solver or "")
+    random.seed(cell.seed)
+    np.random.seed(cell.seed % 2**32)  # noqa: NPY002 (the generator that a solver draws from if it names none)
+    return found
+
+
+def _own_run(problem: Problem, solver: Solver, eps: float | None, cell: Cell) -> Run:
+    """A run of the user's solver: the letters of the cell, ``eps`` among them, and the counts of our oracles.
+
+    Raises
+    ------
+    InputError : no start; a y0, which a solver has no place for; more calls than the budget; what the solver raised.
+    """
+    from bilevel_verify.checks.requests.starts import point_of
+    from bilevel_verify.checks.solvers.own_solver import run_own
+    from bilevel_verify.oracles import BudgetExhausted
+
+    if cell.y0 is not None:
+        raise InputError(
+            "own solver: it is handed x0 alone; hand it a start of y as a parameter, or choose it yourself"
+        )
+    start = cell.x0 if cell.x0 is not None else problem.start
+    if start is None:
+        raise InputError("own solver: the problem has no start of its own; give x0")
+    letters = {**cell.parameters} if eps is None else {"eps": eps, **cell.parameters}
+    options = {"budget": cell.budget, "seed": cell.seed, "eps": eps}
+    try:
+        return run_own(problem, solver, letters, point_of(problem, list(start))[0], options, None)
+    except BudgetExhausted:
+        raise InputError(
+            f"own solver: more than budget = {cell.budget} oracle calls; oracles.budget says the limit"
+        ) from None
 
 
 def _audit(cell: Cell) -> tuple[Json, list[Json]]:
@@ -83,14 +131,19 @@ def instance_of(problem: Any, eps: tuple[float, ...]) -> Any:
 
 
 def with_commands(
-    found: Verification, problem: str, card: str | None = None, seed: int = 0, budget: int | None = None
+    found: Verification,
+    problem: str,
+    card: str | None = None,
+    seed: int = 0,
+    budget: int | None = None,
+    solver: str | None = None,
 ) -> Verification:
     """The verification with command lines that name the caller's own files, seed and budget.
 
     Parameters
     ----------
     problem : reference of the problem (``zoo:NAME`` or a path) without its knobs.
-    card : path of a user's card, if it is one.
+    card : path of a user's card, if it is one. ``solver`` : reference of a user's solver.
     """
 
     def mended(row: Row) -> Row:
@@ -103,6 +156,7 @@ def with_commands(
             words[words.index("--problem") + 1] = problem
         words += [] if seed == 0 else ["--seed", str(seed)]
         words += [] if budget is None else ["--budget", str(budget)]
+        words += [] if solver is None else ["--solver", solver]
         return replace(row, reproduce=shlex.join(words))
 
     hypotheses = tuple(mended(row) for row in found.hypotheses)

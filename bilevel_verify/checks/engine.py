@@ -38,7 +38,7 @@ from bilevel_verify.checks.requests.request import (
 )
 from bilevel_verify.checks.requests.starts import default_starts, point_of
 from bilevel_verify.checks.solvers.kinds import check_request, foreign, foreign_row, need_eps
-from bilevel_verify.checks.solvers.running import letters_of_method, method_name
+from bilevel_verify.checks.solvers.running import LITERAL, letters_of_method, method_name
 from bilevel_verify.checks.verdicts.verdict import Row, Verdict
 from bilevel_verify.checks.verdicts.verification import Verification
 from bilevel_verify.errors import InputError
@@ -264,7 +264,7 @@ def prepare(
 
 
 def letters_needed(request: Request) -> set[str]:
-    """Letters that this statement needs: those of its claims, of its conditions, and of its settings."""
+    """Letters that this statement needs: those of its claims, its conditions, its settings and its method."""
     card, statement = request.card, request.statement
     found = letters_used(all_claims(statement.claims))
     for entry in assumed(card, statement):
@@ -278,7 +278,10 @@ def letters_needed(request: Request) -> set[str]:
         settings.extend(card.settings[name] for name in one.includes)
     for condition in statement.where:
         found |= free_letters(condition.tree)
-    found |= letters_of_method(method_name(request.method, statement)) if statement.claims else set()
+    name = method_name(request.method, statement)
+    found |= letters_of_method(name) if statement.claims else set()
+    if name == LITERAL:
+        found |= {letter for one in card.algorithms if one.id == statement.algorithm for letter in one.inputs}
     return (found | set(statement.parameters)) & set(card.letters)
 
 

@@ -112,6 +112,10 @@ def _run(commands: argparse._SubParsersAction[Parser]) -> None:
     c = _command(commands, "run", "campaigns", "run a campaign; without a file every card on the built-in zoo")
     c.add_argument("campaign", nargs="?", metavar="CAMPAIGN", help="campaign file (TOML)")
     c.add_argument("--out", default="bilevel-verify-report", metavar="DIR", help="folder of store and report")
+    c.add_argument(
+        "--solver", action="append", default=[], metavar="FILE.py:FUNCTION",
+        help="the code behind own:FUNCTION in the campaign (repeatable; runs that file)",
+    )  # fmt: skip
     c.add_argument("--jobs", type=_count, metavar="N", help="worker processes (default: the number of processors)")
     c.add_argument("--dry-run", action="store_true", help="only say what is done, to do and stale")
     c.add_argument("--retry", action="store_true", help="work again on cells that failed before")
@@ -135,6 +139,7 @@ def _verify(commands: argparse._SubParsersAction[Parser]) -> None:
     _problem_options(c, positional=False)
     c.add_argument("--eps", metavar="E,E,...", help="tolerances; orders need several")
     c.add_argument("--method", metavar="NAME", help="method instead of the statement's own")
+    c.add_argument("--solver", metavar="FILE.py:FUNCTION", help="a solver of your own instead (runs that file)")
     c.add_argument("--sweep", metavar="kappa=A,B,...", help="values of another letter of a family: kappa, d or nu")
     text = "on N random problems that meet the hypotheses, instead of --problem"
     c.add_argument("--random", type=_count, metavar="N", help=text)

@@ -60,7 +60,8 @@ def constants(
     Parameters
     ----------
     p : the problem.
-    paper : whose letters: the key of a shipped set (``theory/constants``), or a set of definitions of your own.
+    paper : whose letters: the key of a shipped set (``theory/constants``), the path of a card file, or a set of
+        definitions of your own.
     nu : exponent wanted for the Hoelder pairs: one number, or ``{"nu_g": ..., "nu_f": ...}``. By default the
         largest one that can be certified.
     only : letters to offer (all by default). Nothing is computed before a letter is looked up.

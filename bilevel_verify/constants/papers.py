@@ -16,6 +16,7 @@ from types import MappingProxyType
 from typing import Any, Literal, get_args
 
 from bilevel_verify.errors import InputError
+from bilevel_verify.files import read_toml
 from bilevel_verify.installation import theory_directory
 from bilevel_verify.language import nearest
 
@@ -150,6 +151,24 @@ def read_letters(key: str, data: Mapping[str, Any], where: str) -> LetterSet:
     return LetterSet(key, tuple(letters.values()), kinds, default_for, str(data.get("minimax", "")))
 
 
+def letters_of_card(path: str) -> LetterSet:
+    """The constants that the letters of a card file define (``from = "constants"`` with ``of = [...]``).
+
+    Raises
+    ------
+    InputError : no such file, or no letter of it defines a constant; as of :func:`read_letters`.
+    """
+    tables = read_toml(Path(path)).get("letters", {})
+    own = {
+        name: {field: table[field] for field in FIELDS if field in table}
+        for name, table in (tables.items() if isinstance(tables, dict) else ())
+        if isinstance(table, dict) and any(field in table for field in FIELDS if field != "meaning")
+    }
+    if not own:
+        raise InputError(f'{path}: no letter of this card says of = ["f:zz"], so it defines no constants')
+    return read_letters(path, {"letters": own}, f"{path}: [letters]")
+
+
 def check_partners(letters: Mapping[str, Letter], where: str) -> None:
     """A ratio, an exponent and its constant need the letters that they name.
 
@@ -190,13 +209,15 @@ def set_for(paper: str, kind: str) -> LetterSet:
 
 
 def letters_of(paper: str | LetterSet | None, kind: str) -> LetterSet:
-    """The letters of the paper that was asked for (or of the default for the kind).
+    """The letters of the paper that was asked for, or of a card file (``.toml``), or of the default for the kind.
 
     Raises
     ------
-    InputError : unknown paper, or a paper that does not speak of this kind of problem.
+    InputError : unknown paper, or one that defines no constants or does not speak of this kind of problem.
     """
     known = letter_sets()
+    if isinstance(paper, str) and paper.endswith(".toml"):
+        paper = letters_of_card(paper)
     if isinstance(paper, str) and paper not in known:
         raise InputError(f"no constants are defined for the paper {paper!r}; known are {', '.join(known)}")
     found = _default(kind) if paper is None else known[paper] if isinstance(paper, str) else paper

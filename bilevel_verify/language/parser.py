@@ -148,8 +148,13 @@ def _syntax_hint(text: str) -> str:
     number_or_bracket = rf"((?<![\w.])\d+\.?\d*|\))\s*(?=[A-Za-z(])(?!{word})"
     name = rf"\b(?!{word})([A-Za-z_]\w*)\s+(?=[\w(])(?!{word})"
     product = re.search(f"{number_or_bracket}|{name}", text)
+    if product and product[2] in ELEMENTARY:
+        return f"the argument of {product[2]!r} stands in brackets: write {product[2]}(...)"
     if product:
         return f"a '*' is missing after {product[1] or product[2]!r}"
+    lonely = re.search(r"([-+*/%<>=]+)(?![-+*/%<>=])\s*($|[)\]]|[*/<>=])", text)
+    if lonely:
+        return f"{lonely[1]!r} has nothing to its right"
     return "not an expression of this language"
 
 

@@ -154,11 +154,13 @@ def penalty(
     count: int = 201,
     axes: Any = None,
 ) -> Any:
-    """``L*_lam`` for several lambda beside phi, along one coordinate of x.
+    """``L*_lam`` for several lambda beside phi, along one coordinate of x, and how far below phi each of them lies.
 
     Parameters
     ----------
-    lam : the penalty parameters; where f + lam g has no proved minimiser in y the curve has a gap.
+    lam : the penalty parameters; where f + lam g has no proved minimiser in y, and in the second axes where the
+        distance is not above its error, the curve has a gap.
+    axes : one (no distances), or two.
     along, point : the coordinate, and the point that the others stay at (default: the first, the start).
 
     Raises
@@ -170,13 +172,21 @@ def penalty(
     if not len(lam) or any(not 0 < v < float("inf") for v in lam):
         raise InputError(f"lam: positive numbers are needed, not {list(lam)}")
     shown = window(problem, box, along, point, most=1)
-    figure, ax = canvas(axes)
+    figure, drawn = canvas(axes, columns=2, width=3.6)
+    ax, below = drawn if isinstance(drawn, list | tuple) else (drawn, None)
     coordinates, points = shown.grid(count)
     exact = truth(problem)
-    ax.plot(coordinates[0], proved(*exact.phi_batch(points)), color="black", linewidth=2, label=r"$\varphi$")
+    phi, error = exact.phi_batch(points)
+    ax.plot(coordinates[0], proved(phi, error), color="black", linewidth=2, label=r"$\varphi$")
     for number, value in enumerate(lam):
-        curve = proved(*exact.L_star_batch(points, float(value)))
-        ax.plot(coordinates[0], curve, label=rf"$\mathcal{{L}}^*_\lambda$, $\lambda$ = {value:g}", **line_style(number))
+        curve, doubt = exact.L_star_batch(points, float(value))
+        label = rf"$\mathcal{{L}}^*_\lambda$, $\lambda$ = {value:g}"
+        ax.plot(coordinates[0], proved(curve, doubt), label=label, **line_style(number))
+        if below is not None:
+            clear = np.where(phi - curve > error + doubt, phi - curve, np.nan)
+            below.plot(coordinates[0], clear, label=label, **line_style(number))
     ax.set(xlabel=mathematical(shown.names[0]), title=f"{named(problem)}: penalty" + _at(shown, problem))
     legend(ax)
+    if below is not None:
+        below.set(xlabel=mathematical(shown.names[0]), title=r"$\varphi - \mathcal{L}^*_\lambda$", yscale="log")
     return figure

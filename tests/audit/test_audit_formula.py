@@ -47,6 +47,13 @@ def test_a_range_of_one_point_is_not_empty() -> None:
     assert check("a < 5", "a = integers 5..5")[0].verdict == "refuted"
 
 
+def test_the_letter_e_is_said_to_be_one(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "(1 + 1/k)**(k + 1/2) >= e", "--for", "k = integers 1.."]) == 1
+    assert "Euler's number is exp(1)" in capsys.readouterr().out
+    assert main(["check", "(1 + 1/k)**(k + 1/2) >= exp(1)", "--for", "k = integers 1.."]) == 0
+    assert "Euler" not in capsys.readouterr().out
+
+
 def test_letters_taken_positive_are_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", "a*b <= c", "--for", "c = [1, 2]"]) == 1
     assert "taken positive: a, b" in " ".join(capsys.readouterr().out.split())

@@ -337,6 +337,7 @@ class Boxed:
 
 
 IN, OUT = [0.5, 3.0], [0.5, 5.0]
+ADVICE = "widen the range of {} under [domain]"
 
 
 def boxed(
@@ -345,9 +346,12 @@ def boxed(
     return Boxed({"x": [IN], **tables}, output, before or {}, one_level, lam)
 
 
-def outside(label: str) -> Premise:
+def outside(label: str, block: str | None = None) -> Premise:
+    block = block or ("y" if label[0] in "yz" else "x")
     text = "the points of the run stay in the box where L, mu hold"
-    return Premise(text, "undecided", f"local: {label} lies outside the certified box", "certified")
+    return Premise(
+        text, "undecided", f"local: {label} lies outside the certified box: {ADVICE.format(block)}", "certified"
+    )
 
 
 INSIDE = Premise("the points of the run stay in the box where L, mu hold", "holds", "local constants", "certified")
@@ -387,9 +391,9 @@ def test_points_of_two_levels(case: Boxed, premise: Premise) -> None:
 
 @pytest.mark.parametrize("name", ["w", "y", "z", "wbar"])
 def test_points_of_one_level(name: str) -> None:
-    assert boxed({name: [OUT]}, one_level=True).premise == outside(f"{name}[4, 7]")
+    assert boxed({name: [OUT]}, one_level=True).premise == outside(f"{name}[4, 7]", "x")
     assert boxed({name: [IN]}, one_level=True).premise == INSIDE
-    assert boxed({}, before={name: [OUT]}, one_level=True).premise == outside(f"{name}[0, -1]")
+    assert boxed({}, before={name: [OUT]}, one_level=True).premise == outside(f"{name}[0, -1]", "x")
     assert boxed({}, before={name: [IN]}, one_level=True).premise == INSIDE
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -118,6 +120,14 @@ def test_solve_with_truth(folder: Path) -> None:
     found = as_json(call(*words, "--out", "run", "--json", folder=folder))
     assert found["counts"]["grad_f"] > 0
     assert found["truth"]["phi_min"]["value"] == pytest.approx(-1.5, abs=1e-6)
+    (promised,) = (text for text in found["promised"] if "theorem-1, output" in text)
+    reached = re.search(r"; reached ([\d.e−-]+), promised 0.82: holds$", promised)
+    assert reached is not None
+    assert float(reached[1].replace("−", "-")) == pytest.approx(
+        math.hypot(*found["truth"]["grad_phi"]["value"]), rel=1e-4
+    )
+    by_hand = as_json(call(*words, "--budget", "1000000", "--json", folder=folder))
+    assert not any("reached" in text for text in by_hand["promised"])
     assert (folder / "run" / "trace.csv").read_text().startswith("epoch,k,")
     assert "true phi" in call(*words, folder=folder).stdout
 

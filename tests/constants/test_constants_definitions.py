@@ -148,9 +148,19 @@ def test_the_command_prints_the_constants_of_a_card(tmp_path, capsys: pytest.Cap
     path.write_text(CARD.format(definition='from = "constants", of = ["g:yy"], norm = "in y"'))
     assert main(["constants", "zoo:toy-a", "--paper", str(path)]) == 0
     assert "S" in capsys.readouterr().out
+    shown = bv.constants(bv.zoo("toy-a"), paper=str(path))
+    assert list(shown) == ["S"]
+    same = constants(
+        bv.zoo("toy-a"), paper=read_letters("mine", {"letters": {"S": {"of": ["g:yy"], "norm": "in y"}}}, "")
+    )
+    assert shown["S"].value == same["S"].value
     path.write_text(CARD.format(definition='from = "user"'))
     assert main(["constants", "zoo:toy-a", "--paper", str(path)]) == 2
     assert "defines no constants" in capsys.readouterr().err
+    with pytest.raises(InputError, match="defines no constants"):
+        bv.constants(bv.zoo("toy-a"), paper=str(path))
+    with pytest.raises(InputError, match=r"absent\.toml"):
+        bv.constants(bv.zoo("toy-a"), paper=str(tmp_path / "absent.toml"))
 
 
 def test_strong_convexity_is_not_what_a_card_calls_mu() -> None:

@@ -33,10 +33,10 @@ def test_the_two_commands_stand_where_they_are_looked_for() -> None:
 
 @pytest.mark.parametrize("page", PAGES)
 def test_everything_a_page_shows_runs(page: str, tmp_path: Path) -> None:
-    """Files first (a TOML block begins with its name), then Python and the commands in the order of the page."""
+    """Files first (a block that begins with its name), then Python and the commands in the order of the page."""
     commands = 0
     for language, text in blocks(page):
-        if language == "toml" and (name := re.match(r"# (\S+\.toml)\n", text)):
+        if language in ("toml", "python") and (name := re.match(r"# (\S+\.(?:toml|py))\n", text)):
             (tmp_path / name[1]).write_text(text, encoding="utf8")
     for language, text in blocks(page):
         if language == "python":

@@ -91,6 +91,12 @@ def test_the_penalty_of_every_lambda() -> None:
         found = [line for line in figure.axes[0].get_lines() if str(line.get_label()).endswith(f"= {lam:g}")]
         x, value = found[0].get_data()
         assert np.allclose(value, (x - 1) ** 2 + 2 * lam * x**2 / (1 + 2 * lam), atol=1e-12)
+        distance = [line for line in figure.axes[1].get_lines() if str(line.get_label()).endswith(f"= {lam:g}")]
+        x, value = distance[0].get_data()
+        seen = np.isfinite(value)
+        assert np.allclose(value[seen], x[seen] ** 2 / (1 + 2 * lam), rtol=1e-9)
+        assert seen[np.abs(x) > 0.01].all()
+        assert not seen[x == 0].any()
 
 
 def halving(x0=(1.0, 2.0), **options):

@@ -198,7 +198,8 @@ def containment(instance: Instance, trajectory: RecordedRun, functions: ProblemF
     try:
         for label, block, point in _points(instance, trajectory):
             if not _inside(instance, block, point):
-                return Premise(text, "undecided", f"local: {label} lies outside the certified box", "certified")
+                where = f"{label} lies outside the certified box: widen the range of {block} under [domain]"
+                return Premise(text, "undecided", f"local: {where}", "certified")
             if block == "x" and instance.problem.y:
                 outside = _lower_points(functions, point, label)
                 if outside:

@@ -226,6 +226,8 @@ def command(case: Case) -> str:
     if case.eps is not None:
         words += ["--eps", f"{case.eps:g}" if float(f"{case.eps:g}") == case.eps else repr(case.eps)]
     words += ["--x0=" + ",".join(repr(float(a)) for a in case.instance.start)]
+    if request.options.get("y0") is not None:
+        words += ["--y0=" + ",".join(repr(float(b)) for b in request.options["y0"])]
     for name, value in {**request.values, **request.parameters}.items():
         words += ["--set", f"{name}={value}"]
     if isinstance(request.method, str):

@@ -204,6 +204,8 @@ def check_command(arguments: argparse.Namespace) -> int:
     assumed = findings[0].row.details["taken_positive"]
     if assumed:
         output.show(f"no range given, taken positive: {', '.join(assumed)}")
+        if "e" in assumed:
+            output.show("e is a letter here; Euler's number is exp(1)")
     return status
 
 

@@ -19,7 +19,7 @@ from bilevel_verify.cli import output
 from bilevel_verify.errors import InputError
 from bilevel_verify.files import read_text
 
-INTERRUPTED, OUR_ERROR = 130, 3
+INTERRUPTED, OUR_ERROR, WRONG_USE = 130, 3, 2
 LARGEST_REPORT = 1_000_000_000
 
 
@@ -56,7 +56,9 @@ def run_command(arguments: argparse.Namespace) -> int:
         f.limits.get("fault") in ("ours", "crashed") for f in outcome.failures
     ):
         return OUR_ERROR
-    return output.exit_status(rows, arguments.strict)
+    status = output.exit_status(rows, arguments.strict)
+    wrong_input = any(f.limits.get("fault") == "input" for f in outcome.failures)
+    return status or (WRONG_USE if wrong_input else 0)
 
 
 def interrupt_politely() -> None:
@@ -72,9 +74,12 @@ def _stop(number: int, frame: Any) -> None:
 
 def _campaign(arguments: argparse.Namespace) -> Campaign:
     if arguments.campaign:
-        campaign = load_campaign(arguments.campaign)
+        campaign = load_campaign(arguments.campaign, arguments.solver)
     else:
         from bilevel_verify.campaign.builtin_job import main_job
+
+        if arguments.solver:
+            raise InputError("--solver needs a campaign file with own:FUNCTION among its methods")
 
         campaign = main_job(arguments.paper)
     own = campaign.limits
@@ -113,7 +118,8 @@ def _dry_run(campaign: Campaign, arguments: Any) -> int:
 def _document(store: Store, outcome: Outcome, campaign: Campaign, arguments: argparse.Namespace) -> dict[str, Any]:
     from bilevel_verify.reporting import document_of_store
 
-    words = ["bilevel-verify", "run", *([arguments.campaign] if arguments.campaign else []), "--out", arguments.out]
+    words = ["bilevel-verify", "run", *([arguments.campaign] if arguments.campaign else [])]
+    words += [*(w for s in arguments.solver for w in ("--solver", s)), "--out", arguments.out]
     title = campaign.title or f"Campaign {campaign.name}"
     return document_of_store(store, outcome.keys, title=title, command=shlex.join(words), failures=outcome.failures)
 

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from bilevel_verify.constants import Constant
-    from bilevel_verify.constants.papers import LetterSet
 
 LONGEST = 1500
 """Characters of one quantity on a terminal, unless it is asked for by name."""
@@ -60,8 +59,7 @@ def constants_command(arguments: argparse.Namespace) -> int:
     only = arguments.only.replace(",", " ").split() if arguments.only else None
     if arguments.nu is not None and not 0 <= arguments.nu <= 1:
         raise InputError(f"--nu: a Hoelder exponent lies in [0, 1], not {arguments.nu}")
-    paper = arguments.paper
-    table = constants(problem, paper=_definitions(paper) if paper else None, nu=arguments.nu, only=only)
+    table = constants(problem, paper=arguments.paper or None, nu=arguments.nu, only=only)
     found = {}
     for name in table:
         try:
@@ -102,18 +100,6 @@ def _certificates(table: Mapping[str, Constant], names: list[str], folder: str |
     if not isinstance(table, Constants):
         raise InputError("--certificates: constants of a family depend on its letters; give one member")
     return write_certificates(table.problem.name, [certified_constant(table, name) for name in names], Path(folder))
-
-
-def _definitions(paper: str) -> str | LetterSet:
-    """The constants that a card file defines, or the key of a shipped set."""
-    if not paper.endswith(".toml"):
-        return paper
-    from bilevel_verify.theorems import load_card
-
-    own = [spec.definition for spec in load_card(paper).letters.values() if spec.definition is not None]
-    if not own:
-        raise InputError(f'--paper {paper}: no letter of this card says of = ["f:zz"], so it defines no constants')
-    return own[0]
 
 
 def _plain(text: str) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 from bilevel_verify.campaign.records import run_record
 from bilevel_verify.cli import output, values
 from bilevel_verify.cli.commands.true_values import shown, truth_at
-from bilevel_verify.errors import InputError
+from bilevel_verify.errors import BilevelVerifyError, InputError
 
 
 def solve_command(arguments: argparse.Namespace) -> int:
@@ -38,7 +38,9 @@ def solve_command(arguments: argparse.Namespace) -> int:
     record = run_record(run) | {"versions": dict(run.versions), "seconds": run.seconds}
     if arguments.truth:
         record["truth"] = truth_at(problem, run.x)
-        record["promised"] = _promised(arguments.method, arguments.statement)
+        plain = not letters and not (given.keys() - {"x0", "statement"})  # the run that the theorem prescribes
+        asked = {"eps": eps, "x0": options["x0"], "method": arguments.method, "seed": arguments.seed}
+        record["promised"] = _promised(arguments.method, arguments.statement, problem if plain else None, asked)
     if arguments.certificates:
         record["certificates"] = _certificates(problem, run.x, arguments)
     if arguments.out:
@@ -73,8 +75,13 @@ def _certificates(problem: Any, x: Any, arguments: argparse.Namespace) -> dict[s
     return write_certificates(problem.name, numbers, Path(arguments.certificates))
 
 
-def _promised(method: str, statement: str | None) -> list[str]:
-    """What the theorem of the method says of its output, so that the truth beside it can be read."""
+def _promised(method: str, statement: str | None, problem: Any, asked: dict[str, Any]) -> list[str]:
+    """What the theorem of the method says of its output, and beside it what the run reached.
+
+    Parameters
+    ----------
+    problem : None where the run is not the one that the theorem speaks of (letters or a budget by hand).
+    """
     from bilevel_verify.methods.registry import method_named
     from bilevel_verify.solving import statement_of
 
@@ -83,7 +90,25 @@ def _promised(method: str, statement: str | None) -> list[str]:
     except InputError:
         return []
     claims = [claim for claim in entry.claims if claim.over == "run" and "norm(" in str(claim.chain[0])]
-    return [f"{card.key}/{entry.id}, {claim.id}: {claim.chain[0]}" for claim in claims]
+    names = [f"{card.key}/{entry.id}, {claim.id}" for claim in claims]
+    reached = [_reached(problem, f"{card.key}/{entry.id}:{claim.id}", asked) for claim in claims]
+    return [f"{name}: {claim.chain[0]}{text}" for name, claim, text in zip(names, claims, reached, strict=True)]
+
+
+def _reached(problem: Any, statement: str, asked: dict[str, Any]) -> str:
+    """Both sides of a claim on this run with its verdict, as ``verify`` has them; empty where it says nothing."""
+    from bilevel_verify.checks import verify
+    from bilevel_verify.reporting.words import number
+
+    if problem is None:
+        return ""
+    try:
+        row = verify(problem, statement, **asked).claims[0]
+    except (BilevelVerifyError, IndexError):
+        return ""
+    if row.measured is None or row.bound is None:
+        return f" ({row.verdict}: {row.reason})" if row.reason else ""
+    return f"; reached {number(row.measured, 6)}, promised {number(row.bound, 6)}: {row.verdict}"
 
 
 def _show(record: dict[str, Any]) -> None:

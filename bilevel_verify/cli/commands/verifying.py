@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import functools
+import sys
 from typing import TYPE_CHECKING, Any
 
 from bilevel_verify.campaign.cell import Scalar
@@ -53,6 +56,7 @@ def _verifications(arguments: argparse.Namespace, wanted: list[str]) -> tuple[An
     letter, numbers = values.sweep_of(arguments.sweep)
     if letter is not None:
         options["sweep"] = {letter: numbers}
+    method = _method(arguments)
     found = []
     for name in wanted:
         explicit, leaves = split_letters(name, letters)
@@ -60,7 +64,7 @@ def _verifications(arguments: argparse.Namespace, wanted: list[str]) -> tuple[An
             problem,
             name,
             eps=eps,
-            method=arguments.method,
+            method=method,
             x0=x0,
             parameters=explicit,
             values=leaves,
@@ -68,8 +72,28 @@ def _verifications(arguments: argparse.Namespace, wanted: list[str]) -> tuple[An
             **options,
         )
         card = name.partition(".toml")[0] + ".toml" if ".toml" in name else None
-        found.append(with_commands(one, reference, card, arguments.seed, arguments.budget))
+        found.append(with_commands(one, reference, card, arguments.seed, arguments.budget, arguments.solver))
     return problem, found
+
+
+def _method(arguments: argparse.Namespace) -> Any:
+    """The method that is named, or the user's own solver, whose words go to stderr."""
+    if not arguments.solver:
+        return arguments.method
+    if arguments.method:
+        raise InputError("give --method or --solver, not both")
+    from bilevel_verify.campaign.solvers import load_solver, name_of
+
+    name_of(arguments.solver)
+    with contextlib.redirect_stdout(sys.stderr):
+        solver = load_solver(arguments.solver)
+
+    @functools.wraps(solver)
+    def quiet(*handed: Any) -> Any:
+        with contextlib.redirect_stdout(sys.stderr):
+            return solver(*handed)
+
+    return quiet
 
 
 def _on_random(arguments: argparse.Namespace, wanted: list[str]) -> tuple[list[Any], list[Verification]]:
@@ -78,6 +102,7 @@ def _on_random(arguments: argparse.Namespace, wanted: list[str]) -> tuple[list[A
 
     if arguments.problem or arguments.sweep or arguments.x0 or arguments.y0:
         raise InputError("--random draws problems and starts: leave out --problem, --x0, --y0 and --sweep")
+    method = _method(arguments)
     eps = values.tolerances(arguments.eps)
     if eps is not None and len(eps) != 1:
         raise InputError("--random takes one tolerance in --eps, or none, and it is drawn too")
@@ -86,7 +111,7 @@ def _on_random(arguments: argparse.Namespace, wanted: list[str]) -> tuple[list[A
     for name in wanted:
         explicit, leaves = split_letters(name, letters)
         pairs = verify_random(
-            name, arguments.random, arguments.seed, eps=None if eps is None else eps[0], method=arguments.method,
+            name, arguments.random, arguments.seed, eps=None if eps is None else eps[0], method=method,
             parameters=explicit, values=leaves, budget=arguments.budget, progress=output.say,
         )  # fmt: skip
         problems += [one.problem for one, _ in pairs]
