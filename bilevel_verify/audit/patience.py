@@ -1,38 +1,32 @@
 """A solver is ended after work that is counted, not after seconds: its answer does not depend on the load.
 
 Its own limit (``rlimit``) leaves out steps that may take minutes (resultants, algebraic numbers), ``timeout`` counts
-real time. What it allocates grows in those steps, too, and is the same number in every run: a thread looks at it and
-interrupts. When the thread looks is an accident, so what an interrupted solver says is never used.
+real time. What it allocates grows in those steps, too: a thread looks at it and interrupts. When the thread looks is an
+accident, so what an interrupted solver says is never used.
+
+The solver's count of allocations is kept for each thread and added to a common one, as a whole, whenever memory has
+grown: only what a new thread adds is the same in every run (to a ten-thousandth). So a question has a thread of its own.
 """
 
 from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
 from types import ModuleType
 from typing import Any, NamedTuple
 
-ALLOCATIONS = 550_000.0
-"""What the solver counts as allocated in about a millisecond of an idle machine, in steps of linear arithmetic."""
+ALLOCATIONS = 80_000.0
+"""What the solver counts as allocated in about a millisecond of an idle machine."""
 LOOK = 0.02
 """Seconds between two looks; they decide how soon a solver ends that is late, not whether it is."""
 
 
 class Answer(NamedTuple):
-    """What a solver says; ``late``: it needed more work than it had, and nothing is said."""
+    """What a solver says; ``late``: it needed more work than it had, and what it said counts for nothing."""
 
     said: Any
     late: bool
-
-
-@dataclass(slots=True)
-class _Watch:
-    """Whether the solver did too much."""
-
-    late: bool = False
 
 
 def ask(z3: ModuleType, solver: Any, milliseconds: float, context: Any) -> Answer:
@@ -45,48 +39,43 @@ def ask(z3: ModuleType, solver: Any, milliseconds: float, context: Any) -> Answe
     z3.Z3Exception : what the solver raises before its work is over.
     """
     answer = z3.unknown
-    watch = _Watch()
-    try:
-        with _watched(z3, milliseconds, context, watch):
-            answer = solver.check()
-    except z3.Z3Exception:
-        if not watch.late:
+    limit, over = allocated(z3) + ALLOCATIONS * milliseconds, threading.Event()
+    with ThreadPoolExecutor(2) as threads:
+        asked = threads.submit(_check, z3, solver)
+        threads.submit(_guard, z3, context, limit, over)
+        try:
+            answer = asked.result()
+        except z3.Z3Exception:
+            if allocated(z3) <= limit:
+                raise
+        except BaseException:
+            context.interrupt()
             raise
-    return Answer(z3.unknown if watch.late else answer, watch.late)
+        finally:
+            over.set()
+    late = allocated(z3) > limit
+    return Answer(z3.unknown if late else answer, late)
 
 
-@contextmanager
-def _watched(z3: ModuleType, milliseconds: float, context: Any, watch: _Watch) -> Iterator[None]:
-    """Solvers of a context are interrupted inside the block after so many counted milliseconds."""
-    _settle(z3)
-    left, before, limit = threading.Event(), allocated(z3), ALLOCATIONS * milliseconds
-
-    def guard() -> None:
-        while not left.wait(LOOK):
-            if allocated(z3) - before > limit:
-                context.interrupt()
-                return
-
-    thread = threading.Thread(target=guard, daemon=True)
-    thread.start()
+def _check(z3: ModuleType, solver: Any) -> Any:
     try:
-        yield
+        return solver.check()
     finally:
-        left.set()
-        thread.join()
-        _settle(z3)
-        watch.late = allocated(z3) - before > limit
+        z3.Context()  # enough memory for the count of this thread to be added to the common one
+
+
+def _guard(z3: ModuleType, context: Any, limit: float, over: threading.Event) -> None:
+    """Interrupt the solvers of a context where the count has reached its limit first."""
+    while not over.wait(LOOK):
+        if allocated(z3) > limit:
+            context.interrupt()
+            return
 
 
 def allocated(z3: ModuleType) -> float:
     """What the solvers of this process have allocated so far, as they count it."""
     counts = _bystander(z3).statistics()
     return float(counts.get_key_value("num allocs")) if "num allocs" in counts.keys() else 0.0  # noqa: SIM118
-
-
-def _settle(z3: ModuleType) -> None:
-    """A thread adds to the common count where its memory has grown enough: a context is enough."""
-    z3.Context()
 
 
 @functools.cache

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import _thread
 import threading
+import time
 from typing import Any
 
 import pytest
@@ -72,10 +74,36 @@ def test_errors_of_the_solver_are_its_own_unless_it_was_late(monkeypatch: pytest
 
     with pytest.raises(z3.Z3Exception, match="lost"):
         ask(z3, Broken(), 100, z3.main_ctx())
-    counts = iter([0.0, 2 * ALLOCATIONS])
+    counts = iter([0.0, 2 * ALLOCATIONS, 2 * ALLOCATIONS])
     monkeypatch.setattr(patience, "allocated", lambda _: next(counts))
     monkeypatch.setattr(patience, "LOOK", 60.0)
     assert ask(z3, Broken(), 1, z3.main_ctx()) == (z3.unknown, True)
+
+
+def test_the_count_of_a_question_depends_on_no_other() -> None:
+    """The solver adds up the counts of a thread again and again: threads of their own make them comparable."""
+
+    def cost() -> float:
+        solver, context = hard()
+        solver.set("rlimit", 20_000)
+        before = allocated(z3)
+        ask(z3, solver, 10_000, context)
+        return allocated(z3) - before
+
+    first = cost()
+    for _ in range(100):
+        z3.Context()
+    assert first > 0
+    assert cost() == pytest.approx(first, rel=0.01)
+
+
+def test_an_interruption_ends_the_question() -> None:
+    solver, context = hard()
+    threading.Timer(0.3, _thread.interrupt_main).start()
+    begun = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        ask(z3, solver, 1_000_000, context)
+    assert time.monotonic() - begun < 10
 
 
 def test_no_thread_is_left() -> None:

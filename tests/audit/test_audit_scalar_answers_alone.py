@@ -195,12 +195,12 @@ def test_work_is_counted_in_milliseconds(answers: list[Any], units: float, monke
 
 def test_a_late_answer_costs_its_limit_and_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     solver = Answers(monkeypatch, z3.unsat, z3.unsat)
-    real, counts = patience.allocated, iter([0.0, 301 * patience.ALLOCATIONS, 0.0, 301 * patience.ALLOCATIONS])
+    real, counts = patience.allocated, iter([0.0, 801 * patience.ALLOCATIONS, 0.0, 801 * patience.ALLOCATIONS])
     monkeypatch.setattr(patience, "LOOK", 60.0)
     monkeypatch.setattr(patience, "allocated", lambda _: next(counts))
     with counting(10.0) as work:
         found = prove(claim_of(*CLAIM), 100)
-    assert (found.outcome, work.spent, work.ended) == ("undecided", 600, "smt was ended after 300 units of work")
+    assert (found.outcome, work.spent, work.ended) == ("undecided", 1600, "smt was ended after 800 units of work")
     assert solver.made == ["qfnra-nlsat", "plain"]
     assert real(z3) >= 0
 
