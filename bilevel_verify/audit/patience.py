@@ -5,7 +5,7 @@ real time. What it allocates grows in those steps, too: a thread looks at it and
 accident, so what an interrupted solver says is never used.
 
 The solver's count of allocations is kept for each thread and added to a common one, as a whole, whenever memory has
-grown: only what a new thread adds is the same in every run (to a ten-thousandth), so a question has a thread of its own.
+grown: only what a new thread adds is the same in every run (to a ten-thousandth). So each question has one.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ import pytest
 from bilevel_verify.audit import audit
 
 HARD = [("agm-bio", "equation-58-roots"), ("ragd-gs", "scalar-E4")]
-"""Budgets of time decided here: once proved and three times undecided; steps of the solver that its limit leaves out."""
+"""Time decided here: proved once and undecided three times; steps that the limit of the solver leaves out."""
 WHOLE = ["agm-bio", "fsba", "ragd-gs", "rahgd", "restarted-agd-hb"]
 
 
