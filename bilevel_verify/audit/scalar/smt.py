@@ -18,7 +18,7 @@ from bilevel_verify.audit.patience import ask
 from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim
 from bilevel_verify.audit.scalar.signs import impossible
 from bilevel_verify.audit.scalar.smt_translation import Translation, Unsupported
-from bilevel_verify.audit.scalar.work import ended, spend
+from bilevel_verify.audit.scalar.work import ended, over, remaining, spend
 from bilevel_verify.language import tree
 
 RESOURCES = 600
@@ -37,6 +37,8 @@ def prove(claim: ScalarClaim, milliseconds: int = 4000) -> Decision:
 
     size = ""
     for tactic in TACTICS:
+        if over():
+            break
         try:
             question = _Question(z3, claim, tactic)
         except Unsupported as reason:
@@ -74,10 +76,11 @@ class _Question:
     def answer(self, milliseconds: int) -> Any:
         """What the solver says after so much work at most: ``unknown`` if it needed more, whatever it said then."""
         self.solver.set("rlimit", milliseconds * RESOURCES)
-        answer, late = ask(self.z3, self.solver, LATEST * milliseconds, self.context)
+        allowed = min(LATEST * milliseconds, remaining())
+        answer, late = ask(self.z3, self.solver, allowed, self.context)
         if late:  # where it was interrupted is an accident: what it may cost is spent
-            spend(LATEST * milliseconds)
-            ended(f"smt was ended after {LATEST * milliseconds:g} units of work")
+            spend(allowed)
+            ended(f"smt was ended after {allowed:.0f} units of work")
             return answer
         spend(self.resources() / RESOURCES)
         return answer
