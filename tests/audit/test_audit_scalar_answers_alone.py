@@ -193,16 +193,30 @@ def test_work_is_counted_in_milliseconds(answers: list[Any], units: float, monke
     assert work.spent == 0
 
 
-def test_a_late_answer_costs_its_limit_and_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("limit", "allowed"), [(2000.0, [800.0, 800.0]), (1000.0, [800.0, 200.0]), (800.0, [800.0]), (700.0, [700.0])]
+)
+def test_a_late_answer_costs_what_it_may_and_is_no_answer(
+    limit: float, allowed: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A question may cost no more than what is left of the work; where nothing is left, it is not asked."""
     solver = Answers(monkeypatch, z3.unsat, z3.unsat)
-    real, counts = patience.allocated, iter([0.0, 801 * patience.ALLOCATIONS, 0.0, 801 * patience.ALLOCATIONS])
-    monkeypatch.setattr(patience, "LOOK", 60.0)
-    monkeypatch.setattr(patience, "allocated", lambda _: next(counts))
-    with counting(10.0) as work:
+    asked: list[float] = []
+
+    def late(_: Any, solver: Any, units: float, context: Any) -> patience.Answer:
+        asked.append(units)
+        return patience.Answer(z3.unknown, True)
+
+    monkeypatch.setattr(smt, "ask", late)
+    with counting(limit) as work:
         found = prove(claim_of(*CLAIM), 100)
-    assert (found.outcome, work.spent, work.ended) == ("undecided", 1600, "smt was ended after 800 units of work")
-    assert solver.made == ["qfnra-nlsat", "plain"]
-    assert real(z3) >= 0
+    assert (found.outcome, found.certificate) == ("undecided", "no proof by nlsat (2 letters, 0 auxiliary variables)")
+    assert (asked, work.spent, work.ended) == (
+        allowed,
+        sum(allowed),
+        f"smt was ended after {allowed[-1]:.0f} units of work",
+    )
+    assert solver.made == ["qfnra-nlsat", "plain"][: len(allowed)]
 
 
 def test_work_depends_on_no_question_asked_before() -> None:
