@@ -18,13 +18,14 @@ from bilevel_verify.audit.patience import ask
 from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim
 from bilevel_verify.audit.scalar.signs import impossible
 from bilevel_verify.audit.scalar.smt_translation import Translation, Unsupported
-from bilevel_verify.audit.scalar.work import ended, over, remaining, spend
+from bilevel_verify.audit.scalar.work import ended, spend
 from bilevel_verify.language import tree
 
 RESOURCES = 600
 """Resource units of the solver for one millisecond: a limit that does not depend on the load of the machine."""
-LATEST = 8
-"""Milliseconds counted by what the solver allocates for one of its own: some of its steps do not count their work."""
+LATEST, LATE = 4, 2
+"""Milliseconds counted by what the solver allocates for one of its own (some of its steps do not count their work), and
+what one costs where that was not enough: steps that allocate much may be quick."""
 TACTICS = ("qfnra-nlsat", "smt")
 
 
@@ -37,8 +38,6 @@ def prove(claim: ScalarClaim, milliseconds: int = 4000) -> Decision:
 
     size = ""
     for tactic in TACTICS:
-        if over():
-            break
         try:
             question = _Question(z3, claim, tactic)
         except Unsupported as reason:
@@ -76,11 +75,10 @@ class _Question:
     def answer(self, milliseconds: int) -> Any:
         """What the solver says after so much work at most: ``unknown`` if it needed more, whatever it said then."""
         self.solver.set("rlimit", milliseconds * RESOURCES)
-        allowed = min(LATEST * milliseconds, remaining())
-        answer, late = ask(self.z3, self.solver, allowed, self.context)
-        if late:  # where it was interrupted is an accident: what it may cost is spent
-            spend(allowed)
-            ended(f"smt was ended after {allowed:.0f} units of work")
+        answer, late = ask(self.z3, self.solver, LATEST * milliseconds, self.context)
+        if late:  # where it was interrupted is an accident: its cost is not
+            spend(LATE * milliseconds)
+            ended(f"smt was ended after {LATE * milliseconds:g} units of work")
             return answer
         spend(self.resources() / RESOURCES)
         return answer

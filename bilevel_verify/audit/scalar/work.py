@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from math import inf
 
 UNITS = 4_000.0
 """For one second of effort."""
@@ -50,12 +49,6 @@ def spend(units: float) -> None:
     work = _current.get()
     if work is not None:
         work.spent += units
-
-
-def remaining() -> float:
-    """Units that may still be spent; infinity where nothing is counted."""
-    work = _current.get()
-    return inf if work is None else max(0.0, work.limit - work.spent)
 
 
 def over() -> bool:
