@@ -38,22 +38,22 @@ def ask(z3: ModuleType, solver: Any, milliseconds: float, context: Any) -> Answe
     ------
     z3.Z3Exception : what the solver raises before its work is over.
     """
-    answer = z3.unknown
-    limit, over = allocated(z3) + ALLOCATIONS * milliseconds, threading.Event()
-    with ThreadPoolExecutor(2) as threads:
+    answer, over = z3.unknown, threading.Event()
+    with ThreadPoolExecutor(2) as threads:  # the count is read there, too: reading may add what a thread has done
+        limit = threads.submit(allocated, z3).result() + ALLOCATIONS * milliseconds
         asked = threads.submit(_check, z3, solver)
         threads.submit(_guard, z3, context, limit, over)
         try:
             answer = asked.result()
         except z3.Z3Exception:
-            if allocated(z3) <= limit:
+            if threads.submit(allocated, z3).result() <= limit:
                 raise
         except BaseException:
             context.interrupt()
             raise
         finally:
             over.set()
-    late = allocated(z3) > limit
+        late = threads.submit(allocated, z3).result() > limit
     return Answer(z3.unknown if late else answer, late)
 
 

@@ -155,7 +155,7 @@ class _Directions:
     def constraints(self, values: Mapping[str, Fraction] | None) -> list[z3.BoolRef]:
         z3, found = self.z3, []
         for row in sorted(self.regime.rows, key=lambda row: sorted(row.items())):
-            found.append(z3.Sum([self.number(v) * self.direction[n] for n, v in row.items()]) >= 0)
+            found.append(z3.Sum([self.number(v) * self.direction[n] for n, v in sorted(row.items())]) >= 0)
         found += [self.direction[name] == 0 for name in sorted(self.regime.fixed & self.direction.keys())]
         found += [self.slope(clauses) >= 0 for clauses in sorted(self.regime.rising)]
         if self.signed:
@@ -300,7 +300,10 @@ class _Directions:
         whole = {name: z3.Int(f"w_{name}", self.context) for name in self.direction}
         bounds = self.regime.bounds or tuple(Bound(row) for row in self.regime.rows)
         bounds = tuple(sorted(bounds, key=lambda bound: (sorted(bound.row.items()), bound.size, bound.strict)))
-        sums = [z3.Sum([self.number(b.size), *(self.number(v) * whole[n] for n, v in b.row.items())]) for b in bounds]
+        sums = [
+            z3.Sum([self.number(b.size), *(self.number(v) * whole[n] for n, v in sorted(b.row.items()))])
+            for b in bounds
+        ]
         holds = [row > 0 if b.strict else row >= 0 for row, b in zip(sums, bounds)]
         apart = [w != 0 for w in whole.values()]
         above = [self.slope(clauses, whole) >= 1 for clauses in self.written()]
