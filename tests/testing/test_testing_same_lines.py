@@ -51,9 +51,10 @@ def by_the_package(method):
 def test_the_packages_own_methods_agree_line_for_line(method):
     source = printed(method)
     counts = method != "ragd-gs"  # its stopping test asks the kit's oracles here, which the paper does not count
-    cases = [case for data in examples(10, SEED) if (case := example(method, data)) is not None]
+    fitting = (case for data in examples(10, SEED) if (case := example(method, data)) is not None)
+    cases = list(itertools.islice(fitting, 2))
     assert cases, f"BILEVEL_VERIFY_SEED={SEED}"
-    for case in cases[:2]:
+    for case in cases:
         compare(by_the_package(method), source, *case, 1e-7, counts, QUICK)
 
 
