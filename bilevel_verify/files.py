@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import stat
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,28 @@ def plain_file(path: Path, most: int, label: str = "", error: type[InputError] =
     if found.st_size > most:
         raise error(f"{label}: {found.st_size} bytes; at most {most} are read")
     return found.st_size
+
+
+def is_file(path: Path) -> bool:
+    """Whether there is a plain file of that name; there is none of a name that the system does not take."""
+    return _asked(path.is_file)
+
+
+def is_folder(path: Path) -> bool:
+    """Whether there is a folder of that name; there is none of a name that the system does not take."""
+    return _asked(path.is_dir)
+
+
+def is_there(path: Path) -> bool:
+    """Whether there is anything of that name; there is nothing of a name that the system does not take."""
+    return _asked(path.exists)
+
+
+def _asked(question: Callable[[], bool]) -> bool:
+    try:
+        return question()
+    except (OSError, ValueError):  # too long, a zero byte
+        return False
 
 
 def read_text(path: Path, most: int = LARGEST, label: str = "", error: type[InputError] = InputError) -> str:

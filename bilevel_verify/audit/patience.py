@@ -1,45 +1,84 @@
-"""A solver is ended after processor time, not after time by the clock: its answer does not depend on the load."""
+"""A solver is ended after work that is counted, not after seconds: its answer does not depend on the load.
+
+Its own limit (``rlimit``) leaves out steps that may take minutes (resultants, algebraic numbers), ``timeout`` counts
+real time. What it allocates grows in those steps, too: a thread looks at it and interrupts. When the thread looks is an
+accident, so what an interrupted solver says is never used.
+
+The solver's count of allocations is kept for each thread and added to a common one, as a whole, whenever memory has
+grown: only what a new thread adds is the same in every run (to a ten-thousandth). So each question has one.
+"""
 
 from __future__ import annotations
 
+import functools
 import threading
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
+
+ALLOCATIONS = 80_000.0
+"""What the solver counts as allocated in about a millisecond of an idle machine."""
+LOOK = 0.02
+"""Seconds between two looks; they decide how soon a solver ends that is late, not whether it is."""
 
 
-@dataclass(slots=True)
-class Watch:
-    """Whether the solver was ended."""
+class Answer(NamedTuple):
+    """What a solver says; ``late``: it needed more work than it had, and what it said counts for nothing."""
 
-    late: bool = False
+    said: Any
+    late: bool
 
 
-@contextmanager
-def ended_after(z3: ModuleType, seconds: float, context: Any = None) -> Iterator[Watch]:
-    """Solvers of a context (the main one) are interrupted inside the block after so many seconds of processor time.
+def ask(z3: ModuleType, solver: Any, milliseconds: float, context: Any) -> Answer:
+    """The answer of a solver (or optimiser) within so many counted milliseconds.
 
-    Their own limits (``rlimit``) count work, which some of their steps do not; ``timeout`` counts real time, which a
-    loaded machine spends on others.
+    All solvers of a process share the count: one question is asked at a time.
+
+    Raises
+    ------
+    z3.Z3Exception : what the solver raises before its work is over.
     """
-    watch, left = Watch(), threading.Event()
-    until = time.process_time() + seconds
+    answer, over = z3.unknown, threading.Event()
+    with ThreadPoolExecutor(2) as threads:  # the count is read there, too: reading may add what a thread has done
+        limit = threads.submit(allocated, z3).result() + ALLOCATIONS * milliseconds
+        asked = threads.submit(_check, z3, solver)
+        threads.submit(_guard, z3, context, limit, over)
+        try:
+            answer = asked.result()
+        except z3.Z3Exception:
+            if threads.submit(allocated, z3).result() <= limit:
+                raise
+        except BaseException:
+            context.interrupt()
+            raise
+        finally:
+            over.set()
+        late = threads.submit(allocated, z3).result() > limit
+    return Answer(z3.unknown if late else answer, late)
 
-    def guard() -> None:
-        while (rest := until - time.process_time()) > 0:
-            if left.wait(rest):
-                return
-        if not left.is_set():
-            watch.late = True
-            (context or z3.main_ctx()).interrupt()
 
-    thread = threading.Thread(target=guard, daemon=True)
-    thread.start()
+def _check(z3: ModuleType, solver: Any) -> Any:
     try:
-        yield watch
+        return solver.check()
     finally:
-        left.set()
-        thread.join()
+        z3.Context()  # enough memory for the count of this thread to be added to the common one
+
+
+def _guard(z3: ModuleType, context: Any, limit: float, over: threading.Event) -> None:
+    """Interrupt the solvers of a context where the count has reached its limit first."""
+    while not over.wait(LOOK):
+        if allocated(z3) > limit:
+            context.interrupt()
+            return
+
+
+def allocated(z3: ModuleType) -> float:
+    """What the solvers of this process have allocated so far, as they count it."""
+    counts = _bystander(z3).statistics()
+    return float(counts.get_key_value("num allocs")) if "num allocs" in counts.keys() else 0.0  # noqa: SIM118
+
+
+@functools.cache
+def _bystander(z3: ModuleType) -> Any:
+    """A solver that is never asked, in a context of its own: it can be looked at while others work."""
+    return z3.Solver(ctx=z3.Context())

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from bilevel_verify.campaign import schema
 from bilevel_verify.errors import BilevelVerifyError, StoreError
+from bilevel_verify.files import is_file, is_folder
 
 T = TypeVar("T")
 Row = tuple[Any, ...]
@@ -38,9 +39,9 @@ class Database:
     def __init__(self, path: Path, read_only: bool) -> None:
         self.path, self.read_only = path, read_only
         self._folder: tempfile.TemporaryDirectory[str] | None = None
-        if read_only and not path.is_file():
+        if read_only and not is_file(path):
             raise StoreError(f"no store at {path}: run the campaign first, or mend the path")
-        if path.is_dir():
+        if is_folder(path):
             raise StoreError(f"{path} is a folder, not a store: name a file")
         try:
             if not read_only:

@@ -1,7 +1,8 @@
 """Who is working on what, without any clock of another machine.
 
 An owner gives signs of life: a number in the store that grows. Whoever waits for it watches that number on a monotonic
-clock of its own and takes over after a long enough silence. No time of day is stored, so none can be wrong.
+clock of its own and takes over after a long enough silence. No time of day is stored, so none can be wrong. The number
+sets out anywhere: an owner whose name was struck off and comes back is not taken for one that has been silent since.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ class Leases:
         held = self._held(keys)
         gone = {o: self._silent(o) >= silence or not alive(o) for o in {*held.values()} - {owner}}
         free = {k for k in keys if k not in held or held[k] == owner or gone[held[k]]}
-        self._connection.execute("INSERT OR IGNORE INTO workers VALUES (?, 0)", (owner,))
+        self._connection.execute("INSERT OR IGNORE INTO workers VALUES (?, abs(random() % 1000000000000))", (owner,))
         self._connection.executemany("INSERT OR REPLACE INTO leases VALUES (?, ?)", [(k, owner) for k in free])
         return free
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from bilevel_verify.campaign.cell import Scalar
 from bilevel_verify.campaign.solvers import load_solver
 from bilevel_verify.errors import CardError, InputError, ProblemError
-from bilevel_verify.files import read_toml
+from bilevel_verify.files import is_file, read_toml
 from bilevel_verify.language import nearest
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def problem_fingerprint(reference: str) -> str:
     if not name.startswith("zoo:"):
         return _with_data_files(Path(name), _file_digest(Path(name), ProblemError, "problem file"))
     path = ZOO / f"{name[4:]}.toml"
-    if path.is_file():
+    if is_file(path):
         return _file_digest(path, ProblemError, "zoo problem")
     known = zoo_names()
     if name[4:] not in known:
@@ -185,7 +185,7 @@ def card_path(statement: str) -> Path:
 def _file_digest(path: Path, error: type[InputError], what: str) -> str:
     try:
         state = path.stat()
-    except OSError:
+    except (OSError, ValueError):
         raise error(f"{path}: no such {what}") from None
     if not path.is_file():
         raise error(f"{path}: not a file")
@@ -245,7 +245,7 @@ def _is_literal(cell: Cell) -> bool:
 def _check_statement(statement: str) -> None:
     """The card exists, and has the statement (and the claim, in ``paper/id:claim``) if one is named."""
     path = card_path(statement)
-    if "/" in statement and not statement.endswith(".toml") and path.is_file():
+    if "/" in statement and not statement.endswith(".toml") and is_file(path):
         from bilevel_verify.checks.requests.request import statements_of
 
         statements_of(statement)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from bilevel_verify.drafting.positions import FILLER, Piece, Position, Remark, Text, line_starts
 from bilevel_verify.errors import InputError
+from bilevel_verify.files import is_file
 
 LARGEST = 4_000_000
 """Characters of a paper with everything that it takes in."""
@@ -107,7 +108,7 @@ class Reader:
     def _input(self, found: re.Match[str], name: str, inside: tuple[Path, ...]) -> None:
         wanted = (found[1] or found[2] or "").strip()
         at = found.start()
-        path = next((p for p in (self.folder / wanted, self.folder / f"{wanted}.tex") if p.is_file()), None)
+        path = next((p for p in (self.folder / wanted, self.folder / f"{wanted}.tex") if is_file(p)), None)
         if path is None:
             self._remark(name, at, "missing", f"{wanted}: no such file beside the paper")
         elif not path.resolve().is_relative_to(self.folder.resolve()):

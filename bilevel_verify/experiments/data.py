@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, vstack
 
 from bilevel_verify.errors import InputError, MissingExtraError
+from bilevel_verify.files import is_file
 
 FloatArray = NDArray[np.float64]
 Rows = tuple[Any, NDArray[np.int64]]
@@ -169,7 +170,7 @@ def _newsgroups(spec: Mapping[str, object], seed: int, folder: Path | None) -> t
 def _file(folder: Path | None, names: tuple[str, ...], title: str, synthetic: str) -> Path:
     """The first of the names that is in the folder."""
     for name in names:
-        if folder is not None and (folder / name).is_file():
+        if folder is not None and is_file(folder / name):
             return folder / name
     raise MissingDataError(
         f"{title} is not here: put {names[0]} into a folder and give --data DIR; the synthetic set of its shape is "

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from bilevel_verify.errors import InputError
-from bilevel_verify.files import read_toml
+from bilevel_verify.files import is_file, read_toml
 from bilevel_verify.installation import theory_directory
 
 KINDS = ("display", "inline", "algorithm-line", "table-cell")
@@ -126,14 +126,14 @@ def load_print(key_or_path: str | Path) -> Print:
     """
     text = str(key_or_path)
     path = Path(text).expanduser() if text.endswith(".toml") else theory_directory() / "print" / f"{text}.toml"
-    if not path.is_file():
+    if not is_file(path):
         raise InputError(f"{text}: no print of it; give a file with --print")
     return _loaded(str(path), path.stat().st_mtime_ns)
 
 
 def has_print(key: str) -> bool:
     """Whether the print of a paper is shipped."""
-    return (theory_directory() / "print" / f"{key}.toml").is_file()
+    return is_file(theory_directory() / "print" / f"{key}.toml")
 
 
 @lru_cache(maxsize=16)

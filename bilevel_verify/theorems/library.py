@@ -7,6 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from bilevel_verify.errors import CardError
+from bilevel_verify.files import is_file
 from bilevel_verify.installation import theory_directory
 from bilevel_verify.language import nearest, nearest_of
 from bilevel_verify.theorems.card import Algorithm, Card, Entry, Statement, Step
@@ -57,7 +58,7 @@ def load_card(name_or_path: str | Path) -> Card:
         path = known[text]
         return _cached(str(path), path.stat().st_mtime_ns, f"theory/{path.name}")
     path = Path(name_or_path).expanduser()
-    if not path.is_file():
+    if not is_file(path):
         raise CardError(f"{text}: no such file")
     return _cached(str(path.resolve()), path.stat().st_mtime_ns, text)
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from bilevel_verify.errors import CardError
-from bilevel_verify.files import read_toml
+from bilevel_verify.files import is_file, read_toml
 from bilevel_verify.language import letter_latex
 from bilevel_verify.latex import Notation
 from bilevel_verify.theorems.card_parts import FunctionSpec, LetterSpec
@@ -38,7 +38,7 @@ def notation_table(data: Mapping[str, object], path: Path) -> dict[str, object]:
     if isinstance(table, dict):
         return table
     beside = path.parent / "notation" / path.name
-    if not beside.is_file():
+    if not is_file(beside):
         return {}
     return read_toml(beside, error=CardError)
 

@@ -9,9 +9,10 @@ import pytest
 import z3
 from audit_pieces import claim_of
 
+from bilevel_verify.audit import patience
 from bilevel_verify.audit.scalar import smt
 from bilevel_verify.audit.scalar.claim import ScalarClaim
-from bilevel_verify.audit.scalar.smt import _Account, contradictory, prove
+from bilevel_verify.audit.scalar.smt import contradictory, prove
 from bilevel_verify.audit.scalar.smt_translation import Translation, Unsupported
 from bilevel_verify.audit.scalar.work import counting
 from bilevel_verify.language import parse
@@ -103,8 +104,9 @@ class Answers:
     """A solver as told; what it was asked."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, *answers: Any) -> None:
-        self.answers, self.settings, self.made = list(answers), [], []
+        self.answers, self.settings, self.made, self.counts = list(answers), [], [], True
         outer = self
+        patience.allocated(z3)  # looks at a real solver, also later
 
         class Solver:
             def set(self, name: str, value: float) -> None:
@@ -124,19 +126,22 @@ class Answers:
                 return str(self.answer)
 
             def statistics(self) -> Any:
+                counts = {"rlimit count": 1200.0} if outer.counts else {}
                 return type(
-                    "Statistics", (), {"keys": lambda _: ["rlimit count"], "get_key_value": lambda _, __: 10.0**12}
+                    "Statistics", (), {"keys": lambda _: counts.keys(), "get_key_value": lambda _, name: counts[name]}
                 )()
 
             def model(self) -> Any:
                 solver = z3.Solver.__mro__[0]
                 raise AssertionError(solver)
 
-        def tactic(name: str) -> Any:
+        def tactic(name: str, ctx: Any) -> Any:
+            assert ctx is not z3.main_ctx()
             outer.made.append(name)
             return type("Tactic", (), {"solver": lambda _: Solver()})()
 
-        def plain() -> Any:
+        def plain(ctx: Any) -> Any:
+            assert ctx is not z3.main_ctx()
             outer.made.append("plain")
             return Solver()
 
@@ -176,33 +181,47 @@ def test_defaults(monkeypatch: pytest.MonkeyPatch) -> None:
     assert solver.settings[2] == ("rlimit", 1_200_000)
 
 
-def test_work_of_all_solvers_of_a_process_is_one_counter() -> None:
-    class Statistics(dict[str, float]):
-        def get_key_value(self, name: str) -> float:
-            return self[name]
-
-    class Solver:
-        def __init__(self, **counts: float) -> None:
-            self.counts = Statistics({k.replace("_", " "): v for k, v in counts.items()})
-
-        def statistics(self) -> Statistics:
-            return self.counts
-
-    account = _Account()
-    used = [account.used(Solver(**counts)) for counts in ({"rlimit_count": 50.0}, {}, {"rlimit_count": 80.0},
-    {"rlimit_count": 70.0},
-                                                         {"rlimit_count": 90.0})]  # fmt: skip
-    assert used == [50.0, 0.0, 30.0, 0.0, 10.0]
-
-
-def test_work_is_counted_in_milliseconds(monkeypatch: pytest.MonkeyPatch) -> None:
-    Answers(monkeypatch, z3.unsat)
-    account = _Account()
-    account.total = 10.0**12 - 1200
-    monkeypatch.setattr(smt, "_account", account)
+@pytest.mark.parametrize(("answers", "units"), [([z3.unsat], 2.0), (["incomplete", z3.unsat], 4.0)])
+def test_work_is_counted_in_milliseconds(answers: list[Any], units: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    solver = Answers(monkeypatch, *answers)
     with counting(10.0) as work:
         prove(claim_of(*CLAIM), 100)
-    assert work.spent == pytest.approx(2.0)
+    assert work.spent == pytest.approx(units)
+    solver.answers, solver.counts = list(answers), False
+    with counting(10.0) as work:
+        prove(claim_of(*CLAIM), 100)
+    assert work.spent == 0
+
+
+def test_a_late_answer_has_one_cost_and_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    solver = Answers(monkeypatch, z3.unsat, z3.unsat)
+    asked: list[float] = []
+
+    def late(_: Any, solver: Any, units: float, context: Any) -> patience.Answer:
+        asked.append(units)
+        return patience.Answer(z3.unknown, True)
+
+    monkeypatch.setattr(smt, "ask", late)
+    with counting(10.0) as work:
+        found = prove(claim_of(*CLAIM), 100)
+    assert (found.outcome, found.certificate) == ("undecided", "no proof by nlsat (2 letters, 0 auxiliary variables)")
+    assert (asked, work.spent, work.ended) == ([400, 400], 400, "smt was ended after 200 units of work")
+    assert solver.made == ["qfnra-nlsat", "plain"]
+
+
+def test_work_depends_on_no_question_asked_before() -> None:
+    """Contexts of their own: the counts of three questions are the same in any order."""
+    claims = {t: claim_of(t, RANGES) for t in ("z**4 + 1 >= 2*z*z", "a*b <= (a*a + b*b)/2", "a*z <= a*a + z*z")}
+
+    def cost(text: str) -> float:
+        with counting(10.0) as work:
+            assert prove(claims[text], 500).outcome == "proved"
+        return work.spent
+
+    first = {text: cost(text) for text in claims}
+    again = {text: cost(text) for text in reversed(claims)}
+    assert first == again
+    assert min(first.values()) > 0
 
 
 @pytest.mark.parametrize(

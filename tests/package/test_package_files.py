@@ -11,8 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from bilevel_verify.cli import main
 from bilevel_verify.errors import InputError
-from bilevel_verify.files import DEEPEST_KEY, parse_toml, plain_file, read_toml
+from bilevel_verify.files import DEEPEST_KEY, is_file, is_folder, is_there, parse_toml, plain_file, read_toml
 from bilevel_verify.problems.files import MAXIMUM_FILE, load
 
 TEXT = """kind = "bilevel"
@@ -113,3 +114,40 @@ def test_a_long_sum_of_numbers_ends_by_its_count_and_soon(tmp_path: Path) -> Non
     with pytest.raises(InputError, match="200000 operations"):
         load(tmp_path / "p.toml")
     assert time.process_time() - begin < 8
+
+
+@pytest.mark.parametrize("name", ["9" * 5000, "a\0b", "x" * 300 + "/y", "missing"])
+def test_there_is_nothing_of_a_name_that_the_system_does_not_take(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    assert (is_file(path), is_folder(path), is_there(path)) == (False, False, False)
+    there = tmp_path / "there"
+    there.mkdir()
+    assert (is_file(there), is_folder(there), is_there(there)) == (False, True, True)
+    (there / "f").write_text("", encoding="utf-8")
+    assert (is_file(there / "f"), is_folder(there / "f"), is_there(there / "f")) == (True, False, True)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["derive", "zoo:" + "9" * 5000],
+        ["derive", "zoo:trig-1-1:" + "9" * 5000],
+        ["derive", "9" * 5000 + ".toml"],
+        ["derive", "a\0b.toml"],
+        ["verify", "9" * 5000 + ".toml", "--problem", "zoo:trig-1-1", "--eps", "0.1"],
+        ["verify", "9" * 5000 + "/x", "--problem", "zoo:trig-1-1", "--eps", "0.1"],
+        ["audit", "9" * 5000],
+        ["audit", "9" * 5000 + ".tex"],
+        ["fidelity", "9" * 5000],
+        ["coverage", "9" * 5000],
+        ["report", "9" * 5000],
+        ["run", "9" * 5000 + ".toml"],
+        ["draft", "9" * 5000 + ".tex"],
+        ["experiments", "rahgd-minimax", "--data", "9" * 5000],
+    ],
+)
+def test_long_names_are_wrong_use_in_one_line(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(words) == 2
+    told = capsys.readouterr().err.strip().splitlines()
+    assert len(told) == 1, told
+    assert len(told[0]) < 1000

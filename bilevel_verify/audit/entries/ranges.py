@@ -18,7 +18,7 @@ from bilevel_verify.theorems.origins import added_mark
 from bilevel_verify.theorems.rewrite import free_letters, rebuild, substitute
 from bilevel_verify.theorems.vocabulary import NUMBERS
 
-SECONDS = 1.0
+EFFORT = 0.5
 NONNEGATIVE = Domain("[0, oo)", "interval", Expression(tree.Number(Fraction(0)), "0"), None, True, False)
 AGAINST = {"<=": ">", "<": ">=", ">=": "<", ">": "<="}
 
@@ -63,13 +63,13 @@ def _end(table: Written, name: str, value: Expression, end: tree.Node, seed: int
     table = Written(table.formulas, {**table.domains, **sizes}, table.where)
     try:
         claim = table.claim(Link(Expression(one, ""), op, Expression(other, "")))
-        decision = decide(claim, seed=seed, seconds=SECONDS)
+        decision = decide(claim, seed=seed, effort=EFFORT)
     except ValueError as reason:
         return Decision("undecided", "reading", str(reason)), False
     if decision.outcome != "refuted":
         return decision, False
     return decision, _closed(claim) or decide(
-        replace(claim, op=AGAINST[op]), seed=seed, seconds=SECONDS
+        replace(claim, op=AGAINST[op]), seed=seed, effort=EFFORT
     ).outcome == "proved"
 
 

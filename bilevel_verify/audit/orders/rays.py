@@ -28,14 +28,14 @@ from bilevel_verify.audit.orders.monomials import (
     Ray,
     Regime,
 )
-from bilevel_verify.audit.patience import ended_after
+from bilevel_verify.audit.patience import ask
 
 if TYPE_CHECKING:
     import z3
 
 RESOURCES = 3_000_000
-SECONDS = 20.0
-"""Work of one question to the solver, and its processor time: some of its steps do not count their work."""
+LATEST = 5_000.0
+"""Work of one question to the solver, in its own units and in counted milliseconds: some steps count no units."""
 
 
 def separate(
@@ -117,14 +117,17 @@ class _Directions:
         """A solver whose work is limited."""
         return _limited(self.z3.Solver(ctx=self.context))
 
+    def ask(self, solver: Any) -> Any:
+        """What a solver says; ``unknown`` where it needs more work than it has."""
+        return ask(self.z3, solver, LATEST, self.context).said
+
     def any_exponents(self) -> Any:
         """Whether there is a direction for any value of the exponent letters in their ranges."""
         solver = self.solver()
         for name, (low, high) in self.regime.exponents.items():
             solver.add(self.exponents[name] >= self.number(low), self.exponents[name] <= self.number(high))
         solver.add(*self.constraints(None))
-        with ended_after(self.z3, SECONDS, self.context):
-            return solver.check()
+        return self.ask(solver)
 
     def shortest(self, values: Mapping[str, Fraction]) -> Ray | None:
         """The shortest direction (sum of absolute exponents) at fixed exponents, as whole numbers."""
@@ -135,8 +138,7 @@ class _Directions:
             return None
         solver = self.solver()
         solver.add(*constraints)
-        with ended_after(z3, SECONDS, self.context):
-            answer = solver.check()
+        answer = self.ask(solver)
         if answer == z3.unsat:
             return None
         if answer != z3.sat:
@@ -147,14 +149,13 @@ class _Directions:
         for name, size in sizes.items():
             optimum.add(size >= self.direction[name], size >= -self.direction[name])
         optimum.minimize(z3.Sum(list(sizes.values())))
-        with ended_after(z3, SECONDS, self.context):
-            model = optimum.model() if optimum.check() == z3.sat else solver.model()
+        model = optimum.model() if self.ask(optimum) == z3.sat else solver.model()
         return self.ray(model, values)
 
     def constraints(self, values: Mapping[str, Fraction] | None) -> list[z3.BoolRef]:
         z3, found = self.z3, []
         for row in sorted(self.regime.rows, key=lambda row: sorted(row.items())):
-            found.append(z3.Sum([self.number(v) * self.direction[n] for n, v in row.items()]) >= 0)
+            found.append(z3.Sum([self.number(v) * self.direction[n] for n, v in sorted(row.items())]) >= 0)
         found += [self.direction[name] == 0 for name in sorted(self.regime.fixed & self.direction.keys())]
         found += [self.slope(clauses) >= 0 for clauses in sorted(self.regime.rising)]
         if self.signed:
@@ -299,7 +300,10 @@ class _Directions:
         whole = {name: z3.Int(f"w_{name}", self.context) for name in self.direction}
         bounds = self.regime.bounds or tuple(Bound(row) for row in self.regime.rows)
         bounds = tuple(sorted(bounds, key=lambda bound: (sorted(bound.row.items()), bound.size, bound.strict)))
-        sums = [z3.Sum([self.number(b.size), *(self.number(v) * whole[n] for n, v in b.row.items())]) for b in bounds]
+        sums = [
+            z3.Sum([self.number(b.size), *(self.number(v) * whole[n] for n, v in sorted(b.row.items()))])
+            for b in bounds
+        ]
         holds = [row > 0 if b.strict else row >= 0 for row, b in zip(sums, bounds)]
         apart = [w != 0 for w in whole.values()]
         above = [self.slope(clauses, whole) >= 1 for clauses in self.written()]
@@ -310,9 +314,7 @@ class _Directions:
         for constraints in tries:
             solver = self.solver()
             solver.add(*constraints, *(z3.And(w >= -64, w <= 64) for w in whole.values()))
-            with ended_after(z3, SECONDS, self.context):
-                answer = solver.check()
-            if answer == z3.sat:
+            if self.ask(solver) == z3.sat:
                 model = solver.model()
                 found = {name: model.eval(w, model_completion=True).as_long() for name, w in whole.items()}
                 return {name: value for name, value in found.items() if value}

@@ -11,22 +11,22 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from types import ModuleType
+from typing import Any
 
-from bilevel_verify.audit.patience import ended_after
+from bilevel_verify.audit.patience import ask
 from bilevel_verify.audit.scalar.claim import Decision, ScalarClaim
 from bilevel_verify.audit.scalar.signs import impossible
 from bilevel_verify.audit.scalar.smt_translation import Translation, Unsupported
 from bilevel_verify.audit.scalar.work import ended, spend
 from bilevel_verify.language import tree
 
-if TYPE_CHECKING:
-    import z3
-
 RESOURCES = 600
 """Resource units of the solver for one millisecond: a limit that does not depend on the load of the machine."""
-LATEST = 8
-"""Milliseconds of processor time for one millisecond of work: some steps of the solver do not count their work."""
+LATEST, LATE = 4, 2
+"""Milliseconds counted by what the solver allocates for one of its own (some of its steps do not count their work), and
+what one costs where that was not enough: steps that allocate much may be quick."""
+TACTICS = ("qfnra-nlsat", "smt")
 
 
 def prove(claim: ScalarClaim, milliseconds: int = 4000) -> Decision:
@@ -36,49 +36,62 @@ def prove(claim: ScalarClaim, milliseconds: int = 4000) -> Decision:
     """
     import z3
 
-    try:
-        problem = Translation(z3, claim)
-        assumptions = list(problem.assumptions(claim))
-        left, right = problem.term(claim.left), problem.term(claim.right)
-        negation = z3.Not(problem.relation(claim.op, left, right))
-    except Unsupported as reason:
-        return Decision("undecided", "smt", str(reason))
-    for tactic in ("qfnra-nlsat", "smt"):
-        solver = z3.Tactic(tactic).solver() if tactic != "smt" else z3.Solver()
-        solver.set("rlimit", milliseconds * RESOURCES)
-        solver.add(*assumptions, *problem.facts, negation)
+    size = ""
+    for tactic in TACTICS:
         try:
-            with ended_after(z3, LATEST * milliseconds / 1000) as watch:
-                answer = solver.check()
+            question = _Question(z3, claim, tactic)
+        except Unsupported as reason:
+            return Decision("undecided", "smt", str(reason))
+        size = question.problem.size()
+        try:
+            answer = question.answer(milliseconds)
         except z3.Z3Exception as reason:
             return Decision("undecided", "smt", f"z3 gave up: {str(reason)[:80]}")
-        spend(_account.used(solver) / RESOURCES)
-        if watch.late:
-            ended(f"smt was ended after {LATEST * milliseconds / 1000:g} seconds")
         if answer == z3.unsat:
-            return Decision("proved", "smt", f"negation unsatisfiable ({tactic}; {problem.size()})")
+            return Decision("proved", "smt", f"negation unsatisfiable ({tactic}; {size})")
         if answer == z3.sat:
-            point = problem.point(solver.model())
-            return Decision("undecided", "smt", f"a model that is no counterexample ({problem.size()})", point)
-    return Decision("undecided", "smt", f"no proof by nlsat ({problem.size()})")
+            return Decision("undecided", "smt", f"a model that is no counterexample ({size})", question.point())
+    return Decision("undecided", "smt", f"no proof by nlsat ({size})")
 
 
-class _Account:
-    """Resource units of the solvers of this process: they share one counter that only grows."""
+class _Question:
+    """The negation of a claim in a context of its own: the answer depends on no question asked before.
 
-    def __init__(self) -> None:
-        self.total = 0.0
+    Raises
+    ------
+    Unsupported : the claim is outside real arithmetic.
+    """
 
-    def used(self, solver: z3.Solver) -> float:
-        """Units since the last call, as far as the solver says."""
-        counts = solver.statistics()
-        before = self.total
-        if "rlimit count" in counts.keys():  # noqa: SIM118 (not a mapping)
-            self.total = max(before, float(counts.get_key_value("rlimit count")))
-        return self.total - before
+    def __init__(self, z3: ModuleType, claim: ScalarClaim, tactic: str) -> None:
+        self.z3, self.context = z3, z3.Context()
+        self.problem = Translation(z3, claim, self.context)
+        assumptions = list(self.problem.assumptions(claim))
+        left, right = self.problem.term(claim.left), self.problem.term(claim.right)
+        negation = z3.Not(self.problem.relation(claim.op, left, right))
+        plain = tactic == "smt"
+        self.solver = z3.Solver(ctx=self.context) if plain else z3.Tactic(tactic, ctx=self.context).solver()
+        self.solver.add(*assumptions, *self.problem.facts, negation)
 
+    def answer(self, milliseconds: int) -> Any:
+        """What the solver says after so much work at most: ``unknown`` if it needed more, whatever it said then."""
+        self.solver.set("rlimit", milliseconds * RESOURCES)
+        answer, late = ask(self.z3, self.solver, LATEST * milliseconds, self.context)
+        if late:  # where it was interrupted is an accident: its cost is not
+            spend(LATE * milliseconds)
+            ended(f"smt was ended after {LATE * milliseconds:g} units of work")
+            return answer
+        spend(self.resources() / RESOURCES)
+        return answer
 
-_account = _Account()
+    def resources(self) -> float:
+        """Resource units used in this context, as far as the solver says."""
+        counts = self.solver.statistics()
+        known = "rlimit count" in counts.keys()  # noqa: SIM118 (not a mapping)
+        return float(counts.get_key_value("rlimit count")) if known else 0.0
+
+    def point(self) -> dict[str, Fraction]:
+        """The model of the last answer."""
+        return self.problem.point(self.solver.model())
 
 
 def contradictory(claim: ScalarClaim, milliseconds: int = 2000) -> bool:

@@ -24,6 +24,7 @@ from bilevel_verify.language.elementary import INCREASING
 
 ROOT_LIMIT = 24
 POWER_LIMIT = 40
+PI_BELOW, PI_ABOVE = Fraction("3.14159265358979"), Fraction("3.14159265358980")
 
 
 class Unsupported(Exception):
@@ -33,11 +34,12 @@ class Unsupported(Exception):
 class Translation:
     """Trees to z3 terms; collects the facts that belong to fresh variables.
 
-    A fact that holds only where a branch of a condition is taken is guarded by that condition.
+    A fact that holds only where a branch of a condition is taken is guarded by that condition. Terms belong to the
+    given context of z3 (its main one by default).
     """
 
-    def __init__(self, z3: ModuleType, claim: ScalarClaim) -> None:
-        self.z3, self.domains = z3, claim.domains
+    def __init__(self, z3: ModuleType, claim: ScalarClaim, context: Any = None) -> None:
+        self.z3, self.domains, self.context = z3, claim.domains, context
         self.guards: list[Any] = []
         self.facts: list[Any] = []
         self.letters: dict[str, Any] = {}
@@ -68,13 +70,17 @@ class Translation:
         if name in ("oo", "E"):
             raise Unsupported(f"{name} is outside real arithmetic")
         if name == "pi":
-            pi = self.letters.setdefault("pi", self.z3.Real("pi"))
-            self.facts += [pi > self.z3.RealVal("3.14159265358979"), pi < self.z3.RealVal("3.14159265358980")]
+            pi = self.letters.setdefault("pi", self.real("pi"))
+            self.facts += [pi > self.number(PI_BELOW), pi < self.number(PI_ABOVE)]
             return pi
-        return self.letters.setdefault(name, self.z3.Real(name))
+        return self.letters.setdefault(name, self.real(name))
 
     def number(self, value: Fraction) -> Any:
-        return self.z3.RealVal(f"{value.numerator}/{value.denominator}")
+        return self.z3.RealVal(f"{value.numerator}/{value.denominator}", self.context)
+
+    def real(self, name: str) -> Any:
+        """A real unknown."""
+        return self.z3.Real(name, self.context)
 
     def term(self, node: tree.Node) -> Any:
         match node:
@@ -127,7 +133,7 @@ class Translation:
             case tree.Not(operand=operand):
                 return z3.Not(self.condition(operand))
             case tree.Truth(value=value):
-                return z3.BoolVal(value)
+                return z3.BoolVal(value, self.context)
         raise Unsupported(f"{type(node).__name__} is not a condition")
 
     @staticmethod
@@ -343,7 +349,7 @@ class Translation:
 
     def auxiliary(self, key: tuple[object, ...]) -> Any:
         if key not in self.fresh:
-            self.fresh[key] = self.z3.Real(f"aux{len(self.fresh)}")
+            self.fresh[key] = self.real(f"aux{len(self.fresh)}")
         return self.fresh[key]
 
 

@@ -22,7 +22,7 @@ class Work:
     limit: float
     spent: float = 0.0
     ended: str = ""
-    """What was ended by the clock."""
+    """What was ended in the middle."""
 
     @property
     def over(self) -> bool:
@@ -58,7 +58,7 @@ def over() -> bool:
 
 
 def ended(what: str) -> None:
-    """Something was ended by the clock: an undecided answer says so."""
+    """Something was ended in the middle: an undecided answer says so."""
     work = _current.get()
     if work is not None:
         work.ended = what

@@ -17,7 +17,7 @@ from bilevel_verify.campaign.run import STORE_NAME, Outcome, plan, run_campaign
 from bilevel_verify.campaign.store import Store
 from bilevel_verify.cli import output
 from bilevel_verify.errors import InputError
-from bilevel_verify.files import read_text
+from bilevel_verify.files import is_folder, is_there, read_text
 
 INTERRUPTED, OUR_ERROR, WRONG_USE = 130, 3, 2
 LARGEST_REPORT = 1_000_000_000
@@ -90,7 +90,7 @@ def _campaign(arguments: argparse.Namespace) -> Campaign:
 def _left(campaign: Campaign, arguments: argparse.Namespace) -> int:
     """Number of cells to work on, for the bar; the run plans again by itself."""
     path = Path(arguments.out) / STORE_NAME
-    if not path.exists():
+    if not is_there(path):
         return len(campaign.cells)
     with Store(path, read_only=True) as store:
         return len(plan(campaign, store, retry=arguments.retry).work)
@@ -98,7 +98,7 @@ def _left(campaign: Campaign, arguments: argparse.Namespace) -> int:
 
 def _dry_run(campaign: Campaign, arguments: Any) -> int:
     path = Path(arguments.out) / STORE_NAME
-    if path.exists():
+    if is_there(path):
         with Store(path, read_only=True) as store:
             planned = plan(campaign, store, retry=arguments.retry)
     else:
@@ -235,7 +235,7 @@ def report_command(arguments: argparse.Namespace) -> int:
             document["title"] = arguments.title
         out = arguments.out or source.parent
     else:
-        path = source / STORE_NAME if source.is_dir() else source
+        path = source / STORE_NAME if is_folder(source) else source
         out = arguments.out or path.parent
         words = shlex.join(["bilevel-verify", "report", arguments.source, "--out", str(out)])
         with Store(path, read_only=True) as store:

@@ -10,6 +10,7 @@ from bilevel_verify.campaign.run import State
 from bilevel_verify.cli import output
 from bilevel_verify.cli.commands.campaigns import INTERRUPTED, OUR_ERROR, interrupt_politely
 from bilevel_verify.errors import InputError
+from bilevel_verify.files import is_folder
 
 
 def experiments_command(arguments: argparse.Namespace) -> int:
@@ -28,7 +29,7 @@ def experiments_command(arguments: argparse.Namespace) -> int:
     chosen = names() if arguments.names == ["all"] else list(dict.fromkeys(arguments.names))
     for name in chosen:
         experiment(name)
-    if arguments.data is not None and not Path(arguments.data).is_dir():
+    if arguments.data is not None and not is_folder(Path(arguments.data)):
         raise InputError(f"--data: {arguments.data} is no folder")
     return _run(chosen, arguments)
 

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from bilevel_verify.errors import InputError
+from bilevel_verify.files import is_file
 from bilevel_verify.testing.instances.decoding import LENGTH, POINTS
 from bilevel_verify.testing.trials.contracts import HEARTBEAT, SEEN, BrokenContract, Profile
 from bilevel_verify.testing.trials.ledger import Entry, note
@@ -108,7 +109,7 @@ def example_given() -> bytes | None:
     if not given:
         return None
     try:
-        content = Path(given).read_text(encoding="utf8") if os.path.sep in given or Path(given).is_file() else given
+        content = Path(given).read_text(encoding="utf8") if os.path.sep in given or is_file(Path(given)) else given
     except OSError as error:
         raise InputError(f"{EXAMPLE_VARIABLE}: cannot read {given}: {error.strerror}") from None
     found = re.findall(rf"^(?:# {EXAMPLE_VARIABLE}=)?([0-9a-f]{{2,}})$", content, re.M)
