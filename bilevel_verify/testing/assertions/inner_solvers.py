@@ -50,9 +50,9 @@ def assert_linear_solver(
 ) -> None:
     """``function(apply, b, tolerance) -> v`` with A v = b for a symmetric positive definite A given by ``apply``.
 
-    Contracts: ``|A v - b| <= tolerance |b|`` (also for b = 0, and for ``COARSE``, which the last of n steps does not meet
-    by chance), and at most ``products(n, kappa)`` calls of ``apply``; by default n + 3, what conjugate gradients need. An
-    answer must not change when the next system is solved.
+    Contracts: ``|A v - b| <= tolerance |b|`` (also for b = 0, and for the tolerance ``COARSE``, which the
+    last of n steps does not meet by chance), and at most ``products(n, kappa)`` calls of ``apply``; by default n + 3,
+    what conjugate gradients need. An answer must not change when the next system is solved.
 
     Raises
     ------

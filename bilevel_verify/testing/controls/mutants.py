@@ -138,7 +138,9 @@ def reason_of(slip: Slip) -> str:
     if _only_unread_indices(slip):
         return "an index of a sequence of letters whose formula does not read it: the same number for every such index"
     alone = ALONE.get((slip.printed.method, slip.place.label, slip.operator, slip.after))
-    return alone or next((why for operator, part, why in REASONS if operator == slip.operator and part in slip.after), "")
+    return alone or next(
+        (why for operator, part, why in REASONS if operator == slip.operator and part in slip.after), ""
+    )
 
 
 def _only_unread_indices(slip: Slip) -> bool:
@@ -164,7 +166,7 @@ MEASURES = ("norm", "f", "dot")
 
 
 def _of_integers(slip: Slip) -> bool:
-    """Whether both sides of a test are counters, which meet again and again, and no value is read, direct or by name."""
+    """Whether both sides of a test are counters, which meet again and again: no value is read, by name or not."""
     return not _measured(str(slip.printed.algorithm.program.text)) & set(re.findall(r"[A-Za-z]\w*", slip.before))
 
 
