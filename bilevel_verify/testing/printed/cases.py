@@ -208,11 +208,12 @@ def _proving(printed: Printed, found: Example, read: Reader) -> Example:
 
     Drawn here: the first point is the proof (line 7), or the way itself is from its third point on (line 15).
     """
-    if printed.method != "convex-until-guilty" or found.instance.dy or found.instance.p.mu > 0:
+    instance = found.instance
+    if printed.method != "convex-until-guilty" or not isinstance(instance, Instance) or instance.p.mu > 0:
         return found
     wanted, rng = (None, _ends_above, _proven_late)[read.upto(2)], np.random.default_rng(read.upto(255))
     for _ in range(TRIES if wanted is not None else 0):
-        one = Example(found.instance, *guilty(rng, found.instance))
+        one = Example(instance, *guilty(rng, instance))
         run = transcribe(printed, one.oracles(), one.x0, one.parameters, watched=True, statements=3000)
         if wanted is not None and not run.halted and wanted(run):
             return one

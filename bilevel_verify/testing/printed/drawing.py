@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bilevel_verify.testing.instances.blocks import Block
 from bilevel_verify.testing.instances.decoding import Reader
 from bilevel_verify.testing.instances.families import Instance
 from bilevel_verify.testing.instances.simple import SimpleInstance, nearest
@@ -224,6 +225,7 @@ def guilty(rng: np.random.Generator, instance: Instance) -> tuple[FloatArray, Le
     With a true L no value rises above the first one (none did in 240,000 random runs), and a way is hardly ever proof
     against itself before the last point is; momentum that is too strong shows both. rho is such that alpha is small.
     """
+    assert isinstance(instance.p, Block)
     far = 10 ** np.array([rng.uniform(-1, 0.8), *rng.uniform(-3, -0.5, instance.dx - 1)])
     eps, alpha = rng.choice((0.1, 0.3, 1.0, 3.0)), 10 ** rng.uniform(-1.7, 0.2)
     letters = {"eps": eps, "rho": alpha**2 / (4 * eps), "L": rng.choice((0.3, 0.4)) * instance.p.L}
