@@ -69,6 +69,15 @@ def test_adapters(style, tmp_path):
     assert "assert_hypergradient" in printed
 
 
+def test_a_whole_solver_in_torch_as_a_black_box_ends(tmp_path):
+    """27 seconds of processor, PyTorch itself among them."""
+    if importlib.util.find_spec("torch") is None:
+        pytest.skip("extra: torch")
+    printed = pytest_run(EXAMPLES / "example_torch_solver.py", tmp_path)
+    assert "1 passed" in printed, printed
+    assert "assert_stopping" in printed
+
+
 @pytest.mark.parametrize(("fault", "outcome"), [("", "1 passed"), ("one inner step", "1 failed")])
 def test_five_lines_of_pytest(fault, outcome, tmp_path):
     example = EXAMPLES / "example_five_lines.py"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from bilevel_verify.errors import InputError
 from bilevel_verify.methods import METHODS, run_method
 from bilevel_verify.testing import BrokenContract, Profile, assert_same_iterates
 from bilevel_verify.testing.assertions.same_lines import compare
-from bilevel_verify.testing.controls.mutants import MUTATED, judged, sample
+from bilevel_verify.testing.controls.mutants import MUTATED, _measured, judged, sample
 from bilevel_verify.testing.controls.own_methods import stand_in
 from bilevel_verify.testing.instances.counting import Call
 from bilevel_verify.testing.instances.families import Instance
@@ -172,6 +173,25 @@ def test_examples_of_inexact_cubic_steps_and_of_guilt_reach_every_line():
         assert {("cubic_solver", "4"), ("cubic_solver", "9"), ("final_cubic_solver", "8"), ("", "11")} <= found
     assert {("", str(line)) for line in (7, 8, 11, 13, 15, 16, 17, 18, 20)} <= lines_reached("convex-until-guilty", 30)
     assert {("", "5"), ("", "6"), ("", "7"), ("fista", "5")} <= lines_reached("bisec-bio", 6)
+
+
+def test_examples_of_guilt_have_the_start_and_the_way_as_proof():
+    """What 16 of 49 slips hid behind: neither was ever seen."""
+    made = Counter(
+        (event.place.label, event.name)
+        for data in examples(40, 0)
+        if (case := example("convex-until-guilty", data)) is not None
+        for event in case[1].events
+    )
+    assert made["7", "w"] >= 3, "the first point is the proof"
+    assert made["15", "a"] >= 5, "the way is"
+    assert made["15", "b"] > made["15", "a"], "and the last point"
+
+
+def test_counters_are_told_from_values_by_name():
+    text = str(printed("convex-until-guilty").algorithm.program.text)
+    assert {"fx", "fw", "least", "psi"} <= _measured(text)
+    assert not {"j", "k", "t", "guilty", "done"} & _measured(text)
 
 
 def test_unknown_methods_are_refused():

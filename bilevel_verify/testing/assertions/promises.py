@@ -80,13 +80,22 @@ def _cases(
 
 
 def examples_for(kind: str, many: int, seed: int | None = None) -> Iterator[tuple[Any, list[float], float]]:
-    """Instances of a kind with a start and a tolerance: those that bite where there are any; small drawn ones else."""
+    """Instances of a kind with a start and a tolerance: those that bite where there are any; small drawn ones else.
+
+    Of two levels drawn ones come first, those that bite behind them. As many as ``"thorough"`` takes: all that bite.
+    """
+    found = biting.examples(kind) if kind in biting.FILES else ()
+    kept = found if many >= EXAMPLES["thorough"] else found[:many]
+    if kind not in biting.FILES or kind in biting.BESIDE:
+        yield from _drawn(kind, many, seed)
+        kept = kept if many >= EXAMPLES["thorough"] else ()
+    for one in kept:
+        yield one, [*one.start], one.eps
+
+
+def _drawn(kind: str, many: int, seed: int | None) -> Iterator[tuple[Any, list[float], float]]:
     rng = np.random.default_rng(0 if seed is None else seed)
     for number in range(many):
-        if kind in biting.FILES:
-            one = biting.biting(number, kind)
-            yield one, [*one.start], one.eps
-            continue
         data = bytes(160) if number == 0 else rng.integers(0, 4, 160, dtype=np.uint8).tobytes()
         instance = decoding.promising(data, kind)
         start = [*(getattr(instance, "start", None) or (1.0,) * instance.dx)]

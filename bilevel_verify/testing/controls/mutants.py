@@ -6,6 +6,7 @@ does the same on every example that was tried and there is a reason why it must,
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -120,15 +121,26 @@ REASONS = (
     ("factor 2 too many", "2*0*x_int", "twice the zero vector is the zero vector"),
 )
 """Operator, a part of the line after it, why nothing changes."""
+ALONE = {
+    ("convex-until-guilty", "1", "number one too large", "1"): "t only counts the epochs: they begin at any number",
+    ("convex-until-guilty", "16", "number one too large", "2"): "a flag that is compared with 0 only",
+    ("convex-until-guilty", "13", "half of a test", "guilty == 1"): (
+        "line 17 cannot go on without the proof that this loop finds: it is found before j reaches k"
+    ),
+}
+"""Method, line, operator, the part after it: why nothing changes."""
 
 
 def reason_of(slip: Slip) -> str:
     """Why a slip cannot change a run; "" if no reason is known. Lines that may change places are no slips at all."""
-    if slip.operator == "test strict or not" and not _of_integers(slip.before):
+    if slip.operator == "test strict or not" and not _of_integers(slip):
         return "the two tests differ only where both sides are equal as floats, which no run met"
     if _only_unread_indices(slip):
         return "an index of a sequence of letters whose formula does not read it: the same number for every such index"
-    return next((why for operator, part, why in REASONS if operator == slip.operator and part in slip.after), "")
+    alone = ALONE.get((slip.printed.method, slip.place.label, slip.operator, slip.after))
+    return alone or next(
+        (why for operator, part, why in REASONS if operator == slip.operator and part in slip.after), ""
+    )
 
 
 def _only_unread_indices(slip: Slip) -> bool:
@@ -150,9 +162,22 @@ def _only_unread_indices(slip: Slip) -> bool:
     return lines(slip.printed.algorithm.program) == lines(source.algorithm.program) and not slip.place.inside
 
 
-def _of_integers(test: str) -> bool:
-    """Whether both sides of a test are counters, which meet again and again."""
-    return not any(word in test for word in ("norm(", "f(", "dot("))
+MEASURES = ("norm", "f", "dot")
+
+
+def _of_integers(slip: Slip) -> bool:
+    """Whether both sides of a test are counters, which meet again and again: no value is read, by name or not."""
+    return not _measured(str(slip.printed.algorithm.program.text)) & set(re.findall(r"[A-Za-z]\w*", slip.before))
+
+
+def _measured(text: str) -> set[str]:
+    """What makes values, and the names to which a pseudo-code gives them."""
+    found, size = set(MEASURES), 0
+    while size < len(found):
+        size = len(found)
+        for name, formula in re.findall(r"(\w+)(?:\[[^]=]*\])? = ([^;#\n]*)", text):
+            found |= {name} if found & set(re.findall(r"[A-Za-z]\w*", formula)) else set()
+    return found
 
 
 def _differs(whole: Transcript, other: Transcript) -> str:

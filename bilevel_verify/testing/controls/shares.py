@@ -14,6 +14,7 @@ from pathlib import Path
 
 from bilevel_verify.methods import METHODS
 from bilevel_verify.testing.assertions.promises import EXAMPLES, examples_for, kind_of
+from bilevel_verify.testing.controls.reasons import KINDS, LOOSE
 from bilevel_verify.testing.printed.library import CARDS
 from bilevel_verify.theorems import card
 from bilevel_verify.theorems.card import Statement
@@ -24,45 +25,6 @@ from bilevel_verify.worst.screening import screen, targets_of
 PAGE, WORST = "promises.md", "worst.json"
 NEAR = 0.8
 ALONG = ("step", "epoch", "run")
-_PAPER = "restarted-agd-hb"
-_T1, _T4 = f"{_PAPER}/theorem-1:", f"{_PAPER}/theorem-4:"
-LOOSE: Mapping[str, str] = {
-    f"{_T1}equation-6b": "at most sqrt(1 + 2/N)/2, N = ceil(K): the last epoch has N steps whose squares add up to S "
-    "with N S <= B^2; y[k] - x[0] is a sum of at most N - 1 of them, the last one 2 - theta times, so that its norm is "
-    "at most sqrt(N + 2) sqrt(S)",
-    f"{_T1}equation-17": "at most about 0.76: the left side is at most 2/(eta K) (a + theta s), a the shortest move of "
-    "the second half, s the way until it; with N S <= B^2 the best choice of both halves gives 0.746, the errors of "
-    "the model less than 0.01",
-    f"{_T1}equation-18": "equality needs a first half that stands still and a second one of equal steps; from rest the "
-    "steps of a quadratic reach 0.66 (differential evolution over curvatures and starts, K = 12)",
-    f"{_T1}output": "0.52 is the most over curvatures and starts of a quadratic (as for (18)), to which an epoch is "
-    "close: the Hessian changes by at most theta^2/(16 eta) in it",
-    f"{_T1}output-distance": "a mean of norms that grow like the root of k: below 0.45 for N >= 8",
-    f"{_T1}equation-16": "friction alone loses about theta/eta S = 16 rho B^3, sixteen times the bound",
-    f"{_T4}drift/2": "at most 2/3: an epoch of one step has two zero terms and 4 B, a longer one at most B + 5/4 B + B",
-    f"{_PAPER}/lemma-3:per-step": "below 1/2 whatever the errors are (both sides are quadratic forms of q_0 and the "
-    "errors: right - 2 left is positive semidefinite), at most 1/4 between negative sides; without errors it is "
-    "r/(2 + r), x[k+1] - v = (1 + r)(x[k] - v), most where theta = 1/4: 0.23",
-}
-"""Why a claim cannot come near its bound."""
-KINDS: tuple[tuple[str, str], ...] = (
-    (
-        r"(1 - 1/sqrt|1 - 2/\(1 \+ sqrt|sqrt\(kappa\) - 1)",
-        "the printed rate is that of the worst function, the examples are near quadratics: there the square of the "
-        "error of AGD falls like the square of the factor, and CG is exact after d_y steps",
-    ),
-    (
-        r"^norm\((([yzwv]\[k\] - [yv]_star)|(grad_\w+\([wx]\[k\]\) - (u|ghat)\[k\])|hess_).*<= .*(sigma|eps)"
-        r"|\+ ell\*norm\(v\[k\] - v_star\(w\[k\], y\[k\]\)\) <= sigma",
-        "an error of the inner solvers: they take the number of steps that the printed rate asks for, which on these "
-        "examples is far too many",
-    ),
-    (
-        r"<= 1e-\d+\*[^<]*$|>= -(1e-\d+\*|near_x)[^<]*$",
-        "an equality or a sign, up to rounding: the bound is what rounding is allowed",
-    ),
-)
-"""Relations of one kind (a pattern), and why they cannot come near either."""
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,11 @@ from typing import Any
 FILES = {
     "single_level": Path(__file__).with_name("biting.toml"),
     "simple_bilevel": Path(__file__).with_name("biting_simple.toml"),
+    "bilevel": Path(__file__).with_name("biting_bilevel.toml"),
 }
 """Kinds of problems that have such examples."""
+BESIDE = ("bilevel",)
+"""Kinds whose few examples stand beside drawn ones."""
 
 
 @dataclass(frozen=True)

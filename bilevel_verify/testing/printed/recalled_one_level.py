@@ -45,19 +45,19 @@ while 0 < 1:                                                                    
             elif norm(q) <= eps/10:                                                # 11
                 new = y[t,k]; done = 1                                             # 11
         if guilty == 1:                                                            # 12
-            j = 0; a = w; fa = fw; b = x[t,0]                                      # 13
+            j = 0; a = w; fa = fw                                                  # 13
             while guilty == 1 and j < k:                                           # 13
                 fx = f(x[t,j]) + alpha*norm(x[t,j] - p)**2; q = y[t,j] - x[t,j]; z = w - x[t,j]     # 14
                 if fy[t,j] + alpha*norm(y[t,j] - p)**2 < fx + dot(u[t,j], q) + alpha/2*norm(q)**2:    # 15
-                    a = y[t,j]; fa = fy[t,j]; b = x[t,j]; guilty = 0               # 15
+                    a = y[t,j]; fa = fy[t,j]; b[t] = x[t,j]; guilty = 0            # 15
                 elif fw + alpha*norm(w - p)**2 < fx + dot(u[t,j], z) + alpha/2*norm(z)**2:    # 15
-                    b = x[t,j]; guilty = 0                                         # 15
+                    b[t] = x[t,j]; guilty = 0                                      # 15
                 j = j + 1                                                          # 13
             new = a; least = fa; done = 1                                          # 16
             for i in range(0, k+1):                                                # 16
                 if fy[t,i] < least:                                                # 16
                     new = y[t,i]; least = fy[t,i]                                  # 16
-            e = (a - b)/norm(a - b)                                                # 17
+            e = (a - b[t])/norm(a - b[t])                                          # 17
             fx = f(a + far*e); fw = f(a - far*e)                                   # 18
             if fx < least:                                                         # 18
                 new = a + far*e; least = fx                                        # 18
