@@ -286,6 +286,18 @@ def test_the_rest_of_a_sum_over_data_is_compiled_where_compiling_is_left_open(
 # ---- batches ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("width", [1, 3, 4, 5])
+def test_a_batch_takes_points_of_as_many_coordinates_as_there_are(width: int) -> None:
+    o = oracles(UNEQUAL)
+    wanted = sum(length for _, length in o.programs.blocks("value_f"))
+    points = np.ones((2, width))
+    if width == wanted:
+        assert o.batch("value_f", points).shape[0] == 2
+        return
+    with pytest.raises(ParameterError, match=f"takes points of {wanted} coordinates, not {width}"):
+        o.batch("value_f", points)
+
+
 class Pieces:
     """A program that notes how many points it is given at once."""
 
