@@ -29,6 +29,26 @@ def test_a_sign_is_one_or_minus_one(exponent: str, low: int, high: int, sign: in
     assert growth._sign(sympy.sympify(exponent), {"nu": (F(low), F(high))}) == sign
 
 
+@pytest.mark.parametrize("top", [(0, 0), (0, 1), (1, 2)])
+@pytest.mark.parametrize("bottom", [(-1, 1), (0, 0)])
+def test_a_quotient_that_may_be_undefined_has_no_sign(top: tuple[int, int], bottom: tuple[int, int]) -> None:
+    """Not even where what is above is 0."""
+    spans = {"nu": (F(top[0]), F(top[1])), "mu": (F(bottom[0]), F(bottom[1]))}
+    with pytest.raises(NoOrder, match="sign"):
+        growth._sign(sympy.sympify("nu/mu"), spans)
+
+
+def test_a_logarithm_that_stays_is_positive_where_the_family_sets_out() -> None:
+    """a*b <= 2: a point well inside of that bound would have a*b <= 1, where the logarithm is 0 or negative."""
+    row = {"a": F(-1), "b": F(-1)}
+    regime = Regime(("a", "b", "c"), (row,), bounds=(Bound(row, F(1)),), fixed=frozenset("ab"))
+    for text in ("c*log(a*b)", "c*log(a*b)**3"):
+        ray = compare(growth_of(parse(text)), growth_of(parse("1")), regime, signed=True)
+        assert ray is not None
+        assert ray.direction == {"c": 1}
+        assert ray.start.get("a", 0) + ray.start.get("b", 0) == 1
+
+
 def test_a_letter_that_nobody_declares_has_no_range() -> None:
     card: Any = SimpleNamespace(letters={"a": SimpleNamespace(domain=None)})
     entry: Any = SimpleNamespace(for_={})

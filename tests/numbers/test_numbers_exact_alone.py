@@ -146,6 +146,10 @@ def test_rationals_beyond_a_length_become_balls() -> None:
 def test_larger_and_smaller_where_it_is_decided_and_where_not() -> None:
     assert exact.larger(F(1), F(2)) == 2 == exact.smaller(F(3), F(2))
     assert exact.larger(F(2), F(1)) == 2 == exact.smaller(F(2), F(3))
+    touching = exact.hull(F(1), F(2))  # the hull of two floats has them for ends
+    upper = touching.upper()
+    assert exact.smaller(touching, upper) is touching  # decided although they touch
+    assert exact.larger(upper, touching) is upper
     wide = exact.larger(arb(1, 1), F(1))
     assert holds(wide, 1, 2)
     assert not holds(wide, 0.5)
