@@ -220,6 +220,18 @@ def test_the_work_of_a_place_is_the_size_of_all_its_trees(left: str, right: str,
     assert claims.Judged(claim, link, 0, Tally(), Evaluator({})).work == 1
 
 
+@pytest.mark.parametrize("work", [1, 7])
+@pytest.mark.parametrize(("right", "again", "times"), [("1", True, 0), ("3", True, 1), ("3", False, 0)])
+def test_what_is_judged_again_is_work_again(right: str, again: bool, times: int, work: int) -> None:
+    sides = [SimpleNamespace(tree=parse(text)) for text in (right, "2")]
+    link: Any = SimpleNamespace(left=sides[0], op="<=", right=sides[1])
+    claim: Any = SimpleNamespace(where=(), over="step")
+    more = (lambda: Evaluator({})) if again else None
+    judged = claims.Judged(claim, link, 0, Tally(), Evaluator({}), more, work)
+    claims._at_place(judged, {})
+    assert judged.tally.work == work * (1 + claims.AGAIN_WORK * times)
+
+
 def test_a_tree_that_was_asked_for_its_names_is_kept_so_that_its_number_stays_its_own() -> None:
     tool = Evaluator({}, {"twice": parse("2*k")})
     nodes = [parse("twice + t"), parse("1")]

@@ -19,6 +19,7 @@ NAMES = sympy.symbols("a b c", real=True)
 A, B, C = NAMES
 TINY = Rational(1, 10**30)
 NUMBERS = [Integer(1), Integer(-2), sqrt(2), Rational(7, 5), sympy.pi, 1 + TINY, 1 - TINY, sqrt(2) + TINY, 3 - sqrt(2)]
+NUMBERS += [(1 + sqrt(2)) * (sqrt(2) - 1) + Rational(1, 10**40)]  # above 1 by less than its enclosure tells
 
 
 @pytest.mark.parametrize(("one", "other"), list(itertools.permutations(NUMBERS, 2)))
