@@ -286,6 +286,8 @@ def test_slopes_survive_sums_and_constants_only() -> None:
     assert ends(world.add(four, phi), 5, 9)
     assert ends(world.add(four, four), 8, 8)
     assert ends(world.negate(phi), -5, -1)
+    assert ends(world.add(phi, world.negate(phi)), 0, 0)  # a slope without its sign would be hidden by [-1, 1]
+    assert ends(world.add(psi, world.negate(phi)), -6, 2)
     assert ends(world.negate(four), -4, -4)
     assert ends(world.product([phi, four]), 4, 20)
     assert ends(world.product([four, phi]), 4, 20)

@@ -203,6 +203,15 @@ def test_a_tensor_is_bounded_from_below_at_unit_vectors(length: float, monkeypat
     assert float(found.rad()) < 1e-10
 
 
+@pytest.mark.parametrize("sizes", [(1.0, 0.98, 0.97), (0.98, 1.0, 0.97)])
+def test_the_best_of_all_starts_is_taken(sizes: tuple[float, ...]) -> None:
+    """A diagonal tensor has a maximiser for every entry: some starts end at the smaller ones, early or late."""
+    table = np.array([[[arb(0)] * 3] * 3] * 3, dtype=object)
+    for i, size in enumerate(sizes):
+        table[i, i, i] = arb(size)
+    assert abs(float(tensors._form_from_below(table)) - 1.0) < 1e-9
+
+
 def test_a_small_tensor_is_bounded_as_well_as_a_large_one() -> None:
     for size in (0.25, 1.0, 8.0):
         table = np.array([[[arb(0)] * 2] * 2] * 2, dtype=object)
