@@ -363,3 +363,14 @@ def test_an_inner_sum_is_closed_only_if_it_counts_from_the_lowest_outer_index_on
     for k in range(4):
         wanted = sum(max(0, i) for i in range(int(low), k + 1))
         assert value_at(found, {"k": Fraction(k)}) == wanted
+
+
+@pytest.mark.parametrize(
+    "text", ["sum(2**(i - i), (i, 0, k))", "sum(2**(i - i + 3), (i, 0, k))", "sum(2**(0*i), (i, 0, k))"]
+)
+def test_an_exponent_in_which_the_index_cancels_is_no_geometric_sum(text: str) -> None:
+    claim = claim_of("k <= 1", RANGES)
+    found = closed(parse(text), claim)
+    for k in range(4):
+        wanted = (8 if "3" in text else 1) * (k + 1)
+        assert value_at(found, {"k": Fraction(k)}) == wanted
