@@ -290,10 +290,16 @@ def _sign(at: Intervals, a: Interval) -> Interval:
     return tuple(Fraction((x > 0) - (x < 0)) for x in a)  # type: ignore[return-value]
 
 
-def _half(at: Intervals, a: Interval, sign: int) -> Interval:
-    """(exp(x) +- exp(-x))/2."""
-    plus, minus = at.exp(a), at.exp((-a[1], -a[0]))
+def _half(at: Intervals, x: Fraction, sign: int) -> Interval:
+    """(exp(x) +- exp(-x))/2 at one point."""
+    plus, minus = at.exp((x, x)), at.exp((-x, -x))
     return at.multiply((Fraction(1, 2),) * 2, at.add(plus, minus if sign > 0 else (-minus[1], -minus[0])))
+
+
+def _cosh(at: Intervals, a: Interval) -> Interval:
+    """Even, and rising from 1 at 0."""
+    near, far = sorted(map(abs, a))
+    return max(ONE, _half(at, ZERO if a[0] <= 0 <= a[1] else near, 1)[0]), _half(at, far, 1)[1]
 
 
 RULES: dict[str, Callable[..., Interval]] = {
@@ -309,8 +315,8 @@ RULES: dict[str, Callable[..., Interval]] = {
     "sin": lambda at, a: at.cosine(a, True),
     "cos": lambda at, a: at.cosine(a, False),
     "tan": lambda at, a: at.multiply(at.cosine(a, True), at.inverse(at.cosine(a, False))),
-    "sinh": lambda at, a: _half(at, a, -1),
-    "cosh": lambda at, a: _half(at, a, 1),
+    "sinh": lambda at, a: (_half(at, a[0], -1)[0], _half(at, a[1], -1)[1]),
+    "cosh": _cosh,
     "tanh": Intervals.tanh,
     "abs": lambda at, a: (max(ZERO, a[0], -a[1]), max(-a[0], a[1])),
     "plus": lambda at, a: (max(ZERO, a[0]), max(ZERO, a[1])),

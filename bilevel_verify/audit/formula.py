@@ -321,4 +321,6 @@ def _finding(claim: ScalarClaim, vectors: tuple[str, ...], decision: Decision, n
         printed=to_latex(tree.Compare((claim.left, claim.right), (claim.op,))),
         counterexample=exact_text(decision.point) if refuted else None,
         script=scalar_script(numbers, decision.point) if refuted and numbers is not None else None,
+        claim=claim,
+        vectors=vectors,
     )

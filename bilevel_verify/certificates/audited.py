@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
 from bilevel_verify.audit.findings.finding import Finding
-from bilevel_verify.audit.findings.levels import CHECKED, WORD, Levels
+from bilevel_verify.audit.findings.levels import CHECKED, COQ, WORD, Levels, levels_of
 from bilevel_verify.audit.pool import shared
+from bilevel_verify.certificates.coq.accepting import accepted_by_coq, coq_is_here
 from bilevel_verify.certificates.coq.lemmas import PRELUDE, NotWritten, lemma
 from bilevel_verify.certificates.finding import Certificate, certify
 from bilevel_verify.errors import InputError
@@ -36,7 +37,8 @@ def with_certificates(
     ----------
     findings : of an audit; verdicts are not changed.
     folder : gets ``PAPER-STATEMENT-CLAIM.json``, one for each accepted certificate; None writes none.
-    coq : gets a file of each paper (``agm_bio.v``), a lemma for each certificate that has a word in Coq.
+    coq : gets a file of each paper (``agm_bio.v``), a lemma for each certificate that has a word in Coq; where Coq is
+        installed it is asked, and rows say what it accepted.
     jobs : processes.
     done : called with (statement, done, total).
 
@@ -52,10 +54,9 @@ def with_certificates(
 
     found = dict(zip(places, shared(_certificate, [findings[place] for place in places], jobs, said)))
     names: Counter[str] = Counter()
-    levels, result, lemmas = Levels(), list(findings), dict[str, list[str]]()
+    result, lemmas = list(findings), dict[str, dict[str, str]]()
     for place in places:
         certificate, row = found[place], findings[place].row
-        levels.add(row.verdict, WORD if certificate is None else CHECKED)
         details = {**row.details, "certificate": WORD if certificate is None else CHECKED}
         reason = row.reason
         if certificate is not None:
@@ -65,14 +66,29 @@ def with_certificates(
             if folder is not None:
                 details["certificate_file"] = _write(folder, f"{name}.json", certificate.text + "\n")
             if coq is not None and (shown := _lemma(certificate, name)):
-                details["coq_file"] = coq_file(row.paper or "")
-                lemmas.setdefault(details["coq_file"], []).append(shown)
+                details["coq_file"], details["coq_lemma"] = coq_file(row.paper or ""), lemma_name(name)
+                lemmas.setdefault(details["coq_file"], {})[lemma_name(name)] = shown
             reason = f"{reason}; {certificate.short}" if certificate.short else reason
         result[place] = replace(findings[place], row=replace(row, details=details, reason=reason))
     for file, texts in lemmas.items():
         assert coq is not None
-        _write(coq, file, "\n".join([PRELUDE, *texts]))
-    return result, levels
+        _write(coq, file, "\n".join([PRELUDE, *texts.values()]))
+    result = _with_coq(result, lemmas, jobs)
+    return result, levels_of(result[place].row for place in places)
+
+
+def _with_coq(findings: list[Finding], lemmas: Mapping[str, Mapping[str, str]], jobs: int) -> list[Finding]:
+    """Rows whose lemma the Coq of this machine accepts say so; without one nothing is said."""
+    if not lemmas or not coq_is_here():
+        return findings
+    known = {(file, name) for file, texts in lemmas.items() for name in accepted_by_coq(texts, jobs)}
+    result = []
+    for finding in findings:
+        details = finding.row.details
+        if (details.get("coq_file"), details.get("coq_lemma")) in known:
+            finding = replace(finding, row=replace(finding.row, details={**details, "certificate": COQ}))
+        result.append(finding)
+    return result
 
 
 def coq_file(paper: str) -> str:
@@ -84,9 +100,14 @@ def coq_file(paper: str) -> str:
 def _lemma(certificate: Certificate, name: str) -> str:
     """The certificate as a lemma; "" where Coq files have no word for it."""
     try:
-        return lemma(certificate.text, "c_" + re.sub(r"\W", "_", name))
+        return lemma(certificate.text, lemma_name(name))
     except NotWritten:
         return ""
+
+
+def lemma_name(name: str) -> str:
+    """The name of a certificate as Coq takes it."""
+    return "c_" + re.sub(r"\W", "_", name)
 
 
 def _write(folder: Path, name: str, text: str) -> str:

@@ -284,13 +284,13 @@ def _maxima(data: object) -> Iterator[list[Any]]:
             yield from _maxima(part)
 
 
-def _logs(data: object) -> Iterator[Any]:
-    """The arguments of the logarithms of a tree."""
+def _inside_logs(data: object) -> Iterator[Any]:
+    """Numbers whose logarithm is near: the arguments of the logarithms of a tree, and its exponentials."""
     if isinstance(data, list):
-        if data[0] == "log":
-            yield data[1]
+        if data[0] in ("log", "exp"):
+            yield data[1] if data[0] == "log" else data
         for part in data[1:]:
-            yield from _logs(part)
+            yield from _inside_logs(part)
 
 
 def _sums(data: object) -> Iterator[Any]:
@@ -327,10 +327,10 @@ def derived(search: Search, draft: Draft, element: Poly) -> None:
             draft.add("log-rises", ["<=", 1, inside])
         elif a.kind == "floor":
             draft.add("floor", written(a.args[0]))
-    for inside in dict.fromkeys(str(node) for node in _logs(draft.claim)):
+    for inside in dict.fromkeys(str(node) for node in _inside_logs(draft.claim)):
         key = ("printed", inside)
         if key not in draft.tried:
-            argument = next(node for node in _logs(draft.claim) if str(node) == inside)
+            argument = next(node for node in _inside_logs(draft.claim) if str(node) == inside)
             if draft.add("log", argument) and draft.add("log", ["/", 1, argument]):
                 draft.tried.add(key)
     _log_ratios(draft, [a for a in occurring if a.kind == "log"])

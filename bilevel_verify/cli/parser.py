@@ -171,6 +171,7 @@ def _solve(commands: argparse._SubParsersAction[Parser]) -> None:
     c.add_argument("--eps", metavar="E", help="target accuracy")
     c.add_argument("--statement", metavar="STATEMENT", help="theorem whose parameters are taken")
     c.add_argument("--truth", action="store_true", help="compare the output with the truth")
+    c.add_argument("--certificates", metavar="DIR", help="write certificates of the truth (needs --truth)")
     _run_options(c)
     c.add_argument("--out", metavar="DIR", help="write run.json and the trace as CSV")
 
@@ -192,6 +193,7 @@ def _constants(commands: argparse._SubParsersAction[Parser]) -> None:
     c.add_argument("--latex", action="store_true", help="a LaTeX table")
     c.add_argument("--why", action="store_true", help="show the derivations")
     c.add_argument("--out", metavar="DIR", help="write constants.json and constants.tex")
+    c.add_argument("--certificates", metavar="DIR", help="write certificates (check: python -m bilevel_check DIR)")
 
 
 def _audit(commands: argparse._SubParsersAction[Parser]) -> None:
@@ -212,10 +214,15 @@ def _audit(commands: argparse._SubParsersAction[Parser]) -> None:
     text = "also judge N (2) mutants of every proved link and print what became of them"
     c.add_argument("--controls", type=_natural, nargs="?", const=2, metavar="N", help=text)
     c.add_argument("--out", metavar="DIR", help="write a report, an errata page for each paper, counterexample scripts")
-    text = "find a certificate for each decided relation and write it to DIR (check: python -m bilevel_check DIR)"
-    c.add_argument("--certificates", metavar="DIR", help=text)
-    c.add_argument("--coq", metavar="DIR", help="write what Coq 8.16 can check as Coq files (needs no Coq to write)")
+    _evidence(c)
     _strict(c)
+
+
+def _evidence(command: argparse.ArgumentParser) -> None:
+    text = "find a certificate for each decided relation and write it to DIR (check: python -m bilevel_check DIR)"
+    command.add_argument("--certificates", metavar="DIR", help=text)
+    text = "write them as files for Coq 8.16 (needs no Coq to write; where it is installed, it is asked)"
+    command.add_argument("--coq", metavar="DIR", help=text)
 
 
 def _beside_print(command: argparse.ArgumentParser) -> None:
@@ -254,6 +261,7 @@ def _check(commands: argparse._SubParsersAction[Parser]) -> None:
     _memory(c)
     c.add_argument("--out", metavar="DIR", help="write a script for every refutation; it needs mpmath alone")
     c.add_argument("--seed", type=_natural, default=0, metavar="N", help="seed of the search")
+    _evidence(c)
     _strict(c)
 
 

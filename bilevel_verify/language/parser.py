@@ -142,6 +142,8 @@ def _syntax_hint(text: str) -> str:
     for wrong, right in (("=<", "<="), ("=>", ">="), ("<>", "")):
         if wrong in text:
             return f"{wrong!r} is no relation" + (f"; write {right!r}" if right else "")
+    if re.search(r"(?<![<>=!:])=(?!=)", text):
+        return "'=' is no relation; write '=='"
     word = r"(?:and|or|if|else|in|not|is|for)\b"
     number_or_bracket = rf"((?<![\w.])\d+\.?\d*|\))\s*(?=[A-Za-z(])(?!{word})"
     name = rf"\b(?!{word})([A-Za-z_]\w*)\s+(?=[\w(])(?!{word})"

@@ -230,3 +230,16 @@ def enclose(number: Any) -> tuple[float, float]:
         if low > -math.inf and high - low <= 1e-14 * max(abs(low), 1e-300):
             return low, high
     return low, high
+
+
+def outward(low: Any, high: Any) -> tuple[float, float]:
+    """The smallest interval of floats around an interval with exact ends: what is shown on it holds between them."""
+    return enclose(low)[0], enclose(high)[1]
+
+
+def inward(low: Any, high: Any) -> tuple[float, float]:
+    """The floats inside an interval with exact ends: the float next to an end such as 1/3 may lie outside.
+
+    The first is larger than the second where no float is inside.
+    """
+    return enclose(low)[1], enclose(high)[0]

@@ -13,7 +13,7 @@ from bilevel_verify import language
 from bilevel_verify.errors import ProblemError
 from bilevel_verify.problems import feasible as sets
 from bilevel_verify.problems.fields import read_data, read_domain, read_feasible, read_known, read_start, within
-from bilevel_verify.problems.foreign import is_foreign, read_foreign
+from bilevel_verify.problems.foreign import Reading, is_foreign, read_foreign
 from bilevel_verify.problems.formulas import FormulaReader, read_definitions
 from bilevel_verify.problems.names import block_names
 from bilevel_verify.problems.numbers import read_knobs
@@ -182,7 +182,8 @@ def _membership(
 
 def _texts(formulas: Mapping[str, object], define: Mapping[str, str], scope: FormulaReader) -> dict[str, str]:
     """The formulas as text of the expression language."""
-    texts = {name: scope.plain(value) if isinstance(value, str) else to_text(value) for name, value in formulas.items()}
+    plain = {name: v.expression if isinstance(v, Reading) else v for name, v in formulas.items()}
+    texts = {name: scope.plain(value) if isinstance(value, str) else to_text(value) for name, value in plain.items()}
     abbreviations = {head.partition("(")[0].strip(): head for head in define}
     return texts | {head: scope.definitions[name].text for name, head in abbreviations.items()}
 

@@ -21,6 +21,8 @@ DRAWS = 40
 MOST_NEEDS = 64
 """Needs of one formula that are tried: those that the result does not show are few."""
 Range = tuple[sympy.Expr, sympy.Expr]
+Membership = Callable[[Mapping[sympy.Symbol, sympy.Expr]], bool]
+"""Whether a point (letters that it lacks at will) counts."""
 MISSED = {"positive": "not positive", "nonnegative": "negative", "nonzero": "0"}
 
 
@@ -78,7 +80,7 @@ def witness(
     needs: Sequence[Need],
     result: sympy.Expr,
     ranges: Mapping[sympy.Symbol, Range],
-    inside: Callable[[Mapping[sympy.Symbol, sympy.Expr]], bool],
+    inside: Membership,
 ) -> tuple[Need, dict[sympy.Symbol, sympy.Expr]] | None:
     """A need that fails at a point of the ranges (and ``inside``) at which ``result`` is a real number all the same."""
     for need in needs:

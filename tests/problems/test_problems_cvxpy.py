@@ -11,7 +11,7 @@ import pytest
 from seeds import SEED
 
 import bilevel_verify as bv
-from bilevel_verify.errors import ProblemError
+from bilevel_verify.errors import ExpressionError, ProblemError
 
 DATA = np.array([[1.0, -2.0, 0.5], [0.25, 3.0, -1.0]])
 WEIGHTS = np.diag([1.0, 2.0, 3.0]) + 0.5
@@ -105,3 +105,25 @@ def test_relative_entropy_has_no_value_where_both_are_negative(atom: Callable[[A
     assert oracles.value_f(x.value, y.value) == pytest.approx(float(atom(x, y).value[0]), rel=1e-12)
     for point in ((-1.0, -2.0), (-2.0, -1.0), (1.0, -1.0), (-1.0, 1.0)):
         assert not np.isfinite(oracles.value_f(np.array(point[:1]), np.array(point[1:])))
+
+
+UNDEFINED = {
+    "exponential of a logarithm": (lambda x: cp.exp(cp.log(x[0])) + x[1] ** 2, "x1 = -1"),
+    "quotient of equals": (lambda x: x[0] / x[0] + x[1], "x1 = 0"),
+    "difference of logarithms": (lambda x: cp.log(x[0]) - cp.log(x[0]) + x[1] ** 2, "x1 = 0"),
+    "square of a root": (lambda x: cp.power(cp.sqrt(x[0]), 2) + x[1], "x1 = -1"),
+    "nothing times a logarithm": (lambda x: 0 * cp.log1p(x[0]) + x[1] ** 2, "x1 = -1"),
+}
+
+
+@pytest.mark.parametrize("name", UNDEFINED)
+def test_an_expression_without_a_value_is_not_read_as_a_formula_that_has_one(name: str) -> None:
+    variable = cp.Variable(2, name="x")
+    variable.value = [5.0, 6.0]
+    expression, where = UNDEFINED[name][0](variable), UNDEFINED[name][1]
+    with pytest.raises(ExpressionError, match="has no value at") as caught:
+        bv.single_level(f=expression, x=["x1", "x2"])
+    assert where in str(caught.value)
+    assert "as written" in str(caught.value)
+    assert bv.single_level(f=expression, x=["x1", "x2"], domain={"x": (1, 2)}).f.is_finite is not False
+    assert variable.value.tolist() == [5.0, 6.0], "the user's own values stay"

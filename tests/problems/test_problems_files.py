@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bilevel_verify.errors import InputError
+from bilevel_verify.errors import InputError, ProblemError
 from bilevel_verify.problems import (
     Box,
     ProblemFamily,
@@ -72,6 +72,12 @@ def test_round_trip_of_problems_from_sympy(tmp_path):
     path = save(problem, tmp_path / "p.toml")
     assert load(path).content_hash() == problem.content_hash()
     assert load(path).title == problem.title
+
+
+def test_a_set_without_its_name_says_so_whatever_stands_beside():
+    text = 'kind = "simple_bilevel"\nf = "x1"\ng = "x1**2"\nx = "x1"\n[feasible]\nkind = "ball"\nradius = 1\n'
+    with pytest.raises(ProblemError, match="a table with a field 'set', one of WholeSpace, Ball"):
+        loads(text)
 
 
 def test_round_trip_of_feasible_sets():

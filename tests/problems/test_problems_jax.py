@@ -11,7 +11,7 @@ from seeds import SEED
 
 import bilevel_verify as bv
 from bilevel_verify import atoms
-from bilevel_verify.errors import ProblemError
+from bilevel_verify.errors import ExpressionError, ProblemError
 
 jax = pytest.importorskip("jax", reason="extra: jax")
 jnp: Any = pytest.importorskip("jax.numpy", reason="extra: jax")
@@ -133,3 +133,28 @@ def test_what_is_no_formula_is_refused_in_one_line(formula: Callable[..., Any], 
         bv.bilevel(f=formula, g="y1**2 + y2**2 + y3**2", x="x1 x2", y="y1 y2 y3")
     assert str(caught.value).startswith("f")
     assert "\n" not in str(caught.value)
+
+
+UNDEFINED: dict[str, tuple[Callable[[Any], Any], str]] = {
+    "exponential of a logarithm": (lambda x: jnp.exp(jnp.log(x[0])) + x[1] ** 2, "x1 = -1"),
+    "quotient of equals": (lambda x: x[0] / x[0] + x[1], "x1 = 0"),
+    "square of a root": (lambda x: jnp.sqrt(x[0]) ** 2 + x[1] ** 2, "x1 = -1"),
+    "integer powers": (lambda x: x[0] ** -1 * x[0] + x[1], "x1 = 0"),
+    "difference of logarithms": (lambda x: jnp.log1p(x[0]) - jnp.log1p(x[0]) + x[1] ** 2, "x1 = -1"),
+    "power of a power": (lambda x: (x[0] ** 0.25) ** 4 + x[1], "x1 = -1"),
+}
+
+
+@pytest.mark.parametrize("name", UNDEFINED)
+def test_a_function_without_a_value_is_not_read_as_a_formula_that_has_one(name: str) -> None:
+    function, where = UNDEFINED[name]
+    with pytest.raises(ExpressionError, match="has no value at") as caught:
+        bv.single_level(f=function, x=["x1", "x2"])
+    assert where in str(caught.value)
+    assert "as written" in str(caught.value)
+    assert bv.single_level(f=function, x=["x1", "x2"], domain={"x": (1, 2)}).f.is_finite is not False
+
+
+def test_branches_that_are_not_taken_need_nothing() -> None:
+    f = bv.single_level(f=lambda x: jnp.where(x[0] > 0, x[0] / x[0], 1.0) + x[1] ** 2, x=["x1", "x2"]).f
+    assert f == 1 + bv.single_level(f="x2**2", x=["x1", "x2"]).f

@@ -1,4 +1,4 @@
-"""On what a decided row stands: a certificate that the small checker accepts, or the word of the engine alone."""
+"""On what a decided row stands: a certificate of the small checker, of Coq too, or the word of the engine alone."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from bilevel_verify.checks.verdicts.verdict import Row
 
-CHECKED, WORD = "accepted by the small checker", "engine's word only"
+COQ, CHECKED, WORD = "accepted by the small checker and by Coq", "accepted by the small checker", "engine's word only"
 
 
 @dataclass(slots=True)
@@ -29,7 +29,7 @@ class Levels:
         lines = []
         for verdict, levels in sorted(self.rows.items()):
             total = sum(levels.values())
-            shown = ", ".join(f"{levels[level]} {level}" for level in (CHECKED, WORD) if levels[level])
+            shown = ", ".join(f"{levels[level]} {level}" for level in (COQ, CHECKED, WORD) if levels[level])
             percent = 100 * (total - levels[WORD]) // total
             lines.append(f"certificates, {verdict}: {shown} ({percent} % of {total} can be checked)")
         return "\n".join(lines) or "certificates: no relation was decided"

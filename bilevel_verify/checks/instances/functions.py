@@ -19,6 +19,7 @@ from bilevel_verify.checks.claims.tensors import stacked
 from bilevel_verify.checks.claims.values import EvaluationError, Matrix, Value, Vector
 from bilevel_verify.checks.instances.tabulate import Table, key_of
 from bilevel_verify.errors import MathematicalError
+from bilevel_verify.numbers.rounding import inward
 from bilevel_verify.problems.problem import Problem
 from bilevel_verify.truth.arithmetic.algebra import Balls
 from bilevel_verify.truth.arithmetic.enclosure import Certainty, weakest
@@ -50,7 +51,7 @@ class ProblemFunctions:
         self._memory: dict[Any, tuple[Any, Any]] = {}
         self._guess: dict[str, list[float]] = {}
         ends = [problem.range_of(symbol) for symbol in (*problem.x, *problem.y)]
-        self._ranges = [(arb(float(low)), arb(float(high))) for low, high in ends]
+        self._ranges = [tuple(map(arb, inward(low, high))) for low, high in ends]
 
     def forget(self) -> None:
         """Drop remembered values (called between epochs)."""

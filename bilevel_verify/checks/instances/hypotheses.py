@@ -24,6 +24,7 @@ from bilevel_verify.checks.verdicts.verdict import Verdict
 from bilevel_verify.constants.bound.constant import Constant, safe_decimal
 from bilevel_verify.errors import MathematicalError
 from bilevel_verify.numbers import exact
+from bilevel_verify.numbers.rounding import inward
 from bilevel_verify.theorems.card import Statement
 from bilevel_verify.theorems.letters.given import Given
 from bilevel_verify.theorems.letters.resolve import Resolved
@@ -227,10 +228,8 @@ def _points(instance: Instance, trajectory: RecordedRun) -> Iterable[tuple[str, 
 
 def _inside(instance: Instance, block: str, point: Vector) -> bool:
     symbols: Sequence[object] = instance.problem.x if block == "x" else instance.problem.y
-    ends = [instance.problem.range_of(symbol) for symbol in symbols]
-    return all(
-        bool(arb(float(low)) <= a) and bool(a <= arb(float(high))) for (low, high), a in zip(ends, point.entries)
-    )
+    ends = [inward(*instance.problem.range_of(symbol)) for symbol in symbols]
+    return all(bool(arb(low) <= a) and bool(a <= arb(high)) for (low, high), a in zip(ends, point.entries))
 
 
 def _lower_points(functions: ProblemFunctions, point: Vector, label: str) -> str:

@@ -18,6 +18,7 @@ from bilevel_verify.checks.claims.values import Matrix, Value, Vector
 from bilevel_verify.intervals.batch import Interval
 from bilevel_verify.intervals.elementary import ball_ends
 from bilevel_verify.language import tree
+from bilevel_verify.numbers.rounding import inward
 from bilevel_verify.theorems.card import Claim
 from bilevel_verify.truth.arithmetic.algebra import Boxes
 from bilevel_verify.truth.arithmetic.enclosure import Certainty
@@ -94,7 +95,8 @@ def _tabulate_chunk(truth: Truth, wanted: set[str], X: np.ndarray, lam: arb | No
 def _inside(truth: Truth, block: Sequence[Symbol], values: list[Interval]) -> np.ndarray:
     """Rows whose enclosure lies in the declared ranges of a block: convexity of the lower level is certified there."""
     ends = [truth.problem.range_of(symbol) for symbol in block]
-    fine = [(entry.lo >= float(low)) & (entry.hi <= float(high)) for entry, (low, high) in zip(values, ends)]
+    inner = [inward(low, high) for low, high in ends]
+    fine = [(entry.lo >= low) & (entry.hi <= high) for entry, (low, high) in zip(values, inner)]
     return np.asarray(np.logical_and.reduce(fine))
 
 

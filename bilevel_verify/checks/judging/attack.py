@@ -25,6 +25,7 @@ from bilevel_verify.checks.instances.simple import functions_of
 from bilevel_verify.checks.judging.rows import as_claimed, on_a_box, row_of
 from bilevel_verify.checks.verdicts.verdict import Row, Verdict
 from bilevel_verify.errors import MathematicalError
+from bilevel_verify.numbers.rounding import inward
 from bilevel_verify.numbers.trees import Bound
 from bilevel_verify.theorems.card import Claim
 from bilevel_verify.theorems.card_parts import Domain, Expression
@@ -203,7 +204,9 @@ def _whole_letter(name: str, domain: Domain, low: float, high: float) -> Letter:
 def _domain_letter(name: str, space: str, case: Case) -> Letter:
     problem = case.problem
     symbols = problem.x if space == "x" else problem.y if space == "y" else problem.variables
-    ends = [tuple(float(e) for e in problem.range_of(symbol)) for symbol in symbols]
+    ends = [inward(*problem.range_of(symbol)) for symbol in symbols]
+    if any(a > b for a, b in ends):
+        raise EvaluationError(f"precision: no float lies in the declared range of {name}")
     low = np.array([a if isfinite(a) else (b - 2 * REACH if isfinite(b) else -REACH) for a, b in ends])
     high = np.array([b if isfinite(b) else (a + 2 * REACH if isfinite(a) else REACH) for a, b in ends])
     return Letter(name, len(symbols), lambda u: v.vector(_feasible(case, np.clip(low + u * (high - low), low, high))))

@@ -19,7 +19,7 @@ from bilevel_verify.checks.claims.claims import Judged
 from bilevel_verify.intervals.batch import Interval, sum_of
 from bilevel_verify.intervals.elementary import ball_ends
 from bilevel_verify.language import tree
-from bilevel_verify.numbers.rounding import down, up
+from bilevel_verify.numbers.rounding import down, outward, up
 
 if TYPE_CHECKING:
     from bilevel_verify.checks.instances.case import Case
@@ -75,7 +75,7 @@ def prove(case: Case, judged: Judged) -> str | None:
     quantified = [(name, domain) for name, domain in claim.for_.items()]
     if len(quantified) != 1 or quantified[0][1].kind != "domain" or quantified[0][1].space != "x":
         return None
-    ends = [tuple(float(e) for e in problem.range_of(symbol)) for symbol in problem.x]
+    ends = [outward(*problem.range_of(symbol)) for symbol in problem.x]
     if problem.dx > 2 or not np.all(np.isfinite(ends)) or case.functions is None or claim.where:
         return None
     if judged.link.op not in ("<=", "<", ">=", ">"):

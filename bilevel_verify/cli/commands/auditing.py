@@ -55,7 +55,7 @@ def audit_command(arguments: argparse.Namespace) -> int:
     cards = _cards(papers)
     findings += _attacked(cards, arguments, progress)
     progress.close()
-    findings, levels = _certified(findings, arguments)
+    findings, levels = _certified(findings, arguments, arguments.jobs or os.cpu_count() or 1)
     if errors and not cards:
         if arguments.json:
             output.print_json({"error": errors[0], "errors": errors})
@@ -130,7 +130,7 @@ def _errata_record(cards: Sequence[Any], findings: Sequence[Any], reports: Mappi
     ]
 
 
-def _certified(findings: list[Finding], arguments: argparse.Namespace) -> tuple[list[Any], Any]:
+def _certified(findings: list[Finding], arguments: argparse.Namespace, jobs: int) -> tuple[list[Any], Any]:
     """The findings with what they stand on, and the counts; None where no certificates were asked for."""
     if not (arguments.certificates or arguments.coq):
         return findings, None
@@ -138,7 +138,7 @@ def _certified(findings: list[Finding], arguments: argparse.Namespace) -> tuple[
 
     progress = _Progress(quiet=arguments.json)
     folder, coq = (Path(name) if name else None for name in (arguments.certificates, arguments.coq))
-    found, levels = with_certificates(findings, folder, arguments.jobs or os.cpu_count() or 1, progress, coq)
+    found, levels = with_certificates(findings, folder, jobs, progress, coq)
     progress.close()
     return found, levels
 
@@ -183,15 +183,17 @@ def check_command(arguments: argparse.Namespace) -> int:
     if echo is not None and not arguments.json:
         output.show(f"understood: {echo.text}")
     limits = {"seed": arguments.seed, "seconds": arguments.budget, "memory": memory}
-    findings = check(arguments.formula, ranges, conditions, **limits)
+    findings, levels = _certified(check(arguments.formula, ranges, conditions, **limits), arguments, jobs=1)
     if arguments.out:
         _write_scripts(findings, Path(arguments.out))
     if arguments.json:
         rows = [f.to_dict() for f in findings]
-        output.print_json({"rows": rows})
+        output.print_json({"rows": rows} | ({"certificates": levels.to_dict()} if levels else {}))
         return output.exit_status(rows, arguments.strict)
     status = _show(findings, arguments)
     _show_values(findings, written=bool(arguments.out))
+    if levels:
+        output.show(str(levels))
     assumed = findings[0].row.details["taken_positive"]
     if assumed:
         output.show(f"no range given, taken positive: {', '.join(assumed)}")

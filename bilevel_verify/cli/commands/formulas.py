@@ -13,6 +13,9 @@ from bilevel_verify.cli.commands.constant_table import constants_latex, show
 from bilevel_verify.errors import BilevelVerifyError, InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from bilevel_verify.constants import Constant
     from bilevel_verify.constants.papers import LetterSet
 
 LONGEST = 1500
@@ -65,6 +68,9 @@ def constants_command(arguments: argparse.Namespace) -> int:
             found[name] = constant_record(table[name])
         except BilevelVerifyError as error:
             found[name] = {"name": name, "value": None, "reason": " ".join(str(error).split())}
+    said = _certificates(table, [name for name in found if found[name]["value"] is not None], arguments.certificates)
+    for name, record in said.items():
+        found[name.partition(" ")[0]]["certificate"] = record
     if arguments.out:
         texts = {
             "constants.json": json.dumps(found, indent=1, allow_nan=False),
@@ -78,7 +84,24 @@ def constants_command(arguments: argparse.Namespace) -> int:
     else:
         closed = {name: str(table[name].exact) for name in table if found[name].get("exact")}
         show(found, {name: text for name, text in closed.items() if not _plain(text)}, arguments.why)
+        if said:
+            from bilevel_verify.certificates.numbers.writing import lines_of
+
+            output.line("\n".join(["", *lines_of(said, Path(arguments.certificates))]))
     return 0
+
+
+def _certificates(table: Mapping[str, Constant], names: list[str], folder: str | None) -> dict[str, dict[str, object]]:
+    """Certificates of the constants, written; nothing without a folder."""
+    if folder is None:
+        return {}
+    from bilevel_verify.certificates.numbers.constants import certified_constant
+    from bilevel_verify.certificates.numbers.writing import write_certificates
+    from bilevel_verify.constants.api import Constants
+
+    if not isinstance(table, Constants):
+        raise InputError("--certificates: constants of a family depend on its letters; give one member")
+    return write_certificates(table.problem.name, [certified_constant(table, name) for name in names], Path(folder))
 
 
 def _definitions(paper: str) -> str | LetterSet:

@@ -39,13 +39,38 @@ def solve_command(arguments: argparse.Namespace) -> int:
     if arguments.truth:
         record["truth"] = truth_at(problem, run.x)
         record["promised"] = _promised(arguments.method, arguments.statement)
+    if arguments.certificates:
+        record["certificates"] = _certificates(problem, run.x, arguments)
     if arguments.out:
         _write(run, record, Path(arguments.out))
     if arguments.json:
         output.print_json(record)
     else:
         _show(record)
+        if arguments.certificates:
+            from bilevel_verify.certificates.numbers.writing import lines_of
+
+            output.line("\n".join(["", *lines_of(record["certificates"], Path(arguments.certificates))]))
     return 0
+
+
+def _certificates(problem: Any, x: Any, arguments: argparse.Namespace) -> dict[str, dict[str, object]]:
+    """Certificates of the least value and of y* at the output, written."""
+    from fractions import Fraction
+
+    from bilevel_verify.certificates.numbers.truth import certified_ball, certified_minimum
+    from bilevel_verify.certificates.numbers.writing import write_certificates
+    from bilevel_verify.truth import truth
+
+    if not arguments.truth:
+        raise InputError("--certificates: certificates are of the truth; add --truth")
+    if problem.kind not in ("single_level", "bilevel", "minimax"):
+        raise InputError(f"--certificates: none for problems of the kind {problem.kind}")
+    answers = truth(problem)
+    numbers = [*certified_minimum(answers)]
+    if problem.y:
+        numbers.append(certified_ball(answers, {v.name: Fraction(float(value)) for v, value in zip(problem.x, x)}))
+    return write_certificates(problem.name, numbers, Path(arguments.certificates))
 
 
 def _promised(method: str, statement: str | None) -> list[str]:

@@ -191,6 +191,8 @@ def indices_of(cursor: Cursor, entry: Entry, items: Sequence[Item]) -> list[tree
     if _side_by_side(items) and cursor.context.notation.options.get("subscripts") != "product":
         readings = ("two indices", "their product")
         raise inside.error("ambiguous", "two letters side by side in a subscript", None, readings)
+    if inside.sees("mark", "+"):  # x_{+1}: an index lost its letter
+        raise inside.error("syntax", "a subscript that begins with '+'")
     out = [expression(inside).node]
     while inside.sees("mark", ",", ";"):
         inside.take()

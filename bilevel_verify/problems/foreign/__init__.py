@@ -7,8 +7,9 @@ from collections.abc import Mapping
 import sympy
 
 from bilevel_verify.errors import ProblemError
+from bilevel_verify.problems.foreign.needs import Reading
 
-__all__ = ["is_foreign", "read_foreign"]
+__all__ = ["Reading", "is_foreign", "read_foreign"]
 
 
 def is_foreign(value: object) -> bool:
@@ -18,8 +19,8 @@ def is_foreign(value: object) -> bool:
     return _of_cvxpy(value) or callable(value)
 
 
-def read_foreign(field: str, value: object, blocks: Mapping[str, tuple[sympy.Symbol, ...]]) -> sympy.Expr:
-    """The formula ``field`` as a SymPy expression of the variables of the blocks.
+def read_foreign(field: str, value: object, blocks: Mapping[str, tuple[sympy.Symbol, ...]]) -> Reading:
+    """The formula ``field`` as a SymPy expression of the variables of the blocks, and where the original has values.
 
     Parameters
     ----------

@@ -16,6 +16,7 @@ import sympy
 
 from bilevel_verify import atoms
 from bilevel_verify.errors import MathematicalError, ProblemError
+from bilevel_verify.problems.definedness import unshown
 from bilevel_verify.problems.expression_arrays import exact_number, objects
 from bilevel_verify.problems.foreign.entries import (
     Budget,
@@ -30,13 +31,14 @@ from bilevel_verify.problems.foreign.entries import (
     scalar_function,
     smallest,
 )
+from bilevel_verify.problems.foreign.needs import Needs, Reading
 
 Blocks = Mapping[str, tuple[sympy.Symbol, ...]]
 MOST_DENOMINATOR = 10_000
 RESTRICTIONS = ("nonneg", "nonpos", "pos", "neg", "boolean", "integer", "symmetric", "diag", "PSD", "NSD", "sparsity")
 
 
-def read_expression(field: str, expression: Any, blocks: Blocks) -> sympy.Expr:
+def read_expression(field: str, expression: Any, blocks: Blocks) -> Reading:
     """The expression over the symbols of ``blocks``.
 
     Raises
@@ -44,12 +46,27 @@ def read_expression(field: str, expression: Any, blocks: Blocks) -> sympy.Expr:
     ProblemError : an atom without a formula here, a variable that is no block and no letter of one, a parameter
         without a value.
     """
-    return scalar(_Fold(field, blocks).visit(expression), field)
+    fold = _Fold(field, blocks)
+    found = scalar(fold.visit(expression), field)
+
+    def has_value(point: Mapping[sympy.Symbol, sympy.Expr]) -> bool:
+        kept = {variable: variable.value for variable in expression.variables()}
+        try:
+            for variable in kept:
+                numbers = [float(point[letter]) for letter in fold.variable(variable).reshape(-1, order="F")]
+                variable.value = np.reshape(numbers, variable.shape, order="F")
+            with np.errstate(all="ignore"):
+                return expression.value is not None and bool(np.all(np.isfinite(expression.value)))
+        finally:  # the user's own values stay
+            for variable, value in kept.items():
+                variable.value = value
+
+    return Reading(found, unshown(fold.needs, found), has_value)
 
 
 class _Fold:
     def __init__(self, field: str, blocks: Blocks) -> None:
-        self.field, self.blocks, self.budget = field, blocks, Budget(field)
+        self.field, self.blocks, self.budget, self.needs = field, blocks, Budget(field), Needs()
         self.letters = {symbol.name: symbol for block in blocks.values() for symbol in block}
 
     def visit(self, node: Any) -> Entries:
@@ -66,6 +83,8 @@ class _Fold:
         atom = ATOMS.get(kind.lower())
         if atom is None:
             raise ProblemError(f"{self.field}: the atom {kind!r} of CVXPY has no closed formula here")
+        exponent = _exponent(node) if kind.lower() in POWERS else None
+        self.needs.note(OPERATIONS.get(kind.lower(), kind.lower()), operands, exponent)
         try:
             return np.asarray(atom(node, *operands), dtype=object).reshape(node.shape)
         except MathematicalError as reason:
@@ -112,6 +131,9 @@ MOVING = frozenset(
     "upper_tri swapaxes".split()
 )
 """Atoms that copy entries; names in small letters, for releases differ in them."""
+OPERATIONS = MappingProxyType({"divexpression": "div"})
+"""Atoms that need of their operands what an operation of another name needs."""
+POWERS = ("power", "powerapprox")
 
 
 def _one(function: Callable[..., sympy.Basic]) -> Callable[..., Entries]:
@@ -134,10 +156,15 @@ def _times(node: Any, left: Entries, right: Entries) -> Entries:
 
 
 def _power(node: Any, operand: Entries) -> Entries:
-    exponent = exact_number(Fraction(node.p.value.item()).limit_denominator(MOST_DENOMINATOR))
+    exponent = _exponent(node)
     if float(exponent) != float(node.p.value):
         raise MathematicalError(f"the exponent {node.p.value} is no short fraction")
     return elementwise(lambda t: _extended_power(t, exponent), operand)
+
+
+def _exponent(node: Any) -> sympy.Rational:
+    """The exponent of a power as the short fraction that it should be."""
+    return exact_number(Fraction(node.p.value.item()).limit_denominator(MOST_DENOMINATOR))
 
 
 def _extended_power(t: sympy.Expr, exponent: sympy.Rational) -> sympy.Expr:
@@ -219,7 +246,7 @@ ATOMS: Mapping[str, Callable[..., Entries]] = MappingProxyType(
         "quadform": _quadratic,
         "symbolicquadform": _quadratic,
         **dict.fromkeys(("pnorm", "pnormapprox"), _norm),
-        **dict.fromkeys(("power", "powerapprox"), _power),
+        **dict.fromkeys(POWERS, _power),
         **{name: _one(scalar_function(name)) for name in ("exp", "log", "abs", "floor", "ceil", "sin", "cos", "tanh")},
         "log1p": _one(lambda t: sympy.log(1 + t)),
         "logistic": _one(atoms.softplus),

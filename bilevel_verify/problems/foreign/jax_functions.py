@@ -16,9 +16,11 @@ import numpy as np
 import sympy
 
 from bilevel_verify.errors import MissingExtraError, ProblemError
+from bilevel_verify.problems.definedness import unshown
 from bilevel_verify.problems.expression_arrays import objects
 from bilevel_verify.problems.foreign.entries import Budget, Entries, entries, moved, scalar
 from bilevel_verify.problems.foreign.jax_primitives import ELEMENTWISE, MOVING, STRUCTURED
+from bilevel_verify.problems.foreign.needs import Needs, Reading
 
 LONGEST_LOOP = 2_000
 CALLS = {
@@ -40,7 +42,7 @@ class Equation(Protocol):
 
 def read_function(
     field: str, function: Callable[..., object], blocks: Mapping[str, tuple[sympy.Symbol, ...]]
-) -> sympy.Expr:
+) -> Reading:
     """The value of ``function(x, y)`` as an expression; arguments are arrays of shape ``(d,)``, one a block.
 
     Raises
@@ -65,11 +67,20 @@ def read_function(
         if len(traced.jaxpr.outvars) != 1:
             raise ProblemError(f"{field} must return one scalar, and it returns {len(traced.jaxpr.outvars)} values")
         arguments = [objects(names) for names in blocks.values()]
+        reader = _Reader(field)
         try:
-            (result,) = _Reader(field).run(traced, arguments)
+            (result,) = reader.run(traced, arguments)
         except NotImplementedError as reason:
             raise ProblemError(f"{field}: {reason} has no closed formula here") from None
-    return scalar(entries(result), field)
+
+    def has_value(point: Mapping[sympy.Symbol, sympy.Expr]) -> bool:
+        with _doubles(jax):
+            numbers = ([float(point[name]) for name in names] for names in blocks.values())
+            value = function(*(jax.numpy.asarray(block, dtype=float) for block in numbers))
+            return bool(np.all(np.isfinite(np.asarray(value, dtype=float))))
+
+    expression = scalar(entries(result), field)
+    return Reading(expression, unshown(reader.needs, expression), has_value)
 
 
 @contextmanager
@@ -84,7 +95,7 @@ class _Reader:
     """Runs traced programs; values are arrays of expressions, or plain arrays of integers and truth values."""
 
     def __init__(self, field: str) -> None:
-        self.field, self.budget = field, Budget(field)
+        self.field, self.budget, self.needs = field, Budget(field), Needs()
 
     def run(self, closed: Any, arguments: Sequence[Any]) -> list[Any]:
         """Values of the outputs of a closed jaxpr."""
@@ -118,8 +129,10 @@ class _Reader:
         operation: Callable[..., Entries] | None = ELEMENTWISE.get(name) or STRUCTURED.get(name)
         if operation is None:
             raise ProblemError(f"{self.field}: the operation {name!r} of JAX has no closed formula here")
+        operands = [entries(a) for a in arguments]
+        self.needs.note(name, operands, sympy.Integer(equation.params["y"]) if name == "integer_pow" else None)
         try:
-            return [operation(equation.params, *(entries(a) for a in arguments))]
+            return [operation(equation.params, *operands)]
         except NotImplementedError as reason:
             raise ProblemError(f"{self.field}: {name}: {reason}") from None
 

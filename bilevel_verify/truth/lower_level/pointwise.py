@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bilevel_verify.errors import InputError, MathematicalError
 from bilevel_verify.intervals.elementary import balls_in_use
-from bilevel_verify.numbers.rounding import precision
+from bilevel_verify.numbers.rounding import inward, precision
 from bilevel_verify.problems.problem import Problem
 from bilevel_verify.truth.arithmetic.algebra import Balls
 from bilevel_verify.truth.arithmetic.enclosure import Certainty, Enclosure, flattened, weakest
@@ -71,8 +71,8 @@ class Pointwise:
         """:attr:`certainty` at a point of the declared range of x; outside of it convexity is not certified."""
         if self.model.lower is None:
             return self.certainty
-        ranges = (self.problem.range_of(symbol) for symbol in self.problem.x)
-        inside = all(float(a) <= v <= float(b) for v, (a, b) in zip(point_of(x, self.model.dx), ranges, strict=True))
+        ranges = (inward(*self.problem.range_of(symbol)) for symbol in self.problem.x)
+        inside = all(a <= v <= b for v, (a, b) in zip(point_of(x, self.model.dx), ranges, strict=True))
         return self.certainty if inside else weakest(self.certainty, "computed")
 
     @property

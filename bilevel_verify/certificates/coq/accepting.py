@@ -1,0 +1,56 @@
+"""Which lemmas the Coq on this machine accepts: all of them in a few sessions of ``coqtop``, a failed one left behind."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+
+from bilevel_verify.certificates.coq.lemmas import PRELUDE
+
+SECONDS = 60
+"""For one sentence of a proof; Coq itself ends it."""
+COMMENT = re.compile(r"\(\*.*?\*\)", re.DOTALL)
+LONGEST = 3_600
+"""Seconds of a session, which ends only a Coq that does not answer."""
+
+
+def coq_is_here() -> bool:
+    """Whether ``coqtop`` can be run."""
+    return shutil.which("coqtop") is not None
+
+
+def accepted_by_coq(lemmas: Mapping[str, str], jobs: int = 1) -> frozenset[str]:
+    """The names of the lemmas whose proof the kernel accepts.
+
+    Parameters
+    ----------
+    lemmas : name -> text, each a ``Lemma`` of that name with a proof that ends in ``Qed``.
+    jobs : sessions side by side.
+
+    Raises
+    ------
+    FileNotFoundError : there is no ``coqtop``.
+    ValueError : a text that admits what it does not prove.
+    """
+    for name, text in lemmas.items():
+        if unproved := re.search(r"\b(Admitted|Axiom|Parameter|Hypothesis|Conjecture)\b", COMMENT.sub("", text)):
+            raise ValueError(f"{name} says {unproved[0]}")
+    names = list(lemmas)
+    shares = [names[start::jobs] for start in range(min(jobs, len(names)))]
+    with ThreadPoolExecutor(max(len(shares), 1)) as pool:
+        return frozenset(name for found in pool.map(lambda share: _session(share, lemmas), shares) for name in found)
+
+
+def _session(names: list[str], lemmas: Mapping[str, str]) -> list[str]:
+    """One ``coqtop``: an error leaves the proof open, which ``Abort All`` ends; ``Check`` knows what was proved."""
+    parts = [f"{lemmas[name]}\nAbort All.\nCheck {name}.\n" for name in names]
+    script = "\n".join([PRELUDE, f"Set Default Timeout {SECONDS}.", *parts])
+    try:
+        done = subprocess.run(["coqtop", "-q"], input=script, capture_output=True, text=True, timeout=LONGEST)
+    except subprocess.TimeoutExpired:
+        return []
+    said = set(re.findall(r"^(?:\w+ < )*(\w+)\n? *: ", done.stdout, re.MULTILINE))
+    return [name for name in names if name in said]

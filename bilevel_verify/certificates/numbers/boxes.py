@@ -1,0 +1,112 @@
+"""Branch and bound for a certificate: splits until the checker's own intervals show a relation on each leaf."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import sympy
+
+from bilevel_check.intervals import Interval
+from bilevel_check.rules import shown
+from bilevel_check.terms import Refused, Tree, tree, work
+from bilevel_verify.certificates.finding import Certificate, accepted
+from bilevel_verify.certificates.numbers.formulas import data_of_formula
+from bilevel_verify.certificates.statement import NotStated
+
+DEPTH = 50
+"""Splits one below the other: the checker reads certificates of 60 levels."""
+BITS = 64
+EFFORT = 300_000
+"""Counted steps of the checker's arithmetic that one search may take: half as many again as a certificate may cost."""
+
+Ranges = Mapping[str, Interval]
+
+
+class NoTree(Exception):
+    """The intervals do not show the relation on a tree of the size asked for; or there is no word for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """``small op large`` for all values of the letters in their ranges; ``op`` is ``<=`` or ``<``."""
+
+    small: sympy.Expr
+    op: str
+    large: sympy.Expr
+    ranges: Ranges
+
+    def claim(self) -> list[Any]:
+        """The relation as data of a certificate.
+
+        Raises
+        ------
+        NotStated : a function that certificates have no word for.
+        """
+        return [self.op, data_of_formula(self.small), data_of_formula(self.large)]
+
+
+def certificate_on_box(relation: Relation, about: Mapping[str, str], most: int) -> Certificate:
+    """A certificate of the relation by a tree of at most ``most`` boxes, accepted by ``bilevel_check``.
+
+    Raises
+    ------
+    NoTree : why there is none.
+    """
+    try:
+        claim = relation.claim()
+        sides = tree(claim[1]), tree(claim[2])
+        work.left = EFFORT
+        splits = _splits(claim[0], sides, dict(relation.ranges), most)
+    except (NotStated, Refused) as reason:
+        raise NoTree(str(reason)) from None
+    finally:
+        work.start()
+    ends = {name: (str(low), str(high)) for name, (low, high) in relation.ranges.items()}
+    hypotheses = [one for name, (low, high) in ends.items() for one in ([">=", name, low], ["<=", name, high])]
+    lines = [["hypothesis", place] for place in range(len(hypotheses))]
+    statement = {"letters": dict.fromkeys(ends, "real"), "hypotheses": hypotheses, "claim": claim}
+    proof = [*lines, ["boxes", claim, ends, splits]]
+    found = accepted({"about": dict(about), "statement": statement, "proof": proof})
+    if found is None:
+        raise NoTree("the checker refuses the statement")
+    return found
+
+
+def _splits(relation: str, sides: tuple[Tree, Tree], box: dict[str, Interval], most: int) -> Any:
+    """The tree of splits ``[letter, place, below, above]``, None a leaf; the widest letter is halved.
+
+    Raises
+    ------
+    NoTree : more than ``most`` leaves, or boxes that no longer shrink.
+    """
+    op = ">" if relation == "<" else ">="
+    whole = {name: high - low or Fraction(1) for name, (low, high) in box.items()}
+    leaves = 0
+
+    def split(here: dict[str, Interval], depth: int) -> Any:
+        nonlocal leaves
+        if _leaf(op, sides, here):
+            leaves += 1
+            return None
+        name = max(here, key=lambda letter: (here[letter][1] - here[letter][0]) / whole[letter], default="")
+        if not name or depth == 0 or leaves + DEPTH - depth > most or here[name][0] == here[name][1]:
+            raise NoTree(f"no tree of {most} boxes")
+        low, high = here[name]
+        middle = (low + high) / 2
+        below = split({**here, name: (low, middle)}, depth - 1)
+        return [name, str(middle), below, split({**here, name: (middle, high)}, depth - 1)]
+
+    return split(box, DEPTH)
+
+
+def _leaf(op: str, sides: tuple[Tree, Tree], box: dict[str, Interval]) -> bool:
+    """Whether the checker's intervals show the relation on one box; a side not seen to be defined is no."""
+    try:
+        return shown(op, *sides, box, BITS)
+    except Refused:
+        if work.left < 0:  # the effort is spent, which is no word about the box
+            raise
+        return False

@@ -1,0 +1,168 @@
+"""Certificates of constants: an upper bound of a norm, a lower bound of a curvature, as signs of minors on the box.
+
+A symmetric matrix is positive semidefinite if its principal minors are nonnegative, positive definite if its leading
+ones are positive (Sylvester). So ``|M| <= L`` is a sign of the minors of ``L I - M`` and ``L I + M``, or of
+``L^2 I - M M'`` where M is not symmetric, and ``M >= mu I`` of those of ``M - mu I``. The derivatives in M are SymPy's:
+the checker sees formulas, not where they come from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import combinations
+
+import sympy
+
+from bilevel_verify.certificates.finding import Certificate
+from bilevel_verify.certificates.numbers.boxes import NoTree, Ranges, Relation, certificate_on_box
+from bilevel_verify.constants.api import Constants
+from bilevel_verify.constants.bound.constant import Constant
+from bilevel_verify.constants.formula.domain import domain_of
+from bilevel_verify.constants.papers import Letter
+from bilevel_verify.problems.problem import Problem
+
+SLACKS = ((Fraction(0), 60), (Fraction(1, 10**6), 300), (Fraction(1, 10**3), 600), (Fraction(1, 100), 1_500))
+"""Relative distances from the certified value that are tried, and the most boxes: intervals do not show a bound that is
+attained inside of a box."""
+MOST_ROWS = 4
+"""Rows of a matrix whose minors are written out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What certificates say of one constant.
+
+    Attributes
+    ----------
+    letter : its name. ``value`` : the certified constant, a float.
+    bound : shown by the certificates: the letter is at most (``side`` "lower": at least) this; None without any.
+    certificates : all of them together show it.
+    reason : why there are none.
+    """
+
+    letter: str
+    value: float
+    side: str
+    bound: Fraction | None = None
+    certificates: tuple[Certificate, ...] = ()
+    reason: str = ""
+
+
+def certified_constant(table: Constants, name: str) -> Shown:
+    """Certificates for one constant of a table; see :class:`Shown`."""
+    constant, letter = table[name], table.paper.names[name]
+    bare = Shown(name, constant.value, constant.side)
+    found = [_matrix(table.problem, function, form) for function, form in letter.parts]
+    matrices = [matrix for matrix in found if not isinstance(matrix, str)]
+    reason = _refusal(constant, letter) or next((one for one in found if isinstance(one, str)), "")
+    for slack, most in SLACKS if not reason and matrices else ():
+        bound = _bound(constant, slack)
+        relations = [one for matrix in matrices for one in _relations(matrix, constant, bound, bool(slack))]
+        about = _about(table.problem, constant, bound)
+        try:
+            shown = _all(relations, bounded_ranges(table.problem), about, most)
+        except NoTree as error:
+            reason = str(error)
+        else:
+            return replace(bare, bound=bound, certificates=shown)
+        if not constant.value:
+            break
+    return replace(bare, reason=reason)
+
+
+def _refusal(constant: Constant, letter: Letter) -> str:
+    if letter.measure not in ("norm", "strong convexity", "gradient"):
+        return f"of the kind: {letter.measure}"
+    if not constant.certified or abs(constant.value) == float("inf"):
+        return "not certified, or infinite"
+    return ""
+
+
+def bounded_ranges(problem: Problem) -> Ranges:
+    """The bounded letters: name -> ends, rounded outward."""
+    domain = domain_of(problem)
+    ends = zip(problem.variables, domain.lo, domain.hi)
+    return {v.name: (Fraction(lo), Fraction(hi)) for v, lo, hi in ends if abs(lo) < float("inf") > abs(hi)}
+
+
+def _bound(constant: Constant, slack: Fraction) -> Fraction:
+    """The certified value, moved by a share of itself to its weaker side."""
+    value = Fraction(constant.value)
+    if constant.exact is not None and constant.exact.is_Rational:
+        value = Fraction(int(constant.exact.p), int(constant.exact.q))
+    return value + slack * abs(value) * (-1 if constant.side == "lower" else 1)
+
+
+def _matrix(problem: Problem, function: str, form: str) -> sympy.Matrix | str:
+    """The derivative of a form as a matrix (gradients are one column), or why it has no certificate."""
+    expression = problem.f if function == "f" else problem.lower
+    blocks = [{"x": problem.x, "y": problem.y, "z": problem.variables}[word] for word in form]
+    if expression is None or not all(blocks):
+        return f"no {function} in {form}"
+    if len(blocks) == 1:
+        return sympy.Matrix([sympy.diff(expression, v) for v in blocks[0]])
+    rows, columns, *more = blocks
+    if more and any(len(block) > 1 for block in blocks):
+        return "a tensor"
+    if min(len(rows), len(columns)) > MOST_ROWS or (rows is columns and len(rows) > MOST_ROWS):
+        return f"a matrix of more than {MOST_ROWS} rows"
+    further = [block[0] for block in more]
+    return sympy.Matrix([[sympy.diff(expression, u, v, *further) for v in columns] for u in rows])
+
+
+def _relations(
+    matrix: sympy.Matrix, constant: Constant, bound: Fraction, strict: bool
+) -> Iterator[tuple[sympy.Expr, str, sympy.Expr]]:
+    """Relations whose truth on the box bounds the norm (or, for a lower bound, the curvature) of the matrix."""
+    level = sympy.Rational(bound.numerator, bound.denominator)
+    if constant.side == "lower":
+        yield from _positive(matrix - level * sympy.eye(matrix.rows), strict)
+    elif matrix.shape == (1, 1):
+        yield -level, "<=", matrix[0]
+        yield matrix[0], "<=", level
+    elif matrix.is_symmetric():
+        for sign in (1, -1):
+            yield from _positive(level * sympy.eye(matrix.rows) + sign * matrix, strict)
+    else:
+        wide = matrix if matrix.rows <= matrix.cols else matrix.T
+        yield from _positive(level**2 * sympy.eye(wide.rows) - wide * wide.T, strict)
+
+
+def _positive(matrix: sympy.Matrix, strict: bool) -> Iterator[tuple[sympy.Expr, str, sympy.Expr]]:
+    """Sylvester: leading minors positive, or all principal minors nonnegative."""
+    n = matrix.rows
+    for size in range(1, n + 1):
+        for chosen in [tuple(range(size))] if strict else combinations(range(n), size):
+            minor = matrix[list(chosen), list(chosen)].det(method="berkowitz")
+            yield sympy.S.Zero, "<" if strict else "<=", minor
+
+
+def _all(
+    relations: Sequence[tuple[sympy.Expr, str, sympy.Expr]], ranges: Ranges, about: Mapping[str, str], most: int
+) -> tuple[Certificate, ...]:
+    """A certificate of each relation.
+
+    Raises
+    ------
+    NoTree : one has none.
+    """
+    found = []
+    for small, op, large in relations:
+        letters = {symbol.name for symbol in small.free_symbols | large.free_symbols}
+        if not letters <= ranges.keys():
+            raise NoTree(f"{', '.join(sorted(letters - ranges.keys()))} without bounds")
+        used = {name: ends for name, ends in ranges.items() if name in letters}
+        found.append(certificate_on_box(Relation(small, op, large, used), about, most))
+    return tuple(found)
+
+
+def _about(problem: Problem, constant: Constant, bound: Fraction) -> dict[str, str]:
+    side = ">=" if constant.side == "lower" else "<="
+    return {
+        "problem": problem.name,
+        "constant": constant.name,
+        "meaning": constant.meaning,
+        "shown": f"{constant.name} {side} {bound} = {float(bound):.9g}, with the other files of this constant",
+    }

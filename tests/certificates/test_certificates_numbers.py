@@ -1,0 +1,222 @@
+"""Certificates of constants and truths: what they claim holds at sampled points, false bounds and damaged files fail."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from fractions import Fraction
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+import sympy
+from seeds import SEED
+
+import bilevel_verify as bv
+from bilevel_check import check
+from bilevel_check.intervals import RULES, Intervals
+from bilevel_verify.certificates.numbers.boxes import NoTree, Relation, certificate_on_box
+from bilevel_verify.certificates.numbers.constants import certified_constant
+from bilevel_verify.certificates.numbers.truth import certified_ball, certified_minimum, closed_phi
+from bilevel_verify.cli import main
+
+x, y = sympy.symbols("x1 y1", real=True)
+MEANING = {
+    "+": lambda *v: mpmath.fsum(v),
+    "*": lambda *v: mpmath.fprod(v),
+    "/": lambda a, b: a / b,
+    "^": lambda a, b: a**b,
+    "neg": lambda a: -a,
+    "abs": abs,
+    "max": max,
+    "sign": mpmath.sign,
+} | {name: getattr(mpmath, name) for name in "sqrt exp log sin cos tan sinh cosh tanh".split()}
+ENTRIES = {("L_g", "cardano"): 6, ("L_f", "cosh-lower"): 6, ("L", "hyperbola"): 6, ("mu", "factor-gap"): 3}
+
+
+def value_of(data: Any, at: dict[str, Any]) -> Any:
+    """A formula of a certificate in 30 digits."""
+    if isinstance(data, int):
+        return mpmath.mpf(data)
+    if isinstance(data, str):
+        return at[data] if data in at else mpmath.mpf(Fraction(data).numerator) / Fraction(data).denominator
+    return MEANING[data[0]](*(value_of(part, at) for part in data[1:]))
+
+
+def holds_at_points(text: str, chance: random.Random, count: int = 20) -> bool:
+    """Whether the claim of a certificate holds at random points of its ranges."""
+    statement = json.loads(text)["statement"]
+    op, left, right = statement["claim"]
+    ends: dict[str, list[Fraction]] = {name: [] for name in statement["letters"]}
+    for _, name, bound in statement["hypotheses"]:
+        ends[name].append(Fraction(bound))
+    with mpmath.workdps(30):
+        for _ in range(count):
+            at = {
+                n: mpmath.mpf(chance.choice((chance.random(), 0, 1)) * float(b - a) + float(a))
+                for n, (a, b) in ends.items()
+            }
+            room = value_of(right, at) - value_of(left, at)
+            if room < -1e-12 or (op == "<" and room <= 0):
+                return False
+    return True
+
+
+@pytest.mark.parametrize(("letter", "name"), ENTRIES)
+def test_constants_of_the_zoo_have_certificates_that_hold_at_points(letter: str, name: str) -> None:
+    shown = certified_constant(bv.constants(bv.zoo(name)), letter)
+    assert len(shown.certificates) == ENTRIES[letter, name]
+    assert shown.bound is not None
+    assert abs(float(shown.bound) - shown.value) <= 1e-6 * abs(shown.value)
+    chance = random.Random(SEED)
+    assert all(check(one.text).accepted for one in shown.certificates)
+    assert all(holds_at_points(one.text, chance) for one in shown.certificates)
+
+
+def test_the_bound_lies_beyond_the_largest_curvature_that_is_sampled() -> None:
+    """The Hessian by central differences of f in 40 digits: no derivative of ours is used."""
+    p, chance = bv.zoo("hyperbola"), random.Random(SEED)
+    bounds = {k: certified_constant(bv.constants(p), k).bound for k in ("L", "mu")}
+    f = sympy.lambdify(p.x, p.f, "mpmath")
+    h, eigenvalues = mpmath.mpf(10) ** -10, []
+    with mpmath.workdps(40):
+        for _ in range(200):
+            at = [mpmath.mpf(float(a)) + chance.random() * float(b - a) for a, b in map(p.range_of, p.x)]
+            moved = lambda i, j, at=at: f(at[0] + i * h, at[1] + j * h)
+            a = (moved(1, 0) - 2 * moved(0, 0) + moved(-1, 0)) / h**2
+            c = (moved(0, 1) - 2 * moved(0, 0) + moved(0, -1)) / h**2
+            b = (moved(1, 1) - moved(1, -1) - moved(-1, 1) + moved(-1, -1)) / (4 * h**2)
+            eigenvalues += np.linalg.eigvalsh(np.array([[a, b], [b, c]], dtype=float)).tolist()
+    assert bounds["L"] is not None
+    assert bounds["mu"] is not None
+    assert max(map(abs, eigenvalues)) <= float(bounds["L"]) * (1 + 1e-9)
+    assert min(eigenvalues) >= float(bounds["mu"]) - 1e-9
+    assert max(map(abs, eigenvalues)) >= 0.8 * float(bounds["L"]), "the sample would not see a bound that is too small"
+
+
+RELATIONS = [
+    (x**2, "<=", 4, {"x1": (-2, 2)}),
+    (sympy.cosh(x), "<=", sympy.Rational(377, 100), {"x1": (-2, 2)}),
+    (x * y, "<", sympy.Rational(201, 100), {"x1": (0, 1), "y1": (0, 2)}),
+    (sympy.sin(x) * y, "<=", sympy.Rational(101, 100), {"x1": (0, 3), "y1": (-1, 1)}),
+    (sympy.exp(x) - x, "<=", sympy.Rational(172, 100), {"x1": (0, 1)}),
+    (sympy.log(1 + x**2), "<=", sympy.Rational(161, 100), {"x1": (-2, 2)}),
+]
+
+
+def relation(small: Any, op: str, large: Any, ranges: Any) -> Relation:
+    ends = {name: (Fraction(a), Fraction(b)) for name, (a, b) in ranges.items()}
+    return Relation(sympy.sympify(small), op, sympy.sympify(large), ends)
+
+
+@pytest.mark.parametrize(("small", "op", "large", "ranges"), RELATIONS)
+def test_false_bounds_have_no_tree_and_damaged_files_are_refused(small: Any, op: str, large: Any, ranges: Any) -> None:
+    text = certificate_on_box(relation(small, op, large, ranges), {}, 800).text
+    assert check(text).accepted
+    for least in (sympy.Rational(9, 10), sympy.Rational(1, 2), 0, -1):
+        with pytest.raises(NoTree):
+            certificate_on_box(relation(small, op, large * least if least != 0 else -1, ranges), {}, 800)
+    for damaged in damages(json.loads(text)):
+        assert not check(json.dumps(damaged)).accepted, damaged
+
+
+def damages(data: dict[str, Any]) -> list[dict[str, Any]]:
+    """A claim that is too strong, a box or a range that is too wide, a tree without its splits, a hypothesis less."""
+    found = []
+    again = lambda: json.loads(json.dumps(data))
+    for op in ("claim only", "goal only", "both"):
+        one = again()
+        goal = [data["statement"]["claim"][0], data["statement"]["claim"][1], -1]
+        if op != "goal only":
+            one["statement"]["claim"] = goal
+        if op != "claim only":
+            one["proof"][-1][1] = goal
+        found.append(one)
+    name, (low, high) = next(iter(data["proof"][-1][2].items()))
+    one = again()
+    one["proof"][-1][2][name] = [low, str(Fraction(high) + 1)]
+    found.append(one)
+    one = again()
+    one["proof"][-1][2][name] = [str((Fraction(low) + Fraction(high)) / 2), high]
+    found.append(one)  # half of the box alone: the claim is about all of it
+    one = again()
+    del one["statement"]["hypotheses"][0]
+    found.append(one)
+    if data["proof"][-1][3] is not None:
+        one = again()
+        one["proof"][-1][3] = None
+        found.append(one)
+    return found
+
+
+def test_the_least_value_of_a_polynomial_lies_between_the_certificates() -> None:
+    """x^4/4 - x^2/2 + x/5 on [-2, 2]: the least value by the roots of the cubic."""
+    p = bv.single_level(f="x1**4/4 - x1**2/2 + x1/5", x="x1", domain={"x": (-2, 2)})
+    least = min(r**4 / 4 - r**2 / 2 + r / 5 for r in np.roots([1, 0, -1, 0.2]).real)
+    low, high = certified_minimum(bv.truth(p))
+    assert low.bound is not None
+    assert high.bound is not None
+    assert float(low.bound) <= least <= float(high.bound) + 1e-15
+    assert float(high.bound) - float(low.bound) <= 1e-3
+    assert all(check(one.text).accepted for one in (*low.certificates, *high.certificates))
+
+
+@pytest.mark.parametrize("at", [Fraction(1, 3), Fraction(-7, 5), Fraction(0)])
+def test_the_ball_holds_the_minimiser(at: Fraction) -> None:
+    """cosh-lower: y*(x) = asinh(x/2) by its closed form in 30 digits."""
+    t = bv.truth(bv.zoo("cosh-lower"))
+    shown = certified_ball(t, {"x1": at})
+    assert shown.bound is not None, shown.reason
+    centre = json.loads(shown.certificates[-1].text)["about"]["y"]
+    with mpmath.workdps(30):
+        error = abs(
+            mpmath.mpf(Fraction(centre).numerator) / Fraction(centre).denominator
+            - mpmath.asinh(mpmath.mpf(at.numerator) / at.denominator / 2)
+        )
+    assert error <= float(shown.bound) <= 1e-9
+    assert all(check(one.text).accepted for one in shown.certificates)
+
+
+def test_without_a_word_or_a_bound_the_reason_is_said() -> None:
+    table = bv.constants(bv.zoo("cosine-sum"))
+    assert certified_constant(table, "L").reason == "x1 without bounds"
+    w = bv.constants(bv.zoo("w-shape"))
+    assert certified_constant(w, "L").reason == "a formula with branches has no word"
+    assert certified_constant(bv.constants(bv.zoo("cardano")), "rho_g").reason == "a tensor"
+    assert closed_phi(bv.zoo("cardano")) is not None
+    shen = certified_minimum(bv.truth(bv.zoo("shen-chen")))
+    assert {one.reason for one in shen} == {"phi has no closed formula"}
+
+
+@pytest.mark.parametrize("name", ["sinh", "cosh"])
+def test_hyperbolic_intervals_enclose_and_are_narrow(name: str) -> None:
+    chance, at = random.Random(SEED), Intervals(64)
+    for _ in range(100):
+        a, b = sorted(Fraction(chance.randint(-3000, 3000), 1000) for _ in range(2))
+        low, high = RULES[name](at, (a, b))
+        with mpmath.workdps(40):
+            inside = [a, b, (a + b) / 2, *([Fraction(0)] if a <= 0 <= b else [])]
+            values = [getattr(mpmath, name)(mpmath.mpf(v.numerator) / v.denominator) for v in inside]
+            exact = lambda v: mpmath.mpf(v.numerator) / v.denominator
+            assert exact(low) <= min(values)
+            assert max(values) <= exact(high)
+            assert exact(high) - exact(low) <= max(values) - min(values) + mpmath.mpf(10) ** -15
+
+
+def test_the_commands_write_what_the_small_checker_accepts(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["constants", "zoo:cardano", "--only", "mu,L_g,rho_g", "--certificates", str(tmp_path / "c")]) == 0
+    said = capsys.readouterr().out
+    assert "L_g <= 7.87695265: 6 files" in said
+    assert "rho_g <= 9.00000001: no certificate (a tensor)" in said or "rho_g <= 9.0000000" in said
+    files = sorted((tmp_path / "c").glob("*.json"))
+    assert len(files) == 7
+    assert all(check(file.read_text()).accepted for file in files)
+    command = ["solve", "gradient-descent", "--problem", "zoo:double-well", "--eps", "0.1", "--json"]
+    assert main([*command, "--truth", "--certificates", str(tmp_path / "t")]) == 0
+    record = json.loads(capsys.readouterr().out)["certificates"]
+    assert record["inf phi >="]["shown"] <= -0.0025 <= record["inf phi <="]["shown"] + 1e-12
+    assert math.isfinite(record["inf phi >="]["value"])
+    assert main([*command, "--certificates", str(tmp_path / "t")]) == 2
+    assert "add --truth" in capsys.readouterr().err
