@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 import sympy
 
@@ -22,7 +22,13 @@ BITS = 64
 EFFORT = 300_000
 """Counted steps of the checker's arithmetic that one search may take: half as many again as a certificate may cost."""
 
+SLACKS = (Fraction(1, 10), Fraction(1, 100), Fraction(1, 1000), Fraction(1, 10**6))
+"""Relative distances from a certified value, the weakest first: intervals do not show a bound attained inside a box."""
+FEW, MANY = 60, 1_500
+"""Most boxes for the value itself, and for a weaker one."""
+
 Ranges = Mapping[str, Interval]
+T = TypeVar("T")
 
 
 class NoTree(Exception):
@@ -73,6 +79,21 @@ def certificate_on_box(relation: Relation, about: Mapping[str, str], most: int) 
     if found is None:
         raise NoTree("the checker refuses the statement")
     return found
+
+
+def tightest(attempt: Callable[[Fraction, int], T]) -> tuple[T | None, str]:
+    """What ``attempt(slack, boxes)`` gives for the value itself, else for the smallest slack; None with the reason."""
+    try:
+        return attempt(Fraction(0), FEW), ""
+    except NoTree:
+        found, reason = None, ""
+    for slack in SLACKS:
+        try:
+            found = attempt(slack, MANY)
+        except NoTree as error:
+            reason = str(error)
+            break
+    return found, reason if found is None else ""
 
 
 def _splits(relation: str, sides: tuple[Tree, Tree], box: dict[str, Interval], most: int) -> Any:

@@ -16,16 +16,13 @@ from itertools import combinations
 import sympy
 
 from bilevel_verify.certificates.finding import Certificate
-from bilevel_verify.certificates.numbers.boxes import NoTree, Ranges, Relation, certificate_on_box
+from bilevel_verify.certificates.numbers.boxes import NoTree, Ranges, Relation, certificate_on_box, tightest
 from bilevel_verify.constants.api import Constants
 from bilevel_verify.constants.bound.constant import Constant
 from bilevel_verify.constants.formula.domain import domain_of
 from bilevel_verify.constants.papers import Letter
 from bilevel_verify.problems.problem import Problem
 
-SLACKS = ((Fraction(0), 60), (Fraction(1, 10**6), 300), (Fraction(1, 10**3), 600), (Fraction(1, 100), 1_500))
-"""Relative distances from the certified value that are tried, and the most boxes: intervals do not show a bound that is
-attained inside of a box."""
 MOST_ROWS = 4
 """Rows of a matrix whose minors are written out."""
 
@@ -57,19 +54,18 @@ def certified_constant(table: Constants, name: str) -> Shown:
     found = [_matrix(table.problem, function, form) for function, form in letter.parts]
     matrices = [matrix for matrix in found if not isinstance(matrix, str)]
     reason = _refusal(constant, letter) or next((one for one in found if isinstance(one, str)), "")
-    for slack, most in SLACKS if not reason and matrices else ():
+    if reason or not matrices:
+        return replace(bare, reason=reason)
+
+    def attempt(slack: Fraction, most: int) -> Shown:
         bound = _bound(constant, slack)
         relations = [one for matrix in matrices for one in _relations(matrix, constant, bound, bool(slack))]
         about = _about(table.problem, constant, bound)
-        try:
-            shown = _all(relations, bounded_ranges(table.problem), about, most)
-        except NoTree as error:
-            reason = str(error)
-        else:
-            return replace(bare, bound=bound, certificates=shown)
-        if not constant.value:
-            break
-    return replace(bare, reason=reason)
+        shown = _all(relations, bounded_ranges(table.problem), about, most)
+        return replace(bare, bound=bound, certificates=shown)
+
+    best, reason = tightest(attempt)
+    return best or replace(bare, reason=reason)
 
 
 def _refusal(constant: Constant, letter: Letter) -> str:

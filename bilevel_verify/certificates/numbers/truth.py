@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import sympy
 
-from bilevel_verify.certificates.numbers.boxes import NoTree, Relation, certificate_on_box
-from bilevel_verify.certificates.numbers.constants import SLACKS, Shown, bounded_ranges, certified_constant
+from bilevel_verify.certificates.numbers.boxes import NoTree, Relation, certificate_on_box, tightest
+from bilevel_verify.certificates.numbers.constants import Shown, bounded_ranges, certified_constant
 from bilevel_verify.constants import constants
 from bilevel_verify.constants.api import Constants
 from bilevel_verify.problems.problem import Problem
@@ -106,16 +106,15 @@ def _from_below(problem: Problem, phi: sympy.Expr, bare: Shown) -> Shown:
     if not letters <= ranges.keys():
         return replace(bare, reason=f"{', '.join(sorted(letters - ranges.keys()))} without bounds")
     used = {name: ranges[name] for name in sorted(letters)}
-    for slack, most in SLACKS:
+
+    def attempt(slack: Fraction, most: int) -> Shown:
         bound = Fraction(bare.value) - slack * max(abs(Fraction(bare.value)), Fraction(1, 100))
         about = {"problem": problem.name, "shown": f"inf phi >= {bound} = {float(bound):.9g}"}
-        try:
-            found = certificate_on_box(Relation(_exact(bound), "<=", phi, used), about, most)
-        except NoTree as reason:
-            bare = replace(bare, reason=str(reason))
-        else:
-            return replace(bare, bound=bound, certificates=(found,), reason="")
-    return bare
+        found = certificate_on_box(Relation(_exact(bound), "<=", phi, used), about, most)
+        return replace(bare, bound=bound, certificates=(found,))
+
+    best, reason = tightest(attempt)
+    return best or replace(bare, reason=reason)
 
 
 def _at(problem: Problem, phi: sympy.Expr, point: Mapping[sympy.Symbol, sympy.Rational], bare: Shown) -> Shown:
