@@ -35,6 +35,8 @@ FREE = Regime(("a", "b", "c"), ())
         ("k + 1", "O(k)", "the same order"),
         ("k*log(k)**2", "softO(k)", "the same monomial"),
         ("k", "Theta(k + 1)", "the same order"),
+        ("k**2", "Theta(k**2)", "the same monomial"),
+        ("k**2", "Omega(k**2)", "the same monomial"),
         ("k**2", "Omega(k)", "implied but weaker"),
         ("k + 1", "Omega(k)", "the same order"),
         ("log(e)", "O(log(e))", "the same monomial"),

@@ -107,6 +107,21 @@ def test_what_it_does_not_read(text: str) -> None:
     assert decided(text, "x = [1, 2]; a = [0, 1]").outcome == "undecided"
 
 
+@pytest.mark.parametrize(
+    ("text", "reasons"),
+    [
+        ("cos(x) <= 2", "another function, or another letter; no product of powers"),
+        ("x + 1 <= x**2", "the signs are not settled"),
+        ("exp(exp(x)) >= x", "another function, or another letter"),
+        ("(x - 1)**2*log(x + 1) > 0", None),
+    ],
+)
+def test_why_nothing_is_settled_is_said_of_both_ways(text: str, reasons: str | None) -> None:
+    found = decided(text, "x = [1/2, oo)")
+    assert found.outcome == "undecided"
+    assert reasons is None or found.certificate == reasons
+
+
 def test_sign_changes_and_roots_are_counted_inside_the_open_range() -> None:
     x = FIELD.ring.gens[0]
     poly = (x - 1) * (x - 2) ** 2 * (x - 3)

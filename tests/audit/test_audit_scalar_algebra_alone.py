@@ -379,3 +379,14 @@ def test_pi_and_e_are_numbers_and_other_names_are_no_letters() -> None:
     assert to_sympy(tree.Letter("E"), claim) == sympy.E
     with pytest.raises(NotAlgebraic):
         to_sympy(tree.Letter("q"), claim)
+
+
+@pytest.mark.parametrize("orders", [(2, 1000), (1000, 2), (1000, 1000), (2, 3), (400, 1)])
+def test_one_root_of_too_high_an_order_is_enough(orders: tuple[int, int]) -> None:
+    one, other = sympy.symbols("a b", nonnegative=True)
+    expression = one ** sympy.Rational(1, orders[0]) + other ** sympy.Rational(1, orders[1])
+    if max(orders) > algebra.DEGREE_LIMIT:
+        with pytest.raises(NotAlgebraic, match="too high an order"):
+            algebra._clear_roots(expression)
+    else:
+        assert tuple(algebra._clear_roots(expression)[1].get(s, 1) for s in (one, other)) == orders

@@ -592,3 +592,11 @@ def test_logarithms_and_exponentials_are_read() -> None:
     with pytest.raises(NotAlgebraic):
         reader.of(parse("sin(x)"))
     assert to_text(claim.left) == "log(x)"
+
+
+def test_a_quotient_hidden_in_a_sum_is_taken_apart() -> None:
+    """(1 + 1/y)^n = (1 + y)^n y^-n: every power of y stands by itself."""
+    found = calculus._inverted((1 + 1 / Y) ** N)
+    assert found == (1 + Y) ** N * Y**-N
+    assert calculus._inverted((1 + Y) ** N) == (1 + Y) ** N
+    assert not calculus._inverted((1 + 1 / REAL) ** N).has(REAL**-N)  # y may be negative: it stays whole

@@ -225,6 +225,8 @@ def test_a_slope_of_nothing_is_a_constant_and_many_turns_are_too_many(monkeypatc
         ("(x - 1/2)**2", ONE, (1,)), ("(x - 1/3)*(x - 2/3)", ONE, (1, -1, 1)), ("1/(x + 1) - 1/2", FREE, (1, -1)),
         ("1 - x", FREE, (1, -1)), ("log(x)", FREE, (-1, 1)), ("log(x)", ONE, (-1,)), ("x - log(x)", FREE, None),
         ("log(x) - x + 1", FREE, None), ("-x*log(x)", ONE, (1,)),
+        ("(x - 1)**2*log(x + 1)", FREE, None),  # it is 0 at 1, where the quotient by (x - 1)^2 is not
+        ("(x - 1)**2*log(x + 1)", ONE, (1,)), ("(x + 1)**2*log(x + 1)", FREE, (1,)),
     ],
 )  # fmt: skip
 def test_signs_on_the_parts_of_a_range(text: str, where: Range, signs: Any) -> None:
@@ -261,6 +263,7 @@ def test_more_than_five_logarithms_are_too_many() -> None:
     [(("x",), 1), (("sqrt(x)",), 2), (("x**(1/3)", "sqrt(x)"), 6),
      (("x**(1/5)", "sqrt(x)"), 1), (("(x + 1)**(1/2)",), 1),
      (("x**0.5",), 2), (("y**0.5",), 1), (("x**0.25", "x**(1/3)"), 1), (("x**0.5", "x**(1/3)"), 6),
+     (("sqrt(pi)*x",), 1), (("sqrt(y)",), 1),
      (("x**(2/4)",), 2), (("x**3", "y**(1/2)"), 1), (("sqrt(x + 1)",), 1), (("x**(1/2)", "x**(1/2)"), 2)],
 )  # fmt: skip
 def test_the_root_in_which_both_sides_are_rational(texts: tuple[str, ...], root: int) -> None:

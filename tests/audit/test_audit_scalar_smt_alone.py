@@ -298,3 +298,11 @@ def test_bounds_are_true_of_their_functions(name: str) -> None:
             if name in INCREASING and abs(t) < 5:
                 assert FUNCTIONS[name](t + mpmath.mpf(1) / 40) > value
     assert {"tanh", "atan", "erf", "sinh", "asinh"} == INCREASING & BOUNDS.keys()
+
+
+def test_a_power_that_is_met_again_is_the_same_unknown() -> None:
+    problem = Translation(z3, claim_of("a <= 1", RANGES))
+    first, other = problem.letter_power(parse("a"), "nu"), problem.letter_power(parse("a"), "w")
+    assert problem.letter_power(parse("a"), "nu").eq(first)
+    assert not first.eq(other)
+    assert not first.eq(problem.letter("nu"))

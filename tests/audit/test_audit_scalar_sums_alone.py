@@ -352,3 +352,25 @@ def test_another_letter_is_tried_where_one_is_tied() -> None:
     assert found.outcome == "proved"
     assert "true at l = 1" in found.certificate
     assert ranges("k = integers 1..")["k"].kind == "integers"
+
+
+@pytest.mark.parametrize(("low", "counts"), [("0", True), ("1", True), ("-5", False), ("-2", False), ("-1", False)])
+def test_an_inner_sum_is_closed_only_if_it_counts_from_the_lowest_outer_index_on(low: str, counts: bool) -> None:
+    """``sum(1, (p, 1, i))`` is 0 for i < 0, where its closed form i is negative."""
+    claim = claim_of("k <= 1", RANGES)
+    found = closed(parse(f"sum(sum(1, (p, 1, i)), (i, {low}, k))"), claim)
+    assert has_sum(found) is not counts
+    for k in range(4):
+        wanted = sum(max(0, i) for i in range(int(low), k + 1))
+        assert value_at(found, {"k": Fraction(k)}) == wanted
+
+
+@pytest.mark.parametrize(
+    "text", ["sum(2**(i - i), (i, 0, k))", "sum(2**(i - i + 3), (i, 0, k))", "sum(2**(0*i), (i, 0, k))"]
+)
+def test_an_exponent_in_which_the_index_cancels_is_no_geometric_sum(text: str) -> None:
+    claim = claim_of("k <= 1", RANGES)
+    found = closed(parse(text), claim)
+    for k in range(4):
+        wanted = (8 if "3" in text else 1) * (k + 1)
+        assert value_at(found, {"k": Fraction(k)}) == wanted

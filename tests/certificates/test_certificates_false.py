@@ -16,7 +16,6 @@ from seeds import SEED
 from bilevel_check import check
 from bilevel_verify.certificates.finding import Certificate
 
-pytestmark = pytest.mark.fast
 X = {"x": "real"}
 POSITIVE = [[">", "x", 0]]
 
@@ -155,11 +154,13 @@ WRONG = [
 ]
 
 
+@pytest.mark.fast
 @pytest.mark.parametrize(("what", "claim", "proof", "hypotheses"), WRONG, ids=[w[0] for w in WRONG])
 def test_a_side_condition(what: str, claim: Any, proof: Any, hypotheses: Any) -> None:
     assert says(claim, proof, hypotheses=hypotheses) != "accepted"
 
 
+@pytest.mark.fast
 def test_facts_of_one_case_do_not_leave_it() -> None:
     goal = [">=", ["^", "x", 2], 0]
     square = [["identity", goal, [[1, [], ["x"]]]]]
@@ -167,6 +168,7 @@ def test_facts_of_one_case_do_not_leave_it() -> None:
     assert says(goal, [["cases", goal, "x", square, square]]) == "accepted"
 
 
+@pytest.mark.fast
 def test_induction_forgets_what_is_known_of_the_letter() -> None:
     claim, hypotheses = ["<=", "n", 7], [["<=", "n", 7], [">=", "n", 0]]
     step = [["identity", ["<=", ["+", "n", 1], 7], [[1, [0], []]]]]
@@ -176,6 +178,7 @@ def test_induction_forgets_what_is_known_of_the_letter() -> None:
     assert says(claim, lines[:1], {"n": "integer"}, hypotheses) == "accepted"
 
 
+@pytest.mark.fast
 def test_induction_cannot_use_a_hypothesis_about_its_letter() -> None:
     hypotheses = [["<=", "n", 7], [">=", "n", 0]]
     step = [["hypothesis", 0], ["identity", ["<=", ["+", "n", 1], 8], [[1, [2], []]]]]
@@ -184,12 +187,14 @@ def test_induction_cannot_use_a_hypothesis_about_its_letter() -> None:
     assert "no relation" in reason
 
 
+@pytest.mark.fast
 def test_a_letter_must_be_declared() -> None:
     total = ["sum", "i", "i", 1, 3]
     lines = [["hypothesis", 0]]
     assert says(["<=", total, 0], lines, hypotheses=[["<=", "i", 0]]) == "a letter was not declared"
 
 
+@pytest.mark.fast
 def test_let_takes_only_what_a_hypothesis_determines() -> None:
     sorts = {"x": "real", "y": "real"}
     lines = [["identity", ["<=", "y", 4], []]]
@@ -197,6 +202,7 @@ def test_let_takes_only_what_a_hypothesis_determines() -> None:
         assert says(["<=", "x", 4], lines, sorts, [hypothesis], let=[0]) != "accepted"
 
 
+@pytest.mark.fast
 def test_a_sum_does_not_capture_its_index() -> None:
     total = ["sum", ["*", "i", "x"], "i", 1, 2]
     goal = ["==", total, ["*", 3, "i"]]
@@ -236,6 +242,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.fast
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
 def test_a_hostile_certificate_is_refused(text: str) -> None:
     assert not check(text).accepted

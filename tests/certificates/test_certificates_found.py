@@ -17,8 +17,6 @@ from bilevel_verify.audit.scalar.claim import ScalarClaim
 from bilevel_verify.certificates.finding import Certificate, certify
 from bilevel_verify.certificates.statement import read_back, statement_of
 
-pytestmark = pytest.mark.fast
-
 
 def claim_of(text: str, ranges: str, where: str) -> ScalarClaim:
     [claim] = claims_of(text, ranges, where)

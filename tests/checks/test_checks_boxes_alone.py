@@ -24,6 +24,7 @@ from bilevel_verify.intervals.batch import Interval
 from bilevel_verify.language import parse
 from bilevel_verify.theorems.card import Claim
 from bilevel_verify.theorems.card_parts import Condition, Domain, Expression, Link
+from bilevel_verify.truth.functions import formulas
 
 pytestmark = pytest.mark.fast
 POINTS = Domain("domain", "domain", space="x")
@@ -237,6 +238,37 @@ def test_norms_are_rounded_outwards(ends: list[tuple[float, float]]) -> None:
     assert float(found.hi[0] ** 2) <= float(most) * (1 + 1e-14)
 
 
+@pytest.mark.parametrize("which", ["hyper", "penalty"])
+@pytest.mark.parametrize("wide", [True, False])
+def test_formulas_are_asked_over_the_boxes_or_at_their_centres(
+    which: str, wide: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """y* is enclosed where the formula is asked, and each of the two is made once."""
+    enclosed: list[Any] = []
+
+    def enclose(where: Any, *_: Any) -> tuple[list[Interval]]:
+        enclosed.append(where)
+        return ([interval(0, 0)],)
+
+    level = SimpleNamespace(
+        enclose=enclose, solve=lambda centre, weights, start: SimpleNamespace(y=np.zeros((len(centre), 1)))
+    )
+    points = SimpleNamespace(level=level)
+    case: Any = SimpleNamespace(
+        instance=SimpleNamespace(truth=SimpleNamespace(points=points, model=SimpleNamespace(lower="g"))),
+        functions=SimpleNamespace(lam=v.ball(10)),
+    )
+    monkeypatch.setattr(formulas, "Hyper", lambda algebra, model, where, y: ("hyper", where))
+    monkeypatch.setattr(formulas, "Penalty", lambda algebra, model, lam, where, y, y_lam: ("penalty", where))
+    world = boxes._World(case, SimpleNamespace(), "x", np.array([[0.0]]), np.array([[4.0]]))  # type: ignore[arg-type]
+    for _ in range(2):
+        name, where = getattr(world, which)(wide)
+        assert name == which
+        assert (where[0].lo[0], where[0].hi[0]) == ((0.0, 4.0) if wide else (2.0, 2.0))
+    assert len(enclosed) == (1 if which == "hyper" else 2)
+    assert all(one is where for one in enclosed)
+
+
 def test_slopes_survive_sums_and_constants_only() -> None:
     world: Any = object.__new__(boxes._World)
     world.offsets = [interval(-1, 1)]
@@ -254,6 +286,8 @@ def test_slopes_survive_sums_and_constants_only() -> None:
     assert ends(world.add(four, phi), 5, 9)
     assert ends(world.add(four, four), 8, 8)
     assert ends(world.negate(phi), -5, -1)
+    assert ends(world.add(phi, world.negate(phi)), 0, 0)  # a slope without its sign would be hidden by [-1, 1]
+    assert ends(world.add(psi, world.negate(phi)), -6, 2)
     assert ends(world.negate(four), -4, -4)
     assert ends(world.product([phi, four]), 4, 20)
     assert ends(world.product([four, phi]), 4, 20)

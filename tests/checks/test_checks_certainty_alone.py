@@ -354,6 +354,18 @@ def test_solutions_of_simple_bilevel_problems_keep_the_certainty_of_the_truth(we
     assert functions.call("f", [v.vector([0.5])])[1] == "certified"
 
 
+def test_a_weight_that_is_no_float_is_enclosed_from_both_sides() -> None:
+    third = bv.simple_bilevel(f="x1**2 + abs(x1)/3 + 2*abs(x2)/7", g="x1**2 + x2**2", x="x1 x2")
+    functions = SimpleFunctions(third, SimpleNamespace())  # type: ignore[arg-type]
+    for point, wanted in (((1.0, 0.0), Fraction(1, 3)), ((0.0, -1.0), Fraction(2, 7)), ((-2.0, 0.0), Fraction(2, 3))):
+        value, certainty = functions.call("f_2", [v.vector(point)])
+        assert certainty == "certified"
+        low, high = (Fraction(end) for end in v.ends(value))
+        assert low <= wanted <= high
+        assert high - low < Fraction(1, 10**14)
+        assert functions.call("g_2", [v.vector(point)])[0] == 0
+
+
 # --- truth: sums of blocks, gaps, infinite ends
 
 

@@ -126,6 +126,8 @@ def test_an_error_bound_is_missed_where_its_constants_are(
         ("x1**2", False),
         ("exp(x1)", False),  # 1 at the origin, not 0
         ("exp(x1) - 1", False),  # vanishes to first order
+        ("exp(-1/x1)", True),  # no pieces
+        ("Piecewise((x1**2, x1 < 0), (exp(-1/x1), True))", True),  # the second piece
     ],
 )
 def test_what_vanishes_to_infinite_order_is_flatter_than_every_power(g: str, flat: bool) -> None:

@@ -203,6 +203,15 @@ def test_a_tensor_is_bounded_from_below_at_unit_vectors(length: float, monkeypat
     assert float(found.rad()) < 1e-10
 
 
+@pytest.mark.parametrize("sizes", [(1.0, 0.98, 0.97), (0.98, 1.0, 0.97)])
+def test_the_best_of_all_starts_is_taken(sizes: tuple[float, ...]) -> None:
+    """A diagonal tensor has a maximiser for every entry: some starts end at the smaller ones, early or late."""
+    table = np.array([[[arb(0)] * 3] * 3] * 3, dtype=object)
+    for i, size in enumerate(sizes):
+        table[i, i, i] = arb(size)
+    assert abs(float(tensors._form_from_below(table)) - 1.0) < 1e-9
+
+
 def test_a_small_tensor_is_bounded_as_well_as_a_large_one() -> None:
     for size in (0.25, 1.0, 8.0):
         table = np.array([[[arb(0)] * 2] * 2] * 2, dtype=object)
@@ -218,6 +227,18 @@ def test_the_work_of_a_place_is_the_size_of_all_its_trees(left: str, right: str,
     claim: Any = SimpleNamespace(where=[SimpleNamespace(tree=parse(one)) for one in where])
     assert claims._work_of(claim, link) == claims.PLACE_WORK + nodes
     assert claims.Judged(claim, link, 0, Tally(), Evaluator({})).work == 1
+
+
+@pytest.mark.parametrize("work", [1, 7])
+@pytest.mark.parametrize(("right", "again", "times"), [("1", True, 0), ("3", True, 1), ("3", False, 0)])
+def test_what_is_judged_again_is_work_again(right: str, again: bool, times: int, work: int) -> None:
+    sides = [SimpleNamespace(tree=parse(text)) for text in (right, "2")]
+    link: Any = SimpleNamespace(left=sides[0], op="<=", right=sides[1])
+    claim: Any = SimpleNamespace(where=(), over="step")
+    more = (lambda: Evaluator({})) if again else None
+    judged = claims.Judged(claim, link, 0, Tally(), Evaluator({}), more, work)
+    claims._at_place(judged, {})
+    assert judged.tally.work == work * (1 + claims.AGAIN_WORK * times)
 
 
 def test_a_tree_that_was_asked_for_its_names_is_kept_so_that_its_number_stays_its_own() -> None:

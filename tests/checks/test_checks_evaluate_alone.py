@@ -105,6 +105,22 @@ def test_certainty_is_that_of_the_weakest_ingredient(text: str, certainty: str) 
         assert one.certainty == certainty
 
 
+def test_nothing_evaluated_rests_on_nothing() -> None:
+    assert Evaluator({}).certainty == "proved"
+
+
+def test_what_a_run_records_may_be_the_answer_to_a_condition() -> None:
+    one = tool(stopped="ended_by_restart")
+    for text, answers in (
+        ("ended_by_restart", (True, False)),
+        ("not ended_by_restart", (False, True)),
+        ("stopped and a < c", (True, False)),
+        ("ended_by_restart or c < a", (True, False)),
+    ):
+        assert tuple(one.answer(parse(text), {"t": t}) for t in (0, 1)) == answers, text
+    assert [one.value(parse("1 if ended_by_restart else 2"), {"t": t}) for t in (0, 1)] == [1, 2]
+
+
 def test_certainty_lasts_until_it_is_reset() -> None:
     one = tool()
     one.value(parse("s"))

@@ -197,6 +197,19 @@ def test_trend(text: str, expected: Trend) -> None:
     assert trend(text) is expected
 
 
+def test_a_sign_is_strict_only_where_zero_is_no_end_of_the_ball() -> None:
+    """A ball of [0, 2] is >= 0 and may be 0: nothing is divided by it."""
+    from_zero = arb(0, 1) + arb(0, 1).rad()
+    assert from_zero.lower() == 0
+    letters = {"z": (from_zero, "proved"), "p": (arb(2, 0.5), "proved")}
+    trends = Trends(Evaluator(letters, DEFINED, None, At()))  # type: ignore[arg-type]
+    for text, sign in (("z", 1), ("-z", -1), ("p", 2), ("-p", -2), ("z - p", 0)):
+        assert trends._sign(parse(text)) == sign, text
+    assert trends.of(parse("iterations/p")) is UP
+    assert trends.of(parse("iterations/z")) is UNKNOWN
+    assert trends.of(parse("iterations*z")) is UP
+
+
 def test_trends_turn() -> None:
     assert [one.turned() for one in (STILL, UP, DOWN, UNKNOWN)] == [STILL, DOWN, UP, UNKNOWN]
 

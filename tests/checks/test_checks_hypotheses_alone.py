@@ -148,6 +148,7 @@ def test_curvature_that_is_exactly_zero_is_flat(monkeypatch: pytest.MonkeyPatch)
     one = replace(MU, witness={"x1": 1.0, "y1": 2.0})
     (found,) = hypotheses.flat_at_witness(instance_of(one, 1, 1), one)
     assert (found.verdict, found.reason) == ("not applicable", "mu <= 0: no curvature at x1 = 1, y1 = 2")
+    assert found.certainty == "certified"
     monkeypatch.setattr(hypotheses, "lambda_min", lambda matrix: arb(0, 1e-9))
     assert hypotheses.flat_at_witness(instance_of(one, 1, 1), one) == []
 

@@ -162,6 +162,9 @@ def test_words_and_marks() -> None:
         "bookkeeping: agree",
         "executability: no defect found",
     ]
+    refuted = ("units", "bookkeeping", "executability", "definedness", "hypothesis")
+    words = ("disagree", "disagree", "defects", "undefined", "false")
+    assert [word_of(row("refuted", kind)) for kind in refuted] == [f"{k}: {w}" for k, w in zip(refuted, words)]
     assert word_of(row("undecided", "hypothesis")) == "hypothesis: undecided"
     assert judges(row("holds", "units", judges=None)) == "units"
     assert first_mark(("part: a: b", "special: k"), "r") == "part"

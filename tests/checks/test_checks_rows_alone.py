@@ -384,3 +384,10 @@ def test_one_link_of_unlike_units_is_enough() -> None:
         assert found == verdict
         assert reason.startswith("units: ") == (verdict == "undecided")
     assert rows.as_claimed(case, claim, ("undecided", "tie"), unlike) == ("undecided", "tie")
+
+
+@pytest.mark.parametrize(
+    ("names", "said"), [(("L",), "L holds on a box only"), (("L", "M"), "L, M hold on a box only")]
+)
+def test_constants_of_a_box_are_named_and_the_way_out_too(names: tuple[str, ...], said: str) -> None:
+    assert rows.on_a_box(names).startswith(f"{said} (remove [domain]")

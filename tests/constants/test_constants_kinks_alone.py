@@ -235,3 +235,11 @@ def test_the_range_of_an_argument_covers_its_box() -> None:
 def test_nothing_is_lost_in_a_smooth_function() -> None:
     assert first_jump(structure_of(normalise(sin(X) + exp(Y)), VARIABLES), WHOLE) is None
     assert Jump(1, "text").where == {}
+
+
+def test_a_jump_says_where_its_argument_is_as_it_was_written() -> None:
+    ridge = structure_of(normalise(sympy.Abs(3 * X - 2 * Y + 1) ** Rational(3, 2)), VARIABLES)
+    jump = first_jump(ridge, WHOLE)
+    assert jump is not None
+    assert jump.order == 2
+    assert jump.text.endswith(f"is not continuous at {3 * X - 2 * Y + 1} = 0")

@@ -17,6 +17,7 @@ from bilevel_verify.manuscript import load_print
 from bilevel_verify.manuscript.fidelity import Paper
 from bilevel_verify.manuscript.formulas import read_print
 from bilevel_verify.manuscript.judging import judge
+from bilevel_verify.manuscript.proofs import deriving
 from bilevel_verify.manuscript.proofs import polynomials as p
 from bilevel_verify.manuscript.proofs.atoms import ANY, NONNEGATIVE, POSITIVE, Unreadable
 from bilevel_verify.manuscript.proofs.deriving import derive
@@ -231,6 +232,23 @@ def test_an_inequality_is_multiplied_by_what_is_not_negative_only() -> None:
     forms = names_with_signs({"x": ANY, "y": NONNEGATIVE})
     equal = [Fact(of("x - 1", forms), "x == 1", equal=True)]
     assert derive({(("x", 1), ("y", -1)): Fraction(1), (("y", -1),): Fraction(-1)}, equal, forms) is None
+
+
+def test_a_combination_with_a_negative_factor_is_none_but_for_equalities() -> None:
+    """What solves the equations in rational numbers need not have the signs that the programme asked for."""
+    forms = names_with_signs({"x": ANY, "y": ANY})
+    goal = of("x - y", forms)
+
+    def columns(*free: bool) -> list[deriving._Column]:
+        values = [of("x", forms), of("y", forms)]
+        return [deriving._Column(Fact(v, "given", equal=e), p.UNIT, v, e) for v, e in zip(values, free)]
+
+    assert deriving._exact(goal, columns(False, False)) is None
+    assert deriving._exact(goal, columns(True, False)) is None
+    for free in ((False, True), (True, True)):
+        found = deriving._exact(goal, columns(*free))
+        assert found is not None
+        assert [weight for _, _, weight in found.used] == [1, -1]
 
 
 def test_strict_needs_something_strict() -> None:

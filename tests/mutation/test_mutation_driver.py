@@ -145,7 +145,6 @@ def test_a_few_a_line_and_the_choice_does_not_move_with_the_file():
     assert len({m.operator for m in alone.mutants}) == 3
 
 
-@pytest.mark.fast
 def test_tables_name_what_is_there_and_equivalents_are_alive_and_few():
     rooms = plans.read_rooms(None)
     equivalents = plans.equivalents_of(rooms)

@@ -116,6 +116,10 @@ def test_quotients_whole_powers_and_exact_roots() -> None:
     assert BALLS.power(arb(-2), F(3)) == -8
     assert BALLS.power(arb(-2), F(-2)) == 0.25
     assert BALLS.power(arb(-2), F(0)) == 1
+    for sign in (1, -1):
+        cube = sign * BALLS.power(arb(0, 1), F(3))
+        assert cube.contains(arb(1))  # an odd power of a ball around 0 has both signs
+        assert cube.contains(arb(-1))
     square = BALLS.power(arb(0, 1), F(2))
     assert square.contains(arb(0))
     assert square.contains(arb(1))
@@ -278,6 +282,15 @@ def test_the_periodic_function_on_every_piece_and_over_several(order: int, nu: F
         for t in [p for p in points if low <= p <= high] + [low, high]:
             assert encloses(found, kernel(mpmath.mpf(t), parameter))
     assert ball_atom("psi", order, arb(0, 20), (nu,)).is_nan()
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.5, 1.5), (0.75, 2.5), (0.25, 1.75), (-0.5, 1.5)])
+@pytest.mark.parametrize("nu", [F(1, 2), F(1)])
+def test_every_piece_of_the_periodic_function_is_taken_on_its_own_interval_alone(
+    low: float, high: float, nu: Fraction
+) -> None:
+    """Third derivatives lie in [-1, 1]: beyond its piece a formula leaves them."""
+    assert float(abs(ball_atom("psi", 3, hull(low, high), (nu,))).upper()) <= 1 + 1e-6
 
 
 def test_the_slope_of_the_periodic_function_is_refused_beyond_its_order() -> None:

@@ -54,6 +54,28 @@ def test_powers_of_rationals_are_rationals_where_they_are() -> None:
     assert exact.power(F(0), F(1, 3)) == 0
 
 
+@pytest.mark.parametrize(
+    ("base", "exponent"),
+    [
+        (F(2), F(1, 2)),
+        (F(4, 3), F(-1, 2)),
+        (F(2), F(2, 3)),
+        (F(3, 7), F(5, 2)),
+        (F(2), F(LONGEST)),
+        (F(1, 2), F(LONGEST)),
+    ],
+)
+def test_powers_that_are_not_rational_or_too_long_are_balls(base: Fraction, exponent: Fraction) -> None:
+    found = exact.power(base, exponent)
+    assert isinstance(found, arb)
+    back = found**exponent.denominator  # against the whole power, which is rational
+    with precision(400):
+        wanted = arb(base.numerator) / base.denominator
+        wanted = wanted**exponent.numerator
+        assert back.overlaps(wanted)
+    assert float((found / found.mid()).rad()) < 1e-9
+
+
 def test_a_zero_ball_to_a_positive_power_is_zero() -> None:
     assert exact.power(arb(0), F(1, 2)) == 0
     assert exact.power(arb(0), arb(0.25)) == 0
@@ -146,6 +168,10 @@ def test_rationals_beyond_a_length_become_balls() -> None:
 def test_larger_and_smaller_where_it_is_decided_and_where_not() -> None:
     assert exact.larger(F(1), F(2)) == 2 == exact.smaller(F(3), F(2))
     assert exact.larger(F(2), F(1)) == 2 == exact.smaller(F(2), F(3))
+    touching = exact.hull(F(1), F(2))  # the hull of two floats has them for ends
+    upper = touching.upper()
+    assert exact.smaller(touching, upper) is touching  # decided although they touch
+    assert exact.larger(upper, touching) is upper
     wide = exact.larger(arb(1, 1), F(1))
     assert holds(wide, 1, 2)
     assert not holds(wide, 0.5)

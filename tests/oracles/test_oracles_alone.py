@@ -286,6 +286,30 @@ def test_the_rest_of_a_sum_over_data_is_compiled_where_compiling_is_left_open(
 # ---- batches ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("form", ["compiled", "plain", "multiprecision"])
+def test_a_set_of_functions_has_no_oracle_by_another_name(form: str) -> None:
+    with pytest.raises(ParameterError, match="there is no oracle 'hess_h'"):
+        oracles(UNEQUAL).function_set(["value_f", "hess_h"], form)
+
+
+@pytest.mark.parametrize("shape", [(2, 4, 1), (2, 1, 4), (1, 2, 4)])
+def test_a_batch_takes_a_table_of_points_and_nothing_higher(shape: tuple[int, ...]) -> None:
+    with pytest.raises(ParameterError, match="as many rows of every block as points"):
+        oracles(UNEQUAL).batch("value_f", np.ones(shape))
+
+
+@pytest.mark.parametrize("width", [1, 3, 4, 5])
+def test_a_batch_takes_points_of_as_many_coordinates_as_there_are(width: int) -> None:
+    o = oracles(UNEQUAL)
+    wanted = sum(length for _, length in o.programs.blocks("value_f"))
+    points = np.ones((2, width))
+    if width == wanted:
+        assert o.batch("value_f", points).shape[0] == 2
+        return
+    with pytest.raises(ParameterError, match=f"takes points of {wanted} coordinates, not {width}"):
+        o.batch("value_f", points)
+
+
 class Pieces:
     """A program that notes how many points it is given at once."""
 

@@ -8,7 +8,15 @@ import pytest
 
 from bilevel_verify.errors import CardError
 from bilevel_verify.theorems.card import Card, Derivation, Inequality, Step
-from bilevel_verify.theorems.origins import as_judged, conditions_of, ours_of, unread_claims, unread_of, with_ours
+from bilevel_verify.theorems.origins import (
+    as_judged,
+    conditions_of,
+    ours_of,
+    unread_claims,
+    unread_of,
+    with_conditions,
+    with_ours,
+)
 from bilevel_verify.theorems.reading.reader import read_card
 
 HEAD = """
@@ -236,6 +244,17 @@ def test_an_unread_hypothesis_leaves_the_marked_judgement_only(
     assert repaired
     card = card_of(tmp_path, THEOREM.format(**{"settings": 'where_from = "(1)"', "theorem": "", "claim": ""} | fields))
     assert unread_claims(card, card.statement("one")) == {"first": (text,)}
+
+
+def test_a_narrowed_letter_keeps_its_range_where_it_is_quantified(tmp_path: Path) -> None:
+    words = 'for = { a = "[0, 1]" }\n  for_from = "(2)"\n  narrowed = { a = "(1/2, 1]", b = "[0, oo)" }'
+    text = THEOREM.format(settings="", theorem="", claim=words)
+    (claim,) = [c for c in card_of(tmp_path, text).statement("one").claims if c.narrowed]
+    found = with_conditions(claim, ["mine"])
+    assert [c.text for c in found.where] == ["b >= 0"]
+    assert found.for_["a"].lower is not None
+    assert not found.for_["a"].lower_closed
+    assert not found.as_printed
 
 
 def test_a_narrowed_letter_that_is_not_quantified_becomes_a_condition(tmp_path: Path) -> None:

@@ -266,3 +266,19 @@ def test_numbers_that_were_given(value: Any, certainty: str) -> None:
     ):
         assert letter.certainty == certainty
     assert letter.chosen
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "text", "certainty"),
+    [
+        ("proved", "proved", "a + b >= 1", "certified"),
+        ("proved", "computed", "a + b >= 1", "computed"),
+        ("sampled", "computed", "a >= b", "sampled"),
+        ("certified", "sampled", "a >= 1", "certified"),  # b is not in it
+        ("computed", "proved", "a*pi >= 1", "computed"),
+    ],
+)
+def test_a_hypothesis_is_as_certain_as_its_weakest_letter(a: Any, b: Any, text: str, certainty: str) -> None:
+    card = card_of("a", "b", entry={"where": conditions(text)})
+    (found,) = resolved(card, {"a": enclosure(a), "b": enclosure(b)}).hypotheses
+    assert (found.answer, found.certainty) == (True, certainty)

@@ -287,3 +287,18 @@ def test_a_bracket_that_is_a_ball_begins_at_its_lower_end() -> None:
     found = solve_root("x", root, letters)
     assert float(found.lower()) <= 0.25 <= float(found.upper())
     assert float(found.upper()) - float(found.lower()) < 1e-15
+
+
+def test_a_middle_that_is_the_root_halves_the_bracket_on_both_sides() -> None:
+    """Where the sign at the middle is 0, a quarter is taken away at either end: after n steps 2**-n is left."""
+    asked: list[Fraction] = []
+
+    def sign(at: Fraction) -> int:
+        asked.append(at)
+        return (at > 0) - (at < 0)
+
+    with precision(2000):
+        found = _bisect(sign, F(-1), F(1))
+        low, high = (F(exact.rational(end)) for end in (found.lower(), found.upper()))
+    assert low < 0 < high
+    assert high - low <= F(1, 2**395)

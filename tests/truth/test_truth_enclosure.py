@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import bilevel_verify as bv
-from bilevel_verify.truth.arithmetic.enclosure import RANK, Enclosure, between, flattened, weakest
+from bilevel_verify.truth.arithmetic.enclosure import RANK, Enclosure, between, flattened, is_witness, weakest
 
 pytestmark = pytest.mark.fast
 ORDER = ("proved", "certified", "computed", "sampled")
@@ -21,6 +21,10 @@ def test_the_weakest_of_all_pairs_and_of_none() -> None:
         assert weakest(a, b) == ORDER[max(i, j)]  # type: ignore[arg-type]
     assert weakest() == "proved"
     assert weakest("certified", "proved", "sampled", "computed") == "sampled"
+
+
+def test_what_is_exact_or_rounded_outward_may_refute_and_nothing_else() -> None:
+    assert [is_witness(level) for level in ORDER] == [True, True, False, False]  # type: ignore[arg-type]
 
 
 def test_ends_are_rounded_outward() -> None:

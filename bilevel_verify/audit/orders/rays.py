@@ -225,7 +225,7 @@ class _Directions:
         counted = []
         for argument in sorted(one.logs.keys() | other.logs.keys(), key=self.name):
             gap = sympy.cancel(sympy.sympify(one.logs.get(argument, 0)) - sympy.sympify(other.logs.get(argument, 0)))
-            if gap == 0 or (self.certain and argument.vague and gap.is_number and gap > 0):
+            if gap == 0 or (self.certain and argument.vague and _positive_at(gap, values)):
                 continue
             counted.append(self.coefficient(gap, values) * self.count(argument))
         if not counted:
@@ -325,6 +325,12 @@ def _limited(solver: z3.Solver) -> Any:
     """A solver whose work is limited."""
     solver.set("rlimit", RESOURCES)
     return solver
+
+
+def _positive_at(gap: sympy.Expr, values: Mapping[str, Fraction] | None) -> bool:
+    """Whether a power is positive at given exponents; where they are not given, whether it is a positive number."""
+    put = {sympy.Symbol(n): sympy.Rational(v.numerator, v.denominator) for n, v in (values or {}).items()}
+    return bool(gap.subs(put).is_positive)
 
 
 def _fold(z3: ModuleType, values: list[z3.ArithRef], least: bool) -> z3.ArithRef:
