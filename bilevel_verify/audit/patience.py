@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 ALLOCATIONS = 80_000.0
 """What the solver counts as allocated in about a millisecond of an idle machine."""
+LOOKING = threading.Lock()
 LOOK = 0.02
 """Seconds between two looks; they decide how soon a solver ends that is late, not whether it is."""
 
@@ -74,8 +75,11 @@ def _guard(z3: ModuleType, context: Any, limit: float, over: threading.Event) ->
 
 def allocated(z3: ModuleType) -> float:
     """What the solvers of this process have allocated so far, as they count it."""
-    counts = _bystander(z3).statistics()
-    return float(counts.get_key_value("num allocs")) if "num allocs" in counts.keys() else 0.0  # noqa: SIM118
+    with LOOKING:  # a context serves one thread at a time, and two may look
+        counts = _bystander(z3).statistics()
+        found = float(counts.get_key_value("num allocs")) if "num allocs" in counts.keys() else 0.0  # noqa: SIM118
+        del counts  # it is given back to its context here, under the lock
+    return found
 
 
 @functools.cache

@@ -152,9 +152,9 @@ def test_a_question_is_asked_under_limits(monkeypatch: pytest.MonkeyPatch) -> No
     claim = claim_of("a <= b")
     assert deciding.decide(claim) == answer
     where = "bilevel_verify.audit.scalar.prove:decide_here"
-    assert asked[-1] == (where, (claim,), {"seed": 0, "effort": 20.0, "seconds": 120.0})
+    assert asked[-1] == (where, (claim,), {"seed": 0, "effort": 20.0, "seconds": 20 * deciding.PATIENCE})
     deciding.decide(claim, seed=3, effort=2.0)
-    assert asked[-1][2] == {"seed": 3, "effort": 2.0, "seconds": 12.0}
+    assert asked[-1][2] == {"seed": 3, "effort": 2.0, "seconds": 2 * deciding.PATIENCE}
     deciding.decide(claim, effort=2.0, seconds=0.5)
     assert asked[-1][2]["seconds"] == 0.5
     answer = Ended("the processor time was over")
