@@ -15,6 +15,7 @@ import pytest
 from constants_generator import SEED
 
 from bilevel_verify import problems
+from bilevel_verify.atoms.functions import AtomFunction
 from bilevel_verify.constants import constants
 from bilevel_verify.problems.problem import Problem
 
@@ -157,7 +158,8 @@ def test_exponents_exactly_and_constants_at_most_as_stated(number: int) -> None:
     rng = np.random.default_rng([SEED, number])
     toy = random_toy(rng)
     found, stated = constants(toy.problem()), toy.stated()
-    for name, nu in (("nu_g", toy.nu_g), ("nu_f", toy.nu_f)):
+    cancelled = not toy.problem().f.atoms(AtomFunction)  # weights of opposite sign: then f is smooth
+    for name, nu in (("nu_g", toy.nu_g), ("nu_f", Fraction(1) if cancelled else toy.nu_f)):
         assert Fraction(int(found[name].exact.p), int(found[name].exact.q)) == nu, (SEED, number, name)
     for name, value in stated.items():
         assert found[name].certified
