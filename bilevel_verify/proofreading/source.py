@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from bilevel_verify.theorems.card import Card
 
 LABEL = re.compile(r"\\label\s*\{([^{}]*)\}")
+PROMISES = ("theorem", "proposition", "lemma", "corollary")
+"""Kinds of passages that promise something, and are cited for it."""
 BESIDE = ("label",)
 """Words of statements that are remarks under a brace and no part of a chain."""
 
@@ -115,6 +117,11 @@ class Paper:
                 alone = (m for c, e in zip(sentence.chains(), equal) for m in (c.members[:1] if e else c.members))
                 found |= {m.base for m in alone if isinstance(m, tree.Index) and tree.letters(m) - {m.base}}
         return frozenset(found)
+
+    @cached_property
+    def numbered(self) -> dict[str, Sentence]:
+        """Number of an equation -> its formula."""
+        return {s.read.formula.number: s for s in self.sentences if s.read.formula.number}
 
     @cached_property
     def homes(self) -> dict[str, list[Sentence]]:

@@ -10,7 +10,16 @@ from fractions import Fraction
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.joints.clauses import HOLE, Clause, clauses, numbered_in
-from bilevel_verify.proofreading.joints.forms import SAMPLES, Exponent, Form, Formless, Monomial, form_of, product
+from bilevel_verify.proofreading.joints.forms import (
+    SAMPLES,
+    Exponent,
+    Form,
+    Formless,
+    Monomial,
+    added,
+    form_of,
+    product,
+)
 from bilevel_verify.proofreading.joints.judged import Judged
 from bilevel_verify.proofreading.joints.shown import form_script
 from bilevel_verify.proofreading.joints.ties import rewritten, ties_of
@@ -36,8 +45,7 @@ class Bounded:
 
 def carried_joints(paper: Paper) -> Iterator[Judged]:
     """Every sentence that puts something into a numbered relation and prints what comes out."""
-    by_number = {s.read.formula.number: s for s in paper.sentences if s.read.formula.number}
-    ties = ties_of(paper)
+    by_number, ties = paper.numbered, ties_of(paper)
     for clause in clauses(paper):
         cue = PLUG.search(clause.words)
         if cue is None:
@@ -123,14 +131,13 @@ def _with_bound(form: Form, premise: Bounded, op: str) -> Form:
     left, right = form_of(premise.left).single, form_of(premise.right)
     if left is None or not left[0] or left[1] <= 0:
         return form
-    total: dict[Monomial, Fraction] = {}
+    parts: list[Mapping[Monomial, Fraction]] = []
     for monomial, factor in form.terms.items():
         part: Mapping[Monomial, Fraction] = {monomial: factor}
         if left[0] <= monomial and _allowed(op, premise.op, factor) and all(_is_size(n) for n, _ in monomial - left[0]):
             part = product({monomial - left[0]: factor / left[1]}, right.terms)
-        for m, c in part.items():
-            total[m] = total.get(m, Fraction(0)) + c
-    return Form({m: c for m, c in total.items() if c}, form.order or right.order)
+        parts.append(part)
+    return Form(added(parts), form.order or right.order)
 
 
 def _allowed(op: str, premise: str, factor: Fraction) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from bilevel_verify.proofreading.defect import Defect
-from bilevel_verify.proofreading.source import Paper, Passage
+from bilevel_verify.proofreading.source import PROMISES, Paper, Passage
 
 KINDS = "Theorem|Lemma|Proposition|Corollary|Assumption|Algorithm|Condition|Definition"
 NAMED = re.compile(rf"\b(?P<kind>{KINDS})s?\s+(?P<number>[A-Z]?\.?\d+(?:\.\d+)*)(?P<after>[^.;]{{0,40}})")
@@ -68,7 +68,7 @@ def _could_be(number: str, numbers: frozenset[str], prefixes: set[str]) -> bool:
 
 def _circles(passages: tuple[Passage, ...]) -> Iterator[Defect]:
     """Proofs of which each cites the statement that the other one proves."""
-    count = Counter(p.name for p in passages if p.kind in ("theorem", "lemma", "proposition", "corollary"))
+    count = Counter(p.name for p in passages if p.kind in PROMISES)
     names = {name for name, times in count.items() if times == 1}
     cites: dict[str, set[str]] = {}
     where: dict[str, Passage] = {}

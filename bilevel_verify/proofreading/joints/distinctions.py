@@ -15,7 +15,7 @@ from bilevel_verify.proofreading.joints.clauses import Clause, clauses
 from bilevel_verify.proofreading.joints.forms import Formless, form_of
 from bilevel_verify.proofreading.joints.judged import Judged
 from bilevel_verify.proofreading.joints.shown import between_script, form_script
-from bilevel_verify.proofreading.source import Paper, Passage, Sentence
+from bilevel_verify.proofreading.source import PROMISES, Paper, Passage, Sentence
 
 CONDITION = re.compile(
     r"\b(?:if|when(?:ever)?|as long as|while|suppose(?: that)?|case(?: \w+)?:?|triggers[”\"']? and)\b[^.;\x01]{0,40}\Z",
@@ -25,7 +25,6 @@ SECOND = re.compile(
     r"\b(?:otherwise|on the other hand|case (?:2|two|ii|b)|the other case|else)\b|^\s*(?:If|When)\b", re.I
 )
 TOGETHER = re.compile(r"\b(?:by|from|combining|putting|with|in view of)\b", re.I)
-PROMISES = ("theorem", "lemma", "proposition", "corollary")
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from fractions import Fraction
 from bilevel_verify.proofreading.defect import Defect
 from bilevel_verify.proofreading.joints.carrying import UPPER, Bounded, bounds_of, to_text_of
 from bilevel_verify.proofreading.joints.clauses import Clause, clauses, named_in, numbered_in
-from bilevel_verify.proofreading.joints.forms import ONE, Form, Formless, Monomial, form_of, product
+from bilevel_verify.proofreading.joints.forms import ONE, Form, Formless, Monomial, form_of, inverse, product
 from bilevel_verify.proofreading.joints.judged import Judged
 from bilevel_verify.proofreading.joints.shown import below_one_script, form_script
 from bilevel_verify.proofreading.source import Paper, Passage, Sentence
@@ -73,17 +73,13 @@ def _divided(clause: Clause, joint: str, base: Sentence, printed: Sentence, fall
     over = ", ".join(n if len(set(e)) > 1 else f"{n}^({e[0]})" for n, e in sorted(left))
     how = f"a power of {over} is left over" if left else f"the factor {factor} is left over"
     title = f"the bound times the decrease of an epoch is not the whole gap {gaps[0][0]}: {how}"
-    want = Form(product({frozenset({gaps[0], *counts[:1]}): Fraction(1)}, _inverse(one)))
+    gap: Monomial = frozenset({gaps[0], *counts[:1]})
+    want = Form(product({gap: Fraction(1)}, {inverse(one.single[0]): 1 / one.single[1]}))
     script = form_script(title, printed.place, want, other, "gap over decrease", "printed")
     evidence = (f"decrease: {to_text_of(base)}", f"summed: {to_text_of(printed)}")
     defect = Defect("total", printed.place, title, "changes a constant or a rate", printed.latex, evidence,
                     f"the whole gap: {how}", printed.unit)  # fmt: skip
     return Judged("total", printed.place, joint, "refuted", how, defect, script)
-
-
-def _inverse(form: Form) -> dict[Monomial, Fraction]:
-    ((monomial, factor),) = form.terms.items()
-    return {frozenset((n, tuple(-x for x in e)) for n, e in monomial): 1 / factor}
 
 
 def _counted(paper: Paper, clause: Clause) -> Iterator[Judged]:
@@ -121,10 +117,9 @@ def _counted(paper: Paper, clause: Clause) -> Iterator[Judged]:
 def _reached(paper: Paper, passage: Passage) -> list[Passage]:
     """A passage, the statement that it proves, its proof, and what these cite, two steps far."""
     found, edge = [passage], [passage]
-    homes = {s.read.formula.number: s.unit for s in paper.sentences if s.read.formula.number}
     for _ in range(DEPTH):
         names = {n for p in edge for n in (*named_in(p.words), p.of, p.name) if n}
-        units = {homes[n] for p in edge for n in numbered_in(p.words) if n in homes}
+        units = {paper.numbered[n].unit for p in edge for n in numbered_in(p.words) if n in paper.numbered}
         edge = [p for p in paper.passages if p not in found and p.kind != "text"
                 and (p.name in names or p.of in names or (p.id and p.id in units))]  # fmt: skip
         found += edge

@@ -7,7 +7,7 @@ What is no number, sum or product is an atom under its own text. An exponent wit
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from zlib import crc32
@@ -57,7 +57,7 @@ def _terms(node: tree.Node) -> dict[Monomial, Fraction]:
         case tree.Number(value=value):
             return {UNIT: value} if value else {}
         case tree.Add(terms=terms):
-            return _sum([_terms(t) for t in terms])
+            return added([_terms(t) for t in terms])
         case tree.Negate(operand=inner):
             return {m: -c for m, c in _terms(inner).items()}
         case tree.Multiply(factors=factors):
@@ -80,17 +80,15 @@ def _terms(node: tree.Node) -> dict[Monomial, Fraction]:
 
 def _power(base: tree.Node, exponent: Exponent) -> dict[Monomial, Fraction]:
     terms = _terms(base)
-    value = exponent[0]
     if len(terms) == 1:
         ((monomial, factor),) = terms.items()
         return raised(monomial, factor, exponent)
     if not terms:
         raise Formless("a power of 0")
-    if exponent == (Fraction(2),) * SAMPLES and len(terms) <= 6 and value == 2:
+    if exponent == (Fraction(2),) * SAMPLES and len(terms) <= 6:
         return product(terms, terms)
     shared, content = _content(terms)
-    inverse = frozenset((n, tuple(-e for e in x)) for n, x in shared)
-    inner = {joined(m, inverse)[0]: c / content for m, c in terms.items()}
+    inner = {joined(m, inverse(shared))[0]: c / content for m, c in terms.items()}
     atom: dict[Monomial, Fraction] = {frozenset({(_named(inner), exponent)}): Fraction(1)}
     return product(raised(shared, content, exponent), atom)
 
@@ -137,6 +135,11 @@ def product(one: Mapping[Monomial, Fraction], other: Mapping[Monomial, Fraction]
     if len(found) > MOST_TERMS:
         raise Formless("too many terms")
     return {m: c for m, c in found.items() if c}
+
+
+def inverse(monomial: Monomial) -> Monomial:
+    """The product with the powers of the other sign."""
+    return frozenset((name, tuple(-e for e in exponent)) for name, exponent in monomial)
 
 
 def joined(one: Monomial, other: Monomial) -> tuple[Monomial, Fraction]:
@@ -189,7 +192,8 @@ def _value(node: tree.Node, sample: int) -> Fraction:
     raise Formless("an exponent")
 
 
-def _sum(parts: list[dict[Monomial, Fraction]]) -> dict[Monomial, Fraction]:
+def added(parts: Iterable[Mapping[Monomial, Fraction]]) -> dict[Monomial, Fraction]:
+    """Sums of terms as one, without those that cancel."""
     found: dict[Monomial, Fraction] = {}
     for part in parts:
         for monomial, factor in part.items():

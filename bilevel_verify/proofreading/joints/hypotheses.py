@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from fractions import Fraction
 
 from bilevel_verify.audit.entries.reading import Written, written
@@ -9,13 +10,14 @@ from bilevel_verify.audit.scalar.claim import Decision
 from bilevel_verify.audit.scalar.deciding import decide
 from bilevel_verify.language import tree
 from bilevel_verify.proofreading.defect import Defect
+from bilevel_verify.proofreading.source import PROMISES
 from bilevel_verify.theorems.card import Card, Statement
 from bilevel_verify.theorems.card_parts import Expression, Link
 from bilevel_verify.theorems.rewrite import free_letters
 from bilevel_verify.theorems.vocabulary import NUMBERS
 
 EFFORT = 0.5
-PROMISES = ("theorem", "proposition", "lemma", "corollary")
+CONTRADICTION = "the hypotheses contradict each other: no point meets all of them, so that nothing is said"
 
 
 def consistency(card: Card, seed: int = 0) -> tuple[list[Defect], dict[str, str]]:
@@ -36,10 +38,9 @@ def consistency(card: Card, seed: int = 0) -> tuple[list[Defect], dict[str, str]
         if decision.outcome == "refuted":
             points[entry.id] = ", ".join(f"{name} = {value}" for name, value in decision.point.items())
         elif decision.outcome in ("vacuous", "proved"):
-            title = "the hypotheses contradict each other: no point meets all of them, so that nothing is said"
             shown = tuple(condition.text for condition in entry.where)
-            defects.append(Defect("hypothesis", entry.source or entry.id, title, "breaks the statement", "", shown,
-                                  unit=entry.id))  # fmt: skip
+            place = entry.source or entry.id
+            defects.append(Defect("hypothesis", place, CONTRADICTION, "breaks the statement", "", shown, unit=entry.id))
     return defects, points
 
 
@@ -49,12 +50,16 @@ def witness(table: Written, seed: int = 0) -> Decision:
     The relation is a sum of squares and 1 that is not positive; it has every letter of the hypotheses.
     """
     names = sorted(set().union(*(free_letters(w) for w in table.where)) - NUMBERS) if table.where else []
-    squares = tuple(tree.Power(tree.Letter(name), tree.Number(Fraction(2))) for name in names)
-    if not squares:
+    if not names:
         return Decision("undecided", "hypotheses", "no scalar hypothesis")
-    left = tree.Add((tree.Number(Fraction(1)), *squares))
     try:
-        claim = table.claim(Link(Expression(left, ""), "<=", Expression(tree.Number(Fraction(0)), "")))
+        claim = table.claim(Link(Expression(positive(names), ""), "<=", Expression(tree.Number(Fraction(0)), "")))
     except ValueError as reason:
         return Decision("undecided", "hypotheses", str(reason))
     return decide(claim, seed=seed, effort=EFFORT)
+
+
+def positive(names: Iterable[str]) -> tree.Node:
+    """A sum of squares and 1, in which every letter stands."""
+    squares = (tree.Power(tree.Letter(name), tree.Number(Fraction(2))) for name in names)
+    return tree.Add((tree.Number(Fraction(1)), *squares))

@@ -17,8 +17,8 @@ from bilevel_verify.proofreading.joints.clauses import Clause, clauses, named_in
 from bilevel_verify.proofreading.joints.forms import ORDERS, Form, Formless, Monomial, form_of, product, raised
 from bilevel_verify.proofreading.joints.judged import Judged
 from bilevel_verify.proofreading.joints.shown import form_script
-from bilevel_verify.proofreading.joints.ties import rewritten, ties_of
-from bilevel_verify.proofreading.source import Paper, Sentence
+from bilevel_verify.proofreading.joints.ties import letters_of, rewritten, ties_of
+from bilevel_verify.proofreading.source import PROMISES, Paper, Sentence
 from bilevel_verify.theorems.rewrite import substitute
 
 SHOWS = re.compile(
@@ -31,7 +31,6 @@ OTHERS = re.compile(
     re.I,
 )
 """Words after which an order is somebody else's."""
-PROMISES = ("theorem", "corollary", "proposition", "lemma")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +50,7 @@ class Order:
     @property
     def letters(self) -> frozenset[str]:
         """Its letters."""
-        return frozenset(n for n, _ in self.monomial if not n.startswith("#"))
+        return letters_of(self.monomial)
 
 
 def orders_in(sentence: Sentence, values: Mapping[str, tree.Node] | None = None) -> Iterator[Order]:

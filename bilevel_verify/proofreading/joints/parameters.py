@@ -17,14 +17,13 @@ from bilevel_verify.proofreading.joints.clauses import EQUATION, Clause, clauses
 from bilevel_verify.proofreading.joints.forms import Formless, form_of
 from bilevel_verify.proofreading.joints.judged import Judged
 from bilevel_verify.proofreading.joints.shown import equality_script, form_script
-from bilevel_verify.proofreading.source import Paper, Passage, Sentence
+from bilevel_verify.proofreading.source import PROMISES, Paper, Passage, Sentence
 from bilevel_verify.theorems.rewrite import free_letters, substitute
 from bilevel_verify.theorems.vocabulary import NUMBERS
 
 if TYPE_CHECKING:
     from bilevel_verify.drafting.draft import Draft
 
-PROMISES = ("theorem", "corollary", "proposition", "lemma")
 NEW = re.compile(
     r"\b(?:let(?:ting)?|denot\w+|choos\w+|set(?:ting|s)?|pick\w*|tak(?:e|ing)|defin\w+|when(?:ever)?|if|suppos\w+|replac\w+"
     r"|assum\w+|case|for|consider\w*|write|instead|otherwise|at(?! most| least))\b[^.,;]{0,50}\Z", re.I,
@@ -88,7 +87,7 @@ def parameter_joints(paper: Paper, draft: Draft) -> Iterator[Judged]:
             yield from _quoted(clause, frames[clause.passage.of], clause.passage.of)
     spoken = _spoken_of(draft)
     names = {p.id: p.name for p in stated}
-    homes = {s.read.formula.number: names[s.unit] for s in paper.sentences if s.read.formula.number and s.unit in names}
+    homes = {number: names[s.unit] for number, s in paper.numbered.items() if s.unit in names}
     for passage in proofs.values():
         yield from _used(passage, frames, spoken, homes)
 

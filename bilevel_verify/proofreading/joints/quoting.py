@@ -13,17 +13,18 @@ from bilevel_verify.proofreading.joints.carrying import (
     LOWER,
     UPPER,
     Bounded,
+    Ties,
     bounds_of,
     differs,
     shown,
     to_text_of,
 )
 from bilevel_verify.proofreading.joints.clauses import Clause, clauses, named_in, numbered_in
-from bilevel_verify.proofreading.joints.forms import ORDERS, Form, Formless, Monomial, form_of, joined, product
+from bilevel_verify.proofreading.joints.forms import ORDERS, Form, Formless, Monomial, form_of, inverse, joined, product
 from bilevel_verify.proofreading.joints.judged import Judged
 from bilevel_verify.proofreading.joints.shown import form_script
 from bilevel_verify.proofreading.joints.ties import ties_of
-from bilevel_verify.proofreading.source import Paper, Sentence
+from bilevel_verify.proofreading.source import PROMISES, Paper, Sentence
 from bilevel_verify.theorems.rewrite import rebuild
 
 STATED = r"(?:Theorem|Lemma|Proposition|Corollary)"
@@ -40,8 +41,8 @@ SAYS = re.compile(rf"{CITED}\s+(?:says|states|gives|shows|yields|implies|reads|i
 
 def quoted_joints(paper: Paper) -> Iterator[Judged]:
     """Every relation that stands right after a citation, as what is cited."""
-    by_number = {s.read.formula.number: s for s in paper.sentences if s.read.formula.number}
-    promises = {p.id for p in paper.passages if p.kind in ("theorem", "lemma", "proposition", "corollary")}
+    by_number, ties = paper.numbered, ties_of(paper)
+    promises = {p.id for p in paper.passages if p.kind in PROMISES}
     for clause in clauses(paper):
         for place, sentence in enumerate(clause.formulas):
             said = QUOTES.search(clause.before(place)) or SAYS.search(clause.before(place))
@@ -51,7 +52,7 @@ def quoted_joints(paper: Paper) -> Iterator[Judged]:
             if sources and sentence not in sources:
                 n = sentence.read.formula.n
                 stated = {k: s for k, s in by_number.items() if s.unit in promises and s.read.formula.n < n}
-                yield from _judged(paper, sentence, name, sources, stated)
+                yield from _judged(paper, sentence, name, sources, stated, ties)
 
 
 def _cited(
@@ -67,7 +68,12 @@ def _cited(
 
 
 def _judged(
-    paper: Paper, sentence: Sentence, name: str, sources: tuple[Sentence, ...], stated: Mapping[str, Sentence]
+    paper: Paper,
+    sentence: Sentence,
+    name: str,
+    sources: tuple[Sentence, ...],
+    stated: Mapping[str, Sentence],
+    ties: Ties,
 ) -> Iterator[Judged]:
     """One quotation; ``stated`` are the numbered formulas of statements that stand before it."""
     quoted = bounds_of(sentence)
@@ -77,11 +83,11 @@ def _judged(
     if any(isinstance(p, tree.Call) and p.function in ORDERS for p in quote.right.walk()):
         return  # of orders another judge says more
     joint = f"{to_text_of(sentence)} quoted from {name}"
-    same, how = _from(paper, quote, sources)
+    same, how = _from(paper, quote, sources, ties)
     if same is None:
         same, how = _rearranged(quote, sources)
     if same is None:
-        other = next((n for n in stated if stated[n] not in sources and _from(paper, quote, (stated[n],))[0]), "")
+        other = next((n for n in stated if stated[n] not in sources and _from(paper, quote, (stated[n],), ties)[0]), "")
         why = f"the left side is not that of {name}" + (f"; it is that of ({other})" if other else "")
         alone = sentence.read.formula.kind != "display" and len(quoted) == 1
         if other and alone:
@@ -96,7 +102,7 @@ def _judged(
         yield _stronger(paper, sentence, quote, name, sources, how, joint)
 
 
-def _from(paper: Paper, quote: Bounded, sources: tuple[Sentence, ...]) -> tuple[bool | None, str]:
+def _from(paper: Paper, quote: Bounded, sources: tuple[Sentence, ...], ties: Ties) -> tuple[bool | None, str]:
     """Whether a source has the relation: None where no left side fits, else with how it differs (``?``: not plain)."""
     best: tuple[bool | None, str] = None, ""
     for one in (b for s in sources for b in bounds_of(s)):
@@ -107,7 +113,7 @@ def _from(paper: Paper, quote: Bounded, sources: tuple[Sentence, ...]) -> tuple[
         if right == quote.right and one.op == quote.op:
             return True, ""
         try:
-            difference = differs(form_of(right), form_of(quote.right), quote.op, ties_of(paper))
+            difference = differs(form_of(right), form_of(quote.right), quote.op, ties)
         except Formless:
             best = (False, "?a side is no sum of products") if best[0] is None else best
             continue
@@ -150,7 +156,7 @@ def _over(one: Bounded) -> dict[Monomial, Fraction]:
 
 
 def _ratio(one: Monomial, other: Monomial) -> Monomial:
-    return joined(one, frozenset((n, tuple(-e for e in x)) for n, x in other))[0]
+    return joined(one, inverse(other))[0]
 
 
 def _is_norm(monomial: Monomial) -> bool:

@@ -22,11 +22,10 @@ SUMS = re.compile(
 
 def summed_joints(paper: Paper) -> Iterator[Judged]:
     """``Summing (5) over k = 0, ..., K - 1``: the relation has an index that can run."""
-    by_number = {s.read.formula.number: s for s in paper.sentences if s.read.formula.number}
     for clause in clauses(paper):
         for place, sentence in enumerate(clause.formulas):
             said = SUMS.search(clause.before(place))
-            source = by_number.get(said["number"]) if said is not None else None
+            source = paper.numbered.get(said["number"]) if said is not None else None
             letters = sorted(
                 {c.members[0].name for c in sentence.chains() if c.members and isinstance(c.members[0], tree.Letter)}
             )

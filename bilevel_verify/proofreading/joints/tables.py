@@ -12,13 +12,13 @@ from bilevel_verify.latex import read_latex
 from bilevel_verify.manuscript.formulas import Formula
 from bilevel_verify.manuscript.relations import ReadFormula
 from bilevel_verify.proofreading.defect import Defect
-from bilevel_verify.proofreading.joints.carrying import exponents_differ, to_text_of
+from bilevel_verify.proofreading.joints.carrying import Ties, exponents_differ, to_text_of
 from bilevel_verify.proofreading.joints.clauses import clauses
 from bilevel_verify.proofreading.joints.judged import Judged
-from bilevel_verify.proofreading.joints.orders import PROMISES, Order, agrees, orders_in, special_values
+from bilevel_verify.proofreading.joints.orders import Order, agrees, orders_in, special_values
 from bilevel_verify.proofreading.joints.shown import form_script
 from bilevel_verify.proofreading.joints.ties import rewritten, ties_of
-from bilevel_verify.proofreading.source import Paper, Passage, Sentence
+from bilevel_verify.proofreading.source import PROMISES, Paper, Passage, Sentence
 
 OWN = re.compile(
     r"\b(?:ours|this (?:work|paper|article)|proposed|our \w+)\b|\(Alg(?:orithm|\.)?[~\s]*(?:\\ref\{[^}]*\}|\d+)\)", re.I
@@ -42,11 +42,12 @@ class Cell:
 
 def table_joints(paper: Paper) -> Iterator[Judged]:
     """Every cell of a row that is the paper's own and holds an order."""
+    ties = ties_of(paper)
     for cell in cells(paper.text):
         for math in MATH.findall(cell.text):
             sentence = _read(paper, math)
             for order in orders_in(sentence) if sentence is not None else ():
-                yield _judged(paper, cell, order)
+                yield _judged(paper, cell, order, ties)
 
 
 def cells(text: str) -> Iterator[Cell]:
@@ -80,7 +81,7 @@ def _read(paper: Paper, math: str) -> Sentence | None:
     return Sentence(ReadFormula(Formula(0, math, "table-cell"), statements), "")
 
 
-def _judged(paper: Paper, cell: Cell, order: Order) -> Judged:
+def _judged(paper: Paper, cell: Cell, order: Order, ties: Ties) -> Judged:
     place = f"Table {cell.table}, row {cell.row}, column {cell.column}"
     joint = f"the cell {to_text_of(order.sentence)} and what the paper proves"
     found = _candidates(paper, cell)
@@ -89,7 +90,7 @@ def _judged(paper: Paper, cell: Cell, order: Order) -> Judged:
     near = [o for o in found if order.letters <= o.letters]
     if not near:
         return Judged("table", place, joint, "undecided", "no statement has an order in these letters")
-    if any(rewritten(ties_of(paper), o.monomial, order.monomial, hidden=True) for o in near):
+    if any(rewritten(ties, o.monomial, order.monomial, hidden=True) for o in near):
         return Judged("table", place, joint, "undecided", "the paper ties the letters to each other")
     best = min(near, key=lambda o: sum(e != dict(o.monomial)[n] for n, e in order.monomial))
     how = exponents_differ(best.monomial, order.monomial, hidden=True) or ""

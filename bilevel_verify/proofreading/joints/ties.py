@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 from fractions import Fraction
 
 from bilevel_verify.language import tree
-from bilevel_verify.proofreading.joints.forms import SAMPLES, Exponent, Formless, Monomial, form_of, joined
+from bilevel_verify.proofreading.joints.forms import SAMPLES, Exponent, Formless, Monomial, form_of, inverse, joined
 from bilevel_verify.proofreading.source import Paper
 
 ZERO: Exponent = (Fraction(0),) * SAMPLES
@@ -35,8 +35,7 @@ def _quotient(left: tree.Node, right: tree.Node) -> Monomial | None:
 
 def over(one: Monomial, other: Monomial) -> Monomial:
     """The powers of one product less those of another, numbers left out."""
-    inverse = frozenset((n, tuple(-e for e in x)) for n, x in other)
-    return frozenset((n, e) for n, e in joined(one, inverse)[0] if not n.startswith("#"))
+    return frozenset((n, e) for n, e in joined(one, inverse(other))[0] if not n.startswith("#"))
 
 
 def letters_of(monomial: Monomial) -> frozenset[str]:

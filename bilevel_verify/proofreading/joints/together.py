@@ -15,9 +15,10 @@ from bilevel_verify.errors import BilevelVerifyError
 from bilevel_verify.language import to_text, tree
 from bilevel_verify.numbers.exact import Formula
 from bilevel_verify.proofreading.defect import Defect
+from bilevel_verify.proofreading.joints.hypotheses import CONTRADICTION, EFFORT, positive
 from bilevel_verify.proofreading.joints.judged import Judged
-from bilevel_verify.proofreading.joints.parameters import PROMISES, frame_of
-from bilevel_verify.proofreading.source import Paper
+from bilevel_verify.proofreading.joints.parameters import frame_of
+from bilevel_verify.proofreading.source import PROMISES, Paper
 from bilevel_verify.theorems.rewrite import free_letters
 from bilevel_verify.theorems.vocabulary import NUMBERS
 
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
 CASES = re.compile(r"\b(?:if|when(?:ever)?|cases?|otherwise|respectively)\b|\(i+\)", re.I)
 DRAWS = 400
-EFFORT = 0.5
 MOST_PROOFS = 8
 """Statements of a paper of which a contradiction is looked for after no point was found."""
 TRIED = tuple(Fraction(n, d) for n, d in ((1, 1), (1, 2), (1, 4), (1, 10), (1, 100), (2, 1), (4, 1), (10, 1), (100, 1),
@@ -64,17 +64,15 @@ def _without_point(
         return Judged(
             "hypothesis", name, joint, "undecided", "no point was found, and no proof was looked for any more"
         )
-    one, zero = tree.Number(Fraction(1)), tree.Number(Fraction(0))
-    squares = tuple(tree.Power(tree.Letter(n), tree.Number(Fraction(2))) for n in letters)
-    claim = ScalarClaim(tree.Add((one, *squares)), "<=", zero, dict.fromkeys(letters, REAL), tuple(conditions))
+    zero = tree.Number(Fraction(0))
+    claim = ScalarClaim(positive(letters), "<=", zero, dict.fromkeys(letters, REAL), tuple(conditions))
     decision = decide(claim, effort=EFFORT)
     if decision.outcome == "refuted":
         return Judged("hypothesis", name, joint, "holds", "a point meets all of them")
     if decision.outcome not in ("vacuous", "proved"):
         return Judged("hypothesis", name, joint, "undecided", "neither a point nor a contradiction was found")
-    title = "the hypotheses contradict each other: no point meets all of them, so that nothing is said"
     evidence = (*(to_text(c) for c in conditions), f"proof: {decision.certificate or decision.engine}")
-    defect = Defect("hypothesis", name, title, "breaks the statement", "", evidence, unit=unit)
+    defect = Defect("hypothesis", name, CONTRADICTION, "breaks the statement", "", evidence, unit=unit)
     return Judged("hypothesis", name, joint, "refuted", "vacuous", defect)
 
 
