@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import random
-import subprocess
-import sys
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
 from joint_mutants import mutants
+from standing_alone import status
 
 from bilevel_verify.drafting.draft import draft
 from bilevel_verify.language import parse, tree
@@ -136,14 +135,6 @@ def report(tmp_path: Path, text: str) -> Report:
     path = tmp_path / "paper.md"
     path.write_text(text, encoding="utf-8")
     return proofread_draft(draft(path))
-
-
-def status(tmp_path: Path, text: str) -> int:
-    path = tmp_path / "script.py"
-    path.write_text(text, encoding="utf-8")
-    done = subprocess.run([sys.executable, "-S", path], capture_output=True, text=True, check=False)
-    assert done.stderr == ""
-    return done.returncode
 
 
 @pytest.mark.parametrize("case", JOINTS)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from standing_alone import status
 from test_proofreading_kinds import CASES, HEAD
 
 from bilevel_verify.drafting.draft import draft
@@ -24,14 +23,6 @@ def report(tmp_path: Path, display: str) -> Report:
     path = tmp_path / "paper.md"
     path.write_text(f"{HEAD}Then\n$$\n{display}.\n$$\n", encoding="utf-8")
     return proofread_draft(draft(path))
-
-
-def status(tmp_path: Path, text: str) -> int:
-    path = tmp_path / "script.py"
-    path.write_text(text, encoding="utf-8")
-    done = subprocess.run([sys.executable, "-S", path], capture_output=True, text=True, check=False)
-    assert done.stderr == ""
-    return done.returncode
 
 
 @pytest.mark.parametrize("case", SHOWN)
