@@ -14,8 +14,7 @@ from bilevel_verify.audit.findings.levels import CHECKED, COQ, WORD, Levels, lev
 from bilevel_verify.audit.pool import shared
 from bilevel_verify.certificates.coq.accepting import accepted_by_coq, coq_is_here
 from bilevel_verify.certificates.coq.lemmas import PRELUDE, NotWritten, lemma
-from bilevel_verify.certificates.finding import Certificate, certify
-from bilevel_verify.errors import InputError
+from bilevel_verify.certificates.finding import Certificate, certify, write
 from bilevel_verify.reporting.errata import script_name
 
 KINDS = ("inequality", "step-algebra", "identity")
@@ -64,7 +63,7 @@ def with_certificates(
             names[name] += 1
             name += f"-{names[name]}" if names[name] > 1 else ""
             if folder is not None:
-                details["certificate_file"] = _write(folder, f"{name}.json", certificate.text + "\n")
+                details["certificate_file"] = write(folder, f"{name}.json", certificate.text + "\n")
             if coq is not None and (shown := _lemma(certificate, name)):
                 details["coq_file"], details["coq_lemma"] = coq_file(row.paper or ""), lemma_name(name)
                 lemmas.setdefault(details["coq_file"], {})[lemma_name(name)] = shown
@@ -72,7 +71,7 @@ def with_certificates(
         result[place] = replace(findings[place], row=replace(row, details=details, reason=reason))
     for file, texts in lemmas.items():
         assert coq is not None
-        _write(coq, file, "\n".join([PRELUDE, *texts.values()]))
+        write(coq, file, "\n".join([PRELUDE, *texts.values()]))
     result = _with_coq(result, lemmas, jobs)
     return result, levels_of(result[place].row for place in places)
 
@@ -108,15 +107,6 @@ def _lemma(certificate: Certificate, name: str) -> str:
 def lemma_name(name: str) -> str:
     """The name of a certificate as Coq takes it."""
     return "c_" + re.sub(r"\W", "_", name)
-
-
-def _write(folder: Path, name: str, text: str) -> str:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{folder}: {error.strerror or error}: choose another folder for certificates") from None
-    return name
 
 
 def _certificate(finding: Finding) -> Certificate | None:

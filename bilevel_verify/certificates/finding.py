@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 from bilevel_check import check
@@ -17,6 +18,7 @@ from bilevel_verify.audit.scalar.claim import ScalarClaim
 from bilevel_verify.certificates.draft import Draft, pruned
 from bilevel_verify.certificates.statement import NotStated, node_of, statement_of
 from bilevel_verify.certificates.strategies import Search
+from bilevel_verify.errors import InputError
 from bilevel_verify.language import to_text
 
 LONGEST = 160
@@ -39,6 +41,21 @@ class Certificate:
     text: str
     shows: str
     short: str = ""
+
+
+def write(folder: Path, name: str, text: str) -> str:
+    """Write a file of certificates into a folder, which is made; its name.
+
+    Raises
+    ------
+    InputError : the folder cannot be written.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{folder}: {error.strerror or error}: choose another folder for certificates") from None
+    return name
 
 
 def certify(

@@ -112,7 +112,7 @@ def _relations(
     matrix: sympy.Matrix, constant: Constant, bound: Fraction, strict: bool
 ) -> Iterator[tuple[sympy.Expr, str, sympy.Expr]]:
     """Relations whose truth on the box bounds the norm (or, for a lower bound, the curvature) of the matrix."""
-    level = sympy.Rational(bound.numerator, bound.denominator)
+    level = sympy.Rational(bound)
     if constant.side == "lower":
         yield from _positive(matrix - level * sympy.eye(matrix.rows), strict)
     elif matrix.shape == (1, 1):

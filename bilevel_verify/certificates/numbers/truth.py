@@ -68,14 +68,14 @@ def certified_ball(truth: Truth, x: Mapping[str, Fraction]) -> Shown:
     if curvature.bound is None or curvature.bound <= 0:
         return replace(bare, reason=f"no certificate of a positive mu: {curvature.reason or curvature.bound}")
     centre = [_short(value, -sympy.oo, sympy.oo) for value in np.atleast_1d(np.asarray(found.value, dtype=float))]
-    at = {v: _exact(x[v.name]) for v in problem.x} | dict(zip(problem.y, centre))
+    at = {v: sympy.Rational(x[v.name]) for v in problem.x} | dict(zip(problem.y, centre))
     # the centre was rounded; a short number instead of the error itself, which may be 1e-188
     ball = Fraction(ceil(Fraction(found.error) * 2**SHORT) + len(centre), 2**SHORT)
     gradient = sympy.Add(*(sympy.diff(problem.lower, v).xreplace(at) ** 2 for v in problem.y))
     for radius in (ball, 4 * ball, 1000 * ball):
         if not _inside(problem, centre, radius):
             continue
-        level = _exact(curvature.bound * radius) ** 2
+        level = sympy.Rational(curvature.bound * radius) ** 2
         about = {
             "problem": problem.name,
             "shown": f"|y - y*({_point(x)})| <= {radius}, with the files of {CURVATURE} = {curvature.bound}",
@@ -92,7 +92,7 @@ def certified_ball(truth: Truth, x: Mapping[str, Fraction]) -> Shown:
 
 def _inside(problem: Problem, centre: Sequence[sympy.Rational], radius: Fraction) -> bool:
     """Whether the ball lies in the declared range of y, on which mu was bounded."""
-    around = _exact(radius)
+    around = sympy.Rational(radius)
     ends = [
         (value - around - low, high - value - around)
         for v, value in zip(problem.y, centre)
@@ -110,7 +110,7 @@ def _from_below(problem: Problem, phi: sympy.Expr, bare: Shown) -> Shown:
     def attempt(slack: Fraction, most: int) -> Shown:
         bound = Fraction(bare.value) - slack * max(abs(Fraction(bare.value)), Fraction(1, 100))
         about = {"problem": problem.name, "shown": f"inf phi >= {bound} = {float(bound):.9g}"}
-        found = certificate_on_box(Relation(_exact(bound), "<=", phi, used), about, most)
+        found = certificate_on_box(Relation(sympy.Rational(bound), "<=", phi, used), about, most)
         return replace(bare, bound=bound, certificates=(found,))
 
     best, reason = tightest(attempt)
@@ -125,7 +125,7 @@ def _at(problem: Problem, phi: sympy.Expr, point: Mapping[sympy.Symbol, sympy.Ra
     for room in (Fraction(0), Fraction(1, 10**9)):
         try:
             value = phi.xreplace(dict(point))
-            found = certificate_on_box(Relation(value, "<=", _exact(bound + room), {}), about, 1)
+            found = certificate_on_box(Relation(value, "<=", sympy.Rational(bound + room), {}), about, 1)
         except NoTree as reason:
             bare = replace(bare, reason=str(reason))
         else:
@@ -133,18 +133,13 @@ def _at(problem: Problem, phi: sympy.Expr, point: Mapping[sympy.Symbol, sympy.Ra
     return bare
 
 
-def _exact(value: float | Fraction) -> sympy.Rational:
-    exact = Fraction(value)
-    return sympy.Rational(exact.numerator, exact.denominator)
-
-
 def _short(value: float, low: sympy.Expr, high: sympy.Expr) -> sympy.Rational:
     """A number within 2**-SHORT of the float, with a short denominator; the float where that leaves the range."""
-    short = _exact(Fraction(round(Fraction(float(value)) * 2**SHORT), 2**SHORT))
+    short = sympy.Rational(Fraction(round(Fraction(float(value)) * 2**SHORT), 2**SHORT))
     return (
         short
         if (short - low).is_extended_nonnegative and (high - short).is_extended_nonnegative
-        else _exact(float(value))
+        else sympy.Rational(float(value))
     )
 
 

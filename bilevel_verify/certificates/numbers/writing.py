@@ -7,9 +7,10 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
+from bilevel_verify.certificates.finding import write
 from bilevel_verify.certificates.numbers.constants import Shown
 from bilevel_verify.constants.bound.constant import safe_decimal
-from bilevel_verify.errors import InputError
+from bilevel_verify.numbers.rounding import float_above, float_below
 
 
 def write_certificates(problem: str, numbers: Iterable[Shown], folder: Path) -> dict[str, dict[str, object]]:
@@ -24,22 +25,14 @@ def write_certificates(problem: str, numbers: Iterable[Shown], folder: Path) -> 
     InputError : the folder cannot be written.
     """
     said: dict[str, dict[str, object]] = {}
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for one in numbers:
-            stem = re.sub(r"\W+", "-", f"{problem}-{one.letter}-{one.side}").strip("-")
-            files = [f"{stem}-{place}.json" for place in range(1, len(one.certificates) + 1)]
-            for file, certificate in zip(files, one.certificates):
-                (folder / file).write_text(certificate.text + "\n", encoding="utf-8")
-            shown = None if one.bound is None else float(one.bound)
-            said[f"{one.letter} {'>=' if one.side == 'lower' else '<='}"] = {
-                "value": one.value,
-                "shown": shown,
-                "files": files,
-                "reason": one.reason,
-            }
-    except OSError as error:
-        raise InputError(f"{folder}: {error.strerror or error}: choose another folder for certificates") from None
+    for one in numbers:
+        stem = re.sub(r"\W+", "-", f"{problem}-{one.letter}-{one.side}").strip("-")
+        texts = enumerate((certificate.text for certificate in one.certificates), start=1)
+        files = [write(folder, f"{stem}-{place}.json", f"{text}\n") for place, text in texts]
+        lower = one.side == "lower"
+        shown = None if one.bound is None else (float_below if lower else float_above)(one.bound)
+        record = {"value": one.value, "shown": shown, "files": files, "reason": one.reason}
+        said[f"{one.letter} {'>=' if lower else '<='}"] = record
     return said
 
 

@@ -22,6 +22,10 @@ def solve_command(arguments: argparse.Namespace) -> int:
         raise InputError("--eps: solve takes one tolerance; verify takes several")
     eps = tolerances[0] if tolerances else None
     problem = values.member_of(values.problem_of(arguments)[0], eps)
+    if arguments.certificates and not arguments.truth:
+        raise InputError("--certificates: certificates are of the truth; add --truth")
+    if arguments.certificates and problem.kind not in ("single_level", "bilevel", "minimax"):
+        raise InputError(f"--certificates: none for problems of the kind {problem.kind}")
     options: dict[str, Any] = {
         "x0": values.numbers(arguments.x0, "--x0"),
         "y0": values.numbers(arguments.y0, "--y0"),
@@ -64,10 +68,6 @@ def _certificates(problem: Any, x: Any, arguments: argparse.Namespace) -> dict[s
     from bilevel_verify.certificates.numbers.writing import write_certificates
     from bilevel_verify.truth import truth
 
-    if not arguments.truth:
-        raise InputError("--certificates: certificates are of the truth; add --truth")
-    if problem.kind not in ("single_level", "bilevel", "minimax"):
-        raise InputError(f"--certificates: none for problems of the kind {problem.kind}")
     answers = truth(problem)
     numbers = [*certified_minimum(answers)]
     if problem.y:
@@ -90,25 +90,30 @@ def _promised(method: str, statement: str | None, problem: Any, asked: dict[str,
     except InputError:
         return []
     claims = [claim for claim in entry.claims if claim.over == "run" and "norm(" in str(claim.chain[0])]
-    names = [f"{card.key}/{entry.id}, {claim.id}" for claim in claims]
-    reached = [_reached(problem, f"{card.key}/{entry.id}:{claim.id}", asked) for claim in claims]
-    return [f"{name}: {claim.chain[0]}{text}" for name, claim, text in zip(names, claims, reached, strict=True)]
+    reached = _reached(problem, f"{card.key}/{entry.id}", [claim.id for claim in claims], asked)
+    return [f"{card.key}/{entry.id}, {claim.id}: {claim.chain[0]}{reached.get(claim.id, '')}" for claim in claims]
 
 
-def _reached(problem: Any, statement: str, asked: dict[str, Any]) -> str:
-    """Both sides of a claim on this run with its verdict, as ``verify`` has them; empty where it says nothing."""
+def _reached(problem: Any, statement: str, claims: list[str], asked: dict[str, Any]) -> dict[str, str]:
+    """Claim -> both sides on this run with the verdict, as ``verify`` has them; nothing where it says nothing."""
     from bilevel_verify.checks import verify
     from bilevel_verify.reporting.words import number
 
-    if problem is None:
-        return ""
+    if problem is None or not claims:
+        return {}
     try:
-        row = verify(problem, statement, **asked).claims[0]
-    except (BilevelVerifyError, IndexError):
-        return ""
-    if row.measured is None or row.bound is None:
-        return f" ({row.verdict}: {row.reason})" if row.reason else ""
-    return f"; reached {number(row.measured, 6)}, promised {number(row.bound, 6)}: {row.verdict}"
+        rows = verify(problem, f"{statement}:{','.join(claims)}", **asked).claims
+    except BilevelVerifyError:
+        return {}
+    found: dict[str, str] = {}
+    for row in rows:
+        name = (row.claim or "").partition("/")[0]  # of a chain the first link speaks
+        if row.measured is not None and row.bound is not None:
+            said = f"; reached {number(row.measured, 6)}, promised {number(row.bound, 6)}: {row.verdict}"
+        else:
+            said = f" ({row.verdict}: {row.reason})" if row.reason else ""
+        found.setdefault(name, said)
+    return found
 
 
 def _show(record: dict[str, Any]) -> None:
