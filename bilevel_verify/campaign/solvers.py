@@ -19,6 +19,7 @@ from types import ModuleType
 from typing import Any
 
 from bilevel_verify.errors import InputError
+from bilevel_verify.files import is_file
 
 Solver = Callable[..., Any]
 OWN = "own:"
@@ -37,7 +38,7 @@ def reference_of(solver: Solver) -> str:
     """
     name, home = getattr(solver, "__qualname__", ""), sys.modules.get(getattr(solver, "__module__", None) or "")
     path = getattr(home, "__file__", None)
-    if not name.isidentifier() or path is None or not Path(path).is_file() or getattr(home, name, None) is not solver:
+    if not name.isidentifier() or path is None or not is_file(Path(path)) or getattr(home, name, None) is not solver:
         shown = name or type(solver).__name__
         raise InputError(f"own solver {shown}: workers must find it: define it with def at the top level of a file")
     if home is not None and home.__package__ and home.__name__ != "__main__":
@@ -132,7 +133,7 @@ def source_of(reference: str) -> Path:
         except (ImportError, ValueError):
             spec = None
         path = Path(spec.origin) if spec is not None and spec.origin else Path(home)
-    if not path.is_file():
+    if not is_file(path):
         raise InputError(f"own solver {reference}: no such file {path}; {HOW}")
     return path
 

@@ -12,8 +12,9 @@ import sympy
 from bilevel_verify import language
 from bilevel_verify.errors import ProblemError
 from bilevel_verify.problems import feasible as sets
+from bilevel_verify.problems.definedness import Reading
 from bilevel_verify.problems.fields import read_data, read_domain, read_feasible, read_known, read_start, within
-from bilevel_verify.problems.foreign import Reading, is_foreign, read_foreign
+from bilevel_verify.problems.foreign import is_foreign, read_foreign
 from bilevel_verify.problems.formulas import FormulaReader, read_definitions
 from bilevel_verify.problems.names import block_names
 from bilevel_verify.problems.numbers import read_knobs

@@ -48,6 +48,22 @@ class Need:
         return value.is_negative is True
 
 
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A formula as it was read, and what it needed before it was simplified.
+
+    Attributes
+    ----------
+    expression : of the symbols of the problem.
+    needs : in order to have a value, as far as the expression does not show them.
+    has_value : of a formula of another program, whether that gives a finite number at a point; None of a text.
+    """
+
+    expression: sympy.Expr
+    needs: Sequence[Need]
+    has_value: Membership | None = None
+
+
 def sign_of_base(base: sympy.Expr, exponent: sympy.Expr) -> str | None:
     """What ``base**exponent`` needs of its base; None if it has a value everywhere."""
     if (exponent.is_integer and exponent.is_nonnegative) or base.is_number:  # the cheap question first
@@ -77,19 +93,21 @@ def unshown(needs: Sequence[Need], result: sympy.Expr) -> list[Need]:
 
 
 def witness(
-    needs: Sequence[Need],
-    result: sympy.Expr,
-    ranges: Mapping[sympy.Symbol, Range],
-    inside: Membership,
+    reading: Reading, ranges: Mapping[sympy.Symbol, Range], inside: Membership
 ) -> tuple[Need, dict[sympy.Symbol, sympy.Expr]] | None:
-    """A need that fails at a point of the ranges (and ``inside``) at which ``result`` is a real number all the same."""
-    for need in needs:
+    """A need that fails at a point of the ranges (and ``inside``) at which what was read is a real number all the same.
+
+    Of another program's formula it is the program itself that has no value there (other letters in their ranges).
+    """
+    result, asked = reading.expression, reading.has_value
+    for need in reading.needs:
         letters = sorted(need.argument.free_symbols, key=str)
         if not letters or any(letter not in ranges for letter in letters):
             continue
         others = result.free_symbols - set(letters)
         for point in points(sorted({*letters, *others}, key=str), ranges):
-            if inside(point) and need.broken(need.argument.xreplace(point)) and _real(result.xreplace(point)):
+            lost = inside(point) and need.broken(need.argument.xreplace(point)) and _real(result.xreplace(point))
+            if lost and not (asked is not None and asked({**next(points(list(ranges), ranges)), **point})):
                 return need, {letter: point[letter] for letter in letters}
     return None
 

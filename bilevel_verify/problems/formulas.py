@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import sympy
@@ -12,9 +12,8 @@ import sympy
 from bilevel_verify import language
 from bilevel_verify.errors import ExpressionError, LatexError, ProblemError
 from bilevel_verify.latex import Notation, is_latex, parse_any
-from bilevel_verify.problems.definedness import Membership, Need, Range, points, witness
+from bilevel_verify.problems.definedness import Membership, Need, Range, Reading, witness
 from bilevel_verify.problems.expression_arrays import exact_number
-from bilevel_verify.problems.foreign import Reading
 from bilevel_verify.problems.names import check_name
 from bilevel_verify.problems.numbers import mapping_of
 from bilevel_verify.problems.stable import stabilise
@@ -84,8 +83,7 @@ class FormulaReader:
     ) -> None:
         self.symbols, self.data, self.definitions, self.rewrite = symbols, data, definitions, rewrite
         self.letters = {**knobs, **symbols}
-        self.doubtful: dict[str, tuple[Sequence[Need], sympy.Expr]] = {}
-        self.foreign: dict[str, Reading] = {}
+        self.doubtful: dict[str, Reading] = {}
         self.notation = _notation({*self.letters, *data, *blocks}, definitions)
         self.vectors = {
             block: tuple(symbols[n] for n in names)
@@ -100,7 +98,7 @@ class FormulaReader:
         if isinstance(value, str):
             return self._text(field, value)
         if isinstance(value, Reading):
-            self.doubtful[field], self.foreign[field] = (value.needs, value.expression), value
+            self.doubtful[field] = value
             return self._expression(field, value.expression)
         if isinstance(value, bool) or not isinstance(value, sympy.Expr | int | float):
             raise ProblemError(f"{field} must be text or a SymPy expression, not {type(value).__name__}")
@@ -122,42 +120,29 @@ class FormulaReader:
         except ExpressionError as error:
             raise ExpressionError(f"{field}: {error.plain}", error.text, error.column) from None
         if needs:
-            self.doubtful[field] = needs, found
+            self.doubtful[field] = Reading(found, needs)
         return found
 
-    def require_defined(
-        self,
-        ranges: Mapping[str, Range],
-        inside: Membership,
-    ) -> None:
+    def require_defined(self, ranges: Mapping[str, Range], inside: Membership) -> None:
         """Refuse a formula that has no value at some point of the ranges (and ``inside``) where what was read has one.
-
-        Of another program's formula, it is the program that has no value there, too.
 
         Raises
         ------
         ExpressionError : names what the text needs, and the point.
         """
         spans = {symbol: ranges.get(name, (-sympy.oo, sympy.oo)) for name, symbol in self.symbols.items()}
-        for field, (needs, found) in self.doubtful.items():
-            lost = witness(needs, found, spans, self._without_value(field, spans, inside))
+        for field, reading in self.doubtful.items():
+            lost = witness(reading, spans, inside)
             if lost is not None:
                 need, point = lost
                 where = ", ".join(f"{symbol} = {value}" for symbol, value in point.items())
-                typed = "written" if field in self.foreign else "typed"
+                typed = "typed" if reading.has_value is None else "written"
                 raise ExpressionError(
                     f"{field}: has no value at {where} as {typed} ({need}), and is simplified to a formula that has "
                     "one: type that one, or give a [domain] without such points",
                     need.text,
                     need.column or None,
                 )
-
-    def _without_value(self, field: str, spans: Mapping[sympy.Symbol, Range], inside: Membership) -> Membership:
-        """Points inside at which a foreign program has no value of its own; other letters stay in their range."""
-        if field not in self.foreign:
-            return inside
-        has_value, some = self.foreign[field].has_value, next(points(list(spans), spans))
-        return lambda point: inside(point) and not has_value({**some, **point})
 
     def parse(self, text: str) -> language.Node:
         """A text, in the expression language or in LaTeX."""

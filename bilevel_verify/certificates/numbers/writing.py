@@ -31,7 +31,7 @@ def write_certificates(problem: str, numbers: Iterable[Shown], folder: Path) -> 
         files = [write(folder, f"{stem}-{place}.json", f"{text}\n") for place, text in texts]
         lower = one.side == "lower"
         shown = None if one.bound is None else (float_below if lower else float_above)(one.bound)
-        record = {"value": one.value, "shown": shown, "files": files, "reason": one.reason}
+        record: dict[str, object] = {"value": one.value, "shown": shown, "files": files, "reason": one.reason}
         said[f"{one.letter} {'>=' if lower else '<='}"] = record
     return said
 

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 import sympy
 
 from bilevel_verify.errors import ProblemError
-from bilevel_verify.problems.foreign.needs import Reading
+from bilevel_verify.problems.definedness import Reading
 
-__all__ = ["Reading", "is_foreign", "read_foreign"]
+__all__ = ["is_foreign", "read_foreign"]
 
 
 def is_foreign(value: object) -> bool:

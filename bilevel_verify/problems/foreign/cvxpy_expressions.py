@@ -16,7 +16,7 @@ import sympy
 
 from bilevel_verify import atoms
 from bilevel_verify.errors import MathematicalError, ProblemError
-from bilevel_verify.problems.definedness import unshown
+from bilevel_verify.problems.definedness import Reading, unshown
 from bilevel_verify.problems.expression_arrays import exact_number, objects
 from bilevel_verify.problems.foreign.entries import (
     Budget,
@@ -31,7 +31,7 @@ from bilevel_verify.problems.foreign.entries import (
     scalar_function,
     smallest,
 )
-from bilevel_verify.problems.foreign.needs import Needs, Reading
+from bilevel_verify.problems.foreign.needs import Needs
 
 Blocks = Mapping[str, tuple[sympy.Symbol, ...]]
 MOST_DENOMINATOR = 10_000

@@ -16,11 +16,11 @@ import numpy as np
 import sympy
 
 from bilevel_verify.errors import MissingExtraError, ProblemError
-from bilevel_verify.problems.definedness import unshown
+from bilevel_verify.problems.definedness import Reading, unshown
 from bilevel_verify.problems.expression_arrays import objects
 from bilevel_verify.problems.foreign.entries import Budget, Entries, entries, moved, scalar
 from bilevel_verify.problems.foreign.jax_primitives import ELEMENTWISE, MOVING, STRUCTURED
-from bilevel_verify.problems.foreign.needs import Needs, Reading
+from bilevel_verify.problems.foreign.needs import Needs
 
 LONGEST_LOOP = 2_000
 CALLS = {

@@ -1,9 +1,8 @@
-"""Where a formula of another program has no value: what its operations need, and the program asked itself."""
+"""What the operations of another program need in order to have a value."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import numpy as np
 import sympy
@@ -21,22 +20,6 @@ SIGNS = {
 """Operation -> the operand that must have a sign, and the sign."""
 BASES = frozenset(("pow", "integer_pow", "power", "powerapprox"))
 """Operations whose exponent says what the base must be."""
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """A formula of another program as an expression.
-
-    Parameters
-    ----------
-    expression : over the symbols of the blocks.
-    needs : what the program needs in order to have a value and the expression does not show.
-    has_value : whether the program itself gives a finite number at a point, one number a symbol.
-    """
-
-    expression: sympy.Expr
-    needs: Sequence[Need]
-    has_value: Callable[[Mapping[sympy.Symbol, sympy.Expr]], bool]
 
 
 class Needs(list[Need]):

@@ -84,12 +84,12 @@ def examples_for(kind: str, many: int, seed: int | None = None) -> Iterator[tupl
 
     Of two levels drawn ones come first, those that bite behind them. As many as ``"thorough"`` takes: all that bite.
     """
-    found = biting.examples(kind) if kind in biting.FILES else ()
-    kept = found if many >= EXAMPLES["thorough"] else found[:many]
-    if kind not in biting.FILES or kind in biting.BESIDE:
+    bite = biting.examples(kind) if kind in biting.FILES else ()
+    first = many
+    if not bite or kind in biting.BESIDE:
         yield from _drawn(kind, many, seed)
-        kept = kept if many >= EXAMPLES["thorough"] else ()
-    for one in kept:
+        first = 0
+    for one in bite if many >= EXAMPLES["thorough"] else bite[:first]:
         yield one, [*one.start], one.eps
 
 
