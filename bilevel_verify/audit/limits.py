@@ -11,6 +11,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import importlib
+import math
 import os
 import pickle
 import select
@@ -56,16 +57,20 @@ class Ended:
 
 @dataclass(slots=True)
 class _Allowance:
-    """Seconds of processor time for several questions together."""
+    """Seconds of processor time for several questions together, and when they end by the monotonic clock."""
 
     total: float
     left: float
+    until: float = math.inf
 
 
 @contextlib.contextmanager
-def seconds_limit(seconds: float) -> Iterator[None]:
-    """All questions inside the block may use so many seconds of processor time together."""
-    token = _allowance.set(_Allowance(seconds, seconds))
+def seconds_limit(seconds: float, until: float = math.inf) -> Iterator[None]:
+    """All questions inside the block may use so many seconds of processor time together.
+
+    ``until`` is the monotonic time at which they end even where others have used the processor.
+    """
+    token = _allowance.set(_Allowance(seconds, seconds, until))
     try:
         yield
     finally:
@@ -102,11 +107,14 @@ def bounded(function: str, *arguments: Any, seconds: float, **options: Any) -> A
         named = seconds
     else:
         seconds, named = allowance.left, allowance.total
+    until = math.inf if allowance is None else allowance.until
+    if time.monotonic() >= until:
+        return Ended(_busy(named, "what came before"))
     if seconds < SHORTEST:
         return Ended(_late(named, "what came before"))
     with _LOCK:
         worker = _Worker.running(_memory.get())
-        found = worker.ask((function, arguments, options), seconds, named)
+        found = worker.ask((function, arguments, options), seconds, named, until)
     if allowance is not None:
         allowance.left -= worker.used
     return found
@@ -139,6 +147,10 @@ def _late(seconds: float, place: str) -> str:
     return f"{seconds:g} s of processor time were over in {place}"
 
 
+def _busy(seconds: float, place: str) -> str:
+    return f"{seconds:g} s were over by the clock in {place} (the machine is busy)"
+
+
 def _named(function: str) -> Callable[..., object]:
     module, _, name = function.partition(":")
     found: Callable[..., Any] = getattr(importlib.import_module(module), name)
@@ -151,7 +163,8 @@ class _Worker:
     current: _Worker | None = None
 
     def __init__(self, memory: int) -> None:
-        self.owner, self.memory, self.at, self.used = os.getpid(), memory, "its start", 0.0
+        self.owner, self.memory = os.getpid(), memory
+        self.at, self.used, self.until = "its start", 0.0, math.inf
         program = PROGRAM.format(path=[p or os.getcwd() for p in sys.path])
         self.process = subprocess.Popen(
             [sys.executable, "-c", program, str(memory)],
@@ -173,12 +186,16 @@ class _Worker:
             worker = cls.current = cls(memory)
         return worker
 
-    def ask(self, question: Any, seconds: float, named: float) -> Any:
-        """The answer; ``used`` tells the processor time that it took, ``named`` is the limit that an end names."""
-        self.at, self.used = "its start", 0.0
+    def ask(self, question: Any, seconds: float, named: float, until: float = math.inf) -> Any:
+        """The answer; ``used`` tells the processor time that it took, ``named`` is the limit that an end names.
+
+        ``until`` is when it has to be there, by the clock.
+        """
+        self.at, self.used, self.until = "its start", 0.0, until
         try:
             if not self.listening and not self.started():
-                return self.ended("the process of the engines did not start")
+                late = time.monotonic() >= until
+                return self.ended(_busy(named, "their start") if late else "the process of the engines did not start")
             assert self.process.stdin is not None
             _send(self.process.stdin, (seconds, *question))
             patience = PATIENCE if TIMER else 1.0
@@ -216,7 +233,8 @@ class _Worker:
     def reason(self, kind: str, seconds: float) -> str:
         """What ran out."""
         if kind in ("late", "hangs"):
-            return _late(seconds, self.at)
+            busy = kind == "hangs" and time.monotonic() >= self.until
+            return _busy(seconds, self.at) if busy else _late(seconds, self.at)
         memory = f"{self.memory / GIBIBYTE:g} GiB of memory were not enough"
         if kind == "memory":
             return f"{memory} in {self.at}"
@@ -225,6 +243,7 @@ class _Worker:
     def read(self, until: float) -> Any:
         """The next message; None where the time is over first, ``gone`` where the process is."""
         assert self.process.stdout is not None
+        until = min(until, self.until)
         size = self.bytes(8, until)
         body = size and self.bytes(struct.unpack("<Q", size)[0], until)
         if size is None or body is None:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import pytest
 
-from bilevel_verify.audit.formula import check
+from bilevel_verify.audit.formula import check, checked
 from bilevel_verify.audit.limits import GIBIBYTE, Ended, bounded, memory_limit, seconds_limit
 from bilevel_verify.audit.scalar.claim import POSITIVE, ScalarClaim
 from bilevel_verify.audit.scalar.prove import decide_here
 from bilevel_verify.audit.scalar.work import counting, ended, over, spend
 from bilevel_verify.cli import main
+from bilevel_verify.cli.commands.auditing import SPARE, _ends
 from bilevel_verify.language import parse, tree
 
 
@@ -54,6 +56,49 @@ def test_several_questions_share_one_budget() -> None:
         assert bounded(*endless, seconds=20) == Ended("0.3 s of processor time were over in its start")
         assert bounded("math:gcd", 4, 6, seconds=20) == Ended("0.3 s of processor time were over in what came before")
     assert bounded("math:gcd", 4, 6, seconds=20) == 2
+
+
+def test_the_clock_ends_what_uses_no_processor_and_is_named() -> None:
+    assert bounded("math:gcd", 4, 6, seconds=20) == 2
+    began = time.monotonic()
+    with seconds_limit(20, began + 0.2):
+        late = bounded("time:sleep", 60, seconds=20)
+        after = bounded("math:gcd", 4, 6, seconds=20)
+    assert late == Ended("20 s were over by the clock in its start (the machine is busy)")
+    assert after == Ended("20 s were over by the clock in what came before (the machine is busy)")
+    assert 0.2 <= time.monotonic() - began < 2
+    with seconds_limit(20, time.monotonic() + 0.05):  # the process that was ended starts anew
+        assert bounded("math:gcd", 4, 6, seconds=20) == Ended(
+            "20 s were over by the clock in their start (the machine is busy)"
+        )
+    assert bounded("math:gcd", 4, 6, seconds=20) == 2
+    with seconds_limit(0.2, time.monotonic() + 20):  # the processor comes first
+        endless = bounded("builtins:sum", range(10**12), seconds=20)
+    assert endless == Ended("0.2 s of processor time were over in its start")
+
+
+def test_each_link_has_its_time_by_the_clock() -> None:
+    ends = (time.monotonic() + seconds for seconds in (60, -1, 60))
+    found = checked("1 <= 2 <= 3 <= 4", "", "", seed=0, seconds=5, memory=GIBIBYTE, ends=ends)
+    assert [f.verdict for f in found] == ["holds", "undecided", "holds"]
+    assert found[1].row.reason == "budget: 5 s were over by the clock in what came before (the machine is busy)"
+
+
+def test_the_first_link_counts_from_the_start_of_the_command() -> None:
+    began = time.monotonic()
+    ends = _ends(began - 100, 2.0)
+    first, second = next(ends), next(ends)
+    assert first == began - 98 + SPARE
+    assert began + 2 + SPARE <= second <= time.monotonic() + 2 + SPARE
+
+
+def test_the_budget_of_a_command_binds_by_the_clock(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("bilevel_verify.cli.commands.auditing.SPARE", -5.0)
+    assert main(["check", "1 <= 2", "--budget", "5", "--json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)["rows"]
+    assert row["reason"].startswith("budget: 5 s were over by the clock in ")
 
 
 def test_the_engines_are_loaded_once_whatever_ends_them() -> None:

@@ -1,12 +1,18 @@
-"""``check --budget 1`` from the command line: the whole command, its start included, takes less than two seconds."""
+"""``check --budget 1`` from the command line: the whole command, its start included, takes less than two seconds.
+
+Byte code of the package has to be there (``python -m compileall bilevel_verify``): an installation has it.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import resource
 import subprocess
 import sys
+import time
 
 import pytest
+from test_audit_load_thorough import crowd
 
 FORMULAS = [
     "((x1+y1)**64)**64 <= 1",
@@ -25,13 +31,16 @@ def processor_seconds() -> float:
     return spent.ru_utime + spent.ru_stime
 
 
+@pytest.mark.parametrize("busy", [False, True], ids=["quiet", "busy"])
 @pytest.mark.parametrize("formula", FORMULAS)
-def test_a_budget_of_one_second_is_two_with_the_start(formula: str) -> None:
-    """In processor time: a quiet machine needs less by the clock, since the engines load beside the reading."""
-    before = processor_seconds()
+def test_a_budget_of_one_second_is_two_with_the_start(formula: str, busy: bool) -> None:
+    """By the clock, however busy the machine is; the processor time tells what the command itself needs."""
     command = [sys.executable, "-m", "bilevel_verify", "check", "--budget", "1", formula]
-    found = subprocess.run(command, capture_output=True, text=True, timeout=60)
-    spent = processor_seconds() - before
-    print(f"{spent:.2f} s of processor time: {formula}")
+    with crowd() if busy else contextlib.nullcontext():
+        before, began = processor_seconds(), time.monotonic()
+        found = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        waited, spent = time.monotonic() - began, processor_seconds() - before
+    print(f"{waited:.2f} s by the clock, {spent:.2f} s of processor time: {formula}")
     assert found.returncode in (0, 1), found.stderr
-    assert spent < 2.2  # two on a quiet machine
+    assert waited < 2.0
+    assert spent < 2.0
