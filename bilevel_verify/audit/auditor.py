@@ -77,7 +77,7 @@ def audit(
         from bilevel_verify.language import nearest
 
         known = {name for card in chosen for name in card.entries}
-        raise CardError(f"no statement {statement!r}{nearest(statement, known)}")
+        raise CardError(f"no statement {statement!r}{nearest(statement, known)}; list statements shows their names")
 
     def done(number: int, count: int) -> None:
         if progress is not None:

@@ -132,6 +132,9 @@ def _read(text: str, for_: str | dict[str, str], where: str | list[str]) -> _Cha
     conditions += [parse_any(c, names) for c in texts[len(conditions) :]]
     if not isinstance(node, tree.Compare):
         raise InputError("check: the formula must be a relation such as 'a <= b'")
+    for condition, source in zip(conditions, texts):
+        if not isinstance(condition, tree.Compare | tree.Logical | tree.Not | tree.Truth):
+            raise InputError(f"check: the condition {source.strip()[:60]!r} must be a relation such as 'a > 0'")
     used = set().union(*(free_letters(n) for n in (node, *conditions))) - NUMBERS
     ranges = _ranges(for_)
     vectors = tuple(name for name, value in ranges.items() if value == "vectors")

@@ -26,9 +26,13 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import IO, Any
 
+from bilevel_verify.errors import InputError
+
 GIBIBYTE = 2**30
 MEMORY = 2 * GIBIBYTE
 """Bytes that an engine may use beyond those of the process itself."""
+MOST = 2**50
+"""No machine has more; the system's own limits are counted in such numbers."""
 START_SECONDS = 120.0
 """A process that has not begun to listen after this time will not do so."""
 PATIENCE = 20.0
@@ -80,7 +84,7 @@ def seconds_limit(seconds: float, until: float = math.inf) -> Iterator[None]:
 @contextlib.contextmanager
 def memory_limit(size: float) -> Iterator[None]:
     """Engines may use so many bytes inside the block."""
-    token = _memory.set(int(size))
+    token = _memory.set(_bytes(size))
     try:
         yield
     finally:
@@ -124,7 +128,13 @@ def begin(memory: float = MEMORY) -> None:
     """Start the process of the engines now: it loads while this one reads the question."""
     if not _inside.get():
         with _LOCK:
-            _Worker.running(int(memory))
+            _Worker.running(_bytes(memory))
+
+
+def _bytes(size: float) -> int:
+    if not 0 < size <= MOST:
+        raise InputError(f"memory must be positive and at most {MOST // GIBIBYTE} GiB")
+    return int(size)
 
 
 def note(what: str) -> None:

@@ -141,7 +141,13 @@ def _all_known(card: Card, method: str | None, names: Sequence[str]) -> None:
     known = {*card.letters, *letters_of_method(method), *HORIZONS, TRIALS_LETTER}
     for name in names:
         if name not in known:
-            raise InputError(f"{card.key} has no letter {name!r}{nearest(name, known)}")
+            raise InputError(f"{card.key} has no letter {name!r}{nearest(name, known)}; {_listed(card, method)}")
+
+
+def _listed(card: Card, method: str | None) -> str:
+    """What may be given by hand, as far as a line has room."""
+    names = sorted({*card.letters, *letters_of_method(method)})
+    return f"it has {', '.join(names[:30])}{', ...' * (len(names) > 30)}"
 
 
 def verify_all(jobs: Sequence[Mapping[str, Any]], progress: Progress | None = None) -> Iterator[Row]:

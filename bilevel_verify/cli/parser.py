@@ -26,6 +26,8 @@ class Parser(argparse.ArgumentParser):
     """Errors on one line instead of the usage text."""
 
     def error(self, message: str) -> NoReturn:
+        if message.endswith("required: CHAIN"):
+            message += "; a chain that begins with a minus comes after '--'"
         self.exit(2, f"{self.prog}: error: {one_line(message)} (see {self.prog} --help)\n")
 
 
