@@ -113,7 +113,7 @@ def bounded(function: str, *arguments: Any, seconds: float, **options: Any) -> A
         seconds, named = allowance.left, allowance.total
     until = math.inf if allowance is None else allowance.until
     if time.monotonic() >= until:
-        return Ended(_busy(named, "what came before"))
+        return Ended(_by_the_clock(named, "what came before"))
     if seconds < SHORTEST:
         return Ended(_late(named, "what came before"))
     with _LOCK:
@@ -157,8 +157,8 @@ def _late(seconds: float, place: str) -> str:
     return f"{seconds:g} s of processor time were over in {place}"
 
 
-def _busy(seconds: float, place: str) -> str:
-    return f"{seconds:g} s were over by the clock in {place} (the machine is busy)"
+def _by_the_clock(seconds: float, place: str) -> str:
+    return f"{seconds:g} s by the clock were over in {place}"
 
 
 def _named(function: str) -> Callable[..., object]:
@@ -205,7 +205,9 @@ class _Worker:
         try:
             if not self.listening and not self.started():
                 late = time.monotonic() >= until
-                return self.ended(_busy(named, "their start") if late else "the process of the engines did not start")
+                return self.ended(
+                    _by_the_clock(named, "their start") if late else "the process of the engines did not start"
+                )
             assert self.process.stdin is not None
             _send(self.process.stdin, (seconds, *question))
             patience = PATIENCE if TIMER else 1.0
@@ -244,7 +246,7 @@ class _Worker:
         """What ran out."""
         if kind in ("late", "hangs"):
             busy = kind == "hangs" and time.monotonic() >= self.until
-            return _busy(seconds, self.at) if busy else _late(seconds, self.at)
+            return _by_the_clock(seconds, self.at) if busy else _late(seconds, self.at)
         memory = f"{self.memory / GIBIBYTE:g} GiB of memory were not enough"
         if kind == "memory":
             return f"{memory} in {self.at}"
