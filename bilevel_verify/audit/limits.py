@@ -209,7 +209,10 @@ class _Worker:
                     _by_the_clock(named, "their start") if late else "the process of the engines did not start"
                 )
             assert self.process.stdin is not None
-            _send(self.process.stdin, (seconds, *question))
+            try:
+                _send(self.process.stdin, (seconds, *question))
+            except BrokenPipeError:
+                return self.ended(self.reason("gone", named))
             patience = PATIENCE if TIMER else 1.0
             return self.answer(time.monotonic() + patience * seconds, seconds, named)
         except BaseException:
@@ -305,6 +308,13 @@ def close() -> None:
 
 def serve() -> None:
     """Load the engines and answer until there are no more questions: the program of the process of the engines."""
+    try:
+        _serve()
+    except BrokenPipeError:  # nobody waits for an answer any more, and nobody wants to read of it
+        os._exit(0)
+
+
+def _serve() -> None:
     import z3
 
     for module in ("entries.definedness", "scalar.prove", "entries.script"):

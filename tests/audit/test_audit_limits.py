@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -16,6 +19,8 @@ from bilevel_verify.audit.scalar.work import counting, ended, over, spend
 from bilevel_verify.cli import main
 from bilevel_verify.cli.commands.auditing import SPARE, _ends
 from bilevel_verify.language import parse, tree
+
+limits = importlib.import_module("bilevel_verify.audit.limits")  # the name of the room is a function, too
 
 
 def test_an_answer_comes_back() -> None:
@@ -46,6 +51,33 @@ def test_a_process_that_is_gone_is_an_end_and_no_error() -> None:
     found = bounded("os:abort", seconds=20)
     assert isinstance(found, Ended)
     assert "memory were not enough, or the system ended it" in found.reason
+
+
+def test_a_pipe_that_breaks_is_an_end_and_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command line takes a broken pipe for a reader that has seen enough: exit status 0."""
+    assert bounded("math:gcd", 4, 6, seconds=20) == 2
+
+    def broken(*_: object) -> None:
+        raise BrokenPipeError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(limits, "_send", broken)
+        found = bounded("math:gcd", 4, 6, seconds=20)
+    assert isinstance(found, Ended)
+    assert found.reason.startswith("the process of the engines ended in its start")
+    assert bounded("math:gcd", 4, 6, seconds=20) == 2
+
+
+def test_engines_that_nobody_waits_for_say_nothing() -> None:
+    program = limits.PROGRAM.format(path=[p or "." for p in sys.path])
+    with subprocess.Popen(
+        [sys.executable, "-c", program, str(GIBIBYTE)], stdin=-1, stdout=-1, stderr=-1, cwd=Path(__file__).parents[2]
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 0
 
 
 def test_several_questions_share_one_budget() -> None:

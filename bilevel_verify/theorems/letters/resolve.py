@@ -141,6 +141,11 @@ class _Resolver:
         except MathematicalError as error:
             self.missing[name] = f"{definition.expression.text}: {error}"
             return
+        except KeyError as error:
+            if error.args != ("oo",):  # every other letter has been looked for
+                raise
+            self.missing[name] = f"{definition.expression.text}: oo is no number"
+            return
         self.put(
             name,
             scalar,
