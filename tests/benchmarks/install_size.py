@@ -2,7 +2,7 @@
 
 Needed is what a use fails without, or comes to other rows; each one that is loaded is taken away in turn.
 
-python tests/benchmarks/install_size.py
+python tests/benchmarks/install_size.py [USE ...]
 """
 
 from __future__ import annotations
@@ -96,16 +96,17 @@ def main() -> None:
     found: dict[str, metadata.Distribution] = {}
     for text in project["dependencies"]:
         needed(re.match(r"[A-Za-z0-9._-]+", text)[0], found)  # type: ignore[index]
-    used = {use: marks(use, found) for use in USES}
-    print(f"| distribution | MB | {' | '.join(USES)} |\n|---|---:|{'---|' * len(USES)}")
+    uses = sys.argv[1:] or list(USES)
+    used = {use: marks(use, found) for use in uses}
+    print(f"| distribution | MB | {' | '.join(uses)} |\n|---|---:|{'---|' * len(uses)}")
     sizes = {
         name: sum(path.stat().st_size for f in one.files or [] if (path := Path(str(one.locate_file(f)))).exists())
         / 1e6
         for name, one in found.items()
     }
     for name in sorted(sizes, key=lambda n: -sizes[n]):
-        print(f"| {name} | {sizes[name]:.1f} | {' | '.join(used[use][name] for use in USES)} |")
-    ends = [f"{sum(sizes[n] for n in sizes if used[use][n] == 'needed'):.0f} MB needed" for use in USES]
+        print(f"| {name} | {sizes[name]:.1f} | {' | '.join(used[use][name] for use in uses)} |")
+    ends = [f"{sum(sizes[n] for n in sizes if used[use][n] == 'needed'):.0f} MB needed" for use in uses]
     print(f"| {len(sizes)} together | {sum(sizes.values()):.0f} | {' | '.join(ends)} |")
 
 
