@@ -192,11 +192,6 @@ def _is_positive(value: Any) -> bool:
     return _is_number(value) and 0 < float(value) < math.inf
 
 
-def _is_budget(value: Any) -> bool:
-    """Whether a number is more than nothing; tables and lists are the business of who runs."""
-    return not isinstance(value, Number) or (_is_number(value) and float(value) > 0)
-
-
 def _is_file_name(value: Any) -> bool:
     return "\0" not in str(value)
 
@@ -221,7 +216,6 @@ MEANINGS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     **dict.fromkeys(("seconds", "minutes"), (_is_positive, "a positive number of them")),
     "seed": (_at_least(0), "a whole number from 0 on"),
     "memory": (_is_positive, "a positive number of bytes"),
-    "budget": (_is_budget, "more than 0"),
     "effort": (lambda effort: _is_number(effort) and 0 <= float(effort) < math.inf, "a number from 0 on"),
     "out": (_is_file_name, "the name of a folder, without a zero byte"),
 }

@@ -119,6 +119,8 @@ def requests_of(
     known = (*inspect.signature(verify).parameters, *RUN_OPTIONS)
     for name in options.keys() - RUN_OPTIONS - {"budget", "seed", "record"}:
         raise InputError(f"verify has no option {name!r}{nearest(name, known)}")
+    if isinstance(budget := options.get("budget"), int) and budget < 1:
+        raise InputError(f"verify: budget must be at least 1, not {budget}")
     for one_card, entry in statements_of(statement):
         if not callable(method):
             _all_known(one_card, method_name(method, entry), (*(parameters or ()), *(values or ())))

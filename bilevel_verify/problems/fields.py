@@ -46,7 +46,8 @@ def read_data(data: Mapping[str, object] | None) -> dict[str, NDArray[np.float64
     arrays: dict[str, NDArray[np.float64]] = {}
     for name, value in mapping_of(data, "data").items():
         check_name(name, "data array")
-        array = np.array(float_array(value, f"data array {name!r}", ProblemError), order="C")
+        what = f"data array {name!r} must be a rectangular array of numbers; its entries"
+        array = np.array(float_array(value, what, ProblemError), order="C")
         if array.ndim not in (1, 2, 3) or array.size == 0:
             raise ProblemError(f"data array {name!r} has shape {array.shape}; one to three non-empty axes are allowed")
         if not bool(np.all(np.isfinite(array))):

@@ -72,7 +72,6 @@ def test_what_the_annotations_allow_and_nothing_else() -> None:
         ("seed", [0, 2**70, None], [-1, 0.5, False, "0"]),
         ("seconds", [0.1, 20, None], [0, -1, float("nan"), float("inf"), "1", 1j]),
         ("memory", [1, 2.0**31], [0, -1.0, float("nan"), 10**400]),
-        ("budget", [1, 0.5, float("inf"), {"calls": 5}, [5], None], [0, -1, float("nan"), 1j]),
         ("effort", [0, 0.5], [-1, float("nan"), float("inf"), "1"]),
         ("out", ["", "a/b", Path("x")], ["a\0b", Path("\0")]),
     ],
@@ -120,8 +119,8 @@ def test_the_calls_of_the_review_are_errors_of_our_own() -> None:
 P = {"f": "x1", "g": "y1**2", "x": "x1", "y": "y1"}
 RAMP = {"statement": "restarted-agd-hb/theorem-1", "eps": 0.1}
 NAMED: list[tuple[str, Callable[[], Any]]] = [
-    ("data array 'A' must be numbers", lambda: bv.bilevel(**P, data={"A": np.array([1 + 1j])})),
-    ("data array 'A' must be numbers", lambda: bv.bilevel(**P, data={"A": np.array(["1"])})),
+    ("data array 'A' must be a rectangular array of numbers", lambda: bv.bilevel(**P, data={"A": np.array([1 + 1j])})),
+    ("data array 'A' must be a rectangular array of numbers", lambda: bv.bilevel(**P, data={"A": np.array(["1"])})),
     ("knob 's': unknown symbol 'a'", lambda: bv.bilevel(**P, knobs={"s": "a"})),
     ("knob 's': '\\+' has nothing to its right", lambda: bv.bilevel(**P, knobs={"s": "1+"})),
     ("domain of 'x1': unknown symbol 'a'", lambda: bv.bilevel(**P, domain={"x1": ("a", "b")})),  # type: ignore[arg-type,dict-item]
@@ -136,6 +135,8 @@ NAMED: list[tuple[str, Callable[[], Any]]] = [
     ("the comparison '!=' is not", lambda: bv.check("a != b")),
     ("seed must be a whole number from 0 on", lambda: bv.check("a <= b", seed=-1)),
     ("memory must be a positive number of bytes", lambda: bv.check("a <= b", memory=float("nan"))),
+    ("verify: budget must be at least 1, not 0", lambda: bv.verify(bv.zoo("ramp"), **RAMP, budget=0)),  # type: ignore[arg-type]
+    ("budget must be positive and finite, not nan", lambda: bv.audit("ragd-gs", budget=float("nan"))),
     ("no card 'nope'; shipped are", lambda: bv.statements("nope")),
     ("whole number from 1 to 100000", lambda: bv.random_instances(RAMP["statement"], 10**12)),  # type: ignore[arg-type]
     ("Not a directory; give another folder in out=", lambda: bv.worst_case(RAMP["statement"], out="/dev/null/x")),  # type: ignore[arg-type]
