@@ -98,7 +98,7 @@ def test_the_clock_ends_what_uses_no_processor_and_is_named() -> None:
         after = bounded("math:gcd", 4, 6, seconds=20)
     assert late == Ended("20 s by the clock were over in its start")
     assert after == Ended("20 s by the clock were over in what came before")
-    assert 0.2 <= time.monotonic() - began < 2
+    assert 0.2 <= time.monotonic() - began < 20
     with seconds_limit(20, time.monotonic() + 0.05):  # the process that was ended starts anew
         assert bounded("math:gcd", 4, 6, seconds=20) == Ended("20 s by the clock were over in their start")
     assert bounded("math:gcd", 4, 6, seconds=20) == 2

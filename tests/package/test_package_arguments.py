@@ -140,6 +140,11 @@ NAMED: list[tuple[str, Callable[[], Any]]] = [
     ("no card 'nope'; shipped are", lambda: bv.statements("nope")),
     ("whole number from 1 to 100000", lambda: bv.random_instances(RAMP["statement"], 10**12)),  # type: ignore[arg-type]
     ("Not a directory; give another folder in out=", lambda: bv.worst_case(RAMP["statement"], out="/dev/null/x")),  # type: ignore[arg-type]
+    ("each once, not x1, x1", lambda: bv.plot.hyper_objective(bv.zoo("ramp"), along=["x1", "x1"])),  # type: ignore[arg-type]
+    ("the range of x1 must be two", lambda: bv.plot.hyper_objective(bv.zoo("ramp"), {"x1": (1, 2, 3)})),  # type: ignore[arg-type]
+    ("count: 2 to ", lambda: bv.plot.hyper_objective(bv.zoo("ramp"), count=0)),  # type: ignore[arg-type]
+    ("count: 2 to ", lambda: bv.plot.curvature(bv.zoo("ramp"), count=0)),  # type: ignore[arg-type]
+    ("along, box: one or two of x1, ", lambda: bv.plot.curvature(bv.zoo("ramp"), along=["x1", "x1"])),  # type: ignore[arg-type]
     ("report: problems must be problems", lambda: bv.report([], "out", problems=["ramp"])),
     ("report: out must be the name of a folder", lambda: bv.report([], "a\0b")),
 ]  # fmt: skip
